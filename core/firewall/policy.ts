@@ -1,0 +1,70 @@
+import type { FilterType } from '../filters/catalogue.ts';
+
+/**
+ * What a target (one address, or a prefix) asks of an edge: immutable, complete, no decisions left.
+ *
+ * Three things read it: `decide` (the oracle), the nftables renderer and, later, the XDP compiler.
+ * All strings are canonical (RFC 5952, no host bits), so that equal policies are equal JSON.
+ */
+export interface Policy {
+  /** A single address (`203.0.113.10`, no `/32`) or a prefix (`203.0.113.0/24`). */
+  readonly target: string;
+  /** Stage 5. Written by attack mitigation; empty until that area exists. */
+  readonly mitigations: readonly Mitigation[];
+  /** Stage 6, the operator's own rules of every prefix that contains the target. */
+  readonly baseline: readonly PolicyRule[];
+  /** Stage 8. Every `deny` is read before every `only`. */
+  readonly geo: readonly PolicyGeoRule[];
+  /** Stages 7 and 9: the holder's own rules and those of its groups, allow before deny. */
+  readonly rules: readonly PolicyRule[];
+  /** Stage 10. */
+  readonly filters: readonly PolicyFilter[];
+}
+
+export type RuleAction = 'allow' | 'deny';
+export type RuleProtocol = 'tcp' | 'udp' | 'icmp' | 'gre' | 'esp' | 'any';
+
+export interface PolicyRule {
+  /** Who wrote it, for `explain` and counters: `rule:12`, `group-rule:7`, `baseline:3`. */
+  readonly ref: string;
+  readonly action: RuleAction;
+  /** `icmp` means ICMPv6 where the target is IPv6. */
+  readonly protocol: RuleProtocol;
+  /** Only with tcp and udp; null is any port. */
+  readonly port: number | null;
+  /** Canonical address or CIDR of the target's family; null is any source. */
+  readonly source: string | null;
+}
+
+export interface PolicyGeoRule {
+  readonly ref: string;
+  readonly action: 'deny' | 'only';
+  /** Names of source sets, sorted: `country:DE`, `asn:64496`, `list:NAME`. Their contents travel apart, versioned. */
+  readonly sets: readonly string[];
+}
+
+export interface PolicyFilter {
+  readonly ref: string;
+  readonly type: FilterType;
+  readonly port: number;
+  /** Put there by a service rather than by a caller: neither listed nor counted. */
+  readonly managed: boolean;
+}
+
+/** A typed action against one attack. `observe` only marks what would have been dropped. */
+export interface Mitigation {
+  readonly ref: string;
+  readonly mode: 'enforce' | 'observe';
+  readonly protocol: RuleProtocol;
+  readonly sourcePort: number | null;
+  readonly destinationPort: number | null;
+  readonly source: string | null;
+  /** Sources that the mitigation never touches. */
+  readonly safelist: readonly string[];
+}
+
+/** Contents of the source sets that policies name, all of one version. CIDRs are canonical, sorted, without overlaps. */
+export interface SourceSets {
+  readonly version: string;
+  readonly sets: Readonly<Record<string, readonly string[]>>;
+}

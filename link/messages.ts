@@ -1,0 +1,126 @@
+import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
+import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
+
+/**
+ * The messages between control and its edges. An agent one version behind still works:
+ * fields are only added, unknown fields are ignored, unknown kinds are answered with `unsupported`.
+ */
+export const PROTOCOL_VERSION = 1;
+export const OLDEST_PROTOCOL_VERSION = 1;
+
+/** Who speaks. The transport vouches for the name: a local socket by its permissions, a network by credentials. */
+export interface AgentRef {
+  readonly kind: 'edge';
+  readonly name: string;
+}
+
+/** An edge asks; control answers. All four are idempotent, so an agent may repeat what was not answered. */
+export type AgentRequest = EdgeHello | EdgeSync | EdgeConfirm | EdgeHeartbeat;
+
+/** First message on every connection. A new `instance` (a restarted agent) must resync before it counts. */
+export interface EdgeHello {
+  readonly kind: 'edge.hello';
+  readonly protocolVersion: number;
+  /** Random for each start of the agent. */
+  readonly instance: string;
+  /** `observe` renders and checks, and never counts for live. */
+  readonly mode: EdgeMode;
+  /** Why an edge asked to enforce only observes, in words; null when it does what was asked. */
+  readonly modeReason: string | null;
+}
+export type EdgeMode = 'enforce' | 'observe';
+
+/** Asks for what changed after `after`; 0 and a null cursor ask for everything. */
+export interface EdgeSync {
+  readonly kind: 'edge.sync';
+  readonly instance: string;
+  /** The newest generation that this instance holds whole; 0: nothing. */
+  readonly after: number;
+  /** `next` of the page before this one; null begins. */
+  readonly cursor: string | null;
+  /** Version of the source sets the edge holds; null: none. */
+  readonly sourceSetsVersion: string | null;
+}
+
+/** The kernel has `generation`, but for the refused targets, which stay at their last good one. */
+export interface EdgeConfirm {
+  readonly kind: 'edge.confirm';
+  readonly instance: string;
+  readonly generation: number;
+  readonly refused: readonly RefusedTarget[];
+}
+export interface RefusedTarget {
+  readonly target: string;
+  readonly reason: string;
+  /** The generation of this target that the kernel still has; 0 when it has none. */
+  readonly goodGeneration: number;
+}
+
+/** Every `heartbeatMs`. Renews the lease, and reports. */
+export interface EdgeHeartbeat {
+  readonly kind: 'edge.heartbeat';
+  readonly instance: string;
+  readonly mode: EdgeMode;
+  readonly modeReason: string | null;
+  readonly generation: number;
+  readonly report: EdgeReport;
+}
+export interface EdgeReport {
+  readonly policies: number;
+  readonly elements: number;
+  readonly lastError: string | null;
+  readonly lastApplyMs: number | null;
+}
+
+export type ControlReply = EdgeWelcome | EdgePage | Done | Refused;
+
+export interface EdgeWelcome {
+  readonly kind: 'edge.welcome';
+  readonly protocolVersion: number;
+  readonly generation: number;
+  readonly settings: EdgeAssignment;
+  readonly heartbeatMs: number;
+  readonly resyncMs: number;
+}
+
+/** What the operator configured for this edge. `localAddresses` the agent reads from its host. */
+export interface EdgeAssignment extends Omit<EdgeSettings, 'localAddresses'> {
+  readonly name: string;
+  readonly site: string;
+  readonly devices: readonly string[];
+}
+
+/**
+ * One page of a sync. All pages of one sync are read at one `generation`.
+ * `whole` : the policies are all there are (drop what is not named). Otherwise `removed` names what is gone.
+ * An edge applies nothing before the last page (`next` is null).
+ */
+export interface EdgePage {
+  readonly kind: 'edge.page';
+  readonly generation: number;
+  readonly whole: boolean;
+  readonly policies: readonly Policy[];
+  readonly removed: readonly string[];
+  /** On the last page, and only when the edge holds another version or other sets are needed; else null. */
+  readonly sourceSets: SourceSets | null;
+  /** The operator's settings for this edge as of this generation. */
+  readonly settings: EdgeAssignment;
+  readonly next: string | null;
+}
+
+export interface Done {
+  readonly kind: 'done';
+}
+
+/** `resync`: begin again with hello and a whole sync. `unknown_agent`: no such edge in the fleet. */
+export interface Refused {
+  readonly kind: 'refused';
+  readonly code: 'resync' | 'unknown_agent' | 'unsupported' | 'stale' | 'unavailable';
+  readonly detail: string;
+}
+
+/** Control to every agent: a hint that saves waiting for the timer. Losing one loses nothing. */
+export interface Notice {
+  readonly kind: 'generation';
+  readonly generation: number;
+}
