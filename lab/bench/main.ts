@@ -1,0 +1,24 @@
+import { join } from 'node:path';
+import { controlBench } from './control.ts';
+import { type Bench, report } from './report.ts';
+
+const BENCHES: readonly Bench[] = [controlBench];
+const root = join(import.meta.dirname, '..', '..');
+
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !BENCHES.some((bench) => bench.name === name));
+if (unknown.length > 0) {
+  console.error(`bench: no bench named ${unknown.join(', ')}; there are: ${BENCHES.map((bench) => bench.name).join(', ')}`);
+  process.exit(2);
+}
+for (const bench of BENCHES) {
+  if (wanted.length > 0 && !wanted.includes(bench.name)) continue;
+  const missing = bench.missing();
+  if (missing !== null) {
+    console.log(`${bench.name}: not run: ${missing}`);
+    continue;
+  }
+  console.log(`${bench.name}:`);
+  const rows = await bench.run((line) => console.log(`  ${line}`));
+  for (const line of report(root, bench.name, rows)) console.log(`  ${line}`);
+}
