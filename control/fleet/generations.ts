@@ -1,0 +1,45 @@
+import { sql } from 'kysely';
+import type { Db, Tx } from '../db/database.ts';
+
+/** Every control process listens here; the payload is the generation in decimal. */
+export const GENERATION_CHANNEL = 'portcullis_generation';
+
+export interface GenerationRequest {
+  /** Why, for operators: `rule.create`, `holding`, `fleet.apply`. */
+  readonly cause: string;
+  /** Addresses and CIDRs whose policies may differ from now on; a CIDR stands for all inside it too. */
+  readonly targets: readonly string[];
+}
+
+/**
+ * Takes the fleet's next generation for this transaction and returns it.
+ *
+ * From here to the commit the transaction holds the fleet's row lock, which is what makes the order of
+ * commits the order of generations: call it as late as possible. Waiting edges hear of it at the commit,
+ * and never of a transaction that is rolled back. One statement, so one round trip under the lock.
+ */
+export async function takeGeneration(tx: Tx, request: GenerationRequest): Promise<number> {
+  const { rows } = await sql<{ generation: number }>`
+    with taken as (
+      update fleet set generation = generation + 1 returning generation
+    ), named as (
+      insert into generations (generation, cause)
+      select generation, ${request.cause} from taken
+    ), changed as (
+      insert into changes (generation, target)
+      select distinct generation, target::cidr
+        from taken, unnest(${request.targets}::text[]) as target
+    )
+    select generation, pg_notify(${GENERATION_CHANNEL}, generation::text) from taken
+  `.execute(tx);
+  const taken = rows[0];
+  if (taken === undefined)
+    throw new Error('the fleet has lost its row: the database was damaged by hand');
+  return taken.generation;
+}
+
+/** The newest accepted generation; 0 before the first write. */
+export async function currentGeneration(db: Db | Tx): Promise<number> {
+  const { rows } = await sql<{ generation: number }>`select generation from fleet`.execute(db);
+  return rows[0]?.generation ?? 0;
+}
