@@ -1,0 +1,85 @@
+import { Kysely, PostgresDialect, type Transaction } from 'kysely';
+import pg from 'pg';
+import type { Schema } from './schema.ts';
+import { PreparingClient } from './statement.ts';
+
+export type Db = Kysely<Schema>;
+export type Tx = Transaction<Schema>;
+
+export interface DatabaseOptions {
+  /** A PostgreSQL URL; `postgresql:///name?host=/run/dir` for a Unix socket. */
+  readonly url: string;
+  /** Connections at most; default 10. */
+  readonly poolSize?: number;
+  /** Shown in pg_stat_activity. */
+  readonly applicationName?: string;
+  /** Told of connections that broke while nobody used them; the pool replaces them by itself. */
+  readonly onIdleError?: (error: Error) => void;
+}
+
+/** How long to wait for a connection, and for one statement. Past it the caller is told 503. */
+const CONNECT_TIMEOUT_MS = 10_000;
+const STATEMENT_TIMEOUT_MS = 30_000;
+const IDLE_TRANSACTION_TIMEOUT_MS = 60_000;
+
+/** Opens a pool. Connects when first asked something; survives a killed server; `destroy()` closes it. */
+export function openDatabase(options: DatabaseOptions): Db {
+  const pool = new pg.Pool({
+    ...connectionConfig(options.url, options.applicationName ?? 'portcullis'),
+    Client: PreparingClient,
+    max: options.poolSize ?? 10,
+    idleTimeoutMillis: 60_000,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: IDLE_TRANSACTION_TIMEOUT_MS,
+  });
+  pool.on('error', (error) => options.onIdleError?.(error));
+  // A client that is checked out has no listener of the pool: a server killed between two statements
+  // of a transaction would otherwise end the process. The next statement fails by itself.
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
+}
+
+/** What every connection of ours has in common. */
+export function connectionConfig(url: string, applicationName: string): pg.ClientConfig {
+  return {
+    connectionString: url,
+    application_name: applicationName,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    types: { getTypeParser },
+  };
+}
+
+const { builtins } = pg.types;
+/** Written `{1,2}`; ours hold no nulls. */
+const INT8_ARRAY = 1016;
+
+/** The furthest moments a Date can say, for PostgreSQL's infinities. */
+const LAST_MOMENT_MS = 8.64e15;
+
+const parseTimestamp: (text: string) => unknown = pg.types.getTypeParser(builtins.TIMESTAMPTZ);
+
+function parseInt8(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new RangeError(`bigint ${text} is past 2^53`);
+  return value;
+}
+
+function parseInt8Array(text: string): number[] {
+  return text === '{}' ? [] : text.slice(1, -1).split(',').map(parseInt8);
+}
+
+function parseMoment(text: string): unknown {
+  if (text === 'infinity') return new Date(LAST_MOMENT_MS);
+  if (text === '-infinity') return new Date(-LAST_MOMENT_MS);
+  return parseTimestamp(text);
+}
+
+/** Our parsers on our connections alone, instead of changing the driver's for the whole process. */
+const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format?: unknown) => {
+  if (format === 'binary') return pg.types.getTypeParser(oid, 'binary');
+  if (oid === builtins.INT8) return parseInt8;
+  if (oid === INT8_ARRAY) return parseInt8Array;
+  if (oid === builtins.TIMESTAMPTZ) return parseMoment;
+  return pg.types.getTypeParser(oid, 'text');
+};

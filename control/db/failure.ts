@@ -1,0 +1,62 @@
+/** Errors of the socket to the server: it is not there, or went away. */
+const SOCKET_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+]);
+
+/**
+ * SQLSTATEs that say "not now" rather than "not so": the server starts, stops, crashed, is full or read-only,
+ * or cancelled the statement. https://www.postgresql.org/docs/current/errcodes-appendix.html
+ */
+const NOT_NOW = new Set(['57P01', '57P02', '57P03', '57P05', '57014', '53300', '53100', '25006']);
+const CONNECTION_CLASS = '08';
+
+/** Failures that the driver reports in words only. */
+const DRIVER_MESSAGES = [
+  'Connection terminated',
+  'Client has encountered a connection error and is not queryable',
+  'Client was closed and is not queryable',
+  'timeout exceeded when trying to connect',
+  'Query read timeout',
+  'timeout expired',
+  'Postgres connection has been discarded',
+];
+
+/** How deep `cause` is followed; errors can be their own cause. */
+const MAX_DEPTH = 8;
+
+/** Whether an error means that the database cannot be had at the moment: answer 503, try again later. */
+export function isUnavailable(error: unknown, depth = 0): boolean {
+  if (!(error instanceof Error) || depth > MAX_DEPTH) return false;
+  const code = codeOf(error);
+  if (code !== null) {
+    if (SOCKET_CODES.has(code) || NOT_NOW.has(code)) return true;
+    if (/^[0-9A-Z]{5}$/.test(code) && code.startsWith(CONNECTION_CLASS)) return true;
+    // A Unix socket whose file or folder is gone. Elsewhere the same code means something else.
+    if ('syscall' in error && error.syscall === 'connect') return true;
+  }
+  if (DRIVER_MESSAGES.some((message) => error.message.startsWith(message))) return true;
+  if (error instanceof AggregateError && error.errors.some((e) => isUnavailable(e, depth + 1))) {
+    return true;
+  }
+  return isUnavailable(error.cause, depth + 1);
+}
+
+/** The SQLSTATE or errno of an error, such as `23505`. */
+export function codeOf(error: unknown): string | null {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return null;
+  return typeof error.code === 'string' ? error.code : null;
+}
+
+/** The violated constraint or unique index of a refused write, such as `rules_identical`. */
+export function constraintOf(error: unknown): string | null {
+  if (typeof error !== 'object' || error === null || !('constraint' in error)) return null;
+  return typeof error.constraint === 'string' ? error.constraint : null;
+}

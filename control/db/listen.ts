@@ -1,0 +1,87 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { connectionConfig } from './database.ts';
+
+export type Channel = 'portcullis_generation' | 'portcullis_access';
+
+export interface Listener {
+  /** Ends the connection; nothing is reported after it. */
+  stop(): Promise<void>;
+}
+
+export interface ListenOptions {
+  /** Told of every connection that failed or broke; a new one is tried by itself. */
+  readonly onError?: (error: unknown) => void;
+}
+
+const FIRST_RETRY_MS = 100;
+const LAST_RETRY_MS = 5_000;
+
+/**
+ * Listens to PostgreSQL's notifications on a connection of its own, and again whenever it broke.
+ * What is notified meanwhile is lost, so after each connection every channel is reported once
+ * with the payload null: "look for yourself".
+ */
+export function listen(
+  url: string,
+  channels: readonly Channel[],
+  onNotify: (channel: Channel, payload: string | null) => void,
+  options: ListenOptions = {},
+): Listener {
+  const stopping = new AbortController();
+  const running = keepListening();
+
+  async function keepListening(): Promise<void> {
+    let retryMs = FIRST_RETRY_MS;
+    while (!stopping.signal.aborted) {
+      try {
+        await listenOnce(url, channels, onNotify, stopping.signal, () => {
+          retryMs = FIRST_RETRY_MS;
+        });
+      } catch (error) {
+        if (!stopping.signal.aborted) options.onError?.(error);
+      }
+      if (stopping.signal.aborted) return;
+      await delay(retryMs, undefined, { signal: stopping.signal }).catch(() => {});
+      retryMs = Math.min(retryMs * 2, LAST_RETRY_MS);
+    }
+  }
+
+  return {
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+/** One connection, from its beginning to its end. */
+async function listenOnce(
+  url: string,
+  channels: readonly Channel[],
+  onNotify: (channel: Channel, payload: string | null) => void,
+  signal: AbortSignal,
+  onConnected: () => void,
+): Promise<void> {
+  const client = new pg.Client(connectionConfig(url, 'portcullis listen'));
+  const ended = new Promise<void>((resolve, reject) => {
+    client.on('error', reject);
+    client.on('end', resolve);
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  // Reported where it is awaited below; a failure during connect() is that call's own.
+  ended.catch(() => {});
+  client.on('notification', ({ channel, payload }) => {
+    const known = channels.find((c) => c === channel);
+    if (known !== undefined && !signal.aborted) onNotify(known, payload ?? '');
+  });
+  try {
+    await client.connect();
+    for (const channel of channels) await client.query(`listen ${pg.escapeIdentifier(channel)}`);
+    onConnected();
+    for (const channel of channels) if (!signal.aborted) onNotify(channel, null);
+    await ended;
+  } finally {
+    await client.end().catch(() => {});
+  }
+}

@@ -1,0 +1,34 @@
+import type { ProblemCode } from '@portcullis/contract/problems.ts';
+
+/** One thing that is wrong with a request: where (`pointer` into the body, or a `parameter`), and what. */
+export type FieldError =
+  | { readonly pointer: string; readonly detail: string }
+  | { readonly parameter: string; readonly detail: string };
+
+export interface ProblemExtra {
+  readonly errors?: readonly FieldError[];
+  /** Headers that belong to the answer, such as `WWW-Authenticate` or `Retry-After`. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What really happened: for the log, never for the answer. */
+  readonly cause?: unknown;
+}
+
+/**
+ * A refusal that a caller sees, thrown by an area and made into `application/problem+json` by http/.
+ * `detail` is a full sentence that a person can act on; it names nothing internal.
+ */
+export class Problem extends Error {
+  readonly code: ProblemCode;
+  readonly detail: string;
+  readonly errors: readonly FieldError[];
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: ProblemCode, detail: string, extra: ProblemExtra = {}) {
+    super(`${code}: ${detail}`, extra.cause === undefined ? {} : { cause: extra.cause });
+    this.name = 'Problem';
+    this.code = code;
+    this.detail = detail;
+    this.errors = extra.errors ?? [];
+    this.headers = extra.headers ?? {};
+  }
+}
