@@ -1,0 +1,180 @@
+import { chmod, unlink } from 'node:fs/promises';
+import { connect, createServer, type Server } from 'node:net';
+import { FramedSocket } from './framed-socket.ts';
+import type { AgentRef, ControlReply, Notice } from './messages.ts';
+import { parseAgentRef, parseRequest } from './parse.ts';
+import { plainObject } from './shape.ts';
+import type { AgentHandler, ControlSide } from './transport.ts';
+
+export interface IpcServer {
+  /** At most 107 bytes, a limit of the kernel. */
+  readonly path: string;
+  readonly handler: AgentHandler;
+  /** A handler that threw, or a reply too large to send; the agent is told `unavailable`. */
+  readonly onError?: (error: unknown) => void;
+}
+
+const MAX_AGENTS = 256;
+const MAX_UNDER_WAY = 256;
+const MAX_PATH_BYTES = 107;
+const GREETING_MS = 5_000;
+const CLOSE_MS = 2_000;
+
+/** Serves agents of this host. Who may open the socket (0660, the group of its folder) may speak as any agent. */
+export async function serveIpc(options: IpcServer): Promise<ControlSide> {
+  if (Buffer.byteLength(options.path) > MAX_PATH_BYTES) {
+    throw new Error(
+      `the socket path ${options.path} has more than ${MAX_PATH_BYTES} bytes, which no system takes: choose a shorter data directory`,
+    );
+  }
+  await removeStaleSocket(options.path);
+  const connections = new Set<AgentConnection>();
+  const server = createServer((socket) => {
+    const connection = new AgentConnection(options, () => connections.delete(connection));
+    connections.add(connection);
+    connection.attach(new FramedSocket(socket, connection));
+  });
+  server.maxConnections = MAX_AGENTS;
+  await listen(server, options.path);
+  await chmod(options.path, 0o660);
+  return {
+    notify: (notice) => {
+      for (const connection of connections) connection.notify(notice);
+    },
+    close: async () => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      await Promise.all([...connections].map((connection) => connection.close()));
+      await closed;
+    },
+  };
+}
+
+/** A socket file outlives a killed server; one that nobody answers at is removed. */
+async function removeStaleSocket(path: string): Promise<void> {
+  const answered = await new Promise<'yes' | 'no' | 'absent'>((resolve, reject) => {
+    const probe = connect(path);
+    probe.on('connect', () => {
+      probe.destroy();
+      resolve('yes');
+    });
+    probe.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') resolve('absent');
+      else if (error.code === 'ECONNREFUSED') resolve('no');
+      else reject(new Error(`cannot use the socket ${path}`, { cause: error }));
+    });
+  });
+  if (answered === 'yes') throw new Error(`another control plane already serves ${path}`);
+  if (answered === 'no') await unlink(path);
+}
+
+function listen(server: Server, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(path, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+class AgentConnection {
+  readonly #options: IpcServer;
+  readonly #onGone: () => void;
+  readonly #greeting: NodeJS.Timeout;
+  #socket: FramedSocket | null = null;
+  #agent: AgentRef | null = null;
+  #underWay = 0;
+  #onIdle: (() => void) | null = null;
+
+  constructor(options: IpcServer, onGone: () => void) {
+    this.#options = options;
+    this.#onGone = onGone;
+    this.#greeting = setTimeout(() => this.#socket?.destroy('no greeting'), GREETING_MS);
+  }
+
+  attach(socket: FramedSocket): void {
+    this.#socket = socket;
+  }
+
+  notify(notice: Notice): void {
+    // A hint to an agent that does not read would only pile up.
+    if (this.#agent !== null && this.#socket?.unsentBytes === 0) this.#socket.send({ notice });
+  }
+
+  async close(): Promise<void> {
+    this.#socket?.hold();
+    if (this.#underWay > 0) {
+      const idle = new Promise<void>((resolve) => {
+        this.#onIdle = resolve;
+      });
+      const late = Promise.withResolvers<void>();
+      const timer = setTimeout(late.resolve, CLOSE_MS);
+      await Promise.race([idle, late.promise]);
+      clearTimeout(timer);
+    }
+    await this.#socket?.end();
+  }
+
+  readonly onEnd = (): void => {
+    clearTimeout(this.#greeting);
+    this.#onGone();
+  };
+
+  readonly onMessage = (message: unknown): void => {
+    const envelope = asObject(message);
+    if (this.#agent === null) this.#greet(envelope);
+    else this.#take(this.#agent, envelope);
+  };
+
+  #greet(envelope: Record<string, unknown>): void {
+    const agent = parseAgentRef(envelope['agent']);
+    if (!agent.ok) {
+      this.#socket?.destroy(agent.reason);
+      return;
+    }
+    clearTimeout(this.#greeting);
+    this.#agent = agent.value;
+    this.#socket?.send({ ready: true });
+  }
+
+  #take(agent: AgentRef, envelope: Record<string, unknown>): void {
+    const id = envelope['id'];
+    const request = parseRequest(envelope['request']);
+    if (typeof id !== 'number' || (!request.ok && request.unknownKind === null)) {
+      this.#socket?.destroy(request.ok ? 'a request without an id' : request.reason);
+      return;
+    }
+    if (!request.ok) {
+      this.#reply(id, { kind: 'refused', code: 'unsupported', detail: request.reason });
+      return;
+    }
+    this.#underWay += 1;
+    if (this.#underWay >= MAX_UNDER_WAY) this.#socket?.hold();
+    void this.#answer(id, () => this.#options.handler(agent, request.value));
+  }
+
+  async #answer(id: number, handle: () => Promise<ControlReply>): Promise<void> {
+    try {
+      this.#reply(id, await handle());
+    } catch (error) {
+      this.#options.onError?.(error);
+      const detail = 'control failed at this request; its log says why';
+      this.#reply(id, { kind: 'refused', code: 'unavailable', detail });
+    }
+    this.#underWay -= 1;
+    if (this.#onIdle === null) this.#socket?.release();
+    else if (this.#underWay === 0) this.#onIdle();
+  }
+
+  #reply(id: number, reply: ControlReply): void {
+    this.#socket?.send({ id, reply });
+  }
+}
+
+function asObject(message: unknown): Record<string, unknown> {
+  try {
+    return plainObject(message, '');
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,13 @@
+import { createMemoryLink, type MemoryLink } from './memory.ts';
+import { transportSuite } from './suite.ts';
+
+transportSuite('memory', async () => {
+  // An agent may be there before control, so the link begins with one that has left.
+  const link: MemoryLink = createMemoryLink(async () => ({ kind: 'done' }));
+  await link.control.close();
+  return {
+    serve: async (handler) => link.serve(handler),
+    connect: (agent) => link.connect(agent),
+    end: async () => {},
+  };
+});

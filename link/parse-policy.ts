@@ -1,0 +1,110 @@
+import type { FilterType } from '@portcullis/core/filters/catalogue.ts';
+import type {
+  Mitigation,
+  Policy,
+  PolicyFilter,
+  PolicyGeoRule,
+  PolicyRule,
+  SourceSets,
+} from '@portcullis/core/firewall/policy.ts';
+import { formatAddress, parseAddress } from '@portcullis/core/net/address.ts';
+import { formatCidr, formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
+import {
+  accepted,
+  flag,
+  integer,
+  list,
+  matching,
+  nullable,
+  object,
+  oneOf,
+  record,
+  type Shape,
+} from './shape.ts';
+
+/**
+ * Policies become text that a kernel reads, so nothing but canonical networks and plain names gets
+ * through here, whoever sent them.
+ */
+const MAX_POLICIES_PER_PAGE = 100_000;
+const MAX_OBJECTS_PER_POLICY = 200_000;
+const MAX_NETWORKS_PER_SET = 2_000_000;
+
+export const address: Shape<string> = accepted((text) => {
+  const parsed = parseAddress(text);
+  return parsed.ok && formatAddress(parsed.value) === text;
+}, 'a canonical address');
+
+/** An address without length, or a network with it; `0.0.0.0/0` keeps its length. */
+export const network: Shape<string> = accepted((text) => {
+  const parsed = parseCidr(text);
+  return parsed.ok && formatNetwork(parsed.value) === text;
+}, 'a canonical address or network');
+
+/** Source sets may write single addresses either way. */
+const setMember: Shape<string> = accepted((text) => {
+  const parsed = parseCidr(text);
+  return parsed.ok && (formatNetwork(parsed.value) === text || formatCidr(parsed.value) === text);
+}, 'a canonical address or network');
+
+const port = integer(1, 65_535);
+
+const ref = matching(/^[A-Za-z0-9:._/-]{1,128}$/, 'a reference');
+const setName = matching(/^(?:country|asn|list):[A-Za-z0-9._-]{1,64}$/, 'the name of a source set');
+const action = oneOf('allow', 'deny');
+const protocol = oneOf('tcp', 'udp', 'icmp', 'gre', 'esp', 'any');
+
+/** A slug, known here or not: control may be a version ahead, and an edge skips what it cannot do. */
+const filterType: Shape<FilterType> = (value, at) =>
+  matching(/^[a-z0-9][a-z0-9-]{0,63}$/, 'a filter type')(value, at) as FilterType;
+
+const rule = object<PolicyRule>({
+  ref,
+  action,
+  protocol,
+  port: nullable(port),
+  source: nullable(network),
+});
+
+const geoRule = object<PolicyGeoRule>({
+  ref,
+  action: oneOf('deny', 'only'),
+  sets: list(setName, 100_000),
+});
+
+const filter = object<PolicyFilter>({
+  ref,
+  type: filterType,
+  port,
+  managed: flag,
+});
+
+const mitigation = object<Mitigation>({
+  ref,
+  mode: oneOf('enforce', 'observe'),
+  protocol,
+  sourcePort: nullable(port),
+  destinationPort: nullable(port),
+  source: nullable(network),
+  safelist: list(network, MAX_OBJECTS_PER_POLICY),
+});
+
+const policy = object<Policy>({
+  target: network,
+  mitigations: list(mitigation, MAX_OBJECTS_PER_POLICY),
+  baseline: list(rule, MAX_OBJECTS_PER_POLICY),
+  geo: list(geoRule, MAX_OBJECTS_PER_POLICY),
+  rules: list(rule, MAX_OBJECTS_PER_POLICY),
+  filters: list(filter, MAX_OBJECTS_PER_POLICY),
+});
+
+export const policies: Shape<Policy[]> = list(policy, MAX_POLICIES_PER_PAGE);
+export const targets: Shape<string[]> = list(network, MAX_POLICIES_PER_PAGE);
+
+export const sourceSets: Shape<SourceSets> = object<SourceSets>({
+  version: matching(/^[\x21-\x7e]{1,128}$/, 'a version'),
+  sets: record(
+    /^(?:country|asn|list):[A-Za-z0-9._-]{1,64}$/,
+    list(setMember, MAX_NETWORKS_PER_SET),
+  ),
+});

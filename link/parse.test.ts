@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { parseAgentRef, parseNotice, parseReply, parseRequest } from './parse.ts';
+
+const RULE = { ref: 'rule:1', action: 'deny', protocol: 'udp', port: 53, source: null };
+const POLICY = {
+  target: '203.0.113.10',
+  mitigations: [],
+  baseline: [],
+  geo: [{ ref: 'geo:1', action: 'only', sets: ['asn:64496', 'country:DE'] }],
+  rules: [RULE],
+  filters: [{ ref: 'filter:1', type: 'udp-stateful', port: 27015, managed: true }],
+};
+const PAGE = {
+  kind: 'edge.page',
+  generation: 3,
+  whole: true,
+  policies: [POLICY],
+  removed: ['2001:db8::/32'],
+  sourceSets: { version: 'v1', sets: { 'country:DE': ['192.0.2.0/24'] } },
+  settings: {
+    name: 'fra1',
+    site: 'fra',
+    devices: ['eth0'],
+    management: [{ protocol: 'tcp', port: 22 }],
+    sees: 'both',
+    fragments: 'reassemble',
+  },
+  next: null,
+};
+
+describe('parseReply', () => {
+  it('takes a whole page as it is', () => {
+    assert.deepEqual(parseReply(PAGE), { ok: true, value: PAGE });
+  });
+
+  const hostile: Readonly<Record<string, unknown>> = {
+    'a source that would end an nft statement': { ...RULE, source: '1.1.1.1; flush ruleset' },
+    'a source with host bits': { ...RULE, source: '10.0.0.1/8' },
+    'a source that is not canonical': { ...RULE, source: '2001:DB8::1' },
+    'port 0': { ...RULE, port: 0 },
+    'port 65536': { ...RULE, port: 65_536 },
+    'a port in words': { ...RULE, port: '53' },
+    'a protocol that is none': { ...RULE, protocol: 'sctp' },
+    'a reference with a quote': { ...RULE, ref: 'rule:"1' },
+    'a reference with a line feed': { ...RULE, ref: 'rule:1\n' },
+    'no action': { ref: 'rule:1', protocol: 'udp', port: 53, source: null },
+  };
+  for (const [what, rule] of Object.entries(hostile)) {
+    it(`refuses a rule with ${what}`, () => {
+      const reply = parseReply({ ...PAGE, policies: [{ ...POLICY, rules: [rule] }] });
+      assert.equal(reply.ok, false);
+      assert.match(reply.ok ? '' : reply.reason, /^\/policies\/0\/rules\/0\//);
+    });
+  }
+
+  it('refuses a set with the name of a prototype', () => {
+    const sourceSets = JSON.parse(
+      '{"version":"1","sets":{"__proto__":["192.0.2.0/24"]}}',
+    ) as unknown;
+    assert.equal(parseReply({ ...PAGE, sourceSets }).ok, false);
+  });
+
+  it('refuses a device that would end an nft string', () => {
+    const settings = { ...PAGE.settings, devices: ['eth0" }'] };
+    assert.equal(parseReply({ ...PAGE, settings }).ok, false);
+  });
+});
+
+describe('parseRequest', () => {
+  it('cuts prose instead of refusing it', () => {
+    const hello = {
+      kind: 'edge.hello',
+      protocolVersion: 1,
+      instance: 'a',
+      mode: 'observe',
+      modeReason: 'x'.repeat(10_000),
+    };
+    const parsed = parseRequest(hello);
+    assert.deepEqual(parsed, { ok: true, value: { ...hello, modeReason: 'x'.repeat(2_000) } });
+  });
+
+  it('tells an unknown kind from rubbish', () => {
+    assert.equal(unknownKind({ kind: 'edge.dance' }), 'edge.dance');
+    assert.equal(unknownKind({ kind: 'toString' }), 'toString');
+    assert.equal(unknownKind({ kind: 'edge.hello' }), null);
+    assert.equal(unknownKind({ kind: 7 }), null);
+    assert.equal(unknownKind(null), null);
+  });
+
+  it('never throws, whatever the JSON', () => {
+    const kinds = [
+      'edge.hello',
+      'edge.sync',
+      'edge.confirm',
+      'edge.heartbeat',
+      'edge.page',
+      'generation',
+    ];
+    const message = fc.oneof(
+      fc.jsonValue(),
+      fc.record({
+        kind: fc.constantFrom(...kinds),
+        generation: fc.jsonValue(),
+        refused: fc.jsonValue(),
+      }),
+    );
+    fc.assert(
+      fc.property(message, (value) => {
+        for (const parse of [parseRequest, parseReply, parseNotice, parseAgentRef]) {
+          assert.equal(typeof parse(value).ok, 'boolean');
+        }
+      }),
+    );
+  });
+});
+
+function unknownKind(message: unknown): string | null {
+  const parsed = parseRequest(message);
+  assert.equal(parsed.ok, false);
+  return parsed.ok ? null : parsed.unknownKind;
+}

@@ -1,0 +1,173 @@
+import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
+import type { Parsed } from '@portcullis/core/net/parsed.ts';
+import type {
+  AgentRef,
+  AgentRequest,
+  ControlReply,
+  EdgeAssignment,
+  EdgeReport,
+  Notice,
+  RefusedTarget,
+} from './messages.ts';
+import { policies, sourceSets, targets } from './parse-policy.ts';
+import {
+  amount,
+  check,
+  flag,
+  integer,
+  list,
+  matching,
+  nullable,
+  object,
+  oneOf,
+  plainObject,
+  prose,
+  type Shape,
+  whole,
+} from './shape.ts';
+
+/**
+ * What a peer sent, checked before anybody acts on it. Unknown fields are dropped (a newer peer may send
+ * them). `unknownKind` tells a message that this version does not know, which is answered with
+ * `unsupported`, from rubbish, which ends the connection.
+ */
+export type ParsedMessage<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly reason: string; readonly unknownKind: string | null };
+
+const AGENT_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
+const instance = matching(/^[\x21-\x7e]{1,128}$/, 'an instance');
+const cursor = matching(/^[\x21-\x7e]{1,1024}$/, 'a cursor');
+const mode = oneOf('enforce', 'observe');
+const reason = prose(2_000);
+
+const agentRef = object<AgentRef>({
+  kind: oneOf('edge'),
+  name: matching(AGENT_NAME, 'the name of an agent'),
+});
+
+const refusedTarget = object<RefusedTarget>({
+  // Echoed from control's own policies and looked up there, so a malformed one simply matches nothing.
+  target: matching(/^[0-9a-f.:/]{2,64}$/, 'a target'),
+  reason,
+  goodGeneration: whole,
+});
+
+const report = object<EdgeReport>({
+  policies: whole,
+  elements: whole,
+  lastError: nullable(reason),
+  lastApplyMs: nullable(amount),
+});
+
+const REQUESTS: {
+  readonly [K in AgentRequest['kind']]: Shape<Extract<AgentRequest, { kind: K }>>;
+} = {
+  'edge.hello': object({
+    kind: oneOf('edge.hello'),
+    protocolVersion: integer(0, 1_000_000),
+    instance,
+    mode,
+    modeReason: nullable(reason),
+  }),
+  'edge.sync': object({
+    kind: oneOf('edge.sync'),
+    instance,
+    after: whole,
+    cursor: nullable(cursor),
+    sourceSetsVersion: nullable(matching(/^[\x21-\x7e]{1,128}$/, 'a version')),
+  }),
+  'edge.confirm': object({
+    kind: oneOf('edge.confirm'),
+    instance,
+    generation: whole,
+    refused: list(refusedTarget, 100_000),
+  }),
+  'edge.heartbeat': object({
+    kind: oneOf('edge.heartbeat'),
+    instance,
+    mode,
+    modeReason: nullable(reason),
+    generation: whole,
+    report,
+  }),
+};
+
+const managementPort = object<ManagementPort>({
+  protocol: oneOf('tcp', 'udp'),
+  port: integer(1, 65_535),
+});
+
+const assignment = object<EdgeAssignment>({
+  name: matching(AGENT_NAME, 'the name of an edge'),
+  site: prose(255),
+  // An interface name: up to 15 bytes, no slash, space or quote (it becomes nft text).
+  devices: list(matching(/^[A-Za-z0-9_.:@-]{1,15}$/, 'a device'), 256),
+  management: list(managementPort, 1_000),
+  sees: oneOf('both', 'inbound'),
+  fragments: oneOf('reassemble', 'limit'),
+});
+
+const REPLIES: { readonly [K in ControlReply['kind']]: Shape<Extract<ControlReply, { kind: K }>> } =
+  {
+    'edge.welcome': object({
+      kind: oneOf('edge.welcome'),
+      protocolVersion: integer(0, 1_000_000),
+      generation: whole,
+      settings: assignment,
+      // Kept apart from zero: an agent must not spin, whatever it is told.
+      heartbeatMs: integer(10, 86_400_000),
+      resyncMs: integer(10, 86_400_000),
+    }),
+    'edge.page': object({
+      kind: oneOf('edge.page'),
+      generation: whole,
+      whole: flag,
+      policies,
+      removed: targets,
+      sourceSets: nullable(sourceSets),
+      settings: assignment,
+      next: nullable(cursor),
+    }),
+    done: object({ kind: oneOf('done') }),
+    refused: object({
+      kind: oneOf('refused'),
+      code: oneOf('resync', 'unknown_agent', 'unsupported', 'stale', 'unavailable'),
+      detail: reason,
+    }),
+  };
+
+const NOTICES: { readonly [K in Notice['kind']]: Shape<Notice> } = {
+  generation: object<Notice>({ kind: oneOf('generation'), generation: whole }),
+};
+
+export function parseAgentRef(value: unknown): Parsed<AgentRef> {
+  return check(agentRef, value);
+}
+export function parseRequest(value: unknown): ParsedMessage<AgentRequest> {
+  return parseByKind<AgentRequest>(REQUESTS, value);
+}
+export function parseReply(value: unknown): ParsedMessage<ControlReply> {
+  return parseByKind<ControlReply>(REPLIES, value);
+}
+export function parseNotice(value: unknown): ParsedMessage<Notice> {
+  return parseByKind<Notice>(NOTICES, value);
+}
+
+function parseByKind<T>(
+  shapes: Readonly<Record<string, Shape<T>>>,
+  value: unknown,
+): ParsedMessage<T> {
+  const kind = check(plainObject, value);
+  if (!kind.ok) return { ...kind, unknownKind: null };
+  const name = kind.value['kind'];
+  if (typeof name !== 'string')
+    return { ok: false, reason: '/kind is not a string', unknownKind: null };
+  const shape = Object.hasOwn(shapes, name) ? shapes[name] : undefined;
+  if (shape === undefined) {
+    const short = name.slice(0, 64);
+    return { ok: false, reason: `there is no kind ${JSON.stringify(short)}`, unknownKind: short };
+  }
+  const checked = check(shape, value);
+  return checked.ok ? checked : { ...checked, unknownKind: null };
+}

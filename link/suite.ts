@@ -1,0 +1,313 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import type { AgentRef, AgentRequest, ControlReply, EdgeConfirm, Notice } from './messages.ts';
+import {
+  type AgentHandler,
+  type AgentSide,
+  type ControlSide,
+  LinkError,
+  MAX_MESSAGE_BYTES,
+} from './transport.ts';
+
+/** A transport under test: one meeting point where control may come and go. */
+export interface Meeting {
+  serve(handler: AgentHandler): Promise<ControlSide>;
+  connect(agent: AgentRef): AgentSide;
+  end(): Promise<void>;
+}
+
+const EDGE: AgentRef = { kind: 'edge', name: 'fra1' };
+const DONE: ControlReply = { kind: 'done' };
+const TIMEOUT_MS = 5_000;
+
+/** What every transport promises (transport.ts). */
+export function transportSuite(name: string, open: () => Promise<Meeting>): void {
+  describe(`the ${name} transport`, () => {
+    const meet = async (t: TestContext): Promise<Meeting> => {
+      const meeting = await open();
+      t.after(() => meeting.end());
+      return meeting;
+    };
+    requestTests(meet);
+    boundTests(meet);
+    restartTests(meet);
+    noticeTests(meet);
+  });
+}
+
+type Meet = (t: TestContext) => Promise<Meeting>;
+
+function requestTests(meet: Meet): void {
+  it('gives a request to the handler with the name of its agent, and the reply back', async (t) => {
+    const meeting = await meet(t);
+    const seen: { from: AgentRef; request: AgentRequest }[] = [];
+    await serve(t, meeting, async (from, request) => {
+      seen.push({ from, request });
+      return DONE;
+    });
+    const agent = await connected(t, meeting);
+    assert.deepEqual(await agent.request(confirm(7), TIMEOUT_MS), DONE);
+    assert.deepEqual(seen, [{ from: EDGE, request: confirm(7) }]);
+  });
+
+  it('hands requests of one agent over in the order sent, though replies come in another', async (t) => {
+    const meeting = await meet(t);
+    const order: number[] = [];
+    const first = Promise.withResolvers<void>();
+    await serve(t, meeting, async (_from, request) => {
+      const { generation } = request as EdgeConfirm;
+      order.push(generation);
+      if (generation === 1) await first.promise;
+      else if (generation === 50) first.resolve();
+      return refusal(String(generation));
+    });
+    const agent = await connected(t, meeting);
+    const sent = Array.from({ length: 50 }, (_, index) => index + 1);
+    const replies = await Promise.all(sent.map((n) => agent.request(confirm(n), TIMEOUT_MS)));
+    assert.deepEqual(order, sent);
+    assert.deepEqual(
+      replies,
+      sent.map((n) => refusal(String(n))),
+    );
+  });
+
+  it('answers 1,000 parallel requests, each with its own reply', async (t) => {
+    const meeting = await meet(t);
+    await serve(t, meeting, async (_from, request) => {
+      await new Promise((resolve) => setImmediate(resolve));
+      return refusal(String((request as EdgeConfirm).generation));
+    });
+    const agent = await connected(t, meeting);
+    const numbers = Array.from({ length: 1_000 }, (_, index) => index);
+    const replies = await Promise.all(numbers.map((n) => agent.request(confirm(n), TIMEOUT_MS)));
+    assert.deepEqual(
+      replies,
+      numbers.map((n) => refusal(String(n))),
+    );
+  });
+
+  it('tells agents apart', async (t) => {
+    const meeting = await meet(t);
+    await serve(t, meeting, async (from) => refusal(from.name));
+    const agents = await Promise.all(
+      ['fra1', 'ams1', 'par1'].map((one) => connected(t, meeting, { kind: 'edge', name: one })),
+    );
+    const names = await Promise.all(agents.map((agent) => agent.request(confirm(1), TIMEOUT_MS)));
+    assert.deepEqual(names, [refusal('fra1'), refusal('ams1'), refusal('par1')]);
+  });
+
+  it('answers unavailable when the handler throws, and goes on', async (t) => {
+    const meeting = await meet(t);
+    await serve(t, meeting, async (_from, request) => {
+      if ((request as EdgeConfirm).generation === 1) throw new Error('a secret of control');
+      return DONE;
+    });
+    const agent = await connected(t, meeting);
+    const reply = await agent.request(confirm(1), TIMEOUT_MS);
+    assert.equal(reply.kind === 'refused' && reply.code, 'unavailable');
+    assert.doesNotMatch(JSON.stringify(reply), /secret/);
+    assert.deepEqual(await agent.request(confirm(2), TIMEOUT_MS), DONE);
+  });
+
+  it('answers a kind of request that it does not know with unsupported, and goes on', async (t) => {
+    const meeting = await meet(t);
+    await serve(t, meeting, async () => DONE);
+    const agent = await connected(t, meeting);
+    const newer = { kind: 'edge.telemetry', samples: [] } as unknown as AgentRequest;
+    const reply = await agent.request(newer, TIMEOUT_MS);
+    assert.equal(reply.kind === 'refused' && reply.code, 'unsupported');
+    assert.deepEqual(await agent.request(confirm(2), TIMEOUT_MS), DONE);
+  });
+
+  it('ignores fields that it does not know', async (t) => {
+    const meeting = await meet(t);
+    const seen: AgentRequest[] = [];
+    await serve(t, meeting, async (_from, request) => {
+      seen.push(request);
+      const newer = { ...DONE, since: 'version 2' };
+      return newer;
+    });
+    const agent = await connected(t, meeting);
+    const request = { ...confirm(3), mood: 'good' };
+    assert.deepEqual(await agent.request(request, TIMEOUT_MS), DONE);
+    assert.deepEqual(seen, [confirm(3)]);
+  });
+}
+
+function boundTests(meet: Meet): void {
+  it('fails a request that nobody answers within its timeout', async (t) => {
+    const meeting = await meet(t);
+    const never = Promise.withResolvers<ControlReply>();
+    t.after(() => never.resolve(DONE));
+    await serve(t, meeting, () => never.promise);
+    const agent = await connected(t, meeting);
+    await assert.rejects(agent.request(confirm(1), 20), linkError('timeout'));
+  });
+
+  it('refuses a message above the limit on the side of the sender, and goes on', async (t) => {
+    const meeting = await meet(t);
+    await serve(t, meeting, async (_from, request) =>
+      request.kind === 'edge.sync' ? refusal('x'.repeat(MAX_MESSAGE_BYTES)) : DONE,
+    );
+    const agent = await connected(t, meeting);
+    const oversize = { ...confirm(1), instance: 'x'.repeat(MAX_MESSAGE_BYTES) };
+    await assert.rejects(agent.request(oversize, TIMEOUT_MS), linkError('too_large'));
+    const sync = {
+      kind: 'edge.sync',
+      instance: 'a',
+      after: 0,
+      cursor: null,
+      sourceSetsVersion: null,
+    } as const;
+    const reply = await agent.request(sync, TIMEOUT_MS);
+    assert.equal(reply.kind === 'refused' && reply.code, 'unavailable');
+    assert.deepEqual(await agent.request(confirm(1), TIMEOUT_MS), DONE);
+  });
+
+  it('hangs up on an agent that sends rubbish, and no other agent notices', async (t) => {
+    const meeting = await meet(t);
+    await serve(t, meeting, async () => DONE);
+    const good = await connected(t, meeting);
+    const bad = await connected(t, meeting, { kind: 'edge', name: 'bad' });
+    const rubbish = { ...confirm(1), generation: 'high' } as unknown as AgentRequest;
+    await assert.rejects(bad.request(rubbish, TIMEOUT_MS), linkError('disconnected'));
+    assert.deepEqual(await good.request(confirm(1), TIMEOUT_MS), DONE);
+  });
+
+  it('refuses requests after close', async (t) => {
+    const meeting = await meet(t);
+    await serve(t, meeting, async () => DONE);
+    const agent = await connected(t, meeting);
+    await agent.close();
+    await assert.rejects(agent.request(confirm(1), TIMEOUT_MS), linkError('closed'));
+  });
+}
+
+function restartTests(meet: Meet): void {
+  it('fails requests while control is away, and says when it is back', async (t) => {
+    const meeting = await meet(t);
+    const first = await meeting.serve(async () => refusal('first'));
+    const agent = await connected(t, meeting);
+    await first.close();
+    await eventually(() =>
+      assert.rejects(agent.request(confirm(1), TIMEOUT_MS), linkError('disconnected')),
+    );
+    for (let round = 0; round < 3; round += 1) {
+      const back = nextConnect(agent);
+      const control = await meeting.serve(async () => refusal(`round ${round}`));
+      await back;
+      assert.deepEqual(await agent.request(confirm(1), TIMEOUT_MS), refusal(`round ${round}`));
+      await control.close();
+    }
+  });
+
+  it('connects an agent that was there before control', async (t) => {
+    const meeting = await meet(t);
+    const agent = meeting.connect(EDGE);
+    t.after(() => agent.close());
+    const there = nextConnect(agent);
+    await serve(t, meeting, async () => DONE);
+    await there;
+    assert.deepEqual(await agent.request(confirm(1), TIMEOUT_MS), DONE);
+  });
+
+  it('lets handlers under way answer before control closes', async (t) => {
+    const meeting = await meet(t);
+    const entered = Promise.withResolvers<void>();
+    const finish = Promise.withResolvers<ControlReply>();
+    const control = await meeting.serve(() => {
+      entered.resolve();
+      return finish.promise;
+    });
+    const agent = await connected(t, meeting);
+    const reply = agent.request(confirm(1), TIMEOUT_MS);
+    await entered.promise;
+    const closed = control.close();
+    finish.resolve(DONE);
+    assert.deepEqual(await reply, DONE);
+    await closed;
+  });
+}
+
+function noticeTests(meet: Meet): void {
+  it('carries notices to every agent', async (t) => {
+    const meeting = await meet(t);
+    const control = await serve(t, meeting, async () => DONE);
+    const agents = await Promise.all([
+      connected(t, meeting, { kind: 'edge', name: 'one' }),
+      connected(t, meeting, { kind: 'edge', name: 'two' }),
+    ]);
+    const heard = agents.map(nextNotice);
+    control.notify({ kind: 'generation', generation: 42 });
+    const wanted: Notice = { kind: 'generation', generation: 42 };
+    assert.deepEqual(await Promise.all(heard), [wanted, wanted]);
+  });
+
+  it('carries notices after control restarted, and none from the one before', async (t) => {
+    const meeting = await meet(t);
+    const first = await meeting.serve(async () => DONE);
+    const agent = await connected(t, meeting);
+    await first.close();
+    const back = nextConnect(agent);
+    const second = await serve(t, meeting, async () => DONE);
+    await back;
+    const heard = nextNotice(agent);
+    first.notify({ kind: 'generation', generation: 1 });
+    second.notify({ kind: 'generation', generation: 2 });
+    assert.deepEqual(await heard, { kind: 'generation', generation: 2 });
+  });
+}
+
+async function serve(
+  t: TestContext,
+  meeting: Meeting,
+  handler: AgentHandler,
+): Promise<ControlSide> {
+  const control = await meeting.serve(handler);
+  t.after(() => control.close());
+  return control;
+}
+
+async function connected(
+  t: TestContext,
+  meeting: Meeting,
+  agent: AgentRef = EDGE,
+): Promise<AgentSide> {
+  const side = meeting.connect(agent);
+  t.after(() => side.close());
+  await nextConnect(side);
+  return side;
+}
+
+function nextConnect(agent: AgentSide): Promise<void> {
+  return new Promise((resolve) => agent.onConnect(resolve));
+}
+
+function nextNotice(agent: AgentSide): Promise<Notice> {
+  return new Promise((resolve) => agent.onNotice(resolve));
+}
+
+/** The other side learns of a close a moment later. */
+async function eventually(attempt: () => Promise<void>): Promise<void> {
+  for (let tries = 0; tries < 200; tries += 1) {
+    const failed = await attempt().then(
+      () => false,
+      () => true,
+    );
+    if (!failed) return;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  await attempt();
+}
+
+function linkError(code: LinkError['code']): (error: unknown) => boolean {
+  return (error) => error instanceof LinkError && error.code === code;
+}
+
+function confirm(generation: number): EdgeConfirm {
+  return { kind: 'edge.confirm', instance: 'instance-1', generation, refused: [] };
+}
+
+function refusal(detail: string): ControlReply {
+  return { kind: 'refused', code: 'stale', detail };
+}
