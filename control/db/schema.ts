@@ -115,6 +115,7 @@ export interface GenerationTable {
   generation: number;
   created_at: Generated<Date>;
   cause: string;
+  live_at: Date | null;
 }
 
 export interface ChangeTable {

@@ -89,8 +89,11 @@ insert into fleet default values;
 create table generations (
   generation bigint primary key,
   created_at timestamptz not null default clock_timestamp(),
-  cause text not null
+  cause text not null,
+  -- when the last edge in service had it; null: not yet, or nothing enforces
+  live_at timestamptz
 );
+create index generations_pending on generations (generation) where live_at is null;
 
 -- What an edge must fetch again: every target that a generation may have changed.
 -- A prefix stands for itself and for everything inside it.
