@@ -33,7 +33,7 @@ export class PendingRequests {
   }
 
   failAll(error: LinkError): void {
-    for (const id of [...this.#waiting.keys()]) this.fail(id, error);
+    for (const id of this.#waiting.keys()) this.fail(id, error);
   }
 
   #take(id: number): Waiting | undefined {

@@ -22,12 +22,12 @@ const TIMEOUT_MS = 5_000;
 
 /** What every transport promises (transport.ts). */
 export function transportSuite(name: string, open: () => Promise<Meeting>): void {
+  const meet = async (t: TestContext): Promise<Meeting> => {
+    const meeting = await open();
+    t.after(() => meeting.end());
+    return meeting;
+  };
   describe(`the ${name} transport`, () => {
-    const meet = async (t: TestContext): Promise<Meeting> => {
-      const meeting = await open();
-      t.after(() => meeting.end());
-      return meeting;
-    };
     requestTests(meet);
     boundTests(meet);
     restartTests(meet);
