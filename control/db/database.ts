@@ -13,6 +13,8 @@ export interface DatabaseOptions {
   readonly poolSize?: number;
   /** Shown in pg_stat_activity. */
   readonly applicationName?: string;
+  /** Idle connections do not keep the process alive; for what is never sure to be closed. */
+  readonly idleExit?: boolean;
   /** Told of connections that broke while nobody used them; the pool replaces them by itself. */
   readonly onIdleError?: (error: Error) => void;
 }
@@ -29,6 +31,7 @@ export function openDatabase(options: DatabaseOptions): Db {
     Client: PreparingClient,
     max: options.poolSize ?? 10,
     idleTimeoutMillis: 60_000,
+    allowExitOnIdle: options.idleExit ?? false,
     statement_timeout: STATEMENT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_TRANSACTION_TIMEOUT_MS,
   });

@@ -1,0 +1,145 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import type { Logger } from 'pino';
+import { chooseAccount } from './account.ts';
+import { provideBinaries } from './binaries.ts';
+import { provideCluster } from './cluster.ts';
+import { lockDirectory } from './directory-lock.ts';
+import { clusterOf, prepareLayout, socketUrl } from './layout.ts';
+import {
+  adoptPostmaster,
+  type Ground,
+  launchPostmaster,
+  type Postmaster,
+  stopPostmaster,
+} from './postmaster.ts';
+import { runningPostmaster } from './postmaster-file.ts';
+
+export interface EmbeddedOptions {
+  /** Ours alone; made when it is missing. The cluster is its folder `postgres`. */
+  readonly dataDir: string;
+  /** Whom the server runs as when we are root; default: the owner of the cluster, `portcullis`, `nobody`. */
+  readonly account?: string;
+  readonly log: Logger;
+  /** Default true. False loses data in a power cut: tests only. */
+  readonly fsync?: boolean;
+}
+
+export interface EmbeddedPostgres {
+  /** Of the database `portcullis`, over a Unix socket; the same after every restart of the server. */
+  readonly url: string;
+  /** Whether the server was found running, left by a control process that was killed. */
+  readonly adopted: boolean;
+  /** The server's process now; null while it is down and about to be started again. */
+  pid(): number | null;
+  /** Shuts the server down. */
+  stop(): Promise<void>;
+}
+
+const DATABASE = 'portcullis';
+const FIRST_RETRY_MS = 100;
+const LAST_RETRY_MS = 5_000;
+/** A server that ran this long is healthy: its next death is a new story. */
+const HEALTHY_MS = 30_000;
+
+/**
+ * Starts PostgreSQL under `dataDir`, or takes over the one that runs there, and keeps it running until
+ * stopped. Refuses in words: a directory in use, of another version, or out of the account's reach.
+ */
+export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
+  const account = chooseAccount(options.account, clusterOf(options.dataDir));
+  const layout = prepareLayout(options.dataDir, account);
+  const lock = lockDirectory(layout.dataDir, account);
+  try {
+    const binaries = provideBinaries(layout.dataDir, account);
+    const ground: Ground = { layout, binaries, account, fsync: options.fsync ?? true };
+    provideCluster(layout, binaries, account, ground.fsync);
+    const first = (await adoptPostmaster(ground)) ?? (await launchPostmaster(ground));
+    options.log.info({ pid: first.pid, adopted: first.adopted }, 'PostgreSQL runs');
+    await createDatabase(layout.socketDir).catch(async (error: unknown) => {
+      await stopPostmaster(first);
+      throw error;
+    });
+    const supervisor = supervise(ground, first, options.log);
+    return {
+      url: socketUrl(layout.socketDir, DATABASE),
+      adopted: first.adopted,
+      pid: supervisor.pid,
+      async stop() {
+        await supervisor.stop();
+        lock.release();
+      },
+    };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+/** The URL of the server that runs under a data directory, for who may enter it; null when none does. */
+export function findEmbeddedPostgres(dataDir: string): string | null {
+  const running = runningPostmaster(clusterOf(dataDir));
+  return running === null ? null : socketUrl(running.socketDir, DATABASE);
+}
+
+async function createDatabase(socketDir: string): Promise<void> {
+  const client = new pg.Client({ connectionString: socketUrl(socketDir, 'postgres') });
+  await client.connect();
+  try {
+    const found = await client.query('select from pg_database where datname = $1', [DATABASE]);
+    if (found.rowCount === 0) await client.query(`create database ${DATABASE}`);
+  } finally {
+    await client.end();
+  }
+}
+
+function supervise(
+  ground: Ground,
+  first: Postmaster,
+  log: Logger,
+): { pid(): number | null; stop(): Promise<void> } {
+  const stopping = new AbortController();
+  let current: Postmaster | null = first;
+  const watching = watch();
+
+  async function watch(): Promise<void> {
+    let retryMs = FIRST_RETRY_MS;
+    while (current !== null) {
+      const startedAt = performance.now();
+      await current.exited;
+      current = null;
+      if (performance.now() - startedAt > HEALTHY_MS) retryMs = FIRST_RETRY_MS;
+      while (current === null && !stopping.signal.aborted) {
+        log.error({ retryMs }, 'PostgreSQL is gone; starting it again');
+        await delay(retryMs, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
+        retryMs = Math.min(retryMs * 2, LAST_RETRY_MS);
+        current = await restart();
+      }
+    }
+  }
+
+  async function restart(): Promise<Postmaster | null> {
+    if (stopping.signal.aborted) return null;
+    try {
+      const postmaster = await launchPostmaster(ground, stopping.signal);
+      if (stopping.signal.aborted) {
+        await stopPostmaster(postmaster);
+        return null;
+      }
+      log.info({ pid: postmaster.pid }, 'PostgreSQL runs again');
+      return postmaster;
+    } catch (err) {
+      log.error({ err }, 'PostgreSQL could not be started');
+      return null;
+    }
+  }
+
+  return {
+    pid: () => current?.pid ?? null,
+    async stop() {
+      stopping.abort();
+      if (current !== null) await stopPostmaster(current);
+      await watching;
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto';
+import { chmodSync, existsSync, lstatSync, mkdirSync, realpathSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Account, blockingFolder, giveTo } from './account.ts';
+
+/** Where everything of an embedded server is. */
+export interface Layout {
+  readonly dataDir: string;
+  /** The cluster: PostgreSQL's own data directory. */
+  readonly cluster: string;
+  /** Holds the socket, and nothing else. Only the account may enter it, which is the authentication. */
+  readonly socketDir: string;
+  /** What the server says before and beside its work. */
+  readonly logFile: string;
+}
+
+/** The port is a part of the socket's name, nothing more: the server listens on no network. */
+export const PORT = 5432;
+const SOCKET = `.s.PGSQL.${PORT}`;
+
+/** sun_path of sockaddr_un holds 108 bytes with the final NUL. */
+const MAX_SOCKET_PATH_BYTES = 107;
+
+/** The files whose presence means that a server has this socket. */
+export function socketFiles(socketDir: string): string[] {
+  return [join(socketDir, SOCKET), join(socketDir, `${SOCKET}.lock`)];
+}
+
+export function clusterOf(dataDir: string): string {
+  return join(dataDir, 'postgres');
+}
+
+/** Makes what is missing, and refuses in words what the account could not use. */
+export function prepareLayout(asked: string, account: Account | null): Layout {
+  mkdirSync(asked, { recursive: true, mode: account === null ? 0o700 : 0o711 });
+  const dataDir = realpathSync(asked);
+  letThrough(dataDir, account);
+  const socketDir = prepareSocketDir(dataDir, account);
+  return {
+    dataDir,
+    cluster: clusterOf(dataDir),
+    socketDir,
+    logFile: join(dataDir, 'postgres.log'),
+  };
+}
+
+function letThrough(dataDir: string, account: Account | null): void {
+  if (account === null) return;
+  let blocking = blockingFolder(account, dataDir);
+  if (blocking === dataDir) {
+    // Ours to open: passing through shows nothing of what is in it.
+    chmodSync(dataDir, lstatSync(dataDir).mode | 0o011);
+    blocking = blockingFolder(account, dataDir);
+  }
+  if (blocking !== null) {
+    throw new Error(
+      `PostgreSQL runs as ${account.name}, which may not enter ${blocking}, so it cannot use the data directory ${dataDir}. Choose another with --data, such as /var/lib/portcullis, or set DATABASE_URL.`,
+    );
+  }
+}
+
+function prepareSocketDir(dataDir: string, account: Account | null): string {
+  const beside = join(dataDir, 'run');
+  const socketDir = fits(beside) ? beside : shortSocketDir(dataDir);
+  const made = !existsSync(socketDir);
+  if (made) mkdirSync(socketDir, { mode: 0o700 });
+  const found = lstatSync(socketDir);
+  const trusted = [account?.uid ?? process.getuid?.(), process.getuid?.()];
+  // In a folder where everybody may write, somebody may have put a trap under this name.
+  if (!found.isDirectory() || !trusted.includes(found.uid)) {
+    throw new Error(`${socketDir} should be a directory of ours, and is not. Remove it.`);
+  }
+  giveTo(account, socketDir);
+  if ((found.mode & 0o777) !== 0o700) chmodSync(socketDir, 0o700);
+  return socketDir;
+}
+
+function fits(socketDir: string): boolean {
+  return Buffer.byteLength(join(socketDir, `${SOCKET}.lock`)) <= MAX_SOCKET_PATH_BYTES;
+}
+
+/** The same for the same data directory, so that a later start finds a server that lived on. */
+function shortSocketDir(dataDir: string): string {
+  const name = `portcullis-${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}`;
+  const base = process.getuid?.() === 0 && existsSync('/run') ? '/run' : tmpdir();
+  const inBase = join(base, name);
+  return fits(inBase) ? inBase : join('/tmp', name);
+}
+
+/** The URL of a database of a server with this socket. */
+export function socketUrl(socketDir: string, database: string): string {
+  return `postgresql:///${database}?host=${encodeURIComponent(socketDir)}&user=portcullis`;
+}

@@ -1,0 +1,198 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { type Account, giveTo, spawnAs } from './account.ts';
+import type { Binaries } from './binaries.ts';
+import { CLEAN_ENVIRONMENT } from './cluster.ts';
+import { type Layout, PORT, socketUrl } from './layout.ts';
+import { hasServerProcess, removeLeftovers, runningPostmaster } from './postmaster-file.ts';
+import { isRunning, sendSignal } from './process-table.ts';
+
+/** A server that runs: our child, or one that outlived an earlier control process. */
+export interface Postmaster {
+  readonly pid: number;
+  readonly adopted: boolean;
+  /** Settles when it is gone, for whatever reason. */
+  readonly exited: Promise<void>;
+  /** Keeps this process alive until the server is gone; otherwise a server keeps nobody. */
+  hold(): void;
+}
+
+export interface Ground {
+  readonly layout: Layout;
+  readonly binaries: Binaries;
+  readonly account: Account | null;
+  /** Off only where nothing needs to outlive a power cut: tests. */
+  readonly fsync: boolean;
+}
+
+const POLL_MS = 50;
+const WATCH_MS = 200;
+/** A crashed server first replays its log. */
+const READY_TIMEOUT_MS = 600_000;
+const ADOPT_TIMEOUT_MS = 60_000;
+const ORPHANS_TIMEOUT_MS = 10_000;
+/** How long a shutdown may take before the next, harder one. */
+const SHUTDOWN_STEPS: readonly { name: NodeJS.Signals; waitMs: number }[] = [
+  { name: 'SIGINT', waitMs: 30_000 },
+  { name: 'SIGQUIT', waitMs: 10_000 },
+  { name: 'SIGKILL', waitMs: 10_000 },
+];
+const LOG_ROTATE_BYTES = 5_000_000;
+
+/** Takes over the server of this cluster that an earlier control process left; null when there is none. */
+export async function adoptPostmaster(ground: Ground): Promise<Postmaster | null> {
+  const { cluster, socketDir } = ground.layout;
+  const found = runningPostmaster(cluster);
+  if (found === null) return null;
+  const postmaster = watchStranger(found.pid);
+  const fits =
+    found.socketDir === socketDir &&
+    (await waitUntilReady(ground, ADOPT_TIMEOUT_MS, () => isRunning(found.pid)));
+  if (fits) return postmaster;
+  // Another version of the programs, a lost socket, or one that does not answer: begin afresh.
+  await stopPostmaster(postmaster);
+  return null;
+}
+
+/** Starts a server, and waits until it answers; gives up when `signal` says so. */
+export async function launchPostmaster(ground: Ground, signal?: AbortSignal): Promise<Postmaster> {
+  const { cluster, socketDir } = ground.layout;
+  const deadline = Date.now() + ORPHANS_TIMEOUT_MS;
+  while (hasServerProcess(cluster) && Date.now() < deadline) await delay(POLL_MS);
+  removeLeftovers(cluster, socketDir);
+  const { child, logFrom } = await spawnServer(ground);
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const postmaster = ownChild(child, exited);
+  let gone = false;
+  void exited.then(() => {
+    gone = true;
+  });
+  try {
+    const wanted = (): boolean => !gone && signal?.aborted !== true;
+    if (await waitUntilReady(ground, READY_TIMEOUT_MS, wanted)) return postmaster;
+  } catch (error) {
+    await stopPostmaster(postmaster);
+    throw error;
+  }
+  if (!gone) await stopPostmaster(postmaster);
+  const said = readFileSync(ground.layout.logFile, 'utf8').slice(logFrom).trim();
+  throw new Error(`PostgreSQL did not start: ${said || 'it said nothing'}`);
+}
+
+function ownChild(child: ChildProcess, exited: Promise<void>): Postmaster {
+  child.unref();
+  return { pid: child.pid ?? 0, adopted: false, exited, hold: () => child.ref() };
+}
+
+/** Not our child, so nobody tells us of its end: look. */
+function watchStranger(pid: number): Postmaster {
+  let timer: NodeJS.Timeout | undefined;
+  const exited = new Promise<void>((resolve) => {
+    timer = setInterval(() => {
+      if (isRunning(pid)) return;
+      clearInterval(timer);
+      resolve();
+    }, WATCH_MS).unref();
+  });
+  return { pid, adopted: true, exited, hold: () => timer?.ref() };
+}
+
+async function spawnServer(ground: Ground): Promise<{ child: ChildProcess; logFrom: number }> {
+  const { layout, binaries, account } = ground;
+  const size = statSync(layout.logFile, { throwIfNoEntry: false })?.size ?? 0;
+  if (size > LOG_ROTATE_BYTES) renameSync(layout.logFile, `${layout.logFile}.1`);
+  const output = openSync(layout.logFile, 'a', 0o600);
+  giveTo(account, layout.logFile);
+  try {
+    const child = spawn(binaries.postgres, ['-D', layout.cluster, ...settings(ground)], {
+      ...spawnAs(account),
+      cwd: layout.cluster,
+      env: CLEAN_ENVIRONMENT,
+      // A file, not a pipe: the server goes on when we are killed.
+      stdio: ['ignore', output, output],
+      // A session of its own: Ctrl-C in a terminal is for us, and we stop it in order.
+      detached: true,
+    });
+    await once(child, 'spawn');
+    return { child, logFrom: statSync(layout.logFile).size };
+  } finally {
+    closeSync(output);
+  }
+}
+
+function settings({ layout, fsync }: Ground): string[] {
+  const values: Record<string, string | number> = {
+    listen_addresses: '',
+    port: PORT,
+    unix_socket_directories: layout.socketDir.replaceAll(',', '\\,'),
+    unix_socket_permissions: '0700',
+    max_connections: 60,
+    shared_buffers: '64MB',
+    max_wal_size: '512MB',
+    checkpoint_timeout: '15min',
+    timezone: 'UTC',
+    // Refused statements are reported by who sent them; here stands what the server itself has to say.
+    log_min_messages: 'log',
+    log_checkpoints: 'off',
+    log_timezone: 'UTC',
+    ...(fsync ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+  };
+  return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+}
+
+/** Whether our cluster answered on our socket, in our version, while `alive` and before the deadline. */
+async function waitUntilReady(
+  ground: Ground,
+  timeoutMs: number,
+  alive: () => boolean,
+): Promise<boolean> {
+  const deadline = Date.now() + timeoutMs;
+  while (alive() && Date.now() < deadline) {
+    const answer = await askServer(ground.layout);
+    if (answer !== null) {
+      return (
+        answer.cluster === ground.layout.cluster &&
+        ground.binaries.version.startsWith(`${answer.version}.`)
+      );
+    }
+    await delay(POLL_MS);
+  }
+  return false;
+}
+
+async function askServer(layout: Layout): Promise<{ cluster: string; version: string } | null> {
+  const client = new pg.Client({
+    connectionString: socketUrl(layout.socketDir, 'postgres'),
+    connectionTimeoutMillis: 5_000,
+  });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    const asked = await client.query<{ cluster: string; version: string }>(
+      `select current_setting('data_directory') as cluster, current_setting('server_version') as version`,
+    );
+    return asked.rows[0] ?? null;
+  } catch {
+    // Not there yet, or still replaying its log.
+    return null;
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+/** Shuts down: fast (transactions rolled back, checkpoint), then at once, then by force. */
+export async function stopPostmaster(postmaster: Postmaster): Promise<void> {
+  postmaster.hold();
+  for (const step of SHUTDOWN_STEPS) {
+    if (!sendSignal(postmaster.pid, step.name)) return;
+    const waiting = new AbortController();
+    const late = delay(step.waitMs, 'late', { signal: waiting.signal }).catch(() => 'late');
+    const outcome = await Promise.race([postmaster.exited.then(() => 'exited'), late]);
+    waiting.abort();
+    if (outcome === 'exited') return;
+  }
+  throw new Error(`PostgreSQL (pid ${postmaster.pid}) does not stop.`);
+}

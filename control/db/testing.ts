@@ -1,0 +1,211 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { pino } from 'pino';
+import { type Db, openDatabase } from './database.ts';
+import { startEmbeddedPostgres } from './embedded/index.ts';
+import { loadMigrations, migrate } from './migrate.ts';
+
+/** Where the runner says that a server is on which databases may be made. */
+const SERVER_VARIABLE = 'PORTCULLIS_TEST_DATABASE_URL';
+
+/** What a database lives as long as: the test itself, or the file when it is the context of a `before` hook. */
+export interface Lifetime {
+  readonly name: string;
+  readonly signal: AbortSignal;
+}
+
+export interface TestDatabase {
+  readonly db: Db;
+  readonly url: string;
+}
+
+export interface TestCluster {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * A migrated, empty database of the test's own, closed and dropped after the test and all its `after` hooks.
+ * Whatever else the test connected to it must be closed by then: a connection left over fails the run.
+ */
+export async function testDatabase(t: Lifetime): Promise<TestDatabase> {
+  const server = await serverUrl();
+  const template = await provideTemplate(server);
+  const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`;
+  await onServer(server, (client) => client.query(`create database ${name} template ${template}`));
+  const url = withDatabase(server, name);
+  const db = openDatabase({ url, idleExit: true });
+  const lent: Lent = {
+    async close() {
+      open.delete(lent);
+      await db.destroy();
+      const leaked = await leftConnections(server, name);
+      await onServer(server, (client) => client.query(`drop database ${name} with (force)`));
+      if (leaked.length === 0) return;
+      throw new Error(`"${t.name}" left connections to its database open: ${leaked.join('; ')}`);
+    },
+  };
+  open.add(lent);
+  // Aborted when the test is over, after its hooks, which run in the order of their registration.
+  t.signal.addEventListener('abort', () => closing.push(lent.close()), { once: true });
+  return { db, url };
+}
+
+interface Lent {
+  close(): Promise<void>;
+}
+const open = new Set<Lent>();
+const closing: Promise<void>[] = [];
+
+after(async () => {
+  await settle(closing);
+  // What a file's own hooks still use; they come after this one, and then there is nothing left to do.
+  process.once('beforeExit', () => {
+    settle([...open].map((lent) => lent.close())).catch((error: unknown) => {
+      console.error(error);
+      process.exitCode = 1;
+    });
+  });
+});
+
+/** Waits for all, then fails with every failure. */
+async function settle(all: readonly Promise<void>[]): Promise<void> {
+  const outcomes = await Promise.allSettled(all);
+  const failed = outcomes.filter((outcome) => outcome.status === 'rejected');
+  if (failed.length === 0) return;
+  process.exitCode = 1;
+  throw new Error(failed.map(({ reason }) => String(reason)).join('\n'));
+}
+
+/** A server for tests in a folder of its own: no fsync, gone with this process however that ends. */
+export async function startTestCluster(): Promise<TestCluster> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'portcullis-test-'));
+  // As root the server runs as another account, which must get through.
+  await chmod(dataDir, 0o711);
+  const removed = removeWithUs(dataDir);
+  const log = pino({ level: 'warn' }, pino.destination({ dest: 2, sync: true }));
+  const server = await startEmbeddedPostgres({ dataDir, log, fsync: false });
+  return {
+    url: server.url,
+    async stop() {
+      await server.stop();
+      await removed();
+    },
+  };
+}
+
+let ownCluster: Promise<TestCluster> | undefined;
+
+async function serverUrl(): Promise<string> {
+  const given = process.env[SERVER_VARIABLE];
+  if (given) return given;
+  ownCluster ??= startTestCluster();
+  return (await ownCluster).url;
+}
+
+/**
+ * A shell that waits for the end of its input, which is the end of this process, and then stops the server
+ * and removes the folder: nothing is left when a runner kills a test that hangs.
+ */
+function removeWithUs(dataDir: string): () => Promise<void> {
+  const script = `
+    cat >/dev/null
+    file="$1/postgres/postmaster.pid"
+    [ -f "$file" ] && kill -QUIT "$(head -n 1 "$file")"
+    for _ in $(seq 100); do [ -f "$file" ] || break; sleep 0.05; done
+    rm -rf "$1"`;
+  const keeper = spawn('sh', ['-c', script, 'sh', dataDir], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  });
+  const exited = new Promise<void>((resolve) => keeper.once('exit', () => resolve()));
+  keeper.unref();
+  const { stdin } = keeper;
+  if ('unref' in stdin && typeof stdin.unref === 'function') stdin.unref();
+  return async () => {
+    keeper.ref();
+    stdin.end();
+    await exited;
+  };
+}
+
+let template: Promise<string> | undefined;
+
+/** A database with all migrations, made once on a server: making it is what takes the time. */
+async function provideTemplate(server: string): Promise<string> {
+  template ??= makeTemplate(server);
+  return template;
+}
+
+async function makeTemplate(server: string): Promise<string> {
+  const migrations = await loadMigrations();
+  const name = `portcullis_template_${migrations.map((m) => m.hash.slice(0, 8)).join('_')}`;
+  await onServer(server, async (client) => {
+    // Test files start together; the first makes it. The lock goes with the connection.
+    await client.query(`select pg_advisory_lock(hashtext('portcullis test template'))`);
+    const found = await client.query('select from pg_database where datname = $1', [name]);
+    if (found.rowCount !== 0) return;
+    const making = `${name}_making`;
+    await client.query(`drop database if exists ${making}`);
+    await client.query(`create database ${making}`);
+    const db = openDatabase({ url: withDatabase(server, making), poolSize: 1 });
+    await migrate(db, migrations).finally(() => db.destroy());
+    await waitUntilUnused(client, making);
+    await client.query(`alter database ${making} rename to ${name}`);
+  });
+  return name;
+}
+
+async function onServer<T>(server: string, ask: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: withDatabase(server, 'postgres') });
+  await client.connect();
+  try {
+    return await ask(client);
+  } finally {
+    await client.end();
+  }
+}
+
+function withDatabase(server: string, name: string): string {
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+interface Session {
+  readonly application: string;
+  readonly query: string;
+}
+
+/** A closed connection leaves the server's list a moment later. */
+const CLOSING_MS = 2_000;
+
+async function sessionsOf(client: pg.Client, name: string): Promise<Session[]> {
+  const listed = await client.query<Session>(
+    `select application_name as application, left(query, 80) as query from pg_stat_activity
+      where datname = $1 and backend_type = 'client backend'`,
+    [name],
+  );
+  return listed.rows;
+}
+
+async function waitUntilUnused(client: pg.Client, name: string): Promise<Session[]> {
+  const deadline = Date.now() + CLOSING_MS;
+  let sessions = await sessionsOf(client, name);
+  while (sessions.length > 0 && Date.now() < deadline) {
+    await delay(10);
+    sessions = await sessionsOf(client, name);
+  }
+  return sessions;
+}
+
+async function leftConnections(server: string, name: string): Promise<string[]> {
+  const sessions = await onServer(server, (client) => waitUntilUnused(client, name));
+  return sessions.map(({ application, query }) => `${application || 'unnamed'} (last: ${query})`);
+}
