@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { pino } from 'pino';
@@ -48,12 +47,16 @@ export async function testDatabase(t: Lifetime): Promise<TestDatabase> {
       const leaked = await leftConnections(server, name);
       await onServer(server, (client) => client.query(`drop database ${name} with (force)`));
       if (leaked.length === 0) return;
-      throw new Error(`"${t.name}" left connections to its database open: ${leaked.join('; ')}`);
+      // No test is left to fail, so the process does.
+      console.error(`"${t.name}" left connections to its database open: ${leaked.join('; ')}`);
+      process.exitCode = 1;
     },
   };
+  if (!watchingExit) closeAtExit();
+  watchingExit = true;
   open.add(lent);
   // Aborted when the test is over, after its hooks, which run in the order of their registration.
-  t.signal.addEventListener('abort', () => closing.push(lent.close()), { once: true });
+  t.signal.addEventListener('abort', () => void lent.close(), { once: true });
   return { db, url };
 }
 
@@ -61,26 +64,19 @@ interface Lent {
   close(): Promise<void>;
 }
 const open = new Set<Lent>();
-const closing: Promise<void>[] = [];
+let watchingExit = false;
 
-after(async () => {
-  await settle(closing);
-  // What a file's own hooks still use; they come after this one, and then there is nothing left to do.
+/**
+ * Closes what is left when the process has nothing more to do: the databases of whole files. node:test runs
+ * a file's own hooks when the process would exit for the first time, so ours is the second.
+ */
+function closeAtExit(): void {
   process.once('beforeExit', () => {
-    settle([...open].map((lent) => lent.close())).catch((error: unknown) => {
-      console.error(error);
-      process.exitCode = 1;
+    setImmediate(() => {});
+    process.once('beforeExit', () => {
+      for (const lent of open) void lent.close();
     });
   });
-});
-
-/** Waits for all, then fails with every failure. */
-async function settle(all: readonly Promise<void>[]): Promise<void> {
-  const outcomes = await Promise.allSettled(all);
-  const failed = outcomes.filter((outcome) => outcome.status === 'rejected');
-  if (failed.length === 0) return;
-  process.exitCode = 1;
-  throw new Error(failed.map(({ reason }) => String(reason)).join('\n'));
 }
 
 /** A server for tests in a folder of its own: no fsync, gone with this process however that ends. */
