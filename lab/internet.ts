@@ -1,0 +1,117 @@
+import { addAddress, addRoute, enableForwarding, type Namespace, Network } from './netns.ts';
+
+/**
+ * The lab's internet: a client, an edge in the path, a server behind it. The edge host has an address of
+ * its own to protect, and a container behind DNAT, as Docker would make it.
+ *
+ *     client 192.0.2.2 ── 192.0.2.1 edge 203.0.113.1 ── 203.0.113.10 server
+ *                          198.51.100.1 (own)  172.30.0.1 ── 172.30.0.2 container
+ */
+export interface Internet {
+  readonly client: Namespace;
+  readonly edge: Namespace;
+  readonly server: Namespace;
+  readonly container: Namespace;
+  destroy(): void;
+}
+
+export const CLIENT = {
+  4: '192.0.2.2',
+  6: '2001:db8:c::2',
+  /** More sources on the client's side, for rules that name a host, a network or a country. */
+  others: ['192.0.2.77', '198.18.7.7', '8.8.8.8', '2001:db8:c::77', '2001:db8:7::7'],
+} as const;
+export const SERVER = {
+  4: '203.0.113.10',
+  6: '2001:db8:5::10',
+  /** In the server's prefixes, with no policy of their own. */
+  neighbours: ['203.0.113.20', '2001:db8:5::20'],
+} as const;
+/** The edge host's own address, as a host that protects itself has it. */
+export const HOST = { 4: '198.51.100.1', 6: '2001:db8:e::1' } as const;
+/** Unprotected addresses of the server and of the edge host (see wire/path.ts). */
+export const SENTINELS = {
+  server: { 4: '198.18.5.5', 6: '2001:db8:55::5' },
+  host: { 4: '198.18.6.1', 6: '2001:db8:66::1' },
+} as const;
+export const CONTAINER = { address: '172.30.0.2', port: 80, publishedPort: 8081 } as const;
+export const EDGE_DEVICE = 'wan';
+
+const GATEWAY = {
+  client: ['192.0.2.1', '2001:db8:c::1'],
+  server: ['203.0.113.1', '2001:db8:5::1'],
+} as const;
+
+export function createInternet(label: string): Internet {
+  const network = new Network(label);
+  try {
+    const client = network.create('client');
+    const edge = network.create('edge');
+    const server = network.create('server');
+    const container = network.create('container');
+    joinClient(network, client, edge);
+    joinServer(network, edge, server);
+    joinContainer(network, edge, container);
+    enableForwarding(edge);
+    return { client, edge, server, container, destroy: () => network.destroy() };
+  } catch (error) {
+    network.destroy();
+    throw error;
+  }
+}
+
+function joinClient(network: Network, client: Namespace, edge: Namespace): void {
+  network.join(
+    client,
+    { device: 'eth0', addresses: [`${CLIENT[4]}/24`, `${CLIENT[6]}/64`] },
+    edge,
+    { device: EDGE_DEVICE, addresses: GATEWAY.client.map((one) => withLength(one, 24, 64)) },
+  );
+  for (const address of CLIENT.others) addAddress(client, 'eth0', withLength(address, 32, 128));
+  for (const via of GATEWAY.client) addRoute(client, 'default', via);
+  addRoute(edge, 'default', CLIENT[4]);
+  addRoute(edge, 'default', CLIENT[6]);
+  const own = [HOST[4], HOST[6], SENTINELS.host[4], SENTINELS.host[6]];
+  for (const address of own) addAddress(edge, 'lo', withLength(address, 32, 128));
+}
+
+function joinServer(network: Network, edge: Namespace, server: Namespace): void {
+  const addresses = [SERVER[4], SERVER[6], ...SERVER.neighbours];
+  network.join(
+    edge,
+    { device: 'lan', addresses: GATEWAY.server.map((one) => withLength(one, 24, 64)) },
+    server,
+    { device: 'eth0', addresses: addresses.map((one) => withLength(one, 24, 64)) },
+  );
+  for (const via of GATEWAY.server) addRoute(server, 'default', via);
+  for (const sentinel of [SENTINELS.server[4], SENTINELS.server[6]]) {
+    addAddress(server, 'lo', withLength(sentinel, 32, 128));
+    addRoute(edge, sentinel, sentinel.includes(':') ? SERVER[6] : SERVER[4]);
+  }
+}
+
+/** A published port as Docker makes it: DNAT in nat prerouting and output, masquerade for hairpin traffic. */
+function joinContainer(network: Network, edge: Namespace, container: Namespace): void {
+  network.join(edge, { device: 'docker0', addresses: ['172.30.0.1/24'] }, container, {
+    device: 'eth0',
+    addresses: [`${CONTAINER.address}/24`],
+  });
+  addRoute(container, 'default', '172.30.0.1');
+  const published = `ip daddr ${HOST[4]} tcp dport ${CONTAINER.publishedPort} dnat to ${CONTAINER.address}:${CONTAINER.port}`;
+  edge.run(
+    'nft',
+    `table ip dockerlike {
+      chain prerouting { type nat hook prerouting priority dstnat; ${published}; }
+      chain output { type nat hook output priority -100; ${published}; }
+      chain postrouting {
+        type nat hook postrouting priority srcnat;
+        ip saddr 172.30.0.0/24 ip daddr ${CONTAINER.address} masquerade;
+        ip saddr 172.30.0.0/24 oifname != "docker0" masquerade;
+      }
+    }`,
+  );
+}
+
+function withLength(address: string, v4: number, v6: number): string {
+  return `${address}/${address.includes(':') ? v6 : v4}`;
+}

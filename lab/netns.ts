@@ -1,0 +1,116 @@
+import { execFileSync, spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
+
+/** A network namespace of ours, with the interfaces, addresses and routes that were put in it. */
+export interface Namespace {
+  readonly name: string;
+  /** Arguments that run a command inside: `ip netns exec NAME ...`. */
+  command(...command: readonly string[]): readonly [string, ...string[]];
+  /** Runs a command inside and returns what it printed; throws with its stderr. */
+  run(...command: readonly string[]): string;
+  spawn(command: readonly string[], options: SpawnOptions): ChildProcess;
+}
+
+export interface Wire {
+  readonly device: string;
+  readonly addresses: readonly string[];
+}
+
+/**
+ * Namespaces that go together. Their names carry our pid, so that runs do not meet, and everything in them
+ * goes with them: `destroy` is enough, also after half of a set-up.
+ */
+export class Network {
+  readonly #prefix: string;
+  readonly #made: Namespace[] = [];
+
+  constructor(label: string) {
+    this.#prefix = `pcl-${process.pid}-${label}`;
+  }
+
+  create(role: string): Namespace {
+    const name = `${this.#prefix}-${role}`;
+    ip('netns', 'add', name);
+    const namespace = namespaceNamed(name);
+    this.#made.push(namespace);
+    namespace.run('ip', 'link', 'set', 'lo', 'up');
+    // Duplicate address detection would hold back every new IPv6 address for a second.
+    sysctl(namespace, 'net.ipv6.conf.all.accept_dad', 0);
+    sysctl(namespace, 'net.ipv6.conf.default.accept_dad', 0);
+    sysctl(namespace, 'net.ipv6.conf.default.router_solicitations', 0);
+    return namespace;
+  }
+
+  /** A veth pair between two namespaces; addresses with their length, such as `192.0.2.1/24`. */
+  join(a: Namespace, wireA: Wire, b: Namespace, wireB: Wire): void {
+    const peer = ['peer', 'name', wireB.device, 'netns', b.name];
+    a.run('ip', 'link', 'add', wireA.device, 'type', 'veth', ...peer);
+    for (const [namespace, wire] of [[a, wireA] as const, [b, wireB] as const]) {
+      for (const address of wire.addresses) addAddress(namespace, wire.device, address);
+      namespace.run('ip', 'link', 'set', wire.device, 'up');
+    }
+  }
+
+  destroy(): void {
+    for (const { name } of this.#made.splice(0)) {
+      for (const pid of pidsIn(name)) kill(pid);
+      ip('netns', 'del', name);
+    }
+  }
+}
+
+export function addAddress(namespace: Namespace, device: string, address: string): void {
+  const flags = address.includes(':') ? ['nodad'] : [];
+  namespace.run('ip', 'address', 'add', address, 'dev', device, ...flags);
+}
+
+export function addRoute(namespace: Namespace, to: string, via: string): void {
+  namespace.run('ip', via.includes(':') ? '-6' : '-4', 'route', 'add', to, 'via', via);
+}
+
+export function enableForwarding(namespace: Namespace): void {
+  sysctl(namespace, 'net.ipv4.ip_forward', 1);
+  sysctl(namespace, 'net.ipv6.conf.all.forwarding', 1);
+}
+
+export function sysctl(namespace: Namespace, name: string, value: number): void {
+  namespace.run('sysctl', '-q', '-w', `${name}=${value}`);
+}
+
+function namespaceNamed(name: string): Namespace {
+  const command = (...args: readonly string[]): [string, ...string[]] => [
+    'ip',
+    'netns',
+    'exec',
+    name,
+    ...args,
+  ];
+  return {
+    name,
+    command,
+    run: (...args) => execute(command(...args)),
+    spawn: (args, options) => {
+      const [program, ...rest] = command(...args);
+      return spawn(program, rest, options);
+    },
+  };
+}
+
+function pidsIn(name: string): number[] {
+  return execute(['ip', 'netns', 'pids', name]).split('\n').filter(Boolean).map(Number);
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended by itself meanwhile.
+  }
+}
+
+function ip(...args: readonly string[]): void {
+  execute(['ip', ...args]);
+}
+
+function execute([program, ...args]: readonly [string, ...string[]]): string {
+  return execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+}

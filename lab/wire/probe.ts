@@ -1,0 +1,144 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import type { Namespace } from '../netns.ts';
+
+export const PROTOCOL = {
+  icmp: 1,
+  tcp: 6,
+  udp: 17,
+  gre: 47,
+  esp: 50,
+  icmpv6: 58,
+  sctp: 132,
+} as const;
+
+/** One packet as probe.py makes it; ports and ICMP type where the protocol has them. */
+export interface ProbePacket {
+  readonly source: string;
+  readonly destination: string;
+  readonly protocol: keyof typeof PROTOCOL;
+  readonly sourcePort?: number;
+  readonly destinationPort?: number;
+  readonly icmp?: readonly [type: number, code: number];
+  readonly hopLimit?: number;
+  /** Into how many parts the datagram is cut; the ports are in the first only. */
+  readonly fragments?: number;
+}
+
+type ProbeEvent =
+  | { readonly ready: true }
+  | { readonly sent: number }
+  | { readonly failed: number; readonly reason: string }
+  | { readonly seen: string; readonly protocol: number; readonly source: string };
+
+const ANSWER_MS = 5_000;
+
+/** A process in a namespace that sends crafted packets and says which arrive. */
+export class Probe {
+  readonly #child: ChildProcess;
+  readonly #ready = Promise.withResolvers<void>();
+  readonly #sent = new Map<number, PromiseWithResolvers<void>>();
+  readonly #seen = new Map<string, { readonly protocol: number; readonly source: string }>();
+  readonly #awaited = new Map<string, () => void>();
+  #lastId = 0;
+
+  constructor(namespace: Namespace) {
+    const script = join(import.meta.dirname, 'probe.py');
+    this.#child = namespace.spawn(['python3', script], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const lines = createInterface({
+      input: this.#child.stdout as NonNullable<ChildProcess['stdout']>,
+    });
+    lines.on('line', (line) => this.#take(JSON.parse(line) as ProbeEvent));
+    this.#child.once('exit', (code) =>
+      this.#ready.reject(new Error(`probe.py ended with ${code}`)),
+    );
+    this.#child.once('error', (error) => this.#ready.reject(error));
+  }
+
+  async started(): Promise<this> {
+    await this.#ready.promise;
+    return this;
+  }
+
+  async stop(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const gone = once(this.#child, 'exit');
+    this.#child.stdin?.end();
+    await gone;
+  }
+
+  /** Resolves with the marker once the packet has left. */
+  async send(packet: ProbePacket): Promise<string> {
+    const marker = randomBytes(8).toString('hex');
+    await this.#command({ packet: toWire(packet, marker) });
+    return marker;
+  }
+
+  /** Resolves when everything that had arrived before is known to `seen`. */
+  barrier(): Promise<void> {
+    return this.#command({});
+  }
+
+  /** What arrived here with this marker, if it did already. */
+  seen(marker: string): { readonly protocol: number; readonly source: string } | null {
+    return this.#seen.get(marker) ?? null;
+  }
+
+  arrival(marker: string): Promise<void> {
+    if (this.#seen.has(marker)) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#awaited.delete(marker);
+        reject(new Error(`nothing with marker ${marker} arrived within ${ANSWER_MS} ms`));
+      }, ANSWER_MS);
+      this.#awaited.set(marker, () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  #command(command: object): Promise<void> {
+    const id = ++this.#lastId;
+    const sent = Promise.withResolvers<void>();
+    this.#sent.set(id, sent);
+    this.#child.stdin?.write(`${JSON.stringify({ id, ...command })}\n`);
+    return sent.promise;
+  }
+
+  #take(event: ProbeEvent): void {
+    if ('ready' in event) this.#ready.resolve();
+    else if ('sent' in event) this.#settle(event.sent)?.resolve();
+    else if ('failed' in event) this.#settle(event.failed)?.reject(new Error(event.reason));
+    else {
+      this.#seen.set(event.seen, event);
+      this.#awaited.get(event.seen)?.();
+      this.#awaited.delete(event.seen);
+    }
+  }
+
+  #settle(id: number): PromiseWithResolvers<void> | undefined {
+    const sent = this.#sent.get(id);
+    this.#sent.delete(id);
+    return sent;
+  }
+}
+
+function toWire(packet: ProbePacket, marker: string): object {
+  return {
+    family: packet.destination.includes(':') ? 6 : 4,
+    source: packet.source,
+    destination: packet.destination,
+    protocol: PROTOCOL[packet.protocol],
+    source_port: packet.sourcePort ?? null,
+    destination_port: packet.destinationPort ?? null,
+    icmp: packet.icmp ?? null,
+    hop_limit: packet.hopLimit ?? null,
+    fragments: packet.fragments ?? 1,
+    padding: packet.fragments === undefined ? 0 : 64 * packet.fragments,
+    marker,
+  };
+}
