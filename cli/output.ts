@@ -1,0 +1,54 @@
+import { styleText } from 'node:util';
+
+type Style = Parameters<typeof styleText>[0];
+
+/** Colour only on a terminal, and never against NO_COLOR: `styleText` asks the stream. */
+export function styled(
+  style: Style,
+  text: string,
+  stream: NodeJS.WriteStream = process.stdout,
+): string {
+  return styleText(style, text, { stream });
+}
+
+export function print(line = ''): void {
+  process.stdout.write(`${line}\n`);
+}
+
+/** One document, so that a script can read the whole of stdout. */
+export function printJson(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+}
+
+/** To stderr, so that it never mixes with what a script reads. */
+export function warn(line: string): void {
+  process.stderr.write(`${styled('yellow', line, process.stderr)}\n`);
+}
+
+export async function printTable(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+): Promise<void> {
+  const { default: Table } = await import('cli-table3');
+  const bare = { top: '', 'top-mid': '', 'top-left': '', 'top-right': '', bottom: '' };
+  const chars = {
+    ...bare,
+    'bottom-mid': '',
+    'bottom-left': '',
+    'bottom-right': '',
+    left: '',
+    'left-mid': '',
+    mid: '',
+    'mid-mid': '',
+    right: '',
+    'right-mid': '',
+    middle: '  ',
+  };
+  const table = new Table({
+    head: [...head],
+    chars,
+    style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] },
+  });
+  for (const row of rows) table.push([...row]);
+  for (const line of table.toString().split('\n')) print(line.trimEnd());
+}
