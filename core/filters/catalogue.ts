@@ -1,0 +1,20 @@
+import type { Filter } from './filter.ts';
+import { tcpSynProxy } from './tcp-syn-proxy.ts';
+import { udpStateful } from './udp-stateful.ts';
+
+/** Every filter there is. A new one is a file beside this and a line here. */
+export const FILTERS = [tcpSynProxy, udpStateful] as const satisfies readonly Filter[];
+
+export type FilterType = (typeof FILTERS)[number]['type'];
+
+/** What a service manages itself unless it says otherwise. */
+export const DEFAULT_MANAGED_FILTERS: readonly FilterType[] = ['tcp-syn-proxy', 'udp-stateful'];
+
+export function findFilter(type: string): Filter<FilterType> | null {
+  return FILTERS.find((filter) => filter.type === type) ?? null;
+}
+
+/** What a caller may put on an address: everything but what its service manages itself. */
+export function availableFilters(managed: readonly FilterType[]): readonly Filter<FilterType>[] {
+  return FILTERS.filter((filter) => !managed.includes(filter.type));
+}

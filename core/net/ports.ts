@@ -1,0 +1,70 @@
+import { failed, type Parsed, parsed } from './parsed.ts';
+
+/** Ports from `low` to `high`, both within. */
+export interface PortRange {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Room for every port written out one by one would be 400 KB; nobody means that. */
+const MAX_TEXT = 65_536;
+
+/**
+ *     expression = item *( "," item )
+ *     item       = *SP ( port / port "-" port ) *SP      spaces around items only
+ *     port       = 1-65535, no leading zeros             low must not exceed high
+ *
+ * Sorted and merged, so overlaps count once; never expanded, so `1-65535` costs nothing.
+ */
+export function parsePortExpression(text: string): Parsed<readonly PortRange[]> {
+  if (text.length > MAX_TEXT) return failed(`a port expression has at most ${MAX_TEXT} characters`);
+  const ranges: PortRange[] = [];
+  for (const item of text.split(',')) {
+    const range = parseItem(item);
+    if (!range.ok) return range;
+    ranges.push(range.value);
+  }
+  return parsed(mergeRanges(ranges));
+}
+
+/** How many ports the ranges hold, without expanding them. Ranges as `parsePortExpression` gives them. */
+export function countPorts(ranges: readonly PortRange[]): number {
+  return ranges.reduce((sum, { low, high }) => sum + high - low + 1, 0);
+}
+
+/** Ascending. Count first: 65,535 at most, but that is for the caller to want. */
+export function expandPorts(ranges: readonly PortRange[]): number[] {
+  return ranges.flatMap(({ low, high }) => Array.from({ length: high - low + 1 }, (_, index) => low + index));
+}
+
+function parseItem(item: string): Parsed<PortRange> {
+  const shown = item.slice(0, 24).replace(/[^\x20-\x7e]/g, '?');
+  const match = /^ *([0-9]{1,6})(?:-([0-9]{1,6}))? *$/.exec(item);
+  if (match === null) {
+    return failed(`"${shown}" is neither a port nor a range: write 80, 7000-7010 or 80,443`);
+  }
+  const low = parsePort(match[1] as string);
+  const high = match[2] === undefined ? low : parsePort(match[2]);
+  if (low === null || high === null) {
+    return failed(`"${shown.trim()}": ports are numbers from 1 to 65535 without leading zeros`);
+  }
+  if (low > high) return failed(`"${shown.trim()}": the range ends before it begins`);
+  return parsed({ low, high });
+}
+
+function parsePort(digits: string): number | null {
+  if (digits.startsWith('0')) return null;
+  const port = Number(digits);
+  return port <= 65_535 ? port : null;
+}
+
+function mergeRanges(ranges: readonly PortRange[]): PortRange[] {
+  const sorted = [...ranges].sort((a, b) => a.low - b.low);
+  const merged: { low: number; high: number }[] = [];
+  for (const range of sorted) {
+    const last = merged.at(-1);
+    if (last !== undefined && range.low <= last.high + 1) last.high = Math.max(last.high, range.high);
+    else merged.push({ ...range });
+  }
+  return merged;
+}
