@@ -1,0 +1,172 @@
+import { type Cidr, formatCidr, formatNetwork } from '@portcullis/core/net/cidr.ts';
+import {
+  appliesTo,
+  describeRule,
+  type FilterContent,
+  filterKey,
+  type RuleContent,
+  ruleKey,
+} from './content.ts';
+
+export interface GroupContent {
+  readonly id: number;
+  readonly name: string;
+  readonly rules: readonly RuleContent[];
+  readonly filters: readonly FilterContent[];
+}
+
+/** All that a group meets in one holding: what its addresses have of their own, and the groups beside it. */
+export interface HoldingContent {
+  readonly limits: { readonly rulesPerIp: number; readonly filtersPerIp: number };
+  /** Filter types that the holding's service applies itself. */
+  readonly managedTypes: readonly string[];
+  readonly addresses: readonly {
+    readonly address: Cidr;
+    readonly rules: number;
+    readonly filters: number;
+  }[];
+  readonly assignments: readonly { readonly target: Cidr; readonly groupId: number }[];
+  readonly groups: ReadonlyMap<number, GroupContent>;
+}
+
+export interface Conflict {
+  readonly code: 'rule_exists' | 'filter_exists' | 'limit_exceeded' | 'filter_unavailable';
+  /** The address or prefix, as people write it. */
+  readonly target: string;
+  readonly reason: string;
+}
+
+/** So many are listed; a group on a prefix can meet thousands of addresses. */
+export const LISTED_CONFLICTS = 20;
+
+/**
+ * What a group conflicts with where it is assigned, but for own rules and filters equal to its own (the
+ * database finds those). Looked at are the places where something differs: each address with objects of its
+ * own, and each assigned target, which stands for the addresses in it that have nothing of their own.
+ */
+export function findConflicts(holding: HoldingContent, groupId: number): Conflict[] {
+  const around = indexAssignments(holding.assignments);
+  const conflicts: Conflict[] = [];
+  for (const point of pointsOf(holding)) {
+    const groupIds = around(point.target);
+    if (!groupIds.includes(groupId)) continue;
+    conflicts.push(...conflictsAt(holding, point, groupIds, groupId));
+    if (conflicts.length > LISTED_CONFLICTS) break;
+  }
+  return conflicts;
+}
+
+interface Point {
+  readonly target: Cidr;
+  readonly rules: number;
+  readonly filters: number;
+}
+
+function pointsOf(holding: HoldingContent): Point[] {
+  const points = new Map<string, Point>();
+  for (const { target } of holding.assignments) {
+    points.set(formatCidr(target), { target, rules: 0, filters: 0 });
+  }
+  for (const { address, rules, filters } of holding.addresses) {
+    points.set(formatCidr(address), { target: address, rules, filters });
+  }
+  return [...points.values()];
+}
+
+/** Finds the groups assigned to a target or to a prefix around it, by one look-up a prefix length in use. */
+function indexAssignments(
+  assignments: HoldingContent['assignments'],
+): (target: Cidr) => readonly number[] {
+  const byPrefix = new Map<string, number[]>();
+  const lengths = new Set<number>();
+  for (const { target, groupId } of assignments) {
+    const key = `${target.length} ${target.value}`;
+    byPrefix.set(key, [...(byPrefix.get(key) ?? []), groupId]);
+    lengths.add(target.length);
+  }
+  return ({ family, value, length }) => {
+    const found: number[] = [];
+    for (const candidate of lengths) {
+      if (candidate > length) continue;
+      const hostBits = BigInt((family === 4 ? 32 : 128) - candidate);
+      const network = (value >> hostBits) << hostBits;
+      found.push(...(byPrefix.get(`${candidate} ${network}`) ?? []));
+    }
+    return found;
+  };
+}
+
+function conflictsAt(
+  holding: HoldingContent,
+  point: Point,
+  groupIds: readonly number[],
+  groupId: number,
+): Conflict[] {
+  const target = formatNetwork(point.target);
+  const group = holding.groups.get(groupId);
+  if (group === undefined) return [];
+  if (groupIds.filter((id) => id === groupId).length > 1) {
+    const reason = `the group ${group.name} is already on it through a prefix around it`;
+    return [{ code: 'rule_exists', target, reason }];
+  }
+  const others = groupIds.filter((id) => id !== groupId);
+  const beside = others.flatMap((id) => holding.groups.get(id) ?? []);
+  return [
+    ...equalContent(group, beside, point, target),
+    ...passedLimits(holding, [group, ...beside], point, target),
+    ...group.filters
+      .filter(({ type }) => holding.managedTypes.includes(type))
+      .map((filter): Conflict => {
+        const reason = `its service manages ${filter.type} itself, so ${filterKey(filter)} cannot be applied`;
+        return { code: 'filter_unavailable', target, reason };
+      }),
+  ];
+}
+
+function equalContent(
+  group: GroupContent,
+  beside: readonly GroupContent[],
+  point: Point,
+  target: string,
+): Conflict[] {
+  const conflicts: Conflict[] = [];
+  const ruleKeys = new Set(group.rules.map(ruleKey));
+  const filterKeys = new Set(group.filters.map(filterKey));
+  for (const other of beside) {
+    for (const rule of other.rules) {
+      if (!ruleKeys.has(ruleKey(rule)) || !appliesTo(rule, point.target.family)) continue;
+      const reason = `the group ${other.name} has the rule "${describeRule(rule)}" too`;
+      conflicts.push({ code: 'rule_exists', target, reason });
+    }
+    for (const filter of other.filters) {
+      if (!filterKeys.has(filterKey(filter))) continue;
+      const reason = `the group ${other.name} has the filter ${filterKey(filter)} too`;
+      conflicts.push({ code: 'filter_exists', target, reason });
+    }
+  }
+  return conflicts;
+}
+
+function passedLimits(
+  holding: HoldingContent,
+  groups: readonly GroupContent[],
+  point: Point,
+  target: string,
+): Conflict[] {
+  const conflicts: Conflict[] = [];
+  const { rulesPerIp, filtersPerIp } = holding.limits;
+  let { rules, filters } = point;
+  for (const group of groups) {
+    rules += group.rules.filter((rule) => appliesTo(rule, point.target.family)).length;
+    filters += group.filters.length;
+  }
+  if (rules > rulesPerIp) {
+    const reason = `it would have ${rules} rules, and at most ${rulesPerIp} are allowed on an address`;
+    conflicts.push({ code: 'limit_exceeded', target, reason });
+  }
+  if (filters > filtersPerIp) {
+    const reason = `it would have ${filters} filters, and at most ${filtersPerIp} are allowed on an address`;
+    conflicts.push({ code: 'limit_exceeded', target, reason });
+  }
+  return conflicts;
+}

@@ -1,0 +1,89 @@
+import type { Family } from '@portcullis/core/net/address.ts';
+import { parseCidr, formatCidr, wholeFamily } from '@portcullis/core/net/cidr.ts';
+import { countPorts, expandPorts } from '@portcullis/core/net/ports.ts';
+import { parseRule } from '@portcullis/core/firewall/rule.ts';
+import type { RuleAction, RuleProtocol } from '../../db/schema.ts';
+
+/** A rule as callers and the fleet file write it. */
+export interface RuleText {
+  readonly action: RuleAction;
+  readonly protocol: RuleProtocol;
+  readonly destinationPort: string | null;
+  readonly source: string | null;
+}
+
+/** One rule as it is stored: one port, and a source always with its length (`192.0.2.1/32`). */
+export interface RuleContent {
+  readonly action: RuleAction;
+  readonly protocol: RuleProtocol;
+  readonly source: string | null;
+  readonly port: number | null;
+}
+
+export interface FilterContent {
+  readonly type: string;
+  readonly port: number;
+}
+
+export type ExpandedRules =
+  | { readonly ok: true; readonly value: readonly RuleContent[] }
+  | { readonly ok: false; readonly field: string; readonly reason: string };
+
+/**
+ * Expands a rule to one a port.
+ * `family` null: a group's or nobody's family yet, so a source of either is right, but not the whole of one:
+ * on an address of the other family it would mean nothing, where no source means any.
+ */
+export function expandRule(text: RuleText, family: Family | null, maxPorts: number): ExpandedRules {
+  const own = family ?? familyOf(text.source);
+  const parsed = parseRule(text, own);
+  if (!parsed.ok) return parsed;
+  const { action, protocol, ports } = parsed.value;
+  if (family === null && text.source !== null && parsed.value.source === null) {
+    const reason = `${text.source} is all of IPv${own}, and a group may stand on addresses of both families. Leave source_ip out to mean any source.`;
+    return { ok: false, field: 'source_ip', reason };
+  }
+  const source = storedSource(parsed.value.source);
+  if (ports === null) return { ok: true, value: [{ action, protocol, source, port: null }] };
+  const count = countPorts(ports);
+  if (count > maxPorts) {
+    const reason = `This names ${count} ports, and at most ${maxPorts} are allowed in one rule.`;
+    return { ok: false, field: 'destination_port', reason };
+  }
+  return {
+    ok: true,
+    value: expandPorts(ports).map((port) => ({ action, protocol, source, port })),
+  };
+}
+
+/** Sources of one rule name one family: a colon is only in IPv6. */
+export function familyOf(source: string | null): Family {
+  return source?.includes(':') ? 6 : 4;
+}
+
+function storedSource(source: string | null): string | null {
+  if (source === null) return null;
+  const parsed = parseCidr(source);
+  if (!parsed.ok) throw new Error(`a parsed rule has the source ${source}: ${parsed.reason}`);
+  return wholeFamily(parsed.value) ? null : formatCidr(parsed.value);
+}
+
+/** Equal keys, equal rules. */
+export function ruleKey(rule: RuleContent): string {
+  return `${rule.action} ${rule.protocol} ${rule.source ?? '*'} ${rule.port ?? '*'}`;
+}
+
+export function filterKey(filter: FilterContent): string {
+  return `${filter.type}:${filter.port}`;
+}
+
+/** `deny udp 19 from 192.0.2.0/24`, for people. */
+export function describeRule(rule: RuleContent): string {
+  const port = rule.port === null ? '' : ` ${rule.port}`;
+  return `${rule.action} ${rule.protocol}${port}${rule.source === null ? '' : ` from ${rule.source}`}`;
+}
+
+/** A rule that names a source of the other family does not exist for an address of this one. */
+export function appliesTo(rule: RuleContent, family: Family): boolean {
+  return rule.source === null || familyOf(rule.source) === family;
+}

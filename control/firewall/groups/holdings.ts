@@ -1,0 +1,66 @@
+import { sql } from 'kysely';
+import type { Tx } from '../../db/database.ts';
+import { Problem } from '../../problem.ts';
+
+/**
+ * LOCKS, the rule on both sides. What an address may have is judged from own rules and filters, and from
+ * groups assigned to it or around it. So that two writes never pass a limit together:
+ * - a write to own rules or filters takes its holding FOR SHARE before it locks its address and counts;
+ * - an assignment, and an edit of an assigned group, takes its group and then its holdings FOR UPDATE, in the
+ *   order of their ids, before it counts. That also keeps out addresses that have no row yet.
+ */
+export async function lockHoldings(tx: Tx, ids: readonly number[]): Promise<void> {
+  await sql`
+    select id from holdings where id = any(${ids}::bigint[]) order by id for update
+  `.execute(tx);
+}
+
+/**
+ * The holding that an assignment to `target` (a CIDR with length) belongs to: the most specific one of now
+ * around it. It must be the organisation's own, else the target is `not_found`.
+ */
+export async function findAssignableHolding(
+  tx: Tx,
+  organisationId: number,
+  target: string,
+): Promise<number> {
+  const { rows } = await sql<{ id: number; organisationId: number }>`
+    select id, organisation_id as "organisationId" from holdings
+     where cidr >>= ${target}::cidr and during @> now()
+     order by masklen(cidr) desc limit 1
+  `.execute(tx);
+  const holding = rows[0];
+  if (holding === undefined || holding.organisationId !== organisationId) {
+    throw new Problem('not_found', `The organisation does not hold ${target}.`);
+  }
+  return holding.id;
+}
+
+/**
+ * Counts what an organisation makes edges remember beside rules and filters: each assigned address or prefix
+ * has a policy, as each address with objects of its own has. Waits for other counters of the organisation.
+ */
+export async function refuseTooManyConfigured(tx: Tx, organisationId: number): Promise<void> {
+  const { rows } = await sql<{ limit: number }>`
+    select configured_addresses as "limit" from organisations where id = ${organisationId}
+       for no key update
+  `.execute(tx);
+  const limit = rows[0]?.limit ?? 0;
+  const counted = await sql<{ configured: number }>`
+    with held as (select id from holdings where organisation_id = ${organisationId})
+    select count(*) as configured from (
+      select ip::cidr from addresses where holding_id in (select id from held) and configured
+      union select target from group_assignments
+       where holding_id in (select id from held) and deleted_generation is null
+      union select target from geo_assignments
+       where holding_id in (select id from held) and deleted_generation is null
+    ) as targets
+  `.execute(tx);
+  const configured = counted.rows[0]?.configured ?? 0;
+  if (configured > limit) {
+    throw new Problem(
+      'limit_exceeded',
+      `This would configure ${configured} addresses and prefixes; the organisation may configure ${limit}.`,
+    );
+  }
+}

@@ -1,0 +1,82 @@
+import { sql } from 'kysely';
+import type { Tx } from '../../db/database.ts';
+import { Problem } from '../../problem.ts';
+
+/**
+ * Notes and tags of an organisation's own rules: private to the account, for the portal and the command line.
+ * They change no policy and take no generation. `/api/v1` never returns them.
+ */
+export interface RuleNote {
+  /** Plain text; lines end with \n. Null: none. */
+  readonly note: string | null;
+  /** In the order given, each once. */
+  readonly tags: readonly string[];
+}
+
+export const NOTE_LENGTH = 2000;
+export const TAG_LENGTH = 50;
+export const TAGS_PER_RULE = 20;
+
+/** Of those of `ruleIds` that are live rules of the organisation's present holdings; the others are left out. */
+export async function loadRuleNotes(
+  tx: Tx,
+  organisationId: number,
+  ruleIds: readonly number[],
+): Promise<Map<number, RuleNote>> {
+  const { rows } = await sql<RuleNote & { id: number }>`
+    select r.id, r.note, r.tags from rules r
+     where r.id = any(${ruleIds}::bigint[]) and ${held(organisationId)}
+  `.execute(tx);
+  return new Map(rows.map(({ id, note, tags }) => [id, { note, tags }]));
+}
+
+/** Replaces both. A rule that the organisation does not have now is `not_found`. */
+export async function saveRuleNote(
+  tx: Tx,
+  organisationId: number,
+  ruleId: number,
+  wanted: RuleNote,
+): Promise<void> {
+  const { note, tags } = canonicalNote(wanted);
+  const { rows } = await sql`
+    update rules r set note = ${note}, tags = ${tags}::text[]
+     where r.id = ${ruleId} and ${held(organisationId)} returning r.id
+  `.execute(tx);
+  if (rows.length === 0) throw new Problem('not_found', `There is no rule ${ruleId}.`);
+}
+
+/** Trimmed, an empty note is none, a repeated tag is one. Throws what is too long or unprintable. */
+export function canonicalNote({ note, tags }: RuleNote): RuleNote {
+  const text = note?.replaceAll('\r\n', '\n').trim() ?? '';
+  if ([...text].length > NOTE_LENGTH) {
+    throw invalid('/note', `A note has at most ${NOTE_LENGTH} characters.`);
+  }
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+  if (/[\u0000-\u0008\u000b-\u001f\u007f]/.test(text) || !text.isWellFormed()) {
+    throw invalid('/note', 'A note holds text: no control characters but tabs and line ends.');
+  }
+  const kept = [...new Set(tags.map((tag) => tag.trim()))];
+  if (kept.length > TAGS_PER_RULE) {
+    throw invalid('/tags', `A rule has at most ${TAGS_PER_RULE} tags.`);
+  }
+  for (const tag of kept) {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+    if (tag === '' || [...tag].length > TAG_LENGTH || /[\u0000-\u001f\u007f]/.test(tag)) {
+      const detail = `A tag has 1 to ${TAG_LENGTH} characters, none of them control characters.`;
+      throw invalid('/tags', detail);
+    }
+    if (!tag.isWellFormed()) throw invalid('/tags', 'A tag holds text.');
+  }
+  return { note: text === '' ? null : text, tags: kept };
+}
+
+function invalid(pointer: string, detail: string): Problem {
+  return new Problem('invalid_request', detail, { errors: [{ pointer, detail }] });
+}
+
+/** The condition that rule `r` lives in a holding that the organisation has now. */
+function held(organisationId: number) {
+  return sql`r.deleted_generation is null and exists (
+    select from addresses a join holdings h on h.id = a.holding_id
+     where a.id = r.address_id and h.organisation_id = ${organisationId} and h.during @> now())`;
+}

@@ -1,0 +1,208 @@
+import { createHash } from 'node:crypto';
+import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { SourceSets } from '@portcullis/core/firewall/policy.ts';
+import { type Family, parseAddress } from '@portcullis/core/net/address.ts';
+import { type Cidr, formatCidr } from '@portcullis/core/net/cidr.ts';
+import { mergeCidrs, rangeToCidrs } from '@portcullis/core/net/cidr-sets.ts';
+
+/** A data package: two files of `first,last,key[,words]`, sorted, and what a set of its keys is called. */
+interface DataPackage {
+  readonly packageName: string;
+  readonly prefix: 'country:' | 'asn:';
+  readonly files: readonly { readonly family: Family; readonly name: string }[];
+}
+
+/** Licences: CC0 for the countries, CC BY 4.0 (RouteViews, DB-IP) for the ASNs. See docs/decisions. */
+const PACKAGES: readonly DataPackage[] = [
+  {
+    packageName: '@ip-location-db/geo-whois-asn-country',
+    prefix: 'country:',
+    files: [
+      { family: 4, name: 'geo-whois-asn-country-ipv4.csv' },
+      { family: 6, name: 'geo-whois-asn-country-ipv6.csv' },
+    ],
+  },
+  {
+    packageName: '@ip-location-db/asn',
+    prefix: 'asn:',
+    files: [
+      { family: 4, name: 'asn-ipv4.csv' },
+      { family: 6, name: 'asn-ipv6.csv' },
+    ],
+  },
+];
+
+/** So many sets are kept by name; the least recently asked for goes first. */
+const CACHED_SETS = 500;
+/** Lines between two breaths of the event loop. */
+const LINES_PER_TURN = 5_000;
+
+/**
+ * The country and ASN data. Files stay open from `openSourceData` on, so that they can still be read when
+ * the process has given up the rights it started with, or while a package is being replaced.
+ */
+export class SourceData {
+  readonly #open: readonly OpenPackage[];
+  readonly #dataVersion: string;
+  readonly #cache = new Map<string, readonly string[]>();
+  /** Loads run one after another: a second caller usually finds its sets cached by the first. */
+  #loading: Promise<unknown> = Promise.resolve();
+
+  constructor(packages: readonly OpenPackage[]) {
+    this.#open = packages;
+    this.#dataVersion = packages.map(({ name, version }) => `${name}@${version}`).join(' ');
+  }
+
+  /**
+   * The contents of these sets (`country:DE`, `asn:64496`): merged, canonical CIDRs with lengths, IPv4 first.
+   * What the data does not know is an empty set. The version names the data and the sets, so it changes when
+   * either does.
+   */
+  async load(names: readonly string[]): Promise<SourceSets> {
+    const wanted = [...new Set(names)].sort();
+    const turn = this.#loading.then(() => this.#loadMissing(wanted));
+    this.#loading = turn.catch(() => {});
+    const found = await turn;
+    const sets = Object.fromEntries(wanted.map((name) => [name, found.get(name) ?? []]));
+    return { version: this.#versionOf(sets), sets };
+  }
+
+  async close(): Promise<void> {
+    await this.#loading;
+    await Promise.all(this.#open.flatMap(({ files }) => files.map(({ handle }) => handle.close())));
+  }
+
+  async #loadMissing(wanted: readonly string[]): Promise<Map<string, readonly string[]>> {
+    const found = new Map<string, readonly string[]>();
+    for (const name of wanted) {
+      const known = this.#cache.get(name);
+      if (known !== undefined) found.set(name, known);
+    }
+    for (const { prefix, files } of this.#open) {
+      const missing = wanted.filter((name) => name.startsWith(prefix) && !found.has(name));
+      if (missing.length === 0) continue;
+      const loaded = await readSets(files, missing.map((name) => name.slice(prefix.length)));
+      for (const [key, cidrs] of loaded) found.set(`${prefix}${key}`, cidrs);
+    }
+    this.#remember(found);
+    return found;
+  }
+
+  #remember(found: ReadonlyMap<string, readonly string[]>): void {
+    for (const [name, cidrs] of found) {
+      this.#cache.delete(name);
+      this.#cache.set(name, cidrs);
+    }
+    for (const name of this.#cache.keys()) {
+      if (this.#cache.size <= CACHED_SETS) break;
+      this.#cache.delete(name);
+    }
+  }
+
+  #versionOf(sets: Readonly<Record<string, readonly string[]>>): string {
+    const hash = createHash('sha256').update(this.#dataVersion);
+    for (const [name, cidrs] of Object.entries(sets)) hash.update(`\n${name} ${cidrs.join(' ')}`);
+    const dates = this.#open.map(({ version }) => version);
+    return `${[...new Set(dates)].join('+')}-${hash.digest('hex').slice(0, 16)}`;
+  }
+}
+
+interface OpenFile {
+  readonly family: Family;
+  readonly handle: FileHandle;
+}
+interface OpenPackage {
+  readonly name: string;
+  readonly version: string;
+  readonly prefix: string;
+  readonly files: readonly OpenFile[];
+}
+
+/** Opens the data packages. Close it when done. */
+export async function openSourceData(): Promise<SourceData> {
+  const opened: OpenPackage[] = [];
+  for (const { packageName, prefix, files } of PACKAGES) {
+    const manifest = createRequire(import.meta.url).resolve(`${packageName}/package.json`);
+    const { version }: { version: string } = JSON.parse(await readFile(manifest, 'utf8'));
+    const handles: OpenFile[] = [];
+    for (const { family, name } of files) {
+      handles.push({ family, handle: await open(join(dirname(manifest), name), 'r') });
+    }
+    opened.push({ name: packageName, version, prefix, files: handles });
+  }
+  return new SourceData(opened);
+}
+
+let shared: Promise<SourceData> | undefined;
+
+/** Opens the data that `loadSourceSets` reads; call it while the process may still read the files. */
+export async function prepareSourceSets(): Promise<void> {
+  shared ??= openSourceData();
+  await shared;
+}
+
+/** The contents of these source sets, from the data that this process keeps open. See `SourceData.load`. */
+export async function loadSourceSets(names: readonly string[]): Promise<SourceSets> {
+  shared ??= openSourceData();
+  return (await shared).load(names);
+}
+
+/** Lets go of the data; for tests, and for a process that ends. */
+export async function releaseSourceSets(): Promise<void> {
+  const data = shared;
+  shared = undefined;
+  await (await data)?.close();
+}
+
+async function readSets(
+  files: readonly OpenFile[],
+  keys: readonly string[],
+): Promise<Map<string, readonly string[]>> {
+  const found = new Map<string, string[]>(keys.map((key) => [key, []]));
+  for (const { family, handle } of files) {
+    const ranges = await readRanges(handle, new Set(keys));
+    for (const [key, list] of ranges) {
+      const cidrs: Cidr[] = [];
+      for (const [first, last] of list) {
+        cidrs.push(...rangeToCidrs(family, addressValue(first, family), addressValue(last, family)));
+      }
+      found.get(key)?.push(...mergeCidrs(cidrs).map(formatCidr));
+      await breathe();
+    }
+  }
+  return found;
+}
+
+/** Reads a file from its beginning through its open handle, keeping nothing but the lines of these keys. */
+async function readRanges(
+  handle: FileHandle,
+  keys: ReadonlySet<string>,
+): Promise<Map<string, [first: string, last: string][]>> {
+  const found = new Map<string, [string, string][]>();
+  const input = handle.createReadStream({ start: 0, autoClose: false, encoding: 'latin1' });
+  let read = 0;
+  for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+    if (++read % LINES_PER_TURN === 0) await breathe();
+    const [first = '', last = '', key = ''] = line.split(',', 3);
+    if (!keys.has(key)) continue;
+    const list = found.get(key);
+    if (list === undefined) found.set(key, [[first, last]]);
+    else list.push([first, last]);
+  }
+  return found;
+}
+
+function addressValue(text: string, family: Family): bigint {
+  const parsed = parseAddress(text);
+  if (!parsed.ok) throw new Error(`the source data names ${text}: ${parsed.reason}`);
+  if (parsed.value.family !== family) throw new Error(`the source data has ${text} among IPv${family}`);
+  return parsed.value.value;
+}
+
+/** Lets timers and requests run between two pieces of work. */
+function breathe(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
