@@ -5,7 +5,8 @@ export const udpStateful = {
   name: 'UDP stateful',
   category: 'protocols',
   transport: 'udp',
-  description: 'Sources that the server has answered pass at their own rate; everybody else only at a low one.',
+  description:
+    'Sources that the server has answered pass at their own rate; everybody else only at a low one.',
   greetings: [],
   rates: { unvalidatedPps: 20, validatedPps: 2000 },
   validatedSeconds: 60,

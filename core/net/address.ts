@@ -27,11 +27,14 @@ export function parseAddress(text: string): Parsed<Address> {
   if (text.length === 0) return failed('an address is missing');
   if (text.length > MAX_TEXT) return failed('too long to be an IP address');
   if (!text.includes(':')) return parseIpv4(text);
-  if (text.includes('%')) return failed('an address here has no zone: leave out "%" and what follows');
+  if (text.includes('%'))
+    return failed('an address here has no zone: leave out "%" and what follows');
   const value = parseIpv6(text);
   if (value === null) return failed(`"${printable(text)}" is not an IPv6 address`);
   if (value >> 32n === 0xffffn) {
-    return failed(`write the IPv4 address ${formatIpv4(value & 0xffffffffn)} instead of its IPv4-mapped form`);
+    return failed(
+      `write the IPv4 address ${formatIpv4(value & 0xffffffffn)} instead of its IPv4-mapped form`,
+    );
   }
   return parsed({ family: 6, value });
 }
@@ -102,7 +105,9 @@ function formatIpv4(value: bigint): string {
 }
 
 function formatIpv6(value: bigint): string {
-  const groups = Array.from({ length: 8 }, (_, index) => Number((value >> BigInt(112 - 16 * index)) & 0xffffn));
+  const groups = Array.from({ length: 8 }, (_, index) =>
+    Number((value >> BigInt(112 - 16 * index)) & 0xffffn),
+  );
   let best = { start: -1, length: 1 };
   for (let start = 0; start < 8; start++) {
     let length = 0;

@@ -34,7 +34,9 @@ export function countPorts(ranges: readonly PortRange[]): number {
 
 /** Ascending. Count first: 65,535 at most, but that is for the caller to want. */
 export function expandPorts(ranges: readonly PortRange[]): number[] {
-  return ranges.flatMap(({ low, high }) => Array.from({ length: high - low + 1 }, (_, index) => low + index));
+  return ranges.flatMap(({ low, high }) =>
+    Array.from({ length: high - low + 1 }, (_, index) => low + index),
+  );
 }
 
 function parseItem(item: string): Parsed<PortRange> {
@@ -63,7 +65,8 @@ function mergeRanges(ranges: readonly PortRange[]): PortRange[] {
   const merged: { low: number; high: number }[] = [];
   for (const range of sorted) {
     const last = merged.at(-1);
-    if (last !== undefined && range.low <= last.high + 1) last.high = Math.max(last.high, range.high);
+    if (last !== undefined && range.low <= last.high + 1)
+      last.high = Math.max(last.high, range.high);
     else merged.push({ ...range });
   }
   return merged;

@@ -1,0 +1,20 @@
+/** What a key may do, and the activation flag (if any) that its area needs. */
+const AREA_OF = {
+  'firewall.read': 'firewall_api',
+  'firewall.manage': 'firewall_api',
+  'attacks.read': 'attack_history_api',
+  'game-servers.read': null,
+  'game-servers.manage': null,
+} as const satisfies Record<string, Flag | null>;
+
+export type Ability = keyof typeof AREA_OF;
+
+/** Set by the operator for an organisation; without it the area answers 403 and grants nothing. */
+export type Flag = 'firewall_api' | 'attack_history_api';
+
+export const FLAGS: readonly Flag[] = ['firewall_api', 'attack_history_api'];
+export const ABILITIES = Object.keys(AREA_OF) as readonly Ability[];
+
+export function flagOf(ability: Ability): Flag | null {
+  return AREA_OF[ability];
+}
