@@ -1,0 +1,150 @@
+import { isIPv6 } from 'node:net';
+import { join, resolve } from 'node:path';
+import { canonicalAddress } from '@portcullis/core/net/address.ts';
+import { parseCidr } from '@portcullis/core/net/cidr.ts';
+import type { Parsed } from '@portcullis/core/net/parsed.ts';
+import { DEFAULT_LISTEN, DEFAULT_METRICS_LISTEN } from '../http/config.ts';
+import type { ControlEnvironment } from './env.ts';
+
+export interface ListenAddress {
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+}
+
+/** Everything that control is told; values only, no files read and nothing opened yet. */
+export interface ControlConfig {
+  readonly dataDir: string;
+  /** Null: the embedded PostgreSQL under `dataDir`. */
+  readonly databaseUrl: string | null;
+  readonly listen: ListenAddress;
+  /** Null: no metrics are shown. */
+  readonly metricsListen: ListenAddress | null;
+  /** Without a trailing slash. */
+  readonly publicUrl: string;
+  readonly trustedProxies: readonly string[];
+  /** Paths of PEM files; null: plain HTTP. */
+  readonly tlsFiles: { readonly cert: string; readonly key: string } | null;
+  readonly linkSocket: string;
+  /** Whom to become when started as root; null: whoever suits (see embedded/account.ts). */
+  readonly account: string | null;
+  readonly logLevel: string;
+}
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
+
+/** Decides what the environment means. All that is wrong with it is said at once, a line each. */
+export function decideConfig(
+  env: ControlEnvironment,
+  options: { readonly isRoot: boolean },
+): Parsed<ControlConfig> {
+  const problems: string[] = [];
+  const take = <T>(parsed: Parsed<T>, otherwise: T): T => {
+    if (parsed.ok) return parsed.value;
+    problems.push(parsed.reason);
+    return otherwise;
+  };
+  const dataDir = dataDirectory(env, options.isRoot);
+  const listen = take(parseListen('PORTCULLIS_LISTEN', env.listen, DEFAULT_LISTEN), DEFAULT_LISTEN);
+  const tlsFiles = take(decideTls(env), null);
+  const config: ControlConfig = {
+    dataDir,
+    databaseUrl: take(decideDatabase(env.databaseUrl), null),
+    listen,
+    metricsListen: take(decideMetrics(env.metricsListen), null),
+    publicUrl: take(decidePublicUrl(env.publicUrl, listen, tlsFiles !== null), ''),
+    trustedProxies: take(decideProxies(env.trustedProxy), []),
+    tlsFiles,
+    linkSocket: env.linkSocket === null ? join(dataDir, 'link', 'control.sock') : resolve(env.linkSocket),
+    account: env.account,
+    logLevel: take(decideLogLevel(env.logLevel), 'info'),
+  };
+  return problems.length === 0 ? ok(config) : no(problems.join('\n'));
+}
+
+function dataDirectory(env: ControlEnvironment, isRoot: boolean): string {
+  if (env.data !== null) return resolve(env.data);
+  if (isRoot) return '/var/lib/portcullis';
+  return join(env.stateHome ?? join(env.home ?? '.', '.local', 'state'), 'portcullis');
+}
+
+/** HOST:PORT, [IPv6]:PORT or :PORT (of loopback); port 0 to 65535. */
+export function parseListen(
+  name: string,
+  text: string | null,
+  otherwise: ListenAddress,
+): Parsed<ListenAddress> {
+  if (text === null) return ok(otherwise);
+  const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([^:\s[\]]*)):(\d{1,5})$/.exec(text);
+  const [, bracketed, plain, digits] = match ?? [];
+  const port = Number(digits);
+  if (match === null || port > 65_535 || (bracketed !== undefined && !isIPv6(bracketed))) {
+    return no(`${name}: "${text}" is not HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080.`);
+  }
+  return ok({ host: bracketed ?? (plain || otherwise.host), port });
+}
+
+function decideMetrics(text: string | null): Parsed<ListenAddress | null> {
+  if (text === 'off') return ok(null);
+  return parseListen('PORTCULLIS_METRICS_LISTEN', text, DEFAULT_METRICS_LISTEN);
+}
+
+function decideDatabase(text: string | null): Parsed<string | null> {
+  if (text === null) return ok(null);
+  // Its password must not reach a terminal, so a wrong one is not repeated.
+  return /^postgres(?:ql)?:\/\//.test(text) && URL.canParse(text.replace(/^(\w+:\/\/)(?=\/)/, '$1localhost'))
+    ? ok(text)
+    : no('DATABASE_URL is not a URL such as postgresql://user:password@host:5432/database.');
+}
+
+function decidePublicUrl(
+  text: string | null,
+  listen: ListenAddress,
+  tls: boolean,
+): Parsed<string> {
+  if (text === null) {
+    const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
+    return ok(`${tls ? 'https' : 'http'}://${host}:${listen.port}`);
+  }
+  const url = URL.parse(text);
+  const plain =
+    url !== null &&
+    (url.protocol === 'http:' || url.protocol === 'https:') &&
+    url.username + url.password + url.search + url.hash === '';
+  if (!plain) {
+    return no(`PORTCULLIS_PUBLIC_URL: "${text}" is not like https://portcullis.example.net.`);
+  }
+  return ok(url.origin + url.pathname.replace(/\/+$/, ''));
+}
+
+function decideProxies(text: string | null): Parsed<readonly string[]> {
+  const items = (text ?? '').split(',').map((item) => item.trim());
+  const proxies = items.filter((item) => item !== '');
+  const wrong = proxies.filter((item) => canonicalAddress(item) === null && !parseCidr(item).ok);
+  return wrong.length === 0
+    ? ok(proxies)
+    : no(`PORTCULLIS_TRUSTED_PROXY: ${wrong.join(', ')}: neither an address nor a CIDR.`);
+}
+
+function decideTls({
+  tlsCert,
+  tlsKey,
+}: ControlEnvironment): Parsed<{ cert: string; key: string } | null> {
+  if (tlsCert === null && tlsKey === null) return ok(null);
+  if (tlsCert === null || tlsKey === null) {
+    return no('TLS needs both PORTCULLIS_TLS_CERT and PORTCULLIS_TLS_KEY.');
+  }
+  return ok({ cert: resolve(tlsCert), key: resolve(tlsKey) });
+}
+
+function decideLogLevel(text: string | null): Parsed<string> {
+  if (text === null || LOG_LEVELS.includes(text)) return ok(text ?? 'info');
+  return no(`PORTCULLIS_LOG_LEVEL: "${text}" is none of ${LOG_LEVELS.join(', ')}.`);
+}
+
+function ok<T>(value: T): Parsed<T> {
+  return { ok: true, value };
+}
+function no<T>(reason: string): Parsed<T> {
+  return { ok: false, reason };
+}

@@ -1,0 +1,48 @@
+/** What the environment says, as text; null where it says nothing. Nothing else in control reads it. */
+export interface ControlEnvironment {
+  /** `DATABASE_URL`: a PostgreSQL of the operator's; without it one is brought along. */
+  readonly databaseUrl: string | null;
+  /** `PORTCULLIS_DATA`: the data directory. */
+  readonly data: string | null;
+  /** `PORTCULLIS_LISTEN`: HOST:PORT of the API. */
+  readonly listen: string | null;
+  /** `PORTCULLIS_METRICS_LISTEN`: HOST:PORT of /metrics, or `off`. */
+  readonly metricsListen: string | null;
+  /** `PORTCULLIS_PUBLIC_URL`: base of absolute links. */
+  readonly publicUrl: string | null;
+  /** `PORTCULLIS_TRUSTED_PROXY`: addresses and CIDRs, separated by commas. */
+  readonly trustedProxy: string | null;
+  /** `PORTCULLIS_TLS_CERT` and `PORTCULLIS_TLS_KEY`: PEM files. */
+  readonly tlsCert: string | null;
+  readonly tlsKey: string | null;
+  /** `PORTCULLIS_LINK_SOCKET`: where agents of this host meet control. */
+  readonly linkSocket: string | null;
+  /** `PORTCULLIS_ACCOUNT`: whom to become when started as root. */
+  readonly account: string | null;
+  /** `PORTCULLIS_LOG_LEVEL`. */
+  readonly logLevel: string | null;
+  /** Where the user's own data goes when nobody said: `XDG_STATE_HOME` and `HOME`. */
+  readonly stateHome: string | null;
+  readonly home: string | null;
+}
+
+export function readEnvironment(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): ControlEnvironment {
+  const text = (name: string): string | null => env[name]?.trim() || null;
+  return {
+    databaseUrl: text('DATABASE_URL'),
+    data: text('PORTCULLIS_DATA'),
+    listen: text('PORTCULLIS_LISTEN'),
+    metricsListen: text('PORTCULLIS_METRICS_LISTEN'),
+    publicUrl: text('PORTCULLIS_PUBLIC_URL'),
+    trustedProxy: text('PORTCULLIS_TRUSTED_PROXY'),
+    tlsCert: text('PORTCULLIS_TLS_CERT'),
+    tlsKey: text('PORTCULLIS_TLS_KEY'),
+    linkSocket: text('PORTCULLIS_LINK_SOCKET'),
+    account: text('PORTCULLIS_ACCOUNT'),
+    logLevel: text('PORTCULLIS_LOG_LEVEL'),
+    stateHome: text('XDG_STATE_HOME'),
+    home: text('HOME'),
+  };
+}

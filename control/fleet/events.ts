@@ -1,0 +1,79 @@
+import type { Logger } from 'pino';
+import { Counter, Histogram, type Registry } from 'prom-client';
+import type { LiveGeneration } from './edges.ts';
+
+/** What happens to the fleet: each function writes its log line and its metric together. */
+export interface FleetEvents {
+  edgeGreeted(edge: string, mode: string, reason: string | null, isNew: boolean): void;
+  edgeJoined(edge: string, generation: number): void;
+  edgeLeft(edge: string, why: string): void;
+  generationsLive(generations: readonly LiveGeneration[]): void;
+  targetsRefused(edge: string, refused: readonly { target: string; reason: string }[]): void;
+  synced(edge: string, generation: number, whole: boolean, policies: number): void;
+  holdingsMoved(generation: number, targets: readonly string[], lateMs: number): void;
+  swept(what: string, rows: number): void;
+  failed(what: string, error: unknown): void;
+}
+
+const REFUSALS_LOGGED = 20;
+
+export function createFleetEvents(log: Logger, registry: Registry): FleetEvents {
+  const metrics = createMetrics(registry);
+  return {
+    edgeGreeted: (edge, mode, reason, isNew) =>
+      log.info({ edge, mode, reason, isNew }, 'an edge said hello'),
+    edgeJoined(edge, generation) {
+      metrics.joined.inc({ edge });
+      log.info({ edge, generation }, 'an edge is in service');
+    },
+    edgeLeft(edge, why) {
+      metrics.left.inc({ edge });
+      log.warn({ edge }, `an edge left service: ${why}`);
+    },
+    generationsLive(generations) {
+      const newest = generations.at(-1);
+      if (newest === undefined) return;
+      for (const { tookMs } of generations) metrics.propagation.observe(tookMs / 1000);
+      const slowestMs = Math.round(Math.max(...generations.slice(-1000).map((g) => g.tookMs)));
+      const { generation, cause } = newest;
+      log.info({ generation, cause, count: generations.length, slowestMs }, 'live on every edge');
+    },
+    targetsRefused(edge, refused) {
+      if (refused.length === 0) return;
+      metrics.refused.inc({ edge }, refused.length);
+      const first = refused.slice(0, REFUSALS_LOGGED);
+      log.warn({ edge, count: refused.length, first }, 'an edge could not apply some targets');
+    },
+    synced(edge, generation, whole, policies) {
+      metrics.syncs.inc({ edge, kind: whole ? 'whole' : 'changes' });
+      log.debug({ edge, generation, whole, policies }, 'an edge fetches policies');
+    },
+    holdingsMoved(generation, targets, lateMs) {
+      metrics.moved.inc(targets.length);
+      log.info({ generation, targets: targets.slice(0, 100), lateMs }, 'holdings began or ended');
+    },
+    swept(what, rows) {
+      if (rows > 0) log.info({ what, rows }, 'old rows removed');
+    },
+    failed: (what, error) => log.error({ error }, `${what} failed`),
+  };
+}
+
+function createMetrics(registry: Registry) {
+  const registers = [registry];
+  const counter = (name: string, help: string, labelNames: string[] = []) =>
+    new Counter({ name: `portcullis_${name}`, help, labelNames, registers });
+  return {
+    joined: counter('edge_joined_total', 'Times an edge came into service.', ['edge']),
+    left: counter('edge_left_total', 'Times an edge left service.', ['edge']),
+    syncs: counter('edge_syncs_total', 'Syncs begun, whole or of changes.', ['edge', 'kind']),
+    refused: counter('edge_refusals_total', 'Targets named in confirmations as refused.', ['edge']),
+    moved: counter('holdings_moved_total', 'Holdings that began or ended.'),
+    propagation: new Histogram({
+      name: 'portcullis_propagation_seconds',
+      help: 'From accepted to live on every edge in service, for each generation.',
+      buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
+      registers,
+    }),
+  };
+}

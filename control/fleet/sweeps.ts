@@ -1,0 +1,90 @@
+import type { Db } from '../db/database.ts';
+import { LEASE_MS } from './edge-handler.ts';
+import { expireLeases, markLive } from './edges.ts';
+import type { FleetEvents } from './events.ts';
+import { sweepOldRows } from './retention.ts';
+import type { SyncDesk } from './sync.ts';
+
+export interface SweepOptions {
+  readonly db: Db;
+  readonly desk: SyncDesk;
+  readonly events: FleetEvents;
+  readonly leaseMs?: number;
+  /** How often leases are looked at; default a twelfth of the lease. */
+  readonly leaseCheckMs?: number;
+  readonly retentionMs?: number;
+}
+export interface Sweeps {
+  stop(): Promise<void>;
+}
+
+const RETENTION_MS = 10 * 60_000;
+
+/** Everything in the fleet that happens because time passes, but for holdings. */
+export function startSweeps(options: SweepOptions): Sweeps {
+  const leaseMs = options.leaseMs ?? LEASE_MS;
+  const { db, desk, events } = options;
+  const watch = new LeaseWatch(db, events, leaseMs);
+  const stops = [
+    every(options.leaseCheckMs ?? leaseMs / 12, () => watch.look()),
+    every(leaseMs / 4, async () => desk.sweep()),
+    every(options.retentionMs ?? RETENTION_MS, () =>
+      sweepOldRows(db, events.swept).catch((error: unknown) =>
+        events.failed('removing old rows', error),
+      ),
+    ),
+  ];
+  return {
+    async stop() {
+      await Promise.all(stops.map((stop) => stop()));
+    },
+  };
+}
+
+/**
+ * Leases run only while we could have heard: after a start, or once the database is back, every edge gets a
+ * whole lease to be heard again before it is taken out of service for our silence.
+ */
+class LeaseWatch {
+  readonly #db: Db;
+  readonly #events: FleetEvents;
+  readonly #leaseMs: number;
+  #hearingSinceMs: number | null = performance.now();
+
+  constructor(db: Db, events: FleetEvents, leaseMs: number) {
+    this.#db = db;
+    this.#events = events;
+    this.#leaseMs = leaseMs;
+  }
+
+  async look(): Promise<void> {
+    const now = performance.now();
+    try {
+      // Marks what a crash between a confirmation and its mark left unmarked; and tells whether the database is there.
+      this.#events.generationsLive(await markLive(this.#db));
+      this.#hearingSinceMs ??= now;
+      if (now - this.#hearingSinceMs < this.#leaseMs) return;
+      const expired = await expireLeases(this.#db, this.#leaseMs);
+      for (const name of expired) this.#events.edgeLeft(name, 'it was not heard for its lease');
+      if (expired.length > 0) this.#events.generationsLive(await markLive(this.#db));
+    } catch (error) {
+      this.#hearingSinceMs = null;
+      this.#events.failed('looking at leases', error);
+    }
+  }
+}
+
+/** Runs `work` again and again, never twice at once; the returned function stops it and waits for it. */
+function every(ms: number, work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | null = null;
+  const timer = setInterval(() => {
+    running ??= work().finally(() => {
+      running = null;
+    });
+  }, ms);
+  timer.unref();
+  return async () => {
+    clearInterval(timer);
+    await running;
+  };
+}

@@ -1,0 +1,45 @@
+import { type DestinationStream, type Logger, pino } from 'pino';
+
+export type { Logger } from 'pino';
+
+/** Anything that looks like one of our keys, cut short or not, wherever in a line it stands. */
+const KEY = /pcl_[0-9A-Za-z]+/g;
+/** The password of a URL with credentials. */
+const URL_PASSWORD = /(\b[a-z][a-z0-9+.-]*:\/\/[^\s:/?#@"]*:)[^\s/?#"]*@/gi;
+/** Credentials of a header that found its way into a message. */
+const BEARER = /\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]+/gi;
+
+/** Text without the secrets that may stand in it: keys, passwords of URLs, credentials of headers. */
+export function redact(text: string): string {
+  return text
+    .replace(KEY, 'pcl_[redacted]')
+    .replace(URL_PASSWORD, '$1[redacted]@')
+    .replace(BEARER, '$1 [redacted]');
+}
+
+const CENSORED = ['authorization', 'cookie', 'secret', 'password'];
+
+/**
+ * One JSON object a line, on standard error. Secrets never reach the destination: fields that carry them are
+ * censored by name, and what looks like one is cut out of the finished line, error messages and URLs included.
+ */
+export function createLogger(options: {
+  readonly level: string;
+  readonly destination?: DestinationStream;
+}): Logger {
+  return pino(
+    {
+      level: options.level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      redact: {
+        paths: CENSORED.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]),
+        censor: '[redacted]',
+      },
+      serializers: { error: pino.stdSerializers.errWithCause },
+      hooks: { streamWrite: redact },
+    },
+    options.destination ?? pino.destination({ fd: 2, sync: true }),
+  );
+}
