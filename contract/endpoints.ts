@@ -1,5 +1,5 @@
 import type { Endpoint } from './endpoint.ts';
-import { acknowledges, answers, refuses } from './responses.ts';
+import { acknowledged, answers, refuses } from './responses.ts';
 import { AttackPage, AttackQuery } from './schemas/attacks.ts';
 import {
   FilterCatalogue,
@@ -14,7 +14,6 @@ import {
   RulesDeleted,
 } from './schemas/firewall.ts';
 import {
-  Acknowledgement,
   CommandRequest,
   GameServer,
   GameServerList,
@@ -186,11 +185,7 @@ export const ENDPOINTS = [
     description:
       'Says whether the node took the instruction; follow its completion by reading the server.',
     body: PowerRequest,
-    responses: {
-      ...answers(200, 'The node accepted', Acknowledgement, 'plain'),
-      ...refuses(true, 'not_implemented'),
-      ...acknowledges(502, 'The node refused; the message says why'),
-    },
+    responses: acknowledged(),
   },
   {
     ...serverWrite,
@@ -200,11 +195,7 @@ export const ENDPOINTS = [
     summary: 'Send one line to the console of a game server',
     description: 'Says whether the node took the command; carries no console output.',
     body: CommandRequest,
-    responses: {
-      ...answers(200, 'The node accepted', Acknowledgement, 'plain'),
-      ...refuses(true, 'not_implemented'),
-      ...acknowledges(502, 'The node refused; the message says why'),
-    },
+    responses: acknowledged(),
   },
   {
     tag: 'Attacks',

@@ -1,164 +1,216 @@
-import { type Static, Type } from 'typebox';
+import { type Static, type TSchema, Type } from 'typebox';
+import { choice, integer } from './schemas/values.ts';
 
-interface ProblemKind {
+interface ProblemEntry {
   readonly status: number;
+  /** Short, the same for every occurrence (RFC 9457, 3.1.3). */
   readonly title: string;
-  /** For the page at /problems/CODE: what it means, and what to do about it. */
+  /** What it means. One paragraph of plain text, shown at /problems/<code>. */
   readonly explanation: string;
+  /** What the caller can do about it. */
+  readonly remedy: string;
 }
 
-/** Every way in which a request is refused, RFC 9457. A code never changes its status or its meaning. */
+/** Every refusal that this service knows: stable codes, each with a page at /problems/<code>. */
 export const PROBLEMS = {
+  malformed_json: {
+    status: 400,
+    title: 'Malformed JSON',
+    explanation:
+      'The body of the request is not one JSON value in UTF-8: it is empty, cut off, names a key twice, or is no JSON at all. It was not looked at any further.',
+    remedy: 'Send one JSON object. The detail says where reading stopped.',
+  },
   unauthenticated: {
     status: 401,
-    title: 'A valid API key is needed',
+    title: 'Not authenticated',
     explanation:
-      'Send "Authorization: Bearer KEY" with a key of your organisation. The key may be missing, mistyped, unknown, expired, revoked, or not usable from your address.',
+      'The request carries no API key, or one that is not valid: mistyped, unknown, expired, revoked, or not to be used from this source address. Which of these it is stays untold.',
+    remedy:
+      'Send the header "Authorization: Bearer <API_KEY>" with a key that is valid. Keys are created in the organisation settings; the plaintext is shown once.',
   },
   area_not_enabled: {
     status: 403,
-    title: 'This area is not enabled for your organisation',
+    title: 'Area not enabled',
     explanation:
-      "The operator's staff enable the area on request. Until then none of its operations answer.",
+      'The area of this operation is not activated for the organisation. The firewall needs the flag firewall_api, the attack history the flag attack_history_api.',
+    remedy: "Ask the operator's staff to enable the area; they do it on request.",
   },
   ability_missing: {
     status: 403,
-    title: 'The key lacks an ability',
-    explanation: 'Use a key that carries the ability named in the detail, or have one created.',
+    title: 'Ability missing',
+    explanation:
+      'The key is valid, but it does not carry the ability that this operation requires.',
+    remedy: 'Use a key that has the ability named in the detail, or have one created.',
   },
   not_found: {
     status: 404,
     title: 'Not found',
     explanation:
-      'There is no such path, or no such address or server that this key may touch. What belongs to others answers exactly as what does not exist.',
+      'There is nothing here for this key: no such path, no address that the organisation holds at this moment, or no server that the key sees. What belongs to others and what does not exist are answered alike.',
+    remedy:
+      'Check the path. An address must lie inside a prefix that the organisation announces, or be assigned to one of its services; GET /api/x1/firewall/ips lists them. A game server is named by its uuid.',
   },
   method_not_allowed: {
     status: 405,
-    title: 'This path has no such method',
-    explanation: 'The Allow header lists the methods of the path.',
-  },
-  malformed_json: {
-    status: 400,
-    title: 'The body is not JSON',
-    explanation:
-      'The body must be one JSON value in UTF-8, without duplicate keys and without deep nesting. The detail names the position.',
-  },
-  payload_too_large: {
-    status: 413,
-    title: 'The body is too large',
-    explanation: 'Split the request into smaller ones.',
-  },
-  unsupported_media_type: {
-    status: 415,
-    title: 'The body has another content type than JSON',
-    explanation: 'Send "Content-Type: application/json".',
-  },
-  invalid_request: {
-    status: 422,
-    title: 'The request is not valid',
-    explanation:
-      'Each entry of "errors" names a place and what is wrong there. Nothing was changed.',
-  },
-  rule_exists: {
-    status: 422,
-    title: 'An identical rule exists',
-    explanation:
-      'The address already has the rule, its own or one of a firewall group. Nothing was created.',
-  },
-  filter_exists: {
-    status: 422,
-    title: 'An identical filter exists',
-    explanation:
-      'The address already has the filter on that port, its own or one of a firewall group. Nothing was created.',
-  },
-  filter_unavailable: {
-    status: 422,
-    title: 'This filter is not available on this address',
-    explanation:
-      'There is no such filter type, or the service that the address is assigned to manages it itself. The list of available filters of the address shows what can be applied.',
-  },
-  limit_exceeded: {
-    status: 422,
-    title: 'A limit would be exceeded',
-    explanation:
-      'The detail names the limit and its value. Nothing was changed; nothing is ever cut off silently.',
-  },
-  managed_by_group: {
-    status: 422,
-    title: 'A firewall group owns this object',
-    explanation:
-      'Objects of a group are changed in the group. The detail names it. Nothing was deleted.',
-  },
-  idempotency_key_reused: {
-    status: 422,
-    title: 'The idempotency key was used for another request',
-    explanation:
-      'Use a new Idempotency-Key for every new request; repeat one only with the very same body.',
+    title: 'Method not allowed',
+    explanation: 'The path exists, but not with this method.',
+    remedy: 'Use one of the methods that the Allow header lists.',
   },
   idempotency_in_progress: {
     status: 409,
-    title: 'The first request with this idempotency key still runs',
-    explanation: 'Wait a moment and send the same request again to read its answer.',
+    title: 'Idempotent request in progress',
+    explanation:
+      'Another request with the same Idempotency-Key is still running, so its answer is not known yet. This request did nothing.',
+    remedy: 'Send the same request again in a moment; it then gets the answer of the first.',
   },
   precondition_failed: {
     status: 412,
-    title: 'The address has changed since it was read',
+    title: 'Precondition failed',
     explanation:
-      'Read it again, apply your change to what is there now, and send the new ETag in If-Match.',
+      'The If-Match header names a state of the address that is no longer the accepted one: somebody else wrote to it in between. Nothing was changed.',
+    remedy: 'Read the address again, redo the change on what it has now, and send the new ETag.',
+  },
+  payload_too_large: {
+    status: 413,
+    title: 'Payload too large',
+    explanation: 'The body is larger than this service reads.',
+    remedy: 'Send less at once: split the request into several.',
+  },
+  unsupported_media_type: {
+    status: 415,
+    title: 'Unsupported media type',
+    explanation: 'The body is not declared to be JSON in UTF-8, or it is compressed.',
+    remedy: 'Send "Content-Type: application/json" and no Content-Encoding.',
+  },
+  invalid_request: {
+    status: 422,
+    title: 'Invalid request',
+    explanation:
+      'The request is readable, but a field, a parameter or a header is not what the operation takes: missing, unknown, of the wrong type, out of its range, or with control characters in it. Nothing was changed.',
+    remedy:
+      'Correct what the member errors lists: a pointer names a place in the body, a parameter names a query parameter or header.',
+  },
+  rule_exists: {
+    status: 422,
+    title: 'Rule exists',
+    explanation:
+      'At least one rule of the request is identical to a rule that is already on the address (its own, or one of a group). Nothing was created, also not for the other ports.',
+    remedy: 'Leave out the ports named in the detail, or keep the existing rules.',
+  },
+  idempotency_key_reused: {
+    status: 422,
+    title: 'Idempotency key reused',
+    explanation:
+      'The Idempotency-Key was used within the last 24 hours for a request to the same path with another body. Nothing was changed.',
+    remedy: 'Use a new key for every new request, and the same one only to repeat a request.',
+  },
+  filter_exists: {
+    status: 422,
+    title: 'Filter exists',
+    explanation:
+      'At least one filter of the request is already on the address (its own, or one of a group). Nothing was created, also not for the other ports.',
+    remedy: 'Leave out the ports named in the detail, or keep the existing filters.',
+  },
+  filter_unavailable: {
+    status: 422,
+    title: 'Filter unavailable',
+    explanation:
+      'There is no filter of this type for this address. A type that does not exist and one that the address cannot have are answered alike.',
+    remedy: 'Take a type from GET /firewall/ips/{ip}/filters/available of the same address.',
+  },
+  limit_exceeded: {
+    status: 422,
+    title: 'Limit exceeded',
+    explanation:
+      'The request would pass a limit: rules or filters on an address, ports in one request, ids or keys in one delete, or addresses that the organisation configures. Nothing was changed, and nothing was cut short silently.',
+    remedy:
+      'Ask for less, or delete what is no longer needed. The limits in force are in meta.limits of GET /firewall/ips/{ip}; the operator can raise them.',
+  },
+  managed_by_group: {
+    status: 422,
+    title: 'Managed by a group',
+    explanation:
+      'A rule or filter of the request belongs to a firewall group, so it cannot be deleted on a single address. Nothing was deleted.',
+    remedy: 'Change the group named in the detail, or take the address out of it.',
   },
   rate_limited: {
     status: 429,
-    title: 'Too many requests',
-    explanation:
-      'Wait as many seconds as Retry-After says. RateLimit and RateLimit-Policy show the budget of the key.',
-  },
-  no_port_landed: {
-    status: 502,
-    title: 'No port of the request landed',
-    explanation:
-      'Every single port failed at its turn, so no rule was created. Try again; if it stays so, tell the operator the request id.',
-  },
-  not_implemented: {
-    status: 501,
-    title: 'This area is not built yet',
-    explanation: 'The operation is part of the interface and will answer in a later version.',
-  },
-  unavailable: {
-    status: 503,
-    title: 'The service cannot answer just now',
-    explanation:
-      'Nothing was changed unless an earlier answer said so. Try again after Retry-After seconds; with an Idempotency-Key it is safe to repeat a POST.',
+    title: 'Rate limited',
+    explanation: 'The key sent more requests in a minute than the organisation is allowed.',
+    remedy:
+      'Wait as many seconds as the Retry-After header says. RateLimit tells on every answer how much is left.',
   },
   internal: {
     status: 500,
-    title: 'Something went wrong here',
+    title: 'Internal error',
     explanation:
-      'It is our fault. Tell the operator the request id: it leads to the cause in the log.',
+      'Something failed on our side that should not have. Whether a write took effect can be read back.',
+    remedy: 'Tell the operator the request_id; the cause is in the log under it.',
   },
-} as const satisfies Record<string, ProblemKind>;
+  not_implemented: {
+    status: 501,
+    title: 'Not implemented',
+    explanation:
+      'The operation is described, but this version of the service does not have it yet.',
+    remedy: 'Nothing to correct in the request; it will work as described once the area is built.',
+  },
+  no_port_landed: {
+    status: 502,
+    title: 'No port landed',
+    explanation: 'The request was valid, but not one of its rules could be created.',
+    remedy: 'Send the request again. Nothing was created.',
+  },
+  unavailable: {
+    status: 503,
+    title: 'Unavailable',
+    explanation:
+      'The service cannot answer at the moment, usually because its database is restarting or out of reach.',
+    remedy:
+      'Send the request again after as many seconds as Retry-After says; with the same Idempotency-Key it is safe to repeat a POST.',
+  },
+} as const satisfies Readonly<Record<string, ProblemEntry>>;
 
 export type ProblemCode = keyof typeof PROBLEMS;
-
 export const PROBLEM_CODES = Object.keys(PROBLEMS) as readonly ProblemCode[];
 
-/** A place in the body (JSON pointer) or a parameter, and what is wrong there. */
-const FieldErrorSchema = Type.Union([
-  Type.Object({ pointer: Type.String(), detail: Type.String() }, { additionalProperties: false }),
-  Type.Object({ parameter: Type.String(), detail: Type.String() }, { additionalProperties: false }),
-]);
-
-/** `application/problem+json`, the body of every refusal outside the acknowledgement envelope. */
-export const ProblemSchema = Type.Object(
+const InputError = Type.Object(
   {
-    type: Type.String({ description: 'Path of a page that explains the problem: /problems/CODE' }),
-    title: Type.String(),
-    status: Type.Integer(),
-    detail: Type.String({ description: 'A full sentence that a person can act on' }),
-    code: Type.String({ enum: [...PROBLEM_CODES] }),
-    errors: Type.Optional(Type.Array(FieldErrorSchema)),
-    request_id: Type.Optional(Type.String({ description: 'Leads the operator to the log' })),
+    pointer: Type.Optional(
+      Type.String({ description: 'JSON pointer (RFC 6901) to the place in the body.' }),
+    ),
+    parameter: Type.Optional(
+      Type.String({ description: 'Name of the query parameter or header.' }),
+    ),
+    detail: Type.String({ description: 'What is wrong there.' }),
   },
-  { additionalProperties: false },
+  { title: 'InputError', description: 'One thing that is wrong with the input, and where.' },
 );
 
-export type ProblemDocument = Static<typeof ProblemSchema>;
+/** RFC 9457, with `code` to program against. */
+export const Problem = Type.Object(
+  {
+    type: Type.String({
+      format: 'uri-reference',
+      description: 'Path of a page that explains the problem: /problems/<code>.',
+    }),
+    title: Type.String({ description: 'The same for every occurrence of the code.' }),
+    status: integer({ minimum: 400, maximum: 599, description: 'The HTTP status, again.' }),
+    detail: Type.String({ description: 'What happened here, in a sentence a person can act on.' }),
+    code: choice(PROBLEM_CODES, { description: 'What to program against. Stable.' }),
+    errors: Type.Optional(Type.Array(InputError, { description: 'Where the input is wrong.' })),
+    request_id: Type.Optional(
+      Type.String({ description: 'Only with code internal: what the operator finds it under.' }),
+    ),
+  },
+  {
+    title: 'Problem',
+    description: 'A refusal in the form of RFC 9457. Clients ignore members they do not know.',
+  },
+);
+export type ProblemDocument = Static<typeof Problem>;
+
+/** A problem document that has one of these codes. */
+export function problemWith(codes: readonly ProblemCode[]): TSchema {
+  const narrowed = Type.Object({ code: choice(codes) });
+  return Type.Intersect([Problem, narrowed]);
+}

@@ -4,9 +4,8 @@ import { Acknowledgement } from './schemas/game-servers.ts';
 
 export interface ResponseRow {
   readonly description: string;
-  /** null: no body. */
-  readonly schema: TSchema | null;
-  readonly contentType: 'application/json' | 'application/problem+json' | null;
+  /** By media type; empty: no body. */
+  readonly content: Readonly<Record<string, TSchema>>;
   /** Names from `RESPONSE_HEADERS`. */
   readonly headers: readonly ResponseHeader[];
 }
@@ -44,6 +43,9 @@ export const RESPONSE_HEADERS = {
   },
 } as const;
 
+const JSON_TYPE = 'application/json';
+const PROBLEM_TYPE = 'application/problem+json';
+
 export type Responses = Readonly<Record<number, ResponseRow>>;
 
 const ALWAYS = ['X-Request-Id'] as const;
@@ -80,17 +82,10 @@ export function answers(
   kind: 'plain' | 'read' | 'write',
 ): Responses {
   const headers = kind === 'read' ? READ : kind === 'write' ? WRITTEN : AUTHENTICATED;
-  const made: Responses = {
-    [status]: { description, schema, contentType: 'application/json', headers },
-  };
-  if (kind === 'write') return made;
-  const unchanged: ResponseRow = {
-    description: 'The representation named in If-None-Match is still the current one',
-    schema: null,
-    contentType: null,
-    headers,
-  };
-  return kind === 'read' ? { ...made, 304: unchanged } : made;
+  const made = { [status]: { description, content: { [JSON_TYPE]: schema }, headers } };
+  if (kind !== 'read') return made;
+  const unchanged = 'The representation named in If-None-Match is still the current one';
+  return { ...made, 304: { description: unchanged, content: {}, headers } };
 }
 
 /** Problems of an operation: the common ones, those of a body if it takes one, and its own. */
@@ -106,13 +101,25 @@ export function refuses(takesBody: boolean, ...own: readonly ProblemCode[]): Res
   );
 }
 
-/** Refusals of the node, in the acknowledgement envelope, beside the problems that share their status. */
-export function acknowledges(status: number, description: string): Responses {
+/**
+ * Power and command answer 422 and 502 in the acknowledgement envelope; a malformed request to them is a
+ * problem all the same, so 422 comes in either media type.
+ */
+export function acknowledged(): Responses {
+  const problems = refuses(true, 'not_implemented');
+  const acknowledgement = { [JSON_TYPE]: Acknowledgement };
+  const malformed = problems[422] as ResponseRow;
   return {
-    [status]: {
-      description,
-      schema: Acknowledgement,
-      contentType: 'application/json',
+    ...answers(200, 'The node accepted', Acknowledgement, 'plain'),
+    ...problems,
+    422: {
+      ...malformed,
+      description: `The server is not provisioned yet (\`ok\` false), or: ${malformed.description}`,
+      content: { ...acknowledgement, ...malformed.content },
+    },
+    502: {
+      description: 'The node refused; the message says why',
+      content: acknowledgement,
       headers: AUTHENTICATED,
     },
   };
@@ -124,8 +131,7 @@ function problemRow(status: number, codes: readonly ProblemCode[]): ResponseRow 
   if (status === 429 || status === 503) headers.push('Retry-After');
   return {
     description: codes.map((code) => `${PROBLEMS[code].title} (\`${code}\`)`).join('; '),
-    schema: ProblemSchema,
-    contentType: 'application/problem+json',
+    content: { [PROBLEM_TYPE]: ProblemSchema },
     headers,
   };
 }

@@ -1,5 +1,18 @@
-import { Type } from 'typebox';
-import { AddressText, Count, exact, Timestamp } from './text.ts';
+import { type Static, Type } from 'typebox';
+import {
+  Asn,
+  choice,
+  CLOSED,
+  id,
+  integer,
+  IpAddress,
+  natural,
+  Prefix,
+  sentText,
+  textOrNull,
+  timestamp,
+  timestampOrNull,
+} from './values.ts';
 
 const AMPLIFIERS = [
   'dns',
@@ -26,63 +39,103 @@ export const ATTACK_TYPES = [
   'icmp_flood',
   'gre_flood',
   'ip_fragment_flood',
-  ...AMPLIFIERS.map((name) => `${name}_amplification` as const),
+  ...AMPLIFIERS.map((protocol) => `${protocol}_amplification` as const),
   'multi_vector',
   'other_flood',
 ] as const;
 
-const Link = Type.Union([Type.String(), Type.Null()]);
+export const ATTACK_STATUSES = ['ongoing', 'ended'] as const;
 
-export const Attack = exact({
-  id: Type.Integer(),
-  destination_ip: AddressText,
-  prefix: Type.String(),
-  attack_type: Type.String({ enum: [...ATTACK_TYPES] }),
-  peak_bps: Type.Integer({ minimum: 0, description: 'Bits per second' }),
-  peak_bps_formatted: Type.String({ description: 'For display; the format may change.' }),
-  peak_pps: Type.Integer({ minimum: 0, description: 'Packets per second' }),
-  peak_pps_formatted: Type.String({ description: 'For display; the format may change.' }),
-  started_at: Timestamp,
-  mitigated_at: Type.Union([Timestamp, Type.Null()], {
-    description: 'null until an edge has confirmed the mitigation.',
-  }),
-  ended_at: Type.Union([Timestamp, Type.Null()], {
-    description: 'null while the attack is ongoing.',
-  }),
-  duration_seconds: Count,
-  status: Type.String({ enum: ['ongoing', 'ended'] }),
-});
-
-export const AttackPage = exact({
-  data: Type.Array(Attack),
-  links: exact({ first: Type.String(), last: Type.String(), prev: Link, next: Link }),
-  meta: exact({
-    current_page: Type.Integer({ minimum: 1 }),
-    per_page: Type.Integer({ minimum: 1, maximum: 100 }),
-    total: Count,
-    from: Timestamp,
-    to: Timestamp,
-    from_clamped: Type.Boolean(),
-  }),
-});
-
-export const AttackQuery = exact({
-  ip: Type.Optional(Type.String({ maxLength: 45, description: 'Exact destination address' })),
-  prefix: Type.Optional(Type.String({ maxLength: 43, description: 'CIDR: addresses inside it' })),
-  asn: Type.Optional(Type.Integer({ minimum: 1, maximum: 4_294_967_295 })),
-  from: Type.Optional(
-    Type.String({
-      maxLength: 64,
-      description: 'Start of the window, ISO 8601 with an offset. Default: 24 hours before `to`.',
+export const Attack = Type.Object(
+  {
+    id: id({ description: 'For display and de-duplication; there is no detail operation.' }),
+    destination_ip: IpAddress,
+    prefix: Prefix,
+    attack_type: choice(ATTACK_TYPES),
+    peak_bps: natural({ description: 'Bits per second.', examples: [1_250_000_000] }),
+    peak_bps_formatted: Type.String({
+      description: 'For display; its format may change.',
+      examples: ['1.25 Gbps'],
     }),
-  ),
-  to: Type.Optional(
-    Type.String({
-      maxLength: 64,
-      description: 'End of the window, ISO 8601 with an offset. Default: now.',
+    peak_pps: natural({ description: 'Packets per second.', examples: [812_400] }),
+    peak_pps_formatted: Type.String({
+      description: 'For display; its format may change.',
+      examples: ['812.40 Kpps'],
     }),
-  ),
-  ongoing: Type.Optional(Type.Boolean({ description: 'true: only attacks that have not ended.' })),
-  per_page: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 25 })),
-  page: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, default: 1 })),
-});
+    started_at: timestamp(),
+    mitigated_at: timestampOrNull({
+      description: 'When the first edge confirmed a mitigation; null: none has.',
+    }),
+    ended_at: timestampOrNull({ description: 'Null while ongoing.' }),
+    duration_seconds: natural({ description: 'Runs on while ongoing.' }),
+    status: choice(ATTACK_STATUSES),
+  },
+  { title: 'Attack', description: 'One attack on one address.' },
+);
+
+const link = (description: string) => Type.String({ format: 'uri', description });
+const linkOrNull = (description: string) => textOrNull({ format: 'uri', description });
+
+export const AttackPage = Type.Object(
+  {
+    data: Type.Array(Attack, { description: 'Newest first, by start and then id.' }),
+    links: Type.Object({
+      first: link('The first page.'),
+      last: link('The last page.'),
+      prev: linkOrNull('The page before; null on the first.'),
+      next: linkOrNull('The page after; null on the last. Follow it until it is null.'),
+    }),
+    meta: Type.Object({
+      current_page: integer({ minimum: 1 }),
+      per_page: integer({ minimum: 1, maximum: 100 }),
+      total: natural({ description: 'Attacks on all pages.' }),
+      from: timestamp({ description: 'Start of the window that was used.' }),
+      to: timestamp({ description: 'End of the window that was used.' }),
+      from_clamped: Type.Boolean({
+        description: 'Whether `from` was raised to the earliest date the caller may see.',
+      }),
+    }),
+  },
+  { title: 'AttackPage' },
+);
+
+export const AttackQuery = Type.Object(
+  {
+    ip: Type.Optional(
+      Type.Unsafe<string>({
+        type: 'string',
+        anyOf: [{ format: 'ipv4' }, { format: 'ipv6' }],
+        description: 'Only attacks on exactly this address.',
+      }),
+    ),
+    prefix: Type.Optional(
+      sentText({
+        minLength: 1,
+        maxLength: 43,
+        description: 'Only attacks on addresses inside this CIDR block (without host bits).',
+        examples: ['203.0.113.0/24'],
+      }),
+    ),
+    asn: Type.Optional(
+      integer({
+        minimum: 1,
+        maximum: Asn.maximum,
+        description: 'Only attacks on prefixes announced under this ASN.',
+        examples: [64_500],
+      }),
+    ),
+    from: Type.Optional(
+      timestamp({ description: 'Start of the window. Default: 24 hours before `to`.' }),
+    ),
+    to: Type.Optional(
+      timestamp({ description: 'End of the window, not earlier than `from`. Default: now.' }),
+    ),
+    ongoing: Type.Optional(
+      Type.Boolean({ description: 'True: only attacks that have not ended. False: no filter.' }),
+    ),
+    per_page: Type.Optional(integer({ minimum: 1, maximum: 100, default: 25 })),
+    page: Type.Optional(integer({ minimum: 1, maximum: 1_000_000_000, default: 1 })),
+  },
+  CLOSED,
+);
+export type AttackQueryParameters = Static<typeof AttackQuery>;

@@ -1,254 +1,121 @@
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import {
-  AddressText,
-  Count,
-  exact,
-  Integer,
-  NO_CONTROL_CHARACTERS,
-  PortExpression,
-} from './text.ts';
+  choice,
+  id,
+  integerOrNull,
+  IpAddress,
+  natural,
+  orNull,
+  Port,
+  textOrNull,
+} from './values.ts';
 
-export const ACTIONS = ['allow', 'deny'] as const;
-export const PROTOCOLS = ['tcp', 'udp', 'icmp', 'gre', 'esp', 'any'] as const;
+export const RULE_ACTIONS = ['allow', 'deny'] as const;
+export const RULE_PROTOCOLS = ['tcp', 'udp', 'icmp', 'gre', 'esp', 'any'] as const;
 
-const Action = Type.String({ enum: [...ACTIONS] });
-const Protocol = Type.String({
-  enum: [...PROTOCOLS],
+export const GroupRef = Type.Object(
+  {
+    id: id({ description: 'Id of the group.' }),
+    name: Type.String({ description: 'Name of the group.' }),
+  },
+  {
+    title: 'GroupRef',
+    description: 'The firewall group that owns an object. Such an object is changed in its group.',
+  },
+);
+
+export const RuleAction = choice(RULE_ACTIONS, {
+  title: 'RuleAction',
+  description: 'What happens to a packet that the rule matches.',
+});
+
+export const RuleProtocol = choice(RULE_PROTOCOLS, {
+  title: 'RuleProtocol',
   description: '`icmp` means ICMPv6 on an IPv6 address; `any` is every protocol.',
 });
 
-const SourceInput = Type.Union(
-  [Type.String({ minLength: 1, maxLength: 64, pattern: NO_CONTROL_CHARACTERS }), Type.Null()],
-  {
-    description:
-      "An address or a CIDR block of the address's own family; omitted, null or the whole family: any source.",
+const managedByGroup = () =>
+  orNull(GroupRef, { description: 'The group that owns it; null: it is the address’s own.' });
+
+/** The fields of a rule, for the view of what is live and for that of what is accepted. */
+export const ruleFields = {
+  id: id({ description: 'What a delete takes.' }),
+  action: RuleAction,
+  protocol: RuleProtocol,
+  source_ip: textOrNull({
+    description: 'An address or a CIDR block; null means any source.',
     examples: ['198.51.100.0/24'],
-  },
-);
-
-const PortsInput = Type.Union([PortExpression, Type.Null()], {
-  description:
-    'Only with tcp and udp. Omitted or null: any port, one rule. Otherwise one rule for each port.',
-});
-
-export const ManagedByGroup = Type.Union(
-  [exact({ id: Integer, name: Type.String() }), Type.Null()],
-  {
-    description: 'The firewall group that owns the object; null for your own.',
-  },
-);
-
-const ruleFields = {
-  id: Integer,
-  action: Action,
-  protocol: Protocol,
-  source_ip: Type.Union([Type.String(), Type.Null()], {
-    description: 'A single address or a CIDR block; null means any source.',
   }),
-  destination_ip: AddressText,
-  destination_port: Type.Union([Type.Integer({ minimum: 1, maximum: 65_535 }), Type.Null()], {
-    description: 'null means any port.',
+  destination_ip: IpAddress,
+  destination_port: integerOrNull({
+    minimum: 1,
+    maximum: 65_535,
+    description: 'A port of tcp or udp; null means any port. Never 0.',
+    examples: [25_565],
   }),
-  managed_by_group: ManagedByGroup,
+  managed_by_group: managedByGroup(),
 };
 
-const filterFields = {
+export const Rule = Type.Object(ruleFields, {
+  title: 'Rule',
+  description: 'One rule on one address and at most one port. Allow rules are listed before deny.',
+});
+
+export const filterFields = {
   key: Type.String({
-    description: 'What the delete operation takes. Read it here; never assemble it.',
+    description: 'What a delete takes. Take it as it is: its format may change.',
+    examples: ['udp-stateful:27015'],
   }),
-  type: Type.String(),
-  name: Type.String(),
-  port: Type.Integer({ minimum: 1, maximum: 65_535 }),
-  managed_by_group: ManagedByGroup,
+  type: Type.String({ description: 'Slug of the filter.', examples: ['udp-stateful'] }),
+  name: Type.String({ description: 'Name for people.', examples: ['UDP stateful'] }),
+  port: Port,
+  managed_by_group: managedByGroup(),
 };
 
-const Limits = exact(
-  { rules_per_ip: Count, filters_per_ip: Count, max_ports_per_request: Count },
-  'The live limits of the organisation.',
+export const Filter = Type.Object(filterFields, {
+  title: 'Filter',
+  description: 'One stateful filter on one port of an address.',
+});
+
+export const Limits = Type.Object(
+  {
+    rules_per_ip: natural({ description: 'Rules on one address, those of groups included.' }),
+    filters_per_ip: natural({ description: 'Filters on one address, those of groups included.' }),
+    max_ports_per_request: natural({ description: 'Ports that one create may name.' }),
+  },
+  { title: 'Limits', description: 'The limits in force for the organisation.' },
 );
 
-const viewMeta = { rules_count: Count, filters_count: Count, limits: Limits };
+export const addressMetaFields = {
+  rules_count: natural({ description: 'How many rules are listed.' }),
+  filters_count: natural({ description: 'How many filters are listed.' }),
+  limits: Limits,
+};
 
-export const Rule = exact(ruleFields);
-export const Filter = exact(filterFields);
-
-export const FirewallAddress = exact({
-  data: exact({ ip: AddressText, rules: Type.Array(Rule), filters: Type.Array(Filter) }),
-  meta: exact(viewMeta),
-});
-
-export const FilterCatalogue = exact({
-  data: Type.Array(
-    exact({
-      type: Type.String(),
-      name: Type.String(),
-      category: Type.String({ enum: ['protocols', 'games'] }),
+export const FirewallAddress = Type.Object(
+  {
+    data: Type.Object({
+      ip: IpAddress,
+      rules: Type.Array(Rule, { description: 'Allow before deny, then by id.' }),
+      filters: Type.Array(Filter),
     }),
-  ),
-});
+    meta: Type.Object(addressMetaFields),
+  },
+  { title: 'FirewallAddress', description: 'What is live on an address.' },
+);
 
-export const RuleRequest = exact({
-  action: Action,
-  protocol: Protocol,
-  destination_port: Type.Optional(PortsInput),
-  source_ip: Type.Optional(SourceInput),
-});
+export const FILTER_CATEGORIES = ['protocols', 'games'] as const;
 
-export const RulesCreated = exact({
-  data: exact({
-    ids: Type.Array(Integer, {
-      description: 'The rules created, in ascending order of their ports.',
-    }),
-    created: Count,
-    requested: Count,
-  }),
-  message: Type.String(),
-});
+export const CatalogueEntry = Type.Object(
+  {
+    type: Type.String({ description: 'Slug; what a create takes.', examples: ['tcp-syn-proxy'] }),
+    name: Type.String({ description: 'Name for people.', examples: ['TCP SYN proxy'] }),
+    category: choice(FILTER_CATEGORIES),
+  },
+  { title: 'CatalogueEntry', description: 'A filter that the address can have.' },
+);
 
-export const RuleDeletion = exact({
-  ids: Type.Array(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), {
-    minItems: 1,
-    maxItems: 100,
-  }),
-});
-
-export const RulesDeleted = exact({
-  data: exact({ deleted: Count, ids: Type.Array(Integer) }),
-  message: Type.String(),
-});
-
-const FilterSlug = Type.String({ minLength: 1, maxLength: 64, pattern: NO_CONTROL_CHARACTERS });
-
-export const FilterRequest = exact({ type: FilterSlug, port: PortExpression });
-
-export const FiltersCreated = exact({
-  data: exact({ type: Type.String(), created: Count }),
-  message: Type.String(),
-});
-
-export const FilterDeletion = exact({
-  keys: Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern: NO_CONTROL_CHARACTERS }), {
-    minItems: 1,
-    maxItems: 100,
-  }),
-});
-
-export const FiltersDeleted = exact({ data: exact({ deleted: Count }), message: Type.String() });
-
-// What callers, command line and portal need beyond the interface.
-
-const Propagation = Type.String({
-  enum: ['live', 'pending', 'going'],
-  description: '`pending`: accepted, not live yet. `going`: deleted, still live.',
-});
-const Moment = Type.Union([Type.String({ format: 'date-time' }), Type.Null()]);
-
-export const HeldAddresses = exact({
-  data: exact({
-    prefixes: Type.Array(
-      exact({
-        cidr: Type.String(),
-        asn: Integer,
-        since: Type.String({ format: 'date-time' }),
-        until: Moment,
-      }),
-    ),
-    addresses: Type.Array(
-      exact({
-        ip: AddressText,
-        service_id: Type.Union([Integer, Type.Null()]),
-        since: Type.String({ format: 'date-time' }),
-        until: Moment,
-        rules_count: Count,
-        filters_count: Count,
-      }),
-    ),
-  }),
-  links: exact({ next: Type.Union([Type.String(), Type.Null()]) }),
-  meta: exact({ configured_addresses: Count, limits: exact({ configured_addresses: Count }) }),
-});
-
-export const HeldAddressesQuery = exact({
-  after: Type.Optional(
-    Type.String({
-      minLength: 2,
-      maxLength: 45,
-      description: 'The last address of the page before',
-    }),
-  ),
-  per_page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 1000 })),
-});
-
-export const AcceptedAddress = exact({
-  data: exact({
-    ip: AddressText,
-    rules: Type.Array(exact({ ...ruleFields, status: Propagation })),
-    filters: Type.Array(exact({ ...filterFields, status: Propagation })),
-  }),
-  meta: exact({
-    ...viewMeta,
-    accepted_generation: Count,
-    live_generation: Count,
-    edges: Type.Array(
-      exact({
-        name: Type.String(),
-        generation: Count,
-        in_service: Type.Boolean(),
-        refused: Type.Union([Type.String(), Type.Null()], {
-          description: 'Why this edge could not apply the address; null when it did.',
-        }),
-      }),
-    ),
-  }),
-});
-
-export const AddressReplacement = exact({
-  rules: Type.Array(RuleRequest, { maxItems: 1000 }),
-  filters: Type.Array(FilterRequest, { maxItems: 1000 }),
-});
-
-export const AddressReplaced = exact({
-  data: exact({
-    created: exact({ rules: Type.Array(Integer), filters: Type.Array(Type.String()) }),
-    deleted: exact({ rules: Type.Array(Integer), filters: Type.Array(Type.String()) }),
-    unchanged: Count,
-  }),
-  message: Type.String(),
-});
-
-const Port = Type.Integer({ minimum: 0, maximum: 65_535 });
-const Octet = Type.Integer({ minimum: 0, maximum: 255 });
-
-/** A packet to judge. Ports belong to tcp and udp, type and code to icmp; other protocols go by number. */
-export const ExplainRequest = exact({
-  protocol: Type.Union([
-    Type.String({ enum: ['tcp', 'udp', 'icmp', 'gre', 'esp'] }),
-    Type.Integer({ minimum: 0, maximum: 255 }),
-  ]),
-  source_ip: Type.String({ minLength: 2, maxLength: 45, pattern: NO_CONTROL_CHARACTERS }),
-  source_port: Type.Optional(Port),
-  destination_port: Type.Optional(Port),
-  icmp_type: Type.Optional(Octet),
-  icmp_code: Type.Optional(Octet),
-  view: Type.Optional(Type.String({ enum: ['accepted', 'live'], default: 'accepted' })),
-});
-
-export const Explanation = exact({
-  data: exact({
-    verdict: Type.String({ enum: ['pass', 'drop'] }),
-    stage: Type.String({ description: 'The stage of judgement that decided.' }),
-    decided_by: Type.Union([
-      exact({
-        kind: Type.String({
-          enum: ['rule', 'group_rule', 'geo_rule', 'baseline', 'filter', 'mitigation'],
-        }),
-        id: Type.Union([Integer, Type.Null()]),
-        managed_by_group: ManagedByGroup,
-      }),
-      Type.Null(),
-    ]),
-    explanation: Type.String(),
-  }),
-});
-
-export type RuleRequestBody = Static<typeof RuleRequest>;
+export const FilterCatalogue = Type.Object(
+  { data: Type.Array(CatalogueEntry) },
+  { title: 'FilterCatalogue' },
+);

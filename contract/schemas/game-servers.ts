@@ -1,56 +1,97 @@
-import { Type } from 'typebox';
-import { Count, exact, NO_CONTROL_CHARACTERS } from './text.ts';
+import { type Static, Type } from 'typebox';
+import { choice, choiceOrNull, CLOSED, natural, orNull, sentText, textOrNull } from './values.ts';
+
+export const SERVER_STATES = ['offline', 'starting', 'running', 'stopping'] as const;
+export const POWER_SIGNALS = ['start', 'stop', 'restart', 'kill'] as const;
 
 const serverFields = {
-  uuid: Type.String({ format: 'uuid' }),
-  identifier: Type.Union([Type.String(), Type.Null()], {
-    description: 'For display; null until provisioned.',
+  uuid: Type.String({
+    format: 'uuid',
+    description: 'What every other operation on the server takes.',
+    examples: ['6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11'],
   }),
-  name: Type.String(),
-  service_id: Type.Integer(),
-  provisioned: Type.Boolean({ description: 'false until the node has built the server.' }),
-  limits: exact({ memory: Count, cpu: Count, disk: Count }, 'MiB, percent of one core, MiB.'),
+  identifier: textOrNull({
+    description: 'A short value for people; null until provisioned. Never taken as a parameter.',
+    examples: ['6f1c2f1e'],
+  }),
+  name: Type.String({ examples: ['Survival'] }),
+  service_id: natural({ description: 'The service that the server belongs to.', examples: [501] }),
+  provisioned: Type.Boolean({
+    description: 'False until the node has built the server; power and command answer 422 so long.',
+  }),
+  limits: Type.Object(
+    {
+      memory: natural({ description: 'MiB.', examples: [1024] }),
+      cpu: natural({ description: 'Percent of one core: 200 is two cores.', examples: [100] }),
+      disk: natural({ description: 'MiB.', examples: [2048] }),
+    },
+    { title: 'GameServerLimits', description: 'What the server may use.' },
+  ),
 };
 
-export const GameServerList = exact({ data: Type.Array(exact(serverFields)) });
+export const GameServer = Type.Object(serverFields, {
+  title: 'GameServer',
+  description: 'A game server as listed.',
+});
 
-export const GameServer = exact({
-  data: exact({
+export const GameServerResources = Type.Object(
+  {
+    memory_bytes: natural(),
+    memory_limit_bytes: natural(),
+    cpu_absolute: Type.Number({ minimum: 0, description: 'Percent of one core.' }),
+    disk_bytes: natural(),
+    network_rx_bytes: natural({ description: 'Received since the start.' }),
+    network_tx_bytes: natural({ description: 'Sent since the start.' }),
+    uptime: natural({ description: 'Milliseconds since the start; 0 while offline.' }),
+  },
+  { title: 'GameServerResources', description: 'What the server uses now, from its node.' },
+);
+
+const UNKNOWN_WHEN =
+  'null: unprovisioned, or the node did not answer. Null is unknown, not offline.';
+
+export const GameServerDetail = Type.Object(
+  {
     ...serverFields,
-    state: Type.Union(
-      [Type.String({ enum: ['offline', 'starting', 'running', 'stopping'] }), Type.Null()],
-      {
-        description: 'null means unknown, not offline: unprovisioned, or the node did not answer.',
-      },
-    ),
-    resources: Type.Union([
-      exact({
-        memory_bytes: Count,
-        memory_limit_bytes: Count,
-        cpu_absolute: Type.Number({ minimum: 0 }),
-        disk_bytes: Count,
-        network_rx_bytes: Count,
-        network_tx_bytes: Count,
-        uptime: Type.Integer({ minimum: 0, description: 'Milliseconds' }),
-      }),
-      Type.Null(),
-    ]),
-  }),
-});
+    state: choiceOrNull(SERVER_STATES, { description: `Live from the node; ${UNKNOWN_WHEN}` }),
+    resources: orNull(GameServerResources, { description: `Live from the node; ${UNKNOWN_WHEN}` }),
+  },
+  { title: 'GameServerDetail', description: 'A game server with its live state.' },
+);
 
-export const PowerRequest = exact({
-  signal: Type.String({
-    enum: ['start', 'stop', 'restart', 'kill'],
-    description: '`kill` ends the process at once, without letting the server save.',
-  }),
-});
+export const GameServerList = Type.Object(
+  { data: Type.Array(GameServer, { description: 'By name, then uuid.' }) },
+  { title: 'GameServerList' },
+);
 
-export const CommandRequest = exact({
-  command: Type.String({ minLength: 1, maxLength: 2048, pattern: NO_CONTROL_CHARACTERS }),
-});
+export const GameServerRead = Type.Object({ data: GameServerDetail }, { title: 'GameServerRead' });
 
-/** `ok` says that the node took the instruction, not that it is done. */
-export const Acknowledgement = exact({
-  ok: Type.Boolean(),
-  message: Type.String({ description: 'Empty when accepted.' }),
-});
+export const PowerRequest = Type.Object(
+  {
+    signal: choice(POWER_SIGNALS, {
+      description: '`kill` ends the process at once, without a save; prefer `stop`.',
+    }),
+  },
+  { ...CLOSED, title: 'PowerRequest' },
+);
+
+export const CommandRequest = Type.Object(
+  {
+    command: sentText({
+      minLength: 1,
+      maxLength: 2048,
+      description: 'One line for the console: 1 to 2048 characters (code points).',
+      examples: ['say Restart in five minutes'],
+    }),
+  },
+  { ...CLOSED, title: 'CommandRequest' },
+);
+
+export const Acknowledgement = Type.Object(
+  {
+    ok: Type.Boolean({ description: 'Whether the node took it. Not whether it is done.' }),
+    message: Type.String({ description: 'Empty when accepted, else why not.' }),
+  },
+  { title: 'Acknowledgement', description: 'Whether the node accepted an instruction.' },
+);
+export type AcknowledgementBody = Static<typeof Acknowledgement>;

@@ -1,0 +1,143 @@
+import { type Static, Type } from 'typebox';
+import { RuleAction, RuleProtocol } from './firewall.ts';
+import { CLOSED, id, natural, sentText, sentTextOrNull } from './values.ts';
+
+/** As long as the reader of port expressions reads; room for thousands of ports. */
+const MAX_PORT_EXPRESSION = 65_536;
+/** An address or CIDR is never longer; what is a little longer still gets a useful reason. */
+const MAX_SOURCE = 64;
+const MAX_SLUG = 64;
+
+const PORT_EXPRESSION =
+  'a port, a range `low-high`, or a comma-separated list of either. Ports are 1 to 65535 without leading zeros; overlaps count once.';
+
+/** What makes a rule, in a create and in a replace. */
+export const RuleInput = Type.Object(
+  {
+    action: RuleAction,
+    protocol: RuleProtocol,
+    destination_port: Type.Optional(
+      sentTextOrNull({
+        maxLength: MAX_PORT_EXPRESSION,
+        description: `With tcp and udp only: ${PORT_EXPRESSION} Left out or null: any port.`,
+        examples: ['80', '7000-7010', '80,443'],
+      }),
+    ),
+    source_ip: Type.Optional(
+      sentTextOrNull({
+        maxLength: MAX_SOURCE,
+        description:
+          'An address or a CIDR block of the address’s own family, without host bits. Left out or null: any source.',
+        examples: ['198.51.100.7', '198.51.100.0/24'],
+      }),
+    ),
+  },
+  {
+    ...CLOSED,
+    title: 'RuleInput',
+    description: 'A rule to create; one is made for every port of the expression.',
+  },
+);
+
+/** What makes a filter, in a create and in a replace. */
+export const FilterInput = Type.Object(
+  {
+    type: sentText({
+      minLength: 1,
+      maxLength: MAX_SLUG,
+      description: 'A slug from the catalogue of the same address.',
+      examples: ['udp-stateful'],
+    }),
+    port: sentText({
+      minLength: 1,
+      maxLength: MAX_PORT_EXPRESSION,
+      description: `The ports to filter: ${PORT_EXPRESSION}`,
+      examples: ['27015', '27015-27020', '25565,25575'],
+    }),
+  },
+  {
+    ...CLOSED,
+    title: 'FilterInput',
+    description: 'A filter to create; one is made for every port of the expression.',
+  },
+);
+
+/** The most ids or keys that one delete takes. */
+export const MAX_PER_DELETE = 100;
+
+export const RuleDeletion = Type.Object(
+  {
+    ids: Type.Array(id({ examples: [1041] }), {
+      minItems: 1,
+      maxItems: MAX_PER_DELETE,
+      description: 'Ids of rules of this address. Others are skipped.',
+    }),
+  },
+  { ...CLOSED, title: 'RuleDeletion' },
+);
+
+export const FilterDeletion = Type.Object(
+  {
+    keys: Type.Array(sentText({ minLength: 1, maxLength: 255, examples: ['udp-stateful:27015'] }), {
+      minItems: 1,
+      maxItems: MAX_PER_DELETE,
+      description: 'Keys of filters as read from this address. Others are skipped.',
+    }),
+  },
+  { ...CLOSED, title: 'FilterDeletion' },
+);
+
+export type RuleInputBody = Static<typeof RuleInput>;
+export type FilterInputBody = Static<typeof FilterInput>;
+
+const message = (description: string) => Type.String({ description });
+
+export const RulesCreated = Type.Object(
+  {
+    data: Type.Object({
+      ids: Type.Array(id(), { description: 'Ids of the rules that landed, by ascending port.' }),
+      created: natural({ description: 'How many landed.' }),
+      requested: natural({
+        description: 'How many were asked for. More than `created`: some ports did not land.',
+      }),
+    }),
+    message: message('That it was accepted and how long it propagates; which rule makes it moot.'),
+  },
+  { title: 'RulesCreated' },
+);
+
+export const RulesDeleted = Type.Object(
+  {
+    data: Type.Object({
+      deleted: natural({
+        description: 'How many were deleted. Fewer than sent: the rest is not on this address.',
+      }),
+      ids: Type.Array(id(), { description: 'Ids of the rules that were deleted.' }),
+    }),
+    message: message('What was accepted, and how long it propagates.'),
+  },
+  { title: 'RulesDeleted' },
+);
+
+export const FiltersCreated = Type.Object(
+  {
+    data: Type.Object({
+      type: Type.String({ description: 'Slug of the filter.' }),
+      created: natural({ description: 'On how many ports it was put.' }),
+    }),
+    message: message('What was accepted, and the warning that connections must reconnect.'),
+  },
+  { title: 'FiltersCreated' },
+);
+
+export const FiltersDeleted = Type.Object(
+  {
+    data: Type.Object({
+      deleted: natural({
+        description: 'How many were deleted. Fewer than sent: the rest is not on this address.',
+      }),
+    }),
+    message: message('What was accepted, and how long it propagates.'),
+  },
+  { title: 'FiltersDeleted' },
+);

@@ -1,0 +1,139 @@
+import { type TSchema, type TUnsafe, Type } from 'typebox';
+
+/**
+ * The small types that all areas share. A schema with a `title` becomes a component of the OpenAPI
+ * document under that name, so equal titles mean equal schemas.
+ */
+
+/** Larger integers change on their way through JSON in many languages. */
+const MAX_SAFE_INTEGER = 9_007_199_254_740_991;
+
+/** Refuses C0 and C1 control characters and DEL, wherever a caller sends text. */
+export const NO_CONTROL_CHARACTERS = '^[^\\u0000-\\u001F\\u007F-\\u009F]*$';
+
+interface Notes {
+  readonly title?: string;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly examples?: readonly unknown[];
+}
+
+/** One of some strings. `Type.Enum` leaves out `type`, which OpenAPI tools and strict validators want. */
+export function choice<const T extends string>(
+  values: readonly T[],
+  notes: Notes = {},
+): TUnsafe<T> {
+  return Type.Unsafe<T>({ type: 'string', enum: [...values], ...notes });
+}
+
+/** As `choice`, or null. */
+export function choiceOrNull<const T extends string>(
+  values: readonly T[],
+  notes: Notes = {},
+): TUnsafe<T | null> {
+  return Type.Unsafe<T | null>({ type: ['string', 'null'], enum: [...values, null], ...notes });
+}
+
+interface IntegerOptions extends Notes {
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+export function integer(options: IntegerOptions = {}): TUnsafe<number> {
+  return Type.Unsafe<number>({ type: 'integer', ...options });
+}
+
+export function integerOrNull(options: IntegerOptions = {}): TUnsafe<number | null> {
+  return Type.Unsafe<number | null>({ type: ['integer', 'null'], ...options });
+}
+
+/** A count, an id or a size: never negative, never beyond what JSON carries exactly. */
+export function natural(notes: Notes = {}): TUnsafe<number> {
+  return integer({ minimum: 0, maximum: MAX_SAFE_INTEGER, ...notes });
+}
+
+export function id(notes: Notes = {}): TUnsafe<number> {
+  return integer({ minimum: 1, maximum: MAX_SAFE_INTEGER, ...notes });
+}
+
+interface TextOptions extends Notes {
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly format?: string;
+}
+
+export function textOrNull(options: TextOptions = {}): TUnsafe<string | null> {
+  return Type.Unsafe<string | null>({ type: ['string', 'null'], ...options });
+}
+
+/** Text from a caller: bounded (`maxLength` counts code points), without control characters. */
+export function sentText(options: TextOptions & { readonly maxLength: number }): TUnsafe<string> {
+  return Type.Unsafe<string>({ type: 'string', pattern: NO_CONTROL_CHARACTERS, ...options });
+}
+
+/** As `sentText`; null means the same as leaving the field out. */
+export function sentTextOrNull(
+  options: TextOptions & { readonly maxLength: number },
+): TUnsafe<string | null> {
+  return Type.Unsafe<string | null>({
+    type: ['string', 'null'],
+    pattern: NO_CONTROL_CHARACTERS,
+    ...options,
+  });
+}
+
+export function orNull<T extends TSchema>(schema: T, notes: Notes = {}) {
+  return Type.Union([schema, Type.Null()], notes);
+}
+
+/** ISO 8601 with an explicit offset, such as `2026-11-21T02:00:00+00:00`. */
+export function timestamp(notes: Notes = {}): TUnsafe<string> {
+  return Type.Unsafe<string>({
+    type: 'string',
+    format: 'date-time',
+    examples: ['2026-11-21T02:00:00+00:00'],
+    ...notes,
+  });
+}
+
+export function timestampOrNull(notes: Notes = {}): TUnsafe<string | null> {
+  return Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time', ...notes });
+}
+
+const ADDRESS_FORMATS = [{ format: 'ipv4' }, { format: 'ipv6' }] as const;
+
+export const IpAddress = Type.Unsafe<string>({
+  type: 'string',
+  anyOf: ADDRESS_FORMATS,
+  title: 'IpAddress',
+  description: 'An IPv4 or IPv6 address in its canonical form (RFC 5952).',
+  examples: ['203.0.113.10', '2001:db8::10'],
+});
+
+export const Prefix = Type.Unsafe<string>({
+  type: 'string',
+  pattern: '^[0-9a-f:.]+/[0-9]{1,3}$',
+  maxLength: 43,
+  title: 'Prefix',
+  description: 'A network in CIDR form, canonical, without host bits.',
+  examples: ['203.0.113.0/24', '2001:db8::/32'],
+});
+
+export const Port = integer({
+  title: 'Port',
+  description: 'A port of tcp or udp.',
+  minimum: 1,
+  maximum: 65_535,
+  examples: [25_565],
+});
+
+export const Asn = integer({
+  title: 'Asn',
+  description: 'Number of an autonomous system.',
+  minimum: 1,
+  maximum: 4_294_967_295,
+  examples: [64_500],
+});
+
+/** A request body: an object, and nothing in it that the operation does not know. */
+export const CLOSED = { additionalProperties: false } as const;
