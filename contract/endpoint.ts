@@ -1,30 +1,111 @@
-import type { TSchema } from 'typebox';
-import type { Responses } from './responses.ts';
+import type { TObject, TSchema } from 'typebox';
+import type { HeaderName, RequestHeaderName } from './headers.ts';
+import { type ProblemCode, PROBLEMS } from './problems.ts';
 
-/** An operation of the public interface: everything but its code. */
+export const ABILITIES = [
+  'firewall.read',
+  'firewall.manage',
+  'attacks.read',
+  'game-servers.read',
+  'game-servers.manage',
+] as const;
+export type Ability = (typeof ABILITIES)[number];
+
+/** Activation flag of an area, enabled for an organisation by the operator's staff. */
+export type Flag = 'firewall_api' | 'attack_history_api';
+
+/** A header on a response: `X?` may be missing, `X` is always there. */
+export type HeaderUse = HeaderName | `${HeaderName}?`;
+
+export interface ResponseRow {
+  readonly description: string;
+  /** The body as application/json; without it there is none, or only a problem. */
+  readonly schema?: TSchema;
+  /** What the body may be as application/problem+json. */
+  readonly problems?: readonly ProblemCode[];
+  readonly headers: readonly HeaderUse[];
+  readonly example?: unknown;
+}
+
+/** One operation: everything about it that is promised. Routes, checks and OpenAPI are made from it. */
 export interface Endpoint {
   readonly operationId: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Below the version's prefix; parameters in braces. */
+  /** Below the version's prefix: `/firewall/ips/{ip}/rules`. */
   readonly path: string;
   readonly tag: 'Firewall' | 'Game servers' | 'Attacks';
-  readonly ability:
-    | 'firewall.read'
-    | 'firewall.manage'
-    | 'attacks.read'
-    | 'game-servers.read'
-    | 'game-servers.manage';
-  /** The activation flag of its area; null where it needs none. */
-  readonly flag: 'firewall_api' | 'attack_history_api' | null;
+  readonly ability: Ability;
+  readonly flag: Flag | null;
   readonly summary: string;
+  /** CommonMark. Ability and flag are added by the document. */
   readonly description: string;
-  readonly query?: TSchema;
+  readonly params?: Readonly<Record<string, TSchema>>;
+  readonly requestHeaders?: readonly RequestHeaderName[];
+  readonly query?: TObject;
   readonly body?: TSchema;
-  readonly responses: Responses;
-  /** Changes something: runs in a transaction, is audited. */
+  readonly bodyExamples?: Readonly<Record<string, unknown>>;
+  readonly responses: Readonly<Record<number, ResponseRow>>;
+  /** Runs in a transaction, is audited, and may take a generation. */
   readonly write: boolean;
-  /** Takes `Idempotency-Key`. */
+  /** Understands Idempotency-Key. */
   readonly idempotent?: boolean;
-  /** Takes `If-Match`. */
-  readonly conditional?: boolean;
+}
+
+/** What every answer carries once the key is known. */
+export const RATE_HEADERS = ['X-Request-Id', 'RateLimit', 'RateLimit-Policy'] as const;
+
+/** Refusals that every operation may answer. */
+export const COMMON = [
+  'unauthenticated',
+  'ability_missing',
+  'invalid_request',
+  'rate_limited',
+  'internal',
+  'unavailable',
+] as const satisfies readonly ProblemCode[];
+
+/** Refusals of every operation that reads a body. */
+export const WITH_BODY = [
+  'malformed_json',
+  'payload_too_large',
+  'unsupported_media_type',
+] as const satisfies readonly ProblemCode[];
+
+/** Refusals of every operation that understands Idempotency-Key. */
+export const WITH_KEY = [
+  'idempotency_in_progress',
+  'idempotency_key_reused',
+] as const satisfies readonly ProblemCode[];
+
+/** The 304 of every read. */
+export const NOT_MODIFIED: ResponseRow = {
+  description: 'The caller has this representation already (If-None-Match).',
+  headers: [...RATE_HEADERS, 'ETag'],
+};
+
+/** Response rows for problems, one per status. */
+export function refusals(
+  ...groups: readonly (readonly ProblemCode[])[]
+): Readonly<Record<number, ResponseRow>> {
+  const rows: Record<number, ResponseRow> = {};
+  for (const code of new Set(groups.flat())) {
+    const { status } = PROBLEMS[code];
+    const problems = [...(rows[status]?.problems ?? []), code];
+    rows[status] = { description: describe(problems), problems, headers: refusalHeaders(status) };
+  }
+  return rows;
+}
+
+function describe(codes: readonly ProblemCode[]): string {
+  return codes.map((code) => `\`${code}\`: ${PROBLEMS[code].explanation}`).join('\n\n');
+}
+
+/** Rate headers may miss: a refusal can come before the key is known. */
+function refusalHeaders(status: number): readonly HeaderUse[] {
+  const common: readonly HeaderUse[] = ['X-Request-Id', 'RateLimit?', 'RateLimit-Policy?'];
+  if (status === 401) return ['X-Request-Id', 'WWW-Authenticate'];
+  if (status === 429) return [...RATE_HEADERS, 'Retry-After'];
+  if (status === 409 || status === 503) return [...common, 'Retry-After?'];
+  if (status === 422) return [...common, 'Idempotency-Replayed?'];
+  return common;
 }

@@ -1,5 +1,13 @@
-import type { Endpoint } from './endpoint.ts';
-import { answers, refuses } from './responses.ts';
+import {
+  COMMON,
+  type Endpoint,
+  NOT_MODIFIED,
+  RATE_HEADERS,
+  refusals,
+  WITH_BODY,
+} from './endpoint.ts';
+import { ADDRESS_PARAMS, FIREWALL, READ_HEADERS, WRITE_HEADERS } from './operations/firewall.ts';
+import * as examples from './operations/x1-examples.ts';
 import {
   AcceptedAddress,
   AddressReplaced,
@@ -8,81 +16,116 @@ import {
   Explanation,
   HeldAddresses,
   HeldAddressesQuery,
-} from './schemas/firewall.ts';
+} from './schemas/x1-firewall.ts';
 
-const read = {
-  tag: 'Firewall',
-  ability: 'firewall.read',
-  flag: 'firewall_api',
-  write: false,
-} as const;
+export const X1_PREFIX = '/api/x1';
 
-/** `/api/x1`: what command line and portal need beyond the interface. Allowed to change. */
+const common = { tag: 'Firewall', flag: 'firewall_api' } as const;
+
+/** What callers, CLI and portal need beyond the public interface. Allowed to change. */
 export const X1_ENDPOINTS = [
   {
-    ...read,
+    ...common,
     operationId: 'listHeldAddresses',
     method: 'GET',
     path: '/firewall/ips',
-    summary: 'List held prefixes, assigned and configured addresses',
-    description: 'Addresses in order; follow `links.next` until it is null.',
+    ability: 'firewall.read',
+    write: false,
+    summary: 'List held prefixes and addresses',
+    description:
+      'The prefixes that the organisation announces, the addresses assigned to its services, and the addresses that have rules or filters of their own, as far as the key may see them. Addresses come in pages: follow `links.next` until it is null.',
     query: HeldAddressesQuery,
+    requestHeaders: ['If-None-Match'],
     responses: {
-      ...answers(200, 'What this key may touch', HeldAddresses, 'read'),
-      ...refuses(false, 'area_not_enabled'),
+      ...refusals(COMMON, ['area_not_enabled']),
+      200: {
+        description: 'What is held now.',
+        schema: HeldAddresses,
+        headers: [...RATE_HEADERS, 'ETag'],
+        example: examples.HELD,
+      },
+      304: NOT_MODIFIED,
     },
   },
   {
-    ...read,
+    ...common,
     operationId: 'readAcceptedAddress',
     method: 'GET',
     path: '/firewall/ips/{ip}',
-    summary: 'Read what is accepted for an address, and how far it is live',
+    params: ADDRESS_PARAMS,
+    ability: 'firewall.read',
+    write: false,
+    summary: 'Read what is accepted for an address',
     description:
-      'Every object with its propagation, and every edge that serves the address with what it has.',
+      'Every rule and filter that was accepted, each `live`, `pending` or `going` (deleted, and still on some edge), and how far each edge that serves the address has come. The `ETag` is what a replace takes as `If-Match`.',
+    requestHeaders: ['If-None-Match'],
     responses: {
-      ...answers(200, 'The accepted view', AcceptedAddress, 'read'),
-      ...refuses(false, 'area_not_enabled'),
+      ...refusals(COMMON, FIREWALL),
+      200: {
+        description: 'The address as accepted.',
+        schema: AcceptedAddress,
+        headers: READ_HEADERS,
+        example: examples.ACCEPTED,
+      },
+      304: NOT_MODIFIED,
     },
   },
   {
-    tag: 'Firewall',
-    ability: 'firewall.manage',
-    flag: 'firewall_api',
-    write: true,
+    ...common,
     operationId: 'replaceAddress',
     method: 'PUT',
     path: '/firewall/ips/{ip}',
-    summary: 'Replace the own rules and filters of an address whole',
+    params: ADDRESS_PARAMS,
+    ability: 'firewall.manage',
+    write: true,
+    summary: 'Replace the own rules and filters of an address',
     description:
-      'One transaction: all of it or nothing. What stays the same keeps its id. Objects of firewall groups are untouched. Send the ETag of the accepted view in If-Match to be sure that nobody else changed it meanwhile.',
+      'Makes the address’s own rules and filters exactly those of the body, in one transaction: what is there already stays with its id, what is missing is created, the rest is deleted. Objects of firewall groups are not touched. With `If-Match` nothing happens (412) when somebody else wrote to the address since it was read. The answer is the difference.',
+    requestHeaders: ['If-Match'],
     body: AddressReplacement,
-    conditional: true,
+    bodyExamples: { 'web-server': examples.REPLACEMENT },
     responses: {
-      ...answers(200, 'Accepted: the difference that was applied', AddressReplaced, 'write'),
-      ...refuses(
-        true,
-        'area_not_enabled',
+      ...refusals(COMMON, FIREWALL, WITH_BODY, [
+        'precondition_failed',
         'rule_exists',
         'filter_exists',
         'filter_unavailable',
         'limit_exceeded',
-        'precondition_failed',
-      ),
+      ]),
+      200: {
+        description: 'Accepted. Not live everywhere yet.',
+        schema: AddressReplaced,
+        headers: [...WRITE_HEADERS, 'ETag?'],
+        example: examples.REPLACED,
+      },
     },
   },
   {
-    ...read,
+    ...common,
     operationId: 'explainPacket',
     method: 'POST',
     path: '/firewall/ips/{ip}/explain',
-    summary: 'Ask whether a packet would pass, and what decides',
+    params: ADDRESS_PARAMS,
+    ability: 'firewall.read',
+    write: false,
+    summary: 'Explain what happens to a packet',
     description:
-      'Answered by the reference evaluator over the accepted or the live policy of the address. Changes nothing.',
+      'Whether a packet to the address would pass, which rule or filter decides, and why: by the same evaluator that the edges are tested against. Nothing is sent and nothing is written.',
     body: ExplainRequest,
+    bodyExamples: examples.PACKETS,
     responses: {
-      ...answers(200, 'The verdict', Explanation, 'plain'),
-      ...refuses(true, 'area_not_enabled'),
+      ...refusals(COMMON, FIREWALL, WITH_BODY),
+      200: {
+        description: 'The verdict.',
+        schema: Explanation,
+        headers: [
+          ...RATE_HEADERS,
+          'Portcullis-Generation?',
+          'Portcullis-Accepted-Generation?',
+          'Portcullis-Enforcement?',
+        ],
+        example: examples.EXPLANATION,
+      },
     },
   },
 ] as const satisfies readonly Endpoint[];

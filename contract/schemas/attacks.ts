@@ -1,11 +1,12 @@
 import { type Static, Type } from 'typebox';
 import {
-  Asn,
   choice,
   CLOSED,
   id,
   integer,
   IpAddress,
+  MAX_ASN,
+  MAX_SAFE_INTEGER,
   natural,
   Prefix,
   sentText,
@@ -119,7 +120,7 @@ export const AttackQuery = Type.Object(
     asn: Type.Optional(
       integer({
         minimum: 1,
-        maximum: Asn.maximum,
+        maximum: MAX_ASN,
         description: 'Only attacks on prefixes announced under this ASN.',
         examples: [64_500],
       }),
@@ -134,7 +135,7 @@ export const AttackQuery = Type.Object(
       Type.Boolean({ description: 'True: only attacks that have not ended. False: no filter.' }),
     ),
     per_page: Type.Optional(integer({ minimum: 1, maximum: 100, default: 25 })),
-    page: Type.Optional(integer({ minimum: 1, maximum: 1_000_000_000, default: 1 })),
+    page: Type.Optional(integer({ minimum: 1, maximum: MAX_SAFE_INTEGER, default: 1 })),
   },
   CLOSED,
 );

@@ -6,7 +6,7 @@ import { type TSchema, type TUnsafe, Type } from 'typebox';
  */
 
 /** Larger integers change on their way through JSON in many languages. */
-const MAX_SAFE_INTEGER = 9_007_199_254_740_991;
+export const MAX_SAFE_INTEGER = 9_007_199_254_740_991;
 
 /** Refuses C0 and C1 control characters and DEL, wherever a caller sends text. */
 export const NO_CONTROL_CHARACTERS = '^[^\\u0000-\\u001F\\u007F-\\u009F]*$';
@@ -83,7 +83,7 @@ export function sentTextOrNull(
 }
 
 export function orNull<T extends TSchema>(schema: T, notes: Notes = {}) {
-  return Type.Union([schema, Type.Null()], notes);
+  return Type.Union([schema, Type.Null()], { ...notes });
 }
 
 /** ISO 8601 with an explicit offset, such as `2026-11-21T02:00:00+00:00`. */
@@ -127,11 +127,13 @@ export const Port = integer({
   examples: [25_565],
 });
 
+export const MAX_ASN = 4_294_967_295;
+
 export const Asn = integer({
   title: 'Asn',
   description: 'Number of an autonomous system.',
   minimum: 1,
-  maximum: 4_294_967_295,
+  maximum: MAX_ASN,
   examples: [64_500],
 });
 

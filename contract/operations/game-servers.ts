@@ -1,0 +1,119 @@
+import { Type } from 'typebox';
+import {
+  COMMON,
+  type Endpoint,
+  NOT_MODIFIED,
+  RATE_HEADERS,
+  refusals,
+  WITH_BODY,
+  WITH_KEY,
+} from '../endpoint.ts';
+import {
+  Acknowledgement,
+  CommandRequest,
+  GameServerList,
+  GameServerRead,
+  PowerRequest,
+} from '../schemas/game-servers.ts';
+
+/** Not more than a string: what is no uuid is answered 404, like a server that the key does not see. */
+const SERVER_PARAMS = {
+  slice: Type.String({
+    description:
+      'The uuid of the server, as the list returns it. What the key does not see is 404.',
+    examples: ['6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11'],
+  }),
+} as const;
+
+const common = { tag: 'Game servers', flag: null } as const;
+const read = { ...common, method: 'GET', ability: 'game-servers.read', write: false } as const;
+const instruct = {
+  ...common,
+  method: 'POST',
+  ability: 'game-servers.manage',
+  params: SERVER_PARAMS,
+  requestHeaders: ['Idempotency-Key'],
+  idempotent: true,
+  write: true,
+} as const;
+
+const READ_HEADERS = [...RATE_HEADERS, 'ETag'] as const;
+const UNBUILT = ['not_implemented'] as const;
+
+/** Power and command answer 200, 422 and 502 in the acknowledgement envelope; the rest is problems. */
+const ACKNOWLEDGED = {
+  ...refusals(COMMON, WITH_BODY, WITH_KEY, ['not_found'], UNBUILT),
+  200: {
+    description: 'The node accepted it. That it is done shows in `state` of the server.',
+    schema: Acknowledgement,
+    headers: [...RATE_HEADERS, 'Idempotency-Replayed?'],
+    example: { ok: true, message: '' },
+  },
+  422: {
+    description: 'The server is not provisioned yet (an acknowledgement), or the input is wrong.',
+    schema: Acknowledgement,
+    problems: ['invalid_request', 'idempotency_key_reused'],
+    headers: [...RATE_HEADERS, 'Idempotency-Replayed?'],
+    example: { ok: false, message: 'The server is not provisioned yet.' },
+  },
+  502: {
+    description: 'The node refused it, or did not answer in time. The message says which.',
+    schema: Acknowledgement,
+    headers: RATE_HEADERS,
+    example: { ok: false, message: 'The node refused: the server is stopping.' },
+  },
+} as const;
+
+export const GAME_SERVER_ENDPOINTS = [
+  {
+    ...read,
+    operationId: 'listGameServers',
+    path: '/game-servers',
+    summary: 'List game servers',
+    description:
+      'The servers that the key may see, by name. A short list is a result of permissions, not a missing server. Live state is only in the read of one server.',
+    requestHeaders: ['If-None-Match'],
+    responses: {
+      ...refusals(COMMON, UNBUILT),
+      200: { description: 'The servers.', schema: GameServerList, headers: READ_HEADERS },
+      304: NOT_MODIFIED,
+    },
+  },
+  {
+    ...read,
+    operationId: 'readGameServer',
+    path: '/game-servers/{slice}',
+    params: SERVER_PARAMS,
+    summary: 'Read a game server',
+    description:
+      'One server with `state` and `resources`, asked live from its node. Null there means unknown (unprovisioned, or the node did not answer within 2 s), not offline.',
+    requestHeaders: ['If-None-Match'],
+    responses: {
+      ...refusals(COMMON, ['not_found'], UNBUILT),
+      200: { description: 'The server.', schema: GameServerRead, headers: READ_HEADERS },
+      304: NOT_MODIFIED,
+    },
+  },
+  {
+    ...instruct,
+    operationId: 'sendPowerSignal',
+    path: '/game-servers/{slice}/power',
+    summary: 'Send a power signal',
+    description:
+      'Sends `start`, `stop`, `restart` or `kill` to the node. `kill` ends the process at once, without letting the server save: prefer `stop` unless it is unresponsive. A signal without effect (a start of a running server) is accepted.',
+    body: PowerRequest,
+    bodyExamples: { restart: { signal: 'restart' } },
+    responses: ACKNOWLEDGED,
+  },
+  {
+    ...instruct,
+    operationId: 'sendCommand',
+    path: '/game-servers/{slice}/command',
+    summary: 'Send a console command',
+    description:
+      'Sends one line to the console of the server. The answer carries no console output: it says whether the node took the line.',
+    body: CommandRequest,
+    bodyExamples: { say: { command: 'say Restart in five minutes' } },
+    responses: ACKNOWLEDGED,
+  },
+] as const satisfies readonly Endpoint[];

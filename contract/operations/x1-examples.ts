@@ -1,0 +1,90 @@
+/** Examples of the x1 operations; a test holds each to its schema. */
+
+const SINCE = '2026-01-01T00:00:00+00:00';
+
+export const HELD = {
+  data: {
+    prefixes: [{ prefix: '203.0.113.0/24', asn: 64_500, since: SINCE, until: null }],
+    addresses: [
+      {
+        ip: '198.51.100.10',
+        service_id: 501,
+        since: SINCE,
+        until: null,
+        rules_count: 0,
+        filters_count: 0,
+      },
+      {
+        ip: '203.0.113.10',
+        service_id: null,
+        since: SINCE,
+        until: null,
+        rules_count: 2,
+        filters_count: 1,
+      },
+    ],
+  },
+  links: { next: null },
+  meta: { per_page: 1000, configured_addresses: { used: 1, limit: 10_000 } },
+};
+
+export const ACCEPTED = {
+  data: {
+    ip: '203.0.113.10',
+    rules: [
+      {
+        id: 1042,
+        action: 'allow',
+        protocol: 'tcp',
+        source_ip: null,
+        destination_ip: '203.0.113.10',
+        destination_port: 443,
+        managed_by_group: null,
+        status: 'pending',
+      },
+    ],
+    filters: [],
+  },
+  meta: {
+    rules_count: 1,
+    filters_count: 0,
+    limits: { rules_per_ip: 100, filters_per_ip: 25, max_ports_per_request: 101 },
+    accepted_generation: 1208,
+    live_generation: 1207,
+    edges: [{ name: 'fra1', generation: 1207, in_service: true, refused: null }],
+  },
+};
+
+export const REPLACEMENT = {
+  rules: [
+    { action: 'allow', protocol: 'tcp', destination_port: '80,443' },
+    { action: 'deny', protocol: 'any' },
+  ],
+  filters: [{ type: 'tcp-syn-proxy', port: '80,443' }],
+};
+
+export const REPLACED = {
+  data: {
+    created: { rules: [1044], filters: ['tcp-syn-proxy:80', 'tcp-syn-proxy:443'] },
+    deleted: { rules: [1041], filters: [] },
+    unchanged: 2,
+  },
+  message:
+    'The change was accepted: 3 objects created, 1 deleted. Changes take 3-5 minutes to propagate globally.',
+};
+
+export const PACKETS = {
+  udp: { protocol: 'udp', source_ip: '198.51.100.7', destination_port: 27_015 },
+  ping: { protocol: 'icmp', source_ip: '198.51.100.7', icmp_type: 8, view: 'live' },
+  sctp: { protocol: 132, source_ip: '198.51.100.7' },
+};
+
+export const EXPLANATION = {
+  data: {
+    verdict: 'drop',
+    stage: 'rules',
+    decided_by: { kind: 'group_rule', id: 12, managed_by_group: { id: 3, name: 'baseline' } },
+    explanation:
+      'Rule 12 of the group "baseline" denies udp to port 19 from any source, and no allow rule before it matches.',
+  },
+};

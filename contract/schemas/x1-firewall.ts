@@ -1,0 +1,234 @@
+import { type Static, Type } from 'typebox';
+import { addressMetaFields, filterFields, GroupRef, ruleFields } from './firewall.ts';
+import { FilterInput, RuleInput } from './firewall-writes.ts';
+import {
+  Asn,
+  choice,
+  CLOSED,
+  id,
+  integer,
+  integerOrNull,
+  IpAddress,
+  natural,
+  orNull,
+  Prefix,
+  sentText,
+  textOrNull,
+  timestamp,
+  timestampOrNull,
+} from './values.ts';
+
+const heldSince = timestamp({ description: 'Since when the organisation holds it.' });
+const heldUntil = timestampOrNull({ description: 'When the holding ends; null: no end is known.' });
+
+const HeldPrefix = Type.Object(
+  { prefix: Prefix, asn: Asn, since: heldSince, until: heldUntil },
+  { title: 'HeldPrefix', description: 'A prefix announced under one of the organisation’s ASNs.' },
+);
+
+const HeldAddress = Type.Object(
+  {
+    ip: IpAddress,
+    service_id: integerOrNull({
+      minimum: 0,
+      description: 'The service it is assigned to; null: it lies in a held prefix.',
+    }),
+    since: heldSince,
+    until: heldUntil,
+    rules_count: natural({ description: 'Accepted rules, those of groups included.' }),
+    filters_count: natural({ description: 'Accepted filters, those of groups included.' }),
+  },
+  {
+    title: 'HeldAddress',
+    description: 'An address that is assigned to a service, or has rules or filters of its own.',
+  },
+);
+
+export const HeldAddresses = Type.Object(
+  {
+    data: Type.Object({
+      prefixes: Type.Array(HeldPrefix, { description: 'All of them, on every page.' }),
+      addresses: Type.Array(HeldAddress, { description: 'This page, IPv4 first, ascending.' }),
+    }),
+    links: Type.Object({
+      next: textOrNull({ format: 'uri', description: 'The page after; null on the last.' }),
+    }),
+    meta: Type.Object({
+      per_page: integer({ minimum: 1, maximum: 1000 }),
+      configured_addresses: Type.Object({
+        used: natural({ description: 'Addresses with rules or filters of their own.' }),
+        limit: natural({ description: 'How many the organisation may configure.' }),
+      }),
+    }),
+  },
+  { title: 'HeldAddresses' },
+);
+
+export const HeldAddressesQuery = Type.Object(
+  {
+    after: Type.Optional(
+      Type.Unsafe<string>({
+        type: 'string',
+        anyOf: [{ format: 'ipv4' }, { format: 'ipv6' }],
+        description: 'Begin after this address.',
+      }),
+    ),
+    per_page: Type.Optional(integer({ minimum: 1, maximum: 1000, default: 1000 })),
+  },
+  CLOSED,
+);
+export type HeldAddressesParameters = Static<typeof HeldAddressesQuery>;
+
+export const PROPAGATION_STATES = ['live', 'pending', 'going'] as const;
+
+const PropagationState = choice(PROPAGATION_STATES, {
+  title: 'PropagationState',
+  description:
+    '`live`: on every edge in service. `pending`: accepted, not everywhere yet. `going`: deleted, still somewhere.',
+});
+
+const AcceptedRule = Type.Object(
+  { ...ruleFields, status: PropagationState },
+  { title: 'AcceptedRule', description: 'A rule as accepted, and how far it has come.' },
+);
+
+const AcceptedFilter = Type.Object(
+  { ...filterFields, status: PropagationState },
+  { title: 'AcceptedFilter', description: 'A filter as accepted, and how far it has come.' },
+);
+
+const EdgeProgress = Type.Object(
+  {
+    name: Type.String({ description: 'Name of the edge.', examples: ['fra1'] }),
+    generation: natural({ description: 'The newest generation of this address that it has.' }),
+    in_service: Type.Boolean({ description: 'Whether it counts for what is live.' }),
+    refused: textOrNull({
+      description: 'Why it could not apply this address; null: it applied it.',
+    }),
+  },
+  { title: 'EdgeProgress', description: 'How far an edge that serves the address has come.' },
+);
+
+export const AcceptedAddress = Type.Object(
+  {
+    data: Type.Object({
+      ip: IpAddress,
+      rules: Type.Array(AcceptedRule, { description: 'Allow before deny, then by id.' }),
+      filters: Type.Array(AcceptedFilter),
+    }),
+    meta: Type.Object({
+      ...addressMetaFields,
+      accepted_generation: natural({ description: 'The newest generation that was accepted.' }),
+      live_generation: natural({ description: 'The newest that every edge serving it has.' }),
+      edges: Type.Array(EdgeProgress),
+    }),
+  },
+  { title: 'AcceptedAddress', description: 'What was accepted for an address, object by object.' },
+);
+
+/** Far above any limit in force, and as much as a body can carry. */
+const MAX_RULES = 4096;
+const MAX_FILTERS = 1024;
+
+export const AddressReplacement = Type.Object(
+  {
+    rules: Type.Array(RuleInput, {
+      maxItems: MAX_RULES,
+      description: 'All rules that the address shall have of its own; [] for none.',
+    }),
+    filters: Type.Array(FilterInput, {
+      maxItems: MAX_FILTERS,
+      description: 'All filters that the address shall have of its own; [] for none.',
+    }),
+  },
+  { ...CLOSED, title: 'AddressReplacement' },
+);
+export type AddressReplacementBody = Static<typeof AddressReplacement>;
+
+const ObjectNames = Type.Object(
+  {
+    rules: Type.Array(id(), { description: 'Ids of rules.' }),
+    filters: Type.Array(Type.String(), { description: 'Keys of filters.' }),
+  },
+  { title: 'ObjectNames' },
+);
+
+export const AddressReplaced = Type.Object(
+  {
+    data: Type.Object({
+      created: ObjectNames,
+      deleted: ObjectNames,
+      unchanged: natural({ description: 'Own rules and filters that stayed as they were.' }),
+    }),
+    message: Type.String({ description: 'What was accepted, and how long it propagates.' }),
+  },
+  { title: 'AddressReplaced', description: 'The difference that a replace made.' },
+);
+
+const octet = (description: string) =>
+  Type.Optional(integer({ minimum: 0, maximum: 255, description }));
+const packetPort = (description: string) =>
+  Type.Optional(integer({ minimum: 0, maximum: 65_535, description }));
+
+export const PACKET_PROTOCOLS = ['tcp', 'udp', 'icmp', 'gre', 'esp'] as const;
+export const POLICY_VIEWS = ['accepted', 'live'] as const;
+
+export const ExplainRequest = Type.Object(
+  {
+    protocol: Type.Union([choice(PACKET_PROTOCOLS), integer({ minimum: 0, maximum: 255 })], {
+      description: 'By name, or an IP protocol number. `icmp` is ICMPv6 for an IPv6 address.',
+      examples: ['udp', 132],
+    }),
+    source_ip: sentText({
+      minLength: 2,
+      maxLength: 64,
+      description: 'Where the packet comes from: an address of the same family.',
+      examples: ['198.51.100.7'],
+    }),
+    source_port: packetPort('With tcp and udp.'),
+    destination_port: packetPort('With tcp and udp.'),
+    icmp_type: octet('With icmp.'),
+    icmp_code: octet('With icmp; default 0.'),
+    view: Type.Optional(
+      choice(POLICY_VIEWS, {
+        default: 'accepted',
+        description: 'Judge by what was accepted, or by what is live on every edge.',
+      }),
+    ),
+  },
+  { ...CLOSED, title: 'ExplainRequest', description: 'A packet to the address of the path.' },
+);
+export type ExplainBody = Static<typeof ExplainRequest>;
+
+export const DECIDER_KINDS = [
+  'rule',
+  'group_rule',
+  'geo_rule',
+  'baseline',
+  'filter',
+  'mitigation',
+] as const;
+
+export const DecidedBy = Type.Object(
+  {
+    kind: choice(DECIDER_KINDS),
+    id: integerOrNull({ minimum: 1, description: 'Its id; null where it has none to show.' }),
+    managed_by_group: orNull(GroupRef, { description: 'The group that it belongs to.' }),
+  },
+  { title: 'DecidedBy', description: 'The object that decided.' },
+);
+
+export const Explanation = Type.Object(
+  {
+    data: Type.Object({
+      verdict: choice(['pass', 'drop']),
+      stage: Type.String({
+        description: 'The stage that decided, in the order in which an edge asks them.',
+        examples: ['rules'],
+      }),
+      decided_by: orNull(DecidedBy, { description: 'Null: no object, the stage itself decided.' }),
+      explanation: Type.String({ description: 'The same in words.' }),
+    }),
+  },
+  { title: 'Explanation', description: 'What an edge would do with a packet, and why.' },
+);
