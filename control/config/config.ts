@@ -55,7 +55,8 @@ export function decideConfig(
     publicUrl: take(decidePublicUrl(env.publicUrl, listen, tlsFiles !== null), ''),
     trustedProxies: take(decideProxies(env.trustedProxy), []),
     tlsFiles,
-    linkSocket: env.linkSocket === null ? join(dataDir, 'link', 'control.sock') : resolve(env.linkSocket),
+    linkSocket:
+      env.linkSocket === null ? join(dataDir, 'link', 'control.sock') : resolve(env.linkSocket),
     account: env.account,
     logLevel: take(decideLogLevel(env.logLevel), 'info'),
   };
@@ -92,16 +93,13 @@ function decideMetrics(text: string | null): Parsed<ListenAddress | null> {
 function decideDatabase(text: string | null): Parsed<string | null> {
   if (text === null) return ok(null);
   // Its password must not reach a terminal, so a wrong one is not repeated.
-  return /^postgres(?:ql)?:\/\//.test(text) && URL.canParse(text.replace(/^(\w+:\/\/)(?=\/)/, '$1localhost'))
+  return /^postgres(?:ql)?:\/\//.test(text) &&
+    URL.canParse(text.replace(/^(\w+:\/\/)(?=\/)/, '$1localhost'))
     ? ok(text)
     : no('DATABASE_URL is not a URL such as postgresql://user:password@host:5432/database.');
 }
 
-function decidePublicUrl(
-  text: string | null,
-  listen: ListenAddress,
-  tls: boolean,
-): Parsed<string> {
+function decidePublicUrl(text: string | null, listen: ListenAddress, tls: boolean): Parsed<string> {
   if (text === null) {
     const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
     return ok(`${tls ? 'https' : 'http'}://${host}:${listen.port}`);

@@ -98,7 +98,8 @@ class EdgeSession {
       desk.forget(name);
     }
     events.edgeGreeted(name, mode, modeReason, greeted.isNew);
-    if (greeted.leftService) await this.#left(name, mode === 'observe' ? 'it observes now' : 'it restarted');
+    if (greeted.leftService)
+      await this.#left(name, mode === 'observe' ? 'it observes now' : 'it restarted');
     return {
       kind: 'edge.welcome',
       protocolVersion: Math.min(hello.protocolVersion, PROTOCOL_VERSION),
@@ -194,7 +195,10 @@ function unknownAgent(name: string): Refused {
 }
 
 function sayHello(): Refused {
-  return refuse('resync', 'Another instance speaks for this edge, or its lease ran out. Say hello and sync whole.');
+  return refuse(
+    'resync',
+    'Another instance speaks for this edge, or its lease ran out. Say hello and sync whole.',
+  );
 }
 
 function refuse(code: Refused['code'], detail: string): Refused {

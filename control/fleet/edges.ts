@@ -40,7 +40,9 @@ const COLUMNS = sql.raw(
 
 /** An edge by its name, or null. */
 export async function loadEdge(db: Db | Tx, name: string): Promise<EdgeState | null> {
-  const { rows } = await sql<EdgeRow>`select ${COLUMNS} from edges where name = ${name}`.execute(db);
+  const { rows } = await sql<EdgeRow>`select ${COLUMNS} from edges where name = ${name}`.execute(
+    db,
+  );
   return rows[0] === undefined ? null : stateOf(rows[0]);
 }
 
@@ -166,7 +168,8 @@ export async function recordConfirmation(db: Db, confirmation: Confirmation): Pr
     const bar = await loadBar(tx, edge);
     if (generation > bar.accepted) return { kind: 'future' };
     const counts =
-      edge.inService || (edge.mode === 'enforce' && generation >= Math.max(edge.joinsAtGeneration, bar.others));
+      edge.inService ||
+      (edge.mode === 'enforce' && generation >= Math.max(edge.joinsAtGeneration, bar.others));
     if (counts && generation < edge.confirmedGeneration) {
       return { kind: 'stale', confirmed: edge.confirmedGeneration };
     }
@@ -246,6 +249,8 @@ export async function markLive(db: Db): Promise<LiveGeneration[]> {
      where live_at is null
        and generation <= (select min(confirmed_generation) from edges where in_service)
     returning generation, cause,
-              (extract(epoch from clock_timestamp() - created_at) * 1000)::float8 as "tookMs"`.execute(db);
+              (extract(epoch from clock_timestamp() - created_at) * 1000)::float8 as "tookMs"`.execute(
+    db,
+  );
   return rows.sort((a, b) => a.generation - b.generation);
 }

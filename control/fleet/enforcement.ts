@@ -75,7 +75,10 @@ export function judgeEnforcement(
   const away = enforcing.filter((edge) => !edge.inService);
   const refusing = enforcing.filter((edge) => edge.inService && edge.refusedTargets > 0);
   if (away.length === 0 && refusing.length === 0) {
-    return { state: 'full', detail: `${count(enforcing.length, 'edge')} in service, none refuses anything.` };
+    return {
+      state: 'full',
+      detail: `${count(enforcing.length, 'edge')} in service, none refuses anything.`,
+    };
   }
   const sentences = [
     `${enforcing.length - away.length} of ${count(enforcing.length, 'enforcing edge')} in service.`,

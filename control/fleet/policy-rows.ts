@@ -86,7 +86,12 @@ function exists(alias: string, generation: number | null): RawBuilder<unknown> {
 }
 
 /** The condition that a row's prefix touches the region. Region first, so that each part is an index look-up. */
-function touches(alias: string, table: string, column: string, region: Region): RawBuilder<unknown> {
+function touches(
+  alias: string,
+  table: string,
+  column: string,
+  region: Region,
+): RawBuilder<unknown> {
   if (region === 'all') return sql`true`;
   return sql`${sql.ref(`${alias}.id`)} in (
     select near.id from unnest(${region}::cidr[]) as part

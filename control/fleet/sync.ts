@@ -72,12 +72,16 @@ export class SyncDesk {
     const [id, number, ...rest] = cursor.split('/');
     const index = Number(number);
     const known =
-      sync !== undefined && sync.id === id && sync.instance === request.instance && rest.length === 0;
+      sync !== undefined &&
+      sync.id === id &&
+      sync.instance === request.instance &&
+      rest.length === 0;
     if (!known || !Number.isInteger(index) || index < 1 || index > sync.pages.length) {
       return {
         kind: 'refused',
         code: 'resync',
-        detail: 'This sync is not known here any more (control restarted, or it took too long). Begin again.',
+        detail:
+          'This sync is not known here any more (control restarted, or it took too long). Begin again.',
       };
     }
     sync.usedAtMs = Date.now();
@@ -119,7 +123,8 @@ export class SyncDesk {
     // Source sets may be as large as all policies: they are the last page, alone.
     const page = pages[index] ?? { policies: [], removed: [] };
     const last = index >= pages.length;
-    const sets = last || index === pages.length - 1 ? await this.#setsUnlessHeld(content, held) : null;
+    const sets =
+      last || index === pages.length - 1 ? await this.#setsUnlessHeld(content, held) : null;
     const moreForSets = !last && index === pages.length - 1 && sets !== null;
     const more = index < pages.length - 1 || moreForSets;
     return {

@@ -1,0 +1,52 @@
+import { chmodSync, chownSync, existsSync, mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { type Account, blockingFolder, findAccount } from './db/embedded/account.ts';
+
+/** Missing in @types/node 24: https://nodejs.org/docs/latest-v24.x/api/process.html#processinitgroupsuser-extragroup */
+type WithInitgroups = NodeJS.Process & {
+  readonly initgroups?: (user: string, extraGroup: number) => void;
+};
+
+/** Gives up root for good: groups first, then the user, then a proof that there is no way back. */
+export function becomeAccount(account: Account): void {
+  const process: WithInitgroups = globalThis.process;
+  // The owner of a data directory need not have a name.
+  if (findAccount(account.name) === null) process.setgroups?.([account.gid]);
+  else process.initgroups?.(account.name, account.gid);
+  process.setgid?.(account.gid);
+  process.setuid?.(account.uid);
+  if (process.getuid?.() !== account.uid || process.getgid?.() !== account.gid || mayReturn()) {
+    throw new Error(`Root could not be given up for the account ${account.name}.`);
+  }
+}
+
+function mayReturn(): boolean {
+  try {
+    process.setuid?.(0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * The folder of the link's socket, before root is given up. Who may enter it may speak as an agent: the
+ * account and root's group, because an edge runs as root without the right to override permissions.
+ */
+export function prepareLinkFolder(socket: string, account: Account | null): void {
+  const folder = dirname(socket);
+  if (!existsSync(folder)) {
+    mkdirSync(dirname(folder), { recursive: true, mode: account === null ? 0o700 : 0o711 });
+    mkdirSync(folder, { mode: 0o700 });
+    if (account === null) return;
+    chownSync(folder, account.uid, 0);
+    // Set-group-id: the socket takes root's group too.
+    chmodSync(folder, 0o2770);
+  }
+  const blocking = blockingFolder(account, folder);
+  if (account !== null && blocking !== null) {
+    throw new Error(
+      `Control runs as ${account.name}, which may not enter ${blocking}, where its agents are to meet it. Choose another PORTCULLIS_DATA or PORTCULLIS_LINK_SOCKET.`,
+    );
+  }
+}

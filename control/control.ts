@@ -1,0 +1,212 @@
+import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { serveIpc } from '@portcullis/link/ipc.ts';
+import type { ControlSide } from '@portcullis/link/transport.ts';
+import type { Logger } from 'pino';
+import { becomeAccount, prepareLinkFolder } from './account.ts';
+import { createAccess, type Access } from './access/index.ts';
+import type { ControlConfig } from './config/config.ts';
+import { type Db, openDatabase } from './db/database.ts';
+import { type Account, chooseAccount } from './db/embedded/account.ts';
+import { startEmbeddedPostgres } from './db/embedded/index.ts';
+import { clusterOf } from './db/embedded/layout.ts';
+import { isUnavailable } from './db/failure.ts';
+import { listen } from './db/listen.ts';
+import { loadMigrations, type Migration, migrate } from './db/migrate.ts';
+import { createEnforcement } from './fleet/enforcement.ts';
+import { createEdgeHandler } from './fleet/edge-handler.ts';
+import { createFleetEvents, type FleetEvents } from './fleet/events.ts';
+import { registerFleetGauges } from './fleet/gauges.ts';
+import { currentGeneration } from './fleet/generations.ts';
+import { startHoldingScheduler } from './fleet/scheduler.ts';
+import { loadSourceSets, prepareSourceSets, releaseSourceSets } from './fleet/source-sets.ts';
+import { startSweeps } from './fleet/sweeps.ts';
+import { SyncDesk } from './fleet/sync.ts';
+import { createRegistry } from './http/metrics.ts';
+import { createHttpServer } from './http/server.ts';
+import type { HttpConfig } from './http/config.ts';
+import { createReadiness } from './readiness.ts';
+import { StopStack } from './stop-stack.ts';
+
+export interface ControlFacts {
+  /** Where the API listens. */
+  readonly url: string;
+  readonly metricsUrl: string | null;
+  readonly databaseUrl: string;
+  readonly linkSocket: string;
+}
+export interface Control {
+  /** Rejects when something it needs cannot be had; then nothing of it is left running. */
+  start(): Promise<ControlFacts>;
+  /** In the reverse order, bounded. Also after a start that failed. */
+  stop(): Promise<void>;
+}
+
+/** What a part may take to stop; the API finishes its requests in this time. */
+const STOP_EACH_MS = 12_000;
+/** A database that starts together with us is waited for. */
+const DATABASE_PATIENCE_MS = 30_000;
+const DATABASE_RETRY_MS = 250;
+
+/** The whole control plane: database, API, link to the edges, and what happens by itself in time. */
+export function createControl(config: ControlConfig, log: Logger): Control {
+  const stops = new StopStack(log);
+  return {
+    async start() {
+      try {
+        return await startAll(config, log, stops);
+      } catch (error) {
+        await stops.unwind(STOP_EACH_MS);
+        throw error;
+      }
+    },
+    stop: () => stops.unwind(STOP_EACH_MS),
+  };
+}
+
+async function startAll(
+  config: ControlConfig,
+  log: Logger,
+  stops: StopStack,
+): Promise<ControlFacts> {
+  // Files first: once root is given up, ours may be out of reach.
+  const migrations = await loadMigrations();
+  await prepareSourceSets();
+  stops.push('source sets', releaseSourceSets);
+  const httpConfig = await readHttpConfig(config);
+  const account = chooseAccount(config.account ?? undefined, clusterOf(config.dataDir));
+  const database = await startDatabase(config, account, log, stops);
+  const db = openDatabase({
+    url: database.url,
+    onIdleError: (error) => log.warn({ error }, 'a database connection broke'),
+  });
+  stops.push('database connections', () => db.destroy());
+  const registry = createRegistry();
+  const events = createFleetEvents(log, registry);
+  const enforcement = createEnforcement({ db });
+  registerFleetGauges(registry, enforcement);
+  const access = createAccess({ db, log });
+  stops.push('access', () => access.stop());
+  const handlers = createHandlers({ db, access, enforcement, log });
+  const readiness = createReadiness({ db, enforcement, postgresPid: database.pid });
+  const http = await createHttpServer({
+    config: httpConfig,
+    db,
+    access,
+    handlers,
+    registry,
+    readiness,
+    log,
+  });
+  prepareLinkFolder(config.linkSocket, account);
+  if (account !== null) {
+    becomeAccount(account);
+    log.info({ account: account.name }, 'root was given up');
+  }
+  await migrateWhenReachable(db, migrations, log);
+  const listening = await http.listen();
+  stops.push('API', () => http.close());
+  await startFleet({ config, databaseUrl: database.url, db, access, events, log, stops });
+  return { ...listening, databaseUrl: database.url, linkSocket: config.linkSocket };
+}
+
+async function readHttpConfig(config: ControlConfig): Promise<HttpConfig> {
+  const { listen: at, metricsListen, publicUrl, trustedProxies, tlsFiles } = config;
+  const tls = tlsFiles && {
+    cert: await readPem(tlsFiles.cert, 'certificate'),
+    key: await readPem(tlsFiles.key, 'key'),
+  };
+  return { listen: at, publicUrl, trustedProxies, tls, metrics: metricsListen };
+}
+
+async function readPem(path: string, what: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    throw new Error(`The TLS ${what} ${path} cannot be read.`, { cause });
+  }
+}
+
+interface RunningDatabase {
+  readonly url: string;
+  /** Of the embedded server, null while it is down; absent when the database is the operator's. */
+  readonly pid?: () => number | null;
+}
+
+async function startDatabase(
+  config: ControlConfig,
+  account: Account | null,
+  log: Logger,
+  stops: StopStack,
+): Promise<RunningDatabase> {
+  if (config.databaseUrl !== null) return { url: config.databaseUrl };
+  const postgres = await startEmbeddedPostgres({
+    dataDir: config.dataDir,
+    log,
+    ...(account !== null && config.account !== null && { account: account.name }),
+  });
+  stops.push('PostgreSQL', () => postgres.stop());
+  return { url: postgres.url, pid: () => postgres.pid() };
+}
+
+/** A database that is not there yet is waited for; one that refuses us is not. */
+async function migrateWhenReachable(
+  db: Db,
+  migrations: readonly Migration[],
+  log: Logger,
+): Promise<void> {
+  const deadline = performance.now() + DATABASE_PATIENCE_MS;
+  for (;;) {
+    try {
+      await migrate(db, migrations);
+      return;
+    } catch (error) {
+      if (!isUnavailable(error) || performance.now() > deadline) throw error;
+      log.warn({ error }, 'the database does not answer yet; trying again');
+      await delay(DATABASE_RETRY_MS);
+    }
+  }
+}
+
+interface FleetGround {
+  readonly config: ControlConfig;
+  readonly databaseUrl: string;
+  readonly db: Db;
+  readonly access: Access;
+  readonly events: FleetEvents;
+  readonly log: Logger;
+  readonly stops: StopStack;
+}
+
+/** The link, the clockwork, and what wakes both. */
+async function startFleet(ground: FleetGround): Promise<void> {
+  const { config, databaseUrl, db, access, events, log, stops } = ground;
+  const desk = new SyncDesk({ db, loadSourceSets });
+  const link = await serveIpc({
+    path: config.linkSocket,
+    handler: createEdgeHandler({ db, desk, events }),
+    onError: (error) => events.failed('answering an agent', error),
+  });
+  stops.push('link', () => link.close());
+  const scheduler = startHoldingScheduler({ db, events });
+  stops.push('holdings', () => scheduler.stop());
+  const sweeps = startSweeps({ db, desk, events });
+  stops.push('sweeps', () => sweeps.stop());
+  const listener = listen(
+    databaseUrl,
+    ['portcullis_generation', 'portcullis_access'],
+    (channel, payload) => {
+      scheduler.wake();
+      if (channel === 'portcullis_access') access.forget();
+      else void announce(link, db, payload).catch((error) => events.failed('announcing', error));
+    },
+    { onError: (error) => log.warn({ error }, 'notifications stopped; listening again') },
+  );
+  stops.push('notifications', () => listener.stop());
+}
+
+/** Tells agents of a generation. A null payload: some may have been missed, so look. */
+async function announce(link: ControlSide, db: Db, payload: string | null): Promise<void> {
+  const heard = payload === null ? await currentGeneration(db) : Number(payload);
+  if (Number.isSafeInteger(heard)) link.notify({ kind: 'generation', generation: heard });
+}

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sql } from 'kysely';
+import { type Listener, listen } from '../db/listen.ts';
+import { testDatabase } from '../db/testing.ts';
+import { currentGeneration, takeGeneration } from './generations.ts';
+
+test('50 parallel writes get strictly increasing generations, in the order of their commits', async (t) => {
+  const { db } = await testDatabase(t);
+  const seen: number[] = [];
+  await Promise.all(
+    Array.from({ length: 50 }, (_, n) =>
+      db.transaction().execute(async (tx) => {
+        const generation = await takeGeneration(tx, {
+          cause: `write ${n}`,
+          targets: ['192.0.2.1'],
+        });
+        // Still under the lock: whoever is next cannot have been given a number yet.
+        seen.push(generation);
+      }),
+    ),
+  );
+  assert.deepEqual(
+    seen,
+    Array.from({ length: 50 }, (_, n) => n + 1),
+  );
+  assert.equal(await currentGeneration(db), 50);
+  const { rows } = await sql<{ n: number }>`select count(*) as n from changes`.execute(db);
+  assert.equal(rows[0]?.n, 50);
+});
+
+test('a generation names its cause and each target once, addresses as full-length networks', async (t) => {
+  const { db } = await testDatabase(t);
+  const targets = ['192.0.2.1', '192.0.2.1', '198.51.100.0/24', '2001:db8::1'];
+  const generation = await db
+    .transaction()
+    .execute((tx) => takeGeneration(tx, { cause: 'rule.create', targets }));
+  const { rows } = await sql<{ cause: string; target: string }>`
+    select g.cause, c.target from generations g join changes c using (generation)
+     where generation = ${generation} order by c.target`.execute(db);
+  assert.deepEqual(
+    rows.map((row) => [row.cause, row.target]),
+    [
+      ['rule.create', '192.0.2.1/32'],
+      ['rule.create', '198.51.100.0/24'],
+      ['rule.create', '2001:db8::1/128'],
+    ],
+  );
+});
+
+test('a generation without targets is a generation: settings of an edge change no policy', async (t) => {
+  const { db } = await testDatabase(t);
+  const take = () =>
+    db.transaction().execute((tx) => takeGeneration(tx, { cause: 'edge', targets: [] }));
+  assert.equal(await take(), 1);
+  assert.equal(await take(), 2);
+});
+
+test('a generation that is rolled back was never taken, and nobody hears of it', async (t) => {
+  const { db, url } = await testDatabase(t);
+  const heard: (string | null)[] = [];
+  const { promise: both, resolve } = Promise.withResolvers<void>();
+  const listener: Listener = listen(url, ['portcullis_generation'], (_, payload) => {
+    heard.push(payload);
+    if (payload === null) void takeTwo();
+    if (payload === '1') resolve();
+  });
+  t.after(() => listener.stop());
+  async function takeTwo(): Promise<void> {
+    const targets = ['192.0.2.1'];
+    await assert.rejects(
+      db.transaction().execute(async (tx) => {
+        assert.equal(await takeGeneration(tx, { cause: 'undone', targets }), 1);
+        throw new Error('undone');
+      }),
+      /undone/,
+    );
+    await db.transaction().execute((tx) => takeGeneration(tx, { cause: 'done', targets }));
+  }
+  await both;
+  await listener.stop();
+  assert.deepEqual(heard, [null, '1']);
+  const { rows } = await sql<{ cause: string }>`select cause from generations`.execute(db);
+  assert.deepEqual(rows, [{ cause: 'done' }]);
+});

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
+import { createMemoryLink, type MemoryLink } from '@portcullis/link/memory.ts';
+import type {
+  ControlReply,
+  EdgeMode,
+  EdgePage,
+  EdgeWelcome,
+  RefusedTarget,
+} from '@portcullis/link/messages.ts';
+import type { AgentSide } from '@portcullis/link/transport.ts';
+import type { Db } from '../db/database.ts';
+import { createEdgeHandler } from './edge-handler.ts';
+import { SyncDesk, type SyncOptions } from './sync.ts';
+import { silentEvents } from './testing.ts';
+
+const TIMEOUT_MS = 10_000;
+
+/** Control's side of a link for tests, on a database. */
+export function serveEdges(db: Db, options: Partial<SyncOptions> = {}) {
+  const desk = new SyncDesk({ db, loadSourceSets: fakeSourceSets, ...options });
+  const handler = createEdgeHandler({ db, desk, events: silentEvents() });
+  return { desk, handler, link: createMemoryLink(handler) };
+}
+
+export async function fakeSourceSets(names: readonly string[]): Promise<SourceSets> {
+  return {
+    version: `v-${names.join('_')}`,
+    sets: Object.fromEntries(names.map((name) => [name, ['198.51.100.0/24']])),
+  };
+}
+
+/** An edge that keeps what it is sent, as an agent would. */
+export class TestEdge {
+  readonly policies = new Map<string, Policy>();
+  generation = 0;
+  sourceSets: SourceSets | null = null;
+  pages = 0;
+  readonly #agent: AgentSide;
+  readonly #instance: string;
+
+  constructor(link: MemoryLink, name: string, instance: string) {
+    this.#agent = link.connect({ kind: 'edge', name });
+    this.#instance = instance;
+  }
+
+  async say(mode: EdgeMode = 'enforce'): Promise<ControlReply> {
+    return this.#agent.request(
+      { kind: 'edge.hello', protocolVersion: 1, instance: this.#instance, mode, modeReason: null },
+      TIMEOUT_MS,
+    );
+  }
+
+  async hello(mode: EdgeMode = 'enforce'): Promise<EdgeWelcome> {
+    const reply = await this.say(mode);
+    if (reply.kind !== 'edge.welcome') assert.fail(JSON.stringify(reply));
+    return reply;
+  }
+
+  async page(cursor: string | null = null, after = this.generation): Promise<ControlReply> {
+    return this.#agent.request(
+      {
+        kind: 'edge.sync',
+        instance: this.#instance,
+        after,
+        cursor,
+        sourceSetsVersion: this.sourceSets?.version ?? null,
+      },
+      TIMEOUT_MS,
+    );
+  }
+
+  async mustPage(cursor: string | null = null): Promise<EdgePage> {
+    const reply = await this.page(cursor);
+    if (reply.kind !== 'edge.page') assert.fail(JSON.stringify(reply));
+    return reply;
+  }
+
+  /** A whole sync, applied at its last page; the pages in order. */
+  async sync(between: (page: EdgePage) => Promise<void> = async () => {}): Promise<EdgePage[]> {
+    const pages: EdgePage[] = [];
+    let cursor: string | null = null;
+    do {
+      const page: EdgePage = await this.mustPage(cursor);
+      pages.push(page);
+      cursor = page.next;
+      if (cursor !== null) await between(page);
+    } while (cursor !== null);
+    this.apply(pages);
+    return pages;
+  }
+
+  apply(pages: readonly EdgePage[]): void {
+    this.pages = pages.length;
+    if (pages[0]?.whole) this.policies.clear();
+    for (const page of pages) {
+      for (const target of page.removed) this.policies.delete(target);
+      for (const policy of page.policies) this.policies.set(policy.target, policy);
+      if (page.sourceSets !== null) this.sourceSets = page.sourceSets;
+      this.generation = page.generation;
+    }
+  }
+
+  async confirm(
+    generation = this.generation,
+    refused: readonly RefusedTarget[] = [],
+  ): Promise<ControlReply> {
+    return this.#agent.request(
+      { kind: 'edge.confirm', instance: this.#instance, generation, refused },
+      TIMEOUT_MS,
+    );
+  }
+
+  async beat(mode: EdgeMode = 'enforce'): Promise<ControlReply> {
+    return this.#agent.request(
+      {
+        kind: 'edge.heartbeat',
+        instance: this.#instance,
+        mode,
+        modeReason: null,
+        generation: this.generation,
+        report: { policies: this.policies.size, elements: 0, lastError: null, lastApplyMs: 1 },
+      },
+      TIMEOUT_MS,
+    );
+  }
+
+  /** Hello, everything, confirmed: in service. */
+  async join(): Promise<void> {
+    await this.hello();
+    await this.sync();
+    assert.deepEqual(await this.confirm(), { kind: 'done' });
+  }
+}

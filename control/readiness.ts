@@ -1,0 +1,55 @@
+import { sql } from 'kysely';
+import type { Db } from './db/database.ts';
+import type { EnforcementReader } from './fleet/enforcement.ts';
+import type { Check, ReadinessReport } from './http/health.ts';
+
+export interface ReadinessDeps {
+  readonly db: Db;
+  readonly enforcement: EnforcementReader;
+  /** Of the embedded PostgreSQL, null while it is down; absent where the database is the operator's. */
+  readonly postgresPid?: (() => number | null) | undefined;
+}
+
+/** How far this process can serve, in words. Enforcement is told and makes nothing unready. */
+export function createReadiness(deps: ReadinessDeps): () => Promise<ReadinessReport> {
+  return async () => {
+    const reached = await reach(deps.db);
+    const embeddedPostgres = judgePostgres(deps.postgresPid);
+    if (!reached) {
+      const unknown = 'Not known while the database does not answer.';
+      return {
+        database: { ok: false, detail: 'The database does not answer.' },
+        migrations: { ok: false, detail: unknown },
+        embeddedPostgres,
+        enforcement: { state: 'none', detail: unknown },
+      };
+    }
+    const { state, detail } = await deps.enforcement.read();
+    return {
+      database: { ok: true, detail: 'The database answers.' },
+      // We would not listen otherwise: migrations run before.
+      migrations: { ok: true, detail: 'The database has every migration of this version.' },
+      embeddedPostgres,
+      enforcement: { state, detail },
+    };
+  };
+}
+
+async function reach(db: Db): Promise<boolean> {
+  try {
+    await sql`select generation from fleet`.execute(db);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function judgePostgres(pid: ReadinessDeps['postgresPid']): Check {
+  if (pid === undefined) {
+    return { ok: true, detail: "None: DATABASE_URL names the operator's PostgreSQL." };
+  }
+  const now = pid();
+  return now === null
+    ? { ok: false, detail: 'PostgreSQL is down and being started again.' }
+    : { ok: true, detail: `PostgreSQL runs as process ${now}.` };
+}

@@ -1,0 +1,33 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+
+/** What was started, to be stopped in the reverse order, each for a bounded time. */
+export class StopStack {
+  readonly #log: Logger;
+  readonly #stops: { readonly name: string; readonly stop: () => Promise<unknown> }[] = [];
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  push(name: string, stop: () => Promise<unknown>): void {
+    this.#stops.push({ name, stop });
+  }
+
+  /** Never rejects: what cannot be stopped does not keep the rest from stopping. */
+  async unwind(eachMs: number): Promise<void> {
+    for (let entry = this.#stops.pop(); entry !== undefined; entry = this.#stops.pop()) {
+      const { name, stop } = entry;
+      const waiting = new AbortController();
+      const late = delay(eachMs, 'late' as const, { signal: waiting.signal }).catch(() => 'done');
+      try {
+        const how = await Promise.race([stop().then(() => 'done' as const), late]);
+        if (how === 'late') this.#log.warn({ part: name, eachMs }, 'a part takes too long to stop');
+      } catch (error) {
+        this.#log.warn({ part: name, error }, 'a part could not be stopped');
+      } finally {
+        waiting.abort();
+      }
+    }
+  }
+}
