@@ -6,13 +6,10 @@ import { LinkError, MAX_MESSAGE_BYTES } from './transport.ts';
  * A length is checked before anything is kept, so a peer cannot make us hold more than one message.
  */
 const HEADER_BYTES = 4;
-/** A message inside its envelope. */
-export const MAX_FRAME_BYTES = MAX_MESSAGE_BYTES + 1_024;
-
 /** Throws `LinkError` `too_large`. */
 export function encodeFrame(envelope: object): Buffer {
   const body = Buffer.from(JSON.stringify(envelope), 'utf8');
-  if (body.length > MAX_FRAME_BYTES) {
+  if (body.length > MAX_MESSAGE_BYTES) {
     throw new LinkError(
       'too_large',
       `a message of ${body.length} bytes; ${MAX_MESSAGE_BYTES} is the most`,
@@ -30,7 +27,7 @@ export class FrameReader {
   #chunks: Buffer[] = [];
   #held = 0;
 
-  constructor(maxBytes: number = MAX_FRAME_BYTES) {
+  constructor(maxBytes: number = MAX_MESSAGE_BYTES) {
     this.#maxBytes = maxBytes;
   }
 

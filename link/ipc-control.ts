@@ -1,4 +1,4 @@
-import { chmod, unlink } from 'node:fs/promises';
+import { chmod, lstat, unlink } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { FramedSocket } from './framed-socket.ts';
 import type { AgentRef, ControlReply, Notice } from './messages.ts';
@@ -51,20 +51,22 @@ export async function serveIpc(options: IpcServer): Promise<ControlSide> {
 
 /** A socket file outlives a killed server; one that nobody answers at is removed. */
 async function removeStaleSocket(path: string): Promise<void> {
-  const answered = await new Promise<'yes' | 'no' | 'absent'>((resolve, reject) => {
+  const found = await lstat(path).catch(() => null);
+  if (found === null) return;
+  if (!found.isSocket()) throw new Error(`${path} is there and is no socket: remove it`);
+  const answered = await new Promise<boolean>((resolve, reject) => {
     const probe = connect(path);
     probe.on('connect', () => {
       probe.destroy();
-      resolve('yes');
+      resolve(true);
     });
     probe.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') resolve('absent');
-      else if (error.code === 'ECONNREFUSED') resolve('no');
+      if (error.code === 'ECONNREFUSED') resolve(false);
       else reject(new Error(`cannot use the socket ${path}`, { cause: error }));
     });
   });
-  if (answered === 'yes') throw new Error(`another control plane already serves ${path}`);
-  if (answered === 'no') await unlink(path);
+  if (answered) throw new Error(`another control plane already serves ${path}`);
+  await unlink(path);
 }
 
 function listen(server: Server, path: string): Promise<void> {

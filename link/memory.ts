@@ -38,16 +38,13 @@ export function createMemoryLink(handler: AgentHandler): MemoryLink {
 
 class Hub {
   readonly agents = new Set<MemoryAgentSide>();
+  /** Requests that have not been answered to their agent. */
+  readonly underWay = new Set<Promise<void>>();
   handler: AgentHandler | null = null;
 
   serve(handler: AgentHandler): ControlSide {
     if (this.handler !== null) throw new Error('control is already there');
-    const underWay = new Set<Promise<ControlReply>>();
-    const own: AgentHandler = (from, request) => {
-      const reply = handler(from, request);
-      underWay.add(reply);
-      return reply.finally(() => underWay.delete(reply));
-    };
+    const own: AgentHandler = (from, request) => handler(from, request);
     this.handler = own;
     for (const agent of this.agents) agent.connected();
     return {
@@ -58,8 +55,8 @@ class Hub {
         if (this.handler !== own) return;
         this.handler = null;
         await Promise.race([
-          Promise.allSettled(underWay),
-          setTimeout(CLOSE_MS, null, { ref: false }),
+          Promise.all(this.underWay),
+          setTimeout(CLOSE_MS, undefined, { ref: false }),
         ]);
         for (const agent of this.agents) agent.lost();
       },
@@ -87,7 +84,9 @@ class MemoryAgentSide implements AgentSide {
     if (handler === null) throw new LinkError('disconnected', 'control is not connected');
     const text = wire(request);
     const { id, reply } = this.#pending.add(timeoutMs);
-    queueMicrotask(() => void this.#carry(id, handler, text));
+    const carried = this.#carry(id, handler, text);
+    this.#hub.underWay.add(carried);
+    void carried.then(() => this.#hub.underWay.delete(carried));
     return reply;
   }
 

@@ -20,7 +20,13 @@ it('the lab sees every kind of packet pass, and be dropped when nft says so', as
     assert.equal(await path.passes(packet), true, describePacket(packet));
   internet.edge.run(
     'nft',
-    `table inet t { chain c { type filter hook forward priority 0; oifname "lan" ip daddr ${SERVER[4]} drop; oifname "lan" ip6 daddr ${SERVER[6]} drop; } }`,
+    `table inet t {
+      chain c {
+        type filter hook forward priority 0
+        ip daddr ${SERVER[4]} drop
+        ip6 daddr ${SERVER[6]} drop
+      }
+    }`,
   );
   for (const packet of packets)
     assert.equal(await path.passes(packet), false, describePacket(packet));
