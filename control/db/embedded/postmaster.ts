@@ -129,7 +129,8 @@ function settings({ layout, fsync }: Ground): string[] {
     port: PORT,
     unix_socket_directories: layout.socketDir.replaceAll(',', '\\,'),
     unix_socket_permissions: '0700',
-    max_connections: 60,
+    // Tests have a database for each file, and a pool for each database.
+    max_connections: fsync ? 60 : 200,
     shared_buffers: '64MB',
     max_wal_size: '512MB',
     checkpoint_timeout: '15min',

@@ -1,0 +1,42 @@
+import type { Tx } from '../db/database.ts';
+import type { ActorKind } from '../db/schema.ts';
+
+/** Who does something, and from where. */
+export interface Actor {
+  readonly kind: ActorKind;
+  /** A key's name and id, an operator's account, the file's path. */
+  readonly name: string;
+  readonly source: string | null;
+  readonly requestId: string | null;
+}
+
+export interface AuditEntry {
+  readonly actor: Actor;
+  /** Null: not about one organisation. */
+  readonly organisationId: number | null;
+  /** What was done, such as `rule.create` or `key.revoke`. */
+  readonly action: string;
+  /** What it was done to, such as an address or `key:17`. */
+  readonly target: string;
+  /** Never a secret. */
+  readonly detail?: Readonly<Record<string, unknown>>;
+  readonly generation?: number | null;
+}
+
+/** Writes the entry in the transaction that does what it tells of, so neither is there without the other. */
+export async function recordAudit(tx: Tx, entry: AuditEntry): Promise<void> {
+  await tx
+    .insertInto('audit')
+    .values({
+      organisation_id: entry.organisationId,
+      actor_kind: entry.actor.kind,
+      actor: entry.actor.name,
+      source: entry.actor.source,
+      request_id: entry.actor.requestId,
+      action: entry.action,
+      target: entry.target,
+      detail: JSON.stringify(entry.detail ?? {}),
+      generation: entry.generation ?? null,
+    })
+    .execute();
+}

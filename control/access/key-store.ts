@@ -1,0 +1,116 @@
+import { sql } from 'kysely';
+import type { Db, Tx } from '../db/database.ts';
+import type { ApiKey, Organisation, Owner } from '../db/schema.ts';
+
+/** A key with the organisation it speaks for. */
+export interface KeyWithOrganisation {
+  readonly key: ApiKey;
+  readonly organisation: Organisation;
+}
+
+/** The key of this SHA-256, whatever has become of it; null: there never was one. */
+export async function loadKeyByHash(db: Db, hash: Buffer): Promise<KeyWithOrganisation | null> {
+  const key = await db
+    .selectFrom('api_keys')
+    .selectAll()
+    .where('secret_hash', '=', hash)
+    .executeTakeFirst();
+  if (key === undefined) return null;
+  const organisation = await db
+    .selectFrom('organisations')
+    .selectAll()
+    .where('id', '=', key.organisation_id)
+    .executeTakeFirstOrThrow();
+  return { key, organisation };
+}
+
+export interface NewKeyRow {
+  readonly organisationId: number;
+  readonly name: string;
+  readonly hash: Buffer;
+  readonly hint: string;
+  readonly abilities: readonly string[];
+  readonly servers: readonly string[] | null;
+  readonly prefixes: readonly string[] | null;
+  readonly sources: readonly string[] | null;
+  readonly expiresAt: Date | null;
+  readonly owner: Owner;
+}
+
+/** Stores a key; the unique hash refuses a secret that any key has or had. Returns the new id. */
+export async function insertKey(tx: Tx, key: NewKeyRow): Promise<number> {
+  const row = await tx
+    .insertInto('api_keys')
+    .values({
+      organisation_id: key.organisationId,
+      name: key.name,
+      secret_hash: key.hash,
+      hint: key.hint,
+      abilities: [...key.abilities],
+      servers: key.servers && [...key.servers],
+      prefixes: key.prefixes && [...key.prefixes],
+      sources: key.sources && [...key.sources],
+      expires_at: key.expiresAt,
+      owner: key.owner,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return row.id;
+}
+
+/** An organisation's row, which nobody changes while this transaction lasts. */
+export async function lockOrganisation(tx: Tx, id: number): Promise<Organisation | null> {
+  const row = await tx
+    .selectFrom('organisations')
+    .selectAll()
+    .where('id', '=', id)
+    .forShare()
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/** Every key of an organisation, the revoked ones too, oldest first. */
+export async function loadKeys(db: Db | Tx, organisationId: number): Promise<ApiKey[]> {
+  return db
+    .selectFrom('api_keys')
+    .selectAll()
+    .where('organisation_id', '=', organisationId)
+    .orderBy('id')
+    .execute();
+}
+
+/** Revokes for good. Null: no such key; otherwise when it was revoked, and whether just now. */
+export async function markRevoked(
+  tx: Tx,
+  keyId: number,
+): Promise<{ organisationId: number; name: string; revokedAt: Date; first: boolean } | null> {
+  const key = await tx
+    .selectFrom('api_keys')
+    .select(['organisation_id', 'name', 'revoked_at'])
+    .where('id', '=', keyId)
+    .forUpdate()
+    .executeTakeFirst();
+  if (key === undefined) return null;
+  const known = { organisationId: key.organisation_id, name: key.name };
+  if (key.revoked_at !== null) return { ...known, revokedAt: key.revoked_at, first: false };
+  const { revoked_at: revokedAt } = await tx
+    .updateTable('api_keys')
+    .set({ revoked_at: sql<Date>`clock_timestamp()` })
+    .where('id', '=', keyId)
+    .returning(sql<Date>`revoked_at`.as('revoked_at'))
+    .executeTakeFirstOrThrow();
+  return { ...known, revokedAt, first: true };
+}
+
+/** Moves `last_used_at` forward for many keys at once; never back, whichever replica writes last. */
+export async function storeLastUses(db: Db, uses: ReadonlyMap<number, Date>): Promise<void> {
+  await sql`
+    update api_keys set last_used_at = greatest(last_used_at, used.at)
+      from unnest(${[...uses.keys()]}::bigint[], ${[...uses.values()]}::timestamptz[]) as used(id, at)
+     where api_keys.id = used.id`.execute(db);
+}
+
+/** Tells every control process, at the commit, that keys or organisations are no longer what they were. */
+export async function notifyAccess(tx: Tx): Promise<void> {
+  await sql`select pg_notify('portcullis_access', '')`.execute(tx);
+}

@@ -1,0 +1,220 @@
+import { createHash, randomInt } from 'node:crypto';
+import { ABILITIES, flagOf } from '@portcullis/core/access/abilities.ts';
+import { BASE62, formatKey, KEY_PREFIX, parseKey } from '@portcullis/core/access/key-format.ts';
+import { formatCidr, parseCidr } from '@portcullis/core/net/cidr.ts';
+import type { Db, Tx } from '../db/database.ts';
+import { constraintOf } from '../db/failure.ts';
+import type { ApiKey, Owner } from '../db/schema.ts';
+import { type FieldError, Problem } from '../problem.ts';
+import { type Actor, recordAudit } from './audit.ts';
+import { insertKey, loadKeys, lockOrganisation, markRevoked, notifyAccess } from './key-store.ts';
+
+export interface NewKey {
+  readonly organisationId: number;
+  readonly name: string;
+  readonly abilities: readonly string[];
+  /** Uuids; null or absent: every server of the organisation. */
+  readonly servers?: readonly string[] | null;
+  /** CIDRs that the key may touch; null or absent: all that the organisation holds. */
+  readonly prefixes?: readonly string[] | null;
+  /** CIDRs that it may be used from; null or absent: anywhere. */
+  readonly sources?: readonly string[] | null;
+  readonly expiresAt?: Date | null;
+  /** A key of one's own making (`portcullis keys generate`); absent: one is made. */
+  readonly secret?: string;
+  readonly owner: Owner;
+}
+
+export interface CreatedKey {
+  readonly id: number;
+  readonly name: string;
+  /** The whole key. This is the only time that it can be seen. */
+  readonly secret: string;
+}
+
+/** A key as it may be shown: without its secret. */
+export interface KeyView {
+  readonly id: number;
+  readonly name: string;
+  /** `pcl_` and the first characters, to recognise the key by. */
+  readonly hint: string;
+  readonly abilities: readonly string[];
+  readonly servers: readonly string[] | null;
+  readonly prefixes: readonly string[] | null;
+  readonly sources: readonly string[] | null;
+  readonly expiresAt: Date | null;
+  readonly revokedAt: Date | null;
+  readonly lastUsedAt: Date | null;
+  readonly createdAt: Date;
+  readonly owner: Owner;
+}
+
+const RANDOM_LENGTH = 40;
+const HINT_LENGTH = 6;
+const MAX_NAME_LENGTH = 100;
+const MAX_ENTRIES = 1_000;
+const CONTROL_CHARACTER = /\p{Cc}/u;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** A new key: 40 characters of 62, 238 bits. Stores nothing. */
+export function generateSecret(): string {
+  const characters = Array.from({ length: RANDOM_LENGTH }, () => BASE62.charAt(randomInt(62)));
+  return formatKey(characters.join(''));
+}
+
+/** What is stored of a key. Plain SHA-256: 238 random bits need no slow hash to withstand guessing. */
+export function hashSecret(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest();
+}
+
+/** Makes a key; 422 `invalid_request` when the organisation may not have it. */
+export async function createKey(tx: Tx, input: NewKey, actor: Actor): Promise<CreatedKey> {
+  const organisation = await lockOrganisation(tx, input.organisationId);
+  if (organisation === null) throw new Problem('not_found', 'There is no such organisation.');
+  const errors = judge(input, organisation.flags);
+  if (errors.length > 0) {
+    throw new Problem('invalid_request', 'The key cannot be made; errors says why.', { errors });
+  }
+  const secret = input.secret ?? generateSecret();
+  const id = await insertKey(tx, {
+    ...input,
+    hash: hashSecret(secret),
+    hint: secret.slice(KEY_PREFIX.length, KEY_PREFIX.length + HINT_LENGTH),
+    servers: input.servers ?? null,
+    prefixes: canonicalCidrs(input.prefixes),
+    sources: canonicalCidrs(input.sources),
+    expiresAt: input.expiresAt ?? null,
+  }).catch((error: unknown) => {
+    throw explainConflict(error, input.name);
+  });
+  const { organisationId, name, abilities } = input;
+  const target = `key:${id}`;
+  await recordAudit(tx, {
+    actor,
+    organisationId,
+    action: 'key.create',
+    target,
+    detail: { name, abilities },
+  });
+  await notifyAccess(tx);
+  return { id, name, secret };
+}
+
+/** Every key of an organisation, the revoked ones too. */
+export async function listKeys(db: Db | Tx, organisationId: number): Promise<KeyView[]> {
+  return (await loadKeys(db, organisationId)).map(toView);
+}
+
+/** Revokes for good; doing it again changes nothing. 404 when there is no such key. */
+export async function revokeKey(tx: Tx, keyId: number, actor: Actor): Promise<{ revokedAt: Date }> {
+  const revoked = await markRevoked(tx, keyId);
+  if (revoked === null) throw new Problem('not_found', `There is no key ${keyId}.`);
+  const { organisationId, name, revokedAt, first } = revoked;
+  if (first) {
+    const target = `key:${keyId}`;
+    await recordAudit(tx, {
+      actor,
+      organisationId,
+      action: 'key.revoke',
+      target,
+      detail: { name },
+    });
+    await notifyAccess(tx);
+  }
+  return { revokedAt };
+}
+
+function judge(input: NewKey, flags: readonly string[]): FieldError[] {
+  const errors: FieldError[] = [];
+  const refuse = (pointer: string, detail: string) => errors.push({ pointer, detail });
+  if (input.name === '' || [...input.name].length > MAX_NAME_LENGTH) {
+    refuse('/name', `must have 1 to ${MAX_NAME_LENGTH} characters`);
+  }
+  if (CONTROL_CHARACTER.test(input.name)) refuse('/name', 'must not have control characters');
+  if (input.abilities.length === 0) refuse('/abilities', 'must name at least one ability');
+  for (const [index, ability] of input.abilities.entries()) {
+    const reason = judgeAbility(ability, input.abilities.indexOf(ability) < index, flags);
+    if (reason !== null) refuse(`/abilities/${index}`, reason);
+  }
+  for (const field of ['servers', 'prefixes', 'sources'] as const) {
+    const entries = input[field] ?? [];
+    if (entries.length > MAX_ENTRIES) refuse(`/${field}`, `must have at most ${MAX_ENTRIES} items`);
+    for (const [index, entry] of entries.slice(0, MAX_ENTRIES).entries()) {
+      const reason = field === 'servers' ? judgeUuid(entry) : judgeCidr(entry);
+      if (reason !== null) refuse(`/${field}/${index}`, reason);
+    }
+  }
+  if (input.expiresAt && !(input.expiresAt.getTime() > Date.now())) {
+    refuse('/expires_at', 'must be in the future');
+  }
+  if (input.secret !== undefined) {
+    const parsed = parseKey(input.secret);
+    if (!parsed.ok)
+      refuse('/secret', `${parsed.reason}; "portcullis keys generate" prints a good one`);
+  }
+  return errors;
+}
+
+function judgeAbility(ability: string, repeated: boolean, flags: readonly string[]): string | null {
+  const known = ABILITIES.find((each) => each === ability);
+  if (known === undefined) return `is no ability; there are ${ABILITIES.join(', ')}`;
+  if (repeated) return `is named twice: ${ability}`;
+  const flag = flagOf(known);
+  if (flag === null || flags.includes(flag)) return null;
+  return `cannot be granted: ${ability} needs ${flag}, which is not enabled for the organisation`;
+}
+
+function judgeUuid(text: string): string | null {
+  return UUID.test(text) ? null : 'must be a uuid';
+}
+
+function judgeCidr(text: string): string | null {
+  const parsed = parseCidr(text);
+  return parsed.ok ? null : parsed.reason;
+}
+
+function canonicalCidrs(list: readonly string[] | null | undefined): string[] | null {
+  if (list === null || list === undefined) return null;
+  return list.flatMap((text) => {
+    const parsed = parseCidr(text);
+    return parsed.ok ? [formatCidr(parsed.value)] : [];
+  });
+}
+
+/** A secret that was ever used stays used: a revoked key does not come back under another name. */
+function explainConflict(error: unknown, name: string): unknown {
+  const constraint = constraintOf(error);
+  const [pointer, detail] =
+    constraint === 'api_keys_secret_hash_key'
+      ? ['/secret', 'belongs to another key already, or to a revoked one']
+      : constraint === 'api_keys_fleet_name'
+        ? ['/name', `is taken by another key of the fleet file: ${name}`]
+        : [null, ''];
+  if (pointer === null) return error;
+  const errors = [{ pointer, detail }];
+  return new Problem(
+    'invalid_request',
+    `The key cannot be made: its ${pointer.slice(1)} ${detail}.`,
+    {
+      errors,
+      cause: error,
+    },
+  );
+}
+
+function toView(row: ApiKey): KeyView {
+  return {
+    id: row.id,
+    name: row.name,
+    hint: KEY_PREFIX + row.hint,
+    abilities: row.abilities,
+    servers: row.servers,
+    prefixes: row.prefixes,
+    sources: row.sources,
+    expiresAt: row.expires_at,
+    revokedAt: row.revoked_at,
+    lastUsedAt: row.last_used_at,
+    createdAt: row.created_at,
+    owner: row.owner,
+  };
+}

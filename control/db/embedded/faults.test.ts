@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, chown, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { pino } from 'pino';
+import { type Db, openDatabase } from '../database.ts';
+import { isUnavailable } from '../failure.ts';
+import { findAccount, spawnAs } from './account.ts';
+import { startEmbeddedPostgres } from './index.ts';
+import { clusterOf } from './layout.ts';
+import { hasServerProcess, runningPostmaster } from './postmaster-file.ts';
+import { isRunning } from './process-table.ts';
+
+/** Longer than any recovery of a small cluster; only a failing test waits for it. */
+const PATIENCE_MS = 30_000;
+
+interface Owner {
+  readonly process: ChildProcess;
+  readonly url: string;
+  readonly adopted: boolean;
+  readonly pid: number;
+}
+
+/** A data directory, and everything that a test may leave running when it fails midway. */
+interface Field {
+  readonly dataDir: string;
+  readonly owners: ChildProcess[];
+  readonly stopping: AbortController;
+}
+
+async function openField(t: TestContext): Promise<Field> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'portcullis-faults-'));
+  await chmod(dataDir, 0o711);
+  const field: Field = { dataDir, owners: [], stopping: new AbortController() };
+  t.after(async () => {
+    field.stopping.abort();
+    for (const owner of field.owners) owner.kill('SIGKILL');
+    const left = runningPostmaster(clusterOf(dataDir));
+    if (left !== null) process.kill(left.pid, 'SIGKILL');
+    await until(() => !hasServerProcess(clusterOf(dataDir)), 'the server to be gone');
+    await rm(dataDir, { recursive: true, force: true });
+  });
+  return field;
+}
+
+/** Another process that owns the server, as control does, which the test may kill. */
+async function startOwner(field: Field, as: { uid?: number; gid?: number } = {}): Promise<Owner> {
+  const program = new URL('./owner-process.ts', import.meta.url);
+  const child = fork(program, [field.dataDir], {
+    ...as,
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  field.owners.push(child);
+  const [said] = (await once(child, 'message')) as [
+    { url: string; adopted: boolean; pid: number; error?: string },
+  ];
+  if (said.error !== undefined) throw new Error(said.error);
+  return { process: child, ...said };
+}
+
+async function kill(owner: Owner): Promise<void> {
+  const exited = once(owner.process, 'exit');
+  owner.process.kill('SIGKILL');
+  await exited;
+}
+
+async function stop(owner: Owner): Promise<void> {
+  const exited = once(owner.process, 'exit');
+  owner.process.kill('SIGTERM');
+  assert.deepEqual(await exited, [0, null]);
+}
+
+async function until(holds: () => boolean, what: string): Promise<void> {
+  const deadline = Date.now() + PATIENCE_MS;
+  while (!holds()) {
+    assert.ok(Date.now() < deadline, `waited too long for ${what}`);
+    await delay(10);
+  }
+}
+
+/** Writes rows one by one for ever, and keeps the numbers of those that were acknowledged. */
+function keepWriting(db: Db, field: Field): { acknowledged: number[]; stop(): Promise<void> } {
+  const acknowledged: number[] = [];
+  let stopped = false;
+  field.stopping.signal.addEventListener('abort', () => {
+    stopped = true;
+  });
+  const running = (async () => {
+    for (let n = 1; !stopped; n++) {
+      try {
+        await sql`insert into written (n) values (${n})`.execute(db);
+        acknowledged.push(n);
+      } catch (error) {
+        assert.ok(isUnavailable(error), `not a mere outage: ${String(error)}`);
+        await delay(5);
+      }
+    }
+  })();
+  return {
+    acknowledged,
+    async stop() {
+      stopped = true;
+      await running;
+    },
+  };
+}
+
+async function assertAllThere(db: Db, acknowledged: readonly number[]): Promise<void> {
+  const stored = await sql<{ n: number }>`select n from written`.execute(db);
+  const there = new Set(stored.rows.map(({ n }) => n));
+  assert.deepEqual(
+    acknowledged.filter((n) => !there.has(n)),
+    [],
+  );
+}
+
+/** A few more acknowledged writes than there are now. */
+async function moreWrites(acknowledged: readonly number[]): Promise<void> {
+  const wanted = acknowledged.length + 20;
+  await until(() => acknowledged.length >= wanted, 'more writes to be acknowledged');
+}
+
+test('a server killed in the middle of writes comes back by itself with every acknowledged row', async (t) => {
+  const field = await openField(t);
+  const server = await startEmbeddedPostgres({
+    dataDir: field.dataDir,
+    log: pino({ level: 'silent' }),
+  });
+  const db = openDatabase({ url: server.url, poolSize: 2, idleExit: true });
+  await sql`create table written (n int primary key)`.execute(db);
+  const writing = keepWriting(db, field);
+  for (let round = 0; round < 5; round++) {
+    await moreWrites(writing.acknowledged);
+    const pid = server.pid();
+    if (pid === null) assert.fail('the server is down before it was killed');
+    process.kill(pid, 'SIGKILL');
+    await until(() => server.pid() !== null && server.pid() !== pid, 'the server to come back');
+  }
+  await moreWrites(writing.acknowledged);
+  await writing.stop();
+  await assertAllThere(db, writing.acknowledged);
+  await db.destroy();
+  await server.stop();
+});
+
+test('a server outlives its owner, goes on serving, is adopted by the next, and stopped by it', async (t) => {
+  const field = await openField(t);
+  const first = await startOwner(field);
+  const db = openDatabase({ url: first.url, poolSize: 1, idleExit: true });
+  await sql`create table written (n int primary key)`.execute(db);
+  const writing = keepWriting(db, field);
+  await kill(first);
+  await moreWrites(writing.acknowledged);
+  const second = await startOwner(field);
+  assert.deepEqual([second.adopted, second.pid, second.url], [true, first.pid, first.url]);
+  // What was adopted is watched as well: it comes back when it is killed.
+  process.kill(second.pid, 'SIGKILL');
+  await until(() => !isRunning(second.pid), 'the adopted server to die');
+  await moreWrites(writing.acknowledged);
+  await writing.stop();
+  await assertAllThere(db, writing.acknowledged);
+  await db.destroy();
+  await stop(second);
+  assert.equal(hasServerProcess(clusterOf(field.dataDir)), false);
+});
+
+test('everything killed at once: the next start finds every acknowledged row', async (t) => {
+  const field = await openField(t);
+  let owner = await startOwner(field);
+  const db = openDatabase({ url: owner.url, poolSize: 1, idleExit: true });
+  await sql`create table written (n int primary key)`.execute(db);
+  const writing = keepWriting(db, field);
+  for (let round = 0; round < 3; round++) {
+    await moreWrites(writing.acknowledged);
+    const dead = kill(owner);
+    process.kill(owner.pid, 'SIGKILL');
+    await dead;
+    // Its parent is dead too, so where nobody reaps it stays a zombie: it must not count as running.
+    await until(() => !isRunning(owner.pid), 'the server to be dead');
+    owner = await startOwner(field);
+    assert.equal(owner.adopted, false);
+  }
+  await moreWrites(writing.acknowledged);
+  await writing.stop();
+  await assertAllThere(db, writing.acknowledged);
+  await db.destroy();
+  await stop(owner);
+});
+
+test('an unprivileged process owns, loses and adopts a server just as root does', {
+  skip: process.getuid?.() === 0 ? false : 'the other tests here run unprivileged already',
+}, async (t) => {
+  const nobody = findAccount('nobody');
+  if (nobody === null) return t.skip('there is no account nobody');
+  const field = await openField(t);
+  await chown(field.dataDir, nobody.uid, nobody.gid);
+  const first = await startOwner(field, spawnAs(nobody));
+  await kill(first);
+  const second = await startOwner(field, spawnAs(nobody));
+  assert.deepEqual([second.adopted, second.pid], [true, first.pid]);
+  await stop(second);
+  // Begun as root and continued as the account, which then owns what it needs.
+  await stop(await startOwner(field));
+  await stop(await startOwner(field, spawnAs(nobody)));
+});
