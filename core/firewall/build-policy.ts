@@ -1,0 +1,128 @@
+import type { FilterType } from '../filters/catalogue.ts';
+import type { Family } from '../net/address.ts';
+import { type Cidr, formatNetwork, parseCidr, wholeFamily } from '../net/cidr.ts';
+import type {
+  Policy,
+  PolicyFilter,
+  PolicyGeoRule,
+  PolicyRule,
+  RuleAction,
+  RuleProtocol,
+} from './policy.ts';
+
+/** A rule as it is stored: ids are unique among rules of its kind. */
+export interface SourceRule {
+  readonly id: number;
+  readonly action: RuleAction;
+  readonly protocol: RuleProtocol;
+  readonly port: number | null;
+  readonly source: string | null;
+}
+export interface SourceGeoRule {
+  readonly id: number;
+  readonly action: 'deny' | 'only';
+  /** ISO 3166 alpha-2. */
+  readonly countries: readonly string[];
+  readonly asns: readonly number[];
+}
+export interface SourceFilter {
+  readonly id: number;
+  readonly type: FilterType;
+  readonly port: number;
+}
+
+/** Everything that bears on a target, gathered by whoever knows who holds what. */
+export interface PolicySource {
+  readonly target: string;
+  readonly baseline: readonly SourceRule[];
+  readonly rules: readonly SourceRule[];
+  readonly groupRules: readonly SourceRule[];
+  readonly geo: readonly SourceGeoRule[];
+  readonly filters: readonly SourceFilter[];
+  readonly groupFilters: readonly SourceFilter[];
+  readonly managedFilters: readonly { readonly type: FilterType; readonly port: number }[];
+}
+
+/**
+ * Puts a target's policy in its one order. Rules whose source is of the other family say nothing about
+ * this target and are left out (a group serves addresses of both).
+ *
+ * @throws when the target is no network: it comes from the database, which holds none other.
+ */
+export function buildPolicy(source: PolicySource): Policy {
+  const target = networkOf(source.target);
+  return {
+    target: formatNetwork(target),
+    mitigations: [],
+    baseline: rulesOf('baseline', source.baseline, target.family),
+    geo: source.geo
+      .map(geoRuleOf)
+      .sort((a, b) => order(a.action, b.action) || order(idOf(a), idOf(b))),
+    rules: sortRules([
+      ...rulesOf('rule', source.rules, target.family),
+      ...rulesOf('group-rule', source.groupRules, target.family),
+    ]),
+    filters: [
+      ...source.filters.map((filter) => filterOf(`filter:${filter.id}`, filter, false)),
+      ...source.groupFilters.map((filter) => filterOf(`group-filter:${filter.id}`, filter, false)),
+      ...source.managedFilters.map((filter) =>
+        filterOf(`managed-filter:${filter.type}:${filter.port}`, filter, true),
+      ),
+    ].sort((a, b) => order(a.port, b.port) || order(a.type, b.type) || order(a.ref, b.ref)),
+  };
+}
+
+/** A policy that judges nothing. */
+export function isEmptyPolicy(policy: Policy): boolean {
+  const { mitigations, baseline, geo, rules, filters } = policy;
+  return [mitigations, baseline, geo, rules, filters].every((stage) => stage.length === 0);
+}
+
+function rulesOf(kind: string, rules: readonly SourceRule[], family: Family): PolicyRule[] {
+  const found: PolicyRule[] = [];
+  for (const { id, action, protocol, port, source } of rules) {
+    const network = source === null ? null : networkOf(source);
+    if (network !== null && network.family !== family) continue;
+    const any = network === null || wholeFamily(network);
+    found.push({
+      ref: `${kind}:${id}`,
+      action,
+      protocol,
+      port,
+      source: any ? null : formatNetwork(network),
+    });
+  }
+  return sortRules(found);
+}
+
+/** Allow before deny, then by id, as the address view lists them. */
+function sortRules(rules: readonly PolicyRule[]): PolicyRule[] {
+  return [...rules].sort((a, b) => order(a.action, b.action) || order(idOf(a), idOf(b)));
+}
+
+function geoRuleOf({ id, action, countries, asns }: SourceGeoRule): PolicyGeoRule {
+  const sets = [...countries.map((code) => `country:${code}`), ...asns.map((asn) => `asn:${asn}`)];
+  return { ref: `geo-rule:${id}`, action, sets: [...new Set(sets)].sort() };
+}
+
+function filterOf(
+  ref: string,
+  { type, port }: Omit<SourceFilter, 'id'>,
+  managed: boolean,
+): PolicyFilter {
+  return { ref, type, port, managed };
+}
+
+function idOf({ ref }: { readonly ref: string }): number {
+  return Number(ref.slice(ref.lastIndexOf(':') + 1));
+}
+
+function order<T extends string | number>(a: T, b: T): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function networkOf(text: string): Cidr {
+  const cidr = parseCidr(text);
+  if (!cidr.ok) throw new Error(`a policy cannot be built with ${text}: ${cidr.reason}`);
+  return cidr.value;
+}

@@ -1,0 +1,145 @@
+import { networkContains, protocolNumber, ruleMatches } from './match.ts';
+import { isNeededIcmp } from './needed-icmp.ts';
+import type { EdgeSettings, Packet, PacketState } from './packet.ts';
+import type { Mitigation, Policy, PolicyRule, SourceSets } from './policy.ts';
+import type { PolicyTable } from './policy-table.ts';
+import { anySetHas } from './source-sets.ts';
+import { STAGES, type StageName } from './stages.ts';
+import { findFilter } from '../filters/catalogue.ts';
+
+/** An edge with everything that its kernel was given. */
+export interface EdgeView {
+  readonly settings: EdgeSettings;
+  readonly policies: PolicyTable;
+  readonly sourceSets: SourceSets;
+}
+
+export interface Verdict {
+  readonly action: 'pass' | 'drop';
+  /** The stage that decided; `default` when none did, which passes. */
+  readonly stage: StageName | 'default';
+  /** The rule, geo rule, mitigation or filter that decided; null where a stage decides without one. */
+  readonly ref: string | null;
+  /** Observing mitigations that would have dropped the packet. */
+  readonly observed: readonly string[];
+}
+
+/**
+ * The reference evaluator: would this edge pass this packet, and what decides?
+ *
+ * Written to be obviously right rather than fast. It is the oracle that the data planes are held to, and the
+ * answer to `explain`. A destination without any policy is not ours to touch: it passes.
+ */
+export function decide(edge: EdgeView, packet: Packet, state: PacketState): Verdict {
+  const policy = edge.policies.lookup(packet.destination);
+  const judgement: Judgement = { edge, packet, state, policy, observed: [] };
+  let toFilters: { stage: StageName; ref: string | null } | null = null;
+  for (const { name } of STAGES) {
+    if (toFilters !== null && name !== 'filters') continue;
+    const outcome = JUDGES[name](judgement);
+    if (outcome === null) continue;
+    if (outcome.action === 'to-filters') toFilters = { stage: name, ref: outcome.ref };
+    else
+      return {
+        action: outcome.action,
+        stage: name,
+        ref: outcome.ref,
+        observed: judgement.observed,
+      };
+  }
+  const { stage, ref } = toFilters ?? { stage: 'default' as const, ref: null };
+  return { action: 'pass', stage, ref, observed: judgement.observed };
+}
+
+interface Judgement {
+  readonly edge: EdgeView;
+  readonly packet: Packet;
+  readonly state: PacketState;
+  readonly policy: Policy | null;
+  readonly observed: string[];
+}
+
+/** What a stage says: pass or drop for good, pass on to the filters, or nothing (null). */
+type Outcome = {
+  readonly action: 'pass' | 'drop' | 'to-filters';
+  readonly ref: string | null;
+} | null;
+
+const JUDGES: Readonly<Record<StageName, (judgement: Judgement) => Outcome>> = {
+  management: ({ edge, packet }) => {
+    if (!edge.settings.localAddresses.includes(packet.destination)) return null;
+    if (packet.fragment === 'later') return null;
+    const managed = edge.settings.management.some(
+      ({ protocol, port }) =>
+        protocolNumber(protocol, packet.family) === packet.protocol &&
+        port === packet.destinationPort,
+    );
+    return managed ? { action: 'pass', ref: null } : null;
+  },
+
+  'needed-icmp': ({ packet, state }) =>
+    isNeededIcmp(packet) && state.icmpWithinRate ? { action: 'pass', ref: null } : null,
+
+  'fragment-limits': ({ policy, packet, state }) =>
+    policy !== null && packet.fragment !== 'none' && !state.fragmentsWithinLimit
+      ? { action: 'drop', ref: null }
+      : null,
+
+  'return-traffic': ({ edge, state }) =>
+    edge.settings.sees === 'both' && state.returnTraffic ? { action: 'pass', ref: null } : null,
+
+  mitigations: ({ policy, packet, observed }) => {
+    for (const mitigation of policy?.mitigations ?? []) {
+      if (!mitigationMatches(mitigation, packet)) continue;
+      if (mitigation.mode === 'enforce') return { action: 'drop', ref: mitigation.ref };
+      observed.push(mitigation.ref);
+    }
+    return null;
+  },
+
+  baseline: ({ policy, packet }) => firstMatch(policy?.baseline ?? [], packet),
+
+  'named-allows': ({ policy, packet }) =>
+    firstMatch(
+      policy?.rules.filter((rule) => rule.action === 'allow' && rule.source !== null) ?? [],
+      packet,
+    ),
+
+  geo: ({ edge, policy, packet }) => {
+    const inSets = (sets: readonly string[]): boolean =>
+      anySetHas(edge.sourceSets, sets, packet.source);
+    const geo = policy?.geo ?? [];
+    const denied = geo.find((rule) => rule.action === 'deny' && inSets(rule.sets));
+    const outside = geo.find((rule) => rule.action === 'only' && !inSets(rule.sets));
+    const decided = denied ?? outside;
+    return decided === undefined ? null : { action: 'drop', ref: decided.ref };
+  },
+
+  rules: ({ policy, packet }) => firstMatch(policy?.rules ?? [], packet),
+
+  filters: ({ policy, packet, state }) => {
+    for (const filter of policy?.filters ?? []) {
+      const transport = findFilter(filter.type)?.transport;
+      if (transport === undefined || protocolNumber(transport, packet.family) !== packet.protocol)
+        continue;
+      if (packet.fragment === 'later' || packet.destinationPort !== filter.port) continue;
+      if (state.filters[filter.ref] === 'drop') return { action: 'drop', ref: filter.ref };
+    }
+    return null;
+  },
+};
+
+/** Allow before deny, whatever the order they come in. */
+function firstMatch(rules: readonly PolicyRule[], packet: Packet): Outcome {
+  const matching = rules.filter((rule) => ruleMatches(rule, packet));
+  const decided = matching.find((rule) => rule.action === 'allow') ?? matching[0];
+  if (decided === undefined) return null;
+  return { action: decided.action === 'allow' ? 'to-filters' : 'drop', ref: decided.ref };
+}
+
+function mitigationMatches(mitigation: Mitigation, packet: Packet): boolean {
+  const { ref, protocol, destinationPort: port, source, sourcePort, safelist } = mitigation;
+  if (safelist.some((network) => networkContains(network, packet.source))) return false;
+  if (sourcePort !== null && sourcePort !== packet.sourcePort) return false;
+  return ruleMatches({ ref, action: 'deny', protocol, port, source }, packet);
+}

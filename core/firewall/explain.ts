@@ -1,0 +1,57 @@
+import type { Verdict } from './decide.ts';
+import type { Policy, PolicyRule } from './policy.ts';
+
+/** A verdict as a sentence that a person can act on. */
+export function explainVerdict(verdict: Verdict, policy: Policy | null): string {
+  const does = verdict.action === 'pass' ? 'passes' : 'is dropped';
+  switch (verdict.stage) {
+    case 'management':
+      return 'The packet passes: it is for a management port of the edge host itself, which nobody can lock.';
+    case 'needed-icmp':
+      return 'The packet passes: it is ICMP that networks need, within its rate.';
+    case 'fragment-limits':
+      return 'The packet is dropped: fragments to this address exceed their limit.';
+    case 'return-traffic':
+      return 'The packet passes: it answers a connection that the protected host opened.';
+    case 'default':
+      return policy === null
+        ? 'The packet passes: no policy covers this address.'
+        : 'The packet passes: no rule matches it, and what no rule matches is accepted.';
+    default:
+      return `The packet ${does}: ${describe(verdict, policy)} decides.`;
+  }
+}
+
+function describe(verdict: Verdict, policy: Policy | null): string {
+  const { ref } = verdict;
+  const rules = [...(policy?.baseline ?? []), ...(policy?.rules ?? [])];
+  const rule = rules.find((candidate) => candidate.ref === ref);
+  if (rule !== undefined) return `${named(rule.ref)} (${describeRule(rule)})`;
+  const geo = policy?.geo.find((candidate) => candidate.ref === ref);
+  if (geo !== undefined) {
+    return `${named(geo.ref)} (${geo.action === 'deny' ? 'deny' : 'only'} ${geo.sets.join(', ')})`;
+  }
+  const filter = policy?.filters.find((candidate) => candidate.ref === ref);
+  if (filter !== undefined) return `the filter ${filter.type} on port ${filter.port}`;
+  return ref === null ? `the stage ${verdict.stage}` : named(ref);
+}
+
+/** `deny udp port 19 from anywhere`. */
+export function describeRule(rule: Omit<PolicyRule, 'ref'>): string {
+  const port = rule.port === null ? '' : ` port ${rule.port}`;
+  const protocol = rule.protocol === 'any' ? 'any protocol' : rule.protocol;
+  return `${rule.action} ${protocol}${port} from ${rule.source ?? 'anywhere'}`;
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  rule: 'rule',
+  'group-rule': 'group rule',
+  'geo-rule': 'geo rule',
+  baseline: "the operator's baseline rule",
+};
+
+/** `group-rule:7` as `group rule 7`. */
+function named(ref: string): string {
+  const [kind = '', id = ''] = ref.split(':');
+  return `${KINDS[kind] ?? kind} ${id}`;
+}
