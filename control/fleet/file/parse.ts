@@ -1,0 +1,83 @@
+import { DEFAULT_LIMITS, parseOrganisation } from './parse-organisation.ts';
+import type { DesiredBaselineRule, DesiredEdge, FleetFile } from './desired.ts';
+import { type Mistake, MistakeList } from './mistakes.ts';
+import { parseRules } from './parse-firewall.ts';
+import { Scope } from './parse-scope.ts';
+import { refuseOverlaps, refuseSharedNumbers } from './parse-shared.ts';
+import { parseUnused } from './parse-unused.ts';
+import type { FleetText } from './schema.ts';
+import { checkShape } from './shape.ts';
+import { type Environment, locateYaml } from './yaml-source.ts';
+
+export type FleetFileResult =
+  | { readonly ok: true; readonly value: FleetFile }
+  | { readonly ok: false; readonly mistakes: readonly Mistake[] };
+
+/** The fleet file's text, to what it wants or to everything that is wrong with it. Pure. */
+export function parseFleet(text: string, path: string, env: Environment): FleetFileResult {
+  const mistakes = new MistakeList(path);
+  const located = locateYaml(text, env, mistakes);
+  if (located === null) return { ok: false, mistakes: mistakes.list() };
+  const shaped = checkShape(located, mistakes);
+  if (shaped === null) return { ok: false, mistakes: mistakes.list() };
+  const value = parseShaped(shaped, path, new Scope(located, mistakes));
+  return mistakes.empty ? { ok: true, value } : { ok: false, mistakes: mistakes.list() };
+}
+
+function parseShaped(text: FleetText, path: string, scope: Scope): FleetFile {
+  const organisations = Object.entries(text.organisations ?? {}).map(([slug, organisation]) =>
+    parseOrganisation(slug, organisation, scope.in('organisations', slug)),
+  );
+  refuseSharedNumbers(organisations, scope);
+  refuseOverlaps(organisations, scope);
+  return {
+    path,
+    organisations,
+    baseline: parseBaseline(text.baseline ?? [], scope.in('baseline')),
+    edges: parseEdges(text.edges ?? [], scope.in('edges')),
+    unused: parseUnused(text, scope),
+  };
+}
+
+function parseBaseline(
+  entries: NonNullable<FleetText['baseline']>,
+  scope: Scope,
+): DesiredBaselineRule[] {
+  const found: DesiredBaselineRule[] = [];
+  const seen = new Set<string>();
+  for (const [index, entry] of entries.entries()) {
+    const place = scope.in(index);
+    for (const prefix of place.in('prefixes').cidrs(entry.prefixes)) {
+      const family = prefix.includes(':') ? 6 : 4;
+      const maxPorts = DEFAULT_LIMITS.maxPortsPerRequest;
+      for (const { rule, at } of parseRules(entry.rules, family, maxPorts, place.in('rules'))) {
+        const key = `${prefix} ${JSON.stringify(rule)}`;
+        if (seen.has(key)) place.refuse(`${prefix} has a baseline rule twice.`);
+        seen.add(key);
+        found.push({ at, prefix, rule });
+      }
+    }
+  }
+  return found;
+}
+
+function parseEdges(entries: NonNullable<FleetText['edges']>, scope: Scope): DesiredEdge[] {
+  scope.unique(entries, ({ name }) => name, 'name', 'The edge');
+  return entries.map((edge, index) => {
+    const place = scope.in(index);
+    place.in('devices').unique(edge.devices, (device) => device, '', 'The device');
+    const management = edge.management ?? [{ protocol: 'tcp', port: 22 }];
+    const wordPort = (port: { protocol: string; port: number }) => `${port.protocol} ${port.port}`;
+    place.in('management').unique(management, wordPort, '', 'The port');
+    return {
+      at: place.at,
+      name: edge.name,
+      site: edge.site ?? edge.name,
+      devices: edge.devices,
+      serves: place.in('serves').cidrs(edge.serves ?? ['0.0.0.0/0', '::/0']),
+      sees: edge.sees ?? 'both',
+      fragments: edge.fragments ?? 'reassemble',
+      management,
+    };
+  });
+}

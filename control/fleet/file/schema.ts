@@ -1,0 +1,232 @@
+import { type Static, type TSchema, Type } from 'typebox';
+
+/**
+ * The shape of a fleet file: what an editor completes and checks, and the first thing that `parseFleet` asks.
+ * What a schema cannot say (networks, ports, references, duplicates) is checked after it, in parse-*.ts.
+ */
+
+const LARGEST = 2_147_483_647;
+const NO_CONTROL = '^[^\\u0000-\\u001f\\u007f]*$';
+
+function closed<T extends Record<string, TSchema>>(properties: T, description?: string) {
+  return Type.Object(properties, {
+    additionalProperties: false,
+    ...(description === undefined ? {} : { description }),
+  });
+}
+const text = (description: string, maxLength = 200) =>
+  Type.String({ minLength: 1, maxLength, pattern: NO_CONTROL, description });
+const whole = (minimum: number, maximum: number, description: string) =>
+  Type.Integer({ minimum, maximum, description });
+const list = <T extends TSchema>(items: T, description: string, limits: object = {}) =>
+  Type.Array(items, { maxItems: 100_000, description, ...limits });
+const oneOf = <const T extends readonly string[]>(values: T, description: string) =>
+  Type.Unsafe<T[number]>({ type: 'string', enum: [...values], description });
+
+const asn = whole(1, 4_294_967_295, 'An autonomous system number.');
+const moment = text('A moment with an offset: "2026-01-01T00:00:00+00:00".', 40);
+const ports = Type.Union(
+  [text('Ports: "80", "7000-7010", "80,443".', 2000), whole(1, 65_535, 'One port.')],
+  { description: 'A port, or an expression of ports.' },
+);
+
+const thresholds = closed(
+  {
+    pps: Type.Optional(whole(1, LARGEST, 'Packets per second.')),
+    mbps: Type.Optional(whole(1, LARGEST, 'Megabits per second.')),
+    hold_seconds: Type.Optional(whole(1, 86_400, 'How long it must stay below to have ended.')),
+  },
+  'When traffic is an attack; the nearest of address, service, prefix and organisation wins.',
+);
+
+const window = {
+  since: Type.Optional(moment),
+  until: Type.Optional(moment),
+  thresholds: Type.Optional(thresholds),
+};
+
+const rule = closed(
+  {
+    action: oneOf(['allow', 'deny'], 'What happens to a packet that matches.'),
+    protocol: oneOf(['tcp', 'udp', 'icmp', 'gre', 'esp', 'any'], 'icmp is ICMPv6 on IPv6.'),
+    destination_port: Type.Optional(ports),
+    source_ip: Type.Optional(text('An address or a CIDR; left out: any source.', 50)),
+  },
+  'A firewall rule; one is made for each port.',
+);
+const filter = closed({ type: text('A filter of the catalogue.', 50), port: ports });
+const targets = list(text('An address or a CIDR.', 50), 'Addresses, or prefixes, that are held.');
+
+const service = closed({
+  id: whole(1, LARGEST, 'The number of the service, unique in the fleet.'),
+  name: text('What people call it.'),
+  active: Type.Optional(Type.Boolean({ description: 'Whether attacks on it are shown. Default: true.' })),
+  addresses: Type.Optional(
+    list(closed({ ip: text('One address.', 50), ...window }), 'Addresses assigned to it.'),
+  ),
+  managed_filters: Type.Optional(
+    list(
+      Type.Union([
+        text('A filter, on the ports of its game servers.', 50),
+        closed({ type: text('A filter.', 50), ports: Type.Optional(ports) }),
+      ]),
+      'Filters that it manages itself. Default: tcp-syn-proxy and udp-stateful.',
+    ),
+  ),
+  thresholds: Type.Optional(thresholds),
+});
+
+const key = closed({
+  name: text('How the file finds the key again.'),
+  abilities: list(text('Such as firewall.read.', 50), 'What it may do.', { minItems: 1 }),
+  servers: Type.Optional(
+    Type.Union([
+      Type.Unsafe<'all'>({ type: 'string', enum: ['all'] }),
+      list(text('A uuid.', 36), 'The servers that it sees.'),
+    ]),
+  ),
+  prefixes: Type.Optional(list(text('A CIDR.', 50), 'All that it may touch. Default: everything.')),
+  sources: Type.Optional(list(text('A CIDR.', 50), 'Where it may be used. Default: anywhere.')),
+  expires_at: Type.Optional(moment),
+  secret: Type.Optional(
+    text('A key from `portcullis keys generate`, best as ${NAME}. Default: one is made.', 200),
+  ),
+});
+
+const organisation = closed({
+  name: text('What people call it.'),
+  flags: Type.Optional(
+    list(oneOf(['firewall_api', 'attack_history_api'], 'An area.'), 'Areas that are activated.'),
+  ),
+  asns: Type.Optional(list(asn, 'ASNs that it announces prefixes under.')),
+  limits: Type.Optional(
+    closed({
+      rules_per_ip: Type.Optional(whole(0, 100_000, 'Default: 100.')),
+      filters_per_ip: Type.Optional(whole(0, 100_000, 'Default: 25.')),
+      max_ports_per_request: Type.Optional(whole(1, 65_535, 'Default: 101.')),
+      attack_history_days: Type.Optional(whole(1, 36_500, 'Default: 90.')),
+      configured_addresses: Type.Optional(whole(0, LARGEST, 'Default: 10000.')),
+      requests_per_minute: Type.Optional(whole(1, LARGEST, 'For each key. Default: 600.')),
+    }),
+  ),
+  prefixes: Type.Optional(
+    list(closed({ cidr: text('A network.', 50), asn, ...window }), 'Prefixes that it announces.'),
+  ),
+  services: Type.Optional(list(service, 'What it runs.')),
+  thresholds: Type.Optional(thresholds),
+  keys: Type.Optional(list(key, 'API keys.')),
+  groups: Type.Optional(
+    list(
+      closed({
+        name: text('How the file finds the group again.'),
+        rules: Type.Optional(list(rule, 'Its rules.')),
+        filters: Type.Optional(list(filter, 'Its filters.')),
+        addresses: Type.Optional(targets),
+      }),
+      'Firewall groups.',
+    ),
+  ),
+  geo_rules: Type.Optional(
+    list(
+      closed({
+        action: oneOf(['deny', 'only'], 'deny: drop these. only: drop all others.'),
+        countries: Type.Optional(list(text('ISO 3166-1 alpha-2.', 10), 'Countries.')),
+        asns: Type.Optional(list(asn, 'Autonomous systems.')),
+        addresses: targets,
+      }),
+      'Blocking by country or ASN.',
+    ),
+  ),
+});
+
+const edge = closed({
+  name: Type.String({
+    pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
+    description: 'What the edge enrols as.',
+  }),
+  site: Type.Optional(text('Where it stands. Default: its name.')),
+  devices: list(
+    Type.String({ pattern: '^[^\\s/\\u0000-\\u001f\\u007f"\']{1,15}$', description: 'A device.' }),
+    'Network devices that packets from outside come in by.',
+    { minItems: 1, maxItems: 64 },
+  ),
+  serves: Type.Optional(list(text('A CIDR.', 50), 'Prefixes that it serves. Default: all.')),
+  sees: Type.Optional(oneOf(['both', 'inbound'], 'Directions that it sees. Default: both.')),
+  fragments: Type.Optional(
+    oneOf(['reassemble', 'limit'], 'limit: where several edges may see one datagram.'),
+  ),
+  management: Type.Optional(
+    list(
+      closed({ protocol: oneOf(['tcp', 'udp'], 'Of the port.'), port: whole(1, 65_535, 'A port.') }),
+      'Always reachable on the edge host. Default: tcp 22.',
+      { maxItems: 64 },
+    ),
+  ),
+});
+
+const collector = closed({
+  name: text('What people call it.'),
+  listen: text('HOST:PORT for sFlow, NetFlow and IPFIX.', 100),
+  exporters: Type.Optional(
+    list(
+      closed({
+        ip: text('The exporter.', 50),
+        sampling_rate: Type.Optional(whole(1, LARGEST, 'Where the exporter sends none.')),
+      }),
+      'Who may send.',
+    ),
+  ),
+});
+
+const gameServer = closed({
+  uuid: text('Its id for ever.', 36),
+  organisation: text('Of this file.', 63),
+  service: whole(1, LARGEST, 'A service of the organisation.'),
+  name: text('What people call it.'),
+  node: text('A node of this file.'),
+  egg: text('A file, relative to this one, then to the shipped eggs.', 1000),
+  limits: closed({
+    memory: whole(1, LARGEST, 'MiB.'),
+    cpu: whole(1, LARGEST, 'Percent of one core.'),
+    disk: whole(1, LARGEST, 'MiB.'),
+  }),
+  allocation: closed({ ip: text('An address of the node.', 50), port: whole(1, 65_535, 'A port.') }),
+});
+
+export const FleetSchema = Type.Object(
+  {
+    organisations: Type.Optional(
+      Type.Unsafe<Record<string, Static<typeof organisation>>>({
+        type: 'object',
+        propertyNames: { pattern: '^[a-z0-9][a-z0-9-]{0,62}$' },
+        additionalProperties: organisation,
+        description: 'Organisations by their short name.',
+      }),
+    ),
+    baseline: Type.Optional(
+      list(
+        closed({
+          prefixes: list(text('A CIDR.', 50), 'Where they hold.', { minItems: 1 }),
+          rules: list(rule, 'The rules.'),
+        }),
+        "The operator's own rules, before everybody else's.",
+      ),
+    ),
+    edges: Type.Optional(list(edge, 'Hosts that judge packets.')),
+    collectors: Type.Optional(list(collector, 'Listeners for flow samples.')),
+    nodes: Type.Optional(list(closed({ name: text('What it enrols as.') }), 'Game hosts.')),
+    game_servers: Type.Optional(list(gameServer, 'Game servers.')),
+  },
+  {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'Portcullis fleet file',
+    description: 'Everything that the operator declares. Apply it with `portcullis fleet apply FILE`.',
+    additionalProperties: false,
+  },
+);
+
+export type FleetText = Static<typeof FleetSchema>;
+export type OrganisationText = Static<typeof organisation>;
+export type RuleEntry = Static<typeof rule>;
+export type ServiceText = Static<typeof service>;
+export type KeyText = Static<typeof key>;
