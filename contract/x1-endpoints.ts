@@ -41,7 +41,7 @@ export const X1_ENDPOINTS = [
       200: {
         description: 'What is held now.',
         schema: HeldAddresses,
-        headers: [...RATE_HEADERS, 'ETag'],
+        headers: READ_HEADERS,
         example: examples.HELD,
       },
       304: NOT_MODIFIED,

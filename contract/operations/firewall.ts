@@ -45,15 +45,15 @@ const write = { ...common, ability: 'firewall.manage', write: true } as const;
 export const READ_HEADERS = [
   ...RATE_HEADERS,
   'ETag',
-  'Portcullis-Generation?',
-  'Portcullis-Accepted-Generation?',
-  'Portcullis-Enforcement?',
+  'Portcullis-Generation',
+  'Portcullis-Accepted-Generation',
+  'Portcullis-Enforcement',
 ] as const;
 
 export const WRITE_HEADERS = [
   ...RATE_HEADERS,
-  'Portcullis-Generation?',
-  'Portcullis-Enforcement?',
+  'Portcullis-Generation',
+  'Portcullis-Enforcement',
 ] as const;
 
 const CREATE_HEADERS = [...WRITE_HEADERS, 'Idempotency-Replayed?'] as const;

@@ -1,0 +1,56 @@
+import type { Endpoint, Flag } from './endpoint.ts';
+
+export type Version = 'v1' | 'x1';
+export const VERSIONS = ['v1', 'x1'] as const satisfies readonly Version[];
+
+export const FLAG_NAMES: Readonly<Record<Flag, string>> = {
+  firewall_api: 'Firewall API',
+  attack_history_api: 'Attack History API',
+};
+
+const ABOUT_REQUESTS = `## Requests
+- Every request carries an organisation API key: \`Authorization: Bearer <API_KEY>\`. A key carries abilities; each operation names the one it needs, and the activation flag of its area. They are checked in this order: key (401), flag (403), ability (403), address or server (404), input (422).
+- Bodies are JSON in UTF-8 (\`Content-Type: application/json\`). Nothing is coerced: unknown fields, unknown query parameters, wrong types and control characters are 422.
+- Timestamps are ISO 8601 with an explicit UTC offset.
+- \`Idempotency-Key\` on a POST makes it safe to repeat for 24 hours.
+
+## Answers
+- Refusals are problem documents (RFC 9457, \`application/problem+json\`): program against \`code\`. Each code has a page at \`/problems/<code>\`.
+- Every answer carries \`X-Request-Id\`. Answers to a known key carry \`RateLimit\` and \`RateLimit-Policy\`.
+- Reads carry an \`ETag\`; with \`If-None-Match\` an unchanged one is 304 without a body.
+- Clients ignore fields and headers that they do not know.
+- Bytes that are no HTTP request that this server reads are answered 400, 408, 413 or 431 before any operation sees them.`;
+
+export const INFO = {
+  v1: {
+    title: 'Portcullis',
+    version: '1.0.0',
+    summary: 'Network protection and game server control',
+    description: `Firewall rules and stateful filters on the addresses that you hold, control of your game servers, and the history of attacks against you.
+
+A firewall write is *accepted* when it is answered, and *live* when every edge in service has it: 3-5 minutes later. Reads show what is live; \`Portcullis-Accepted-Generation\` and \`Portcullis-Generation\` tell how far the one is ahead of the other.
+
+${ABOUT_REQUESTS}`,
+  },
+  x1: {
+    title: 'Portcullis, experimental',
+    version: '1.0.0-x',
+    summary: 'What is beyond the public interface, and may change',
+    description: `What scripts, command line and portal need beyond \`/api/v1\`: the same keys, abilities, flags and problems. **Operations here may change between releases.**
+
+${ABOUT_REQUESTS}`,
+  },
+} as const satisfies Readonly<Record<Version, unknown>>;
+
+export const TAGS: readonly { readonly name: Endpoint['tag']; readonly description: string }[] = [
+  {
+    name: 'Firewall',
+    description:
+      'Rules and stateful filters, address by address. An allow rule passes the rules and not the filters; rules that name a source come first, then allow, then deny.',
+  },
+  {
+    name: 'Game servers',
+    description: 'List servers, read their live state, send power signals and console lines.',
+  },
+  { name: 'Attacks', description: 'Attacks against your address space, read only.' },
+];

@@ -1,0 +1,182 @@
+import type { TObject, TSchema } from 'typebox';
+import {
+  asObject,
+  type Components,
+  createComponents,
+  type Json,
+  type JsonObject,
+  toJson,
+} from './components.ts';
+import type { Endpoint, HeaderUse, ResponseRow } from './endpoint.ts';
+import { ENDPOINTS, V1_PREFIX } from './endpoints.ts';
+import { REQUEST_HEADERS, RESPONSE_HEADERS, type RequestHeaderName } from './headers.ts';
+import { FLAG_NAMES, INFO, TAGS, type Version } from './openapi-texts.ts';
+import { problemWith, PROBLEMS } from './problems.ts';
+import { X1_ENDPOINTS, X1_PREFIX } from './x1-endpoints.ts';
+
+const TABLES: Readonly<
+  Record<Version, { readonly prefix: string; readonly rows: readonly Endpoint[] }>
+> = {
+  v1: { prefix: V1_PREFIX, rows: ENDPOINTS },
+  x1: { prefix: X1_PREFIX, rows: X1_ENDPOINTS },
+};
+
+/** The OpenAPI 3.1 document of a version, made from its table and nothing else. Equal at every call. */
+export function buildOpenApi(version: Version): JsonObject {
+  const { prefix, rows } = TABLES[version];
+  const components = createComponents();
+  const paths: Record<string, Record<string, JsonObject>> = {};
+  for (const row of rows) {
+    const path = (paths[row.path] ??= {});
+    path[row.method.toLowerCase()] = operation(row, components);
+  }
+  const used = new Set(rows.map((row) => row.tag));
+  return {
+    openapi: '3.1.0',
+    info: { ...INFO[version], license: { name: 'Apache 2.0', identifier: 'Apache-2.0' } },
+    servers: [{ url: prefix, description: 'This server' }],
+    security: [{ apiKey: [] }],
+    tags: TAGS.filter(({ name }) => used.has(name)),
+    paths,
+    components: {
+      ...components.collect(),
+      securitySchemes: {
+        apiKey: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'pcl_…',
+          description:
+            'An organisation API key. It is created in the organisation settings, and its plaintext is shown once.',
+        },
+      },
+    },
+  };
+}
+
+function operation(row: Endpoint, components: Components): JsonObject {
+  const parameters = [
+    ...Object.entries(row.params ?? {}).map(([name, schema]) =>
+      components.refer('parameters', name, parameter('path', name, schema, components)),
+    ),
+    ...queryParameters(row.query, components),
+    ...(row.requestHeaders ?? []).map((name) => requestHeader(name, components)),
+  ];
+  return {
+    operationId: row.operationId,
+    tags: [row.tag],
+    summary: row.summary,
+    description: `${row.description}\n\n${requirements(row)}`,
+    // OpenAPI 3.1 lets schemes other than OAuth name what the caller must be allowed to do.
+    security: [{ apiKey: [row.ability] }],
+    ...(parameters.length > 0 && { parameters }),
+    ...(row.body !== undefined && { requestBody: requestBody(row, row.body, components) }),
+    responses: Object.fromEntries(
+      Object.entries(row.responses).map(([status, response]) => [
+        status,
+        responseOf(response, components),
+      ]),
+    ),
+  };
+}
+
+function requirements({ ability, flag }: Endpoint): string {
+  const needsFlag =
+    flag === null
+      ? 'The area needs no activation flag.'
+      : `The organisation needs the flag \`${flag}\` (${FLAG_NAMES[flag]}).`;
+  return `The key needs the ability \`${ability}\`. ${needsFlag}`;
+}
+
+function requestBody(row: Endpoint, schema: TSchema, components: Components): JsonObject {
+  const examples = Object.entries(row.bodyExamples ?? {}).map(
+    ([name, value]) => [name, { value: toJson(value) }] as const,
+  );
+  return {
+    required: true,
+    content: {
+      'application/json': {
+        schema: components.schema(schema),
+        ...(examples.length > 0 && { examples: Object.fromEntries(examples) }),
+      },
+    },
+  };
+}
+
+function parameter(
+  location: 'path' | 'query' | 'header',
+  name: string,
+  schema: TSchema,
+  components: Components,
+  required = location === 'path',
+): JsonObject {
+  const { description = '', ...rest } = components.schema(schema);
+  return { name, in: location, required, description, schema: rest };
+}
+
+function queryParameters(query: TObject | undefined, components: Components): JsonObject[] {
+  if (query === undefined) return [];
+  const required = new Set<string>(query.required);
+  return Object.entries(query.properties).map(([name, schema]) =>
+    parameter('query', name, schema, components, required.has(name)),
+  );
+}
+
+function requestHeader(name: RequestHeaderName, components: Components): JsonObject {
+  const { description, schema } = REQUEST_HEADERS[name];
+  return components.refer('parameters', name, {
+    ...parameter('header', name, schema, components),
+    description,
+  });
+}
+
+function responseOf(row: ResponseRow, components: Components): JsonObject {
+  const content = contentOf(row, components);
+  const response = {
+    description: row.description,
+    headers: Object.fromEntries(row.headers.map((use) => responseHeader(use, components))),
+    ...(Object.keys(content).length > 0 && { content }),
+  };
+  const name = sharedName(row);
+  return name === null ? response : components.refer('responses', name, response);
+}
+
+/** Refusals with one or two causes are the same everywhere; longer lists belong to their operation. */
+function sharedName({ schema, problems }: ResponseRow): string | null {
+  if (schema !== undefined || problems === undefined || problems.length > 2) return null;
+  return problems.map(pascalCase).join('Or');
+}
+
+function pascalCase(code: string): string {
+  return code.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function contentOf(row: ResponseRow, components: Components): JsonObject {
+  const content: Record<string, Json> = {};
+  if (row.schema !== undefined) {
+    content['application/json'] = {
+      schema: components.schema(row.schema),
+      ...(row.example !== undefined && { example: toJson(row.example) }),
+    };
+  }
+  if (row.problems !== undefined) {
+    content['application/problem+json'] = {
+      schema: components.schema(problemWith(row.problems)),
+      examples: Object.fromEntries(row.problems.map((code) => [code, problemExample(code)])),
+    };
+  }
+  return content;
+}
+
+function problemExample(code: keyof typeof PROBLEMS): JsonObject {
+  const { status, title, explanation } = PROBLEMS[code];
+  const detail = explanation.split('. ', 1)[0]?.replace(/\.?$/, '.') ?? explanation;
+  return { value: { type: `/problems/${code}`, title, status, detail, code } };
+}
+
+function responseHeader(use: HeaderUse, components: Components): readonly [string, JsonObject] {
+  const required = !use.endsWith('?');
+  const name = use.replace('?', '') as keyof typeof RESPONSE_HEADERS;
+  const { description, schema } = RESPONSE_HEADERS[name];
+  const header = { description, required, schema: asObject(components.schema(schema)) };
+  return [name, components.refer('headers', required ? name : `Optional-${name}`, header)];
+}
