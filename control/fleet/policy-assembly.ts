@@ -1,14 +1,24 @@
 import { buildPolicy } from '@portcullis/core/firewall/build-policy.ts';
+import { type FilterType, findFilter } from '@portcullis/core/filters/catalogue.ts';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
-import { type Cidr, containsCidr, formatCidr, parseCidr } from '@portcullis/core/net/cidr.ts';
+import {
+  type Cidr,
+  containsCidr,
+  formatCidr,
+  formatNetwork,
+  parseCidr,
+} from '@portcullis/core/net/cidr.ts';
+import { expandPorts, parsePortExpression } from '@portcullis/core/net/ports.ts';
 import type {
   BaselineRow,
+  FilterTuple,
   GeoAssignmentRow,
   GroupAssignmentRow,
   GroupRow,
   HoldingRow,
   OwnRow,
   PolicyRows,
+  RuleTuple,
 } from './policy-rows.ts';
 import { PrefixIndex } from './prefix-index.ts';
 
@@ -85,11 +95,31 @@ export class PolicyAssembly {
     const holding = this.#holder(target);
     const mine = (row: { readonly holdingId: number }): boolean => row.holdingId === holding?.id;
     const groupIds = new Set(
-      this.#groupAssignments.covering(target).filter(mine).map((row) => row.groupId),
+      this.#groupAssignments
+        .covering(target)
+        .filter(mine)
+        .map((row) => row.groupId),
     );
     const groups = [...groupIds].flatMap((id) => this.#groups.get(id) ?? []);
+    const geo = new Map(
+      this.#geoAssignments
+        .covering(target)
+        .filter(mine)
+        .map((row) => [row.ruleId, row]),
+    );
     const own = holding && this.#own.get(ownKey(holding.id, formatCidr(target)));
-    throw new Error('to build');
+    return buildPolicy({
+      target: formatNetwork(target),
+      baseline: this.#baseline.covering(target).flatMap((row) => row.rules.map(ruleOf)),
+      geo: [...geo.values()].map(({ ruleId: id, action, countries, asns }) => {
+        return { id, action, countries, asns };
+      }),
+      rules: own?.rules.map(ruleOf) ?? [],
+      groupRules: groups.flatMap((group) => group.rules.map(ruleOf)),
+      filters: own?.filters.flatMap(filterOf) ?? [],
+      groupFilters: groups.flatMap((group) => group.filters.flatMap(filterOf)),
+      managedFilters: holding === undefined ? [] : managedFilters(holding),
+    });
   }
 
   #holder(target: Cidr): Held | undefined {
@@ -106,8 +136,32 @@ export class PolicyAssembly {
   }
 }
 
+/** Those with ports of their own; the ports of game servers come with the game servers. */
+function managedFilters(held: Held): { type: FilterType; port: number }[] {
+  return (held.managedFilters ?? []).flatMap((managed) => {
+    const type = findFilter(managed.type)?.type;
+    const ranges = managed.ports === null ? null : parsePortExpression(managed.ports);
+    if (type === undefined || !ranges?.ok) return [];
+    return expandPorts(ranges.value).map((port) => ({ type, port }));
+  });
+}
+
 function managesFilters(held: Held): boolean {
   return held.managedFilters?.some((filter) => filter.ports !== null) ?? false;
+}
+
+function ruleOf([id, action, protocol, source, port]: RuleTuple) {
+  return { id, action, protocol, source, port };
+}
+
+/** A type that this version does not know was stored by a newer one, whose edges know it. */
+function filterOf([id, stored, port]: FilterTuple): {
+  id: number;
+  type: FilterType;
+  port: number;
+}[] {
+  const type = findFilter(stored)?.type;
+  return type === undefined ? [] : [{ id, type, port }];
 }
 
 function ownKey(holdingId: number, target: string): string {
@@ -117,6 +171,7 @@ function ownKey(holdingId: number, target: string): string {
 /** PostgreSQL's text of a cidr. */
 export function storedCidr(text: string): Cidr {
   const parsed = parseCidr(text);
-  if (!parsed.ok) throw new Error(`the database holds ${text}, which is no network: ${parsed.reason}`);
+  if (!parsed.ok)
+    throw new Error(`the database holds ${text}, which is no network: ${parsed.reason}`);
   return parsed.value;
 }
