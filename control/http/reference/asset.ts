@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gunzip, gzip } from 'node:zlib';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { namesTag } from '../etag.ts';
+
+const compress = promisify(gzip);
+const decompress = promisify(gunzip);
+
+export interface AssetOptions {
+  readonly type: string;
+  readonly cacheControl: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A page or file that never changes while the process runs. */
+export interface Asset extends AssetOptions {
+  /** Names exactly these bytes; also good as a part of a URL. */
+  readonly digest: string;
+  /** Compressed at the first request, in the thread pool; from then on only that form is kept. */
+  readonly gzipped: () => Promise<Buffer>;
+}
+
+export function createAsset(content: string | Buffer, options: AssetOptions): Asset {
+  let plain: Buffer | null = Buffer.from(content);
+  let gzipped: Promise<Buffer> | null = null;
+  const digest = createHash('sha256').update(plain).digest('base64url').slice(0, 22);
+  return {
+    ...options,
+    digest,
+    gzipped() {
+      gzipped ??= compress(plain ?? Buffer.alloc(0), { level: 6 });
+      plain = null;
+      return gzipped;
+    },
+  };
+}
+
+/** Answers GET (and HEAD) of `url` with the asset: compressed where the client takes it, 304 where it has it. */
+export function serveAsset(app: FastifyInstance, url: string, asset: Asset): void {
+  app.get(url, { config: { operationId: 'reference' } }, (request, reply) =>
+    sendAsset(request, reply, asset),
+  );
+}
+
+export async function sendAsset(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  asset: Asset,
+): Promise<FastifyReply> {
+  const etag = `"${asset.digest}"`;
+  reply.headers({
+    ...asset.headers,
+    etag,
+    'cache-control': asset.cacheControl,
+    vary: 'accept-encoding',
+    'x-content-type-options': 'nosniff',
+  });
+  const known = request.headers['if-none-match'];
+  if (known !== undefined && namesTag(known, etag)) return reply.code(304).send();
+  reply.type(asset.type);
+  const gzipped = await asset.gzipped();
+  if (!takesGzip(request.headers['accept-encoding'])) return reply.send(await decompress(gzipped));
+  return reply.header('content-encoding', 'gzip').send(gzipped);
+}
+
+/** `gzip` or `*` in Accept-Encoding, and not with a weight of 0 (RFC 9110, 12.5.3). */
+function takesGzip(header: string | string[] | undefined): boolean {
+  const weights = new Map<string, number>();
+  for (const item of String(header ?? '').split(',')) {
+    const [coding = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
+    const weight = parameters.find((one) => one.startsWith('q='))?.slice(2) ?? '1';
+    weights.set(coding, Number(weight));
+  }
+  return (weights.get('gzip') ?? weights.get('*') ?? 0) > 0;
+}

@@ -1,0 +1,53 @@
+import { escapeHtml } from './html.ts';
+
+/** Everything that could reach for another host is off; the page's policy would stop it anyway. */
+const SETTINGS = {
+  withDefaultFonts: false,
+  telemetry: false,
+  agent: { disabled: true },
+  mcp: { disabled: true },
+  showDeveloperTools: 'never',
+  hideClientButton: true,
+  persistAuth: false,
+  documentDownloadType: 'direct',
+  defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
+} as const;
+
+/** Scripts from here only, none inline; the reference writes its styles at run time. */
+export const DOCS_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+export interface DocumentSource {
+  readonly title: string;
+  readonly slug: string;
+  readonly url: string;
+}
+
+/** The reference of all documents; the first one is shown first. */
+export function renderDocsPage(script: string, sources: readonly DocumentSource[]): string {
+  const configuration = escapeHtml(JSON.stringify({ ...SETTINGS, sources }));
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Portcullis API reference</title>
+</head>
+<body>
+<noscript>The reference needs JavaScript. The documents themselves: ${sources
+    .map(({ url, title }) => `<a href="${escapeHtml(url)}">${escapeHtml(title)}</a>`)
+    .join(', ')}.</noscript>
+<script id="api-reference" type="application/json" data-configuration="${configuration}"></script>
+<script src="${escapeHtml(script)}"></script>
+</body>
+</html>
+`;
+}

@@ -1,0 +1,87 @@
+import type { FastifyInstance } from 'fastify';
+import { buildOpenApi } from '@portcullis/contract/openapi.ts';
+import { PROBLEM_CODES } from '@portcullis/contract/problems.ts';
+import { notFoundPath } from '../not-found.ts';
+import { type Asset, createAsset, sendAsset, serveAsset } from './asset.ts';
+import { DOCS_POLICY, renderDocsPage } from './docs-page.ts';
+import { PROBLEM_POLICY, renderProblemIndex, renderProblemPage } from './problem-pages.ts';
+import { readScalarBundle } from './scalar-bundle.ts';
+
+const HTML = 'text/html; charset=utf-8';
+/** Asked again every time, answered 304 while nothing changed. */
+const REVALIDATED = 'public, no-cache';
+/** Its URL holds its digest. */
+const FOREVER = 'public, max-age=31536000, immutable';
+
+const DOCUMENTS = [
+  { version: 'v1', title: 'Portcullis API v1' },
+  { version: 'x1', title: 'Experimental API x1' },
+] as const;
+
+/**
+ * Serves what describes the service, to anybody: both OpenAPI documents, the reference page at /docs, and a
+ * page for each problem. Everything is read now: later the process may not read its own files any more.
+ * `publicUrl` may have a path, when a proxy puts the service below one.
+ */
+export function registerReference(
+  app: FastifyInstance,
+  { publicUrl }: { readonly publicUrl: string },
+): void {
+  const base = new URL(publicUrl).pathname.replace(/\/+$/, '');
+  registerDocuments(app, base);
+  registerDocs(app, base);
+  registerProblems(app, base);
+}
+
+function registerDocuments(app: FastifyInstance, base: string): void {
+  for (const { version } of DOCUMENTS) {
+    const document = buildOpenApi(version);
+    const servers = [{ url: `${base}/api/${version}`, description: 'This server' }];
+    const asset = createAsset(JSON.stringify({ ...document, servers }), {
+      type: 'application/json; charset=utf-8',
+      cacheControl: REVALIDATED,
+      // The document is public: any page may show it.
+      headers: { 'access-control-allow-origin': '*' },
+    });
+    serveAsset(app, `/api/${version}/openapi.json`, asset);
+  }
+}
+
+function registerDocs(app: FastifyInstance, base: string): void {
+  const script = createAsset(readScalarBundle(), {
+    type: 'text/javascript; charset=utf-8',
+    cacheControl: FOREVER,
+  });
+  const path = `/docs/reference-${script.digest}.js`;
+  const sources = DOCUMENTS.map(({ version, title }) => ({
+    title,
+    slug: version,
+    url: `${base}/api/${version}/openapi.json`,
+  }));
+  serveAsset(app, path, script);
+  serveAsset(app, '/docs', htmlAsset(renderDocsPage(`${base}${path}`, sources), DOCS_POLICY));
+}
+
+function registerProblems(app: FastifyInstance, base: string): void {
+  serveAsset(app, '/problems', htmlAsset(renderProblemIndex(base), PROBLEM_POLICY));
+  const pages = new Map<string, Asset>(
+    PROBLEM_CODES.map((code) => [code, htmlAsset(renderProblemPage(code, base), PROBLEM_POLICY)]),
+  );
+  app.get<{ Params: { code: string } }>(
+    '/problems/:code',
+    { config: { operationId: 'reference' } },
+    (request, reply) => {
+      const page = pages.get(request.params.code);
+      if (page === undefined) throw notFoundPath();
+      return sendAsset(request, reply, page);
+    },
+  );
+}
+
+function htmlAsset(html: string, policy: string): Asset {
+  return createAsset(html, {
+    type: HTML,
+    cacheControl: REVALIDATED,
+    headers: { 'content-security-policy': policy, 'referrer-policy': 'no-referrer' },
+  });
+}
