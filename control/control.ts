@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { serveIpc } from '@portcullis/link/ipc.ts';
 import type { ControlSide } from '@portcullis/link/transport.ts';
 import type { Logger } from 'pino';
-import { becomeAccount, prepareLinkFolder } from './account.ts';
+import { prepareLinkFolder } from './account.ts';
 import { createAccess, type Access } from './access/index.ts';
 import type { ControlConfig } from './config/config.ts';
 import { type Db, openDatabase } from './db/database.ts';
@@ -13,6 +13,7 @@ import { clusterOf } from './db/embedded/layout.ts';
 import { isUnavailable } from './db/failure.ts';
 import { listen } from './db/listen.ts';
 import { loadMigrations, type Migration, migrate } from './db/migrate.ts';
+import { createFirewall } from './firewall/index.ts';
 import { createEnforcement } from './fleet/enforcement.ts';
 import { createEdgeHandler } from './fleet/edge-handler.ts';
 import { createFleetEvents, type FleetEvents } from './fleet/events.ts';
@@ -22,6 +23,7 @@ import { startHoldingScheduler } from './fleet/scheduler.ts';
 import { loadSourceSets, prepareSourceSets, releaseSourceSets } from './fleet/source-sets.ts';
 import { startSweeps } from './fleet/sweeps.ts';
 import { SyncDesk } from './fleet/sync.ts';
+import { UNBUILT } from './http/handlers.ts';
 import { createRegistry } from './http/metrics.ts';
 import { createHttpServer } from './http/server.ts';
 import type { HttpConfig } from './http/config.ts';
@@ -48,13 +50,25 @@ const STOP_EACH_MS = 12_000;
 const DATABASE_PATIENCE_MS = 30_000;
 const DATABASE_RETRY_MS = 250;
 
+export interface ControlOptions {
+  /**
+   * Told once everything is open that needs root, when we are root: to become this account for good.
+   * It changes the whole process, so only the process's own main asks for it.
+   */
+  readonly giveUpRoot?: (account: Account) => void;
+}
+
 /** The whole control plane: database, API, link to the edges, and what happens by itself in time. */
-export function createControl(config: ControlConfig, log: Logger): Control {
+export function createControl(
+  config: ControlConfig,
+  log: Logger,
+  options: ControlOptions = {},
+): Control {
   const stops = new StopStack(log);
   return {
     async start() {
       try {
-        return await startAll(config, log, stops);
+        return await startAll({ config, log, stops, options });
       } catch (error) {
         await stops.unwind(STOP_EACH_MS);
         throw error;
@@ -64,18 +78,24 @@ export function createControl(config: ControlConfig, log: Logger): Control {
   };
 }
 
-async function startAll(
-  config: ControlConfig,
-  log: Logger,
-  stops: StopStack,
-): Promise<ControlFacts> {
+interface Start {
+  readonly config: ControlConfig;
+  readonly log: Logger;
+  readonly stops: StopStack;
+  readonly options: ControlOptions;
+}
+
+async function startAll({ config, log, stops, options }: Start): Promise<ControlFacts> {
   // Files first: once root is given up, ours may be out of reach.
   const migrations = await loadMigrations();
   await prepareSourceSets();
   stops.push('source sets', releaseSourceSets);
   const httpConfig = await readHttpConfig(config);
-  const account = chooseAccount(config.account ?? undefined, clusterOf(config.dataDir));
-  const database = await startDatabase(config, account, log, stops);
+  const account =
+    options.giveUpRoot === undefined
+      ? null
+      : chooseAccount(config.account ?? undefined, clusterOf(config.dataDir));
+  const database = await startDatabase(config, log, stops);
   const db = openDatabase({
     url: database.url,
     onIdleError: (error) => log.warn({ error }, 'a database connection broke'),
@@ -87,7 +107,14 @@ async function startAll(
   registerFleetGauges(registry, enforcement);
   const access = createAccess({ db, log });
   stops.push('access', () => access.stop());
-  const handlers = createHandlers({ db, access, enforcement, log });
+  const firewall = createFirewall({
+    access,
+    loadSourceSets,
+    publicUrl: config.publicUrl,
+    registry,
+    log,
+  });
+  const handlers = { ...UNBUILT, ...firewall.handlers };
   const readiness = createReadiness({ db, enforcement, postgresPid: database.pid });
   const http = await createHttpServer({
     config: httpConfig,
@@ -100,7 +127,7 @@ async function startAll(
   });
   prepareLinkFolder(config.linkSocket, account);
   if (account !== null) {
-    becomeAccount(account);
+    options.giveUpRoot?.(account);
     log.info({ account: account.name }, 'root was given up');
   }
   await migrateWhenReachable(db, migrations, log);
@@ -135,7 +162,6 @@ interface RunningDatabase {
 
 async function startDatabase(
   config: ControlConfig,
-  account: Account | null,
   log: Logger,
   stops: StopStack,
 ): Promise<RunningDatabase> {
@@ -143,7 +169,7 @@ async function startDatabase(
   const postgres = await startEmbeddedPostgres({
     dataDir: config.dataDir,
     log,
-    ...(account !== null && config.account !== null && { account: account.name }),
+    ...(config.account !== null && { account: config.account }),
   });
   stops.push('PostgreSQL', () => postgres.stop());
   return { url: postgres.url, pid: () => postgres.pid() };

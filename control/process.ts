@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { becomeAccount } from './account.ts';
 import type { ControlConfig } from './config/config.ts';
 import { type Control, createControl } from './control.ts';
 import { redact } from './log.ts';
@@ -16,7 +17,7 @@ const STOP_MS = 14_000;
  * A parent with an IPC channel is told `{ kind: 'ready', url, facts }`.
  */
 export async function runControl(config: ControlConfig, log: Logger): Promise<number> {
-  const control = createControl(config, log);
+  const control = createControl(config, log, { giveUpRoot: becomeAccount });
   dieOfBugs(log);
   const stopAsked = stopRequested();
   const starting = control.start();

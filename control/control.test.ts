@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { sql } from 'kysely';
+import { connectIpc } from '@portcullis/link/ipc.ts';
+import type { Notice } from '@portcullis/link/messages.ts';
+import { pino } from 'pino';
+import { type ControlConfig, decideConfig } from './config/config.ts';
+import { readEnvironment } from './config/env.ts';
+import { type ControlFacts, createControl } from './control.ts';
+import { testDatabase } from './db/testing.ts';
+import { takeGeneration } from './fleet/generations.ts';
+import { insertEdge } from './fleet/testing.ts';
+
+const log = pino({ level: 'silent' });
+const HELLO = {
+  kind: 'edge.hello',
+  protocolVersion: 1,
+  instance: 'one',
+  mode: 'observe',
+  modeReason: null,
+} as const;
+
+async function configFor(
+  t: TestContext,
+  databaseUrl: string,
+  listen = '127.0.0.1:0',
+): Promise<ControlConfig> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'pcl-'));
+  t.after(() => rm(dataDir, { recursive: true, force: true }));
+  const config = decideConfig(
+    readEnvironment({
+      DATABASE_URL: databaseUrl,
+      PORTCULLIS_DATA: dataDir,
+      PORTCULLIS_LISTEN: listen,
+      PORTCULLIS_METRICS_LISTEN: '127.0.0.1:0',
+    }),
+    { isRoot: false },
+  );
+  assert.ok(config.ok, config.ok ? '' : config.reason);
+  return config.value;
+}
+
+interface Readyz {
+  readonly status: string;
+  readonly checks: Readonly<Record<string, { readonly ok: boolean; readonly detail: string }>>;
+  readonly enforcement: { readonly state: string; readonly detail: string };
+}
+async function readyz(facts: ControlFacts): Promise<{ status: number; body: Readyz }> {
+  const response = await fetch(`${facts.url}/readyz`);
+  return { status: response.status, body: (await response.json()) as Readyz };
+}
+
+test('control serves the API, metrics and its link, says what is enforced, and stops without a trace', async (t) => {
+  const { db, url } = await testDatabase(t);
+  await insertEdge(db, 'fra1');
+  const config = await configFor(t, url);
+  const control = createControl(config, log);
+  const facts = await control.start();
+  assert.equal((await fetch(`${facts.url}/healthz`)).status, 200);
+  assert.equal((await fetch(`${facts.url}/api/v1/firewall/ips/192.0.2.1`)).status, 401);
+  const ready = await readyz(facts);
+  assert.equal(ready.status, 200);
+  assert.deepEqual(
+    [ready.body.status, ready.body.enforcement.state, ready.body.checks['database']?.ok],
+    ['ready', 'none', true],
+  );
+  assert.match(ready.body.enforcement.detail, /Nothing is enforced/);
+
+  const agent = connectIpc({ path: facts.linkSocket, agent: { kind: 'edge', name: 'fra1' } });
+  await new Promise<void>((resolve) => agent.onConnect(resolve));
+  assert.equal((await agent.request(HELLO, 5_000)).kind, 'edge.welcome');
+  const metrics = await (await fetch(facts.metricsUrl ?? '')).text();
+  assert.match(metrics, /^portcullis_edges_in_service 0$/m);
+  assert.match(metrics, /^portcullis_generation_accepted 0$/m);
+  assert.match(metrics, /^portcullis_edge_refused_targets\{edge="fra1"\} 0$/m);
+  await agent.close();
+  await control.stop();
+  await assert.rejects(fetch(`${facts.url}/healthz`));
+});
+
+test('a generation is announced to agents when its transaction commits', async (t) => {
+  const { db, url } = await testDatabase(t);
+  await insertEdge(db, 'fra1');
+  const control = createControl(await configFor(t, url), log);
+  const facts = await control.start();
+  const agent = connectIpc({ path: facts.linkSocket, agent: { kind: 'edge', name: 'fra1' } });
+  await new Promise<void>((resolve) => agent.onConnect(resolve));
+  await agent.request(HELLO, 5_000);
+  const heard = new Promise<Notice>((resolve) =>
+    agent.onNotice((notice) => notice.generation > 0 && resolve(notice)),
+  );
+  await db
+    .transaction()
+    .execute((tx) => takeGeneration(tx, { cause: 'test', targets: ['192.0.2.1'] }));
+  assert.deepEqual(await heard, { kind: 'generation', generation: 1 });
+  await agent.close();
+  await control.stop();
+});
+
+test('every connection to the database may break at any time; control serves on', async (t) => {
+  const { db, url } = await testDatabase(t);
+  await insertEdge(db, 'fra1');
+  const control = createControl(await configFor(t, url), log);
+  const facts = await control.start();
+  const agent = connectIpc({ path: facts.linkSocket, agent: { kind: 'edge', name: 'fra1' } });
+  await new Promise<void>((resolve) => agent.onConnect(resolve));
+  for (let round = 0; round < 5; round += 1) {
+    await sql`
+      select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and pid <> pg_backend_pid()`.execute(db);
+    assert.equal((await fetch(`${facts.url}/healthz`)).status, 200);
+  }
+  let status = 0;
+  for (let tries = 0; tries < 50 && status !== 200; tries += 1) {
+    status = (await readyz(facts)).status;
+  }
+  assert.equal(status, 200);
+  assert.equal((await agent.request(HELLO, 5_000)).kind, 'edge.welcome');
+  await agent.close();
+  await control.stop();
+});
+
+test('a start that fails leaves nothing behind, and a stop after it is harmless', async (t) => {
+  const { url } = await testDatabase(t);
+  const taken = createServer();
+  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+  t.after(() => new Promise((resolve) => taken.close(resolve)));
+  const address = taken.address();
+  const port = typeof address === 'object' ? (address?.port ?? 0) : 0;
+  const control = createControl(await configFor(t, url, `127.0.0.1:${port}`), log);
+  await assert.rejects(control.start(), { code: 'EADDRINUSE' });
+  await control.stop();
+});
