@@ -1,0 +1,82 @@
+import type { Db } from '../db/database.ts';
+import { inSnapshot } from '../fleet/policies.ts';
+import { notHeld } from '../http/not-found.ts';
+import type { Call } from '../http/operation.ts';
+import { loadServingEdges, type ServingEdge } from './held-store.ts';
+import {
+  type AddressState,
+  filterKey,
+  ruleIdentity,
+  type StoredFilter,
+  type StoredRule,
+} from './objects.ts';
+import { loadAddress } from './store.ts';
+
+/** `pending`: accepted, not live on every edge yet. `going`: deleted, still live somewhere. */
+export type Propagation = 'live' | 'pending' | 'going';
+
+/** What is accepted for an address and what is still live of it, object by object and edge by edge. */
+export interface AcceptedAddress {
+  readonly state: AddressState;
+  readonly rules: readonly (StoredRule & { readonly status: Propagation })[];
+  readonly filters: readonly (StoredFilter & { readonly status: Propagation })[];
+  readonly edges: readonly ServingEdge[];
+}
+
+/** Reads both views on one snapshot: what is in both is live, what is in one is on its way. */
+export async function readAccepted(db: Db, call: Call): Promise<AcceptedAddress> {
+  return inSnapshot(db, async (tx) => {
+    const state = await loadAddress(tx, 'accepted', call.caller, call.ip);
+    const live = await loadAddress(tx, 'live', call.caller, call.ip);
+    if (state === null || live === null) throw notHeld();
+    return {
+      state,
+      rules: merge(state.rules, live.rules).sort(byActionThenId),
+      filters: merge(state.filters, live.filters).sort(byTypeThenPort),
+      edges: await loadServingEdges(tx, call.ip),
+    };
+  });
+}
+
+interface Identified {
+  readonly id: number;
+  readonly group: unknown;
+}
+
+function merge<T extends Identified>(
+  accepted: readonly T[],
+  live: readonly T[],
+): (T & { status: Propagation })[] {
+  const liveNames = new Set(live.map(nameOf));
+  const acceptedNames = new Set(accepted.map(nameOf));
+  const standing = accepted.map((object) => {
+    const status: Propagation = liveNames.has(nameOf(object)) ? 'live' : 'pending';
+    return { ...object, status };
+  });
+  const leaving = live.filter((object) => !acceptedNames.has(nameOf(object)));
+  return [...standing, ...leaving.map((object) => ({ ...object, status: 'going' as const }))];
+}
+
+/** Own filters and group filters are numbered apart. */
+function nameOf(object: Identified): string {
+  return `${object.group === null ? 'own' : 'group'} ${object.id}`;
+}
+
+function byActionThenId(a: StoredRule, b: StoredRule): number {
+  return a.action === b.action ? a.id - b.id : a.action < b.action ? -1 : 1;
+}
+
+function byTypeThenPort(a: StoredFilter, b: StoredFilter): number {
+  if (a.type !== b.type) return a.type < b.type ? -1 : 1;
+  return a.port - b.port || a.id - b.id;
+}
+
+/** What a replace depends on: the own objects, and nothing that moves without a write. */
+export function replaceableState(state: Pick<AddressState, 'rules' | 'filters'>): string {
+  const rules = state.rules.filter((rule) => rule.group === null);
+  const filters = state.filters.filter((filter) => filter.group === null);
+  return [
+    ...rules.map((rule) => `${rule.id} ${ruleIdentity(rule)}`),
+    ...filters.map((filter) => `${filter.id} ${filterKey(filter)}`),
+  ].join('\n');
+}

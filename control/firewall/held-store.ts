@@ -1,0 +1,117 @@
+import { sql } from 'kysely';
+import type { Holder } from '../access/index.ts';
+import type { Db, Tx } from '../db/database.ts';
+import type { Enforcement } from './objects.ts';
+
+/** An address that is assigned, or has objects of its own, with what is accepted for it. */
+export interface HeldAddress {
+  readonly ip: string;
+  readonly serviceId: number | null;
+  readonly since: Date;
+  readonly until: Date | null;
+  readonly rulesCount: number;
+  readonly filtersCount: number;
+}
+
+/** Addresses after `after`, in order, `limit` at most. Group objects count; what another now holds is not there. */
+export async function loadHeldAddresses(
+  db: Db | Tx,
+  holder: Holder,
+  page: { readonly after: string | null; readonly limit: number },
+): Promise<HeldAddress[]> {
+  const { rows } = await sql<HeldAddress>`
+    with mine as materialized (
+      select id, cidr, service_id, lower(during) as since, upper(during) as until
+        from holdings
+       where organisation_id = ${holder.organisationId} and during @> statement_timestamp()
+    ), listed as (
+      select host(cidr)::inet as ip, id as holding_id from mine where service_id is not null
+       union
+      select a.ip, a.holding_id from addresses a join mine on mine.id = a.holding_id where a.configured
+    )
+    select host(l.ip) as ip, m.service_id as "serviceId", m.since, m.until,
+           (select count(*) from rules r join addresses a on a.id = r.address_id
+             where a.holding_id = m.id and a.ip = l.ip and r.deleted_generation is null)
+         + (select count(*) from group_rules r
+             where r.group_id in (${assignedGroups}) and r.deleted_generation is null
+               and (r.source is null or family(r.source) = family(l.ip))) as "rulesCount",
+           (select count(*) from filters f join addresses a on a.id = f.address_id
+             where a.holding_id = m.id and a.ip = l.ip and f.deleted_generation is null)
+         + (select count(*) from group_filters f
+             where f.group_id in (${assignedGroups}) and f.deleted_generation is null) as "filtersCount"
+      from listed l join mine m on m.id = l.holding_id
+     where (${page.after}::inet is null or l.ip > ${page.after}::inet)
+       and (${holder.prefixes}::cidr[] is null or l.ip <<= any (${holder.prefixes}::cidr[]))
+       and l.holding_id = (select h.id from holdings h
+                            where h.cidr >>= l.ip and h.during @> statement_timestamp()
+                            order by masklen(h.cidr) desc limit 1)
+     order by l.ip
+     limit ${page.limit}
+  `.execute(db);
+  return rows;
+}
+
+const assignedGroups = sql`
+  select s.group_id from group_assignments s
+   where s.holding_id = m.id and s.target >>= l.ip and s.deleted_generation is null`;
+
+/** Addresses with objects of their own among the organisation's present holdings: what its limit counts. */
+export async function countConfigured(db: Db | Tx, organisationId: number): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from addresses a join holdings h on h.id = a.holding_id
+     where h.organisation_id = ${organisationId} and a.configured and h.during @> statement_timestamp()
+  `.execute(db);
+  return rows[0]?.count ?? 0;
+}
+
+/** Where the whole fleet stands, for reads that are about no single address. */
+export interface FleetState {
+  readonly liveGeneration: number;
+  readonly acceptedGeneration: number;
+  readonly enforcement: Enforcement;
+}
+
+/** As `live_generation` and the enforcement of an address, over every edge there is. */
+export async function loadFleetState(db: Db | Tx): Promise<FleetState> {
+  const { rows } = await sql<FleetState>`
+    with enforcing as (select * from edges where enforcing_since is not null)
+    select fleet.generation as "acceptedGeneration",
+           coalesce((select min(confirmed_generation) from enforcing where in_service),
+                    (select min(confirmed_generation) from enforcing
+                      where left_service_at is not distinct from (select max(left_service_at) from enforcing)),
+                    fleet.generation) as "liveGeneration",
+           (select case when not coalesce(bool_or(mode = 'enforce'), false) then 'none'
+                        when bool_and(in_service) and not exists (
+                               select from edge_refusals x join enforcing e on e.id = x.edge_id) then 'full'
+                        else 'partial' end from enforcing) as enforcement
+      from fleet
+  `.execute(db);
+  const row = rows[0];
+  if (row === undefined) throw new Error('the fleet has lost its row');
+  return row;
+}
+
+/** An enforcing edge that serves an address, and what it has of it. */
+export interface ServingEdge {
+  readonly name: string;
+  readonly generation: number;
+  readonly inService: boolean;
+  /** Why it could not apply the address; null when it did. */
+  readonly refused: string | null;
+}
+
+export async function loadServingEdges(db: Db | Tx, ip: string): Promise<ServingEdge[]> {
+  const { rows } = await sql<ServingEdge>`
+    select e.name, e.in_service as "inService", x.reason as refused,
+           least(e.confirmed_generation, x.good_generation) as generation
+      from edges e
+      left join lateral (
+        select reason, good_generation from edge_refusals
+         where edge_id = e.id and target >>= ${ip}::inet
+         order by good_generation, masklen(target) desc limit 1) x on true
+     where e.enforcing_since is not null
+       and exists (select from unnest(e.serves) s where s >>= ${ip}::inet)
+     order by e.name
+  `.execute(db);
+  return rows;
+}

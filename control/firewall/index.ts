@@ -1,0 +1,27 @@
+import type { SourceSets } from '@portcullis/core/firewall/policy.ts';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { Access } from '../access/index.ts';
+import { createFirewallEvents } from './events.ts';
+import { createHandlers, type FirewallHandlers } from './handlers.ts';
+import { createX1Handlers, type FirewallX1Handlers } from './x1-handlers.ts';
+
+export interface FirewallDeps {
+  readonly access: Pick<Access, 'findHolding' | 'listHeldPrefixes'>;
+  /** Contents of the source sets that geo rules name. */
+  readonly loadSourceSets: (names: readonly string[]) => Promise<SourceSets>;
+  /** Base of the links in pages, without a trailing slash. */
+  readonly publicUrl: string;
+  readonly registry: Registry;
+  readonly log: Logger;
+}
+
+/** The firewall area: its operations of both interfaces, to be put into the map of handlers. */
+export interface Firewall {
+  readonly handlers: FirewallHandlers & FirewallX1Handlers;
+}
+
+export function createFirewall(deps: FirewallDeps): Firewall {
+  const service = { access: deps.access, events: createFirewallEvents(deps.registry, deps.log) };
+  return { handlers: { ...createHandlers(service), ...createX1Handlers({ ...deps, ...service }) } };
+}

@@ -1,0 +1,111 @@
+import { type Family, parseAddress } from '@portcullis/core/net/address.ts';
+import { type Access, type Holding, recordAudit } from '../access/index.ts';
+import type { Tx } from '../db/database.ts';
+import { takeGeneration } from '../fleet/generations.ts';
+import { notHeld } from '../http/not-found.ts';
+import type { Call } from '../http/operation.ts';
+import { Problem } from '../problem.ts';
+import type { FirewallEvents, WriteEvent } from './events.ts';
+import type { AddressState } from './objects.ts';
+import {
+  loadAddress,
+  type LockedAddress,
+  lockAddress,
+  lockAndCountConfigured,
+  setConfigured,
+} from './store.ts';
+
+export interface ServiceDeps {
+  readonly access: Pick<Access, 'findHolding'>;
+  readonly events: FirewallEvents;
+}
+
+/** One address under a write: locked, with all that is accepted for it. */
+export interface Site {
+  readonly address: LockedAddress;
+  /** What is accepted before the write. */
+  readonly state: AddressState;
+}
+
+/** The caller's holding of the address; throws 404. */
+export async function requireHolding(deps: ServiceDeps, tx: Tx, call: Call): Promise<Holding> {
+  const holding = await deps.access.findHolding(tx, call.caller, call.ip);
+  if (holding === null) throw notHeld();
+  return holding;
+}
+
+/**
+ * Locks the address's row, so that writes to it come one after another, and reads what is accepted now.
+ * Waiting for the lock can take until the holding has ended: then it is 404 after all.
+ */
+export async function openSite(tx: Tx, call: Call, holding: Holding): Promise<Site> {
+  const address = await lockAddress(tx, holding.id, call.ip);
+  const state = await loadAddress(tx, 'accepted', call.caller, call.ip);
+  if (state === null || state.holdingId !== holding.id) throw notHeld();
+  return { address, state };
+}
+
+/** Takes the write's generation; what comes after it until the commit is done under the fleet's lock. */
+export function takeSiteGeneration(tx: Tx, call: Call, cause: string): Promise<number> {
+  return takeGeneration(tx, { cause, targets: [call.ip] });
+}
+
+/**
+ * Keeps `configured` true to whether the address has objects of its own. The first object of an address
+ * counts against the organisation's `configured_addresses`; throws `limit_exceeded`.
+ */
+export async function markConfigured(
+  tx: Tx,
+  call: Call,
+  site: Site,
+  hasObjects: boolean,
+): Promise<void> {
+  if (site.address.configured === hasObjects) return;
+  if (hasObjects) {
+    const limit = call.caller.organisation.limits.configuredAddresses;
+    const count = await lockAndCountConfigured(tx, call.caller.organisationId);
+    if (count >= limit) {
+      throw new Problem(
+        'limit_exceeded',
+        `The organisation may configure ${limit} addresses and has ${count}. Delete the rules and filters of an address that no longer needs them.`,
+      );
+    }
+  }
+  await setConfigured(tx, site.address.id, hasObjects);
+}
+
+/** Writes the audit entry of a caller's write. */
+export async function audit(
+  tx: Tx,
+  call: Call,
+  entry: {
+    readonly action: string;
+    readonly detail: Readonly<Record<string, unknown>>;
+    readonly generation: number;
+  },
+): Promise<void> {
+  const { caller } = call;
+  await recordAudit(tx, {
+    actor: {
+      kind: 'key',
+      name: `${caller.keyName} (${caller.keyId})`,
+      source: call.source,
+      requestId: call.requestId,
+    },
+    organisationId: caller.organisationId,
+    target: call.ip,
+    ...entry,
+  });
+}
+
+export function familyOf(ip: string): Family {
+  const address = parseAddress(ip);
+  if (!address.ok) throw new Error(`not a canonical address: ${ip}`);
+  return address.value.family;
+}
+
+/** What every event of a write says. */
+export function eventOf(call: Call, generation: number): WriteEvent {
+  const { caller, ip, requestId } = call;
+  return { organisation: caller.organisation.slug, ip, generation, requestId };
+}

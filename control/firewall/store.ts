@@ -1,0 +1,197 @@
+import { CompiledQuery, sql } from 'kysely';
+import { formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
+import type { Holder } from '../access/index.ts';
+import type { Db, Tx } from '../db/database.ts';
+import { addressQuery } from './address-query.ts';
+import type {
+  AddressState,
+  FilterContent,
+  RuleContent,
+  StoredFilter,
+  StoredRule,
+} from './objects.ts';
+
+const LIVE = addressQuery('live');
+const ACCEPTED = addressQuery('accepted');
+
+type RuleRow = [
+  number,
+  StoredRule['action'],
+  StoredRule['protocol'],
+  string | null,
+  number | null,
+  number | null,
+  string | null,
+];
+type FilterRow = [number, string, number, number | null, string | null];
+type AddressRow = Omit<AddressState, 'rules' | 'filters'> & {
+  rules: RuleRow[];
+  filters: FilterRow[];
+};
+
+/**
+ * The address as every edge serving it has it (`live`), or as it was written (`accepted`), in one round
+ * trip; null when the caller does not hold it now.
+ */
+export async function loadAddress(
+  db: Db | Tx,
+  asOf: 'live' | 'accepted',
+  holder: Holder,
+  ip: string,
+): Promise<AddressState | null> {
+  const text = asOf === 'live' ? LIVE : ACCEPTED;
+  const { rows } = await db.executeQuery<AddressRow>(
+    CompiledQuery.raw(text, [ip, holder.organisationId, holder.prefixes]),
+  );
+  const row = rows[0];
+  if (row === undefined) return null;
+  return { ...row, rules: row.rules.map(toRule), filters: row.filters.map(toFilter) };
+}
+
+function toRule([id, action, protocol, source, port, groupId, groupName]: RuleRow): StoredRule {
+  return {
+    id,
+    action,
+    protocol,
+    source: canonicalSource(source),
+    port,
+    group: toGroup(groupId, groupName),
+  };
+}
+
+/** PostgreSQL ends some IPv6 addresses in dotted decimals, which RFC 5952 does not; the rest it writes alike. */
+function canonicalSource(source: string | null): string | null {
+  if (source === null || !(source.includes(':') && source.includes('.'))) return source;
+  const cidr = parseCidr(source);
+  return cidr.ok ? formatNetwork(cidr.value) : source;
+}
+
+function toFilter([id, type, port, groupId, groupName]: FilterRow): StoredFilter {
+  return { id, type, port, group: toGroup(groupId, groupName) };
+}
+
+function toGroup(id: number | null, name: string | null) {
+  return id === null || name === null ? null : { id, name };
+}
+
+/** The row that every write to an address's own objects locks first, so that they come one after another. */
+export interface LockedAddress {
+  readonly id: number;
+  readonly configured: boolean;
+}
+
+/**
+ * Locks the address's row, making it when it is not there, and shares the holding's: whoever assigns a group
+ * takes that whole, so that two writes never pass a limit together (groups/holdings.ts has the other side).
+ */
+export async function lockAddress(tx: Tx, holdingId: number, ip: string): Promise<LockedAddress> {
+  const there = await lockExistingAddress(tx, holdingId, ip);
+  if (there !== null) return there;
+  await sql`select from holdings where id = ${holdingId} for share`.execute(tx);
+  await tx
+    .insertInto('addresses')
+    .values({ holding_id: holdingId, ip })
+    .onConflict((conflict) => conflict.columns(['holding_id', 'ip']).doNothing())
+    .execute();
+  const made = await lockExistingAddress(tx, holdingId, ip);
+  if (made === null) throw new Error(`the row of ${ip} went away while it was made`);
+  return made;
+}
+
+async function lockExistingAddress(
+  tx: Tx,
+  holdingId: number,
+  ip: string,
+): Promise<LockedAddress | null> {
+  const { rows } = await sql<LockedAddress>`
+    select a.id, a.configured from holdings h join addresses a on a.holding_id = h.id
+     where h.id = ${holdingId} and a.ip = ${ip}::inet
+       for share of h for update of a
+  `.execute(tx);
+  return rows[0] ?? null;
+}
+
+/**
+ * Configured addresses of the organisation's present holdings, counted under a lock on its row: until the
+ * commit nobody else of the organisation adds one.
+ */
+export async function lockAndCountConfigured(tx: Tx, organisationId: number): Promise<number> {
+  // "no key update" leaves foreign keys to the organisation alone: its other writes go on.
+  await sql`select from organisations where id = ${organisationId} for no key update`.execute(tx);
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from addresses a join holdings h on h.id = a.holding_id
+     where h.organisation_id = ${organisationId} and a.configured and h.during @> statement_timestamp()
+  `.execute(tx);
+  return rows[0]?.count ?? 0;
+}
+
+export async function setConfigured(tx: Tx, addressId: number, configured: boolean): Promise<void> {
+  await tx.updateTable('addresses').set({ configured }).where('id', '=', addressId).execute();
+}
+
+/** Inserts rules; their ids, in the order given. */
+export async function insertRules(
+  tx: Tx,
+  addressId: number,
+  generation: number,
+  rules: readonly RuleContent[],
+): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    insert into rules (address_id, action, protocol, source, port, created_generation)
+    select ${addressId}::bigint, action, protocol, source, port, ${generation}::bigint
+      from unnest(${rules.map((rule) => rule.action)}::text[], ${rules.map((rule) => rule.protocol)}::text[],
+                  ${rules.map((rule) => rule.source)}::cidr[], ${rules.map((rule) => rule.port)}::integer[])
+           with ordinality as wanted (action, protocol, source, port, place)
+     order by place
+    returning id
+  `.execute(tx);
+  return rows.map((row) => row.id);
+}
+
+export async function insertFilters(
+  tx: Tx,
+  addressId: number,
+  generation: number,
+  filters: readonly FilterContent[],
+): Promise<void> {
+  await sql`
+    insert into filters (address_id, type, port, created_generation)
+    select ${addressId}::bigint, type, port, ${generation}::bigint
+      from unnest(${filters.map((f) => f.type)}::text[], ${filters.map((f) => f.port)}::integer[]) as wanted (type, port)
+  `.execute(tx);
+}
+
+export async function deleteRules(
+  tx: Tx,
+  addressId: number,
+  generation: number,
+  ids: readonly number[],
+): Promise<void> {
+  await sql`
+    update rules set deleted_generation = ${generation}, deleted_at = now()
+     where address_id = ${addressId} and id = any(${ids}::bigint[]) and deleted_generation is null
+  `.execute(tx);
+}
+
+export async function deleteFilters(
+  tx: Tx,
+  addressId: number,
+  generation: number,
+  ids: readonly number[],
+): Promise<void> {
+  await sql`
+    update filters set deleted_generation = ${generation}, deleted_at = now()
+     where address_id = ${addressId} and id = any(${ids}::bigint[]) and deleted_generation is null
+  `.execute(tx);
+}
+
+/** Slugs that the service of this holding manages itself; empty for a prefix. */
+export async function loadManagedFilters(db: Db | Tx, holdingId: number): Promise<string[]> {
+  const row = await db
+    .selectFrom('holdings')
+    .innerJoin('services', 'services.id', 'holdings.service_id')
+    .select('services.managed_filters')
+    .where('holdings.id', '=', holdingId)
+    .executeTakeFirst();
+  return row?.managed_filters.map((managed) => managed.type) ?? [];
+}

@@ -1,0 +1,97 @@
+import type { Filter as CatalogueFilter } from '@portcullis/core/filters/filter.ts';
+import { findFilter } from '@portcullis/core/filters/catalogue.ts';
+import type { Call } from '../http/operation.ts';
+import {
+  type AddressState,
+  filterKey,
+  type GroupRef,
+  type StoredFilter,
+  type StoredRule,
+} from './objects.ts';
+
+/** Where domain values become what callers see; nothing else of this area writes snake_case. */
+
+export function ruleView(ip: string, rule: StoredRule) {
+  return {
+    id: rule.id,
+    action: rule.action,
+    protocol: rule.protocol,
+    source_ip: rule.source,
+    destination_ip: ip,
+    destination_port: rule.port,
+    managed_by_group: groupView(rule.group),
+  };
+}
+
+export function filterView(filter: StoredFilter) {
+  return {
+    key: filterKey(filter),
+    type: filter.type,
+    // A filter of a later version than this one still has its slug.
+    name: findFilter(filter.type)?.name ?? filter.type,
+    port: filter.port,
+    managed_by_group: groupView(filter.group),
+  };
+}
+
+export function groupView(group: GroupRef | null) {
+  return group === null ? null : { id: group.id, name: group.name };
+}
+
+export function addressView(call: Call, state: Pick<AddressState, 'rules' | 'filters'>) {
+  return {
+    data: {
+      ip: call.ip,
+      rules: state.rules.map((rule) => ruleView(call.ip, rule)),
+      filters: state.filters.map(filterView),
+    },
+    meta: addressMeta(call, state),
+  };
+}
+
+export function addressMeta(call: Call, state: Pick<AddressState, 'rules' | 'filters'>) {
+  const { rulesPerIp, filtersPerIp, maxPortsPerRequest } = call.caller.organisation.limits;
+  return {
+    rules_count: state.rules.length,
+    filters_count: state.filters.length,
+    limits: {
+      rules_per_ip: rulesPerIp,
+      filters_per_ip: filtersPerIp,
+      max_ports_per_request: maxPortsPerRequest,
+    },
+  };
+}
+
+export function catalogueView(filters: readonly CatalogueFilter[]) {
+  return { data: filters.map(({ type, name, category }) => ({ type, name, category })) };
+}
+
+/** `2026-11-21T02:00:00+00:00`. */
+export function timestampView(moment: Date): string {
+  return `${moment.toISOString().slice(0, 19)}+00:00`;
+}
+
+/** Headers of a read: what is shown, what is accepted, and whether packets meet it. */
+export function readHeaders(
+  state: Pick<AddressState, 'liveGeneration' | 'acceptedGeneration' | 'enforcement'>,
+): Record<string, string> {
+  return {
+    'portcullis-generation': String(state.liveGeneration),
+    'portcullis-accepted-generation': String(state.acceptedGeneration),
+    'portcullis-enforcement': state.enforcement,
+    'cache-control': 'private, no-cache',
+    vary: 'authorization',
+  };
+}
+
+/** Headers of a write: its own generation. */
+export function writeHeaders(outcome: {
+  readonly generation: number;
+  readonly enforcement: string;
+}): Record<string, string> {
+  return {
+    'portcullis-generation': String(outcome.generation),
+    'portcullis-enforcement': outcome.enforcement,
+    'cache-control': 'no-store',
+  };
+}

@@ -1,0 +1,73 @@
+import type { Access } from '../access/index.ts';
+import type { CallOf, Handlers } from '../http/handlers.ts';
+import { canonicalAddress } from '@portcullis/core/net/address.ts';
+import { Problem } from '../problem.ts';
+import { readAccepted, replaceableState } from './accepted.ts';
+import { type ExplainDeps, explainPacket } from './explain.ts';
+import { countConfigured, loadFleetState, loadHeldAddresses } from './held-store.ts';
+import { replaceAddress } from './replace.ts';
+import type { ServiceDeps } from './site.ts';
+import { readHeaders, writeHeaders } from './views.ts';
+import { acceptedView, explanationView, heldView, replacedView } from './x1-views.ts';
+
+/** What callers need beyond the interface, under /api/x1. */
+export type FirewallX1Handlers = Pick<
+  Handlers,
+  'listHeldAddresses' | 'readAcceptedAddress' | 'replaceAddress' | 'explainPacket'
+>;
+
+export interface X1Deps extends ServiceDeps, ExplainDeps {
+  readonly access: Pick<Access, 'findHolding' | 'listHeldPrefixes'>;
+  readonly publicUrl: string;
+}
+
+const PER_PAGE = 1000;
+
+export function createX1Handlers(deps: X1Deps): FirewallX1Handlers {
+  return {
+    async listHeldAddresses(call, db) {
+      const { caller } = call;
+      const { after, limit } = pageOf(call);
+      const held = {
+        prefixes: await deps.access.listHeldPrefixes(db, caller),
+        // One more than asked for says whether there is another page.
+        addresses: await loadHeldAddresses(db, caller, { after, limit: limit + 1 }),
+        configured: await countConfigured(db, caller.organisationId),
+      };
+      const body = heldView(call, held, { limit, publicUrl: deps.publicUrl });
+      return { status: 200, body, headers: readHeaders(await loadFleetState(db)) };
+    },
+    async readAcceptedAddress(call, db) {
+      const accepted = await readAccepted(db, call);
+      return {
+        status: 200,
+        body: acceptedView(call, accepted),
+        headers: readHeaders(accepted.state),
+        state: replaceableState(accepted.state),
+      };
+    },
+    async replaceAddress(call, tx) {
+      const replaced = await replaceAddress(deps, tx, call, call.body);
+      return { status: 200, body: replacedView(replaced), headers: writeHeaders(replaced) };
+    },
+    async explainPacket(call, db) {
+      const explained = await explainPacket(deps, db, call, call.body);
+      return {
+        status: 200,
+        body: explanationView(explained),
+        headers: { 'cache-control': 'no-store' },
+      };
+    },
+  };
+}
+
+function pageOf(call: CallOf<'listHeldAddresses'>): { after: string | null; limit: number } {
+  const limit = call.query.per_page ?? PER_PAGE;
+  if (call.query.after === undefined) return { after: null, limit };
+  const after = canonicalAddress(call.query.after);
+  if (after !== null) return { after, limit };
+  const detail = 'must be the last address of the page before';
+  throw new Problem('invalid_request', `The parameter after ${detail}.`, {
+    errors: [{ parameter: 'after', detail }],
+  });
+}

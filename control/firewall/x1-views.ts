@@ -1,0 +1,117 @@
+import { X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
+import type { HeldPrefix } from '../access/index.ts';
+import type { Call } from '../http/operation.ts';
+import type { AcceptedAddress } from './accepted.ts';
+import type { Explained } from './explain.ts';
+import type { HeldAddress } from './held-store.ts';
+import type { Replaced } from './replace.ts';
+import { addressMeta, filterView, groupView, ruleView, timestampView } from './views.ts';
+
+export function acceptedView(call: Call, accepted: AcceptedAddress) {
+  const { state, rules, filters, edges } = accepted;
+  return {
+    data: {
+      ip: call.ip,
+      rules: rules.map((rule) => ({ ...ruleView(call.ip, rule), status: rule.status })),
+      filters: filters.map((filter) => ({ ...filterView(filter), status: filter.status })),
+    },
+    meta: {
+      ...addressMeta(call, { rules, filters }),
+      accepted_generation: state.acceptedGeneration,
+      live_generation: state.liveGeneration,
+      edges: edges.map(({ name, generation, inService, refused }) => ({
+        name,
+        generation,
+        in_service: inService,
+        refused,
+      })),
+    },
+  };
+}
+
+export interface Held {
+  readonly prefixes: readonly HeldPrefix[];
+  /** One more than the page's limit where there is another page. */
+  readonly addresses: readonly HeldAddress[];
+  readonly configured: number;
+}
+
+export function heldView(
+  call: Call,
+  held: Held,
+  page: { readonly limit: number; readonly publicUrl: string },
+) {
+  const addresses = held.addresses.slice(0, page.limit);
+  const last = held.addresses.length > page.limit ? addresses.at(-1) : undefined;
+  return {
+    data: {
+      prefixes: held.prefixes.flatMap(({ holding, cidr }) =>
+        holding.asn === null ? [] : [{ prefix: cidr, asn: holding.asn, ...heldTimes(holding) }],
+      ),
+      addresses: addresses.map((address) => ({
+        ip: address.ip,
+        service_id: address.serviceId,
+        ...heldTimes(address),
+        rules_count: address.rulesCount,
+        filters_count: address.filtersCount,
+      })),
+    },
+    links: { next: last === undefined ? null : nextPage(last.ip, page) },
+    meta: {
+      per_page: page.limit,
+      configured_addresses: {
+        used: held.configured,
+        limit: call.caller.organisation.limits.configuredAddresses,
+      },
+    },
+  };
+}
+
+function heldTimes({ since, until }: { readonly since: Date; readonly until: Date | null }) {
+  return { since: timestampView(since), until: until === null ? null : timestampView(until) };
+}
+
+/** Built on the public URL: what a request says of its host is anybody's word. */
+function nextPage(
+  after: string,
+  { limit, publicUrl }: { limit: number; publicUrl: string },
+): string {
+  const query = new URLSearchParams({ after, per_page: String(limit) });
+  return `${publicUrl}${X1_PREFIX}/firewall/ips?${query}`;
+}
+
+export function replacedView(replaced: Replaced) {
+  const { created, deleted, unchanged, message } = replaced;
+  return { data: { created, deleted, unchanged }, message };
+}
+
+/** What a reference of the policy names, in the words of the interface. */
+const KINDS: Readonly<Record<string, string>> = {
+  rule: 'rule',
+  'group-rule': 'group_rule',
+  'geo-rule': 'geo_rule',
+  baseline: 'baseline',
+  filter: 'filter',
+  'group-filter': 'filter',
+  'managed-filter': 'filter',
+  mitigation: 'mitigation',
+};
+
+export function explanationView({ verdict, explanation, state }: Explained) {
+  return {
+    data: {
+      verdict: verdict.action,
+      stage: verdict.stage,
+      decided_by: verdict.ref === null ? null : deciderView(verdict.ref, state),
+      explanation,
+    },
+  };
+}
+
+function deciderView(ref: string, state: Explained['state']) {
+  const mark = ref.indexOf(':');
+  const kind = KINDS[ref.slice(0, mark)] ?? 'rule';
+  const id = /^[1-9][0-9]*$/.test(ref.slice(mark + 1)) ? Number(ref.slice(mark + 1)) : null;
+  const owner = kind === 'group_rule' ? state.rules.find((rule) => rule.id === id) : undefined;
+  return { kind, id, managed_by_group: groupView(owner?.group ?? null) };
+}

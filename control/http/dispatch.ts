@@ -1,0 +1,180 @@
+import { sql } from 'kysely';
+import { PROBLEMS } from '@portcullis/contract/problems.ts';
+import type { Access, Caller } from '../access/index.ts';
+import type { Db, Tx } from '../db/database.ts';
+import { type FieldError, Problem } from '../problem.ts';
+import { stateTag } from './etag.ts';
+import {
+  claimKey,
+  hashBody,
+  type IdempotentRequest,
+  parseIdempotencyKey,
+  storeAnswer,
+} from './idempotency.ts';
+import { notHeld } from './not-found.ts';
+import type { Answer, Call, OperationHandler, OperationRow, Reply } from './operation.ts';
+import { problemReply } from './problem-reply.ts';
+import type { ValidateQuery } from './query.ts';
+import { runTransaction } from './transaction.ts';
+import type { Validate, Validated } from './validation.ts';
+
+/** A row with what is compiled from it once. */
+export interface Operation {
+  readonly row: OperationRow;
+  readonly handler: OperationHandler;
+  readonly validateQuery: ValidateQuery;
+  readonly validateBody: Validate | null;
+}
+
+export interface DispatchDeps {
+  readonly db: Db;
+  readonly access: Pick<Access, 'findHolding'>;
+}
+
+/** A request that is authenticated and allowed; its input is judged, but nobody was told yet. */
+export interface Incoming extends Omit<Call, 'body' | 'query' | 'afterCommit'> {
+  readonly query: Validated;
+  /** Null for an operation without a body. */
+  readonly body: Validated | null;
+  /** Null without an `Idempotency-Key`, and where it means nothing. */
+  readonly once: OnceRequest | null;
+}
+
+/** What an idempotent request is recognised by, besides its caller. */
+export interface OnceRequest {
+  readonly keyHeader: string | string[];
+  readonly method: string;
+  readonly path: string;
+  readonly rawBody: Uint8Array;
+}
+
+/**
+ * Runs the handler: a read on the pool, a write in a transaction of its own.
+ * Bad input is told only to who holds the address, so 404 comes before 422; a handler that gets good input
+ * looks for the holding in its own query, which saves every request a round trip.
+ */
+export async function dispatch(
+  operation: Operation,
+  deps: DispatchDeps,
+  incoming: Incoming,
+): Promise<Reply> {
+  const { handler } = operation;
+  if (handler.kind === 'unbuilt') throw new Problem('not_implemented', NOT_BUILT);
+  if (handler.kind === 'read') {
+    const call = await judge(deps, deps.db, incoming, []);
+    return toReply(await handler.run(call, deps.db));
+  }
+  const effects: Effect[] = [];
+  const write = async (tx: Tx) => {
+    effects.length = 0;
+    return toReply(await handler.run(await judge(deps, tx, incoming, effects), tx));
+  };
+  const { once } = incoming;
+  const reply = await runTransaction(deps.db, async (tx) => {
+    if (once === null) return write(tx);
+    await requireHolding(deps, tx, incoming);
+    return answerOnce(tx, idempotentRequest(incoming.caller, once), () => write(tx));
+  });
+  if (reply.status < 400) for (const effect of effects) effect();
+  return reply;
+}
+
+type Effect = () => void;
+
+export const NOT_BUILT = 'This part of the service is not built yet.';
+
+/**
+ * Gives the stored answer, or makes one and stores it in the same transaction: a process that dies leaves the
+ * write and its answer, or neither. 2xx and 422 are kept; after anything else the key is free again.
+ */
+async function answerOnce(
+  tx: Tx,
+  request: IdempotentRequest,
+  make: () => Promise<Reply>,
+): Promise<Reply> {
+  const stored = await claimKey(tx, request);
+  if (stored !== null) return stored;
+  await sql`savepoint before_write`.execute(tx);
+  let reply: Reply;
+  try {
+    reply = await make();
+  } catch (error) {
+    if (!(error instanceof Problem) || PROBLEMS[error.code].status !== 422) throw error;
+    await sql`rollback to savepoint before_write`.execute(tx);
+    reply = problemReply(error, '');
+  }
+  await storeAnswer(tx, request, reply);
+  return reply;
+}
+
+/** The call with input that fits the operation's schemas; otherwise 404 or 422, in that order. */
+async function judge(
+  deps: DispatchDeps,
+  db: Db | Tx,
+  incoming: Incoming,
+  effects: Effect[],
+): Promise<Call<never, never>> {
+  const { query, body, once: _, ...rest } = incoming;
+  const wrong = [query, body].filter((part) => part !== null && !part.ok);
+  if (wrong.length > 0) {
+    await requireHolding(deps, db, incoming);
+    throw invalidInput(wrong);
+  }
+  // The validators of this very row have accepted the values, so they have the types of its handler.
+  const values = { query: query.ok && query.value, body: body?.ok === true ? body.value : null };
+  return {
+    ...rest,
+    afterCommit: (effect) => void effects.push(effect),
+    ...(values as { query: never; body: never }),
+  };
+}
+
+function invalidInput(parts: readonly Validated[]): Problem {
+  const bad = parts.filter((part) => !part.ok);
+  const errors = bad.flatMap((part) => part.errors);
+  if (bad.every((part) => part.tooMany)) {
+    const where = bad.flatMap((part) => part.errors.map(describe)).join(', ');
+    return new Problem('limit_exceeded', `Too much for one request: ${where}. Send it in parts.`, {
+      errors,
+    });
+  }
+  return new Problem(
+    'invalid_request',
+    'The request does not fit what this operation takes; errors says where.',
+    { errors },
+  );
+}
+
+function describe(error: FieldError): string {
+  return `${'pointer' in error ? error.pointer.slice(1) : error.parameter} ${error.detail}`;
+}
+
+function idempotentRequest(caller: Caller, once: OnceRequest): IdempotentRequest {
+  return {
+    organisationId: caller.organisationId,
+    keyId: caller.keyId,
+    method: once.method,
+    path: once.path,
+    idempotencyKey: parseIdempotencyKey(once.keyHeader),
+    bodyHash: hashBody(once.rawBody),
+  };
+}
+
+async function requireHolding(
+  deps: DispatchDeps,
+  db: Db | Tx,
+  call: Pick<Call, 'caller' | 'ip'>,
+): Promise<void> {
+  if (call.ip === '') return;
+  if ((await deps.access.findHolding(db, call.caller, call.ip)) === null) throw notHeld();
+}
+
+function toReply(answer: Answer): Reply {
+  const payload = JSON.stringify(answer.body);
+  const headers: Record<string, string> = {
+    ...answer.headers,
+    'content-type': 'application/json; charset=utf-8',
+  };
+  if (answer.state !== undefined) headers['etag'] = stateTag(answer.state, payload);
+  return { status: answer.status, headers, payload };
+}

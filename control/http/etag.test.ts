@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { contentTag, namesTag, sameState, stateTag } from './etag.ts';
+
+test('a tag follows every byte of the representation', () => {
+  assert.equal(contentTag('{"a":1}'), contentTag('{"a":1}'));
+  assert.notEqual(contentTag('{"a":1}'), contentTag('{"a":2}'));
+  assert.match(contentTag(''), /^"[A-Za-z0-9_-]{27}"$/);
+});
+
+test('If-Match sees only the state, If-None-Match the whole representation', () => {
+  const before = stateTag('rules', 'pending');
+  const after = stateTag('rules', 'live');
+  assert.notEqual(before, after);
+  assert.equal(sameState(before, 'rules'), true);
+  assert.equal(sameState(after, 'rules'), true);
+  assert.equal(sameState(before, 'other rules'), false);
+  assert.equal(namesTag(before, after), false);
+});
+
+test('lists and stars are understood, weak tags never match strongly, rubbish matches nothing', () => {
+  const tag = contentTag('x');
+  assert.equal(namesTag(`"other", W/${tag}`, tag), true);
+  assert.equal(namesTag('*', tag), true);
+  assert.equal(namesTag(tag.slice(1, -1), tag), false);
+  assert.equal(sameState('*', 'x'), true);
+  assert.equal(sameState(`W/${tag}`, 'x'), false);
+  assert.equal(sameState(`"a", ${tag}`, 'x'), true);
+  assert.equal(sameState('', 'x'), false);
+});

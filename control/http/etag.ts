@@ -1,0 +1,38 @@
+import { createHash } from 'node:crypto';
+
+/** A strong entity tag for exactly this representation. */
+export function contentTag(payload: string): string {
+  return `"${digest(payload)}"`;
+}
+
+/**
+ * A strong tag in two parts: what a later write depends on, and the rest of the representation.
+ * `If-Match` compares only the first (`sameState`), so that edges confirming a generation between a read
+ * and a replace do not fail the replace; `If-None-Match` compares the whole.
+ */
+export function stateTag(state: string, payload: string): string {
+  return `"${digest(state)}.${digest(payload)}"`;
+}
+
+/** Whether an `If-Match` header allows a write to the state with this tag. `*` needs any state at all. */
+export function sameState(ifMatch: string, state: string): boolean {
+  const wanted = digest(state);
+  return listTags(ifMatch).some((tag) => {
+    if (tag === '*') return true;
+    // A weak tag never matches strongly (RFC 9110, 13.1.1).
+    return tag.startsWith('"') && tag.slice(1, -1).split('.')[0] === wanted;
+  });
+}
+
+/** Whether `If-None-Match` names the representation that the caller would get (weak comparison). */
+export function namesTag(ifNoneMatch: string, etag: string): boolean {
+  return listTags(ifNoneMatch).some((tag) => tag === '*' || tag.replace(/^W\//, '') === etag);
+}
+
+function listTags(header: string): string[] {
+  return header.match(/\*|(?:W\/)?"[^"]*"/g) ?? [];
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 27);
+}

@@ -1,0 +1,61 @@
+import { ENDPOINTS, V1_PREFIX } from '@portcullis/contract/endpoints.ts';
+import type {
+  BodyOf,
+  IsWrite,
+  OperationId,
+  QueryOf,
+} from '@portcullis/contract/operation-types.ts';
+import { X1_ENDPOINTS, X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
+import type {
+  Call,
+  OperationHandler,
+  OperationRow,
+  ReadHandler,
+  WriteHandler,
+} from './operation.ts';
+
+/** A request of one operation, with the types of its row's schemas. */
+export type CallOf<Id extends OperationId> = Call<BodyOf<Id>, QueryOf<Id>>;
+
+/** Stands in the map for an operation whose area is not built: it answers 501 to who may call it. */
+export const NOT_IMPLEMENTED = 'not implemented';
+
+export type HandlerOf<Id extends OperationId> =
+  IsWrite<Id> extends true ? WriteHandler<CallOf<Id>> : ReadHandler<CallOf<Id>>;
+
+/** A handler for every operation of both tables; what is missing or misspelt does not compile. */
+export type Handlers = {
+  readonly [Id in OperationId]: HandlerOf<Id> | typeof NOT_IMPLEMENTED;
+};
+
+/** Operations whose areas come with later issues. */
+export const UNBUILT = {
+  listGameServers: NOT_IMPLEMENTED,
+  readGameServer: NOT_IMPLEMENTED,
+  sendPowerSignal: NOT_IMPLEMENTED,
+  sendCommand: NOT_IMPLEMENTED,
+  listAttacks: NOT_IMPLEMENTED,
+} as const satisfies Partial<Handlers>;
+
+export interface BoundOperation {
+  readonly prefix: string;
+  readonly row: OperationRow;
+  readonly handler: OperationHandler;
+}
+
+/** Every row of the contract beside its handler. */
+export function bindOperations(handlers: Handlers): BoundOperation[] {
+  const bind = (prefix: string) => (row: OperationRow & { readonly operationId: OperationId }) => ({
+    prefix,
+    row,
+    handler: forgetTypes(row, handlers[row.operationId]),
+  });
+  return [...ENDPOINTS.map(bind(V1_PREFIX)), ...X1_ENDPOINTS.map(bind(X1_PREFIX))];
+}
+
+/** The row says whether its handler writes, in the type as in the value, so the two casts only repeat it. */
+function forgetTypes(row: OperationRow, handler: Handlers[OperationId]): OperationHandler {
+  if (handler === NOT_IMPLEMENTED) return { kind: 'unbuilt' };
+  if (row.write) return { kind: 'write', run: handler as WriteHandler<Call<never, never>> };
+  return { kind: 'read', run: handler as ReadHandler<Call<never, never>> };
+}

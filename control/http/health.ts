@@ -1,0 +1,73 @@
+import type { FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
+
+export interface Check {
+  readonly ok: boolean;
+  /** In words, for a person at three in the morning. */
+  readonly detail: string;
+}
+
+/** How far this process can serve. `enforcement` is told, and does not make it unready. */
+export interface ReadinessReport {
+  readonly database: Check;
+  readonly migrations: Check;
+  /** The embedded PostgreSQL; with DATABASE_URL it says that there is none. */
+  readonly embeddedPostgres: Check;
+  readonly enforcement: { readonly state: 'none' | 'partial' | 'full'; readonly detail: string };
+}
+
+/** A probe must not wait longer than the balancer that asks. */
+const READINESS_TIMEOUT_MS = 3_000;
+
+const UNKNOWN: Check = { ok: false, detail: 'Not known while the database does not answer.' };
+
+/** `/healthz`: the process runs. `/readyz`: it can serve (503 otherwise), and what packets meet. */
+export function registerHealth(
+  app: FastifyInstance,
+  deps: { readonly readiness: () => Promise<ReadinessReport>; readonly log: Logger },
+): void {
+  app.get('/healthz', { config: { operationId: 'healthz' } }, (_request, reply) =>
+    reply.header('cache-control', 'no-store').send({ status: 'ok' }),
+  );
+  app.get('/readyz', { config: { operationId: 'readyz' } }, async (_request, reply) => {
+    const report = await readWithin(deps.readiness).catch((error: unknown): ReadinessReport => {
+      deps.log.warn({ error }, 'readiness could not be read');
+      return unknownReport();
+    });
+    const ready = report.database.ok && report.migrations.ok && report.embeddedPostgres.ok;
+    return reply
+      .code(ready ? 200 : 503)
+      .header('cache-control', 'no-store')
+      .send({
+        status: ready ? 'ready' : 'not ready',
+        checks: {
+          database: report.database,
+          migrations: report.migrations,
+          embedded_postgres: report.embeddedPostgres,
+        },
+        enforcement: report.enforcement,
+      });
+  });
+}
+
+function unknownReport(): ReadinessReport {
+  return {
+    database: { ok: false, detail: 'The database does not answer.' },
+    migrations: UNKNOWN,
+    embeddedPostgres: UNKNOWN,
+    enforcement: { state: 'none', detail: UNKNOWN.detail },
+  };
+}
+
+async function readWithin(readiness: () => Promise<ReadinessReport>): Promise<ReadinessReport> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => reject(new Error('readiness took too long')),
+    READINESS_TIMEOUT_MS,
+  );
+  try {
+    return await Promise.race([readiness(), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

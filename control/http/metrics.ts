@@ -1,0 +1,87 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+
+/** What /metrics shows. Areas register their own counters on the same registry. */
+export interface HttpMetrics {
+  /** Counts an answered request and its time; `operation` is an operationId or `unmatched`. */
+  answered(operation: string, status: number, seconds: number): void;
+}
+
+/** A registry with what Node says about its process. */
+export function createRegistry(): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  return registry;
+}
+
+export function createHttpMetrics(registry: Registry): HttpMetrics {
+  const requests = new Counter({
+    name: 'portcullis_http_requests_total',
+    help: 'Requests answered, by operation and status.',
+    labelNames: ['operation', 'status'],
+    registers: [registry],
+  });
+  const durations = new Histogram({
+    name: 'portcullis_http_request_duration_seconds',
+    help: 'From the end of the request header to the end of the answer.',
+    labelNames: ['operation'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
+    registers: [registry],
+  });
+  return {
+    answered(operation, status, seconds) {
+      requests.inc({ operation, status });
+      durations.observe({ operation }, seconds);
+    },
+  };
+}
+
+export interface MetricsListener {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Serves `GET /metrics` and nothing else, apart from the API: numbers are the operator's, not the callers'. */
+export async function listenForMetrics(
+  registry: Registry,
+  at: { readonly host: string; readonly port: number },
+): Promise<MetricsListener> {
+  const server = createServer(
+    { maxHeaderSize: 8192, requestTimeout: 10_000 },
+    (request, response) => {
+      answer(registry, request, response).catch(() => response.destroy());
+    },
+  );
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(at.port, at.host, resolve);
+  });
+  return {
+    url: `${urlOf(server.address())}/metrics`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** `http://HOST:PORT` of a listener, with brackets where IPv6 needs them. */
+export function urlOf(address: string | AddressInfo | null, scheme = 'http'): string {
+  if (address === null || typeof address === 'string')
+    throw new Error('the listener has no address');
+  const host = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+  return `${scheme}://${host}:${address.port}`;
+}
+
+async function answer(registry: Registry, request: IncomingMessage, response: ServerResponse) {
+  if (request.url?.split('?', 1)[0] !== '/metrics') {
+    response.writeHead(404, { 'content-type': 'text/plain' }).end('Only /metrics is here.\n');
+  } else if (request.method !== 'GET' && request.method !== 'HEAD') {
+    response.writeHead(405, { allow: 'GET, HEAD', 'content-type': 'text/plain' }).end();
+  } else {
+    const text = await registry.metrics();
+    response.writeHead(200, { 'content-type': registry.contentType }).end(text);
+  }
+}

@@ -1,0 +1,76 @@
+import type { FastifyReply } from 'fastify';
+import { type ProblemCode, PROBLEMS } from '@portcullis/contract/problems.ts';
+import { isUnavailable } from '../db/failure.ts';
+import { Problem } from '../problem.ts';
+import { unsupportedMediaType } from './body.ts';
+import { notFoundPath } from './not-found.ts';
+import type { Reply } from './operation.ts';
+
+const RETRY_AFTER_SECONDS = 5;
+
+/** Sends bytes that are ready: nothing is serialised again. */
+export function sendReply(reply: FastifyReply, answer: Reply): FastifyReply {
+  return reply.code(answer.status).headers(answer.headers).send(answer.payload);
+}
+
+/** The answer to a refusal: RFC 9457, with `code`, and `errors` where parts of the input are named. */
+export function problemReply(problem: Problem, requestId: string): Reply {
+  const { status, title } = PROBLEMS[problem.code];
+  const document = {
+    type: `/problems/${problem.code}`,
+    title,
+    status,
+    detail: problem.detail,
+    code: problem.code,
+    ...(problem.errors.length > 0 && { errors: problem.errors }),
+    // The one thing that an operator needs to find the cause in the log.
+    ...(problem.code === 'internal' && { request_id: requestId }),
+  };
+  const headers: Record<string, string> = {
+    ...problem.headers,
+    'content-type': 'application/problem+json',
+    'cache-control': 'no-store',
+  };
+  if (problem.code === 'unauthenticated') headers['www-authenticate'] ??= 'Bearer';
+  return { status, headers, payload: JSON.stringify(document) };
+}
+
+/** Fastify's own refusals, by its error code. */
+const FROM_FASTIFY: Readonly<Record<string, () => Problem>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: () =>
+    new Problem('payload_too_large', 'The body is larger than 512 KiB. Send it in parts.'),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: unsupportedMediaType,
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
+    new Problem('malformed_json', 'The body is not as long as Content-Length says.'),
+  FST_ERR_BAD_URL: notFoundPath,
+  FST_ERR_MAX_PARAM_LENGTH: notFoundPath,
+};
+
+/** Whatever was thrown, as something that may be shown. The cause stays inside, for the log. */
+export function toProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  const fromFastify = FROM_FASTIFY[codeOf(error) ?? ''];
+  if (fromFastify !== undefined) return fromFastify();
+  if (isUnavailable(error)) {
+    return new Problem(
+      'unavailable',
+      `The database cannot be reached at the moment. Try again in ${RETRY_AFTER_SECONDS} s.`,
+      { headers: { 'retry-after': String(RETRY_AFTER_SECONDS) }, cause: error },
+    );
+  }
+  return new Problem(
+    'internal',
+    'Something went wrong on our side. Tell the operator the request_id; the cause is in the log under it.',
+    { cause: error },
+  );
+}
+
+/** Whether the operator should look: everything that the caller could not have avoided. */
+export function isOurFault(code: ProblemCode): boolean {
+  return PROBLEMS[code].status >= 500 && code !== 'not_implemented';
+}
+
+function codeOf(error: unknown): string | null {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return null;
+  return typeof error.code === 'string' ? error.code : null;
+}

@@ -1,0 +1,126 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { canonicalAddress } from '@portcullis/core/net/address.ts';
+import type { Access, Caller } from '../access/index.ts';
+import type { Db } from '../db/database.ts';
+import { Problem } from '../problem.ts';
+import { authorise } from './authorisation.ts';
+import { bodyOf } from './body.ts';
+import { clientAddress } from './client-address.ts';
+import { dispatch, NOT_BUILT, type Operation } from './dispatch.ts';
+import { notHeld } from './not-found.ts';
+import { sendReply } from './problem-reply.ts';
+import { contentTag, namesTag } from './etag.ts';
+import { bindOperations, type Handlers } from './handlers.ts';
+import type { Reply } from './operation.ts';
+import { queryValidator } from './query.ts';
+import type { RateLimiter } from './rate-limit.ts';
+import { bodyValidator } from './validation.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    readonly operationId?: string;
+  }
+  interface FastifyRequest {
+    /** Set once the request is authenticated. */
+    caller: Caller | null;
+  }
+}
+
+export interface RouteDeps {
+  readonly db: Db;
+  readonly access: Pick<Access, 'authenticate' | 'findHolding'>;
+  readonly handlers: Handlers;
+  readonly rateLimiter: RateLimiter;
+}
+
+/** A route for every row of the contract's tables. What is common to all of them happens here and nowhere else. */
+export function registerOperations(app: FastifyInstance, deps: RouteDeps): void {
+  app.decorateRequest('caller', null);
+  for (const { prefix, row, handler } of bindOperations(deps.handlers)) {
+    const operation: Operation = {
+      row,
+      handler,
+      validateQuery: queryValidator(row.query),
+      validateBody: row.body === undefined ? null : bodyValidator(row.body),
+    };
+    app.route({
+      method: row.method,
+      url: `${prefix}${row.path.replace(/\{(\w+)\}/g, ':$1')}`,
+      config: { operationId: row.operationId },
+      onRequest: async (request, reply) => admit(operation, deps, request, reply),
+      handler: async (request, reply) => answer(operation, deps, request, reply),
+    });
+  }
+}
+
+/** Everything that is judged before a byte of the body is read: 401, 429, 403, an address that is none, 501. */
+async function admit(
+  operation: Operation,
+  deps: RouteDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
+  const caller = await deps.access.authenticate(
+    request.headers.authorization,
+    clientAddress(request.ip) ?? '',
+  );
+  request.caller = caller;
+  reply.headers(deps.rateLimiter.take(caller));
+  authorise(operation.row, caller);
+  const ip = ipOf(request);
+  if (ip !== undefined && canonicalAddress(ip) === null) throw notHeld();
+  if (operation.handler.kind === 'unbuilt') {
+    throw new Problem('not_implemented', NOT_BUILT);
+  }
+}
+
+async function answer(
+  operation: Operation,
+  deps: RouteDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
+  const { caller } = request;
+  if (caller === null) throw new Error('a handler was reached without a caller');
+  const { path, query } = splitUrl(request.url);
+  const body = operation.validateBody === null ? null : bodyOf(request.body);
+  const keyHeader =
+    operation.row.idempotent === true ? request.headers['idempotency-key'] : undefined;
+  const made = await dispatch(operation, deps, {
+    caller,
+    requestId: request.id,
+    source: clientAddress(request.ip),
+    ip: canonicalAddress(ipOf(request) ?? '') ?? '',
+    ifMatch: request.headers['if-match'] ?? null,
+    query: operation.validateQuery(query),
+    body: operation.validateBody?.(body?.value) ?? null,
+    once:
+      keyHeader === undefined
+        ? null
+        : { keyHeader, method: request.method, path, rawBody: body?.raw ?? new Uint8Array() },
+  });
+  return sendReply(reply, operation.row.write ? made : conditional(request, made));
+}
+
+/** Reads carry a strong tag; a caller that has this representation already gets 304 and no body. */
+function conditional(request: FastifyRequest, reply: Reply): Reply {
+  if (request.method !== 'GET' && request.method !== 'HEAD') return reply;
+  const etag = reply.headers['etag'] ?? contentTag(reply.payload);
+  const headers = { ...reply.headers, etag };
+  const known = request.headers['if-none-match'];
+  if (known === undefined || !namesTag(known, etag)) return { ...reply, headers };
+  return { status: 304, headers, payload: '' };
+}
+
+function splitUrl(url: string): { path: string; query: string } {
+  const mark = url.indexOf('?');
+  return mark === -1
+    ? { path: url, query: '' }
+    : { path: url.slice(0, mark), query: url.slice(mark + 1) };
+}
+
+function ipOf(request: FastifyRequest): string | undefined {
+  const { params } = request;
+  if (typeof params !== 'object' || params === null || !('ip' in params)) return undefined;
+  return typeof params.ip === 'string' ? params.ip : undefined;
+}

@@ -1,0 +1,162 @@
+import { createServer as createPlainServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { Access } from '../access/index.ts';
+import type { Db } from '../db/database.ts';
+import { readBodiesStrictly } from './body.ts';
+import { clientAddress } from './client-address.ts';
+import * as limits from './config.ts';
+import type { HttpConfig } from './config.ts';
+import type { Handlers } from './handlers.ts';
+import { type ReadinessReport, registerHealth } from './health.ts';
+import { sweepAnswers } from './idempotency.ts';
+import {
+  createHttpMetrics,
+  type HttpMetrics,
+  listenForMetrics,
+  type MetricsListener,
+  urlOf,
+} from './metrics.ts';
+import { rememberPaths, whyNoRoute } from './not-found.ts';
+import { isOurFault, problemReply, sendReply, toProblem } from './problem-reply.ts';
+import { createRateLimiter } from './rate-limit.ts';
+import { registerReference } from './reference/index.ts';
+import { requestIdOf } from './request-id.ts';
+import { registerOperations } from './routes.ts';
+import { refuseSocket } from './socket-errors.ts';
+
+export interface HttpDeps {
+  readonly config: HttpConfig;
+  readonly db: Db;
+  readonly access: Pick<Access, 'authenticate' | 'findHolding'>;
+  readonly handlers: Handlers;
+  readonly registry: Registry;
+  readonly readiness: () => Promise<ReadinessReport>;
+  readonly log: Logger;
+}
+
+export interface HttpServer {
+  /** Binds both listeners; the API's address and, where asked for, that of /metrics. */
+  listen(): Promise<{ readonly url: string; readonly metricsUrl: string | null }>;
+  /** Takes no new connection, finishes what runs (for a while), then closes everything. */
+  close(): Promise<void>;
+}
+
+const SWEEP_EVERY_MS = 60 * 60 * 1000;
+
+/** The public listener: both versions of the API, their reference, health, and /metrics apart. */
+export function createHttpServer(deps: HttpDeps): HttpServer {
+  const { config, log } = deps;
+  const app = createApp(config);
+  const metrics = createHttpMetrics(deps.registry);
+  addLifecycle(app, metrics, log);
+  readBodiesStrictly(app);
+  registerHealth(app, deps);
+  registerReference(app, { publicUrl: config.publicUrl });
+  registerOperations(app, { ...deps, rateLimiter: createRateLimiter() });
+  let metricsListener: MetricsListener | null = null;
+  let sweeper: NodeJS.Timeout | undefined;
+  return {
+    async listen() {
+      await app.listen({ host: config.listen.host, port: config.listen.port });
+      if (config.metrics !== null)
+        metricsListener = await listenForMetrics(deps.registry, config.metrics);
+      sweeper = setInterval(() => sweep(deps), SWEEP_EVERY_MS).unref();
+      const scheme = config.tls === null ? 'http' : 'https';
+      return { url: urlOf(app.server.address(), scheme), metricsUrl: metricsListener?.url ?? null };
+    },
+    async close() {
+      clearInterval(sweeper);
+      const drained = setTimeout(() => app.server.closeAllConnections(), limits.DRAIN_TIMEOUT_MS);
+      await app.close();
+      clearTimeout(drained);
+      await metricsListener?.close();
+    },
+  };
+}
+
+function createApp(config: HttpConfig): FastifyInstance {
+  return fastify({
+    serverFactory: (handler) => createListener(config, handler),
+    bodyLimit: limits.BODY_LIMIT_BYTES,
+    genReqId: requestIdOf,
+    trustProxy: config.trustedProxies.length === 0 ? false : [...config.trustedProxies],
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    exposeHeadRoutes: true,
+    clientErrorHandler: refuseSocket,
+    frameworkErrors: (error, request, reply) => {
+      reply.header('x-request-id', request.id);
+      sendReply(reply, problemReply(toProblem(error), request.id));
+    },
+  });
+}
+
+function createListener(config: HttpConfig, handler: RequestListener) {
+  const options = {
+    maxHeaderSize: limits.HEADER_LIMIT_BYTES,
+    headersTimeout: limits.HEADERS_TIMEOUT_MS,
+    requestTimeout: limits.REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: limits.KEEP_ALIVE_TIMEOUT_MS,
+    connectionsCheckingInterval: 5_000,
+  };
+  if (config.tls === null) return createPlainServer(options, handler);
+  return createTlsServer({ ...options, ...config.tls, minVersion: 'TLSv1.2' }, handler);
+}
+
+/** What every request goes through, matched or not. */
+function addLifecycle(app: FastifyInstance, metrics: HttpMetrics, log: Logger): void {
+  const paths = rememberPaths(app);
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id);
+    if (!request.is404) return done();
+    const path = request.url.split('?', 1)[0] ?? '';
+    const allow = paths.methodsOf(path);
+    if (request.method === 'OPTIONS' && allow !== null) {
+      reply.code(204).header('allow', allow.join(', ')).send();
+      return;
+    }
+    done(whyNoRoute(paths, request.method, path));
+  });
+  app.setErrorHandler((error, request, reply) => {
+    const problem = toProblem(error);
+    if (isOurFault(problem.code)) log.error({ requestId: request.id, error }, 'request failed');
+    sendReply(reply, problemReply(problem, request.id));
+  });
+  app.addHook('onResponse', (request, reply, done) => {
+    answered(metrics, log, request, reply);
+    done();
+  });
+}
+
+/** A request was answered: counted and logged in one place, so that the two never disagree. */
+function answered(
+  metrics: HttpMetrics,
+  log: Logger,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const operation = request.routeOptions.config.operationId ?? 'unmatched';
+  metrics.answered(operation, reply.statusCode, reply.elapsedTime / 1000);
+  log.info(
+    {
+      requestId: request.id,
+      operation,
+      method: request.method,
+      path: request.url.split('?', 1)[0]?.slice(0, 200),
+      status: reply.statusCode,
+      durationMs: Math.round(reply.elapsedTime * 10) / 10,
+      source: clientAddress(request.ip),
+      ...(request.caller !== null && { keyId: request.caller.keyId }),
+    },
+    'answered',
+  );
+}
+
+function sweep(deps: HttpDeps): void {
+  sweepAnswers(deps.db).catch((error: unknown) => {
+    deps.log.warn({ error }, 'old idempotency keys could not be swept; trying again in an hour');
+  });
+}

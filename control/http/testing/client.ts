@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import type { Endpoint } from '@portcullis/contract/endpoint.ts';
+import { ENDPOINTS, V1_PREFIX } from '@portcullis/contract/endpoints.ts';
+import { PROBLEMS, Problem as ProblemSchema } from '@portcullis/contract/problems.ts';
+import { X1_ENDPOINTS, X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
+import { compileSchema } from '../validation.ts';
+
+export interface TestReply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body as JSON; null when there is none. */
+  readonly body: unknown;
+}
+
+export interface TestRequest {
+  readonly json?: unknown;
+  /** Sent as it is, instead of `json`. */
+  readonly raw?: string | Uint8Array;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Calls the server and holds every single answer to the contract: a documented status, the media type, the
+ * body's schema, the headers that are always there.
+ */
+export interface TestClient {
+  readonly authorization: string | null;
+  send(method: string, path: string, request?: TestRequest): Promise<TestReply>;
+  get(path: string, headers?: Readonly<Record<string, string>>): Promise<TestReply>;
+  post(path: string, json: unknown, headers?: Readonly<Record<string, string>>): Promise<TestReply>;
+  put(path: string, json: unknown, headers?: Readonly<Record<string, string>>): Promise<TestReply>;
+  delete(path: string, json: unknown): Promise<TestReply>;
+}
+
+export function createTestClient(url: string, authorization: string | null): TestClient {
+  const send = async (
+    method: string,
+    path: string,
+    request: TestRequest = {},
+  ): Promise<TestReply> => {
+    const body =
+      request.raw ?? (request.json === undefined ? undefined : JSON.stringify(request.json));
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: {
+        ...(authorization !== null && { authorization }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...request.headers,
+      },
+      ...(body !== undefined && { body }),
+    });
+    const text = await response.text();
+    const reply = {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body: text === '' ? null : (JSON.parse(text) as unknown),
+    };
+    checkReply(method, path, reply);
+    return reply;
+  };
+  return {
+    authorization,
+    send,
+    get: (path, headers) => send('GET', path, headers === undefined ? {} : { headers }),
+    post: (path, json, headers) => send('POST', path, { json, ...(headers && { headers }) }),
+    put: (path, json, headers) => send('PUT', path, { json, ...(headers && { headers }) }),
+    delete: (path, json) => send('DELETE', path, { json }),
+  };
+}
+
+const rows: readonly { readonly pattern: RegExp; readonly row: Endpoint }[] = [
+  ...ENDPOINTS.map((row) => ({ pattern: patternOf(V1_PREFIX, row), row })),
+  ...X1_ENDPOINTS.map((row) => ({ pattern: patternOf(X1_PREFIX, row), row })),
+];
+const validators = new Map<object, ReturnType<typeof compileSchema>>();
+
+function patternOf(prefix: string, row: Endpoint): RegExp {
+  return new RegExp(`^${prefix}${row.path.replace(/\{\w+\}/g, '[^/]+')}$`);
+}
+
+function checkReply(method: string, path: string, reply: TestReply): void {
+  assert.match(reply.headers.get('x-request-id') ?? '', /^[A-Za-z0-9._-]{8,64}$/);
+  if (reply.status >= 400 && method !== 'HEAD') checkProblem(reply);
+  const bare = path.split('?', 1)[0] ?? '';
+  const row = rows.find((one) => one.row.method === method && one.pattern.test(bare))?.row;
+  if (row === undefined) return;
+  const promised = row.responses[reply.status];
+  assert.ok(promised, `${row.operationId} promises no ${reply.status}: ${reply.text}`);
+  for (const use of promised.headers) {
+    const name = use.replace('?', '');
+    if (!use.endsWith('?'))
+      assert.ok(reply.headers.has(name), `${row.operationId} ${reply.status} lacks ${name}`);
+  }
+  if (reply.status >= 400) {
+    const code = Reflect.get(Object(reply.body), 'code');
+    assert.ok(
+      promised.problems?.some((one) => one === code),
+      `${row.operationId} does not promise ${code}`,
+    );
+  } else if (promised.schema !== undefined) {
+    assert.equal(reply.headers.get('content-type'), 'application/json; charset=utf-8');
+    fits(promised.schema, reply.body);
+  } else assert.equal(reply.text, '');
+}
+
+function checkProblem(reply: TestReply): void {
+  assert.equal(reply.headers.get('content-type'), 'application/problem+json', reply.text);
+  fits(ProblemSchema, reply.body);
+  const [, kind] =
+    Object.entries(PROBLEMS).find(([code]) => code === Reflect.get(Object(reply.body), 'code')) ??
+    [];
+  assert.equal(kind?.status, reply.status);
+}
+
+function fits(schema: object, body: unknown): void {
+  const validate = validators.get(schema) ?? compileSchema(schema);
+  validators.set(schema, validate);
+  assert.ok(validate(body), JSON.stringify(validate.errors));
+}

@@ -1,0 +1,137 @@
+import { sql } from 'kysely';
+import { createAccess, createKey } from '../../access/index.ts';
+import type { Db } from '../../db/database.ts';
+import { testDatabase } from '../../db/testing.ts';
+import { createFirewall } from '../../firewall/index.ts';
+import { loadSourceSets, releaseSourceSets } from '../../fleet/source-sets.ts';
+import { createLogger } from '../../log.ts';
+import { UNBUILT } from '../handlers.ts';
+import { createRegistry } from '../metrics.ts';
+import { createHttpServer, type HttpDeps } from '../server.ts';
+import { createTestClient, type TestClient } from './client.ts';
+
+/** What the tests of the API start from: two organisations, their holdings, a listening server. */
+export interface World {
+  readonly db: Db;
+  readonly url: string;
+  readonly metricsUrl: string;
+  /** Of acme, with every ability; limits are the defaults. */
+  readonly acme: TestClient;
+  /** Of the other organisation. */
+  readonly other: TestClient;
+  /** A client with a key of its own making. */
+  client(options?: KeyOptions): Promise<TestClient>;
+  /** Without a key, or with a wrong one. */
+  anonymous(authorization?: string): TestClient;
+  /** What the server logged, as text. */
+  logged(): string;
+}
+
+export interface KeyOptions {
+  readonly organisationId?: number;
+  readonly abilities?: readonly string[];
+  readonly prefixes?: readonly string[];
+}
+
+export const ACME = 1;
+export const OTHER = 2;
+export const ALL_ABILITIES = [
+  'firewall.read',
+  'firewall.manage',
+  'attacks.read',
+  'game-servers.read',
+  'game-servers.manage',
+];
+
+type Test = Parameters<typeof testDatabase>[0] & { after(stop: () => Promise<void>): void };
+
+/** Starts the world for one test, and stops it after. */
+export async function startWorld(t: Test, overrides: Partial<HttpDeps> = {}): Promise<World> {
+  const { db } = await testDatabase(t);
+  await seed(db);
+  let lines = '';
+  const log = createLogger({
+    level: 'debug',
+    destination: { write: (line) => void (lines += line) },
+  });
+  const access = createAccess({ db, log });
+  const registry = createRegistry();
+  const publicUrl = 'https://portcullis.example';
+  const firewall = createFirewall({ access, loadSourceSets, publicUrl, registry, log });
+  const server = createHttpServer({
+    config: {
+      listen: { host: '127.0.0.1', port: 0 },
+      publicUrl,
+      trustedProxies: [],
+      tls: null,
+      metrics: { host: '127.0.0.1', port: 0 },
+    },
+    db,
+    access,
+    handlers: { ...firewall.handlers, ...UNBUILT },
+    registry,
+    readiness: async () => ({
+      database: { ok: true, detail: 'answers' },
+      migrations: { ok: true, detail: 'done' },
+      embeddedPostgres: { ok: true, detail: 'runs' },
+      enforcement: { state: 'none', detail: 'Nothing is enforced.' },
+    }),
+    log,
+    ...overrides,
+  });
+  const { url, metricsUrl } = await server.listen();
+  t.after(async () => {
+    await server.close();
+    await access.stop();
+    await releaseSourceSets();
+  });
+  const client = async (options: KeyOptions = {}) => {
+    const { secret } = await db.transaction().execute((tx) =>
+      createKey(
+        tx,
+        {
+          organisationId: options.organisationId ?? ACME,
+          name: 'test',
+          abilities: options.abilities ?? ALL_ABILITIES,
+          prefixes: options.prefixes ?? null,
+          owner: 'portal',
+        },
+        { kind: 'system', name: 'test', source: null, requestId: null },
+      ),
+    );
+    return createTestClient(url, `Bearer ${secret}`);
+  };
+  return {
+    db,
+    url,
+    metricsUrl: metricsUrl ?? '',
+    acme: await client(),
+    other: await client({ organisationId: OTHER }),
+    client,
+    anonymous: (authorization) => createTestClient(url, authorization ?? null),
+    logged: () => lines,
+  };
+}
+
+/**
+ * acme announces 203.0.113.0/24 and 2001:db8::/32 and has 198.51.100.10 for service 501; the other
+ * organisation announces 192.0.2.0/24, and 203.0.113.128/25 out of acme's prefix.
+ */
+async function seed(db: Db): Promise<void> {
+  await sql`
+    insert into organisations (slug, name, flags, owner) values
+      ('acme', 'Acme Hosting', '{firewall_api,attack_history_api}', 'fleet'),
+      ('other', 'Other', '{firewall_api,attack_history_api}', 'fleet'),
+      ('plain', 'Plain', '{}', 'fleet')`.execute(db);
+  await sql`insert into asns values (64500, 1, 'fleet'), (64501, 2, 'fleet')`.execute(db);
+  await sql`insert into services (id, organisation_id, name, owner) values (501, 1, 'survival-1', 'fleet')`.execute(
+    db,
+  );
+  await sql`
+    insert into holdings (organisation_id, cidr, during, asn, service_id, owner) values
+      (1, '203.0.113.0/24', '[2026-01-01 00:00+00,)', 64500, null, 'fleet'),
+      (1, '2001:db8::/32', '[2026-01-01 00:00+00,)', 64500, null, 'fleet'),
+      (1, '198.51.100.10/32', '[2026-01-01 00:00+00,)', null, 501, 'fleet'),
+      (2, '192.0.2.0/24', '[2026-01-01 00:00+00,)', 64501, null, 'fleet'),
+      (2, '203.0.113.128/25', '[2026-01-01 00:00+00,)', 64501, null, 'fleet')`.execute(db);
+}
