@@ -1,52 +1,34 @@
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Account, blockingFolder } from '@portcullis/control/db/embedded/account.ts';
-import { usageError } from '../exit.ts';
+import { failed, unavailable, usageError } from '../exit.ts';
 
-/** Where the parts of one `up` keep what is theirs, each readable by nobody else. */
+/** What one `up` keeps on disk; control makes what is its own. */
 export interface DataDirectory {
   readonly path: string;
-  /** Of the edge: the policies it last had, and whether it is switched off. Root's, where root runs it. */
+  /** Of the edge: the policies it last had, and whether it is switched off. */
   readonly edge: string;
-  /** Where control and its agents meet. */
-  readonly linkSocket: string;
 }
 
-const MARKS = ['up.lock', 'postgres', 'edge', 'link'];
+const MARKS = ['up.lock', 'control.lock', 'postgres', 'edge', 'link'];
+/** Children of an `up` that was killed stop by themselves, within their own bounds. */
+const CHILDREN_PATIENCE_S = 20;
 
-export function layoutOf(path: string): DataDirectory {
-  return { path, edge: join(path, 'edge'), linkSocket: join(path, 'link', 'control.sock') };
-}
-
-/**
- * Makes what is missing. With an account (we are root) the directory is the account's, and root's group may
- * pass through it: the edge runs as root without the right to override permissions.
- */
-export function prepareDataDirectory(asked: string, account: Account | null): DataDirectory {
+/** Makes what is missing and takes the directory for this process, for as long as it lives. */
+export function takeDataDirectory(asked: string): DataDirectory {
   refuseForeignDirectory(asked);
-  mkdirSync(asked, { recursive: true, mode: 0o700 });
-  const layout = layoutOf(realpathSync(asked));
-  for (const folder of [layout.edge, join(layout.path, 'link')])
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-  if (account === null) return layout;
-  own(layout.path, account, 0o710);
-  // Set-group-id: the socket takes root's group, so that root needs no right but that of the group.
-  own(join(layout.path, 'link'), account, 0o2770);
-  const blocking = blockingFolder(account, layout.path);
-  if (blocking !== null) {
-    throw usageError(
-      `control runs as ${account.name}, which may not enter ${blocking}: choose another --data, such as /var/lib/portcullis`,
-    );
-  }
-  return layout;
+  const asRoot = process.getuid?.() === 0;
+  // As root, control and PostgreSQL are another account: it may pass through, and reads nothing here.
+  mkdirSync(asked, { recursive: true, mode: asRoot ? 0o711 : 0o700 });
+  const path = realpathSync(asked);
+  const edge = join(path, 'edge');
+  mkdirSync(edge, { recursive: true, mode: 0o700 });
+  lockFile(join(path, 'up.lock'), path);
+  waitForChildren(path);
+  return { path, edge };
 }
 
-function own(folder: string, account: Account, mode: number): void {
-  chownSync(folder, account.uid, 0);
-  chmodSync(folder, mode);
-}
-
-/** A mistyped `--data /etc` must not change the owner of a system's folder. */
+/** A mistyped `--data /etc` must not fill a system's folder. */
 function refuseForeignDirectory(path: string): void {
   if (!existsSync(path)) return;
   const found = readdirSync(path);
@@ -55,4 +37,33 @@ function refuseForeignDirectory(path: string): void {
       `${path} holds files that are not ours: choose an empty or new folder with --data`,
     );
   }
+}
+
+/** flock(2): the lock belongs to the open file, so it ends with this process however that dies. */
+function lockFile(file: string, dataDir: string): void {
+  const fd = openSync(file, 'a', 0o600);
+  if (flock(fd, '--nonblock')) return;
+  closeSync(fd);
+  throw failed(
+    `another portcullis is up on ${dataDir}: stop that one, or choose another directory with --data`,
+  );
+}
+
+function waitForChildren(dataDir: string): void {
+  const file = join(dataDir, 'control.lock');
+  if (!existsSync(file)) return;
+  const fd = openSync(file, 'r');
+  const free = flock(fd, '--wait', String(CHILDREN_PATIENCE_S));
+  closeSync(fd);
+  if (!free) throw failed(`another control process runs on ${dataDir}: stop it first`);
+}
+
+function flock(fd: number, ...how: readonly string[]): boolean {
+  const result = spawnSync('flock', ['--exclusive', ...how, '3'], {
+    stdio: ['ignore', 'ignore', 'ignore', fd],
+  });
+  if (result.error !== undefined) {
+    throw unavailable('the flock command is missing: install util-linux', result.error);
+  }
+  return result.status === 0;
 }

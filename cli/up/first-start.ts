@@ -1,0 +1,108 @@
+import { userInfo } from 'node:os';
+import { type Actor, createKey, recordAudit } from '@portcullis/control/access/index.ts';
+import type { Db, Tx } from '@portcullis/control/db/database.ts';
+import { takeGeneration } from '@portcullis/control/fleet/generations.ts';
+import { ABILITIES } from '@portcullis/core/access/abilities.ts';
+import { EXAMPLE_ADDRESS, type HostNetwork } from './host-network.ts';
+
+/** What the first start made, for the person who started it. */
+export interface FirstStart {
+  readonly organisation: string;
+  /** The key; nobody can see it again. */
+  readonly secret: string;
+  readonly addresses: readonly string[];
+}
+
+export const LOCAL_EDGE = 'local';
+const SERVICE_ID = 1;
+
+/**
+ * On an empty database: an organisation that holds this host's addresses, an edge for its devices, and a
+ * key. Null when there is an organisation or an edge already, whoever made it.
+ */
+export async function makeFirstStart(db: Db, network: HostNetwork): Promise<FirstStart | null> {
+  return db.transaction().execute(async (tx) => {
+    // Two first starts on one database: the second waits here, and finds the first one's work.
+    await tx.selectFrom('fleet').select('generation').forUpdate().execute();
+    if (!(await isEmpty(tx))) return null;
+    const addresses = network.addresses.length > 0 ? network.addresses : [EXAMPLE_ADDRESS];
+    const organisationId = await makeOrganisation(tx, addresses);
+    await makeEdge(tx, network.devices);
+    const actor = operator();
+    const key = await createKey(
+      tx,
+      { organisationId, name: 'first', abilities: ABILITIES, owner: 'portal' },
+      actor,
+    );
+    const generation = await takeGeneration(tx, { cause: 'first start', targets: addresses });
+    await recordAudit(tx, {
+      actor,
+      organisationId,
+      action: 'organisation.create',
+      target: 'default',
+      detail: { addresses },
+      generation,
+    });
+    return { organisation: 'default', secret: key.secret, addresses };
+  });
+}
+
+/** Who sits at the command line. */
+export function operator(): Actor {
+  return { kind: 'operator', name: userInfo().username, source: null, requestId: null };
+}
+
+async function isEmpty(tx: Tx): Promise<boolean> {
+  const organisation = await tx
+    .selectFrom('organisations')
+    .select('id')
+    .limit(1)
+    .executeTakeFirst();
+  const edge = await tx.selectFrom('edges').select('id').limit(1).executeTakeFirst();
+  return organisation === undefined && edge === undefined;
+}
+
+async function makeOrganisation(tx: Tx, addresses: readonly string[]): Promise<number> {
+  const { id } = await tx
+    .insertInto('organisations')
+    .values({
+      slug: 'default',
+      name: 'Default',
+      flags: ['firewall_api', 'attack_history_api'],
+      owner: 'portal',
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  await tx
+    .insertInto('services')
+    .values({ id: SERVICE_ID, organisation_id: id, name: 'this-host', owner: 'portal' })
+    .execute();
+  const holding = {
+    organisation_id: id,
+    service_id: SERVICE_ID,
+    asn: null,
+    owner: 'portal',
+  } as const;
+  await tx
+    .insertInto('holdings')
+    .values(addresses.map((cidr) => ({ ...holding, cidr, during: '[now,)' })))
+    .execute();
+  return id;
+}
+
+/** Observes until it is asked to enforce; named so that `up` finds it again. */
+async function makeEdge(tx: Tx, devices: readonly string[]): Promise<void> {
+  await tx
+    .insertInto('edges')
+    .values({
+      name: LOCAL_EDGE,
+      site: 'local',
+      devices: [...devices],
+      serves: ['0.0.0.0/0', '::/0'],
+      sees: 'both',
+      fragments: 'reassemble',
+      management: JSON.stringify([{ protocol: 'tcp', port: 22 }]),
+      owner: 'portal',
+    })
+    .execute();
+}
