@@ -1,6 +1,12 @@
 import { createHash, randomInt } from 'node:crypto';
 import { ABILITIES, flagOf } from '@portcullis/core/access/abilities.ts';
-import { BASE62, formatKey, KEY_PREFIX, parseKey } from '@portcullis/core/access/key-format.ts';
+import {
+  BASE62,
+  formatKey,
+  KEY_BODY_LENGTH,
+  KEY_PREFIX,
+  parseKey,
+} from '@portcullis/core/access/key-format.ts';
 import { formatCidr, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Db, Tx } from '../db/database.ts';
 import { constraintOf } from '../db/failure.ts';
@@ -49,7 +55,6 @@ export interface KeyView {
   readonly owner: Owner;
 }
 
-const RANDOM_LENGTH = 40;
 const HINT_LENGTH = 6;
 const MAX_NAME_LENGTH = 100;
 const MAX_ENTRIES = 1_000;
@@ -58,7 +63,9 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** A new key: 40 characters of 62, 238 bits. Stores nothing. */
 export function generateSecret(): string {
-  const characters = Array.from({ length: RANDOM_LENGTH }, () => BASE62.charAt(randomInt(62)));
+  const characters = Array.from({ length: KEY_BODY_LENGTH }, () =>
+    BASE62.charAt(randomInt(BASE62.length)),
+  );
   return formatKey(characters.join(''));
 }
 

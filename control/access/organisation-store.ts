@@ -1,10 +1,7 @@
-import { ABILITIES, type Flag, flagOf } from '@portcullis/core/access/abilities.ts';
+import { FLAGS } from '@portcullis/core/access/abilities.ts';
 import type { Db, Tx } from '../db/database.ts';
 import type { Organisation } from '../db/schema.ts';
 import type { OrganisationView } from './caller.ts';
-
-/** Every flag that some ability needs. */
-const FLAGS = ABILITIES.map(flagOf).filter((flag): flag is Flag => flag !== null);
 
 /** Every organisation, by slug. */
 export async function listOrganisations(db: Db | Tx): Promise<OrganisationView[]> {
