@@ -1,0 +1,127 @@
+import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
+import { ICMP_RATES, type IcmpBudget, NEEDED_ICMP, type NeededIcmp } from '@portcullis/core/firewall/needed-icmp.ts';
+import { STAGES, type StageName } from '@portcullis/core/firewall/stages.ts';
+import { type Dispatch, dispatchStatement } from './names.ts';
+import { PolicyError } from './match.ts';
+
+/** What the edge judges and how, beside the policies. */
+export interface EdgeRules extends Omit<EdgeSettings, 'localAddresses'> {
+  /** Packets that enter by these are judged, all others are not touched. They need not exist (yet). */
+  readonly devices: readonly string[];
+  /** Packets a second that stage 2 lets pass of each budget; the burst is one second's worth. */
+  readonly icmpRates: Readonly<Record<IcmpBudget, number>>;
+}
+
+export const DEFAULT_ICMP_RATES: EdgeRules['icmpRates'] = ICMP_RATES;
+
+/** After conntrack (-200) has found the connection, before Docker's DNAT (-100) rewrites the destination. */
+const PRIORITY = -150;
+/** Before the kernel reassembles (-400). */
+const BEFORE_REASSEMBLY = -450;
+
+export interface RenderedChain {
+  readonly name: string;
+  readonly statements: readonly string[];
+}
+
+/** The chains that do not depend on policies. Throws `PolicyError` on a device no kernel could have. */
+export function renderBaseChains(rules: EdgeRules): RenderedChain[] {
+  const devices = deviceMatch(rules.devices);
+  const entry = [`type filter hook prerouting priority ${PRIORITY}; policy accept;`];
+  if (devices !== null) entry.push(`${devices} goto judge`);
+  return [
+    { name: 'prerouting', statements: entry },
+    { name: 'judge', statements: STAGES.flatMap(({ name }) => [...renderStage[name](rules)]) },
+    ...reassemblyChains(rules, devices),
+  ];
+}
+
+/** Exhaustive over the table of stages in core, so that a new stage cannot be forgotten here. */
+const renderStage: Readonly<Record<StageName, (rules: EdgeRules) => readonly string[]>> = {
+  management: ({ management }) => {
+    if (management.length === 0) return [];
+    const ports = management.map(({ protocol, port }) => `${protocol} . ${port}`);
+    const unique = [...new Set(ports)].sort().join(', ');
+    return [`fib daddr type local meta l4proto . th dport { ${unique} } accept`];
+  },
+  // Above its rate a packet does not match here, and is judged by what follows.
+  'needed-icmp': () => NEEDED_ICMP.map(neededIcmp),
+  // Counted before reassembly, in a hook of its own, once limits are enforced.
+  'fragment-limits': () => [],
+  'return-traffic': ({ sees }) => (sees === 'both' ? ['ct direction reply accept'] : []),
+  // A policy carries none until attacks are mitigated.
+  mitigations: () => [],
+  // These four are one look-up: every target's program has them in their order (match.ts).
+  baseline: () => POLICY_LOOKUPS,
+  'named-allows': () => [],
+  geo: () => [],
+  rules: () => [],
+  // Until filters are enforced, what the rules let pass is accepted.
+  filters: () => [],
+};
+
+const DISPATCH_ORDER: readonly Dispatch[] = ['port', 'protocol', 'address', 'prefix'];
+/** A packet that has no such field (a later fragment has no port) does not match and goes on to the next. */
+const POLICY_LOOKUPS = DISPATCH_ORDER.flatMap((dispatch) => [
+  dispatchStatement(dispatch, 4),
+  dispatchStatement(dispatch, 6),
+]);
+
+/**
+ * The kernel reassembles for a namespace as soon as some rule in it reads `ct`; nothing else asks it to.
+ * `limit`: parts of a datagram may cross other edges and would wait for ever, so fragments are kept out of
+ * reassembly (which skips what is not tracked) and judged one by one.
+ */
+function reassemblyChains(rules: EdgeRules, devices: string | null): RenderedChain[] {
+  if (rules.fragments === 'reassemble') {
+    return [{ name: 'reassembly_is_wanted', statements: ['ct state untracked'] }];
+  }
+  if (devices === null) return [];
+  return [
+    {
+      name: 'fragments',
+      statements: [
+        `type filter hook prerouting priority ${BEFORE_REASSEMBLY}; policy accept;`,
+        `${devices} ip frag-off & 0x3fff != 0 notrack`,
+        `${devices} exthdr frag exists notrack`,
+      ],
+    },
+  ];
+}
+
+function neededIcmp({ family, type, code, budget, hopLimit }: NeededIcmp): string {
+  const icmp = family === 4 ? 'icmp' : 'icmpv6';
+  const matches = [
+    `${icmp} type ${type}`,
+    ...(code === null ? [] : [`${icmp} code ${code}`]),
+    ...(hopLimit === null ? [] : [family === 4 ? `ip ttl ${hopLimit}` : `ip6 hoplimit ${hopLimit}`]),
+  ];
+  return `${matches.join(' ')} limit name "${limitName(budget)}" accept`;
+}
+
+/** One limit a budget, shared by its rules. */
+export function renderLimits({ icmpRates }: EdgeRules): string[] {
+  return (Object.keys(icmpRates) as IcmpBudget[])
+    .sort()
+    .flatMap((budget) => [
+      `limit ${limitName(budget)} {`,
+      `\trate ${icmpRates[budget]}/second burst ${icmpRates[budget]} packets`,
+      '}',
+      '',
+    ]);
+}
+
+function limitName(budget: IcmpBudget): string {
+  return `icmp_${budget}`;
+}
+
+/** By name, not index: a device may come and go. Null: no device, so nothing is judged. */
+function deviceMatch(devices: readonly string[]): string | null {
+  for (const device of devices) {
+    if (!/^[A-Za-z0-9_.:@-]{1,15}$/.test(device)) {
+      throw new PolicyError(`"${device}" cannot be the name of a network device`);
+    }
+  }
+  const names = [...new Set(devices)].sort().map((device) => `"${device}"`);
+  return names.length === 0 ? null : `iifname { ${names.join(', ')} }`;
+}

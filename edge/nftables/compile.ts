@@ -1,0 +1,184 @@
+import type { Policy } from '@portcullis/core/firewall/policy.ts';
+import { type Family, formatAddress } from '@portcullis/core/net/address.ts';
+import type { Cidr } from '@portcullis/core/net/cidr.ts';
+import {
+  isSingle,
+  type MatchRule,
+  networkFrom,
+  orderedRules,
+  type SourceMatch,
+} from './match.ts';
+import {
+  contentName,
+  dispatchMap,
+  IP,
+  protocolName,
+  sourceMapName,
+  sourceStatement,
+} from './names.ts';
+import { type Branch, type LevelledRule, type Lookup, lookupOf, planTree, prune } from './program.ts';
+
+/** What one target needs in the kernel. Depends on its policy only, never on other targets. */
+export interface CompiledTarget {
+  readonly target: string;
+  readonly cidr: Cidr;
+  /** Of single addresses. */
+  readonly elements: readonly Element[];
+  /** Of prefixes: the chain that judges, through the interval map. */
+  readonly prefixChain: string | null;
+  /** Chains that elements go to, by name. A name stands for its content, so targets share them. */
+  readonly chains: ReadonlyMap<string, Chain>;
+}
+
+export interface Element {
+  readonly map: string;
+  readonly key: string;
+  readonly verdict: string;
+}
+
+export interface Chain {
+  readonly statements: readonly string[];
+  /** Source sets that the statements ask, and maps that they look into. */
+  readonly sets: readonly SourceSetUnion[];
+  readonly maps: readonly string[];
+}
+
+/** Sources of several sets together, as one interval set of a family. */
+export interface SourceSetUnion {
+  readonly name: string;
+  readonly family: Family;
+  readonly names: readonly string[];
+}
+
+/** Throws `PolicyError` on what no parser should have let through. */
+export function compilePolicy(policy: Policy): CompiledTarget {
+  const cidr = networkFrom(policy.target);
+  const rules = orderedRules(policy, cidr.family);
+  return isSingle(cidr)
+    ? compileAddress(policy.target, cidr, rules)
+    : compilePrefix(policy.target, cidr, rules);
+}
+
+function compileAddress(
+  target: string,
+  cidr: Cidr,
+  rules: readonly MatchRule[],
+): CompiledTarget {
+  const { family } = cidr;
+  const tree = planTree(rules);
+  const chains = new Map<string, Chain>();
+  const address = formatAddress(cidr);
+  const verdict = (branch: Branch): string => branchVerdict(branch, family, chains);
+  const elements: Element[] = [
+    ...tree.ports.map((branch) => ({
+      map: dispatchMap('port', family),
+      key: `${address} . ${protocolName(branch.protocol)} . ${branch.port}`,
+      verdict: verdict(branch),
+    })),
+    ...tree.protocols.map((branch) => ({
+      map: dispatchMap('protocol', family),
+      key: `${address} . ${protocolName(branch.protocol)}`,
+      verdict: verdict(branch),
+    })),
+    // Also where it only says accept: a prefix around this address must not judge it.
+    { map: dispatchMap('address', family), key: address, verdict: verdict(tree.rest) },
+    ...tree.lookedUp.flatMap((rule) => sourceElement(address, family, rule)),
+  ];
+  return { target, cidr, elements, prefixChain: null, chains };
+}
+
+function sourceElement(address: string, family: Family, levelled: LevelledRule): Element[] {
+  const { rule } = levelled;
+  const lookup = lookupOf(levelled);
+  if (lookup.kind !== 'keyed' || rule.source?.kind !== 'network') return [];
+  const fields = [
+    address,
+    ...(rule.protocol === null ? [] : [protocolName(rule.protocol)]),
+    ...(rule.port === null ? [] : [String(rule.port)]),
+    formatAddress(rule.source.cidr),
+  ];
+  const map = sourceMapName({ family, ...lookup });
+  return [{ map, key: fields.join(' . '), verdict: rule.outcome }];
+}
+
+function branchVerdict(branch: Branch, family: Family, chains: Map<string, Chain>): string {
+  if (branch.lookups.length === 0) return branch.outcome;
+  const steps = branch.lookups.map((lookup) => lookupStep(lookup, family));
+  return goto('shape', chains, {
+    statements: [...steps.map((step) => step.statement), branch.outcome],
+    sets: steps.flatMap((step) => step.sets),
+    maps: steps.flatMap((step) => step.maps),
+  });
+}
+
+interface Step {
+  readonly statement: string;
+  readonly sets: readonly SourceSetUnion[];
+  readonly maps: readonly string[];
+}
+
+function lookupStep(lookup: Lookup, family: Family): Step {
+  if (lookup.kind === 'sets') {
+    const asked = askSets({ ...lookup, kind: 'sets' }, family);
+    return { statement: `${asked.match} drop`, sets: [asked.union], maps: [] };
+  }
+  const map = { family, ...lookup };
+  return { statement: sourceStatement(map), sets: [], maps: [sourceMapName(map)] };
+}
+
+/** A prefix may be large and its rules are few: one chain, read in order, shared by equal policies. */
+function compilePrefix(
+  target: string,
+  cidr: Cidr,
+  rules: readonly MatchRule[],
+): CompiledTarget {
+  const { kept, fallback } = prune(rules);
+  const chains = new Map<string, Chain>();
+  const steps = [...kept, fallback].map((rule) => linearStep(rule, cidr.family));
+  const name = addChain('prefix', chains, {
+    statements: steps.map((step) => step.statement),
+    sets: steps.flatMap((step) => step.sets),
+    maps: [],
+  });
+  return { target, cidr, elements: [], prefixChain: name, chains };
+}
+
+function linearStep(rule: MatchRule, family: Family): Step {
+  const matches: string[] = [];
+  const sets: SourceSetUnion[] = [];
+  if (rule.source?.kind === 'network') {
+    const { cidr } = rule.source;
+    const length = isSingle(cidr) ? '' : `/${cidr.length}`;
+    matches.push(`${IP[family]} saddr ${formatAddress(cidr)}${length}`);
+  } else if (rule.source !== null) {
+    const { match, union } = askSets(rule.source, family);
+    matches.push(match);
+    sets.push(union);
+  }
+  if (rule.protocol !== null) matches.push(`meta l4proto ${protocolName(rule.protocol)}`);
+  if (rule.port !== null) matches.push(`th dport ${rule.port}`);
+  return { statement: [...matches, rule.outcome].join(' '), sets, maps: [] };
+}
+
+function askSets(
+  source: Extract<SourceMatch, { kind: 'sets' }>,
+  family: Family,
+): { match: string; union: SourceSetUnion } {
+  // By the names, not the contents: new data changes the set and nothing that points at it.
+  const name = contentName(`geo${family}`, source.names.join());
+  const not = source.inside ? '' : '!= ';
+  return {
+    match: `${IP[family]} saddr ${not}@${name}`,
+    union: { name, family, names: source.names },
+  };
+}
+
+function goto(kind: string, chains: Map<string, Chain>, chain: Chain): string {
+  return `goto ${addChain(kind, chains, chain)}`;
+}
+
+function addChain(kind: string, chains: Map<string, Chain>, chain: Chain): string {
+  const name = contentName(kind, chain.statements.join('\n'));
+  chains.set(name, chain);
+  return name;
+}

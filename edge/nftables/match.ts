@@ -1,0 +1,136 @@
+import { protocolNumber } from '@portcullis/core/firewall/match.ts';
+import type { Policy, PolicyRule, SourceSets } from '@portcullis/core/firewall/policy.ts';
+import { BITS, type Family } from '@portcullis/core/net/address.ts';
+import { type Cidr, containsCidr, overlaps, parseCidr } from '@portcullis/core/net/cidr.ts';
+
+export type Outcome = 'accept' | 'drop';
+
+/** What a rule asks of the source: a network, or (not) to be in one of some named source sets. */
+export type SourceMatch =
+  | { readonly kind: 'network'; readonly cidr: Cidr }
+  | { readonly kind: 'sets'; readonly names: readonly string[]; readonly inside: boolean };
+
+/** One line of an ordered first-match list. Null matches everything; a port only stands with its protocol. */
+export interface MatchRule {
+  readonly outcome: Outcome;
+  readonly protocol: number | null;
+  readonly port: number | null;
+  readonly source: SourceMatch | null;
+}
+
+/** A policy that no data plane could have been meant to get. Its target keeps its last good one. */
+export class PolicyError extends Error {
+  override readonly name = 'PolicyError';
+}
+
+/**
+ * Stages 6 to 9 as one list in which the first match decides:
+ * baseline allow, baseline deny, allow with a source, geo deny, geo only, allow without a source, deny.
+ * A packet that matches nothing is accepted.
+ */
+export function orderedRules(policy: Policy, family: Family): MatchRule[] {
+  const of = (rules: readonly PolicyRule[], action: PolicyRule['action']): MatchRule[] =>
+    rules.filter((rule) => rule.action === action).map((rule) => matchRule(rule, family));
+  const allows = of(policy.rules, 'allow');
+  return [
+    ...of(policy.baseline, 'allow'),
+    ...of(policy.baseline, 'deny'),
+    ...allows.filter((rule) => rule.source !== null),
+    ...geoRules(policy, 'deny'),
+    ...geoRules(policy, 'only'),
+    ...allows.filter((rule) => rule.source === null),
+    ...of(policy.rules, 'deny'),
+  ];
+}
+
+/** Both could match one packet. Source sets may overlap anything: their contents are not looked at. */
+export function overlapping(a: MatchRule, b: MatchRule): boolean {
+  if (a.protocol !== null && b.protocol !== null && a.protocol !== b.protocol) return false;
+  if (a.port !== null && b.port !== null && a.port !== b.port) return false;
+  if (a.source?.kind !== 'network' || b.source?.kind !== 'network') return true;
+  return overlaps(a.source.cidr, b.source.cidr);
+}
+
+/** Every packet that `inner` matches, `outer` matches too. */
+export function covers(outer: MatchRule, inner: MatchRule): boolean {
+  if (outer.protocol !== null && outer.protocol !== inner.protocol) return false;
+  if (outer.port !== null && outer.port !== inner.port) return false;
+  return coversSource(outer.source, inner.source);
+}
+
+export function unconditional(rule: MatchRule): boolean {
+  return rule.protocol === null && rule.source === null;
+}
+
+/** The contents of named sets together, as networks of one family. A set without data holds nobody. */
+export function networksOf(sets: SourceSets, names: readonly string[], family: Family): Cidr[] {
+  return names
+    .flatMap((name) => (Object.hasOwn(sets.sets, name) ? (sets.sets[name] ?? []) : []))
+    .map((text) => networkFrom(text))
+    .filter((cidr) => cidr.family === family);
+}
+
+export function networkFrom(text: string): Cidr {
+  const cidr = parseCidr(text);
+  if (!cidr.ok) throw new PolicyError(`not a network: ${cidr.reason}`);
+  return cidr.value;
+}
+
+function coversSource(outer: SourceMatch | null, inner: SourceMatch | null): boolean {
+  if (outer === null) return true;
+  if (inner === null || outer.kind !== inner.kind) return false;
+  if (outer.kind === 'network') {
+    return inner.kind === 'network' && containsCidr(outer.cidr, inner.cidr);
+  }
+  return (
+    inner.kind === 'sets' &&
+    outer.inside === inner.inside &&
+    outer.names.join() === inner.names.join()
+  );
+}
+
+function matchRule(rule: PolicyRule, family: Family): MatchRule {
+  const protocol = rule.protocol === 'any' ? null : protocolNumber(rule.protocol, family);
+  if (rule.port !== null && rule.protocol !== 'tcp' && rule.protocol !== 'udp') {
+    throw new PolicyError(`${rule.ref} names a port of a protocol without ports`);
+  }
+  if (rule.port !== null && !(rule.port >= 0 && rule.port <= 65_535)) {
+    throw new PolicyError(`${rule.ref} names a port that there is not`);
+  }
+  const outcome = rule.action === 'allow' ? 'accept' : 'drop';
+  return { outcome, protocol, port: rule.port, source: sourceOf(rule, family) };
+}
+
+function sourceOf(rule: PolicyRule, family: Family): SourceMatch | null {
+  if (rule.source === null) return null;
+  const cidr = networkFrom(rule.source);
+  if (cidr.family !== family) {
+    throw new PolicyError(`${rule.ref} names a source of the other family`);
+  }
+  return cidr.length === 0 ? null : { kind: 'network', cidr };
+}
+
+/** Names stand in comments of the text that the kernel reads. */
+const SET_NAME = /^[A-Za-z0-9:._-]{1,80}$/;
+
+/** All denies ask one question, "is it in any of these?"; each `only` asks its own. */
+function geoRules(policy: Policy, action: 'deny' | 'only'): MatchRule[] {
+  const rules = policy.geo.filter((rule) => rule.action === action);
+  for (const name of rules.flatMap((rule) => rule.sets)) {
+    if (!SET_NAME.test(name)) throw new PolicyError('a geo rule names what is no source set');
+  }
+  const unions =
+    action === 'deny' ? [rules.flatMap((rule) => rule.sets)] : rules.map((rule) => rule.sets);
+  return unions
+    .filter((_, index) => rules.length > index)
+    .map((union) => ({
+      outcome: 'drop',
+      protocol: null,
+      port: null,
+      source: { kind: 'sets', names: [...new Set(union)].sort(), inside: action === 'deny' },
+    }));
+}
+
+export function isSingle(cidr: Cidr): boolean {
+  return cidr.length === BITS[cidr.family];
+}

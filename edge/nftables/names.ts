@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto';
+import { BITS, type Family, formatAddress } from '@portcullis/core/net/address.ts';
+import type { Fields } from './program.ts';
+
+/** The one table of ours: whatever is in it is ours, so a restarted agent with no memory knows what to replace. */
+export const TABLE = 'inet portcullis';
+
+/** How a rule reads a field in each family. */
+export const IP: Readonly<Record<Family, 'ip' | 'ip6'>> = { 4: 'ip', 6: 'ip6' };
+export const ADDRESS_TYPE: Readonly<Record<Family, string>> = { 4: 'ipv4_addr', 6: 'ipv6_addr' };
+
+/** Maps that dispatch on the destination; `prefix` is an interval map. */
+export type Dispatch = 'port' | 'protocol' | 'address' | 'prefix';
+
+export function dispatchMap(dispatch: Dispatch, family: Family): string {
+  return `${dispatch}${family}`;
+}
+
+/** One map for each (fields, prefix length, level) in use. */
+export interface SourceMap {
+  readonly family: Family;
+  readonly fields: Fields;
+  readonly length: number;
+  readonly level: number;
+}
+
+export function sourceMapName({ family, fields, length, level }: SourceMap): string {
+  return `source${family}_${fields}_${length}_${level}`;
+}
+
+export function parseSourceMapName(name: string): SourceMap | null {
+  const match = /^source([46])_(port|protocol|any)_(\d+)_(\d+)$/.exec(name);
+  if (match === null) return null;
+  return {
+    family: match[1] === '4' ? 4 : 6,
+    fields: match[2] as Fields,
+    length: Number(match[3]),
+    level: Number(match[4]),
+  };
+}
+
+/** The type of a map's key, for its declaration. */
+export function keyType(name: string): string {
+  const source = parseSourceMapName(name);
+  if (source !== null) {
+    const address = ADDRESS_TYPE[source.family];
+    return [address, ...FIELD_TYPES[source.fields], address].join(' . ');
+  }
+  const family: Family = name.endsWith('4') ? 4 : 6;
+  const dispatch = name.slice(0, -1) as Dispatch;
+  return [ADDRESS_TYPE[family], ...FIELD_TYPES[DISPATCH_FIELDS[dispatch]]].join(' . ');
+}
+
+/** The statement that looks a packet up. */
+export function dispatchStatement(dispatch: Dispatch, family: Family): string {
+  return `${key(family, DISPATCH_FIELDS[dispatch])} vmap @${dispatchMap(dispatch, family)}`;
+}
+
+export function sourceStatement(map: SourceMap): string {
+  const { family, fields, length } = map;
+  const mask = length === BITS[family] ? '' : ` & ${netmask(family, length)}`;
+  return `${key(family, fields)} . ${IP[family]} saddr${mask} vmap @${sourceMapName(map)}`;
+}
+
+/**
+ * By name where the grammar of nft itself knows it, so that nothing depends on /etc/protocols.
+ */
+export function protocolName(protocol: number): string {
+  return PROTOCOL_NAMES[protocol] ?? String(protocol);
+}
+
+/** 80 bits: nobody makes two contents of one name on purpose. */
+export function contentName(kind: string, content: string): string {
+  return `${kind}_${createHash('sha256').update(content).digest('hex').slice(0, 20)}`;
+}
+
+function key(family: Family, fields: Fields): string {
+  return [`${IP[family]} daddr`, ...KEY_FIELDS[fields]].join(' . ');
+}
+
+function netmask(family: Family, length: number): string {
+  const all = (1n << BigInt(BITS[family])) - 1n;
+  const host = (1n << BigInt(BITS[family] - length)) - 1n;
+  return formatAddress({ family, value: all ^ host });
+}
+
+const KEY_FIELDS: Readonly<Record<Fields, readonly string[]>> = {
+  port: ['meta l4proto', 'th dport'],
+  protocol: ['meta l4proto'],
+  any: [],
+};
+const FIELD_TYPES: Readonly<Record<Fields, readonly string[]>> = {
+  port: ['inet_proto', 'inet_service'],
+  protocol: ['inet_proto'],
+  any: [],
+};
+const DISPATCH_FIELDS: Readonly<Record<Dispatch, Fields>> = {
+  port: 'port',
+  protocol: 'protocol',
+  address: 'any',
+  prefix: 'any',
+};
+const PROTOCOL_NAMES: Readonly<Record<number, string>> = {
+  1: 'icmp',
+  6: 'tcp',
+  17: 'udp',
+  47: 'gre',
+  50: 'esp',
+  58: 'icmpv6',
+};

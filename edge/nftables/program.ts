@@ -1,0 +1,160 @@
+import { covers, type MatchRule, type Outcome, overlapping, unconditional } from './match.ts';
+
+/**
+ * The rules of one address as a tree of hash look-ups.
+ *
+ * A first-match list is turned into look-ups that need no order inside a *level*: a rule stands one level
+ * after every earlier rule that overlaps it and says the opposite. Where two rules match one packet and
+ * disagree, the earlier one of the list therefore has the lower level; so the lowest level that matches
+ * says what the list says.
+ */
+export interface Tree {
+  /** Destination port and protocol decide, with look-ups on the source before `outcome` where needed. */
+  readonly ports: readonly (Branch & { readonly protocol: number; readonly port: number })[];
+  readonly protocols: readonly (Branch & { readonly protocol: number })[];
+  /** Everything else. */
+  readonly rest: Branch;
+  /** The rules that some branch looks up, by their source. */
+  readonly lookedUp: readonly LevelledRule[];
+}
+
+export interface Branch {
+  /** In the order in which to look. */
+  readonly lookups: readonly Lookup[];
+  readonly outcome: Outcome;
+}
+
+/** Which fields beside the destination a look-up is keyed by. `names`: no key, but membership of sets. */
+export type Lookup =
+  | { readonly kind: 'keyed'; readonly fields: Fields; readonly length: number; readonly level: number }
+  | { readonly kind: 'sets'; readonly names: readonly string[]; readonly inside: boolean; readonly level: number };
+export type Fields = 'port' | 'protocol' | 'any';
+
+export interface LevelledRule {
+  readonly rule: MatchRule;
+  readonly level: number;
+}
+
+/** `rules`: the first match decides, nothing matched is accepted. */
+export function planTree(rules: readonly MatchRule[]): Tree {
+  const { kept, fallback } = prune(rules);
+  const levelled = level([...kept, fallback]);
+  const lookedUp = new Set<LevelledRule>();
+  const branch = (key: Key): Branch => evaluate(levelled, key, lookedUp);
+
+  const rest = branch({ protocol: null, port: null });
+  const protocols = distinct(levelled, (rule) => rule.protocol !== null && rule.port === null)
+    .map(({ protocol }) => ({ protocol, ...branch({ protocol, port: null }) }))
+    .filter((one) => !same(one, rest));
+  const ports = distinct(levelled, (rule) => rule.port !== null)
+    .map(({ protocol, port }) => ({ protocol, port: port as number, ...branch({ protocol, port }) }))
+    .filter((one) => !same(one, protocols.find((wider) => wider.protocol === one.protocol) ?? rest));
+  return { ports, protocols, rest, lookedUp: [...lookedUp] };
+}
+
+/**
+ * Leaves out what cannot change a verdict: everything after a rule without conditions, what an earlier
+ * rule covers, and a rule that says what would come out anyway because nothing after it disagrees.
+ */
+export function prune(rules: readonly MatchRule[]): { kept: MatchRule[]; fallback: MatchRule } {
+  const end = rules.findIndex(unconditional);
+  const outcome = rules[end]?.outcome ?? 'accept';
+  const fallback: MatchRule = { outcome, protocol: null, port: null, source: null };
+  const reached: MatchRule[] = [];
+  for (const rule of end < 0 ? rules : rules.slice(0, end)) {
+    if (!reached.some((earlier) => covers(earlier, rule))) reached.push(rule);
+  }
+  return { kept: withoutEchoes(reached, outcome), fallback };
+}
+
+function withoutEchoes(rules: readonly MatchRule[], outcome: Outcome): MatchRule[] {
+  const kept: MatchRule[] = [];
+  const disagreeing: MatchRule[] = [];
+  for (const rule of rules.toReversed()) {
+    if (rule.outcome !== outcome) disagreeing.push(rule);
+    else if (!disagreeing.some((later) => overlapping(later, rule))) continue;
+    kept.push(rule);
+  }
+  return kept.reverse();
+}
+
+function level(rules: readonly MatchRule[]): LevelledRule[] {
+  const done: LevelledRule[] = [];
+  for (const rule of rules) {
+    let at = 0;
+    for (const earlier of done) {
+      if (earlier.level < at || earlier.rule.outcome === rule.outcome) continue;
+      if (overlapping(earlier.rule, rule)) at = earlier.level + 1;
+    }
+    done.push({ rule, level: at });
+  }
+  return done;
+}
+
+interface Key {
+  readonly protocol: number | null;
+  readonly port: number | null;
+}
+
+/** What is left of the list for packets of one protocol and port: look-ups on the source, then an outcome. */
+function evaluate(
+  rules: readonly LevelledRule[],
+  key: Key,
+  lookedUp: Set<LevelledRule>,
+): Branch {
+  const matching = rules.filter(
+    ({ rule }) =>
+      (rule.protocol === null || rule.protocol === key.protocol) &&
+      (rule.port === null || rule.port === key.port),
+  );
+  const end = matching.findIndex(({ rule }) => rule.source === null);
+  const terminal = matching[end] as LevelledRule;
+  const before = matching.slice(0, end);
+  const needed = new Set(withoutEchoes(before.map(({ rule }) => rule), terminal.rule.outcome));
+  const lookups = new Map<string, Lookup>();
+  for (const one of before) {
+    // An equal verdict from the terminal's level on was reached by no disagreeing rule below it.
+    if (!needed.has(one.rule) || one.level >= terminal.level) continue;
+    lookedUp.add(one);
+    const lookup = lookupOf(one);
+    lookups.set(JSON.stringify(lookup), lookup);
+  }
+  return { lookups: [...lookups.values()].sort(inOrder), outcome: terminal.rule.outcome };
+}
+
+export function lookupOf({ rule, level }: LevelledRule): Lookup {
+  const { source } = rule;
+  if (source === null) throw new Error('a rule without a source is no look-up on the source');
+  if (source.kind === 'sets') return { ...source, level };
+  const fields = rule.port !== null ? 'port' : rule.protocol !== null ? 'protocol' : 'any';
+  return { kind: 'keyed', fields, length: source.cidr.length, level };
+}
+
+/** Any order inside a level gives the same verdicts; one order lets equal programs share a chain. */
+function inOrder(a: Lookup, b: Lookup): number {
+  if (a.level !== b.level) return a.level - b.level;
+  if (a.kind === 'keyed' && b.kind === 'keyed') {
+    if (a.fields !== b.fields) return a.fields < b.fields ? 1 : -1;
+    return b.length - a.length;
+  }
+  if (a.kind !== b.kind) return a.kind === 'keyed' ? -1 : 1;
+  return JSON.stringify(a) < JSON.stringify(b) ? -1 : 1;
+}
+
+function same(a: Branch, b: Branch): boolean {
+  return a.outcome === b.outcome && JSON.stringify(a.lookups) === JSON.stringify(b.lookups);
+}
+
+function distinct(
+  rules: readonly LevelledRule[],
+  wanted: (rule: MatchRule) => boolean,
+): { protocol: number; port: number | null }[] {
+  const found = new Map<string, { protocol: number; port: number | null }>();
+  for (const { rule } of rules) {
+    if (rule.protocol === null || !wanted(rule)) continue;
+    found.set(`${rule.protocol}/${rule.port}`, { protocol: rule.protocol, port: rule.port });
+  }
+  return [...found.values()].sort(
+    (a, b) => a.protocol - b.protocol || (a.port ?? 0) - (b.port ?? 0),
+  );
+}

@@ -1,0 +1,201 @@
+import { type RenderedChain, renderBaseChains, renderLimits } from './base-chain.ts';
+import type { CompiledTarget, Element } from './compile.ts';
+import { FAMILIES, type Layout, type SourceSetContent } from './layout.ts';
+import { ADDRESS_TYPE, dispatchMap, keyType, TABLE } from './names.ts';
+
+/**
+ * Room that maps were declared with. The kernel allots a hash table of that size once, so a map that
+ * outgrows it is made anew by a whole rewrite, with room to double again.
+ */
+export type Sizes = ReadonlyMap<string, number>;
+
+export interface RenderedWhole {
+  readonly text: string;
+  readonly sizes: Sizes;
+}
+
+const SMALLEST_MAP = 64;
+const ELEMENTS_PER_COMMAND = 4096;
+
+/**
+ * The whole table, in place of whatever is there. One transaction: `add` makes the `delete` valid where
+ * there is none, and the hooks never vanish.
+ */
+export function renderWhole(layout: Layout): RenderedWhole {
+  const sizes = new Map([...layout.counts].map(([map, count]) => [map, roomFor(count)]));
+  const body = [
+    ...renderLimits(layout.rules),
+    ...[...layout.sets.values()].flatMap(declareSet),
+    ...[...sizes].sort(byName).flatMap(([map, size]) => declareMap(map, size)),
+    ...FAMILIES.flatMap(declarePrefixMap),
+    ...[...layout.chains].sort(byName).flatMap(([name, { statements }]) => chainBlock({ name, statements })),
+    ...renderBaseChains(layout.rules).flatMap(chainBlock),
+  ];
+  const lines = [
+    `add table ${TABLE}`,
+    `delete table ${TABLE}`,
+    `table ${TABLE} {`,
+    ...body.map((line) => (line === '' ? line : `\t${line}`)),
+    '}',
+    ...fillSets(layout),
+    ...addElements([...layout.targets.values()].flatMap((target) => target.elements)),
+    ...FAMILIES.flatMap((family) => addPrefixes(layout, family)),
+  ];
+  return { text: `${lines.join('\n')}\n`, sizes };
+}
+
+/**
+ * From one layout to another: new maps and chains first, dead ones last, one transaction. Null where only
+ * a whole rewrite will do (other devices or stages, a map that outgrows its room).
+ * `changed` names the targets that may differ. The text is empty when nothing does.
+ */
+export function renderDelta(
+  before: Layout,
+  after: Layout,
+  changed: Iterable<string>,
+  sizes: Sizes,
+): RenderedWhole | null {
+  if (JSON.stringify(before.rules) !== JSON.stringify(after.rules)) return null;
+  const nextSizes = new Map(sizes);
+  for (const [map, count] of after.counts) {
+    const size = sizes.get(map) ?? roomFor(count);
+    if (count > size) return null;
+    nextSizes.set(map, size);
+  }
+  for (const map of nextSizes.keys()) if (!after.counts.has(map)) nextSizes.delete(map);
+  const { removed, added } = elementChanges(before, after, changed);
+  const lines = [
+    ...newIn(after.sets, before.sets).map(([name, set]) => `add set ${TABLE} ${name} { ${setType(set)} }`),
+    ...newIn(nextSizes, sizes).map(([map, size]) => `add map ${TABLE} ${map} { ${mapType(map, size)} }`),
+    ...refillSets(before, after),
+    ...newIn(after.chains, before.chains).flatMap(([name, chain]) => [
+      `add chain ${TABLE} ${name}`,
+      ...chain.statements.map((statement) => `add rule ${TABLE} ${name} ${statement}`),
+    ]),
+    ...removed.map(({ map, key }) => `delete element ${TABLE} ${map} { ${key} }`),
+    ...FAMILIES.flatMap((family) => replacePrefixes(before, after, family)),
+    ...added.map(({ map, key, verdict }) => `add element ${TABLE} ${map} { ${key} : ${verdict} }`),
+    ...newIn(before.chains, after.chains).map(([name]) => `delete chain ${TABLE} ${name}`),
+    ...newIn(sizes, nextSizes).map(([map]) => `delete map ${TABLE} ${map}`),
+    ...newIn(before.sets, after.sets).map(([name]) => `delete set ${TABLE} ${name}`),
+  ];
+  return { text: lines.length === 0 ? '' : `${lines.join('\n')}\n`, sizes: nextSizes };
+}
+
+/** Takes our hands off: valid whether the table is there or not. */
+export const REMOVE_TABLE = `add table ${TABLE}\ndelete table ${TABLE}\n`;
+
+function elementChanges(
+  before: Layout,
+  after: Layout,
+  changed: Iterable<string>,
+): { removed: Element[]; added: Element[] } {
+  const removed: Element[] = [];
+  const added: Element[] = [];
+  for (const target of changed) {
+    const old = elementsByKey(before.targets.get(target));
+    const now = elementsByKey(after.targets.get(target));
+    for (const [key, element] of old) {
+      if (now.get(key)?.verdict !== element.verdict) removed.push(element);
+    }
+    for (const [key, element] of now) {
+      if (old.get(key)?.verdict !== element.verdict) added.push(element);
+    }
+  }
+  return { removed, added };
+}
+
+function elementsByKey(target: CompiledTarget | undefined): Map<string, Element> {
+  const elements = target?.elements ?? [];
+  return new Map(elements.map((element) => [`${element.map} ${element.key}`, element]));
+}
+
+/** An interval map is small (one entry a prefix) and its entries change together: it is filled anew. */
+function replacePrefixes(before: Layout, after: Layout, family: 4 | 6): string[] {
+  if (JSON.stringify(before.prefixes[family]) === JSON.stringify(after.prefixes[family])) return [];
+  return [`flush map ${TABLE} ${dispatchMap('prefix', family)}`, ...addPrefixes(after, family)];
+}
+
+function addPrefixes(layout: Layout, family: 4 | 6): string[] {
+  const entries = layout.prefixes[family].map(({ range, chain }) => `${range} : goto ${chain}`);
+  return batches(entries).map((batch) => addCommand(dispatchMap('prefix', family), batch));
+}
+
+function addElements(elements: readonly Element[]): string[] {
+  const byMap = new Map<string, string[]>();
+  for (const { map, key, verdict } of elements) {
+    const entries = byMap.get(map) ?? [];
+    entries.push(`${key} : ${verdict}`);
+    byMap.set(map, entries);
+  }
+  return [...byMap]
+    .sort(byName)
+    .flatMap(([map, entries]) => batches(entries).map((batch) => addCommand(map, batch)));
+}
+
+function fillSets(layout: Layout): string[] {
+  return [...layout.sets].sort(byName).flatMap(([name, set]) => fillSet(name, set));
+}
+
+function refillSets(before: Layout, after: Layout): string[] {
+  return [...after.sets].sort(byName).flatMap(([name, set]) => {
+    const old = before.sets.get(name);
+    if (old === undefined) return fillSet(name, set);
+    if (old === set || old.networks.join() === set.networks.join()) return [];
+    return [`flush set ${TABLE} ${name}`, ...fillSet(name, set)];
+  });
+}
+
+function fillSet(name: string, { networks }: SourceSetContent): string[] {
+  return batches(networks).map((batch) => addCommand(name, batch));
+}
+
+function addCommand(name: string, entries: readonly string[]): string {
+  return `add element ${TABLE} ${name} {\n\t${entries.join(',\n\t')}\n}`;
+}
+
+function declareSet(set: SourceSetContent): string[] {
+  return [`# ${set.union.names.join(' ')}`, `set ${set.union.name} {`, `\t${setType(set)}`, '}', ''];
+}
+
+function setType({ union }: SourceSetContent): string {
+  return `type ${ADDRESS_TYPE[union.family]}; flags interval;`;
+}
+
+function declareMap(map: string, size: number): string[] {
+  return [`map ${map} {`, `\t${mapType(map, size)}`, '}', ''];
+}
+
+function mapType(map: string, size: number): string {
+  return `type ${keyType(map)} : verdict; size ${size};`;
+}
+
+function declarePrefixMap(family: 4 | 6): string[] {
+  const name = dispatchMap('prefix', family);
+  return [`map ${name} {`, `\ttype ${keyType(name)} : verdict; flags interval;`, '}', ''];
+}
+
+function chainBlock({ name, statements }: RenderedChain): string[] {
+  return [`chain ${name} {`, ...statements.map((statement) => `\t${statement}`), '}', ''];
+}
+
+function newIn<T>(a: ReadonlyMap<string, T>, b: ReadonlyMap<string, T>): [string, T][] {
+  return [...a].filter(([name]) => !b.has(name)).sort(byName);
+}
+
+function batches<T>(entries: readonly T[]): T[][] {
+  const count = Math.ceil(entries.length / ELEMENTS_PER_COMMAND);
+  return Array.from({ length: count }, (_, index) =>
+    entries.slice(index * ELEMENTS_PER_COMMAND, (index + 1) * ELEMENTS_PER_COMMAND),
+  );
+}
+
+function roomFor(count: number): number {
+  let size = SMALLEST_MAP;
+  while (size < count * 2) size *= 2;
+  return size;
+}
+
+function byName(a: readonly [string, unknown], b: readonly [string, unknown]): number {
+  return a[0] < b[0] ? -1 : 1;
+}

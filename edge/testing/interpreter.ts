@@ -1,0 +1,107 @@
+import type { Packet } from '@portcullis/core/firewall/packet.ts';
+import { type Family, parseAddress } from '@portcullis/core/net/address.ts';
+import { containsAddress, networkOf } from '@portcullis/core/net/cidr.ts';
+import { formatAddress } from '@portcullis/core/net/address.ts';
+import type { Layout } from '../nftables/layout.ts';
+import { networkFrom } from '../nftables/match.ts';
+import { dispatchMap, protocolName } from '../nftables/names.ts';
+
+/**
+ * What the kernel would do with the maps and chains of a layout, read from the statements as they are
+ * rendered. Knows only the statements that we render and fails on any other.
+ */
+export function interpret(layout: Layout): (packet: Packet) => 'pass' | 'drop' {
+  const maps = new Map<string, Map<string, string>>();
+  for (const { elements } of layout.targets.values()) {
+    for (const { map, key, verdict } of elements) {
+      const entries = maps.get(map) ?? new Map<string, string>();
+      if (entries.has(key)) throw new Error(`${map} has ${key} twice`);
+      maps.set(map, entries.set(key, verdict));
+    }
+  }
+  return (packet) => {
+    const { family } = packet;
+    const port = packet.destinationPort === null ? [] : [keyOf(packet, true, packet.destinationPort)];
+    const verdict =
+      port.map((key) => maps.get(dispatchMap('port', family))?.get(key)).find(Boolean) ??
+      maps.get(dispatchMap('protocol', family))?.get(keyOf(packet, true, null)) ??
+      maps.get(dispatchMap('address', family))?.get(keyOf(packet, false, null)) ??
+      prefixVerdict(layout, packet) ??
+      'accept';
+    return resolve(layout, maps, packet, verdict);
+  };
+}
+
+type Maps = ReadonlyMap<string, ReadonlyMap<string, string>>;
+
+function resolve(layout: Layout, maps: Maps, packet: Packet, verdict: string): 'pass' | 'drop' {
+  if (verdict === 'accept') return 'pass';
+  if (verdict === 'drop') return 'drop';
+  const chain = layout.chains.get(verdict.replace('goto ', ''));
+  if (chain === undefined) throw new Error(`no chain for ${verdict}`);
+  for (const statement of chain.statements) {
+    const found = evaluate(layout, maps, packet, statement);
+    if (found !== null) return resolve(layout, maps, packet, found);
+  }
+  throw new Error('a chain of ours ends without a verdict');
+}
+
+function evaluate(layout: Layout, maps: Maps, packet: Packet, statement: string): string | null {
+  const lookup = / vmap @(source[46]_(port|protocol|any)_(\d+)_\d+)$/.exec(statement);
+  if (lookup !== null) {
+    const [, map = '', fields, length] = lookup;
+    if (fields === 'port' && packet.destinationPort === null) return null;
+    const source = parsed(packet.source);
+    const network = formatAddress(networkOf(source, Number(length)));
+    const key = keyOf(packet, fields !== 'any', fields === 'port' ? packet.destinationPort : null);
+    return maps.get(map)?.get(`${key} . ${network}`) ?? null;
+  }
+  const words = statement.split(' ');
+  const outcome = words.pop() ?? '';
+  while (words.length > 0) {
+    const [first, second] = [words.shift(), words.shift()];
+    const wanted = words.shift() ?? '';
+    if (second === 'saddr' && wanted === '!=') {
+      if (inSet(layout, words.shift() ?? '', packet)) return null;
+    } else if (second === 'saddr' && wanted.startsWith('@')) {
+      if (!inSet(layout, wanted, packet)) return null;
+    } else if (second === 'saddr') {
+      if (!containsAddress(networkFrom(wanted), parsed(packet.source))) return null;
+    } else if (`${first} ${second}` === 'meta l4proto') {
+      if (wanted !== protocolName(packet.protocol)) return null;
+    } else if (`${first} ${second}` === 'th dport') {
+      if (wanted !== String(packet.destinationPort)) return null;
+    } else throw new Error(`no such statement: ${statement}`);
+  }
+  return outcome;
+}
+
+function inSet(layout: Layout, reference: string, packet: Packet): boolean {
+  const set = layout.sets.get(reference.slice(1));
+  if (set === undefined) throw new Error(`no set ${reference}`);
+  return set.networks.some((text) => containsAddress(networkFrom(text), parsed(packet.source)));
+}
+
+function prefixVerdict(layout: Layout, packet: Packet): string | undefined {
+  const { value } = parsed(packet.destination);
+  const hit = layout.prefixes[packet.family].filter(({ range }) => {
+    const [first = '', last = first] = range.split('-');
+    return parsed(first).value <= value && value <= parsed(last).value;
+  });
+  if (hit.length > 1) throw new Error('intervals overlap');
+  return hit[0] === undefined ? undefined : `goto ${hit[0].chain}`;
+}
+
+function keyOf(packet: Packet, withProtocol: boolean, port: number | null): string {
+  return [
+    packet.destination,
+    ...(withProtocol ? [protocolName(packet.protocol)] : []),
+    ...(port === null ? [] : [String(port)]),
+  ].join(' . ');
+}
+
+function parsed(text: string): { family: Family; value: bigint } {
+  const address = parseAddress(text);
+  if (!address.ok) throw new Error(address.reason);
+  return address.value;
+}
