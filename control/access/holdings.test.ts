@@ -81,7 +81,7 @@ test('a holding that ends while a transaction waits is over for that transaction
       tx,
     );
     const held = await findHolding(tx, whole(acme), '203.0.113.200');
-    assert.equal(held?.cidr === '203.0.113.200/32', false);
+    assert.equal(held, null);
   });
 });
 
@@ -147,8 +147,8 @@ test('finding a holding among many reads an index, never the table', async (t) =
       from generate_series(1, 20000) n`.execute(many);
   await sql`analyze holdings`.execute(many);
   const { rows } = await sql<{ 'QUERY PLAN': string }>`
-    explain select id from holdings
-     where cidr >>= '10.0.3.3'::inet and during @> statement_timestamp()
+    explain (generic_plan) select id from holdings
+     where cidr >>= $1::inet and during @> statement_timestamp()
      order by masklen(cidr) desc limit 1`.execute(many);
   const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
   assert.match(plan, /Index.*holdings_(cidr|one_holder)/);

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sql } from 'kysely';
+import { openDatabase } from './database.ts';
+import { codeOf, constraintOf, isUnavailable } from './failure.ts';
+import { statementName } from './statement.ts';
+import { testDatabase } from './testing.ts';
+
+test('values arrive in the types of the schema', async (t) => {
+  const { db } = await testDatabase(t);
+  const { rows } = await sql`
+    select 9007199254740991::bigint as big, array[1, 2]::bigint[] as bigs, '{}'::bigint[] as none,
+           '2026-01-02T03:04:05.678+02:00'::timestamptz as moment,
+           'infinity'::timestamptz as "always", '-infinity'::timestamptz as "never",
+           '203.0.113.0/24'::cidr as network, '203.0.113.1'::inet as host, '2001:db8::1'::inet as host6,
+           array['10.0.0.0/8', '2001:db8::/32']::cidr[] as networks,
+           array['6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11']::uuid[] as uuids,
+           '{"a": [1]}'::jsonb as document, null::bigint as nothing`.execute(db);
+  assert.deepEqual(rows, [
+    {
+      big: 9007199254740991,
+      bigs: [1, 2],
+      none: [],
+      moment: new Date('2026-01-02T01:04:05.678Z'),
+      always: new Date(8.64e15),
+      never: new Date(-8.64e15),
+      network: '203.0.113.0/24',
+      host: '203.0.113.1',
+      host6: '2001:db8::1',
+      networks: ['10.0.0.0/8', '2001:db8::/32'],
+      uuids: ['6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11'],
+      document: { a: [1] },
+      nothing: null,
+    },
+  ]);
+});
+
+test('a bigint that a number cannot hold is an error, never another number', async (t) => {
+  const { db } = await testDatabase(t);
+  await assert.rejects(sql`select 9007199254740993::bigint`.execute(db), RangeError);
+});
+
+test('equal statements are prepared once on a connection; scripts never are', async (t) => {
+  const { url } = await testDatabase(t);
+  const db = openDatabase({ url, poolSize: 1 });
+  t.after(() => db.destroy());
+  for (const generation of [1, 2, 3]) {
+    await db.selectFrom('generations').selectAll().where('generation', '=', generation).execute();
+  }
+  const prepared = await sql<{ count: number }>`
+    select count(*) from pg_prepared_statements where statement like 'select * from "generations"%'`.execute(db);
+  assert.deepEqual(prepared.rows, [{ count: 1 }]);
+  assert.equal(statementName('select 1; drop table rules'), null);
+  assert.equal(statementName('begin'), null);
+  assert.equal(statementName('create table x ()'), null);
+});
+
+test('a refused write names its constraint, and is no outage', async (t) => {
+  const { db } = await testDatabase(t);
+  const twice = { generation: 1, cause: 'a test' };
+  await db.insertInto('generations').values(twice).execute();
+  await assert.rejects(db.insertInto('generations').values(twice).execute(), (error) => {
+    assert.equal(constraintOf(error), 'generations_pkey');
+    assert.equal(codeOf(error), '23505');
+    return !isUnavailable(error);
+  });
+});
+
+test('a connection terminated inside a transaction is an outage, and the next query just works', async (t) => {
+  const { db, url } = await testDatabase(t);
+  const victim = openDatabase({ url, poolSize: 1 });
+  t.after(() => victim.destroy());
+  const broken = victim.transaction().execute(async (tx) => {
+    const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx);
+    await sql`select pg_terminate_backend(${rows[0]?.pid}, 5000)`.execute(db);
+    await sql`select 1`.execute(tx);
+  });
+  await assert.rejects(broken, isUnavailable);
+  assert.deepEqual((await sql`select 1 as n`.execute(victim)).rows, [{ n: 1 }]);
+});
+
+test('a server that is not there is an outage', async () => {
+  for (const url of [
+    'postgresql:///x?host=%2Fnonexistent&user=x',
+    'postgresql://x@127.0.0.1:1/x',
+  ]) {
+    const db = openDatabase({ url });
+    await assert.rejects(sql`select 1`.execute(db), isUnavailable);
+    await db.destroy();
+  }
+});
+
+test('an outage is recognised behind its wrappers, and nothing else is one', () => {
+  const stopped = Object.assign(new Error('terminating connection'), { code: '57P01' });
+  assert.ok(isUnavailable(new Error('no policies', { cause: new Error('x', { cause: stopped }) })));
+  assert.ok(isUnavailable(new AggregateError([stopped])));
+  assert.ok(isUnavailable(Object.assign(new Error(), { code: '08006' })));
+  assert.ok(!isUnavailable(Object.assign(new Error('no such file'), { code: 'ENOENT' })));
+  assert.ok(!isUnavailable(Object.assign(new Error(), { code: '23505' })));
+  assert.ok(!isUnavailable('57P01'));
+  const own = new Error('its own cause');
+  own.cause = own;
+  assert.ok(!isUnavailable(own));
+});
