@@ -1,17 +1,17 @@
 import type { FilterContent, RuleContent } from '../../firewall/groups/content.ts';
 import type { GeoContent } from '../../firewall/geo/service.ts';
-import type {
-  DesiredEdge,
-  DesiredKey,
-  DesiredService,
-  OrganisationLimits,
-} from './desired.ts';
-import type { Mistake } from './mistakes.ts';
+import type { DesiredEdge, DesiredKey, DesiredService, OrganisationLimits } from './desired.ts';
+import type { Mistake, Position } from './mistakes.ts';
 
 /** A holding by its row, or by what makes it when the plan is carried out. */
 export type HoldingRef =
   | { readonly kind: 'existing'; readonly id: number }
-  | { readonly kind: 'new'; readonly organisation: string; readonly cidr: string; readonly since: Date };
+  | {
+      readonly kind: 'new';
+      readonly organisation: string;
+      readonly cidr: string;
+      readonly since: Date;
+    };
 
 interface Told {
   /** `+` begins, `~` changes, `-` ends. */
@@ -22,6 +22,8 @@ interface Told {
   readonly words: string;
   /** Null: of no organisation (baseline, edges). */
   readonly organisation: string | null;
+  /** Where the file asks for it; its beginning, for what the file does not name any more. */
+  readonly at: Position;
 }
 
 /** What the organisation of a row holds of itself. */
@@ -34,25 +36,70 @@ export interface OrganisationValues {
 /** One step. Organisations are named by their short name: some have no row before the plan is carried out. */
 export type FleetChange = Told &
   (
-    | { readonly do: 'organisation.create' | 'organisation.update'; readonly slug: string; readonly values: OrganisationValues }
+    | {
+        readonly do: 'organisation.create' | 'organisation.update';
+        readonly slug: string;
+        readonly values: OrganisationValues;
+      }
     | { readonly do: 'organisation.close'; readonly slug: string }
     | { readonly do: 'asn.add' | 'asn.remove'; readonly asn: number }
-    | { readonly do: 'service.create' | 'service.update'; readonly service: DesiredService; readonly refresh: boolean }
+    | {
+        readonly do: 'service.create' | 'service.update';
+        readonly service: DesiredService;
+        readonly refresh: boolean;
+      }
     | { readonly do: 'service.close' | 'service.delete'; readonly id: number }
-    | { readonly do: 'holding.create'; readonly cidr: string; readonly since: Date; readonly until: Date | null; readonly asn: number | null; readonly serviceId: number | null }
-    | { readonly do: 'holding.change'; readonly id: number; readonly cidr: string; readonly since: Date; readonly until: Date | null; readonly asn: number | null; readonly serviceId: number | null }
+    | {
+        readonly do: 'holding.create';
+        readonly cidr: string;
+        readonly since: Date;
+        readonly until: Date | null;
+        readonly asn: number | null;
+        readonly serviceId: number | null;
+      }
+    | {
+        readonly do: 'holding.change';
+        readonly id: number;
+        readonly cidr: string;
+        readonly since: Date;
+        readonly until: Date | null;
+        readonly asn: number | null;
+        readonly serviceId: number | null;
+      }
     | { readonly do: 'holding.delete'; readonly id: number; readonly cidr: string }
     | { readonly do: 'key.create'; readonly key: DesiredKey }
     | { readonly do: 'key.update'; readonly id: number; readonly key: DesiredKey }
     | { readonly do: 'key.revoke'; readonly id: number }
-    | { readonly do: 'group.create'; readonly name: string; readonly rules: readonly RuleContent[]; readonly filters: readonly FilterContent[] }
-    | { readonly do: 'group.edit'; readonly id: number; readonly addRules: readonly RuleContent[]; readonly removeRules: readonly number[]; readonly addFilters: readonly FilterContent[]; readonly removeFilters: readonly number[] }
+    | {
+        readonly do: 'group.create';
+        readonly name: string;
+        readonly rules: readonly RuleContent[];
+        readonly filters: readonly FilterContent[];
+      }
+    | {
+        readonly do: 'group.edit';
+        readonly id: number;
+        readonly addRules: readonly RuleContent[];
+        readonly removeRules: readonly number[];
+        readonly addFilters: readonly FilterContent[];
+        readonly removeFilters: readonly number[];
+      }
     | { readonly do: 'group.delete'; readonly id: number }
-    | { readonly do: 'group.assign'; readonly group: string; readonly target: string; readonly holding: HoldingRef }
+    | {
+        readonly do: 'group.assign';
+        readonly group: string;
+        readonly target: string;
+        readonly holding: HoldingRef;
+      }
     | { readonly do: 'group.unassign'; readonly assignmentId: number; readonly target: string }
     | { readonly do: 'geo.create'; readonly key: string; readonly content: GeoContent }
     | { readonly do: 'geo.delete'; readonly id: number }
-    | { readonly do: 'geo.assign'; readonly key: string; readonly target: string; readonly holding: HoldingRef }
+    | {
+        readonly do: 'geo.assign';
+        readonly key: string;
+        readonly target: string;
+        readonly holding: HoldingRef;
+      }
     | { readonly do: 'geo.unassign'; readonly assignmentId: number; readonly target: string }
     | { readonly do: 'baseline.add'; readonly prefix: string; readonly rule: RuleContent }
     | { readonly do: 'baseline.remove'; readonly id: number; readonly prefix: string }
@@ -62,6 +109,8 @@ export type FleetChange = Told &
   );
 
 export interface FleetPlan {
+  /** Of the file. */
+  readonly path: string;
   /** In the order in which they are carried out. */
   readonly changes: readonly FleetChange[];
   /** What makes the plan impossible. Not empty: nothing may be applied. */

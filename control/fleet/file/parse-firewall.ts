@@ -91,7 +91,8 @@ function parseFilters(
     }
     for (const port of expandPorts(ports.value)) {
       const filter = { type: entry.type, port };
-      if (found.has(filterKey(filter))) place.refuse(`The filter ${filterKey(filter)} is here twice.`);
+      if (found.has(filterKey(filter)))
+        place.refuse(`The filter ${filterKey(filter)} is here twice.`);
       found.set(filterKey(filter), filter);
     }
   }
@@ -141,7 +142,8 @@ export function parseGeoRules(
       asns: asns.sort((a, b) => a - b),
     };
     const key = JSON.stringify(content);
-    if (seen.has(key)) place.refuse('This is the same geo rule as one above: join their addresses.');
+    if (seen.has(key))
+      place.refuse('This is the same geo rule as one above: join their addresses.');
     seen.add(key);
     return { at: place.at, content, targets: parseTargets(entry.addresses, place.in('addresses')) };
   });

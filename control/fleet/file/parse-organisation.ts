@@ -149,7 +149,8 @@ function parseKeys(text: OrganisationText, scope: Scope): DesiredKey[] {
       servers: parseServers(key, place.in('servers')),
       prefixes: key.prefixes === undefined ? null : place.in('prefixes').cidrs(key.prefixes).sort(),
       sources: key.sources === undefined ? null : place.in('sources').cidrs(key.sources).sort(),
-      expiresAt: key.expires_at === undefined ? null : place.in('expires_at').moment(key.expires_at),
+      expiresAt:
+        key.expires_at === undefined ? null : place.in('expires_at').moment(key.expires_at),
       secret: parseSecret(key, place),
     };
   });
@@ -191,6 +192,8 @@ function parseSecret(key: KeyText, scope: Scope): string | null {
   const parsed = parseKey(key.secret);
   if (parsed.ok) return key.secret;
   const hint = '"portcullis keys generate" prints a good one';
-  scope.in('secret').refuse(`This is no key: ${sentence(parsed.reason).replace(/\.$/, '')}; ${hint}.`);
+  scope
+    .in('secret')
+    .refuse(`This is no key: ${sentence(parsed.reason).replace(/\.$/, '')}; ${hint}.`);
   return null;
 }

@@ -64,7 +64,9 @@ export class Scope {
 
   /** RFC 3339 with an offset; the calendar is checked. */
   moment(text: string): Date | null {
-    const form = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)$/.exec(text);
+    const form = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)$/.exec(
+      text,
+    );
     const value = new Date(text);
     const [, year, month, day] = form ?? [];
     const midnight = new Date(`${year}-${month}-${day}T00:00:00Z`);

@@ -68,7 +68,9 @@ function checkGameServers(text: FleetText, scope: Scope): void {
     }
     const organisations = text.organisations ?? {};
     if (!Object.hasOwn(organisations, server.organisation)) {
-      place.in('organisation').refuse(`There is no organisation ${server.organisation} in this file.`);
+      place
+        .in('organisation')
+        .refuse(`There is no organisation ${server.organisation} in this file.`);
       continue;
     }
     const services = organisations[server.organisation]?.services ?? [];

@@ -12,13 +12,19 @@ export function planOrganisation(
   const { slug, name, flags, limits } = wanted;
   const told = { slug, values: { name, flags, limits }, subject: `organisation ${slug}` };
   if (current === undefined) {
-    draft.add({ do: 'organisation.create', sign: '+', words: name, organisation: slug, ...told });
+    draft.add(
+      { do: 'organisation.create', sign: '+', words: name, organisation: slug, ...told },
+      wanted.at,
+    );
     return;
   }
   const before = { name: current.name, flags: [...current.flags].sort(), ...current.limits };
   const words = wordDifferences(before, { name, flags, ...limits });
   if (words !== '') {
-    draft.add({ do: 'organisation.update', sign: '~', words, organisation: slug, ...told });
+    draft.add(
+      { do: 'organisation.update', sign: '~', words, organisation: slug, ...told },
+      wanted.at,
+    );
   }
 }
 
@@ -61,11 +67,16 @@ export function planAsns(
       wanted.add(asn);
       const row = current.get(asn);
       const holder = row === undefined ? null : (slugs.get(row.organisationId) ?? null);
-      const told = { do: 'asn.add', asn, subject: `AS${asn} of ${slug}`, organisation: slug } as const;
+      const told = {
+        do: 'asn.add',
+        asn,
+        subject: `AS${asn} of ${slug}`,
+        organisation: slug,
+      } as const;
       if (row?.owner === 'portal') {
         draft.refuse(at, `AS${asn} is ${holder}'s and belongs to the portal; change it there.`);
-      } else if (row === undefined) draft.add({ sign: '+', words: '', ...told });
-      else if (holder !== slug) draft.add({ sign: '~', words: `was ${holder}'s`, ...told });
+      } else if (row === undefined) draft.add({ sign: '+', words: '', ...told }, at);
+      else if (holder !== slug) draft.add({ sign: '~', words: `was ${holder}'s`, ...told }, at);
     }
   }
   for (const { asn, organisationId, owner } of state.asns) {
@@ -117,18 +128,22 @@ function planService(
   const told = { service, subject: `service ${service.id} (${slug})`, organisation: slug };
   const words = service.name;
   if (row === undefined) {
-    draft.add({ do: 'service.create', sign: '+', words, refresh: false, ...told });
+    draft.add({ do: 'service.create', sign: '+', words, refresh: false, ...told }, service.at);
     return;
   }
   const showFilters = (filters: CurrentService['managedFilters']) =>
     filters.map(({ type, ports }) => (ports === null ? type : `${type}:${ports}`)).sort();
   const { name, active } = service;
   const managed_filters = showFilters(service.managedFilters);
-  const before = { name: row.name, active: row.active, managed_filters: showFilters(row.managedFilters) };
+  const before = {
+    name: row.name,
+    active: row.active,
+    managed_filters: showFilters(row.managedFilters),
+  };
   const differences = wordDifferences(before, { name, active, managed_filters });
   if (differences === '') return;
   const refresh = wordDifferences(before, { managed_filters }) !== '';
-  draft.add({ do: 'service.update', sign: '~', words: differences, refresh, ...told });
+  draft.add({ do: 'service.update', sign: '~', words: differences, refresh, ...told }, service.at);
 }
 
 function planServiceGone(
@@ -195,7 +210,9 @@ function planKey(
 ): void {
   const subject = `key ${key.name} (${slug})`;
   if (row?.revoked) {
-    draft.note(`${subject} was revoked and stays so: take it out of the file, or choose another name`);
+    draft.note(
+      `${subject} was revoked and stays so: take it out of the file, or choose another name`,
+    );
     return;
   }
   if (row === undefined) {
@@ -205,7 +222,7 @@ function planKey(
     }
     const made = key.secret === null ? ', its secret is made and shown once' : '';
     const words = `${key.abilities.join(', ')}${made}`;
-    draft.add({ do: 'key.create', sign: '+', subject, words, key, organisation: slug });
+    draft.add({ do: 'key.create', sign: '+', subject, words, key, organisation: slug }, key.at);
     return;
   }
   const differences = wordDifferences(comparable(row), comparable(key));
@@ -213,10 +230,15 @@ function planKey(
   const parts = [differences, replaced ? 'another secret: the old one stops working' : ''];
   const words = parts.filter((part) => part !== '').join(', ');
   if (words === '') return;
-  draft.add({ do: 'key.update', sign: '~', subject, words, id: row.id, key, organisation: slug });
+  draft.add(
+    { do: 'key.update', sign: '~', subject, words, id: row.id, key, organisation: slug },
+    key.at,
+  );
 }
 
-function comparable(key: Omit<DesiredKey, 'at' | 'secret' | 'abilities'> & { readonly abilities: readonly string[] }) {
+function comparable(
+  key: Omit<DesiredKey, 'at' | 'secret' | 'abilities'> & { readonly abilities: readonly string[] },
+) {
   const sorted = (list: readonly string[] | null) => (list === null ? 'all' : [...list].sort());
   return {
     abilities: [...key.abilities].sort(),

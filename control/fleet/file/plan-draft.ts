@@ -36,6 +36,13 @@ const ORDER: Readonly<Record<FleetChange['do'], number>> = {
 /** A holding that only gives up time makes room for others. */
 const GIVING_UP = 5;
 
+/** A change before it is given its place. */
+type PlainChange = FleetChange extends infer Each
+  ? Each extends FleetChange
+    ? Omit<Each, 'at'>
+    : never
+  : never;
+
 /** A plan while it is made. */
 export class PlanDraft {
   /** The whole file: of what is wrong because it is not in it. */
@@ -51,8 +58,10 @@ export class PlanDraft {
     this.#mistakes = new MistakeList(path);
   }
 
-  add(change: FleetChange, givesUp = false): void {
-    this.#steps.push({ order: givesUp ? GIVING_UP : ORDER[change.do], change });
+  /** `at`: where the file asks for it. */
+  add(change: PlainChange, at: Position = PlanDraft.fileStart, givesUp = false): void {
+    const order = givesUp ? GIVING_UP : ORDER[change.do];
+    this.#steps.push({ order, change: { ...change, at } });
   }
 
   refuse(at: Position, message: string): void {
@@ -70,6 +79,7 @@ export class PlanDraft {
   finish(unused: readonly string[]): FleetPlan {
     const ordered = this.#steps.toSorted((a, b) => a.order - b.order);
     return {
+      path: this.#path,
       changes: ordered.map(({ change }) => change),
       mistakes: this.#mistakes.list(),
       orphans: this.#orphans,

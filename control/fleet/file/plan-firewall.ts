@@ -8,6 +8,7 @@ import type {
   DesiredTarget,
   FleetFile,
 } from './desired.ts';
+import type { Position } from './mistakes.ts';
 import { type PlanDraft, wordDifferences } from './plan-draft.ts';
 import { type HoldingIndex, showCidr } from './plan-holdings.ts';
 import type { CurrentAssignment, CurrentGeoRule, CurrentGroup, FleetState } from './state.ts';
@@ -37,7 +38,10 @@ export function planGroups(
         const told = { subject, words: step.words, organisation: slug, target: step.target };
         if (step.kind === 'assign') {
           const { holding } = step;
-          draft.add({ do: 'group.assign', sign: '+', group: group.name, holding, ...told });
+          draft.add(
+            { do: 'group.assign', sign: '+', group: group.name, holding, ...told },
+            step.at,
+          );
         } else {
           draft.add({ do: 'group.unassign', sign: '-', assignmentId: step.assignmentId, ...told });
         }
@@ -63,7 +67,7 @@ function planGroup(
   const told = { subject: `group ${name} (${slug})`, organisation: slug };
   if (row === undefined) {
     const words = `${rules.length} rules, ${filters.length} filters`;
-    draft.add({ do: 'group.create', sign: '+', words, name, rules, filters, ...told });
+    draft.add({ do: 'group.create', sign: '+', words, name, rules, filters, ...told }, group.at);
     return;
   }
   const ruleKeys = new Set(row.rules.map(ruleKey));
@@ -82,15 +86,18 @@ function planGroup(
   ];
   if (words.length === 0) return;
   const shown = words.slice(0, 10).join(', ') + (words.length > 10 ? ', and more' : '');
-  draft.add({
-    ...{ do: 'group.edit', sign: '~', words: shown, id: row.id, addRules, addFilters, ...told },
-    removeRules: goneRules.map(({ id }) => id),
-    removeFilters: goneFilters.map(({ id }) => id),
-  });
+  draft.add(
+    {
+      ...{ do: 'group.edit', sign: '~', words: shown, id: row.id, addRules, addFilters, ...told },
+      removeRules: goneRules.map(({ id }) => id),
+      removeFilters: goneFilters.map(({ id }) => id),
+    },
+    group.at,
+  );
 }
 
 type TargetStep = { readonly target: string; readonly words: string } & (
-  | { readonly kind: 'assign'; readonly holding: HoldingRef }
+  | { readonly kind: 'assign'; readonly holding: HoldingRef; readonly at: Position }
   | { readonly kind: 'unassign'; readonly assignmentId: number }
 );
 
@@ -98,7 +105,10 @@ function planTargets(
   draft: PlanDraft,
   slug: string,
   subject: string,
-  targets: { readonly wanted: readonly DesiredTarget[]; readonly current: readonly CurrentAssignment[] },
+  targets: {
+    readonly wanted: readonly DesiredTarget[];
+    readonly current: readonly CurrentAssignment[];
+  },
   holdings: HoldingIndex,
 ): TargetStep[] {
   const steps: TargetStep[] = [];
@@ -114,7 +124,7 @@ function planTargets(
     } else {
       const { ref } = found;
       if (ref.kind === 'existing' && left.delete(`${target} ${ref.id}`)) continue;
-      steps.push({ kind: 'assign', target, words: `on ${shown}`, holding: ref });
+      steps.push({ kind: 'assign', target, words: `on ${shown}`, holding: ref, at });
     }
   }
   for (const { id, target } of left.values()) {
@@ -141,19 +151,22 @@ export function planGeoRules(
   const current = new Map(own.map((rule) => [keyOf(rule), rule]));
   const wanted = new Set<CurrentGeoRule>();
   for (const { slug, geoRules } of organisations) {
-    for (const { content, targets } of geoRules) {
+    for (const { content, targets, at } of geoRules) {
       const key = geoKey(content);
       const subject = `geo rule ${key} (${slug})`;
       const row = current.get(`${slug} ${key}`);
       if (row !== undefined) wanted.add(row);
       else {
-        draft.add({ do: 'geo.create', sign: '+', subject, words: '', key, content, organisation: slug });
+        draft.add(
+          { do: 'geo.create', sign: '+', subject, words: '', key, content, organisation: slug },
+          at,
+        );
       }
       const both = { wanted: targets, current: row?.assignments ?? [] };
       for (const step of planTargets(draft, slug, subject, both, holdings)) {
         const told = { subject, words: step.words, organisation: slug, target: step.target };
         if (step.kind === 'assign') {
-          draft.add({ do: 'geo.assign', sign: '+', key, holding: step.holding, ...told });
+          draft.add({ do: 'geo.assign', sign: '+', key, holding: step.holding, ...told }, step.at);
         } else {
           draft.add({ do: 'geo.unassign', sign: '-', assignmentId: step.assignmentId, ...told });
         }
@@ -170,11 +183,14 @@ export function planGeoRules(
 
 export function planBaseline(draft: PlanDraft, state: FleetState, file: FleetFile): void {
   const left = new Map(state.baseline.map((row) => [`${row.prefix} ${ruleKey(row)}`, row]));
-  for (const { prefix, rule } of file.baseline) {
+  for (const { prefix, rule, at } of file.baseline) {
     if (left.delete(`${prefix} ${ruleKey(rule)}`)) continue;
     const subject = `baseline of ${showCidr(prefix)}`;
     const words = describeRule(rule);
-    draft.add({ do: 'baseline.add', sign: '+', subject, words, prefix, rule, organisation: null });
+    draft.add(
+      { do: 'baseline.add', sign: '+', subject, words, prefix, rule, organisation: null },
+      at,
+    );
   }
   for (const { id, prefix, ...rule } of left.values()) {
     const told = { subject: `baseline of ${showCidr(prefix)}`, words: describeRule(rule) };
@@ -190,12 +206,13 @@ export function planEdges(draft: PlanDraft, state: FleetState, file: FleetFile):
     const told = { edge, subject: `edge ${edge.name}`, organisation: null };
     if (row === undefined) {
       const words = `at ${edge.site}, ${edge.devices.join(', ')}`;
-      draft.add({ do: 'edge.create', sign: '+', words, ...told });
+      draft.add({ do: 'edge.create', sign: '+', words, ...told }, edge.at);
     } else if (row.owner === 'portal') {
       draft.refuse(edge.at, `The edge ${edge.name} belongs to the portal; change it there.`);
     } else {
       const words = wordDifferences(wordEdge(row), wordEdge(edge));
-      if (words !== '') draft.add({ do: 'edge.update', sign: '~', words, id: row.id, ...told });
+      if (words !== '')
+        draft.add({ do: 'edge.update', sign: '~', words, id: row.id, ...told }, edge.at);
     }
   }
   for (const { id, name, owner } of current.values()) {

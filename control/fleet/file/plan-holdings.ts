@@ -93,7 +93,12 @@ function planChange(
 ): PlannedHolding {
   const { asn, serviceId, until, at } = wanted;
   const since = wanted.since ?? current.since;
-  const before = { since: current.since, until: current.until, asn: current.asn, service: current.serviceId };
+  const before = {
+    since: current.since,
+    until: current.until,
+    asn: current.asn,
+    service: current.serviceId,
+  };
   const words = wordDifferences(before, { since, until, asn, service: serviceId });
   const { id, cidr } = current;
   if (words !== '') {
@@ -105,6 +110,7 @@ function planChange(
     const change = { sign: '~', subject, words, organisation: slug } as const;
     draft.add(
       { do: 'holding.change', id, cidr, since, until, asn, serviceId, ...change },
+      at,
       since >= current.since && endOf({ until }) <= endOf(current),
     );
   }
@@ -128,7 +134,18 @@ function planDrop(
     return [];
   }
   draft.add(
-    { do: 'holding.change', id, cidr, since, until: now, asn, serviceId, words: 'ends now', ...told },
+    {
+      do: 'holding.change',
+      id,
+      cidr,
+      since,
+      until: now,
+      asn,
+      serviceId,
+      words: 'ends now',
+      ...told,
+    },
+    PlanDraft.fileStart,
     true,
   );
   return [{ ...asItIs(slug, current), until: now }];
@@ -144,11 +161,14 @@ function planCreate(
   const since = wanted.since ?? now;
   const begins = wanted.since === null ? 'from now on' : `since ${moment(since)}`;
   const words = until === null ? begins : `${begins} until ${moment(until)}`;
-  draft.add({
-    do: 'holding.create',
-    ...{ cidr, since, until, asn, serviceId },
-    ...{ sign: '+', subject: wordHolding(slug, wanted), words, organisation: slug },
-  });
+  draft.add(
+    {
+      do: 'holding.create',
+      ...{ cidr, since, until, asn, serviceId },
+      ...{ sign: '+', subject: wordHolding(slug, wanted), words, organisation: slug },
+    },
+    at,
+  );
   const ref = { kind: 'new', organisation: slug, cidr, since } as const;
   return { ref, organisation: slug, cidr, since, until, asn, serviceId, owner: 'fleet', at };
 }
@@ -230,7 +250,11 @@ function endOf({ until }: { readonly until: Date | null }): number {
 
 function wordHolding(
   slug: string,
-  { cidr, serviceId, asn }: { readonly cidr: string; readonly serviceId: number | null; readonly asn: number | null },
+  {
+    cidr,
+    serviceId,
+    asn,
+  }: { readonly cidr: string; readonly serviceId: number | null; readonly asn: number | null },
 ): string {
   const of = serviceId === null ? `under AS${asn}` : `of service ${serviceId}`;
   return `${serviceId === null ? 'prefix' : 'address'} ${showCidr(cidr)} ${of} (${slug})`;

@@ -60,7 +60,9 @@ const targets = list(text('An address or a CIDR.', 50), 'Addresses, or prefixes,
 const service = closed({
   id: whole(1, LARGEST, 'The number of the service, unique in the fleet.'),
   name: text('What people call it.'),
-  active: Type.Optional(Type.Boolean({ description: 'Whether attacks on it are shown. Default: true.' })),
+  active: Type.Optional(
+    Type.Boolean({ description: 'Whether attacks on it are shown. Default: true.' }),
+  ),
   addresses: Type.Optional(
     list(closed({ ip: text('One address.', 50), ...window }), 'Addresses assigned to it.'),
   ),
@@ -157,7 +159,10 @@ const edge = closed({
   ),
   management: Type.Optional(
     list(
-      closed({ protocol: oneOf(['tcp', 'udp'], 'Of the port.'), port: whole(1, 65_535, 'A port.') }),
+      closed({
+        protocol: oneOf(['tcp', 'udp'], 'Of the port.'),
+        port: whole(1, 65_535, 'A port.'),
+      }),
       'Always reachable on the edge host. Default: tcp 22.',
       { maxItems: 64 },
     ),
@@ -190,7 +195,10 @@ const gameServer = closed({
     cpu: whole(1, LARGEST, 'Percent of one core.'),
     disk: whole(1, LARGEST, 'MiB.'),
   }),
-  allocation: closed({ ip: text('An address of the node.', 50), port: whole(1, 65_535, 'A port.') }),
+  allocation: closed({
+    ip: text('An address of the node.', 50),
+    port: whole(1, 65_535, 'A port.'),
+  }),
 });
 
 export const FleetSchema = Type.Object(
@@ -220,7 +228,8 @@ export const FleetSchema = Type.Object(
   {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Portcullis fleet file',
-    description: 'Everything that the operator declares. Apply it with `portcullis fleet apply FILE`.',
+    description:
+      'Everything that the operator declares. Apply it with `portcullis fleet apply FILE`.',
     additionalProperties: false,
   },
 );

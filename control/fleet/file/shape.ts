@@ -6,7 +6,9 @@ import { escapePointer, type Located } from './yaml-source.ts';
 let compiled: ReturnType<typeof compile> | undefined;
 
 function compile() {
-  return new Ajv2020({ allErrors: true, verbose: true, strict: false }).compile<FleetText>(FleetSchema);
+  return new Ajv2020({ allErrors: true, verbose: true, strict: false }).compile<FleetText>(
+    FleetSchema,
+  );
 }
 
 /** Checks the file against the schema, and says what is wrong in words. Null: it has not the shape. */
@@ -32,7 +34,9 @@ function relevantErrors(errors: readonly ErrorObject[]): ErrorObject[] {
   const inChoice = new Map<ErrorObject, ErrorObject[]>();
   for (const choice of choices) {
     const inside = errors.filter(
-      (error) => error !== choice && error.schemaPath.startsWith(`${choice.schemaPath}/`) &&
+      (error) =>
+        error !== choice &&
+        error.schemaPath.startsWith(`${choice.schemaPath}/`) &&
         error.instancePath.startsWith(choice.instancePath),
     );
     inChoice.set(choice, inside);
@@ -67,7 +71,13 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
 };
 
 /** Quotes names of fields and what is allowed, never a value: it might be a secret. */
-function wordShape({ keyword, params, instancePath, propertyName, parentSchema }: ErrorObject): string {
+function wordShape({
+  keyword,
+  params,
+  instancePath,
+  propertyName,
+  parentSchema,
+}: ErrorObject): string {
   const what = nameOf(instancePath);
   if (propertyName !== undefined) {
     return `"${propertyName.slice(0, 60)}" is no short name: lower-case letters, digits and hyphens, 63 at most.`;
@@ -115,7 +125,12 @@ function typesOf(schema: ErrorObject['parentSchema']): string {
 }
 
 function hasType(branch: unknown): branch is { type: string } {
-  return typeof branch === 'object' && branch !== null && 'type' in branch && typeof branch.type === 'string';
+  return (
+    typeof branch === 'object' &&
+    branch !== null &&
+    'type' in branch &&
+    typeof branch.type === 'string'
+  );
 }
 
 function allowed(schema: ErrorObject['parentSchema']): string {

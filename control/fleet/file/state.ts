@@ -79,7 +79,11 @@ export interface CurrentGroup {
   readonly name: string;
   readonly owner: Owner;
   readonly rules: readonly (RuleContent & { readonly id: number })[];
-  readonly filters: readonly { readonly id: number; readonly type: string; readonly port: number }[];
+  readonly filters: readonly {
+    readonly id: number;
+    readonly type: string;
+    readonly port: number;
+  }[];
   readonly assignments: readonly CurrentAssignment[];
 }
 export interface CurrentGeoRule {
@@ -143,7 +147,10 @@ async function rowsOf<T>(query: ReturnType<typeof sql<T>>, db: Db | Tx): Promise
 
 /** Of the database, because holdings are judged by its clock. Whole milliseconds, as a Date has. */
 async function loadNow(db: Db | Tx): Promise<Date> {
-  const [row] = await rowsOf(sql<{ now: Date }>`select date_trunc('milliseconds', now()) as now`, db);
+  const [row] = await rowsOf(
+    sql<{ now: Date }>`select date_trunc('milliseconds', now()) as now`,
+    db,
+  );
   if (row === undefined) throw new Error('the database has no time');
   return row.now;
 }

@@ -28,7 +28,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 export const LARGEST_FILE_BYTES = 4 * 1024 * 1024;
 const DEEPEST = 40;
-const MOST_NODES = 1_000_000;
+const MOST_EXPANDED = 50_000;
 const START: Position = { line: 1, column: 1 };
 
 /** Null when the text is no YAML; the mistakes say why. */
@@ -48,7 +48,7 @@ export function locateYaml(text: string, env: Environment, mistakes: MistakeList
     lineCounter: lines,
     prettyErrors: false,
     uniqueKeys: false,
-    logLevel: 'silent',
+    logLevel: 'error',
   });
   for (const error of document.errors.slice(0, 100)) {
     mistakes.add(positionAt(lines, error.pos[0]), wordError(error.code, error.message));
@@ -75,9 +75,9 @@ function findTooDeep(text: string): Position | null {
   for (const token of new Lexer().lex(text)) {
     if (token === '[' || token === '{') flow += 1;
     else if (token === ']' || token === '}') flow = Math.max(0, flow - 1);
-    else if (token === '-' || token === '?' || token === ':') inLine += 1;
+    else if (flow === 0 && (token === '-' || token === '?' || token === ':')) inLine += 1;
     const indented = inLine === 0 && /^ {160,}$/.test(token);
-    if (flow > DEEPEST || (inLine > DEEPEST && flow === 0) || indented) return { line, column: 1 };
+    if (flow > DEEPEST || inLine > DEEPEST || indented) return { line, column: 1 };
     for (let at = token.indexOf('\n'); at >= 0; at = token.indexOf('\n', at + 1)) {
       line += 1;
       inLine = 0;
@@ -91,6 +91,13 @@ function positionAt(lines: LineCounter, offset: number): Position {
   return { line: Math.max(1, line), column: Math.max(1, col) };
 }
 
+interface Place {
+  /** Of what it is in: for what has no place of its own. */
+  readonly at: Position;
+  readonly depth: number;
+  readonly inAlias: boolean;
+}
+
 class Walk {
   readonly #document: Document.Parsed;
   readonly #lines: LineCounter;
@@ -98,7 +105,9 @@ class Walk {
   readonly #mistakes: MistakeList;
   readonly #positions = new Map<string, Position>();
   readonly #keyPositions = new Map<string, Position>();
-  #nodes = 0;
+  /** By name, the last one above. */
+  readonly #anchors = new Map<string, Node>();
+  #expanded = 0;
 
   constructor(
     document: Document.Parsed,
@@ -113,29 +122,33 @@ class Walk {
   }
 
   run(): Located | null {
-    const value = this.#read(this.#document.contents, '', START, 0);
-    if (this.#nodes > MOST_NODES) return null;
+    const place = { at: START, depth: 0, inAlias: false };
+    const value = this.#read(this.#document.contents, '', place);
+    if (this.#expanded > MOST_EXPANDED) return null;
     return { value, positions: this.#positions, keyPositions: this.#keyPositions };
   }
 
-  #read(node: Node | null, pointer: string, parent: Position, depth: number): unknown {
+  #read(node: Node | null, pointer: string, { at: parent, depth, inAlias }: Place): unknown {
     const at = node?.range ? positionAt(this.#lines, node.range[0]) : parent;
     this.#positions.set(pointer, at);
-    this.#nodes += 1;
-    if (this.#nodes > MOST_NODES || depth > DEEPEST) {
+    if (inAlias) this.#expanded += 1;
+    if (this.#expanded > MOST_EXPANDED || depth > DEEPEST) {
       this.#mistakes.add(at, 'The anchors of this file expand to more than it could hold.');
-      this.#nodes = MOST_NODES + 1;
+      this.#expanded = MOST_EXPANDED + 1;
       return null;
     }
     if (isAlias(node)) {
-      const meant = node.resolve(this.#document);
-      if (meant === undefined) this.#mistakes.add(at, `There is no anchor &${node.source}.`);
-      return this.#read(meant ?? null, pointer, at, depth + 1);
+      const meant = this.#anchors.get(node.source);
+      if (meant === undefined)
+        this.#mistakes.add(at, `There is no anchor &${shorten(node.source)} above.`);
+      return this.#read(meant ?? null, pointer, { at, depth: depth + 1, inAlias: true });
     }
-    if (isMap(node)) return this.#readMap(node.items, pointer, at, depth);
+    if (node?.anchor !== undefined) this.#anchors.set(node.anchor, node);
+    const inside = { at, depth: depth + 1, inAlias };
+    if (isMap(node)) return this.#readMap(node.items, pointer, inside);
     if (isSeq(node)) {
       return node.items.map((item, index) =>
-        this.#read(asNode(item), `${pointer}/${index}`, at, depth + 1),
+        this.#read(asNode(item), `${pointer}/${index}`, inside),
       );
     }
     if (!isScalar(node)) return null;
@@ -145,14 +158,13 @@ class Walk {
   #readMap(
     items: readonly { readonly key: unknown; readonly value: unknown }[],
     pointer: string,
-    at: Position,
-    depth: number,
+    place: Place,
   ): unknown {
     const members: Record<string, unknown> = Object.create(null);
     for (const { key, value } of items) {
       const name = isScalar(key) && key.value !== null ? String(key.value) : null;
       const keyNode = asNode(key);
-      const keyAt = keyNode?.range ? positionAt(this.#lines, keyNode.range[0]) : at;
+      const keyAt = keyNode?.range ? positionAt(this.#lines, keyNode.range[0]) : place.at;
       if (name === null) {
         this.#mistakes.add(keyAt, 'A name of a field is plain text.');
         continue;
@@ -163,7 +175,7 @@ class Walk {
         continue;
       }
       this.#keyPositions.set(member, keyAt);
-      members[name] = this.#read(asNode(value), member, keyAt, depth + 1);
+      members[name] = this.#read(asNode(value), member, { ...place, at: keyAt });
     }
     return members;
   }
@@ -173,7 +185,10 @@ class Walk {
     return text.replace(/\$\$\{|\$\{([^}]*)\}/g, (whole, name: string | undefined) => {
       if (name === undefined) return '${';
       if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
-        this.#mistakes.add(at, `"${shorten(whole)}" names no variable; write $\${ for a plain \${.`);
+        this.#mistakes.add(
+          at,
+          `"${shorten(whole)}" names no variable; write $\${ for a plain \${.`,
+        );
         return '';
       }
       const value = Object.hasOwn(this.#env, name) ? this.#env[name] : undefined;

@@ -1,0 +1,54 @@
+import { sql } from 'kysely';
+import type { Actor } from '../../access/audit.ts';
+import type { Db } from '../../db/database.ts';
+import { type AppliedFleet, applyFleet } from './apply.ts';
+import type { FleetFile } from './desired.ts';
+import { type FleetFileResult, parseFleet } from './parse.ts';
+
+/** For tests of the fleet file and of what it makes. */
+
+export const TEST_ACTOR: Actor = {
+  kind: 'fleet',
+  name: 'fleet.yaml',
+  source: null,
+  requestId: null,
+};
+
+export function mustParse(text: string, env: Readonly<Record<string, string>> = {}): FleetFile {
+  const parsed = parseFleet(text, 'fleet.yaml', env);
+  if (parsed.ok) return parsed.value;
+  throw new Error(mistakesOf(parsed).join('\n'));
+}
+
+/** `line:column message`. */
+export function mistakesOf(result: FleetFileResult): string[] {
+  return result.ok ? [] : result.mistakes.map((m) => `${m.line}:${m.column} ${m.message}`);
+}
+
+export async function applyText(db: Db, text: string, allowOrphans = false): Promise<AppliedFleet> {
+  return applyFleet(db, mustParse(text), { allowOrphans, actor: TEST_ACTOR });
+}
+
+/** An own rule as a caller makes it, without the API. */
+export async function insertOwnRule(
+  db: Db,
+  ip: string,
+  rule: { action?: string; protocol?: string; port?: number | null; source?: string | null } = {},
+): Promise<number> {
+  const { rows } = await sql<{ id: number }>`
+    with held as (
+      select id from holdings where cidr >>= ${ip}::inet and during @> now()
+       order by masklen(cidr) desc limit 1
+    ), address as (
+      insert into addresses (holding_id, ip, configured) select id, ${ip}, true from held
+      on conflict (holding_id, ip) do update set configured = true returning id
+    )
+    insert into rules (address_id, action, protocol, source, port, created_generation)
+    select id, ${rule.action ?? 'allow'}, ${rule.protocol ?? 'tcp'}, ${rule.source ?? null},
+           ${rule.port ?? null}, 1 from address
+    returning id
+  `.execute(db);
+  const created = rows[0];
+  if (created === undefined) throw new Error(`nobody holds ${ip}`);
+  return created.id;
+}
