@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { availableFilters, FILTERS } from '../filters/catalogue.ts';
+import { parseAddress } from '../net/address.ts';
+import { parseCidr } from '../net/cidr.ts';
+import { ABILITIES, flagOf } from './abilities.ts';
+import { holderOf } from './holdings.ts';
+import { BASE62, formatKey, KEY_BODY_LENGTH, keyChecksum, parseKey } from './key-format.ts';
+
+const body = fc
+  .array(fc.constantFrom(...BASE62), { minLength: KEY_BODY_LENGTH, maxLength: KEY_BODY_LENGTH })
+  .map((characters) => characters.join(''));
+
+test('a key is its prefix, 40 characters and a 6-character checksum, and reads back', () => {
+  fc.assert(
+    fc.property(body, (drawn) => {
+      const key = formatKey(drawn);
+      assert.match(key, /^pcl_[0-9A-Za-z]{46}$/);
+      assert.deepEqual(parseKey(key), { ok: true, value: drawn });
+    }),
+  );
+});
+
+test('one mistyped character of a key is noticed without asking the database', () => {
+  fc.assert(
+    fc.property(body, fc.nat(45), fc.constantFrom(...BASE62), (drawn, at, character) => {
+      const key = formatKey(drawn);
+      const changed = `${key.slice(0, 4 + at)}${character}${key.slice(5 + at)}`;
+      assert.equal(parseKey(changed).ok, changed === key);
+    }),
+  );
+});
+
+test('the checksum is the CRC-32 that zlib computes', () => {
+  assert.equal(keyChecksum('123456789'), toBase62(0xcbf43926));
+});
+
+test('a refusal never repeats the text: it may be a secret', () => {
+  fc.assert(
+    fc.property(fc.string({ minLength: 20 }), (secret) => {
+      const read = parseKey(`pcl_${secret}`);
+      if (!read.ok) assert.ok(!read.reason.includes(secret));
+    }),
+  );
+});
+
+test('the firewall and the attack history need their flags, game servers none', () => {
+  assert.deepEqual(
+    ABILITIES.map((ability) => [ability, flagOf(ability)]),
+    [
+      ['firewall.read', 'firewall_api'],
+      ['firewall.manage', 'firewall_api'],
+      ['attacks.read', 'attack_history_api'],
+      ['game-servers.read', null],
+      ['game-servers.manage', null],
+    ],
+  );
+});
+
+test('the most specific holding has the address, for its time', () => {
+  const held = (organisation: number, text: string, since: number, until: number | null) => {
+    const cidr = parseCidr(text);
+    assert.ok(cidr.ok);
+    return { organisation, cidr: cidr.value, since, until };
+  };
+  const holdings = [
+    held(1, '203.0.113.0/24', 0, null),
+    held(2, '203.0.113.0/28', 10, 20),
+    held(3, '203.0.113.5', 15, 30),
+  ];
+  const who = (text: string, at: number) => {
+    const address = parseAddress(text);
+    assert.ok(address.ok);
+    return holderOf(holdings, address.value, at)?.organisation ?? null;
+  };
+  assert.deepEqual(
+    [9, 10, 15, 19, 20, 29, 30].map((at) => who('203.0.113.5', at)),
+    [1, 2, 3, 3, 3, 3, 1],
+  );
+  assert.equal(who('203.0.113.200', 15), 1);
+  assert.equal(who('203.0.114.1', 15), null);
+  assert.equal(who('203.0.113.5', -1), null);
+});
+
+test('what a service manages itself is missing from the catalogue of its addresses', () => {
+  const types = (managed: readonly ('udp-stateful' | 'tcp-syn-proxy')[]) =>
+    availableFilters(managed).map((f) => f.type);
+  assert.deepEqual(
+    types([]),
+    FILTERS.map((filter) => filter.type),
+  );
+  assert.deepEqual(types(['udp-stateful']), ['tcp-syn-proxy']);
+  assert.deepEqual(types(['udp-stateful', 'tcp-syn-proxy']), []);
+});
+
+function toBase62(value: number): string {
+  let text = '';
+  for (let rest = value; rest > 0; rest = Math.floor(rest / 62))
+    text = `${BASE62[rest % 62]}${text}`;
+  return text.padStart(6, '0');
+}

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { packetTo, policyFor, policyRule, sourceSets } from './arbitraries.ts';
+import { buildPolicy, isEmptyPolicy, type PolicySource } from './build-policy.ts';
+import { decide } from './decide.ts';
+import { explainVerdict } from './explain.ts';
+import { findDecidingRule } from './no-effect.ts';
+import { createPolicyTable } from './policy-table.ts';
+
+const source: PolicySource = {
+  target: '203.0.113.10',
+  baseline: [],
+  rules: [],
+  groupRules: [],
+  geo: [],
+  filters: [],
+  groupFilters: [],
+  managedFilters: [],
+};
+const any = { protocol: 'any', port: null, source: null } as const;
+const settings = {
+  localAddresses: [],
+  management: [],
+  sees: 'both',
+  fragments: 'reassemble',
+} as const;
+const calm = {
+  returnTraffic: false,
+  icmpWithinRate: false,
+  fragmentsWithinLimit: true,
+  filters: {},
+};
+
+test('equal inputs give equal JSON, whatever the order they were read in', () => {
+  const rules = [
+    { id: 3, action: 'deny', ...any },
+    { id: 12, action: 'allow', ...any, source: '192.0.2.0/24' },
+    { id: 2, action: 'allow', ...any, source: '192.0.2.1/32' },
+  ] as const;
+  const one = buildPolicy({ ...source, target: '203.0.113.10/32', rules });
+  const other = buildPolicy({ ...source, rules: [...rules].reverse() });
+  assert.equal(JSON.stringify(one), JSON.stringify(other));
+  assert.deepEqual(
+    one.rules.map((rule) => [rule.ref, rule.source]),
+    [
+      ['rule:2', '192.0.2.1'],
+      ['rule:12', '192.0.2.0/24'],
+      ['rule:3', null],
+    ],
+  );
+});
+
+test('a group rule whose source is of the other family applies only to addresses of its own', () => {
+  const groupRules = [{ id: 1, action: 'deny', ...any, source: '2001:db8::/32' }] as const;
+  assert.ok(isEmptyPolicy(buildPolicy({ ...source, groupRules })));
+  assert.equal(buildPolicy({ ...source, target: '2001:db8::1', groupRules }).rules.length, 1);
+});
+
+test('countries and ASNs become names of source sets, deny before only', () => {
+  const geo = [
+    { id: 2, action: 'only', countries: ['SE', 'DE'], asns: [] },
+    { id: 5, action: 'deny', countries: ['XX'], asns: [64496] },
+  ] as const;
+  assert.deepEqual(buildPolicy({ ...source, geo }).geo, [
+    { ref: 'geo-rule:5', action: 'deny', sets: ['asn:64496', 'country:XX'] },
+    { ref: 'geo-rule:2', action: 'only', sets: ['country:DE', 'country:SE'] },
+  ]);
+});
+
+test('a rule said to change nothing changes no verdict', () => {
+  const drawn = fc.tuple(
+    policyFor('203.0.113.10'),
+    policyRule(4, 'rule'),
+    packetTo('203.0.113.10'),
+    sourceSets(),
+  );
+  let silent = 0;
+  fc.assert(
+    fc.property(drawn, ([policy, drawnRule, packet, sets]) => {
+      const added = { ...drawnRule, ref: 'rule:99999' };
+      if (findDecidingRule(policy.rules, added, policy.geo.length > 0) === null) return;
+      silent += 1;
+      const verdict = (rules: typeof policy.rules) =>
+        decide(
+          { settings, sourceSets: sets, policies: createPolicyTable([{ ...policy, rules }]) },
+          packet,
+          calm,
+        ).action;
+      assert.equal(verdict([...policy.rules, added]), verdict(policy.rules));
+    }),
+    { numRuns: 3000 },
+  );
+  assert.ok(silent > 200, `only ${silent} of the drawn rules were found to change nothing`);
+});
+
+test('a deny behind a wider allow names the allow', () => {
+  const allow = { action: 'allow', ...any, source: '192.0.2.0/24' } as const;
+  const deny = { action: 'deny', protocol: 'udp', port: 53, source: '192.0.2.9' } as const;
+  assert.equal(findDecidingRule([allow], deny, true), allow);
+  assert.equal(findDecidingRule([deny], allow, false), null);
+});
+
+test('every verdict has a sentence, and one that names the rule that decided', () => {
+  const drawn = policyFor('203.0.113.10').chain((policy) =>
+    fc.tuple(fc.constant(policy), packetTo('203.0.113.10'), sourceSets()),
+  );
+  fc.assert(
+    fc.property(drawn, ([policy, packet, sets]) => {
+      const verdict = decide(
+        { settings, sourceSets: sets, policies: createPolicyTable([policy]) },
+        packet,
+        calm,
+      );
+      const sentence = explainVerdict(verdict, policy);
+      assert.match(sentence, verdict.action === 'pass' ? /passes/ : /is dropped/);
+      if (verdict.ref !== null)
+        assert.ok(sentence.includes(verdict.ref.split(':')[1] ?? ''), sentence);
+    }),
+  );
+});
