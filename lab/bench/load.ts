@@ -45,7 +45,12 @@ async function runLoad(load: Load): Promise<LoadResult> {
   const seconds = (performance.now() - begin) / 1000;
   latencies.sort((a, b) => a - b);
   const at = (share: number): number => latencies[Math.floor(latencies.length * share)] ?? 0;
-  return { requestsPerSecond: latencies.length / seconds, p50Ms: at(0.5), p99Ms: at(0.99), statuses };
+  return {
+    requestsPerSecond: latencies.length / seconds,
+    p50Ms: at(0.5),
+    p99Ms: at(0.99),
+    statuses,
+  };
 }
 
 function runConnection(

@@ -8,7 +8,9 @@ const root = join(import.meta.dirname, '..', '..');
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !BENCHES.some((bench) => bench.name === name));
 if (unknown.length > 0) {
-  console.error(`bench: no bench named ${unknown.join(', ')}; there are: ${BENCHES.map((bench) => bench.name).join(', ')}`);
+  console.error(
+    `bench: no bench named ${unknown.join(', ')}; there are: ${BENCHES.map((bench) => bench.name).join(', ')}`,
+  );
   process.exit(2);
 }
 for (const bench of BENCHES) {

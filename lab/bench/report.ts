@@ -36,15 +36,25 @@ export function report(root: string, bench: string, rows: readonly Row[]): strin
 
 function toReported(row: Row): ReportedRow {
   const { goalIs = 'at least', ...rest } = row;
-  const ratio = row.baseline === null || row.baseline === 0 ? null : round(row.value / row.baseline);
+  const ratio =
+    row.baseline === null || row.baseline === 0 ? null : round(row.value / row.baseline);
   const compared = ratio ?? row.value;
-  const met = row.goal === null ? null : goalIs === 'at least' ? compared >= row.goal : compared <= row.goal;
-  return { ...rest, value: round(row.value), baseline: row.baseline && round(row.baseline), ratio, met };
+  const met =
+    row.goal === null ? null : goalIs === 'at least' ? compared >= row.goal : compared <= row.goal;
+  return {
+    ...rest,
+    value: round(row.value),
+    baseline: row.baseline && round(row.baseline),
+    ratio,
+    met,
+  };
 }
 
 function toLine(row: ReportedRow): string {
-  const beside = row.baseline === null ? '' : ` beside ${row.baseline} ${row.unit}: ratio ${row.ratio}`;
-  const goal = row.met === null ? '' : row.met ? ` (goal ${row.goal} met)` : ` (goal ${row.goal} MISSED)`;
+  const beside =
+    row.baseline === null ? '' : ` beside ${row.baseline} ${row.unit}: ratio ${row.ratio}`;
+  const goal =
+    row.met === null ? '' : row.met ? ` (goal ${row.goal} met)` : ` (goal ${row.goal} MISSED)`;
   return `${row.name}: ${row.value} ${row.unit}${beside}${goal}`;
 }
 
