@@ -1,0 +1,105 @@
+import { Agent, request } from 'node:http';
+
+export interface ApiAnswer<T> {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly body: T;
+}
+
+interface Written {
+  readonly data: { readonly ids: readonly number[] };
+  readonly message: string;
+}
+interface AddressRead {
+  readonly data: { readonly rules: readonly { readonly id: number }[] };
+}
+
+export interface NewRule {
+  readonly action: 'allow' | 'deny';
+  readonly protocol: string;
+  readonly destination_port?: string | null;
+  readonly source_ip?: string | null;
+}
+
+const TIMEOUT_MS = 20_000;
+
+/** The public interface over a Unix socket, as a caller with a key sees it. */
+export class ApiClient {
+  readonly #socketPath: string;
+  readonly #key: string;
+  readonly #agent = new Agent({ keepAlive: false });
+
+  constructor(socketPath: string, key: string) {
+    this.#socketPath = socketPath;
+    this.#key = key;
+  }
+
+  call<T>(method: string, path: string, body?: object): Promise<ApiAnswer<T>> {
+    const text = body === undefined ? '' : JSON.stringify(body);
+    const headers = {
+      authorization: `Bearer ${this.#key}`,
+      ...(body === undefined
+        ? {}
+        : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
+    };
+    const options = {
+      socketPath: this.#socketPath,
+      agent: this.#agent,
+      method,
+      path,
+      headers,
+      timeout: TIMEOUT_MS,
+    };
+    return new Promise((resolve, reject) => {
+      const sent = request(options, (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () => {
+          const answer = Buffer.concat(chunks).toString();
+          const parsed = (answer === '' ? null : JSON.parse(answer)) as T;
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, body: parsed });
+        });
+      });
+      sent.on('error', reject);
+      sent.on('timeout', () => sent.destroy(new Error(`${method} ${path} took too long`)));
+      sent.end(text);
+    });
+  }
+
+  /** Creates rules and waits until the edge has them in its kernel; their ids. */
+  async createRule(ip: string, rule: NewRule): Promise<readonly number[]> {
+    const answer = await this.call<Written>('POST', `/api/v1/firewall/ips/${ip}/rules`, rule);
+    if (answer.status !== 201)
+      throw new Error(`a rule was refused: ${JSON.stringify(answer.body)}`);
+    await this.live(ip, answer.headers);
+    return answer.body.data.ids;
+  }
+
+  async deleteRules(ip: string, ids: readonly number[]): Promise<void> {
+    const answer = await this.call<Written>('DELETE', `/api/v1/firewall/ips/${ip}/rules`, { ids });
+    if (answer.status !== 200)
+      throw new Error(`a delete was refused: ${JSON.stringify(answer.body)}`);
+    await this.live(ip, answer.headers);
+  }
+
+  /** Waits until the generation that a write answered is live for the address. */
+  async live(ip: string, written: ApiAnswer<unknown>['headers']): Promise<void> {
+    await this.liveAt(ip, Number(written['portcullis-generation']));
+  }
+
+  /** Waits until reads of the address are at `generation` or newer, and returns the last one. */
+  async liveAt(ip: string, generation: number): Promise<ApiAnswer<AddressRead>> {
+    const deadline = performance.now() + TIMEOUT_MS;
+    for (;;) {
+      const read = await this.call<AddressRead>('GET', `/api/v1/firewall/ips/${ip}`);
+      if (Number(read.headers['portcullis-generation']) >= generation) return read;
+      if (performance.now() > deadline) {
+        throw new Error(
+          `generation ${generation} is not live for ${ip}: ${JSON.stringify(read.headers)}`,
+        );
+      }
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+}

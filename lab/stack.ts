@@ -1,0 +1,197 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { generateSecret } from '@portcullis/control/access/index.ts';
+import { ApiClient } from './api-client.ts';
+import { EDGE_DEVICE, HOST, type Internet } from './internet.ts';
+import type { Namespace } from './netns.ts';
+
+/** A running `portcullis up --enforce` on the edge host of a lab's internet. */
+export interface Stack {
+  readonly api: ApiClient;
+  readonly dataDir: string;
+  readonly fleetFile: string;
+  /** Of `up` itself; its children are its group's. */
+  readonly pid: number;
+  /** Runs another portcullis command on the edge host, on the same data; its stdout. */
+  command(...args: readonly string[]): Promise<string>;
+  /** Kills `up` and everything it started with SIGKILL. */
+  killAll(): Promise<void>;
+  /** Starts `up` again on the same data. */
+  start(...args: readonly string[]): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export const API_PORT = 8080;
+export const ORGANISATION = 'acme';
+const root = join(import.meta.dirname, '..');
+const LAUNCHER = join(root, 'portcullis');
+const START_MS = 60_000;
+
+export interface StackOptions {
+  /** YAML below `organisations: acme:`, in place of the default holdings. */
+  readonly fleet?: string;
+  readonly args?: readonly string[];
+}
+
+/** Everything in its own temporary folder; `stop` leaves nothing behind. */
+export async function startStack(internet: Internet, options: StackOptions = {}): Promise<Stack> {
+  const home = mkdtempSync(join(tmpdir(), 'portcullis-lab-'));
+  const dataDir = join(home, 'data');
+  const fleetFile = join(home, 'fleet.yaml');
+  const key = generateSecret();
+  writeFileSync(fleetFile, options.fleet ?? defaultFleet());
+  const bridge = await startBridge(internet.edge, join(home, 'api.sock'));
+  const env = { ...process.env, LAB_KEY: key, XDG_STATE_HOME: home };
+  const stack = new RunningStack(internet.edge, { home, dataDir, fleetFile, env, bridge, key });
+  try {
+    await stack.start(...(options.args ?? ['--enforce']));
+  } catch (error) {
+    await stack.stop();
+    throw error;
+  }
+  return stack;
+}
+
+/** What the system tests and `npm run lab` protect: the server behind the edge, and the edge host itself. */
+export function defaultFleet(): string {
+  return `organisations:
+  ${ORGANISATION}:
+    name: Acme Hosting
+    flags: [firewall_api]
+    asns: [64500]
+    limits: { requests_per_minute: 1000000 }
+    prefixes:
+      - { cidr: 203.0.113.0/24, asn: 64500, since: "2026-01-01T00:00:00+00:00" }
+      - { cidr: "2001:db8:5::/48", asn: 64500, since: "2026-01-01T00:00:00+00:00" }
+    services:
+      - id: 501
+        name: edge-host
+        addresses:
+          - { ip: ${HOST[4]}, since: "2026-01-01T00:00:00+00:00" }
+          - { ip: "${HOST[6]}", since: "2026-01-01T00:00:00+00:00" }
+    keys:
+      - { name: lab, abilities: [firewall.read, firewall.manage], secret: "\${LAB_KEY}" }
+edges:
+  - { name: lab, devices: [${EDGE_DEVICE}], management: [{ protocol: tcp, port: 22 }] }
+`;
+}
+
+interface Ground {
+  readonly home: string;
+  readonly dataDir: string;
+  readonly fleetFile: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly bridge: ChildProcess;
+  readonly key: string;
+}
+
+class RunningStack implements Stack {
+  readonly api: ApiClient;
+  readonly dataDir: string;
+  readonly fleetFile: string;
+  readonly #edge: Namespace;
+  readonly #ground: Ground;
+  #up: ChildProcess | null = null;
+
+  constructor(edge: Namespace, ground: Ground) {
+    this.#edge = edge;
+    this.#ground = ground;
+    this.dataDir = ground.dataDir;
+    this.fleetFile = ground.fleetFile;
+    this.api = new ApiClient(join(ground.home, 'api.sock'), ground.key);
+  }
+
+  get pid(): number {
+    return this.#up?.pid ?? 0;
+  }
+
+  async start(...args: readonly string[]): Promise<void> {
+    const up = this.#edge.spawn([LAUNCHER, 'up', ...this.#options(), ...args], {
+      env: this.#ground.env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    this.#up = up;
+    const document = await new Promise<string>((resolve, reject) => {
+      let text = '';
+      const impatient = setTimeout(() => reject(new Error('up took too long')), START_MS);
+      up.stdout?.on('data', (chunk: Buffer) => {
+        text += chunk.toString();
+        if (text.endsWith('}\n')) resolve(text);
+      });
+      up.once('exit', (code) => reject(new Error(`up ended with ${code}`)));
+      up.once('exit', () => clearTimeout(impatient));
+      up.stdout?.once('data', () => clearTimeout(impatient));
+    });
+    JSON.parse(document);
+  }
+
+  async command(...args: readonly string[]): Promise<string> {
+    const [program, ...rest] = this.#edge.command(LAUNCHER, ...args, '--data', this.dataDir);
+    const child = spawn(program, rest, {
+      env: this.#ground.env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+    const [code] = (await once(child, 'close')) as [number | null];
+    if (code !== 0) throw new Error(`portcullis ${args.join(' ')} ended with ${code}: ${stderr}`);
+    return stdout;
+  }
+
+  async killAll(): Promise<void> {
+    const gone = this.#up === null ? null : once(this.#up, 'exit');
+    for (const pid of pidsOn(this.#edge, this.#ground.bridge.pid)) {
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch {
+        // Ended by itself meanwhile.
+      }
+    }
+    await gone;
+    this.#up = null;
+  }
+
+  async stop(): Promise<void> {
+    const up = this.#up;
+    if (up !== null && up.exitCode === null && up.signalCode === null) {
+      const gone = once(up, 'exit');
+      up.kill('SIGTERM');
+      await gone;
+    }
+    const bridge = once(this.#ground.bridge, 'exit');
+    this.#ground.bridge.kill();
+    await bridge;
+    rmSync(this.#ground.home, { recursive: true, force: true });
+  }
+
+  #options(): string[] {
+    const listen = ['--listen', `0.0.0.0:${API_PORT}`, '--metrics-listen', 'off'];
+    return ['--json', '--data', this.dataDir, '--fleet', this.fleetFile, ...listen];
+  }
+}
+
+function pidsOn(edge: Namespace, but: number | undefined): number[] {
+  return edge
+    .run('ip', 'netns', 'pids', edge.name)
+    .split('\n')
+    .filter(Boolean)
+    .map(Number)
+    .filter((pid) => pid !== but);
+}
+
+/** The edge host's loopback is another network: a Unix socket reaches across. */
+async function startBridge(edge: Namespace, socket: string): Promise<ChildProcess> {
+  const bridge = edge.spawn(
+    [process.execPath, join(import.meta.dirname, 'bridge.ts'), socket, String(API_PORT)],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
+  await once(bridge.stdout as NonNullable<ChildProcess['stdout']>, 'data');
+  return bridge;
+}
