@@ -51,8 +51,8 @@ export function createComponents(): Components {
     collect: () =>
       Object.fromEntries(
         [...kinds]
-          .sort(byName)
-          .map(([kind, named]) => [kind, Object.fromEntries([...named].sort(byName))]),
+          .toSorted(byName)
+          .map(([kind, named]) => [kind, Object.fromEntries([...named].toSorted(byName))]),
       ),
   };
 }

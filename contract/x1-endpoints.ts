@@ -95,7 +95,7 @@ export const X1_ENDPOINTS = [
       200: {
         description: 'Accepted. Not live everywhere yet.',
         schema: AddressReplaced,
-        headers: [...WRITE_HEADERS, 'ETag?'],
+        headers: WRITE_HEADERS,
         example: examples.REPLACED,
       },
     },
@@ -118,12 +118,7 @@ export const X1_ENDPOINTS = [
       200: {
         description: 'The verdict.',
         schema: Explanation,
-        headers: [
-          ...RATE_HEADERS,
-          'Portcullis-Generation?',
-          'Portcullis-Accepted-Generation?',
-          'Portcullis-Enforcement?',
-        ],
+        headers: RATE_HEADERS,
         example: examples.EXPLANATION,
       },
     },

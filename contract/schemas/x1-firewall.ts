@@ -185,9 +185,9 @@ export const ExplainRequest = Type.Object(
       description: 'Where the packet comes from: an address of the same family.',
       examples: ['198.51.100.7'],
     }),
-    source_port: packetPort('With tcp and udp.'),
-    destination_port: packetPort('With tcp and udp.'),
-    icmp_type: octet('With icmp.'),
+    source_port: packetPort('With tcp and udp; no rule looks at it.'),
+    destination_port: packetPort('With tcp and udp, and required there.'),
+    icmp_type: octet('With icmp; default: an echo request.'),
     icmp_code: octet('With icmp; default 0.'),
     view: Type.Optional(
       choice(POLICY_VIEWS, {
@@ -218,13 +218,27 @@ export const DecidedBy = Type.Object(
   { title: 'DecidedBy', description: 'The object that decided.' },
 );
 
+/** In the order in which an edge asks them. */
+export const STAGES = [
+  'management',
+  'needed-icmp',
+  'fragment-limits',
+  'return-traffic',
+  'mitigations',
+  'baseline',
+  'named-allows',
+  'geo',
+  'rules',
+  'filters',
+  'default',
+] as const;
+
 export const Explanation = Type.Object(
   {
     data: Type.Object({
       verdict: choice(['pass', 'drop']),
-      stage: Type.String({
-        description: 'The stage that decided, in the order in which an edge asks them.',
-        examples: ['rules'],
+      stage: choice(STAGES, {
+        description: 'The stage that decided; `default`: none did, so the packet passes.',
       }),
       decided_by: orNull(DecidedBy, { description: 'Null: no object, the stage itself decided.' }),
       explanation: Type.String({ description: 'The same in words.' }),

@@ -40,6 +40,7 @@ export function renderDocsPage(script: string, sources: readonly DocumentSource[
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Portcullis API reference</title>
+<link rel="icon" href="data:,">
 </head>
 <body>
 <noscript>The reference needs JavaScript. The documents themselves: ${sources

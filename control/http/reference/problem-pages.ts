@@ -19,12 +19,12 @@ export const PROBLEM_POLICY = `default-src 'none'; style-src 'sha256-${styleDige
 
 /** Every problem code with its status and title. `base`: path under which the service stands, or ''. */
 export function renderProblemIndex(base: string): string {
-  const rows = PROBLEM_CODES.map((code) => ({ code, ...PROBLEMS[code] }))
-    .sort((a, b) => a.status - b.status)
-    .map(
-      ({ code, status, title }) =>
-        `<tr><td class="status">${status}</td><td><a href="${escapeHtml(base)}/problems/${code}"><code>${code}</code></a></td><td>${escapeHtml(title)}</td></tr>`,
-    );
+  const rows = PROBLEM_CODES.toSorted((a, b) => PROBLEMS[a].status - PROBLEMS[b].status).map(
+    (code) => {
+      const { status, title } = PROBLEMS[code];
+      return `<tr><td class="status">${status}</td><td><a href="${escapeHtml(base)}/problems/${code}"><code>${code}</code></a></td><td>${escapeHtml(title)}</td></tr>`;
+    },
+  );
   return page(
     'Problems',
     `<h1>Problems</h1>

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { asObject, toJson } from './components.ts';
+import type { Endpoint, ResponseRow } from './endpoint.ts';
+import { ENDPOINTS } from './endpoints.ts';
+import { PROBLEMS } from './problems.ts';
+import { X1_ENDPOINTS } from './x1-endpoints.ts';
+
+/** Part 4 of the interface, by hand: the tables must say the same. */
+const INTERFACE = [
+  'GET /firewall/ips/{ip} firewall.read firewall_api',
+  'GET /firewall/ips/{ip}/filters/available firewall.read firewall_api',
+  'POST /firewall/ips/{ip}/rules firewall.manage firewall_api',
+  'DELETE /firewall/ips/{ip}/rules firewall.manage firewall_api',
+  'POST /firewall/ips/{ip}/filters firewall.manage firewall_api',
+  'DELETE /firewall/ips/{ip}/filters firewall.manage firewall_api',
+  'GET /game-servers game-servers.read none',
+  'GET /game-servers/{slice} game-servers.read none',
+  'POST /game-servers/{slice}/power game-servers.manage none',
+  'POST /game-servers/{slice}/command game-servers.manage none',
+  'GET /attacks attacks.read attack_history_api',
+];
+
+const BEYOND = [
+  'GET /firewall/ips firewall.read firewall_api',
+  'GET /firewall/ips/{ip} firewall.read firewall_api',
+  'PUT /firewall/ips/{ip} firewall.manage firewall_api',
+  'POST /firewall/ips/{ip}/explain firewall.read firewall_api',
+];
+
+/** Every code with its status, by hand: clients program against both. */
+const CODES = {
+  unauthenticated: 401,
+  area_not_enabled: 403,
+  ability_missing: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  malformed_json: 400,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  invalid_request: 422,
+  rule_exists: 422,
+  idempotency_key_reused: 422,
+  idempotency_in_progress: 409,
+  precondition_failed: 412,
+  filter_exists: 422,
+  filter_unavailable: 422,
+  limit_exceeded: 422,
+  managed_by_group: 422,
+  rate_limited: 429,
+  no_port_landed: 502,
+  not_implemented: 501,
+  unavailable: 503,
+  internal: 500,
+};
+
+const ALL: readonly Endpoint[] = [...ENDPOINTS, ...X1_ENDPOINTS];
+
+describe('the endpoint tables', () => {
+  it('have the eleven operations of the interface, in its order, and no other', () => {
+    assert.deepEqual(ENDPOINTS.map(describeRow), INTERFACE);
+  });
+
+  it('have the operations beyond the interface apart from it', () => {
+    assert.deepEqual(X1_ENDPOINTS.map(describeRow), BEYOND);
+  });
+
+  it('name every operation once', () => {
+    const names = ALL.map((row) => row.operationId);
+    assert.equal(new Set(names).size, names.length);
+  });
+
+  it('describe every parameter of the path, and no other', () => {
+    for (const row of ALL) {
+      const inPath = [...row.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
+      assert.deepEqual(Object.keys(row.params ?? {}), inPath, row.operationId);
+    }
+  });
+
+  it('call a write what needs a manage ability, and nothing else', () => {
+    for (const row of ALL) {
+      assert.equal(row.write, row.ability.endsWith('.manage'), row.operationId);
+    }
+  });
+
+  it('take Idempotency-Key on every POST that writes, and nowhere else', () => {
+    for (const row of ALL) {
+      const takes = row.method === 'POST' && row.write;
+      assert.equal(row.idempotent ?? false, takes, row.operationId);
+      assert.equal(row.requestHeaders?.includes('Idempotency-Key') ?? false, takes);
+      assert.equal(Object.hasOwn(row.responses, 409), takes, row.operationId);
+    }
+  });
+
+  it('answer 304 on every GET, and tag what it names', () => {
+    for (const row of ALL) {
+      const isRead = row.method === 'GET';
+      assert.equal(Object.hasOwn(row.responses, 304), isRead, row.operationId);
+      assert.equal(row.responses[200]?.headers.includes('ETag') ?? false, isRead, row.operationId);
+    }
+  });
+
+  it('answer 501 only for areas that are not built', () => {
+    const unbuilt = ALL.filter((row) => Object.hasOwn(row.responses, 501));
+    assert.deepEqual(
+      unbuilt.map((row) => row.operationId),
+      ['listGameServers', 'readGameServer', 'sendPowerSignal', 'sendCommand', 'listAttacks'],
+    );
+  });
+
+  it('say how each operation with a body refuses one that it cannot read', () => {
+    for (const row of ALL) {
+      for (const status of [400, 413, 415]) {
+        assert.equal(Object.hasOwn(row.responses, status), row.body !== undefined, row.operationId);
+      }
+    }
+  });
+
+  it('answer power and command in the acknowledgement envelope on 200, 422 and 502', () => {
+    for (const id of ['sendPowerSignal', 'sendCommand']) {
+      const row = ALL.find((one) => one.operationId === id);
+      for (const status of [200, 422, 502]) {
+        const response: ResponseRow | undefined = row?.responses[status];
+        assert.ok(response?.schema !== undefined);
+        const { properties } = asObject(toJson(response.schema));
+        assert.deepEqual(Object.keys(properties ?? {}), ['ok', 'message']);
+      }
+    }
+  });
+
+  it('name every answer’s request, and every refusal at its own status', () => {
+    for (const row of ALL) {
+      for (const [status, response] of Object.entries(row.responses)) {
+        assert.ok(response.headers.includes('X-Request-Id'), `${row.operationId} ${status}`);
+        for (const code of response.problems ?? []) {
+          assert.equal(PROBLEMS[code].status, Number(status), `${row.operationId} ${code}`);
+        }
+      }
+    }
+  });
+
+  it('refuse bodies and queries with fields that they do not know', () => {
+    for (const row of ALL) {
+      for (const schema of [row.body, row.query]) {
+        if (schema === undefined) continue;
+        assert.equal(asObject(toJson(schema))['additionalProperties'], false, row.operationId);
+      }
+    }
+  });
+});
+
+describe('the problem catalogue', () => {
+  it('has every code with its status, and no other', () => {
+    const statuses = Object.entries(PROBLEMS).map(([code, { status }]) => [code, status]);
+    assert.deepEqual(Object.fromEntries(statuses), CODES);
+  });
+
+  it('has no code that no operation answers with, but for a method that a path does not take', () => {
+    const answered = new Set(
+      ALL.flatMap((row) => Object.values(row.responses).flatMap((one) => one.problems ?? [])),
+    );
+    const silent = Object.keys(PROBLEMS).filter((code) => !(answered as Set<string>).has(code));
+    assert.deepEqual(silent, ['method_not_allowed']);
+  });
+});
+
+function describeRow({ method, path, ability, flag }: Endpoint): string {
+  return `${method} ${path} ${ability} ${flag ?? 'none'}`;
+}

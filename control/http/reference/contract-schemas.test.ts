@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import type { Endpoint } from '@portcullis/contract/endpoint.ts';
+import { ENDPOINTS } from '@portcullis/contract/endpoints.ts';
+import { buildOpenApi } from '@portcullis/contract/openapi.ts';
+import { PROBLEM_CODES, PROBLEMS, problemWith } from '@portcullis/contract/problems.ts';
+import { STAGES as SHOWN_STAGES } from '@portcullis/contract/schemas/x1-firewall.ts';
+import { X1_ENDPOINTS } from '@portcullis/contract/x1-endpoints.ts';
+import { ABILITIES } from '@portcullis/core/access/abilities.ts';
+import { STAGES } from '@portcullis/core/firewall/stages.ts';
+
+const ROWS: readonly Endpoint[] = [...ENDPOINTS, ...X1_ENDPOINTS];
+
+describe('the schemas of the contract', () => {
+  it('compile under strict ajv, every one, alone and as they are referred to', () => {
+    const ajv = strictAjv();
+    for (const row of ROWS) {
+      for (const schema of [row.body, row.query, ...Object.values(row.params ?? {})]) {
+        if (schema !== undefined) assert.equal(typeof ajv.compile(schema), 'function');
+      }
+      for (const { schema, problems } of Object.values(row.responses)) {
+        if (schema !== undefined) assert.equal(typeof ajv.compile(schema), 'function');
+        if (problems !== undefined)
+          assert.equal(typeof ajv.compile(problemWith(problems)), 'function');
+      }
+    }
+    for (const version of ['v1', 'x1'] as const) {
+      const id = `https://portcullis.example/${version}`;
+      const document = buildOpenApi(version);
+      const referring = strictAjv().addSchema({ $id: id, $defs: definitions(document) });
+      for (const name of Object.keys(definitions(document))) {
+        assert.equal(typeof referring.compile({ $ref: `${id}#/$defs/${name}` }), 'function');
+      }
+    }
+  });
+
+  it('fit the examples that are shown of them', () => {
+    const ajv = strictAjv();
+    let shown = 0;
+    for (const row of ROWS) {
+      for (const example of Object.values(row.bodyExamples ?? {})) {
+        shown += 1;
+        assert.ok(row.body !== undefined && ajv.validate(row.body, example), row.operationId);
+      }
+      for (const { schema, example } of Object.values(row.responses)) {
+        if (schema === undefined || example === undefined) continue;
+        shown += 1;
+        assert.ok(ajv.validate(schema, example), `${row.operationId}: ${ajv.errorsText()}`);
+      }
+    }
+    assert.ok(shown >= 20);
+  });
+
+  it('hold a problem document to the codes of its status', () => {
+    const ajv = strictAjv();
+    const document = { type: '/problems/x', title: 'X', status: 404, detail: 'X.' };
+    const schema = problemWith(['not_found']);
+    assert.ok(ajv.validate(schema, { ...document, code: 'not_found' }));
+    assert.ok(!ajv.validate(schema, { ...document, code: 'internal' }));
+    assert.ok(!ajv.validate(schema, { code: 'not_found' }));
+    assert.ok(PROBLEM_CODES.every((code) => PROBLEMS[code].remedy.endsWith('.')));
+  });
+
+  const REFUSED: readonly (readonly [string, string, unknown])[] = [
+    ['createRules', 'an unknown field', { action: 'deny', protocol: 'tcp', note: 'x' }],
+    ['createRules', 'a port as a number', { action: 'deny', protocol: 'tcp', destination_port: 1 }],
+    ['createRules', 'an unknown protocol', { action: 'deny', protocol: 'sctp' }],
+    ['createRules', 'a missing action', { protocol: 'tcp' }],
+    ['applyFilters', 'a missing port', { type: 'udp-stateful' }],
+    ['applyFilters', 'a port that is null', { type: 'udp-stateful', port: null }],
+    ['deleteRules', 'no ids', { ids: [] }],
+    ['deleteRules', '101 ids', { ids: Array.from({ length: 101 }, (_, index) => index + 1) }],
+    ['deleteRules', 'an id of 0', { ids: [0] }],
+    ['deleteRules', 'an id beyond what JSON carries', { ids: [2 ** 53] }],
+    ['deleteRules', 'an id in a string', { ids: ['1'] }],
+    ['deleteFilters', '101 keys', { keys: Array.from({ length: 101 }, String) }],
+    ['sendPowerSignal', 'an unknown signal', { signal: 'pause' }],
+    ['sendCommand', 'two lines', { command: 'say a\nstop' }],
+    ['sendCommand', 'nothing', { command: '' }],
+    ['sendCommand', '2049 characters', { command: '😀'.repeat(2049) }],
+    ['explainPacket', 'a protocol beyond 255', { protocol: 256, source_ip: '192.0.2.1' }],
+    ['replaceAddress', 'rules without filters', { rules: [] }],
+  ];
+  for (const [operationId, what, body] of REFUSED) {
+    it(`refuse ${what} in ${operationId}`, () => assert.ok(!accepts(operationId, body)));
+  }
+
+  const ACCEPTED: readonly (readonly [string, string, unknown])[] = [
+    ['createRules', 'null for any', anyRule()],
+    ['createRules', 'neither port nor source', { action: 'allow', protocol: 'gre' }],
+    ['deleteRules', '100 ids', { ids: Array.from({ length: 100 }, (_, index) => index + 1) }],
+    ['sendCommand', '2048 characters outside of the first plane', { command: '😀'.repeat(2048) }],
+    ['replaceAddress', 'an address with nothing', { rules: [], filters: [] }],
+    ['explainPacket', 'a protocol by number', { protocol: 0, source_ip: '192.0.2.1' }],
+  ];
+  for (const [operationId, what, body] of ACCEPTED) {
+    it(`take ${what} in ${operationId}`, () => assert.ok(accepts(operationId, body)));
+  }
+
+  it('name the stages that edges have, in their order', () => {
+    assert.deepEqual(SHOWN_STAGES, [...STAGES.map(({ name }) => name), 'default']);
+  });
+
+  it('name every ability that a key can have, and no other', () => {
+    assert.deepEqual(new Set(ROWS.map((row) => row.ability)), new Set(ABILITIES));
+  });
+});
+
+function strictAjv(): Ajv2020 {
+  const ajv = new Ajv2020({ strict: true, allErrors: true });
+  addFormats.default(ajv);
+  return ajv;
+}
+
+function accepts(operationId: string, body: unknown): boolean {
+  const row = ROWS.find((one) => one.operationId === operationId);
+  assert.ok(row?.body !== undefined);
+  return strictAjv().validate(row.body, body);
+}
+
+function anyRule() {
+  return { action: 'allow', protocol: 'tcp', destination_port: null, source_ip: null };
+}
+
+/** The document's schemas, with references to where ajv has them. */
+function definitions(document: object): Readonly<Record<string, object>> {
+  const text = JSON.stringify(document).replaceAll('#/components/schemas/', '#/$defs/');
+  const parsed = JSON.parse(text) as { components: { schemas: Record<string, object> } };
+  return parsed.components.schemas;
+}
