@@ -8,9 +8,11 @@ import type { Reply } from './operation.ts';
 
 const RETRY_AFTER_SECONDS = 5;
 
-/** Sends bytes that are ready: nothing is serialised again. */
+/** Sends what is ready: nothing is serialised again. */
 export function sendReply(reply: FastifyReply, answer: Reply): FastifyReply {
-  return reply.code(answer.status).headers(answer.headers).send(answer.payload);
+  // To JSON sent as a string, Fastify would add a charset, which problem+json does not have.
+  const payload = answer.status < 400 ? answer.payload : Buffer.from(answer.payload);
+  return reply.code(answer.status).headers(answer.headers).send(payload);
 }
 
 /** The answer to a refusal: RFC 9457, with `code`, and `errors` where parts of the input are named. */

@@ -44,6 +44,7 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
+const IDLE_CHECK_MS = 50;
 const SWEEP_EVERY_MS = 60 * 60 * 1000;
 
 /** The public listener: both versions of the API, their reference, health, and /metrics apart. */
@@ -70,7 +71,10 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     async close() {
       clearInterval(sweeper);
       const drained = setTimeout(() => app.server.closeAllConnections(), limits.DRAIN_TIMEOUT_MS);
+      // A connection whose last request was under way becomes idle only afterwards.
+      const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS);
       await app.close();
+      clearInterval(idle);
       clearTimeout(drained);
       await metricsListener?.close();
     },
