@@ -1,4 +1,4 @@
-import { type Static, type TSchema, Type } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import { choice, integer } from './schemas/values.ts';
 
 interface ProblemEntry {
@@ -207,8 +207,6 @@ export const Problem = Type.Object(
     description: 'A refusal in the form of RFC 9457. Clients ignore members they do not know.',
   },
 );
-export type ProblemDocument = Static<typeof Problem>;
-
 /** A problem document that has one of these codes. */
 export function problemWith(codes: readonly ProblemCode[]): TSchema {
   const narrowed = Type.Object({ code: choice(codes) });

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import {
   choice,
   CLOSED,
@@ -139,4 +139,3 @@ export const AttackQuery = Type.Object(
   },
   CLOSED,
 );
-export type AttackQueryParameters = Static<typeof AttackQuery>;

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import { RuleAction, RuleProtocol } from './firewall.ts';
 import { CLOSED, id, natural, sentText, sentTextOrNull } from './values.ts';
 
@@ -86,9 +86,6 @@ export const FilterDeletion = Type.Object(
   },
   { ...CLOSED, title: 'FilterDeletion' },
 );
-
-export type RuleInputBody = Static<typeof RuleInput>;
-export type FilterInputBody = Static<typeof FilterInput>;
 
 const message = (description: string) => Type.String({ description });
 

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import { choice, choiceOrNull, CLOSED, natural, orNull, sentText, textOrNull } from './values.ts';
 
 export const SERVER_STATES = ['offline', 'starting', 'running', 'stopping'] as const;
@@ -94,4 +94,3 @@ export const Acknowledgement = Type.Object(
   },
   { title: 'Acknowledgement', description: 'Whether the node accepted an instruction.' },
 );
-export type AcknowledgementBody = Static<typeof Acknowledgement>;

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import { addressMetaFields, filterFields, GroupRef, ruleFields } from './firewall.ts';
 import { FilterInput, RuleInput } from './firewall-writes.ts';
 import {
@@ -77,8 +77,6 @@ export const HeldAddressesQuery = Type.Object(
   },
   CLOSED,
 );
-export type HeldAddressesParameters = Static<typeof HeldAddressesQuery>;
-
 export const PROPAGATION_STATES = ['live', 'pending', 'going'] as const;
 
 const PropagationState = choice(PROPAGATION_STATES, {
@@ -143,8 +141,6 @@ export const AddressReplacement = Type.Object(
   },
   { ...CLOSED, title: 'AddressReplacement' },
 );
-export type AddressReplacementBody = Static<typeof AddressReplacement>;
-
 const ObjectNames = Type.Object(
   {
     rules: Type.Array(id(), { description: 'Ids of rules.' }),
@@ -198,8 +194,6 @@ export const ExplainRequest = Type.Object(
   },
   { ...CLOSED, title: 'ExplainRequest', description: 'A packet to the address of the path.' },
 );
-export type ExplainBody = Static<typeof ExplainRequest>;
-
 export const DECIDER_KINDS = [
   'rule',
   'group_rule',

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
 import { runInNewContext } from 'node:vm';
 
 /** How the package's one module begins the line that holds the browser's script as a string literal. */
@@ -11,7 +11,7 @@ const LITERAL = 'var standalone_default = ';
  * reading the literal out of it costs 20 ms. The version is pinned, and a test fails when the place moves.
  */
 export function readScalarBundle(): string {
-  const path = createRequire(import.meta.url).resolve('@scalar/fastify-api-reference');
+  const path = fileURLToPath(import.meta.resolve('@scalar/fastify-api-reference'));
   const text = readFileSync(path, 'utf8');
   const begin = text.indexOf(LITERAL);
   const end = text.indexOf('\n', begin);
