@@ -71,8 +71,7 @@ export async function assignGroup(
 ): Promise<number> {
   const group = await requireGroup(batch, groupId);
   const cidr = requireTarget(target);
-  const holder =
-    holdingId ?? (await findAssignableHolding(batch.tx, group.organisationId, cidr));
+  const holder = holdingId ?? (await findAssignableHolding(batch.tx, group.organisationId, cidr));
   await lockHoldings(batch.tx, [holder]);
   const assignment = { groupId, holdingId: holder, target: cidr };
   const id = await store.insertAssignment(batch, assignment);
@@ -95,7 +94,10 @@ export async function unassignGroup(
   const cidr = requireTarget(target);
   const assigned = await store.loadAssignments(batch.tx, groupId);
   const ended = assigned.filter((assignment) => assignment.target === cidr);
-  await batch.end('group_assignments', ended.map(({ id }) => id));
+  await batch.end(
+    'group_assignments',
+    ended.map(({ id }) => id),
+  );
   if (ended.length > 0) batch.touch(cidr);
   return ended.length > 0;
 }
@@ -104,7 +106,10 @@ export async function unassignGroup(
 export async function deleteGroup(batch: Batch, groupId: number): Promise<void> {
   await requireGroup(batch, groupId);
   const assignments = await store.loadAssignments(batch.tx, groupId);
-  await batch.end('group_assignments', assignments.map(({ id }) => id));
+  await batch.end(
+    'group_assignments',
+    assignments.map(({ id }) => id),
+  );
   await endContent(batch, 'group_rules', groupId, 'all');
   await endContent(batch, 'group_filters', groupId, 'all');
   await sql`update groups set deleted_at = now() where id = ${groupId}`.execute(batch.tx);
@@ -173,7 +178,10 @@ async function endContent(
     select id from ${sql.table(table)}
      where group_id = ${groupId} and deleted_generation is null and ${chosen}
   `.execute(batch.tx);
-  await batch.end(table, rows.map((row) => row.id));
+  await batch.end(
+    table,
+    rows.map((row) => row.id),
+  );
 }
 
 async function refuseConflicts(

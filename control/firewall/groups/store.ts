@@ -3,7 +3,12 @@ import { formatNetwork, parseCidr, type Cidr } from '@portcullis/core/net/cidr.t
 import type { Tx } from '../../db/database.ts';
 import type { ManagedFilter, Owner } from '../../db/schema.ts';
 import { type Batch, BEGINS } from '../../fleet/batch.ts';
-import { type Conflict, type GroupContent, type HoldingContent, LISTED_CONFLICTS } from './conflicts.ts';
+import {
+  type Conflict,
+  type GroupContent,
+  type HoldingContent,
+  LISTED_CONFLICTS,
+} from './conflicts.ts';
 import { describeRule, type FilterContent, filterKey, type RuleContent } from './content.ts';
 
 export interface GroupRecord {
@@ -58,7 +63,10 @@ export async function insertGroupRules(
         as r (action text, protocol text, source text, port integer)
     on conflict do nothing returning id
   `.execute(batch.tx);
-  batch.begin('group_rules', rows.map((row) => row.id));
+  batch.begin(
+    'group_rules',
+    rows.map((row) => row.id),
+  );
   return rows.length;
 }
 
@@ -74,7 +82,10 @@ export async function insertGroupFilters(
       from jsonb_to_recordset(${JSON.stringify(filters)}::jsonb) as f (type text, port integer)
     on conflict do nothing returning id
   `.execute(batch.tx);
-  batch.begin('group_filters', rows.map((row) => row.id));
+  batch.begin(
+    'group_filters',
+    rows.map((row) => row.id),
+  );
   return rows.length;
 }
 
@@ -103,7 +114,10 @@ export async function insertAssignment(
     values (${groupId}, ${holdingId}, ${target}, ${BEGINS.created_generation})
     on conflict do nothing returning id
   `.execute(batch.tx);
-  batch.begin('group_assignments', rows.map((row) => row.id));
+  batch.begin(
+    'group_assignments',
+    rows.map((row) => row.id),
+  );
   return rows[0]?.id ?? null;
 }
 
@@ -222,6 +236,7 @@ export async function findOwnDuplicates(
 /** PostgreSQL's text of a cidr. */
 function storedCidr(text: string): Cidr {
   const parsed = parseCidr(text);
-  if (!parsed.ok) throw new Error(`the database holds ${text}, which is no network: ${parsed.reason}`);
+  if (!parsed.ok)
+    throw new Error(`the database holds ${text}, which is no network: ${parsed.reason}`);
   return parsed.value;
 }
