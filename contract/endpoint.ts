@@ -1,6 +1,6 @@
 import type { TObject, TSchema } from 'typebox';
 import type { HeaderName, RequestHeaderName } from './headers.ts';
-import { type ProblemCode, PROBLEMS } from './problems.ts';
+import { PROBLEM_CODES, type ProblemCode, PROBLEMS } from './problems.ts';
 
 export const ABILITIES = [
   'firewall.read',
@@ -88,7 +88,9 @@ export function refusals(
   ...groups: readonly (readonly ProblemCode[])[]
 ): Readonly<Record<number, ResponseRow>> {
   const rows: Record<number, ResponseRow> = {};
-  for (const code of new Set(groups.flat())) {
+  const codes = new Set(groups.flat());
+  // In the catalogue's order, so that the same set of refusals reads the same everywhere.
+  for (const code of PROBLEM_CODES.filter((one) => codes.has(one))) {
     const { status } = PROBLEMS[code];
     const problems = [...(rows[status]?.problems ?? []), code];
     rows[status] = { description: describe(problems), problems, headers: refusalHeaders(status) };

@@ -54,7 +54,10 @@ export const RESPONSE_HEADERS = {
 
 export type HeaderName = keyof typeof RESPONSE_HEADERS;
 
-/** Request headers that operations read, besides Authorization and Content-Type. */
+/**
+ * Request headers that operations read, besides Authorization and Content-Type. Without examples: a page
+ * would put them into every command that it shows, and a copied key makes the next request a repeat.
+ */
 export const REQUEST_HEADERS = {
   'Idempotency-Key': {
     description:
@@ -63,17 +66,16 @@ export const REQUEST_HEADERS = {
       minLength: 1,
       maxLength: 255,
       pattern: '^[\\x21-\\x7E]+$',
-      examples: ['c3f1a9a2-deploy-42'],
     }),
   },
   'If-None-Match': {
     description: 'ETags that the caller has; 304 without a body when one of them still holds.',
-    schema: Type.String({ examples: ['"Yk0p2mT0xQ3q0b7mV8cA1wZ5nQ4"'] }),
+    schema: Type.String(),
   },
   'If-Match': {
     description:
       'The ETag of the accepted view that the change was made on; 412 when it was written to since.',
-    schema: Type.String({ examples: ['"Yk0p2mT0xQ3q0b7mV8cA1wZ5nQ4"'] }),
+    schema: Type.String(),
   },
 } as const satisfies Readonly<Record<string, HeaderEntry>>;
 
