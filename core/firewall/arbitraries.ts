@@ -64,7 +64,7 @@ function geoRule(): fc.Arbitrary<PolicyGeoRule> {
     action: fc.constantFrom('deny' as const, 'only' as const),
     sets: fc
       .uniqueArray(fc.constantFrom(...SOURCE_SET_NAMES), { minLength: 1, maxLength: 3 })
-      .map((s) => s.sort()),
+      .map((s) => s.toSorted()),
   });
 }
 
@@ -91,7 +91,7 @@ export function policyFor(target: string): fc.Arbitrary<Policy> {
         source: null,
       };
       const rules = [...own, ...group, ...(denyAll ? [last] : [])];
-      const allowFirst = [...rules].sort((a, b) => a.action.localeCompare(b.action));
+      const allowFirst = rules.toSorted((a, b) => a.action.localeCompare(b.action));
       return { target, mitigations: [], baseline, geo, rules: allowFirst, filters: [] };
     });
 }
@@ -132,8 +132,7 @@ export function packetTo(destination: string): fc.Arbitrary<Packet> {
         family,
         source,
         destination,
-        protocol:
-          kind === 'other' ? 253 : protocolNumber(kind as Exclude<RuleProtocol, 'any'>, family),
+        protocol: kind === 'other' ? 253 : protocolNumber(kind, family),
         sourcePort: ported ? sourcePort : null,
         destinationPort: ported ? destinationPort : null,
         icmp: kind === 'icmp' ? icmp : null,

@@ -39,7 +39,7 @@ test('equal inputs give equal JSON, whatever the order they were read in', () =>
     { id: 2, action: 'allow', ...any, source: '192.0.2.1/32' },
   ] as const;
   const one = buildPolicy({ ...source, target: '203.0.113.10/32', rules });
-  const other = buildPolicy({ ...source, rules: [...rules].reverse() });
+  const other = buildPolicy({ ...source, rules: rules.toReversed() });
   assert.equal(JSON.stringify(one), JSON.stringify(other));
   assert.deepEqual(
     one.rules.map((rule) => [rule.ref, rule.source]),

@@ -57,7 +57,7 @@ export function buildPolicy(source: PolicySource): Policy {
     baseline: rulesOf('baseline', source.baseline, target.family),
     geo: source.geo
       .map(geoRuleOf)
-      .sort((a, b) => order(a.action, b.action) || order(idOf(a), idOf(b))),
+      .toSorted((a, b) => order(a.action, b.action) || order(idOf(a), idOf(b))),
     rules: sortRules([
       ...rulesOf('rule', source.rules, target.family),
       ...rulesOf('group-rule', source.groupRules, target.family),
@@ -68,7 +68,7 @@ export function buildPolicy(source: PolicySource): Policy {
       ...source.managedFilters.map((filter) =>
         filterOf(`managed-filter:${filter.type}:${filter.port}`, filter, true),
       ),
-    ].sort((a, b) => order(a.port, b.port) || order(a.type, b.type) || order(a.ref, b.ref)),
+    ].toSorted((a, b) => order(a.port, b.port) || order(a.type, b.type) || order(a.ref, b.ref)),
   };
 }
 
@@ -97,12 +97,12 @@ function rulesOf(kind: string, rules: readonly SourceRule[], family: Family): Po
 
 /** Allow before deny, then by id, as the address view lists them. */
 function sortRules(rules: readonly PolicyRule[]): PolicyRule[] {
-  return [...rules].sort((a, b) => order(a.action, b.action) || order(idOf(a), idOf(b)));
+  return rules.toSorted((a, b) => order(a.action, b.action) || order(idOf(a), idOf(b)));
 }
 
 function geoRuleOf({ id, action, countries, asns }: SourceGeoRule): PolicyGeoRule {
   const sets = [...countries.map((code) => `country:${code}`), ...asns.map((asn) => `asn:${asn}`)];
-  return { ref: `geo-rule:${id}`, action, sets: [...new Set(sets)].sort() };
+  return { ref: `geo-rule:${id}`, action, sets: [...new Set(sets)].toSorted() };
 }
 
 function filterOf(

@@ -1,25 +1,29 @@
 import type { Verdict } from './decide.ts';
 import type { Policy, PolicyRule } from './policy.ts';
 
-/** A verdict as a sentence that a person can act on. */
+/** Stages that decide without a rule of the policy. */
+const WITHOUT_RULE: Readonly<Partial<Record<Verdict['stage'], string>>> = {
+  management:
+    'The packet passes: it is for a management port of the edge host itself, which nobody can lock.',
+  'needed-icmp': 'The packet passes: it is ICMP that networks need, within its rate.',
+  'fragment-limits': 'The packet is dropped: fragments to this address exceed their limit.',
+  'return-traffic': 'The packet passes: it answers a connection that the protected host opened.',
+  default: 'The packet passes: no rule matches it, and what no rule matches is accepted.',
+};
+
+/** A verdict as a sentence that a person can act on. `policy`: the one that judged, null where none covers the address. */
 export function explainVerdict(verdict: Verdict, policy: Policy | null): string {
+  const observed = verdict.observed.map(
+    (ref) => ` ${named(ref)} only observes; enforced, it would have dropped the packet.`,
+  );
+  return [decision(verdict, policy), ...observed].join('');
+}
+
+function decision(verdict: Verdict, policy: Policy | null): string {
+  if (verdict.stage === 'default' && policy === null)
+    return 'The packet passes: no policy covers this address.';
   const does = verdict.action === 'pass' ? 'passes' : 'is dropped';
-  switch (verdict.stage) {
-    case 'management':
-      return 'The packet passes: it is for a management port of the edge host itself, which nobody can lock.';
-    case 'needed-icmp':
-      return 'The packet passes: it is ICMP that networks need, within its rate.';
-    case 'fragment-limits':
-      return 'The packet is dropped: fragments to this address exceed their limit.';
-    case 'return-traffic':
-      return 'The packet passes: it answers a connection that the protected host opened.';
-    case 'default':
-      return policy === null
-        ? 'The packet passes: no policy covers this address.'
-        : 'The packet passes: no rule matches it, and what no rule matches is accepted.';
-    default:
-      return `The packet ${does}: ${describe(verdict, policy)} decides.`;
-  }
+  return WITHOUT_RULE[verdict.stage] ?? `The packet ${does}: ${describe(verdict, policy)} decides.`;
 }
 
 function describe(verdict: Verdict, policy: Policy | null): string {

@@ -18,8 +18,8 @@ export function createPolicyTable(policies: Iterable<Policy>): PolicyTable {
     byLength[family].set(length, networks.set(value, policy));
   }
   const lengths: Record<Family, readonly number[]> = {
-    4: [...byLength[4].keys()].sort((a, b) => b - a),
-    6: [...byLength[6].keys()].sort((a, b) => b - a),
+    4: [...byLength[4].keys()].toSorted((a, b) => b - a),
+    6: [...byLength[6].keys()].toSorted((a, b) => b - a),
   };
   return {
     lookup(text) {

@@ -59,7 +59,9 @@ function parseIpv4(text: string): Parsed<Address> {
       return failed(`"${printable(text)}" is not an IP address`);
     }
     if (octet.length > 1 && octet.startsWith('0')) {
-      return failed(`"${text}" has leading zeros, which some read as octal: leave them out`);
+      return failed(
+        `"${printable(text)}" has leading zeros, which some read as octal: leave them out`,
+      );
     }
     value = value * 256 + Number(octet);
   }

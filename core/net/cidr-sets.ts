@@ -16,7 +16,7 @@ export function rangeToCidrs(family: Family, first: bigint, last: bigint): Cidr[
 
 /** The fewest networks that cover just what the list covers, sorted, without overlaps. */
 export function mergeCidrs(list: readonly Cidr[]): Cidr[] {
-  const sorted = [...list].sort(compareCidrs);
+  const sorted = list.toSorted(compareCidrs);
   const merged: Cidr[] = [];
   let open: { family: Family; first: bigint; last: bigint } | null = null;
   for (const cidr of sorted) {

@@ -61,7 +61,7 @@ function parsePort(digits: string): number | null {
 }
 
 function mergeRanges(ranges: readonly PortRange[]): PortRange[] {
-  const sorted = [...ranges].sort((a, b) => a.low - b.low);
+  const sorted = ranges.toSorted((a, b) => a.low - b.low);
   const merged: { low: number; high: number }[] = [];
   for (const range of sorted) {
     const last = merged.at(-1);
