@@ -1,10 +1,11 @@
+import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 
 /**
  * A lean HTTP/1.1 load generator: keep-alive connections, one request under way on each, raw bytes out,
  * responses delimited by Content-Length. It spends little, so that on a small machine the figure is the server's.
  *
- * Runs as a process of its own: `node load.ts JSON`, prints one JSON line.
+ * Runs as a process of its own: reads a Load as JSON from standard input, prints a LoadResult as JSON.
  */
 export interface Load {
   readonly host: string;
@@ -22,7 +23,7 @@ export interface LoadResult {
 }
 
 if (import.meta.main) {
-  const load = JSON.parse(process.argv[2] ?? '{}') as Load;
+  const load = JSON.parse(readFileSync(0, 'utf8')) as Load;
   console.log(JSON.stringify(await runLoad(load)));
 }
 

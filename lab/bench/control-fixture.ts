@@ -1,0 +1,67 @@
+import { sql } from 'kysely';
+import { createKey } from '@portcullis/control/access/index.ts';
+import { openDatabase } from '@portcullis/control/db/database.ts';
+
+export interface BenchFleet {
+  readonly organisationId: number;
+  readonly key: string;
+  readonly rulesPerAddress: number;
+  /** Filled with rules, for reading. */
+  readonly addresses: readonly string[];
+  /** Empty at first, for writing. */
+  readonly writeAddresses: readonly string[];
+}
+
+const RULES = 100;
+
+/** An organisation with a prefix, 64 addresses of 100 rules, and a table for pgbench to insert into. */
+export async function fillFleet(databaseUrl: string): Promise<BenchFleet> {
+  const db = openDatabase({ url: databaseUrl, poolSize: 1 });
+  try {
+    const { id: organisationId } = await db
+      .insertInto('organisations')
+      .values({
+        slug: 'bench',
+        name: 'Bench',
+        flags: ['firewall_api'],
+        owner: 'portal',
+        rules_per_ip: 100_000,
+        requests_per_minute: 2_000_000_000,
+      })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    await sql`insert into asns (asn, organisation_id, owner) values (64500, ${organisationId}, 'portal')`.execute(
+      db,
+    );
+    const { rows } = await sql<{ id: number }>`
+      insert into holdings (organisation_id, cidr, during, asn, owner)
+      values (${organisationId}, '203.0.113.0/24', tstzrange(now(), null), 64500, 'portal') returning id`.execute(
+      db,
+    );
+    const addresses = Array.from({ length: 64 }, (_, index) => `203.0.113.${index}`);
+    const writeAddresses = Array.from({ length: 64 }, (_, index) => `203.0.113.${128 + index}`);
+    await sql`
+      with places as (
+        insert into addresses (holding_id, ip, configured)
+        select ${rows[0]?.id}, ip::inet, true from unnest(${addresses}::text[]) ip returning id)
+      insert into rules (address_id, action, protocol, source, port, created_generation)
+      select places.id, case when n % 3 = 0 then 'deny' else 'allow' end, 'udp',
+             case when n % 2 = 0 then null else ('198.51.100.' || n % 250)::cidr end, 1000 + n, 0
+        from places, generate_series(1, ${RULES}::int) n`.execute(db);
+    await sql`create table bench_rules (like rules including all)`.execute(db);
+    await sql`drop index if exists bench_rules_address_id_action_protocol_source_port_idx`.execute(
+      db,
+    );
+    await sql`analyze`.execute(db);
+    const operator = { kind: 'operator', name: 'bench', source: null, requestId: null } as const;
+    const abilities = ['firewall.read', 'firewall.manage'];
+    const key = await db
+      .transaction()
+      .execute((tx) =>
+        createKey(tx, { organisationId, name: 'bench', abilities, owner: 'portal' }, operator),
+      );
+    return { organisationId, key: key.secret, rulesPerAddress: RULES, addresses, writeAddresses };
+  } finally {
+    await db.destroy();
+  }
+}
