@@ -12,7 +12,7 @@ export function parseUnused(text: FleetText, scope: Scope): string[] {
   checkGameServers(text, scope.in('game_servers'));
   const unused: string[] = [];
   const say = (count: number, what: string, area: string): void => {
-    if (count > 0) unused.push(`${count} ${what}: not used until ${area} built`);
+    if (count > 0) unused.push(`${what} (${count}): not used until ${area} built`);
   };
   say(countThresholds(text), 'thresholds', 'attack history is');
   say(text.collectors?.length ?? 0, 'collectors', 'attack history is');

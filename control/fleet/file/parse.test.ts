@@ -264,9 +264,9 @@ test('sections that nothing uses yet are named, not ignored', () => {
       ACME('    thresholds: { pps: 1 }'),
   );
   assert.deepEqual(file.unused, [
-    '1 thresholds: not used until attack history is built',
-    '1 collectors: not used until attack history is built',
-    '1 nodes: not used until game servers are built',
+    'thresholds (1): not used until attack history is built',
+    'collectors (1): not used until attack history is built',
+    'nodes (1): not used until game servers are built',
   ]);
 });
 

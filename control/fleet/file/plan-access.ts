@@ -1,6 +1,11 @@
 import { createHash } from 'node:crypto';
-import type { DesiredKey, DesiredOrganisation, DesiredService } from './desired.ts';
-import { PlanDraft, wordDifferences } from './plan-draft.ts';
+import type {
+  DesiredKey,
+  DesiredOrganisation,
+  DesiredService,
+  OrganisationLimits,
+} from './desired.ts';
+import { countOf, PlanDraft, wordDifferences } from './plan-draft.ts';
 import type { PlannedHolding } from './plan-holdings.ts';
 import type { CurrentKey, CurrentOrganisation, CurrentService, FleetState } from './state.ts';
 
@@ -18,14 +23,31 @@ export function planOrganisation(
     );
     return;
   }
-  const before = { name: current.name, flags: [...current.flags].sort(), ...current.limits };
-  const words = wordDifferences(before, { name, flags, ...limits });
+  const before = { name: current.name, flags: [...current.flags].sort() };
+  const words = [
+    wordDifferences(before, { name, flags }),
+    wordDifferences(limitFields(current.limits), limitFields(limits)),
+  ]
+    .filter((part) => part !== '')
+    .join(', ');
   if (words !== '') {
     draft.add(
       { do: 'organisation.update', sign: '~', words, organisation: slug, ...told },
       wanted.at,
     );
   }
+}
+
+/** As the file names them. */
+function limitFields(limits: OrganisationLimits): Record<string, number> {
+  return {
+    rules_per_ip: limits.rulesPerIp,
+    filters_per_ip: limits.filtersPerIp,
+    max_ports_per_request: limits.maxPortsPerRequest,
+    attack_history_days: limits.attackHistoryDays,
+    configured_addresses: limits.configuredAddresses,
+    requests_per_minute: limits.requestsPerMinute,
+  };
 }
 
 /** An organisation of the file's side that the file does not name any more keeps its row, for the history. */
@@ -44,13 +66,13 @@ export function wordPortalSide(state: FleetState, organisationId: number): strin
     rows: readonly T[],
   ) => rows.filter((row) => row.organisationId === organisationId && row.owner === 'portal');
   const kinds: readonly (readonly [number, string])[] = [
-    [mine(state.holdings).filter(live).length, 'prefixes and addresses'],
-    [mine(state.keys).filter(({ revoked }) => !revoked).length, 'keys'],
-    [mine(state.groups).length, 'groups'],
-    [mine(state.geoRules).length, 'geo rules'],
-    [mine(state.services).filter(({ active }) => active).length, 'services'],
+    [mine(state.holdings).filter(live).length, 'holding'],
+    [mine(state.keys).filter(({ revoked }) => !revoked).length, 'key'],
+    [mine(state.groups).length, 'group'],
+    [mine(state.geoRules).length, 'geo rule'],
+    [mine(state.services).filter(({ active }) => active).length, 'service'],
   ];
-  return kinds.flatMap(([count, what]) => (count > 0 ? [`${count} ${what}`] : [])).join(', ');
+  return kinds.flatMap(([count, what]) => (count > 0 ? [countOf(count, what)] : [])).join(', ');
 }
 
 export function planAsns(

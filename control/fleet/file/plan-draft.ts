@@ -105,3 +105,8 @@ function word(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(word).join(', ')}]`;
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
+
+/** `1 rule`, `2 rules`. */
+export function countOf(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
+}

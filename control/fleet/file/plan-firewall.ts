@@ -9,7 +9,7 @@ import type {
   FleetFile,
 } from './desired.ts';
 import type { Position } from './mistakes.ts';
-import { type PlanDraft, wordDifferences } from './plan-draft.ts';
+import { countOf, type PlanDraft, wordDifferences } from './plan-draft.ts';
 import { type HoldingIndex, showCidr } from './plan-holdings.ts';
 import type { CurrentAssignment, CurrentGeoRule, CurrentGroup, FleetState } from './state.ts';
 
@@ -52,7 +52,8 @@ export function planGroups(
     if (group.owner !== 'fleet' || wanted.has(group)) continue;
     const slug = slugs.get(group.organisationId) ?? '';
     const subject = `group ${group.name} (${slug})`;
-    const words = group.assignments.length > 0 ? `off ${group.assignments.length} targets` : '';
+    const words =
+      group.assignments.length > 0 ? `off ${countOf(group.assignments.length, 'target')}` : '';
     draft.add({ do: 'group.delete', sign: '-', subject, words, id: group.id, organisation: slug });
   }
 }
@@ -66,7 +67,7 @@ function planGroup(
   const { name, rules, filters } = group;
   const told = { subject: `group ${name} (${slug})`, organisation: slug };
   if (row === undefined) {
-    const words = `${rules.length} rules, ${filters.length} filters`;
+    const words = `${countOf(rules.length, 'rule')}, ${countOf(filters.length, 'filter')}`;
     draft.add({ do: 'group.create', sign: '+', words, name, rules, filters, ...told }, group.at);
     return;
   }

@@ -2,7 +2,7 @@ import { formatCidr, formatNetwork, networkOf, parseCidr } from '@portcullis/cor
 import type { HoldingRef } from './change.ts';
 import type { DesiredHolding, DesiredOrganisation } from './desired.ts';
 import type { Position } from './mistakes.ts';
-import { PlanDraft, wordDifferences } from './plan-draft.ts';
+import { countOf, PlanDraft, wordDifferences } from './plan-draft.ts';
 import type { CurrentHolding, FleetState } from './state.ts';
 
 /** A holding as it will be when the plan is carried out. */
@@ -261,8 +261,7 @@ function wordHolding(
 }
 
 function wordOrphans({ cidr, liveObjects }: CurrentHolding, slug: string): string {
-  const objects = liveObjects === 1 ? 'object' : 'objects';
-  return `${showCidr(cidr)} of ${slug} has ${liveObjects} live firewall ${objects}, which would no longer be enforced.`;
+  return `${showCidr(cidr)} of ${slug} has ${countOf(liveObjects, 'live firewall object')}, which would no longer be enforced.`;
 }
 
 /** As people write it: a single address without its length. */
