@@ -1,5 +1,10 @@
 import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
-import { ICMP_RATES, type IcmpBudget, NEEDED_ICMP, type NeededIcmp } from '@portcullis/core/firewall/needed-icmp.ts';
+import {
+  ICMP_RATES,
+  type IcmpBudget,
+  NEEDED_ICMP,
+  type NeededIcmp,
+} from '@portcullis/core/firewall/needed-icmp.ts';
 import { STAGES, type StageName } from '@portcullis/core/firewall/stages.ts';
 import { type Dispatch, dispatchStatement } from './names.ts';
 import { PolicyError } from './match.ts';
@@ -94,7 +99,9 @@ function neededIcmp({ family, type, code, budget, hopLimit }: NeededIcmp): strin
   const matches = [
     `${icmp} type ${type}`,
     ...(code === null ? [] : [`${icmp} code ${code}`]),
-    ...(hopLimit === null ? [] : [family === 4 ? `ip ttl ${hopLimit}` : `ip6 hoplimit ${hopLimit}`]),
+    ...(hopLimit === null
+      ? []
+      : [family === 4 ? `ip ttl ${hopLimit}` : `ip6 hoplimit ${hopLimit}`]),
   ];
   return `${matches.join(' ')} limit name "${limitName(budget)}" accept`;
 }

@@ -22,15 +22,33 @@ const TARGETS = [
   '2001:db8:5::/64',
   '2001:db8::/32',
 ];
-const DESTINATIONS = ['203.0.113.10', '203.0.113.20', '203.0.113.21', '203.0.113.99', '203.0.7.7', '203.1.0.0', '2001:db8:5::10', '2001:db8:5::11', '2001:db8:6::1'];
-const STATE = { returnTraffic: false, icmpWithinRate: false, fragmentsWithinLimit: true, filters: {} };
+const DESTINATIONS = [
+  '203.0.113.10',
+  '203.0.113.20',
+  '203.0.113.21',
+  '203.0.113.99',
+  '203.0.7.7',
+  '203.1.0.0',
+  '2001:db8:5::10',
+  '2001:db8:5::11',
+  '2001:db8:6::1',
+];
+const STATE = {
+  returnTraffic: false,
+  icmpWithinRate: false,
+  fragmentsWithinLimit: true,
+  filters: {},
+};
 
 describe('compiled policies', () => {
   it('say for every packet what the reference evaluator says', () => {
     const drawn = fc.record({
       policies: fc.tuple(...TARGETS.map((target) => fc.option(policyFor(target), { freq: 6 }))),
       sets: sourceSets(),
-      packets: fc.array(fc.constantFrom(...DESTINATIONS).chain(packetTo), { minLength: 20, maxLength: 20 }),
+      packets: fc.array(fc.constantFrom(...DESTINATIONS).chain(packetTo), {
+        minLength: 20,
+        maxLength: 20,
+      }),
       laterFragments: fc.boolean(),
     });
     fc.assert(
@@ -75,7 +93,12 @@ describe('compiled policies', () => {
 
   it('share one chain between all addresses of one shape', () => {
     const names = Array.from({ length: 50 }, (_, index) =>
-      [...compile(`203.0.113.${index}`, [rule('allow', 'tcp', 1000 + index, `10.0.${index}.0/24`), rule('deny', 'any')]).chains.keys()].join(),
+      [
+        ...compile(`203.0.113.${index}`, [
+          rule('allow', 'tcp', 1000 + index, `10.0.${index}.0/24`),
+          rule('deny', 'any'),
+        ]).chains.keys(),
+      ].join(),
     );
     assert.equal(new Set(names).size, 1);
   });
@@ -88,17 +111,29 @@ describe('compiled policies', () => {
       rule('allow', 'tcp', 22, '10.0.0.1 }; flush ruleset'),
     ];
     for (const one of bad) assert.throws(() => compile(TARGET, [one]), PolicyError);
-    const policy = { ...policyOf(TARGET, []), geo: [{ ref: 'geo-rule:1', action: 'deny' as const, sets: ['x\nflush ruleset'] }] };
+    const policy = {
+      ...policyOf(TARGET, []),
+      geo: [{ ref: 'geo-rule:1', action: 'deny' as const, sets: ['x\nflush ruleset'] }],
+    };
     assert.throws(() => compilePolicy(policy), PolicyError);
   });
 });
 
 const TARGET = '203.0.113.10';
 
-function assertAgreement(policies: readonly Policy[], sets: SourceSets, packets: readonly Packet[]): void {
+function assertAgreement(
+  policies: readonly Policy[],
+  sets: SourceSets,
+  packets: readonly Packet[],
+): void {
   const compiled = new Map(policies.map((policy) => [policy.target, compilePolicy(policy)]));
   const kernel = interpret(planLayout(edgeRules(), compiled, sets));
-  const settings = { localAddresses: [], management: [], sees: 'inbound', fragments: 'limit' } as const;
+  const settings = {
+    localAddresses: [],
+    management: [],
+    sees: 'inbound',
+    fragments: 'limit',
+  } as const;
   const edge = { settings, policies: createPolicyTable(policies), sourceSets: sets };
   for (const packet of packets) {
     const { action, stage, ref } = decide(edge, packet, STATE);
@@ -118,6 +153,11 @@ function policyOf(target: string, rules: readonly PolicyRule[]): Policy {
   return { target, mitigations: [], baseline: [], geo: [], rules, filters: [] };
 }
 
-function rule(action: 'allow' | 'deny', protocol: PolicyRule['protocol'], port: number | null = null, source: string | null = null): PolicyRule {
+function rule(
+  action: 'allow' | 'deny',
+  protocol: PolicyRule['protocol'],
+  port: number | null = null,
+  source: string | null = null,
+): PolicyRule {
   return { ref: 'rule:1', action, protocol, port, source };
 }

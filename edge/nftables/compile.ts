@@ -1,13 +1,7 @@
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { type Family, formatAddress } from '@portcullis/core/net/address.ts';
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
-import {
-  isSingle,
-  type MatchRule,
-  networkFrom,
-  orderedRules,
-  type SourceMatch,
-} from './match.ts';
+import { isSingle, type MatchRule, networkFrom, orderedRules, type SourceMatch } from './match.ts';
 import {
   contentName,
   dispatchMap,
@@ -16,7 +10,14 @@ import {
   sourceMapName,
   sourceStatement,
 } from './names.ts';
-import { type Branch, type LevelledRule, type Lookup, lookupOf, planTree, prune } from './program.ts';
+import {
+  type Branch,
+  type LevelledRule,
+  type Lookup,
+  lookupOf,
+  planTree,
+  prune,
+} from './program.ts';
 
 /** What one target needs in the kernel. Depends on its policy only, never on other targets. */
 export interface CompiledTarget {
@@ -59,11 +60,7 @@ export function compilePolicy(policy: Policy): CompiledTarget {
     : compilePrefix(policy.target, cidr, rules);
 }
 
-function compileAddress(
-  target: string,
-  cidr: Cidr,
-  rules: readonly MatchRule[],
-): CompiledTarget {
+function compileAddress(target: string, cidr: Cidr, rules: readonly MatchRule[]): CompiledTarget {
   const { family } = cidr;
   const tree = planTree(rules);
   const chains = new Map<string, Chain>();
@@ -127,11 +124,7 @@ function lookupStep(lookup: Lookup, family: Family): Step {
 }
 
 /** A prefix may be large and its rules are few: one chain, read in order, shared by equal policies. */
-function compilePrefix(
-  target: string,
-  cidr: Cidr,
-  rules: readonly MatchRule[],
-): CompiledTarget {
+function compilePrefix(target: string, cidr: Cidr, rules: readonly MatchRule[]): CompiledTarget {
   const { kept, fallback } = prune(rules);
   const chains = new Map<string, Chain>();
   const steps = [...kept, fallback].map((rule) => linearStep(rule, cidr.family));

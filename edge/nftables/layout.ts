@@ -78,7 +78,11 @@ function intervalsOf(targets: readonly CompiledTarget[], family: Family): Interv
   const open: CompiledTarget[] = [];
   let next = 0n;
   const closeBefore = (limit: bigint): void => {
-    for (let top = open.at(-1); top !== undefined && lastValue(top.cidr) < limit; top = open.at(-1)) {
+    for (
+      let top = open.at(-1);
+      top !== undefined && lastValue(top.cidr) < limit;
+      top = open.at(-1)
+    ) {
       add(next, lastValue(top.cidr), top);
       next = lastValue(top.cidr) + 1n;
       open.pop();

@@ -26,8 +26,18 @@ export interface Branch {
 
 /** Which fields beside the destination a look-up is keyed by. `names`: no key, but membership of sets. */
 export type Lookup =
-  | { readonly kind: 'keyed'; readonly fields: Fields; readonly length: number; readonly level: number }
-  | { readonly kind: 'sets'; readonly names: readonly string[]; readonly inside: boolean; readonly level: number };
+  | {
+      readonly kind: 'keyed';
+      readonly fields: Fields;
+      readonly length: number;
+      readonly level: number;
+    }
+  | {
+      readonly kind: 'sets';
+      readonly names: readonly string[];
+      readonly inside: boolean;
+      readonly level: number;
+    };
 export type Fields = 'port' | 'protocol' | 'any';
 
 export interface LevelledRule {
@@ -47,8 +57,14 @@ export function planTree(rules: readonly MatchRule[]): Tree {
     .map(({ protocol }) => ({ protocol, ...branch({ protocol, port: null }) }))
     .filter((one) => !same(one, rest));
   const ports = distinct(levelled, (rule) => rule.port !== null)
-    .map(({ protocol, port }) => ({ protocol, port: port as number, ...branch({ protocol, port }) }))
-    .filter((one) => !same(one, protocols.find((wider) => wider.protocol === one.protocol) ?? rest));
+    .map(({ protocol, port }) => ({
+      protocol,
+      port: port as number,
+      ...branch({ protocol, port }),
+    }))
+    .filter(
+      (one) => !same(one, protocols.find((wider) => wider.protocol === one.protocol) ?? rest),
+    );
   return { ports, protocols, rest, lookedUp: [...lookedUp] };
 }
 
@@ -97,11 +113,7 @@ interface Key {
 }
 
 /** What is left of the list for packets of one protocol and port: look-ups on the source, then an outcome. */
-function evaluate(
-  rules: readonly LevelledRule[],
-  key: Key,
-  lookedUp: Set<LevelledRule>,
-): Branch {
+function evaluate(rules: readonly LevelledRule[], key: Key, lookedUp: Set<LevelledRule>): Branch {
   const matching = rules.filter(
     ({ rule }) =>
       (rule.protocol === null || rule.protocol === key.protocol) &&
@@ -110,7 +122,12 @@ function evaluate(
   const end = matching.findIndex(({ rule }) => rule.source === null);
   const terminal = matching[end] as LevelledRule;
   const before = matching.slice(0, end);
-  const needed = new Set(withoutEchoes(before.map(({ rule }) => rule), terminal.rule.outcome));
+  const needed = new Set(
+    withoutEchoes(
+      before.map(({ rule }) => rule),
+      terminal.rule.outcome,
+    ),
+  );
   const lookups = new Map<string, Lookup>();
   for (const one of before) {
     // An equal verdict from the terminal's level on was reached by no disagreeing rule below it.

@@ -28,7 +28,9 @@ export function renderWhole(layout: Layout): RenderedWhole {
     ...[...layout.sets.values()].flatMap(declareSet),
     ...[...sizes].sort(byName).flatMap(([map, size]) => declareMap(map, size)),
     ...FAMILIES.flatMap(declarePrefixMap),
-    ...[...layout.chains].sort(byName).flatMap(([name, { statements }]) => chainBlock({ name, statements })),
+    ...[...layout.chains]
+      .sort(byName)
+      .flatMap(([name, { statements }]) => chainBlock({ name, statements })),
     ...renderBaseChains(layout.rules).flatMap(chainBlock),
   ];
   const lines = [
@@ -65,8 +67,12 @@ export function renderDelta(
   for (const map of nextSizes.keys()) if (!after.counts.has(map)) nextSizes.delete(map);
   const { removed, added } = elementChanges(before, after, changed);
   const lines = [
-    ...newIn(after.sets, before.sets).map(([name, set]) => `add set ${TABLE} ${name} { ${setType(set)} }`),
-    ...newIn(nextSizes, sizes).map(([map, size]) => `add map ${TABLE} ${map} { ${mapType(map, size)} }`),
+    ...newIn(after.sets, before.sets).map(
+      ([name, set]) => `add set ${TABLE} ${name} { ${setType(set)} }`,
+    ),
+    ...newIn(nextSizes, sizes).map(
+      ([map, size]) => `add map ${TABLE} ${map} { ${mapType(map, size)} }`,
+    ),
     ...refillSets(before, after),
     ...newIn(after.chains, before.chains).flatMap(([name, chain]) => [
       `add chain ${TABLE} ${name}`,
@@ -155,7 +161,13 @@ function addCommand(name: string, entries: readonly string[]): string {
 }
 
 function declareSet(set: SourceSetContent): string[] {
-  return [`# ${set.union.names.join(' ')}`, `set ${set.union.name} {`, `\t${setType(set)}`, '}', ''];
+  return [
+    `# ${set.union.names.join(' ')}`,
+    `set ${set.union.name} {`,
+    `\t${setType(set)}`,
+    '}',
+    '',
+  ];
 }
 
 function setType({ union }: SourceSetContent): string {

@@ -21,7 +21,8 @@ export function interpret(layout: Layout): (packet: Packet) => 'pass' | 'drop' {
   }
   return (packet) => {
     const { family } = packet;
-    const port = packet.destinationPort === null ? [] : [keyOf(packet, true, packet.destinationPort)];
+    const port =
+      packet.destinationPort === null ? [] : [keyOf(packet, true, packet.destinationPort)];
     const verdict =
       port.map((key) => maps.get(dispatchMap('port', family))?.get(key)).find(Boolean) ??
       maps.get(dispatchMap('protocol', family))?.get(keyOf(packet, true, null)) ??

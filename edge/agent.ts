@@ -1,0 +1,304 @@
+import { randomUUID } from 'node:crypto';
+import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
+import type { EdgeMode } from '@portcullis/link/messages.ts';
+import { type AgentSide, LinkError } from '@portcullis/link/transport.ts';
+import { type Coalesced, coalesce } from './coalesce.ts';
+import type { Desired } from './desired.ts';
+import { beginTrial, readOff } from './hands-off.ts';
+import type { Host } from './host.ts';
+import { describeError, type Log } from './log.ts';
+import { DEFAULT_ICMP_RATES, type EdgeRules } from './nftables/base-chain.ts';
+import type { Driver } from './nftables/driver.ts';
+import { type Applied, Reconciler } from './reconcile.ts';
+import { RefusedByControl, Session } from './session.ts';
+import { handsOffWanted, type Stance, takeStance } from './stance.ts';
+
+export interface EdgeAgentOptions {
+  readonly link: AgentSide;
+  readonly driver: Driver;
+  readonly host: Host;
+  /** Markers of hands-off.ts live here. */
+  readonly stateDir: string;
+  readonly log: Log;
+  /** What is asked for. `enforce` becomes `observe` where this host cannot or must not. */
+  readonly mode: EdgeMode;
+  /** Enforcing is on trial for so long from the first write on; null: not on trial. */
+  readonly confirmWithinMs?: number | null;
+  /** What this host needs beside the operator's list: the listeners of a control plane on it. */
+  readonly management?: readonly ManagementPort[];
+  readonly icmpRates?: EdgeRules['icmpRates'];
+  readonly clock?: () => Date;
+  /** How often markers on disk are looked at. */
+  readonly watchMs?: number;
+}
+
+export interface AgentStatus {
+  readonly mode: EdgeMode;
+  readonly reason: string | null;
+  /** The newest generation that the kernel has (when observing: that was checked). */
+  readonly generation: number;
+  readonly lastError: string | null;
+}
+
+export interface EdgeAgent {
+  /** Resolves as soon as the mode is known; control need not be there. */
+  start(): Promise<AgentStatus>;
+  /** Leaves the table enforcing: stopping an agent opens no window. */
+  stop(): Promise<void>;
+  status(): AgentStatus;
+}
+
+const WATCH_MS = 1_000;
+const FIRST_RETRY_MS = 500;
+const LONGEST_RETRY_MS = 30_000;
+/** Until control says otherwise. */
+const HEARTBEAT_MS = 15_000;
+const RESYNC_MS = 30_000;
+
+/**
+ * Receiving and applying are apart: a sync changes `#desired` and nothing else, an apply brings the kernel
+ * to whatever is desired by then. Each runs once at a time and takes in all that came meanwhile.
+ */
+export function createEdgeAgent(options: EdgeAgentOptions): EdgeAgent {
+  return new Agent(options);
+}
+
+class Agent implements EdgeAgent {
+  readonly #options: EdgeAgentOptions;
+  readonly #log: Log;
+  readonly #session: Session;
+  readonly #reconciler: Reconciler;
+  readonly #receiving: Coalesced;
+  readonly #applying: Coalesced;
+  #stance: Stance = { mode: 'observe', reason: 'starting', handsOff: false, canAsk: false };
+  #greeted = false;
+  #desired: Desired | null = null;
+  #applied: Applied | null = null;
+  #confirmed = false;
+  #lastError: string | null = null;
+  #lastApplyMs: number | null = null;
+  #receiveRetryMs = FIRST_RETRY_MS;
+  #applyRetryMs = FIRST_RETRY_MS;
+  #watch: NodeJS.Timeout | undefined;
+  #heartbeat: NodeJS.Timeout | undefined;
+  #resync: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  constructor(options: EdgeAgentOptions) {
+    this.#options = options;
+    this.#log = options.log;
+    this.#session = new Session(options.link, randomUUID());
+    this.#reconciler = new Reconciler(options.driver, options.icmpRates ?? DEFAULT_ICMP_RATES);
+    this.#receiving = coalesce(() => this.#receive());
+    this.#applying = coalesce(() => this.#apply());
+  }
+
+  async start(): Promise<AgentStatus> {
+    await this.#takeStance();
+    const { link } = this.#options;
+    link.onConnect(() => {
+      this.#greeted = false;
+      this.#receiving.poke();
+    });
+    link.onNotice(() => this.#receiving.poke());
+    this.#watch = setInterval(() => this.#lookAtMarkers(), this.#options.watchMs ?? WATCH_MS);
+    this.#beat(HEARTBEAT_MS, RESYNC_MS);
+    this.#applying.poke();
+    return this.status();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const timer of [this.#watch, this.#heartbeat, this.#resync]) clearInterval(timer);
+    await this.#options.link.close();
+    await Promise.all([this.#receiving.stop(), this.#applying.stop()]);
+  }
+
+  status(): AgentStatus {
+    return {
+      mode: this.#stance.mode,
+      reason: this.#stance.reason,
+      generation: this.#applied?.generation ?? 0,
+      lastError: this.#lastError,
+    };
+  }
+
+  async #receive(): Promise<number | null> {
+    try {
+      if (!this.#greeted) await this.#greet();
+      const desired = await this.#session.sync(this.#desired);
+      const news = desired.generation !== this.#desired?.generation;
+      if (desired.generation < (this.#desired?.generation ?? 0)) return null;
+      this.#desired = desired;
+      this.#receiveRetryMs = FIRST_RETRY_MS;
+      if (news) this.#log.debug({ generation: desired.generation }, 'received a generation');
+      this.#applying.poke();
+      return null;
+    } catch (error) {
+      return this.#afterFailure(error);
+    }
+  }
+
+  async #greet(): Promise<void> {
+    const { mode, reason } = this.#stance;
+    const welcome = await this.#session.hello(mode, reason);
+    this.#greeted = true;
+    this.#confirmed = false;
+    this.#beat(welcome.heartbeatMs, welcome.resyncMs);
+    const there = new Set(this.#options.host.devices());
+    const absent = welcome.settings.devices.filter((device) => !there.has(device));
+    if (absent.length > 0) {
+      this.#log.warn({ devices: absent }, 'devices of this edge are not there (yet)');
+    }
+    this.#log.info({ mode, reason, generation: welcome.generation }, 'joined control');
+  }
+
+  /** Answers when to try again; a lost connection says so itself when it is back. */
+  #afterFailure(error: unknown): number | null {
+    if (this.#stopped) return null;
+    if (error instanceof RefusedByControl && error.code === 'resync') {
+      // Nothing that we hold may be built upon; the kernel keeps what it has until we know better.
+      this.#desired = null;
+      this.#greeted = false;
+      this.#log.info({ detail: error.message }, 'control asks for a whole sync');
+    } else if (error instanceof LinkError && error.code === 'disconnected') {
+      this.#log.warn({}, 'control is away; what the kernel has stays');
+      return null;
+    } else {
+      this.#log.warn({ error }, 'control did not answer as hoped');
+    }
+    const againMs = this.#receiveRetryMs;
+    this.#receiveRetryMs = Math.min(againMs * 2, LONGEST_RETRY_MS);
+    return againMs;
+  }
+
+  async #apply(): Promise<number | null> {
+    try {
+      await this.#takeStance();
+      if (this.#stance.handsOff) await this.#takeHandsOff();
+      if (this.#desired !== null)
+        await this.#bringAbout(withOwnManagement(this.#desired, this.#options));
+      this.#lastError = null;
+      this.#applyRetryMs = FIRST_RETRY_MS;
+    } catch (error) {
+      this.#lastError = describeError(error);
+      this.#log.error({ error }, 'the kernel could not be brought to what is desired');
+      const againMs = this.#applyRetryMs;
+      this.#applyRetryMs = Math.min(againMs * 2, LONGEST_RETRY_MS);
+      return againMs;
+    }
+    return this.#confirm();
+  }
+
+  async #bringAbout(desired: Desired): Promise<void> {
+    const begin = performance.now();
+    if (this.#stance.mode === 'observe') {
+      if (this.#applied?.generation === desired.generation) return;
+      this.#applied = await this.#reconciler.check(desired, this.#stance.canAsk);
+    } else {
+      if (this.#stance.canAsk && !(await this.#options.driver.present())) this.#reconciler.doubt();
+      this.#beginTrial();
+      this.#applied = await this.#reconciler.apply(desired);
+      this.#confirmed = false;
+      // Switched off while we were writing: what was removed meanwhile is back, so once more.
+      if (readOff(this.#options.stateDir) !== null) this.#applying.poke();
+    }
+    this.#lastApplyMs = performance.now() - begin;
+    const { generation, policies, elements, refused } = this.#applied;
+    const { mode } = this.#stance;
+    this.#log.debug({ generation, policies, elements, mode, ms: this.#lastApplyMs }, 'applied');
+    if (refused.length > 0) this.#log.error({ refused }, 'policies that could not be applied');
+  }
+
+  /** Only of what the kernel has: an observing edge confirms nothing. */
+  async #confirm(): Promise<number | null> {
+    const applied = this.#applied;
+    if (this.#stance.mode !== 'enforce' || applied === null || this.#confirmed || !this.#greeted) {
+      return null;
+    }
+    try {
+      const { generation, refused } = applied;
+      await this.#session.confirm({ generation, refused });
+      this.#confirmed = true;
+      return null;
+    } catch (error) {
+      if (error instanceof RefusedByControl && error.code === 'stale') return null;
+      const againMs = this.#afterFailure(error);
+      if (againMs !== null) this.#receiving.poke();
+      return null;
+    }
+  }
+
+  async #takeStance(): Promise<void> {
+    const { driver, stateDir, mode: requested } = this.#options;
+    const before = this.#stance;
+    this.#stance = await takeStance({ requested, driver, stateDir, nowMs: this.#nowMs() });
+    const { mode, reason } = this.#stance;
+    if (mode === before.mode && reason === before.reason) return;
+    this.#log.info({ mode, reason }, mode === 'enforce' ? 'enforcing' : 'observing');
+    this.#applied = null;
+    // Control must know before it counts on us, or stop counting on us.
+    this.#greeted = false;
+    this.#receiving.poke();
+  }
+
+  async #takeHandsOff(): Promise<void> {
+    if (!this.#stance.canAsk || !(await this.#options.driver.present())) return;
+    await this.#options.driver.remove();
+    this.#reconciler.forget();
+    this.#log.warn({ reason: this.#stance.reason }, 'took our hands off: our table is removed');
+  }
+
+  #beginTrial(): void {
+    const { confirmWithinMs, stateDir } = this.#options;
+    if (confirmWithinMs === undefined || confirmWithinMs === null) return;
+    beginTrial(stateDir, this.#nowMs() + confirmWithinMs);
+  }
+
+  #lookAtMarkers(): void {
+    try {
+      const wanted = handsOffWanted(this.#options.stateDir, this.#nowMs());
+      if (wanted !== this.#stance.handsOff) this.#applying.poke();
+    } catch (error) {
+      this.#log.error({ error }, 'the state directory cannot be read');
+    }
+  }
+
+  #beat(heartbeatMs: number, resyncMs: number): void {
+    for (const timer of [this.#heartbeat, this.#resync]) clearInterval(timer);
+    if (this.#stopped) return;
+    this.#heartbeat = setInterval(() => void this.#report(), heartbeatMs);
+    this.#resync = setInterval(() => this.#receiving.poke(), resyncMs);
+  }
+
+  async #report(): Promise<void> {
+    if (!this.#greeted) return;
+    const { mode, reason } = this.#stance;
+    try {
+      await this.#session.heartbeat({
+        mode,
+        modeReason: reason,
+        generation: this.#applied?.generation ?? 0,
+        report: {
+          policies: this.#applied?.policies ?? 0,
+          elements: this.#applied?.elements ?? 0,
+          lastError: this.#lastError,
+          lastApplyMs: this.#lastApplyMs,
+        },
+      });
+    } catch (error) {
+      if (this.#afterFailure(error) !== null && !this.#greeted) this.#receiving.poke();
+    }
+  }
+
+  #nowMs(): number {
+    return (this.#options.clock?.() ?? new Date()).getTime();
+  }
+}
+
+function withOwnManagement(desired: Desired, { management }: EdgeAgentOptions): Desired {
+  if (management === undefined || management.length === 0) return desired;
+  const { settings } = desired;
+  const all = [...settings.management, ...management];
+  return { ...desired, settings: { ...settings, management: all } };
+}

@@ -1,0 +1,60 @@
+import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
+import type { EdgeMode } from '@portcullis/link/messages.ts';
+
+/** What an edge process is told by whoever starts it. */
+export interface EdgeConfig {
+  readonly name: string;
+  /** The socket of link/ipc.ts. */
+  readonly linkPath: string;
+  readonly stateDir: string;
+  readonly mode: EdgeMode;
+  readonly confirmWithinMs: number | null;
+  readonly management: readonly ManagementPort[];
+}
+
+export const CONFIG_VARIABLE = 'PORTCULLIS_EDGE_CONFIG';
+
+/** JSON from the first argument, or from the environment. Throws with what is wrong in it. */
+export function readConfig(argv: readonly string[], env: NodeJS.ProcessEnv): EdgeConfig {
+  const text = argv[2] ?? env[CONFIG_VARIABLE];
+  if (text === undefined) {
+    throw new Error(`an edge needs its configuration as an argument or in ${CONFIG_VARIABLE}`);
+  }
+  const value: unknown = JSON.parse(text);
+  if (typeof value !== 'object' || value === null)
+    throw new Error('the configuration is no object');
+  const fields = value as Readonly<Record<string, unknown>>;
+  return {
+    name: textOf(fields, 'name'),
+    linkPath: textOf(fields, 'linkPath'),
+    stateDir: textOf(fields, 'stateDir'),
+    mode: fields['mode'] === 'enforce' ? 'enforce' : 'observe',
+    confirmWithinMs: durationOf(fields['confirmWithinMs']),
+    management: portsOf(fields['management']),
+  };
+}
+
+function textOf(fields: Readonly<Record<string, unknown>>, name: string): string {
+  const value = fields[name];
+  if (typeof value !== 'string' || value === '') throw new Error(`the configuration lacks ${name}`);
+  return value;
+}
+
+function durationOf(value: unknown): number | null {
+  if (value === undefined || value === null) return null;
+  if (typeof value === 'number' && Number.isFinite(value) && value > 0) return value;
+  throw new Error('confirmWithinMs is no length of time');
+}
+
+function portsOf(value: unknown): ManagementPort[] {
+  if (value === undefined) return [];
+  if (!Array.isArray(value)) throw new Error('management is no list');
+  return value.map((item: unknown) => {
+    const { protocol, port } = (item ?? {}) as Readonly<Record<string, unknown>>;
+    const known = protocol === 'tcp' || protocol === 'udp';
+    if (!known || !Number.isInteger(port) || Number(port) < 1 || Number(port) > 65_535) {
+      throw new Error('management has what is no port of tcp or udp');
+    }
+    return { protocol, port: Number(port) };
+  });
+}

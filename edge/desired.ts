@@ -1,0 +1,35 @@
+import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
+import type { EdgeAssignment, EdgePage } from '@portcullis/link/messages.ts';
+
+/** Everything that control wants of this edge, whole, as of one generation. */
+export interface Desired {
+  readonly generation: number;
+  readonly policies: ReadonlyMap<string, Policy>;
+  readonly sourceSets: SourceSets;
+  readonly settings: EdgeAssignment;
+}
+
+const NO_SETS: SourceSets = { version: '', sets: {} };
+
+/** What the pages of one sync, together, make of what was held. Pages are of one generation. */
+export function mergePages(held: Desired | null, pages: readonly EdgePage[]): Desired {
+  const last = pages.at(-1);
+  if (last === undefined) throw new Error('a sync has at least one page');
+  const base = last.whole || held === null ? [] : held.policies;
+  const policies = new Map(base);
+  for (const page of pages) {
+    for (const target of page.removed) policies.delete(target);
+    for (const policy of page.policies) {
+      const known = held?.policies.get(policy.target);
+      // The same object where nothing changed: what was compiled of it is still good.
+      const same = known !== undefined && JSON.stringify(known) === JSON.stringify(policy);
+      policies.set(policy.target, same ? known : policy);
+    }
+  }
+  return {
+    generation: last.generation,
+    policies,
+    sourceSets: last.sourceSets ?? held?.sourceSets ?? NO_SETS,
+    settings: last.settings,
+  };
+}

@@ -1,0 +1,100 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * How a person takes the edge's hands off a host, and how it does so by itself. Both are files in the
+ * agent's state directory, so they hold without control, without the agent, and across kill -9 and restarts:
+ *
+ *     off.json      while it is there, the agent does not enforce: it removes its table and observes
+ *     confirm.json  enforcing is on trial until a deadline; unconfirmed by then, the agent writes off.json
+ *
+ * A trial that was confirmed stays confirmed over restarts, or an unattended restart would take the
+ * protection away. `edgeOn` forgets it: switching on again is a new trial.
+ */
+const OFF = 'off.json';
+const TRIAL = 'confirm.json';
+
+export interface Off {
+  readonly reason: string;
+}
+export interface Trial {
+  /** Milliseconds since the epoch: a wall clock, because it must hold across restarts. */
+  readonly deadlineMs: number;
+  readonly confirmed: boolean;
+}
+
+/** The agent takes its table away within a second, if it runs. */
+export function edgeOff(stateDir: string, reason = 'switched off by a person on this host'): void {
+  write(stateDir, OFF, { reason, at: new Date().toISOString() });
+}
+
+/** Enforces again, where enforcing is asked for. */
+export function edgeOn(stateDir: string): void {
+  rmSync(join(stateDir, TRIAL), { force: true });
+  rmSync(join(stateDir, OFF), { force: true });
+}
+
+/** `none`: no trial runs here. `too_late`: the agent has taken its hands off already. */
+export function edgeConfirm(stateDir: string): 'confirmed' | 'none' | 'too_late' {
+  if (readOff(stateDir) !== null) return 'too_late';
+  const trial = readTrial(stateDir);
+  if (trial === null) return 'none';
+  write(stateDir, TRIAL, { ...trial, confirmed: true });
+  return 'confirmed';
+}
+
+export function readOff(stateDir: string): Off | null {
+  const text = read(stateDir, OFF);
+  if (text === null) return null;
+  const value = parseObject(text);
+  // Whatever it says, somebody put it there.
+  const reason = value?.['reason'];
+  return {
+    reason: typeof reason === 'string' ? reason.slice(0, 300) : 'switched off on this host',
+  };
+}
+
+/** A file that cannot be read counts as a trial that ran out: hands off is the safe side. */
+export function readTrial(stateDir: string): Trial | null {
+  const text = read(stateDir, TRIAL);
+  if (text === null) return null;
+  const value = parseObject(text);
+  const deadlineMs = value?.['deadlineMs'];
+  if (typeof deadlineMs !== 'number') return { deadlineMs: 0, confirmed: false };
+  return { deadlineMs, confirmed: value?.['confirmed'] === true };
+}
+
+/** Begins a trial, unless one runs or was confirmed. Called before the first write to the kernel. */
+export function beginTrial(stateDir: string, deadlineMs: number): Trial {
+  const known = readTrial(stateDir);
+  if (known !== null) return known;
+  const trial: Trial = { deadlineMs, confirmed: false };
+  write(stateDir, TRIAL, trial);
+  return trial;
+}
+
+function write(stateDir: string, name: string, content: object): void {
+  mkdirSync(stateDir, { recursive: true });
+  const path = join(stateDir, name);
+  const draft = `${path}.${process.pid}`;
+  writeFileSync(draft, `${JSON.stringify(content)}\n`, { flush: true });
+  renameSync(draft, path);
+}
+
+function read(stateDir: string, name: string): string | null {
+  try {
+    return readFileSync(join(stateDir, name), 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,38 @@
+/** What the edge logs with: fields, then a sentence. A pino logger is one. */
+export interface Log {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+const LEVELS = { debug: 20, info: 30, warn: 40, error: 50 } as const;
+type Level = keyof typeof LEVELS;
+
+/** One JSON object a line, shaped as pino writes them. Nothing secret reaches an edge. */
+export function createLineLog(write: (line: string) => void, lowest: Level = 'info'): Log {
+  const at =
+    (level: Level) =>
+    (fields: object, message: string): void => {
+      if (LEVELS[level] < LEVELS[lowest]) return;
+      const line = { level: LEVELS[level], time: Date.now(), name: 'edge', ...shown(fields) };
+      write(`${JSON.stringify({ ...line, msg: message })}\n`);
+    };
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+function shown(fields: object): object {
+  const entries = Object.entries(fields).map(([key, value]: [string, unknown]) => [
+    key,
+    value instanceof Error ? describeError(value) : value,
+  ]);
+  return Object.fromEntries(entries) as object;
+}
+
+/** An error and what caused it, without stacks. */
+export function describeError(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause === undefined
+    ? error.message
+    : `${error.message}: ${describeError(error.cause)}`;
+}

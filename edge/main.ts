@@ -1,0 +1,41 @@
+import { connectIpc } from '@portcullis/link/ipc.ts';
+import { createEdgeAgent } from './agent.ts';
+import { readConfig } from './config.ts';
+import { createHost } from './host.ts';
+import { createLineLog } from './log.ts';
+import { createNftDriver } from './nftables/nft.ts';
+
+/**
+ * The process of an edge. Ended by SIGTERM, or by a supervisor that is gone, it leaves its table in the
+ * kernel: what was enforced stays enforced until an agent is back or somebody takes our hands off.
+ */
+const log = createLineLog((line) => process.stderr.write(line));
+const config = readConfig(process.argv, process.env);
+const agent = createEdgeAgent({
+  link: connectIpc({ path: config.linkPath, agent: { kind: 'edge', name: config.name } }),
+  driver: createNftDriver(),
+  host: createHost(),
+  stateDir: config.stateDir,
+  log,
+  mode: config.mode,
+  confirmWithinMs: config.confirmWithinMs,
+  management: config.management,
+});
+
+const { mode, reason } = await agent.start();
+log.info({ mode, reason }, 'started');
+if (process.connected) {
+  process.send?.({ kind: 'ready', mode, reason, facts: { mode, reason: reason ?? '' } });
+}
+
+let stopping = false;
+async function stop(why: string): Promise<void> {
+  if (stopping) return;
+  stopping = true;
+  log.info({ why }, 'stopping; what the kernel has stays');
+  await agent.stop();
+  process.exit(0);
+}
+process.once('SIGINT', () => void stop('SIGINT'));
+process.once('SIGTERM', () => void stop('SIGTERM'));
+process.once('disconnect', () => void stop('its supervisor is gone'));

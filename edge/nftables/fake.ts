@@ -1,0 +1,119 @@
+import { type Driver, DriverError } from './driver.ts';
+import { TABLE } from './names.ts';
+
+/**
+ * Stands for the kernel in tests: keeps elements and chains of our table as text, refuses what the kernel
+ * refuses about them (a chain or element that is not there, a key twice), and can be told to refuse more.
+ */
+export interface FakeKernel extends Driver {
+  /** Element `map key` to verdict, of now; null without the table. */
+  elements(): ReadonlyMap<string, string> | null;
+  /** Texts applied, in order. */
+  readonly applied: readonly string[];
+  /** What stands between it and enforcing. */
+  lack: string | null;
+  /** Refuses every text for which this gives a reason. */
+  refuse: (text: string) => string | null;
+  /** Awaited before each apply; tests hold an apply under way with it. */
+  beforeApply: () => Promise<void>;
+}
+
+interface Table {
+  readonly elements: Map<string, string>;
+  readonly chains: Set<string>;
+}
+
+export function createFakeKernel(): FakeKernel {
+  let table: Table | null = null;
+  const applied: string[] = [];
+  const attempt = (text: string): Table | null => {
+    const reason = fake.refuse(text);
+    if (reason !== null) throw new DriverError('refused', reason);
+    return run(table, text);
+  };
+  const fake: FakeKernel = {
+    applied,
+    lack: null,
+    refuse: () => null,
+    beforeApply: async () => {},
+    elements: () => table?.elements ?? null,
+    probe: async () => fake.lack,
+    apply: async (text) => {
+      if (text === '') return;
+      await fake.beforeApply();
+      table = attempt(text);
+      applied.push(text);
+    },
+    check: async (text) => void attempt(text),
+    remove: async () => {
+      table = null;
+    },
+    present: async () => table !== null,
+  };
+  return fake;
+}
+
+/** Follows the few commands that we render; everything else only has to begin with a known word. */
+function run(before: Table | null, text: string): Table | null {
+  let table = before && { elements: new Map(before.elements), chains: new Set(before.chains) };
+  const lines = text.split('\n');
+  const fail = (at: number, why: string): never => {
+    throw new DriverError('refused', why, [at + 1]);
+  };
+  for (let at = 0; at < lines.length; at++) {
+    const line = (lines[at] ?? '').replace(TABLE, 'T');
+    const [command, what, , name = ''] = line.trim().split(' ');
+    if (line === 'delete table T') table = null;
+    else if (line === 'table T {' || line === 'add table T')
+      table ??= { elements: new Map(), chains: new Set() };
+    else if (table === null) fail(at, 'No such file or directory');
+    else if (/^\tchain \S+ \{$/.test(line)) table?.chains.add(what ?? '');
+    else if (command === 'add' && what === 'chain') table?.chains.add(name);
+    else if (command === 'delete' && what === 'chain') {
+      if (!table?.chains.delete(name)) fail(at, 'No such file or directory');
+    } else if (command === 'flush') dropEntries(table, name);
+    else if (command === 'add' && what === 'element') at = addEntries(table, lines, at, name, fail);
+    else if (command === 'delete' && what === 'element') {
+      const key = / \{ (.*) \}$/.exec(line)?.[1];
+      if (!table?.elements.delete(`${name} ${key}`)) fail(at, 'No such file or directory');
+    } else if (!/^(?:\s|\}|$|add (?:rule|map|set) |delete (?:map|set) )/.test(line)) {
+      fail(at, 'syntax error');
+    }
+  }
+  return table;
+}
+
+type Fail = (at: number, why: string) => never;
+
+function addEntries(
+  table: Table | null,
+  lines: readonly string[],
+  at: number,
+  name: string,
+  fail: Fail,
+): number {
+  const inline = / \{ (.*) \}$/.exec(lines[at] ?? '')?.[1];
+  let last = at;
+  const entries = inline === undefined ? [] : [inline];
+  if (inline === undefined) {
+    for (last = at + 1; lines[last] !== '}' && last < lines.length; last++) {
+      entries.push((lines[last] ?? '').trim().replace(/,$/, ''));
+    }
+  }
+  for (const entry of entries) {
+    const [key = '', verdict = ''] = entry.split(' : ');
+    const chain = /^goto (.*)$/.exec(verdict)?.[1];
+    if (chain !== undefined && table?.chains.has(chain) !== true)
+      fail(at, 'No such file or directory');
+    const there = table?.elements.get(`${name} ${key}`);
+    if (there !== undefined && there !== verdict) fail(at, 'File exists');
+    table?.elements.set(`${name} ${key}`, verdict);
+  }
+  return last;
+}
+
+function dropEntries(table: Table | null, name: string): void {
+  for (const key of table?.elements.keys() ?? []) {
+    if (key.startsWith(`${name} `)) table?.elements.delete(key);
+  }
+}

@@ -1,0 +1,196 @@
+import type { Policy } from '@portcullis/core/firewall/policy.ts';
+import type { RefusedTarget } from '@portcullis/link/messages.ts';
+import type { Desired } from './desired.ts';
+import { isolate } from './isolate.ts';
+import type { EdgeRules } from './nftables/base-chain.ts';
+import { type CompiledTarget, compilePolicy } from './nftables/compile.ts';
+import { type Driver, DriverError } from './nftables/driver.ts';
+import { type Layout, planLayout } from './nftables/layout.ts';
+import { PolicyError } from './nftables/match.ts';
+import { renderDelta, renderWhole, type Sizes } from './nftables/render.ts';
+
+/** What the kernel has after an apply. */
+export interface Applied {
+  readonly generation: number;
+  /** These stay at their last good policy; everything else is at `generation`. */
+  readonly refused: readonly RefusedTarget[];
+  readonly policies: number;
+  readonly elements: number;
+}
+
+type Targets = ReadonlyMap<string, CompiledTarget>;
+type Reasons = Map<string, string>;
+
+interface Loaded {
+  readonly layout: Layout;
+  readonly sizes: Sizes;
+  readonly generation: number;
+  /** Targets that are not at `generation`, and the one they are at. */
+  readonly behind: ReadonlyMap<string, number>;
+}
+
+/**
+ * Brings the kernel to what is desired. Depends on the desired state only; what it remembers of the kernel
+ * merely saves work, and is forgotten (then the next write is whole) whenever it may be wrong.
+ * One call at a time: the agent coalesces.
+ */
+export class Reconciler {
+  readonly #driver: Driver;
+  readonly #icmpRates: EdgeRules['icmpRates'];
+  readonly #compiled = new WeakMap<Policy, CompiledTarget>();
+  #loaded: Loaded | null = null;
+  /** What we remember may not be what is there. */
+  #doubtful = true;
+
+  constructor(driver: Driver, icmpRates: EdgeRules['icmpRates']) {
+    this.#driver = driver;
+    this.#icmpRates = icmpRates;
+  }
+
+  /** The table is gone, or somebody else may have touched it: the next write is whole. */
+  doubt(): void {
+    this.#doubtful = true;
+  }
+
+  /** Nothing of ours is in the kernel any more, the last good policies included. */
+  forget(): void {
+    this.#loaded = null;
+    this.#doubtful = true;
+  }
+
+  /**
+   * One transaction. Where the kernel refuses it: the whole table anew; then without the targets that are
+   * at fault. Throws `DriverError` when that does not help either; the kernel then has what it had.
+   */
+  async apply(desired: Desired): Promise<Applied> {
+    const reasons: Reasons = new Map();
+    const wanted = this.#plan(desired, this.#compileAll(desired, reasons));
+    try {
+      await this.#load(desired, wanted, reasons);
+    } catch (error) {
+      if (!(error instanceof DriverError)) throw error;
+      this.#doubtful = true;
+      if (error.code !== 'refused') throw error;
+      await this.#loadWithoutFaulty(desired, wanted, reasons);
+    }
+    return this.#applied(desired, reasons);
+  }
+
+  /** Renders everything and lets the kernel judge it where it can be asked; changes nothing. */
+  async check(desired: Desired, askKernel: boolean): Promise<Applied> {
+    const reasons: Reasons = new Map();
+    const layout = this.#plan(desired, this.#compileAll(desired, reasons));
+    const { text } = renderWhole(layout);
+    if (askKernel) await this.#driver.check(text);
+    const refused = [...reasons].map(([target, reason]) => ({ target, reason, goodGeneration: 0 }));
+    return {
+      generation: desired.generation,
+      refused,
+      policies: layout.targets.size,
+      elements: layout.elements,
+    };
+  }
+
+  #compileAll(desired: Desired, reasons: Reasons): Map<string, CompiledTarget> {
+    const targets = new Map<string, CompiledTarget>();
+    for (const policy of desired.policies.values()) {
+      try {
+        targets.set(policy.target, this.#compile(policy));
+      } catch (error) {
+        if (!(error instanceof PolicyError)) throw error;
+        reasons.set(policy.target, error.message);
+        const good = this.#loaded?.layout.targets.get(policy.target);
+        if (good !== undefined) targets.set(policy.target, good);
+      }
+    }
+    return targets;
+  }
+
+  #compile(policy: Policy): CompiledTarget {
+    const known = this.#compiled.get(policy);
+    if (known !== undefined) return known;
+    const compiled = compilePolicy(policy);
+    this.#compiled.set(policy, compiled);
+    return compiled;
+  }
+
+  #plan({ settings, sourceSets }: Desired, targets: Targets): Layout {
+    const { devices, management, sees, fragments } = settings;
+    const rules = { devices, management, sees, fragments, icmpRates: this.#icmpRates };
+    return planLayout(rules, targets, sourceSets, this.#loaded?.layout ?? null);
+  }
+
+  /** A delta where what is there is known and a delta is possible, else the whole. */
+  async #load(desired: Desired, layout: Layout, reasons: Reasons): Promise<void> {
+    const before = this.#doubtful ? null : this.#loaded;
+    const delta =
+      before === null
+        ? null
+        : renderDelta(before.layout, layout, changedTargets(before.layout, layout), before.sizes);
+    if (delta === null) return this.#loadWhole(desired, layout, reasons);
+    try {
+      await this.#driver.apply(delta.text);
+    } catch (error) {
+      if (!(error instanceof DriverError) || error.code !== 'refused') throw error;
+      // Perhaps what is there is not what we think.
+      return this.#loadWhole(desired, layout, reasons);
+    }
+    this.#remember(desired, layout, delta.sizes, reasons);
+  }
+
+  async #loadWhole(desired: Desired, layout: Layout, reasons: Reasons): Promise<void> {
+    const { text, sizes } = renderWhole(layout);
+    await this.#driver.apply(text);
+    this.#remember(desired, layout, sizes, reasons);
+  }
+
+  async #loadWithoutFaulty(desired: Desired, wanted: Layout, reasons: Reasons): Promise<void> {
+    const good = this.#loaded?.layout.targets ?? new Map<string, CompiledTarget>();
+    const kept = (names: ReadonlySet<string>): Layout => {
+      const targets = new Map<string, CompiledTarget>();
+      for (const [name, target] of wanted.targets) {
+        const chosen = names.has(name) ? target : good.get(name);
+        if (chosen !== undefined) targets.set(name, chosen);
+      }
+      return this.#plan(desired, targets);
+    };
+    const unchanged = [...wanted.targets.keys()].filter(
+      (name) => good.get(name) === wanted.targets.get(name),
+    );
+    const changed = [...wanted.targets.keys()].filter(
+      (name) => good.get(name) !== wanted.targets.get(name),
+    );
+    const verdict = await isolate(changed, async (names) => {
+      const { text } = renderWhole(kept(new Set([...unchanged, ...names])));
+      await this.#driver.check(text);
+    });
+    for (const [target, reason] of verdict.refused) reasons.set(target, reason);
+    await this.#loadWhole(desired, kept(new Set([...unchanged, ...verdict.accepted])), reasons);
+  }
+
+  #remember(desired: Desired, layout: Layout, sizes: Sizes, reasons: Reasons): void {
+    const before = this.#loaded;
+    const behind = new Map<string, number>();
+    for (const target of reasons.keys()) {
+      const had = before?.layout.targets.has(target) ?? false;
+      behind.set(target, had ? (before?.behind.get(target) ?? before?.generation ?? 0) : 0);
+    }
+    this.#loaded = { layout, sizes, generation: desired.generation, behind };
+    this.#doubtful = false;
+  }
+
+  #applied({ generation }: Desired, reasons: Reasons): Applied {
+    const { layout, behind } = this.#loaded as Loaded;
+    const refused = [...reasons].map(([target, reason]) => ({
+      target,
+      reason,
+      goodGeneration: behind.get(target) ?? 0,
+    }));
+    return { generation, refused, policies: layout.targets.size, elements: layout.elements };
+  }
+}
+
+function changedTargets(before: Layout, after: Layout): string[] {
+  const names = new Set([...before.targets.keys(), ...after.targets.keys()]);
+  return [...names].filter((name) => before.targets.get(name) !== after.targets.get(name));
+}

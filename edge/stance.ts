@@ -1,0 +1,52 @@
+import type { EdgeMode } from '@portcullis/link/messages.ts';
+import { edgeOff, readOff, readTrial } from './hands-off.ts';
+import type { Driver } from './nftables/driver.ts';
+
+/** Whether the edge enforces, and if not although asked to, why. */
+export interface Stance {
+  readonly mode: EdgeMode;
+  readonly reason: string | null;
+  /** Our table must not be there: a person, or a trial that ran out, took our hands off. */
+  readonly handsOff: boolean;
+  /** The kernel can be asked to check what we render. */
+  readonly canAsk: boolean;
+}
+
+export interface StanceInput {
+  readonly requested: EdgeMode;
+  readonly driver: Driver;
+  readonly stateDir: string;
+  readonly nowMs: number;
+}
+
+/** Ends a trial that ran out, which nobody may undo but a person. */
+export async function takeStance(input: StanceInput): Promise<Stance> {
+  endTrial(input);
+  const off = readOff(input.stateDir);
+  const lack = await input.driver.probe();
+  const canAsk = lack === null;
+  if (off !== null) return { mode: 'observe', reason: off.reason, handsOff: true, canAsk };
+  if (input.requested === 'observe') {
+    // Not ours to remove: another agent on this host may be enforcing with it.
+    const left = canAsk && (await input.driver.present());
+    const reason = left
+      ? 'a table of an earlier or another agent still enforces on this host'
+      : null;
+    return { mode: 'observe', reason, handsOff: false, canAsk };
+  }
+  if (lack !== null) return { mode: 'observe', reason: lack, handsOff: false, canAsk };
+  return { mode: 'enforce', reason: null, handsOff: false, canAsk };
+}
+
+/** What may change a stance from one second to the next, cheaply. */
+export function handsOffWanted(stateDir: string, nowMs: number): boolean {
+  if (readOff(stateDir) !== null) return true;
+  const trial = readTrial(stateDir);
+  return trial !== null && !trial.confirmed && trial.deadlineMs <= nowMs;
+}
+
+function endTrial({ stateDir, nowMs }: StanceInput): void {
+  const trial = readTrial(stateDir);
+  if (trial === null || trial.confirmed || trial.deadlineMs > nowMs) return;
+  if (readOff(stateDir) === null) edgeOff(stateDir, 'enforcing was not confirmed in time');
+}
