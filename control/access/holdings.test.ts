@@ -41,7 +41,7 @@ test('of two transactions that give one prefix away at once, one is refused', as
     addHolding(db, acme, '2001:db8:77::/48'),
     addHolding(db, beta, '2001:db8:77::/48'),
   ]);
-  assert.deepEqual(outcomes.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
+  assert.deepEqual(outcomes.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
 });
 
 test('the most specific holding has the address, whoever holds what is around it', async () => {
@@ -125,7 +125,7 @@ test('for any holdings, SQL finds the one that the definition names', async () =
               ({ prefix: p, ended }) =>
                 !ended && host >> (32 - p.length) === p.network >> (32 - p.length),
             )
-            .sort((a, b) => b.prefix.length - a.prefix.length)[0];
+            .toSorted((a, b) => b.prefix.length - a.prefix.length)[0];
           const found = await findHolding(db, whole(acme), `10.9.8.${host}`);
           const expected = holder?.mine
             ? `10.9.8.${holder.prefix.network}/${holder.prefix.length}`

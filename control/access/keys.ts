@@ -134,7 +134,7 @@ export async function revokeKey(tx: Tx, keyId: number, actor: Actor): Promise<{ 
 function judge(input: NewKey, flags: readonly string[]): FieldError[] {
   const errors: FieldError[] = [];
   const refuse = (pointer: string, detail: string) => errors.push({ pointer, detail });
-  if (input.name === '' || [...input.name].length > MAX_NAME_LENGTH) {
+  if (input.name === '' || Array.from(input.name).length > MAX_NAME_LENGTH) {
     refuse('/name', `must have 1 to ${MAX_NAME_LENGTH} characters`);
   }
   if (CONTROL_CHARACTER.test(input.name)) refuse('/name', 'must not have control characters');

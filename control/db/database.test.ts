@@ -48,7 +48,9 @@ test('equal statements are prepared once on a connection; scripts never are', as
     await db.selectFrom('generations').selectAll().where('generation', '=', generation).execute();
   }
   const prepared = await sql<{ count: number }>`
-    select count(*) from pg_prepared_statements where statement like 'select * from "generations"%'`.execute(db);
+    select count(*) from pg_prepared_statements where statement like 'select * from "generations"%'`.execute(
+    db,
+  );
   assert.deepEqual(prepared.rows, [{ count: 1 }]);
   assert.equal(statementName('select 1; drop table rules'), null);
   assert.equal(statementName('begin'), null);
@@ -77,6 +79,17 @@ test('a connection terminated inside a transaction is an outage, and the next qu
   });
   await assert.rejects(broken, isUnavailable);
   assert.deepEqual((await sql`select 1 as n`.execute(victim)).rows, [{ n: 1 }]);
+});
+
+test('a table that a newer replica migrates costs a connection one query, not the rest of its life', async (t) => {
+  const { db, url } = await testDatabase(t);
+  const older = openDatabase({ url, poolSize: 1 });
+  t.after(() => older.destroy());
+  const read = () => older.selectFrom('fleet').selectAll().where('one', '=', true).execute();
+  await read();
+  await sql`alter table fleet add column later integer`.execute(db);
+  await assert.rejects(read(), isUnavailable);
+  assert.equal((await read()).length, 1);
 });
 
 test('a server that is not there is an outage', async () => {

@@ -18,7 +18,7 @@ const SOCKET_CODES = new Set([
 const NOT_NOW = new Set(['57P01', '57P02', '57P03', '57P05', '57014', '53300', '53100', '25006']);
 const CONNECTION_CLASS = '08';
 
-/** Failures that the driver reports in words only. */
+/** Failures that are told in words only, or by a code that says too much. */
 const DRIVER_MESSAGES = [
   'Connection terminated',
   'Client has encountered a connection error and is not queryable',
@@ -27,6 +27,8 @@ const DRIVER_MESSAGES = [
   'Query read timeout',
   'timeout expired',
   'Postgres connection has been discarded',
+  // The table was migrated by a newer replica; the next connection plans anew.
+  'cached plan must not change result type',
 ];
 
 /** How deep `cause` is followed; errors can be their own cause. */

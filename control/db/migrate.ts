@@ -17,7 +17,7 @@ export interface Migration {
 
 /** Every migration that ships, oldest first. */
 export async function loadMigrations(folder: URL = FOLDER): Promise<Migration[]> {
-  const names = (await readdir(folder)).filter((name) => NAME.test(name)).sort();
+  const names = (await readdir(folder)).filter((name) => NAME.test(name)).toSorted();
   return Promise.all(
     names.map(async (name) => {
       const text = await readFile(new URL(name, folder), 'utf8');

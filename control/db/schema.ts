@@ -1,4 +1,4 @@
-import type { ColumnType, Generated, GeneratedAlways, Insertable, Selectable } from 'kysely';
+import type { ColumnType, Generated, GeneratedAlways, Selectable } from 'kysely';
 
 /**
  * The tables of migrations/, as kysely sees them; column names are those of the SQL.
@@ -278,4 +278,3 @@ export interface IdempotencyKeyTable {
 
 export type Organisation = Selectable<OrganisationTable>;
 export type ApiKey = Selectable<ApiKeyTable>;
-export type NewAuditEntry = Insertable<AuditTable>;

@@ -28,9 +28,27 @@ export class PreparingClient extends pg.Client {
     // Defined as a value: the type of `query` is a dozen overloads, which no override could repeat.
     const original = super.query;
     Object.defineProperty(this, 'query', {
-      value: (...args: unknown[]): unknown => Reflect.apply(original, this, withName(args)),
+      value: (...args: unknown[]): unknown => {
+        const asked: unknown = Reflect.apply(original, this, withName(args));
+        return asked instanceof Promise ? asked.catch((error) => this.#giveUpStale(error)) : asked;
+      },
     });
   }
+
+  /** Leaves the pool: every connection planned its statements on its own. */
+  #giveUpStale(failure: unknown): never {
+    if (isStalePlan(failure)) void this.end();
+    throw failure;
+  }
+}
+
+/**
+ * A newer replica has migrated a table under us. PostgreSQL does not plan a statement anew whose columns
+ * changed, so this connection would fail for ever:
+ * https://github.com/postgres/postgres/blob/REL_18_STABLE/src/backend/utils/cache/plancache.c
+ */
+function isStalePlan(error: unknown): boolean {
+  return error instanceof Error && error.message === 'cached plan must not change result type';
 }
 
 function withName(args: unknown[]): unknown[] {

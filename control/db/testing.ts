@@ -151,7 +151,11 @@ async function makeTemplate(server: string): Promise<string> {
     await client.query(`drop database if exists ${making}`);
     await client.query(`create database ${making}`);
     const db = openDatabase({ url: withDatabase(server, making), poolSize: 1 });
-    await migrate(db, migrations).finally(() => db.destroy());
+    try {
+      await migrate(db, migrations);
+    } finally {
+      await db.destroy();
+    }
     await waitUntilUnused(client, making);
     await client.query(`alter database ${making} rename to ${name}`);
   });

@@ -13,7 +13,7 @@ export interface DirectoryLock {
  */
 export function lockDirectory(dataDir: string, account: Account | null): DirectoryLock {
   const path = `${dataDir}/control.lock`;
-  const fd = openSync(path, 'a+', 0o600);
+  const fd = openLock(path);
   // The next control process on this directory may run as the account, without ever being root.
   giveTo(account, path);
   const locked = spawnSync('flock', ['--nonblock', '--exclusive', '3'], {
@@ -33,4 +33,15 @@ export function lockDirectory(dataDir: string, account: Account | null): Directo
   ftruncateSync(fd);
   writeSync(fd, `${process.pid}\n`);
   return { release: () => closeSync(fd) };
+}
+
+function openLock(path: string): number {
+  try {
+    return openSync(path, 'a+', 0o600);
+  } catch (cause) {
+    throw new Error(
+      `${path} cannot be opened: the data directory belongs to another account. Run this as that account, or as root.`,
+      { cause },
+    );
+  }
 }

@@ -9,32 +9,55 @@ import { pino } from 'pino';
 import { openDatabase } from '../database.ts';
 import { findAccount, spawnAs } from './account.ts';
 import { provideBinaries } from './binaries.ts';
-import { findEmbeddedPostgres, startEmbeddedPostgres } from './index.ts';
+import {
+  type EmbeddedOptions,
+  type EmbeddedPostgres,
+  findEmbeddedPostgres,
+  startEmbeddedPostgres,
+} from './index.ts';
 import { isRunning } from './process-table.ts';
 
 const log = pino({ level: 'silent' });
 const weAreRoot = process.getuid?.() === 0;
 const rootOnly = weAreRoot ? false : 'needs root: runs the server as another account';
 
-async function folder(t: TestContext): Promise<string> {
-  const made = await mkdtemp(join(tmpdir(), 'portcullis-embedded-'));
-  await chmod(made, 0o711);
-  t.after(() => rm(made, { recursive: true, force: true }));
-  return made;
+interface Folder {
+  readonly path: string;
+  /** Starts a server, which is stopped before the folder is removed. */
+  start(options?: Partial<EmbeddedOptions>): Promise<EmbeddedPostgres>;
+}
+
+async function openFolder(t: TestContext): Promise<Folder> {
+  const path = await mkdtemp(join(tmpdir(), 'portcullis-embedded-'));
+  await chmod(path, 0o711);
+  const started: EmbeddedPostgres[] = [];
+  t.after(async () => {
+    for (const server of started) await server.stop();
+    await rm(path, { recursive: true, force: true });
+  });
+  return {
+    path,
+    async start(options) {
+      const server = await startEmbeddedPostgres({ dataDir: path, log, ...options });
+      started.push(server);
+      return server;
+    },
+  };
 }
 
 async function ask(url: string, statement: string): Promise<unknown[]> {
   const db = openDatabase({ url, poolSize: 1 });
-  return sql
-    .raw(statement)
-    .execute(db)
-    .then(({ rows }) => rows)
-    .finally(() => db.destroy());
+  try {
+    return (await sql.raw(statement).execute(db)).rows;
+  } finally {
+    await db.destroy();
+  }
 }
 
 test('a server listens on no network, keeps its data private, and finds it again', async (t) => {
-  const dataDir = await folder(t);
-  const first = await startEmbeddedPostgres({ dataDir, log });
+  const folder = await openFolder(t);
+  const dataDir = folder.path;
+  const first = await folder.start();
   assert.deepEqual(
     await ask(
       first.url,
@@ -53,57 +76,54 @@ test('a server listens on no network, keeps its data private, and finds it again
   assert.equal(isRunning(pid), false);
   assert.equal(findEmbeddedPostgres(dataDir), null);
 
-  const second = await startEmbeddedPostgres({ dataDir, log });
-  t.after(() => second.stop());
+  const second = await folder.start();
   assert.equal(second.adopted, false);
   assert.deepEqual(await ask(second.url, 'select n from kept'), [{ n: 7 }]);
 });
 
 test('a second control process on one data directory is refused in words', async (t) => {
-  const dataDir = await folder(t);
-  const owner = await startEmbeddedPostgres({ dataDir, log, fsync: false });
-  t.after(() => owner.stop());
+  const folder = await openFolder(t);
+  const dataDir = folder.path;
+  const owner = await folder.start({ dataDir, fsync: false });
   await assert.rejects(
-    startEmbeddedPostgres({ dataDir, log }),
+    folder.start(),
     new RegExp(`in use by another control process \\(pid ${process.pid}\\)`),
   );
   assert.deepEqual(await ask(owner.url, 'select 1 as alive'), [{ alive: 1 }]);
 });
 
 test('data of another PostgreSQL version is refused in words and left alone', async (t) => {
-  const dataDir = await folder(t);
+  const folder = await openFolder(t);
+  const dataDir = folder.path;
   await mkdir(join(dataDir, 'postgres'), { mode: 0o755 });
   await writeFile(join(dataDir, 'postgres', 'PG_VERSION'), '17\n');
-  await assert.rejects(
-    startEmbeddedPostgres({ dataDir, log }),
-    /PostgreSQL 17.*brings PostgreSQL 18/,
-  );
+  await assert.rejects(folder.start(), /PostgreSQL 17.*brings PostgreSQL 18/);
   // The lock is free again: the refusal is the same, not "in use".
-  await assert.rejects(startEmbeddedPostgres({ dataDir, log }), /PostgreSQL 17/);
+  await assert.rejects(folder.start(), /PostgreSQL 17/);
 });
 
 test('a folder named postgres that is no cluster is not written into', async (t) => {
-  const dataDir = await folder(t);
+  const folder = await openFolder(t);
+  const dataDir = folder.path;
   await mkdir(join(dataDir, 'postgres'));
-  await assert.rejects(startEmbeddedPostgres({ dataDir, log }), /is no PostgreSQL data directory/);
+  await assert.rejects(folder.start(), /is no PostgreSQL data directory/);
 });
 
 test('a cluster whose making was interrupted is made anew', async (t) => {
-  const dataDir = await folder(t);
+  const folder = await openFolder(t);
+  const dataDir = folder.path;
   await mkdir(join(dataDir, 'postgres.making-1'));
   await writeFile(join(dataDir, 'postgres.making-1', 'PG_VERSION'), '18\n');
-  const server = await startEmbeddedPostgres({ dataDir, log, fsync: false });
-  t.after(() => server.stop());
+  const server = await folder.start({ dataDir, fsync: false });
   assert.deepEqual(await ask(server.url, 'select 1 as n'), [{ n: 1 }]);
   await assert.rejects(lstat(join(dataDir, 'postgres.making-1')), { code: 'ENOENT' });
 });
 
 test('a data path longer than a socket may have gets its socket elsewhere, and is found again', async (t) => {
-  const dataDir = join(await folder(t), 'd'.repeat(100));
-  const server = await startEmbeddedPostgres({ dataDir, log, fsync: false });
+  const folder = await openFolder(t);
+  const dataDir = join(folder.path, 'd'.repeat(100));
+  const server = await folder.start({ dataDir, fsync: false });
   const socketDir = new URL(server.url).searchParams.get('host') ?? '';
-  t.after(() => rm(socketDir, { recursive: true, force: true }));
-  t.after(() => server.stop());
   assert.ok(!socketDir.startsWith(dataDir));
   assert.equal((await stat(socketDir)).mode & 0o777, 0o700);
   assert.equal(findEmbeddedPostgres(dataDir), server.url);
@@ -113,17 +133,18 @@ test('a data path longer than a socket may have gets its socket elsewhere, and i
 test("a data directory out of the account's reach is refused naming the folder in the way", {
   skip: rootOnly,
 }, async (t) => {
-  const outer = await folder(t);
+  const folder = await openFolder(t);
+  const outer = folder.path;
   await chmod(outer, 0o700);
   await assert.rejects(
-    startEmbeddedPostgres({ dataDir: join(outer, 'data'), log, account: 'nobody' }),
+    folder.start({ dataDir: join(outer, 'data'), account: 'nobody' }),
     new RegExp(`runs as nobody, which may not enter ${outer},`),
   );
 });
 
 test('root and unknown accounts are refused in words', { skip: rootOnly }, async (t) => {
-  const dataDir = await folder(t);
-  const start = (account: string) => startEmbeddedPostgres({ dataDir, log, account });
+  const folder = await openFolder(t);
+  const start = (account: string) => folder.start({ account });
   await assert.rejects(start('root'), /does not run as root/);
   await assert.rejects(start('no-such-account'), /no account "no-such-account"/);
 });
@@ -131,7 +152,8 @@ test('root and unknown accounts are refused in words', { skip: rootOnly }, async
 test('programs that the account cannot reach are brought to it, libraries linked', {
   skip: rootOnly,
 }, async (t) => {
-  const dataDir = await folder(t);
+  const folder = await openFolder(t);
+  const dataDir = folder.path;
   const account = findAccount('nobody');
   const native = join(dataDir, 'hidden', 'native');
   await mkdir(join(dataDir, 'hidden'), { mode: 0o700 });

@@ -86,12 +86,10 @@ async function until(holds: () => boolean, what: string): Promise<void> {
 /** Writes rows one by one for ever, and keeps the numbers of those that were acknowledged. */
 function keepWriting(db: Db, field: Field): { acknowledged: number[]; stop(): Promise<void> } {
   const acknowledged: number[] = [];
-  let stopped = false;
-  field.stopping.signal.addEventListener('abort', () => {
-    stopped = true;
-  });
+  const own = new AbortController();
+  const stopped = AbortSignal.any([own.signal, field.stopping.signal]);
   const running = (async () => {
-    for (let n = 1; !stopped; n++) {
+    for (let n = 1; !stopped.aborted; n++) {
       try {
         await sql`insert into written (n) values (${n})`.execute(db);
         acknowledged.push(n);
@@ -104,7 +102,7 @@ function keepWriting(db: Db, field: Field): { acknowledged: number[]; stop(): Pr
   return {
     acknowledged,
     async stop() {
-      stopped = true;
+      own.abort();
       await running;
     },
   };

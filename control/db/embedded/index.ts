@@ -5,7 +5,7 @@ import { chooseAccount } from './account.ts';
 import { provideBinaries } from './binaries.ts';
 import { provideCluster } from './cluster.ts';
 import { lockDirectory } from './directory-lock.ts';
-import { clusterOf, prepareLayout, socketUrl } from './layout.ts';
+import { clusterOf, prepareDataDir, prepareLayout, socketUrl } from './layout.ts';
 import {
   adoptPostmaster,
   type Ground,
@@ -32,7 +32,7 @@ export interface EmbeddedPostgres {
   readonly adopted: boolean;
   /** The server's process now; null while it is down and about to be started again. */
   pid(): number | null;
-  /** Shuts the server down. */
+  /** Shuts the server down; again changes nothing. */
   stop(): Promise<void>;
 }
 
@@ -48,10 +48,11 @@ const HEALTHY_MS = 30_000;
  */
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const account = chooseAccount(options.account, clusterOf(options.dataDir));
-  const layout = prepareLayout(options.dataDir, account);
-  const lock = lockDirectory(layout.dataDir, account);
+  const dataDir = prepareDataDir(options.dataDir, account);
+  const lock = lockDirectory(dataDir, account);
   try {
-    const binaries = provideBinaries(layout.dataDir, account);
+    const layout = prepareLayout(dataDir, account);
+    const binaries = provideBinaries(dataDir, account);
     const ground: Ground = { layout, binaries, account, fsync: options.fsync ?? true };
     provideCluster(layout, binaries, account, ground.fsync);
     const first = (await adoptPostmaster(ground)) ?? (await launchPostmaster(ground));
@@ -61,14 +62,12 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
       throw error;
     });
     const supervisor = supervise(ground, first, options.log);
+    let stopped: Promise<void> | undefined;
     return {
       url: socketUrl(layout.socketDir, DATABASE),
       adopted: first.adopted,
       pid: supervisor.pid,
-      async stop() {
-        await supervisor.stop();
-        lock.release();
-      },
+      stop: () => (stopped ??= supervisor.stop().finally(() => lock.release())),
     };
   } catch (error) {
     lock.release();

@@ -31,11 +31,16 @@ export function clusterOf(dataDir: string): string {
   return join(dataDir, 'postgres');
 }
 
-/** Makes what is missing, and refuses in words what the account could not use. */
-export function prepareLayout(asked: string, account: Account | null): Layout {
+/** Makes the data directory unless it is there, and refuses in words what the account could not use. */
+export function prepareDataDir(asked: string, account: Account | null): string {
   mkdirSync(asked, { recursive: true, mode: account === null ? 0o700 : 0o711 });
   const dataDir = realpathSync(asked);
   letThrough(dataDir, account);
+  return dataDir;
+}
+
+/** Where everything is to be, with the socket's folder made. */
+export function prepareLayout(dataDir: string, account: Account | null): Layout {
   const socketDir = prepareSocketDir(dataDir, account);
   return {
     dataDir,

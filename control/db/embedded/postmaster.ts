@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, renameSync, statSync, truncateSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { type Account, giveTo, spawnAs } from './account.ts';
@@ -103,7 +103,7 @@ function watchStranger(pid: number): Postmaster {
 async function spawnServer(ground: Ground): Promise<{ child: ChildProcess; logFrom: number }> {
   const { layout, binaries, account } = ground;
   const size = statSync(layout.logFile, { throwIfNoEntry: false })?.size ?? 0;
-  if (size > LOG_ROTATE_BYTES) renameSync(layout.logFile, `${layout.logFile}.1`);
+  if (size > LOG_ROTATE_BYTES) rotate(layout.logFile);
   const output = openSync(layout.logFile, 'a', 0o600);
   giveTo(account, layout.logFile);
   try {
@@ -120,6 +120,15 @@ async function spawnServer(ground: Ground): Promise<{ child: ChildProcess; logFr
     return { child, logFrom: statSync(layout.logFile).size };
   } finally {
     closeSync(output);
+  }
+}
+
+/** Once root is given up the folder may not be ours to rename in; the file is. */
+function rotate(logFile: string): void {
+  try {
+    renameSync(logFile, `${logFile}.1`);
+  } catch {
+    truncateSync(logFile);
   }
 }
 
