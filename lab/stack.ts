@@ -11,6 +11,7 @@ import type { Namespace } from './netns.ts';
 /** A running `portcullis up --enforce` on the edge host of a lab's internet. */
 export interface Stack {
   readonly api: ApiClient;
+  readonly key: string;
   readonly dataDir: string;
   readonly fleetFile: string;
   /** Of `up` itself; its children are its group's. */
@@ -102,6 +103,10 @@ class RunningStack implements Stack {
     this.dataDir = ground.dataDir;
     this.fleetFile = ground.fleetFile;
     this.api = new ApiClient(join(ground.home, 'api.sock'), ground.key);
+  }
+
+  get key(): string {
+    return this.#ground.key;
   }
 
   get pid(): number {

@@ -1,0 +1,53 @@
+import { join } from 'node:path';
+import { edgeConfirm, edgeOff, edgeOn } from '@portcullis/edge/hands-off.ts';
+import { createNftDriver } from '@portcullis/edge/nftables/nft.ts';
+import { failed } from '../exit.ts';
+import { print, printJson } from '../output.ts';
+import type { EdgeOptions } from '../program/edge.ts';
+import { dataDirectory } from './edge.ts';
+
+/** `portcullis edge off|on|confirm`: works on this host alone, with or without an agent and control. */
+export async function switchEdge(
+  what: 'off' | 'on' | 'confirm',
+  options: EdgeOptions,
+): Promise<void> {
+  const stateDir = join(dataDirectory(options), 'edge');
+  const said = await inWords(stateDir, () => SWITCHES[what](stateDir));
+  if (options.json === true) printJson({ edge: what, state: stateDir });
+  else print(said);
+}
+
+const SWITCHES = {
+  off: async (stateDir: string) => {
+    edgeOff(stateDir);
+    // The agent does this too, if one runs; here it must not depend on that.
+    await createNftDriver().remove();
+    return 'Our hands are off this host: nothing of ours is in its kernel, also after a restart. Back: portcullis edge on';
+  },
+  on: async (stateDir: string) => {
+    edgeOn(stateDir);
+    return 'The edge enforces again, where it runs and was asked to.';
+  },
+  confirm: async (stateDir: string) => {
+    const result = edgeConfirm(stateDir);
+    if (result === 'confirmed') return 'Confirmed: the edge keeps enforcing.';
+    throw failed(
+      result === 'none'
+        ? 'there is nothing to confirm here: no edge was started with --confirm-within on this data directory'
+        : 'too late: the edge has taken its hands off. Try again: portcullis edge on',
+    );
+  },
+} as const;
+
+async function inWords(stateDir: string, work: () => Promise<string>): Promise<string> {
+  try {
+    return await work();
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : '';
+    if (code !== 'EACCES' && code !== 'EPERM') throw error;
+    throw failed(
+      `${stateDir} is not ours to change: run this as root, or as who runs the edge`,
+      error,
+    );
+  }
+}

@@ -1,0 +1,90 @@
+import { after } from 'node:test';
+import { CLIENT, createInternet, type Internet, SENTINELS, SERVER } from '../internet.ts';
+import { missing } from '../requirements.ts';
+import { startServices } from '../services.ts';
+import { type Stack, type StackOptions, startStack } from '../stack.ts';
+import { Path } from '../wire/path.ts';
+import { Probe, type ProbePacket } from '../wire/probe.ts';
+
+/** One running stack and probes on its wires, shared by the tests of a file. */
+export interface Ground {
+  readonly internet: Internet;
+  readonly stack: Stack;
+  /** From the client to the server behind the edge. */
+  readonly through: Path;
+  /** From the client to the edge host itself. */
+  readonly toHost: Path;
+}
+
+export const NEEDS = ['root', 'netns', 'nft', 'python3', 'postgres'] as const;
+
+/** Skips every test of the file where this machine cannot; in CI that is a failure instead. */
+export function whyNot(): string | false {
+  const reason = missing(NEEDS);
+  if (reason === null) return false;
+  if (process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') throw new Error(`cannot run: ${reason}`);
+  return reason;
+}
+
+export async function buildGround(label: string, options: StackOptions = {}): Promise<Ground> {
+  const undo: (() => Promise<void> | void)[] = [];
+  after(async () => {
+    for (const step of undo.toReversed()) await step();
+  });
+  const internet = createInternet(label);
+  undo.push(() => internet.destroy());
+  const services = startServices(internet);
+  undo.push(() => services.stop());
+  const probe = async (where: 'client' | 'server' | 'edge'): Promise<Probe> => {
+    const made = await new Probe(internet[where]).started();
+    undo.push(() => made.stop());
+    return made;
+  };
+  const [client, server, edge] = await Promise.all([
+    probe('client'),
+    probe('server'),
+    probe('edge'),
+  ]);
+  const stack = await startStack(internet, options);
+  undo.push(() => stack.stop());
+  return {
+    internet,
+    stack,
+    through: new Path(client, server, SENTINELS.server),
+    toHost: new Path(client, edge, SENTINELS.host),
+  };
+}
+
+let lastPort = 20_000;
+
+/** A packet of a new flow, so that connection tracking has never seen it. */
+export function packet(
+  family: 4 | 6,
+  protocol: ProbePacket['protocol'],
+  more: Partial<ProbePacket> = {},
+): ProbePacket {
+  const withPorts = protocol === 'tcp' || protocol === 'udp' || protocol === 'sctp';
+  lastPort = lastPort >= 60_000 ? 20_000 : lastPort + 1;
+  return {
+    source: CLIENT[family],
+    destination: SERVER[family],
+    protocol,
+    ...(withPorts ? { sourcePort: lastPort, destinationPort: 27_015 } : {}),
+    ...(protocol === 'icmp' || protocol === 'icmpv6' ? { icmp: [family === 4 ? 8 : 128, 0] } : {}),
+    ...more,
+  };
+}
+
+/** Whether an HTTP GET from a namespace gets an answer. */
+export function reaches(
+  from: Internet[keyof Internet & ('client' | 'edge' | 'container' | 'server')],
+  url: string,
+  ...options: string[]
+): boolean {
+  try {
+    from.run('curl', '-s', '-o', '/dev/null', '--max-time', '1', ...options, url);
+    return true;
+  } catch {
+    return false;
+  }
+}
