@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { startWorld, type World } from '../http/testing/fixture.ts';
-import type { TestReply } from '../http/testing/client.ts';
+import { assertRefused, type TestReply } from '../http/testing/client.ts';
 
 const V1 = '/api/v1/firewall/ips';
 const IP = `${V1}/203.0.113.10`;
@@ -22,14 +22,6 @@ interface RuleBody {
 function rulesOf(reply: TestReply): RuleBody[] {
   const body = reply.body as { data: { rules: RuleBody[] } };
   return body.data.rules;
-}
-
-function refusal(reply: TestReply, status: number, code: string): Record<string, unknown> {
-  assert.equal(reply.status, status, reply.text);
-  const body = reply.body as Record<string, unknown>;
-  assert.equal(body['code'], code);
-  assert.equal(body['type'], `/problems/${code}`);
-  return body;
 }
 
 const tcp = (destination_port: string, more: object = {}) => ({
@@ -183,7 +175,7 @@ test('what is no rule is refused with the place and the reason, and creates noth
       name === '__proto__'
         ? '{"action":"deny","protocol":"tcp","__proto__":{}}'
         : JSON.stringify(body);
-    const problem = refusal(
+    const problem = assertRefused(
       await acme.send('POST', `${IP}/rules`, { raw }),
       422,
       'invalid_request',
@@ -192,7 +184,7 @@ test('what is no rule is refused with the place and the reason, and creates noth
     const error = errors.find((one) => one.pointer === pointer);
     assert.match(error?.detail ?? '', reason, `${name}: ${JSON.stringify(errors)}`);
   }
-  const missing = refusal(await acme.post(`${IP}/rules`, {}), 422, 'invalid_request');
+  const missing = assertRefused(await acme.post(`${IP}/rules`, {}), 422, 'invalid_request');
   assert.deepEqual(missing['errors'], [
     { pointer: '/action', detail: 'is required' },
     { pointer: '/protocol', detail: 'is required' },
@@ -204,7 +196,7 @@ test('what is no rule is refused with the place and the reason, and creates noth
 test('a rule identical to one on the address is refused naming the ports, and creates none of the others', async (t) => {
   const { acme } = await startWorld(t);
   await acme.post(`${IP}/rules`, tcp('80,443-444'));
-  const problem = refusal(
+  const problem = assertRefused(
     await acme.post(`${IP}/rules`, tcp('79-82,443,444,9000')),
     422,
     'rule_exists',
@@ -215,7 +207,7 @@ test('a rule identical to one on the address is refused naming the ports, and cr
   );
   assert.equal(rulesOf(await acme.get(IP)).length, 3);
   await acme.post(`${IP}/rules`, { action: 'deny', protocol: 'any' });
-  const again = refusal(
+  const again = assertRefused(
     await acme.post(`${IP}/rules`, { action: 'deny', protocol: 'any' }),
     422,
     'rule_exists',
@@ -229,30 +221,30 @@ test('a rule identical to one on the address is refused naming the ports, and cr
 test('each limit is refused with its numbers and nothing is cut off', async (t) => {
   const { acme } = await startWorld(t);
   assert.equal((await acme.post(`${IP}/rules`, tcp('1-100'))).status, 201);
-  const full = refusal(await acme.post(`${IP}/rules`, tcp('101')), 422, 'limit_exceeded');
+  const full = assertRefused(await acme.post(`${IP}/rules`, tcp('101')), 422, 'limit_exceeded');
   assert.match(String(full['detail']), /has 100 rules, and 1 more would exceed the limit of 100/);
-  const ports = refusal(
+  const ports = assertRefused(
     await acme.post(`${V1}/203.0.113.11/rules`, tcp('1-102')),
     422,
     'limit_exceeded',
   );
   assert.match(String(ports['detail']), /102 ports.*101/);
   const begun = performance.now();
-  refusal(await acme.post(`${V1}/203.0.113.11/rules`, tcp('1-65535')), 422, 'limit_exceeded');
+  assertRefused(await acme.post(`${V1}/203.0.113.11/rules`, tcp('1-65535')), 422, 'limit_exceeded');
   assert.ok(performance.now() - begun < 1000);
 });
 
 test('deletes take 1 to 100 ids; more is limit_exceeded, and ten thousand are answered at once', async (t) => {
   const { acme } = await startWorld(t);
-  refusal(await acme.delete(`${IP}/rules`, { ids: [] }), 422, 'invalid_request');
+  assertRefused(await acme.delete(`${IP}/rules`, { ids: [] }), 422, 'invalid_request');
   const ids = Array.from({ length: 10_000 }, (_, index) => index + 1);
-  const problem = refusal(await acme.delete(`${IP}/rules`, { ids }), 422, 'limit_exceeded');
+  const problem = assertRefused(await acme.delete(`${IP}/rules`, { ids }), 422, 'limit_exceeded');
   assert.equal(
     problem['detail'],
     'Too much for one request: ids must name at most 100. Send it in parts.',
   );
-  refusal(await acme.delete(`${IP}/rules`, { ids: [1.5] }), 422, 'invalid_request');
-  refusal(await acme.delete(`${IP}/rules`, { ids: [1e300] }), 422, 'invalid_request');
+  assertRefused(await acme.delete(`${IP}/rules`, { ids: [1.5] }), 422, 'invalid_request');
+  assertRefused(await acme.delete(`${IP}/rules`, { ids: [1e300] }), 422, 'invalid_request');
   const none = await acme.delete(`${IP}/rules`, { ids: ids.slice(0, 100) });
   assert.equal(none.status, 200);
   assert.deepEqual((none.body as { data: unknown }).data, { deleted: 0, ids: [] });
@@ -308,7 +300,7 @@ test('a port that fails at its turn is left out of ids, and the message names it
 test('when no port lands the answer is 502 and nothing is written, not even a generation', async (t) => {
   const world = await startWorld(t);
   await failPorts(world, '80, 81');
-  refusal(await world.acme.post(`${IP}/rules`, tcp('80,81')), 502, 'no_port_landed');
+  assertRefused(await world.acme.post(`${IP}/rules`, tcp('80,81')), 502, 'no_port_landed');
   const read = await world.acme.get(IP);
   assert.deepEqual(rulesOf(read), []);
   assert.equal(read.headers.get('portcullis-accepted-generation'), '0');
@@ -322,7 +314,7 @@ test('200 parallel creates against a limit of 100 never exceed it', async (t) =>
   const created = replies.filter(({ status }) => status === 201);
   assert.equal(created.length, 100);
   for (const reply of replies.filter(({ status }) => status !== 201))
-    refusal(reply, 422, 'limit_exceeded');
+    assertRefused(reply, 422, 'limit_exceeded');
   const { rows } = await sql<{ count: number }>`select count(*) as count from rules`.execute(db);
   assert.equal(rows[0]?.count, 100);
 });
@@ -334,7 +326,7 @@ test('parallel identical creates make one rule', async (t) => {
   );
   assert.equal(replies.filter(({ status }) => status === 201).length, 1);
   for (const reply of replies.filter(({ status }) => status !== 201))
-    refusal(reply, 422, 'rule_exists');
+    assertRefused(reply, 422, 'rule_exists');
   assert.equal(rulesOf(await acme.get(IP)).length, 1);
 });
 
@@ -352,7 +344,7 @@ test('the organisation configures no more addresses than it may, also in paralle
   const refused = replies.find(({ status }) => status !== 201);
   assert.ok(refused);
   assert.match(
-    String(refusal(refused, 422, 'limit_exceeded')['detail']),
+    String(assertRefused(refused, 422, 'limit_exceeded')['detail']),
     /may configure 3 addresses and has 3/,
   );
   const first = `${V1}/203.0.113.${created[0]}`;

@@ -119,3 +119,16 @@ function fits(schema: object, body: unknown): void {
   validators.set(schema, validate);
   assert.ok(validate(body), JSON.stringify(validate.errors));
 }
+
+/** Asserts a refusal, and gives its document for what else the test wants to know. */
+export function assertRefused(
+  reply: TestReply,
+  status: number,
+  code: string,
+): Readonly<Record<string, unknown>> {
+  assert.equal(reply.status, status, reply.text);
+  const document = Object(reply.body) as Record<string, unknown>;
+  assert.equal(document['code'], code);
+  assert.equal(document['type'], `/problems/${code}`);
+  return document;
+}

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sql } from 'kysely';
+import { assertRefused, type TestReply } from '../http/testing/client.ts';
+import { startWorld } from '../http/testing/fixture.ts';
+
+const V1 = '/api/v1/firewall/ips';
+const X1 = '/api/x1/firewall/ips';
+const DENY = { action: 'deny', protocol: 'any' };
+const rulesOf = (reply: TestReply) => (reply.body as { data: { rules: unknown[] } }).data.rules;
+
+test("another's address is 404 in every operation, like one that nobody has", async (t) => {
+  const { acme } = await startWorld(t);
+  for (const ip of ['192.0.2.1', '203.0.113.200', '8.8.8.8']) {
+    const replies = [
+      await acme.get(`${V1}/${ip}`),
+      await acme.get(`${V1}/${ip}/filters/available`),
+      await acme.post(`${V1}/${ip}/rules`, DENY),
+      await acme.delete(`${V1}/${ip}/rules`, { ids: [1] }),
+      await acme.post(`${V1}/${ip}/filters`, { type: 'udp-stateful', port: '1' }),
+      await acme.delete(`${V1}/${ip}/filters`, { keys: ['udp-stateful:1'] }),
+      await acme.get(`${X1}/${ip}`),
+      await acme.put(`${X1}/${ip}`, { rules: [], filters: [] }),
+      await acme.post(`${X1}/${ip}/explain`, { protocol: 'gre', source_ip: '1.2.3.4' }),
+    ];
+    const details = replies.map((reply) => assertRefused(reply, 404, 'not_found')['detail']);
+    assert.equal(new Set(details).size, 1);
+  }
+});
+
+test('when an address passes on, the new holder starts empty, the old one sees and changes nothing', async (t) => {
+  const { acme, other, db } = await startWorld(t);
+  const ip = '203.0.113.10';
+  await acme.post(`${V1}/${ip}/rules`, DENY);
+  await sql`
+    insert into holdings (organisation_id, cidr, during, asn, owner)
+    values (2, '203.0.113.10/32', tstzrange(now(), null), 64501, 'fleet')`.execute(db);
+  assertRefused(await acme.get(`${V1}/${ip}`), 404, 'not_found');
+  assertRefused(await acme.delete(`${V1}/${ip}/rules`, { ids: [1] }), 404, 'not_found');
+  assert.deepEqual(rulesOf(await other.get(`${V1}/${ip}`)), []);
+  assert.deepEqual(rulesOf(await other.get(`${X1}/${ip}`)), []);
+  const deleted = await other.delete(`${V1}/${ip}/rules`, { ids: [1] });
+  assert.deepEqual((deleted.body as { data: unknown }).data, { deleted: 0, ids: [] });
+  assert.equal((await other.post(`${V1}/${ip}/rules`, DENY)).status, 201);
+  assert.equal((await other.get(X1)).text.includes(ip), true);
+  assert.equal((await acme.get(X1)).text.includes(`"${ip}"`), false);
+});
+
+test('a write that waited while the holding ended is refused', async (t) => {
+  const { acme, db } = await startWorld(t);
+  const path = `${V1}/203.0.113.10/rules`;
+  await acme.post(path, DENY);
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { promise: locked, resolve: hasLock } = Promise.withResolvers<void>();
+  const ending = db.transaction().execute(async (tx) => {
+    await sql`update holdings set during = tstzrange(lower(during), now()) where organisation_id = 1`.execute(
+      tx,
+    );
+    hasLock();
+    await released;
+  });
+  await locked;
+  const write = acme.post(path, { action: 'allow', protocol: 'tcp' });
+  await waitUntilSomebodyWaits();
+  release();
+  await ending;
+  assertRefused(await write, 404, 'not_found');
+
+  async function waitUntilSomebodyWaits(): Promise<void> {
+    for (let tries = 0; tries < 500; tries++) {
+      const { rows } = await sql`
+        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
+        db,
+      );
+      if (rows.length > 0) return;
+    }
+    throw new Error('the write never waited');
+  }
+});
+
+test('every write is in the audit trail with who, what, from where, and its generation; refusals are not', async (t) => {
+  const { acme, db } = await startWorld(t);
+  const path = `${V1}/203.0.113.10`;
+  await acme.post(`${path}/rules`, { ...DENY }, { 'x-request-id': 'audited-1' });
+  await acme.post(`${path}/rules`, DENY);
+  await acme.post(`${path}/filters`, { type: 'udp-stateful', port: '9' });
+  await acme.delete(`${path}/rules`, { ids: [1] });
+  await acme.delete(`${path}/filters`, { keys: ['udp-stateful:9'] });
+  await acme.put(`${X1}/203.0.113.10`, { rules: [DENY], filters: [] });
+  const { rows } = await sql<{ action: string; generation: number }>`
+    select action, generation from audit where target = '203.0.113.10' order by id`.execute(db);
+  assert.deepEqual(
+    rows.map(({ action, generation }) => `${action} ${generation}`),
+    ['rule.create 1', 'filter.create 2', 'rule.delete 3', 'filter.delete 4', 'address.replace 5'],
+  );
+  const first = await sql`
+    select organisation_id, actor_kind, actor, host(source) as source, request_id, detail
+      from audit where target = '203.0.113.10' order by id limit 1`.execute(db);
+  assert.deepEqual(first.rows, [
+    {
+      organisation_id: 1,
+      actor_kind: 'key',
+      actor: 'test (1)',
+      source: '127.0.0.1',
+      request_id: 'audited-1',
+      detail: { action: 'deny', protocol: 'any', source: null, ids: [1], requested: 1, failed: [] },
+    },
+  ]);
+});
+
+test('an address counts as configured while it has own objects, and no longer', async (t) => {
+  const { acme, db } = await startWorld(t);
+  const path = `${V1}/203.0.113.10`;
+  const configured = async () =>
+    (await sql<{ configured: boolean }>`select configured from addresses`.execute(db)).rows[0]
+      ?.configured;
+  await acme.post(`${path}/rules`, DENY);
+  await acme.post(`${path}/filters`, { type: 'udp-stateful', port: '9' });
+  await acme.delete(`${path}/rules`, { ids: [1] });
+  assert.equal(await configured(), true);
+  await acme.delete(`${path}/filters`, { keys: ['udp-stateful:9'] });
+  assert.equal(await configured(), false);
+});

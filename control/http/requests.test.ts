@@ -1,0 +1,364 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import { sql } from 'kysely';
+import { openDatabase } from '../db/database.ts';
+import { assertRefused } from './testing/client.ts';
+import { startWorld } from './testing/fixture.ts';
+
+const IP = '/api/v1/firewall/ips/203.0.113.10';
+const RULES = `${IP}/rules`;
+const UUID = '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11';
+
+/** Sends bytes as they are, and reads until the server closes. */
+async function sendRaw(url: string, text: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  let answer = '';
+  socket.on('data', (chunk) => (answer += String(chunk)));
+  socket.on('error', () => {});
+  socket.write(text);
+  await once(socket, 'close');
+  return answer;
+}
+
+test('without a valid key every operation answers 401 and says how to authenticate', async (t) => {
+  const world = await startWorld(t);
+  const headers = [
+    undefined,
+    '',
+    'Bearer',
+    'Basic abc',
+    'Bearer pcl_short',
+    `Bearer pcl_${'a'.repeat(46)}`,
+  ];
+  for (const header of headers) {
+    for (const [method, path] of [
+      ['GET', IP],
+      ['POST', RULES],
+      ['GET', '/api/v1/attacks'],
+      ['GET', '/api/x1/firewall/ips'],
+    ] as const) {
+      const reply = await world.anonymous(header).send(method, path);
+      assertRefused(reply, 401, 'unauthenticated');
+      assert.equal(reply.headers.get('www-authenticate'), 'Bearer');
+    }
+  }
+});
+
+test('401 comes before 403 flag, before 403 ability, before 404, before 422', async (t) => {
+  const world = await startWorld(t);
+  const bad = { action: 'rubbish' };
+  const foreign = '/api/v1/firewall/ips/192.0.2.1/rules';
+  assertRefused(await world.anonymous().post(foreign, bad), 401, 'unauthenticated');
+  const reader = await world.client({ abilities: ['firewall.read'] });
+  await sql`update organisations set flags = '{}' where id = 1`.execute(world.db);
+  const noFlag = await world.client({ abilities: ['game-servers.read'] });
+  assertRefused(await noFlag.post(foreign, bad), 403, 'area_not_enabled');
+  await sql`update organisations set flags = '{firewall_api}' where id = 1`.execute(world.db);
+  assertRefused(await reader.post(foreign, bad), 403, 'ability_missing');
+  const writer = await world.client({ abilities: ['firewall.manage'] });
+  assertRefused(await writer.post(foreign, bad), 404, 'not_found');
+  assertRefused(await writer.post(RULES, bad), 422, 'invalid_request');
+  assertRefused(await writer.get(`${IP}`), 403, 'ability_missing');
+});
+
+test('operations 7 to 11 answer 501 to who may call them, whatever is sent, and nothing else does', async (t) => {
+  const world = await startWorld(t);
+  const calls = [
+    ['GET', '/api/v1/game-servers'],
+    ['GET', `/api/v1/game-servers/${UUID}`],
+    ['POST', `/api/v1/game-servers/${UUID}/power`],
+    ['POST', `/api/v1/game-servers/${UUID}/command`],
+    ['GET', '/api/v1/attacks?per_page=0'],
+  ] as const;
+  const poor = await world.client({ abilities: ['firewall.read'] });
+  for (const [method, path] of calls) {
+    assertRefused(await world.acme.send(method, path), 501, 'not_implemented');
+    assertRefused(await poor.send(method, path), 403, 'ability_missing');
+    assertRefused(await world.anonymous().send(method, path), 401, 'unauthenticated');
+  }
+});
+
+test('what is not a canonicalisable address of the caller is 404, in any spelling', async (t) => {
+  const { acme } = await startWorld(t);
+  const wrong = [
+    '192.0.2.1',
+    '203.0.113.200',
+    '8.8.8.8',
+    '203.0.113.010',
+    '::ffff:203.0.113.10',
+    'fe80::1%25eth0',
+    'example.com',
+    '203.0.113.10%2F24',
+    '203.0.113',
+    '%00',
+    '2001:db9::1',
+    `${'1'.repeat(300)}`,
+    '%20203.0.113.10',
+  ];
+  for (const ip of wrong)
+    assertRefused(await acme.get(`/api/v1/firewall/ips/${ip}`), 404, 'not_found');
+  const read = await acme.get('/api/v1/firewall/ips/2001:0DB8:0:0::0010');
+  assert.equal(read.status, 200);
+  assert.equal((read.body as { data: { ip: string } }).data.ip, '2001:db8::10');
+});
+
+const HOSTILE: readonly [string, string | Uint8Array, string, number, string][] = [
+  [
+    'a body of 1 MiB',
+    `{"action":"${'a'.repeat(1024 * 1024)}"}`,
+    'application/json',
+    413,
+    'payload_too_large',
+  ],
+  ['deep nesting', '['.repeat(100_000), 'application/json', 400, 'malformed_json'],
+  [
+    'a nested object',
+    `{"a":`.repeat(40) + '1' + '}'.repeat(40),
+    'application/json',
+    400,
+    'malformed_json',
+  ],
+  [
+    'invalid UTF-8',
+    Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x7d),
+    'application/json',
+    400,
+    'malformed_json',
+  ],
+  ['a byte order mark', '\ufeff{}', 'application/json', 400, 'malformed_json'],
+  [
+    'duplicate keys',
+    '{"action":"allow","action":"deny"}',
+    'application/json',
+    400,
+    'malformed_json',
+  ],
+  ['no JSON', 'action=allow', 'application/json', 400, 'malformed_json'],
+  ['an empty body', '', 'application/json', 400, 'malformed_json'],
+  ['a form', 'action=allow', 'application/x-www-form-urlencoded', 415, 'unsupported_media_type'],
+  ['text', '{}', 'text/plain', 415, 'unsupported_media_type'],
+  ['another charset', '{}', 'application/json; charset=utf-16', 415, 'unsupported_media_type'],
+  ['a content type that is none', '{}', 'json', 415, 'unsupported_media_type'],
+  ['an array', '[]', 'application/json', 422, 'invalid_request'],
+  ['null', 'null', 'application/json', 422, 'invalid_request'],
+  ['a string', '"x"', 'application/json; charset=UTF-8', 422, 'invalid_request'],
+  ['NUL in a string', '{"action":"\\u0000"}', 'application/json', 422, 'invalid_request'],
+  [
+    'ten thousand items',
+    JSON.stringify(Array(10_000).fill(0)),
+    'application/json',
+    422,
+    'invalid_request',
+  ],
+  [
+    'ten thousand fields',
+    JSON.stringify(Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`f${i}`, i]))),
+    'application/json',
+    422,
+    'invalid_request',
+  ],
+];
+
+test('hostile bodies get a clear 4xx in bounded time, with twenty errors at most', async (t) => {
+  const { acme } = await startWorld(t);
+  for (const [name, raw, type, status, code] of HOSTILE) {
+    const begun = performance.now();
+    const reply = await acme.send('POST', RULES, { raw, headers: { 'content-type': type } });
+    const document = assertRefused(reply, status, code);
+    assert.ok(performance.now() - begun < 2000, name);
+    const errors = document['errors'];
+    if (Array.isArray(errors)) assert.ok(errors.length >= 1 && errors.length <= 20, name);
+    assert.ok(reply.text.length < 10_000, name);
+  }
+});
+
+test('a duplicate key is named, and a mistake is placed', async (t) => {
+  const { acme } = await startWorld(t);
+  const twice = await acme.send('POST', RULES, { raw: '{"action":"allow","action":"deny"}' });
+  assert.equal(
+    assertRefused(twice, 400, 'malformed_json')['detail'],
+    'The key "action" stands twice in one object, at position 18.',
+  );
+  const broken = await acme.send('POST', RULES, { raw: '{"action" "allow"}' });
+  assert.match(String(assertRefused(broken, 400, 'malformed_json')['detail']), /position 10/);
+  const bare = await acme.send('POST', RULES);
+  assertRefused(bare, 400, 'malformed_json');
+  const zipped = await acme.send('POST', RULES, {
+    raw: '{}',
+    headers: { 'content-encoding': 'gzip' },
+  });
+  assertRefused(zipped, 415, 'unsupported_media_type');
+});
+
+test('unknown, repeated and mistyped query parameters are refused by name', async (t) => {
+  const { acme } = await startWorld(t);
+  const cases: [string, string, RegExp][] = [
+    [`${IP}?x=1`, 'x', /not a known/],
+    [`${IP}?__proto__=1`, '__proto__', /not a known/],
+    [`${IP}?%zz=1`, '%zz=1', /percent-encoding/],
+    ['/api/x1/firewall/ips?per_page=1&per_page=2', 'per_page', /once/],
+    ['/api/x1/firewall/ips?per_page=01', 'per_page', /integer/],
+    ['/api/x1/firewall/ips?per_page=1e2', 'per_page', /integer/],
+    ['/api/x1/firewall/ips?per_page=0', 'per_page', /at least 1/],
+    ['/api/x1/firewall/ips?per_page=', 'per_page', /integer/],
+    ['/api/x1/firewall/ips?after=rubbish', 'after', /ipv4/],
+    ['/api/x1/firewall/ips?after=1.2.3.4%00', 'after', /control/],
+  ];
+  for (const [path, parameter, reason] of cases) {
+    const document = assertRefused(await acme.get(path), 422, 'invalid_request');
+    const [error] = document['errors'] as { parameter: string; detail: string }[];
+    assert.equal(error?.parameter, parameter, path);
+    assert.match(error?.detail ?? '', reason);
+  }
+});
+
+test('a known path with another method is 405 with Allow, an unknown path 404, whatever the body', async (t) => {
+  const { acme, url } = await startWorld(t);
+  const wrong = await acme.send('PATCH', RULES, {
+    raw: 'x',
+    headers: { 'content-type': 'text/plain' },
+  });
+  assertRefused(wrong, 405, 'method_not_allowed');
+  assert.equal(wrong.headers.get('allow'), 'DELETE, OPTIONS, POST');
+  assert.equal((await acme.send('PUT', '/healthz')).headers.get('allow'), 'GET, HEAD, OPTIONS');
+  for (const path of [
+    '/',
+    '/api/v1',
+    `${IP}/`,
+    `/api/v2/firewall/ips/1.2.3.4`,
+    '//',
+    '/api/v1/firewall/ips/',
+    '/%zz',
+  ]) {
+    assertRefused(
+      await acme.send('POST', path, { raw: 'x', headers: { 'content-type': 'x/y' } }),
+      404,
+      'not_found',
+    );
+  }
+  const options = await fetch(`${url}${RULES}`, { method: 'OPTIONS' });
+  assert.equal(options.status, 204);
+  assert.equal(options.headers.get('allow'), 'DELETE, OPTIONS, POST');
+});
+
+test('HEAD answers like GET without the body', async (t) => {
+  const { acme, url } = await startWorld(t);
+  const head = await fetch(`${url}${IP}`, {
+    method: 'HEAD',
+    headers: { authorization: acme.authorization ?? '' },
+  });
+  assert.equal(head.status, 200);
+  assert.equal(await head.text(), '');
+  const get = await acme.get(IP);
+  assert.equal(head.headers.get('etag'), get.headers.get('etag'));
+  assert.equal(head.headers.get('content-length'), String(get.text.length));
+});
+
+test('bytes that are no HTTP, and headers beyond 16 KiB, get an answer and never a 5xx', async (t) => {
+  const { url } = await startWorld(t);
+  assert.match(
+    await sendRaw(url, 'rubbish\r\n\r\n'),
+    /^HTTP\/1\.1 400 .*application\/problem\+json/s,
+  );
+  const long = `GET /${'a'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`;
+  assert.match(await sendRaw(url, long), /^HTTP\/1\.1 431 .*X-Request-Id: .*"status":431/s);
+  const headers = `GET / HTTP/1.1\r\nHost: x\r\nX-A: ${'a'.repeat(20_000)}\r\n\r\n`;
+  assert.match(await sendRaw(url, headers), /^HTTP\/1\.1 431 /);
+});
+
+test('a sane X-Request-Id is kept, any other replaced', async (t) => {
+  const { acme } = await startWorld(t);
+  const kept = await acme.get(IP, { 'x-request-id': 'deploy-42.a_b' });
+  assert.equal(kept.headers.get('x-request-id'), 'deploy-42.a_b');
+  for (const id of ['short', 'a'.repeat(65), 'with space in it', '{"json":"inject"}']) {
+    const reply = await acme.get(IP, { 'x-request-id': id });
+    assert.match(reply.headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/);
+  }
+});
+
+test('a read has a strong ETag that follows its content, and 304 answers who has it', async (t) => {
+  const { acme } = await startWorld(t);
+  const first = await acme.get(IP);
+  const etag = first.headers.get('etag') ?? '';
+  const same = await acme.get(IP, { 'if-none-match': `"x", ${etag}` });
+  assert.equal(same.status, 304);
+  assert.equal(same.headers.get('etag'), etag);
+  await acme.post(RULES, { action: 'deny', protocol: 'any' });
+  const changed = await acme.get(IP, { 'if-none-match': etag });
+  assert.equal(changed.status, 200);
+  assert.notEqual(changed.headers.get('etag'), etag);
+});
+
+test('past its quota a key is answered 429 with the time to wait, and others are not', async (t) => {
+  const world = await startWorld(t);
+  await sql`update organisations set requests_per_minute = 2 where id = 1`.execute(world.db);
+  const limited = await world.client();
+  assert.equal((await limited.get(IP)).headers.get('ratelimit'), '"key";r=1;t=30');
+  await limited.get(IP);
+  const refused = await limited.get(IP);
+  assertRefused(refused, 429, 'rate_limited');
+  assert.equal(refused.headers.get('retry-after'), '30');
+  assert.equal(refused.headers.get('ratelimit-policy'), '"key";q=2;w=60');
+  assert.equal((await world.other.get('/api/v1/firewall/ips/192.0.2.1')).status, 200);
+});
+
+test('an error of ours shows a request id and nothing of its cause, which is in the log', async (t) => {
+  const world = await startWorld(t);
+  await sql`alter table rules rename column port to harbour`.execute(world.db);
+  const reply = await world.acme.get(IP);
+  const document = assertRefused(reply, 500, 'internal');
+  assert.equal(document['request_id'], reply.headers.get('x-request-id'));
+  assert.doesNotMatch(reply.text, /port|column|select/i);
+  assert.match(world.logged(), /r\.port does not exist/);
+  assert.ok(world.logged().includes(String(document['request_id'])));
+});
+
+test('a database that cannot be reached is 503 with Retry-After, and /healthz does not mind', async (t) => {
+  const nowhere = openDatabase({ url: 'postgresql://nobody@127.0.0.1:1/nothing' });
+  t.after(() => nowhere.destroy());
+  const world = await startWorld(t, { db: nowhere });
+  for (const reply of [
+    await world.acme.get(IP),
+    await world.acme.post(RULES, { action: 'deny', protocol: 'any' }),
+  ]) {
+    assertRefused(reply, 503, 'unavailable');
+    assert.equal(reply.headers.get('retry-after'), '5');
+  }
+  assert.equal((await fetch(`${world.url}/healthz`)).status, 200);
+});
+
+test('health, readiness and metrics answer; metrics count by operation and only on their own listener', async (t) => {
+  const world = await startWorld(t);
+  await world.acme.get(IP);
+  assert.deepEqual(await (await fetch(`${world.url}/healthz`)).json(), { status: 'ok' });
+  const ready = await fetch(`${world.url}/readyz`);
+  assert.equal(ready.status, 200);
+  assert.equal(
+    ((await ready.json()) as { enforcement: { state: string } }).enforcement.state,
+    'none',
+  );
+  const metrics = await (await fetch(world.metricsUrl)).text();
+  assert.match(
+    metrics,
+    /portcullis_http_requests_total\{operation="readFirewallAddress",status="200"\} 1/,
+  );
+  assertRefused(await world.anonymous().get('/metrics'), 404, 'not_found');
+  assert.equal((await fetch(world.metricsUrl.replace('/metrics', '/'))).status, 404);
+});
+
+test('readiness that fails is 503, with what is known', async (t) => {
+  const world = await startWorld(t, { readiness: () => Promise.reject(new Error('no')) });
+  const reply = await fetch(`${world.url}/readyz`);
+  assert.equal(reply.status, 503);
+  assert.equal(((await reply.json()) as { status: string }).status, 'not ready');
+});
+
+test('every request is logged with its operation and without any key', async (t) => {
+  const world = await startWorld(t);
+  await world.acme.get(`${IP}?key=${world.acme.authorization?.slice(7)}`);
+  assert.match(world.logged(), /"operation":"readFirewallAddress"/);
+  assert.doesNotMatch(world.logged(), /pcl_[0-9A-Za-z]/);
+});
