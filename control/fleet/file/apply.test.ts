@@ -311,3 +311,31 @@ test('a group on what somebody else holds is refused, and on what has ended it i
     /group g \(acme\) is not on 192\.0\.2\.7: acme does not hold it any more/,
   );
 });
+
+test('a holding that takes an address with live rules out of a prefix needs force', async (t) => {
+  const { db } = await testDatabase(t);
+  await applyText(db, ACME(PREFIX));
+  await insertOwnRule(db, '203.0.113.10', { port: 80 });
+  const carved = ACME(`${PREFIX}
+    services: [{ id: 7, name: s, addresses: [{ ip: 203.0.113.10 }, { ip: 203.0.113.11 }] }]`);
+  const { plan } = await refusalOf(db, carved);
+  assert.deepEqual(
+    plan.orphans.map(({ line, message }) => `${line} ${message.slice(0, 56)}`),
+    ['8 203.0.113.10 of acme has 1 live firewall object, which wo'],
+  );
+  await applyText(db, carved, true);
+  assert.deepEqual((await applyText(db, carved)).changes, []);
+});
+
+test('what was another's cannot become one's own afterwards: the history keeps its holder', async (t) => {
+  const { db } = await testDatabase(t);
+  const early = 'since: "2026-01-01T00:00:00Z", until: "2026-06-01T00:00:00Z"';
+  const late = 'since: "2026-06-01T00:00:00Z", until: "2027-01-01T00:00:00Z"';
+  const text = (acme: string, hive: string) => `
+organisations:
+  acme: { name: A, asns: [1], prefixes: [{ cidr: 192.0.2.0/24, asn: 1, ${acme} }] }
+  hive: { name: H, asns: [2], prefixes: [{ cidr: 192.0.2.0/24, asn: 2, ${hive} }] }`;
+  await applyText(db, text(early, late));
+  const { plan } = await refusalOf(db, text(late, early));
+  assert.match(plan.mistakes[0]?.message ?? '', /two cannot hold it at the same time/);
+});

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { type Actor, recordAudit } from '../../access/audit.ts';
 import { notifyAccess } from '../../access/key-store.ts';
 import type { Db, Tx } from '../../db/database.ts';
+import { constraintOf } from '../../db/failure.ts';
 import { Problem } from '../../problem.ts';
 import { Batch } from '../batch.ts';
 import { type CreatedFleetKey, type KnownRows, PlanRun } from './apply-steps.ts';
@@ -53,7 +54,7 @@ export async function planFleet(db: Db, file: FleetFile): Promise<FleetPlan> {
   const actor: Actor = { kind: 'fleet', name: file.path, source: null, requestId: null };
   try {
     await db.transaction().execute(async (tx) => {
-      const state = await loadLocked(tx);
+      const state = await loadLocked(tx, file);
       plan = planChanges(file, state);
       if (plan.mistakes.length === 0) await carryOut(new Batch(tx, 'fleet'), actor, plan, state);
       throw new Rehearsed();
@@ -76,7 +77,7 @@ export async function applyFleet(
   { allowOrphans, actor }: ApplyOptions,
 ): Promise<AppliedFleet> {
   return db.transaction().execute(async (tx) => {
-    const state = await loadLocked(tx);
+    const state = await loadLocked(tx, file);
     const plan = planChanges(file, state);
     const reasons = [...plan.mistakes, ...(allowOrphans ? [] : plan.orphans)];
     if (reasons.length > 0) throw new FleetRefused(plan, reasons);
@@ -94,12 +95,13 @@ export async function applyFleet(
 const FLEET_LOCK = 0x706f7274;
 
 /** Applies one file at a time; groups and then holdings are locked in the order that assignments take them. */
-async function loadLocked(tx: Tx): Promise<FleetState> {
+async function loadLocked(tx: Tx, file: FleetFile): Promise<FleetState> {
   await sql`select pg_advisory_xact_lock(${FLEET_LOCK})`.execute(tx);
   await sql`select id from groups where owner = 'fleet' and deleted_at is null
              order by id for update`.execute(tx);
   await sql`select id from holdings where owner = 'fleet' order by id for update`.execute(tx);
-  return loadFleetState(tx);
+  const networks = file.organisations.flatMap(({ holdings }) => holdings.map(({ cidr }) => cidr));
+  return loadFleetState(tx, [...new Set(networks)]);
 }
 
 async function carryOut(
@@ -116,19 +118,23 @@ async function carryOut(
     try {
       await run.carryOut(change);
     } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      const mistake = toMistake(plan, change, error);
+      const message = wordFailure(error);
+      if (message === null) throw error;
+      const mistake = { file: plan.path, ...change.at, message: `${change.subject}: ${message}` };
       throw new FleetRefused({ ...plan, mistakes: [mistake] }, [mistake], { cause: error });
     }
   }
   return { createdKeys: run.createdKeys, organisations: run.organisations };
 }
 
-/** What only the database could see, told of the change that met it. */
-function toMistake(plan: FleetPlan, change: FleetChange, problem: Problem): Mistake {
-  const details = problem.errors.map(({ detail }) => detail).join('; ');
-  const message = `${change.subject}: ${problem.detail}${details === '' ? '' : ` (${details})`}`;
-  return { file: plan.path, ...change.at, message };
+/** What only the database could see; null: no mistake of the file's. */
+function wordFailure(error: unknown): string | null {
+  if (constraintOf(error) === 'holdings_one_holder') {
+    return 'It would be held twice on the way to this plan: change one of the two holdings first.';
+  }
+  if (!(error instanceof Problem)) return null;
+  const details = error.errors.map(({ detail }) => detail).join('; ');
+  return details === '' ? error.detail : `${error.detail} (${details})`;
 }
 
 function knownRows(state: FleetState): KnownRows {

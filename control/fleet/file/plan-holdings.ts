@@ -31,14 +31,14 @@ export function planHoldings(
   for (const current of state.holdings) {
     const slug = slugs.get(current.organisationId) ?? '';
     const wanted = matched.get(current);
-    if (wanted !== undefined) planned.push(planChange(draft, state.now, slug, current, wanted));
+    if (wanted !== undefined) planned.push(planChange(draft, state, slug, current, wanted));
     else if (current.owner === 'portal') planned.push(asItIs(slug, current));
     else planned.push(...planDrop(draft, state.now, slug, current));
   }
   const known = new Set(matched.values());
   for (const { slug, holdings } of organisations) {
     for (const holding of holdings) {
-      if (!known.has(holding)) planned.push(planCreate(draft, state.now, slug, holding));
+      if (!known.has(holding)) planned.push(planCreate(draft, state, slug, holding));
     }
   }
   refuseOverlaps(draft, planned);
@@ -86,7 +86,7 @@ function overlapping(now: Date) {
 
 function planChange(
   draft: PlanDraft,
-  now: Date,
+  state: FleetState,
   slug: string,
   current: CurrentHolding,
   wanted: DesiredHolding,
@@ -102,16 +102,16 @@ function planChange(
   const words = wordDifferences(before, { since, until, asn, service: serviceId });
   const { id, cidr } = current;
   if (words !== '') {
-    const had = inEffect(current, now);
-    if (had && !inEffect({ since, until }, now) && current.liveObjects > 0) {
-      draft.orphan(at, wordOrphans(current, slug));
-    }
+    const had = inEffect(current, state.now);
+    const has = inEffect({ since, until }, state.now);
+    if (had && !has && current.liveObjects > 0) draft.orphan(at, wordOrphans(current, slug));
+    if (!had && has) refuseCarving(draft, state, cidr, at);
     const subject = wordHolding(slug, wanted);
     const change = { sign: '~', subject, words, organisation: slug } as const;
     draft.add(
       { do: 'holding.change', id, cidr, since, until, asn, serviceId, ...change },
       at,
-      since >= current.since && endOf({ until }) <= endOf(current),
+      givesUpTime(current, { since, until, asn, serviceId }),
     );
   }
   const ref = { kind: 'existing', id } as const;
@@ -153,12 +153,13 @@ function planDrop(
 
 function planCreate(
   draft: PlanDraft,
-  now: Date,
+  state: FleetState,
   slug: string,
   wanted: DesiredHolding,
 ): PlannedHolding {
   const { cidr, asn, serviceId, until, at } = wanted;
-  const since = wanted.since ?? now;
+  const since = wanted.since ?? state.now;
+  if (inEffect({ since, until }, state.now)) refuseCarving(draft, state, cidr, at);
   const begins = wanted.since === null ? 'from now on' : `since ${moment(since)}`;
   const words = until === null ? begins : `${begins} until ${moment(until)}`;
   draft.add(
@@ -171,6 +172,21 @@ function planCreate(
   );
   const ref = { kind: 'new', organisation: slug, cidr, since } as const;
   return { ref, organisation: slug, cidr, since, until, asn, serviceId, owner: 'fleet', at };
+}
+
+/** A more specific holding takes its addresses out of the one around them, and their rules out of effect. */
+function refuseCarving(draft: PlanDraft, state: FleetState, cidr: string, at: Position): void {
+  const inside = state.inside.get(cidr);
+  if (inside !== undefined) draft.orphan(at, wordOrphans({ cidr, ...inside }, inside.organisation));
+}
+
+/** Only time is given up: nothing else has to be there before. */
+function givesUpTime(
+  current: CurrentHolding,
+  wanted: Pick<PlannedHolding, 'since' | 'until' | 'asn' | 'serviceId'>,
+): boolean {
+  const same = wanted.asn === current.asn && wanted.serviceId === current.serviceId;
+  return same && wanted.since >= current.since && endOf(wanted) <= endOf(current);
 }
 
 function asItIs(slug: string, current: CurrentHolding): PlannedHolding {
@@ -260,7 +276,10 @@ function wordHolding(
   return `${serviceId === null ? 'prefix' : 'address'} ${showCidr(cidr)} ${of} (${slug})`;
 }
 
-function wordOrphans({ cidr, liveObjects }: CurrentHolding, slug: string): string {
+function wordOrphans(
+  { cidr, liveObjects }: Pick<CurrentHolding, 'cidr' | 'liveObjects'>,
+  slug: string,
+): string {
   return `${showCidr(cidr)} of ${slug} has ${countOf(liveObjects, 'live firewall object')}, which would no longer be enforced.`;
 }
 

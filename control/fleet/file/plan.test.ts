@@ -17,6 +17,7 @@ const EMPTY: FleetState = {
   geoRules: [],
   baseline: [],
   edges: [],
+  inside: new Map(),
 };
 const LIMITS = {
   rulesPerIp: 100,

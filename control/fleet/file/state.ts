@@ -22,6 +22,11 @@ export interface FleetState {
   readonly geoRules: readonly CurrentGeoRule[];
   readonly baseline: readonly (RuleContent & { readonly id: number; readonly prefix: string })[];
   readonly edges: readonly CurrentEdge[];
+  /** Live own rules and filters, by a network of the file that would take their addresses out of a wider holding. */
+  readonly inside: ReadonlyMap<
+    string,
+    { readonly organisation: string; readonly liveObjects: number }
+  >;
 }
 
 export interface CurrentOrganisation {
@@ -107,7 +112,11 @@ export interface CurrentEdge {
   readonly owner: Owner;
 }
 
-export async function loadFleetState(db: Db | Tx): Promise<FleetState> {
+/** `networks`: CIDRs that the file gives to somebody. */
+export async function loadFleetState(
+  db: Db | Tx,
+  networks: readonly string[],
+): Promise<FleetState> {
   return {
     now: await loadNow(db),
     organisations: await loadOrganisations(db),
@@ -138,6 +147,7 @@ export async function loadFleetState(db: Db | Tx): Promise<FleetState> {
           from edges order by id`,
       db,
     ),
+    inside: await loadInside(db, networks),
   };
 }
 
@@ -197,6 +207,30 @@ async function loadHoldings(db: Db | Tx): Promise<CurrentHolding[]> {
         left join located on located.holding_id = h.id
        order by h.id`,
     db,
+  );
+}
+
+/** Of addresses whose holder is a wider holding now, and would not be once the network is somebody's own. */
+async function loadInside(db: Db | Tx, networks: readonly string[]): Promise<FleetState['inside']> {
+  const rows = await rowsOf(
+    sql<{ network: string; organisation: string; liveObjects: number }>`
+      select w.network, min(o.slug) as organisation, sum(
+               (select count(*) from rules r where r.address_id = a.id and r.deleted_generation is null)
+             + (select count(*) from filters f where f.address_id = a.id and f.deleted_generation is null)
+             )::integer as "liveObjects"
+        from unnest(${networks}::cidr[]) as w (network)
+        join holdings h on h.cidr >> w.network and h.during @> now()
+        join organisations o on o.id = h.organisation_id
+        join addresses a on a.holding_id = h.id and a.ip <<= w.network
+       where not exists (select from holdings n
+                          where n.cidr >>= a.ip and n.cidr << h.cidr and n.during @> now())
+       group by w.network`,
+    db,
+  );
+  return new Map(
+    rows
+      .filter(({ liveObjects }) => liveObjects > 0)
+      .map(({ network, ...found }) => [network, found]),
   );
 }
 
