@@ -15,13 +15,13 @@ import { loadKeyByHash } from './key-store.ts';
 import { hashSecret } from './keys.ts';
 import { createLastUse } from './last-use.ts';
 
-export type { Actor, AuditEntry } from './audit.ts';
+export type { Actor } from './audit.ts';
 export { recordAudit } from './audit.ts';
-export type { Caller, OrganisationLimits, OrganisationView } from './caller.ts';
+export type { Caller } from './caller.ts';
 export type { Holding } from './holding-store.ts';
 export type { HeldPrefix, Holder } from './holdings.ts';
 export { notifyAccess } from './key-store.ts';
-export type { CreatedKey, KeyView, NewKey } from './keys.ts';
+export type { KeyView, NewKey } from './keys.ts';
 export { createKey, generateSecret, listKeys, revokeKey } from './keys.ts';
 export { findOrganisation, listOrganisations } from './organisation-store.ts';
 
