@@ -1,11 +1,14 @@
 import { print, printJson, styled } from '../output.ts';
-import type { EdgePlan } from './edge-plan.ts';
 import type { PreparedFleet } from './prepare-fleet.ts';
 
 export interface Started {
   readonly url: string;
   readonly fleet: PreparedFleet;
-  readonly edge: EdgePlan;
+  readonly mode: 'enforce' | 'observe';
+  /** Why it only observes, in words; null when it enforces. */
+  readonly reason: string | null;
+  /** As it was asked for; null: for good. */
+  readonly confirmWithin: string | null;
 }
 
 export function describeStart(started: Started, asJson: boolean): void {
@@ -13,19 +16,20 @@ export function describeStart(started: Started, asJson: boolean): void {
   else for (const line of linesOf(started)) print(line);
 }
 
-function documentOf({ url, fleet, edge }: Started): object {
+function documentOf({ url, fleet, mode, reason }: Started): object {
   return {
     url,
     docs: `${url}/docs`,
-    edge: edge.name,
-    enforcing: edge.enforce,
-    reason: edge.reason,
+    edge: fleet.edge,
+    mode,
+    reason,
     keys: fleet.keys,
     addresses: fleet.addresses,
   };
 }
 
-function linesOf({ url, fleet, edge }: Started): string[] {
+function linesOf(started: Started): string[] {
+  const { url, fleet } = started;
   const lines = [styled('bold', `Portcullis is up at ${url}`), `  reference: ${url}/docs`];
   for (const key of fleet.keys) {
     lines.push(
@@ -43,19 +47,19 @@ function linesOf({ url, fleet, edge }: Started): string[] {
       `  curl -s -H 'Authorization: Bearer ${key.key}' ${url}/api/v1/firewall/ips/${address}`,
     );
   }
-  return [...lines, '', ...enforcementLines(edge), '', 'Ctrl-C stops it.'];
+  return [...lines, '', ...enforcementLines(started), '', 'Ctrl-C stops it.'];
 }
 
-function enforcementLines(edge: EdgePlan): string[] {
-  if (!edge.enforce) {
+function enforcementLines({ fleet, mode, reason, confirmWithin }: Started): string[] {
+  if (mode === 'observe') {
     return [
-      styled(['yellow', 'bold'], `NOTHING IS ENFORCED: ${edge.reason}.`),
+      styled(['yellow', 'bold'], `NOTHING IS ENFORCED: ${reason ?? 'it was not asked for'}.`),
       'The edge renders and checks what it would enforce. As root: portcullis up --enforce --confirm-within 120s',
     ];
   }
-  const lines = [`Enforcing as edge ${edge.name}. Hands off at any time: portcullis edge off`];
-  if (edge.confirmWithin !== null) {
-    lines.push(`Hands off again in ${edge.confirmWithin} unless you run: portcullis edge confirm`);
+  const lines = [`Enforcing as edge ${fleet.edge}. Hands off at any time: portcullis edge off`];
+  if (confirmWithin !== null) {
+    lines.push(`Hands off again in ${confirmWithin} unless you run: portcullis edge confirm`);
   }
-  return lines;
+  return [...lines, 'When this stops, the kernel keeps enforcing what it has.'];
 }

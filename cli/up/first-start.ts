@@ -4,6 +4,7 @@ import type { Db, Tx } from '@portcullis/control/db/database.ts';
 import { takeGeneration } from '@portcullis/control/fleet/generations.ts';
 import { ABILITIES } from '@portcullis/core/access/abilities.ts';
 import { EXAMPLE_ADDRESS, type HostNetwork } from './host-network.ts';
+import { LOCAL_EDGE } from './local-edge.ts';
 
 /** What the first start made, for the person who started it. */
 export interface FirstStart {
@@ -13,7 +14,6 @@ export interface FirstStart {
   readonly addresses: readonly string[];
 }
 
-export const LOCAL_EDGE = 'local';
 const SERVICE_ID = 1;
 
 /**

@@ -3,8 +3,9 @@ import { withUrl } from '../database.ts';
 import { failed } from '../exit.ts';
 import { applyFleetFile } from '../fleet-file.ts';
 import type { UpOptions } from '../program/up.ts';
-import { LOCAL_EDGE, makeFirstStart } from './first-start.ts';
+import { makeFirstStart } from './first-start.ts';
 import { readHostNetwork } from './host-network.ts';
+import { LOCAL_EDGE } from './local-edge.ts';
 
 /** What stands in the database for this start. */
 export interface PreparedFleet {

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { EdgeConfig } from '@portcullis/edge/config.ts';
 import { controlConfig, controlEnvironment } from '../commands/control.ts';
 import { failed, unavailable, usageError } from '../exit.ts';
 import { parseDuration } from '../options.ts';
@@ -6,14 +7,12 @@ import { warn } from '../output.ts';
 import type { UpOptions } from '../program/up.ts';
 import { describeStart, type Started } from './banner.ts';
 import { takeDataDirectory } from './data-directory.ts';
-import { edgeEnvironment, type EdgePlan, planEdge } from './edge-plan.ts';
-import { withEdgeRights } from './edge-rights.ts';
+import { edgeProcess } from './edge-launch.ts';
 import { prepareFleet } from './prepare-fleet.ts';
-import { type ChildMessage, Supervised } from './supervised.ts';
+import { type ChildMessage, type ChildSpec, Supervised } from './supervised.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const CONTROL_MAIN = join(root, 'control', 'main.ts');
-const CLI_MAIN = join(root, 'cli', 'main.ts');
 
 /** `portcullis up`: control and an edge, each a process with only the rights it needs, until stopped. */
 export async function runUp(options: UpOptions): Promise<void> {
@@ -45,54 +44,62 @@ export async function runUp(options: UpOptions): Promise<void> {
 
 async function bringUp(
   options: UpOptions,
-  edgeData: string,
+  stateDir: string,
   running: Supervised[],
 ): Promise<Started> {
-  const control = supervise('control', CONTROL_MAIN, [], controlEnvironment(options));
+  const control = supervise({
+    name: 'control',
+    command: process.execPath,
+    args: [CONTROL_MAIN],
+    env: controlEnvironment(options),
+  });
   running.push(control);
   const facts = await control.start().catch((error: unknown) => {
     throw failed('control did not start; what it said stands above', error);
   });
-  const databaseUrl = required(facts, 'databaseUrl');
-  const fleet = await prepareFleet(databaseUrl, options);
-  const plan: EdgePlan = planEdge(options, fleet.edge);
-  const started: Started = { url: required(facts, 'url'), fleet, edge: plan };
-  if (plan.name === null) return started;
-  const edge = supervise('edge', CLI_MAIN, ['edge', '--name', plan.name], {
-    ...edgeEnvironment(plan, {
-      data: edgeData,
-      link: required(facts, 'linkSocket'),
-      url: started.url,
-    }),
-    ...(options.logLevel === undefined ? {} : { PORTCULLIS_LOG_LEVEL: options.logLevel }),
-  });
+  const url = required(facts, 'url');
+  const fleet = await prepareFleet(required(facts, 'databaseUrl'), options);
+  if (fleet.edge === null) {
+    return { url, fleet, mode: 'observe', reason: 'the fleet names no edge', confirmWithin: null };
+  }
+  const confirmWithin = options.confirmWithin ?? null;
+  const config: EdgeConfig = {
+    name: fleet.edge,
+    linkPath: required(facts, 'linkSocket'),
+    stateDir,
+    mode: options.enforce === true ? 'enforce' : 'observe',
+    confirmWithinMs:
+      confirmWithin === null ? null : parseDuration(confirmWithin, '--confirm-within'),
+    // The control plane stays reachable on this host, whatever the holders of its addresses deny.
+    management: [{ protocol: 'tcp', port: portOf(url) }],
+  };
+  const edge = supervise(edgeProcess(config, controlEnvironment(options)));
   running.push(edge);
-  await edge.start().catch((error: unknown) => {
+  const { mode, reason } = await edge.start().catch((error: unknown) => {
     throw unavailable('the edge did not start; what it said stands above', error);
   });
-  return started;
+  if (mode === 'enforce') return { url, fleet, mode, reason: null, confirmWithin };
+  const why = options.enforce === true ? (reason ?? '') : '--enforce was not given';
+  return { url, fleet, mode: 'observe', reason: why, confirmWithin: null };
 }
 
-function supervise(
-  name: 'control' | 'edge',
-  main: string,
-  args: readonly string[],
-  env: NodeJS.ProcessEnv,
-): Supervised {
-  const program = [main, ...args];
-  const launch =
-    name === 'edge'
-      ? withEdgeRights(process.execPath, program)
-      : { command: process.execPath, args: program };
+function supervise(spec: ChildSpec): Supervised {
   // Children say little on a terminal unless asked: what matters is printed here.
-  const logLevel = env['PORTCULLIS_LOG_LEVEL'] ?? 'warn';
+  const env = { ...spec.env, PORTCULLIS_LOG_LEVEL: spec.env['PORTCULLIS_LOG_LEVEL'] ?? 'warn' };
   return new Supervised(
-    { name, ...launch, env: { ...env, PORTCULLIS_LOG_LEVEL: logLevel } },
+    { ...spec, env },
     {
       onReady: () => {},
-      onRestart: (why, waitMs) => warn(`${name} ended (${why}); starting it again in ${waitMs} ms`),
+      onRestart: (why, waitMs) =>
+        warn(`${spec.name} ended (${why}); starting it again in ${waitMs} ms`),
     },
   );
+}
+
+function portOf(url: string): number {
+  const { port, protocol } = new URL(url);
+  if (port !== '') return Number(port);
+  return protocol === 'https:' ? 443 : 80;
 }
 
 function required(facts: ChildMessage['facts'], name: string): string {
