@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { packetTo, policyFor, policyRule, sourceSets } from './arbitraries.ts';
+import { packetTo, policyFor, policyRule, sourceSets } from './testing/arbitraries.ts';
 import { buildPolicy, isEmptyPolicy, type PolicySource } from './build-policy.ts';
 import { decide } from './decide.ts';
 import { explainVerdict } from './explain.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { packetTo, policyFor, sourceSets } from './arbitraries.ts';
+import { packetTo, policyFor, sourceSets } from './testing/arbitraries.ts';
 import { decide, type EdgeView } from './decide.ts';
 import type { EdgeSettings, Packet, PacketState } from './packet.ts';
 import type { Policy, PolicyRule } from './policy.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { SOURCE_SET_NAMES, sourceAddress, sourceSets } from './arbitraries.ts';
+import { SOURCE_SET_NAMES, sourceAddress, sourceSets } from './testing/arbitraries.ts';
 import { networkContains } from './match.ts';
 import { anySetHas } from './source-sets.ts';
 

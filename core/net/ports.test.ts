@@ -88,7 +88,7 @@ describe('parsePortExpression', () => {
     assert.ok(!parsePortExpression('80,'.repeat(10_000)).ok);
     assert.ok(!parsePortExpression(`80${' '.repeat(60_000)}x`).ok);
     assert.ok(!parsePortExpression('1'.repeat(60_000)).ok);
-    assert.ok(performance.now() - started < 1000);
+    assert.ok(performance.now() - started < 5000);
   });
 
   it('refuses a text of any length past its bound without reading it', () => {

@@ -6,7 +6,7 @@ import {
   sourceAddress,
   sourceNetwork,
   sourceSets,
-} from '../arbitraries.ts';
+} from './arbitraries.ts';
 import type { EdgeSettings, Packet, PacketState } from '../packet.ts';
 import type { Mitigation, Policy, PolicyFilter, SourceSets } from '../policy.ts';
 

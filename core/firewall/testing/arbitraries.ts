@@ -1,0 +1,161 @@
+import fc from 'fast-check';
+import { type Address, BITS, type Family, formatAddress } from '../../net/address.ts';
+import { formatNetwork, networkOf } from '../../net/cidr.ts';
+import { mergeCidrs } from '../../net/cidr-sets.ts';
+import { parseCidr } from '../../net/cidr.ts';
+import { ICMP_NUMBERS, protocolNumber } from '../match.ts';
+import type { Packet } from '../packet.ts';
+import type { Policy, PolicyGeoRule, PolicyRule, RuleProtocol, SourceSets } from '../policy.ts';
+
+/**
+ * Random policies and packets for property and differential tests. Everything is drawn from small, nested
+ * pools, so that rules overlap, precedence matters, and most packets meet some rule.
+ */
+
+/** Pool sources all lie in one block of each family: a kernel test can route it. */
+const BLOCKS: Readonly<Record<Family, Address>> = {
+  4: { family: 4, value: (10n << 24n) | (77n << 16n) },
+  6: { family: 6, value: 0xfd77n << 112n },
+};
+const SOURCE_LENGTHS: Readonly<Record<Family, readonly number[]>> = {
+  4: [16, 20, 24, 25, 28, 31, 32],
+  6: [16, 48, 64, 96, 120, 127, 128],
+};
+const PORTS = [19, 53, 80, 443, 27015] as const;
+const PROTOCOLS: readonly RuleProtocol[] = ['tcp', 'udp', 'icmp', 'gre', 'esp', 'any'];
+
+export const SOURCE_SET_NAMES = ['country:AA', 'country:BB', 'asn:64496', 'asn:64497'] as const;
+
+/** A source address of a pool of about forty. */
+export function sourceAddress(family: Family): fc.Arbitrary<string> {
+  const base = BLOCKS[family].value;
+  const shift = family === 4 ? 8n : 64n;
+  return fc
+    .tuple(fc.bigInt(0n, 3n), fc.constantFrom(1n, 2n, 17n, 33n, 65n, 129n, 130n, 200n, 254n))
+    .map(([high, low]) => formatAddress({ family, value: base | (high << shift) | low }));
+}
+
+/** A network around such a source; null is any. */
+export function sourceNetwork(family: Family): fc.Arbitrary<string | null> {
+  const network = fc
+    .tuple(sourceAddress(family), fc.constantFrom(...SOURCE_LENGTHS[family]))
+    .map(([address, length]) => networkText(address, length));
+  return fc.oneof({ weight: 1, arbitrary: fc.constant(null) }, { weight: 2, arbitrary: network });
+}
+
+export function policyRule(family: Family, kind: string): fc.Arbitrary<PolicyRule> {
+  return fc
+    .record({
+      id: fc.nat(9999),
+      action: fc.constantFrom('allow' as const, 'deny' as const),
+      protocol: fc.constantFrom(...PROTOCOLS),
+      port: fc.option(fc.constantFrom(...PORTS), { freq: 3 }),
+      source: sourceNetwork(family),
+    })
+    .map(({ id, action, protocol, port, source }) => {
+      const ported = protocol === 'tcp' || protocol === 'udp';
+      return { ref: `${kind}:${id}`, action, protocol, port: ported ? port : null, source };
+    });
+}
+
+function geoRule(): fc.Arbitrary<PolicyGeoRule> {
+  return fc.record({
+    ref: fc.nat(99).map((id) => `geo-rule:${id}`),
+    action: fc.constantFrom('deny' as const, 'only' as const),
+    sets: fc
+      .uniqueArray(fc.constantFrom(...SOURCE_SET_NAMES), { minLength: 1, maxLength: 3 })
+      .map((s) => s.toSorted()),
+  });
+}
+
+/** A policy of a given target: rules, group rules, baseline and geo rules in any mixture. */
+export function policyFor(target: string): fc.Arbitrary<Policy> {
+  const { family } = networkParsed(target);
+  return fc
+    .record({
+      baseline: fc.array(policyRule(family, 'baseline'), { maxLength: 2 }),
+      own: fc.array(policyRule(family, 'rule'), { maxLength: 10 }),
+      group: fc.array(policyRule(family, 'group-rule'), { maxLength: 4 }),
+      denyAll: fc.boolean(),
+      geo: fc.oneof(
+        { weight: 3, arbitrary: fc.constant([]) },
+        { weight: 1, arbitrary: fc.array(geoRule(), { minLength: 1, maxLength: 2 }) },
+      ),
+    })
+    .map(({ baseline, own, group, denyAll, geo }) => {
+      const last: PolicyRule = {
+        ref: 'rule:10000',
+        action: 'deny',
+        protocol: 'any',
+        port: null,
+        source: null,
+      };
+      const rules = [...own, ...group, ...(denyAll ? [last] : [])];
+      const allowFirst = rules.toSorted((a, b) => a.action.localeCompare(b.action));
+      return { target, mitigations: [], baseline, geo, rules: allowFirst, filters: [] };
+    });
+}
+
+/** Contents for `SOURCE_SET_NAMES`, of both families, sorted and merged as the real data is. */
+export function sourceSets(): fc.Arbitrary<SourceSets> {
+  const one = fc
+    .array(
+      fc.constantFrom<Family>(4, 6).chain((family) => sourceNetwork(family)),
+      { maxLength: 6 },
+    )
+    .map((networks) =>
+      mergeCidrs(networks.flatMap((text) => (text === null ? [] : [networkParsed(text)]))).map(
+        formatNetwork,
+      ),
+    );
+  return fc.tuple(...SOURCE_SET_NAMES.map(() => one)).map((contents) => ({
+    version: 'drawn',
+    sets: Object.fromEntries(SOURCE_SET_NAMES.map((name, index) => [name, contents[index] ?? []])),
+  }));
+}
+
+/** A packet to a destination, from the pool, of a protocol and port that rules are likely to name. */
+export function packetTo(destination: string): fc.Arbitrary<Packet> {
+  const { family } = networkParsed(destination);
+  return fc
+    .record({
+      source: sourceAddress(family),
+      kind: fc.constantFrom('tcp', 'udp', 'icmp', 'gre', 'esp', 'other'),
+      destinationPort: fc.oneof(fc.constantFrom(...PORTS), fc.constantFrom(1, 18, 20, 65_535)),
+      sourcePort: fc.integer({ min: 1024, max: 65_535 }),
+      hopLimit: fc.constantFrom(64, 255),
+      icmp: fc.record({ type: icmpType(family), code: fc.constantFrom(0, 1, 4) }),
+    })
+    .map(({ source, kind, destinationPort, sourcePort, hopLimit, icmp }) => {
+      const ported = kind === 'tcp' || kind === 'udp';
+      return {
+        family,
+        source,
+        destination,
+        protocol: kind === 'other' ? 253 : protocolNumber(kind, family),
+        sourcePort: ported ? sourcePort : null,
+        destinationPort: ported ? destinationPort : null,
+        icmp: kind === 'icmp' ? icmp : null,
+        hopLimit,
+        fragment: 'none' as const,
+      };
+    });
+}
+
+/** Of the family's own ICMP; both those that networks need and others. */
+function icmpType(family: Family): fc.Arbitrary<number> {
+  return ICMP_NUMBERS[family] === 1
+    ? fc.constantFrom(8, 0, 3, 11, 13)
+    : fc.constantFrom(128, 129, 1, 2, 3, 144);
+}
+
+function networkText(address: string, length: number): string {
+  const { family, value } = networkParsed(address);
+  return formatNetwork(networkOf({ family, value }, Math.min(length, BITS[family])));
+}
+
+function networkParsed(text: string) {
+  const cidr = parseCidr(text);
+  if (!cidr.ok) throw new Error(`${text}: ${cidr.reason}`);
+  return cidr.value;
+}
