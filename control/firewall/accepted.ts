@@ -31,8 +31,8 @@ export async function readAccepted(db: Db, call: Call): Promise<AcceptedAddress>
     if (state === null || live === null) throw notHeld();
     return {
       state,
-      rules: merge(state.rules, live.rules).sort(byActionThenId),
-      filters: merge(state.filters, live.filters).sort(byTypeThenPort),
+      rules: merge(state.rules, live.rules).toSorted(byActionThenId),
+      filters: merge(state.filters, live.filters).toSorted(byTypeThenPort),
       edges: await loadServingEdges(tx, call.ip),
     };
   });
@@ -49,12 +49,14 @@ function merge<T extends Identified>(
 ): (T & { status: Propagation })[] {
   const liveNames = new Set(live.map(nameOf));
   const acceptedNames = new Set(accepted.map(nameOf));
-  const standing = accepted.map((object) => {
-    const status: Propagation = liveNames.has(nameOf(object)) ? 'live' : 'pending';
-    return { ...object, status };
-  });
+  const withStatus = (object: T, status: Propagation) => ({ ...object, status });
   const leaving = live.filter((object) => !acceptedNames.has(nameOf(object)));
-  return [...standing, ...leaving.map((object) => ({ ...object, status: 'going' as const }))];
+  return [
+    ...accepted.map((object) =>
+      withStatus(object, liveNames.has(nameOf(object)) ? 'live' : 'pending'),
+    ),
+    ...leaving.map((object) => withStatus(object, 'going')),
+  ];
 }
 
 /** Own filters and group filters are numbered apart. */

@@ -21,7 +21,7 @@ export function explainNewRules(
   }
   const named = [...byDecider].slice(0, NAMED);
   return named.map(([decider, rules]) => {
-    const ports = [...new Set(rules.flatMap(({ port }) => port ?? []))].sort((a, b) => a - b);
+    const ports = [...new Set(rules.flatMap(({ port }) => port ?? []))].toSorted((a, b) => a - b);
     const what = ports.length === 0 ? 'It changes' : `On ${portList(ports)} it changes`;
     const owner =
       decider.group === null ? '' : ` of the firewall group ${JSON.stringify(decider.group.name)}`;

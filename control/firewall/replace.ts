@@ -106,7 +106,7 @@ async function refuseImpossible(
     const ports = rules.grouped.flatMap(({ port }) => port ?? []);
     throw new Problem(
       'rule_exists',
-      messages.ruleExists([...new Set(ports)].sort((a, b) => a - b)),
+      messages.ruleExists([...new Set(ports)].toSorted((a, b) => a - b)),
     );
   }
   if (filters.grouped.length > 0) {
@@ -149,7 +149,7 @@ async function applyDifference(
     { enforcement, noEffect },
   );
   const keys = { created: filters.created.map(filterKey), deleted: filters.deleted.map(filterKey) };
-  const deletedIds = rules.deleted.map(({ id }) => id).sort((a, b) => a - b);
+  const deletedIds = rules.deleted.map(({ id }) => id).toSorted((a, b) => a - b);
   const answer = { unchanged: wanted - counts.created, enforcement, message };
   if (counts.created + counts.deleted === 0) {
     const nothing = { rules: [], filters: [] };

@@ -108,7 +108,7 @@ export async function deleteRulesById(
       throw new Problem('managed_by_group', messages.ownedByGroup(group, 'rule', String(id)));
     }
   }
-  const ids = found.map((rule) => rule.id).sort((a, b) => a - b);
+  const ids = found.map((rule) => rule.id).toSorted((a, b) => a - b);
   const message = messages.rulesDeleted(ids.length, named.size, { enforcement });
   if (ids.length === 0)
     return { ids, generation: await currentGeneration(tx), enforcement, message };

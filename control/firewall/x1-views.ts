@@ -48,13 +48,7 @@ export function heldView(
       prefixes: held.prefixes.flatMap(({ holding, cidr }) =>
         holding.asn === null ? [] : [{ prefix: cidr, asn: holding.asn, ...heldTimes(holding) }],
       ),
-      addresses: addresses.map((address) => ({
-        ip: address.ip,
-        service_id: address.serviceId,
-        ...heldTimes(address),
-        rules_count: address.rulesCount,
-        filters_count: address.filtersCount,
-      })),
+      addresses: addresses.map(heldAddressView),
     },
     links: { next: last === undefined ? null : nextPage(last.ip, page) },
     meta: {
@@ -64,6 +58,16 @@ export function heldView(
         limit: call.caller.organisation.limits.configuredAddresses,
       },
     },
+  };
+}
+
+function heldAddressView(address: HeldAddress) {
+  return {
+    ip: address.ip,
+    service_id: address.serviceId,
+    ...heldTimes(address),
+    rules_count: address.rulesCount,
+    filters_count: address.filtersCount,
   };
 }
 

@@ -53,9 +53,9 @@ export function bindOperations(handlers: Handlers): BoundOperation[] {
   return [...ENDPOINTS.map(bind(V1_PREFIX)), ...X1_ENDPOINTS.map(bind(X1_PREFIX))];
 }
 
-/** The row says whether its handler writes, in the type as in the value, so the two casts only repeat it. */
+/** The row says whether its handler writes, in the type as in the value. */
 function forgetTypes(row: OperationRow, handler: Handlers[OperationId]): OperationHandler {
   if (handler === NOT_IMPLEMENTED) return { kind: 'unbuilt' };
-  if (row.write) return { kind: 'write', run: handler as WriteHandler<Call<never, never>> };
-  return { kind: 'read', run: handler as ReadHandler<Call<never, never>> };
+  if (row.write) return { kind: 'write', run: handler };
+  return { kind: 'read', run: handler };
 }

@@ -20,7 +20,7 @@ export function rememberPaths(app: FastifyInstance): KnownPaths {
       for (const entry of known.values()) {
         if (entry.pattern.test(path)) for (const method of entry.methods) methods.add(method);
       }
-      return methods.size === 0 ? null : [...methods].sort();
+      return methods.size === 0 ? null : [...methods].toSorted();
     },
   };
 }

@@ -23,6 +23,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set once the request is authenticated. */
     caller: Caller | null;
+    /** The path's `ip` in its one spelling; empty for paths without one. */
+    address: string;
   }
 }
 
@@ -36,6 +38,7 @@ export interface RouteDeps {
 /** A route for every row of the contract's tables. What is common to all of them happens here and nowhere else. */
 export function registerOperations(app: FastifyInstance, deps: RouteDeps): void {
   app.decorateRequest('caller', null);
+  app.decorateRequest('address', '');
   for (const { prefix, row, handler } of bindOperations(deps.handlers)) {
     const operation: Operation = {
       row,
@@ -68,7 +71,11 @@ async function admit(
   reply.headers(deps.rateLimiter.take(caller));
   authorise(operation.row, caller);
   const ip = ipOf(request);
-  if (ip !== undefined && canonicalAddress(ip) === null) throw notHeld();
+  if (ip !== undefined) {
+    const address = canonicalAddress(ip);
+    if (address === null) throw notHeld();
+    request.address = address;
+  }
   if (operation.handler.kind === 'unbuilt') {
     throw new Problem('not_implemented', NOT_BUILT);
   }
@@ -90,7 +97,7 @@ async function answer(
     caller,
     requestId: request.id,
     source: clientAddress(request.ip),
-    ip: canonicalAddress(ipOf(request) ?? '') ?? '',
+    ip: request.address,
     ifMatch: request.headers['if-match'] ?? null,
     query: operation.validateQuery(query),
     body: operation.validateBody?.(body?.value) ?? null,

@@ -178,6 +178,7 @@ create table group_rules (
 );
 create unique index group_rules_identical on group_rules (group_id, action, protocol, source, port)
   nulls not distinct where deleted_generation is null;
+create index group_rules_group on group_rules (group_id);
 
 create table group_filters (
   id bigint generated always as identity primary key,
@@ -190,6 +191,7 @@ create table group_filters (
   deleted_at timestamptz
 );
 create unique index group_filters_identical on group_filters (group_id, type, port) where deleted_generation is null;
+create index group_filters_group on group_filters (group_id);
 
 -- A group on an address, or on a prefix and so on everything in it that the same holding has.
 create table group_assignments (

@@ -1,13 +1,13 @@
 import { sql } from 'kysely';
-import { createAccess, createKey } from '../../access/index.ts';
+import { type Access, createAccess, createKey } from '../../access/index.ts';
 import type { Db } from '../../db/database.ts';
 import { testDatabase } from '../../db/testing.ts';
 import { createFirewall } from '../../firewall/index.ts';
 import { loadSourceSets, releaseSourceSets } from '../../fleet/source-sets.ts';
-import { createLogger } from '../../log.ts';
+import { createLogger, type Logger } from '../../log.ts';
 import { UNBUILT } from '../handlers.ts';
 import { createRegistry } from '../metrics.ts';
-import { createHttpServer, type HttpDeps } from '../server.ts';
+import { createHttpServer, type HttpDeps, type HttpServer } from '../server.ts';
 import { createTestClient, type TestClient } from './client.ts';
 
 /** What the tests of the API start from: two organisations, their holdings, a listening server. */
@@ -46,7 +46,11 @@ export const ALL_ABILITIES = [
 type Test = Parameters<typeof testDatabase>[0] & { after(stop: () => Promise<void>): void };
 
 /** Starts the world for one test, and stops it after. */
-export async function startWorld(t: Test, overrides: Partial<HttpDeps> = {}): Promise<World> {
+export async function startWorld(
+  t: Test,
+  overrides: Partial<HttpDeps> = {},
+  onServer: (server: HttpServer) => void = () => {},
+): Promise<World> {
   const { db } = await testDatabase(t);
   await seed(db);
   let lines = '';
@@ -55,10 +59,34 @@ export async function startWorld(t: Test, overrides: Partial<HttpDeps> = {}): Pr
     destination: { write: (line) => void (lines += line) },
   });
   const access = createAccess({ db, log });
+  const server = createHttpServer({ ...serverDeps(db, access, log), ...overrides });
+  onServer(server);
+  const { url, metricsUrl } = await server.listen();
+  t.after(async () => {
+    await server.close();
+    await access.stop();
+    await releaseSourceSets();
+  });
+  const client = async (options: KeyOptions = {}) =>
+    createTestClient(url, `Bearer ${await makeKey(db, options)}`);
+  return {
+    db,
+    url,
+    metricsUrl: metricsUrl ?? '',
+    acme: await client(),
+    other: await client({ organisationId: OTHER }),
+    client,
+    anonymous: (authorization) => createTestClient(url, authorization ?? null),
+    logged: () => lines,
+  };
+}
+
+function serverDeps(db: Db, access: Access, log: Logger): HttpDeps {
   const registry = createRegistry();
   const publicUrl = 'https://portcullis.example';
   const firewall = createFirewall({ access, loadSourceSets, publicUrl, registry, log });
-  const server = createHttpServer({
+  const good = { ok: true, detail: 'As it should be.' };
+  return {
     config: {
       listen: { host: '127.0.0.1', port: 0 },
       publicUrl,
@@ -71,46 +99,26 @@ export async function startWorld(t: Test, overrides: Partial<HttpDeps> = {}): Pr
     handlers: { ...firewall.handlers, ...UNBUILT },
     registry,
     readiness: async () => ({
-      database: { ok: true, detail: 'answers' },
-      migrations: { ok: true, detail: 'done' },
-      embeddedPostgres: { ok: true, detail: 'runs' },
+      database: good,
+      migrations: good,
+      embeddedPostgres: good,
       enforcement: { state: 'none', detail: 'Nothing is enforced.' },
     }),
     log,
-    ...overrides,
-  });
-  const { url, metricsUrl } = await server.listen();
-  t.after(async () => {
-    await server.close();
-    await access.stop();
-    await releaseSourceSets();
-  });
-  const client = async (options: KeyOptions = {}) => {
-    const { secret } = await db.transaction().execute((tx) =>
-      createKey(
-        tx,
-        {
-          organisationId: options.organisationId ?? ACME,
-          name: 'test',
-          abilities: options.abilities ?? ALL_ABILITIES,
-          prefixes: options.prefixes ?? null,
-          owner: 'portal',
-        },
-        { kind: 'system', name: 'test', source: null, requestId: null },
-      ),
-    );
-    return createTestClient(url, `Bearer ${secret}`);
   };
-  return {
-    db,
-    url,
-    metricsUrl: metricsUrl ?? '',
-    acme: await client(),
-    other: await client({ organisationId: OTHER }),
-    client,
-    anonymous: (authorization) => createTestClient(url, authorization ?? null),
-    logged: () => lines,
+}
+
+async function makeKey(db: Db, options: KeyOptions): Promise<string> {
+  const key = {
+    organisationId: options.organisationId ?? ACME,
+    name: 'test',
+    abilities: options.abilities ?? ALL_ABILITIES,
+    prefixes: options.prefixes ?? null,
+    owner: 'portal' as const,
   };
+  const actor = { kind: 'system' as const, name: 'test', source: null, requestId: null };
+  const made = await db.transaction().execute((tx) => createKey(tx, key, actor));
+  return made.secret;
 }
 
 /**

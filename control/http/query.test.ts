@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { queryValidator } from './query.ts';
+
+const SCHEMA = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    ongoing: { type: 'boolean' },
+    page: { type: 'integer', minimum: 1 },
+    ratio: { type: 'number' },
+    from: { type: 'string', maxLength: 30 },
+  },
+};
+const judge = queryValidator(SCHEMA);
+
+test('parameters get their types, and nothing looser is taken for one', () => {
+  const good: [string, object][] = [
+    ['', {}],
+    ['ongoing=true&page=12', { ongoing: true, page: 12 }],
+    ['ongoing=1', { ongoing: true }],
+    ['ongoing=0', { ongoing: false }],
+    ['ratio=-0.5', { ratio: -0.5 }],
+    ['&page=1&', { page: 1 }],
+    ['from=2026-11-21T02:00:00+00:00', { from: '2026-11-21T02:00:00 00:00' }],
+    ['from=2026-11-21T02%3A00%3A00%2B00:00', { from: '2026-11-21T02:00:00+00:00' }],
+    ['%66rom=x', { from: 'x' }],
+  ];
+  for (const [query, value] of good) assert.deepEqual(judge(query), { ok: true, value });
+  const bad = [
+    'ongoing=yes',
+    'ongoing=TRUE',
+    'ongoing',
+    'page=1.0',
+    'page=+1',
+    'page=0x1',
+    'page=1e3',
+    'page=',
+    'page=0',
+    'page=99999999999999999999',
+    'ratio=NaN',
+    'ratio=Infinity',
+    'from=%ff',
+    'from=%',
+    'from=%ed%a0%80',
+    'from=a%0Ab',
+    'page=1&page=1',
+    'page[]=1',
+    'constructor=1',
+    '__proto__=1',
+    'toString=1',
+    `from=${'a'.repeat(31)}`,
+  ];
+  for (const query of bad) {
+    const judged = judge(query);
+    assert.equal(judged.ok, false, query);
+    assert.equal(judged.ok ? 0 : judged.errors.length, 1, query);
+  }
+});
+
+test('any query string is judged without throwing, with twenty errors at most', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (query) => {
+      const judged = judge(query);
+      assert.ok(judged.ok || (judged.errors.length > 0 && judged.errors.length <= 20));
+    }),
+  );
+  const many = judge(Array.from({ length: 5000 }, (_, index) => `x${index}=1`).join('&'));
+  assert.equal(many.ok ? 0 : many.errors.length, 20);
+});
