@@ -32,12 +32,12 @@ test('what the data does not know is an empty set, and no name reads the data by
   ];
   const { sets } = await loadSourceSets(names);
   assert.deepEqual(
-    Object.keys(sets).sort(),
+    Object.keys(sets).toSorted(),
     names
       .filter((name) => name !== '__proto__')
-      .sort()
+      .toSorted()
       .concat('__proto__')
-      .sort(),
+      .toSorted(),
   );
   for (const name of names)
     assert.deepEqual(Object.getOwnPropertyDescriptor(sets, name)?.value, []);

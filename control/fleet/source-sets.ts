@@ -62,7 +62,7 @@ export class SourceData {
    * either does.
    */
   async load(names: readonly string[]): Promise<SourceSets> {
-    const wanted = [...new Set(names)].sort();
+    const wanted = [...new Set(names)].toSorted();
     const turn = this.#loading.then(() => this.#loadMissing(wanted));
     this.#loading = turn.catch(() => {});
     const found = await turn;

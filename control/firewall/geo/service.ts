@@ -37,7 +37,10 @@ export async function createGeoRule(
             ${BEGINS.created_generation})
     returning id
   `.execute(batch.tx);
-  batch.begin('geo_rules', rows.map((row) => row.id));
+  batch.begin(
+    'geo_rules',
+    rows.map((row) => row.id),
+  );
   const created = rows[0];
   if (created === undefined) throw new Error('an insert returned no row');
   return created.id;
@@ -78,7 +81,10 @@ export async function unassignGeoRule(
   await requireGeoRule(batch, geoRuleId);
   const cidr = requireTarget(target);
   const ended = (await loadAssigned(batch, geoRuleId)).filter((row) => row.target === cidr);
-  await batch.end('geo_assignments', ended.map(({ id }) => id));
+  await batch.end(
+    'geo_assignments',
+    ended.map(({ id }) => id),
+  );
   if (ended.length > 0) batch.touch(cidr);
   return ended.length > 0;
 }
@@ -86,15 +92,18 @@ export async function unassignGeoRule(
 export async function deleteGeoRule(batch: Batch, geoRuleId: number): Promise<void> {
   await requireGeoRule(batch, geoRuleId);
   const assigned = await loadAssigned(batch, geoRuleId);
-  await batch.end('geo_assignments', assigned.map(({ id }) => id));
+  await batch.end(
+    'geo_assignments',
+    assigned.map(({ id }) => id),
+  );
   await batch.end('geo_rules', [geoRuleId]);
   batch.touch(...assigned.map(({ target }) => target));
 }
 
 /** The same rule always reads the same. Throws what is wrong with it. */
 export function canonicalGeo(content: GeoContent): GeoContent {
-  const countries = [...new Set(content.countries)].sort();
-  const asns = [...new Set(content.asns)].sort((a, b) => a - b);
+  const countries = [...new Set(content.countries)].toSorted();
+  const asns = [...new Set(content.asns)].toSorted((a, b) => a - b);
   const count = countries.length + asns.length;
   if (count === 0 || count > MAX_NAMES) {
     throw invalid(`A geo rule names 1 to ${MAX_NAMES} countries and ASNs.`);

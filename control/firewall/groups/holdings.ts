@@ -47,7 +47,9 @@ export async function refuseTooManyConfigured(tx: Tx, organisationId: number): P
   `.execute(tx);
   const limit = rows[0]?.limit ?? 0;
   const counted = await sql<{ configured: number }>`
-    with held as (select id from holdings where organisation_id = ${organisationId})
+    with held as (
+      select id from holdings where organisation_id = ${organisationId} and during @> now()
+    )
     select count(*) as configured from (
       select ip::cidr from addresses where holding_id in (select id from held) and configured
       union select target from group_assignments

@@ -148,7 +148,11 @@ export async function loadHoldingContent(
        and exists (select from unnest(${targets}::cidr[]) t where t >>= a.ip)
      order by a.ip
   `.execute(tx);
-  const addresses = own.rows.map(({ ip, ...counts }) => ({ address: storedCidr(ip), ...counts }));
+  const addresses = own.rows.map(({ ip, rules, filters }) => ({
+    address: storedCidr(ip),
+    rules,
+    filters,
+  }));
   return { ...(await loadHoldingTerms(tx, holdingId)), addresses, assignments, groups };
 }
 

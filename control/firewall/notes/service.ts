@@ -48,7 +48,7 @@ export async function saveRuleNote(
 /** Trimmed, an empty note is none, a repeated tag is one. Throws what is too long or unprintable. */
 export function canonicalNote({ note, tags }: RuleNote): RuleNote {
   const text = note?.replaceAll('\r\n', '\n').trim() ?? '';
-  if ([...text].length > NOTE_LENGTH) {
+  if (Array.from(text).length > NOTE_LENGTH) {
     throw invalid('/note', `A note has at most ${NOTE_LENGTH} characters.`);
   }
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
@@ -61,7 +61,7 @@ export function canonicalNote({ note, tags }: RuleNote): RuleNote {
   }
   for (const tag of kept) {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
-    if (tag === '' || [...tag].length > TAG_LENGTH || /[\u0000-\u001f\u007f]/.test(tag)) {
+    if (tag === '' || Array.from(tag).length > TAG_LENGTH || /[\u0000-\u001f\u007f]/.test(tag)) {
       const detail = `A tag has 1 to ${TAG_LENGTH} characters, none of them control characters.`;
       throw invalid('/tags', detail);
     }

@@ -74,8 +74,17 @@ export class PlanRun {
       case 'edge.update':
       case 'edge.delete':
         return this.#saveEdge(change);
-      default:
-        return this.#saveFirewall(change);
+      case 'group.create':
+      case 'group.edit':
+      case 'group.delete':
+      case 'group.assign':
+      case 'group.unassign':
+        return this.#saveGroup(change);
+      case 'geo.create':
+      case 'geo.delete':
+      case 'geo.assign':
+      case 'geo.unassign':
+        return this.#saveGeoRule(change);
     }
   }
 
@@ -204,17 +213,9 @@ export class PlanRun {
        where id = ${id} and revoked_at is null`.execute(this.#tx);
   }
 
-  async #saveFirewall(
+  async #saveGroup(
     change: Change<
-      | 'group.create'
-      | 'group.edit'
-      | 'group.delete'
-      | 'group.assign'
-      | 'group.unassign'
-      | 'geo.create'
-      | 'geo.delete'
-      | 'geo.assign'
-      | 'geo.unassign'
+      'group.create' | 'group.edit' | 'group.delete' | 'group.assign' | 'group.unassign'
     >,
   ): Promise<void> {
     const batch = this.#batch;
@@ -234,6 +235,18 @@ export class PlanRun {
         await assignGroup(batch, group, change.target, this.#holdingId(change.holding));
         return;
       }
+      case 'group.unassign':
+        batch.touch(change.target);
+        return batch.end('group_assignments', [change.assignmentId]);
+    }
+  }
+
+  async #saveGeoRule(
+    change: Change<'geo.create' | 'geo.delete' | 'geo.assign' | 'geo.unassign'>,
+  ): Promise<void> {
+    const batch = this.#batch;
+    const named = (key: string) => `${change.organisation} ${key}`;
+    switch (change.do) {
       case 'geo.create': {
         const id = await createGeoRule(batch, this.#idOf(change), change.content);
         this.#geoRules.set(named(change.key), id);
@@ -246,11 +259,9 @@ export class PlanRun {
         await assignGeoRule(batch, rule, change.target, this.#holdingId(change.holding));
         return;
       }
-      default: {
-        const table = change.do === 'group.unassign' ? 'group_assignments' : 'geo_assignments';
-        await batch.end(table, [change.assignmentId]);
+      case 'geo.unassign':
         batch.touch(change.target);
-      }
+        return batch.end('geo_assignments', [change.assignmentId]);
     }
   }
 

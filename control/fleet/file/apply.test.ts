@@ -91,7 +91,7 @@ test('every change has its row in the audit trail, and its targets in the genera
 test('two at once apply one after the other: the second has nothing to do', async (t) => {
   const { db } = await testDatabase(t);
   const both = await Promise.all([applyText(db, EXAMPLE), applyText(db, EXAMPLE)]);
-  assert.deepEqual(both.map(({ changes }) => changes.length > 0).sort(), [false, true]);
+  assert.equal(both.filter(({ changes }) => changes.length > 0).length, 1);
 });
 
 test('what the portal owns is refused with words, and nothing is changed', async (t) => {
@@ -104,9 +104,9 @@ test('what the portal owns is refused with words, and nothing is changed', async
     db,
   );
   const { plan } = await refusalOf(db, EXAMPLE);
-  const words = plan.mistakes.map(({ message }) => message);
-  assert.ok(words.includes('The organisation acme belongs to the portal; change it there.'));
-  assert.ok(words.includes('The edge fra1 belongs to the portal; change it there.'));
+  const words = new Set(plan.mistakes.map(({ message }) => message));
+  assert.ok(words.has('The organisation acme belongs to the portal; change it there.'));
+  assert.ok(words.has('The edge fra1 belongs to the portal; change it there.'));
   assert.ok(plan.mistakes.every(({ file, line }) => file === 'fleet.yaml' && line > 1));
   const { name } = await one(db, sql<{ name: string }>`select name from organisations`);
   assert.equal(name, 'Portal');
@@ -146,6 +146,7 @@ test('a prefix whose addresses have live rules goes only by force, and then ends
   const planned = await planFleet(db, mustParse(gone));
   assert.match(renderPlan(planned), /203\.0\.113\.0\/24 of acme has 1 live firewall object/);
   const refused = await refusalOf(db, gone);
+  assert.match(refused.message, /--force/);
   assert.equal(refused.plan.orphans.length, 1);
   const forced = await applyText(db, gone, true);
   assert.deepEqual(
@@ -223,10 +224,11 @@ test('a holding cannot begin before the one that the history knows ended', async
   assert.match(plan.mistakes[0]?.message ?? '', /is acme's since .* until .*: two cannot hold it/);
 });
 
+const keys = (list: string) => ACME(`    keys: [${list}]`);
+
 test('a revoked key stays revoked whatever the file says; one dropped from the file is revoked', async (t) => {
   const { db } = await testDatabase(t);
   const secret = generateSecret();
-  const keys = (list: string) => ACME(`    keys: [${list}]`);
   const ci = `{ name: ci, abilities: [firewall.read], secret: ${secret} }`;
   const first = await applyText(db, keys(`${ci}, { name: other, abilities: [firewall.read] }`));
   assert.deepEqual(
@@ -260,13 +262,14 @@ test('a revoked key stays revoked whatever the file says; one dropped from the f
   assert.ok(!reused.message.includes(secret));
 });
 
+const keyText = (ability: string, secret: string | undefined) =>
+  ACME(`    keys: [{ name: ci, abilities: [${ability}], secret: "${secret}" }]`);
+
 test('a key changes its abilities and its secret in place', async (t) => {
   const { db } = await testDatabase(t);
   const secrets = [generateSecret(), generateSecret()];
-  const text = (ability: string, secret: string | undefined) =>
-    ACME(`    keys: [{ name: ci, abilities: [${ability}], secret: "${secret}" }]`);
-  await applyText(db, text('firewall.read', secrets[0]));
-  const changed = await applyText(db, text('firewall.manage', secrets[1]));
+  await applyText(db, keyText('firewall.read', secrets[0]));
+  const changed = await applyText(db, keyText('firewall.manage', secrets[1]));
   assert.match(changed.changes[0]?.words ?? '', /abilities .*firewall\.manage.*another secret/);
   assert.deepEqual(changed.createdKeys, []);
   const row = await one(
@@ -320,22 +323,27 @@ test('a holding that takes an address with live rules out of a prefix needs forc
     services: [{ id: 7, name: s, addresses: [{ ip: 203.0.113.10 }, { ip: 203.0.113.11 }] }]`);
   const { plan } = await refusalOf(db, carved);
   assert.deepEqual(
-    plan.orphans.map(({ line, message }) => `${line} ${message.slice(0, 56)}`),
-    ['8 203.0.113.10 of acme has 1 live firewall object, which wo'],
+    plan.orphans.map(({ line }) => line),
+    [8],
+  );
+  assert.match(
+    plan.orphans[0]?.message ?? '',
+    /^203\.0\.113\.10 of acme has 1 live firewall object,/,
   );
   await applyText(db, carved, true);
   assert.deepEqual((await applyText(db, carved)).changes, []);
 });
 
-test('what was another's cannot become one's own afterwards: the history keeps its holder', async (t) => {
-  const { db } = await testDatabase(t);
-  const early = 'since: "2026-01-01T00:00:00Z", until: "2026-06-01T00:00:00Z"';
-  const late = 'since: "2026-06-01T00:00:00Z", until: "2027-01-01T00:00:00Z"';
-  const text = (acme: string, hive: string) => `
+const passedOn = (acme: string, hive: string) => `
 organisations:
   acme: { name: A, asns: [1], prefixes: [{ cidr: 192.0.2.0/24, asn: 1, ${acme} }] }
   hive: { name: H, asns: [2], prefixes: [{ cidr: 192.0.2.0/24, asn: 2, ${hive} }] }`;
-  await applyText(db, text(early, late));
-  const { plan } = await refusalOf(db, text(late, early));
+
+test('the time that another organisation had cannot become ones own afterwards', async (t) => {
+  const { db } = await testDatabase(t);
+  const early = 'since: "2026-01-01T00:00:00Z", until: "2026-06-01T00:00:00Z"';
+  const late = 'since: "2026-06-01T00:00:00Z", until: "2027-01-01T00:00:00Z"';
+  await applyText(db, passedOn(early, late));
+  const { plan } = await refusalOf(db, passedOn(late, early));
   assert.match(plan.mistakes[0]?.message ?? '', /two cannot hold it at the same time/);
 });

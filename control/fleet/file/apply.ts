@@ -36,7 +36,9 @@ export class FleetRefused extends Error {
   readonly plan: FleetPlan;
 
   constructor(plan: FleetPlan, reasons: readonly Mistake[], options?: ErrorOptions) {
-    super(`The fleet file was not applied:\n${reasons.map(renderMistake).join('\n')}`, options);
+    const lines = reasons.map(renderMistake);
+    if (plan.mistakes.length === 0) lines.push('With --force it is applied all the same.');
+    super(`The fleet file was not applied:\n${lines.join('\n')}`, options);
     this.name = 'FleetRefused';
     this.plan = plan;
   }
@@ -137,16 +139,18 @@ function wordFailure(error: unknown): string | null {
   return details === '' ? error.detail : `${error.detail} (${details})`;
 }
 
+function ofTheFile<T extends { readonly owner: string }>(rows: readonly T[]): T[] {
+  return rows.filter(({ owner }) => owner === 'fleet');
+}
+
 function knownRows(state: FleetState): KnownRows {
   const slugs = new Map(state.organisations.map(({ id, slug }) => [id, slug]));
-  const own = <T extends { readonly owner: string }>(rows: readonly T[]) =>
-    rows.filter(({ owner }) => owner === 'fleet');
   return {
     organisations: state.organisations.map(({ id, slug }) => [slug, id] as const),
-    groups: own(state.groups).map(
+    groups: ofTheFile(state.groups).map(
       ({ id, organisationId, name }) => [`${slugs.get(organisationId)} ${name}`, id] as const,
     ),
-    geoRules: own(state.geoRules).map(
+    geoRules: ofTheFile(state.geoRules).map(
       (rule) => [`${slugs.get(rule.organisationId)} ${geoKey(rule)}`, rule.id] as const,
     ),
   };

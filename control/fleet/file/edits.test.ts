@@ -137,7 +137,7 @@ async function read(db: Db): Promise<string[]> {
     union all select 'edge ' || sees || ' ' || array_to_string(devices, ' ') from edges`.execute(
     db,
   );
-  return rows.map(({ line }) => line).sort();
+  return rows.map(({ line }) => line).toSorted();
 }
 
 function expected(wanted: Model): string[] {
@@ -162,7 +162,7 @@ function expected(wanted: Model): string[] {
       : []),
     ...wanted.baseline.map((port) => `baseline ${port}`),
     ...(edge === null ? [] : [`edge ${edge.sees} ${edge.devices.join(' ')}`]),
-  ].sort();
+  ].toSorted();
 }
 
 test('after any edits the database is what the file says, and a second plan is empty', async (t) => {

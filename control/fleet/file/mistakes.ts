@@ -37,7 +37,7 @@ export class MistakeList {
   }
 
   list(): Mistake[] {
-    return [...this.#found.values()].sort((a, b) => a.line - b.line || a.column - b.column);
+    return [...this.#found.values()].toSorted((a, b) => a.line - b.line || a.column - b.column);
   }
 }
 

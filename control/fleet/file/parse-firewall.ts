@@ -138,8 +138,8 @@ export function parseGeoRules(
     }
     const content = {
       action: entry.action,
-      countries: countries.sort(),
-      asns: asns.sort((a, b) => a - b),
+      countries: countries.toSorted(),
+      asns: asns.toSorted((a, b) => a - b),
     };
     const key = JSON.stringify(content);
     if (seen.has(key))

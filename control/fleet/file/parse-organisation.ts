@@ -43,7 +43,7 @@ export function parseOrganisation(
     at: scope.at,
     slug,
     name: text.name,
-    flags: [...flags].sort(),
+    flags: [...flags].toSorted(),
     limits,
     asns: asns.map((asn, index) => ({ asn, at: scope.in('asns', index).at })),
     services: services.map((service, index) => parseService(service, scope.in('services', index))),
@@ -79,7 +79,7 @@ function parseService(text: ServiceText, scope: Scope): DesiredService {
   scope.in('managed_filters').unique(wanted ?? [], ({ type }) => type, '', 'The filter');
   const managedFilters = (wanted ?? DEFAULT_MANAGED)
     .map(({ type, ports }) => ({ type, ports }))
-    .sort((a, b) => (a.type < b.type ? -1 : 1));
+    .toSorted((a, b) => (a.type < b.type ? -1 : 1));
   return {
     at: scope.at,
     id: text.id,
@@ -147,8 +147,9 @@ function parseKeys(text: OrganisationText, scope: Scope): DesiredKey[] {
       name: key.name,
       abilities,
       servers: parseServers(key, place.in('servers')),
-      prefixes: key.prefixes === undefined ? null : place.in('prefixes').cidrs(key.prefixes).sort(),
-      sources: key.sources === undefined ? null : place.in('sources').cidrs(key.sources).sort(),
+      prefixes:
+        key.prefixes === undefined ? null : place.in('prefixes').cidrs(key.prefixes).toSorted(),
+      sources: key.sources === undefined ? null : place.in('sources').cidrs(key.sources).toSorted(),
       expiresAt:
         key.expires_at === undefined ? null : place.in('expires_at').moment(key.expires_at),
       secret: parseSecret(key, place),
@@ -172,7 +173,7 @@ function parseAbilities(key: KeyText, flags: readonly string[], scope: Scope): A
       }
       return [ability];
     })
-    .sort();
+    .toSorted();
 }
 
 function parseServers(key: KeyText, scope: Scope): string[] | null {
@@ -182,12 +183,13 @@ function parseServers(key: KeyText, scope: Scope): string[] | null {
     if (!UUID.test(uuid)) scope.in(index).refuse('This is no uuid.');
   }
   scope.unique(uuids, String, '', 'The server');
-  return uuids.sort();
+  return uuids.toSorted();
 }
 
 /** Its words never hold the secret. */
 function parseSecret(key: KeyText, scope: Scope): string | null {
-  if ([...key.name].length > 100) scope.in('name').refuse('A key name has at most 100 characters.');
+  if (Array.from(key.name).length > 100)
+    scope.in('name').refuse('A key name has at most 100 characters.');
   if (key.secret === undefined) return null;
   const parsed = parseKey(key.secret);
   if (parsed.ok) return key.secret;

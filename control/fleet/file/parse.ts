@@ -61,13 +61,22 @@ function parseBaseline(
   return found;
 }
 
+function wordPort({
+  protocol,
+  port,
+}: {
+  readonly protocol: string;
+  readonly port: number;
+}): string {
+  return `${protocol} ${port}`;
+}
+
 function parseEdges(entries: NonNullable<FleetText['edges']>, scope: Scope): DesiredEdge[] {
   scope.unique(entries, ({ name }) => name, 'name', 'The edge');
   return entries.map((edge, index) => {
     const place = scope.in(index);
     place.in('devices').unique(edge.devices, (device) => device, '', 'The device');
     const management = edge.management ?? [{ protocol: 'tcp', port: 22 }];
-    const wordPort = (port: { protocol: string; port: number }) => `${port.protocol} ${port.port}`;
     place.in('management').unique(management, wordPort, '', 'The port');
     return {
       at: place.at,

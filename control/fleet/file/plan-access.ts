@@ -23,7 +23,7 @@ export function planOrganisation(
     );
     return;
   }
-  const before = { name: current.name, flags: [...current.flags].sort() };
+  const before = { name: current.name, flags: [...current.flags].toSorted() };
   const words = [
     wordDifferences(before, { name, flags }),
     wordDifferences(limitFields(current.limits), limitFields(limits)),
@@ -141,6 +141,10 @@ export function planServices(
   }
 }
 
+function showFilters(filters: CurrentService['managedFilters']): string[] {
+  return filters.map(({ type, ports }) => (ports === null ? type : `${type}:${ports}`)).toSorted();
+}
+
 function planService(
   draft: PlanDraft,
   slug: string,
@@ -153,8 +157,6 @@ function planService(
     draft.add({ do: 'service.create', sign: '+', words, refresh: false, ...told }, service.at);
     return;
   }
-  const showFilters = (filters: CurrentService['managedFilters']) =>
-    filters.map(({ type, ports }) => (ports === null ? type : `${type}:${ports}`)).sort();
   const { name, active } = service;
   const managed_filters = showFilters(service.managedFilters);
   const before = {
@@ -261,14 +263,17 @@ function planKey(
 function comparable(
   key: Omit<DesiredKey, 'at' | 'secret' | 'abilities'> & { readonly abilities: readonly string[] },
 ) {
-  const sorted = (list: readonly string[] | null) => (list === null ? 'all' : [...list].sort());
   return {
-    abilities: [...key.abilities].sort(),
-    servers: sorted(key.servers),
-    prefixes: sorted(key.prefixes),
-    sources: sorted(key.sources),
+    abilities: [...key.abilities].toSorted(),
+    servers: sortedOrAll(key.servers),
+    prefixes: sortedOrAll(key.prefixes),
+    sources: sortedOrAll(key.sources),
     expires_at: key.expiresAt,
   };
+}
+
+function sortedOrAll(list: readonly string[] | null): string | string[] {
+  return list === null ? 'all' : list.toSorted();
 }
 
 function hashHex(secret: string): string {

@@ -103,7 +103,7 @@ function word(value: unknown): string {
   if (value === null || value === undefined) return 'none';
   if (value instanceof Date) return value.toISOString().replace('.000Z', '+00:00');
   if (Array.isArray(value)) return `[${value.map(word).join(', ')}]`;
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** `1 rule`, `2 rules`. */

@@ -89,7 +89,13 @@ function planGroup(
   const shown = words.slice(0, 10).join(', ') + (words.length > 10 ? ', and more' : '');
   draft.add(
     {
-      ...{ do: 'group.edit', sign: '~', words: shown, id: row.id, addRules, addFilters, ...told },
+      do: 'group.edit',
+      sign: '~',
+      words: shown,
+      id: row.id,
+      addRules,
+      addFilters,
+      ...told,
       removeRules: goneRules.map(({ id }) => id),
       removeFilters: goneFilters.map(({ id }) => id),
     },

@@ -165,8 +165,15 @@ function planCreate(
   draft.add(
     {
       do: 'holding.create',
-      ...{ cidr, since, until, asn, serviceId },
-      ...{ sign: '+', subject: wordHolding(slug, wanted), words, organisation: slug },
+      cidr,
+      since,
+      until,
+      asn,
+      serviceId,
+      sign: '+',
+      subject: wordHolding(slug, wanted),
+      words,
+      organisation: slug,
     },
     at,
   );

@@ -162,7 +162,7 @@ class Walk {
   ): unknown {
     const members: Record<string, unknown> = Object.create(null);
     for (const { key, value } of items) {
-      const name = isScalar(key) && key.value !== null ? String(key.value) : null;
+      const name = nameIn(key);
       const keyNode = asNode(key);
       const keyAt = keyNode?.range ? positionAt(this.#lines, keyNode.range[0]) : place.at;
       if (name === null) {
@@ -199,6 +199,13 @@ class Walk {
       return value;
     });
   }
+}
+
+/** A name as it is written, also where YAML reads it as a number; null: it is none. */
+function nameIn(key: unknown): string | null {
+  if (!isScalar(key)) return null;
+  if (typeof key.value === 'string') return key.value;
+  return typeof key.value === 'number' || typeof key.value === 'boolean' ? `${key.value}` : null;
 }
 
 function asNode(item: unknown): Node | null {
