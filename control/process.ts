@@ -80,7 +80,8 @@ const MAX_CAUSES = 5;
 /** An error and its causes, as one line without stack. */
 export function inOneLine(error: unknown): string {
   const parts: string[] = [];
-  for (let at = error; at !== undefined && parts.length < MAX_CAUSES; ) {
+  // Counted by steps, not by parts: an error can be its own cause.
+  for (let at = error, step = 0; at !== undefined && step < MAX_CAUSES; step += 1) {
     const message = inWords(at);
     if (message !== '' && !parts.includes(message)) parts.push(message);
     at = at instanceof Error ? at.cause : undefined;

@@ -1,6 +1,6 @@
 import type { Db } from '../db/database.ts';
 import { LEASE_MS } from './edge-handler.ts';
-import { expireLeases, markLive } from './edges.ts';
+import { expireLeases, type LiveGeneration, markLive } from './edges.ts';
 import type { FleetEvents } from './events.ts';
 import { sweepOldRows } from './retention.ts';
 import type { SyncDesk } from './sync.ts';
@@ -24,9 +24,10 @@ const RETENTION_MS = 10 * 60_000;
 export function startSweeps(options: SweepOptions): Sweeps {
   const leaseMs = options.leaseMs ?? LEASE_MS;
   const { db, desk, events } = options;
-  const watch = new LeaseWatch(db, events, leaseMs);
+  const store = { markLive: () => markLive(db), expire: (ms: number) => expireLeases(db, ms) };
+  const watch = new LeaseWatch(store, events, leaseMs);
   const stops = [
-    every(options.leaseCheckMs ?? leaseMs / 12, () => watch.look()),
+    every(options.leaseCheckMs ?? leaseMs / 12, () => watch.look(performance.now())),
     every(leaseMs / 4, async () => desk.sweep()),
     every(options.retentionMs ?? RETENTION_MS, () =>
       sweepOldRows(db, events.swept).catch((error: unknown) =>
@@ -41,32 +42,41 @@ export function startSweeps(options: SweepOptions): Sweeps {
   };
 }
 
+export interface LeaseStore {
+  markLive(): Promise<readonly LiveGeneration[]>;
+  expire(leaseMs: number): Promise<readonly string[]>;
+}
+
 /**
  * Leases run only while we could have heard: after a start, or once the database is back, every edge gets a
  * whole lease to be heard again before it is taken out of service for our silence.
  */
-class LeaseWatch {
-  readonly #db: Db;
-  readonly #events: FleetEvents;
+export class LeaseWatch {
+  readonly #store: LeaseStore;
+  readonly #events: Pick<FleetEvents, 'edgeLeft' | 'generationsLive' | 'failed'>;
   readonly #leaseMs: number;
-  #hearingSinceMs: number | null = performance.now();
+  #hearingSinceMs: number | null = null;
 
-  constructor(db: Db, events: FleetEvents, leaseMs: number) {
-    this.#db = db;
+  constructor(
+    store: LeaseStore,
+    events: Pick<FleetEvents, 'edgeLeft' | 'generationsLive' | 'failed'>,
+    leaseMs: number,
+  ) {
+    this.#store = store;
     this.#events = events;
     this.#leaseMs = leaseMs;
   }
 
-  async look(): Promise<void> {
-    const now = performance.now();
+  /** One look at a moment of a clock that only goes forward. Never rejects. */
+  async look(nowMs: number): Promise<void> {
     try {
-      // Marks what a crash between a confirmation and its mark left unmarked; and tells whether the database is there.
-      this.#events.generationsLive(await markLive(this.#db));
-      this.#hearingSinceMs ??= now;
-      if (now - this.#hearingSinceMs < this.#leaseMs) return;
-      const expired = await expireLeases(this.#db, this.#leaseMs);
+      // Marks what a crash between a confirmation and its mark left; and tells whether the database is there.
+      this.#events.generationsLive(await this.#store.markLive());
+      this.#hearingSinceMs ??= nowMs;
+      if (nowMs - this.#hearingSinceMs < this.#leaseMs) return;
+      const expired = await this.#store.expire(this.#leaseMs);
       for (const name of expired) this.#events.edgeLeft(name, 'it was not heard for its lease');
-      if (expired.length > 0) this.#events.generationsLive(await markLive(this.#db));
+      if (expired.length > 0) this.#events.generationsLive(await this.#store.markLive());
     } catch (error) {
       this.#hearingSinceMs = null;
       this.#events.failed('looking at leases', error);

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { decideConfig } from './config.ts';
+import { readEnvironment } from './env.ts';
+
+function decide(env: Readonly<Record<string, string>>, isRoot = false) {
+  return decideConfig(readEnvironment(env), { isRoot });
+}
+function must(env: Readonly<Record<string, string>>, isRoot = false) {
+  const config = decide(env, isRoot);
+  return config.ok ? config.value : assert.fail(config.reason);
+}
+
+test('with nothing said, control listens on loopback and brings its own database', () => {
+  const config = must({ HOME: '/home/ada' });
+  assert.deepEqual(config, {
+    dataDir: '/home/ada/.local/state/portcullis',
+    databaseUrl: null,
+    listen: { host: '127.0.0.1', port: 8080 },
+    metricsListen: { host: '127.0.0.1', port: 9464 },
+    publicUrl: 'http://127.0.0.1:8080',
+    trustedProxies: [],
+    tlsFiles: null,
+    linkSocket: '/home/ada/.local/state/portcullis/link/control.sock',
+    account: null,
+    logLevel: 'info',
+  });
+  assert.equal(must({ HOME: '/root' }, true).dataDir, '/var/lib/portcullis');
+});
+
+test('everything can be said, and an empty variable says nothing', () => {
+  const config = must({
+    DATABASE_URL: 'postgresql://app:secret@db.example:5432/portcullis',
+    PORTCULLIS_DATA: '/srv/portcullis',
+    PORTCULLIS_LISTEN: '[::]:443',
+    PORTCULLIS_METRICS_LISTEN: 'off',
+    PORTCULLIS_PUBLIC_URL: 'https://protect.example.net/',
+    PORTCULLIS_TRUSTED_PROXY: '192.0.2.1, 2001:db8::/32',
+    PORTCULLIS_TLS_CERT: '/etc/tls/cert.pem',
+    PORTCULLIS_TLS_KEY: '/etc/tls/key.pem',
+    PORTCULLIS_ACCOUNT: 'portcullis',
+    PORTCULLIS_LOG_LEVEL: '  ',
+  });
+  assert.deepEqual(config.listen, { host: '::', port: 443 });
+  assert.equal(config.metricsListen, null);
+  assert.equal(config.publicUrl, 'https://protect.example.net');
+  assert.deepEqual(config.trustedProxies, ['192.0.2.1', '2001:db8::/32']);
+  assert.deepEqual(config.tlsFiles, { cert: '/etc/tls/cert.pem', key: '/etc/tls/key.pem' });
+  assert.equal(config.logLevel, 'info');
+});
+
+test('a database over a Unix socket is a URL too', () => {
+  const url = 'postgresql:///portcullis?host=%2Frun%2Fpostgresql&user=portcullis';
+  assert.equal(must({ DATABASE_URL: url }).databaseUrl, url);
+});
+
+test('all that is wrong is said at once, a line each, without a secret', () => {
+  const config = decide({
+    DATABASE_URL: 'mysql://app:hunter2@db/x',
+    PORTCULLIS_LISTEN: '127.0.0.1:80800',
+    PORTCULLIS_PUBLIC_URL: 'protect.example.net',
+    PORTCULLIS_TRUSTED_PROXY: '10.0.0.1/8,nonsense',
+    PORTCULLIS_TLS_CERT: '/etc/tls/cert.pem',
+    PORTCULLIS_LOG_LEVEL: 'loud',
+  });
+  assert.equal(config.ok, false);
+  const lines = config.ok ? [] : config.reason.split('\n');
+  assert.equal(lines.length, 6);
+  for (const name of [
+    'DATABASE_URL',
+    'LISTEN',
+    'PUBLIC_URL',
+    'TRUSTED_PROXY',
+    'TLS',
+    'LOG_LEVEL',
+  ]) {
+    assert.ok(
+      lines.some((line) => line.includes(name)),
+      name,
+    );
+  }
+  assert.equal(lines.join().includes('hunter2'), false);
+});
+
+test('no environment makes the decision throw', () => {
+  const names = [
+    'DATABASE_URL',
+    'PORTCULLIS_LISTEN',
+    'PORTCULLIS_METRICS_LISTEN',
+    'PORTCULLIS_PUBLIC_URL',
+    'PORTCULLIS_TRUSTED_PROXY',
+    'PORTCULLIS_LOG_LEVEL',
+  ];
+  fc.assert(
+    fc.property(fc.dictionary(fc.constantFrom(...names), fc.string()), (env) => {
+      const config = decide(env);
+      if (!config.ok) assert.ok(config.reason.length > 0);
+    }),
+    { numRuns: 300 },
+  );
+});
