@@ -74,7 +74,9 @@ class Agent implements EdgeAgent {
   #greeted = false;
   #desired: Desired | null = null;
   #applied: Applied | null = null;
-  #confirmed = false;
+  /** What control has acknowledged, as text. */
+  #confirmed: string | null = null;
+  #started = false;
   #lastError: string | null = null;
   #lastApplyMs: number | null = null;
   #receiveRetryMs = FIRST_RETRY_MS;
@@ -103,6 +105,7 @@ class Agent implements EdgeAgent {
     link.onNotice(() => this.#receiving.poke());
     this.#watch = setInterval(() => this.#lookAtMarkers(), this.#options.watchMs ?? WATCH_MS);
     this.#beat(HEARTBEAT_MS, RESYNC_MS);
+    this.#started = true;
     this.#applying.poke();
     return this.status();
   }
@@ -143,7 +146,7 @@ class Agent implements EdgeAgent {
     const { mode, reason } = this.#stance;
     const welcome = await this.#session.hello(mode, reason);
     this.#greeted = true;
-    this.#confirmed = false;
+    this.#confirmed = null;
     this.#beat(welcome.heartbeatMs, welcome.resyncMs);
     const there = new Set(this.#options.host.devices());
     const absent = welcome.settings.devices.filter((device) => !there.has(device));
@@ -199,7 +202,6 @@ class Agent implements EdgeAgent {
       if (this.#stance.canAsk && !(await this.#options.driver.present())) this.#reconciler.doubt();
       this.#beginTrial();
       this.#applied = await this.#reconciler.apply(desired);
-      this.#confirmed = false;
       // Switched off while we were writing: what was removed meanwhile is back, so once more.
       if (readOff(this.#options.stateDir) !== null) this.#applying.poke();
     }
@@ -212,14 +214,13 @@ class Agent implements EdgeAgent {
 
   /** Only of what the kernel has: an observing edge confirms nothing. */
   async #confirm(): Promise<number | null> {
-    const applied = this.#applied;
-    if (this.#stance.mode !== 'enforce' || applied === null || this.#confirmed || !this.#greeted) {
-      return null;
-    }
+    if (this.#stance.mode !== 'enforce' || this.#applied === null || !this.#greeted) return null;
+    const { generation, refused } = this.#applied;
+    const said = JSON.stringify({ generation, refused });
+    if (said === this.#confirmed) return null;
     try {
-      const { generation, refused } = applied;
       await this.#session.confirm({ generation, refused });
-      this.#confirmed = true;
+      this.#confirmed = said;
       return null;
     } catch (error) {
       if (error instanceof RefusedByControl && error.code === 'stale') return null;
@@ -232,11 +233,13 @@ class Agent implements EdgeAgent {
   async #takeStance(): Promise<void> {
     const { driver, stateDir, mode: requested } = this.#options;
     const before = this.#stance;
-    this.#stance = await takeStance({ requested, driver, stateDir, nowMs: this.#nowMs() });
+    const nowMs = this.#nowMs();
+    this.#stance = await takeStance({ requested, driver, stateDir, nowMs, able: before.canAsk });
     const { mode, reason } = this.#stance;
     if (mode === before.mode && reason === before.reason) return;
     this.#log.info({ mode, reason }, mode === 'enforce' ? 'enforcing' : 'observing');
     this.#applied = null;
+    if (!this.#started) return;
     // Control must know before it counts on us, or stop counting on us.
     this.#greeted = false;
     this.#receiving.poke();

@@ -17,13 +17,15 @@ export interface StanceInput {
   readonly driver: Driver;
   readonly stateDir: string;
   readonly nowMs: number;
+  /** The host was found able before; it is asked again only until it is. */
+  readonly able: boolean;
 }
 
 /** Ends a trial that ran out, which nobody may undo but a person. */
 export async function takeStance(input: StanceInput): Promise<Stance> {
   endTrial(input);
   const off = readOff(input.stateDir);
-  const lack = await input.driver.probe();
+  const lack = input.able ? null : await input.driver.probe();
   const canAsk = lack === null;
   if (off !== null) return { mode: 'observe', reason: off.reason, handsOff: true, canAsk };
   if (input.requested === 'observe') {

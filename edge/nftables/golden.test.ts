@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import type { Policy, PolicyRule } from '@portcullis/core/firewall/policy.ts';
+import { edgeRules } from '../testing/policies.ts';
+import { compilePolicy } from './compile.ts';
+import type { EdgeRules } from './base-chain.ts';
+import { type Layout, planLayout } from './layout.ts';
+import { renderDelta, renderWhole } from './render.ts';
+
+/** To accept what is rendered now, read the difference, then: PORTCULLIS_GOLDEN=write. */
+function assertGolden(name: string, text: string): void {
+  const path = join(import.meta.dirname, 'golden', `${name}.nft`);
+  if (process.env['PORTCULLIS_GOLDEN'] === 'write') writeFileSync(path, text);
+  assert.equal(text, readFileSync(path, 'utf8'));
+}
+
+const SETS = {
+  version: '1',
+  sets: { 'country:AA': ['192.0.2.0/25', '2001:db8:aa::/48'], 'asn:64496': ['192.0.2.128/25'] },
+};
+
+describe('rendered text', () => {
+  it('is what a person reviewed: nothing protected', () => {
+    assertGolden('empty', renderWhole(layout([])).text);
+  });
+
+  it('is what a person reviewed: one host with a bit of everything', () => {
+    assertGolden('host', renderWhole(layout([HOST])).text);
+  });
+
+  it('is what a person reviewed: IPv6, prefixes inside each other, an address of its own', () => {
+    assertGolden('prefixes', renderWhole(layout(PREFIXES)).text);
+  });
+
+  it('is what a person reviewed: an edge that sees one direction and parts of datagrams', () => {
+    assertGolden('inbound', renderWhole(layout([], { sees: 'inbound', fragments: 'limit' })).text);
+  });
+
+  it('is what a person reviewed: a change of one host and one prefix', () => {
+    const before = layout([HOST, ...PREFIXES]);
+    const changed = {
+      ...HOST,
+      geo: [],
+      rules: [...HOST.rules, allow('tcp', 8080, '198.51.100.7')],
+    };
+    const after = layout([changed, ...PREFIXES.slice(1)]);
+    const targets = new Set([...before.targets.keys(), ...after.targets.keys()]);
+    const { sizes } = renderWhole(before);
+    assertGolden('change', renderDelta(before, after, targets, sizes)?.text ?? '');
+  });
+
+  it('of a delta is empty where nothing changed', () => {
+    const before = layout([HOST, ...PREFIXES]);
+    const { sizes } = renderWhole(before);
+    const delta = renderDelta(before, layout([HOST, ...PREFIXES]), before.targets.keys(), sizes);
+    assert.equal(delta?.text, '');
+  });
+
+  it('of a delta does not exist where a map outgrows its room or the stages change', () => {
+    const before = layout([HOST]);
+    const { sizes } = renderWhole(before);
+    const many = Array.from({ length: 100 }, (_, host) => ({
+      ...HOST,
+      target: `203.0.113.${host}`,
+    }));
+    const grown = layout(many);
+    assert.equal(renderDelta(before, grown, grown.targets.keys(), sizes), null);
+    const others = layout([HOST], { devices: ['eth1'] });
+    assert.equal(renderDelta(before, others, [], sizes), null);
+  });
+});
+
+const HOST: Policy = {
+  target: '203.0.113.10',
+  mitigations: [],
+  baseline: [rule('deny', 'udp', 1900)],
+  geo: [{ ref: 'geo-rule:1', action: 'deny', sets: ['asn:64496', 'country:AA'] }],
+  rules: [
+    allow('tcp', 443),
+    allow('tcp', 22, '198.51.100.0/24'),
+    allow('tcp', 22, '198.51.100.7'),
+    allow('icmp', null),
+    allow('any', null, '198.51.100.99'),
+    rule('deny', 'udp', 19),
+    rule('deny', 'any', null),
+  ],
+  filters: [],
+};
+
+const PREFIXES: readonly Policy[] = [
+  policy('203.0.113.0/24', [rule('deny', 'udp', 53, '192.0.2.0/24')]),
+  policy('203.0.113.64/26', [allow('tcp', 80), rule('deny', 'any', null)]),
+  policy('2001:db8:5::/64', [
+    rule('deny', 'icmp', null),
+    rule('deny', 'any', null, '2001:db8:bad::/48'),
+  ]),
+  policy('2001:db8:5::10', [allow('gre', null), allow('esp', null), rule('deny', 'any', null)]),
+];
+
+function layout(policies: readonly Policy[], change: Partial<EdgeRules> = {}): Layout {
+  const targets = new Map(policies.map((one) => [one.target, compilePolicy(one)]));
+  return planLayout(edgeRules(change), targets, SETS);
+}
+
+function policy(target: string, rules: readonly PolicyRule[]): Policy {
+  return { target, mitigations: [], baseline: [], geo: [], rules, filters: [] };
+}
+
+function allow(
+  protocol: PolicyRule['protocol'],
+  port: number | null,
+  source: string | null = null,
+): PolicyRule {
+  return rule('allow', protocol, port, source);
+}
+
+function rule(
+  action: PolicyRule['action'],
+  protocol: PolicyRule['protocol'],
+  port: number | null,
+  source: string | null = null,
+): PolicyRule {
+  return { ref: 'rule:1', action, protocol, port, source };
+}

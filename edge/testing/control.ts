@@ -1,0 +1,157 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import type { Policy } from '@portcullis/core/firewall/policy.ts';
+import { createMemoryLink, type MemoryLink } from '@portcullis/link/memory.ts';
+import type { AgentRequest, ControlReply, EdgeConfirm } from '@portcullis/link/messages.ts';
+import { createEdgeAgent, type EdgeAgent, type EdgeAgentOptions } from '../agent.ts';
+import { createFakeKernel, type FakeKernel } from '../nftables/fake.ts';
+
+/** A control plane of one edge for tests: what it wants can be changed, what it hears is kept. */
+export class FakeControl {
+  readonly heard: AgentRequest[] = [];
+  readonly link: MemoryLink;
+  generation = 1;
+  policies = new Map<string, Policy>();
+  /** Answers instead of the usual, once. */
+  refuseNext: ControlReply | null = null;
+  #changes: { readonly generation: number; readonly target: string }[] = [];
+  #waiting: { readonly wanted: (request: AgentRequest) => boolean; readonly met: () => void }[] =
+    [];
+
+  constructor() {
+    this.link = createMemoryLink(async (_, request) => this.answer(request));
+  }
+
+  answer(request: AgentRequest): ControlReply {
+    this.heard.push(request);
+    const { refuseNext } = this;
+    if (refuseNext !== null && request.kind === 'edge.sync') {
+      this.refuseNext = null;
+      return refuseNext;
+    }
+    const met = this.#waiting.filter(({ wanted }) => wanted(request));
+    this.#waiting = this.#waiting.filter((one) => !met.includes(one));
+    for (const one of met) one.met();
+    return this.#reply(request);
+  }
+
+  /** A write: these policies from now on, the named targets no more. */
+  change(policies: readonly Policy[], removed: readonly string[] = []): void {
+    this.generation++;
+    for (const policy of policies) this.policies.set(policy.target, policy);
+    for (const target of removed) this.policies.delete(target);
+    for (const target of [...policies.map((policy) => policy.target), ...removed]) {
+      this.#changes.push({ generation: this.generation, target });
+    }
+    this.link.control.notify({ kind: 'generation', generation: this.generation });
+  }
+
+  confirms(): EdgeConfirm[] {
+    return this.heard.filter((request) => request.kind === 'edge.confirm');
+  }
+
+  /** Resolves at the next request of this kind. */
+  next(wanted: (request: AgentRequest) => boolean): Promise<void> {
+    return new Promise((met) => this.#waiting.push({ wanted, met }));
+  }
+
+  /** Resolves when a generation is confirmed, also when it was already. */
+  async confirmed(generation = this.generation): Promise<EdgeConfirm> {
+    const wanted = (request: AgentRequest): boolean =>
+      request.kind === 'edge.confirm' && request.generation === generation;
+    if (!this.heard.some(wanted)) await this.next(wanted);
+    return this.heard.findLast(wanted) as EdgeConfirm;
+  }
+
+  #reply(request: AgentRequest): ControlReply {
+    const settings = SETTINGS;
+    if (request.kind === 'edge.hello') {
+      const { generation } = this;
+      return {
+        kind: 'edge.welcome',
+        protocolVersion: 1,
+        generation,
+        settings,
+        heartbeatMs: 20,
+        resyncMs: 60_000,
+      };
+    }
+    if (request.kind !== 'edge.sync') return { kind: 'done' };
+    const whole = request.after === 0;
+    const changed = this.#changes.filter(({ generation }) => generation > request.after);
+    const targets = new Set(whole ? this.policies.keys() : changed.map(({ target }) => target));
+    return {
+      kind: 'edge.page',
+      generation: this.generation,
+      whole,
+      policies: [...targets].flatMap((target) => this.policies.get(target) ?? []),
+      removed: whole ? [] : [...targets].filter((target) => !this.policies.has(target)),
+      sourceSets: request.sourceSetsVersion === '1' ? null : { version: '1', sets: {} },
+      settings,
+      next: null,
+    };
+  }
+}
+
+const SETTINGS = {
+  name: 'fra1',
+  site: 'fra',
+  devices: ['wan'],
+  management: [{ protocol: 'tcp', port: 22 }],
+  sees: 'both',
+  fragments: 'reassemble',
+} as const;
+
+export interface TestEdge {
+  readonly control: FakeControl;
+  readonly kernel: FakeKernel;
+  readonly stateDir: string;
+  /** Starts (another) agent on the same kernel and state directory. */
+  start(options?: Partial<EdgeAgentOptions>): Promise<EdgeAgent>;
+}
+
+/** Everything is stopped and removed with the test. */
+export function testEdge(t: TestContext): TestEdge {
+  const control = new FakeControl();
+  const kernel = createFakeKernel();
+  const stateDir = mkdtempSync(join(tmpdir(), 'portcullis-edge-'));
+  const agents: EdgeAgent[] = [];
+  t.after(async () => {
+    for (const agent of agents) await agent.stop();
+    await control.link.control.close();
+    rmSync(stateDir, { recursive: true });
+  });
+  const start = async (options: Partial<EdgeAgentOptions> = {}): Promise<EdgeAgent> => {
+    const agent = createEdgeAgent({
+      link: control.link.connect({ kind: 'edge', name: 'fra1' }),
+      driver: kernel,
+      host: { localAddresses: () => [], devices: () => ['wan'] },
+      stateDir,
+      log: { debug() {}, info() {}, warn() {}, error() {} },
+      mode: 'enforce',
+      watchMs: 5,
+      ...options,
+    });
+    agents.push(agent);
+    await agent.start();
+    return agent;
+  };
+  return { control, kernel, stateDir, start };
+}
+
+/** One port open, everything else shut. */
+export function opening(target: string, port: number): Policy {
+  return {
+    target,
+    mitigations: [],
+    baseline: [],
+    geo: [],
+    rules: [
+      { ref: 'rule:1', action: 'allow', protocol: 'tcp', port, source: null },
+      { ref: 'rule:2', action: 'deny', protocol: 'any', port: null, source: null },
+    ],
+    filters: [],
+  };
+}
