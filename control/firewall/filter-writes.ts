@@ -5,7 +5,6 @@ import {
 } from '@portcullis/core/filters/catalogue.ts';
 import { parsePortExpression } from '@portcullis/core/net/ports.ts';
 import type { Tx } from '../db/database.ts';
-import { currentGeneration } from '../fleet/generations.ts';
 import type { Call } from '../http/operation.ts';
 import { Problem } from '../problem.ts';
 import { requireFilterCount } from './limits.ts';
@@ -15,6 +14,7 @@ import { type Outcome, readPorts } from './rule-writes.ts';
 import {
   audit,
   eventOf,
+  leaveSite,
   markConfigured,
   openSite,
   requireHolding,
@@ -91,7 +91,7 @@ export async function deleteFiltersByKey(
   const deleted = found.length;
   const message = messages.filtersDeleted(deleted, named.size, { enforcement });
   if (deleted === 0)
-    return { deleted, generation: await currentGeneration(tx), enforcement, message };
+    return { deleted, generation: await leaveSite(tx, site), enforcement, message };
   const left = [...rules, ...filters].filter((object) => object.group === null).length - deleted;
   await markConfigured(tx, call, site, left > 0);
   const generation = await takeSiteGeneration(tx, call, 'filter.delete');

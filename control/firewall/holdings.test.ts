@@ -121,3 +121,17 @@ test('an address counts as configured while it has own objects, and no longer', 
   await acme.delete(`${path}/filters`, { keys: ['udp-stateful:9'] });
   assert.equal(await configured(), false);
 });
+
+test('writes that have nothing to write leave no trace in the database', async (t) => {
+  const { acme, db } = await startWorld(t);
+  for (const ip of ['203.0.113.10', '2001:db8::1']) {
+    const path = `${V1}/${ip}`;
+    assert.equal((await acme.delete(`${path}/rules`, { ids: [1] })).status, 200);
+    assert.equal((await acme.delete(`${path}/filters`, { keys: ['udp-stateful:1'] })).status, 200);
+    assert.equal((await acme.put(`${X1}/${ip}`, { rules: [], filters: [] })).status, 200);
+  }
+  const { rows } = await sql<{ addresses: number; generation: number; audits: number }>`
+    select (select count(*) from addresses) as addresses, (select generation from fleet) as generation,
+           (select count(*) from audit where actor_kind = 'key') as audits`.execute(db);
+  assert.deepEqual(rows, [{ addresses: 0, generation: 0, audits: 0 }]);
+});

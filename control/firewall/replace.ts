@@ -1,5 +1,4 @@
 import type { Tx } from '../db/database.ts';
-import { currentGeneration } from '../fleet/generations.ts';
 import { sameState } from '../http/etag.ts';
 import type { Call } from '../http/operation.ts';
 import { Problem } from '../problem.ts';
@@ -13,6 +12,7 @@ import { type Outcome, readRule, type RuleRequest } from './rule-writes.ts';
 import {
   audit,
   eventOf,
+  leaveSite,
   markConfigured,
   openSite,
   requireHolding,
@@ -157,7 +157,7 @@ async function applyDifference(
       ...answer,
       created: nothing,
       deleted: nothing,
-      generation: await currentGeneration(tx),
+      generation: await leaveSite(tx, site),
     };
   }
   await markConfigured(tx, call, site, wanted > 0);

@@ -2,7 +2,6 @@ import { sql } from 'kysely';
 import { parseRule } from '@portcullis/core/firewall/rule.ts';
 import { countPorts, expandPorts, type PortRange } from '@portcullis/core/net/ports.ts';
 import type { Tx } from '../db/database.ts';
-import { currentGeneration } from '../fleet/generations.ts';
 import { isUnavailable } from '../db/failure.ts';
 import { isRetryable } from '../http/transaction.ts';
 import type { Call } from '../http/operation.ts';
@@ -15,6 +14,7 @@ import {
   audit,
   eventOf,
   familyOf,
+  leaveSite,
   markConfigured,
   openSite,
   requireHolding,
@@ -110,8 +110,7 @@ export async function deleteRulesById(
   }
   const ids = found.map((rule) => rule.id).toSorted((a, b) => a - b);
   const message = messages.rulesDeleted(ids.length, named.size, { enforcement });
-  if (ids.length === 0)
-    return { ids, generation: await currentGeneration(tx), enforcement, message };
+  if (ids.length === 0) return { ids, generation: await leaveSite(tx, site), enforcement, message };
   const left = [...rules, ...filters].filter((object) => object.group === null).length - ids.length;
   await markConfigured(tx, call, site, left > 0);
   const generation = await takeSiteGeneration(tx, call, 'rule.delete');

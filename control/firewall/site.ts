@@ -1,13 +1,14 @@
 import { type Family, parseAddress } from '@portcullis/core/net/address.ts';
 import { type Access, type Holding, recordAudit } from '../access/index.ts';
 import type { Tx } from '../db/database.ts';
-import { takeGeneration } from '../fleet/generations.ts';
+import { currentGeneration, takeGeneration } from '../fleet/generations.ts';
 import { notHeld } from '../http/not-found.ts';
 import type { Call } from '../http/operation.ts';
 import { Problem } from '../problem.ts';
 import type { FirewallEvents, WriteEvent } from './events.ts';
 import type { AddressState } from './objects.ts';
 import {
+  discardAddress,
   loadAddress,
   type LockedAddress,
   lockAddress,
@@ -43,6 +44,12 @@ export async function openSite(tx: Tx, call: Call, holding: Holding): Promise<Si
   const state = await loadAddress(tx, 'accepted', call.caller, call.ip);
   if (state === null || state.holdingId !== holding.id) throw notHeld();
   return { address, state };
+}
+
+/** For a write that has nothing to write: leaves no trace, and gives the newest generation there is. */
+export async function leaveSite(tx: Tx, site: Site): Promise<number> {
+  await discardAddress(tx, site.address);
+  return currentGeneration(tx);
 }
 
 /** Takes the write's generation; what comes after it until the commit is done under the fleet's lock. */

@@ -78,6 +78,8 @@ function toGroup(id: number | null, name: string | null) {
 export interface LockedAddress {
   readonly id: number;
   readonly configured: boolean;
+  /** This transaction made the row. */
+  readonly made: boolean;
 }
 
 /**
@@ -95,7 +97,12 @@ export async function lockAddress(tx: Tx, holdingId: number, ip: string): Promis
     .execute();
   const made = await lockExistingAddress(tx, holdingId, ip);
   if (made === null) throw new Error(`the row of ${ip} went away while it was made`);
-  return made;
+  return { ...made, made: true };
+}
+
+/** Takes back a row that was made for a write which then had nothing to write: asking must not fill the table. */
+export async function discardAddress(tx: Tx, address: LockedAddress): Promise<void> {
+  if (address.made) await tx.deleteFrom('addresses').where('id', '=', address.id).execute();
 }
 
 async function lockExistingAddress(
@@ -104,7 +111,7 @@ async function lockExistingAddress(
   ip: string,
 ): Promise<LockedAddress | null> {
   const { rows } = await sql<LockedAddress>`
-    select a.id, a.configured from holdings h join addresses a on a.holding_id = h.id
+    select a.id, a.configured, false as made from holdings h join addresses a on a.holding_id = h.id
      where h.id = ${holdingId} and a.ip = ${ip}::inet
        for share of h for update of a
   `.execute(tx);
