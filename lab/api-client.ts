@@ -83,6 +83,18 @@ export class ApiClient {
     await this.live(ip, answer.headers);
   }
 
+  /** Waits until an edge in service has everything of the address. */
+  async enforced(ip: string): Promise<void> {
+    const deadline = performance.now() + TIMEOUT_MS;
+    for (;;) {
+      const { headers } = await this.call('GET', `/api/v1/firewall/ips/${ip}`);
+      if (headers['portcullis-enforcement'] === 'full') return;
+      if (performance.now() > deadline)
+        throw new Error(`${ip} is not enforced: ${JSON.stringify(headers)}`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
   /** Waits until the generation that a write answered is live for the address. */
   async live(ip: string, written: ApiAnswer<unknown>['headers']): Promise<void> {
     await this.liveAt(ip, Number(written['portcullis-generation']));

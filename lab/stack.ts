@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateSecret } from '@portcullis/control/access/index.ts';
 import { ApiClient } from './api-client.ts';
-import { EDGE_DEVICE, HOST, type Internet } from './internet.ts';
+import { EDGE_DEVICE, HOST, type Internet, SERVER } from './internet.ts';
 import type { Namespace } from './netns.ts';
 
 /** A running `portcullis up --enforce` on the edge host of a lab's internet. */
@@ -40,6 +40,8 @@ export interface StackOptions {
 /** Everything in its own temporary folder; `stop` leaves nothing behind. */
 export async function startStack(internet: Internet, options: StackOptions = {}): Promise<Stack> {
   const home = mkdtempSync(join(tmpdir(), 'portcullis-lab-'));
+  // As root, control and PostgreSQL are another account, which must get through.
+  chmodSync(home, 0o711);
   const dataDir = join(home, 'data');
   const fleetFile = join(home, 'fleet.yaml');
   const key = generateSecret();
@@ -49,6 +51,7 @@ export async function startStack(internet: Internet, options: StackOptions = {})
   const stack = new RunningStack(internet.edge, { home, dataDir, fleetFile, env, bridge, key });
   try {
     await stack.start(...(options.args ?? ['--enforce']));
+    await stack.api.enforced(SERVER[4]);
   } catch (error) {
     await stack.stop();
     throw error;
@@ -119,18 +122,21 @@ class RunningStack implements Stack {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     this.#up = up;
-    const document = await new Promise<string>((resolve, reject) => {
-      let text = '';
-      const impatient = setTimeout(() => reject(new Error('up took too long')), START_MS);
-      up.stdout?.on('data', (chunk: Buffer) => {
-        text += chunk.toString();
-        if (text.endsWith('}\n')) resolve(text);
-      });
-      up.once('exit', (code) => reject(new Error(`up ended with ${code}`)));
-      up.once('exit', () => clearTimeout(impatient));
-      up.stdout?.once('data', () => clearTimeout(impatient));
+    const { promise, resolve, reject } = Promise.withResolvers<string>();
+    const impatient = setTimeout(() => reject(new Error('up took too long')), START_MS);
+    let text = '';
+    up.stdout?.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+      if (text.endsWith('\n}\n')) resolve(text);
     });
-    JSON.parse(document);
+    up.once('exit', (code) => reject(new Error(`up ended with ${code}`)));
+    try {
+      const { mode, reason } = JSON.parse(await promise) as { mode: string; reason: string | null };
+      if (args.includes('--enforce') && mode !== 'enforce')
+        throw new Error(`not enforcing: ${reason}`);
+    } finally {
+      clearTimeout(impatient);
+    }
   }
 
   async command(...args: readonly string[]): Promise<string> {

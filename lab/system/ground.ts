@@ -1,4 +1,3 @@
-import { after } from 'node:test';
 import { CLIENT, createInternet, type Internet, SENTINELS, SERVER } from '../internet.ts';
 import { missing } from '../requirements.ts';
 import { startServices } from '../services.ts';
@@ -14,6 +13,7 @@ export interface Ground {
   readonly through: Path;
   /** From the client to the edge host itself. */
   readonly toHost: Path;
+  stop(): Promise<void>;
 }
 
 export const NEEDS = ['root', 'netns', 'nft', 'python3', 'postgres'] as const;
@@ -28,31 +28,29 @@ export function whyNot(): string | false {
 
 export async function buildGround(label: string, options: StackOptions = {}): Promise<Ground> {
   const undo: (() => Promise<void> | void)[] = [];
-  after(async () => {
-    for (const step of undo.toReversed()) await step();
-  });
-  const internet = createInternet(label);
-  undo.push(() => internet.destroy());
-  const services = startServices(internet);
-  undo.push(() => services.stop());
-  const probe = async (where: 'client' | 'server' | 'edge'): Promise<Probe> => {
-    const made = await new Probe(internet[where]).started();
-    undo.push(() => made.stop());
-    return made;
+  const stop = async (): Promise<void> => {
+    for (const step of undo.splice(0).toReversed()) await step();
   };
-  const [client, server, edge] = await Promise.all([
-    probe('client'),
-    probe('server'),
-    probe('edge'),
-  ]);
-  const stack = await startStack(internet, options);
-  undo.push(() => stack.stop());
-  return {
-    internet,
-    stack,
-    through: new Path(client, server, SENTINELS.server),
-    toHost: new Path(client, edge, SENTINELS.host),
-  };
+  try {
+    const internet = createInternet(label);
+    undo.push(() => internet.destroy());
+    const services = startServices(internet);
+    undo.push(() => services.stop());
+    const probe = async (where: 'client' | 'server' | 'edge'): Promise<Probe> => {
+      const made = await new Probe(internet[where]).started();
+      undo.push(() => made.stop());
+      return made;
+    };
+    const client = await probe('client');
+    const through = new Path(client, await probe('server'), SENTINELS.server);
+    const toHost = new Path(client, await probe('edge'), SENTINELS.host);
+    const stack = await startStack(internet, options);
+    undo.push(() => stack.stop());
+    return { internet, stack, through, toHost, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
 }
 
 let lastPort = 20_000;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import type { NewRule } from '../api-client.ts';
 import { CLIENT, SERVER } from '../internet.ts';
 import type { ProbePacket } from '../wire/probe.ts';
@@ -19,6 +19,7 @@ describe('a rule on the wire', { skip: whyNot() }, () => {
   before(async () => {
     ground = await buildGround('rules');
   });
+  after(() => ground.stop());
 
   for (const family of [4, 6] as const) {
     for (const one of casesOf(family)) {
