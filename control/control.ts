@@ -116,7 +116,7 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
   });
   const handlers = { ...UNBUILT, ...firewall.handlers };
   const readiness = createReadiness({ db, enforcement, postgresPid: database.pid });
-  const http = await createHttpServer({
+  const http = createHttpServer({
     config: httpConfig,
     db,
     access,

@@ -92,11 +92,12 @@ export function inOneLine(error: unknown): string {
 function inWords(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = 'code' in error ? error.code : undefined;
-  if (code === 'EADDRINUSE' && 'port' in error && error.port !== undefined) {
-    return `port ${String(error.port)} is taken by another program; choose another with --listen`;
+  const port = 'port' in error && typeof error.port === 'number' ? error.port : null;
+  if (code === 'EADDRINUSE' && port !== null) {
+    return `port ${port} is taken by another program; choose another with --listen`;
   }
-  if (code === 'EACCES' && 'port' in error && error.port !== undefined) {
-    return `port ${String(error.port)} needs rights that control does not have; choose one above 1023 with --listen`;
+  if (code === 'EACCES' && port !== null) {
+    return `port ${port} needs rights that control does not have; choose one above 1023 with --listen`;
   }
   if (error instanceof AggregateError && error.message === '') {
     return error.errors.map(inWords).join(', ');

@@ -170,9 +170,6 @@ class EdgeSession {
 
 function refusalOf(confirmed: Confirmed, name: string, generation: number): Refused | null {
   switch (confirmed.kind) {
-    case 'counted':
-    case 'heard':
-      return null;
     case 'unknown':
       return unknownAgent(name);
     case 'resync':
@@ -187,6 +184,10 @@ function refusalOf(confirmed: Confirmed, name: string, generation: number): Refu
         'stale',
         `Generation ${generation} is older than ${confirmed.confirmed}, which this edge confirmed already. Generations never go back.`,
       );
+    case 'counted':
+    case 'heard':
+    default:
+      return null;
   }
 }
 

@@ -252,5 +252,5 @@ export async function markLive(db: Db): Promise<LiveGeneration[]> {
               (extract(epoch from clock_timestamp() - created_at) * 1000)::float8 as "tookMs"`.execute(
     db,
   );
-  return rows.sort((a, b) => a.generation - b.generation);
+  return rows.toSorted((a, b) => a.generation - b.generation);
 }

@@ -62,8 +62,24 @@ async function loadEnforcement(db: Db): Promise<Enforcement> {
            (extract(epoch from clock_timestamp() - e.last_seen_at) * 1000)::float8 as "silentMs"
       from fleet left join edges e on true order by e.name`.execute(db);
   const generation = rows[0]?.generation ?? 0;
-  const edges = rows.flatMap(({ generation: _, ...edge }) => (edge.name === null ? [] : [edge]));
+  const edges = rows.flatMap((row) => (row.name === null ? [] : [edgeOf(row)]));
   return { ...judgeEnforcement(edges), generation, edges };
+}
+
+function edgeOf(row: EdgeEnforcement): EdgeEnforcement {
+  const { name, site, mode, modeReason, enforcing, inService, confirmedGeneration } = row;
+  const { refusedTargets, silentMs } = row;
+  return {
+    name,
+    site,
+    mode,
+    modeReason,
+    enforcing,
+    inService,
+    confirmedGeneration,
+    refusedTargets,
+    silentMs,
+  };
 }
 
 /** Pure: the state of a fleet's enforcement, in a word and in words. */

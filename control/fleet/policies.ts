@@ -70,7 +70,7 @@ export async function loadPolicies(
   const former = parts.every(isAddress) ? [] : await loadFormerTargets(tx, region);
   const gone = new Set([...asked, ...former.map(storedCidr)].map(formatNetwork));
   for (const { target } of policies) gone.delete(target);
-  return { policies, removed: [...gone].sort() };
+  return { policies, removed: [...gone].toSorted() };
 }
 
 /**
@@ -102,7 +102,7 @@ function build(assembly: PolicyAssembly, parts: readonly Cidr[] | null): readonl
     // An empty policy matters only where it keeps another holder's wider one from judging.
     if (carved || !isEmptyPolicy(policy)) policies.push(policy);
   }
-  return policies.sort((a, b) => (a.target < b.target ? -1 : 1));
+  return policies.toSorted((a, b) => (a.target < b.target ? -1 : 1));
 }
 
 function isAddress(cidr: Cidr): boolean {

@@ -27,7 +27,7 @@ test('finds exactly the prefixes that contain one, the widest first', () => {
       for (const prefix of prefixes) index.add(prefix, prefix);
       const expected = prefixes
         .filter((prefix) => containsCidr(prefix, inner))
-        .sort((a, b) => a.length - b.length);
+        .toSorted((a, b) => a.length - b.length);
       assert.deepEqual(index.covering(inner), expected);
     }),
     { numRuns: 500 },

@@ -12,7 +12,7 @@ export class PrefixIndex<T> {
     if (level === undefined) {
       level = new Map();
       levels.set(prefix.length, level);
-      this.#lengths[prefix.family] = [...levels.keys()].sort((a, b) => a - b);
+      this.#lengths[prefix.family] = [...levels.keys()].toSorted((a, b) => a - b);
     }
     const key = prefix.value >> BigInt(BITS[prefix.family] - prefix.length);
     const items = level.get(key);

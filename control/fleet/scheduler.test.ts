@@ -11,6 +11,8 @@ import { acceptRule, insertHolding, insertOrganisation, silentEvents } from './t
 
 const IP = '203.0.113.10';
 
+const ago = (s: number): string => new Date(Date.now() - s * 1000).toISOString();
+
 interface Row {
   readonly generation: number;
   readonly cause: string;
@@ -31,11 +33,18 @@ async function scheduled(db: Db, moment: Date): Promise<Row[]> {
 /** Resolves at the next notification that satisfies `done`. */
 async function heard(url: string, done: () => Promise<boolean>): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const look = async (): Promise<void> => {
+    if (await done()) resolve();
+  };
   const channels: readonly Channel[] = ['portcullis_generation'];
   const listener = listen(url, channels, () => {
-    done().then((is) => is && resolve(), reject);
+    look().catch(reject);
   });
-  await promise.finally(() => listener.stop());
+  try {
+    await promise;
+  } finally {
+    await listener.stop();
+  }
 }
 
 test("a holding that ends makes a generation within 100 ms; the old holder's rules are gone, the new holder starts empty", async (t) => {
@@ -69,7 +78,6 @@ test("a holding that ends makes a generation within 100 ms; the old holder's rul
 test('holdings that moved while no control plane ran are caught up at the start, in one generation', async (t) => {
   const { db } = await testDatabase(t);
   const org = await insertOrganisation(db, 'org');
-  const ago = (s: number) => new Date(Date.now() - s * 1000).toISOString();
   await sql`update fleet set holdings_until = now() - interval '1 minute'`.execute(db);
   await insertHolding(db, org, '192.0.2.0/24', { from: ago(1000), until: ago(30) });
   await insertHolding(db, org, '198.51.100.0/24', { from: ago(20) });

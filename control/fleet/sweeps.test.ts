@@ -7,9 +7,10 @@ import { fakeSourceSets, serveEdges, TestEdge } from './test-edge.ts';
 import { SyncDesk } from './sync.ts';
 import { insertEdge, silentEvents } from './testing.ts';
 
+const expire = async (): Promise<string[]> => ['fra1'];
+
 function watchOf(state: { away: boolean }) {
   const left: string[] = [];
-  const expire = async () => ['fra1'];
   const store = {
     async markLive() {
       if (state.away) throw new Error('the database is away');

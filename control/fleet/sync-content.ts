@@ -59,7 +59,7 @@ async function loadSetNames(tx: Tx): Promise<string[]> {
                       where a.geo_rule_id = g.id and a.deleted_generation is null))
     select 'country:' || unnest(countries) as name from used
     union select 'asn:' || unnest(asns) from used`.execute(tx);
-  return rows.map((row) => row.name).sort();
+  return rows.map((row) => row.name).toSorted();
 }
 
 /** The part of a content that matters to an edge which serves these prefixes; the rest it need not have. */

@@ -138,10 +138,10 @@ test('an edge is sent the policies of the prefixes it serves, and wider ones aro
   const { link } = serveEdges(db);
   const edge = new TestEdge(link, 'half', 'one');
   await edge.join();
-  assert.deepEqual([...edge.policies.keys()].sort(), ['203.0.113.0/24', '203.0.113.1']);
+  assert.deepEqual([...edge.policies.keys()].toSorted(), ['203.0.113.0/24', '203.0.113.1']);
   await acceptRule(db, holding, '203.0.113.201');
   await edge.sync();
-  assert.deepEqual([...edge.policies.keys()].sort(), ['203.0.113.0/24', '203.0.113.1']);
+  assert.deepEqual([...edge.policies.keys()].toSorted(), ['203.0.113.0/24', '203.0.113.1']);
 });
 
 test('source sets travel when the edge holds another version, and only then', async (t) => {
@@ -174,7 +174,7 @@ test('an edge that syncs while 50 writers write misses no change', async (t) => 
   );
   await fc.assert(
     fc.asyncProperty(actions, async (list) => {
-      let writing = true;
+      const progress = { writing: true };
       const writes = Promise.all(
         list.map(async ({ host, port, undo }) => {
           const ip = `203.0.113.${host}`;
@@ -182,10 +182,10 @@ test('an edge that syncs while 50 writers write misses no change', async (t) => 
           if (undo && id !== null) await deleteRule(db, id);
         }),
       ).finally(() => {
-        writing = false;
+        progress.writing = false;
       });
       let newest = edge.generation;
-      while (writing) {
+      while (progress.writing) {
         await edge.sync();
         assert.ok(edge.generation >= newest, 'generations never go back');
         newest = edge.generation;
