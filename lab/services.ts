@@ -12,7 +12,9 @@ export function startServices(internet: Internet): { stop(): void } {
     internet[where].spawn([process.execPath, script, where, ...ports], {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
-  const running = [start('server', '80', '27015'), start('container', '80', '27015')];
+  const running = (['client', 'server', 'container'] as const).map((one) =>
+    start(one, '80', '27015'),
+  );
   return {
     stop: () => {
       for (const child of running) child.kill();
