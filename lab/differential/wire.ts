@@ -82,6 +82,12 @@ export class JudgedWire {
     this.#send(this.#behind, 'lan', packets);
   }
 
+  /** Somebody else on the edge host follows connections. */
+  trackConnections(): void {
+    const chain = 'type filter hook forward priority 0';
+    this.edge.run('nft', `table inet somebody { chain forward { ${chain}; ct state invalid; }; }`);
+  }
+
   destroy(): void {
     this.#network.destroy();
   }
