@@ -107,9 +107,3 @@ function rangeText(family: Family, first: bigint, last: bigint): string {
   const text = (value: bigint): string => formatAddress({ family, value });
   return first === last ? text(first) : `${text(first)}-${text(last)}`;
 }
-
-export function prefixCidrs(layout: Layout): Cidr[] {
-  return [...layout.targets.values()]
-    .filter((target) => target.prefixChain !== null)
-    .map((target) => target.cidr);
-}
