@@ -7,7 +7,6 @@ import type {
   PolicyRule,
   SourceSets,
 } from '@portcullis/core/firewall/policy.ts';
-import { formatAddress, parseAddress } from '@portcullis/core/net/address.ts';
 import { formatCidr, formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 import {
   accepted,
@@ -29,11 +28,6 @@ import {
 const MAX_POLICIES_PER_PAGE = 100_000;
 const MAX_OBJECTS_PER_POLICY = 200_000;
 const MAX_NETWORKS_PER_SET = 2_000_000;
-
-export const address: Shape<string> = accepted((text) => {
-  const parsed = parseAddress(text);
-  return parsed.ok && formatAddress(parsed.value) === text;
-}, 'a canonical address');
 
 /** An address without length, or a network with it; `0.0.0.0/0` keeps its length. */
 export const network: Shape<string> = accepted((text) => {
