@@ -15,8 +15,8 @@ export function createHost(): Host {
     localAddresses: () => {
       const addresses = Object.values(networkInterfaces()).flatMap((one) => one ?? []);
       const canonical = addresses.map(({ address }) => canonicalAddress(address));
-      return [...new Set(canonical.filter((address) => address !== null))].sort();
+      return [...new Set(canonical.filter((address) => address !== null))].toSorted();
     },
-    devices: () => readdirSync('/sys/class/net').sort(),
+    devices: () => readdirSync('/sys/class/net').toSorted(),
   };
 }

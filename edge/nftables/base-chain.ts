@@ -46,7 +46,7 @@ const renderStage: Readonly<Record<StageName, (rules: EdgeRules) => readonly str
   management: ({ management }) => {
     if (management.length === 0) return [];
     const ports = management.map(({ protocol, port }) => `${protocol} . ${port}`);
-    const unique = [...new Set(ports)].sort().join(', ');
+    const unique = [...new Set(ports)].toSorted().join(', ');
     return [`fib daddr type local meta l4proto . th dport { ${unique} } accept`];
   },
   // Above its rate a packet does not match here, and is judged by what follows.
@@ -109,7 +109,7 @@ function neededIcmp({ family, type, code, budget, hopLimit }: NeededIcmp): strin
 /** One limit a budget, shared by its rules. */
 export function renderLimits({ icmpRates }: EdgeRules): string[] {
   return (Object.keys(icmpRates) as IcmpBudget[])
-    .sort()
+    .toSorted()
     .flatMap((budget) => [
       `limit ${limitName(budget)} {`,
       `\trate ${icmpRates[budget]}/second burst ${icmpRates[budget]} packets`,
@@ -129,6 +129,6 @@ function deviceMatch(devices: readonly string[]): string | null {
       throw new PolicyError(`"${device}" cannot be the name of a network device`);
     }
   }
-  const names = [...new Set(devices)].sort().map((device) => `"${device}"`);
+  const names = [...new Set(devices)].toSorted().map((device) => `"${device}"`);
   return names.length === 0 ? null : `iifname { ${names.join(', ')} }`;
 }

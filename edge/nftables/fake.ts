@@ -53,13 +53,14 @@ export function createFakeKernel(): FakeKernel {
   return fake;
 }
 
+const fail = (at: number, why: string): never => {
+  throw new DriverError('refused', why, [at + 1]);
+};
+
 /** Follows the few commands that we render; everything else only has to begin with a known word. */
 function run(before: Table | null, text: string): Table | null {
   let table = before && { elements: new Map(before.elements), chains: new Set(before.chains) };
   const lines = text.split('\n');
-  const fail = (at: number, why: string): never => {
-    throw new DriverError('refused', why, [at + 1]);
-  };
   for (let at = 0; at < lines.length; at++) {
     const line = (lines[at] ?? '').replace(TABLE, 'T');
     const [command, what, , name = ''] = line.trim().split(' ');

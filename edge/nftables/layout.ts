@@ -1,7 +1,7 @@
 import type { SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { BITS, type Family, formatAddress } from '@portcullis/core/net/address.ts';
 import { mergeCidrs } from '@portcullis/core/net/cidr-sets.ts';
-import { compareCidrs, type Cidr, formatNetwork, lastValue } from '@portcullis/core/net/cidr.ts';
+import { compareCidrs, formatNetwork, lastValue } from '@portcullis/core/net/cidr.ts';
 import type { Chain, CompiledTarget, SourceSetUnion } from './compile.ts';
 import { networksOf } from './match.ts';
 import { type Dispatch, dispatchMap } from './names.ts';
@@ -73,7 +73,7 @@ function contentOf(union: SourceSetUnion, sourceSets: SourceSets): SourceSetCont
 function intervalsOf(targets: readonly CompiledTarget[], family: Family): Interval[] {
   const sorted = targets
     .filter((target) => target.cidr.family === family)
-    .sort((a, b) => compareCidrs(a.cidr, b.cidr));
+    .toSorted((a, b) => compareCidrs(a.cidr, b.cidr));
   const intervals: Interval[] = [];
   const open: CompiledTarget[] = [];
   let next = 0n;

@@ -127,7 +127,7 @@ function geoRules(policy: Policy, action: 'deny' | 'only'): MatchRule[] {
       outcome: 'drop',
       protocol: null,
       port: null,
-      source: { kind: 'sets', names: [...new Set(union)].sort(), inside: action === 'deny' },
+      source: { kind: 'sets', names: [...new Set(union)].toSorted(), inside: action === 'deny' },
     }));
 }
 

@@ -91,7 +91,7 @@ function withoutEchoes(rules: readonly MatchRule[], outcome: Outcome): MatchRule
     else if (!disagreeing.some((later) => overlapping(later, rule))) continue;
     kept.push(rule);
   }
-  return kept.reverse();
+  return kept.toReversed();
 }
 
 function level(rules: readonly MatchRule[]): LevelledRule[] {
@@ -136,7 +136,7 @@ function evaluate(rules: readonly LevelledRule[], key: Key, lookedUp: Set<Levell
     const lookup = lookupOf(one);
     lookups.set(JSON.stringify(lookup), lookup);
   }
-  return { lookups: [...lookups.values()].sort(inOrder), outcome: terminal.rule.outcome };
+  return { lookups: [...lookups.values()].toSorted(inOrder), outcome: terminal.rule.outcome };
 }
 
 export function lookupOf({ rule, level }: LevelledRule): Lookup {
@@ -171,7 +171,7 @@ function distinct(
     if (rule.protocol === null || !wanted(rule)) continue;
     found.set(`${rule.protocol}/${rule.port}`, { protocol: rule.protocol, port: rule.port });
   }
-  return [...found.values()].sort(
+  return [...found.values()].toSorted(
     (a, b) => a.protocol - b.protocol || (a.port ?? 0) - (b.port ?? 0),
   );
 }

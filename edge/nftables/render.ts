@@ -26,10 +26,10 @@ export function renderWhole(layout: Layout): RenderedWhole {
   const body = [
     ...renderLimits(layout.rules),
     ...[...layout.sets.values()].flatMap(declareSet),
-    ...[...sizes].sort(byName).flatMap(([map, size]) => declareMap(map, size)),
+    ...[...sizes].toSorted(byName).flatMap(([map, size]) => declareMap(map, size)),
     ...FAMILIES.flatMap(declarePrefixMap),
     ...[...layout.chains]
-      .sort(byName)
+      .toSorted(byName)
       .flatMap(([name, { statements }]) => chainBlock({ name, statements })),
     ...renderBaseChains(layout.rules).flatMap(chainBlock),
   ];
@@ -135,16 +135,16 @@ function addElements(elements: readonly Element[]): string[] {
     byMap.set(map, entries);
   }
   return [...byMap]
-    .sort(byName)
+    .toSorted(byName)
     .flatMap(([map, entries]) => batches(entries).map((batch) => addCommand(map, batch)));
 }
 
 function fillSets(layout: Layout): string[] {
-  return [...layout.sets].sort(byName).flatMap(([name, set]) => fillSet(name, set));
+  return [...layout.sets].toSorted(byName).flatMap(([name, set]) => fillSet(name, set));
 }
 
 function refillSets(before: Layout, after: Layout): string[] {
-  return [...after.sets].sort(byName).flatMap(([name, set]) => {
+  return [...after.sets].toSorted(byName).flatMap(([name, set]) => {
     const old = before.sets.get(name);
     if (old === undefined) return fillSet(name, set);
     if (old === set || old.networks.join() === set.networks.join()) return [];
@@ -192,7 +192,7 @@ function chainBlock({ name, statements }: RenderedChain): string[] {
 }
 
 function newIn<T>(a: ReadonlyMap<string, T>, b: ReadonlyMap<string, T>): [string, T][] {
-  return [...a].filter(([name]) => !b.has(name)).sort(byName);
+  return [...a].filter(([name]) => !b.has(name)).toSorted(byName);
 }
 
 function batches<T>(entries: readonly T[]): T[][] {

@@ -44,7 +44,6 @@ export class JudgedWire {
   }
 
   #build(): void {
-    const wire = (device: string) => ({ device, addresses: [] });
     this.#network.join(this.#client, wire('eth'), this.edge, wire('wan'));
     this.#network.join(this.#behind, wire('eth'), this.edge, wire('lan'));
     enableForwarding(this.edge);
@@ -140,3 +139,7 @@ const LAST: Omit<Numbered, 'id'> = {
     fragment: 'none',
   },
 };
+
+function wire(device: string): { device: string; addresses: string[] } {
+  return { device, addresses: [] };
+}
