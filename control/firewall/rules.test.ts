@@ -345,7 +345,7 @@ test('the organisation configures no more addresses than it may, also in paralle
   assert.ok(refused);
   assert.match(
     String(assertRefused(refused, 422, 'limit_exceeded')['detail']),
-    /may configure 3 addresses and has 3/,
+    /4 configured addresses and prefixes, and the organisation may have 3/,
   );
   const first = `${V1}/203.0.113.${created[0]}`;
   const id = rulesOf(await acme.get(first))[0]?.id;

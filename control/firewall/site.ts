@@ -4,7 +4,7 @@ import type { Tx } from '../db/database.ts';
 import { currentGeneration, takeGeneration } from '../fleet/generations.ts';
 import { notHeld } from '../http/not-found.ts';
 import type { Call } from '../http/operation.ts';
-import { Problem } from '../problem.ts';
+import { refuseTooManyConfigured } from './configured.ts';
 import type { FirewallEvents, WriteEvent } from './events.ts';
 import type { AddressState } from './objects.ts';
 import {
@@ -12,7 +12,6 @@ import {
   loadAddress,
   type LockedAddress,
   lockAddress,
-  lockAndCountConfigured,
   setConfigured,
 } from './store.ts';
 
@@ -68,17 +67,8 @@ export async function markConfigured(
   hasObjects: boolean,
 ): Promise<void> {
   if (site.address.configured === hasObjects) return;
-  if (hasObjects) {
-    const limit = call.caller.organisation.limits.configuredAddresses;
-    const count = await lockAndCountConfigured(tx, call.caller.organisationId);
-    if (count >= limit) {
-      throw new Problem(
-        'limit_exceeded',
-        `The organisation may configure ${limit} addresses and has ${count}. Delete the rules and filters of an address that no longer needs them.`,
-      );
-    }
-  }
   await setConfigured(tx, site.address.id, hasObjects);
+  if (hasObjects) await refuseTooManyConfigured(tx, call.caller.organisationId);
 }
 
 /** Writes the audit entry of a caller's write. */

@@ -118,20 +118,6 @@ async function lockExistingAddress(
   return rows[0] ?? null;
 }
 
-/**
- * Configured addresses of the organisation's present holdings, counted under a lock on its row: until the
- * commit nobody else of the organisation adds one.
- */
-export async function lockAndCountConfigured(tx: Tx, organisationId: number): Promise<number> {
-  // "no key update" leaves foreign keys to the organisation alone: its other writes go on.
-  await sql`select from organisations where id = ${organisationId} for no key update`.execute(tx);
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from addresses a join holdings h on h.id = a.holding_id
-     where h.organisation_id = ${organisationId} and a.configured and h.during @> statement_timestamp()
-  `.execute(tx);
-  return rows[0]?.count ?? 0;
-}
-
 export async function setConfigured(tx: Tx, addressId: number, configured: boolean): Promise<void> {
   await tx.updateTable('addresses').set({ configured }).where('id', '=', addressId).execute();
 }

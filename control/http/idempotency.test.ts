@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { sweepAnswers } from './idempotency.ts';
 import { assertRefused } from './testing/client.ts';
 import { startWorld } from './testing/fixture.ts';
 
@@ -144,7 +143,7 @@ test('a key that is none is refused by name', async (t) => {
   }
 });
 
-test('after 24 hours the key is free, and the sweep forgets it', async (t) => {
+test('after 24 hours the key is free for another request', async (t) => {
   const { acme, db } = await startWorld(t);
   await acme.post(RULES, rule(80), key('a'));
   await acme.post(RULES, rule(81), key('b'));
@@ -152,6 +151,5 @@ test('after 24 hours the key is free, and the sweep forgets it', async (t) => {
   const fresh = await acme.post(RULES, rule(82), key('a'));
   assert.equal(fresh.status, 201);
   assert.equal(fresh.headers.get('idempotency-replayed'), null);
-  assert.equal(await sweepAnswers(db), 1);
   assert.equal((await acme.post(RULES, rule(82), key('a'))).text, fresh.text);
 });

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
-import type { Db, Tx } from '../db/database.ts';
+import type { Tx } from '../db/database.ts';
 import { Problem } from '../problem.ts';
 import type { Reply } from './operation.ts';
 
@@ -101,13 +101,4 @@ export async function storeAnswer(
         .doUpdateSet({ ...value, created_at: sql`now()` }),
     )
     .execute();
-}
-
-/** Deletes answers that are past their time; returns how many. Any number of replicas may do it. */
-export async function sweepAnswers(db: Db): Promise<number> {
-  const deleted = await db
-    .deleteFrom('idempotency_keys')
-    .where('created_at', '<=', sql<Date>`now() - make_interval(hours => ${KEPT_HOURS})`)
-    .executeTakeFirst();
-  return Number(deleted.numDeletedRows);
 }

@@ -11,7 +11,6 @@ import * as limits from './config.ts';
 import type { HttpConfig } from './config.ts';
 import type { Handlers } from './handlers.ts';
 import { type ReadinessReport, registerHealth } from './health.ts';
-import { sweepAnswers } from './idempotency.ts';
 import {
   createHttpMetrics,
   type HttpMetrics,
@@ -45,7 +44,6 @@ export interface HttpServer {
 }
 
 const IDLE_CHECK_MS = 50;
-const SWEEP_EVERY_MS = 60 * 60 * 1000;
 
 /** The public listener: both versions of the API, their reference, health, and /metrics apart. */
 export function createHttpServer(deps: HttpDeps): HttpServer {
@@ -58,18 +56,15 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
   registerReference(app, { publicUrl: config.publicUrl });
   registerOperations(app, { ...deps, rateLimiter: createRateLimiter() });
   let metricsListener: MetricsListener | null = null;
-  let sweeper: NodeJS.Timeout | undefined;
   return {
     async listen() {
       await app.listen({ host: config.listen.host, port: config.listen.port });
       if (config.metrics !== null)
         metricsListener = await listenForMetrics(deps.registry, config.metrics);
-      sweeper = setInterval(() => sweep(deps), SWEEP_EVERY_MS).unref();
       const scheme = config.tls === null ? 'http' : 'https';
       return { url: urlOf(app.server.address(), scheme), metricsUrl: metricsListener?.url ?? null };
     },
     async close() {
-      clearInterval(sweeper);
       const drained = setTimeout(() => app.server.closeAllConnections(), limits.DRAIN_TIMEOUT_MS);
       // A connection whose last request was under way becomes idle only afterwards.
       const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS);
@@ -157,10 +152,4 @@ function answered(
     },
     'answered',
   );
-}
-
-function sweep(deps: HttpDeps): void {
-  sweepAnswers(deps.db).catch((error: unknown) => {
-    deps.log.warn({ error }, 'old idempotency keys could not be swept; trying again in an hour');
-  });
 }

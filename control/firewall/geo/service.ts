@@ -1,11 +1,8 @@
 import { sql } from 'kysely';
 import { type Batch, BEGINS } from '../../fleet/batch.ts';
 import { Problem } from '../../problem.ts';
-import {
-  findAssignableHolding,
-  lockHoldings,
-  refuseTooManyConfigured,
-} from '../groups/holdings.ts';
+import { refuseTooManyConfigured } from '../configured.ts';
+import { findAssignableHolding, lockHoldings } from '../groups/holdings.ts';
 import { requireTarget } from '../groups/service.ts';
 import { parseCountry } from './countries.ts';
 

@@ -35,34 +35,3 @@ export async function findAssignableHolding(
   }
   return holding.id;
 }
-
-/**
- * Counts what an organisation makes edges remember beside rules and filters: each assigned address or prefix
- * has a policy, as each address with objects of its own has. Waits for other counters of the organisation.
- */
-export async function refuseTooManyConfigured(tx: Tx, organisationId: number): Promise<void> {
-  const { rows } = await sql<{ limit: number }>`
-    select configured_addresses as "limit" from organisations where id = ${organisationId}
-       for no key update
-  `.execute(tx);
-  const limit = rows[0]?.limit ?? 0;
-  const counted = await sql<{ configured: number }>`
-    with held as (
-      select id from holdings where organisation_id = ${organisationId} and during @> now()
-    )
-    select count(*) as configured from (
-      select ip::cidr from addresses where holding_id in (select id from held) and configured
-      union select target from group_assignments
-       where holding_id in (select id from held) and deleted_generation is null
-      union select target from geo_assignments
-       where holding_id in (select id from held) and deleted_generation is null
-    ) as targets
-  `.execute(tx);
-  const configured = counted.rows[0]?.configured ?? 0;
-  if (configured > limit) {
-    throw new Problem(
-      'limit_exceeded',
-      `This would configure ${configured} addresses and prefixes; the organisation may configure ${limit}.`,
-    );
-  }
-}
