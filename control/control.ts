@@ -14,15 +14,14 @@ import { isUnavailable } from './db/failure.ts';
 import { listen } from './db/listen.ts';
 import { loadMigrations, type Migration, migrate } from './db/migrate.ts';
 import { createFirewall } from './firewall/index.ts';
-import { createEnforcement } from './fleet/enforcement.ts';
-import { createEdgeHandler } from './fleet/edge-handler.ts';
-import { createFleetEvents, type FleetEvents } from './fleet/events.ts';
-import { registerFleetGauges } from './fleet/gauges.ts';
 import { currentGeneration } from './fleet/generations.ts';
-import { startHoldingScheduler } from './fleet/scheduler.ts';
-import { loadSourceSets, prepareSourceSets, releaseSourceSets } from './fleet/source-sets.ts';
-import { startSweeps } from './fleet/sweeps.ts';
-import { SyncDesk } from './fleet/sync.ts';
+import {
+  createFleet,
+  type Fleet,
+  loadSourceSets,
+  prepareSourceSets,
+  releaseSourceSets,
+} from './fleet/index.ts';
 import { UNBUILT } from './http/handlers.ts';
 import { createRegistry } from './http/metrics.ts';
 import { createHttpServer } from './http/server.ts';
@@ -101,21 +100,42 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
     onIdleError: (error) => log.warn({ error }, 'a database connection broke'),
   });
   stops.push('database connections', () => db.destroy());
+  const { access, fleet, http } = composeAreas({ config, httpConfig, db, database, log, stops });
+  prepareLinkFolder(config.linkSocket, account);
+  if (account !== null) {
+    options.giveUpRoot?.(account);
+    log.info({ account: account.name }, 'root was given up');
+  }
+  await migrateWhenReachable(db, migrations, log);
+  const listening = await http.listen();
+  stops.push('API', () => http.close());
+  await startFleet({ config, databaseUrl: database.url, db, access, fleet, log, stops });
+  return { ...listening, databaseUrl: database.url, linkSocket: config.linkSocket };
+}
+
+interface AreaGround {
+  readonly config: ControlConfig;
+  readonly httpConfig: HttpConfig;
+  readonly db: Db;
+  readonly database: RunningDatabase;
+  readonly log: Logger;
+  readonly stops: StopStack;
+}
+
+/** Every area and the API over them; nothing listens yet. */
+function composeAreas({ config, httpConfig, db, database, log, stops }: AreaGround) {
   const registry = createRegistry();
-  const events = createFleetEvents(log, registry);
-  const enforcement = createEnforcement({ db });
-  registerFleetGauges(registry, enforcement);
+  const fleet = createFleet({ db, registry, log });
   const access = createAccess({ db, log });
   stops.push('access', () => access.stop());
-  const firewall = createFirewall({
-    access,
-    loadSourceSets,
-    publicUrl: config.publicUrl,
-    registry,
-    log,
+  const { publicUrl } = config;
+  const firewall = createFirewall({ access, loadSourceSets, publicUrl, registry, log });
+  const readiness = createReadiness({
+    db,
+    enforcement: fleet.enforcement,
+    postgresPid: database.pid,
   });
   const handlers = { ...UNBUILT, ...firewall.handlers };
-  const readiness = createReadiness({ db, enforcement, postgresPid: database.pid });
   const http = createHttpServer({
     config: httpConfig,
     db,
@@ -125,16 +145,7 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
     readiness,
     log,
   });
-  prepareLinkFolder(config.linkSocket, account);
-  if (account !== null) {
-    options.giveUpRoot?.(account);
-    log.info({ account: account.name }, 'root was given up');
-  }
-  await migrateWhenReachable(db, migrations, log);
-  const listening = await http.listen();
-  stops.push('API', () => http.close());
-  await startFleet({ config, databaseUrl: database.url, db, access, events, log, stops });
-  return { ...listening, databaseUrl: database.url, linkSocket: config.linkSocket };
+  return { access, fleet, http };
 }
 
 async function readHttpConfig(config: ControlConfig): Promise<HttpConfig> {
@@ -199,32 +210,29 @@ interface FleetGround {
   readonly databaseUrl: string;
   readonly db: Db;
   readonly access: Access;
-  readonly events: FleetEvents;
+  readonly fleet: Fleet;
   readonly log: Logger;
   readonly stops: StopStack;
 }
 
 /** The link, the clockwork, and what wakes both. */
 async function startFleet(ground: FleetGround): Promise<void> {
-  const { config, databaseUrl, db, access, events, log, stops } = ground;
-  const desk = new SyncDesk({ db, loadSourceSets });
+  const { config, databaseUrl, db, access, fleet, log, stops } = ground;
   const link = await serveIpc({
     path: config.linkSocket,
-    handler: createEdgeHandler({ db, desk, events }),
-    onError: (error) => events.failed('answering an agent', error),
+    handler: fleet.agentHandler,
+    onError: (error) => fleet.failed('answering an agent', error),
   });
   stops.push('link', () => link.close());
-  const scheduler = startHoldingScheduler({ db, events });
-  stops.push('holdings', () => scheduler.stop());
-  const sweeps = startSweeps({ db, desk, events });
-  stops.push('sweeps', () => sweeps.stop());
+  const clockwork = fleet.startClockwork();
+  stops.push('holdings and sweeps', () => clockwork.stop());
   const listener = listen(
     databaseUrl,
     ['portcullis_generation', 'portcullis_access'],
     (channel, payload) => {
-      scheduler.wake();
+      clockwork.wake();
       if (channel === 'portcullis_access') access.forget();
-      else void announce(link, db, payload).catch((error) => events.failed('announcing', error));
+      else void announce(link, db, payload).catch((error) => fleet.failed('announcing', error));
     },
     { onError: (error) => log.warn({ error }, 'notifications stopped; listening again') },
   );

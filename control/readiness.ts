@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from './db/database.ts';
-import type { EnforcementReader } from './fleet/enforcement.ts';
+import type { EnforcementReader } from './fleet/index.ts';
 import type { Check, ReadinessReport } from './http/health.ts';
 
 export interface ReadinessDeps {

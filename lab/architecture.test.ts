@@ -19,9 +19,10 @@ const ROOMS = Object.keys(MAY_IMPORT) as Room[];
 /** What other areas of control may open beside an area's `index.ts`. */
 const DOORS: Readonly<Record<string, readonly string[]>> = {
   access: [],
-  firewall: [],
-  // Shared by every area that writes: a write takes a generation and may need a policy.
-  fleet: ['generations.ts', 'policies.ts'],
+  // Each a smaller area of its own, for the fleet file now and the portal later.
+  firewall: ['groups/index.ts', 'geo/index.ts'],
+  // Shared by every area that writes: a write takes a generation, alone or in a batch, and may need a policy.
+  fleet: ['generations.ts', 'batch.ts', 'policies.ts'],
 };
 
 const MAX_LINES = 400;

@@ -22,7 +22,7 @@ export type { Holding } from './holding-store.ts';
 export type { HeldPrefix, Holder } from './holdings.ts';
 export { notifyAccess } from './key-store.ts';
 export type { KeyView, NewKey } from './keys.ts';
-export { createKey, generateSecret, listKeys, revokeKey } from './keys.ts';
+export { createKey, generateSecret, hashSecret, listKeys, revokeKey } from './keys.ts';
 export { findOrganisation, listOrganisations } from './organisation-store.ts';
 
 export interface Access {

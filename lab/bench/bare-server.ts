@@ -22,10 +22,11 @@ const pool = new pg.Pool({
 });
 const text = addressQuery('live');
 const app = Fastify();
-app.get<{ Params: { ip: string } }>('/bare/:ip', async (request) => {
-  const { rows } = await pool.query(text, [request.params.ip, organisationId, null]);
-  return rows[0] as unknown;
-});
+app.get<{ Params: { ip: string } }>('/bare/:ip', (request) =>
+  pool
+    .query(text, [request.params.ip, organisationId, null])
+    .then(({ rows }) => rows[0] as unknown),
+);
 const url = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
 process.send?.({ port: Number(url.port) });
 process.once('disconnect', () => process.exit(0));

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { KEY_PREFIX } from '@portcullis/core/access/key-format.ts';
-import type { Actor } from '../../access/audit.ts';
-import { createKey, hashSecret, revokeKey } from '../../access/keys.ts';
-import { assignGeoRule, createGeoRule, deleteGeoRule } from '../../firewall/geo/service.ts';
-import { assignGroup, createGroup, deleteGroup, editGroup } from '../../firewall/groups/service.ts';
+import type { Actor } from '../../access/index.ts';
+import { createKey, hashSecret, revokeKey } from '../../access/index.ts';
+import { assignGeoRule, createGeoRule, deleteGeoRule } from '../../firewall/geo/index.ts';
+import { assignGroup, createGroup, deleteGroup, editGroup } from '../../firewall/groups/index.ts';
 import { type Batch, BEGINS } from '../batch.ts';
 import type { FleetChange, HoldingRef, OrganisationValues } from './change.ts';
 import type { DesiredEdge, DesiredKey, DesiredService } from './desired.ts';

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { parseKey } from '@portcullis/core/access/key-format.ts';
-import { generateSecret, hashSecret, revokeKey } from '../../access/keys.ts';
+import { generateSecret, hashSecret, revokeKey } from '../../access/index.ts';
 import type { Db } from '../../db/database.ts';
 import { testDatabase } from '../../db/testing.ts';
 import { applyFleet, FleetRefused, planFleet } from './apply.ts';

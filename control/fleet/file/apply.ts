@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { type Actor, recordAudit } from '../../access/audit.ts';
-import { notifyAccess } from '../../access/key-store.ts';
+import { type Actor, recordAudit } from '../../access/index.ts';
+import { notifyAccess } from '../../access/index.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { constraintOf } from '../../db/failure.ts';
 import { Problem } from '../../problem.ts';

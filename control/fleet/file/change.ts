@@ -1,5 +1,5 @@
-import type { FilterContent, RuleContent } from '../../firewall/groups/content.ts';
-import type { GeoContent } from '../../firewall/geo/service.ts';
+import type { FilterContent, RuleContent } from '../../firewall/groups/index.ts';
+import type { GeoContent } from '../../firewall/geo/index.ts';
 import type { DesiredEdge, DesiredKey, DesiredService, OrganisationLimits } from './desired.ts';
 import type { Mistake, Position } from './mistakes.ts';
 

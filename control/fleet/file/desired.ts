@@ -1,7 +1,7 @@
 import type { Ability, Flag } from '@portcullis/core/access/abilities.ts';
 import type { EdgeManagement, ManagedFilter } from '../../db/schema.ts';
-import type { GeoContent } from '../../firewall/geo/service.ts';
-import type { FilterContent, RuleContent } from '../../firewall/groups/content.ts';
+import type { GeoContent } from '../../firewall/geo/index.ts';
+import type { FilterContent, RuleContent } from '../../firewall/groups/index.ts';
 import type { Position } from './mistakes.ts';
 
 /**

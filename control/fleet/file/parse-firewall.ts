@@ -1,14 +1,14 @@
 import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
 import { countPorts, expandPorts, parsePortExpression } from '@portcullis/core/net/ports.ts';
-import { parseCountry } from '../../firewall/geo/countries.ts';
+import { parseCountry } from '../../firewall/geo/index.ts';
 import {
   expandRule,
   type FilterContent,
   filterKey,
   type RuleContent,
   ruleKey,
-} from '../../firewall/groups/content.ts';
+} from '../../firewall/groups/index.ts';
 import type { DesiredGeoRule, DesiredGroup, DesiredTarget } from './desired.ts';
 import type { Position } from './mistakes.ts';
 import type { Scope } from './parse-scope.ts';

@@ -1,4 +1,4 @@
-import { describeRule, filterKey, ruleKey } from '../../firewall/groups/content.ts';
+import { describeRule, filterKey, ruleKey } from '../../firewall/groups/index.ts';
 import type { HoldingRef } from './change.ts';
 import type {
   DesiredEdge,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import type { EdgeManagement, ManagedFilter, Owner } from '../../db/schema.ts';
-import type { RuleContent } from '../../firewall/groups/content.ts';
+import type { RuleContent } from '../../firewall/groups/index.ts';
 import type { OrganisationLimits } from './desired.ts';
 
 /** What the database has of everything that a fleet file can name, the portal's side too. */

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Actor } from '../../access/audit.ts';
+import type { Actor } from '../../access/index.ts';
 import type { Db } from '../../db/database.ts';
 import { type AppliedFleet, applyFleet } from './apply.ts';
 import type { FleetFile } from './desired.ts';

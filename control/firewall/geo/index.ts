@@ -1,0 +1,8 @@
+/** Geo rules: what an organisation drops by country or ASN, on addresses or prefixes. */
+export { parseCountry } from './countries.ts';
+export {
+  assignGeoRule,
+  createGeoRule,
+  deleteGeoRule,
+  type GeoContent,
+} from './service.ts';

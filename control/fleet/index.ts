@@ -1,0 +1,60 @@
+import type { AgentHandler } from '@portcullis/link/transport.ts';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { Db } from '../db/database.ts';
+import { createEdgeHandler } from './edge-handler.ts';
+import { createEnforcement, type EnforcementReader } from './enforcement.ts';
+import { createFleetEvents } from './events.ts';
+import { registerFleetGauges } from './gauges.ts';
+import { startHoldingScheduler } from './scheduler.ts';
+import { loadSourceSets } from './source-sets.ts';
+import { startSweeps } from './sweeps.ts';
+import { SyncDesk } from './sync.ts';
+
+export type { EnforcementReader } from './enforcement.ts';
+export { loadSourceSets, prepareSourceSets, releaseSourceSets } from './source-sets.ts';
+
+export interface FleetDeps {
+  readonly db: Db;
+  readonly registry: Registry;
+  readonly log: Logger;
+}
+
+/** Edges, generations, and what happens to them because time passes. */
+export interface Fleet {
+  readonly enforcement: EnforcementReader;
+  /** What control answers agents; for any transport of link/. */
+  readonly agentHandler: AgentHandler;
+  /** Holdings that begin and end, leases, retention. */
+  startClockwork(): Clockwork;
+  /** Something of the fleet went wrong where nobody waits for an answer: logged and counted. */
+  failed(what: string, error: unknown): void;
+}
+
+export interface Clockwork {
+  /** Something may have changed what happens next: look now. */
+  wake(): void;
+  stop(): Promise<void>;
+}
+
+export function createFleet({ db, registry, log }: FleetDeps): Fleet {
+  const events = createFleetEvents(log, registry);
+  const enforcement = createEnforcement({ db });
+  const desk = new SyncDesk({ db, loadSourceSets });
+  registerFleetGauges(registry, enforcement);
+  return {
+    enforcement,
+    agentHandler: createEdgeHandler({ db, desk, events }),
+    startClockwork() {
+      const scheduler = startHoldingScheduler({ db, events });
+      const sweeps = startSweeps({ db, desk, events });
+      return {
+        wake: () => scheduler.wake(),
+        async stop() {
+          await Promise.all([scheduler.stop(), sweeps.stop()]);
+        },
+      };
+    },
+    failed: (what, error) => events.failed(what, error),
+  };
+}
