@@ -5,7 +5,8 @@
  * to (null: none). No row: the caller does not hold the address. The time is that of the statement: the transaction
  * may have waited for a lock while a holding ended.
  *
- * Lists come as JSON arrays of arrays, which the driver reads an order of magnitude faster than rows.
+ * Lists come as the text of JSON arrays of arrays, which is read an order of magnitude faster than rows, and
+ * not at all where it is the text that came before.
  * https://www.postgresql.org/docs/current/functions-net.html: abbrev() drops a full length, and nothing else.
  */
 export function addressQuery(asOf: 'live' | 'accepted'): string {
@@ -24,7 +25,7 @@ select held.id as "holdingId", at.live as "liveGeneration", at.accepted as "acce
        ${ENFORCEMENT} as enforcement,
        ${asOf === 'live' ? 'false' : HAS_GEO_RULES} as "hasGeoRules",
        (select coalesce(json_agg(json_build_array(r.id, r.action, r.protocol, abbrev(r.source::inet), r.port,
-                                                  r.group_id, r.group_name) order by r.action, r.id), '[]')
+                                                  r.group_id, r.group_name) order by r.action, r.id)::text, '[]')
           from (select r.id, r.action, r.protocol, r.source, r.port, null::bigint as group_id, null::text as group_name
                   from rules r join addresses a on a.id = r.address_id
                  where a.holding_id = held.id and a.ip = $1::inet and ${standsAt('r', generation)}
@@ -32,16 +33,16 @@ select held.id as "holdingId", at.live as "liveGeneration", at.accepted as "acce
                 select r.id, r.action, r.protocol, r.source, r.port, g.id, g.name
                   from groups g join group_rules r on r.group_id = g.id
                  where g.id in (${assignedGroups(generation)}) and ${standsAt('r', generation)}
-                   and (r.source is null or family(r.source) = family($1::inet))) r) as rules,
+                   and (r.source is null or family(r.source) = family($1::inet))) r) as "rulesJson",
        (select coalesce(json_agg(json_build_array(f.id, f.type, f.port, f.group_id, f.group_name)
-                                 order by f.type, f.port, f.id), '[]')
+                                 order by f.type, f.port, f.id)::text, '[]')
           from (select f.id, f.type, f.port, null::bigint as group_id, null::text as group_name
                   from filters f join addresses a on a.id = f.address_id
                  where a.holding_id = held.id and a.ip = $1::inet and ${standsAt('f', generation)}
                 union all
                 select f.id, f.type, f.port, g.id, g.name
                   from groups g join group_filters f on f.group_id = g.id
-                 where g.id in (${assignedGroups(generation)}) and ${standsAt('f', generation)}) f) as filters
+                 where g.id in (${assignedGroups(generation)}) and ${standsAt('f', generation)}) f) as "filtersJson"
   from held, at
  where held.organisation_id = $2
    and ($3::cidr[] is null or $1::inet <<= any ($3::cidr[]))`;

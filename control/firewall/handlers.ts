@@ -4,7 +4,8 @@ import { notHeld } from '../http/not-found.ts';
 import { createFilters, deleteFiltersByKey, managedTypes } from './filter-writes.ts';
 import { createRules, deleteRulesById } from './rule-writes.ts';
 import type { ServiceDeps } from './site.ts';
-import { loadAddress, loadManagedFilters } from './store.ts';
+import { loadAddress, loadAddressRow, loadManagedFilters, readAddress } from './store.ts';
+import { ViewMemory } from './view-memory.ts';
 import { addressView, catalogueView, readHeaders, writeHeaders } from './views.ts';
 
 /** Operations 1 to 6 of the interface. */
@@ -19,11 +20,17 @@ export type FirewallHandlers = Pick<
 >;
 
 export function createHandlers(deps: ServiceDeps): FirewallHandlers {
+  const memory = new ViewMemory();
   return {
     async readFirewallAddress(call, db) {
-      const state = await loadAddress(db, 'live', call.caller, call.ip);
-      if (state === null) throw notHeld();
-      return { status: 200, body: addressView(call, state), headers: readHeaders(state) };
+      const row = await loadAddressRow(db, 'live', call.caller, call.ip);
+      if (row === null) throw notHeld();
+      const { organisationId, organisation } = call.caller;
+      const limits = JSON.stringify(organisation.limits);
+      const body = memory.view(`${organisationId} ${call.ip}`, { ...row, limits }, () =>
+        addressView(call, readAddress(row)),
+      );
+      return { status: 200, body, headers: readHeaders(row) };
     },
     async listAvailableFilters(call, db) {
       const state = await loadAddress(db, 'live', call.caller, call.ip);

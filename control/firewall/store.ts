@@ -24,28 +24,45 @@ type RuleRow = [
   string | null,
 ];
 type FilterRow = [number, string, number, number | null, string | null];
-type AddressRow = Omit<AddressState, 'rules' | 'filters'> & {
-  rules: RuleRow[];
-  filters: FilterRow[];
+
+/** An address as the database says it: its objects are JSON still, which `readAddress` reads. */
+export type AddressRow = Omit<AddressState, 'rules' | 'filters'> & {
+  readonly rulesJson: string;
+  readonly filtersJson: string;
 };
 
 /**
  * The address as every edge serving it has it (`live`), or as it was written (`accepted`), in one round
  * trip; null when the caller does not hold it now.
  */
+export async function loadAddressRow(
+  db: Db | Tx,
+  asOf: 'live' | 'accepted',
+  holder: Holder,
+  ip: string,
+): Promise<AddressRow | null> {
+  const text = asOf === 'live' ? LIVE : ACCEPTED;
+  const { rows } = await db.executeQuery<AddressRow>(
+    CompiledQuery.raw(text, [ip, holder.organisationId, holder.prefixes]),
+  );
+  return rows[0] ?? null;
+}
+
+/** As `loadAddressRow`, read. */
 export async function loadAddress(
   db: Db | Tx,
   asOf: 'live' | 'accepted',
   holder: Holder,
   ip: string,
 ): Promise<AddressState | null> {
-  const text = asOf === 'live' ? LIVE : ACCEPTED;
-  const { rows } = await db.executeQuery<AddressRow>(
-    CompiledQuery.raw(text, [ip, holder.organisationId, holder.prefixes]),
-  );
-  const row = rows[0];
-  if (row === undefined) return null;
-  return { ...row, rules: row.rules.map(toRule), filters: row.filters.map(toFilter) };
+  const row = await loadAddressRow(db, asOf, holder, ip);
+  return row && readAddress(row);
+}
+
+export function readAddress({ rulesJson, filtersJson, ...row }: AddressRow): AddressState {
+  const rules = JSON.parse(rulesJson) as RuleRow[];
+  const filters = JSON.parse(filtersJson) as FilterRow[];
+  return { ...row, rules: rules.map(toRule), filters: filters.map(toFilter) };
 }
 
 function toRule([id, action, protocol, source, port, groupId, groupName]: RuleRow): StoredRule {

@@ -3,7 +3,7 @@ import { PROBLEMS } from '@portcullis/contract/problems.ts';
 import type { Access, Caller } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
 import { type FieldError, Problem } from '../problem.ts';
-import { stateTag } from './etag.ts';
+import { contentTag, stateTag } from './etag.ts';
 import {
   claimKey,
   hashBody,
@@ -170,11 +170,29 @@ async function requireHolding(
 }
 
 function toReply(answer: Answer): Reply {
-  const payload = JSON.stringify(answer.body);
+  const { payload, tag } = serialise(answer.body);
   const headers: Record<string, string> = {
     ...answer.headers,
     'content-type': 'application/json; charset=utf-8',
   };
   if (answer.state !== undefined) headers['etag'] = stateTag(answer.state, payload);
-  return { status: answer.status, headers, payload };
+  return { status: answer.status, headers, payload, tag };
+}
+
+interface Serialised {
+  readonly payload: string;
+  readonly tag: () => string;
+}
+
+/** An area that answers with the very object it answered with before has it serialised and tagged once. */
+const serialised = new WeakMap<object, Serialised>();
+
+function serialise(body: object): Serialised {
+  const known = serialised.get(body);
+  if (known !== undefined) return known;
+  const payload = JSON.stringify(body);
+  let tag: string | undefined;
+  const made = { payload, tag: () => (tag ??= contentTag(payload)) };
+  serialised.set(body, made);
+  return made;
 }

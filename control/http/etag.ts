@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** A strong entity tag for exactly this representation. */
 export function contentTag(payload: string): string {
@@ -34,5 +34,5 @@ function listTags(header: string): string[] {
 }
 
 function digest(text: string): string {
-  return createHash('sha256').update(text).digest('base64url').slice(0, 27);
+  return hash('sha256', text, 'base64url').slice(0, 27);
 }

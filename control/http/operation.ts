@@ -38,6 +38,8 @@ export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly payload: string;
+  /** The strong tag of the payload, worked out when first asked for. */
+  readonly tag?: () => string;
 }
 
 /** Reads get the pool, writes the transaction that http/ opened for them and commits. */

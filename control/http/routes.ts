@@ -112,7 +112,7 @@ async function answer(
 /** Reads carry a strong tag; a caller that has this representation already gets 304 and no body. */
 function conditional(request: FastifyRequest, reply: Reply): Reply {
   if (request.method !== 'GET' && request.method !== 'HEAD') return reply;
-  const etag = reply.headers['etag'] ?? contentTag(reply.payload);
+  const etag = reply.headers['etag'] ?? reply.tag?.() ?? contentTag(reply.payload);
   const headers = { ...reply.headers, etag };
   const known = request.headers['if-none-match'];
   if (known === undefined || !namesTag(known, etag)) return { ...reply, headers };
