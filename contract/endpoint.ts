@@ -17,6 +17,18 @@ export type Flag = 'firewall_api' | 'attack_history_api';
 /** A header on a response: `X?` may be missing, `X` is always there. */
 export type HeaderUse = HeaderName | `${HeaderName}?`;
 
+/**
+ * An operation that takes something of this answer, as an OpenAPI link: for readers, and for fuzzers that walk
+ * from one operation to the next. Values are runtime expressions, such as `$response.body#/data/ids`.
+ */
+export interface Link {
+  readonly operationId: string;
+  readonly description: string;
+  /** By the parameter's name in the other operation. */
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly body?: Readonly<Record<string, string | readonly string[]>>;
+}
+
 export interface ResponseRow {
   readonly description: string;
   /** The body as application/json; without it there is none, or only a problem. */
@@ -25,6 +37,7 @@ export interface ResponseRow {
   readonly problems?: readonly ProblemCode[];
   readonly headers: readonly HeaderUse[];
   readonly example?: unknown;
+  readonly links?: Readonly<Record<string, Link>>;
 }
 
 /** One operation: everything about it that is promised. Routes, checks and OpenAPI are made from it. */

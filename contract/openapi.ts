@@ -7,7 +7,7 @@ import {
   type JsonObject,
   toJson,
 } from './components.ts';
-import type { Endpoint, HeaderUse, ResponseRow } from './endpoint.ts';
+import type { Endpoint, HeaderUse, Link, ResponseRow } from './endpoint.ts';
 import { ENDPOINTS, V1_PREFIX } from './endpoints.ts';
 import { REQUEST_HEADERS, RESPONSE_HEADERS, type RequestHeaderName } from './headers.ts';
 import { FLAG_NAMES, INFO, TAGS, type Version } from './openapi-texts.ts';
@@ -135,9 +135,18 @@ function responseOf(row: ResponseRow, components: Components): JsonObject {
     description: row.description,
     headers: Object.fromEntries(row.headers.map((use) => responseHeader(use, components))),
     ...(Object.keys(content).length > 0 && { content }),
+    ...(row.links !== undefined && { links: linksOf(row.links) }),
   };
   const name = sharedName(row);
   return name === null ? response : components.refer('responses', name, response);
+}
+
+function linksOf(links: Readonly<Record<string, Link>>): JsonObject {
+  const named = Object.entries(links).map(([name, { body, ...link }]) => [
+    name,
+    { ...link, ...(body !== undefined && { requestBody: body }) },
+  ]);
+  return asObject(toJson(Object.fromEntries(named)));
 }
 
 /** Refusals with one or two causes are the same everywhere; longer lists belong to their operation. */

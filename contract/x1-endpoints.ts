@@ -6,7 +6,13 @@ import {
   refusals,
   WITH_BODY,
 } from './endpoint.ts';
-import { ADDRESS_PARAMS, FIREWALL, READ_HEADERS, WRITE_HEADERS } from './operations/firewall.ts';
+import {
+  ADDRESS_PARAMS,
+  FIREWALL,
+  READ_HEADERS,
+  SAME_ADDRESS,
+  WRITE_HEADERS,
+} from './operations/firewall.ts';
 import * as examples from './operations/x1-examples.ts';
 import {
   AcceptedAddress,
@@ -43,6 +49,13 @@ export const X1_ENDPOINTS = [
         schema: HeldAddresses,
         headers: READ_HEADERS,
         example: examples.HELD,
+        links: {
+          ReadAddress: {
+            operationId: 'readAcceptedAddress',
+            description: 'Each address that is listed can be read.',
+            parameters: { ip: '$response.body#/data/addresses/0/ip' },
+          },
+        },
       },
       304: NOT_MODIFIED,
     },
@@ -66,6 +79,13 @@ export const X1_ENDPOINTS = [
         schema: AcceptedAddress,
         headers: READ_HEADERS,
         example: examples.ACCEPTED,
+        links: {
+          Replace: {
+            operationId: 'replaceAddress',
+            description: 'Only if nobody wrote to the address since.',
+            parameters: { ...SAME_ADDRESS, 'If-Match': '$response.header.ETag' },
+          },
+        },
       },
       304: NOT_MODIFIED,
     },
@@ -97,6 +117,13 @@ export const X1_ENDPOINTS = [
         schema: AddressReplaced,
         headers: WRITE_HEADERS,
         example: examples.REPLACED,
+        links: {
+          ReadAccepted: {
+            operationId: 'readAcceptedAddress',
+            description: 'Shows how far what was accepted has come.',
+            parameters: SAME_ADDRESS,
+          },
+        },
       },
     },
   },

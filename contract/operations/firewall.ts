@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import {
   COMMON,
   type Endpoint,
+  type Link,
   NOT_MODIFIED,
   RATE_HEADERS,
   refusals,
@@ -61,6 +62,37 @@ const CREATE_HEADERS = [...WRITE_HEADERS, 'Idempotency-Replayed?'] as const;
 const PROPAGATES =
   'The write is accepted at once and takes 3-5 minutes to propagate globally; a read right after it does not show it.';
 
+/** The address of the request, for what is done to it next. */
+export const SAME_ADDRESS = { ip: '$request.path.ip' } as const;
+
+const DELETE_CREATED = {
+  operationId: 'deleteRules',
+  description: 'The rules that landed can be deleted, also before they are live.',
+  parameters: SAME_ADDRESS,
+  body: { ids: '$response.body#/data/ids' },
+} as const satisfies Link;
+
+const DELETE_LISTED = {
+  DeleteRule: {
+    operationId: 'deleteRules',
+    description: 'A rule that is listed can be deleted, unless a group owns it.',
+    parameters: SAME_ADDRESS,
+    body: { ids: ['$response.body#/data/rules/0/id'] },
+  },
+  DeleteFilter: {
+    operationId: 'deleteFilters',
+    description: 'A filter that is listed can be deleted, unless a group owns it.',
+    parameters: SAME_ADDRESS,
+    body: { keys: ['$response.body#/data/filters/0/key'] },
+  },
+} as const satisfies Readonly<Record<string, Link>>;
+
+const READ_ADDRESS = {
+  operationId: 'readFirewallAddress',
+  description: 'Shows the write once it is live.',
+  parameters: SAME_ADDRESS,
+} as const satisfies Link;
+
 export const FIREWALL_ENDPOINTS = [
   {
     ...read,
@@ -77,6 +109,7 @@ export const FIREWALL_ENDPOINTS = [
         schema: FirewallAddress,
         headers: READ_HEADERS,
         example: examples.FIREWALL_ADDRESS,
+        links: DELETE_LISTED,
       },
       304: NOT_MODIFIED,
     },
@@ -122,6 +155,7 @@ export const FIREWALL_ENDPOINTS = [
         schema: RulesCreated,
         headers: CREATE_HEADERS,
         example: examples.RULES_CREATED,
+        links: { DeleteCreated: DELETE_CREATED, ReadAddress: READ_ADDRESS },
       },
     },
   },
@@ -165,6 +199,7 @@ export const FIREWALL_ENDPOINTS = [
         schema: FiltersCreated,
         headers: CREATE_HEADERS,
         example: examples.FILTERS_CREATED,
+        links: { ReadAddress: READ_ADDRESS },
       },
     },
   },
