@@ -19,7 +19,7 @@ const ABOUT_REQUESTS = `## Requests
 - Every answer carries \`X-Request-Id\`. Answers to a known key carry \`RateLimit\` and \`RateLimit-Policy\`.
 - Reads carry an \`ETag\`; with \`If-None-Match\` an unchanged one is 304 without a body.
 - Clients ignore fields and headers that they do not know.
-- Bytes that are no HTTP request that this server reads are answered 400, 408, 413 or 431 before any operation sees them.`;
+- Bytes that are no HTTP request that this server reads are answered 400, 408, 413, 431 or 505 before any operation sees them.`;
 
 export const INFO = {
   v1: {

@@ -1,5 +1,7 @@
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { Problem } from '../problem.ts';
+import { BODY_LIMIT_BYTES } from './config.ts';
 import { parseStrictJson } from './strict-json.ts';
 
 /** A request's body: the bytes for what compares requests, the value for what judges them. */
@@ -13,6 +15,11 @@ const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/
 /** Makes the server read JSON by our strict reader and nothing else; any other content type is 415. */
 export function readBodiesStrictly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
+  // After authentication and everything else that is judged without a body.
+  app.addHook('preParsing', (request, reply, _payload, done) => {
+    if (expectsContinue(request.headers)) inviteBody(request.headers, reply.raw);
+    done();
+  });
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, raw, done) => {
     try {
       done(null, readBody(request.headers, Buffer.from(raw)));
@@ -20,6 +27,15 @@ export function readBodiesStrictly(app: FastifyInstance): void {
       done(error instanceof Error ? error : new Error('unreadable body'));
     }
   });
+}
+
+function expectsContinue({ expect }: IncomingHttpHeaders): boolean {
+  return expect?.toLowerCase() === '100-continue';
+}
+
+/** `100 Continue`, unless the body is announced to be larger than what is read. */
+function inviteBody(headers: IncomingHttpHeaders, response: ServerResponse): void {
+  if (Number(headers['content-length'] ?? 0) <= BODY_LIMIT_BYTES) response.writeContinue();
 }
 
 function readBody(headers: Readonly<Record<string, unknown>>, raw: Buffer): ReadBody {

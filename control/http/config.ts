@@ -9,6 +9,20 @@ export interface HttpConfig {
   readonly tls: { readonly cert: string; readonly key: string } | null;
   /** Listener of /metrics, apart from the API; null: none. */
   readonly metrics: { readonly host: string; readonly port: number } | null;
+  /** Without them, those below. */
+  readonly timeouts?: HttpTimeouts;
+}
+
+/** How long a client is waited for. */
+export interface HttpTimeouts {
+  /** For the whole head of a request. */
+  readonly headersMs: number;
+  /** For the whole request. */
+  readonly requestMs: number;
+  /** For the next request on a connection. */
+  readonly keepAliveMs: number;
+  /** How often the first two are looked at. */
+  readonly checkEveryMs: number;
 }
 
 export const DEFAULT_LISTEN = { host: '127.0.0.1', port: 8080 } as const;
@@ -22,6 +36,7 @@ export const HEADER_LIMIT_BYTES = 16 * 1024;
 /** A slow client is cut off rather than waited for. */
 export const HEADERS_TIMEOUT_MS = 10_000;
 export const REQUEST_TIMEOUT_MS = 30_000;
+export const TIMEOUT_CHECK_MS = 5_000;
 /** Longer than proxies keep theirs, so that it is not us who close under a request. */
 export const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 /** How long a stopping server waits for requests under way. */

@@ -1,26 +1,13 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { assertRefused } from './testing/client.ts';
 import { startWorld } from './testing/fixture.ts';
+import { sendRaw } from './testing/raw.ts';
 
 const IP = '/api/v1/firewall/ips/203.0.113.10';
 const RULES = `${IP}/rules`;
 const UUID = '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11';
-
-/** Sends bytes as they are, and reads until the server closes. */
-async function sendRaw(url: string, text: string): Promise<string> {
-  const { hostname, port } = new URL(url);
-  const socket = connect(Number(port), hostname);
-  let answer = '';
-  socket.on('data', (chunk) => (answer += String(chunk)));
-  socket.on('error', () => {});
-  socket.write(text);
-  await once(socket, 'close');
-  return answer;
-}
 
 test('without a valid key every operation answers 401 and says how to authenticate', async (t) => {
   const world = await startWorld(t);

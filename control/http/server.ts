@@ -1,5 +1,3 @@
-import { createServer as createPlainServer, type RequestListener } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
@@ -11,6 +9,7 @@ import * as limits from './config.ts';
 import type { HttpConfig } from './config.ts';
 import type { Handlers } from './handlers.ts';
 import { type ReadinessReport, registerHealth } from './health.ts';
+import { createListener } from './listener.ts';
 import {
   createHttpMetrics,
   type HttpMetrics,
@@ -91,18 +90,6 @@ function createApp(config: HttpConfig): FastifyInstance {
       sendReply(reply, problemReply(toProblem(error), request.id));
     },
   });
-}
-
-function createListener(config: HttpConfig, handler: RequestListener) {
-  const options = {
-    maxHeaderSize: limits.HEADER_LIMIT_BYTES,
-    headersTimeout: limits.HEADERS_TIMEOUT_MS,
-    requestTimeout: limits.REQUEST_TIMEOUT_MS,
-    keepAliveTimeout: limits.KEEP_ALIVE_TIMEOUT_MS,
-    connectionsCheckingInterval: 5_000,
-  };
-  if (config.tls === null) return createPlainServer(options, handler);
-  return createTlsServer({ ...options, ...config.tls, minVersion: 'TLSv1.2' }, handler);
 }
 
 /** What every request goes through, matched or not. */

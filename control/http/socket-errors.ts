@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** What a client is told whose bytes never became a request; [status, reason phrase, detail]. */
-type Refusal = readonly [number, string, string];
+/** What a client is told whose bytes never became a request of an operation; [status, reason phrase, detail]. */
+export type Refusal = readonly [number, string, string];
 
 const BAD_REQUEST: Refusal = [
   400,
@@ -17,8 +18,16 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
     'The request line and headers together are longer than 16 KiB.',
   ],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'Content Too Large', 'The chunk extensions are too long.'],
+  CONNECT: [400, 'Bad Request', 'This server is no proxy.'],
+  ERR_SSL_HTTP_REQUEST: [
+    400,
+    'Bad Request',
+    'This port speaks HTTPS, and a plain HTTP request was sent to it.',
+  ],
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'The request did not arrive in time.'],
 };
+
+const refused = new WeakSet<Duplex>();
 
 /**
  * Answers on a socket without a request, in the shape of every other error. The type is `about:blank`
@@ -29,14 +38,63 @@ export function refuseSocket(error: Error & { code?: string }, socket: Duplex): 
     socket.destroy();
     return;
   }
-  const [status, title, detail] = REFUSALS[error.code ?? ''] ?? BAD_REQUEST;
-  const body = JSON.stringify({ type: 'about:blank', title, status, detail });
+  // What follows a refused head is not read any more, so it is not answered either.
+  if (refused.has(socket)) {
+    socket.end(() => socket.destroy());
+    return;
+  }
+  const refusal = REFUSALS[error.code ?? ''] ?? BAD_REQUEST;
+  const { headers, body } = messageOf(refusal);
   const head = [
-    `HTTP/1.1 ${status} ${title}`,
-    'Content-Type: application/problem+json',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    `X-Request-Id: ${randomUUID()}`,
-    'Connection: close',
+    `HTTP/1.1 ${refusal[0]} ${refusal[1]}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+}
+
+/** The same for a request whose head was read, in its turn after those before it on the connection. */
+export function refuseRequest(refusal: Refusal, response: ServerResponse): void {
+  const { headers, body } = messageOf(refusal);
+  if (response.socket !== null) refused.add(response.socket);
+  response.writeHead(refusal[0], refusal[1], headers).end(body);
+}
+
+/** Headers that say one thing. Twice, two servers on the way may each believe another one. */
+const SINGLE = ['Host', 'Authorization', 'Content-Type'] as const;
+
+/** Why a head is refused that is well-formed, but that two readers could read in two ways; null: it is fine. */
+export function objectionToHead(request: IncomingMessage): Refusal | null {
+  const { httpVersion, headers, headersDistinct } = request;
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') {
+    return [505, 'HTTP Version Not Supported', 'This server speaks HTTP/1.1.'];
+  }
+  const twice = SINGLE.find((name) => (headersDistinct[name.toLowerCase()]?.length ?? 0) > 1);
+  if (twice !== undefined) return badRequest(`The header ${twice} stands more than once.`);
+  // RFC 9112, 3.2
+  if (httpVersion === '1.1' && headers.host === undefined) {
+    return badRequest('The header Host is missing.');
+  }
+  const coding = headers['transfer-encoding'];
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
+    return badRequest('The only Transfer-Encoding that this server reads is chunked.');
+  }
+  return null;
+}
+
+function badRequest(detail: string): Refusal {
+  return [400, 'Bad Request', detail];
+}
+
+function messageOf([status, title, detail]: Refusal): {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+} {
+  const body = JSON.stringify({ type: 'about:blank', title, status, detail });
+  const headers = {
+    'Content-Type': 'application/problem+json',
+    'Content-Length': String(Buffer.byteLength(body)),
+    'X-Request-Id': randomUUID(),
+    Connection: 'close',
+  };
+  return { headers, body };
 }

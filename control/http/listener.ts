@@ -1,0 +1,59 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { Socket } from 'node:net';
+import * as limits from './config.ts';
+import type { HttpConfig } from './config.ts';
+import { objectionToHead, refuseRequest, refuseSocket } from './socket-errors.ts';
+
+const DEFAULT_TIMEOUTS = {
+  headersMs: limits.HEADERS_TIMEOUT_MS,
+  requestMs: limits.REQUEST_TIMEOUT_MS,
+  keepAliveMs: limits.KEEP_ALIVE_TIMEOUT_MS,
+  checkEveryMs: limits.TIMEOUT_CHECK_MS,
+};
+
+/** The socket side of the API: what arrives is a request that can be understood in one way only, or refused here. */
+export function createListener(config: HttpConfig, handler: RequestListener): Server {
+  const timeouts = config.timeouts ?? DEFAULT_TIMEOUTS;
+  const options = {
+    maxHeaderSize: limits.HEADER_LIMIT_BYTES,
+    headersTimeout: timeouts.headersMs,
+    requestTimeout: timeouts.requestMs,
+    keepAliveTimeout: timeouts.keepAliveMs,
+    connectionsCheckingInterval: timeouts.checkEveryMs,
+    // We refuse these ourselves: Node would do it without a body and without an id.
+    requireHostHeader: false,
+  };
+  const serve: RequestListener = (request, response) => {
+    const objection = objectionToHead(request);
+    if (objection !== null) return refuseRequest(objection, response);
+    request.url = originForm(request.url ?? '/');
+    handler(request, response);
+  };
+  const server =
+    config.tls === null
+      ? createServer(options, serve)
+      : createTlsServer({ ...options, ...config.tls, minVersion: 'TLSv1.2' }, serve);
+  // A body is asked for where one is read (body.ts), so that nobody sends a body to be told 401.
+  server.on('checkContinue', serve);
+  // Other expectations may be ignored (RFC 9110, 10.1.1).
+  server.on('checkExpectation', serve);
+  server.on('connect', (_request, socket) =>
+    refuseSocket(Object.assign(new Error('CONNECT'), { code: 'CONNECT' }), socket),
+  );
+  server.on('tlsClientError', tellPlainClient);
+  return server;
+}
+
+/** `http://any.host/path` as a proxy may send it, as `/path`: the host in it decides nothing here. */
+function originForm(url: string): string {
+  return url.replace(/^https?:\/\/[^/?#]*(?=\/)/i, '');
+}
+
+/** Says in plain text to who speaks plain HTTP to the TLS port what is wrong, as every other server does. */
+function tellPlainClient(error: Error & { readonly code?: string }, secured: object): void {
+  if (error.code !== 'ERR_SSL_HTTP_REQUEST') return;
+  // Node has no public way to the socket below; without it the connection is closed, as it would be anyway.
+  const below: unknown = Reflect.get(secured, '_parent');
+  if (below instanceof Socket) refuseSocket(error, below);
+}
