@@ -67,25 +67,31 @@ test('every request is logged with its operation and without any key', async (t)
   assert.doesNotMatch(world.logged(), /pcl_[0-9A-Za-z]/);
 });
 
-test('X-Forwarded-For is believed from a trusted proxy alone', async (t) => {
+test('X-Forwarded-For is believed from a trusted proxy alone, for the audit trail and for bound keys', async (t) => {
   const trusting = {
     publicUrl: 'http://x',
     tls: null,
     metrics: null,
     listen: { host: '127.0.0.1', port: 0 },
   };
-  for (const [trustedProxies, source] of [
-    [[], '127.0.0.1'],
-    [['127.0.0.0/8'], '192.0.2.77'],
+  const deny = { action: 'deny', protocol: 'any' };
+  for (const [trustedProxies, forwarded, source, boundStatus] of [
+    [[], '192.0.2.77', '127.0.0.1', 401],
+    [['192.0.2.0/24'], '192.0.2.77', '127.0.0.1', 401],
+    [['127.0.0.0/8'], '192.0.2.77', '192.0.2.77', 200],
+    // The nearest hop that is no proxy of ours counts, not what the client put in front.
+    [['127.0.0.0/8'], '192.0.2.77, 198.51.100.1', '198.51.100.1', 401],
+    [['127.0.0.0/8', '198.51.100.1'], '203.0.113.5, 192.0.2.77, 198.51.100.1', '192.0.2.77', 200],
+    [['127.0.0.0/8'], 'rubbish', null, 401],
   ] as const) {
     const world = await startWorld(t, { config: { ...trusting, trustedProxies } });
-    await world.acme.send('POST', RULES, {
-      json: { action: 'deny', protocol: 'any' },
-      headers: { 'x-forwarded-for': '192.0.2.77' },
-    });
-    const { rows } = await sql<{ source: string }>`
+    const headers = { 'x-forwarded-for': forwarded };
+    await world.acme.send('POST', RULES, { json: deny, headers });
+    const { rows } = await sql<{ source: string | null }>`
       select host(source) as source from audit where action = 'rule.create'`.execute(world.db);
-    assert.deepEqual(rows, [{ source }]);
+    assert.deepEqual(rows, [{ source }], forwarded);
+    const bound = await world.client({ sources: ['192.0.2.77'] });
+    assert.equal((await bound.get(IP, headers)).status, boundStatus, forwarded);
   }
 });
 

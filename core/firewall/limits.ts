@@ -8,15 +8,19 @@ export interface Limits {
 /** Each check gives null, or a sentence that names the limit, its value and what would be. */
 export function checkPortsPerRequest(limits: Limits, requested: number): string | null {
   if (requested <= limits.maxPortsPerRequest) return null;
-  return `The port expression holds ${requested} ports, and a request may hold ${limits.maxPortsPerRequest} (max_ports_per_request). Split it into several requests, or leave the port out for any port.`;
+  return `The port expression holds ${requested} ports, and a request may hold ${limits.maxPortsPerRequest} (max_ports_per_request). Split it into several requests.`;
 }
 
 export function checkRulesPerIp(limits: Limits, present: number, added: number): string | null {
   if (present + added <= limits.rulesPerIp) return null;
-  return `The address has ${present} rules, and ${added} more would exceed the limit of ${limits.rulesPerIp} (rules_per_ip). Delete some first; rules of firewall groups count too.`;
+  return `The address has ${counted(present, 'rule')}, and ${added} more would exceed the limit of ${limits.rulesPerIp} (rules_per_ip). Delete some first; rules of firewall groups count too.`;
 }
 
 export function checkFiltersPerIp(limits: Limits, present: number, added: number): string | null {
   if (present + added <= limits.filtersPerIp) return null;
-  return `The address has ${present} filters, and ${added} more would exceed the limit of ${limits.filtersPerIp} (filters_per_ip). Delete some first; filters of firewall groups count too.`;
+  return `The address has ${counted(present, 'filter')}, and ${added} more would exceed the limit of ${limits.filtersPerIp} (filters_per_ip). Delete some first; filters of firewall groups count too.`;
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -31,6 +31,8 @@ export interface KeyOptions {
   readonly organisationId?: number;
   readonly abilities?: readonly string[];
   readonly prefixes?: readonly string[];
+  /** Addresses that the key may be used from; everywhere, without. */
+  readonly sources?: readonly string[];
 }
 
 export const ACME = 1;
@@ -114,6 +116,7 @@ async function makeKey(db: Db, options: KeyOptions): Promise<string> {
     name: 'test',
     abilities: options.abilities ?? ALL_ABILITIES,
     prefixes: options.prefixes ?? null,
+    sources: options.sources ?? null,
     owner: 'portal' as const,
   };
   const actor = { kind: 'system' as const, name: 'test', source: null, requestId: null };
