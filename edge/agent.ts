@@ -4,7 +4,7 @@ import type { EdgeMode } from '@portcullis/link/messages.ts';
 import { type AgentSide, LinkError } from '@portcullis/link/transport.ts';
 import { type Coalesced, coalesce } from './coalesce.ts';
 import type { Desired } from './desired.ts';
-import { beginTrial, readOff } from './hands-off.ts';
+import { beginTrial, lastTouched, readOff } from './hands-off.ts';
 import type { Host } from './host.ts';
 import { describeError, type Log } from './log.ts';
 import { DEFAULT_ICMP_RATES, type EdgeRules } from './nftables/base-chain.ts';
@@ -81,6 +81,8 @@ class Agent implements EdgeAgent {
   #lastApplyMs: number | null = null;
   #receiveRetryMs = FIRST_RETRY_MS;
   #applyRetryMs = FIRST_RETRY_MS;
+  /** When somebody last touched the markers, as of the last look; `unreadable` is said once. */
+  #touched: bigint | null | 'unreadable' = null;
   #watch: NodeJS.Timeout | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
   #resync: NodeJS.Timeout | undefined;
@@ -148,12 +150,26 @@ class Agent implements EdgeAgent {
     this.#greeted = true;
     this.#confirmed = null;
     this.#beat(welcome.heartbeatMs, welcome.resyncMs);
-    const there = new Set(this.#options.host.devices());
-    const absent = welcome.settings.devices.filter((device) => !there.has(device));
+    this.#lookAtDevices(welcome.settings.devices);
+    this.#log.info({ mode, reason, generation: welcome.generation }, 'joined control');
+  }
+
+  #lookAtDevices(devices: readonly string[]): void {
+    const { host } = this.#options;
+    const there = new Set(host.devices());
+    const absent = devices.filter((device) => !there.has(device));
     if (absent.length > 0) {
       this.#log.warn({ devices: absent }, 'devices of this edge are not there (yet)');
     }
-    this.#log.info({ mode, reason, generation: welcome.generation }, 'joined control');
+    for (const device of devices) {
+      const master = host.masterOf(device);
+      if (master === null || devices.includes(master)) continue;
+      // The kernel has handed a packet to the bridge or bond before any hook of ours.
+      this.#log.error(
+        { device, master },
+        'nothing enters by a port: name its master as the device',
+      );
+    }
   }
 
   /** Answers when to try again; a lost connection says so itself when it is back. */
@@ -259,11 +275,16 @@ class Agent implements EdgeAgent {
   }
 
   #lookAtMarkers(): void {
+    const { stateDir } = this.#options;
     try {
-      const wanted = handsOffWanted(this.#options.stateDir, this.#nowMs());
-      if (wanted !== this.#stance.handsOff) this.#applying.poke();
+      const touched = lastTouched(stateDir);
+      const wanted = handsOffWanted(stateDir, this.#nowMs());
+      // Off and on again between two looks leaves the same stance, and no table.
+      if (wanted !== this.#stance.handsOff || touched !== this.#touched) this.#applying.poke();
+      this.#touched = touched;
     } catch (error) {
-      this.#log.error({ error }, 'the state directory cannot be read');
+      if (this.#touched !== 'unreadable') this.#log.error({ error }, 'nobody can switch this edge');
+      this.#touched = 'unreadable';
     }
   }
 

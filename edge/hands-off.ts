@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
@@ -23,6 +23,16 @@ export interface Trial {
   readonly confirmed: boolean;
 }
 
+/** The state directory cannot be used; `code` is that of the system call, such as `EACCES`. */
+export class StateError extends Error {
+  override readonly name = 'StateError';
+  readonly code: string;
+  constructor(stateDir: string, code: string, cause: Error) {
+    super(`the state directory ${stateDir} cannot be used`, { cause });
+    this.code = code;
+  }
+}
+
 /** The agent takes its table away within a second, if it runs. */
 export function edgeOff(stateDir: string, reason = 'switched off by a person on this host'): void {
   write(stateDir, OFF, { reason, at: new Date().toISOString() });
@@ -30,8 +40,10 @@ export function edgeOff(stateDir: string, reason = 'switched off by a person on 
 
 /** Enforces again, where enforcing is asked for. */
 export function edgeOn(stateDir: string): void {
-  rmSync(join(stateDir, TRIAL), { force: true });
-  rmSync(join(stateDir, OFF), { force: true });
+  inWords(stateDir, () => {
+    rmSync(join(stateDir, TRIAL), { force: true });
+    rmSync(join(stateDir, OFF), { force: true });
+  });
 }
 
 /** `none`: no trial runs here. `too_late`: the agent has taken its hands off already. */
@@ -73,12 +85,22 @@ export function beginTrial(stateDir: string, deadlineMs: number): Trial {
   return trial;
 }
 
+/** Changes with every switch, also with one that was taken back before anybody looked. */
+export function lastTouched(stateDir: string): bigint | null {
+  return inWords(
+    stateDir,
+    () => statSync(stateDir, { bigint: true, throwIfNoEntry: false })?.mtimeNs ?? null,
+  );
+}
+
 function write(stateDir: string, name: string, content: object): void {
-  mkdirSync(stateDir, { recursive: true });
-  const path = join(stateDir, name);
-  const draft = `${path}.${process.pid}`;
-  writeFileSync(draft, `${JSON.stringify(content)}\n`, { flush: true });
-  renameSync(draft, path);
+  inWords(stateDir, () => {
+    mkdirSync(stateDir, { recursive: true });
+    const path = join(stateDir, name);
+    const draft = `${path}.${process.pid}`;
+    writeFileSync(draft, `${JSON.stringify(content)}\n`, { flush: true });
+    renameSync(draft, path);
+  });
 }
 
 function read(stateDir: string, name: string): string | null {
@@ -86,8 +108,21 @@ function read(stateDir: string, name: string): string | null {
     return readFileSync(join(stateDir, name), 'utf8');
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
-    throw error;
+    throw asStateError(stateDir, error);
   }
+}
+
+function inWords<T>(stateDir: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw asStateError(stateDir, error);
+  }
+}
+
+function asStateError(stateDir: string, error: unknown): unknown {
+  if (!(error instanceof Error) || !('code' in error)) return error;
+  return new StateError(stateDir, String(error.code), error);
 }
 
 function parseObject(text: string): Readonly<Record<string, unknown>> | null {

@@ -1,5 +1,6 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readlinkSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
+import { basename, join } from 'node:path';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 
 /** What the edge host is, read anew at every call: addresses and devices come and go. */
@@ -8,6 +9,8 @@ export interface Host {
   localAddresses(): string[];
   /** Names of the network devices that are there, sorted. */
   devices(): string[];
+  /** The bridge or bond that a device is a port of; null: none. */
+  masterOf(device: string): string | null;
 }
 
 export function createHost(): Host {
@@ -18,5 +21,16 @@ export function createHost(): Host {
       return [...new Set(canonical.filter((address) => address !== null))].toSorted();
     },
     devices: () => readdirSync('/sys/class/net').toSorted(),
+    masterOf: (device) => {
+      const about = `/sys/class/net/${device}`;
+      try {
+        // A VRF is a master too, but packets still enter by its members.
+        const port = ['brport', 'bonding_slave'].some((one) => existsSync(join(about, one)));
+        return port ? basename(readlinkSync(join(about, 'master'))) : null;
+      } catch {
+        // No port of anything, or no such device (any more).
+        return null;
+      }
+    },
   };
 }

@@ -9,12 +9,16 @@ export interface Log {
 const LEVELS = { debug: 20, info: 30, warn: 40, error: 50 } as const;
 type Level = keyof typeof LEVELS;
 
+/** From which level on lines are written; the words are those of control's logger. */
+export const THRESHOLDS = { trace: 10, ...LEVELS, fatal: 60, silent: Infinity } as const;
+export type Threshold = keyof typeof THRESHOLDS;
+
 /** One JSON object a line, shaped as pino writes them. Nothing secret reaches an edge. */
-export function createLineLog(write: (line: string) => void, lowest: Level = 'info'): Log {
+export function createLineLog(write: (line: string) => void, lowest: Threshold = 'info'): Log {
   const at =
     (level: Level) =>
     (fields: object, message: string): void => {
-      if (LEVELS[level] < LEVELS[lowest]) return;
+      if (LEVELS[level] < THRESHOLDS[lowest]) return;
       const line = { level: LEVELS[level], time: Date.now(), name: 'edge', ...shown(fields) };
       write(`${JSON.stringify({ ...line, msg: message })}\n`);
     };

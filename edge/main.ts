@@ -1,16 +1,16 @@
 import { connectIpc } from '@portcullis/link/ipc.ts';
 import { createEdgeAgent } from './agent.ts';
-import { readConfig } from './config.ts';
+import { readConfig, readLogLevel } from './config.ts';
 import { createHost } from './host.ts';
-import { createLineLog } from './log.ts';
+import { createLineLog, describeError } from './log.ts';
 import { createNftDriver } from './nftables/nft.ts';
 
 /**
  * The process of an edge. Ended by SIGTERM, or by a supervisor that is gone, it leaves its table in the
  * kernel: what was enforced stays enforced until an agent is back or somebody takes our hands off.
  */
-const log = createLineLog((line) => process.stderr.write(line));
-const config = readConfig(process.argv, process.env);
+const { config, logLevel } = readEverything();
+const log = createLineLog((line) => process.stderr.write(line), logLevel);
 const agent = createEdgeAgent({
   link: connectIpc({ path: config.linkPath, agent: { kind: 'edge', name: config.name } }),
   driver: createNftDriver(),
@@ -22,10 +22,24 @@ const agent = createEdgeAgent({
   management: config.management,
 });
 
-const { mode, reason } = await agent.start();
+const { mode, reason } = await agent.start().catch((error: unknown) => giveUp(error));
 log.info({ mode, reason }, 'started');
 if (process.connected) {
   process.send?.({ kind: 'ready', mode, reason, facts: { mode, reason: reason ?? '' } });
+}
+
+function readEverything() {
+  try {
+    return { config: readConfig(process.argv, process.env), logLevel: readLogLevel(process.env) };
+  } catch (error) {
+    return giveUp(error);
+  }
+}
+
+/** One line for a person; a stack would say nothing about what is wrong on this host. */
+function giveUp(error: unknown): never {
+  process.stderr.write(`portcullis edge: ${describeError(error)}\n`);
+  process.exit(1);
 }
 
 let stopping = false;

@@ -19,7 +19,14 @@ export const CLIENT = {
   4: '192.0.2.2',
   6: '2001:db8:c::2',
   /** More sources on the client's side, for rules that name a host, a network or a country. */
-  others: ['192.0.2.77', '198.18.7.7', '8.8.8.8', '2001:db8:c::77', '2001:db8:7::7'],
+  others: [
+    '192.0.2.77',
+    '198.18.7.7',
+    '8.8.8.8',
+    '2001:db8:c::77',
+    '2001:db8:7::7',
+    '2001:4860:4860::8888',
+  ],
 } as const;
 export const SERVER = {
   4: '203.0.113.10',
@@ -67,7 +74,9 @@ function joinClient(network: Network, client: Namespace, edge: Namespace): void 
     edge,
     { device: EDGE_DEVICE, addresses: GATEWAY.client.map((one) => withLength(one, 24, 64)) },
   );
-  for (const address of CLIENT.others) addAddress(client, 'eth0', withLength(address, 32, 128));
+  // Never chosen for a connection that names no source.
+  for (const address of CLIENT.others)
+    addAddress(client, 'eth0', withLength(address, 32, 128), 'preferred_lft', '0');
   for (const via of GATEWAY.client) addRoute(client, 'default', via);
   addRoute(edge, 'default', CLIENT[4]);
   addRoute(edge, 'default', CLIENT[6]);

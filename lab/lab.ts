@@ -12,7 +12,7 @@ if (reason !== null) {
 
 const stopping = new Promise<void>((resolve) => {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    process.once(signal, () => resolve());
+    process.on(signal, () => resolve());
 });
 console.log('Building namespaces and starting portcullis up --enforce ...');
 const internet = createInternet('lab');
@@ -28,6 +28,7 @@ try {
 } finally {
   services.stop();
   internet.destroy();
+  console.log('Everything is removed.');
 }
 
 function whatToTry(key: string, dataDir: string): string {

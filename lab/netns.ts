@@ -58,9 +58,14 @@ export class Network {
   }
 }
 
-export function addAddress(namespace: Namespace, device: string, address: string): void {
+export function addAddress(
+  namespace: Namespace,
+  device: string,
+  address: string,
+  ...options: readonly string[]
+): void {
   const flags = address.includes(':') ? ['nodad'] : [];
-  namespace.run('ip', 'address', 'add', address, 'dev', device, ...flags);
+  namespace.run('ip', 'address', 'add', address, 'dev', device, ...flags, ...options);
 }
 
 export function addRoute(namespace: Namespace, to: string, via: string): void {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateSecret } from '@portcullis/control/access/index.ts';
@@ -11,6 +11,8 @@ import type { Namespace } from './netns.ts';
 /** A running `portcullis up --enforce` on the edge host of a lab's internet. */
 export interface Stack {
   readonly api: ApiClient;
+  /** With the key that a fleet file calls `${LAB_OTHER_KEY}`, for another organisation. */
+  readonly other: ApiClient;
   readonly key: string;
   readonly dataDir: string;
   readonly fleetFile: string;
@@ -18,8 +20,14 @@ export interface Stack {
   readonly pid: number;
   /** Runs another portcullis command on the edge host, on the same data; its stdout. */
   command(...args: readonly string[]): Promise<string>;
+  /** The process of this program under `up`, such as `edge/main.ts`. */
+  pidOf(program: string): number;
+  /** Writes the fleet file anew and applies it; resolves when an edge has it in its kernel. */
+  applyFleet(text: string): Promise<void>;
   /** Kills `up` and everything it started with SIGKILL. */
   killAll(): Promise<void>;
+  /** Stops `up` as an operator would, with SIGTERM. */
+  terminate(): Promise<void>;
   /** Starts `up` again on the same data. */
   start(...args: readonly string[]): Promise<void>;
   stop(): Promise<void>;
@@ -28,6 +36,8 @@ export interface Stack {
 export const API_PORT = 8080;
 export const ORGANISATION = 'acme';
 const root = join(import.meta.dirname, '..');
+/** Of the first organisation of every fleet file here, whatever becomes of the server. */
+const PROTECTED = SERVER.neighbours[0];
 const LAUNCHER = join(root, 'portcullis');
 const START_MS = 60_000;
 
@@ -45,13 +55,22 @@ export async function startStack(internet: Internet, options: StackOptions = {})
   const dataDir = join(home, 'data');
   const fleetFile = join(home, 'fleet.yaml');
   const key = generateSecret();
+  const otherKey = generateSecret();
   writeFileSync(fleetFile, options.fleet ?? defaultFleet());
   const bridge = await startBridge(internet.edge, join(home, 'api.sock'));
-  const env = { ...process.env, LAB_KEY: key, XDG_STATE_HOME: home };
-  const stack = new RunningStack(internet.edge, { home, dataDir, fleetFile, env, bridge, key });
+  const env = { ...process.env, LAB_KEY: key, LAB_OTHER_KEY: otherKey, XDG_STATE_HOME: home };
+  const stack = new RunningStack(internet.edge, {
+    home,
+    dataDir,
+    fleetFile,
+    env,
+    bridge,
+    key,
+    otherKey,
+  });
   try {
     await stack.start(...(options.args ?? ['--enforce']));
-    await stack.api.enforced(SERVER[4]);
+    await stack.api.enforced(PROTECTED);
   } catch (error) {
     await stack.stop();
     throw error;
@@ -90,10 +109,12 @@ interface Ground {
   readonly env: NodeJS.ProcessEnv;
   readonly bridge: ChildProcess;
   readonly key: string;
+  readonly otherKey: string;
 }
 
 class RunningStack implements Stack {
   readonly api: ApiClient;
+  readonly other: ApiClient;
   readonly dataDir: string;
   readonly fleetFile: string;
   readonly #edge: Namespace;
@@ -106,6 +127,7 @@ class RunningStack implements Stack {
     this.dataDir = ground.dataDir;
     this.fleetFile = ground.fleetFile;
     this.api = new ApiClient(join(ground.home, 'api.sock'), ground.key);
+    this.other = new ApiClient(join(ground.home, 'api.sock'), ground.otherKey);
   }
 
   get key(): string {
@@ -154,8 +176,23 @@ class RunningStack implements Stack {
     return stdout;
   }
 
+  pidOf(program: string): number {
+    const found = pidsOn(this.#edge, this.#ground.bridge.pid).find((pid) =>
+      readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(program),
+    );
+    if (found === undefined) throw new Error(`${program} does not run`);
+    return found;
+  }
+
+  async applyFleet(text: string): Promise<void> {
+    writeFileSync(this.fleetFile, text);
+    const said = await this.command('fleet', 'apply', this.fleetFile, '--json');
+    const { generation } = JSON.parse(said) as { readonly generation: number | null };
+    if (generation !== null) await this.api.liveAt(PROTECTED, generation);
+  }
+
   async killAll(): Promise<void> {
-    const gone = this.#up === null ? null : once(this.#up, 'exit');
+    const gone = this.#up === null ? null : ended(this.#up);
     for (const pid of pidsOn(this.#edge, this.#ground.bridge.pid)) {
       try {
         process.kill(pid, 'SIGKILL');
@@ -167,16 +204,17 @@ class RunningStack implements Stack {
     this.#up = null;
   }
 
+  async terminate(): Promise<void> {
+    if (this.#up === null) return;
+    this.#up.kill('SIGTERM');
+    await ended(this.#up);
+    this.#up = null;
+  }
+
   async stop(): Promise<void> {
-    const up = this.#up;
-    if (up !== null && up.exitCode === null && up.signalCode === null) {
-      const gone = once(up, 'exit');
-      up.kill('SIGTERM');
-      await gone;
-    }
-    const bridge = once(this.#ground.bridge, 'exit');
+    await this.terminate();
     this.#ground.bridge.kill();
-    await bridge;
+    await ended(this.#ground.bridge);
     rmSync(this.#ground.home, { recursive: true, force: true });
   }
 
@@ -184,6 +222,11 @@ class RunningStack implements Stack {
     const listen = ['--listen', `0.0.0.0:${API_PORT}`, '--metrics-listen', 'off'];
     return ['--json', '--data', this.dataDir, '--fleet', this.fleetFile, ...listen];
   }
+}
+
+/** Also where it has ended already: Ctrl-C reaches everything in the terminal at once. */
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
 }
 
 function pidsOn(edge: Namespace, but: number | undefined): number[] {

@@ -47,7 +47,8 @@ describe('rendered text', () => {
     };
     const after = layout([changed, ...PREFIXES.slice(1)]);
     const targets = new Set([...before.targets.keys(), ...after.targets.keys()]);
-    const { sizes } = renderWhole(before);
+    const { text, sizes } = renderWhole(before);
+    assertGolden('change-before', text);
     assertGolden('change', renderDelta(before, after, targets, sizes)?.text ?? '');
   });
 

@@ -127,7 +127,7 @@ export function testEdge(t: TestContext): TestEdge {
     const agent = createEdgeAgent({
       link: control.link.connect({ kind: 'edge', name: 'fra1' }),
       driver: kernel,
-      host: { localAddresses: () => [], devices: () => ['wan'] },
+      host: { localAddresses: () => [], devices: () => ['wan'], masterOf: () => null },
       stateDir,
       log: { debug() {}, info() {}, warn() {}, error() {} },
       mode: 'enforce',

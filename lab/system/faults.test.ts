@@ -117,18 +117,10 @@ async function kill(victim: 'control' | 'postgres' | 'everything'): Promise<void
     await stack.start('--enforce');
     return;
   }
-  process.kill(victim === 'control' ? pidOf('control/main.ts') : postmasterPid(), 'SIGKILL');
-}
-
-function pidOf(program: string): number {
-  const { edge } = ground.internet;
-  const found = edge
-    .run('ip', 'netns', 'pids', edge.name)
-    .split('\n')
-    .filter(Boolean)
-    .find((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(program));
-  assert.ok(found !== undefined, `${program} runs`);
-  return Number(found);
+  process.kill(
+    victim === 'control' ? ground.stack.pidOf('control/main.ts') : postmasterPid(),
+    'SIGKILL',
+  );
 }
 
 function postmasterPid(): number {

@@ -9,6 +9,7 @@ import { Probe, type ProbePacket } from '../wire/probe.ts';
 export interface Ground {
   readonly internet: Internet;
   readonly stack: Stack;
+  readonly server: Probe;
   /** From the client to the server behind the edge. */
   readonly through: Path;
   /** From the client to the edge host itself. */
@@ -42,17 +43,19 @@ export async function buildGround(label: string, options: StackOptions = {}): Pr
       return made;
     };
     const client = await probe('client');
-    const through = new Path(client, await probe('server'), SENTINELS.server);
+    const server = await probe('server');
+    const through = new Path(client, server, SENTINELS.server);
     const toHost = new Path(client, await probe('edge'), SENTINELS.host);
     const stack = await startStack(internet, options);
     undo.push(() => stack.stop());
-    return { internet, stack, through, toHost, stop };
+    return { internet, stack, server, through, toHost, stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
+const PATIENCE_MS = 20_000;
 let lastPort = 20_000;
 
 /** A packet of a new flow, so that connection tracking has never seen it. */
@@ -71,6 +74,15 @@ export function packet(
     ...(protocol === 'icmp' || protocol === 'icmpv6' ? { icmp: [family === 4 ? 8 : 128, 0] } : {}),
     ...more,
   };
+}
+
+/** Resolves when it holds; fails after a while, saying what was hoped for. */
+export async function eventually(hope: string, holds: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (!(await holds())) {
+    if (performance.now() > deadline) throw new Error(`in vain: ${hope}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
 }
 
 /** Whether an HTTP GET from a namespace gets an answer. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { CLIENT, CONTAINER, HOST } from '../internet.ts';
 import { API_PORT } from '../stack.ts';
-import { buildGround, type Ground, packet, reaches, whyNot } from './ground.ts';
+import { buildGround, eventually, type Ground, packet, reaches, whyNot } from './ground.ts';
 
 let ground: Ground;
 const published = `http://${HOST[4]}:${CONTAINER.publishedPort}/`;
@@ -60,16 +60,7 @@ describe('the edge host that protects itself', { skip: whyNot() }, () => {
     await stack.command('edge', 'off');
     assert.equal(await toHost.passes(denied()), true);
     await stack.command('edge', 'on');
-    await heldAgain(async () => !(await toHost.passes(denied())));
+    await eventually('it enforces again', async () => !(await toHost.passes(denied())));
     await stack.api.deleteRules(HOST[4], ids);
   });
 });
-
-/** The agent looks every second whether it is switched on again. */
-async function heldAgain(isHeld: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 15_000;
-  while (!(await isHeld())) {
-    assert.ok(performance.now() < deadline, 'the edge never enforced again');
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
@@ -6,16 +7,21 @@ import { Network } from '../netns.ts';
 import { require } from '../requirements.ts';
 
 const GOLDEN = join(import.meta.dirname, '../../edge/nftables/golden');
-/** Only valid upon what it changes; the differential test applies such. */
-const DELTAS = new Set(['change.nft']);
+/** Only valid upon what it changes. */
+const DELTAS = new Map([['change.nft', 'change-before.nft']]);
 
-it('the kernel takes every whole table that a person reviewed', async (t) => {
+it('the kernel takes every text that a person reviewed, a change upon what it changes', async (t) => {
   if (!require(t, ['root', 'netns', 'nft'])) return;
   const network = new Network('golden');
   t.after(() => network.destroy());
   const driver = createNftDriver({ command: network.create('edge').command('nft') });
+  const apply = (file: string): Promise<void> =>
+    driver.apply(readFileSync(join(GOLDEN, file), 'utf8'));
   for (const file of readdirSync(GOLDEN)) {
-    if (DELTAS.has(file)) continue;
-    await driver.apply(readFileSync(join(GOLDEN, file), 'utf8'));
+    const before = DELTAS.get(file);
+    if (before !== undefined) await apply(before);
+    await apply(file);
+    // Twice, it would take away what is not there any more.
+    if (before !== undefined) await assert.rejects(apply(file), { code: 'refused' });
   }
 });

@@ -6,6 +6,15 @@ export interface Sentinels {
   readonly 6: string;
 }
 
+/** A packet of a stream. */
+export interface Sent {
+  /** By the wall clock, just before it left. */
+  readonly atMs: number;
+  readonly passed: boolean;
+}
+
+const BETWEEN_MS = 3;
+
 /**
  * Whether packets get from one probe to another. A packet that is followed by one to a sentinel, on the
  * same wires, has been dropped when the sentinel's arrived and it did not: no waiting, no guessing.
@@ -23,16 +32,42 @@ export class Path {
 
   async passes(packet: ProbePacket): Promise<boolean> {
     const marker = await this.#from.send(packet);
-    const family = packet.destination.includes(':') ? 6 : 4;
+    await this.#settle(packet);
+    return this.#to.seen(marker) !== null;
+  }
+
+  /** Sends packets one after another until stopped; then says which of them passed. */
+  stream(next: () => ProbePacket): { stop(): Promise<Sent[]> } {
+    const sent: { readonly atMs: number; readonly marker: string }[] = [];
+    const state = { stopped: false };
+    const sending = (async (): Promise<ProbePacket> => {
+      for (;;) {
+        const packet = next();
+        const atMs = Date.now();
+        sent.push({ atMs, marker: await this.#from.send(packet) });
+        if (state.stopped) return packet;
+        await new Promise((resolve) => setTimeout(resolve, BETWEEN_MS));
+      }
+    })();
+    return {
+      stop: async () => {
+        state.stopped = true;
+        await this.#settle(await sending);
+        return sent.map(({ atMs, marker }) => ({ atMs, passed: this.#to.seen(marker) !== null }));
+      },
+    };
+  }
+
+  /** Everything that was sent before has arrived when this resolves, or never will. */
+  async #settle({ source, destination }: ProbePacket): Promise<void> {
     const sentinel = await this.#from.send({
-      source: packet.source,
-      destination: this.#sentinels[family],
+      source,
+      destination: this.#sentinels[destination.includes(':') ? 6 : 4],
       protocol: 'udp',
       sourcePort: 40_000,
       destinationPort: 9,
     });
     await this.#to.arrival(sentinel);
     await this.#to.barrier();
-    return this.#to.seen(marker) !== null;
   }
 }
