@@ -40,3 +40,30 @@ test('passwords of connection URLs are cut out, the rest stays readable', () => 
   );
   assert.equal(redact('http://127.0.0.1:8080/api and a@b'), 'http://127.0.0.1:8080/api and a@b');
 });
+
+test('an error is logged with its causes and where it came from, and not with the objects that hang on it', () => {
+  const cause = Object.assign(new Error('terminated'), {
+    code: '57P01',
+    client: { sent: 'x'.repeat(9999) },
+  });
+  const circular = new Error('outer', { cause });
+  cause.cause = circular;
+  const text = logged((log) => log.warn({ error: new AggregateError([circular], 'all') }, 'broke'));
+  const { error } = JSON.parse(text) as {
+    error: {
+      type: string;
+      errors: { message: string; cause: { code: string; message: string } }[];
+    };
+  };
+  assert.equal(error.type, 'AggregateError');
+  assert.equal(error.errors[0]?.message, 'outer');
+  assert.equal(error.errors[0].cause.code, '57P01');
+  assert.doesNotMatch(text, /xxxx/);
+});
+
+test('what is thrown and is no error is logged as it is', () => {
+  assert.match(
+    logged((log) => log.warn({ error: 'text' }, 'x')),
+    /"error":"text"/,
+  );
+});

@@ -37,9 +37,42 @@ export function createLogger(options: {
         paths: CENSORED.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]),
         censor: '[redacted]',
       },
-      serializers: { error: pino.stdSerializers.errWithCause },
+      serializers: { error: (error: unknown) => describeError(error) },
       hooks: { streamWrite: redact },
     },
     options.destination ?? pino.destination({ fd: 2, sync: true }),
   );
+}
+
+/** What of an error's own fields says where it came from. Others may hold whole connections (`client` of pg). */
+const TOLD = [
+  'code',
+  'severity',
+  'detail',
+  'constraint',
+  'table',
+  'routine',
+  'syscall',
+  'address',
+  'port',
+];
+const MAX_CAUSES = 8;
+
+function describeError(error: unknown, depth = 0): unknown {
+  if (!(error instanceof Error)) return error;
+  const own = TOLD.flatMap((name) => {
+    const value: unknown = Reflect.get(error, name);
+    return typeof value === 'string' || typeof value === 'number' ? [[name, value] as const] : [];
+  });
+  const inner = error instanceof AggregateError ? error.errors.slice(0, MAX_CAUSES) : [];
+  return {
+    type: error.constructor.name,
+    message: error.message,
+    stack: error.stack,
+    ...Object.fromEntries(own),
+    ...(depth < MAX_CAUSES && {
+      ...(error.cause !== undefined && { cause: describeError(error.cause, depth + 1) }),
+      ...(inner.length > 0 && { errors: inner.map((one) => describeError(one, depth + 1)) }),
+    }),
+  };
 }
