@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { CLIENT, SERVER } from '../internet.ts';
 import { defaultFleet } from '../stack.ts';
 import { buildGround, type Ground, packet, whyNot } from './ground.ts';
 
 let ground: Ground;
-/** In 8.8.8.0/24, which the shipped data gives to AS15169. */
-const google = CLIENT.others[2];
+const FAMILIES = [4, 6] as const;
+/** The shipped data gives these to AS15169 and to the United States. */
+const GOOGLE = { 4: CLIENT.others[2], 6: CLIENT.others[5] } as const;
+const BOTH = `${SERVER[4]}, "${SERVER[6]}"`;
 
 describe('the fleet file on the wire', { skip: whyNot() }, () => {
   before(async () => {
@@ -17,7 +18,7 @@ describe('the fleet file on the wire', { skip: whyNot() }, () => {
 
   it('a group rule and a geo rule on an address drop, until the file no longer has them', async () => {
     const udp19 = () => packet(4, 'udp', { destinationPort: 19 });
-    const fromGoogle = () => packet(4, 'udp', { source: google });
+    const fromGoogle = () => packet(4, 'udp', { source: GOOGLE[4] });
     await expect([udp19(), fromGoogle()], true);
     await apply(`    groups:
       - { name: baseline, rules: [{ action: deny, protocol: udp, destination_port: "19" }], addresses: [${SERVER[4]}] }
@@ -30,26 +31,75 @@ describe('the fleet file on the wire', { skip: whyNot() }, () => {
     await expect([udp19(), fromGoogle()], true);
   });
 
-  it('a rule on a prefix judges every address of it', async () => {
-    const neighbour = SERVER.neighbours[0];
-    const denied = () => packet(4, 'udp', { destination: neighbour, destinationPort: 19 });
-    await apply(`    groups:
-      - { name: prefix, rules: [{ action: deny, protocol: udp, destination_port: "19" }], addresses: [203.0.113.0/24] }
+  for (const [kind, sets] of [
+    ['country', 'countries: [US]'],
+    ['ASN', 'asns: [15169]'],
+  ] as const) {
+    it(`a geo rule by ${kind} drops its sources with deny and all others with only, in both families`, async () => {
+      const inside = () => FAMILIES.map((one) => packet(one, 'udp', { source: GOOGLE[one] }));
+      const outside = () => FAMILIES.map((one) => packet(one, 'udp'));
+      await apply(`    geo_rules: [{ action: deny, ${sets}, addresses: [${BOTH}] }]\n`);
+      await expect(inside(), false);
+      await expect(outside(), true);
+      await apply(`    geo_rules: [{ action: only, ${sets}, addresses: [${BOTH}] }]\n`);
+      await expect(inside(), true);
+      await expect(outside(), false);
+      await namedAllowPasses();
+    });
+  }
+
+  it('a deny among geo rules comes before an only', async () => {
+    await apply(`    geo_rules:
+      - { action: only, countries: [US], addresses: [${BOTH}] }
+      - { action: deny, asns: [15169], addresses: [${BOTH}] }
 `);
-    await expect([denied(), packet(4, 'udp', { destinationPort: 19 })], false);
-    await expect([packet(4, 'udp', { destination: neighbour })], true);
+    const inside = FAMILIES.map((one) => packet(one, 'udp', { source: GOOGLE[one] }));
+    await expect(inside, false);
     await apply('');
-    await expect([denied()], true);
+    await expect(inside, true);
+  });
+
+  it('a group on a prefix judges every address of it, the longest prefix first, in both families', async () => {
+    const to = (destination: string): ReturnType<typeof packet> =>
+      packet(destination.includes(':') ? 6 : 4, 'udp', { destination, destinationPort: 19 });
+    const wide = [SERVER[4], SERVER[6]].map(to);
+    const inner = SERVER.neighbours.map(to);
+    await apply(`    groups:
+      - name: wide
+        rules: [{ action: deny, protocol: udp, destination_port: "19" }]
+        addresses: [203.0.113.0/24, "2001:db8:5::/48"]
+`);
+    await expect([...wide, ...inner], false);
+    await expect([packet(4, 'udp'), packet(6, 'udp')], true);
+    await apply(`    groups:
+      - name: wide
+        rules: [{ action: deny, protocol: udp, destination_port: "19" }]
+        addresses: [203.0.113.0/24, "2001:db8:5::/48"]
+      - name: inner
+        rules: [{ action: allow, protocol: udp, destination_port: "19" }]
+        addresses: [203.0.113.16/28, "2001:db8:5::20/124"]
+`);
+    await expect(wide, false);
+    await expect(inner, true);
+    await apply('');
+    await expect([...wide, ...inner], true);
   });
 });
 
-async function apply(below: string): Promise<void> {
-  const { stack } = ground;
-  writeFileSync(stack.fleetFile, defaultFleet().replace('edges:\n', `${below}edges:\n`));
-  const applied = JSON.parse(await stack.command('fleet', 'apply', stack.fleetFile, '--json')) as {
-    readonly generation: number | null;
-  };
-  if (applied.generation !== null) await stack.api.liveAt(SERVER[4], applied.generation);
+/** An allow that names a source passes what geo rules would drop. */
+async function namedAllowPasses(): Promise<void> {
+  const { api } = ground.stack;
+  for (const family of FAMILIES) {
+    const allow = { action: 'allow', protocol: 'udp', source_ip: CLIENT[family] } as const;
+    const ids = await api.createRule(SERVER[family], allow);
+    await expect([packet(family, 'udp')], true);
+    await api.deleteRules(SERVER[family], ids);
+    await expect([packet(family, 'udp')], false);
+  }
+}
+
+function apply(below: string): Promise<void> {
+  return ground.stack.applyFleet(defaultFleet().replace('edges:\n', `${below}edges:\n`));
 }
 
 async function expect(

@@ -11,6 +11,7 @@ so it has passed every hook of this namespace and is whole again.
 """
 
 import json
+import os
 import re
 import selectors
 import socket
@@ -132,7 +133,8 @@ class Probe:
                 receiver = raw(family, protocol)
                 receiver.setblocking(False)
                 self.selector.register(receiver, selectors.EVENT_READ, protocol)
-        self.selector.register(sys.stdin.buffer, selectors.EVENT_READ, None)
+        self.unread = b""
+        self.selector.register(sys.stdin, selectors.EVENT_READ, None)
 
     def run(self):
         tell({"ready": True})
@@ -141,10 +143,13 @@ class Probe:
                 if key.data is not None:
                     self.receive(key.fileobj, key.data)
                     continue
-                line = sys.stdin.buffer.readline()
-                if not line:
+                # Not through a buffered reader: select would not see the lines that it holds.
+                data = os.read(sys.stdin.fileno(), 65536)
+                if not data:
                     return
-                self.command(json.loads(line))
+                *lines, self.unread = (self.unread + data).split(b"\n")
+                for line in lines:
+                    self.command(json.loads(line))
 
     def receive(self, receiver, protocol):
         data, address = receiver.recvfrom(65535)

@@ -52,9 +52,11 @@ export class Probe {
       input: this.#child.stdout as NonNullable<ChildProcess['stdout']>,
     });
     lines.on('line', (line) => this.#take(JSON.parse(line) as ProbeEvent));
-    this.#child.once('exit', (code) =>
-      this.#ready.reject(new Error(`probe.py ended with ${code}`)),
-    );
+    this.#child.once('exit', (code) => {
+      const error = new Error(`probe.py ended with ${code}`);
+      this.#ready.reject(error);
+      for (const id of this.#sent.keys()) this.#settle(id)?.reject(error);
+    });
     this.#child.once('error', (error) => this.#ready.reject(error));
   }
 
