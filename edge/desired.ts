@@ -29,7 +29,23 @@ export function mergePages(held: Desired | null, pages: readonly EdgePage[]): De
   return {
     generation: last.generation,
     policies,
-    sourceSets: last.sourceSets ?? held?.sourceSets ?? NO_SETS,
+    sourceSets: joinSets(pages) ?? held?.sourceSets ?? NO_SETS,
     settings: last.settings,
   };
+}
+
+/** The parts of the source sets in these pages as one; null: none came, those held are still good. */
+function joinSets(pages: readonly EdgePage[]): SourceSets | null {
+  const parts = pages.flatMap(({ sourceSets }) => sourceSets ?? []);
+  const first = parts[0];
+  if (first === undefined || parts.length === 1) return first ?? null;
+  const networks = new Map<string, string[]>();
+  for (const { sets } of parts) {
+    for (const [name, some] of Object.entries(sets)) {
+      const known = networks.get(name) ?? [];
+      for (const network of some) known.push(network);
+      networks.set(name, known);
+    }
+  }
+  return { version: first.version, sets: Object.fromEntries(networks) };
 }

@@ -101,7 +101,10 @@ export interface EdgePage {
   readonly whole: boolean;
   readonly policies: readonly Policy[];
   readonly removed: readonly string[];
-  /** On the last page, and only when the edge holds another version or other sets are needed; else null. */
+  /**
+   * Only when the edge holds another version or other sets are needed; else null. May come in parts over several
+   * pages: equal names in one sync are joined, for all countries together are larger than a message.
+   */
   readonly sourceSets: SourceSets | null;
   /** The operator's settings for this edge as of this generation. */
   readonly settings: EdgeAssignment;

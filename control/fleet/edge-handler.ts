@@ -116,7 +116,7 @@ class EdgeSession {
     if (edge === null) return unknownAgent(name);
     if (edge.instance !== request.instance) return sayHello();
     if (request.cursor !== null) {
-      const page = await desk.next(edge, request, request.cursor);
+      const page = desk.next(edge, request, request.cursor);
       if (page.kind === 'edge.page' && page.next === null) this.#sentAll(name, request.instance);
       return page;
     }

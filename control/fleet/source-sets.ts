@@ -35,7 +35,7 @@ const PACKAGES: readonly DataPackage[] = [
   },
 ];
 
-/** So many sets are kept by name; the least recently asked for goes first. */
+/** So many sets are kept by name, or all of the last question; the least recently asked for goes first. */
 const CACHED_SETS = 500;
 /** Lines between two breaths of the event loop. */
 const LINES_PER_TURN = 2_000;
@@ -100,7 +100,7 @@ export class SourceData {
       this.#cache.set(name, cidrs);
     }
     for (const name of this.#cache.keys()) {
-      if (this.#cache.size <= CACHED_SETS) break;
+      if (this.#cache.size <= Math.max(CACHED_SETS, found.size)) break;
       this.#cache.delete(name);
     }
   }

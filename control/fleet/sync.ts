@@ -3,7 +3,7 @@ import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import type { EdgePage, EdgeSync, Refused } from '@portcullis/link/messages.ts';
 import type { Db } from '../db/database.ts';
 import { currentGeneration } from './generations.ts';
-import type { EdgeState } from './edges.ts';
+import { type EdgeState, loadEdge } from './edges.ts';
 import { contentFor, loadSyncContent, type SyncContent } from './sync-content.ts';
 
 export type LoadSourceSets = (names: readonly string[]) => Promise<SourceSets>;
@@ -20,6 +20,8 @@ export interface SyncOptions {
 interface Page {
   readonly policies: readonly Policy[];
   readonly removed: readonly string[];
+  /** A part of the source sets, which the edge joins with the other parts. */
+  readonly sourceSets: SourceSets | null;
 }
 interface RunningSync {
   readonly id: string;
@@ -52,22 +54,27 @@ export class SyncDesk {
   }
 
   /** The first page. `fromNothing`: whatever the edge says it holds, it is sent everything. */
-  async begin(edge: EdgeState, request: EdgeSync, fromNothing: boolean): Promise<BegunSync> {
-    const content = contentFor(await this.#load(fromNothing ? 0 : request.after), edge.serves);
+  async begin(known: EdgeState, request: EdgeSync, fromNothing: boolean): Promise<BegunSync> {
+    const { db, pageBytes } = this.#options;
+    const loaded = await this.#load(fromNothing ? 0 : request.after);
+    // Read after the content: what it serves may be newer than the generation, whose successor then names
+    // what it gained, but never older, or it would confirm a change of its prefixes without their policies.
+    const edge = (await loadEdge(db, known.settings.name)) ?? known;
+    const content = contentFor(loaded, edge.serves);
+    const sets = await this.#setsUnlessHeld(content, request.sourceSetsVersion);
     const sync: RunningSync = {
       id: randomUUID(),
       instance: request.instance,
       content,
-      pages: cutPages(content, this.#options.pageBytes),
+      pages: [...cutPages(content, pageBytes), ...cutSets(sets, pageBytes)],
       usedAtMs: Date.now(),
     };
     this.#running.set(edge.settings.name, sync);
-    const page = await this.#page(edge, sync, 0, request.sourceSetsVersion);
-    return { page, policies: content.policies.length };
+    return { page: pageOf(edge, sync, 0), policies: content.policies.length };
   }
 
   /** A later page, also once more when its answer was lost. */
-  async next(edge: EdgeState, request: EdgeSync, cursor: string): Promise<EdgePage | Refused> {
+  next(edge: EdgeState, request: EdgeSync, cursor: string): EdgePage | Refused {
     const sync = this.#running.get(edge.settings.name);
     const [id, number, ...rest] = cursor.split('/');
     const index = Number(number);
@@ -76,7 +83,7 @@ export class SyncDesk {
       sync.id === id &&
       sync.instance === request.instance &&
       rest.length === 0;
-    if (!known || !Number.isInteger(index) || index < 1 || index > sync.pages.length) {
+    if (!known || !Number.isInteger(index) || index < 1 || index >= sync.pages.length) {
       return {
         kind: 'refused',
         code: 'resync',
@@ -85,7 +92,7 @@ export class SyncDesk {
       };
     }
     sync.usedAtMs = Date.now();
-    return this.#page(edge, sync, index, request.sourceSetsVersion);
+    return pageOf(edge, sync, index);
   }
 
   /** An edge is done with its sync, or gone. */
@@ -114,36 +121,53 @@ export class SyncDesk {
     return loading;
   }
 
-  async #page(
-    edge: EdgeState,
-    { id, content, pages }: RunningSync,
-    index: number,
-    held: string | null,
-  ): Promise<EdgePage> {
-    // Source sets may be as large as all policies: they are the last page, alone.
-    const page = pages[index] ?? { policies: [], removed: [] };
-    const last = index >= pages.length;
-    const sets =
-      last || index === pages.length - 1 ? await this.#setsUnlessHeld(content, held) : null;
-    const moreForSets = !last && index === pages.length - 1 && sets !== null;
-    const more = index < pages.length - 1 || moreForSets;
-    return {
-      kind: 'edge.page',
-      generation: content.generation,
-      whole: content.whole,
-      policies: page.policies,
-      removed: page.removed,
-      sourceSets: more ? null : sets,
-      settings: edge.settings,
-      next: more ? `${id}/${index + 1}` : null,
-    };
-  }
-
   async #setsUnlessHeld(content: SyncContent, held: string | null): Promise<SourceSets | null> {
     const sets = await this.#options.loadSourceSets(content.setNames);
     // The version names the data and the sets, so an edge that lacks a set has another version.
     return sets.version === held ? null : sets;
   }
+}
+
+function pageOf(edge: EdgeState, { id, content, pages }: RunningSync, index: number): EdgePage {
+  const page = pages[index] ?? { policies: [], removed: [], sourceSets: null };
+  return {
+    kind: 'edge.page',
+    generation: content.generation,
+    whole: content.whole,
+    ...page,
+    settings: edge.settings,
+    next: index < pages.length - 1 ? `${id}/${index + 1}` : null,
+  };
+}
+
+/** All countries together are larger than a message may be, and one alone can be larger than a page. */
+function cutSets(sourceSets: SourceSets | null, pageBytes: number): Page[] {
+  if (sourceSets === null) return [];
+  const { version } = sourceSets;
+  const pages: Page[] = [];
+  let sets: Record<string, string[]> = {};
+  let bytes = 0;
+  const cut = (): void => {
+    pages.push({ policies: [], removed: [], sourceSets: { version, sets } });
+    sets = {};
+    bytes = 0;
+  };
+  for (const [name, networks] of Object.entries(sourceSets.sets)) {
+    let part: string[] = [];
+    sets[name] = part;
+    bytes += name.length + 6;
+    for (const network of networks) {
+      if (bytes >= pageBytes) {
+        cut();
+        part = [];
+        sets[name] = part;
+      }
+      part.push(network);
+      bytes += network.length + 3;
+    }
+  }
+  cut();
+  return pages;
 }
 
 function cutPages(content: SyncContent, pageBytes: number): Page[] {
@@ -153,7 +177,7 @@ function cutPages(content: SyncContent, pageBytes: number): Page[] {
   let bytes = 0;
   const cutWhenFull = (): void => {
     if (bytes < pageBytes) return;
-    pages.push({ policies, removed });
+    pages.push({ policies, removed, sourceSets: null });
     policies = [];
     removed = [];
     bytes = 0;
@@ -168,7 +192,7 @@ function cutPages(content: SyncContent, pageBytes: number): Page[] {
     bytes += target.length + 3;
     cutWhenFull();
   }
-  if (bytes > 0 || pages.length === 0) pages.push({ policies, removed });
+  if (bytes > 0 || pages.length === 0) pages.push({ policies, removed, sourceSets: null });
   return pages;
 }
 

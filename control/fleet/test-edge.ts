@@ -90,13 +90,22 @@ export class TestEdge {
     return pages;
   }
 
+  #keep({ version, sets }: SourceSets): void {
+    const known = this.sourceSets?.version === version ? this.sourceSets.sets : {};
+    const joined = Object.entries(sets).map(([name, some]) => [
+      name,
+      [...(known[name] ?? []), ...some],
+    ]);
+    this.sourceSets = { version, sets: { ...known, ...Object.fromEntries(joined) } };
+  }
+
   apply(pages: readonly EdgePage[]): void {
     this.pages = pages.length;
     if (pages[0]?.whole) this.policies.clear();
     for (const page of pages) {
       for (const target of page.removed) this.policies.delete(target);
       for (const policy of page.policies) this.policies.set(policy.target, policy);
-      if (page.sourceSets !== null) this.sourceSets = page.sourceSets;
+      if (page.sourceSets !== null) this.#keep(page.sourceSets);
       this.generation = page.generation;
     }
   }

@@ -292,6 +292,7 @@ export class PlanRun {
       return;
     }
     const { name, site, devices, serves, sees, fragments, management }: DesiredEdge = change.edge;
+    if (change.do === 'edge.update') await this.#touchServed(change.id, serves);
     await sql`
       insert into edges (name, site, devices, serves, sees, fragments, management, owner)
       values (${name}, ${site}, ${devices}::text[], ${serves}::cidr[], ${sees}, ${fragments},
@@ -300,6 +301,16 @@ export class PlanRun {
         serves = excluded.serves, sees = excluded.sees, fragments = excluded.fragments,
         management = excluded.management
     `.execute(this.#tx);
+  }
+
+  /** An edge asks for what changed: policies of prefixes that it gains or loses have, for it. */
+  async #touchServed(id: number, serves: readonly string[]): Promise<void> {
+    const { rows } = await sql<{ cidr: string }>`
+      with was as (select unnest(serves) as cidr from edges where id = ${id}),
+           wanted as (select unnest(${serves}::cidr[]) as cidr)
+      (select cidr from was except select cidr from wanted)
+      union (select cidr from wanted except select cidr from was)`.execute(this.#tx);
+    this.#batch.touch(...rows.map(({ cidr }) => cidr));
   }
 }
 
