@@ -44,9 +44,11 @@ async function inWords(stateDir: string, work: () => Promise<string>): Promise<s
     return await work();
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : '';
-    if (code !== 'EACCES' && code !== 'EPERM') throw error;
+    // nft says it in words only, and not in the same ones everywhere.
+    const unprivileged = process.getuid?.() !== 0;
+    if (code !== 'EACCES' && code !== 'EPERM' && !unprivileged) throw error;
     throw failed(
-      `${stateDir} is not ours to change: run this as root, or as who runs the edge`,
+      `this host's ${code === 'EACCES' || code === 'EPERM' ? stateDir : 'kernel'} is not ours to change: run this as root`,
       error,
     );
   }

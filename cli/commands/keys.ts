@@ -144,7 +144,10 @@ async function inWords<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    const reasons = (error.errors ?? []).map((one) => one.detail);
-    throw failed([error.message, ...reasons].join(' '), undefined);
+    const reasons = (error.errors ?? []).map((one) => {
+      const place = 'pointer' in one ? one.pointer : one.parameter;
+      return `${place}: ${one.detail}`;
+    });
+    throw failed([error.detail, ...reasons].join('\n'));
   }
 }

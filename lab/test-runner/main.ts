@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { findGroups, type Group } from './groups.ts';
 import { describeFailure, type Outcome, seconds, summarise } from './report.ts';
 
@@ -50,9 +50,11 @@ async function runGroup(group: Group, databaseUrl: string): Promise<Outcome[]> {
     ended.push(outcome);
     if (outcome.result === 'failed') console.log(describeFailure(root, outcome));
   });
+  const stop = setTimeout(() => child.kill('SIGKILL'), group.limitMs);
   const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
+  clearTimeout(stop);
   if (ended.length === 0 || signal !== null || (code !== 0 && !ended.some(hasFailed))) {
-    ended.push(died(group, code, signal));
+    ended.push(died(group, ended, `code ${code}, signal ${signal}`));
   }
   const failed = ended.filter(hasFailed).length;
   const took = seconds(performance.now() - groupBegin);
@@ -65,8 +67,10 @@ function hasFailed(outcome: Outcome): boolean {
   return outcome.result === 'failed';
 }
 
-/** A process that ended without its tests is a failure, never a silence. */
-function died(group: Group, code: number | null, signal: string | null): Outcome {
-  const detail = `the process of these tests ended early (code ${code}, signal ${signal})`;
+/** A process that ended without its tests is a failure, never a silence; the files left to end are named. */
+function died(group: Group, ended: readonly Outcome[], how: string): Outcome {
+  const seen = new Set(ended.map(({ file }) => relative(root, file)));
+  const silent = group.files.filter((file) => !seen.has(file)).join(', ') || 'none';
+  const detail = `the process of these tests ended early (${how}, limit ${seconds(group.limitMs)}); last: ${ended.at(-1)?.name ?? 'nothing'}; files without a result: ${silent}`;
   return { file: root, name: `the group ${group.name}`, result: 'failed', detail, durationMs: 0 };
 }

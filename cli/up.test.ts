@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const MAIN = join(import.meta.dirname, 'main.ts');
+/** Of one command, the first start of a database included. */
+const LIMIT_MS = 45_000;
+
+interface Started {
+  readonly url: string;
+  readonly mode: string;
+  readonly keys: readonly { readonly key: string }[];
+  readonly addresses: readonly string[];
+}
+
+suite('one `up`, driven by the real commands', { timeout: 110_000 }, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-cli-'));
+  const data = join(folder, 'data');
+  const env = { PATH: process.env['PATH'], HOME: folder, PORTCULLIS_DATA: data };
+  let up: ChildProcess | undefined;
+  let first: Started;
+
+  before(async () => {
+    // As root, PostgreSQL is another account and has to get through.
+    chmodSync(folder, 0o711);
+    ({ up, first } = await start());
+  });
+  after(async () => {
+    if (up?.exitCode === null) await stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('the first start prints one JSON document with a key that reads its address', async () => {
+    assert.equal(first.mode, 'observe');
+    assert.equal(await read(first.keys[0]?.key ?? ''), 200);
+  });
+
+  test('explain answers with the verdict and what decides', async () => {
+    const [ip = ''] = first.addresses;
+    const options = ['--protocol', 'udp', '--port', '9', '--from', '192.0.2.7', '--url', first.url];
+    const key = ['--key', first.keys[0]?.key ?? ''];
+    const { code, out } = await portcullis('explain', ip, ...options, ...key, '--json');
+    assert.equal(code, 0);
+    assert.equal((JSON.parse(out) as { data: { verdict: string } }).data.verdict, 'pass');
+  });
+
+  test('a second `up` on the same data is refused, and says what to do', async () => {
+    const { code, out, err } = await portcullis('up');
+    assert.equal(code, 1);
+    assert.equal(out, '');
+    assert.match(err, /another portcullis is up on .*--data/);
+  });
+
+  test('a created key works, and a revoked one is refused within two seconds', async () => {
+    const options = ['--organisation', 'default', '--name', 'ci', '--ability', 'firewall.read'];
+    const created = await portcullis('keys', 'create', ...options, '--json');
+    const { id, key } = JSON.parse(created.out) as { id: number; key: string };
+    assert.equal(await read(key), 200);
+    assert.equal((await portcullis('keys', 'revoke', String(id))).code, 0);
+    await delay(2_000);
+    assert.equal(await read(key), 401);
+    const { out } = await portcullis('keys', 'list', '--json');
+    const listed = JSON.parse(out) as readonly { id: number; revoked_at: string | null }[];
+    assert.notEqual(listed.find((one) => one.id === id)?.revoked_at, null);
+    assert.equal(out.includes(key), false);
+  });
+
+  test('a refusal of control is a sentence with the place, and exit code 1', async () => {
+    const options = ['--organisation', 'default', '--name', 'x', '--ability', 'no.such'];
+    const { code, err } = await portcullis('keys', 'create', ...options);
+    assert.equal(code, 1);
+    assert.match(err, /abilities.*is no ability/);
+    assert.equal(
+      (await portcullis('keys', 'revoke', '999999')).err,
+      'portcullis: There is no key 999999.\n',
+    );
+  });
+
+  test('SIGINT stops everything; the second start keeps the data and prints no key', async () => {
+    assert.equal(await stop(), 0);
+    await assert.rejects(fetch(first.url));
+    const again = await start();
+    up = again.up;
+    assert.deepEqual(again.first.keys, []);
+    const { key } = first.keys[0] ?? { key: '' };
+    first = { ...first, url: again.first.url };
+    assert.equal(await read(key), 200);
+  });
+
+  async function start(): Promise<{ up: ChildProcess; first: Started }> {
+    const args = ['up', '--listen', '127.0.0.1:0', '--metrics-listen', 'off', '--json'];
+    const child = spawn(process.execPath, [MAIN, ...args], {
+      env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let text = '';
+    child.stdout.setEncoding('utf8');
+    for await (const chunk of child.stdout.iterator({ destroyOnReturn: false })) {
+      text += String(chunk);
+      if (text.endsWith('}\n')) break;
+    }
+    return { up: child, first: JSON.parse(text) as Started };
+  }
+
+  async function stop(): Promise<number | null> {
+    const gone = once(up as ChildProcess, 'exit') as Promise<[number | null]>;
+    up?.kill('SIGINT');
+    return (await gone)[0];
+  }
+
+  async function read(key: string): Promise<number> {
+    const response = await fetch(`${first.url}/api/v1/firewall/ips/${first.addresses[0]}`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    await response.body?.cancel();
+    return response.status;
+  }
+
+  async function portcullis(...args: readonly string[]) {
+    const child = spawn(process.execPath, [MAIN, ...args], {
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: LIMIT_MS,
+    });
+    const [out, err, [code]] = await Promise.all([
+      child.stdout.setEncoding('utf8').toArray(),
+      child.stderr.setEncoding('utf8').toArray(),
+      once(child, 'exit') as Promise<[number | null]>,
+    ]);
+    return { code, out: out.join(''), err: err.join('') };
+  }
+});
