@@ -28,6 +28,8 @@ const CHECKS: readonly Check[] = [
   { name: 'boundaries', command: node, args: ['--test', 'lab/architecture.test.ts'] },
   { name: 'OpenAPI', command: node, args: ['contract/build-openapi.ts', '--check'] },
   { name: 'fleet schema', command: node, args: ['control/fleet/file/build-schema.ts', '--check'] },
+  // A lock file made where a package of another platform cannot be had loses it, and `npm ci` then refuses.
+  { name: 'lock file', command: 'npm', args: ['ci', '--dry-run', '--ignore-scripts'] },
   ...scripts.map((script) => ({ name: script, command: 'bash', args: ['-n', script] })),
 ];
 
