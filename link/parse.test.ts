@@ -121,3 +121,20 @@ function unknownKind(message: unknown): string | null {
   assert.equal(parsed.ok, false);
   return parsed.ok ? null : parsed.unknownKind;
 }
+
+it('prose of a peer can be stored: no NUL, and no half of a character where it was cut', () => {
+  const request = (lastError: string) => ({
+    kind: 'edge.heartbeat',
+    instance: 'one',
+    mode: 'enforce',
+    modeReason: null,
+    generation: 1,
+    report: { policies: 0, elements: 0, lastError, lastApplyMs: null },
+  });
+  for (const text of ['a\u0000b', '\ud800', 'x'.repeat(20_001), `${'x'.repeat(1_999)}😀`]) {
+    const parsed = parseRequest(request(text));
+    assert.ok(parsed.ok && parsed.value.kind === 'edge.heartbeat');
+    const kept = parsed.value.report.lastError ?? '';
+    assert.ok(kept.isWellFormed() && !kept.includes('\u0000'));
+  }
+});

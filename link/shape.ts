@@ -35,10 +35,15 @@ export const amount: Shape<number> = (value, at) =>
 export const flag: Shape<boolean> = (value, at) =>
   typeof value === 'boolean' ? value : misshapen(at, 'true or false');
 
-/** Prose for people, of any length: cut rather than refused, so that a long error still arrives. */
+/**
+ * Prose for people, of any length: cut rather than refused, so that a long error still arrives. What a database
+ * takes for no text (NUL, half of a character) is replaced: a report must not fail for the words in it.
+ */
 export function prose(maxLength: number): Shape<string> {
   return (value, at) =>
-    typeof value === 'string' ? value.slice(0, maxLength) : misshapen(at, 'a string');
+    typeof value === 'string'
+      ? value.slice(0, maxLength).toWellFormed().replaceAll('\0', '\uFFFD')
+      : misshapen(at, 'a string');
 }
 
 export function matching(pattern: RegExp, what: string): Shape<string> {

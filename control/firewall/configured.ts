@@ -1,11 +1,10 @@
 import { sql } from 'kysely';
-import type { Tx } from '../db/database.ts';
+import type { Db, Tx } from '../db/database.ts';
 import { Problem } from '../problem.ts';
 
 /**
  * Refuses a transaction that has made the organisation configure more than it may: call it after the change,
- * which the refusal takes back. What counts is what makes edges remember a policy: addresses with objects of
- * their own, and every address or prefix that a group or a geo rule is assigned to, each once.
+ * which the refusal takes back.
  *
  * The organisation's row stays locked until the commit, so nobody else of it adds one meanwhile.
  */
@@ -14,7 +13,21 @@ export async function refuseTooManyConfigured(tx: Tx, organisationId: number): P
   const locked = await sql<{ limit: number }>`
     select configured_addresses as "limit" from organisations where id = ${organisationId}
        for no key update`.execute(tx);
-  const counted = await sql<{ configured: number }>`
+  const configured = await countConfigured(tx, organisationId);
+  const limit = locked.rows[0]?.limit ?? 0;
+  if (configured <= limit) return;
+  throw new Problem(
+    'limit_exceeded',
+    `This would make ${configured} configured addresses and prefixes, and the organisation may have ${limit} (configured_addresses). Delete the rules and filters of an address that no longer needs them.`,
+  );
+}
+
+/**
+ * What counts is what makes edges remember a policy: addresses with objects of their own, and every address or
+ * prefix that a group or a geo rule is assigned to, each once, in the organisation's present holdings.
+ */
+export async function countConfigured(db: Db | Tx, organisationId: number): Promise<number> {
+  const { rows } = await sql<{ configured: number }>`
     with held as (
       select id from holdings
        where organisation_id = ${organisationId} and during @> statement_timestamp()
@@ -25,12 +38,6 @@ export async function refuseTooManyConfigured(tx: Tx, organisationId: number): P
        where holding_id in (select id from held) and deleted_generation is null
       union select target from geo_assignments
        where holding_id in (select id from held) and deleted_generation is null
-    ) as targets`.execute(tx);
-  const limit = locked.rows[0]?.limit ?? 0;
-  const configured = counted.rows[0]?.configured ?? 0;
-  if (configured <= limit) return;
-  throw new Problem(
-    'limit_exceeded',
-    `This would make ${configured} configured addresses and prefixes, and the organisation may have ${limit} (configured_addresses). Delete the rules and filters of an address that no longer needs them.`,
-  );
+    ) as targets`.execute(db);
+  return rows[0]?.configured ?? 0;
 }

@@ -55,15 +55,6 @@ const assignedGroups = sql`
   select s.group_id from group_assignments s
    where s.holding_id = m.id and s.target >>= l.ip and s.deleted_generation is null`;
 
-/** Addresses with objects of their own among the organisation's present holdings: what its limit counts. */
-export async function countConfigured(db: Db | Tx, organisationId: number): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from addresses a join holdings h on h.id = a.holding_id
-     where h.organisation_id = ${organisationId} and a.configured and h.during @> statement_timestamp()
-  `.execute(db);
-  return rows[0]?.count ?? 0;
-}
-
 /** Where the whole fleet stands, for reads that are about no single address. */
 export interface FleetState {
   readonly liveGeneration: number;

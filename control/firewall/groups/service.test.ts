@@ -275,3 +275,19 @@ test('geo rules are assigned, taken off and deleted, each as a generation of its
     assert.equal(problem.code, 'invalid_request');
   }
 });
+
+test('a limit lowered below what a group puts on an address keeps nobody from taking rules out of it', async (t) => {
+  const { db, organisationId } = await setUp(t, { rules: 5 });
+  const rules = ['1', '2', '3', '4', '5'].map((port) => rule({ port }));
+  const group = await inBatch(db, (batch) =>
+    createGroup(batch, { organisationId, name: 'g', rules, filters: [] }),
+  );
+  await inBatch(db, (batch) => assignGroup(batch, group, '203.0.113.0/24'));
+  await sql`update organisations set rules_per_ip = 2`.execute(db);
+  const { rows } = await sql<{ id: number }>`select id from group_rules order by id`.execute(db);
+  const removeRules = rows.slice(0, 1).map(({ id }) => id);
+  await inBatch(db, (batch) => editGroup(batch, group, { name: 'h', removeRules }));
+  const more = { addRules: [rule({ port: '9' })] };
+  const refused = await problemOf(inBatch(db, (batch) => editGroup(batch, group, more)));
+  assert.equal(refused.code, 'limit_exceeded');
+});

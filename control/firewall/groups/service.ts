@@ -56,7 +56,9 @@ export async function editGroup(batch: Batch, groupId: number, edit: GroupEdit):
   await endContent(batch, 'group_filters', groupId, edit.removeFilters ?? []);
   await addContent(batch, groupId, edit.addRules ?? [], edit.addFilters ?? []);
   batch.touch(...assignments.map((a) => a.target));
-  await refuseConflicts(batch, groupId, group.name, assignments);
+  // A limit that was lowered below what is there must not stop anybody from taking rules out.
+  const adds = (edit.addRules?.length ?? 0) + (edit.addFilters?.length ?? 0) > 0;
+  if (adds) await refuseConflicts(batch, groupId, group.name, assignments);
 }
 
 /**
