@@ -191,6 +191,22 @@ describe('an edge agent', () => {
     assert.equal(kernel.elements()?.get(`address4 ${A}`), 'drop');
   });
 
+  it('writes its table again when it was switched off and on before it looked', async (t) => {
+    const { control, kernel, stateDir, start } = testEdge(t);
+    control.policies.set(A, opening(A, 443));
+    await start();
+    await control.confirmed();
+    await control.next((request) => request.kind === 'edge.heartbeat');
+    const written = Promise.withResolvers<void>();
+    kernel.beforeApply = async () => written.resolve();
+    edgeOff(stateDir);
+    await kernel.remove();
+    edgeOn(stateDir);
+    await written.promise;
+    await control.next((request) => request.kind === 'edge.heartbeat');
+    assert.equal(kernel.elements()?.get(`address4 ${A}`), 'drop');
+  });
+
   it('takes its hands off when enforcing is not confirmed in time, also after being killed', async (t) => {
     const { control, kernel, stateDir, start } = testEdge(t);
     let now = Date.parse('2026-11-21T10:00:00Z');

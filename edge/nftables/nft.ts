@@ -13,6 +13,8 @@ export interface NftOptions {
 interface Result {
   readonly status: number | null;
   readonly stderr: string;
+  /** The output has what was wanted in it. The rest of the output is not kept. */
+  readonly found: boolean;
 }
 
 const TIMEOUT_MS = 60_000;
@@ -24,8 +26,8 @@ const MAX_REASON = 300;
 export function createNftDriver(options: NftOptions = {}): Driver {
   const command = options.command ?? ['nft'];
   const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
-  const nft = (args: readonly string[], text: string): Promise<Result> =>
-    run([...command, ...args] as [string, ...string[]], text, timeoutMs);
+  const nft = (args: readonly string[], text: string, wanted?: string): Promise<Result> =>
+    run([...command, ...args] as [string, ...string[]], text, timeoutMs, wanted);
   const submit = async (args: readonly string[], text: string): Promise<void> => {
     if (text === '') return;
     const result = await nft(args, text);
@@ -37,9 +39,9 @@ export function createNftDriver(options: NftOptions = {}): Driver {
     check: (text) => submit(['--check', '-f', '-'], text),
     remove: () => submit(['-f', '-'], REMOVE_TABLE),
     present: async () => {
-      // `list table` would print every element and `list tables` load every set; chains alone are cheap.
-      const chains = await nft(['list', 'chain', ...TABLE.split(' '), 'prerouting'], '');
-      return chains.status === 0;
+      // To name one table or chain, nft loads every element of every set first; the list of chains does not.
+      const chains = await nft(['list', 'chains', 'inet'], '', `table ${TABLE} {`);
+      return chains.found;
     },
   };
 }
@@ -80,28 +82,36 @@ function run(
   [program, ...args]: readonly [string, ...string[]],
   text: string,
   timeoutMs: number,
+  wanted?: string,
 ): Promise<Result> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
-      stdio: ['pipe', 'ignore', 'pipe'],
+      stdio: ['pipe', wanted === undefined ? 'ignore' : 'pipe', 'pipe'],
       // Messages are parsed, so they must not be translated.
       env: { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin`, LC_ALL: 'C' },
       timeout: timeoutMs,
       killSignal: 'SIGKILL',
     });
     let stderr = '';
-    child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    let found = false;
+    let end = '';
+    child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+      if (wanted === undefined || found) return;
+      found = (end + chunk).includes(wanted);
+      end = (end + chunk).slice(-wanted.length);
+    });
+    child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
       if (stderr.length < MAX_OUTPUT) stderr += chunk.slice(0, MAX_OUTPUT - stderr.length);
     });
     child.on('error', (cause) => {
       reject(new DriverError('unavailable', `${program} could not be run`, [], { cause }));
     });
     child.on('close', (status, signal) => {
-      if (signal === null) resolve({ status, stderr });
+      if (signal === null) resolve({ status, stderr, found });
       else reject(new DriverError('unavailable', `${program} was ended by ${signal}`));
     });
     // It may end before it has read everything (EPIPE); its status says why.
-    child.stdin.on('error', () => {});
-    child.stdin.end(text);
+    child.stdin?.on('error', () => {});
+    child.stdin?.end(text);
   });
 }

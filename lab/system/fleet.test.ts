@@ -6,8 +6,8 @@ import { buildGround, type Ground, packet, whyNot } from './ground.ts';
 
 let ground: Ground;
 const FAMILIES = [4, 6] as const;
-/** The shipped data gives these to AS15169 and to the United States. */
-const GOOGLE = { 4: CLIENT.others[2], 6: CLIENT.others[5] } as const;
+/** The shipped data gives these to AS3333 and to the Netherlands. */
+const RIPE = { 4: CLIENT.others[2], 6: CLIENT.others[5] } as const;
 const BOTH = `${SERVER[4]}, "${SERVER[6]}"`;
 
 describe('the fleet file on the wire', { skip: whyNot() }, () => {
@@ -18,25 +18,25 @@ describe('the fleet file on the wire', { skip: whyNot() }, () => {
 
   it('a group rule and a geo rule on an address drop, until the file no longer has them', async () => {
     const udp19 = () => packet(4, 'udp', { destinationPort: 19 });
-    const fromGoogle = () => packet(4, 'udp', { source: GOOGLE[4] });
-    await expect([udp19(), fromGoogle()], true);
+    const fromRipe = () => packet(4, 'udp', { source: RIPE[4] });
+    await expect([udp19(), fromRipe()], true);
     await apply(`    groups:
       - { name: baseline, rules: [{ action: deny, protocol: udp, destination_port: "19" }], addresses: [${SERVER[4]}] }
     geo_rules:
-      - { action: deny, asns: [15169], addresses: [${SERVER[4]}] }
+      - { action: deny, asns: [3333], addresses: [${SERVER[4]}] }
 `);
-    await expect([udp19(), fromGoogle()], false);
+    await expect([udp19(), fromRipe()], false);
     await expect([packet(4, 'udp')], true);
     await apply('');
-    await expect([udp19(), fromGoogle()], true);
+    await expect([udp19(), fromRipe()], true);
   });
 
   for (const [kind, sets] of [
-    ['country', 'countries: [US]'],
-    ['ASN', 'asns: [15169]'],
+    ['country', 'countries: [NL]'],
+    ['ASN', 'asns: [3333]'],
   ] as const) {
     it(`a geo rule by ${kind} drops its sources with deny and all others with only, in both families`, async () => {
-      const inside = () => FAMILIES.map((one) => packet(one, 'udp', { source: GOOGLE[one] }));
+      const inside = () => FAMILIES.map((one) => packet(one, 'udp', { source: RIPE[one] }));
       const outside = () => FAMILIES.map((one) => packet(one, 'udp'));
       await apply(`    geo_rules: [{ action: deny, ${sets}, addresses: [${BOTH}] }]\n`);
       await expect(inside(), false);
@@ -50,10 +50,10 @@ describe('the fleet file on the wire', { skip: whyNot() }, () => {
 
   it('a deny among geo rules comes before an only', async () => {
     await apply(`    geo_rules:
-      - { action: only, countries: [US], addresses: [${BOTH}] }
-      - { action: deny, asns: [15169], addresses: [${BOTH}] }
+      - { action: only, countries: [NL], addresses: [${BOTH}] }
+      - { action: deny, asns: [3333], addresses: [${BOTH}] }
 `);
-    const inside = FAMILIES.map((one) => packet(one, 'udp', { source: GOOGLE[one] }));
+    const inside = FAMILIES.map((one) => packet(one, 'udp', { source: RIPE[one] }));
     await expect(inside, false);
     await apply('');
     await expect(inside, true);
