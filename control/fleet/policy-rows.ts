@@ -85,7 +85,10 @@ function exists(alias: string, generation: number | null): RawBuilder<unknown> {
     : sql`(${created} <= ${generation} and (${deleted} is null or ${deleted} > ${generation}))`;
 }
 
-/** The condition that a row's prefix touches the region. Region first, so that each part is an index look-up. */
+/**
+ * The condition that a row's prefix touches the region. Region first, so that each part is an index look-up: an
+ * array, because the planner turns "in" round and compares every row with every part.
+ */
 function touches(
   alias: string,
   table: string,
@@ -93,18 +96,18 @@ function touches(
   region: Region,
 ): RawBuilder<unknown> {
   if (region === 'all') return sql`true`;
-  return sql`${sql.ref(`${alias}.id`)} in (
+  return sql`${sql.ref(`${alias}.id`)} = any (array(
     select near.id from unnest(${region}::cidr[]) as part
-      join ${sql.table(table)} as near on ${sql.ref(`near.${column}`)} && part)`;
+      join ${sql.table(table)} as near on ${sql.ref(`near.${column}`)} && part))`;
 }
 
 /** The same for addresses, whose index is a B-tree: inside a prefix is between its ends. */
 export function addressInside(alias: string, region: Region): RawBuilder<unknown> {
   if (region === 'all') return sql`true`;
-  return sql`${sql.ref(`${alias}.id`)} in (
+  return sql`${sql.ref(`${alias}.id`)} = any (array(
     select near.id from unnest(${region}::cidr[]) as part
       join addresses as near on near.ip >= part::inet
-       and near.ip <= set_masklen(broadcast(part)::inet, case family(part) when 4 then 32 else 128 end))`;
+       and near.ip <= set_masklen(broadcast(part)::inet, case family(part) when 4 then 32 else 128 end)))`;
 }
 
 const ruleTuple = sql`json_build_array(r.id, r.action, r.protocol, r.source, r.port)`;
