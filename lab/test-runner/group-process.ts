@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { resolve } from 'node:path';
 import { run } from 'node:test';
 import { inspect } from 'node:util';
 import type { Group } from './groups.ts';
@@ -22,36 +23,72 @@ interface Ended {
   };
 }
 
-const stream = run({
-  files: [...group.files],
-  isolation: group.isolation,
-  timeout: group.timeoutMs,
-  ...(group.isolation === 'process' ? { concurrency: group.concurrency } : {}),
-});
-
-/** Names of the suites around the test that is reported, by nesting: reports come in order. */
-const around: string[] = [];
-stream.on('test:start', ({ name, nesting }) => {
-  around.length = nesting;
-  around.push(name);
-});
-stream.on('test:pass', (ended) => {
-  if (ended.details.type === 'suite' && ended.skip === undefined) return;
-  send(ended, ended.skip === undefined ? 'passed' : 'skipped', String(ended.skip ?? ''));
-});
-stream.on('test:fail', (ended) => {
-  const { failureType, cause } = ended.details.error as { failureType?: string; cause?: unknown };
-  // A suite fails with its tests, which have been counted.
-  if (failureType === 'subtestsFailed') return;
-  send(ended, 'failed', inspect(cause ?? ended.details.error, { depth: 6 }));
-});
-stream.on('test:stderr', ({ message }) => process.stderr.write(message));
-stream.on('test:stdout', ({ message }) => process.stdout.write(message));
-stream.resume();
-await once(stream, 'end');
+/** Files of processes run one a call, so that each has a limit of its own; the others share one call. */
+const waiting = group.isolation === 'process' ? group.files.map((file) => [file]) : [group.files];
+await Promise.all(Array.from({ length: group.concurrency }, runNext));
 process.disconnect();
 
-function send(ended: Ended, result: Outcome['result'], detail: string): void {
+async function runNext(): Promise<void> {
+  for (let files = waiting.shift(); files !== undefined; files = waiting.shift()) {
+    await runFiles(files);
+  }
+}
+
+async function runFiles(files: readonly string[]): Promise<void> {
+  const limit = new AbortController();
+  const late = setTimeout(() => {
+    const detail = `still running after ${group.fileLimitMs / 1000} s: a test hangs, or something was left open`;
+    const name = files.join(', ');
+    process.send?.({
+      file: resolve(files[0] ?? ''),
+      name,
+      result: 'failed',
+      detail,
+      durationMs: group.fileLimitMs,
+    });
+    limit.abort();
+  }, group.fileLimitMs);
+  // Files in this very process end when nothing is left to do: the limit must not be something to do.
+  late.unref();
+  const stream = run({
+    files: [...files],
+    isolation: group.isolation,
+    timeout: group.timeoutMs,
+    signal: limit.signal,
+  });
+  report(stream, limit.signal);
+  await once(stream, 'end');
+  clearTimeout(late);
+}
+
+function report(stream: ReturnType<typeof run>, aborted: AbortSignal): void {
+  /** Names of the suites around the test that is reported, by nesting: reports come in order. */
+  const around: string[] = [];
+  stream.on('test:start', ({ name, nesting }) => {
+    around.length = nesting;
+    around.push(name);
+  });
+  stream.on('test:pass', (ended) => {
+    if (ended.details.type === 'suite' && ended.skip === undefined) return;
+    send(around, ended, ended.skip === undefined ? 'passed' : 'skipped', String(ended.skip ?? ''));
+  });
+  stream.on('test:fail', (ended) => {
+    const { failureType, cause } = ended.details.error as { failureType?: string; cause?: unknown };
+    // A suite fails with its tests, which have been counted; a file that was stopped has been named.
+    if (failureType === 'subtestsFailed' || aborted.aborted) return;
+    send(around, ended, 'failed', inspect(cause ?? ended.details.error, { depth: 6 }));
+  });
+  stream.on('test:stderr', ({ message }) => process.stderr.write(message));
+  stream.on('test:stdout', ({ message }) => process.stdout.write(message));
+  stream.resume();
+}
+
+function send(
+  around: readonly string[],
+  ended: Ended,
+  result: Outcome['result'],
+  detail: string,
+): void {
   const outcome: Outcome = {
     file: ended.file ?? '',
     name: [...around.slice(0, ended.nesting), ended.name].join(' > '),

@@ -9,8 +9,10 @@ export interface Group {
   /** `none`: all files in one process, which starts them in no time; only where tests share nothing. */
   readonly isolation: 'none' | 'process';
   readonly concurrency: number;
-  /** Of one test, and of one file where files have processes: a leaked handle fails its file by name. */
+  /** Of one test. */
   readonly timeoutMs: number;
+  /** Of one file where files have processes: a leaked handle fails its file by name. */
+  readonly fileLimitMs: number;
   /** Of the whole group, whatever hangs. */
   readonly limitMs: number;
   readonly needsDatabase: boolean;
@@ -35,7 +37,12 @@ export function findGroups(root: string, filters: readonly string[]): Group[] {
     group('pure', kinds.pure, { isolation: 'none', concurrency: 1, limitMs: 120_000 }),
     group('unit', kinds.unit),
     group('integration', kinds.integration, { timeoutMs: 120_000, needsDatabase: true }),
-    group('system', kinds.system, { concurrency: 1, timeoutMs: 240_000, needsDatabase: true }),
+    group('system', kinds.system, {
+      concurrency: 1,
+      timeoutMs: 240_000,
+      limitMs: 600_000,
+      needsDatabase: true,
+    }),
   ];
   return groups.filter((one) => one.files.length > 0);
 }
@@ -55,6 +62,7 @@ function group(name: string, files: readonly string[] = [], options: Partial<Gro
     isolation: 'process',
     concurrency: availableParallelism(),
     timeoutMs: 60_000,
+    fileLimitMs: (options.timeoutMs ?? 60_000) + 30_000,
     limitMs: 300_000,
     needsDatabase: false,
     ...options,
