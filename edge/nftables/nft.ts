@@ -89,9 +89,9 @@ function run(
       stdio: ['pipe', wanted === undefined ? 'ignore' : 'pipe', 'pipe'],
       // Messages are parsed, so they must not be translated.
       env: { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin`, LC_ALL: 'C' },
-      timeout: timeoutMs,
-      killSignal: 'SIGKILL',
     });
+    // Not the option of spawn: its timer outlives a program that could not be started.
+    const late = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
     let stderr = '';
     let found = false;
     let end = '';
@@ -104,9 +104,11 @@ function run(
       if (stderr.length < MAX_OUTPUT) stderr += chunk.slice(0, MAX_OUTPUT - stderr.length);
     });
     child.on('error', (cause) => {
+      clearTimeout(late);
       reject(new DriverError('unavailable', `${program} could not be run`, [], { cause }));
     });
     child.on('close', (status, signal) => {
+      clearTimeout(late);
       if (signal === null) resolve({ status, stderr, found });
       else reject(new DriverError('unavailable', `${program} was ended by ${signal}`));
     });
