@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { before, beforeEach, test } from 'node:test';
 import { sql } from 'kysely';
 import type { Db } from './database.ts';
+import { addHolding, addOrganisation } from '../access/test-organisation.ts';
 import { testDatabase } from './testing.ts';
 
 /** The SQL function live_generation(address), case by case of decisions.md, "Propagation". */
@@ -105,13 +106,33 @@ test('a refused address stays at its last good generation, all others move on', 
   assert.equal(await live('2001:db8::1'), 80);
 });
 
-test('a refused prefix holds back everything inside it, by the oldest of nested refusals', async () => {
+test('a refused prefix holds back what it judges, by the oldest of nested refusals', async () => {
   const edge = await addEdge({ name: 'fra1', confirmed: 80 });
   await refuse(edge, '203.0.113.0/24', 30);
   await refuse(edge, '203.0.113.0/28', 25);
   assert.equal(await live('203.0.113.1'), 25);
   assert.equal(await live('203.0.113.99'), 30);
   assert.equal(await live('203.0.114.1'), 80);
+});
+
+test('a refused prefix does not hold back an address that has a policy of its own', async () => {
+  const edge = await addEdge({ name: 'fra1', confirmed: 80 });
+  await refuse(edge, '203.0.113.0/24', 30);
+  const organisation = await addOrganisation(db, 'acme');
+  const holdingId = await addHolding(db, organisation, '203.0.113.0/24');
+  await sql`
+    insert into addresses (holding_id, ip, configured)
+    values (${holdingId}, '203.0.113.1', true), (${holdingId}, '203.0.113.2', false)`.execute(db);
+  await sql`
+    with made as (
+      insert into groups (organisation_id, name, owner) values (${organisation.id}, 'g', 'portal') returning id)
+    insert into group_assignments (group_id, holding_id, target, created_generation)
+    select id, ${holdingId}, '203.0.113.3/32', 1 from made`.execute(db);
+  assert.equal(await live('203.0.113.1'), 80);
+  assert.equal(await live('203.0.113.2'), 30);
+  assert.equal(await live('203.0.113.3'), 80);
+  await refuse(edge, '203.0.113.1/32', 20);
+  assert.equal(await live('203.0.113.1'), 20);
 });
 
 test('a refusal on an edge out of service does not count while another serves', async () => {

@@ -72,7 +72,7 @@ function assignedGroups(generation: string): string {
 const ENFORCEMENT = `
        (select case when not coalesce(bool_or(e.mode = 'enforce'), false) then 'none'
                     when bool_and(e.in_service and not exists (
-                           select from edge_refusals x where x.edge_id = e.id and x.target >>= $1::inet)) then 'full'
+                           select from refusals_of(e.id, $1::inet))) then 'full'
                     else 'partial' end
           from edges e
          where e.enforcing_since is not null

@@ -97,8 +97,7 @@ export async function loadServingEdges(db: Db | Tx, ip: string): Promise<Serving
            least(e.confirmed_generation, x.good_generation) as generation
       from edges e
       left join lateral (
-        select reason, good_generation from edge_refusals
-         where edge_id = e.id and target >>= ${ip}::inet
+        select reason, good_generation from refusals_of(e.id, ${ip}::inet)
          order by good_generation, masklen(target) desc limit 1) x on true
      where e.enforcing_since is not null
        and exists (select from unnest(e.serves) s where s >>= ${ip}::inet)

@@ -288,6 +288,23 @@ create table edge_refusals (
   primary key (edge_id, target)
 );
 
+-- Whether packets to an address are judged by a policy of its own: that of a prefix around it then says nothing.
+create function has_own_policy(address inet) returns boolean stable language sql as $$
+  select exists (select from addresses a join holdings h on h.id = a.holding_id
+                  where a.ip = address and a.configured and h.during @> statement_timestamp())
+      or exists (select from group_assignments s join holdings h on h.id = s.holding_id
+                  where s.target = address and s.deleted_generation is null and h.during @> statement_timestamp())
+      or exists (select from geo_assignments s join holdings h on h.id = s.holding_id
+                  where s.target = address and s.deleted_generation is null and h.during @> statement_timestamp())
+$$;
+
+-- What an edge refused that holds an address back: its own policy, or that of a prefix which judges it.
+create function refusals_of(edge bigint, address inet) returns setof edge_refusals stable language sql as $$
+  select r.* from edge_refusals r
+   where r.edge_id = edge and r.target >>= address
+     and (masklen(r.target) = masklen(address) or not has_own_policy(address))
+$$;
+
 -- The newest generation that every edge serving an address has in its kernel.
 -- No enforcing edge enrolled: accepted is live. Enrolled, but none in service: live stands where
 -- those that left last had it. A refused target stays at its last good generation on that edge.
@@ -295,8 +312,7 @@ create function live_generation(address inet) returns bigint stable language sql
   with serving as (
     select e.in_service, e.left_service_at,
            least(e.confirmed_generation,
-                 (select min(r.good_generation) from edge_refusals r
-                   where r.edge_id = e.id and r.target >>= address)) as generation
+                 (select min(r.good_generation) from refusals_of(e.id, address) r)) as generation
       from edges e
      where e.enforcing_since is not null
        and exists (select from unnest(e.serves) s where s >>= address)
