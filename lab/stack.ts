@@ -1,6 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateSecret } from '@portcullis/control/access/index.ts';
@@ -40,6 +48,8 @@ const root = join(import.meta.dirname, '..');
 const PROTECTED = SERVER.neighbours[0];
 const LAUNCHER = join(root, 'portcullis');
 const START_MS = 60_000;
+/** Of the log, shown when a start fails. */
+const LOG_END = 4_000;
 
 export interface StackOptions {
   /** YAML below `organisations: acme:`, in place of the default holdings. */
@@ -139,10 +149,12 @@ class RunningStack implements Stack {
   }
 
   async start(...args: readonly string[]): Promise<void> {
+    const log = openSync(this.#logFile, 'a');
     const up = this.#edge.spawn([LAUNCHER, 'up', ...this.#options(), ...args], {
       env: this.#ground.env,
-      stdio: ['ignore', 'pipe', 'inherit'],
+      stdio: ['ignore', 'pipe', log],
     });
+    closeSync(log);
     this.#up = up;
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     const impatient = setTimeout(() => reject(new Error('up took too long')), START_MS);
@@ -151,7 +163,7 @@ class RunningStack implements Stack {
       text += chunk.toString();
       if (text.endsWith('\n}\n')) resolve(text);
     });
-    up.once('exit', (code) => reject(new Error(`up ended with ${code}`)));
+    up.once('exit', (code) => reject(new Error(`up ended with ${code}:\n${this.#logEnd()}`)));
     try {
       const { mode, reason } = JSON.parse(await promise) as { mode: string; reason: string | null };
       if (args.includes('--enforce') && mode !== 'enforce')
@@ -159,6 +171,15 @@ class RunningStack implements Stack {
     } finally {
       clearTimeout(impatient);
     }
+  }
+
+  /** What the processes say on standard error: warnings by the dozen where tests kill them on purpose. */
+  get #logFile(): string {
+    return join(this.#ground.home, 'up.log');
+  }
+
+  #logEnd(): string {
+    return readFileSync(this.#logFile, 'utf8').slice(-LOG_END);
   }
 
   async command(...args: readonly string[]): Promise<string> {
