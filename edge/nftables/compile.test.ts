@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { packetTo, policyFor, sourceSets } from '@portcullis/core/firewall/arbitraries.ts';
+import { packetTo, policyFor, sourceSets } from '@portcullis/core/firewall/testing/arbitraries.ts';
 import { decide } from '@portcullis/core/firewall/decide.ts';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import type { Policy, PolicyRule, SourceSets } from '@portcullis/core/firewall/policy.ts';

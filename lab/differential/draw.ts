@@ -3,7 +3,7 @@ import {
   policyFor,
   sourceAddress,
   sourceSets,
-} from '@portcullis/core/firewall/arbitraries.ts';
+} from '@portcullis/core/firewall/testing/arbitraries.ts';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
