@@ -37,6 +37,19 @@ export class PlanRun {
     this.#geoRules = new Map(known.geoRules);
   }
 
+  /**
+   * Holdings first give up what they will not have any more: from then on each is inside what it will be, and
+   * as those do not overlap, no step on the way there does, whatever the order.
+   */
+  async makeRoom(changes: readonly FleetChange[]): Promise<void> {
+    const moved = changes.filter((change) => change.do === 'holding.change');
+    await sql`
+      update holdings set during = during * tstzrange(since, until)
+        from unnest(${moved.map(({ id }) => id)}::bigint[], ${moved.map(({ since }) => since)}::timestamptz[],
+                    ${moved.map(({ until }) => until)}::timestamptz[]) as moved (id, since, until)
+       where holdings.id = moved.id and during && tstzrange(since, until)`.execute(this.#tx);
+  }
+
   async carryOut(change: FleetChange): Promise<void> {
     switch (change.do) {
       case 'organisation.create':

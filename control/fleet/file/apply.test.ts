@@ -347,3 +347,47 @@ test('the time that another organisation had cannot become ones own afterwards',
   const { plan } = await refusalOf(db, passedOn(late, early));
   assert.match(plan.mistakes[0]?.message ?? '', /two cannot hold it at the same time/);
 });
+
+const inTurn = (...times: readonly (readonly [since: number, until: number])[]) => {
+  const month = (n: number) => `"2026-${String(n).padStart(2, '0')}-01T00:00:00+00:00"`;
+  const lines = times.map(([since, until], at) => {
+    const during = `since: ${month(since)}, until: ${month(until)}`;
+    return `  o${at}: { name: O, asns: [${at + 1}], prefixes: [{ cidr: 192.0.2.0/24, asn: ${at + 1}, ${during} }] }`;
+  });
+  return `organisations:\n${lines.join('\n')}`;
+};
+
+test('three that hold a prefix one after another move their times together, in both directions', async (t) => {
+  const { db } = await testDatabase(t);
+  for (const times of [
+    inTurn([1, 4], [4, 7], [7, 9]),
+    inTurn([1, 5], [5, 8], [8, 9]),
+    inTurn([1, 3], [3, 6], [6, 9]),
+  ]) {
+    await applyText(db, times);
+    assert.deepEqual((await applyText(db, times)).changes, []);
+  }
+});
+
+test('two organisations exchange their prefixes in one apply, with what hangs on them or without', async (t) => {
+  const { db } = await testDatabase(t);
+  const exchanged = (first: string, second: string) => `
+organisations:
+  acme: { name: A, asns: [1], prefixes: [{ cidr: ${first}, asn: 1 }] }
+  hive: { name: H, asns: [2], prefixes: [{ cidr: ${second}, asn: 2 }] }`;
+  const there = exchanged('192.0.2.0/24', '198.51.100.0/24');
+  const back = exchanged('198.51.100.0/24', '192.0.2.0/24');
+  await applyText(db, there);
+  await applyText(db, back);
+  await insertOwnRule(db, '192.0.2.1');
+  assert.equal((await refusalOf(db, there)).plan.orphans.length, 1);
+  await applyText(db, there, true);
+  assert.deepEqual((await applyText(db, there)).changes, []);
+  const { rows } = await sql<{ slug: string; cidr: string }>`
+    select slug, cidr from holdings h join organisations o on o.id = h.organisation_id
+     where during @> now() order by slug`.execute(db);
+  assert.deepEqual(rows, [
+    { slug: 'acme', cidr: '192.0.2.0/24' },
+    { slug: 'hive', cidr: '198.51.100.0/24' },
+  ]);
+});

@@ -116,6 +116,7 @@ async function carryOut(
   organisations: ReadonlyMap<string, number>;
 }> {
   const run = new PlanRun(batch, actor, knownRows(state));
+  await run.makeRoom(plan.changes);
   for (const change of plan.changes) {
     try {
       await run.carryOut(change);
@@ -132,7 +133,7 @@ async function carryOut(
 /** What only the database could see; null: no mistake of the file's. */
 function wordFailure(error: unknown): string | null {
   if (constraintOf(error) === 'holdings_one_holder') {
-    return 'It would be held twice on the way to this plan: change one of the two holdings first.';
+    return 'Somebody else was given it at the same time: look at the plan again.';
   }
   if (!(error instanceof Problem)) return null;
   const details = error.errors.map(({ detail }) => detail).join('; ');

@@ -1,7 +1,7 @@
 import type { FleetChange, FleetPlan } from './change.ts';
 import { type Mistake, MistakeList, type Position } from './mistakes.ts';
 
-/** What comes first, so that every step finds what it needs and no two holdings ever overlap between steps. */
+/** What comes first, so that every step finds what it needs; before all, holdings give up time (`makeRoom`). */
 const ORDER: Readonly<Record<FleetChange['do'], number>> = {
   'organisation.create': 0,
   'organisation.update': 0,
@@ -33,8 +33,6 @@ const ORDER: Readonly<Record<FleetChange['do'], number>> = {
   'edge.update': 16,
   'organisation.close': 17,
 };
-/** A holding that only gives up time makes room for others. */
-const GIVING_UP = 5;
 
 /** A change before it is given its place. */
 type PlainChange = FleetChange extends infer Each
@@ -59,9 +57,8 @@ export class PlanDraft {
   }
 
   /** `at`: where the file asks for it. */
-  add(change: PlainChange, at: Position = PlanDraft.fileStart, givesUp = false): void {
-    const order = givesUp ? GIVING_UP : ORDER[change.do];
-    this.#steps.push({ order, change: { ...change, at } });
+  add(change: PlainChange, at: Position = PlanDraft.fileStart): void {
+    this.#steps.push({ order: ORDER[change.do], change: { ...change, at } });
   }
 
   refuse(at: Position, message: string): void {

@@ -108,11 +108,7 @@ function planChange(
     if (!had && has) refuseCarving(draft, state, cidr, at);
     const subject = wordHolding(slug, wanted);
     const change = { sign: '~', subject, words, organisation: slug } as const;
-    draft.add(
-      { do: 'holding.change', id, cidr, since, until, asn, serviceId, ...change },
-      at,
-      givesUpTime(current, { since, until, asn, serviceId }),
-    );
+    draft.add({ do: 'holding.change', id, cidr, since, until, asn, serviceId, ...change }, at);
   }
   const ref = { kind: 'existing', id } as const;
   return { ref, organisation: slug, cidr, since, until, asn, serviceId, owner: 'fleet', at };
@@ -146,7 +142,6 @@ function planDrop(
       ...told,
     },
     PlanDraft.fileStart,
-    true,
   );
   return [{ ...asItIs(slug, current), until: now }];
 }
@@ -185,15 +180,6 @@ function planCreate(
 function refuseCarving(draft: PlanDraft, state: FleetState, cidr: string, at: Position): void {
   const inside = state.inside.get(cidr);
   if (inside !== undefined) draft.orphan(at, wordOrphans({ cidr, ...inside }, inside.organisation));
-}
-
-/** Only time is given up: nothing else has to be there before. */
-function givesUpTime(
-  current: CurrentHolding,
-  wanted: Pick<PlannedHolding, 'since' | 'until' | 'asn' | 'serviceId'>,
-): boolean {
-  const same = wanted.asn === current.asn && wanted.serviceId === current.serviceId;
-  return same && wanted.since >= current.since && endOf(wanted) <= endOf(current);
 }
 
 function asItIs(slug: string, current: CurrentHolding): PlannedHolding {
