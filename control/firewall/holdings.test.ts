@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { assertRefused, type TestReply } from '../http/testing/client.ts';
+import type { Db, Tx } from '../db/database.ts';
+import { assertRefused, type TestClient, type TestReply } from '../http/testing/client.ts';
 import { startWorld } from '../http/testing/fixture.ts';
 
 const V1 = '/api/v1/firewall/ips';
@@ -46,37 +47,77 @@ test('when an address passes on, the new holder starts empty, the old one sees a
   assert.equal((await acme.get(X1)).text.includes(`"${ip}"`), false);
 });
 
-test('a write that waited while the holding ended is refused', async (t) => {
-  const { acme, db } = await startWorld(t);
-  const path = `${V1}/203.0.113.10/rules`;
-  await acme.post(path, DENY);
-  const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  const { promise: locked, resolve: hasLock } = Promise.withResolvers<void>();
-  const ending = db.transaction().execute(async (tx) => {
-    await sql`update holdings set during = tstzrange(lower(during), now()) where organisation_id = 1`.execute(
-      tx,
-    );
-    hasLock();
-    await released;
-  });
-  await locked;
-  const write = acme.post(path, { action: 'allow', protocol: 'tcp' });
-  await waitUntilSomebodyWaits();
-  release();
-  await ending;
-  assertRefused(await write, 404, 'not_found');
+const WAITING_WRITES: readonly [string, (acme: TestClient, ip: string) => Promise<TestReply>][] = [
+  ['a rule', (acme, ip) => acme.post(`${V1}/${ip}/rules`, { action: 'allow', protocol: 'tcp' })],
+  ['a filter', (acme, ip) => acme.post(`${V1}/${ip}/filters`, { type: 'udp-stateful', port: '2' })],
+  ['a deletion of rules', (acme, ip) => acme.delete(`${V1}/${ip}/rules`, { ids: [1] })],
+  [
+    'a deletion of filters',
+    (acme, ip) => acme.delete(`${V1}/${ip}/filters`, { keys: ['udp-stateful:1'] }),
+  ],
+  ['a replacement', (acme, ip) => acme.put(`${X1}/${ip}`, { rules: [], filters: [] })],
+  [
+    'an idempotent rule',
+    (acme, ip) => acme.post(`${V1}/${ip}/rules`, DENY, { 'idempotency-key': 'waited' }),
+  ],
+];
 
-  async function waitUntilSomebodyWaits(): Promise<void> {
-    for (let tries = 0; tries < 500; tries++) {
-      const { rows } = await sql`
-        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
-        db,
-      );
-      if (rows.length > 0) return;
+test('a write that waited while the holding ended is refused and leaves nothing, on an address with objects and on one without', async (t) => {
+  const { acme, db } = await startWorld(t);
+  await acme.post(`${V1}/203.0.113.10/rules`, DENY);
+  await acme.post(`${V1}/203.0.113.10/filters`, { type: 'udp-stateful', port: '1' });
+  const before = await writtenState(db);
+  for (const [name, write] of WAITING_WRITES) {
+    for (const ip of ['203.0.113.10', '203.0.113.20']) {
+      const reply = await writeWhileEnding(db, () => write(acme, ip));
+      assert.equal(reply.status, 404, `${name} on ${ip}: ${reply.text}`);
+      assertRefused(reply, 404, 'not_found');
+      assert.deepEqual(await writtenState(db), before, `${name} on ${ip}`);
+      await sql`update holdings set during = '[2026-01-01,)' where organisation_id = 1`.execute(db);
     }
-    throw new Error('the write never waited');
   }
 });
+
+/** Begins the write, which has to wait for the row of a holding that then ends. */
+async function writeWhileEnding(db: Db, write: () => Promise<TestReply>): Promise<TestReply> {
+  return db
+    .transaction()
+    .execute(async (tx) => {
+      await sql`
+        update holdings set during = tstzrange(lower(during), now()) where organisation_id = 1`.execute(
+        tx,
+      );
+      const reply = write();
+      await untilSomebodyWaits(tx);
+      return { reply };
+    })
+    .then(({ reply }) => reply);
+}
+
+async function untilSomebodyWaits(tx: Tx): Promise<void> {
+  for (let tries = 0; tries < 5000; tries++) {
+    await sql`select pg_stat_clear_snapshot()`.execute(tx);
+    const { rows } = await sql`
+      select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
+      tx,
+    );
+    if (rows.length > 0) return;
+  }
+  throw new Error('the write never waited');
+}
+
+/** Everything that a write leaves. */
+async function writtenState(db: Db): Promise<unknown> {
+  const { rows } = await sql`
+    select (select jsonb_agg(to_jsonb(a) order by id) from addresses a) as addresses,
+           (select jsonb_agg(to_jsonb(r) order by id) from rules r) as rules,
+           (select jsonb_agg(to_jsonb(f) order by id) from filters f) as filters,
+           (select count(*) from idempotency_keys) as answers,
+           (select count(*) from audit where actor_kind = 'key') as audits, generation from fleet`.execute(
+    db,
+  );
+  return rows;
+}
 
 test('every write is in the audit trail with who, what, from where, and its generation; refusals are not', async (t) => {
   const { acme, db } = await startWorld(t);
