@@ -155,21 +155,4 @@ test("a group's rules and filters appear once as the address's, count, conflict,
   );
   assert.match(String(filter['detail']), /"baseline"/);
   assert.equal(rulesOf(await acme.get(IP)).length, 2);
-  await sql`update organisations set rules_per_ip = 2 where id = 1`.execute(db);
-});
-
-test('group rules count against the limit', async (t) => {
-  const world = await startWorld(t);
-  await assignGroup(world.db);
-  await sql`update organisations set rules_per_ip = 2, filters_per_ip = 1 where id = 1`.execute(
-    world.db,
-  );
-  const acme = await world.client();
-  assertRefused(
-    await acme.post(`${IP}/rules`, { action: 'allow', protocol: 'tcp', destination_port: '1,2' }),
-    422,
-    'limit_exceeded',
-  );
-  assert.equal((await acme.post(`${IP}/rules`, { action: 'allow', protocol: 'tcp' })).status, 201);
-  assertRefused(await acme.post(`${IP}/filters`, udp('10')), 422, 'limit_exceeded');
 });
