@@ -1,4 +1,5 @@
-import { covers, type MatchRule, type Outcome, overlapping, unconditional } from './match.ts';
+import { type MatchRule, type Outcome, overlapping, unconditional } from './match.ts';
+import { CoverIndex, OverlapIndex, sourceLengths } from './rule-index.ts';
 
 /**
  * The rules of one address as a tree of hash look-ups.
@@ -76,35 +77,58 @@ export function prune(rules: readonly MatchRule[]): { kept: MatchRule[]; fallbac
   const end = rules.findIndex(unconditional);
   const outcome = rules[end]?.outcome ?? 'accept';
   const fallback: MatchRule = { outcome, protocol: null, port: null, source: null };
-  const reached: MatchRule[] = [];
-  for (const rule of end < 0 ? rules : rules.slice(0, end)) {
-    if (!reached.some((earlier) => covers(earlier, rule))) reached.push(rule);
-  }
-  return { kept: withoutEchoes(reached, outcome), fallback };
+  const lengths = sourceLengths(rules);
+  const earlier = new CoverIndex(lengths);
+  const reached = (end < 0 ? rules : rules.slice(0, end)).filter((rule) => {
+    if (earlier.covers(rule)) return false;
+    earlier.add(rule);
+    return true;
+  });
+  const disagreeing = new OverlapIndex(lengths);
+  const kept = withoutEchoes(reached, outcome, {
+    add: (rule) => disagreeing.add(rule, 0),
+    overlaps: (rule) => disagreeing.highest(rule) === 0,
+  });
+  return { kept, fallback };
 }
 
-function withoutEchoes(rules: readonly MatchRule[], outcome: Outcome): MatchRule[] {
+/** Rules that say the opposite; few are compared faster than they are indexed. */
+interface Disagreeing {
+  add(rule: MatchRule): void;
+  overlaps(rule: MatchRule): boolean;
+}
+
+function compared(): Disagreeing {
+  const rules: MatchRule[] = [];
+  return {
+    add: (rule) => void rules.push(rule),
+    overlaps: (rule) => rules.some((later) => overlapping(later, rule)),
+  };
+}
+
+function withoutEchoes(
+  rules: readonly MatchRule[],
+  outcome: Outcome,
+  disagreeing: Disagreeing,
+): MatchRule[] {
   const kept: MatchRule[] = [];
-  const disagreeing: MatchRule[] = [];
   for (const rule of rules.toReversed()) {
-    if (rule.outcome !== outcome) disagreeing.push(rule);
-    else if (!disagreeing.some((later) => overlapping(later, rule))) continue;
+    if (rule.outcome !== outcome) disagreeing.add(rule);
+    else if (!disagreeing.overlaps(rule)) continue;
     kept.push(rule);
   }
   return kept.toReversed();
 }
 
 function level(rules: readonly MatchRule[]): LevelledRule[] {
-  const done: LevelledRule[] = [];
-  for (const rule of rules) {
-    let at = 0;
-    for (const earlier of done) {
-      if (earlier.level < at || earlier.rule.outcome === rule.outcome) continue;
-      if (overlapping(earlier.rule, rule)) at = earlier.level + 1;
-    }
-    done.push({ rule, level: at });
-  }
-  return done;
+  const lengths = sourceLengths(rules);
+  const earlier = { accept: new OverlapIndex(lengths), drop: new OverlapIndex(lengths) };
+  return rules.map((rule) => {
+    const opposite = rule.outcome === 'accept' ? 'drop' : 'accept';
+    const at = Math.max(0, earlier[opposite].highest(rule) + 1);
+    earlier[rule.outcome].add(rule, at);
+    return { rule, level: at };
+  });
 }
 
 interface Key {
@@ -126,6 +150,7 @@ function evaluate(rules: readonly LevelledRule[], key: Key, lookedUp: Set<Levell
     withoutEchoes(
       before.map(({ rule }) => rule),
       terminal.rule.outcome,
+      compared(),
     ),
   );
   const lookups = new Map<string, Lookup>();

@@ -1,0 +1,152 @@
+import { BITS } from '@portcullis/core/net/address.ts';
+import type { Cidr } from '@portcullis/core/net/cidr.ts';
+import type { MatchRule, SourceMatch } from './match.ts';
+
+/**
+ * Answers `overlapping` of one rule with many by look-ups: a policy of ten thousand rules must not cost a
+ * hundred million comparisons, during which the edge would answer nobody.
+ * Each rule is added with a number; asked for is the highest number of those that overlap.
+ */
+export class OverlapIndex {
+  readonly #places = new Map<string, SourceIndex>();
+  readonly #lengths: readonly number[];
+
+  /** `lengths`: of the source networks of all rules that will be added or asked for. */
+  constructor(lengths: readonly number[]) {
+    this.#lengths = lengths;
+  }
+
+  add(rule: MatchRule, value: number): void {
+    const { protocol, port } = rule;
+    const places = ['all', place(protocol, port)];
+    if (protocol !== null) places.push(within(protocol));
+    for (const name of places) {
+      let index = this.#places.get(name);
+      if (index === undefined) this.#places.set(name, (index = new SourceIndex(this.#lengths)));
+      index.add(rule.source, value);
+    }
+  }
+
+  /** Below every number that was added: none overlaps. */
+  highest({ protocol, port, source }: MatchRule): number {
+    const names =
+      protocol === null
+        ? ['all']
+        : [
+            place(null, null),
+            ...(port === null
+              ? [within(protocol)]
+              : [place(protocol, null), place(protocol, port)]),
+          ];
+    const found = names.map((name) => this.#places.get(name)?.highest(source) ?? NONE);
+    return Math.max(...found);
+  }
+}
+
+/** Answers whether any of many rules covers one, as `covers` says it of two. */
+export class CoverIndex {
+  readonly #added = new Set<string>();
+  readonly #lengths: readonly number[];
+
+  constructor(lengths: readonly number[]) {
+    this.#lengths = lengths;
+  }
+
+  add({ protocol, port, source }: MatchRule): void {
+    this.#added.add(`${place(protocol, port)} ${sourceName(source)}`);
+  }
+
+  covers({ protocol, port, source }: MatchRule): boolean {
+    const sources = ['', sourceName(source)];
+    if (source?.kind === 'network') {
+      const { cidr } = source;
+      const wider = this.#lengths.filter((length) => length < cidr.length);
+      for (const length of wider) sources.push(networkName(length, bitsOf(cidr, length)));
+    }
+    const places = [place(null, null), place(protocol, null), place(protocol, port)];
+    return places.some((at) => sources.some((name) => this.#added.has(`${at} ${name}`)));
+  }
+}
+
+/** The lengths of source networks among the rules, each once. */
+export function sourceLengths(rules: readonly MatchRule[]): number[] {
+  const lengths = new Set<number>();
+  for (const { source } of rules) {
+    if (source?.kind === 'network') lengths.add(source.cidr.length);
+  }
+  return [...lengths];
+}
+
+const NONE = Number.NEGATIVE_INFINITY;
+
+/** Sources of one family, or source sets, which may overlap anything. */
+class SourceIndex {
+  readonly #lengths: readonly number[];
+  #all = NONE;
+  #anywhere = NONE;
+  /** By length: networks of that length. And networks of it that have, at or inside them, what was added. */
+  readonly #networks = new Map<number, Map<bigint, number>>();
+  readonly #around = new Map<number, Map<bigint, number>>();
+
+  constructor(lengths: readonly number[]) {
+    this.#lengths = lengths;
+  }
+
+  add(source: SourceMatch | null, value: number): void {
+    this.#all = Math.max(this.#all, value);
+    if (source?.kind !== 'network') {
+      this.#anywhere = Math.max(this.#anywhere, value);
+      return;
+    }
+    const { cidr } = source;
+    raise(this.#networks, cidr.length, bitsOf(cidr, cidr.length), value);
+    for (const length of this.#lengths) {
+      if (length <= cidr.length) raise(this.#around, length, bitsOf(cidr, length), value);
+    }
+  }
+
+  highest(source: SourceMatch | null): number {
+    if (source?.kind !== 'network') return this.#all;
+    const { cidr } = source;
+    const at = this.#around.get(cidr.length)?.get(bitsOf(cidr, cidr.length)) ?? NONE;
+    let highest = Math.max(this.#anywhere, at);
+    for (const [length, networks] of this.#networks) {
+      if (length >= cidr.length) continue;
+      highest = Math.max(highest, networks.get(bitsOf(cidr, length)) ?? NONE);
+    }
+    return highest;
+  }
+}
+
+function raise(
+  maps: Map<number, Map<bigint, number>>,
+  length: number,
+  bits: bigint,
+  value: number,
+): void {
+  let map = maps.get(length);
+  if (map === undefined) maps.set(length, (map = new Map()));
+  map.set(bits, Math.max(map.get(bits) ?? NONE, value));
+}
+
+function bitsOf({ family, value }: Cidr, length: number): bigint {
+  return value >> BigInt(BITS[family] - length);
+}
+
+function place(protocol: number | null, port: number | null): string {
+  return `${protocol}/${port}`;
+}
+
+function within(protocol: number): string {
+  return `${protocol}/*`;
+}
+
+function sourceName(source: SourceMatch | null): string {
+  if (source === null) return '';
+  if (source.kind === 'sets') return `${source.inside ? 'in' : 'out'} ${source.names.join()}`;
+  return networkName(source.cidr.length, bitsOf(source.cidr, source.cidr.length));
+}
+
+function networkName(length: number, bits: bigint): string {
+  return `${length} ${bits}`;
+}
