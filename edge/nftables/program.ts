@@ -49,7 +49,7 @@ export interface LevelledRule {
 /** `rules`: the first match decides, nothing matched is accepted. */
 export function planTree(rules: readonly MatchRule[]): Tree {
   const { kept, fallback } = prune(rules);
-  const levelled = level([...kept, fallback]);
+  const levelled = level([...kept, fallback]).map(prepare);
   const lookedUp = new Set<LevelledRule>();
   const branch = (key: Key): Branch => evaluate(levelled, key, lookedUp);
 
@@ -131,20 +131,31 @@ function level(rules: readonly MatchRule[]): LevelledRule[] {
   });
 }
 
+/** With what every port of the address would work out again. */
+interface Prepared extends LevelledRule {
+  readonly lookup: Lookup | null;
+  readonly name: string;
+}
+
+function prepare(levelled: LevelledRule): Prepared {
+  const lookup = levelled.rule.source === null ? null : lookupOf(levelled);
+  return { ...levelled, lookup, name: JSON.stringify(lookup) };
+}
+
 interface Key {
   readonly protocol: number | null;
   readonly port: number | null;
 }
 
 /** What is left of the list for packets of one protocol and port: look-ups on the source, then an outcome. */
-function evaluate(rules: readonly LevelledRule[], key: Key, lookedUp: Set<LevelledRule>): Branch {
+function evaluate(rules: readonly Prepared[], key: Key, lookedUp: Set<LevelledRule>): Branch {
   const matching = rules.filter(
     ({ rule }) =>
       (rule.protocol === null || rule.protocol === key.protocol) &&
       (rule.port === null || rule.port === key.port),
   );
   const end = matching.findIndex(({ rule }) => rule.source === null);
-  const terminal = matching[end] as LevelledRule;
+  const terminal = matching[end] as Prepared;
   const before = matching.slice(0, end);
   const needed = new Set(
     withoutEchoes(
@@ -158,8 +169,7 @@ function evaluate(rules: readonly LevelledRule[], key: Key, lookedUp: Set<Levell
     // An equal verdict from the terminal's level on was reached by no disagreeing rule below it.
     if (!needed.has(one.rule) || one.level >= terminal.level) continue;
     lookedUp.add(one);
-    const lookup = lookupOf(one);
-    lookups.set(JSON.stringify(lookup), lookup);
+    if (one.lookup !== null) lookups.set(one.name, one.lookup);
   }
   return { lookups: [...lookups.values()].toSorted(inOrder), outcome: terminal.rule.outcome };
 }
