@@ -180,7 +180,7 @@ function toReply(answer: Answer): Reply {
 }
 
 interface Serialised {
-  readonly payload: string;
+  readonly payload: Buffer;
   readonly tag: () => string;
 }
 
@@ -190,7 +190,7 @@ const serialised = new WeakMap<object, Serialised>();
 function serialise(body: object): Serialised {
   const known = serialised.get(body);
   if (known !== undefined) return known;
-  const payload = JSON.stringify(body);
+  const payload = Buffer.from(JSON.stringify(body));
   let tag: string | undefined;
   const made = { payload, tag: () => (tag ??= contentTag(payload)) };
   serialised.set(body, made);

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 
 /** A strong entity tag for exactly this representation. */
-export function contentTag(payload: string): string {
+export function contentTag(payload: string | Buffer): string {
   return `"${digest(payload)}"`;
 }
 
@@ -10,7 +10,7 @@ export function contentTag(payload: string): string {
  * `If-Match` compares only the first (`sameState`), so that edges confirming a generation between a read
  * and a replace do not fail the replace; `If-None-Match` compares the whole.
  */
-export function stateTag(state: string, payload: string): string {
+export function stateTag(state: string, payload: string | Buffer): string {
   return `"${digest(state)}.${digest(payload)}"`;
 }
 
@@ -33,6 +33,6 @@ function listTags(header: string): string[] {
   return header.match(/\*|(?:W\/)?"[^"]*"/g) ?? [];
 }
 
-function digest(text: string): string {
+function digest(text: string | Buffer): string {
   return hash('sha256', text, 'base64url').slice(0, 27);
 }

@@ -70,7 +70,7 @@ export async function claimKey(tx: Tx, request: IdempotentRequest): Promise<Repl
     );
   }
   const headers = { ...stored.headers, 'idempotency-replayed': 'true' };
-  return { status: stored.status, headers, payload: stored.body };
+  return { status: stored.status, headers, payload: Buffer.from(stored.body) };
 }
 
 /** Stores the answer in the transaction of the write. An answer past its time gives way. */
@@ -83,7 +83,7 @@ export async function storeAnswer(
     body_hash: request.bodyHash,
     status: answer.status,
     headers: JSON.stringify(answer.headers),
-    body: answer.payload,
+    body: answer.payload.toString(),
   };
   await tx
     .insertInto('idempotency_keys')

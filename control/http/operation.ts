@@ -37,7 +37,7 @@ export interface Answer {
 export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly payload: string;
+  readonly payload: Buffer;
   /** The strong tag of the payload, worked out when first asked for. */
   readonly tag?: () => string;
 }

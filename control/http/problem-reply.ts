@@ -10,9 +10,7 @@ const RETRY_AFTER_SECONDS = 5;
 
 /** Sends what is ready: nothing is serialised again. */
 export function sendReply(reply: FastifyReply, answer: Reply): FastifyReply {
-  // To JSON sent as a string, Fastify would add a charset, which problem+json does not have.
-  const payload = answer.status < 400 ? answer.payload : Buffer.from(answer.payload);
-  return reply.code(answer.status).headers(answer.headers).send(payload);
+  return reply.code(answer.status).headers(answer.headers).send(answer.payload);
 }
 
 /** The answer to a refusal: RFC 9457, with `code`, and `errors` where parts of the input are named. */
@@ -34,7 +32,7 @@ export function problemReply(problem: Problem, requestId: string): Reply {
     'cache-control': 'no-store',
   };
   if (problem.code === 'unauthenticated') headers['www-authenticate'] ??= 'Bearer';
-  return { status, headers, payload: JSON.stringify(document) };
+  return { status, headers, payload: Buffer.from(JSON.stringify(document)) };
 }
 
 /** Fastify's own refusals, by its error code. */

@@ -109,6 +109,8 @@ async function answer(
   return sendReply(reply, operation.row.write ? made : conditional(request, made));
 }
 
+const EMPTY = Buffer.alloc(0);
+
 /** Reads carry a strong tag; a caller that has this representation already gets 304 and no body. */
 function conditional(request: FastifyRequest, reply: Reply): Reply {
   if (request.method !== 'GET' && request.method !== 'HEAD') return reply;
@@ -116,7 +118,7 @@ function conditional(request: FastifyRequest, reply: Reply): Reply {
   const headers = { ...reply.headers, etag };
   const known = request.headers['if-none-match'];
   if (known === undefined || !namesTag(known, etag)) return { ...reply, headers };
-  return { status: 304, headers, payload: '' };
+  return { status: 304, headers, payload: EMPTY };
 }
 
 function splitUrl(url: string): { path: string; query: string } {
