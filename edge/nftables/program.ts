@@ -1,4 +1,4 @@
-import { type MatchRule, type Outcome, overlapping, unconditional } from './match.ts';
+import { type MatchRule, type Outcome, overlapping, PolicyError, unconditional } from './match.ts';
 import { CoverIndex, OverlapIndex, sourceLengths } from './rule-index.ts';
 
 /**
@@ -46,12 +46,16 @@ export interface LevelledRule {
   readonly level: number;
 }
 
-/** `rules`: the first match decides, nothing matched is accepted. */
+/** Beyond this many steps (a few seconds) an edge would keep everybody waiting for one address. */
+const MAX_STEPS = 50_000_000;
+
+/** `rules`: the first match decides, nothing matched is accepted. Throws `PolicyError` where that takes too long. */
 export function planTree(rules: readonly MatchRule[]): Tree {
   const { kept, fallback } = prune(rules);
   const levelled = level([...kept, fallback]).map(prepare);
   const lookedUp = new Set<LevelledRule>();
-  const branch = (key: Key): Branch => evaluate(levelled, key, lookedUp);
+  const matching = matcher(levelled);
+  const branch = (key: Key): Branch => evaluate(matching(key), lookedUp);
 
   const rest = branch({ protocol: null, port: null });
   const protocols = distinct(levelled, (rule) => rule.protocol !== null && rule.port === null)
@@ -133,13 +137,14 @@ function level(rules: readonly MatchRule[]): LevelledRule[] {
 
 /** With what every port of the address would work out again. */
 interface Prepared extends LevelledRule {
+  readonly place: number;
   readonly lookup: Lookup | null;
   readonly name: string;
 }
 
-function prepare(levelled: LevelledRule): Prepared {
+function prepare(levelled: LevelledRule, place: number): Prepared {
   const lookup = levelled.rule.source === null ? null : lookupOf(levelled);
-  return { ...levelled, lookup, name: JSON.stringify(lookup) };
+  return { ...levelled, place, lookup, name: JSON.stringify(lookup) };
 }
 
 interface Key {
@@ -147,13 +152,37 @@ interface Key {
   readonly port: number | null;
 }
 
-/** What is left of the list for packets of one protocol and port: look-ups on the source, then an outcome. */
-function evaluate(rules: readonly Prepared[], key: Key, lookedUp: Set<LevelledRule>): Branch {
-  const matching = rules.filter(
-    ({ rule }) =>
-      (rule.protocol === null || rule.protocol === key.protocol) &&
-      (rule.port === null || rule.port === key.port),
+/** The rules that packets of a protocol and port can reach, in order. */
+function matcher(rules: readonly Prepared[]): (key: Key) => readonly Prepared[] {
+  const ofPort = Map.groupBy(
+    rules.filter(({ rule }) => rule.port !== null),
+    ({ rule }) => `${rule.protocol}/${rule.port}`,
   );
+  const ofProtocol = new Map<number | null, readonly Prepared[]>();
+  const reached = (protocol: number | null): readonly Prepared[] => {
+    const known = ofProtocol.get(protocol);
+    if (known !== undefined) return known;
+    const wide = rules.filter(
+      ({ rule }) => rule.port === null && (rule.protocol === null || rule.protocol === protocol),
+    );
+    const found = wide.slice(0, wide.findIndex(({ rule }) => rule.source === null) + 1);
+    if (found.length * ofPort.size > MAX_STEPS) {
+      throw new PolicyError(
+        `its rules name ${ofPort.size} ports beside ${found.length - 1} sources for any port, which takes too long to compile: name fewer of either`,
+      );
+    }
+    ofProtocol.set(protocol, found);
+    return found;
+  };
+  return ({ protocol, port }) => {
+    const narrow = port === null ? undefined : ofPort.get(`${protocol}/${port}`);
+    if (narrow === undefined) return reached(protocol);
+    return [...reached(protocol), ...narrow].toSorted((a, b) => a.place - b.place);
+  };
+}
+
+/** What is left of the list for packets of one protocol and port: look-ups on the source, then an outcome. */
+function evaluate(matching: readonly Prepared[], lookedUp: Set<LevelledRule>): Branch {
   const end = matching.findIndex(({ rule }) => rule.source === null);
   const terminal = matching[end] as Prepared;
   const before = matching.slice(0, end);
