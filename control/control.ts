@@ -97,7 +97,10 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
   const database = await startDatabase(config, log, stops);
   const db = openDatabase({
     url: database.url,
-    onIdleError: (error) => log.warn({ error }, 'a database connection broke'),
+    onIdleError: (error) => {
+      // A closed pool does not wait for its sockets, so a stopping PostgreSQL still finds some of them.
+      if (!stops.unwinding) log.warn({ error }, 'a database connection broke');
+    },
   });
   stops.push('database connections', () => db.destroy());
   const { access, fleet, http } = composeAreas({ config, httpConfig, db, database, log, stops });

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 export class StopStack {
   readonly #log: Logger;
   readonly #stops: { readonly name: string; readonly stop: () => Promise<unknown> }[] = [];
+  #unwinding = false;
 
   constructor(log: Logger) {
     this.#log = log;
@@ -14,8 +15,14 @@ export class StopStack {
     this.#stops.push({ name, stop });
   }
 
+  /** What breaks from now on is our own doing, and nothing to warn of. */
+  get unwinding(): boolean {
+    return this.#unwinding;
+  }
+
   /** Never rejects: what cannot be stopped does not keep the rest from stopping. */
   async unwind(eachMs: number): Promise<void> {
+    this.#unwinding = true;
     for (let entry = this.#stops.pop(); entry !== undefined; entry = this.#stops.pop()) {
       const { name, stop } = entry;
       const waiting = new AbortController();

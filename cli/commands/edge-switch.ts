@@ -19,6 +19,8 @@ export async function switchEdge(
 
 const SWITCHES = {
   off: async (stateDir: string) => {
+    // Whoever may not change the kernel is refused before the marker is written, not after.
+    if (process.getuid?.() !== 0) await createNftDriver().remove();
     edgeOff(stateDir);
     // The agent does this too, if one runs; here it must not depend on that.
     await createNftDriver().remove();

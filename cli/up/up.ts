@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import type { EdgeConfig } from '@portcullis/edge/config.ts';
 import { controlConfig, controlEnvironment } from '../commands/control.ts';
-import { failed, unavailable, usageError } from '../exit.ts';
+import { unavailable, usageError } from '../exit.ts';
+import { readFleet } from '../fleet-file.ts';
 import { parseDuration } from '../options.ts';
 import { warn } from '../output.ts';
 import type { UpOptions } from '../program/up.ts';
@@ -22,6 +23,8 @@ export async function runUp(options: UpOptions): Promise<void> {
     parseDuration(options.confirmWithin, '--confirm-within');
   }
   const config = controlConfig(options);
+  // Before anything starts: a mistake in the file is told at once, and leaves nothing behind.
+  if (options.fleet !== undefined) await readFleet(options.fleet);
   const data = takeDataDirectory(config.dataDir);
   const stopping = stopRequested();
   const running: Supervised[] = [];
@@ -55,7 +58,7 @@ async function bringUp(
   });
   running.push(control);
   const facts = await control.start().catch((error: unknown) => {
-    throw failed('control did not start; what it said stands above', error);
+    throw unavailable('control did not start; what it said stands above', error);
   });
   const url = required(facts, 'url');
   const fleet = await prepareFleet(required(facts, 'databaseUrl'), options);
