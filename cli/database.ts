@@ -30,7 +30,8 @@ export async function withDatabase<T>(
   if (running !== null) return withUrl(running, work);
   const log = createLogger({ level: 'warn' });
   const postgres = await startEmbeddedPostgres({ dataDir, log }).catch((error: unknown) => {
-    throw unavailable(`the database of ${dataDir} cannot be started`, error);
+    const why = error instanceof Error ? error.message : String(error);
+    throw unavailable(`the database of ${dataDir} cannot be started: ${why}`, error);
   });
   try {
     return await withUrl(postgres.url, work);
