@@ -53,10 +53,10 @@ const HAS_GEO_RULES = `exists (
          select from geo_assignments s
           where s.holding_id = held.id and s.target >>= $1::inet and s.deleted_generation is null)`;
 
-/** Whether a generational object stands as of a generation. */
+/** Whether a generational object stands as of a generation, in the words of the index on rules and filters. */
 function standsAt(table: string, generation: string): string {
   return `${table}.created_generation <= ${generation}
-     and (${table}.deleted_generation is null or ${table}.deleted_generation > ${generation})`;
+     and coalesce(${table}.deleted_generation, 9223372036854775807) > ${generation}`;
 }
 
 /** Groups on the address, or on a prefix around it, that the same holding has. */

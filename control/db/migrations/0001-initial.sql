@@ -136,7 +136,8 @@ create table rules (
 );
 create unique index rules_identical on rules (address_id, action, protocol, source, port)
   nulls not distinct where deleted_generation is null;
-create index rules_address on rules (address_id, deleted_generation);
+-- What stands as of a generation, without walking through everything that was ever deleted.
+create index rules_standing on rules (address_id, coalesce(deleted_generation, 9223372036854775807));
 create index rules_deleted on rules (deleted_at) where deleted_at is not null;
 
 create table filters (
@@ -151,7 +152,7 @@ create table filters (
   check ((deleted_generation is null) = (deleted_at is null))
 );
 create unique index filters_identical on filters (address_id, type, port) where deleted_generation is null;
-create index filters_address on filters (address_id, deleted_generation);
+create index filters_standing on filters (address_id, coalesce(deleted_generation, 9223372036854775807));
 create index filters_deleted on filters (deleted_at) where deleted_at is not null;
 
 create table groups (
