@@ -164,7 +164,7 @@ async function readPem(path: string, what: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (cause) {
-    throw new Error(`The TLS ${what} ${path} cannot be read.`, { cause });
+    throw new Error(`The TLS ${what} ${path} cannot be read`, { cause });
   }
 }
 

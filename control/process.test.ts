@@ -103,7 +103,7 @@ test('what keeps it from starting is one line without a secret, and the exit cod
   assert.deepEqual(await once(started.child, 'exit'), [69, null]);
   assert.match(
     started.stderr(),
-    /^portcullis control: cannot start: The TLS certificate \/nowhere\/cert\.pem cannot be read\.: ENOENT[^\n]*\n$/,
+    /^portcullis control: cannot start: The TLS certificate \/nowhere\/cert\.pem cannot be read: ENOENT[^\n]*\n$/,
   );
 });
 
@@ -111,7 +111,7 @@ test('an error and its causes make one line, each said once', () => {
   const inner = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE', port: 8080 });
   assert.equal(
     inOneLine(new Error('The API\ncannot listen', { cause: inner })),
-    'The API cannot listen: port 8080 is taken by another program; choose another with --listen',
+    'The API cannot listen: port 8080 is taken by another program; choose another with --listen or --metrics-listen',
   );
   const circular = new Error('round');
   circular.cause = circular;

@@ -94,7 +94,7 @@ function inWords(error: unknown): string {
   const code = 'code' in error ? error.code : undefined;
   const port = 'port' in error && typeof error.port === 'number' ? error.port : null;
   if (code === 'EADDRINUSE' && port !== null) {
-    return `port ${port} is taken by another program; choose another with --listen`;
+    return `port ${port} is taken by another program; choose another with --listen or --metrics-listen`;
   }
   if (code === 'EACCES' && port !== null) {
     return `port ${port} needs rights that control does not have; choose one above 1023 with --listen`;
