@@ -22,7 +22,7 @@ import {
   type Site,
   takeSiteGeneration,
 } from './site.ts';
-import { deleteRules, insertRules } from './store.ts';
+import { deleteRules, insertRules, landRules } from './store.ts';
 
 /** The body of a rule creation, checked for types alone. */
 export interface RuleRequest {
@@ -65,15 +65,14 @@ export async function createRules(
     site.state,
     ports.map((port) => ({ ...rule, port })),
   );
-  const generation = await takeSiteGeneration(tx, call, 'rule.create');
-  const landed = await landPorts(deps, tx, call, { site, generation, rule, ports });
+  const landed = await landPorts(deps, tx, call, { site, rule, ports });
   if (landed.ids.length === 0) {
     throw new Problem(
       'no_port_landed',
       'No port of this request could be stored, so nothing was created. Try again.',
     );
   }
-  const { ids, failed } = landed;
+  const { ids, failed, generation } = landed;
   await audit(tx, call, {
     action: 'rule.create',
     detail: { ...rule, ids, requested: ports.length, failed },
@@ -167,39 +166,40 @@ function refuseExisting(site: Site, rule: Rule, ports: readonly Port[]): void {
 
 interface Landing {
   readonly site: Site;
-  readonly generation: number;
   readonly rule: Rule;
   readonly ports: readonly Port[];
 }
 
-/** All ports in one statement; when the database refuses that, each at its turn, so that one bad port costs only itself. */
+/**
+ * All ports and the generation in one statement, so that the fleet's row is locked for little more than the
+ * commit; when the database refuses that, each port at its turn, so that one bad port costs only itself.
+ */
 async function landPorts(
   deps: ServiceDeps,
   tx: Tx,
   call: Call,
   landing: Landing,
-): Promise<{ ids: number[]; failed: number[] }> {
-  const { site, generation, rule, ports } = landing;
-  const insert = (some: readonly Port[]) =>
-    insertRules(
-      tx,
-      site.address.id,
-      generation,
-      some.map((port) => ({ ...rule, port })),
-    );
-  const all = await attempt(tx, () => insert(ports));
-  if (all.ok) return { ids: all.value, failed: [] };
+): Promise<{ ids: number[]; failed: number[]; generation: number }> {
+  const { site, rule, ports } = landing;
+  const addressId = site.address.id;
+  const rules = ports.map((port) => ({ ...rule, port }));
+  const request = { cause: 'rule.create', targets: [call.ip] };
+  const all = await attempt(tx, () => landRules(tx, request, addressId, rules));
+  if (all.ok) return { ...all.value, failed: [] };
+  const generation = await takeSiteGeneration(tx, call, request.cause);
   const ids: number[] = [];
   const failed: number[] = [];
   for (const port of ports) {
-    const one = await attempt(tx, () => insert([port]));
+    const one = await attempt(tx, () =>
+      insertRules(tx, addressId, generation, [{ ...rule, port }]),
+    );
     if (one.ok) ids.push(...one.value);
     else {
       if (port !== null) failed.push(port);
       deps.events.portFailed({ ip: call.ip, port, error: one.error });
     }
   }
-  return { ids, failed };
+  return { ids, failed, generation };
 }
 
 /** Runs a statement so that its failure undoes itself alone. Failures of the connection are nobody's port. */
@@ -211,9 +211,8 @@ async function attempt<T>(
 > {
   await sql`savepoint port`.execute(tx);
   try {
-    const value = await run();
-    await sql`release savepoint port`.execute(tx);
-    return { ok: true, value };
+    // Released by the commit: until then other writers may be waiting for it.
+    return { ok: true, value: await run() };
   } catch (error) {
     // On a broken connection, or in a transaction that the server ended, this fails too, and so does the request.
     await sql`rollback to savepoint port`.execute(tx);

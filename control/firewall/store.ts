@@ -1,7 +1,13 @@
-import { CompiledQuery, sql } from 'kysely';
+import { CompiledQuery, type RawBuilder, sql } from 'kysely';
 import { formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Holder } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
+import {
+  announced,
+  type GenerationRequest,
+  lostFleet,
+  takenGeneration,
+} from '../fleet/generations.ts';
 import { addressQuery } from './address-query.ts';
 import type {
   AddressState,
@@ -139,6 +145,28 @@ export async function setConfigured(tx: Tx, addressId: number, configured: boole
   await tx.updateTable('addresses').set({ configured }).where('id', '=', addressId).execute();
 }
 
+/** Takes a generation and inserts rules with it, in one statement. Their ids, in the order given. */
+export async function landRules(
+  tx: Tx,
+  request: GenerationRequest,
+  addressId: number,
+  rules: readonly RuleContent[],
+): Promise<{ generation: number; ids: number[] }> {
+  const { rows } = await sql<{ generation: number; ids: number[] }>`
+    with ${takenGeneration(request)}, landed as (
+      insert into rules (address_id, action, protocol, source, port, created_generation)
+      select ${addressId}::bigint, action, protocol, source, port, generation
+        from taken, ${ruleColumns(rules)}
+       order by place
+      returning id
+    )
+    select generation, (select array_agg(id order by id) from landed) as ids, ${announced()}
+      from taken`.execute(tx);
+  const landed = rows[0];
+  if (landed === undefined) throw lostFleet();
+  return landed;
+}
+
 /** Inserts rules; their ids, in the order given. */
 export async function insertRules(
   tx: Tx,
@@ -149,13 +177,18 @@ export async function insertRules(
   const { rows } = await sql<{ id: number }>`
     insert into rules (address_id, action, protocol, source, port, created_generation)
     select ${addressId}::bigint, action, protocol, source, port, ${generation}::bigint
-      from unnest(${rules.map((rule) => rule.action)}::text[], ${rules.map((rule) => rule.protocol)}::text[],
-                  ${rules.map((rule) => rule.source)}::cidr[], ${rules.map((rule) => rule.port)}::integer[])
-           with ordinality as wanted (action, protocol, source, port, place)
+      from ${ruleColumns(rules)}
      order by place
     returning id
   `.execute(tx);
   return rows.map((row) => row.id);
+}
+
+function ruleColumns(rules: readonly RuleContent[]): RawBuilder<unknown> {
+  return sql`
+    unnest(${rules.map((rule) => rule.action)}::text[], ${rules.map((rule) => rule.protocol)}::text[],
+           ${rules.map((rule) => rule.source)}::cidr[], ${rules.map((rule) => rule.port)}::integer[])
+      with ordinality as wanted (action, protocol, source, port, place)`;
 }
 
 export async function insertFilters(

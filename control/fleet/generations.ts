@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Db, Tx } from '../db/database.ts';
 
 /** Every control process listens here; the payload is the generation in decimal. */
@@ -20,22 +20,37 @@ export interface GenerationRequest {
  */
 export async function takeGeneration(tx: Tx, request: GenerationRequest): Promise<number> {
   const { rows } = await sql<{ generation: number }>`
-    with taken as (
+    with ${takenGeneration(request)}
+    select generation, ${announced()} from taken`.execute(tx);
+  const taken = rows[0];
+  if (taken === undefined) throw lostFleet();
+  return taken.generation;
+}
+
+/**
+ * The same as the head of a statement that also writes what it takes the generation for: one round trip
+ * under the lock for both. `taken` has the generation; whoever selects from it selects `announced()` too.
+ */
+export function takenGeneration({ cause, targets }: GenerationRequest): RawBuilder<unknown> {
+  return sql`
+    taken as (
       update fleet set generation = generation + 1 returning generation
     ), named as (
       insert into generations (generation, cause)
-      select generation, ${request.cause} from taken
+      select generation, ${cause} from taken
     ), changed as (
       insert into changes (generation, target)
       select distinct generation, target::cidr
-        from taken, unnest(${request.targets}::text[]) as target
-    )
-    select generation, pg_notify(${GENERATION_CHANNEL}, generation::text) from taken
-  `.execute(tx);
-  const taken = rows[0];
-  if (taken === undefined)
-    throw new Error('the fleet has lost its row: the database was damaged by hand');
-  return taken.generation;
+        from taken, unnest(${targets}::text[]) as target
+    )`;
+}
+
+export function announced(): RawBuilder<unknown> {
+  return sql`pg_notify(${GENERATION_CHANNEL}, generation::text)`;
+}
+
+export function lostFleet(): Error {
+  return new Error('the fleet has lost its row: the database was damaged by hand');
 }
 
 /** The newest accepted generation; 0 before the first write. */
