@@ -13,13 +13,14 @@ type Level = keyof typeof LEVELS;
 export const THRESHOLDS = { trace: 10, ...LEVELS, fatal: 60, silent: Infinity } as const;
 export type Threshold = keyof typeof THRESHOLDS;
 
-/** One JSON object a line, shaped as pino writes them. Nothing secret reaches an edge. */
+/** One JSON object a line, shaped as control's. Nothing secret reaches an edge. */
 export function createLineLog(write: (line: string) => void, lowest: Threshold = 'info'): Log {
   const at =
     (level: Level) =>
     (fields: object, message: string): void => {
       if (LEVELS[level] < THRESHOLDS[lowest]) return;
-      const line = { level: LEVELS[level], time: Date.now(), name: 'edge', ...shown(fields) };
+      const time = new Date().toISOString();
+      const line = { level, time, name: 'edge', ...shown(fields) };
       write(`${JSON.stringify({ ...line, msg: message })}\n`);
     };
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
