@@ -72,13 +72,12 @@ describe('ICMP to addresses that deny everything', { skip: whyNot() }, () => {
   });
 });
 
-/** The first second's worth passes, and no more than the rate allows meanwhile. */
+/** No more passes than a second's worth and what the rate allows meanwhile; none, where an earlier flood used it up. */
 async function flood(kind: ProbePacket): Promise<void> {
   const begin = performance.now();
   let passed = 0;
   for (let sent = 0; sent < RATE * 10; sent += 1) if (await path.passes(kind)) passed += 1;
   const seconds = (performance.now() - begin) / 1000;
-  assert.ok(passed >= 1, 'none passed');
   assert.ok(passed <= RATE * (seconds + 1) + 1, `${passed} passed in ${seconds} s`);
   assert.ok(passed < RATE * 10, 'all passed');
 }
