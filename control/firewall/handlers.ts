@@ -26,7 +26,8 @@ export function createHandlers(deps: ServiceDeps): FirewallHandlers {
       const row = await loadAddressRow(db, 'live', call.caller, call.ip);
       if (row === null) throw notHeld();
       const { organisationId, organisation } = call.caller;
-      const limits = JSON.stringify(organisation.limits);
+      const { rulesPerIp, filtersPerIp, maxPortsPerRequest } = organisation.limits;
+      const limits = `${rulesPerIp} ${filtersPerIp} ${maxPortsPerRequest}`;
       const body = memory.view(`${organisationId} ${call.ip}`, { ...row, limits }, () =>
         addressView(call, readAddress(row)),
       );

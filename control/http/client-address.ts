@@ -8,6 +8,14 @@ const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
  */
 export function clientAddress(ip: string | undefined): string | null {
   if (ip === undefined) return null;
+  if (last?.ip !== ip) last = { ip, address: canonical(ip) };
+  return last.address;
+}
+
+/** A request asks several times, and requests of one connection come from one address. */
+let last: { readonly ip: string; readonly address: string | null } | null = null;
+
+function canonical(ip: string): string | null {
   const plain = MAPPED.exec(ip)?.[1] ?? ip.split('%', 1)[0] ?? ip;
   return canonicalAddress(plain);
 }

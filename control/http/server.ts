@@ -126,6 +126,7 @@ function answered(
 ): void {
   const operation = request.routeOptions.config.operationId ?? 'unmatched';
   metrics.answered(operation, reply.statusCode, reply.elapsedTime / 1000);
+  if (!log.isLevelEnabled('info')) return;
   log.info(
     {
       requestId: request.id,

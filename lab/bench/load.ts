@@ -66,31 +66,41 @@ function runConnection(
     socket.setNoDelay(true);
     let next = first;
     let sent = 0;
-    let pending = Buffer.alloc(0);
+    let status = '';
+    /** Bytes of the response under way that are still to come; negative: its head is. */
+    let missing = -1;
     const send = (): void => {
+      missing = -1;
       sent = performance.now();
       socket.write(requests[next++ % requests.length] as Buffer);
     };
     socket.on('connect', send);
     socket.on('error', reject);
+    let head = Buffer.alloc(0);
     socket.on('data', (chunk) => {
-      pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
-      const response = readResponse(pending);
-      if (response === null) return;
-      pending = pending.subarray(response.bytes);
+      if (missing < 0) {
+        const bytes = head.length === 0 ? chunk : Buffer.concat([head, chunk]);
+        const response = readHead(bytes);
+        head = response === null ? bytes : Buffer.alloc(0);
+        if (response === null) return;
+        status = response.status;
+        missing = response.bytes - bytes.length;
+      } else missing -= chunk.length;
+      if (missing > 0) return;
       const now = performance.now();
-      done(response.status, now - sent);
+      done(status, now - sent);
       if (now < until) send();
       else socket.end(resolve);
     });
   });
 }
 
-function readResponse(bytes: Buffer): { status: string; bytes: number } | null {
-  const head = bytes.indexOf('\r\n\r\n');
-  if (head < 0) return null;
-  const text = bytes.toString('latin1', 0, head);
-  const length = Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0);
-  const total = head + 4 + length;
-  return bytes.length < total ? null : { status: text.slice(9, 12), bytes: total };
+/** The status, and the length of head and body together; null: the head is not whole yet. */
+function readHead(bytes: Buffer): { status: string; bytes: number } | null {
+  const end = bytes.indexOf('\r\n\r\n');
+  if (end < 0) return null;
+  const head = bytes.subarray(0, end);
+  const at = Math.max(head.indexOf('content-length: '), head.indexOf('Content-Length: '));
+  const length = at < 0 ? 0 : Number.parseInt(head.toString('latin1', at + 16, at + 28), 10);
+  return { status: head.toString('latin1', 9, 12), bytes: end + 4 + length };
 }
