@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { MAP_TYPES, type MapShape, type MapType, type ProgramType } from './bpf.ts';
+import { Elf } from './elf.ts';
+
+/**
+ * A BPF object as JSON: what `npm run build:bpf` makes of C, and all that a host needs to load it. No compiler,
+ * no BTF and no libbpf there.
+ */
+export interface BpfArtifact {
+  /** Of the C sources. */
+  readonly digest: string;
+  /** What built it: another compiler may build other instructions of the same sources. */
+  readonly compiler: string;
+  readonly license: string;
+  readonly maps: Readonly<Record<string, MapShape>>;
+  readonly programs: Readonly<Record<string, ArtifactProgram>>;
+}
+export interface ArtifactProgram {
+  readonly type: ProgramType;
+  /** Eight bytes each, base64. */
+  readonly instructions: string;
+  /** Which instruction loads which map. */
+  readonly maps: readonly (readonly [instruction: number, map: string])[];
+}
+
+const MAP_DEFINITION_BYTES = 20;
+const NO_PREALLOC = 1;
+const R_BPF_64_64 = 1;
+const MAP_FD = 1;
+const INSTRUCTION_BYTES = 8;
+const SECTION_TYPES: Readonly<Record<string, ProgramType>> = {
+  xdp: 'xdp',
+  'tcx/egress': 'schedCls',
+  'tcx/ingress': 'schedCls',
+};
+
+export function readArtifact(path: string): BpfArtifact {
+  return JSON.parse(readFileSync(path, 'utf8')) as BpfArtifact;
+}
+
+/** Makes the artifact of an object file. Throws on what this house's loader could not load. */
+export function artifactOf(object: Buffer, compiler: string, digest: string): BpfArtifact {
+  const elf = new Elf(object);
+  const license = elf.section('license');
+  if (license === null) throw new Error('a BPF object names its license');
+  const maps = Object.fromEntries(
+    elf.symbols
+      .filter(({ section }) => section === 'maps')
+      .map(({ name, value }) => [name, mapShape(elf, name, value)]),
+  );
+  const programs = Object.fromEntries(
+    elf.sections().flatMap(({ name, bytes }) => {
+      const type = SECTION_TYPES[name];
+      return type === undefined ? [] : [[name, programOf(elf, name, type, bytes)] as const];
+    }),
+  );
+  return {
+    digest,
+    compiler,
+    license: license.toString('ascii', 0, license.indexOf(0)),
+    maps,
+    programs,
+  };
+}
+
+/** The instructions with these maps in them. Throws where one is missing. */
+export function relocated(
+  program: ArtifactProgram,
+  maps: Readonly<Record<string, number>>,
+): Buffer {
+  const instructions = Buffer.from(program.instructions, 'base64');
+  for (const [at, name] of program.maps) {
+    const map = maps[name];
+    if (map === undefined) throw new Error(`no map ${name}`);
+    const offset = at * INSTRUCTION_BYTES;
+    instructions[offset + 1] = ((instructions[offset + 1] ?? 0) & 0x0f) | (MAP_FD << 4);
+    instructions.writeUInt32LE(map, offset + 4);
+  }
+  return instructions;
+}
+
+export function digestOf(sources: readonly string[]): string {
+  const hash = createHash('sha256');
+  for (const source of sources) hash.update(source).update('\0');
+  return hash.digest('hex');
+}
+
+function mapShape(elf: Elf, name: string, offset: number): MapShape {
+  const bytes = elf.section('maps')?.subarray(offset, offset + MAP_DEFINITION_BYTES);
+  if (bytes?.length !== MAP_DEFINITION_BYTES) throw new Error(`map ${name} has no definition`);
+  const number = bytes.readUInt32LE(0);
+  const type = (Object.keys(MAP_TYPES) as MapType[]).find((one) => MAP_TYPES[one] === number);
+  if (type === undefined) throw new Error(`map ${name} is of a type that is not known here`);
+  return {
+    type,
+    keySize: bytes.readUInt32LE(4),
+    valueSize: bytes.readUInt32LE(8),
+    maxEntries: bytes.readUInt32LE(12),
+    noPreallocation: bytes.readUInt32LE(16) === NO_PREALLOC,
+  };
+}
+
+function programOf(elf: Elf, section: string, type: ProgramType, bytes: Buffer): ArtifactProgram {
+  const maps = elf.relocationsOf(section).map(({ offset, type: kind, symbol }) => {
+    if (kind !== R_BPF_64_64 || symbol.section !== 'maps') {
+      throw new Error(`${section} refers to ${symbol.name}, which is no map: inline it`);
+    }
+    return [offset / INSTRUCTION_BYTES, symbol.name] as const;
+  });
+  return { type, instructions: bytes.toString('base64'), maps };
+}

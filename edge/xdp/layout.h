@@ -1,0 +1,153 @@
+/*
+ * What the agent writes and the programs read. edge/xdp/layout.ts has the same in TypeScript, and a test holds
+ * the two together. All fields are little-endian or network order as said; nothing here is padded by chance.
+ */
+#ifndef PORTCULLIS_LAYOUT_H
+#define PORTCULLIS_LAYOUT_H
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+
+#define SMALL_RULES 16
+#define LARGE_RULES 128
+#define MAX_FORMS 16
+
+/* One record, of how this edge judges. */
+struct settings {
+	u32 flags;
+	/* Seconds for which a flow of the protected side is remembered: TCP, UDP, all others. */
+	u32 remember_tcp, remember_udp, remember_other;
+	/* One dropped packet of an address is kept as a sample when its count has none of these bits. */
+	u32 sample_mask;
+	u32 unused[3];
+};
+/* Replies to what the protected side opened pass (sees: both). */
+#define KEEP_REPLIES 1u
+/* Flows that began before us are known too: without this, nothing that may be a reply is dropped. */
+#define FLOWS_COMPLETE 2u
+#define HAS_PREFIXES_4 4u
+#define HAS_PREFIXES_6 8u
+#define HAS_VLANS 16u
+
+/*
+ * What stands before the rules of an address or prefix. The element of a hash may be replaced while a packet
+ * is being judged by it: `version` at both ends tells, and such a packet is passed on.
+ */
+struct head {
+	u32 version;
+	/* Place of its counters. */
+	u32 slot;
+	/* A bit for each port that some rule names (PORT_BIT): without it, rules with a port are skipped. */
+	u64 ports;
+	u16 rules;
+	/* Rules that name a port; they stand first. */
+	u16 port_rules;
+	u8 fallback;
+	u8 flags;
+	u16 unused;
+};
+#define FALLBACK_PASS 0u
+#define FALLBACK_DROP 1u
+/* Everything passes on: this address has nothing to drop early, or too much for this stage. */
+#define IN_LARGE 1u
+/* The rules are elements of `spilled`, looked up form by form. */
+#define SPILLED 2u
+
+/* `match`: see KEY. Of `mask`, the bits of KEY are a mask; above them stand the verdict and its reason. */
+struct rule4 {
+	u32 source, source_mask, match, mask;
+};
+struct rule6 {
+	u32 source[4], source_mask[4], match, mask;
+};
+/* KEY of a packet: protocol in bits 16 to 23, and with ports bit 24 and the destination port below. */
+#define KEY_HAS_PORT (1u << 24)
+#define KEY_BITS 0x01ffffffu
+#define RULE_DROPS (1u << 31)
+#define RULE_REASON_SHIFT 28
+
+/* A look-up in `spilled`: the fields of the key that it asks for. Lowest level first, the first hit decides. */
+struct form {
+	u32 mask;
+	u32 level;
+	u32 source_mask[4];
+};
+struct spilled_key {
+	u32 slot;
+	u32 level;
+	u32 match;
+	u32 source[4];
+};
+
+struct small4 {
+	struct head head;
+	struct rule4 rule[SMALL_RULES];
+	u32 version;
+	u32 unused;
+};
+struct small6 {
+	struct head head;
+	struct rule6 rule[SMALL_RULES];
+	u32 version;
+	u32 unused;
+};
+struct large4 {
+	struct head head;
+	union {
+		struct rule4 rule[LARGE_RULES];
+		struct form form[MAX_FORMS];
+	};
+	u32 version;
+	u32 unused;
+};
+struct large6 {
+	struct head head;
+	union {
+		struct rule6 rule[LARGE_RULES];
+		struct form form[MAX_FORMS];
+	};
+	u32 version;
+	u32 unused;
+};
+
+struct prefix4_key {
+	u32 length;
+	u32 address;
+};
+struct prefix6_key {
+	u32 length;
+	u32 address[4];
+};
+
+/* A VLAN over a device that is judged as if it were a device of its own. Tags in host order, inner 0: one tag. */
+struct vlan_key {
+	u32 ifindex;
+	u16 outer, inner;
+};
+
+struct counter {
+	u64 packets, bytes;
+};
+/* Counters of a slot: one for each reason. */
+#define REASONS 2
+#define REASON_RULES 0u
+#define REASON_BASELINE 1u
+
+#define SAMPLE_BYTES 96
+struct sample {
+	/* Nanoseconds since the host started. */
+	u64 at;
+	u32 ifindex, slot;
+	/* Length of the packet from its Ethernet header on, and how much of it follows. */
+	u32 length, captured;
+	u32 reason, unused;
+	u8 packet[SAMPLE_BYTES];
+};
+
+/* Both powers of two. Marks are seconds since the host started; 0: never. */
+#define FLOW_MARKS (1u << 21)
+#define HOST_MARKS (1u << 12)
+
+#endif
