@@ -91,7 +91,9 @@ test('a generation is announced to agents when its transaction commits', async (
   await new Promise<void>((resolve) => agent.onConnect(resolve));
   await agent.request(HELLO, 5_000);
   const heard = new Promise<Notice>((resolve) =>
-    agent.onNotice((notice) => notice.generation > 0 && resolve(notice)),
+    agent.onNotice((notice) => {
+      if (notice.kind === 'generation' && notice.generation > 0) resolve(notice);
+    }),
   );
   await db
     .transaction()

@@ -4,12 +4,14 @@ import type { EdgeMode } from '@portcullis/link/messages.ts';
 import { type AgentSide, LinkError } from '@portcullis/link/transport.ts';
 import { type Coalesced, coalesce } from './coalesce.ts';
 import type { Desired } from './desired.ts';
+import { describeDevices } from './devices.ts';
 import { beginTrial, lastTouched, readOff } from './hands-off.ts';
 import type { Host } from './host.ts';
 import { describeError, type Log } from './log.ts';
 import { DEFAULT_ICMP_RATES, type EdgeRules } from './nftables/base-chain.ts';
 import type { Driver } from './nftables/driver.ts';
 import { type Applied, Reconciler } from './reconcile.ts';
+import { type EdgeFacts, Reporter } from './report.ts';
 import { RefusedByControl, Session } from './session.ts';
 import { handsOffWanted, type Stance, takeStance } from './stance.ts';
 
@@ -27,6 +29,8 @@ export interface EdgeAgentOptions {
   /** What this host needs beside the operator's list: the listeners of a control plane on it. */
   readonly management?: readonly ManagementPort[];
   readonly icmpRates?: EdgeRules['icmpRates'];
+  /** What other parts of this host's edge know, for reports. */
+  readonly facts?: EdgeFacts;
   readonly clock?: () => Date;
   /** How often markers on disk are looked at. */
   readonly watchMs?: number;
@@ -68,10 +72,13 @@ class Agent implements EdgeAgent {
   readonly #log: Log;
   readonly #session: Session;
   readonly #reconciler: Reconciler;
+  readonly #reporter: Reporter;
   readonly #receiving: Coalesced;
   readonly #applying: Coalesced;
   #stance: Stance = { mode: 'observe', reason: 'starting', handsOff: false, canAsk: false };
   #greeted = false;
+  /** Those that the operator named for this edge. */
+  #devices: readonly string[] = [];
   #desired: Desired | null = null;
   #applied: Applied | null = null;
   /** What control has acknowledged, as text. */
@@ -93,6 +100,9 @@ class Agent implements EdgeAgent {
     this.#log = options.log;
     this.#session = new Session(options.link, randomUUID());
     this.#reconciler = new Reconciler(options.driver, options.icmpRates ?? DEFAULT_ICMP_RATES);
+    const { host, facts = {}, log } = options;
+    const nowMs = (): number => this.#nowMs();
+    this.#reporter = new Reporter({ host, session: this.#session, facts, log, nowMs });
     this.#receiving = coalesce(() => this.#receive());
     this.#applying = coalesce(() => this.#apply());
   }
@@ -104,7 +114,9 @@ class Agent implements EdgeAgent {
       this.#greeted = false;
       this.#receiving.poke();
     });
-    link.onNotice(() => this.#receiving.poke());
+    link.onNotice(({ kind }) => {
+      if (kind === 'generation') this.#receiving.poke();
+    });
     this.#watch = setInterval(() => this.#lookAtMarkers(), this.#options.watchMs ?? WATCH_MS);
     this.#beat(HEARTBEAT_MS, RESYNC_MS);
     this.#started = true;
@@ -148,27 +160,17 @@ class Agent implements EdgeAgent {
     const { mode, reason } = this.#stance;
     const welcome = await this.#session.hello(mode, reason);
     this.#greeted = true;
+    this.#reporter.greeted();
+    this.#devices = welcome.settings.devices;
     this.#confirmed = null;
     this.#beat(welcome.heartbeatMs, welcome.resyncMs);
-    this.#lookAtDevices(welcome.settings.devices);
+    this.#lookAtDevices();
     this.#log.info({ mode, reason, generation: welcome.generation }, 'joined control');
   }
 
-  #lookAtDevices(devices: readonly string[]): void {
-    const { host } = this.#options;
-    const there = new Set(host.devices());
-    const absent = devices.filter((device) => !there.has(device));
-    if (absent.length > 0) {
-      this.#log.warn({ devices: absent }, 'devices of this edge are not there (yet)');
-    }
-    for (const device of devices) {
-      const master = host.masterOf(device);
-      if (master === null || devices.includes(master)) continue;
-      // The kernel has handed a packet to the bridge or bond before any hook of ours.
-      this.#log.error(
-        { device, master },
-        'nothing enters by a port: name its master as the device',
-      );
+  #lookAtDevices(): void {
+    for (const { name, reason } of describeDevices(this.#devices, this.#options.host, null)) {
+      if (reason !== null) this.#log.warn({ device: name }, reason);
     }
   }
 
@@ -303,13 +305,14 @@ class Agent implements EdgeAgent {
         mode,
         modeReason: reason,
         generation: this.#applied?.generation ?? 0,
-        report: {
+        report: this.#reporter.compose(this.#desired?.settings.devices ?? this.#devices, {
           policies: this.#applied?.policies ?? 0,
           elements: this.#applied?.elements ?? 0,
           lastError: this.#lastError,
           lastApplyMs: this.#lastApplyMs,
-        },
+        }),
       });
+      await this.#reporter.sendDrops();
     } catch (error) {
       if (this.#afterFailure(error) !== null && !this.#greeted) this.#receiving.poke();
     }

@@ -1,5 +1,7 @@
 import type {
+  EdgeAnswer,
   EdgeConfirm,
+  EdgeDropReport,
   EdgeHeartbeat,
   EdgePage,
   EdgeMode,
@@ -73,6 +75,14 @@ export class Session {
     return this.#tell({ kind: 'edge.heartbeat', instance: this.#instance, ...message });
   }
 
+  drops(message: Omit<EdgeDropReport, 'kind' | 'instance'>): Promise<void> {
+    return this.#tell({ kind: 'edge.drops', instance: this.#instance, ...message });
+  }
+
+  answer(message: Omit<EdgeAnswer, 'kind' | 'instance'>): Promise<void> {
+    return this.#tell({ kind: 'edge.answer', instance: this.#instance, ...message });
+  }
+
   async #page(held: Desired | null, cursor: string | null): Promise<EdgePage> {
     const reply = await this.#link.request(
       {
@@ -88,7 +98,7 @@ export class Session {
     throw unexpected(reply);
   }
 
-  async #tell(message: EdgeConfirm | EdgeHeartbeat): Promise<void> {
+  async #tell(message: EdgeConfirm | EdgeHeartbeat | EdgeDropReport | EdgeAnswer): Promise<void> {
     const reply = await this.#link.request(message, REQUEST_MS);
     if (reply.kind !== 'done') throw unexpected(reply);
   }

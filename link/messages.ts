@@ -1,5 +1,7 @@
-import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
+import type { Verdict } from '@portcullis/core/firewall/decide.ts';
+import type { EdgeSettings, Packet } from '@portcullis/core/firewall/packet.ts';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
+import type { EdgeDrops, EdgeReport, KernelState } from './edge-report.ts';
 
 /**
  * The messages between control and its edges. An agent one version behind still works:
@@ -14,8 +16,14 @@ export interface AgentRef {
   readonly name: string;
 }
 
-/** An edge asks; control answers. All four are idempotent, so an agent may repeat what was not answered. */
-export type AgentRequest = EdgeHello | EdgeSync | EdgeConfirm | EdgeHeartbeat;
+/** An edge asks; control answers. All are idempotent, so an agent may repeat what was not answered. */
+export type AgentRequest =
+  | EdgeHello
+  | EdgeSync
+  | EdgeConfirm
+  | EdgeHeartbeat
+  | EdgeDropReport
+  | EdgeAnswer;
 
 /** First message on every connection. A new `instance` (a restarted agent) must resync before it counts. */
 export interface EdgeHello {
@@ -65,11 +73,39 @@ export interface EdgeHeartbeat {
   readonly generation: number;
   readonly report: EdgeReport;
 }
-export interface EdgeReport {
-  readonly policies: number;
-  readonly elements: number;
-  readonly lastError: string | null;
-  readonly lastApplyMs: number | null;
+
+/**
+ * What was dropped since the last report that was answered. A repeated `sequence` of an instance is counted once;
+ * the same sequence is sent until it is answered. A control plane one version behind answers `unsupported`.
+ */
+export interface EdgeDropReport {
+  readonly kind: 'edge.drops';
+  readonly instance: string;
+  /** From 1 on, for each instance. */
+  readonly sequence: number;
+  readonly drops: EdgeDrops;
+}
+
+/** Answers a `Question`. */
+export interface EdgeAnswer {
+  readonly kind: 'edge.answer';
+  readonly instance: string;
+  readonly id: string;
+  readonly answer: LiveVerdict;
+}
+/** What an edge does with a packet, by the policy that its kernel was given last. */
+export interface LiveVerdict {
+  readonly mode: EdgeMode;
+  /** Of the policy that judged. */
+  readonly generation: number;
+  readonly verdict: Verdict;
+  /** The same in words. */
+  readonly explanation: string;
+  /** Whose policy judged: the destination's or that of a prefix around it; null: no policy covers it. */
+  readonly target: string | null;
+  /** Of that policy (fingerprint.ts), so that control can tell whether it is the accepted one. */
+  readonly fingerprint: string | null;
+  readonly kernel: KernelState;
 }
 
 export type ControlReply = EdgeWelcome | EdgePage | Done | Refused;
@@ -122,8 +158,23 @@ export interface Refused {
   readonly detail: string;
 }
 
-/** Control to every agent: a hint that saves waiting for the timer. Losing one loses nothing. */
-export interface Notice {
+/** Control to every agent. Losing one loses nothing: a timer asks anyway, or control goes without the answer. */
+export type Notice = NewGeneration | Question;
+
+/** A hint that saves waiting for the timer. */
+export interface NewGeneration {
   readonly kind: 'generation';
   readonly generation: number;
+}
+
+/** Control wants to know something now; who is named answers with `edge.answer`, if it can in time. */
+export interface Question {
+  readonly kind: 'question';
+  /** Random: an answer names it. */
+  readonly id: string;
+  /** Names of the edges that are asked; nobody else answers. */
+  readonly edges: readonly string[];
+  /** How long control waits. */
+  readonly withinMs: number;
+  readonly packet: Packet;
 }

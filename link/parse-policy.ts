@@ -43,7 +43,7 @@ const setMember: Shape<string> = accepted((text) => {
 
 const port = integer(1, 65_535);
 
-const ref = matching(/^[A-Za-z0-9:._/-]{1,128}$/, 'a reference');
+export const ref = matching(/^[A-Za-z0-9:._/-]{1,128}$/, 'a reference');
 const setName = matching(/^(?:country|asn|list):[A-Za-z0-9._-]{1,64}$/, 'the name of a source set');
 const action = oneOf('allow', 'deny');
 const protocol = oneOf('tcp', 'udp', 'icmp', 'gre', 'esp', 'any');

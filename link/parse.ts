@@ -5,13 +5,13 @@ import type {
   AgentRequest,
   ControlReply,
   EdgeAssignment,
-  EdgeReport,
   Notice,
   RefusedTarget,
 } from './messages.ts';
+import { liveVerdict, packet } from './parse-explain.ts';
 import { policies, sourceSets, targets } from './parse-policy.ts';
+import { deviceName, drops, report } from './parse-report.ts';
 import {
-  amount,
   check,
   flag,
   integer,
@@ -53,12 +53,7 @@ const refusedTarget = object<RefusedTarget>({
   goodGeneration: whole,
 });
 
-const report = object<EdgeReport>({
-  policies: whole,
-  elements: whole,
-  lastError: nullable(reason),
-  lastApplyMs: nullable(amount),
-});
+const questionId = matching(/^[A-Za-z0-9-]{1,64}$/, 'an id');
 
 const REQUESTS: {
   readonly [K in AgentRequest['kind']]: Shape<Extract<AgentRequest, { kind: K }>>;
@@ -91,6 +86,18 @@ const REQUESTS: {
     generation: whole,
     report,
   }),
+  'edge.drops': object({
+    kind: oneOf('edge.drops'),
+    instance,
+    sequence: integer(1, Number.MAX_SAFE_INTEGER),
+    drops,
+  }),
+  'edge.answer': object({
+    kind: oneOf('edge.answer'),
+    instance,
+    id: questionId,
+    answer: liveVerdict,
+  }),
 };
 
 const managementPort = object<ManagementPort>({
@@ -101,8 +108,7 @@ const managementPort = object<ManagementPort>({
 const assignment = object<EdgeAssignment>({
   name: matching(AGENT_NAME, 'the name of an edge'),
   site: prose(255),
-  // An interface name: up to 15 bytes, no slash, space or quote (it becomes nft text).
-  devices: list(matching(/^[A-Za-z0-9_.:@-]{1,15}$/, 'a device'), 256),
+  devices: list(deviceName, 256),
   management: list(managementPort, 1_000),
   sees: oneOf('both', 'inbound'),
   fragments: oneOf('reassemble', 'limit'),
@@ -137,8 +143,15 @@ const REPLIES: { readonly [K in ControlReply['kind']]: Shape<Extract<ControlRepl
     }),
   };
 
-const NOTICES: { readonly [K in Notice['kind']]: Shape<Notice> } = {
-  generation: object<Notice>({ kind: oneOf('generation'), generation: whole }),
+const NOTICES: { readonly [K in Notice['kind']]: Shape<Extract<Notice, { kind: K }>> } = {
+  generation: object({ kind: oneOf('generation'), generation: whole }),
+  question: object({
+    kind: oneOf('question'),
+    id: questionId,
+    edges: list(matching(AGENT_NAME, 'the name of an edge'), 10_000),
+    withinMs: integer(1, 60_000),
+    packet,
+  }),
 };
 
 export function parseAgentRef(value: unknown): Parsed<AgentRef> {

@@ -68,6 +68,11 @@ export function nullable<T>(shape: Shape<T>): Shape<T | null> {
   return (value, at) => (value === null ? null : shape(value, at));
 }
 
+/** A field that an older peer does not send reads as `otherwise`. */
+export function optional<T>(shape: Shape<T>, otherwise: T): Shape<T> {
+  return (value, at) => (value === undefined ? otherwise : shape(value, at));
+}
+
 export function list<T>(shape: Shape<T>, maxItems: number): Shape<T[]> {
   return (value, at) => {
     if (!Array.isArray(value)) misshapen(at, 'a list');

@@ -77,6 +77,8 @@ class EdgeSession {
         return this.#confirm(name, request);
       case 'edge.heartbeat':
         return this.#heartbeat(name, request);
+      case 'edge.drops':
+      case 'edge.answer':
       default:
         return refuse('unsupported', 'This control plane does not know that kind of message.');
     }

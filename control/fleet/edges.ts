@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
-import type { EdgeAssignment, EdgeMode, EdgeReport } from '@portcullis/link/messages.ts';
+import type { EdgeReport } from '@portcullis/link/edge-report.ts';
+import type { EdgeAssignment, EdgeMode } from '@portcullis/link/messages.ts';
 import type { Db, Tx } from '../db/database.ts';
 import type { EdgeManagement } from '../db/schema.ts';
 

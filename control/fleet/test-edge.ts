@@ -8,6 +8,7 @@ import type {
   EdgeWelcome,
   RefusedTarget,
 } from '@portcullis/link/messages.ts';
+import type { EdgeReport } from '@portcullis/link/edge-report.ts';
 import type { AgentSide } from '@portcullis/link/transport.ts';
 import type { Db } from '../db/database.ts';
 import { createEdgeHandler } from './edge-handler.ts';
@@ -15,6 +16,19 @@ import { SyncDesk, type SyncOptions } from './sync.ts';
 import { silentEvents } from './testing.ts';
 
 const TIMEOUT_MS = 10_000;
+
+/** What an edge without devices says of itself. */
+const REPORT: EdgeReport = {
+  policies: 0,
+  elements: 0,
+  filters: 0,
+  lastError: null,
+  lastApplyMs: 1,
+  repairs: 0,
+  kernel: 'undisturbed',
+  problems: [],
+  devices: [],
+};
 
 /** Control's side of a link for tests, on a database. */
 export function serveEdges(db: Db, options: Partial<SyncOptions> = {}) {
@@ -128,7 +142,7 @@ export class TestEdge {
         mode,
         modeReason: null,
         generation: this.generation,
-        report: { policies: this.policies.size, elements: 0, lastError: null, lastApplyMs: 1 },
+        report: { ...REPORT, policies: this.policies.size },
       },
       TIMEOUT_MS,
     );

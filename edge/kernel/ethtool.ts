@@ -1,0 +1,56 @@
+import { addressOf, errno, type Library, libc, SystemError } from './native.ts';
+
+/** What the driver of a network device says of itself. */
+export interface DriverInfo {
+  /** `veth`, `bonding`, `bridge`, `802.1Q VLAN Support`, `virtio_net`, `ixgbe`, ... */
+  readonly driver: string;
+  /** Where the device is plugged in, such as `0000:01:00.0`; empty for one made of software. */
+  readonly bus: string;
+}
+
+// https://elixir.bootlin.com/linux/v6.12/source/include/uapi/linux/ethtool.h#L188
+const SIOCETHTOOL = 0x8946;
+const ETHTOOL_GDRVINFO = 3;
+const DRVINFO_BYTES = 196;
+const DRIVER_AT = 4;
+const BUS_AT = 100;
+const TEXT_BYTES = 32;
+/** struct ifreq: a name, then a pointer to the command. */
+const IFREQ_BYTES = 40;
+const NAME_BYTES = 16;
+const AF_INET = 2;
+const SOCK_DGRAM_CLOEXEC = 2 | 0o2000000;
+
+let calls: ReturnType<typeof declare> | null = null;
+
+function declare(library: Library) {
+  return {
+    socket: library.func('int socket(int, int, int)'),
+    ioctl: library.func('int ioctl(int, unsigned long, void *)'),
+    close: library.func('int close(int)'),
+  };
+}
+
+/** Asks the kernel of the network namespace that this process is in. Null: no such device, or it does not say. */
+export function driverInfo(device: string): DriverInfo | null {
+  calls ??= declare(libc());
+  const socket = calls.socket(AF_INET, SOCK_DGRAM_CLOEXEC, 0) as number;
+  if (socket < 0) throw new SystemError('socket', errno());
+  try {
+    const info = Buffer.alloc(DRVINFO_BYTES);
+    info.writeUInt32LE(ETHTOOL_GDRVINFO, 0);
+    const request = Buffer.alloc(IFREQ_BYTES);
+    request.write(device.slice(0, NAME_BYTES - 1), 'latin1');
+    request.writeBigUInt64LE(addressOf(info), NAME_BYTES);
+    if ((calls.ioctl(socket, SIOCETHTOOL, request) as number) < 0) return null;
+    return { driver: textAt(info, DRIVER_AT), bus: textAt(info, BUS_AT) };
+  } finally {
+    calls.close(socket);
+  }
+}
+
+function textAt(buffer: Buffer, at: number): string {
+  const text = buffer.subarray(at, at + TEXT_BYTES);
+  const end = text.indexOf(0);
+  return text.toString('latin1', 0, end < 0 ? TEXT_BYTES : end);
+}

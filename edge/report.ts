@@ -1,0 +1,138 @@
+import type { EdgeReport, KernelState } from '@portcullis/link/edge-report.ts';
+import { type DeviceModes, describeDevices } from './devices.ts';
+import { DropLedger, type DropReading } from './drop-ledger.ts';
+import type { Host } from './host.ts';
+import { describeError, type Log } from './log.ts';
+import { RefusedByControl, type Session } from './session.ts';
+
+/** Something that counts dropped packets. */
+export interface DropSource {
+  /** For the log: `the early drop`. */
+  readonly name: string;
+  /** What was dropped since the last call; nothing is told twice. Bounded in time and size. */
+  read(): Promise<DropReading>;
+}
+
+/** Whether the kernel still has what the agent put there. */
+export interface KernelWatch {
+  state(): KernelState;
+  /** Times since the start that something foreign was found and mended. */
+  repairs(): number;
+}
+
+/** What parts of the agent know that control and people want to see. Each part may be missing. */
+export interface EdgeFacts {
+  readonly deviceModes?: DeviceModes;
+  readonly kernel?: KernelWatch;
+  readonly drops?: readonly DropSource[];
+  /** Filters on ports that are enforced now. */
+  readonly filters?: () => number;
+  /** What stands in the way of something wished for, a sentence each. */
+  readonly problems?: () => readonly string[];
+}
+
+export interface Reporting {
+  readonly host: Host;
+  readonly session: Session;
+  readonly facts: EdgeFacts;
+  readonly log: Log;
+  readonly nowMs: () => number;
+}
+
+/** What the agent itself knows. */
+export type OwnReport = Pick<EdgeReport, 'policies' | 'elements' | 'lastError' | 'lastApplyMs'>;
+
+/** Reports of a heartbeat's time, at most: a backlog is caught up with over several. */
+const MAX_REPORTS = 20;
+
+/** Says what this edge knows. Never throws for what a part cannot tell: that is in `problems` instead. */
+export class Reporter {
+  readonly #options: Reporting;
+  readonly #ledger: DropLedger;
+  #sequence = 0;
+  #sending = false;
+  /** Control is of a version that does not count drops. */
+  #unwanted = false;
+  /** By source: why it could not be read last. */
+  readonly #unreadable = new Map<string, string>();
+
+  constructor(options: Reporting) {
+    this.#options = options;
+    this.#ledger = new DropLedger(options.nowMs());
+  }
+
+  /** Control may be another one now. */
+  greeted(): void {
+    this.#unwanted = false;
+  }
+
+  compose(devices: readonly string[], own: OwnReport): EdgeReport {
+    const { facts, host } = this.#options;
+    return {
+      ...own,
+      filters: facts.filters?.() ?? 0,
+      repairs: facts.kernel?.repairs() ?? 0,
+      kernel: facts.kernel?.state() ?? 'unknown',
+      problems: [...(facts.problems?.() ?? []), ...this.#ownProblems()],
+      devices: describeDevices(devices, host, facts.deviceModes ?? null),
+    };
+  }
+
+  /** Reads every source and tells control. Rejects when control does not answer; what was read is kept. */
+  async sendDrops(): Promise<void> {
+    if (this.#sending || this.#unwanted) return;
+    this.#sending = true;
+    try {
+      await this.#collect();
+      await this.#send();
+    } finally {
+      this.#sending = false;
+    }
+  }
+
+  async #collect(): Promise<void> {
+    const { facts, nowMs, log } = this.#options;
+    const readings: DropReading[] = [];
+    for (const source of facts.drops ?? []) {
+      try {
+        readings.push(await source.read());
+        this.#unreadable.delete(source.name);
+      } catch (error) {
+        const why = describeError(error);
+        if (this.#unreadable.get(source.name) !== why)
+          log.warn({ error, source: source.name }, 'drop counters cannot be read');
+        this.#unreadable.set(source.name, why);
+      }
+    }
+    this.#ledger.add(readings, nowMs());
+  }
+
+  async #send(): Promise<void> {
+    for (let sent = 0; sent < MAX_REPORTS; sent += 1) {
+      const drops = this.#ledger.pending();
+      if (drops === null) return;
+      try {
+        await this.#options.session.drops({ sequence: this.#sequence + 1, drops });
+      } catch (error) {
+        if (!(error instanceof RefusedByControl) || error.code !== 'unsupported') throw error;
+        this.#unwanted = true;
+        this.#ledger.discard();
+        return;
+      }
+      this.#sequence += 1;
+      this.#ledger.settle();
+    }
+  }
+
+  #ownProblems(): string[] {
+    const unreadable = [...this.#unreadable].map(
+      ([name, why]) => `The drop counters of ${name} cannot be read: ${why}.`,
+    );
+    const { lostPackets } = this.#ledger;
+    if (lostPackets === 0) return unreadable;
+    return [
+      ...unreadable,
+      `${lostPackets} dropped packets are in no report: control was away for too long.`,
+    ];
+  }
+}

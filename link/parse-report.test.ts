@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { MAX_DROP_ENTRIES, MAX_DROP_SAMPLES } from './edge-report.ts';
+import { parseNotice, parseRequest } from './parse.ts';
+
+const BEAT = {
+  kind: 'edge.heartbeat',
+  instance: 'one',
+  mode: 'enforce',
+  modeReason: null,
+  generation: 1,
+};
+const OLD_REPORT = { policies: 1, elements: 2, lastError: null, lastApplyMs: 3 };
+const DEVICE = {
+  name: 'eth0',
+  kind: 'physical',
+  present: true,
+  xdp: 'native',
+  reason: null,
+  master: null,
+};
+const ENTRY = {
+  target: '203.0.113.10',
+  stage: 'policy',
+  reason: 'denied',
+  by: 'xdp',
+  packets: 12,
+  bytes: 768,
+};
+const SAMPLE = {
+  atMs: 1_770_000_000_000,
+  target: '203.0.113.0/24',
+  stage: 'filters',
+  reason: 'tcp-syn-proxy:invalid',
+  by: 'nftables',
+  source: '198.51.100.7',
+  destination: '203.0.113.10',
+  protocol: 6,
+  sourcePort: 0,
+  destinationPort: 443,
+  length: 60,
+  device: 'eth0',
+};
+const many = (length: number, one: object): object[] => Array.from({ length }, () => one);
+const drops = (entries: readonly object[], samples: readonly object[] = []) => ({
+  kind: 'edge.drops',
+  instance: 'one',
+  sequence: 1,
+  drops: { sinceMs: 1, untilMs: 2, entries, samples },
+});
+
+test('the report of an agent one version behind is understood, and says nothing of what it does not know', () => {
+  const parsed = parseRequest({ ...BEAT, report: OLD_REPORT });
+  assert.ok(parsed.ok && parsed.value.kind === 'edge.heartbeat', JSON.stringify(parsed));
+  assert.deepEqual(parsed.value.report, {
+    ...OLD_REPORT,
+    filters: 0,
+    repairs: 0,
+    kernel: 'unknown',
+    problems: [],
+    devices: [],
+  });
+});
+
+test('a report is taken as it is, without what a newer agent adds to it', () => {
+  const report = {
+    ...OLD_REPORT,
+    filters: 4,
+    repairs: 1,
+    kernel: 'disturbed',
+    problems: ['no XDP'],
+    devices: [DEVICE],
+  };
+  const devices = [{ ...DEVICE, speed: '10G' }];
+  const parsed = parseRequest({ ...BEAT, report: { ...report, devices, mood: 'good' } });
+  assert.deepEqual(parsed, { ok: true, value: { ...BEAT, report } });
+});
+
+test('drops are taken up to their bounds', () => {
+  const full = drops(many(MAX_DROP_ENTRIES, ENTRY), many(MAX_DROP_SAMPLES, SAMPLE));
+  assert.deepEqual(parseRequest(full), { ok: true, value: full });
+  assert.equal(parseRequest(drops(many(MAX_DROP_ENTRIES + 1, ENTRY))).ok, false);
+  assert.equal(parseRequest(drops([], many(MAX_DROP_SAMPLES + 1, SAMPLE))).ok, false);
+});
+
+for (const [what, wrong] of Object.entries({
+  'a target with host bits': { target: '203.0.113.10/24' },
+  'a negative count': { packets: -1 },
+  'a fraction of a byte': { bytes: 1.5 },
+  'a reason with a line feed': { reason: 'denied\n' },
+  'a stage that drops nothing': { stage: 'return-traffic' },
+})) {
+  test(`drops with ${what} are refused`, () => {
+    assert.equal(parseRequest(drops([{ ...ENTRY, ...wrong }])).ok, false);
+  });
+}
+
+test('a sample with an address that is none is refused', () => {
+  for (const source of ['198.51.100.007', '::ffff:192.0.2.1', '2001:DB8::1', '10.0.0.0/8']) {
+    assert.equal(parseRequest(drops([], [{ ...SAMPLE, source }])).ok, false, source);
+  }
+});
+
+test('a question names its edges and carries one packet', () => {
+  const question = {
+    kind: 'question',
+    id: 'f3b1',
+    edges: ['fra1'],
+    withinMs: 1_000,
+    packet: {
+      family: 6,
+      source: '2001:db8::1',
+      destination: '2001:db8::2',
+      protocol: 58,
+      sourcePort: null,
+      destinationPort: null,
+      icmp: { type: 128, code: 0 },
+      hopLimit: 64,
+      fragment: 'none',
+    },
+  };
+  assert.deepEqual(parseNotice(question), { ok: true, value: question });
+  for (const family of [5, '4', null])
+    assert.equal(parseNotice({ ...question, packet: { ...question.packet, family } }).ok, false);
+});
