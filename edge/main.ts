@@ -3,7 +3,7 @@ import { createEdgeAgent } from './agent.ts';
 import { readConfig, readLogLevel } from './config.ts';
 import { createHost } from './host.ts';
 import { createLineLog, describeError } from './log.ts';
-import { createNftDriver } from './nftables/nft.ts';
+import { openDriver } from './nftables/open.ts';
 
 /**
  * The process of an edge. Ended by SIGTERM, or by a supervisor that is gone, it leaves its table in the
@@ -13,7 +13,7 @@ const { config, logLevel } = readEverything();
 const log = createLineLog((line) => process.stderr.write(line), logLevel);
 const agent = createEdgeAgent({
   link: connectIpc({ path: config.linkPath, agent: { kind: 'edge', name: config.name } }),
-  driver: createNftDriver(),
+  driver: openDriver(log),
   host: createHost(),
   stateDir: config.stateDir,
   log,

@@ -1,3 +1,5 @@
+import { closeSync, openSync } from 'node:fs';
+import { libc, SystemError, errno } from '@portcullis/edge/kernel/native.ts';
 import { execFileSync, spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
 
 /** A network namespace of ours, with the interfaces, addresses and routes that were put in it. */
@@ -8,6 +10,8 @@ export interface Namespace {
   /** Runs a command inside and returns what it printed; throws with its stderr. */
   run(...command: readonly string[]): string;
   spawn(command: readonly string[], options: SpawnOptions): ChildProcess;
+  /** Runs this with the thread inside: sockets to the kernel that it opens are of the namespace for good. */
+  within<T>(work: () => T): T;
 }
 
 export interface Wire {
@@ -97,7 +101,30 @@ function namespaceNamed(name: string): Namespace {
       const [program, ...rest] = command(...args);
       return spawn(program, rest, options);
     },
+    within: (work) => within(`/run/netns/${name}`, work),
   };
+}
+
+const CLONE_NEWNET = 0x40000000;
+
+function within<T>(path: string, work: () => T): T {
+  const setns = libc().func('int setns(int fd, int type)') as (fd: number, type: number) => number;
+  const enter = (fd: number): void => {
+    if (setns(fd, CLONE_NEWNET) < 0) throw new SystemError('setns', errno());
+  };
+  const home = openSync('/proc/thread-self/ns/net', 'r');
+  const there = openSync(path, 'r');
+  try {
+    enter(there);
+    try {
+      return work();
+    } finally {
+      enter(home);
+    }
+  } finally {
+    closeSync(there);
+    closeSync(home);
+  }
 }
 
 function pidsIn(name: string): number[] {

@@ -3,7 +3,8 @@ import { BITS, type Family, formatAddress } from '@portcullis/core/net/address.t
 import type { Fields } from './program.ts';
 
 /** The one table of ours: whatever is in it is ours, so a restarted agent with no memory knows what to replace. */
-export const TABLE = 'inet portcullis';
+export const TABLE_NAME = 'portcullis';
+export const TABLE = `inet ${TABLE_NAME}`;
 
 /** How a rule reads a field in each family. */
 export const IP: Readonly<Record<Family, 'ip' | 'ip6'>> = { 4: 'ip', 6: 'ip6' };

@@ -31,10 +31,10 @@ export function createNftDriver(options: NftOptions = {}): Driver {
   const submit = async (args: readonly string[], text: string): Promise<void> => {
     if (text === '') return;
     const result = await nft(args, text);
-    if (result.status !== 0) throw refusal(result);
+    if (result.status !== 0) throw refusal(result.stderr);
   };
   return {
-    probe: () => probe(nft),
+    probe: () => probeWith((text) => submit(['--check', '-f', '-'], text)),
     apply: (text) => submit(['-f', '-'], text),
     check: (text) => submit(['--check', '-f', '-'], text),
     remove: () => submit(['-f', '-'], REMOVE_TABLE),
@@ -46,30 +46,30 @@ export function createNftDriver(options: NftOptions = {}): Driver {
   };
 }
 
-/** Asks the kernel to judge a table of another name: needs the rights, the command and nf_tables. */
-async function probe(
-  nft: (args: readonly string[], text: string) => Promise<Result>,
-): Promise<string | null> {
-  const text = 'add table inet portcullis_probe\n';
+/** Asks the kernel to judge a table of another name: needs the rights, nft and nf_tables. */
+export async function probeWith(check: (text: string) => Promise<void>): Promise<string | null> {
   try {
-    const { status, stderr } = await nft(['--check', '-f', '-'], text);
-    if (status === 0) return null;
-    if (/Operation not permitted|must be root/i.test(stderr)) {
-      return 'changing the packet filter needs root or CAP_NET_ADMIN';
-    }
-    return `the kernel does not answer nft: ${firstReason(stderr)}`;
+    await check('add table inet portcullis_probe\n');
+    return null;
   } catch (error) {
-    const cause = error instanceof Error ? error.cause : undefined;
+    if (!(error instanceof DriverError)) throw error;
+    const { message, cause } = error;
+    if (error.code === 'refused') {
+      return /Operation not permitted|must be root/i.test(message)
+        ? 'changing the packet filter needs root or CAP_NET_ADMIN'
+        : `the kernel does not answer nft: ${message}`;
+    }
     const missing = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
     return missing ? 'the nft command (package nftables) is not installed' : 'nft could not be run';
   }
 }
 
-function refusal({ stderr }: Result): DriverError {
-  const lines = [...stderr.matchAll(/^[^\s:]+:(\d+):\d+(?:-\d+)?: Error:/gm)].map((match) =>
+/** What nft says about a text it refuses, with the lines that it names. */
+export function refusal(said: string): DriverError {
+  const lines = [...said.matchAll(/^[^\s:]+:(\d+):\d+(?:-\d+)?: Error:/gm)].map((match) =>
     Number(match[1]),
   );
-  return new DriverError('refused', firstReason(stderr), [...new Set(lines)]);
+  return new DriverError('refused', firstReason(said), [...new Set(lines)]);
 }
 
 function firstReason(stderr: string): string {

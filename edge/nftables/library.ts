@@ -1,0 +1,110 @@
+import { closeSync, writeFileSync } from 'node:fs';
+import {
+  errno,
+  libc,
+  type Library,
+  loadLibrary,
+  NativeUnavailable,
+  SystemError,
+} from '../kernel/native.ts';
+import { type Driver, DriverError } from './driver.ts';
+import { probeWith, refusal } from './nft.ts';
+import { REMOVE_TABLE } from './render.ts';
+import { openRuleset } from './ruleset.ts';
+
+/** Of Debian's libnftables1, as nft itself has it. */
+const LIBRARY = 'libnftables.so.1';
+/** Source: nftables/libnftables.h. */
+const CTX_DEFAULT = 0;
+const MFD_CLOEXEC = 1;
+
+interface Calls {
+  readonly ctxNew: (flags: number) => unknown;
+  readonly bufferOutput: (context: unknown) => number;
+  readonly bufferError: (context: unknown) => number;
+  readonly errorBuffer: (context: unknown) => string | null;
+  readonly setDryRun: (context: unknown, dry: boolean) => void;
+  readonly run: {
+    async(context: unknown, path: string, done: (error: unknown, status: number) => void): void;
+  };
+  readonly memfdCreate: (name: string, flags: number) => number;
+}
+
+let calls: Calls | null = null;
+
+function libraryCalls(): Calls {
+  if (calls !== null) return calls;
+  const library: Library = loadLibrary(LIBRARY);
+  calls = {
+    ctxNew: library.func('void *nft_ctx_new(uint32_t flags)'),
+    bufferOutput: library.func('int nft_ctx_buffer_output(void *context)'),
+    bufferError: library.func('int nft_ctx_buffer_error(void *context)'),
+    errorBuffer: library.func('const char *nft_ctx_get_error_buffer(void *context)'),
+    setDryRun: library.func('void nft_ctx_set_dry_run(void *context, bool dry)'),
+    run: library.func('int nft_run_cmd_from_filename(void *context, const char *path)'),
+    memfdCreate: libc().func('int memfd_create(const char *name, uint32_t flags)'),
+  };
+  return calls;
+}
+
+/**
+ * libnftables in this process: nothing is spawned. Each command runs on another thread, and one at a time in the
+ * whole process, because the library shares state between contexts. The context, and with it the socket to the
+ * kernel, is of the network namespace that this thread is in now. What nft remembers of the ruleset it asks the
+ * kernel about before it uses it. A command cannot be ended from outside: it takes what the kernel takes.
+ * Throws `NativeUnavailable` where there is no library, `SystemError` where there is no socket.
+ */
+export function createLibraryDriver(): Driver {
+  const library = libraryCalls();
+  const rules = openRuleset();
+  const context = library.ctxNew(CTX_DEFAULT);
+  if (context === null) throw new NativeUnavailable(`${LIBRARY} gives no context`);
+  library.bufferOutput(context);
+  library.bufferError(context);
+  const run = (text: string, dry: boolean): Promise<void> =>
+    oneAtATime(async () => {
+      library.setDryRun(context, dry);
+      const status = await runCommand(library, context, text);
+      // Its own memory, until the next command.
+      if (status !== 0) throw refusal(library.errorBuffer(context) ?? '');
+    });
+  const submit = async (text: string, dry: boolean): Promise<void> => {
+    if (text !== '') await run(text, dry);
+  };
+  return {
+    probe: () => probeWith((text) => run(text, true)),
+    apply: (text) => submit(text, false),
+    check: (text) => submit(text, true),
+    remove: () => submit(REMOVE_TABLE, false),
+    present: async () => rules.present(),
+  };
+}
+
+/** As a file in memory: of a mere text nft does not say which line it refuses. */
+async function runCommand(library: Calls, context: unknown, text: string): Promise<number> {
+  const fd = library.memfdCreate('portcullis', MFD_CLOEXEC);
+  if (fd < 0) throw unavailable(new SystemError('memfd_create', errno()));
+  try {
+    writeFileSync(fd, text);
+    return await new Promise((resolve, reject) => {
+      library.run.async(context, `/proc/self/fd/${fd}`, (error, status) => {
+        if (error instanceof Error) reject(unavailable(error));
+        else resolve(status);
+      });
+    });
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function unavailable(cause: Error): DriverError {
+  return new DriverError('unavailable', `${LIBRARY} could not be run`, [], { cause });
+}
+
+let last: Promise<unknown> = Promise.resolve();
+
+function oneAtATime<T>(work: () => Promise<T>): Promise<T> {
+  const mine = last.then(work);
+  last = mine.catch(() => {});
+  return mine;
+}
