@@ -51,7 +51,7 @@ test('options that contradict each other are exit code 2 before anything is star
   assert.match(listen.err, /--listen: "nowhere" is not HOST:PORT/);
 });
 
-for (const command of ['up', 'control', 'edge', 'fleet', 'keys', 'explain']) {
+for (const command of ['up', 'control', 'edge', 'edges', 'fleet', 'keys', 'explain']) {
   test(`--help of ${command} shows an example, on stdout, as exit code 0`, () => {
     const { code, out, err } = portcullis([command, '--help']);
     assert.equal(code, 0);

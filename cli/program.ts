@@ -3,6 +3,7 @@ import manifest from './package.json' with { type: 'json' };
 import { CliError, EXIT } from './exit.ts';
 import { styled } from './output.ts';
 import { addEdge } from './program/edge.ts';
+import { addEdges } from './program/edges.ts';
 import { addExplain } from './program/explain.ts';
 import { addFleet } from './program/fleet.ts';
 import { addKeys } from './program/keys.ts';
@@ -34,7 +35,8 @@ function createProgram(): Command {
     })
     .showHelpAfterError('(--help says more)')
     .exitOverride();
-  for (const add of [addUp, addControl, addEdge, addFleet, addKeys, addExplain]) add(program);
+  for (const add of [addUp, addControl, addEdge, addEdges, addFleet, addKeys, addExplain])
+    add(program);
   return program;
 }
 

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { connectIpc } from '@portcullis/link/ipc.ts';
 import type { Notice } from '@portcullis/link/messages.ts';
@@ -22,6 +23,33 @@ const HELLO = {
   instance: 'one',
   mode: 'observe',
   modeReason: null,
+} as const;
+const BEAT = {
+  kind: 'edge.heartbeat',
+  instance: 'one',
+  mode: 'observe',
+  modeReason: null,
+  generation: 0,
+  report: {
+    policies: 0,
+    elements: 0,
+    filters: 0,
+    lastError: null,
+    lastApplyMs: null,
+    repairs: 3,
+    kernel: 'undisturbed',
+    problems: [],
+    devices: [
+      {
+        name: 'bond0',
+        kind: 'bond',
+        present: true,
+        xdp: 'generic',
+        reason: 'not by its ports',
+        master: null,
+      },
+    ],
+  },
 } as const;
 
 async function configFor(
@@ -47,11 +75,25 @@ async function configFor(
 interface Readyz {
   readonly status: string;
   readonly checks: Readonly<Record<string, { readonly ok: boolean; readonly detail: string }>>;
-  readonly enforcement: { readonly state: string; readonly detail: string };
+  readonly enforcement: {
+    readonly state: string;
+    readonly detail: string;
+    readonly edges: readonly { readonly name: string; readonly devices: readonly unknown[] }[];
+  };
 }
 async function readyz(facts: ControlFacts): Promise<{ status: number; body: Readyz }> {
   const response = await fetch(`${facts.url}/readyz`);
   return { status: response.status, body: (await response.json()) as Readyz };
+}
+
+/** What was read a moment ago is answered again, so a new report shows at the latest after half a second. */
+async function reportedDevices(facts: ControlFacts): Promise<readonly unknown[]> {
+  for (let tries = 0; tries < 100; tries += 1) {
+    const [edge] = (await readyz(facts)).body.enforcement.edges;
+    if (edge !== undefined && edge.devices.length > 0) return edge.devices;
+    await delay(50);
+  }
+  return [];
 }
 
 test('control serves the API, metrics and its link, says what is enforced, and stops without a trace', async (t) => {
@@ -73,9 +115,19 @@ test('control serves the API, metrics and its link, says what is enforced, and s
   const agent = connectIpc({ path: facts.linkSocket, agent: { kind: 'edge', name: 'fra1' } });
   await new Promise<void>((resolve) => agent.onConnect(resolve));
   assert.equal((await agent.request(HELLO, 5_000)).kind, 'edge.welcome');
+  assert.deepEqual(await agent.request(BEAT, 5_000), { kind: 'done' });
+  assert.deepEqual(await reportedDevices(facts), [
+    { name: 'bond0', kind: 'bond', present: true, xdp: 'generic', reason: 'not by its ports' },
+  ]);
   const metrics = await (await fetch(facts.metricsUrl ?? '')).text();
   assert.match(metrics, /^portcullis_edges_in_service 0$/m);
   assert.match(metrics, /^portcullis_generation_accepted 0$/m);
+  assert.match(
+    metrics,
+    /^portcullis_edge_device_info\{edge="fra1",device="bond0",kind="bond",xdp="generic",present="true"\} 1$/m,
+  );
+  assert.match(metrics, /^portcullis_edge_repairs\{edge="fra1"\} 3$/m);
+  assert.match(metrics, /^portcullis_edge_kernel_disturbed\{edge="fra1"\} 0$/m);
   assert.match(metrics, /^portcullis_edge_refused_targets\{edge="fra1"\} 0$/m);
   await agent.close();
   await control.stop();

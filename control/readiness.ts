@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from './db/database.ts';
-import type { EnforcementReader } from './fleet/index.ts';
-import type { Check, ReadinessReport } from './http/health.ts';
+import type { EdgeEnforcement, EnforcementReader } from './fleet/index.ts';
+import type { Check, EdgeReadiness, ReadinessReport } from './http/health.ts';
 
 export interface ReadinessDeps {
   readonly db: Db;
@@ -21,17 +21,35 @@ export function createReadiness(deps: ReadinessDeps): () => Promise<ReadinessRep
         database: { ok: false, detail: 'The database does not answer.' },
         migrations: { ok: false, detail: unknown },
         embeddedPostgres,
-        enforcement: { state: 'none', detail: unknown },
+        enforcement: { state: 'none', detail: unknown, edges: [] },
       };
     }
-    const { state, detail } = await deps.enforcement.read();
+    const { state, detail, edges } = await deps.enforcement.read();
     return {
       database: { ok: true, detail: 'The database answers.' },
       // We would not listen otherwise: migrations run before.
       migrations: { ok: true, detail: 'The database has every migration of this version.' },
       embeddedPostgres,
-      enforcement: { state, detail },
+      enforcement: { state, detail, edges: edges.map(edgeReadiness) },
     };
+  };
+}
+
+function edgeReadiness(edge: EdgeEnforcement): EdgeReadiness {
+  const { name, mode, inService, confirmedGeneration, report } = edge;
+  return {
+    name,
+    mode,
+    in_service: inService,
+    generation: confirmedGeneration,
+    devices: (report?.devices ?? []).map(({ name: device, kind, present, xdp, reason }) => ({
+      name: device,
+      kind,
+      present,
+      xdp,
+      reason,
+    })),
+    problems: report?.problems ?? [],
   };
 }
 

@@ -17,6 +17,8 @@ interface Window {
   sinceMs: number;
   untilMs: number;
   readonly entries: Map<string, DropEntry>;
+  /** Once its reports have begun: what is left, largest last. Nothing is added any more. */
+  queue: DropEntry[] | null;
   readonly samples: DropSample[];
   readonly sampled: Map<string, number>;
 }
@@ -66,15 +68,13 @@ export class DropLedger {
   pending(): EdgeDrops | null {
     const window = this.#windows[0];
     if (this.#pending !== null || window === undefined) return this.#pending;
-    const entries = [...window.entries]
-      .toSorted(([, a], [, b]) => b.packets - a.packets)
-      .slice(0, MAX_DROP_ENTRIES);
-    for (const [key] of entries) window.entries.delete(key);
+    window.queue ??= [...window.entries.values()].toSorted((a, b) => a.packets - b.packets);
+    const entries = window.queue.splice(-MAX_DROP_ENTRIES).toReversed();
     this.#keys -= entries.length;
     const samples = window.samples.splice(0, MAX_DROP_SAMPLES);
-    if (window.entries.size === 0 && window.samples.length === 0) this.#windows.shift();
+    if (window.queue.length === 0 && window.samples.length === 0) this.#windows.shift();
     const { sinceMs, untilMs } = window;
-    this.#pending = { sinceMs, untilMs, entries: entries.map(([, entry]) => entry), samples };
+    this.#pending = { sinceMs, untilMs, entries, samples };
     return this.#pending;
   }
 
@@ -92,14 +92,15 @@ export class DropLedger {
 
   #windowFor(sinceMs: number, nowMs: number): Window {
     const last = this.#windows.at(-1);
-    if (last !== undefined && minuteOf(last.untilMs) === minuteOf(nowMs)) {
+    if (last?.queue === null && minuteOf(last.untilMs) === minuteOf(nowMs)) {
       last.untilMs = Math.max(last.untilMs, nowMs);
       return last;
     }
     const window = {
       sinceMs,
       untilMs: nowMs,
-      entries: new Map(),
+      entries: new Map<string, DropEntry>(),
+      queue: null,
       samples: [],
       sampled: new Map(),
     };
@@ -112,9 +113,10 @@ export class DropLedger {
     const [oldest, next] = this.#windows;
     if (oldest === undefined || next === undefined) return;
     this.#windows.shift();
-    this.#keys -= oldest.entries.size;
+    const entries = oldest.queue ?? [...oldest.entries.values()];
+    this.#keys -= entries.length;
     next.sinceMs = oldest.sinceMs;
-    for (const entry of oldest.entries.values()) this.#count(next, entry);
+    for (const entry of entries) this.#count(next, entry);
   }
 
   #count(window: Window, entry: DropEntry): void {

@@ -1,3 +1,4 @@
+import type { Parsed } from '@portcullis/core/net/parsed.ts';
 import { parseAddress, formatAddress } from '@portcullis/core/net/address.ts';
 import {
   DEVICE_KINDS,
@@ -16,6 +17,7 @@ import { network } from './parse-policy.ts';
 import {
   accepted,
   amount,
+  check,
   flag,
   integer,
   list,
@@ -54,6 +56,11 @@ export const report = object<EdgeReport>({
   problems: optional(list(reason, 100), []),
   devices: optional(list(device, 256), []),
 });
+
+/** A report that was stored, perhaps by a version before this one. */
+export function parseReport(value: unknown): Parsed<EdgeReport> {
+  return check(report, value);
+}
 
 /** The clock of an edge may be wrong, but not absurd: year 1970 to 9999. */
 const moment = integer(0, 253_402_300_799_999);

@@ -212,14 +212,6 @@ export interface EdgeManagement {
   readonly port: number;
 }
 
-/** What an edge said in its last heartbeat. */
-export interface EdgeReportColumn {
-  readonly policies: number;
-  readonly elements: number;
-  readonly lastError: string | null;
-  readonly lastApplyMs: number | null;
-}
-
 export interface EdgeTable {
   id: Id;
   name: string;
@@ -239,7 +231,8 @@ export interface EdgeTable {
   joins_at_generation: Generated<number>;
   in_service: Generated<boolean>;
   left_service_at: Date | null;
-  report: Json<EdgeReportColumn> | null;
+  /** What it said in its last heartbeat; link/parse-report.ts reads it. */
+  report: Json<object> | null;
 }
 
 export interface EdgeRefusalTable {

@@ -15,6 +15,7 @@ function edge(name: string, change: Partial<EdgeEnforcement> = {}): EdgeEnforcem
     confirmedGeneration: 1,
     refusedTargets: 0,
     silentMs: 1000,
+    report: null,
     ...change,
   };
 }

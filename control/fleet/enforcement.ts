@@ -1,5 +1,7 @@
 import { sql } from 'kysely';
+import type { EdgeReport } from '@portcullis/link/edge-report.ts';
 import type { Db } from '../db/database.ts';
+import { readReport } from './edge-status.ts';
 
 /** `partial`: an edge out of service, or a target refused. `none`: no edge enforces, what is accepted counts as live. */
 export type EnforcementState = 'full' | 'partial' | 'none';
@@ -16,6 +18,8 @@ export interface EdgeEnforcement {
   readonly refusedTargets: number;
   /** Null: never heard of. */
   readonly silentMs: number | null;
+  /** What it said of itself last; null: nothing yet. */
+  readonly report: EdgeReport | null;
 }
 export interface Enforcement {
   readonly state: EnforcementState;
@@ -54,21 +58,32 @@ export function createEnforcement(options: {
 }
 
 async function loadEnforcement(db: Db): Promise<Enforcement> {
-  const { rows } = await sql<EdgeEnforcement & { name: string | null; generation: number }>`
+  const { rows } = await sql<Row>`
     select fleet.generation, e.name, e.site, e.mode, e.mode_reason as "modeReason",
            e.enforcing_since is not null as enforcing, e.in_service as "inService",
            e.confirmed_generation as "confirmedGeneration",
            (select count(*) from edge_refusals r where r.edge_id = e.id) as "refusedTargets",
-           (extract(epoch from clock_timestamp() - e.last_seen_at) * 1000)::float8 as "silentMs"
+           (extract(epoch from clock_timestamp() - e.last_seen_at) * 1000)::float8 as "silentMs",
+           e.report
       from fleet left join edges e on true order by e.name`.execute(db);
   const generation = rows[0]?.generation ?? 0;
-  const edges = rows.flatMap((row) => (row.name === null ? [] : [edgeOf(row)]));
+  const edges = rows.flatMap((row) =>
+    row.name === null ? [] : [edgeOf({ ...row, name: row.name })],
+  );
   return { ...judgeEnforcement(edges), generation, edges };
 }
 
-function edgeOf(row: EdgeEnforcement): EdgeEnforcement {
+/** Without an edge everything of one is null. */
+interface Row extends Omit<EdgeEnforcement, 'name' | 'report'> {
+  readonly generation: number;
+  readonly name: string | null;
+  readonly report: unknown;
+}
+
+function edgeOf(row: Row & { readonly name: string }): EdgeEnforcement {
   const { name, site, mode, modeReason, enforcing, inService, confirmedGeneration } = row;
   const { refusedTargets, silentMs } = row;
+  const report = readReport(row.report);
   return {
     name,
     site,
@@ -79,6 +94,7 @@ function edgeOf(row: EdgeEnforcement): EdgeEnforcement {
     confirmedGeneration,
     refusedTargets,
     silentMs,
+    report,
   };
 }
 

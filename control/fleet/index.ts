@@ -11,7 +11,7 @@ import { loadSourceSets } from './source-sets.ts';
 import { startSweeps } from './sweeps.ts';
 import { SyncDesk } from './sync.ts';
 
-export type { EnforcementReader } from './enforcement.ts';
+export type { EdgeEnforcement, EnforcementReader } from './enforcement.ts';
 export { loadSourceSets, prepareSourceSets, releaseSourceSets } from './source-sets.ts';
 
 export interface FleetDeps {

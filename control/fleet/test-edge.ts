@@ -134,7 +134,7 @@ export class TestEdge {
     );
   }
 
-  async beat(mode: EdgeMode = 'enforce'): Promise<ControlReply> {
+  async beat(mode: EdgeMode = 'enforce', report: Partial<EdgeReport> = {}): Promise<ControlReply> {
     return this.#agent.request(
       {
         kind: 'edge.heartbeat',
@@ -142,7 +142,7 @@ export class TestEdge {
         mode,
         modeReason: null,
         generation: this.generation,
-        report: { ...REPORT, policies: this.policies.size },
+        report: { ...REPORT, policies: this.policies.size, ...report },
       },
       TIMEOUT_MS,
     );

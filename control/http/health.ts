@@ -13,7 +13,28 @@ export interface ReadinessReport {
   readonly migrations: Check;
   /** The embedded PostgreSQL; with DATABASE_URL it says that there is none. */
   readonly embeddedPostgres: Check;
-  readonly enforcement: { readonly state: 'none' | 'partial' | 'full'; readonly detail: string };
+  readonly enforcement: {
+    readonly state: 'none' | 'partial' | 'full';
+    readonly detail: string;
+    readonly edges: readonly EdgeReadiness[];
+  };
+}
+
+/** As it is shown. */
+export interface EdgeReadiness {
+  readonly name: string;
+  readonly mode: 'enforce' | 'observe' | null;
+  readonly in_service: boolean;
+  readonly generation: number;
+  readonly devices: readonly {
+    readonly name: string;
+    readonly kind: string;
+    readonly present: boolean;
+    /** How packets are dropped early: `native`, `generic` or `none`, and why not `native`. */
+    readonly xdp: string;
+    readonly reason: string | null;
+  }[];
+  readonly problems: readonly string[];
 }
 
 /** A probe must not wait longer than the balancer that asks. */
@@ -55,7 +76,7 @@ function unknownReport(): ReadinessReport {
     database: { ok: false, detail: 'The database does not answer.' },
     migrations: UNKNOWN,
     embeddedPostgres: UNKNOWN,
-    enforcement: { state: 'none', detail: UNKNOWN.detail },
+    enforcement: { state: 'none', detail: UNKNOWN.detail, edges: [] },
   };
 }
 

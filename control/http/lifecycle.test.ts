@@ -110,7 +110,7 @@ test('a request under way is finished when the server closes, and then nothing l
           database: ok,
           migrations: ok,
           embeddedPostgres: ok,
-          enforcement: { state: 'none', detail: '' },
+          enforcement: { state: 'none', detail: '', edges: [] },
         };
       },
     },

@@ -104,7 +104,7 @@ function serverDeps(db: Db, access: Access, log: Logger): HttpDeps {
       database: good,
       migrations: good,
       embeddedPostgres: good,
-      enforcement: { state: 'none', detail: 'Nothing is enforced.' },
+      enforcement: { state: 'none', detail: 'Nothing is enforced.', edges: [] },
     }),
     log,
   };

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { DropEntry, DropSample, EdgeDrops } from '@portcullis/link/edge-report.ts';
+import { DropLedger } from './drop-ledger.ts';
+
+const MINUTE = 60_000;
+const START = 1_000 * MINUTE;
+
+const entry = (target: string, packets: number, reason = 'denied'): DropEntry => ({
+  target,
+  stage: 'policy',
+  reason,
+  by: 'xdp',
+  packets,
+  bytes: packets * 64,
+});
+const sample = (destination: string, source = '198.51.100.7'): DropSample => ({
+  atMs: START,
+  target: destination,
+  stage: 'policy',
+  reason: 'denied',
+  by: 'xdp',
+  source,
+  destination,
+  protocol: 17,
+  sourcePort: 1,
+  destinationPort: 2,
+  length: 64,
+  device: null,
+});
+const address = (index: number): string => `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`;
+
+function drain(ledger: DropLedger): EdgeDrops[] {
+  const reports: EdgeDrops[] = [];
+  for (let next = ledger.pending(); next !== null && reports.length < 1_000; ) {
+    reports.push(next);
+    ledger.settle();
+    next = ledger.pending();
+  }
+  return reports;
+}
+const packets = (reports: readonly EdgeDrops[]): number =>
+  reports.flatMap(({ entries }) => entries).reduce((sum, one) => sum + one.packets, 0);
+
+test('readings of a minute are added up; a report is the same until it is settled, and told once', () => {
+  const ledger = new DropLedger(START);
+  ledger.add([{ entries: [entry('10.0.0.1', 2)], samples: [] }], START + 1_000);
+  ledger.add(
+    [
+      { entries: [entry('10.0.0.1', 3), entry('10.0.0.1', 1, 'geo')], samples: [] },
+      { entries: [entry('10.0.0.2', 9)], samples: [sample('10.0.0.2')] },
+    ],
+    START + 2_000,
+  );
+  const first = ledger.pending();
+  assert.deepEqual(first, {
+    sinceMs: START,
+    untilMs: START + 2_000,
+    entries: [entry('10.0.0.2', 9), entry('10.0.0.1', 5), entry('10.0.0.1', 1, 'geo')],
+    samples: [sample('10.0.0.2')],
+  });
+  ledger.add([{ entries: [entry('10.0.0.1', 7)], samples: [] }], START + 3_000);
+  assert.equal(ledger.pending(), first);
+  ledger.settle();
+  const second = ledger.pending();
+  assert.deepEqual(second?.entries, [entry('10.0.0.1', 7)]);
+  // What is told now was read after the first report, not since its beginning.
+  assert.deepEqual([second.sinceMs, second.untilMs], [START + 2_000, START + 3_000]);
+  ledger.settle();
+  assert.equal(ledger.pending(), null);
+});
+
+test('more than a report takes follows largest first, and nothing is lost or told twice', () => {
+  const ledger = new DropLedger(START);
+  const entries = Array.from({ length: 2_500 }, (_, index) => entry(address(index), index + 1));
+  ledger.add([{ entries, samples: [] }], START + 1);
+  const reports = drain(ledger);
+  assert.deepEqual(
+    reports.map((report) => report.entries.length),
+    [1_000, 1_000, 500],
+  );
+  assert.equal(reports[0]?.entries[0]?.packets, 2_500);
+  assert.equal(packets(reports), (2_500 * 2_501) / 2);
+});
+
+test('hours without control keep every count in a bounded memory, and say what did not fit', () => {
+  const ledger = new DropLedger(START);
+  for (let minute = 1; minute <= 200; minute += 1) {
+    ledger.add([{ entries: [entry('10.0.0.1', 1)], samples: [] }], START + minute * MINUTE);
+  }
+  const reports = drain(ledger);
+  assert.ok(reports.length <= 60, String(reports.length));
+  assert.equal(packets(reports), 200);
+  assert.equal(reports[0]?.sinceMs, START);
+  const many = Array.from({ length: 200_010 }, (_, index) => entry(address(index), 1));
+  ledger.add([{ entries: many, samples: [] }], START + 300 * MINUTE);
+  assert.equal(ledger.lostPackets, 10);
+  assert.equal(packets(drain(ledger)), 200_000);
+});
+
+test('a flood on one address leaves room for the samples of others, and an address that is none is left out', () => {
+  const ledger = new DropLedger(START);
+  const flood = Array.from({ length: 500 }, () => sample('10.0.0.1'));
+  ledger.add(
+    [
+      {
+        entries: [],
+        samples: [...flood, sample('10.0.0.2', '::ffff:192.0.2.1'), sample('10.0.0.3')],
+      },
+    ],
+    START + 1,
+  );
+  const kept = drain(ledger).flatMap(({ samples }) => samples.map((one) => one.destination));
+  assert.deepEqual(
+    [kept.filter((one) => one === '10.0.0.1').length, kept.at(-1), kept.length],
+    [20, '10.0.0.3', 21],
+  );
+});
+
+test('a clock that goes back makes no report that ends before it begins', () => {
+  const ledger = new DropLedger(START);
+  ledger.add([{ entries: [entry('10.0.0.1', 1)], samples: [] }], START - 5 * MINUTE);
+  ledger.add([{ entries: [entry('10.0.0.1', 1)], samples: [] }], START - 4 * MINUTE);
+  for (const { sinceMs, untilMs } of drain(ledger)) assert.ok(sinceMs <= untilMs);
+});
