@@ -8,9 +8,10 @@ import { describeDevices } from './devices.ts';
 import { beginTrial, lastTouched, readOff } from './hands-off.ts';
 import type { Host } from './host.ts';
 import { describeError, type Log } from './log.ts';
-import { DEFAULT_ICMP_RATES, type EdgeRules } from './nftables/base-chain.ts';
+import { DEFAULT_LIMITS, type EdgeLimits } from './nftables/base-chain.ts';
 import type { Driver } from './nftables/driver.ts';
 import { type Applied, Reconciler } from './reconcile.ts';
+import { makeRoomForReassembly, type Sysctls } from './reassembly.ts';
 import { type EdgeFacts, Reporter } from './report.ts';
 import { RefusedByControl, Session } from './session.ts';
 import { handsOffWanted, type Stance, takeStance } from './stance.ts';
@@ -28,7 +29,9 @@ export interface EdgeAgentOptions {
   readonly confirmWithinMs?: number | null;
   /** What this host needs beside the operator's list: the listeners of a control plane on it. */
   readonly management?: readonly ManagementPort[];
-  readonly icmpRates?: EdgeRules['icmpRates'];
+  readonly limits?: EdgeLimits;
+  /** Where reassembly gets its memory; absent: it is left alone. */
+  readonly sysctls?: Sysctls;
   /** What other parts of this host's edge know, for reports. */
   readonly facts?: EdgeFacts;
   readonly clock?: () => Date;
@@ -70,6 +73,7 @@ export function createEdgeAgent(options: EdgeAgentOptions): EdgeAgent {
 class Agent implements EdgeAgent {
   readonly #options: EdgeAgentOptions;
   readonly #log: Log;
+  readonly #limits: EdgeLimits;
   readonly #session: Session;
   readonly #reconciler: Reconciler;
   readonly #reporter: Reporter;
@@ -85,6 +89,7 @@ class Agent implements EdgeAgent {
   #confirmed: string | null = null;
   #started = false;
   #lastError: string | null = null;
+  #lack: string | null = null;
   #lastApplyMs: number | null = null;
   #receiveRetryMs = FIRST_RETRY_MS;
   #applyRetryMs = FIRST_RETRY_MS;
@@ -99,7 +104,8 @@ class Agent implements EdgeAgent {
     this.#options = options;
     this.#log = options.log;
     this.#session = new Session(options.link, randomUUID());
-    this.#reconciler = new Reconciler(options.driver, options.icmpRates ?? DEFAULT_ICMP_RATES);
+    this.#limits = options.limits ?? DEFAULT_LIMITS;
+    this.#reconciler = new Reconciler(options.driver, this.#limits);
     const { host, facts = {}, log } = options;
     const nowMs = (): number => this.#nowMs();
     this.#reporter = new Reporter({ host, session: this.#session, facts, log, nowMs });
@@ -220,6 +226,7 @@ class Agent implements EdgeAgent {
       if (this.#stance.canAsk && !(await this.#options.driver.present())) this.#reconciler.doubt();
       this.#beginTrial();
       this.#applied = await this.#reconciler.apply(desired);
+      this.#makeRoom();
       // Switched off while we were writing: what was removed meanwhile is back, so once more.
       if (readOff(this.#options.stateDir) !== null) this.#applying.poke();
     }
@@ -268,6 +275,16 @@ class Agent implements EdgeAgent {
     await this.#options.driver.remove();
     this.#reconciler.forget();
     this.#log.warn({ reason: this.#stance.reason }, 'took our hands off: our table is removed');
+  }
+
+  /** After an apply: some of the settings are only there once our table asks for reassembly. */
+  #makeRoom(): void {
+    const { sysctls } = this.#options;
+    if (sysctls === undefined) return;
+    const lack = makeRoomForReassembly(sysctls, this.#limits.fragmentLimits);
+    if (lack !== null && lack !== this.#lack)
+      this.#log.warn({ lack }, 'a flood of fragments may fill the memory of reassembly');
+    this.#lack = lack;
   }
 
   #beginTrial(): void {

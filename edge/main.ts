@@ -4,6 +4,7 @@ import { readConfig, readLogLevel } from './config.ts';
 import { createHost } from './host.ts';
 import { createLineLog, describeError } from './log.ts';
 import { openDriver } from './nftables/open.ts';
+import { createSysctls } from './reassembly.ts';
 
 /**
  * The process of an edge. Ended by SIGTERM, or by a supervisor that is gone, it leaves its table in the
@@ -15,6 +16,7 @@ const agent = createEdgeAgent({
   link: connectIpc({ path: config.linkPath, agent: { kind: 'edge', name: config.name } }),
   driver: openDriver(log),
   host: createHost(),
+  sysctls: createSysctls(),
   stateDir: config.stateDir,
   log,
   mode: config.mode,

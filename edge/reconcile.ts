@@ -2,7 +2,7 @@ import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import type { RefusedTarget } from '@portcullis/link/messages.ts';
 import type { Desired } from './desired.ts';
 import { isolate } from './isolate.ts';
-import type { EdgeRules } from './nftables/base-chain.ts';
+import type { EdgeLimits } from './nftables/base-chain.ts';
 import { type CompiledTarget, compilePolicy } from './nftables/compile.ts';
 import { type Driver, DriverError } from './nftables/driver.ts';
 import { type Layout, planLayout } from './nftables/layout.ts';
@@ -36,15 +36,15 @@ interface Loaded {
  */
 export class Reconciler {
   readonly #driver: Driver;
-  readonly #icmpRates: EdgeRules['icmpRates'];
+  readonly #limits: EdgeLimits;
   readonly #compiled = new WeakMap<Policy, CompiledTarget>();
   #loaded: Loaded | null = null;
   /** What we remember may not be what is there. */
   #doubtful = true;
 
-  constructor(driver: Driver, icmpRates: EdgeRules['icmpRates']) {
+  constructor(driver: Driver, limits: EdgeLimits) {
     this.#driver = driver;
-    this.#icmpRates = icmpRates;
+    this.#limits = limits;
   }
 
   /** The table is gone, or somebody else may have touched it: the next write is whole. */
@@ -116,7 +116,7 @@ export class Reconciler {
 
   #plan({ settings, sourceSets }: Desired, targets: Targets): Layout {
     const { devices, management, sees, fragments } = settings;
-    const rules = { devices, management, sees, fragments, icmpRates: this.#icmpRates };
+    const rules = { devices, management, sees, fragments, ...this.#limits };
     return planLayout(rules, targets, sourceSets, this.#loaded?.layout ?? null);
   }
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { parseCidr } from '../net/cidr.ts';
 import { decide } from './decide.ts';
-import type { Packet } from './packet.ts';
+import type { Packet, PacketState } from './packet.ts';
 import type { Policy, PolicyRule } from './policy.ts';
 import { createPolicyTable } from './policy-table.ts';
 import { STAGES } from './stages.ts';
@@ -70,8 +70,8 @@ function sentences({ settings, packet, state, sourceSets }: Situation, policy: P
     sets.flatMap((name) => sourceSets.sets[name] ?? []).some((net) => inside(net, packet.source));
   const geo = (action: string) => policy.geo.filter((rule) => rule.action === action);
   return [
+    ['fragment-limits', 'drop', overLimit(packet, state)],
     ['needed-icmp', 'pass', needed(packet) && state.icmpWithinRate],
-    ['fragment-limits', 'drop', packet.fragment !== 'none' && !state.fragmentsWithinLimit],
     ['return-traffic', 'pass', state.returnTraffic && settings.sees === 'both'],
     ['mitigations', 'drop', struck(policy, packet, 'enforce').length > 0],
     ['baseline', 'filter', some(policy.baseline, 'allow')],
@@ -83,6 +83,11 @@ function sentences({ settings, packet, state, sourceSets }: Situation, policy: P
     ['rules', 'drop', some(policy.rules, 'deny')],
     ['default', 'filter', true],
   ];
+}
+
+/** Decided before reassembly, so before everything that passes for good. */
+function overLimit(packet: Packet, state: PacketState): boolean {
+  return packet.fragment !== 'none' && !state.fragmentsWithinLimit;
 }
 
 function struck(policy: Policy, packet: Packet, mode: string): string[] {
@@ -101,8 +106,9 @@ function expected(drawn: Situation): string {
   const { settings, packet, state, policies } = drawn;
   const local = settings.localAddresses.includes(packet.destination);
   const managed = settings.management.some((port) => matches(packet, { ...port, source: null }));
-  if (local && managed) return 'pass management';
   const policy = judging(policies, packet.destination);
+  const limited = policy !== undefined && overLimit(packet, state);
+  if (local && managed && !limited) return 'pass management';
   if (policy === undefined) {
     if (needed(packet) && state.icmpWithinRate) return 'pass needed-icmp';
     return state.returnTraffic && settings.sees === 'both' ? 'pass return-traffic' : 'pass default';

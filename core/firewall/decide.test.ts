@@ -146,7 +146,7 @@ test('neighbour discovery is believed only from the link, at hop limit 255', () 
   );
 });
 
-test('fragments above the limit of a protected destination are dropped before return traffic passes', () => {
+test('fragments above the limit of a protected destination are dropped before anything passes for good', () => {
   const over = { fragmentsWithinLimit: false, returnTraffic: true };
   assert.equal(outcome(judge({}, { fragment: 'first' }, over)), 'drop fragment-limits');
   assert.equal(outcome(judge({}, { fragment: 'none' }, over)), 'pass return-traffic');
@@ -154,6 +154,13 @@ test('fragments above the limit of a protected destination are dropped before re
     outcome(judge(null, { fragment: 'first' }, { fragmentsWithinLimit: false })),
     'pass default',
   );
+  const ssh = { protocol: 6, destinationPort: 22, fragment: 'first' } as const;
+  const own = { localAddresses: [TARGET], management: [{ protocol: 'tcp', port: 22 }] } as const;
+  assert.equal(outcome(judge({}, ssh, {}, own)), 'pass management');
+  assert.equal(outcome(judge({}, ssh, over, own)), 'drop fragment-limits');
+  const error = { protocol: 1, icmp: { type: 3, code: 4 }, fragment: 'first' } as const;
+  assert.equal(outcome(judge({}, error)), 'pass needed-icmp');
+  assert.equal(outcome(judge({}, error, over)), 'drop fragment-limits');
 });
 
 test('return traffic passes a deny-all where the edge sees both directions, and only there', () => {

@@ -66,7 +66,9 @@ type Outcome = {
 } | null;
 
 const JUDGES: Readonly<Record<StageName, (judgement: Judgement) => Outcome>> = {
-  management: ({ edge, packet }) => {
+  management: (judgement) => {
+    const { edge, packet } = judgement;
+    if (fragmentOverLimit(judgement)) return null;
     if (!edge.settings.localAddresses.includes(packet.destination)) return null;
     if (packet.fragment === 'later') return null;
     const managed = edge.settings.management.some(
@@ -77,13 +79,14 @@ const JUDGES: Readonly<Record<StageName, (judgement: Judgement) => Outcome>> = {
     return managed ? { action: 'pass', ref: null } : null;
   },
 
-  'needed-icmp': ({ packet, state }) =>
-    isNeededIcmp(packet) && state.icmpWithinRate ? { action: 'pass', ref: null } : null,
+  'needed-icmp': (judgement) =>
+    isNeededIcmp(judgement.packet) &&
+    judgement.state.icmpWithinRate &&
+    !fragmentOverLimit(judgement)
+      ? { action: 'pass', ref: null } : null,
 
-  'fragment-limits': ({ policy, packet, state }) =>
-    policy !== null && packet.fragment !== 'none' && !state.fragmentsWithinLimit
-      ? { action: 'drop', ref: null }
-      : null,
+  'fragment-limits': (judgement) =>
+    fragmentOverLimit(judgement) ? { action: 'drop', ref: null } : null,
 
   'return-traffic': ({ edge, state }) =>
     edge.settings.sees === 'both' && state.returnTraffic ? { action: 'pass', ref: null } : null,
@@ -128,6 +131,11 @@ const JUDGES: Readonly<Record<StageName, (judgement: Judgement) => Outcome>> = {
     return null;
   },
 };
+
+/** Limits stand before reassembly, so a part above them never meets the stages that pass for good. */
+function fragmentOverLimit({ policy, packet, state }: Judgement): boolean {
+  return policy !== null && packet.fragment !== 'none' && !state.fragmentsWithinLimit;
+}
 
 /** Allow before deny, whatever the order they come in. */
 function firstMatch(rules: readonly PolicyRule[], packet: Packet): Outcome {

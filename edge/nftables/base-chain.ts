@@ -1,3 +1,4 @@
+import { FRAGMENT_LIMITS, type FragmentLimits } from '@portcullis/core/firewall/fragment-limits.ts';
 import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
 import {
   ICMP_RATES,
@@ -6,23 +7,31 @@ import {
   type NeededIcmp,
 } from '@portcullis/core/firewall/needed-icmp.ts';
 import { STAGES, type StageName } from '@portcullis/core/firewall/stages.ts';
+import { declareFragmentState, fragmentChains } from './fragment-limits.ts';
 import { type Dispatch, dispatchStatement } from './names.ts';
 import { PolicyError } from './match.ts';
 
-/** What the edge judges and how, beside the policies. */
-export interface EdgeRules extends Omit<EdgeSettings, 'localAddresses'> {
-  /** Packets that enter by these are judged, all others are not touched. They need not exist (yet). */
-  readonly devices: readonly string[];
+/** Rates that no policy names. */
+export interface EdgeLimits {
   /** Packets a second that stage 2 lets pass of each budget; the burst is one second's worth. */
   readonly icmpRates: Readonly<Record<IcmpBudget, number>>;
+  /** What stage 3 lets through to reassembly. */
+  readonly fragmentLimits: FragmentLimits;
 }
 
-export const DEFAULT_ICMP_RATES: EdgeRules['icmpRates'] = ICMP_RATES;
+/** What the edge judges and how, beside the policies. */
+export interface EdgeRules extends Omit<EdgeSettings, 'localAddresses'>, EdgeLimits {
+  /** Packets that enter by these are judged, all others are not touched. They need not exist (yet). */
+  readonly devices: readonly string[];
+}
+
+export const DEFAULT_LIMITS: EdgeLimits = {
+  icmpRates: ICMP_RATES,
+  fragmentLimits: FRAGMENT_LIMITS,
+};
 
 /** After conntrack (-200) has found the connection, before Docker's DNAT (-100) rewrites the destination. */
 const PRIORITY = -150;
-/** Before the kernel reassembles (-400). */
-const BEFORE_REASSEMBLY = -450;
 
 export interface RenderedChain {
   readonly name: string;
@@ -37,7 +46,8 @@ export function renderBaseChains(rules: EdgeRules): RenderedChain[] {
   return [
     { name: 'prerouting', statements: entry },
     { name: 'judge', statements: STAGES.flatMap(({ name }) => [...renderStage[name](rules)]) },
-    ...reassemblyChains(rules, devices),
+    ...fragmentChains(rules, devices),
+    ...reassemblyChains(rules),
   ];
 }
 
@@ -51,7 +61,7 @@ const renderStage: Readonly<Record<StageName, (rules: EdgeRules) => readonly str
   },
   // Above its rate a packet does not match here, and is judged by what follows.
   'needed-icmp': () => NEEDED_ICMP.map(neededIcmp),
-  // Counted before reassembly, in a hook of its own, once limits are enforced.
+  // In a hook of its own, before reassembly: fragment-limits.ts.
   'fragment-limits': () => [],
   'return-traffic': ({ sees }) => (sees === 'both' ? ['ct direction reply accept'] : []),
   // A policy carries none until attacks are mitigated.
@@ -72,26 +82,10 @@ const POLICY_LOOKUPS = DISPATCH_ORDER.flatMap((dispatch) => [
   dispatchStatement(dispatch, 6),
 ]);
 
-/**
- * The kernel reassembles for a namespace as soon as some rule in it reads `ct`; nothing else asks it to.
- * `limit`: parts of a datagram may cross other edges and would wait for ever, so fragments are kept out of
- * reassembly (which skips what is not tracked) and judged one by one.
- */
-function reassemblyChains(rules: EdgeRules, devices: string | null): RenderedChain[] {
-  if (rules.fragments === 'reassemble') {
-    return [{ name: 'reassembly_is_wanted', statements: ['ct state untracked'] }];
-  }
-  if (devices === null) return [];
-  return [
-    {
-      name: 'fragments',
-      statements: [
-        `type filter hook prerouting priority ${BEFORE_REASSEMBLY}; policy accept;`,
-        `${devices} ip frag-off & 0x3fff != 0 notrack`,
-        `${devices} exthdr frag exists notrack`,
-      ],
-    },
-  ];
+/** The kernel reassembles for a namespace as soon as some rule in it reads `ct`; nothing else asks it to. */
+function reassemblyChains({ fragments }: EdgeRules): RenderedChain[] {
+  if (fragments === 'limit') return [];
+  return [{ name: 'reassembly_is_wanted', statements: ['ct state untracked'] }];
 }
 
 function neededIcmp({ family, type, code, budget, hopLimit }: NeededIcmp): string {
@@ -106,9 +100,10 @@ function neededIcmp({ family, type, code, budget, hopLimit }: NeededIcmp): strin
   return `${matches.join(' ')} limit name "${limitName(budget)}" accept`;
 }
 
-/** One limit a budget, shared by its rules. */
-export function renderLimits({ icmpRates }: EdgeRules): string[] {
-  return (Object.keys(icmpRates) as IcmpBudget[])
+/** What the base chains share: one limit a budget, and what is remembered of fragments. */
+export function renderLimits(rules: EdgeRules): string[] {
+  const { icmpRates } = rules;
+  const budgets = (Object.keys(icmpRates) as IcmpBudget[])
     .toSorted()
     .flatMap((budget) => [
       `limit ${limitName(budget)} {`,
@@ -116,6 +111,7 @@ export function renderLimits({ icmpRates }: EdgeRules): string[] {
       '}',
       '',
     ]);
+  return [...budgets, ...declareFragmentState(rules)];
 }
 
 function limitName(budget: IcmpBudget): string {

@@ -1,4 +1,4 @@
-import { DEFAULT_ICMP_RATES, type EdgeRules } from '../nftables/base-chain.ts';
+import { DEFAULT_LIMITS, type EdgeRules } from '../nftables/base-chain.ts';
 
 /** Settings of an edge for tests, changed where a test says so. */
 export function edgeRules(change: Partial<EdgeRules> = {}): EdgeRules {
@@ -7,7 +7,7 @@ export function edgeRules(change: Partial<EdgeRules> = {}): EdgeRules {
     management: [{ protocol: 'tcp', port: 22 }],
     sees: 'both',
     fragments: 'reassemble',
-    icmpRates: DEFAULT_ICMP_RATES,
+    ...DEFAULT_LIMITS,
     ...change,
   };
 }

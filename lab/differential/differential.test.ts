@@ -6,6 +6,7 @@ import type { EdgeSettings, Packet } from '@portcullis/core/firewall/packet.ts';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
 import type { Desired } from '@portcullis/edge/desired.ts';
+import type { EdgeLimits } from '@portcullis/edge/nftables/base-chain.ts';
 import { createNftDriver } from '@portcullis/edge/nftables/nft.ts';
 import { Reconciler } from '@portcullis/edge/reconcile.ts';
 import { require } from '../requirements.ts';
@@ -23,8 +24,19 @@ const MANAGEMENT = [
   { protocol: 'tcp', port: 22 },
   { protocol: 'udp', port: 23 },
 ] as const;
-/** So high that stage 2 always has room. */
-const NO_ICMP_LIMIT = { errors: 1_000_000, neighbours: 1_000_000 };
+/** So high that there is always room. */
+const ROOM = 1_000_000;
+const NO_LIMITS: EdgeLimits = {
+  icmpRates: { errors: ROOM, neighbours: ROOM },
+  fragmentLimits: {
+    strangersPerDestination: ROOM,
+    strangers: ROOM,
+    knownPair: ROOM,
+    knownPerDestination: ROOM,
+    known: ROOM,
+    unprotected: ROOM,
+  },
+};
 
 describe('the verdict of the kernel', () => {
   it('is that of the reference evaluator for 200 policies and 200 packets to each', async (t) => {
@@ -132,7 +144,7 @@ async function onWire(
 }
 
 function reconcilerOn(wire: JudgedWire): Reconciler {
-  return new Reconciler(createNftDriver({ command: wire.edge.command('nft') }), NO_ICMP_LIMIT);
+  return new Reconciler(createNftDriver({ command: wire.edge.command('nft') }), NO_LIMITS);
 }
 
 function stateOf(

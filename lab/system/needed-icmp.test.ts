@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { DEFAULT_LIMITS } from '@portcullis/edge/nftables/base-chain.ts';
 import { compilePolicy } from '@portcullis/edge/nftables/compile.ts';
 import { planLayout } from '@portcullis/edge/nftables/layout.ts';
 import { createNftDriver } from '@portcullis/edge/nftables/nft.ts';
@@ -96,6 +97,7 @@ async function denyEverything(): Promise<void> {
     management: [],
     sees: 'both',
     fragments: 'reassemble',
+    ...DEFAULT_LIMITS,
     icmpRates: { errors: RATE, neighbours: RATE },
   } as const;
   const driver = createNftDriver({ command: internet.edge.command('nft') });

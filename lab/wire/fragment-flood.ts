@@ -1,0 +1,55 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Namespace } from '../netns.ts';
+
+/** Which fragments of a datagram it consists of; `both` in turn. */
+export type FloodKind = 'first' | 'later' | 'both';
+
+export interface FloodTarget {
+  readonly from: Namespace;
+  readonly device: string;
+  /** Of the next hop. */
+  readonly mac: string;
+  readonly destination: string;
+  readonly kind: FloodKind;
+}
+
+/** Fragments of invented sources that never make a datagram, as fast as one process sends them. */
+export class FragmentFlood {
+  readonly #child: ChildProcess;
+  readonly #lines: AsyncIterator<string>;
+
+  private constructor({ from, device, mac, destination, kind }: FloodTarget) {
+    const script = join(import.meta.dirname, 'fragment-flood.py');
+    this.#child = from.spawn(['python3', script, device, mac, destination, kind], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    const input = this.#child.stdout as NonNullable<ChildProcess['stdout']>;
+    this.#lines = createInterface({ input })[Symbol.asyncIterator]();
+  }
+
+  /** Resolves when more has been sent than the kernel's reassembly memory holds by default; then it goes on. */
+  static async begin(target: FloodTarget): Promise<FragmentFlood> {
+    const flood = new FragmentFlood(target);
+    await flood.#count();
+    return flood;
+  }
+
+  /** Answers how many fragments were sent. */
+  async end(): Promise<number> {
+    const gone = once(this.#child, 'exit');
+    this.#child.stdin?.end();
+    const sent = await this.#count();
+    await gone;
+    return sent;
+  }
+
+  async #count(): Promise<number> {
+    const line = await this.#lines.next();
+    if (line.done === true) throw new Error('fragment-flood.py ended early');
+    const { flooding, sent } = JSON.parse(line.value) as { flooding?: number; sent?: number };
+    return flooding ?? sent ?? 0;
+  }
+}
