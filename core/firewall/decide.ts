@@ -83,7 +83,8 @@ const JUDGES: Readonly<Record<StageName, (judgement: Judgement) => Outcome>> = {
     isNeededIcmp(judgement.packet) &&
     judgement.state.icmpWithinRate &&
     !fragmentOverLimit(judgement)
-      ? { action: 'pass', ref: null } : null,
+      ? { action: 'pass', ref: null }
+      : null,
 
   'fragment-limits': (judgement) =>
     fragmentOverLimit(judgement) ? { action: 'drop', ref: null } : null,

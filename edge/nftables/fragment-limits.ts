@@ -1,4 +1,4 @@
-import { BURST_SECONDS } from '@portcullis/core/firewall/fragment-limits.ts';
+import { BURST_SECONDS, type FragmentLimits } from '@portcullis/core/firewall/fragment-limits.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
 import type { EdgeRules, RenderedChain } from './base-chain.ts';
 import { ADDRESS_TYPE, dispatchMap, IP } from './names.ts';
@@ -49,66 +49,94 @@ export function fragmentChains(rules: EdgeRules, devices: string | null): Render
   ];
 }
 
-function chainsOf({ fragments, fragmentLimits: limits }: EdgeRules, family: Family): RenderedChain[] {
+/** Phrases that the chains of a family share. */
+interface Phrases {
+  /** Key of a source and destination. */
+  readonly pair: string;
+  readonly drop: string;
+  readonly pass: string;
+  readonly makeKnown: string;
+  readonly isKnown: string;
+  /** Drops above a rate that each key of a meter has for itself. */
+  above(meter: string, key: string, rate: number): string;
+}
+
+function phrases(family: Family): Phrases {
   const ip = IP[family];
   const pair = `${ip} saddr . ${ip} daddr`;
   const drop = `goto fragments${family}_dropped`;
-  const pass = `goto fragments${family}_passed`;
-  const over = (rate: number): string => `limit rate over ${rate}/second burst ${burst(rate)} packets`;
-  // Not in the sets that rules look up: to find an element is to ask its limit, and to fail within it.
-  const above = (set: string, key: string, rate: number): string =>
-    `update @fragment_${set}_rate${family} { ${key} timeout ${RATE_SECONDS}s ${over(rate)} } ${drop}`;
-  const makeKnown = `update @fragment_known${family} { ${pair} timeout ${KNOWN_SECONDS}s }`;
-  const isKnown = `${pair} @fragment_known${family} goto fragments${family}_known`;
-  const stranger = (part: 'first' | 'later', other: 'first' | 'later'): string[] => [
-    `${pair} @fragment_${other}${family} ${makeKnown}`,
-    isKnown,
-    above(part, `${ip} daddr`, limits.strangersPerDestination),
-    `limit name "fragment_${part}${family}" ${drop}`,
-    `update @fragment_${part}${family} { ${pair} timeout ${STRANGER_SECONDS}s } ${pass}`,
+  return {
+    pair,
+    drop,
+    pass: `goto fragments${family}_passed`,
+    makeKnown: `update @fragment_known${family} { ${pair} timeout ${KNOWN_SECONDS}s }`,
+    isKnown: `${pair} @fragment_known${family} goto fragments${family}_known`,
+    // Meters are sets of their own: finding an element asks its limit, and fails within it.
+    above: (meter, key, rate) => {
+      const limit = `limit rate over ${rate}/second burst ${burst(rate)} packets`;
+      return `update @fragment_${meter}_rate${family} { ${key} timeout ${RATE_SECONDS}s ${limit} } ${drop}`;
+    },
+  };
+}
+
+function chainsOf({ fragments, fragmentLimits }: EdgeRules, family: Family): RenderedChain[] {
+  const ip = IP[family];
+  const { isKnown } = phrases(family);
+  const chain = (name: string, ...statements: string[]): RenderedChain => {
+    return { name: `fragments${family}${name}`, statements };
+  };
+  const judged = `goto fragments${family}_limited`;
+  const atomic = ATOMIC[family];
+  return [
+    chain('_passed', `update @fragment_passed${family} { ${ip} daddr counter }`, 'accept'),
+    chain('_dropped', `update @fragment_dropped${family} { ${ip} daddr counter }`, 'drop'),
+    chain('_known', ...knownStatements(fragmentLimits, family)),
+    chain('_first', ...strangerStatements(fragmentLimits, family, 'first', 'later')),
+    chain('_later', ...strangerStatements(fragmentLimits, family, 'later', 'first')),
+    chain(
+      '_limited',
+      isKnown,
+      `${LATER[family]} goto fragments${family}_later`,
+      `goto fragments${family}_first`,
+    ),
+    chain(
+      '',
+      // Parts of a datagram may cross other edges and would wait for ever; reassembly skips what is not tracked.
+      ...(fragments === 'limit' ? ['notrack'] : []),
+      ...(atomic === null ? [] : [`${atomic} accept`]),
+      `${ip} daddr @${dispatchMap('address', family)} ${judged}`,
+      `${ip} daddr @${dispatchMap('prefix', family)} ${judged}`,
+      // Not ours to drop, but they share the memory.
+      ...(fragments === 'limit' ? [] : [`limit name "fragment_unprotected${family}" notrack`]),
+    ),
+  ];
+}
+
+function knownStatements(limits: FragmentLimits, family: Family): string[] {
+  const { pair, drop, pass, makeKnown, above } = phrases(family);
+  return [
+    makeKnown,
+    above('pair', pair, limits.knownPair),
+    above('known', `${IP[family]} daddr`, limits.knownPerDestination),
+    `limit name "fragment_known${family}" ${drop}`,
     pass,
   ];
+}
+
+function strangerStatements(
+  limits: FragmentLimits,
+  family: Family,
+  part: 'first' | 'later',
+  other: 'first' | 'later',
+): string[] {
+  const { pair, drop, pass, makeKnown, isKnown, above } = phrases(family);
   return [
-    {
-      name: `fragments${family}_passed`,
-      statements: [`update @fragment_passed${family} { ${ip} daddr counter }`, 'accept'],
-    },
-    {
-      name: `fragments${family}_dropped`,
-      statements: [`update @fragment_dropped${family} { ${ip} daddr counter }`, 'drop'],
-    },
-    {
-      name: `fragments${family}_known`,
-      statements: [
-        makeKnown,
-        above('pair', pair, limits.knownPair),
-        above('known', `${ip} daddr`, limits.knownPerDestination),
-        `limit name "fragment_known${family}" ${drop}`,
-        pass,
-      ],
-    },
-    { name: `fragments${family}_later`, statements: stranger('later', 'first') },
-    {
-      name: `fragments${family}_limited`,
-      statements: [
-        isKnown,
-        `${LATER[family]} goto fragments${family}_later`,
-        `goto fragments${family}_first`,
-      ],
-    },
-    { name: `fragments${family}_first`, statements: stranger('first', 'later') },
-    {
-      name: `fragments${family}`,
-      statements: [
-        // Parts of a datagram may cross other edges and would wait for ever; reassembly skips what is not tracked.
-        ...(fragments === 'limit' ? ['notrack'] : []),
-        ...(ATOMIC[family] === null ? [] : [`${ATOMIC[family]} accept`]),
-        `${ip} daddr @${dispatchMap('address', family)} goto fragments${family}_limited`,
-        `${ip} daddr @${dispatchMap('prefix', family)} goto fragments${family}_limited`,
-        // Not ours to drop, but they share the memory.
-        ...(fragments === 'limit' ? [] : [`limit name "fragment_unprotected${family}" notrack`]),
-      ],
-    },
+    `${pair} @fragment_${other}${family} ${makeKnown}`,
+    isKnown,
+    above(part, `${IP[family]} daddr`, limits.strangersPerDestination),
+    `limit name "fragment_${part}${family}" ${drop}`,
+    `update @fragment_${part}${family} { ${pair} timeout ${STRANGER_SECONDS}s }`,
+    pass,
   ];
 }
 
