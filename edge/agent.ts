@@ -14,13 +14,14 @@ import { type Applied, Reconciler } from './reconcile.ts';
 import { makeRoomForReassembly, type Sysctls } from './reassembly.ts';
 import { type EdgeFacts, Reporter } from './report.ts';
 import { RefusedByControl, Session } from './session.ts';
+import { DesiredStore } from './state/desired-store.ts';
 import { handsOffWanted, type Stance, takeStance } from './stance.ts';
 
 export interface EdgeAgentOptions {
   readonly link: AgentSide;
   readonly driver: Driver;
   readonly host: Host;
-  /** Markers of hands-off.ts live here. */
+  /** Markers of hands-off.ts live here, and what was last enforced. */
   readonly stateDir: string;
   readonly log: Log;
   /** What is asked for. `enforce` becomes `observe` where this host cannot or must not. */
@@ -77,6 +78,7 @@ class Agent implements EdgeAgent {
   readonly #session: Session;
   readonly #reconciler: Reconciler;
   readonly #reporter: Reporter;
+  readonly #store: DesiredStore;
   readonly #receiving: Coalesced;
   readonly #applying: Coalesced;
   #stance: Stance = { mode: 'observe', reason: 'starting', handsOff: false, canAsk: false };
@@ -84,6 +86,8 @@ class Agent implements EdgeAgent {
   /** Those that the operator named for this edge. */
   #devices: readonly string[] = [];
   #desired: Desired | null = null;
+  /** Control has sent this instance everything; until then what is desired is of the disk, or of before. */
+  #synced = false;
   #applied: Applied | null = null;
   /** What control has acknowledged, as text. */
   #confirmed: string | null = null;
@@ -109,12 +113,18 @@ class Agent implements EdgeAgent {
     const { host, facts = {}, log } = options;
     const nowMs = (): number => this.#nowMs();
     this.#reporter = new Reporter({ host, session: this.#session, facts, log, nowMs });
+    this.#store = new DesiredStore({ stateDir: options.stateDir, log });
     this.#receiving = coalesce(() => this.#receive());
     this.#applying = coalesce(() => this.#apply());
   }
 
   async start(): Promise<AgentStatus> {
     await this.#takeStance();
+    this.#desired = this.#store.load();
+    if (this.#desired !== null) {
+      const { generation } = this.#desired;
+      this.#log.info({ generation }, 'has what it last enforced, from disk');
+    }
     const { link } = this.#options;
     link.onConnect(() => {
       this.#greeted = false;
@@ -135,6 +145,7 @@ class Agent implements EdgeAgent {
     for (const timer of [this.#watch, this.#heartbeat, this.#resync]) clearInterval(timer);
     await this.#options.link.close();
     await Promise.all([this.#receiving.stop(), this.#applying.stop()]);
+    await this.#store.stop();
   }
 
   status(): AgentStatus {
@@ -142,17 +153,19 @@ class Agent implements EdgeAgent {
       mode: this.#stance.mode,
       reason: this.#stance.reason,
       generation: this.#applied?.generation ?? 0,
-      lastError: this.#lastError,
+      lastError: this.#lastError ?? this.#store.problem,
     };
   }
 
   async #receive(): Promise<number | null> {
     try {
       if (!this.#greeted) await this.#greet();
-      const desired = await this.#session.sync(this.#desired);
+      const known = this.#synced ? (this.#desired?.generation ?? 0) : 0;
+      const desired = await this.#session.sync(this.#desired, known);
       const news = desired.generation !== this.#desired?.generation;
-      if (desired.generation < (this.#desired?.generation ?? 0)) return null;
+      if (desired.generation < known) return null;
       this.#desired = desired;
+      this.#synced = true;
       this.#receiveRetryMs = FIRST_RETRY_MS;
       if (news) this.#log.debug({ generation: desired.generation }, 'received a generation');
       this.#applying.poke();
@@ -184,8 +197,8 @@ class Agent implements EdgeAgent {
   #afterFailure(error: unknown): number | null {
     if (this.#stopped) return null;
     if (error instanceof RefusedByControl && error.code === 'resync') {
-      // Nothing that we hold may be built upon; the kernel keeps what it has until we know better.
-      this.#desired = null;
+      // Nothing that we hold may be built upon; it stays enforced until we know better.
+      this.#synced = false;
       this.#greeted = false;
       this.#log.info({ detail: error.message }, 'control asks for a whole sync');
     } else if (error instanceof LinkError && error.code === 'disconnected') {
@@ -203,8 +216,12 @@ class Agent implements EdgeAgent {
     try {
       await this.#takeStance();
       if (this.#stance.handsOff) await this.#takeHandsOff();
-      if (this.#desired !== null)
-        await this.#bringAbout(withOwnManagement(this.#desired, this.#options));
+      const desired = this.#desired;
+      if (desired !== null) {
+        await this.#bringAbout(withOwnManagement(desired, this.#options));
+        // Before anybody is told: a restart must not fall behind what was confirmed.
+        await this.#store.keep(desired);
+      }
       this.#lastError = null;
       this.#applyRetryMs = FIRST_RETRY_MS;
     } catch (error) {
@@ -239,7 +256,9 @@ class Agent implements EdgeAgent {
 
   /** Only of what the kernel has: an observing edge confirms nothing. */
   async #confirm(): Promise<number | null> {
-    if (this.#stance.mode !== 'enforce' || this.#applied === null || !this.#greeted) return null;
+    if (this.#stance.mode !== 'enforce' || this.#applied === null) return null;
+    // What is on disk may be of another control plane, or of before its backup.
+    if (!this.#greeted || !this.#synced) return null;
     const { generation, refused } = this.#applied;
     const said = JSON.stringify({ generation, refused });
     if (said === this.#confirmed) return null;
@@ -325,7 +344,7 @@ class Agent implements EdgeAgent {
         report: this.#reporter.compose(this.#desired?.settings.devices ?? this.#devices, {
           policies: this.#applied?.policies ?? 0,
           elements: this.#applied?.elements ?? 0,
-          lastError: this.#lastError,
+          lastError: this.#lastError ?? this.#store.problem,
           lastApplyMs: this.#lastApplyMs,
         }),
       });

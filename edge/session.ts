@@ -51,12 +51,15 @@ export class Session {
     throw unexpected(reply);
   }
 
-  /** All pages of what changed since `held`, merged into it; everything where nothing is held. */
-  async sync(held: Desired | null): Promise<Desired> {
+  /**
+   * All pages of what changed since `after`, merged into what is held; of everything where `after` is 0. What is
+   * held then only saves work: equal policies stay the same objects, source sets of one version are not sent.
+   */
+  async sync(held: Desired | null, after: number): Promise<Desired> {
     const pages: EdgePage[] = [];
     let cursor: string | null = null;
     do {
-      const page = await this.#page(held, cursor);
+      const page = await this.#page(held, after, cursor);
       if (page.generation !== (pages[0]?.generation ?? page.generation)) {
         throw new Error('the pages of one sync are of several generations');
       }
@@ -83,12 +86,12 @@ export class Session {
     return this.#tell({ kind: 'edge.answer', instance: this.#instance, ...message });
   }
 
-  async #page(held: Desired | null, cursor: string | null): Promise<EdgePage> {
+  async #page(held: Desired | null, after: number, cursor: string | null): Promise<EdgePage> {
     const reply = await this.#link.request(
       {
         kind: 'edge.sync',
         instance: this.#instance,
-        after: held?.generation ?? 0,
+        after,
         cursor,
         sourceSetsVersion: held?.sourceSets.version ?? null,
       },

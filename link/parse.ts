@@ -105,7 +105,8 @@ const managementPort = object<ManagementPort>({
   port: integer(1, 65_535),
 });
 
-const assignment = object<EdgeAssignment>({
+/** Also of what an edge keeps on its disk. */
+export const edgeAssignment = object<EdgeAssignment>({
   name: matching(AGENT_NAME, 'the name of an edge'),
   site: prose(255),
   devices: list(deviceName, 256),
@@ -120,7 +121,7 @@ const REPLIES: { readonly [K in ControlReply['kind']]: Shape<Extract<ControlRepl
       kind: oneOf('edge.welcome'),
       protocolVersion: integer(0, 1_000_000),
       generation: whole,
-      settings: assignment,
+      settings: edgeAssignment,
       // Kept apart from zero: an agent must not spin, whatever it is told.
       heartbeatMs: integer(10, 86_400_000),
       resyncMs: integer(10, 86_400_000),
@@ -132,7 +133,7 @@ const REPLIES: { readonly [K in ControlReply['kind']]: Shape<Extract<ControlRepl
       policies,
       removed: targets,
       sourceSets: nullable(sourceSets),
-      settings: assignment,
+      settings: edgeAssignment,
       next: nullable(cursor),
     }),
     done: object({ kind: oneOf('done') }),

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { beginTrial, edgeOff, edgeOn } from './hands-off.ts';
+import { opening, testEdge } from './testing/control.ts';
+
+const A = '203.0.113.10';
+const B = '203.0.113.20';
+
+/** An agent enforced generation 2, ended, and the kernel has lost it: a reboot. Control is not there. */
+async function rebooted(t: TestContext) {
+  const edge = testEdge(t);
+  const { control, kernel, start } = edge;
+  for (const target of [A, B]) control.policies.set(target, opening(target, 443));
+  const agent = await start();
+  await control.confirmed();
+  control.change([opening(A, 80)], [B]);
+  await control.confirmed();
+  await agent.stop();
+  await kernel.remove();
+  await control.link.control.close();
+  control.heard.length = 0;
+  const written = Promise.withResolvers<void>();
+  const { apply } = kernel;
+  kernel.apply = async (text) => {
+    await apply(text);
+    setImmediate(written.resolve);
+  };
+  /** Control is back. */
+  const serve = (): void => {
+    const side = control.link.serve(async (_, request) => control.answer(request));
+    t.after(() => side.close());
+  };
+  return { ...edge, written: written.promise, serve };
+}
+
+describe('an edge agent with a state on disk', () => {
+  it('enforces it at once, without control', async (t) => {
+    const { kernel, start, written, control } = await rebooted(t);
+    const agent = await start();
+    await written;
+    await control.link.control.close();
+    assert.equal(kernel.elements()?.get(`port4 ${A} . tcp . 80`), 'accept');
+    assert.equal(kernel.elements()?.get(`address4 ${A}`), 'drop');
+    assert.equal(kernel.elements()?.has(`address4 ${B}`), false);
+    assert.equal(agent.status().generation, 2);
+    assert.deepEqual(control.heard, []);
+  });
+
+  it('asks control for everything once it is back, and confirms nothing before that', async (t) => {
+    const { control, kernel, start, written, serve } = await rebooted(t);
+    await start();
+    await written;
+    control.change([opening(B, 81)]);
+    serve();
+    await control.confirmed(3);
+    const [hello, sync, confirm] = control.heard;
+    assert.equal(hello?.kind, 'edge.hello');
+    assert.equal(sync?.kind === 'edge.sync' && sync.after, 0);
+    assert.equal(sync?.kind === 'edge.sync' && sync.sourceSetsVersion, '1');
+    assert.equal(confirm?.kind === 'edge.confirm' && confirm.generation, 3);
+    assert.equal(kernel.elements()?.get(`port4 ${B} . tcp . 81`), 'accept');
+    assert.doesNotMatch(kernel.applied.at(-1) ?? '', /delete table|203\.0\.113\.10/);
+  });
+
+  it('believes a control plane that has less than the disk: its database was restored', async (t) => {
+    const { control, kernel, start, written, serve } = await rebooted(t);
+    await start();
+    await written;
+    control.generation = 1;
+    control.policies.clear();
+    control.policies.set(B, opening(B, 443));
+    serve();
+    await control.confirmed(1);
+    assert.equal(kernel.elements()?.has(`address4 ${A}`), false);
+    assert.equal(kernel.elements()?.get(`address4 ${B}`), 'drop');
+  });
+
+  it('loads nothing while it is switched off, and what it had when it is switched on', async (t) => {
+    const { kernel, stateDir, start, written } = await rebooted(t);
+    edgeOff(stateDir);
+    const agent = await start();
+    assert.equal(agent.status().mode, 'observe');
+    assert.equal(kernel.elements(), null);
+    edgeOn(stateDir);
+    await written;
+    assert.equal(kernel.elements()?.get(`address4 ${A}`), 'drop');
+  });
+
+  it('loads nothing when its trial ran out while it was away', async (t) => {
+    const { kernel, stateDir, start } = await rebooted(t);
+    const before = kernel.applied.length;
+    beginTrial(stateDir, Date.now() - 1);
+    const agent = await start();
+    assert.equal(agent.status().mode, 'observe');
+    await agent.stop();
+    assert.equal(kernel.elements(), null);
+    assert.equal(kernel.applied.length, before);
+  });
+
+  it('says that the disk was damaged, enforces what is left of it, and goes on', async (t) => {
+    const { control, kernel, stateDir, start, written, serve } = await rebooted(t);
+    const path = join(stateDir, 'policy.jsonl');
+    truncateSync(path, 40);
+    const agent = await start();
+    assert.match(agent.status().lastError ?? '', /damaged/);
+    assert.equal(kernel.elements(), null);
+    serve();
+    await written;
+    await control.confirmed();
+    assert.equal(kernel.elements()?.get(`address4 ${A}`), 'drop');
+    await agent.stop();
+    assert.equal(agent.status().lastError, null);
+    control.heard.length = 0;
+    await kernel.remove();
+    const again = await start();
+    assert.equal(again.status().lastError, null);
+  });
+});

@@ -1,0 +1,259 @@
+import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
+import type { EdgeAssignment } from '@portcullis/link/messages.ts';
+import { edgeAssignment } from '@portcullis/link/parse.ts';
+import { policies, targets } from '@portcullis/link/parse-policy.ts';
+import {
+  check,
+  flag,
+  matching,
+  nullable,
+  object,
+  oneOf,
+  type Shape,
+  whole,
+} from '@portcullis/link/shape.ts';
+import type { Desired } from '../desired.ts';
+import { CHAIN_START, frame, type Frames, type Mark, unframe } from './frames.ts';
+
+/**
+ * A desired state as records: `begin`, its policies in parts, then changes, each of them whole or not at all.
+ * Source sets are large and change rarely: they are in a file of their own, named by their version.
+ */
+const FORMAT = 1;
+const POLICIES_PER_RECORD = 200;
+const TARGETS_PER_RECORD = 10_000;
+
+interface Begin {
+  readonly kind: 'begin';
+  readonly format: number;
+  readonly generation: number;
+  readonly settings: EdgeAssignment;
+  readonly sets: string | null;
+  /** How many there are in the parts that follow. */
+  readonly policies: number;
+}
+interface Part {
+  readonly kind: 'policies';
+  readonly policies: readonly Policy[];
+}
+interface Change {
+  readonly kind: 'change';
+  readonly generation: number;
+  /** Null where they did not change. */
+  readonly settings: EdgeAssignment | null;
+  readonly sets: string | null;
+  readonly policies: readonly Policy[];
+  readonly removed: readonly string[];
+  /** More records belong to this change. */
+  readonly more: boolean;
+}
+type StateRecord = Begin | Part | Change;
+
+const version = matching(/^[\x21-\x7e]{1,128}$/, 'a version');
+const SHAPES: { readonly [K in StateRecord['kind']]: Shape<Extract<StateRecord, { kind: K }>> } = {
+  begin: object<Begin>({
+    kind: oneOf('begin'),
+    format: whole,
+    generation: whole,
+    settings: edgeAssignment,
+    sets: nullable(version),
+    policies: whole,
+  }),
+  policies: object<Part>({ kind: oneOf('policies'), policies }),
+  change: object<Change>({
+    kind: oneOf('change'),
+    generation: whole,
+    settings: nullable(edgeAssignment),
+    sets: nullable(version),
+    policies,
+    removed: targets,
+    more: flag,
+  }),
+};
+
+/** All of a state, in pieces of about a millisecond each. */
+export function* writeWhole(desired: Desired): Generator<Frames> {
+  const { generation, settings, sourceSets } = desired;
+  const begin: Begin = {
+    kind: 'begin',
+    format: FORMAT,
+    generation,
+    settings,
+    sets: sourceSets.version || null,
+    policies: desired.policies.size,
+  };
+  let frames = frame(CHAIN_START, begin);
+  yield frames;
+  for (const part of parts([...desired.policies.values()], POLICIES_PER_RECORD)) {
+    frames = frame(frames.chain, { kind: 'policies', policies: part } satisfies Part);
+    yield frames;
+  }
+}
+
+/** What makes `after` of `before`; nothing where they are the same. Compares policies by identity. */
+export function* writeChange(before: Desired, after: Desired, chain: string): Generator<Frames> {
+  if (before === after) return;
+  const changed: Policy[] = [];
+  const removed: string[] = [];
+  if (before.policies !== after.policies) {
+    for (const policy of after.policies.values()) {
+      if (before.policies.get(policy.target) !== policy) changed.push(policy);
+    }
+    for (const target of before.policies.keys()) {
+      if (!after.policies.has(target)) removed.push(target);
+    }
+  }
+  const settings = sameJson(before.settings, after.settings) ? null : after.settings;
+  const sameSets = before.sourceSets.version === after.sourceSets.version;
+  const sets = sameSets ? null : after.sourceSets.version || null;
+  const { generation } = after;
+  const still = changed.length === 0 && removed.length === 0 && settings === null && sets === null;
+  if (still && generation === before.generation) return;
+  const nothing = { settings: null, sets: null, policies: [], removed: [] };
+  const pieces: Omit<Change, 'kind' | 'generation' | 'more'>[] = [
+    ...[...parts(removed, TARGETS_PER_RECORD)].map((some) => ({ ...nothing, removed: some })),
+    ...[...parts(changed, POLICIES_PER_RECORD)].map((some) => ({ ...nothing, policies: some })),
+  ];
+  const first = { ...(pieces.shift() ?? nothing), settings, sets };
+  let last = chain;
+  for (const [index, piece] of [first, ...pieces].entries()) {
+    const more = index < pieces.length;
+    const frames = frame(last, { kind: 'change', generation, ...piece, more } satisfies Change);
+    yield frames;
+    last = frames.chain;
+  }
+}
+
+export interface Read {
+  readonly desired: Desired;
+  /** Where the next change can be appended. */
+  readonly mark: Mark;
+  /** Versions of source sets that these bytes name. */
+  readonly sets: readonly string[];
+}
+export type ReadResult =
+  | { readonly ok: true; readonly value: Read; readonly damaged: boolean }
+  | { readonly ok: false; readonly reason: string };
+
+/**
+ * The newest state that these bytes hold whole. `loadSets` answers the source sets of a version, null where
+ * they cannot be had: then what needs them is not there either.
+ */
+export function readState(
+  bytes: Buffer,
+  loadSets: (version: string) => SourceSets | null,
+): ReadResult {
+  const { records, marks, damaged } = unframe(bytes);
+  const first = records[0];
+  if (first === undefined) return { ok: false, reason: 'it is damaged' };
+  const format = (first as { readonly format?: unknown } | null)?.format;
+  if (format !== FORMAT) {
+    return { ok: false, reason: `its format is ${String(format).slice(0, 20)}, not ${FORMAT}` };
+  }
+  const reading = new Reading(loadSets);
+  let mark: Mark | null = null;
+  let reason: string | null = null;
+  for (const [index, value] of records.entries()) {
+    reason = reading.take(value);
+    if (reason !== null) break;
+    if (reading.isWhole) mark = marks[index] ?? null;
+  }
+  const desired = reading.whole;
+  if (desired === null || mark === null) return { ok: false, reason: reason ?? 'it is damaged' };
+  return {
+    ok: true,
+    value: { desired, mark, sets: [...reading.sets] },
+    damaged: damaged || mark !== marks.at(-1),
+  };
+}
+
+/** Policies so far, and the last state that was whole. */
+class Reading {
+  readonly #loadSets: (version: string) => SourceSets | null;
+  readonly sets = new Set<string>();
+  #whole: Desired | null = null;
+  #begin: Begin | null = null;
+  #policies = new Map<string, Policy>();
+  #pending: Change[] = [];
+
+  constructor(loadSets: (version: string) => SourceSets | null) {
+    this.#loadSets = loadSets;
+  }
+
+  /** As of the last record that completed a state; policies are of now, so ask once at the end. */
+  get whole(): Desired | null {
+    return this.#whole === null ? null : { ...this.#whole, policies: this.#policies };
+  }
+
+  get isWhole(): boolean {
+    return this.#whole !== null && this.#pending.length === 0;
+  }
+
+  /** Answers what is wrong with the record. */
+  take(value: unknown): string | null {
+    const record = parseRecord(value);
+    if (typeof record === 'string') return record;
+    if (record.kind === 'begin') return this.#take(record);
+    if (record.kind === 'policies') return this.#fill(record);
+    this.#pending.push(record);
+    return record.more ? null : this.#change();
+  }
+
+  #take(begin: Begin): string | null {
+    if (this.#begin !== null) return 'it begins twice';
+    this.#begin = begin;
+    return this.#fill({ kind: 'policies', policies: [] });
+  }
+
+  #fill({ policies: part }: Part): string | null {
+    if (this.#begin === null || this.#whole !== null) return 'it has policies out of their place';
+    for (const policy of part) this.#policies.set(policy.target, policy);
+    const { generation, settings, sets, policies: wanted } = this.#begin;
+    if (this.#policies.size < wanted) return null;
+    const sourceSets = this.#setsOf(sets);
+    if (sourceSets === null) return `its source sets ${sets} are not there`;
+    this.#whole = { generation, settings, sourceSets, policies: this.#policies };
+    return null;
+  }
+
+  #change(): string | null {
+    const before = this.#whole;
+    if (before === null) return 'it has a change out of its place';
+    const newest = this.#pending.findLast(({ sets }) => sets !== null)?.sets ?? null;
+    const sourceSets = newest === null ? before.sourceSets : this.#setsOf(newest);
+    if (sourceSets === null) return `its source sets ${newest} are not there`;
+    let { settings, generation } = before;
+    for (const change of this.#pending.splice(0)) {
+      for (const target of change.removed) this.#policies.delete(target);
+      for (const policy of change.policies) this.#policies.set(policy.target, policy);
+      settings = change.settings ?? settings;
+      ({ generation } = change);
+    }
+    this.#whole = { generation, settings, sourceSets, policies: this.#policies };
+    return null;
+  }
+
+  #setsOf(name: string | null): SourceSets | null {
+    if (name === null) return { version: '', sets: {} };
+    this.sets.add(name);
+    return this.#loadSets(name);
+  }
+}
+
+function parseRecord(value: unknown): StateRecord | string {
+  const kind = (value as { readonly kind?: unknown } | null)?.kind;
+  if (kind !== 'begin' && kind !== 'policies' && kind !== 'change') {
+    return 'it holds what this version does not know';
+  }
+  const checked = check<StateRecord>(SHAPES[kind], value);
+  return checked.ok ? checked.value : checked.reason;
+}
+
+function sameJson(a: unknown, b: unknown): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b);
+}
+
+/** A list in pieces of at most `size`. */
+export function* parts<T>(items: readonly T[], size: number): Generator<T[]> {
+  for (let at = 0; at < items.length; at += size) yield items.slice(at, at + size);
+}

@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import fc from 'fast-check';
+import { require } from '@portcullis/lab/requirements.ts';
+import type { Desired } from '../desired.ts';
+import { stateOf } from '../testing/states.ts';
+import { frame } from './frames.ts';
+import { DesiredStore, type DesiredStoreOptions } from './desired-store.ts';
+
+const log = { debug() {}, info() {}, warn() {}, error() {} };
+const KILLS = 12;
+
+function folder(t: TestContext, leave: (path: string) => void = () => {}): string {
+  const path = mkdtempSync(join(tmpdir(), 'portcullis-state-'));
+  t.after(() => {
+    leave(path);
+    rmSync(path, { recursive: true, force: true });
+  });
+  return path;
+}
+
+function open(stateDir: string, options: Partial<DesiredStoreOptions> = {}): DesiredStore {
+  return new DesiredStore({ stateDir, log, ...options });
+}
+
+/** Loads and leaves the folder as it was found. */
+async function look(stateDir: string): Promise<{ held: Desired | null; problem: string | null }> {
+  const store = open(stateDir);
+  const held = store.load();
+  const { problem } = store;
+  await store.stop();
+  return { held, problem };
+}
+
+/** Each as a change of the one before, where there is one. */
+async function keepAll(stateDir: string, generations: readonly number[]): Promise<void> {
+  let store = open(stateDir);
+  let held = store.load();
+  for (const generation of generations) {
+    await store.keep(stateOf(generation));
+    if (held !== null) continue;
+    // The first of all is written beside everything else; stopping waits for it.
+    await store.stop();
+    store = open(stateDir);
+    held = store.load();
+  }
+  await store.stop();
+  assert.equal(store.problem, null);
+}
+
+describe('the desired state on disk', () => {
+  it('is what was kept last, however often it was written anew', async (t) => {
+    for (const smallestCompaction of [0, 5_000, 1_000_000]) {
+      const stateDir = folder(t);
+      let last = 0;
+      for (const count of [1, 30, 3]) {
+        const store = open(stateDir, { smallestCompaction });
+        assert.deepEqual(store.load(), last === 0 ? null : stateOf(last));
+        for (let n = 0; n < count; n += 1) {
+          last += 1;
+          await store.keep(stateOf(last));
+        }
+        await store.stop();
+        assert.equal(store.problem, null);
+      }
+      assert.deepEqual((await look(stateDir)).held, stateOf(last));
+      assert.equal(readdirSync(stateDir).filter((name) => name.endsWith('.new')).length, 0);
+    }
+  });
+
+  it('grows with what changes, not with what there is', async (t) => {
+    const stateDir = folder(t);
+    await keepAll(stateDir, [1]);
+    const path = join(stateDir, 'policy.jsonl');
+    const before = readFileSync(path).length;
+    const store = open(stateDir);
+    const held = store.load() as Desired;
+    const policies = new Map(held.policies);
+    const [first] = policies.values();
+    assert.ok(first);
+    policies.set(first.target, { ...first, rules: [] });
+    await store.keep({ ...held, generation: 2, policies });
+    await store.stop();
+    assert.ok(readFileSync(path).length - before < 400);
+  });
+
+  it('is a state that was kept, or none, whatever is cut off or flipped in its files', async (t) => {
+    const stateDir = folder(t);
+    const generations = Array.from({ length: 12 }, (_, index) => index + 1);
+    await keepAll(stateDir, generations);
+    const names = readdirSync(stateDir);
+    const files = names.map((name) => ({ name, bytes: readFileSync(join(stateDir, name)) }));
+    const damage = fc.tuple(
+      fc.constantFrom(...files),
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      fc.nat(8),
+    );
+    let readable = 0;
+    await fc.assert(
+      fc.asyncProperty(damage, async ([{ name, bytes }, where, bit]) => {
+        for (const one of files) writeFileSync(join(stateDir, one.name), one.bytes);
+        const at = Math.min(bytes.length - 1, Math.floor(where * bytes.length));
+        const flipped = Buffer.from(bytes);
+        flipped[at] = (flipped[at] ?? 0) ^ (1 << bit);
+        writeFileSync(join(stateDir, name), bit === 8 ? bytes.subarray(0, at) : flipped);
+        const { held, problem } = await look(stateDir);
+        if (held !== null) {
+          readable += 1;
+          assert.deepEqual(held, stateOf(held.generation));
+        }
+        if (held?.generation !== 12)
+          assert.ok(problem !== null || (bit === 8 && isBoundary(bytes, at)));
+      }),
+      { numRuns: 400 },
+    );
+    assert.ok(readable > 20, `${readable} were readable`);
+  });
+
+  it('goes on behind what is left after damage', async (t) => {
+    const stateDir = folder(t);
+    await keepAll(stateDir, [1, 2, 3]);
+    const path = join(stateDir, 'policy.jsonl');
+    writeFileSync(path, readFileSync(path).subarray(0, -10));
+    await keepAll(stateDir, [4, 5]);
+    assert.deepEqual(await look(stateDir), { held: stateOf(5), problem: null });
+  });
+
+  it('is not read where another version wrote it, which is said', async (t) => {
+    const stateDir = folder(t);
+    const { text } = frame('', { kind: 'begin', format: 2, generation: 7 });
+    writeFileSync(join(stateDir, 'policy.jsonl'), text);
+    const { held, problem } = await look(stateDir);
+    assert.equal(held, null);
+    assert.match(problem ?? '', /format is 2/);
+    await keepAll(stateDir, [8]);
+    assert.deepEqual((await look(stateDir)).held, stateOf(8));
+  });
+
+  it(`is never behind what was said to be kept, in ${KILLS} kills in the middle of writes`, async (t) => {
+    const stateDir = folder(t);
+    const keeper = join(import.meta.dirname, '..', 'testing', 'keeper.ts');
+    let newest = 0;
+    for (let round = 0; round < KILLS; round += 1) {
+      const child = spawn(process.execPath, [keeper, stateDir], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      let said = '';
+      const patience = 20_000 + 500 * round;
+      const enough = Promise.withResolvers<void>();
+      child.stdout.on('data', (chunk: Buffer) => {
+        said += chunk.toString();
+        if (said.length > patience % 7_000) enough.resolve();
+      });
+      const gone = once(child, 'exit');
+      await Promise.race([enough.promise, gone]);
+      child.kill('SIGKILL');
+      await gone;
+      assert.equal(child.signalCode, 'SIGKILL');
+      const kept = Number(said.split('\n').at(-2));
+      const { held } = await look(stateDir);
+      assert.ok(held !== null && held.generation >= kept, `${held?.generation}, said ${kept}`);
+      assert.ok(kept > newest);
+      assert.deepEqual(held, stateOf(held.generation));
+      newest = held.generation;
+    }
+  });
+
+  it('says when the disk is full, keeps what it has, and catches up when there is room', async (t) => {
+    if (!require(t, ['root'])) return;
+    const stateDir = folder(t, (path) => execFileSync('umount', [path]));
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=128k', 'tmpfs', stateDir]);
+    await keepAll(stateDir, [1, 2]);
+    const ballast = join(stateDir, 'ballast');
+    assert.throws(() => writeFileSync(ballast, Buffer.alloc(256 * 1024)), /ENOSPC/);
+    const store = open(stateDir, { retryMs: 10 });
+    store.load();
+    let generation = 2;
+    while (store.problem === null && generation < 100) await store.keep(stateOf((generation += 1)));
+    assert.match(store.problem ?? '', /no space left/i);
+    const before = await look(stateDir);
+    assert.ok(before.held !== null && before.held.generation < generation);
+    assert.deepEqual(before.held, stateOf(before.held.generation));
+    rmSync(ballast);
+    for (let tries = 0; store.problem !== null && tries < 500; tries += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    assert.equal(store.problem, null);
+    await store.stop();
+    assert.deepEqual((await look(stateDir)).held, stateOf(generation));
+  });
+});
+
+function isBoundary(bytes: Buffer, at: number): boolean {
+  return at === 0 || bytes[at - 1] === 10;
+}

@@ -1,0 +1,279 @@
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  fdatasync,
+  ftruncateSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { SourceSets } from '@portcullis/core/firewall/policy.ts';
+import type { Desired } from '../desired.ts';
+import { describeError, type Log } from '../log.ts';
+import { readState, writeChange, writeWhole } from './content.ts';
+import { readIfThere, replaceFile, writeAt } from './files.ts';
+import { CHAIN_START, type Frames, type Mark } from './frames.ts';
+import { readSets, writeSets } from './source-sets.ts';
+
+const STATE = 'policy.jsonl';
+const SETS = /^source-sets-[0-9a-f]{20}\.jsonl(?:\.new)?$/;
+/** What a power failure may take. What a killed process had kept is with the kernel already. */
+const SYNC_MS = 1_000;
+const RETRY_MS = 5_000;
+/** Changes are written into a new whole once they outweigh it, and this. */
+const SMALLEST_COMPACTION = 1024 * 1024;
+
+export interface DesiredStoreOptions {
+  readonly stateDir: string;
+  readonly log: Log;
+  readonly retryMs?: number;
+  readonly smallestCompaction?: number;
+}
+
+/** The file as we left it; what it holds is `desired`. */
+interface Written {
+  readonly fd: number;
+  readonly desired: Desired;
+  readonly mark: Mark;
+  /** Of the whole that it begins with, in bytes. */
+  readonly wholeBytes: number;
+  /** Versions of source sets that it names. */
+  readonly sets: readonly string[];
+}
+
+/**
+ * The desired state on disk: a whole, and behind it what changed since. Nothing here rejects or throws: a disk
+ * that fails leaves the agent enforcing, with `problem` saying so, and is tried again.
+ *
+ * What is kept survives a killed process at once, and a power failure after a second: a change costs one write
+ * into the page cache, and wholes are written beside everything else, when changes outweigh the last one.
+ */
+export class DesiredStore {
+  readonly #options: DesiredStoreOptions;
+  readonly #path: string;
+  #written: Written | null = null;
+  #latest: Desired | null = null;
+  /** The latest whose source sets are on the disk. */
+  #ready: Desired | null = null;
+  #setsOnDisk: string | null = null;
+  #keepingSets = Promise.resolve();
+  #problem: string | null = null;
+  #unsynced = false;
+  #syncing: Promise<void> | null = null;
+  #rewriting: Promise<void> | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  constructor(options: DesiredStoreOptions) {
+    this.#options = options;
+    this.#path = join(options.stateDir, STATE);
+  }
+
+  /** What is wrong with the disk, in words; null: nothing. */
+  get problem(): string | null {
+    return this.#problem;
+  }
+
+  /** The newest state that is there whole. Null where there is none; `problem` says when one was unusable. */
+  load(): Desired | null {
+    try {
+      const bytes = readIfThere(this.#path);
+      if (bytes === null) return null;
+      const read = readState(bytes, (version) => this.#loadSets(version));
+      if (!read.ok) {
+        this.#complain(`the state on disk cannot be used: ${read.reason}`);
+        return null;
+      }
+      const { desired, mark } = read.value;
+      if (read.damaged) {
+        this.#complain(`the state on disk is damaged behind generation ${desired.generation}`);
+      }
+      const fd = openSync(this.#path, 'r+');
+      ftruncateSync(fd, mark.bytes);
+      this.#written = { fd, desired, mark, wholeBytes: mark.bytes, sets: read.value.sets };
+      this.#latest = desired;
+      this.#ready = desired;
+      this.#setsOnDisk = desired.sourceSets.version;
+      return desired;
+    } catch (error) {
+      this.#complain(`the state on disk cannot be read: ${describeError(error)}`);
+      return null;
+    }
+  }
+
+  /**
+   * Called with what the kernel has, one call at a time. Resolves once a killed process would not lose it, or
+   * the disk has failed.
+   */
+  async keep(desired: Desired): Promise<void> {
+    if (desired === this.#latest) return;
+    this.#latest = desired;
+    try {
+      await this.#keepSets();
+      if (this.#written === null) return this.#rewrite();
+      this.#written = this.#append(this.#written, desired);
+      const { mark, wholeBytes } = this.#written;
+      const { smallestCompaction = SMALLEST_COMPACTION } = this.#options;
+      if (mark.bytes - wholeBytes > Math.max(wholeBytes, smallestCompaction)) this.#rewrite();
+      else if (this.#retry === undefined) this.#problem = null;
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** Resolves when everything kept is on the disk. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const timer of [this.#timer, this.#retry]) clearTimeout(timer);
+    await this.#rewriting;
+    await this.#sync();
+    if (this.#written !== null) closeSync(this.#written.fd);
+    this.#written = null;
+  }
+
+  #append(written: Written, desired: Desired): Written {
+    let { chain, bytes } = written.mark;
+    try {
+      for (const frames of writeChange(written.desired, desired, chain)) {
+        bytes += writeAt(written.fd, frames.text, bytes);
+        ({ chain } = frames);
+      }
+    } catch (error) {
+      // What did arrive of it would hide whatever is written behind it.
+      ftruncateSync(written.fd, written.mark.bytes);
+      throw error;
+    }
+    if (bytes !== written.mark.bytes) this.#syncSoon();
+    const sets = [...new Set([...written.sets, desired.sourceSets.version])];
+    return { ...written, desired, mark: { chain, bytes }, sets };
+  }
+
+  #rewrite(): void {
+    if (this.#stopped) return;
+    clearTimeout(this.#retry);
+    this.#retry = undefined;
+    this.#rewriting ??= this.#writeWhole()
+      .catch((error: unknown) => this.#fail(error))
+      .finally(() => (this.#rewriting = null));
+  }
+
+  /** A new file beside the old one, which takes in what is kept meanwhile until it is replaced. */
+  async #writeWhole(): Promise<void> {
+    await this.#keepSets();
+    const desired = this.#ready as Desired;
+    let mark: Mark = { chain: CHAIN_START, bytes: 0 };
+    const pieces = function* (): Generator<string> {
+      for (const { text, chain } of writeWhole(desired)) {
+        mark = { chain, bytes: mark.bytes + Buffer.byteLength(text) };
+        yield text;
+      }
+    };
+    await replaceFile(this.#path, pieces(), (draft) =>
+      this.#replace(draft, {
+        desired,
+        mark,
+        wholeBytes: mark.bytes,
+        sets: [desired.sourceSets.version],
+      }),
+    );
+    this.#removeOldSets();
+    if (this.#retry === undefined) this.#problem = null;
+    await this.#sync();
+  }
+
+  /** Without a pause, so that nothing is kept between the last look and the new file's taking its place. */
+  #replace(draft: string, whole: Omit<Written, 'fd'>): void {
+    const fd = openSync(draft, 'r+');
+    try {
+      const next = this.#append({ fd, ...whole }, this.#ready ?? whole.desired);
+      renameSync(draft, this.#path);
+      const old = this.#written?.fd;
+      this.#written = next;
+      // Not under a sync that is under way.
+      if (old !== undefined) void (this.#syncing ?? Promise.resolve()).then(() => closeSync(old));
+    } catch (error) {
+      closeSync(fd);
+      throw error;
+    }
+  }
+
+  #syncSoon(): void {
+    this.#unsynced = true;
+    if (this.#stopped || this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      void this.#sync();
+    }, SYNC_MS);
+  }
+
+  async #sync(): Promise<void> {
+    await this.#syncing;
+    if (!this.#unsynced || this.#written === null) return;
+    this.#unsynced = false;
+    this.#syncing = promisify(fdatasync)(this.#written.fd)
+      .catch((error: unknown) => this.#fail(error))
+      .finally(() => (this.#syncing = null));
+    await this.#syncing;
+  }
+
+  #loadSets(version: string): SourceSets | null {
+    const bytes = readIfThere(this.#setsPath(version));
+    const sets = bytes === null ? null : readSets(bytes);
+    return sets?.version === version ? sets : null;
+  }
+
+  /**
+   * Before anything that names them. The version names the content, so a file is never changed. Once they are
+   * there, the latest state is ready to be written.
+   */
+  async #keepSets(): Promise<void> {
+    this.#keepingSets = this.#keepingSets
+      .catch(() => {})
+      .then(async () => {
+        const sets = this.#latest?.sourceSets;
+        if (sets === undefined) return;
+        if (sets.version !== '' && sets.version !== this.#setsOnDisk) {
+          await replaceFile(this.#setsPath(sets.version), textsOf(writeSets(sets)));
+          this.#setsOnDisk = sets.version;
+        }
+        if (this.#latest?.sourceSets.version === sets.version) this.#ready = this.#latest;
+      });
+    return this.#keepingSets;
+  }
+
+  #setsPath(version: string): string {
+    const name = createHash('sha256').update(version).digest('hex').slice(0, 20);
+    return join(this.#options.stateDir, `source-sets-${name}.jsonl`);
+  }
+
+  #removeOldSets(): void {
+    const { stateDir } = this.#options;
+    const versions = [...(this.#written?.sets ?? []), this.#latest?.sourceSets.version ?? ''];
+    const used = versions.map((version) => this.#setsPath(version));
+    for (const name of readdirSync(stateDir)) {
+      const path = join(stateDir, name);
+      if (SETS.test(name) && !used.some((one) => path.startsWith(one))) rmSync(path);
+    }
+  }
+
+  /** The file may lack what the kernel has: it is written anew as soon as that works. */
+  #fail(error: unknown): void {
+    this.#complain(`the state could not be written to disk: ${describeError(error)}`);
+    if (this.#stopped) return;
+    clearTimeout(this.#retry);
+    this.#retry = setTimeout(() => this.#rewrite(), this.#options.retryMs ?? RETRY_MS);
+  }
+
+  #complain(problem: string): void {
+    if (problem !== this.#problem) this.#options.log.error({ problem }, 'the disk fails this edge');
+    this.#problem = problem;
+  }
+}
+
+function* textsOf(all: Iterable<Frames>): Generator<string> {
+  for (const { text } of all) yield text;
+}
