@@ -129,7 +129,7 @@ export class Reconciler {
         : renderDelta(before.layout, layout, changedTargets(before.layout, layout), before.sizes);
     if (delta === null) return this.#loadWhole(desired, layout, reasons);
     try {
-      await this.#driver.apply(delta.text);
+      await this.#driver.change(delta);
     } catch (error) {
       if (!(error instanceof DriverError) || error.code !== 'refused') throw error;
       // Perhaps what is there is not what we think.

@@ -1,3 +1,4 @@
+import type { KoffiFunc } from 'koffi';
 import { errno, libc, SystemError } from './native.ts';
 import { type Message, messagesOf } from './netlink-message.ts';
 
@@ -28,6 +29,8 @@ const RECEIVE_BYTES = 65_536;
 const DATAGRAMS_A_TURN = 16;
 /** A dump of four million entries has fewer. */
 const MAX_DATAGRAMS = 200_000;
+/** About a thousand elements, a few milliseconds in the kernel. */
+const LARGE_BYTES = 65_536;
 
 interface Calls {
   readonly socket: (domain: number, type: number, protocol: number) => number;
@@ -39,7 +42,9 @@ interface Calls {
     value: Int32Array,
     n: number,
   ) => number;
-  readonly send: (fd: number, bytes: Uint8Array, length: number, flags: number) => number;
+  readonly send: KoffiFunc<
+    (fd: number, bytes: Uint8Array, length: number, flags: number) => number
+  >;
   readonly recv: (fd: number, bytes: Uint8Array, length: number, flags: number) => number;
   readonly close: (fd: number) => number;
 }
@@ -56,7 +61,9 @@ function libcCalls(): Calls {
     setsockopt: library.func(
       'int setsockopt(int fd, int level, int name, const int *value, uint32_t length)',
     ),
-    send: library.func('intptr_t send(int fd, const uint8_t *bytes, size_t length, int flags)'),
+    send: library.func(
+      'intptr_t send(int fd, const uint8_t *bytes, size_t length, int flags)',
+    ) as Calls['send'],
     recv: library.func('intptr_t recv(int fd, _Out_ uint8_t *bytes, size_t length, int flags)'),
     close: library.func('int close(int fd)'),
   };
@@ -97,6 +104,22 @@ export class NetlinkSocket {
   /** Throws `SystemError`. What becomes of each message is in the answers. */
   send(bytes: Uint8Array): void {
     this.#checked('send', this.#calls.send(this.#fd, bytes, bytes.length, 0));
+  }
+
+  /** The same off this thread where it may take the kernel long. One at a time. */
+  async sendLarge(bytes: Uint8Array): Promise<void> {
+    if (bytes.length > LARGE_BYTES) {
+      const { send } = this.#calls;
+      const sent = await new Promise<number>((resolve, reject) => {
+        send.async(this.#fd, bytes, bytes.length, 0, (error, result) => {
+          if (error instanceof Error) reject(error);
+          else resolve(result);
+        });
+      });
+      if (sent >= 0) return;
+      // Nothing was taken, and its errno stayed on the other thread: hear it on this one.
+    }
+    this.send(bytes);
   }
 
   /**

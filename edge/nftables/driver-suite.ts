@@ -3,9 +3,9 @@ import { it } from 'node:test';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { edgeRules } from '../testing/policies.ts';
 import { compilePolicy } from './compile.ts';
-import { type Driver, DriverError } from './driver.ts';
+import { type Change, type Driver, DriverError, type MapChange } from './driver.ts';
 import { type Layout, planLayout } from './layout.ts';
-import { renderDelta, renderWhole } from './render.ts';
+import { elementCommands, renderDelta, type RenderedDelta, renderWhole } from './render.ts';
 
 /** What every driver promises. `fresh` gives one whose kernel has no table of ours. */
 export function driverSuite(fresh: () => Driver): void {
@@ -21,18 +21,47 @@ export function driverSuite(fresh: () => Driver): void {
     assert.equal(await driver.present(), true);
   });
 
-  it('applies a delta upon what is there', async () => {
+  it('applies a delta upon what is there, also as a change in steps', async () => {
+    for (const way of ['apply', 'change'] as const) {
+      const driver = fresh();
+      const apply = (delta: RenderedDelta | null): Promise<void> => {
+        assert.ok(delta);
+        return way === 'apply' ? driver.apply(delta.text) : driver.change(delta);
+      };
+      const [before, after] = [layoutOf(allowing(443)), layoutOf(allowing(80))];
+      const whole = renderWhole(before);
+      await driver.apply(whole.text);
+      const delta = renderDelta(before, after, after.targets.keys(), whole.sizes);
+      await apply(delta);
+      // The way back is only valid when the way there was taken.
+      const back = renderDelta(after, before, after.targets.keys(), delta?.sizes ?? whole.sizes);
+      await apply(back);
+      await assert.rejects(apply(back), { name: 'DriverError', code: 'refused' });
+    }
+  });
+
+  it('refuses a change of elements that are not there, chains that are not, and a key twice', async () => {
     const driver = fresh();
-    const [before, after] = [layoutOf(allowing(443)), layoutOf(allowing(80))];
-    const whole = renderWhole(before);
-    await driver.apply(whole.text);
-    const delta = renderDelta(before, after, after.targets.keys(), whole.sizes);
-    assert.ok(delta);
-    await driver.apply(delta.text);
-    // The way back is only valid when the way there was taken.
-    const back = renderDelta(after, before, after.targets.keys(), delta.sizes);
-    await driver.apply(back?.text ?? '');
-    await assert.rejects(driver.apply(back?.text ?? ''), DriverError);
+    await driver.apply(renderWhole(layoutOf(allowing(443))).text);
+    const none = { map: 'address4', removed: [], added: [] };
+    const removed = ['192.0.2.9'];
+    const added = [['203.0.113.10', 'accept']] as const;
+    const nowhere = [['192.0.2.8', 'goto nowhere']] as const;
+    const good = { map: 'address4', removed: [], added: [['192.0.2.9', 'drop']] } as const;
+    for (const bad of [{ removed }, { added }, { added: nowhere }]) {
+      await assert.rejects(
+        driver.change(changeOf([good, { ...none, ...bad }].slice('removed' in bad ? 1 : 0))),
+        {
+          name: 'DriverError',
+          code: 'refused',
+          message: /No such file|File exists/,
+        },
+      );
+    }
+    // Nothing of what was refused is there.
+    await assert.rejects(driver.change(changeOf([{ ...none, removed }])), DriverError);
+    await driver.change(changeOf([good]));
+    await driver.change(changeOf([{ ...none, removed }]));
   });
 
   it('changes nothing when it refuses, and says which line', async () => {
@@ -69,6 +98,11 @@ export function driverSuite(fresh: () => Driver): void {
     await driver.remove();
     assert.equal(await driver.present(), false);
   });
+}
+
+function changeOf(elements: readonly MapChange[]): Change {
+  const text = `${elementCommands(elements).join('\n')}\n`;
+  return { text, steps: { prepare: '', elements, cleanup: '' } };
 }
 
 function layoutOf(policy: Policy): Layout {

@@ -3,6 +3,8 @@
  * `driver-suite.ts` holds both to this.
  *
  * - `apply` is one transaction: all of the text or nothing of it. An empty text is done without the kernel.
+ * - `change` does what applying its text does. It may do so in steps; verdicts change in one of them, at once. When
+ *   it is refused, nothing has changed that a packet could see, but the table may hold what nothing refers to.
  * - `check` lets the kernel judge the text and changes nothing. A text that depends on what is there
  *   (a delta) is judged against what is there.
  * - `remove` takes our table away; nothing of anybody else. No table: no-op.
@@ -14,9 +16,33 @@ export interface Driver {
   /** What this host lacks to enforce, in words; null when it can. */
   probe(): Promise<string | null>;
   apply(text: string): Promise<void>;
+  change(change: Change): Promise<void>;
   check(text: string): Promise<void>;
   remove(): Promise<void>;
   present(): Promise<boolean>;
+}
+
+/** A delta: the whole of it as text, and the same in steps for who knows a shorter way. */
+export interface Change {
+  readonly text: string;
+  /** Null where the steps cannot be told apart: something in it is seen by packets and is no element. */
+  readonly steps: {
+    /** Makes what nothing refers to yet. */
+    readonly prepare: string;
+    readonly elements: readonly MapChange[];
+    /** Takes away what nothing refers to any more. */
+    readonly cleanup: string;
+  } | null;
+}
+
+/** Elements of one map of verdicts, as nft spells them. */
+export interface MapChange {
+  readonly map: string;
+  /** Of an interval map: nothing of what is there stays. Keys added to one may be ranges. */
+  readonly flush?: boolean;
+  readonly removed: readonly string[];
+  /** Key and verdict. */
+  readonly added: readonly (readonly [string, string])[];
 }
 
 /** The kernel, or the nft command on the way to it, said no. Nothing was changed. */

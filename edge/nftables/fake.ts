@@ -44,6 +44,7 @@ export function createFakeKernel(): FakeKernel {
       table = attempt(text);
       applied.push(text);
     },
+    change: ({ text }) => fake.apply(text),
     check: async (text) => void attempt(text),
     remove: async () => {
       table = null;
@@ -75,8 +76,7 @@ function run(before: Table | null, text: string): Table | null {
     } else if (command === 'flush') dropEntries(table, name);
     else if (command === 'add' && what === 'element') at = addEntries(table, lines, at, name, fail);
     else if (command === 'delete' && what === 'element') {
-      const key = / \{ (.*) \}$/.exec(line)?.[1];
-      if (!table?.elements.delete(`${name} ${key}`)) fail(at, 'No such file or directory');
+      at = deleteEntries(table, lines, at, name, fail);
     } else if (!/^(?:\s|\}|$|add (?:rule|map|set) |delete (?:map|set) )/.test(line)) {
       fail(at, 'syntax error');
     }
@@ -93,14 +93,7 @@ function addEntries(
   name: string,
   fail: Fail,
 ): number {
-  const inline = / \{ (.*) \}$/.exec(lines[at] ?? '')?.[1];
-  let last = at;
-  const entries = inline === undefined ? [] : [inline];
-  if (inline === undefined) {
-    for (last = at + 1; lines[last] !== '}' && last < lines.length; last++) {
-      entries.push((lines[last] ?? '').trim().replace(/,$/, ''));
-    }
-  }
+  const { entries, last } = entriesAt(lines, at);
   for (const entry of entries) {
     const [key = '', verdict = ''] = entry.split(' : ');
     const chain = /^goto (.*)$/.exec(verdict)?.[1];
@@ -111,6 +104,35 @@ function addEntries(
     table?.elements.set(`${name} ${key}`, verdict);
   }
   return last;
+}
+
+function deleteEntries(
+  table: Table | null,
+  lines: readonly string[],
+  at: number,
+  name: string,
+  fail: Fail,
+): number {
+  const { entries, last } = entriesAt(lines, at);
+  for (const key of entries) {
+    if (table?.elements.delete(`${name} ${key}`) !== true) fail(at, 'No such file or directory');
+  }
+  return last;
+}
+
+/** Of a command on one line, or one entry a line. */
+function entriesAt(
+  lines: readonly string[],
+  at: number,
+): { readonly entries: readonly string[]; readonly last: number } {
+  const inline = / \{ (.*) \}$/.exec(lines[at] ?? '')?.[1];
+  if (inline !== undefined) return { entries: [inline], last: at };
+  const entries: string[] = [];
+  let last = at + 1;
+  for (; lines[last] !== '}' && last < lines.length; last++) {
+    entries.push((lines[last] ?? '').trim().replace(/,$/, ''));
+  }
+  return { entries, last };
 }
 
 function dropEntries(table: Table | null, name: string): void {

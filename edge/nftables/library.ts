@@ -7,10 +7,10 @@ import {
   NativeUnavailable,
   SystemError,
 } from '../kernel/native.ts';
-import { type Driver, DriverError } from './driver.ts';
+import { type Driver, DriverError, type MapChange } from './driver.ts';
 import { probeWith, refusal } from './nft.ts';
-import { REMOVE_TABLE } from './render.ts';
-import { openRuleset } from './ruleset.ts';
+import { elementCommands, linesOf, REMOVE_TABLE } from './render.ts';
+import { openRuleset, type Ruleset } from './ruleset.ts';
 
 /** Of Debian's libnftables1, as nft itself has it. */
 const LIBRARY = 'libnftables.so.1';
@@ -74,10 +74,25 @@ export function createLibraryDriver(): Driver {
   return {
     probe: () => probeWith((text) => run(text, true)),
     apply: (text) => submit(text, false),
+    change: async ({ text, steps }) => {
+      if (steps === null) return submit(text, false);
+      await submit(steps.prepare, false);
+      if (steps.elements.length > 0) await changeElements(rules, steps.elements, run);
+      await submit(steps.cleanup, false);
+    },
     check: (text) => submit(text, true),
     remove: () => submit(REMOVE_TABLE, false),
     present: async () => rules.present(),
   };
+}
+
+async function changeElements(
+  rules: Ruleset,
+  changes: readonly MapChange[],
+  run: (text: string, dry: boolean) => Promise<void>,
+): Promise<void> {
+  const done = await oneAtATime(() => rules.change(changes));
+  if (!done) await run(linesOf(elementCommands(changes)), false);
 }
 
 /** As a file in memory: of a mere text nft does not say which line it refuses. */

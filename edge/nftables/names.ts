@@ -70,6 +70,11 @@ export function protocolName(protocol: number): string {
   return PROTOCOL_NAMES[protocol] ?? String(protocol);
 }
 
+/** Of a name that `protocolName` gives; not a number: of none. */
+export function protocolNumber(name: string): number {
+  return PROTOCOL_NUMBERS.get(name) ?? (/^\d{1,3}$/.test(name) ? Number(name) : Number.NaN);
+}
+
 /** 80 bits: nobody makes two contents of one name on purpose. */
 export function contentName(kind: string, content: string): string {
   return `${kind}_${createHash('sha256').update(content).digest('hex').slice(0, 20)}`;
@@ -109,3 +114,6 @@ const PROTOCOL_NAMES: Readonly<Record<number, string>> = {
   50: 'esp',
   58: 'icmpv6',
 };
+const PROTOCOL_NUMBERS = new Map(
+  Object.entries(PROTOCOL_NAMES).map(([number, name]) => [name, Number(number)]),
+);

@@ -36,6 +36,7 @@ export function createNftDriver(options: NftOptions = {}): Driver {
   return {
     probe: () => probeWith((text) => submit(['--check', '-f', '-'], text)),
     apply: (text) => submit(['-f', '-'], text),
+    change: ({ text }) => submit(['-f', '-'], text),
     check: (text) => submit(['--check', '-f', '-'], text),
     remove: () => submit(['-f', '-'], REMOVE_TABLE),
     present: async () => {

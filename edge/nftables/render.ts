@@ -1,5 +1,6 @@
 import { type RenderedChain, renderBaseChains, renderLimits } from './base-chain.ts';
 import type { CompiledTarget, Element } from './compile.ts';
+import type { Change, MapChange } from './driver.ts';
 import { FAMILIES, type Layout, type SourceSetContent } from './layout.ts';
 import { ADDRESS_TYPE, dispatchMap, keyType, TABLE } from './names.ts';
 
@@ -46,6 +47,11 @@ export function renderWhole(layout: Layout): RenderedWhole {
   return { text: `${lines.join('\n')}\n`, sizes };
 }
 
+/** What `Driver.change` takes, with the room that maps have afterwards. */
+export interface RenderedDelta extends Change {
+  readonly sizes: Sizes;
+}
+
 /**
  * From one layout to another: new maps and chains first, dead ones last, one transaction. Null where only
  * a whole rewrite will do (other devices or stages, a map that outgrows its room).
@@ -56,7 +62,7 @@ export function renderDelta(
   after: Layout,
   changed: Iterable<string>,
   sizes: Sizes,
-): RenderedWhole | null {
+): RenderedDelta | null {
   if (JSON.stringify(before.rules) !== JSON.stringify(after.rules)) return null;
   const nextSizes = new Map(sizes);
   for (const [map, count] of after.counts) {
@@ -65,50 +71,82 @@ export function renderDelta(
     nextSizes.set(map, size);
   }
   for (const map of nextSizes.keys()) if (!after.counts.has(map)) nextSizes.delete(map);
-  const { removed, added } = elementChanges(before, after, changed);
-  const lines = [
+  const refilled = refillSets(before, after);
+  const prepare = [
     ...newIn(after.sets, before.sets).map(
       ([name, set]) => `add set ${TABLE} ${name} { ${setType(set)} }`,
     ),
     ...newIn(nextSizes, sizes).map(
       ([map, size]) => `add map ${TABLE} ${map} { ${mapType(map, size)} }`,
     ),
-    ...refillSets(before, after),
+    ...newIn(after.sets, before.sets).flatMap(([name, set]) => fillSet(name, set)),
+    ...refilled,
     ...newIn(after.chains, before.chains).flatMap(([name, chain]) => [
       `add chain ${TABLE} ${name}`,
       ...chain.statements.map((statement) => `add rule ${TABLE} ${name} ${statement}`),
     ]),
-    ...removed.map(({ map, key }) => `delete element ${TABLE} ${map} { ${key} }`),
+  ];
+  const elements = [
+    ...elementChanges(before, after, changed),
     ...FAMILIES.flatMap((family) => replacePrefixes(before, after, family)),
-    ...added.map(({ map, key, verdict }) => `add element ${TABLE} ${map} { ${key} : ${verdict} }`),
+  ];
+  const cleanup = [
     ...newIn(before.chains, after.chains).map(([name]) => `delete chain ${TABLE} ${name}`),
     ...newIn(sizes, nextSizes).map(([map]) => `delete map ${TABLE} ${map}`),
     ...newIn(before.sets, after.sets).map(([name]) => `delete set ${TABLE} ${name}`),
   ];
-  return { text: lines.length === 0 ? '' : `${lines.join('\n')}\n`, sizes: nextSizes };
+  // Chains of before ask the sets that are refilled.
+  const steps =
+    refilled.length > 0 ? null : { prepare: linesOf(prepare), elements, cleanup: linesOf(cleanup) };
+  const text = linesOf([...prepare, ...elementCommands(elements), ...cleanup]);
+  return { text, steps, sizes: nextSizes };
+}
+
+export function linesOf(lines: readonly string[]): string {
+  return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
+}
+
+/** What goes before what comes, of all maps: a key may change its verdict. */
+export function elementCommands(changes: readonly MapChange[]): string[] {
+  const command = (verb: string, map: string, entries: readonly string[]): string[] =>
+    batches(entries).map((batch) => {
+      const list = batch.length === 1 ? ` ${batch[0]} ` : `\n\t${batch.join(',\n\t')}\n`;
+      return `${verb} element ${TABLE} ${map} {${list}}`;
+    });
+  return [
+    ...changes.flatMap(({ map, removed }) => command('delete', map, removed)),
+    ...changes.flatMap(({ map, flush }) => (flush === true ? [`flush map ${TABLE} ${map}`] : [])),
+    ...changes.flatMap(({ map, added }) =>
+      command(
+        'add',
+        map,
+        added.map(([key, verdict]) => `${key} : ${verdict}`),
+      ),
+    ),
+  ];
 }
 
 /** Takes our hands off: valid whether the table is there or not. */
 export const REMOVE_TABLE = `add table ${TABLE}\ndelete table ${TABLE}\n`;
 
-function elementChanges(
-  before: Layout,
-  after: Layout,
-  changed: Iterable<string>,
-): { removed: Element[]; added: Element[] } {
-  const removed: Element[] = [];
-  const added: Element[] = [];
+function elementChanges(before: Layout, after: Layout, changed: Iterable<string>): MapChange[] {
+  const changes = new Map<string, { map: string; removed: string[]; added: [string, string][] }>();
+  const of = (map: string): { removed: string[]; added: [string, string][] } => {
+    const change = changes.get(map) ?? { map, removed: [], added: [] };
+    changes.set(map, change);
+    return change;
+  };
   for (const target of changed) {
     const old = elementsByKey(before.targets.get(target));
     const now = elementsByKey(after.targets.get(target));
-    for (const [key, element] of old) {
-      if (now.get(key)?.verdict !== element.verdict) removed.push(element);
+    for (const [id, { map, key, verdict }] of old) {
+      if (now.get(id)?.verdict !== verdict) of(map).removed.push(key);
     }
-    for (const [key, element] of now) {
-      if (old.get(key)?.verdict !== element.verdict) added.push(element);
+    for (const [id, { map, key, verdict }] of now) {
+      if (old.get(id)?.verdict !== verdict) of(map).added.push([key, verdict]);
     }
   }
-  return { removed, added };
+  return [...changes.values()].toSorted((a, b) => (a.map < b.map ? -1 : 1));
 }
 
 function elementsByKey(target: CompiledTarget | undefined): Map<string, Element> {
@@ -117,9 +155,10 @@ function elementsByKey(target: CompiledTarget | undefined): Map<string, Element>
 }
 
 /** An interval map is small (one entry a prefix) and its entries change together: it is filled anew. */
-function replacePrefixes(before: Layout, after: Layout, family: 4 | 6): string[] {
+function replacePrefixes(before: Layout, after: Layout, family: 4 | 6): MapChange[] {
   if (JSON.stringify(before.prefixes[family]) === JSON.stringify(after.prefixes[family])) return [];
-  return [`flush map ${TABLE} ${dispatchMap('prefix', family)}`, ...addPrefixes(after, family)];
+  const added = after.prefixes[family].map(({ range, chain }) => [range, `goto ${chain}`] as const);
+  return [{ map: dispatchMap('prefix', family), flush: true, removed: [], added }];
 }
 
 function addPrefixes(layout: Layout, family: 4 | 6): string[] {
@@ -143,11 +182,11 @@ function fillSets(layout: Layout): string[] {
   return [...layout.sets].toSorted(byName).flatMap(([name, set]) => fillSet(name, set));
 }
 
+/** Of sets that were there: the same source sets with other data. */
 function refillSets(before: Layout, after: Layout): string[] {
   return [...after.sets].toSorted(byName).flatMap(([name, set]) => {
     const old = before.sets.get(name);
-    if (old === undefined) return fillSet(name, set);
-    if (old === set || old.networks.join() === set.networks.join()) return [];
+    if (old === undefined || old === set || old.networks.join() === set.networks.join()) return [];
     return [`flush set ${TABLE} ${name}`, ...fillSet(name, set)];
   });
 }

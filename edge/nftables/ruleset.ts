@@ -7,7 +7,8 @@ import {
   textAttribute,
 } from '../kernel/netlink-message.ts';
 import { SystemError } from '../kernel/native.ts';
-import { DriverError } from './driver.ts';
+import { DriverError, type MapChange } from './driver.ts';
+import { encodeChanges } from './elements.ts';
 import { TABLE_NAME } from './names.ts';
 
 /** Source of all numbers: include/uapi/linux/netfilter/nf_tables.h. */
@@ -19,6 +20,8 @@ const MESSAGE = {
 } as const;
 const TABLE_NAME_ATTRIBUTE = 1;
 const GENERATION_ID = 1;
+/** A batch is one datagram: its elements, and as many errors. */
+const BUFFER_BYTES = 32 << 20;
 const NFPROTO_INET = 1;
 
 /** Questions to nf_tables that read no contents: microseconds each, whatever the table holds. */
@@ -27,12 +30,17 @@ export interface Ruleset {
   present(): boolean;
   /** The number of the ruleset, which every transaction of anybody makes greater. */
   generation(): number;
+  /**
+   * One transaction; false: it is not done, because this cannot be said without nft.
+   * Rejects with `DriverError`, `refused` where the kernel says no.
+   */
+  change(changes: readonly MapChange[]): Promise<boolean>;
   close(): void;
 }
 
 /** Throws `NativeUnavailable` or `SystemError`; what is asked later throws `DriverError`. */
 export function openRuleset(): Ruleset {
-  const socket = new NetlinkSocket(NETLINK.netfilter);
+  const socket = new NetlinkSocket(NETLINK.netfilter, { bufferBytes: BUFFER_BYTES });
   return {
     present: () => {
       const found = ask(
@@ -49,9 +57,39 @@ export function openRuleset(): Ruleset {
       if (id === undefined) throw new DriverError('unavailable', 'the ruleset has no generation');
       return id.readUInt32BE(0);
     },
+    change: async (changes) => {
+      const sequence = socket.nextSequence();
+      const batch = encodeChanges(changes, sequence);
+      if (batch === null) return false;
+      await submit(socket, batch, sequence);
+      return true;
+    },
     close: () => socket.close(),
   };
 }
+
+async function submit(socket: NetlinkSocket, batch: Buffer, sequence: number): Promise<void> {
+  const answers = await inWords(async () => {
+    await socket.sendLarge(batch);
+    return socket.drain().filter((message) => message.sequence === sequence);
+  });
+  const no = answers.find(({ error }) => error !== null && error !== 0);
+  if (no !== undefined) {
+    const failure = new SystemError('change elements', no.error ?? 0);
+    throw new DriverError('refused', REASONS[failure.code] ?? failure.code, [], { cause: failure });
+  }
+  // It may have been done all the same: who does not know must look.
+  if (answers.length === 0) throw new DriverError('unavailable', 'nf_tables does not answer');
+}
+
+/** As nft says them. */
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'No such file or directory',
+  EEXIST: 'File exists',
+  ENFILE: 'Too many open files in system',
+  ENOMEM: 'Cannot allocate memory',
+  EPERM: 'Operation not permitted',
+};
 
 /** The payload of the one answer; null: there is no such thing. */
 function ask(
@@ -60,11 +98,10 @@ function ask(
   family: number,
   ...attributes: Uint8Array[]
 ): Buffer | null {
+  const sequence = socket.nextSequence();
+  const header = netfilterHeader(family);
   try {
-    const sequence = socket.nextSequence();
-    socket.send(
-      encodeMessage(type, FLAG.request, sequence, netfilterHeader(family), ...attributes),
-    );
+    socket.send(encodeMessage(type, FLAG.request, sequence, header, ...attributes));
     const answer = socket.drain().find((message) => message.sequence === sequence);
     if (answer === undefined) throw new Error('the kernel does not answer');
     if (answer.error === null) return answer.payload;
@@ -72,6 +109,18 @@ function ask(
     if (failure.code === 'ENOENT') return null;
     throw failure;
   } catch (cause) {
-    throw new DriverError('unavailable', 'nf_tables could not be asked', [], { cause });
+    throw unavailable(cause);
   }
+}
+
+async function inWords<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    throw unavailable(cause);
+  }
+}
+
+function unavailable(cause: unknown): DriverError {
+  return new DriverError('unavailable', 'nf_tables could not be asked', [], { cause });
 }

@@ -7,7 +7,7 @@ import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
 import type { Desired } from '@portcullis/edge/desired.ts';
 import type { EdgeLimits } from '@portcullis/edge/nftables/base-chain.ts';
-import { createNftDriver } from '@portcullis/edge/nftables/nft.ts';
+import { createLibraryDriver } from '@portcullis/edge/nftables/library.ts';
 import { Reconciler } from '@portcullis/edge/reconcile.ts';
 import { require } from '../requirements.ts';
 import { Draw, targetsOfRound } from './draw.ts';
@@ -144,7 +144,10 @@ async function onWire(
 }
 
 function reconcilerOn(wire: JudgedWire): Reconciler {
-  return new Reconciler(createNftDriver({ command: wire.edge.command('nft') }), NO_LIMITS);
+  return new Reconciler(
+    wire.edge.within(() => createLibraryDriver()),
+    NO_LIMITS,
+  );
 }
 
 function stateOf(

@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { edgeRules } from '@portcullis/edge/testing/policies.ts';
+import { type CompiledTarget, compilePolicy } from '@portcullis/edge/nftables/compile.ts';
+import { planLayout } from '@portcullis/edge/nftables/layout.ts';
+import { renderDelta, renderWhole } from '@portcullis/edge/nftables/render.ts';
 import { driverSuite } from '@portcullis/edge/nftables/driver-suite.ts';
 import type { Driver } from '@portcullis/edge/nftables/driver.ts';
 import { createLibraryDriver } from '@portcullis/edge/nftables/library.ts';
 import { createNftDriver } from '@portcullis/edge/nftables/nft.ts';
+import { Draw, targetsOfRound } from '../differential/draw.ts';
 import { type Namespace, Network } from '../netns.ts';
 import { missing } from '../requirements.ts';
 
@@ -31,12 +37,57 @@ for (const [way, create] of Object.entries(WAYS)) {
       return create(namespace);
     });
 
+    it('has after many changes what a whole table of the last would be', async () => {
+      const draw = new Draw(randomInt(2 ** 31));
+      const { targets } = targetsOfRound(1);
+      namespace.run('nft', 'flush', 'ruleset');
+      const driver = create(namespace);
+      const rules = edgeRules();
+      const sets = draw.sourceSets();
+      let policies = new Map<string, CompiledTarget>();
+      let before = planLayout(rules, policies, sets);
+      let { text, sizes } = renderWhole(before);
+      await driver.apply(text);
+      for (let step = 0; step < 10; step++) {
+        policies = new Map(policies);
+        for (const target of draw.some(targets, 10)) policies.delete(target);
+        for (const policy of draw.policies(draw.some(targets, 10))) {
+          policies.set(policy.target, compilePolicy(policy));
+        }
+        const layout = planLayout(rules, policies, sets);
+        const delta = renderDelta(before, layout, targets, sizes);
+        if (delta === null) await driver.apply(renderWhole(layout).text);
+        else await driver.change(delta);
+        before = layout;
+        ({ text, sizes } = delta === null ? renderWhole(layout) : { text, sizes: delta.sizes });
+      }
+      const changed = contentOf(namespace);
+      await driver.apply(renderWhole(before).text);
+      assert.deepEqual(changed, contentOf(namespace));
+    });
+
     it('leaves tables of others alone when it takes its hands off', async () => {
       namespace.run('nft', 'add table inet somebody');
       await create(namespace).remove();
       assert.match(namespace.run('nft', 'list', 'tables'), /table inet somebody/);
     });
   });
+}
+
+/** Everything in our table, elements in order, without what depends on how it got there. */
+function contentOf(namespace: Namespace): string[] {
+  const listed = namespace.run('nft', '--json', 'list', 'table', 'inet', 'portcullis');
+  const { nftables } = JSON.parse(listed) as { nftables: Readonly<Record<string, object>>[] };
+  return nftables
+    .map((item) =>
+      JSON.stringify(item, (key, value: unknown) => {
+        if (key === 'handle' || key === 'size' || key === 'metainfo') return undefined;
+        return key === 'elem' && Array.isArray(value)
+          ? value.map((one) => JSON.stringify(one)).toSorted()
+          : value;
+      }),
+    )
+    .toSorted();
 }
 
 describe('the nft command', { skip: lacking ?? false }, () => {
