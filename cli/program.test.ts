@@ -33,7 +33,7 @@ test('a duration is a whole number with a unit, more than nothing and at most a 
   }
 });
 
-for (const args of [[], ['nope'], ['keys'], ['explain'], ['up', '--nope']]) {
+for (const args of [[], ['nope'], ['keys'], ['explain'], ['drops'], ['up', '--nope']]) {
   test(`a wrong command line is exit code 2 with nothing on stdout: ${args.join(' ') || 'empty'}`, () => {
     const { code, out, err } = portcullis(args);
     assert.equal(code, 2);
@@ -51,7 +51,7 @@ test('options that contradict each other are exit code 2 before anything is star
   assert.match(listen.err, /--listen: "nowhere" is not HOST:PORT/);
 });
 
-for (const command of ['up', 'control', 'edge', 'edges', 'fleet', 'keys', 'explain']) {
+for (const command of ['up', 'control', 'edge', 'edges', 'fleet', 'keys', 'explain', 'drops']) {
   test(`--help of ${command} shows an example, on stdout, as exit code 0`, () => {
     const { code, out, err } = portcullis([command, '--help']);
     assert.equal(code, 0);

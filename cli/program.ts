@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import manifest from './package.json' with { type: 'json' };
 import { CliError, EXIT } from './exit.ts';
 import { styled } from './output.ts';
+import { addDrops } from './program/drops.ts';
 import { addEdge } from './program/edge.ts';
 import { addEdges } from './program/edges.ts';
 import { addExplain } from './program/explain.ts';
@@ -35,7 +36,7 @@ function createProgram(): Command {
     })
     .showHelpAfterError('(--help says more)')
     .exitOverride();
-  for (const add of [addUp, addControl, addEdge, addEdges, addFleet, addKeys, addExplain])
+  for (const add of [addUp, addControl, addEdge, addEdges, addFleet, addKeys, addExplain, addDrops])
     add(program);
   return program;
 }

@@ -26,6 +26,7 @@ const BEYOND = [
   'GET /firewall/ips/{ip} firewall.read firewall_api',
   'PUT /firewall/ips/{ip} firewall.manage firewall_api',
   'POST /firewall/ips/{ip}/explain firewall.read firewall_api',
+  'GET /firewall/ips/{ip}/drops firewall.read firewall_api',
 ];
 
 /** Every code with its status, by hand: clients program against both. */

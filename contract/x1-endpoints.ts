@@ -14,6 +14,7 @@ import {
   WRITE_HEADERS,
 } from './operations/firewall.ts';
 import * as examples from './operations/x1-examples.ts';
+import { Drops, DropsQuery } from './schemas/x1-drops.ts';
 import {
   AcceptedAddress,
   AddressReplaced,
@@ -148,6 +149,37 @@ export const X1_ENDPOINTS = [
         headers: RATE_HEADERS,
         example: examples.EXPLANATION,
       },
+    },
+  },
+  {
+    ...common,
+    operationId: 'readDrops',
+    method: 'GET',
+    path: '/firewall/ips/{ip}/drops',
+    params: ADDRESS_PARAMS,
+    ability: 'firewall.read',
+    write: false,
+    summary: 'See what was dropped',
+    description:
+      'Packets to the address that edges dropped: counts by reason and by minute, and a sample of the packets. Edges report every few seconds; counts are exact, of the packets a few are kept. A day is kept, and only of the time since the address became the caller’s. `from` and `to` are taken to the minute.',
+    query: DropsQuery,
+    requestHeaders: ['If-None-Match'],
+    responses: {
+      ...refusals(COMMON, FIREWALL),
+      200: {
+        description: 'What was dropped.',
+        schema: Drops,
+        headers: READ_HEADERS,
+        example: examples.DROPS,
+        links: {
+          Explain: {
+            operationId: 'explainPacket',
+            description: 'Says which rule drops a packet like one of the samples.',
+            parameters: SAME_ADDRESS,
+          },
+        },
+      },
+      304: NOT_MODIFIED,
     },
   },
 ] as const satisfies readonly Endpoint[];

@@ -42,8 +42,8 @@ export interface Reporting {
 /** What the agent itself knows. */
 export type OwnReport = Pick<EdgeReport, 'policies' | 'elements' | 'lastError' | 'lastApplyMs'>;
 
-/** Reports of a heartbeat's time, at most: a backlog is caught up with over several. */
-const MAX_REPORTS = 20;
+/** Reports in the time of a heartbeat, at most: a backlog is caught up with over several. */
+const MAX_REPORTS = 10;
 
 /** Says what this edge knows. Never throws for what a part cannot tell: that is in `problems` instead. */
 export class Reporter {
@@ -112,7 +112,8 @@ export class Reporter {
       const drops = this.#ledger.pending();
       if (drops === null) return;
       try {
-        await this.#options.session.drops({ sequence: this.#sequence + 1, drops });
+        const atMs = this.#options.nowMs();
+        await this.#options.session.drops({ sequence: this.#sequence + 1, atMs, drops });
       } catch (error) {
         if (!(error instanceof RefusedByControl) || error.code !== 'unsupported') throw error;
         this.#unwanted = true;

@@ -83,6 +83,8 @@ export interface EdgeDropReport {
   readonly instance: string;
   /** From 1 on, for each instance. */
   readonly sequence: number;
+  /** What the edge's clock showed when this was sent; tells control how far that clock is off. */
+  readonly atMs: number;
   readonly drops: EdgeDrops;
 }
 

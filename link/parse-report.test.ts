@@ -46,6 +46,7 @@ const drops = (entries: readonly object[], samples: readonly object[] = []) => (
   kind: 'edge.drops',
   instance: 'one',
   sequence: 1,
+  atMs: 3,
   drops: { sinceMs: 1, untilMs: 2, entries, samples },
 });
 

@@ -63,7 +63,7 @@ export function parseReport(value: unknown): Parsed<EdgeReport> {
 }
 
 /** The clock of an edge may be wrong, but not absurd: year 1970 to 9999. */
-const moment = integer(0, 253_402_300_799_999);
+export const moment = integer(0, 253_402_300_799_999);
 export const address: Shape<string> = accepted((text) => {
   const parsed = parseAddress(text);
   return parsed.ok && formatAddress(parsed.value) === text;

@@ -10,7 +10,7 @@ import type {
 } from './messages.ts';
 import { liveVerdict, packet } from './parse-explain.ts';
 import { policies, sourceSets, targets } from './parse-policy.ts';
-import { deviceName, drops, report } from './parse-report.ts';
+import { deviceName, drops, moment, report } from './parse-report.ts';
 import {
   check,
   flag,
@@ -90,6 +90,7 @@ const REQUESTS: {
     kind: oneOf('edge.drops'),
     instance,
     sequence: integer(1, Number.MAX_SAFE_INTEGER),
+    atMs: moment,
     drops,
   }),
   'edge.answer': object({

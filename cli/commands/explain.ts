@@ -1,4 +1,5 @@
-import { failed, unavailable, usageError } from '../exit.ts';
+import { callApi } from '../api.ts';
+import { usageError } from '../exit.ts';
 import { print, printJson, styled } from '../output.ts';
 import type { ExplainOptions } from '../program/explain.ts';
 
@@ -11,12 +12,10 @@ interface Explanation {
   };
 }
 
-const TIMEOUT_MS = 15_000;
-const DEFAULT_URL = 'http://127.0.0.1:8080';
-
 /** `portcullis explain`: asks control, so that the answer is about what is stored, not about a guess. */
 export async function explain(ip: string, options: ExplainOptions): Promise<void> {
-  const answer = await ask(ip, options);
+  const path = `/api/x1/firewall/ips/${encodeURIComponent(ip)}/explain`;
+  const answer = (await callApi(options, 'POST', path, packetOf(options))) as Explanation;
   if (options.json === true) {
     printJson(answer);
     return;
@@ -25,31 +24,6 @@ export async function explain(ip: string, options: ExplainOptions): Promise<void
   print(verdict === 'pass' ? styled('green', 'pass') : styled('red', 'drop'));
   print(explanation);
   print(`stage: ${stage}${by === null ? '' : `, decided by ${by.kind} ${by.id ?? ''}`.trimEnd()}`);
-}
-
-async function ask(ip: string, options: ExplainOptions): Promise<Explanation> {
-  const key = options.key ?? process.env['PORTCULLIS_API_KEY'];
-  if (key === undefined || key === '')
-    throw usageError('an API key is needed: set PORTCULLIS_API_KEY');
-  const base = options.url ?? process.env['PORTCULLIS_URL'] ?? DEFAULT_URL;
-  if (!URL.canParse(base)) throw usageError(`--url ${base} is not a URL such as ${DEFAULT_URL}`);
-  const url = new URL(`/api/x1/firewall/ips/${encodeURIComponent(ip)}/explain`, base);
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify(packetOf(options)),
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-  }).catch((error: unknown) => {
-    throw unavailable(
-      `no control plane answers at ${url.origin}: is it up, and is --url right?`,
-      error,
-    );
-  });
-  const body: unknown = await response.json().catch(() => null);
-  if (response.ok) return body as Explanation;
-  throw response.status >= 500
-    ? unavailable(problemText(response, body))
-    : failed(problemText(response, body));
 }
 
 function packetOf(options: ExplainOptions): object {
@@ -68,12 +42,4 @@ function numeric(field: string, option: string, text: string | undefined): objec
   if (text === undefined) return {};
   if (!/^\d{1,5}$/.test(text)) throw usageError(`${option} ${text} is not a number`);
   return { [field]: Number(text) };
-}
-
-function problemText(response: Response, body: unknown): string {
-  const problem = Object(body) as { detail?: unknown; errors?: readonly { detail: string }[] };
-  const reasons = (problem.errors ?? []).map((one) => one.detail);
-  const detail =
-    typeof problem.detail === 'string' ? problem.detail : `control answered ${response.status}`;
-  return [detail, ...reasons].join(' ');
 }

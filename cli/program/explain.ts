@@ -13,7 +13,7 @@ export interface ExplainOptions {
 }
 
 export function addExplain(program: Command): void {
-  program
+  const explain = program
     .command('explain')
     .description('would this packet pass, and which rule or filter decides')
     .argument('<ip>', 'the protected address that the packet is sent to')
@@ -22,10 +22,8 @@ export function addExplain(program: Command): void {
     .option('--port <port>', 'destination port, with tcp and udp')
     .option('--source-port <port>', 'source port, with tcp and udp')
     .option('--icmp-type <type>', 'with icmp')
-    .option('--view <view>', 'accepted (default) or live')
-    .option('--url <url>', 'of the control plane (PORTCULLIS_URL, default http://127.0.0.1:8080)')
-    .option('--key <key>', 'API key with firewall.read (better: PORTCULLIS_API_KEY)')
-    .option('--json', 'as JSON')
+    .option('--view <view>', 'accepted (default) or live');
+  withApiOptions(explain)
     .addHelpText(
       'after',
       `
@@ -36,4 +34,12 @@ export function addExplain(program: Command): void {
       const { explain } = await import('../commands/explain.ts');
       await explain(ip, options);
     });
+}
+
+/** Of commands that ask the API. */
+export function withApiOptions(command: Command): Command {
+  return command
+    .option('--url <url>', 'of the control plane (PORTCULLIS_URL, default http://127.0.0.1:8080)')
+    .option('--key <key>', 'API key with firewall.read (better: PORTCULLIS_API_KEY)')
+    .option('--json', 'as JSON');
 }

@@ -88,3 +88,37 @@ export const EXPLANATION = {
       'Rule 12 of the group "baseline" denies udp to port 19 from any source, and no allow rule before it matches.',
   },
 };
+
+export const DROPS = {
+  data: {
+    ip: '203.0.113.10',
+    totals: [
+      { stage: 'policy', reason: 'denied', by: 'xdp', packets: 1_204_882, bytes: 77_112_448 },
+      { stage: 'filters', reason: 'unvalidated', by: 'nftables', packets: 310, bytes: 20_460 },
+    ],
+    series: [{ at: '2026-11-21T02:00:00+00:00', packets: 1_205_192, bytes: 77_132_908 }],
+    samples: [
+      {
+        at: '2026-11-21T02:00:41+00:00',
+        edge: 'fra1',
+        stage: 'policy',
+        reason: 'denied',
+        by: 'xdp',
+        source_ip: '198.51.100.7',
+        source_port: 53,
+        destination_port: 27_015,
+        protocol: 17,
+        length: 64,
+        device: 'eth0',
+      },
+    ],
+  },
+  meta: {
+    from: '2026-11-20T02:01:00+00:00',
+    to: '2026-11-21T02:01:00+00:00',
+    from_clamped: false,
+    packets: 1_205_192,
+    bytes: 77_132_908,
+    edges: ['fra1'],
+  },
+};

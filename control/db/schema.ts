@@ -26,6 +26,9 @@ export interface Schema {
   baseline_rules: BaselineRuleTable;
   edges: EdgeTable;
   edge_refusals: EdgeRefusalTable;
+  drop_counts: DropCountTable;
+  drop_samples: DropSampleTable;
+  drop_reports: DropReportTable;
   audit: AuditTable;
   idempotency_keys: IdempotencyKeyTable;
 }
@@ -240,6 +243,39 @@ export interface EdgeRefusalTable {
   target: string;
   reason: string;
   good_generation: number;
+}
+
+interface DropColumns {
+  holding_id: number;
+  edge_id: number;
+  target: string;
+  stage: string;
+  reason: string;
+  dropped_by: 'xdp' | 'nftables';
+}
+
+export interface DropCountTable extends DropColumns {
+  minute: Date;
+  packets: number;
+  bytes: number;
+}
+
+export interface DropSampleTable extends DropColumns {
+  id: Id;
+  destination: string;
+  at: Date;
+  source: string;
+  protocol: number;
+  source_port: number | null;
+  destination_port: number | null;
+  length: number;
+  device: string | null;
+}
+
+export interface DropReportTable {
+  edge_id: number;
+  instance: string;
+  sequence: number;
 }
 
 export interface AuditTable {

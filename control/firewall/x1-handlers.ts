@@ -4,6 +4,7 @@ import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import { Problem } from '../problem.ts';
 import { readAccepted, replaceableState } from './accepted.ts';
 import { countConfigured } from './configured.ts';
+import { dropsView, readDrops } from './drops/read.ts';
 import { type ExplainDeps, explainPacket } from './explain.ts';
 import { loadFleetState, loadHeldAddresses } from './held-store.ts';
 import { replaceAddress } from './replace.ts';
@@ -14,7 +15,7 @@ import { acceptedView, explanationView, heldView, replacedView } from './x1-view
 /** What callers need beyond the interface, under /api/x1. */
 export type FirewallX1Handlers = Pick<
   Handlers,
-  'listHeldAddresses' | 'readAcceptedAddress' | 'replaceAddress' | 'explainPacket'
+  'listHeldAddresses' | 'readAcceptedAddress' | 'replaceAddress' | 'explainPacket' | 'readDrops'
 >;
 
 export interface X1Deps extends ServiceDeps, ExplainDeps {
@@ -58,6 +59,10 @@ export function createX1Handlers(deps: X1Deps): FirewallX1Handlers {
         body: explanationView(explained),
         headers: { 'cache-control': 'no-store' },
       };
+    },
+    async readDrops(call, db) {
+      const read = await readDrops(db, call);
+      return { status: 200, body: dropsView(call.ip, read), headers: readHeaders(read.state) };
     },
   };
 }

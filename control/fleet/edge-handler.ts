@@ -3,6 +3,7 @@ import {
   type AgentRequest,
   type ControlReply,
   type EdgeConfirm,
+  type EdgeDropReport,
   type EdgeHeartbeat,
   type EdgeHello,
   type EdgeSync,
@@ -13,6 +14,7 @@ import {
 import type { AgentHandler } from '@portcullis/link/transport.ts';
 import type { Db } from '../db/database.ts';
 import { isUnavailable } from '../db/failure.ts';
+import { recordDrops } from './drops.ts';
 import {
   type Confirmed,
   loadEdge,
@@ -78,6 +80,7 @@ class EdgeSession {
       case 'edge.heartbeat':
         return this.#heartbeat(name, request);
       case 'edge.drops':
+        return this.#drops(name, request);
       case 'edge.answer':
       default:
         return refuse('unsupported', 'This control plane does not know that kind of message.');
@@ -161,6 +164,15 @@ class EdgeSession {
     if (recorded === 'unknown') return unknownAgent(name);
     if (recorded === 'resync') return sayHello();
     if (recorded.leftService) await this.#left(name, modeReason ?? 'it observes now');
+    return { kind: 'done' };
+  }
+
+  async #drops(name: string, report: EdgeDropReport): Promise<ControlReply> {
+    const { db } = this.#options;
+    const edge = await loadEdge(db, name);
+    if (edge === null) return unknownAgent(name);
+    if (edge.instance !== report.instance) return sayHello();
+    await recordDrops(db, edge, report, Date.now());
     return { kind: 'done' };
   }
 

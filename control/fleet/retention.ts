@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../db/database.ts';
+import { DROPS_KEPT_HOURS } from './drops.ts';
 
 /** What is kept for how long. The audit trail has no limit. */
 export const KEPT = {
@@ -15,7 +16,12 @@ export const KEPT = {
 const BATCH = 5_000;
 const MAX_BATCHES = 200;
 
-export type SweepName = 'idempotency keys' | 'generations' | 'deleted objects';
+export type SweepName =
+  | 'idempotency keys'
+  | 'generations'
+  | 'deleted objects'
+  | 'drop counts'
+  | 'drop samples';
 
 /** One bounded sweep of everything that grows old. Replicas may sweep at the same time. */
 export async function sweepOldRows(
@@ -25,6 +31,8 @@ export async function sweepOldRows(
   onSwept('idempotency keys', await inBatches(() => sweepIdempotencyKeys(db)));
   onSwept('generations', await inBatches(() => sweepGenerations(db)));
   onSwept('deleted objects', await sweepDeletedObjects(db));
+  onSwept('drop counts', await inBatches(() => sweepDrops(db, 'drop_counts', 'minute')));
+  onSwept('drop samples', await inBatches(() => sweepDrops(db, 'drop_samples', 'at')));
 }
 
 async function inBatches(sweep: () => Promise<number>): Promise<number> {
@@ -60,6 +68,19 @@ async function sweepGenerations(db: Db): Promise<number> {
        where g.generation < bar.generation order by g.generation limit ${BATCH}
     )
     delete from generations where generation in (select generation from oldest)`.execute(db);
+  return Number(numAffectedRows ?? 0);
+}
+
+async function sweepDrops(
+  db: Db,
+  table: 'drop_counts' | 'drop_samples',
+  column: 'minute' | 'at',
+): Promise<number> {
+  const { numAffectedRows } = await sql`
+    delete from ${sql.table(table)} where ctid = any (array(
+      select ctid from ${sql.table(table)}
+       where ${sql.ref(column)} < now() - ${DROPS_KEPT_HOURS} * interval '1 hour'
+       limit ${BATCH} for update skip locked))`.execute(db);
   return Number(numAffectedRows ?? 0);
 }
 

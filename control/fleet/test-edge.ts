@@ -8,7 +8,7 @@ import type {
   EdgeWelcome,
   RefusedTarget,
 } from '@portcullis/link/messages.ts';
-import type { EdgeReport } from '@portcullis/link/edge-report.ts';
+import type { EdgeDrops, EdgeReport } from '@portcullis/link/edge-report.ts';
 import type { AgentSide } from '@portcullis/link/transport.ts';
 import type { Db } from '../db/database.ts';
 import { createEdgeHandler } from './edge-handler.ts';
@@ -144,6 +144,14 @@ export class TestEdge {
         generation: this.generation,
         report: { ...REPORT, policies: this.policies.size, ...report },
       },
+      TIMEOUT_MS,
+    );
+  }
+
+  /** What it dropped, of a clock that shows `atMs` now. */
+  async tellDrops(sequence: number, drops: EdgeDrops, atMs = Date.now()): Promise<ControlReply> {
+    return this.#agent.request(
+      { kind: 'edge.drops', instance: this.#instance, sequence, atMs, drops },
       TIMEOUT_MS,
     );
   }

@@ -69,3 +69,16 @@ test('any query string is judged without throwing, with twenty errors at most', 
   const many = judge(Array.from({ length: 5000 }, (_, index) => `x${index}=1`).join('&'));
   assert.equal(many.ok ? 0 : many.errors.length, 20);
 });
+
+test('an offset whose plus became a space is understood, and no other space is', () => {
+  const from = { type: 'string', format: 'date-time' } as const;
+  const read = queryValidator({ type: 'object', properties: { from } } as object);
+  for (const query of [
+    'from=2026-11-21T02:00:00+01:00',
+    'from=2026-11-21T02:00:00%2B01:00',
+    'from=2026-11-21T02:00:00%2001:00',
+  ])
+    assert.deepEqual(read(query), { ok: true, value: { from: '2026-11-21T02:00:00+01:00' } });
+  for (const query of ['from=2026-11-21T02:00:00', 'from=2026-11-21T02:00 00:00', 'from=+01:00'])
+    assert.equal(read(query).ok, false, query);
+});

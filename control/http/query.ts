@@ -5,7 +5,11 @@ import { compileSchema, type Validated } from './validation.ts';
 
 /** The query part of a schema that this reader understands: flat, each parameter of one simple type. */
 interface QuerySchema {
-  readonly properties?: Readonly<Record<string, { readonly type?: unknown }>>;
+  readonly properties?: Readonly<Record<string, Property>>;
+}
+interface Property {
+  readonly type?: unknown;
+  readonly format?: unknown;
 }
 
 export type ValidateQuery = (query: string) => Validated;
@@ -48,7 +52,7 @@ export function queryValidator(schema: QuerySchema | undefined): ValidateQuery {
 /** Puts one `name=value` into `values`, or says what is wrong with it. */
 function readPair(
   pair: string,
-  properties: ReadonlyMap<string, { readonly type?: unknown }>,
+  properties: ReadonlyMap<string, Property>,
   values: Record<string, unknown>,
 ): FieldError | true {
   const equals = pair.indexOf('=');
@@ -62,7 +66,7 @@ function readPair(
   if (Object.hasOwn(values, name)) return { parameter, detail: 'must stand only once' };
   const objection = objectionToText(text);
   if (objection !== null) return { parameter, detail: objection };
-  const value = convert(text, property.type);
+  const value = convert(text, property);
   if (value === undefined)
     return { parameter, detail: EXPECTATIONS[String(property.type)] ?? 'is not valid' };
   values[name] = value;
@@ -75,7 +79,11 @@ const EXPECTATIONS: Readonly<Record<string, string>> = {
   boolean: 'must be true, false, 1 or 0',
 };
 
-function convert(text: string, type: unknown): unknown {
+/** The `+` of an offset that nobody escaped has become a space. */
+const LOST_PLUS = / (?=\d\d:\d\d$)/;
+
+function convert(text: string, { type, format }: Property): unknown {
+  if (format === 'date-time') return text.replace(LOST_PLUS, '+');
   if (type === 'integer') return INTEGER.test(text) ? Number(text) : undefined;
   if (type === 'number') return NUMBER.test(text) ? Number(text) : undefined;
   if (type === 'boolean') return Object.hasOwn(BOOLEANS, text) ? BOOLEANS[text] : undefined;

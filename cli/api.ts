@@ -1,0 +1,51 @@
+import { failed, unavailable, usageError } from './exit.ts';
+
+export interface ApiOptions {
+  readonly url?: string;
+  readonly key?: string;
+}
+
+const TIMEOUT_MS = 15_000;
+const DEFAULT_URL = 'http://127.0.0.1:8080';
+
+/** The body of a successful answer of the API. Throws what a person should read otherwise. */
+export async function callApi(
+  options: ApiOptions,
+  method: 'GET' | 'POST',
+  path: string,
+  body?: object,
+): Promise<unknown> {
+  const key = options.key ?? process.env['PORTCULLIS_API_KEY'];
+  if (key === undefined || key === '')
+    throw usageError('an API key is needed: set PORTCULLIS_API_KEY');
+  const base = options.url ?? process.env['PORTCULLIS_URL'] ?? DEFAULT_URL;
+  if (!URL.canParse(base)) throw usageError(`--url ${base} is not a URL such as ${DEFAULT_URL}`);
+  const url = new URL(path, base);
+  const response = await fetch(url, {
+    method,
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  }).catch((error: unknown) => {
+    throw unavailable(
+      `no control plane answers at ${url.origin}: is it up, and is --url right?`,
+      error,
+    );
+  });
+  const answer: unknown = await response.json().catch(() => null);
+  if (response.ok) return answer;
+  throw response.status >= 500
+    ? unavailable(problemText(response, answer))
+    : failed(problemText(response, answer));
+}
+
+function problemText(response: Response, body: unknown): string {
+  const problem = Object(body) as { detail?: unknown; errors?: readonly { detail: string }[] };
+  const reasons = (problem.errors ?? []).map((one) => one.detail);
+  const detail =
+    typeof problem.detail === 'string' ? problem.detail : `control answered ${response.status}`;
+  return [detail, ...reasons].join(' ');
+}

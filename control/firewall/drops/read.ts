@@ -1,0 +1,72 @@
+import { canonicalAddress } from '@portcullis/core/net/address.ts';
+import type { Db } from '../../db/database.ts';
+import { inSnapshot } from '../../fleet/policies.ts';
+import type { CallOf } from '../../http/handlers.ts';
+import { notHeld } from '../../http/not-found.ts';
+import type { AddressState } from '../objects.ts';
+import { loadAddress } from '../store.ts';
+import { timestampView } from '../views.ts';
+import { type DropCause, type Drops, loadDrops, loadHeldSince } from './store.ts';
+import { type DropWindow, dropWindow } from './window.ts';
+
+export interface DropsRead {
+  readonly state: AddressState;
+  readonly window: DropWindow;
+  readonly drops: Drops;
+}
+
+/** What edges dropped of the caller's address, as far as it was his. Throws 404 and 422. */
+export async function readDrops(db: Db, call: CallOf<'readDrops'>): Promise<DropsRead> {
+  return inSnapshot(db, async (tx) => {
+    const state = await loadAddress(tx, 'live', call.caller, call.ip);
+    const since = state && (await loadHeldSince(tx, state.holdingId));
+    if (state === null || since === null) throw notHeld();
+    const { edge = null } = call.query;
+    const window = dropWindow(call.query, since, new Date());
+    const { ip } = call;
+    return {
+      state,
+      window,
+      drops: await loadDrops(tx, { ...window, holdingId: state.holdingId, ip, edge }),
+    };
+  });
+}
+
+export function dropsView(ip: string, { window, drops }: DropsRead) {
+  const { totals, series, samples, edges } = drops;
+  return {
+    data: {
+      ip,
+      totals: totals.map((one) => ({ ...causeView(one), ...countView(one) })),
+      series: series.map((one) => ({ at: timestampView(one.at), ...countView(one) })),
+      samples: samples.map((one) => ({
+        at: timestampView(one.at),
+        edge: one.edge,
+        ...causeView(one),
+        // PostgreSQL ends some IPv6 addresses in dotted decimals.
+        source_ip: canonicalAddress(one.source) ?? one.source,
+        source_port: one.sourcePort,
+        destination_port: one.destinationPort,
+        protocol: one.protocol,
+        length: one.length,
+        device: one.device,
+      })),
+    },
+    meta: {
+      from: timestampView(window.from),
+      to: timestampView(window.to),
+      from_clamped: window.fromClamped,
+      packets: totals.reduce((sum, one) => sum + one.packets, 0),
+      bytes: totals.reduce((sum, one) => sum + one.bytes, 0),
+      edges,
+    },
+  };
+}
+
+function causeView({ stage, reason, by }: DropCause) {
+  return { stage, reason, by };
+}
+
+function countView({ packets, bytes }: { readonly packets: number; readonly bytes: number }) {
+  return { packets, bytes };
+}

@@ -1,0 +1,89 @@
+import { sql } from 'kysely';
+import type { Db, Tx } from '../../db/database.ts';
+import type { DropWindow } from './window.ts';
+
+export interface DropCause {
+  readonly stage: string;
+  readonly reason: string;
+  readonly by: 'xdp' | 'nftables';
+}
+export interface DropTotal extends DropCause {
+  readonly packets: number;
+  readonly bytes: number;
+}
+export interface DropMinute {
+  readonly at: Date;
+  readonly packets: number;
+  readonly bytes: number;
+}
+export interface DroppedPacket extends DropCause {
+  readonly at: Date;
+  readonly edge: string;
+  readonly source: string;
+  readonly sourcePort: number | null;
+  readonly destinationPort: number | null;
+  readonly protocol: number;
+  readonly length: number;
+  readonly device: string | null;
+}
+
+export interface DropsAsked extends DropWindow {
+  readonly holdingId: number;
+  readonly ip: string;
+  /** Null: every edge. */
+  readonly edge: string | null;
+}
+export interface Drops {
+  readonly totals: readonly DropTotal[];
+  readonly series: readonly DropMinute[];
+  readonly samples: readonly DroppedPacket[];
+  readonly edges: readonly string[];
+}
+
+const MAX_SAMPLES = 100;
+
+/** Since when the caller's holding has its address; null: there is no such holding. */
+export async function loadHeldSince(db: Db | Tx, holdingId: number): Promise<Date | null> {
+  const { rows } = await sql<{ since: Date }>`
+    select lower(during) as since from holdings where id = ${holdingId}`.execute(db);
+  return rows[0]?.since ?? null;
+}
+
+/** What was counted for exactly this address. Give it a snapshot, or else its parts are of different moments. */
+export async function loadDrops(tx: Tx, asked: DropsAsked): Promise<Drops> {
+  // An edge that left the fleet is in the counts, without a name.
+  const counted = sql`
+    from drop_counts c left join edges e on e.id = c.edge_id
+   where c.holding_id = ${asked.holdingId} and c.target = ${asked.ip}::cidr
+     and c.minute >= ${asked.from} and c.minute < ${asked.to}
+     and (${asked.edge}::text is null or e.name = ${asked.edge})`;
+  const totals = await sql<DropTotal>`
+    select c.stage, c.reason, c.dropped_by as by, sum(c.packets)::bigint as packets,
+           sum(c.bytes)::bigint as bytes ${counted}
+     group by 1, 2, 3 order by packets desc, 1, 2, 3`.execute(tx);
+  const series = await sql<DropMinute>`
+    select c.minute as at, sum(c.packets)::bigint as packets, sum(c.bytes)::bigint as bytes ${counted}
+     group by 1 order by 1`.execute(tx);
+  const edges = await sql<{ name: string }>`
+    select distinct e.name ${counted} and e.name is not null order by 1`.execute(tx);
+  const samples = await loadSamples(tx, asked);
+  return {
+    totals: totals.rows,
+    series: series.rows,
+    samples,
+    edges: edges.rows.map(({ name }) => name),
+  };
+}
+
+async function loadSamples(tx: Tx, asked: DropsAsked): Promise<readonly DroppedPacket[]> {
+  const { rows } = await sql<DroppedPacket>`
+    select s.at, coalesce(e.name, '') as edge, s.stage, s.reason, s.dropped_by as by,
+           host(s.source) as source, s.source_port as "sourcePort",
+           s.destination_port as "destinationPort", s.protocol, s.length, s.device
+      from drop_samples s left join edges e on e.id = s.edge_id
+     where s.holding_id = ${asked.holdingId} and s.destination = ${asked.ip}::inet
+       and s.at >= ${asked.from} and s.at < ${asked.to}
+       and (${asked.edge}::text is null or e.name = ${asked.edge})
+     order by s.at desc, s.id desc limit ${MAX_SAMPLES}`.execute(tx);
+  return rows;
+}
