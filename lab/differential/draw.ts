@@ -8,8 +8,8 @@ import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
 import fc from 'fast-check';
-import type { Numbered } from './frames.ts';
-import { LOCAL } from './wire.ts';
+import { EXTENSIONS, firstProtocol, type Form, type Numbered, PLAIN } from './frames.ts';
+import { LOCAL, VLANS } from './wire.ts';
 
 /** Everything random comes from here, so that a seed names a whole run. */
 export class Draw {
@@ -34,24 +34,29 @@ export class Draw {
     return this.#one(fc.shuffledSubarray([...items], { minLength: size, maxLength: size }));
   }
 
-  /** `count` packets to each destination, one in eight in two parts. */
+  /** `count` packets to each destination, in every form. */
   packets(destinations: readonly string[], count: number): Numbered[] {
     return destinations.flatMap((destination) =>
-      this.#many(
-        fc.tuple(
-          fc.oneof(
-            { weight: 9, arbitrary: packetTo(destination) },
-            { weight: 1, arbitrary: special(destination) },
-          ),
-          fc.nat(7),
-        ),
-        count,
-      ).map(([packet, part]) => this.number(packet, part === 0)),
+      this.#many(fc.tuple(anyPacket(destination), form()), count).map((drawn) =>
+        this.number(...drawn),
+      ),
     );
   }
 
-  number(packet: Packet, cut = false): Numbered {
-    return { id: ++this.#lastId, packet, cut };
+  /** As `packets`, a third of them first fragments and a third later ones, alone. */
+  parts(destinations: readonly string[], count: number): Numbered[] {
+    return this.packets(destinations, count).map(({ id, packet, form }) => {
+      // Where nobody keeps parts out of reassembly, they would wait there.
+      const vlan = form.vlan === VLANS.untouched ? null : form.vlan;
+      const alone: Form = { ...form, vlan, cut: 'whole' };
+      if (id % 3 === 0) return { id, packet, form: alone };
+      if (id % 3 === 1) return { id, packet: { ...packet, fragment: 'first' }, form: alone };
+      return { id, packet: laterPart(packet, alone), form: alone };
+    });
+  }
+
+  number(packet: Packet, form: Form = PLAIN): Numbered {
+    return { id: ++this.#lastId, packet, form };
   }
 
   #one<T>(arbitrary: fc.Arbitrary<T>): T {
@@ -64,7 +69,42 @@ export class Draw {
   }
 }
 
-/** Management ports, and ICMP of every kind that neighbours use. */
+function anyPacket(destination: string): fc.Arbitrary<Packet> {
+  return fc.oneof(
+    { weight: 9, arbitrary: packetTo(destination) },
+    { weight: 1, arbitrary: special(destination) },
+  );
+}
+
+/** Half of the packets plain. */
+function form(): fc.Arbitrary<Form> {
+  const drawn = fc.record<Form>({
+    cut: fc.constantFrom('whole', 'cut', 'reversed'),
+    vlan: fc.constantFrom(null, null, 0, VLANS.judged, VLANS.untouched),
+    extensions: fc.oneof(fc.constant([]), fc.subarray([...EXTENSIONS])),
+  });
+  return fc.oneof(fc.constant(PLAIN), drawn);
+}
+
+/** What is seen of it without its first part: which protocol its first header is of, and no more. */
+function laterPart(packet: Packet, form: Form): Packet {
+  return {
+    ...packet,
+    protocol: firstProtocol(packet, form),
+    sourcePort: null,
+    destinationPort: null,
+    icmp: null,
+    fragment: 'later',
+  };
+}
+
+/** Protocols that no rule can name; some of them lead to another header, or have ports. */
+const OTHERS: Readonly<Record<Family, readonly number[]>> = {
+  4: [4, 43, 44, 51, 58, 60, 132],
+  6: [1, 4, 41, 51, 59, 132, 135],
+};
+
+/** Management ports, ICMP of every kind that neighbours use, and protocols of neither ports nor names. */
 function special(destination: string): fc.Arbitrary<Packet> {
   const family: Family = destination.includes(':') ? 6 : 4;
   const base = {
@@ -92,7 +132,12 @@ function special(destination: string): fc.Arbitrary<Packet> {
     }),
     protocol: fc.constant(family === 4 ? 1 : 58),
   });
-  return fc.oneof(management, icmp).map((drawn) => ({ ...base, ...drawn }));
+  const other = fc.record({
+    source: sourceAddress(family),
+    hopLimit,
+    protocol: fc.constantFrom(...OTHERS[family]),
+  });
+  return fc.oneof(management, icmp, other).map((drawn) => ({ ...base, ...drawn }));
 }
 
 /** Targets of a round: addresses, prefixes in prefixes, and the edge host's own; destinations meet each of them. */

@@ -7,16 +7,41 @@ import { type Family, parseAddress } from '@portcullis/core/net/address.ts';
  */
 export interface Numbered {
   readonly id: number;
+  /** What a verdict may depend on. */
   readonly packet: Packet;
-  /** Cut into two parts on the wire, for the edge to put together. */
-  readonly cut: boolean;
+  readonly form: Form;
 }
 
+/** How a packet is put on the wire, which changes no verdict but for the device that it enters by. */
+export interface Form {
+  /** Cut into parts on the wire, for the edge to put together: in order, or the last one first. */
+  readonly cut: 'whole' | 'cut' | 'reversed';
+  /** Of the tag; null: untagged. A tag of 0 is a priority without a VLAN. */
+  readonly vlan: number | null;
+  /** IPv6 extension headers, in the order that they stand in. An IPv4 packet has options for each. */
+  readonly extensions: readonly Extension[];
+}
+
+/**
+ * The last is a part of what is cut, the others stand before a fragment header. Authentication (51) is none:
+ * as in IPv4, it is a protocol of its own to whoever cannot check it.
+ */
+export const EXTENSIONS = ['hop-by-hop', 'routing', 'destination'] as const;
+export type Extension = (typeof EXTENSIONS)[number];
+
+export const PLAIN: Form = { cut: 'whole', vlan: null, extensions: [] };
+
 const ETHERTYPE: Readonly<Record<Family, number>> = { 4: 0x0800, 6: 0x86dd };
+const VLAN = 0x8100;
+const EXTENSION_HEADERS: Readonly<Record<Extension, number>> = {
+  'hop-by-hop': 0,
+  routing: 43,
+  destination: 60,
+};
 const FRAGMENT_HEADER = 44;
 /** More than one part of 8 bytes, and the ports in the first. */
 const PAYLOAD = Buffer.alloc(48, 0x2e);
-const CUT_AT = 24;
+const CUT_AT = 32;
 const SYN = 0x02;
 
 export function macOf(id: number): string {
@@ -25,34 +50,72 @@ export function macOf(id: number): string {
     .join(':');
 }
 
-/** One frame, or two where the packet is cut. `to`: MAC of the edge. */
-export function framesOf({ id, packet, cut }: Numbered, to: string): Buffer[] {
-  const data = upperLayer(packet);
-  const parts: Part[] = cut
-    ? [
-        { data: data.subarray(0, CUT_AT), offset: 0, more: true },
-        { data: data.subarray(CUT_AT), offset: CUT_AT, more: false },
-      ]
-    : [alone(packet, data)];
+/** One frame, or several where the packet is cut. `to`: MAC of the edge. */
+export function framesOf(numbered: Numbered, to: string): Buffer[] {
+  const { id, packet, form } = numbered;
   const ethernet = Buffer.from(`${to}:${macOf(id)}`.replaceAll(':', ''), 'hex');
-  const type = Buffer.alloc(2);
-  type.writeUInt16BE(ETHERTYPE[packet.family]);
+  const tag = form.vlan === null ? [] : [VLAN, form.vlan];
+  const types = Buffer.from([...tag, ETHERTYPE[packet.family]].flatMap((one) => [one >> 8, one]));
   const build = packet.family === 4 ? ipv4 : ipv6;
-  return parts.map((part) => Buffer.concat([ethernet, type, build(packet, part, id), part.data]));
+  return partsOf(numbered).map((part) => Buffer.concat([ethernet, types, build(numbered, part)]));
 }
 
 interface Part {
   readonly data: Buffer;
   readonly offset: number;
   readonly more: boolean;
+  /** Protocol of the first header in what is cut. */
+  readonly protocol: number;
 }
 
-/** A first or later fragment of a datagram whose other parts never come. */
-function alone({ fragment }: Packet, data: Buffer): Part {
-  const first = data.subarray(0, CUT_AT);
-  if (fragment === 'first') return { data: first, offset: 0, more: true };
-  if (fragment === 'later') return { data: first, offset: CUT_AT, more: true };
-  return { data, offset: 0, more: false };
+function partsOf({ packet, form }: Numbered): Part[] {
+  const { data, protocol } = fragmentable(packet, form);
+  const first = { data: data.subarray(0, CUT_AT), offset: 0, more: true, protocol };
+  const rest = { data: data.subarray(CUT_AT), offset: CUT_AT, more: false, protocol };
+  // A fragment of a datagram whose other parts never come.
+  if (packet.fragment === 'first') return [first];
+  if (packet.fragment === 'later') return [{ ...rest, more: true, data: alignedTo8(rest.data) }];
+  if (form.cut === 'whole') return [{ data, offset: 0, more: false, protocol }];
+  return form.cut === 'cut' ? [first, rest] : [rest, first];
+}
+
+function alignedTo8(data: Buffer): Buffer {
+  return data.subarray(0, data.length & ~7);
+}
+
+function fragmentable(packet: Packet, { extensions }: Form): { data: Buffer; protocol: number } {
+  const upper = { data: upperLayer(packet), protocol: packet.protocol };
+  if (packet.family === 4) return upper;
+  return behind(extensions.filter(isFragmentable), upper);
+}
+
+function isFragmentable(extension: Extension): boolean {
+  return extension === 'destination';
+}
+
+/** Of the first header that is cut: what a later fragment says of the protocol. */
+export function firstProtocol({ family, protocol }: Packet, { extensions }: Form): number {
+  const [first] = family === 4 ? [] : extensions.filter(isFragmentable);
+  return first === undefined ? protocol : EXTENSION_HEADERS[first];
+}
+
+/** Headers in front of what they lead to. */
+function behind(
+  extensions: readonly Extension[],
+  upper: { readonly data: Buffer; readonly protocol: number },
+): { data: Buffer; protocol: number } {
+  let { data, protocol } = upper;
+  for (const extension of extensions.toReversed()) {
+    data = Buffer.concat([extensionHeader(extension, protocol), data]);
+    protocol = EXTENSION_HEADERS[extension];
+  }
+  return { data, protocol };
+}
+
+/** 8 bytes: options that are padding, or a used-up route. */
+function extensionHeader(extension: Extension, next: number): Buffer {
+  if (extension === 'routing') return Buffer.from([next, 0, 4, 0, 0, 0, 0, 0]);
+  return Buffer.from([next, 0, 1, 4, 0, 0, 0, 0]);
 }
 
 function upperLayer(packet: Packet): Buffer {
@@ -72,10 +135,12 @@ function upperLayer(packet: Packet): Buffer {
   return Buffer.concat([header, PAYLOAD]);
 }
 
-function ipv4(packet: Packet, { data, offset, more }: Part, id: number): Buffer {
-  const header = Buffer.alloc(20);
-  header[0] = 0x45;
-  header.writeUInt16BE(20 + data.length, 2);
+function ipv4({ packet, form, id }: Numbered, { data, offset, more }: Part): Buffer {
+  // No operation, four times for each.
+  const options = Buffer.alloc(form.extensions.length * 4, 1);
+  const header = Buffer.concat([Buffer.alloc(20), options]);
+  header[0] = 0x40 | (header.length / 4);
+  header.writeUInt16BE(header.length + data.length, 2);
   header.writeUInt16BE(id & 0xffff, 4);
   header.writeUInt16BE((more ? 0x2000 : 0) | (offset >> 3), 6);
   header[8] = packet.hopLimit;
@@ -83,24 +148,29 @@ function ipv4(packet: Packet, { data, offset, more }: Part, id: number): Buffer 
   addressBytes(packet.source).copy(header, 12);
   addressBytes(packet.destination).copy(header, 16);
   header.writeUInt16BE(checksum(header), 10);
-  return header;
+  return Buffer.concat([header, data]);
 }
 
-function ipv6(packet: Packet, { data, offset, more }: Part, id: number): Buffer {
-  const fragmented = more || offset > 0;
+function ipv6({ packet, form, id }: Numbered, part: Part): Buffer {
+  const unfragmented = form.extensions.filter((extension) => !isFragmentable(extension));
+  const whole = !part.more && part.offset === 0;
+  const { data, protocol } = behind(unfragmented, whole ? part : withFragmentHeader(part, id));
   const header = Buffer.alloc(40);
   header[0] = 0x60;
-  header.writeUInt16BE(data.length + (fragmented ? 8 : 0), 4);
-  header[6] = fragmented ? FRAGMENT_HEADER : packet.protocol;
+  header.writeUInt16BE(data.length, 4);
+  header[6] = protocol;
   header[7] = packet.hopLimit;
   addressBytes(packet.source).copy(header, 8);
   addressBytes(packet.destination).copy(header, 24);
-  if (!fragmented) return header;
-  const fragment = Buffer.alloc(8);
-  fragment[0] = packet.protocol;
-  fragment.writeUInt16BE(offset | (more ? 1 : 0), 2);
-  fragment.writeUInt32BE(id, 4);
-  return Buffer.concat([header, fragment]);
+  return Buffer.concat([header, data]);
+}
+
+function withFragmentHeader({ data, offset, more, protocol }: Part, id: number) {
+  const header = Buffer.alloc(8);
+  header[0] = protocol;
+  header.writeUInt16BE(offset | (more ? 1 : 0), 2);
+  header.writeUInt32BE(id, 4);
+  return { data: Buffer.concat([header, data]), protocol: FRAGMENT_HEADER };
 }
 
 function addressBytes(text: string): Buffer {

@@ -1,26 +1,34 @@
-import { execFileSync } from 'node:child_process';
+import { type ChildProcess, execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { addAddress, enableForwarding, type Namespace, Network, sysctl } from '../netns.ts';
-import { framesOf, macOf, type Numbered } from './frames.ts';
+import { framesOf, macOf, type Numbered, PLAIN } from './frames.ts';
 
 /** What the edge host itself holds. */
 export const LOCAL = { 4: '198.51.100.1', 6: '2001:db8:e::1' } as const;
+/** VLANs that end at the edge; the edge judges what enters by the first, and not what enters by the second. */
+export const VLANS = { judged: 7, untouched: 8 } as const;
+export const JUDGED_DEVICES: readonly string[] = ['wan', `wan.${VLANS.judged}`];
+const DEVICES = [...JUDGED_DEVICES, `wan.${VLANS.untouched}`];
 /** Whatever the edge passes to these ends there, without an answer. */
 const PROTECTED = ['203.0.0.0/8', '2001:db8:5::/48'];
 /** The block that arbitraries draw sources from. */
 const SOURCES = ['10.77.0.0/16', 'fd77::/16'];
 const SEND_TRIES = 4;
 const END_OF_ROUND = 0xffff_ffff;
+const SLOWLY_SECONDS = '0.1';
 
 /**
  * Packets that came before our hook and those that came past it, by their number. Same priority range as
  * ours: conntrack and reassembly are done, no DNAT and no routing yet.
  */
+const ENTERED = `iifname { ${DEVICES.map((device) => `"${device}"`).join(', ')} }`;
 const OBSERVER = `table inet observer {
   set arrived { type ether_addr; size 200000; flags dynamic; }
   set passed { type ether_addr; size 200000; flags dynamic; }
-  chain before { type filter hook prerouting priority -160; iifname "wan" add @arrived { ether saddr }; }
-  chain after { type filter hook prerouting priority -140; iifname "wan" add @passed { ether saddr }; }
+  chain before { type filter hook prerouting priority -160; ${ENTERED} add @arrived { ether saddr }; }
+  chain after { type filter hook prerouting priority -140; ${ENTERED} add @passed { ether saddr }; }
 }
 `;
 
@@ -30,24 +38,53 @@ export class JudgedWire {
   readonly #network = new Network('diff');
   readonly #client: Namespace;
   readonly #behind: Namespace;
+  #vlans: ChildProcess | null = null;
+  readonly #macs: Record<string, string> = {};
 
-  constructor() {
+  private constructor() {
     this.#client = this.#network.create('client');
     this.edge = this.#network.create('edge');
     this.#behind = this.#network.create('behind');
+  }
+
+  static async build(): Promise<JudgedWire> {
+    const made = new JudgedWire();
     try {
-      this.#build();
+      made.#build();
+      await made.#makeVlans();
     } catch (error) {
-      this.destroy();
+      await made.destroy();
       throw error;
     }
+    return made;
+  }
+
+  async #makeVlans(): Promise<void> {
+    const mac = this.edge.run('cat', '/sys/class/net/wan/address').trim();
+    const pairs = Object.values(VLANS).map((id) => {
+      const device = `wan.${id}`;
+      const peer = ['peer', 'name', `vlan${id}`];
+      this.edge.run('ip', 'link', 'add', device, 'address', mac, 'type', 'veth', ...peer);
+      for (const end of [device, `vlan${id}`]) this.edge.run('ip', 'link', 'set', end, 'up');
+      return `${id}=${device}`;
+    });
+    const script = join(import.meta.dirname, 'vlans.ts');
+    const vlans = this.edge.spawn([process.execPath, script, 'wan', ...pairs], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    this.#vlans = vlans;
+    const ended = once(vlans, 'exit').then(([code]) => {
+      throw new Error(`vlans.ts ended with ${String(code)}`);
+    });
+    ended.catch(() => {});
+    await Promise.race([once(vlans.stdout as Readable, 'data'), ended]);
   }
 
   #build(): void {
     this.#network.join(this.#client, wire('eth'), this.edge, wire('wan'));
     this.#network.join(this.#behind, wire('eth'), this.edge, wire('lan'));
     enableForwarding(this.edge);
-    for (const device of ['all', 'wan', 'lan'])
+    for (const device of ['default', 'all', 'wan', 'lan'])
       sysctl(this.edge, `net.ipv4.conf.${device}.rp_filter`, 0);
     // Checksums of upper layers are not what is tested; connections must be found without them.
     for (const address of Object.values(LOCAL)) addAddress(this.edge, 'lo', address);
@@ -57,28 +94,52 @@ export class JudgedWire {
     sysctl(this.edge, 'net.netfilter.nf_conntrack_checksum', 0);
   }
 
-  /** Numbers of the packets that our hook passed. Fails when some did not even reach it. */
-  async judge(packets: readonly Numbered[]): Promise<ReadonlySet<number>> {
-    for (const set of ['arrived', 'passed'])
-      this.edge.run('nft', 'flush', 'set', 'inet', 'observer', set);
-    let missing = packets;
-    for (let tries = 0; missing.length > 0; tries++) {
+  /**
+   * Numbers of the packets that our hook passed. Fails when some did not even reach it, except those that may
+   * be dropped before it (`mayVanish`).
+   */
+  async judge(
+    packets: readonly Numbered[],
+    mayVanish: (numbered: Numbered) => boolean = () => false,
+  ): Promise<ReadonlySet<number>> {
+    this.#forget();
+    await this.#send(this.#client, 'wan', packets);
+    await this.#settled();
+    let missing = this.#missing(packets).filter((numbered) => !mayVanish(numbered));
+    for (let tries = 1; missing.length > 0; tries++) {
       if (tries === SEND_TRIES) {
         throw new Error(
           `${missing.length} packets never arrived, such as ${JSON.stringify(missing[0])}`,
         );
       }
-      this.#send(this.#client, 'wan', missing);
+      await this.#send(this.#client, 'wan', missing);
       await this.#settled();
-      const arrived = this.#numbers('arrived');
-      missing = missing.filter(({ id }) => !arrived.has(id));
+      missing = this.#missing(missing);
     }
     return this.#numbers('passed');
   }
 
+  /**
+   * Runs `change` when some of the packets have been sent and the others are still to come. Answers those that
+   * arrived, and the numbers of those that our hook passed.
+   */
+  async judgeDuring(
+    packets: readonly Numbered[],
+    change: () => Promise<unknown>,
+  ): Promise<{ readonly arrived: readonly Numbered[]; readonly passed: ReadonlySet<number> }> {
+    this.#forget();
+    await this.#send(this.#client, 'wan', packets, change);
+    await this.#settled();
+    const missing = new Set(this.#missing(packets));
+    return {
+      arrived: packets.filter((numbered) => !missing.has(numbered)),
+      passed: this.#numbers('passed'),
+    };
+  }
+
   /** Lets hosts behind the edge speak first: these leave by it, and conntrack knows their connections. */
-  openFromBehind(packets: readonly Numbered[]): void {
-    this.#send(this.#behind, 'lan', packets);
+  async openFromBehind(packets: readonly Numbered[]): Promise<void> {
+    await this.#send(this.#behind, 'lan', packets);
   }
 
   /** Somebody else on the edge host follows connections. */
@@ -87,12 +148,29 @@ export class JudgedWire {
     this.edge.run('nft', `table inet somebody { chain forward { ${chain}; ct state invalid; }; }`);
   }
 
-  destroy(): void {
+  async destroy(): Promise<void> {
+    if (this.#vlans !== null) {
+      const gone = once(this.#vlans, 'exit');
+      this.#vlans.stdin?.end();
+      if (this.#vlans.exitCode === null) await gone;
+    }
     this.#network.destroy();
   }
 
-  #send(from: Namespace, into: string, packets: readonly Numbered[]): void {
-    const to = this.edge.run('cat', `/sys/class/net/${into}/address`).trim();
+  #forget(): void {
+    for (const set of ['arrived', 'passed'])
+      this.edge.run('nft', 'flush', 'set', 'inet', 'observer', set);
+  }
+
+  /** With `meanwhile`, slowly, so that it happens between them. */
+  async #send(
+    from: Namespace,
+    into: string,
+    packets: readonly Numbered[],
+    meanwhile: (() => Promise<unknown>) | null = null,
+  ): Promise<void> {
+    this.#macs[into] ??= this.edge.run('cat', `/sys/class/net/${into}/address`).trim();
+    const to = this.#macs[into];
     const input = packets.flatMap((packet) =>
       framesOf(packet, to).flatMap((frame) => {
         const length = Buffer.alloc(2);
@@ -100,18 +178,39 @@ export class JudgedWire {
         return [length, frame];
       }),
     );
-    const [program, ...args] = from.command('python3', join(import.meta.dirname, 'send.py'), 'eth');
-    execFileSync(program, args, { input: Buffer.concat(input) });
+    const args = ['eth', ...(meanwhile === null ? [] : [SLOWLY_SECONDS])];
+    const sender = from.spawn(['python3', join(import.meta.dirname, 'send.py'), ...args], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    const ended = once(sender, 'exit');
+    sender.stdin?.end(Buffer.concat(input));
+    if (meanwhile !== null) {
+      await Promise.race([once(sender.stdout as Readable, 'data'), ended]);
+      await meanwhile();
+    }
+    const [code] = (await ended) as [number | null];
+    if (code !== 0) throw new Error(`send.py ended with ${code}`);
   }
 
-  /** Frames keep their order: once the last one is counted, all are. */
+  /** Frames of a device keep their order: once the last one is counted, all are. */
   async #settled(): Promise<void> {
-    const last = { ...LAST, id: END_OF_ROUND };
+    const vlans = [null, ...Object.values(VLANS)];
+    const lasts = vlans.map((vlan, index) => ({
+      ...LAST,
+      id: END_OF_ROUND - index,
+      form: { ...PLAIN, vlan },
+    }));
     for (let tries = 0; tries < 50; tries++) {
-      this.#send(this.#client, 'wan', [last]);
-      if (this.#list('arrived').includes(macOf(END_OF_ROUND))) return;
+      await this.#send(this.#client, 'wan', lasts);
+      const arrived = this.#list('arrived');
+      if (lasts.every(({ id }) => arrived.includes(macOf(id)))) return;
     }
     throw new Error('the edge does not receive what is sent');
+  }
+
+  #missing(packets: readonly Numbered[]): Numbered[] {
+    const arrived = this.#numbers('arrived');
+    return packets.filter(({ id }) => !arrived.has(id));
   }
 
   #numbers(set: 'arrived' | 'passed'): Set<number> {
@@ -125,8 +224,7 @@ export class JudgedWire {
   }
 }
 
-const LAST: Omit<Numbered, 'id'> = {
-  cut: false,
+const LAST: Pick<Numbered, 'packet'> = {
   packet: {
     family: 4,
     source: '10.77.0.1',

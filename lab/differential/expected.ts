@@ -1,0 +1,63 @@
+import { decide, type EdgeView, type Verdict } from '@portcullis/core/firewall/decide.ts';
+import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
+import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
+import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
+import type { Desired } from '@portcullis/edge/desired.ts';
+import type { Numbered } from './frames.ts';
+import { JUDGED_DEVICES, LOCAL, VLANS } from './wire.ts';
+
+/** What an edge is given, and the same as the reference evaluator reads it. */
+export interface State {
+  readonly desired: Desired;
+  readonly policies: readonly Policy[];
+  readonly edge: EdgeView;
+}
+
+const MANAGEMENT = [
+  { protocol: 'tcp', port: 22 },
+  { protocol: 'udp', port: 23 },
+] as const;
+
+export function stateOf(
+  policies: readonly Policy[],
+  sourceSets: SourceSets,
+  generation: number,
+  change: Partial<Pick<EdgeSettings, 'sees' | 'fragments'>> = {},
+): State {
+  const settings = {
+    management: MANAGEMENT,
+    sees: 'both',
+    fragments: 'reassemble',
+    ...change,
+  } as const;
+  const devices = [...JUDGED_DEVICES, 'not-there'];
+  const desired: Desired = {
+    generation: generation + 1,
+    policies: new Map(policies.map((policy) => [policy.target, policy])),
+    sourceSets,
+    settings: { ...settings, name: 'fra1', site: 'fra', devices },
+  };
+  const edge: EdgeView = {
+    settings: { ...settings, localAddresses: Object.values(LOCAL) },
+    policies: createPolicyTable(policies),
+    sourceSets,
+  };
+  return { desired, policies, edge };
+}
+
+/** The reference evaluator's verdict; what enters by a device that is not named is not judged. */
+export function expectedOf(
+  { edge }: State,
+  { packet, form }: Numbered,
+  returnTraffic = false,
+): Verdict {
+  if (form.vlan === VLANS.untouched) {
+    return { action: 'pass', stage: 'default', ref: null, observed: [] };
+  }
+  return decide(edge, packet, {
+    returnTraffic,
+    icmpWithinRate: true,
+    fragmentsWithinLimit: true,
+    filters: {},
+  });
+}

@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs';
+import { createLink, loadProgram } from '@portcullis/edge/kernel/bpf.ts';
+
+/**
+ * Does what VLAN devices do, on kernels built without them: what enters by a device with a VLAN's tag enters,
+ * without its tag, by another device. The tag is there for whatever sees a frame before (XDP).
+ *
+ *     node vlans.ts DEVICE 7=DEVICE-OF-VLAN-7 8=...      in the namespace; says `ready`, ends with its stdin
+ */
+const INSTRUCTION_BYTES = 8;
+/** Offsets in struct __sk_buff of linux/bpf.h. */
+const VLAN_PRESENT = 20;
+const VLAN_TCI = 24;
+const VLAN_ID = 0xfff;
+const CALL = { vlanPop: 19, redirect: 23 } as const;
+const INGRESS = 1;
+/** TCX_NEXT: as if we were not there. */
+const LEAVE = -1;
+
+/** opcode, destination and source register, offset, immediate. */
+type Instruction = readonly [
+  opcode: number,
+  to: number,
+  from: number,
+  offset: number,
+  value: number,
+];
+
+const move = (to: number, from: number): Instruction => [0xbf, to, from, 0, 0];
+const set = (to: number, value: number): Instruction => [0xb7, to, 0, 0, value];
+const load = (to: number, from: number, offset: number): Instruction => [0x61, to, from, offset, 0];
+const and = (to: number, value: number): Instruction => [0x57, to, 0, 0, value];
+const ifEqual = (register: number, value: number, skip: number): Instruction => [
+  0x15,
+  register,
+  0,
+  skip,
+  value,
+];
+const call = (helper: number): Instruction => [0x85, 0, 0, 0, helper];
+const exit: Instruction = [0x95, 0, 0, 0, 0];
+
+function program(devices: readonly { readonly vlan: number; readonly ifindex: number }[]): Buffer {
+  const leave = [set(0, LEAVE), exit];
+  const redirect = [
+    move(1, 6),
+    call(CALL.vlanPop),
+    move(1, 8),
+    set(2, INGRESS),
+    call(CALL.redirect),
+    exit,
+  ];
+  const cases = devices.flatMap(({ vlan, ifindex }, index) => {
+    const left = devices.length - index - 1;
+    return [set(8, ifindex), ifEqual(7, vlan, 2 * left + leave.length)];
+  });
+  const all = [
+    move(6, 1),
+    load(7, 6, VLAN_PRESENT),
+    ifEqual(7, 0, 2 + cases.length),
+    load(7, 6, VLAN_TCI),
+    and(7, VLAN_ID),
+    ...cases,
+    ...leave,
+    ...redirect,
+  ];
+  const image = Buffer.alloc(all.length * INSTRUCTION_BYTES);
+  for (const [index, [opcode, to, from, offset, value]] of all.entries()) {
+    const at = index * INSTRUCTION_BYTES;
+    image.writeUInt8(opcode, at);
+    image.writeUInt8(to | (from << 4), at + 1);
+    image.writeInt16LE(offset, at + 2);
+    image.writeInt32LE(value, at + 4);
+  }
+  return image;
+}
+
+const [device = '', ...pairs] = process.argv.slice(2);
+const indexOf = (name: string): number =>
+  Number(readFileSync(`/sys/class/net/${name}/ifindex`, 'utf8'));
+const devices = pairs.map((pair) => {
+  const [vlan, name = ''] = pair.split('=');
+  return { vlan: Number(vlan), ifindex: indexOf(name) };
+});
+const descriptor = loadProgram('vlans', {
+  type: 'schedCls',
+  instructions: program(devices),
+  license: 'GPL',
+});
+createLink(descriptor, indexOf(device), 'tcxIngress', null);
+process.stdout.write('ready\n');
+// The link goes with this process.
+process.stdin.resume();
