@@ -1,3 +1,4 @@
+import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import type { RefusedTarget } from '@portcullis/link/messages.ts';
 import type { Desired } from './desired.ts';
@@ -5,6 +6,7 @@ import { isolate } from './isolate.ts';
 import type { EdgeLimits } from './nftables/base-chain.ts';
 import { type CompiledTarget, compilePolicy } from './nftables/compile.ts';
 import { type Driver, DriverError } from './nftables/driver.ts';
+import { DEFAULT_FILTERING, type Filtering } from './nftables/filters.ts';
 import { type Layout, planLayout } from './nftables/layout.ts';
 import { PolicyError } from './nftables/match.ts';
 import { renderDelta, renderWhole, type Sizes } from './nftables/render.ts';
@@ -37,14 +39,17 @@ interface Loaded {
 export class Reconciler {
   readonly #driver: Driver;
   readonly #limits: EdgeLimits;
-  readonly #compiled = new WeakMap<Policy, CompiledTarget>();
+  #filtering: Filtering;
+  /** By policy, of `#filtering`. */
+  #compiled = new WeakMap<Policy, CompiledTarget>();
   #loaded: Loaded | null = null;
   /** What we remember may not be what is there. */
   #doubtful = true;
 
-  constructor(driver: Driver, limits: EdgeLimits) {
+  constructor(driver: Driver, limits: EdgeLimits, catalogue: Filtering['catalogue'] = FILTERS) {
     this.#driver = driver;
     this.#limits = limits;
+    this.#filtering = { ...DEFAULT_FILTERING, catalogue };
   }
 
   /** The table is gone, or somebody else may have touched it: the next write is whole. */
@@ -92,6 +97,7 @@ export class Reconciler {
   }
 
   #compileAll(desired: Desired, reasons: Reasons): Map<string, CompiledTarget> {
+    this.#useFiltering({ ...this.#filtering, sees: desired.settings.sees });
     const targets = new Map<string, CompiledTarget>();
     for (const policy of desired.policies.values()) {
       try {
@@ -106,10 +112,16 @@ export class Reconciler {
     return targets;
   }
 
+  #useFiltering(filtering: Filtering): void {
+    if (filtering.sees === this.#filtering.sees) return;
+    this.#filtering = filtering;
+    this.#compiled = new WeakMap();
+  }
+
   #compile(policy: Policy): CompiledTarget {
     const known = this.#compiled.get(policy);
     if (known !== undefined) return known;
-    const compiled = compilePolicy(policy);
+    const compiled = compilePolicy(policy, this.#filtering);
     this.#compiled.set(policy, compiled);
     return compiled;
   }

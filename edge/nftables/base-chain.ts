@@ -7,8 +7,9 @@ import {
   type NeededIcmp,
 } from '@portcullis/core/firewall/needed-icmp.ts';
 import { STAGES, type StageName } from '@portcullis/core/firewall/stages.ts';
+import { reasonChains } from './filter-state.ts';
 import { declareFragmentState, fragmentChains } from './fragment-limits.ts';
-import { type Dispatch, dispatchStatement } from './names.ts';
+import { dispatchStatement } from './names.ts';
 import { PolicyError } from './match.ts';
 
 /** Rates that no policy names. */
@@ -46,6 +47,11 @@ export function renderBaseChains(rules: EdgeRules): RenderedChain[] {
   return [
     { name: 'prerouting', statements: entry },
     { name: 'judge', statements: STAGES.flatMap(({ name }) => [...renderStage[name](rules)]) },
+    {
+      name: 'filters',
+      statements: [dispatchStatement('filter', 4), dispatchStatement('filter', 6), 'accept'],
+    },
+    ...reasonChains(),
     ...fragmentChains(rules, devices),
     ...reassemblyChains(rules),
   ];
@@ -71,11 +77,11 @@ const renderStage: Readonly<Record<StageName, (rules: EdgeRules) => readonly str
   'named-allows': () => [],
   geo: () => [],
   rules: () => [],
-  // Until filters are enforced, what the rules let pass is accepted.
+  // What programs accept of a target with filters goes to the chain of that name.
   filters: () => [],
 };
 
-const DISPATCH_ORDER: readonly Dispatch[] = ['port', 'protocol', 'address', 'prefix'];
+const DISPATCH_ORDER = ['port', 'protocol', 'address', 'prefix'] as const;
 /** A packet that has no such field (a later fragment has no port) does not match and goes on to the next. */
 const POLICY_LOOKUPS = DISPATCH_ORDER.flatMap((dispatch) => [
   dispatchStatement(dispatch, 4),

@@ -1,7 +1,20 @@
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { type Family, formatAddress } from '@portcullis/core/net/address.ts';
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
-import { isSingle, type MatchRule, networkFrom, orderedRules, type SourceMatch } from './match.ts';
+import {
+  compileFilters,
+  DEFAULT_FILTERING,
+  type Filtering,
+  type TargetFilters,
+} from './filters.ts';
+import {
+  isSingle,
+  type MatchRule,
+  networkFrom,
+  orderedRules,
+  type Outcome,
+  type SourceMatch,
+} from './match.ts';
 import {
   contentName,
   dispatchMap,
@@ -27,6 +40,7 @@ export interface CompiledTarget {
   readonly elements: readonly Element[];
   /** Of prefixes: the chain that judges, through the interval map. */
   readonly prefixChain: string | null;
+  readonly filters: TargetFilters;
   /** Chains that elements go to, by name. A name stands for its content, so targets share them. */
   readonly chains: ReadonlyMap<string, Chain>;
 }
@@ -38,6 +52,8 @@ export interface Element {
 }
 
 export interface Chain {
+  /** Of a base chain: where in the kernel, with its priority and policy. */
+  readonly hook?: string;
   readonly statements: readonly string[];
   /** Source sets that the statements ask, and maps that they look into. */
   readonly sets: readonly SourceSetUnion[];
@@ -52,21 +68,47 @@ export interface SourceSetUnion {
 }
 
 /** Throws `PolicyError` on what no parser should have let through. */
-export function compilePolicy(policy: Policy): CompiledTarget {
+export function compilePolicy(
+  policy: Policy,
+  filtering: Filtering = DEFAULT_FILTERING,
+): CompiledTarget {
   const cidr = networkFrom(policy.target);
   const rules = orderedRules(policy, cidr.family);
-  return isSingle(cidr)
-    ? compileAddress(policy.target, cidr, rules)
-    : compilePrefix(policy.target, cidr, rules);
+  const chains = new Map<string, Chain>();
+  const filters = compileFilters(policy, cidr, filtering, (kind, statements) =>
+    addChain(kind, chains, { statements, sets: [], maps: [] }),
+  );
+  const context: Context = { family: cidr.family, chains, verdicts: verdictsOf(filters.accept) };
+  const { elements, prefixChain } = isSingle(cidr)
+    ? { elements: compileAddress(cidr, rules, context), prefixChain: null }
+    : { elements: [], prefixChain: compilePrefix(rules, context) };
+  return {
+    target: policy.target,
+    cidr,
+    elements: [...elements, ...filters.elements],
+    prefixChain,
+    filters: filters.target,
+    chains,
+  };
 }
 
-function compileAddress(target: string, cidr: Cidr, rules: readonly MatchRule[]): CompiledTarget {
+interface Context {
+  readonly family: Family;
+  readonly chains: Map<string, Chain>;
+  /** What an outcome of the rules means: where there are filters, what is accepted goes on to them. */
+  readonly verdicts: Readonly<Record<Outcome, string>>;
+}
+
+function verdictsOf(accept: string): Context['verdicts'] {
+  return { accept, drop: 'drop' };
+}
+
+function compileAddress(cidr: Cidr, rules: readonly MatchRule[], context: Context): Element[] {
   const { family } = cidr;
   const tree = planTree(rules);
-  const chains = new Map<string, Chain>();
   const address = formatAddress(cidr);
-  const verdict = (branch: Branch): string => branchVerdict(branch, family, chains);
-  const elements: Element[] = [
+  const verdict = (branch: Branch): string => branchVerdict(branch, context);
+  return [
     ...tree.ports.map((branch) => ({
       map: dispatchMap('port', family),
       key: `${address} . ${protocolName(branch.protocol)} . ${branch.port}`,
@@ -79,12 +121,15 @@ function compileAddress(target: string, cidr: Cidr, rules: readonly MatchRule[])
     })),
     // Also where it only says accept: a prefix around this address must not judge it.
     { map: dispatchMap('address', family), key: address, verdict: verdict(tree.rest) },
-    ...tree.lookedUp.flatMap((rule) => sourceElement(address, family, rule)),
+    ...tree.lookedUp.flatMap((rule) => sourceElement(address, rule, context)),
   ];
-  return { target, cidr, elements, prefixChain: null, chains };
 }
 
-function sourceElement(address: string, family: Family, levelled: LevelledRule): Element[] {
+function sourceElement(
+  address: string,
+  levelled: LevelledRule,
+  { family, verdicts }: Context,
+): Element[] {
   const { rule } = levelled;
   const lookup = lookupOf(levelled);
   if (lookup.kind !== 'keyed' || rule.source?.kind !== 'network') return [];
@@ -95,14 +140,14 @@ function sourceElement(address: string, family: Family, levelled: LevelledRule):
     formatAddress(rule.source.cidr),
   ];
   const map = sourceMapName({ family, ...lookup });
-  return [{ map, key: fields.join(' . '), verdict: rule.outcome }];
+  return [{ map, key: fields.join(' . '), verdict: verdicts[rule.outcome] }];
 }
 
-function branchVerdict(branch: Branch, family: Family, chains: Map<string, Chain>): string {
-  if (branch.lookups.length === 0) return branch.outcome;
+function branchVerdict(branch: Branch, { family, chains, verdicts }: Context): string {
+  if (branch.lookups.length === 0) return verdicts[branch.outcome];
   const steps = branch.lookups.map((lookup) => lookupStep(lookup, family));
   return goto('shape', chains, {
-    statements: [...steps.map((step) => step.statement), branch.outcome],
+    statements: [...steps.map((step) => step.statement), verdicts[branch.outcome]],
     sets: steps.flatMap((step) => step.sets),
     maps: steps.flatMap((step) => step.maps),
   });
@@ -124,19 +169,18 @@ function lookupStep(lookup: Lookup, family: Family): Step {
 }
 
 /** A prefix may be large and its rules are few: one chain, read in order, shared by equal policies. */
-function compilePrefix(target: string, cidr: Cidr, rules: readonly MatchRule[]): CompiledTarget {
+function compilePrefix(rules: readonly MatchRule[], context: Context): string {
   const { kept, fallback } = prune(rules);
-  const chains = new Map<string, Chain>();
-  const steps = [...kept, fallback].map((rule) => linearStep(rule, cidr.family));
-  const name = addChain('prefix', chains, {
+  const { chains } = context;
+  const steps = [...kept, fallback].map((rule) => linearStep(rule, context));
+  return addChain('prefix', chains, {
     statements: steps.map((step) => step.statement),
     sets: steps.flatMap((step) => step.sets),
     maps: [],
   });
-  return { target, cidr, elements: [], prefixChain: name, chains };
 }
 
-function linearStep(rule: MatchRule, family: Family): Step {
+function linearStep(rule: MatchRule, { family, verdicts }: Context): Step {
   const matches: string[] = [];
   const sets: SourceSetUnion[] = [];
   if (rule.source?.kind === 'network') {
@@ -150,7 +194,7 @@ function linearStep(rule: MatchRule, family: Family): Step {
   }
   if (rule.protocol !== null) matches.push(`meta l4proto ${protocolName(rule.protocol)}`);
   if (rule.port !== null) matches.push(`th dport ${rule.port}`);
-  return { statement: [...matches, rule.outcome].join(' '), sets, maps: [] };
+  return { statement: [...matches, verdicts[rule.outcome]].join(' '), sets, maps: [] };
 }
 
 function askSets(

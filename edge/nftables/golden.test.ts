@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import type { Policy, PolicyRule } from '@portcullis/core/firewall/policy.ts';
+import type { Policy, PolicyFilter, PolicyRule } from '@portcullis/core/firewall/policy.ts';
 import { edgeRules } from '../testing/policies.ts';
 import { compilePolicy } from './compile.ts';
 import type { EdgeRules } from './base-chain.ts';
+import { DEFAULT_FILTERING } from './filters.ts';
 import { type Layout, planLayout } from './layout.ts';
 import { renderDelta, renderWhole } from './render.ts';
 
@@ -32,6 +33,22 @@ describe('rendered text', () => {
 
   it('is what a person reviewed: IPv6, prefixes inside each other, an address of its own', () => {
     assertGolden('prefixes', renderWhole(layout(PREFIXES)).text);
+  });
+
+  it('is what a person reviewed: filters of a host, and of a prefix with a host of its own', () => {
+    assertGolden('filters', renderWhole(layout(FILTERED)).text);
+    assertGolden('filters-inbound', renderWhole(layout(FILTERED, { sees: 'inbound' })).text);
+  });
+
+  it('is what a person reviewed: the first filter, and the last one gone', () => {
+    const before = layout([HOST]);
+    const after = layout([{ ...HOST, filters: FILTERED[0]?.filters ?? [] }]);
+    const { sizes } = renderWhole(before);
+    const there = renderDelta(before, after, [HOST.target], sizes);
+    assert.ok(there);
+    assertGolden('filters-first', there.text);
+    const back = renderDelta(after, before, [HOST.target], there.sizes);
+    assertGolden('filters-last', back?.text ?? '');
   });
 
   it('is what a person reviewed: an edge that sees one direction and parts of datagrams', () => {
@@ -100,9 +117,25 @@ const PREFIXES: readonly Policy[] = [
   policy('2001:db8:5::10', [allow('gre', null), allow('esp', null), rule('deny', 'any', null)]),
 ];
 
+const FILTERED: readonly Policy[] = [
+  {
+    ...policy('203.0.113.10', [allow('udp', 27015), rule('deny', 'any', null)]),
+    filters: [filter('udp-stateful', 27015), filter('tcp-syn-proxy', 27015)],
+  },
+  { ...policy('203.0.113.0/28', []), filters: [filter('udp-stateful', 27015)] },
+  policy('203.0.113.11', [rule('deny', 'udp', 19)]),
+  { ...policy('2001:db8:5::10', []), filters: [filter('udp-stateful', 19132)] },
+];
+
+function filter(type: PolicyFilter['type'], port: number): PolicyFilter {
+  return { ref: `filter:${type}`, type, port, managed: false };
+}
+
 function layout(policies: readonly Policy[], change: Partial<EdgeRules> = {}): Layout {
-  const targets = new Map(policies.map((one) => [one.target, compilePolicy(one)]));
-  return planLayout(edgeRules(change), targets, SETS);
+  const rules = edgeRules(change);
+  const filtering = { ...DEFAULT_FILTERING, sees: rules.sees };
+  const targets = new Map(policies.map((one) => [one.target, compilePolicy(one, filtering)]));
+  return planLayout(rules, targets, SETS);
 }
 
 function policy(target: string, rules: readonly PolicyRule[]): Policy {

@@ -1,10 +1,13 @@
 import type { SourceSets } from '@portcullis/core/firewall/policy.ts';
-import { BITS, type Family, formatAddress } from '@portcullis/core/net/address.ts';
+import type { Family } from '@portcullis/core/net/address.ts';
 import { mergeCidrs } from '@portcullis/core/net/cidr-sets.ts';
-import { compareCidrs, formatNetwork, lastValue } from '@portcullis/core/net/cidr.ts';
+import { formatNetwork } from '@portcullis/core/net/cidr.ts';
 import type { Chain, CompiledTarget, SourceSetUnion } from './compile.ts';
 import { networksOf } from './match.ts';
-import { type Dispatch, dispatchMap } from './names.ts';
+import { filterHooks } from './filter-hooks.ts';
+import { filterIntervals } from './filter-prefixes.ts';
+import { type Interval, intervalsOf } from './intervals.ts';
+import { type Dispatch, dispatchMap, PORT_DISPATCHES } from './names.ts';
 import type { EdgeRules } from './base-chain.ts';
 
 /** Everything the table holds, of now. What is rendered depends on it alone. */
@@ -14,15 +17,11 @@ export interface Layout {
   readonly chains: ReadonlyMap<string, Chain>;
   /** Elements of every hash map in use, by its name. */
   readonly counts: ReadonlyMap<string, number>;
-  readonly prefixes: Readonly<Record<Family, readonly Interval[]>>;
+  /** Of every interval map, by its name. */
+  readonly prefixes: ReadonlyMap<string, readonly Interval[]>;
   readonly sets: ReadonlyMap<string, SourceSetContent>;
   readonly sourceSets: SourceSets;
   readonly elements: number;
-}
-
-export interface Interval {
-  readonly range: string;
-  readonly chain: string;
 }
 
 export interface SourceSetContent {
@@ -31,7 +30,7 @@ export interface SourceSetContent {
 }
 
 export const FAMILIES = [4, 6] as const satisfies readonly Family[];
-const HASHED: readonly Dispatch[] = ['port', 'protocol', 'address'];
+const HASHED: readonly Dispatch[] = ['port', 'protocol', 'address', 'filter', ...PORT_DISPATCHES];
 
 /** `before` saves work where source sets are the same; it never changes the result. */
 export function planLayout(
@@ -51,59 +50,25 @@ export function planLayout(
     elements += target.elements.length;
   }
   const prefixTargets = [...targets.values()].filter((target) => target.prefixChain !== null);
-  const prefixes = { 4: intervalsOf(prefixTargets, 4), 6: intervalsOf(prefixTargets, 6) };
+  const prefixes = new Map<string, readonly Interval[]>(
+    FAMILIES.map((family) => [
+      dispatchMap('prefix', family),
+      intervalsOf(prefixTargets, family, ({ prefixChain }) => prefixChain),
+    ]),
+  );
+  for (const [map, intervals] of filterIntervals(targets, prefixTargets))
+    prefixes.set(map, intervals);
   const sets = new Map<string, SourceSetContent>();
   for (const union of [...chains.values()].flatMap((chain) => chain.sets)) {
     const known = before?.sourceSets === sourceSets ? before.sets.get(union.name) : undefined;
     if (!sets.has(union.name)) sets.set(union.name, known ?? contentOf(union, sourceSets));
   }
-  elements += prefixes[4].length + prefixes[6].length;
+  for (const [name, chain] of filterHooks(rules, counts, prefixes)) chains.set(name, chain);
+  for (const intervals of prefixes.values()) elements += intervals.length;
   return { rules, targets, chains, counts, prefixes, sets, sourceSets, elements };
 }
 
 function contentOf(union: SourceSetUnion, sourceSets: SourceSets): SourceSetContent {
   const networks = mergeCidrs(networksOf(sourceSets, union.names, union.family));
   return { union, networks: networks.map(formatNetwork) };
-}
-
-/**
- * Nested prefixes as disjoint intervals, each judged by the longest prefix around it: a sweep over where
- * prefixes begin, the innermost open one on top of a stack.
- */
-function intervalsOf(targets: readonly CompiledTarget[], family: Family): Interval[] {
-  const sorted = targets
-    .filter((target) => target.cidr.family === family)
-    .toSorted((a, b) => compareCidrs(a.cidr, b.cidr));
-  const intervals: Interval[] = [];
-  const open: CompiledTarget[] = [];
-  let next = 0n;
-  const closeBefore = (limit: bigint): void => {
-    for (
-      let top = open.at(-1);
-      top !== undefined && lastValue(top.cidr) < limit;
-      top = open.at(-1)
-    ) {
-      add(next, lastValue(top.cidr), top);
-      next = lastValue(top.cidr) + 1n;
-      open.pop();
-    }
-  };
-  const add = (first: bigint, last: bigint, { prefixChain }: CompiledTarget): void => {
-    if (first > last || prefixChain === null) return;
-    intervals.push({ range: rangeText(family, first, last), chain: prefixChain });
-  };
-  for (const target of sorted) {
-    closeBefore(target.cidr.value);
-    const around = open.at(-1);
-    if (around !== undefined) add(next, target.cidr.value - 1n, around);
-    next = target.cidr.value;
-    open.push(target);
-  }
-  closeBefore(1n << BigInt(BITS[family]));
-  return intervals;
-}
-
-function rangeText(family: Family, first: bigint, last: bigint): string {
-  const text = (value: bigint): string => formatAddress({ family, value });
-  return first === last ? text(first) : `${text(first)}-${text(last)}`;
 }

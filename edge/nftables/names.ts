@@ -10,8 +10,18 @@ export const TABLE = `inet ${TABLE_NAME}`;
 export const IP: Readonly<Record<Family, 'ip' | 'ip6'>> = { 4: 'ip', 6: 'ip6' };
 export const ADDRESS_TYPE: Readonly<Record<Family, string>> = { 4: 'ipv4_addr', 6: 'ipv6_addr' };
 
-/** Maps that dispatch on the destination; `prefix` is an interval map. */
-export type Dispatch = 'port' | 'protocol' | 'address' | 'prefix';
+/**
+ * Maps that dispatch on the destination; `prefix` is an interval map. `filter` is asked what filters a port has.
+ */
+export type Dispatch = 'port' | 'protocol' | 'address' | 'prefix' | 'filter' | PortDispatch;
+
+/**
+ * Dispatch on a server's address and port: what replies teach (`learn`), whose SYNs are kept from connection tracking
+ * (`untrack`) and answered (`synproxy`), and who limits new connections (`connect`). Each has an interval map beside
+ * it, for prefixes.
+ */
+export const PORT_DISPATCHES = ['learn', 'untrack', 'synproxy', 'connect'] as const;
+export type PortDispatch = (typeof PORT_DISPATCHES)[number];
 
 export function dispatchMap(dispatch: Dispatch, family: Family): string {
   return `${dispatch}${family}`;
@@ -40,6 +50,11 @@ export function parseSourceMapName(name: string): SourceMap | null {
   };
 }
 
+/** The interval map of the prefixes that have something to do with a dispatch. */
+export function prefixMap(dispatch: PortDispatch, family: Family): string {
+  return `${dispatch}_prefix${family}`;
+}
+
 /** The type of a map's key, for its declaration. */
 export function keyType(name: string): string {
   const source = parseSourceMapName(name);
@@ -48,12 +63,21 @@ export function keyType(name: string): string {
     return [address, ...FIELD_TYPES[source.fields], address].join(' . ');
   }
   const family: Family = name.endsWith('4') ? 4 : 6;
+  if (name.endsWith(`_prefix${family}`)) return ADDRESS_TYPE[family];
   const dispatch = name.slice(0, -1) as Dispatch;
+  if (isPortDispatch(dispatch)) return `${ADDRESS_TYPE[family]} . inet_service`;
   return [ADDRESS_TYPE[family], ...FIELD_TYPES[DISPATCH_FIELDS[dispatch]]].join(' . ');
 }
 
+function isPortDispatch(dispatch: Dispatch): dispatch is PortDispatch {
+  return (PORT_DISPATCHES as readonly string[]).includes(dispatch);
+}
+
 /** The statement that looks a packet up. */
-export function dispatchStatement(dispatch: Dispatch, family: Family): string {
+export function dispatchStatement(
+  dispatch: Exclude<Dispatch, PortDispatch>,
+  family: Family,
+): string {
   return `${key(family, DISPATCH_FIELDS[dispatch])} vmap @${dispatchMap(dispatch, family)}`;
 }
 
@@ -100,11 +124,12 @@ const FIELD_TYPES: Readonly<Record<Fields, readonly string[]>> = {
   protocol: ['inet_proto'],
   any: [],
 };
-const DISPATCH_FIELDS: Readonly<Record<Dispatch, Fields>> = {
+const DISPATCH_FIELDS: Readonly<Record<Exclude<Dispatch, PortDispatch>, Fields>> = {
   port: 'port',
   protocol: 'protocol',
   address: 'any',
   prefix: 'any',
+  filter: 'port',
 };
 const PROTOCOL_NAMES: Readonly<Record<number, string>> = {
   1: 'icmp',

@@ -1,8 +1,10 @@
 import { type RenderedChain, renderBaseChains, renderLimits } from './base-chain.ts';
 import type { CompiledTarget, Element } from './compile.ts';
 import type { Change, MapChange } from './driver.ts';
+import { declareFilterState } from './filter-state.ts';
 import { FAMILIES, type Layout, type SourceSetContent } from './layout.ts';
-import { ADDRESS_TYPE, dispatchMap, keyType, TABLE } from './names.ts';
+import type { Interval } from './intervals.ts';
+import { ADDRESS_TYPE, keyType, TABLE } from './names.ts';
 
 /**
  * Room that maps were declared with. The kernel allots a hash table of that size once, so a map that
@@ -26,12 +28,15 @@ export function renderWhole(layout: Layout): RenderedWhole {
   const sizes = new Map([...layout.counts].map(([map, count]) => [map, roomFor(count)]));
   const body = [
     ...renderLimits(layout.rules),
+    ...FAMILIES.flatMap(declareFilterState),
     ...[...layout.sets.values()].flatMap(declareSet),
     ...[...sizes].toSorted(byName).flatMap(([map, size]) => declareMap(map, size)),
-    ...FAMILIES.flatMap(declarePrefixMap),
+    ...[...layout.prefixes.keys()].flatMap(declarePrefixMap),
     ...[...layout.chains]
       .toSorted(byName)
-      .flatMap(([name, { statements }]) => chainBlock({ name, statements })),
+      .flatMap(([name, { hook, statements }]) =>
+        chainBlock({ name, statements: hook === undefined ? statements : [hook, ...statements] }),
+      ),
     ...renderBaseChains(layout.rules).flatMap(chainBlock),
   ];
   const lines = [
@@ -42,7 +47,7 @@ export function renderWhole(layout: Layout): RenderedWhole {
     '}',
     ...fillSets(layout),
     ...addElements([...layout.targets.values()].flatMap((target) => target.elements)),
-    ...FAMILIES.flatMap((family) => addPrefixes(layout, family)),
+    ...[...layout.prefixes].flatMap(([map, intervals]) => addPrefixes(map, intervals)),
   ];
   return { text: `${lines.join('\n')}\n`, sizes };
 }
@@ -81,16 +86,22 @@ export function renderDelta(
     ),
     ...newIn(after.sets, before.sets).flatMap(([name, set]) => fillSet(name, set)),
     ...refilled,
-    ...newIn(after.chains, before.chains).flatMap(([name, chain]) => [
-      `add chain ${TABLE} ${name}`,
-      ...chain.statements.map((statement) => `add rule ${TABLE} ${name} ${statement}`),
-    ]),
+    // All chains before any rule, and below no rules before any chain goes: they refer to each other.
+    ...newIn(after.chains, before.chains).map(([name, { hook }]) =>
+      [`add chain ${TABLE} ${name}`, ...(hook === undefined ? [] : [`{ ${hook} }`])].join(' '),
+    ),
+    ...newIn(after.chains, before.chains).flatMap(([name, chain]) =>
+      chain.statements.map((statement) => `add rule ${TABLE} ${name} ${statement}`),
+    ),
   ];
   const elements = [
     ...elementChanges(before, after, changed),
-    ...FAMILIES.flatMap((family) => replacePrefixes(before, after, family)),
+    ...[...after.prefixes].flatMap(([map, intervals]) =>
+      replacePrefixes(map, before.prefixes.get(map) ?? [], intervals),
+    ),
   ];
   const cleanup = [
+    ...newIn(before.chains, after.chains).map(([name]) => `flush chain ${TABLE} ${name}`),
     ...newIn(before.chains, after.chains).map(([name]) => `delete chain ${TABLE} ${name}`),
     ...newIn(sizes, nextSizes).map(([map]) => `delete map ${TABLE} ${map}`),
     ...newIn(before.sets, after.sets).map(([name]) => `delete set ${TABLE} ${name}`),
@@ -155,15 +166,19 @@ function elementsByKey(target: CompiledTarget | undefined): Map<string, Element>
 }
 
 /** An interval map is small (one entry a prefix) and its entries change together: it is filled anew. */
-function replacePrefixes(before: Layout, after: Layout, family: 4 | 6): MapChange[] {
-  if (JSON.stringify(before.prefixes[family]) === JSON.stringify(after.prefixes[family])) return [];
-  const added = after.prefixes[family].map(({ range, chain }) => [range, `goto ${chain}`] as const);
-  return [{ map: dispatchMap('prefix', family), flush: true, removed: [], added }];
+function replacePrefixes(
+  map: string,
+  before: readonly Interval[],
+  after: readonly Interval[],
+): MapChange[] {
+  if (JSON.stringify(before) === JSON.stringify(after)) return [];
+  const added = after.map(({ range, chain }) => [range, `goto ${chain}`] as const);
+  return [{ map, flush: true, removed: [], added }];
 }
 
-function addPrefixes(layout: Layout, family: 4 | 6): string[] {
-  const entries = layout.prefixes[family].map(({ range, chain }) => `${range} : goto ${chain}`);
-  return batches(entries).map((batch) => addCommand(dispatchMap('prefix', family), batch));
+function addPrefixes(map: string, intervals: readonly Interval[]): string[] {
+  const entries = intervals.map(({ range, chain }) => `${range} : goto ${chain}`);
+  return batches(entries).map((batch) => addCommand(map, batch));
 }
 
 function addElements(elements: readonly Element[]): string[] {
@@ -221,9 +236,8 @@ function mapType(map: string, size: number): string {
   return `type ${keyType(map)} : verdict; size ${size};`;
 }
 
-function declarePrefixMap(family: 4 | 6): string[] {
-  const name = dispatchMap('prefix', family);
-  return [`map ${name} {`, `\ttype ${keyType(name)} : verdict; flags interval;`, '}', ''];
+function declarePrefixMap(map: string): string[] {
+  return [`map ${map} {`, `\ttype ${keyType(map)} : verdict; flags interval;`, '}', ''];
 }
 
 function chainBlock({ name, statements }: RenderedChain): string[] {

@@ -85,10 +85,12 @@ function inSet(layout: Layout, reference: string, packet: Packet): boolean {
 
 function prefixVerdict(layout: Layout, packet: Packet): string | undefined {
   const { value } = parsed(packet.destination);
-  const hit = layout.prefixes[packet.family].filter(({ range }) => {
-    const [first = '', last = first] = range.split('-');
-    return parsed(first).value <= value && value <= parsed(last).value;
-  });
+  const hit = (layout.prefixes.get(dispatchMap('prefix', packet.family)) ?? []).filter(
+    ({ range }) => {
+      const [first = '', last = first] = range.split('-');
+      return parsed(first).value <= value && value <= parsed(last).value;
+    },
+  );
   if (hit.length > 1) throw new Error('intervals overlap');
   return hit[0] === undefined ? undefined : `goto ${hit[0].chain}`;
 }

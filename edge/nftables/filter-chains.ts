@@ -1,0 +1,99 @@
+import type { FilterProgram } from '@portcullis/core/filters/program.ts';
+import type { Family } from '@portcullis/core/net/address.ts';
+import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
+import { dropFor, stateSet, type FilterState } from './filter-state.ts';
+import { IP, type PortDispatch } from './names.ts';
+import { signatureMatches } from './signature.ts';
+
+/** How chains of a filter are made; equal programs share theirs. */
+export interface FilterPlace {
+  readonly family: Family;
+  readonly sees: EdgeSettings['sees'];
+  /** Of a prefix: its members may be more than there is room for. */
+  readonly prefix: boolean;
+}
+
+/** Takes a chain in and answers its name. */
+export type AddChain = (kind: string, statements: readonly string[]) => string;
+
+/** The chain that judges packets to a port with this program: accept, or a drop with its reason. */
+export function filterChain(program: FilterProgram, place: FilterPlace, add: AddChain): string {
+  const statements =
+    program.transport === 'udp'
+      ? udpStatements(program, place, add)
+      : tcpStatements(program, place);
+  return add(`filters${place.family}`, statements);
+}
+
+/** The chains of other hooks that the port has use for. */
+export function portChains(
+  program: FilterProgram,
+  place: FilterPlace,
+  add: AddChain,
+): [PortDispatch, string][] {
+  // All of them need both directions.
+  if (place.sees === 'inbound') return [];
+  return program.transport === 'udp' ? [['learn', learnChain(program, place, add)]] : [];
+}
+
+/** Learns from what the server sends. */
+function learnChain(program: FilterProgram, { family }: FilterPlace, add: AddChain): string {
+  const ip = IP[family];
+  const key = `${ip} daddr . th dport . ${ip} saddr . th sport`;
+  // `add` leaves what is there as it is: only traffic of the validated source renews it.
+  const learn = `add @${stateSet('validated', family)} { ${key} timeout ${program.validatedSeconds}s }`;
+  const replies = program.replies.map((reply) => `${signatureMatches(reply)} ${learn}`);
+  return add(`learn${family}`, program.replies.length === 0 ? [learn] : replies);
+}
+
+function udpStatements(program: FilterProgram, place: FilterPlace, add: AddChain): string[] {
+  const { family, sees } = place;
+  const ip = IP[family];
+  const tooMany = sourceRate('validated_rate', program.validatedPps, family);
+  const limited = `${tooMany} ${dropFor('validated-rate')}`;
+  // Nobody is ever validated where replies go another way: what is left is a rate for everybody.
+  if (sees === 'inbound') return [limited, 'accept'];
+
+  const tuple = `${ip} saddr . th sport . ${ip} daddr . th dport`;
+  const validated = stateSet('validated', family);
+  const renew = `update @${validated} { ${tuple} timeout ${program.validatedSeconds}s }`;
+  const known = add(`validated${family}`, [limited, renew, 'accept']);
+  const first = `${tuple} @${validated} goto ${known}`;
+  const unknown = unvalidatedStatements(program, place);
+  if (program.greetings.length === 0) return [first, ...unknown];
+  const greeted = add(`greeted${family}`, unknown);
+  return [
+    first,
+    ...program.greetings.map((greeting) => `${signatureMatches(greeting)} goto ${greeted}`),
+    dropFor('no-greeting'),
+  ];
+}
+
+/**
+ * The rate of a source first, so that one source alone cannot use the budget up. Its meter does not match when
+ * forged sources have filled it; the budget, which knows only server ports, holds then.
+ */
+function unvalidatedStatements(program: FilterProgram, { family, prefix }: FilterPlace): string[] {
+  const { budgetPps, unvalidatedPps } = program;
+  if (budgetPps === 0) return [dropFor('budget')];
+  const tooMany = sourceRate('unvalidated_rate', unvalidatedPps, family);
+  const budget = stateSet(prefix ? 'budget_prefix' : 'budget', family);
+  const within = `limit rate ${budgetPps}/second burst ${budgetPps} packets`;
+  return [
+    `${tooMany} ${dropFor('unvalidated-rate')}`,
+    `update @${budget} { ${IP[family]} daddr . th dport ${within} } accept`,
+    dropFor('budget'),
+  ];
+}
+
+function tcpStatements(program: FilterProgram, { family }: FilterPlace): string[] {
+  const tooMany = sourceRate('validated_rate', program.validatedPps, family);
+  return [`ct state established ${tooMany} ${dropFor('validated-rate')}`, 'accept'];
+}
+
+/** Matches above the rate, so it does not match when there is no room to count: nobody is dropped for that. */
+function sourceRate(state: FilterState, pps: number, family: Family): string {
+  const ip = IP[family];
+  const above = `limit rate over ${pps}/second burst ${pps} packets`;
+  return `update @${stateSet(state, family)} { ${ip} saddr . ${ip} daddr . th dport ${above} }`;
+}

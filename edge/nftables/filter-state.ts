@@ -1,0 +1,80 @@
+import { FILTER_REASONS, type FilterReason } from '@portcullis/core/filters/reasons.ts';
+import type { Family } from '@portcullis/core/net/address.ts';
+import type { RenderedChain } from './base-chain.ts';
+import { ADDRESS_TYPE, IP } from './names.ts';
+
+/**
+ * What filters remember, in sets that the kernel fills. All of fixed size, all of typed keys (nft 1.0.6 aborts when
+ * it lists raw ones).
+ */
+export type FilterState =
+  /** Client address and port, server address and port: the server has answered. */
+  | 'validated'
+  /** Limits by client address, server address and port. */
+  | 'validated_rate'
+  | 'unvalidated_rate'
+  /** Limits by server address and port, of addresses and of members of prefixes, who may be too many. */
+  | 'budget'
+  | 'budget_prefix'
+  /** Counters by server address, protocol, port and reason. */
+  | 'filtered';
+
+const PEER = ['ADDRESS', 'inet_service'];
+const METER = { fields: ['ADDRESS', ...PEER], size: 65_536, seconds: 10 };
+const BUDGET = { fields: PEER, size: 65_536, seconds: 10 };
+
+/** `seconds`: how long an element stays without traffic, at least as long as its limit needs to fill up again. */
+const STATE: Readonly<
+  Record<FilterState, { fields: readonly string[]; size: number; seconds: number }>
+> = {
+  validated: { fields: [...PEER, ...PEER], size: 524_288, seconds: 60 },
+  validated_rate: METER,
+  unvalidated_rate: METER,
+  budget: BUDGET,
+  budget_prefix: BUDGET,
+  filtered: {
+    fields: ['ADDRESS', 'inet_proto', 'inet_service', 'inet_service'],
+    size: 65_536,
+    seconds: 3600,
+  },
+};
+
+export function stateSet(state: FilterState, family: Family): string {
+  return `${state}${family}`;
+}
+
+export function declareFilterState(family: Family): string[] {
+  return (Object.keys(STATE) as FilterState[]).flatMap((state) => {
+    const { fields, size, seconds } = STATE[state];
+    const type = fields.map((field) => (field === 'ADDRESS' ? ADDRESS_TYPE[family] : field));
+    return [
+      `set ${stateSet(state, family)} {`,
+      `\ttype ${type.join(' . ')}; size ${size}; flags dynamic,timeout; timeout ${seconds}s;`,
+      '}',
+      '',
+    ];
+  });
+}
+
+/** Where a packet goes that a filter does not pass. */
+export function dropFor(reason: FilterReason): string {
+  return `goto ${reasonChain(reason)}`;
+}
+
+/** A chain a reason: counted where there is room, dropped in any case. */
+export function reasonChains(): RenderedChain[] {
+  return (Object.keys(FILTER_REASONS) as FilterReason[]).toSorted().map((reason) => ({
+    name: reasonChain(reason),
+    statements: [
+      ...([4, 6] as const).map((family) => {
+        const key = `${IP[family]} daddr . meta l4proto . th dport . ${FILTER_REASONS[reason]}`;
+        return `update @${stateSet('filtered', family)} { ${key} counter }`;
+      }),
+      'drop',
+    ],
+  }));
+}
+
+function reasonChain(reason: FilterReason): string {
+  return `filtered_${reason.replaceAll('-', '_')}`;
+}

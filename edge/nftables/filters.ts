@@ -1,0 +1,117 @@
+import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
+import type { Filter } from '@portcullis/core/filters/filter.ts';
+import { combineFilters, type FilterProgram } from '@portcullis/core/filters/program.ts';
+import { protocolNumber } from '@portcullis/core/firewall/match.ts';
+import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
+import type { Policy } from '@portcullis/core/firewall/policy.ts';
+import { formatAddress } from '@portcullis/core/net/address.ts';
+import type { Cidr } from '@portcullis/core/net/cidr.ts';
+import type { Element } from './compile.ts';
+import { type AddChain, filterChain, type FilterPlace, portChains } from './filter-chains.ts';
+import { prefixPortChain } from './filter-prefixes.ts';
+import { isSingle, PolicyError } from './match.ts';
+import { dispatchMap, PORT_DISPATCHES, type PortDispatch, protocolName } from './names.ts';
+
+/**
+ * What filters mean on this edge, beside the policies that name them.
+ *
+ * A test that compares the kernel with `decide` realises `state.filters` with a catalogue of its own: with
+ * `budgetPps: 0` nobody unvalidated passes a UDP filter, and rates that are never used up let everybody validated
+ * pass; whom it wants to pass it adds to the set `validated4` or `validated6` (`filter-state.ts`) of its table.
+ */
+export interface Filtering {
+  readonly sees: EdgeSettings['sees'];
+  readonly catalogue: readonly Filter[];
+}
+
+export const DEFAULT_FILTERING: Filtering = { sees: 'both', catalogue: FILTERS };
+
+/** What the layout must know of a target's filters. */
+export interface TargetFilters {
+  /** Ports that a dispatch knows. */
+  readonly ports: ReadonlyMap<PortDispatch, ReadonlySet<number>>;
+  /** Of prefixes: where their intervals lead. */
+  readonly prefixChains: ReadonlyMap<PortDispatch, string>;
+}
+
+export interface CompiledFilters {
+  /** The verdict of rules that let a packet pass. */
+  readonly accept: string;
+  readonly elements: readonly Element[];
+  readonly target: TargetFilters;
+}
+
+interface FilteredPort {
+  readonly port: number;
+  readonly program: FilterProgram;
+}
+
+const NONE: TargetFilters = { ports: new Map(), prefixChains: new Map() };
+
+/**
+ * Whatever an address's rules accept goes to the chain `filters`, so it does not matter by which look-up a packet came
+ * there. That asks the destination and port for a chain, which all ports with the same filters share. A prefix has
+ * a chain of its own that asks for the port alone.
+ */
+export function compileFilters(
+  policy: Policy,
+  cidr: Cidr,
+  filtering: Filtering,
+  add: AddChain,
+): CompiledFilters {
+  const filtered = filteredPorts(policy, filtering);
+  if (filtered.length === 0) return { accept: 'accept', elements: [], target: NONE };
+  const { family } = cidr;
+  const place: FilterPlace = { family, sees: filtering.sees, prefix: !isSingle(cidr) };
+  const judged = filtered.map(({ port, program }) => {
+    const protocol = protocolName(protocolNumber(program.transport, family));
+    return { key: `${protocol} . ${port}`, verdict: `goto ${filterChain(program, place, add)}` };
+  });
+  const dispatched = new Map<PortDispatch, Map<number, string>>();
+  for (const { port, program } of filtered) {
+    for (const [dispatch, chain] of portChains(program, place, add)) {
+      const ports = dispatched.get(dispatch) ?? new Map<number, string>();
+      dispatched.set(dispatch, ports.set(port, chain));
+    }
+  }
+  const ports = new Map([...dispatched].map(([dispatch, of]) => [dispatch, new Set(of.keys())]));
+  if (place.prefix) {
+    const entries = judged.map(({ key, verdict }) => `${key} : ${verdict}`).join(', ');
+    const chain = add('filters_prefix', [`meta l4proto . th dport vmap { ${entries} }`, 'accept']);
+    const prefixChains = new Map(
+      [...dispatched].map(([dispatch, of]) => [dispatch, prefixPortChain(dispatch, of, add)]),
+    );
+    return { accept: `goto ${chain}`, elements: [], target: { ports, prefixChains } };
+  }
+  const address = formatAddress(cidr);
+  const elements: Element[] = judged.map(({ key, verdict }) => {
+    return { map: dispatchMap('filter', family), key: `${address} . ${key}`, verdict };
+  });
+  for (const dispatch of PORT_DISPATCHES) {
+    for (const [port, chain] of dispatched.get(dispatch) ?? []) {
+      const map = dispatchMap(dispatch, family);
+      elements.push({ map, key: `${address} . ${port}`, verdict: `goto ${chain}` });
+    }
+  }
+  return { accept: 'goto filters', elements, target: { ports, prefixChains: new Map() } };
+}
+
+/** In order, so that equal filters are equal text. */
+function filteredPorts({ filters }: Policy, { catalogue }: Filtering): FilteredPort[] {
+  const byPort = new Map<string, { port: number; filters: Filter[] }>();
+  for (const { type, port, ref } of filters) {
+    const filter = catalogue.find((one) => one.type === type);
+    // Control would not send what no edge knows, unless it is newer than this one.
+    if (filter === undefined) throw new PolicyError(`${ref} is of a type unknown to this edge`);
+    if (!(port >= 0 && port <= 65_535)) {
+      throw new PolicyError(`${ref} names a port that there is not`);
+    }
+    const key = `${filter.transport} ${port}`;
+    const same = byPort.get(key) ?? { port, filters: [] };
+    same.filters.push(filter);
+    byPort.set(key, same);
+  }
+  return [...byPort]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, { port, filters: some }]) => ({ port, program: combineFilters(some) }));
+}

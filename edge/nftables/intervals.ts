@@ -1,0 +1,61 @@
+import { BITS, type Family, formatAddress } from '@portcullis/core/net/address.ts';
+import { compareCidrs, lastValue } from '@portcullis/core/net/cidr.ts';
+import type { CompiledTarget } from './compile.ts';
+
+export interface Interval {
+  readonly range: string;
+  readonly chain: string;
+}
+
+/** A target in a sweep; where it leads nowhere, it is a hole in what is around it. */
+interface Stretch {
+  readonly target: CompiledTarget;
+  readonly chain: string | null;
+}
+
+/**
+ * Nested prefixes as disjoint intervals, each judged by the longest prefix around it: a sweep over where
+ * prefixes begin, the innermost open one on top of a stack. `enter` says where a target leads, given the one
+ * around it; undefined: as if it were not there.
+ */
+export function intervalsOf(
+  targets: readonly CompiledTarget[],
+  family: Family,
+  enter: (target: CompiledTarget, around: CompiledTarget | null) => string | null | undefined,
+): Interval[] {
+  const sorted = targets
+    .filter((target) => target.cidr.family === family)
+    .toSorted((a, b) => compareCidrs(a.cidr, b.cidr));
+  const intervals: Interval[] = [];
+  const open: Stretch[] = [];
+  let next = 0n;
+  const add = (first: bigint, last: bigint, { chain }: Stretch): void => {
+    if (first > last || chain === null) return;
+    intervals.push({ range: rangeText(family, first, last), chain });
+  };
+  const closeBefore = (limit: bigint): void => {
+    for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
+      const last = lastValue(top.target.cidr);
+      if (last >= limit) return;
+      add(next, last, top);
+      next = last + 1n;
+      open.pop();
+    }
+  };
+  for (const target of sorted) {
+    closeBefore(target.cidr.value);
+    const around = open.at(-1);
+    const chain = enter(target, around?.target ?? null);
+    if (chain === undefined) continue;
+    if (around !== undefined) add(next, target.cidr.value - 1n, around);
+    next = target.cidr.value;
+    open.push({ target, chain });
+  }
+  closeBefore(1n << BigInt(BITS[family]));
+  return intervals;
+}
+
+function rangeText(family: Family, first: bigint, last: bigint): string {
+  const text = (value: bigint): string => formatAddress({ family, value });
+  return first === last ? text(first) : `${text(first)}-${text(last)}`;
+}

@@ -1,0 +1,104 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Namespace } from '../netns.ts';
+
+export type PeerCommand =
+  | {
+      readonly do: 'bind';
+      readonly name: string;
+      readonly address: string;
+      readonly port: number;
+      /** Payload of the reply to whatever comes, as hex; empty: what came; null: none. */
+      readonly reply: string | null;
+    }
+  | {
+      readonly do: 'send';
+      readonly name: string;
+      readonly to: string;
+      readonly port: number;
+      readonly count: number;
+      /** Payload, as hex. */
+      readonly data: string;
+    }
+  | { readonly do: 'exchange'; readonly name: string; readonly to: string; readonly port: number }
+  | { readonly do: 'count'; readonly name: string };
+
+export interface PeerAnswer {
+  readonly received: number;
+}
+
+/** A process in a namespace with real UDP sockets. */
+export class UdpPeer {
+  readonly #child: ChildProcess;
+  readonly #waiting = new Map<number, PromiseWithResolvers<PeerAnswer>>();
+  #lastId = 0;
+  #lastSocket = 0;
+
+  constructor(namespace: Namespace) {
+    const script = join(import.meta.dirname, 'udp-peer-process.ts');
+    this.#child = namespace.spawn([process.execPath, script], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    const lines = createInterface({
+      input: this.#child.stdout as NonNullable<ChildProcess['stdout']>,
+    });
+    lines.on('line', (line) => {
+      const { id, ...answer } = JSON.parse(line) as PeerAnswer & { readonly id: number };
+      this.#waiting.get(id)?.resolve(answer);
+      this.#waiting.delete(id);
+    });
+    this.#child.once('exit', (code) => {
+      for (const { reject } of this.#waiting.values()) reject(new Error(`ended with ${code}`));
+    });
+  }
+
+  /** A socket of its own; `reply` as in `PeerCommand`. */
+  async open(address: string, port = 0, reply: string | null = null): Promise<UdpEnd> {
+    const name = `${++this.#lastSocket}`;
+    await this.command({ do: 'bind', name, address, port, reply });
+    return new UdpEnd(this, name);
+  }
+
+  command(command: PeerCommand): Promise<PeerAnswer> {
+    const id = ++this.#lastId;
+    const answer = Promise.withResolvers<PeerAnswer>();
+    this.#waiting.set(id, answer);
+    this.#child.stdin?.write(`${JSON.stringify({ id, ...command })}\n`);
+    return answer.promise;
+  }
+
+  async stop(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const gone = once(this.#child, 'exit');
+    this.#child.stdin?.end();
+    await gone;
+  }
+}
+
+/** One socket of a peer. */
+export class UdpEnd {
+  readonly #peer: UdpPeer;
+  readonly #name: string;
+
+  constructor(peer: UdpPeer, name: string) {
+    this.#peer = peer;
+    this.#name = name;
+  }
+
+  /** Resolves when all have left. */
+  async send(to: string, port: number, count = 1, data = '78'): Promise<void> {
+    await this.#peer.command({ do: 'send', name: this.#name, to, port, count, data });
+  }
+
+  /** Sends one and awaits an answer: what was sent before on the same way has arrived then, or never will. */
+  async exchange(to: string, port: number): Promise<void> {
+    await this.#peer.command({ do: 'exchange', name: this.#name, to, port });
+  }
+
+  /** Datagrams so far. */
+  async received(): Promise<number> {
+    return (await this.#peer.command({ do: 'count', name: this.#name })).received;
+  }
+}
