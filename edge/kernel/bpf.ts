@@ -48,6 +48,7 @@ const COMMANDS = {
   get: 7,
   programTestRun: 10,
   info: 15,
+  mapLookupBatch: 24,
   mapUpdateBatch: 26,
   linkCreate: 28,
   linkUpdate: 29,
@@ -119,6 +120,28 @@ export function updateElements(map: Descriptor, keys: Buffer, values: Buffer, co
   attr.writeUInt32LE(count, 32);
   attr.writeUInt32LE(map, 36);
   call('mapUpdateBatch', attr);
+}
+
+/** The values of the first `count` elements of an array, each `valueBytes` long, one after the other. */
+export function lookupElements(
+  map: Descriptor,
+  count: number,
+  keyBytes: number,
+  valueBytes: number,
+): Buffer {
+  const keys = Buffer.alloc(count * keyBytes);
+  const values = Buffer.alloc(count * valueBytes);
+  const next = Buffer.alloc(keyBytes);
+  const attr = Buffer.alloc(ATTR_BYTES);
+  keepUntilCalled(attr, keys, values, next);
+  attr.writeBigUInt64LE(addressOf(next), 8);
+  attr.writeBigUInt64LE(addressOf(keys), 16);
+  attr.writeBigUInt64LE(addressOf(values), 24);
+  attr.writeUInt32LE(count, 32);
+  attr.writeUInt32LE(map, 36);
+  // Answers ENOENT with the last of them.
+  unlessAbsent(() => call('mapLookupBatch', attr));
+  return values;
 }
 
 export interface ProgramImage {

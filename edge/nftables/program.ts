@@ -52,7 +52,7 @@ const MAX_STEPS = 50_000_000;
 /** `rules`: the first match decides, nothing matched is accepted. Throws `PolicyError` where that takes too long. */
 export function planTree(rules: readonly MatchRule[]): Tree {
   const { kept, fallback } = prune(rules);
-  const levelled = level([...kept, fallback]).map(prepare);
+  const levelled = intoLevels([...kept, fallback]).map(prepare);
   const lookedUp = new Set<LevelledRule>();
   const matching = matcher(levelled);
   const branch = (key: Key): Branch => evaluate(matching(key), lookedUp);
@@ -124,7 +124,7 @@ function withoutEchoes(
   return kept.toReversed();
 }
 
-function level(rules: readonly MatchRule[]): LevelledRule[] {
+export function intoLevels(rules: readonly MatchRule[]): LevelledRule[] {
   const lengths = sourceLengths(rules);
   const earlier = { accept: new OverlapIndex(lengths), drop: new OverlapIndex(lengths) };
   return rules.map((rule) => {

@@ -1,0 +1,140 @@
+import type { Policy } from '@portcullis/core/firewall/policy.ts';
+import { BITS } from '@portcullis/core/net/address.ts';
+import type { Cidr } from '@portcullis/core/net/cidr.ts';
+import { type MatchRule, networkFrom, orderedRules, overlapping } from '../nftables/match.ts';
+import { intoLevels, prune } from '../nftables/program.ts';
+import { addressBytes, keyMask, LAYOUT, maskBytes, packetKey, type Reason } from './layout.ts';
+
+/**
+ * What one target has dropped early: the rules of its policy that one packet alone decides. Never more than
+ * the policy drops: geo rules and mitigations only drop, so leaving them to nftables drops less, and filters
+ * judge what passes here.
+ */
+export interface EarlyTarget {
+  readonly target: string;
+  readonly cidr: Cidr;
+  readonly rules: CompiledRules;
+  /** Look-ups of a list too long to be read. */
+  readonly spilled: readonly Spilled[];
+}
+
+/** The first match decides; nothing matched: `fallback` is why it is dropped, null that it passes on. */
+export type CompiledRules =
+  | {
+      readonly kind: 'listed';
+      readonly rules: readonly EarlyRule[];
+      /** So many of the first name a port, and may be skipped together by a packet of another. */
+      readonly portRules: number;
+      readonly fallback: Reason | null;
+    }
+  | { readonly kind: 'spilled'; readonly forms: readonly Form[]; readonly fallback: Reason | null };
+
+export interface EarlyRule {
+  /** `pass`: nftables judges. Otherwise the stage that drops. */
+  readonly verdict: 'pass' | Reason;
+  readonly protocol: number | null;
+  readonly port: number | null;
+  readonly source: Cidr | null;
+}
+
+/** A way to look a packet up: by so much of its key, and of its source (null: whatever it is). */
+export interface Form {
+  readonly mask: number;
+  readonly sourceMask: Buffer | null;
+}
+export interface Spilled {
+  /** Index into the forms of its target. */
+  readonly form: number;
+  readonly match: number;
+  /** Network order, masked. */
+  readonly source: Buffer | null;
+  readonly verdict: EarlyRule['verdict'];
+}
+
+/** Throws `PolicyError` on what no parser should have let through. */
+export function compileEarly(policy: Policy): EarlyTarget {
+  const cidr = networkFrom(policy.target);
+  const ordered = orderedRules(policy, cidr.family);
+  const ofBaseline = new Set(ordered.slice(0, policy.baseline.length));
+  const reason = (rule: MatchRule): Reason => (ofBaseline.has(rule) ? 'baseline' : 'rules');
+  const byPacket = ordered.filter((rule) => rule.source?.kind !== 'sets');
+  const { kept, fallback } = prune(byPacket);
+  const last = byPacket.find((rule) => rule.protocol === null && rule.source === null);
+  const early = kept.map((rule) => earlyRule(rule, reason));
+  const dropped = fallback.outcome === 'drop' && last !== undefined ? reason(last) : null;
+  const target = policy.target;
+  if (kept.length <= LAYOUT.LARGE_RULES) {
+    const { order, portRules } = portsFirst(kept);
+    const rules = order.map((index) => early[index] as EarlyRule);
+    const listed = { kind: 'listed', rules, portRules, fallback: dropped } as const;
+    return { target, cidr, rules: listed, spilled: [] };
+  }
+  return { target, cidr, ...spill(kept, early, dropped) };
+}
+
+/** What a target that cannot be dropped early has: everything passes on. */
+const PASSED_ON = {
+  rules: { kind: 'listed', rules: [], portRules: 0, fallback: null },
+  spilled: [],
+} as const;
+
+export function isPassedOn({ rules }: EarlyTarget): boolean {
+  return rules.kind === 'listed' && rules.rules.length === 0 && rules.fallback === null;
+}
+
+function earlyRule(rule: MatchRule, reason: (rule: MatchRule) => Reason): EarlyRule {
+  const { outcome, protocol, port, source } = rule;
+  const verdict = outcome === 'accept' ? 'pass' : reason(rule);
+  return { verdict, protocol, port, source: source?.kind === 'network' ? source.cidr : null };
+}
+
+/** Indices in an order in which rules with a port come first, where that changes no verdict. */
+function portsFirst(rules: readonly MatchRule[]): { order: number[]; portRules: number } {
+  const all = rules.map((_, index) => index);
+  const ported = all.filter((index) => rules[index]?.port !== null);
+  const others = all.filter((index) => rules[index]?.port === null);
+  const swapped = others.some((other) =>
+    ported.some((port) => port > other && disagree(rules[other], rules[port])),
+  );
+  if (swapped) return { order: all, portRules: 0 };
+  return { order: [...ported, ...others], portRules: ported.length };
+}
+
+function disagree(a: MatchRule | undefined, b: MatchRule | undefined): boolean {
+  return a !== undefined && b !== undefined && a.outcome !== b.outcome && overlapping(a, b);
+}
+
+/** Look-ups instead of a list, level by level (program.ts says why levels keep the order of the list). */
+function spill(
+  kept: readonly MatchRule[],
+  early: readonly EarlyRule[],
+  fallback: Reason | null,
+): Pick<EarlyTarget, 'rules' | 'spilled'> {
+  const levels = intoLevels(kept).map(({ level }) => level);
+  const names = new Map<string, { level: number; form: Form }>();
+  const nameOf = (index: number): string => {
+    const { protocol, port, source } = early[index] as EarlyRule;
+    const mask = keyMask(protocol, port);
+    const sourceMask = source === null ? null : maskBytes(source.family, source.length);
+    const level = levels[index] ?? 0;
+    const name = `${level} ${mask} ${source?.length}`;
+    names.set(name, { level, form: { mask, sourceMask } });
+    return name;
+  };
+  const ofRule = early.map((_, index) => nameOf(index));
+  const ordered = [...names].toSorted(([, a], [, b]) => a.level - b.level);
+  if (ordered.length > LAYOUT.MAX_FORMS) return PASSED_ON;
+  const place = new Map(ordered.map(([name], index) => [name, index]));
+  const spilled = early.map(({ verdict, protocol, port, source }, index) => ({
+    form: place.get(ofRule[index] ?? '') ?? 0,
+    match: protocol === null ? 0 : packetKey(protocol, port),
+    source: source === null ? null : addressBytes(source),
+    verdict,
+  }));
+  const forms = ordered.map(([, { form }]) => form);
+  return { rules: { kind: 'spilled', forms, fallback }, spilled };
+}
+
+export function isAddress({ cidr }: EarlyTarget): boolean {
+  return cidr.length === BITS[cidr.family];
+}

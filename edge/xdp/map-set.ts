@@ -1,0 +1,278 @@
+import { availableParallelism } from 'node:os';
+import { readFileSync } from 'node:fs';
+import {
+  closeDescriptor,
+  createMap,
+  deleteElement,
+  type Descriptor,
+  loadProgram,
+  lookupElements,
+  type MapShape,
+  updateElement,
+  updateElements,
+} from '../kernel/bpf.ts';
+import { type BpfArtifact, relocated } from '../kernel/bpf-artifact.ts';
+import type { EarlyTarget } from './compile.ts';
+import { type Encoded, encodeSpilled, encodeTarget, LAYOUT, REASONS, type Reason } from './layout.ts';
+
+/** A map is full, or the kernel has no memory for it: a set with more room is needed. */
+export class OutOfRoom extends Error {
+  override readonly name = 'OutOfRoom';
+}
+
+export interface Programs {
+  readonly earlyDrop: Descriptor;
+  readonly rememberFlow: Descriptor;
+}
+
+/** Maps that outlive a set: what flows are open does not depend on rules. */
+export type SharedMaps = Readonly<Record<'flow_marks' | 'host_marks', Descriptor>>;
+
+export interface SlotCount {
+  readonly target: string;
+  readonly reason: Reason;
+  readonly packets: bigint;
+  readonly bytes: bigint;
+}
+
+interface Held {
+  readonly target: EarlyTarget;
+  readonly slot: number;
+  readonly elements: readonly Encoded[];
+}
+
+const SMALLEST = 64;
+const COUNTER_BYTES = 16;
+
+/**
+ * One generation of the maps with the programs that read them. Elements of a target may change; when a map
+ * has no room left, a new set is filled beside this one and takes its place in one step.
+ */
+export class MapSet {
+  readonly programs: Programs;
+  readonly #maps: Readonly<Record<string, Descriptor>>;
+  readonly #held = new Map<string, Held>();
+  readonly #freeSlots: number[] = [];
+  readonly #slots: number;
+  /** Targets by slot, for samples. */
+  readonly #names = new Map<number, string>();
+  /** What a slot had counted when its target got it. */
+  readonly #bases = new Map<number, SlotTotals>();
+  #nextSlot = 0;
+  #version = 1;
+
+  /** Everything is in the maps before any packet sees them. Throws `SystemError`. */
+  constructor(artifact: BpfArtifact, shared: SharedMaps, targets: readonly EarlyTarget[]) {
+    this.#slots = roomFor(targets.length);
+    const shapes = sized(artifact.maps, targets, this.#slots);
+    const made: Descriptor[] = [];
+    try {
+      const maps: Record<string, Descriptor> = { ...shared };
+      for (const [name, shape] of Object.entries(shapes)) {
+        if (name in shared) continue;
+        maps[name] = createMap(name, shape);
+        made.push(maps[name]);
+      }
+      this.#maps = maps;
+      this.#fill(targets, shapes);
+      const load = (program: string, name: string): Descriptor => {
+        const image = artifact.programs[program];
+        if (image === undefined) throw new Error(`the artifact has no program ${program}`);
+        const { type } = image;
+        const instructions = relocated(image, maps);
+        const descriptor = loadProgram(name, { type, instructions, license: artifact.license });
+        made.push(descriptor);
+        return descriptor;
+      };
+      this.programs = {
+        earlyDrop: load('xdp', 'pcl_early_drop'),
+        rememberFlow: load('tcx/egress', 'pcl_remember'),
+      };
+    } catch (error) {
+      made.forEach(closeDescriptor);
+      throw error;
+    }
+    this.#owned = made;
+  }
+
+  readonly #owned: readonly Descriptor[];
+
+  /** Packets go on being judged by it for as long as a link has its program. */
+  close(): void {
+    this.#owned.forEach(closeDescriptor);
+  }
+
+  get size(): number {
+    return this.#held.size;
+  }
+
+  targetOf(slot: number): string | null {
+    return this.#names.get(slot) ?? null;
+  }
+
+  map(name: string): Descriptor {
+    const descriptor = this.#maps[name];
+    if (descriptor === undefined) throw new Error(`no map ${name}`);
+    return descriptor;
+  }
+
+  /** Adds a target or replaces its rules; each packet is judged by the old ones or the new ones. */
+  set(target: EarlyTarget): void {
+    const before = this.#held.get(target.target);
+    const slot = before?.slot ?? this.#takeSlot(target.target);
+    const elements = this.#encode(target, slot);
+    try {
+      // What others point at first, what points at it last; then what nothing points at any more.
+      for (const element of elements) updateElement(this.map(element.map), element.key, element.value);
+    } catch (error) {
+      throw new OutOfRoom(`no room for ${target.target}`, { cause: error });
+    }
+    this.#held.set(target.target, { target, slot, elements: elements.map(withoutValue) });
+    if (before !== undefined) this.#removeElements(before.elements, elements);
+  }
+
+  remove(name: string): void {
+    const held = this.#held.get(name);
+    if (held === undefined) return;
+    this.#held.delete(name);
+    this.#removeElements(held.elements.toReversed(), []);
+    this.#names.delete(held.slot);
+    this.#freeSlots.push(held.slot);
+  }
+
+  /** What each target has had dropped since it came into this set. */
+  counts(): SlotCount[] {
+    const totals = readTotals(this.map('counters'), this.#slots);
+    return [...this.#held].flatMap(([target, { slot }]) =>
+      REASONS.map((reason, index) => {
+        const now = totals(slot, index);
+        const base = this.#bases.get(slot)?.[index] ?? { packets: 0n, bytes: 0n };
+        return {
+          target,
+          reason,
+          packets: now.packets - base.packets,
+          bytes: now.bytes - base.bytes,
+        };
+      }).filter(({ packets }) => packets > 0n),
+    );
+  }
+
+  #fill(targets: readonly EarlyTarget[], shapes: Readonly<Record<string, MapShape>>): void {
+    const byMap = new Map<string, Encoded[]>();
+    for (const target of targets) {
+      const slot = this.#takeSlot(target.target);
+      const elements = this.#encode(target, slot);
+      for (const element of elements) {
+        const list = byMap.get(element.map) ?? [];
+        list.push(element);
+        byMap.set(element.map, list);
+      }
+      this.#held.set(target.target, { target, slot, elements: elements.map(withoutValue) });
+    }
+    for (const [name, elements] of byMap) {
+      if (shapes[name]?.type === 'lpmTrie') {
+        // The trie has no call for many.
+        for (const { key, value } of elements) updateElement(this.map(name), key, value);
+        continue;
+      }
+      const keys = Buffer.concat(elements.map(({ key }) => key));
+      const values = Buffer.concat(elements.map(({ value }) => value));
+      updateElements(this.map(name), keys, values, elements.length);
+    }
+  }
+
+  #encode(target: EarlyTarget, slot: number): Encoded[] {
+    this.#version = this.#version === 0xffff_ffff ? 1 : this.#version + 1;
+    return [
+      ...encodeSpilled(target.spilled, slot, this.#version),
+      ...encodeTarget(target, slot, this.#version),
+    ];
+  }
+
+  #removeElements(gone: readonly ElementName[], kept: readonly ElementName[]): void {
+    const names = new Set(kept.map(elementName));
+    for (const element of gone) {
+      if (!names.has(elementName(element))) deleteElement(this.map(element.map), element.key);
+    }
+  }
+
+  #takeSlot(target: string): number {
+    const freed = this.#freeSlots.shift();
+    const slot = freed ?? this.#nextSlot++;
+    if (slot >= this.#slots) throw new OutOfRoom(`no counter for ${target}`);
+    if (freed !== undefined) this.#bases.set(slot, this.#totalsOf(slot));
+    this.#names.set(slot, target);
+    return slot;
+  }
+
+  #totalsOf(slot: number): SlotTotals {
+    const totals = readTotals(this.map('counters'), this.#slots);
+    return REASONS.map((_, index) => totals(slot, index));
+  }
+}
+
+type SlotTotals = readonly { readonly packets: bigint; readonly bytes: bigint }[];
+type ElementName = Pick<Encoded, 'map' | 'key'>;
+
+function withoutValue({ map, key }: Encoded): Encoded {
+  return { map, key, value: EMPTY };
+}
+const EMPTY = Buffer.alloc(0);
+
+function elementName({ map, key }: ElementName): string {
+  return `${map} ${key.toString('latin1')}`;
+}
+
+/** Per-CPU values come one after the other, of every CPU that this host could have. */
+function readTotals(
+  counters: Descriptor,
+  slots: number,
+): (slot: number, reason: number) => { packets: bigint; bytes: bigint } {
+  const cpus = possibleCpus();
+  const values = lookupElements(counters, slots * LAYOUT.REASONS, 4, COUNTER_BYTES * cpus);
+  return (slot, reason) => {
+    let [packets, bytes] = [0n, 0n];
+    const begin = (slot * LAYOUT.REASONS + reason) * COUNTER_BYTES * cpus;
+    for (let cpu = 0; cpu < cpus; cpu++) {
+      packets += values.readBigUInt64LE(begin + cpu * COUNTER_BYTES);
+      bytes += values.readBigUInt64LE(begin + cpu * COUNTER_BYTES + 8);
+    }
+    return { packets, bytes };
+  };
+}
+
+function possibleCpus(): number {
+  try {
+    const last = /(\d+)\s*$/.exec(readFileSync('/sys/devices/system/cpu/possible', 'utf8'))?.[1];
+    return Number(last) + 1;
+  } catch {
+    return availableParallelism();
+  }
+}
+
+/** The artifact's maps, with room for these targets and as many again. */
+function sized(
+  shapes: Readonly<Record<string, MapShape>>,
+  targets: readonly EarlyTarget[],
+  slots: number,
+): Record<string, MapShape> {
+  const counts = new Map<string, number>();
+  for (const target of targets) {
+    for (const { map } of encodeTarget(target, 0, 1)) counts.set(map, (counts.get(map) ?? 0) + 1);
+    counts.set('spilled', (counts.get('spilled') ?? 0) + target.spilled.length);
+  }
+  const growing = /^(?:small|large|prefix)_[46]$|^spilled$/;
+  return Object.fromEntries(
+    Object.entries(shapes).map(([name, shape]) => {
+      if (name === 'counters') return [name, { ...shape, maxEntries: slots * LAYOUT.REASONS }];
+      if (!growing.test(name)) return [name, shape];
+      return [name, { ...shape, maxEntries: roomFor(counts.get(name) ?? 0) }];
+    }),
+  );
+}
+
+function roomFor(count: number): number {
+  let room = SMALLEST;
+  while (room < count * 2) room *= 2;
+  return room;
+}
