@@ -230,12 +230,7 @@ export function detachLink(link: Descriptor): void {
 
 /** The device that a link is on; 0: it went away, or somebody detached it, and the link is dead. */
 export function linkDevice(link: Descriptor): number {
-  const info = Buffer.alloc(64);
-  const attr = Buffer.alloc(ATTR_BYTES);
-  attr.writeUInt32LE(link, 0);
-  attr.writeUInt32LE(info.length, 4);
-  attr.writeBigUInt64LE(addressOf(info), 8);
-  call('info', attr);
+  const info = infoOf(link, 64);
   return info.readUInt32LE(16);
 }
 
@@ -267,12 +262,14 @@ export interface TestRun {
   readonly program: Descriptor;
   readonly packet: Buffer;
   readonly repeat: number;
-  /** XDP only: what the program does with a packet really happens, from the device of `ifindex` on. */
-  readonly live?: { readonly ifindex: number; readonly batch: number };
+  /** XDP only: the device by whose index the packet enters. */
+  readonly ingress?: number;
+  /** XDP only: what the program does with a packet really happens, from that device on. */
+  readonly live?: { readonly batch: number };
 }
 
 /** Runs a program on a packet; answers what it returned (0 where the packets are live). */
-export function testRun({ program, packet, repeat, live }: TestRun): number {
+export function testRun({ program, packet, repeat, ingress, live }: TestRun): number {
   const attr = Buffer.alloc(ATTR_BYTES);
   const context = Buffer.alloc(24);
   keepUntilCalled(attr, packet, context);
@@ -280,12 +277,14 @@ export function testRun({ program, packet, repeat, live }: TestRun): number {
   attr.writeUInt32LE(packet.length, 8);
   attr.writeBigUInt64LE(addressOf(packet), 16);
   attr.writeUInt32LE(repeat, 32);
-  if (live !== undefined) {
+  if (ingress !== undefined) {
     // struct xdp_md: data, data_end, data_meta, ingress_ifindex, rx_queue_index, egress_ifindex
     context.writeUInt32LE(packet.length, 4);
-    context.writeUInt32LE(live.ifindex, 12);
+    context.writeUInt32LE(ingress, 12);
     attr.writeUInt32LE(context.length, 40);
     attr.writeBigUInt64LE(addressOf(context), 48);
+  }
+  if (live !== undefined) {
     attr.writeUInt32LE(TEST_LIVE_FRAMES, 64);
     attr.writeUInt32LE(live.batch, 72);
   }
@@ -294,6 +293,31 @@ export function testRun({ program, packet, repeat, live }: TestRun): number {
 }
 
 const TEST_LIVE_FRAMES = 1 << 1;
+
+/** What a map was made with, as far as the kernel tells. */
+export function mapShapeOf(map: Descriptor): Omit<MapShape, 'noPreallocation'> {
+  const info = infoOf(map, 80);
+  const number = info.readUInt32LE(0);
+  const type = (Object.keys(MAP_TYPES) as MapType[]).find((one) => MAP_TYPES[one] === number);
+  if (type === undefined) throw new Error(`a map of type ${number}, which is not known here`);
+  return {
+    type,
+    keySize: info.readUInt32LE(8),
+    valueSize: info.readUInt32LE(12),
+    maxEntries: info.readUInt32LE(16),
+  };
+}
+
+function infoOf(descriptor: Descriptor, bytes: number): Buffer {
+  const info = Buffer.alloc(bytes);
+  const attr = Buffer.alloc(ATTR_BYTES);
+  keepUntilCalled(attr, info);
+  attr.writeUInt32LE(descriptor, 0);
+  attr.writeUInt32LE(info.length, 4);
+  attr.writeBigUInt64LE(addressOf(info), 8);
+  call('info', attr);
+  return info;
+}
 
 export function closeDescriptor(descriptor: Descriptor): void {
   closeSync(descriptor);

@@ -49,6 +49,11 @@ export function addressOf(buffer: Uint8Array): bigint {
   return koffi.address(buffer);
 }
 
+/** A pointer that a library gave, as a number. */
+export function addressOfPointer(pointer: unknown): bigint {
+  return koffi.address(pointer);
+}
+
 /** Memory at a pointer as bytes that follow it; good until whoever owns it unmaps it. */
 export function viewOf(pointer: unknown, length: number): Uint8Array {
   return new Uint8Array(koffi.view(pointer, length));

@@ -404,7 +404,7 @@ INLINE void keep_sample(struct xdp_md *ctx, u32 slot, u32 reason, u32 length)
 	if (!sample)
 		return;
 	u32 captured = length < SAMPLE_BYTES ? length : SAMPLE_BYTES;
-	sample->at = bpf_ktime_get_boot_ns();
+	sample->at = bpf_ktime_get_ns();
 	sample->ifindex = ctx->ingress_ifindex;
 	sample->slot = slot;
 	sample->length = length;

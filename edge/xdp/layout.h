@@ -137,7 +137,7 @@ struct counter {
 
 #define SAMPLE_BYTES 96
 struct sample {
-	/* Nanoseconds since the host started. */
+	/* Nanoseconds of CLOCK_MONOTONIC. */
 	u64 at;
 	u32 ifindex, slot;
 	/* Length of the packet from its Ethernet header on, and how much of it follows. */

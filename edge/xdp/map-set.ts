@@ -7,6 +7,8 @@ import {
   type Descriptor,
   loadProgram,
   lookupElements,
+  mapShapeOf,
+  nextKey,
   type MapShape,
   updateElement,
   updateElements,
@@ -116,6 +118,21 @@ export class MapSet {
     return descriptor;
   }
 
+  /** Of the buffer that samples stand in. */
+  get ringBytes(): number {
+    return mapShapeOf(this.map('samples')).maxEntries;
+  }
+
+  /** Makes these the elements of a small map. New ones come before old ones go. */
+  replaceAll(name: string, keys: readonly Buffer[], value: Buffer): void {
+    const map = this.map(name);
+    for (const key of keys) updateElement(map, key, value);
+    const wanted = new Set(keys.map((key) => key.toString('latin1')));
+    for (const key of allKeys(map, mapShapeOf(map).keySize)) {
+      if (!wanted.has(key.toString('latin1'))) deleteElement(map, key);
+    }
+  }
+
   /** Adds a target or replaces its rules; each packet is judged by the old ones or the new ones. */
   set(target: EarlyTarget): void {
     const before = this.#held.get(target.target);
@@ -209,6 +226,16 @@ export class MapSet {
     const totals = readTotals(this.map('counters'), this.#slots);
     return REASONS.map((_, index) => totals(slot, index));
   }
+}
+
+function allKeys(map: Descriptor, keyBytes: number): Buffer[] {
+  const keys: Buffer[] = [];
+  let next = Buffer.alloc(keyBytes);
+  for (let key: Buffer | null = null; nextKey(map, key, next); next = Buffer.alloc(keyBytes)) {
+    keys.push(next);
+    key = next;
+  }
+  return keys;
 }
 
 type SlotTotals = readonly { readonly packets: bigint; readonly bytes: bigint }[];

@@ -1,0 +1,76 @@
+import { type Descriptor } from './bpf.ts';
+import { addressOfPointer, errno, libc, SystemError, viewOf } from './native.ts';
+
+const PROT_READ = 1;
+const PROT_WRITE = 2;
+const MAP_SHARED = 1;
+const PAGE_BYTES = 4096;
+const MAP_FAILED = 0xffff_ffff_ffff_ffffn;
+const HEADER_BYTES = 8;
+const BUSY = 0x8000_0000;
+const DISCARDED = 0x4000_0000;
+
+/**
+ * The reading side of a BPF ring buffer. Its memory: a page with our position, then a page with the kernel's,
+ * then the data, twice in a row so that no record is cut. Source: linux, kernel/bpf/ringbuf.c.
+ */
+export class RingBuffer {
+  readonly #bytes: number;
+  readonly #consumer: BigUint64Array;
+  readonly #producer: BigUint64Array;
+  readonly #data: Buffer;
+  readonly #unmap: () => void;
+
+  /** `bytes`: the size of the map, a power of two. Throws `SystemError`. */
+  constructor(map: Descriptor, bytes: number) {
+    this.#bytes = bytes;
+    const own = mapMemory(map, 0, PAGE_BYTES, PROT_READ | PROT_WRITE);
+    const theirs = mapMemory(map, PAGE_BYTES, PAGE_BYTES + 2 * bytes, PROT_READ);
+    this.#consumer = new BigUint64Array(own.view.buffer, 0, 1);
+    this.#producer = new BigUint64Array(theirs.view.buffer, 0, 1);
+    this.#data = Buffer.from(theirs.view.buffer, PAGE_BYTES, 2 * bytes);
+    this.#unmap = () => {
+      own.unmap();
+      theirs.unmap();
+    };
+  }
+
+  /** Records that are there now, copied; at most `limit`. What is not read in time the kernel drops. */
+  read(limit: number): Buffer[] {
+    const records: Buffer[] = [];
+    let position = Atomics.load(this.#consumer, 0);
+    while (records.length < limit && position < Atomics.load(this.#producer, 0)) {
+      const offset = Number(position % BigInt(this.#bytes));
+      const header = this.#data.readUInt32LE(offset);
+      if (header & BUSY) break;
+      const length = (header & ~(BUSY | DISCARDED)) >>> 0;
+      if (!(header & DISCARDED)) {
+        const begin = offset + HEADER_BYTES;
+        records.push(Buffer.from(this.#data.subarray(begin, begin + length)));
+      }
+      position += BigInt((HEADER_BYTES + length + 7) & ~7);
+      Atomics.store(this.#consumer, 0, position);
+    }
+    return records;
+  }
+
+  /** Nothing may be read afterwards. */
+  close(): void {
+    this.#unmap();
+  }
+}
+
+function mapMemory(
+  map: Descriptor,
+  offset: number,
+  length: number,
+  protection: number,
+): { view: Uint8Array; unmap: () => void } {
+  const mmap = libc().func(
+    'void *mmap(void *address, size_t length, int protection, int flags, int fd, long offset)',
+  );
+  const munmap = libc().func('int munmap(void *address, size_t length)');
+  const pointer: unknown = mmap(null, length, protection, MAP_SHARED, map, offset);
+  if (addressOfPointer(pointer) === MAP_FAILED) throw new SystemError('mmap', errno());
+  return { view: viewOf(pointer, length), unmap: () => void munmap(pointer, length) };
+}

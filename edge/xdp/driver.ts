@@ -1,0 +1,47 @@
+import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
+import type { EarlyTarget } from './compile.ts';
+import type { Flow } from './flow-marks.ts';
+import type { SlotCount } from './map-set.ts';
+import type { Sample } from './sample.ts';
+
+/** The early drop on one host. Calls are short: nothing here waits. A suite holds every driver to this. */
+export interface EarlyDropDriver {
+  /** Why early drop cannot work on this host; null: it can. */
+  probe(): string | null;
+  /** Judges by exactly these from now on; every packet is judged by what was there before, or by this. */
+  load(targets: readonly EarlyTarget[], settings: EarlySettings): void;
+  /** Of what is loaded: `set` added or replaced, `removed` taken away. One by one, each in one step. */
+  change(set: readonly EarlyTarget[], removed: readonly string[]): void;
+  configure(settings: EarlySettings): void;
+  /** Puts what is loaded on a device, by its index. Again where somebody else took it off. */
+  attach(ifindex: number): Attached;
+  detach(ifindex: number): void;
+  /** Devices it is on, or was when somebody took it off. */
+  devices(): number[];
+  /** These flows were opened by the protected side: their replies pass on. */
+  remember(flows: Iterable<Flow>): void;
+  /** Of what each target has had dropped since it was loaded. Only grows, until the next load. */
+  counts(): SlotCount[];
+  /** Of packets dropped since the last call, with the target whose rules dropped it. */
+  samples(): (Sample & { readonly target: string })[];
+  /** What happens to a frame that enters by a device. For tests and explanations. */
+  judge(frame: Buffer, ifindex: number): 'pass' | 'drop';
+  /** Everything stays in force, and the next driver takes it over. */
+  close(): void;
+}
+
+export interface EarlySettings {
+  /** The edge sees what the protected side sends, and lets replies in. */
+  readonly keepReplies: boolean;
+  /** Every flow that was open before is remembered. */
+  readonly flowsComplete: boolean;
+  readonly management: readonly ManagementPort[];
+  /** VLANs over a device of ours that are judged like it. Tags from the outside in; 0: none. */
+  readonly vlans: readonly { readonly ifindex: number; readonly outer: number; readonly inner: number }[];
+  /** For how long connection tracking remembers, in seconds. */
+  readonly remember: { readonly tcp: number; readonly udp: number; readonly other: number };
+}
+
+export type Attached =
+  | { readonly mode: 'native' | 'generic'; readonly pinned: boolean; readonly seesEgress: boolean }
+  | { readonly mode: 'none'; readonly reason: string };

@@ -1,0 +1,265 @@
+import { join } from 'node:path';
+import { protocolNumber } from '@portcullis/core/firewall/match.ts';
+import {
+  closeDescriptor,
+  createMap,
+  type Descriptor,
+  lookupElement,
+  mapShapeOf,
+  testRun,
+  updateElement,
+} from '../kernel/bpf.ts';
+import { type BpfArtifact, readArtifact } from '../kernel/bpf-artifact.ts';
+import { NativeUnavailable, SystemError } from '../kernel/native.ts';
+import { RingBuffer } from '../kernel/ring-buffer.ts';
+import type { EarlyTarget } from './compile.ts';
+import type { Attached, EarlyDropDriver, EarlySettings } from './driver.ts';
+import { type Flow, markNow, markPlaces } from './flow-marks.ts';
+import { LAYOUT } from './layout.ts';
+import { Links } from './links.ts';
+import { MapSet, OutOfRoom, type SharedMaps, type SlotCount } from './map-set.ts';
+import { Pins } from './pins.ts';
+import { readSample, type Sample } from './sample.ts';
+
+const ARTIFACT = join(import.meta.dirname, 'early-drop.bpf.json');
+const XDP_DROP = 1;
+const SAMPLES_AT_ONCE = 500;
+const SETTINGS_BYTES = 32;
+/** One in so many packets of an address is kept as a sample, the first among them. */
+const SAMPLE_EVERY = 1024;
+const MANAGEMENT_WORDS = 2048;
+
+export interface KernelDriverOptions {
+  /** A folder in a bpffs; what is pinned there outlives the process. */
+  readonly pins: string;
+}
+
+/** The programs of early-drop.bpf.c in the kernel that this process runs on. */
+export function createKernelDriver(options: KernelDriverOptions): EarlyDropDriver {
+  return new KernelDriver(options);
+}
+
+class KernelDriver implements EarlyDropDriver {
+  readonly #options: KernelDriverOptions;
+  readonly #artifact: BpfArtifact = readArtifact(ARTIFACT);
+  #opened: { pins: Pins; links: Links; shared: SharedMaps } | null = null;
+  #set: MapSet | null = null;
+  #ring: RingBuffer | null = null;
+  #settings: EarlySettings | null = null;
+  readonly #targets = new Map<string, EarlyTarget>();
+
+  constructor(options: KernelDriverOptions) {
+    this.#options = options;
+  }
+
+  probe(): string | null {
+    try {
+      new MapSet(this.#artifact, this.#open().shared, []).close();
+      return null;
+    } catch (error) {
+      if (error instanceof NativeUnavailable) return error.message;
+      if (error instanceof SystemError && error.code === 'EPERM') {
+        return 'early drop needs root, or CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON';
+      }
+      return `this kernel does not take the early drop: ${error instanceof Error ? error.message : 'unknown'}`;
+    }
+  }
+
+  load(targets: readonly EarlyTarget[], settings: EarlySettings): void {
+    const { links, shared } = this.#open();
+    const next = new MapSet(this.#artifact, shared, targets);
+    this.#targets.clear();
+    for (const target of targets) this.#targets.set(target.target, target);
+    writeSettings(next, settings, this.#targets.values());
+    const before = this.#set;
+    this.#set = next;
+    this.#settings = settings;
+    for (const ifindex of links.devices()) this.attach(ifindex);
+    this.#ring?.close();
+    before?.close();
+    this.#ring = new RingBuffer(next.map('samples'), next.ringBytes);
+  }
+
+  change(set: readonly EarlyTarget[], removed: readonly string[]): void {
+    const maps = this.#loaded();
+    const prefixes = this.#hasPrefixes();
+    for (const name of removed) this.#targets.delete(name);
+    for (const target of set) this.#targets.set(target.target, target);
+    // Before a first prefix is there nobody looks for one, and it must be looked for as soon as it is.
+    if (this.#hasPrefixes() !== prefixes) this.configure(this.#settings as EarlySettings);
+    try {
+      for (const target of set) maps.set(target);
+      for (const name of removed) maps.remove(name);
+    } catch (error) {
+      if (!(error instanceof OutOfRoom)) throw error;
+      this.load([...this.#targets.values()], this.#settings as EarlySettings);
+    }
+  }
+
+  configure(settings: EarlySettings): void {
+    writeSettings(this.#loaded(), settings, this.#targets.values());
+    this.#settings = settings;
+  }
+
+  attach(ifindex: number): Attached {
+    const { links, pins } = this.#open();
+    try {
+      if (links.isDead(ifindex)) links.detach(ifindex);
+      const { mode, rememberFlow } = links.attach(ifindex, this.#loaded().programs);
+      return { mode, pinned: pins.persistent, seesEgress: rememberFlow !== null };
+    } catch (error) {
+      if (!(error instanceof SystemError)) throw error;
+      return { mode: 'none', reason: whyNotAttached(error) };
+    }
+  }
+
+  detach(ifindex: number): void {
+    this.#open().links.detach(ifindex);
+  }
+
+  devices(): number[] {
+    return this.#open().links.devices();
+  }
+
+  remember(flows: Iterable<Flow>): void {
+    const { flow_marks, host_marks } = this.#open().shared;
+    const value = Buffer.alloc(4);
+    value.writeUInt32LE(markNow(), 0);
+    const key = Buffer.alloc(4);
+    for (const flow of flows) {
+      const places = markPlaces(flow);
+      // The flow before its host: the host is looked at first.
+      key.writeUInt32LE(places.flow, 0);
+      updateElement(flow_marks, key, value);
+      key.writeUInt32LE(places.host, 0);
+      updateElement(host_marks, key, value);
+    }
+  }
+
+  counts(): SlotCount[] {
+    return this.#set?.counts() ?? [];
+  }
+
+  samples(): (Sample & { readonly target: string })[] {
+    const records = this.#ring?.read(SAMPLES_AT_ONCE) ?? [];
+    return records.flatMap((record) => {
+      const sample = readSample(record);
+      const target = sample === null ? null : this.#loaded().targetOf(sample.slot);
+      return sample === null || target === null ? [] : [{ ...sample, target }];
+    });
+  }
+
+  judge(frame: Buffer, ifindex: number): 'pass' | 'drop' {
+    const program = this.#loaded().programs.earlyDrop;
+    const verdict = testRun({ program, packet: frame, repeat: 1, ingress: ifindex });
+    return verdict === XDP_DROP ? 'drop' : 'pass';
+  }
+
+  close(): void {
+    this.#ring?.close();
+    this.#set?.close();
+    this.#opened?.links.close();
+    if (this.#opened !== null) Object.values(this.#opened.shared).forEach(closeDescriptor);
+    this.#opened = null;
+    this.#set = null;
+    this.#ring = null;
+  }
+
+  #loaded(): MapSet {
+    if (this.#set === null) throw new Error('nothing is loaded');
+    return this.#set;
+  }
+
+  #open(): { pins: Pins; links: Links; shared: SharedMaps } {
+    if (this.#opened === null) {
+      const pins = Pins.open(this.#options.pins);
+      const shared = this.#sharedMaps(pins);
+      this.#opened = { pins, links: new Links(pins), shared };
+    }
+    return this.#opened;
+  }
+
+  /** Those of the agent before, where they are of the same shape: flows that are open stay known. */
+  #sharedMaps(pins: Pins): SharedMaps {
+    const shared = (name: keyof SharedMaps): Descriptor => {
+      const shape = this.#artifact.maps[name];
+      if (shape === undefined) throw new Error(`the artifact has no map ${name}`);
+      const { type, keySize, valueSize, maxEntries } = shape;
+      const wanted = JSON.stringify({ type, keySize, valueSize, maxEntries });
+      const adopted = pins.adopt(name, (map) => JSON.stringify(mapShapeOf(map)) === wanted);
+      if (adopted !== null) return adopted;
+      const made = createMap(name, shape);
+      pins.put(name, made);
+      return made;
+    };
+    return { flow_marks: shared('flow_marks'), host_marks: shared('host_marks') };
+  }
+
+  #hasPrefixes(): string {
+    return `${hasPrefixes(this.#targets.values(), 4)} ${hasPrefixes(this.#targets.values(), 6)}`;
+  }
+}
+
+function writeSettings(
+  maps: MapSet,
+  settings: EarlySettings,
+  targets: Iterable<EarlyTarget>,
+): void {
+  writeManagement(maps, settings);
+  writeVlans(maps, settings);
+  const all = [...targets];
+  const flags =
+    (settings.keepReplies ? LAYOUT.KEEP_REPLIES : 0) |
+    (settings.flowsComplete ? LAYOUT.FLOWS_COMPLETE : 0) |
+    (hasPrefixes(all, 4) ? LAYOUT.HAS_PREFIXES_4 : 0) |
+    (hasPrefixes(all, 6) ? LAYOUT.HAS_PREFIXES_6 : 0) |
+    (settings.vlans.length > 0 ? LAYOUT.HAS_VLANS : 0);
+  const value = Buffer.alloc(SETTINGS_BYTES);
+  value.writeUInt32LE(flags, 0);
+  value.writeUInt32LE(settings.remember.tcp, 4);
+  value.writeUInt32LE(settings.remember.udp, 8);
+  value.writeUInt32LE(settings.remember.other, 12);
+  value.writeUInt32LE(SAMPLE_EVERY - 1, 16);
+  updateElement(maps.map('settings'), Buffer.alloc(4), value);
+}
+
+/** A bit a port, tcp before udp. Bits are set before others are cleared: no port is missing in between. */
+function writeManagement(maps: MapSet, { management }: EarlySettings): void {
+  const words = new BigUint64Array(MANAGEMENT_WORDS);
+  for (const { protocol, port } of management) {
+    const word = (protocolNumber(protocol, 4) === 17 ? MANAGEMENT_WORDS / 2 : 0) + (port >> 6);
+    words[word] = (words[word] ?? 0n) | (1n << BigInt(port & 63));
+  }
+  const key = Buffer.alloc(4);
+  const value = Buffer.alloc(8);
+  for (const [index, word] of words.entries()) {
+    key.writeUInt32LE(index, 0);
+    lookupElement(maps.map('management'), key, value);
+    if (value.readBigUInt64LE(0) === word) continue;
+    value.writeBigUInt64LE(word, 0);
+    updateElement(maps.map('management'), key, value);
+  }
+}
+
+function writeVlans(maps: MapSet, { vlans }: EarlySettings): void {
+  const elements = vlans.map(({ ifindex, outer, inner }) => {
+    const key = Buffer.alloc(8);
+    key.writeUInt32LE(ifindex, 0);
+    key.writeUInt16LE(outer, 4);
+    key.writeUInt16LE(inner, 6);
+    return key;
+  });
+  maps.replaceAll('vlans', elements, Buffer.alloc(4));
+}
+
+function hasPrefixes(targets: Iterable<EarlyTarget>, family: 4 | 6): boolean {
+  const whole = family === 4 ? 32 : 128;
+  for (const { cidr } of targets) if (cidr.family === family && cidr.length < whole) return true;
+  return false;
+}
+
+function whyNotAttached({ code }: SystemError): string {
+  if (code === 'EBUSY' || code === 'EEXIST') return 'another XDP program is on this device';
+  if (code === 'ENODEV') return 'there is no such device';
+  return `the kernel does not take an XDP program on this device (${code})`;
+}
