@@ -8,6 +8,8 @@ export type Need =
   | 'root'
   | 'netns'
   | 'nft'
+  | 'bpf'
+  | 'clang'
   | 'conntrack'
   | 'docker'
   | 'browser'
@@ -20,6 +22,12 @@ const CHECKS: Readonly<Record<Need, () => string | null>> = {
   nft: () =>
     CHECKS.root() ??
     tried('nftables', ['unshare', '--net', 'nft', 'add table inet portcullis_probe']),
+  bpf: () =>
+    CHECKS.root() ?? tried('BPF', [process.execPath, join(import.meta.dirname, 'bpf-probe.ts')]),
+  clang: () => {
+    const headers = existsSync('/usr/include/bpf/bpf_helpers.h');
+    return headers ? onPath('clang') : 'libbpf-dev is not installed';
+  },
   conntrack: () => onPath('conntrack'),
   docker: () => tried('Docker', ['docker', 'info']),
   browser: () => (onPath('chromium') === null ? null : onPath('google-chrome')),

@@ -26,8 +26,8 @@ export interface ConnectionMatch {
   readonly port: number | null;
 }
 
-/** A connection as its first packet made it. Addresses are 4 or 16 bytes, good only while it is looked at. */
-export interface Connection {
+/** One direction of a connection. Addresses are 4 or 16 bytes, good only while it is looked at. */
+export interface Tuple {
   readonly family: Family;
   readonly protocol: number;
   readonly source: Buffer;
@@ -37,10 +37,15 @@ export interface Connection {
   readonly destinationPort: number | null;
 }
 
+/** A connection as its first packet made it, and as its replies come, after NAT. */
+export interface Connection extends Tuple {
+  readonly reply: Tuple;
+}
+
 /** Source of all numbers: include/uapi/linux/netfilter/nfnetlink_conntrack.h. */
 const SUBSYSTEM = 1 << 8;
 const [NEW, GET, DELETE] = [SUBSYSTEM | 0, SUBSYSTEM | 1, SUBSYSTEM | 2] as const;
-const CTA = { tupleOrig: 1, id: 12, zone: 18, filter: 25 } as const;
+const CTA = { tupleOrig: 1, tupleReply: 2, id: 12, zone: 18, filter: 25 } as const;
 const TUPLE = { ip: 1, proto: 2 } as const;
 const TUPLE_IP = {
   4: { source: 1, destination: 2 },
@@ -70,6 +75,14 @@ export function removeConnections(match: ConnectionMatch): Promise<number> {
       (port === null || connection.destinationPort === port),
     filterOf(match),
   );
+}
+
+/** Shows every connection there is. Those that begin or end meanwhile may be among them or not. */
+export async function eachConnection(visit: (connection: Connection) => void): Promise<void> {
+  await removeWhere([4, 6], (connection) => {
+    visit(connection);
+    return false;
+  });
 }
 
 /** All connections of these families that `wanted` says yes to. It is asked once for each, so it must be quick. */
@@ -152,24 +165,9 @@ function parseConnection(
   const attributes = attributesOf(payload, 4);
   const orig = attributes.get(CTA.tupleOrig);
   if (orig === undefined) throw new MalformedMessage('a connection without its first packet');
-  const tuple = attributesOf(orig);
-  const ip = attributesOf(tuple.get(TUPLE.ip) ?? Buffer.alloc(0));
-  const proto = attributesOf(tuple.get(TUPLE.proto) ?? Buffer.alloc(0));
-  const source = ip.get(TUPLE_IP[family].source);
-  const destination = ip.get(TUPLE_IP[family].destination);
-  const protocol = proto.get(PROTO.number)?.[0];
-  if (source === undefined || destination === undefined || protocol === undefined) {
-    throw new MalformedMessage('a connection without its addresses or protocol');
-  }
-  const port = (type: number): number | null => proto.get(type)?.readUInt16BE(0) ?? null;
-  const connection = {
-    family,
-    protocol,
-    source,
-    destination,
-    sourcePort: port(PROTO.sourcePort),
-    destinationPort: port(PROTO.destinationPort),
-  } as const;
+  const reply = attributes.get(CTA.tupleReply);
+  if (reply === undefined) throw new MalformedMessage('a connection without its replies');
+  const connection = { ...parseTuple(family, orig), reply: parseTuple(family, reply) };
   const identity = [
     attribute(CTA.tupleOrig | 0x8000, orig),
     // So that a connection that took its place meanwhile is left alone.
@@ -179,6 +177,27 @@ function parseConnection(
     }),
   ];
   return { connection, identity: Buffer.concat(identity) };
+}
+
+function parseTuple(family: Family, bytes: Buffer): Tuple {
+  const tuple = attributesOf(bytes);
+  const ip = attributesOf(tuple.get(TUPLE.ip) ?? Buffer.alloc(0));
+  const proto = attributesOf(tuple.get(TUPLE.proto) ?? Buffer.alloc(0));
+  const source = ip.get(TUPLE_IP[family].source);
+  const destination = ip.get(TUPLE_IP[family].destination);
+  const protocol = proto.get(PROTO.number)?.[0];
+  if (source === undefined || destination === undefined || protocol === undefined) {
+    throw new MalformedMessage('a connection without its addresses or protocol');
+  }
+  const port = (type: number): number | null => proto.get(type)?.readUInt16BE(0) ?? null;
+  return {
+    family,
+    protocol,
+    source,
+    destination,
+    sourcePort: port(PROTO.sourcePort),
+    destinationPort: port(PROTO.destinationPort),
+  };
 }
 
 /** As much of a match as the kernel can look for. */

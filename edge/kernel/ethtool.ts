@@ -11,6 +11,8 @@ export interface DriverInfo {
 // https://elixir.bootlin.com/linux/v6.12/source/include/uapi/linux/ethtool.h#L188
 const SIOCETHTOOL = 0x8946;
 const ETHTOOL_GDRVINFO = 3;
+const ETHTOOL_GFLAGS = 0x25;
+const ETH_FLAG_RXVLAN = 1 << 8;
 const DRVINFO_BYTES = 196;
 const DRIVER_AT = 4;
 const BUS_AT = 100;
@@ -33,17 +35,27 @@ function declare(library: Library) {
 
 /** Asks the kernel of the network namespace that this process is in. Null: no such device, or it does not say. */
 export function driverInfo(device: string): DriverInfo | null {
+  const info = ask(device, ETHTOOL_GDRVINFO, DRVINFO_BYTES);
+  return info === null ? null : { driver: textAt(info, DRIVER_AT), bus: textAt(info, BUS_AT) };
+}
+
+/** The card takes VLAN tags out of frames before anybody reads them. False: it does not, or does not say. */
+export function takesVlanTags(device: string): boolean {
+  const flags = ask(device, ETHTOOL_GFLAGS, 8);
+  return flags !== null && (flags.readUInt32LE(4) & ETH_FLAG_RXVLAN) !== 0;
+}
+
+function ask(device: string, command: number, bytes: number): Buffer | null {
   calls ??= declare(libc());
   const socket = calls.socket(AF_INET, SOCK_DGRAM_CLOEXEC, 0) as number;
   if (socket < 0) throw new SystemError('socket', errno());
   try {
-    const info = Buffer.alloc(DRVINFO_BYTES);
-    info.writeUInt32LE(ETHTOOL_GDRVINFO, 0);
+    const answer = Buffer.alloc(bytes);
+    answer.writeUInt32LE(command, 0);
     const request = Buffer.alloc(IFREQ_BYTES);
     request.write(device.slice(0, NAME_BYTES - 1), 'latin1');
-    request.writeBigUInt64LE(addressOf(info), NAME_BYTES);
-    if ((calls.ioctl(socket, SIOCETHTOOL, request) as number) < 0) return null;
-    return { driver: textAt(info, DRIVER_AT), bus: textAt(info, BUS_AT) };
+    request.writeBigUInt64LE(addressOf(answer), NAME_BYTES);
+    return (calls.ioctl(socket, SIOCETHTOOL, request) as number) < 0 ? null : answer;
   } finally {
     calls.close(socket);
   }

@@ -15,6 +15,8 @@ export interface EarlyDropDriver {
   configure(settings: EarlySettings): void;
   /** Puts what is loaded on a device, by its index. Again where somebody else took it off. */
   attach(ifindex: number): Attached;
+  /** It is there, and nobody took it off. */
+  attached(ifindex: number): boolean;
   detach(ifindex: number): void;
   /** Devices it is on, or was when somebody took it off. */
   devices(): number[];
@@ -37,7 +39,11 @@ export interface EarlySettings {
   readonly flowsComplete: boolean;
   readonly management: readonly ManagementPort[];
   /** VLANs over a device of ours that are judged like it. Tags from the outside in; 0: none. */
-  readonly vlans: readonly { readonly ifindex: number; readonly outer: number; readonly inner: number }[];
+  readonly vlans: readonly {
+    readonly ifindex: number;
+    readonly outer: number;
+    readonly inner: number;
+  }[];
   /** For how long connection tracking remembers, in seconds. */
   readonly remember: { readonly tcp: number; readonly udp: number; readonly other: number };
 }

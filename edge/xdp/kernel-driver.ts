@@ -113,6 +113,11 @@ class KernelDriver implements EarlyDropDriver {
     }
   }
 
+  attached(ifindex: number): boolean {
+    const { links } = this.#open();
+    return links.get(ifindex) !== null && !links.isDead(ifindex);
+  }
+
   detach(ifindex: number): void {
     this.#open().links.detach(ifindex);
   }

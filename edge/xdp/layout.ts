@@ -23,7 +23,7 @@ export const LAYOUT = {
   HOST_MARKS: 2 ** 12,
 } as const;
 
-const HEAD = 32;
+const HEAD = 24;
 const TAIL = 8;
 const RULE_BYTES: Readonly<Record<Family, number>> = { 4: 16, 6: 40 };
 const FORM_BYTES = 24;

@@ -15,7 +15,14 @@ import {
 } from '../kernel/bpf.ts';
 import { type BpfArtifact, relocated } from '../kernel/bpf-artifact.ts';
 import type { EarlyTarget } from './compile.ts';
-import { type Encoded, encodeSpilled, encodeTarget, LAYOUT, REASONS, type Reason } from './layout.ts';
+import {
+  type Encoded,
+  encodeSpilled,
+  encodeTarget,
+  LAYOUT,
+  REASONS,
+  type Reason,
+} from './layout.ts';
 
 /** A map is full, or the kernel has no memory for it: a set with more room is needed. */
 export class OutOfRoom extends Error {
@@ -140,7 +147,8 @@ export class MapSet {
     const elements = this.#encode(target, slot);
     try {
       // What others point at first, what points at it last; then what nothing points at any more.
-      for (const element of elements) updateElement(this.map(element.map), element.key, element.value);
+      for (const element of elements)
+        updateElement(this.map(element.map), element.key, element.value);
     } catch (error) {
       throw new OutOfRoom(`no room for ${target.target}`, { cause: error });
     }

@@ -1,0 +1,73 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { takesVlanTags } from '../kernel/ethtool.ts';
+import { libc } from '../kernel/native.ts';
+
+/** What there is to know of a device before packets may be dropped on it. */
+export interface Device {
+  readonly name: string;
+  readonly ifindex: number;
+  /** Of those built upon it: where its packets go instead of to the device itself. */
+  readonly uppers: readonly Upper[];
+  /** A port of a bridge or bond: its packets enter by the master. */
+  readonly isPort: boolean;
+  /** Its card takes VLAN tags out of frames before a program sees them. */
+  readonly hidesTags: boolean;
+}
+export interface Upper {
+  readonly name: string;
+  /** Null: no VLAN of one tag. */
+  readonly vlan: number | null;
+}
+
+let indexOf: ((name: string) => number) | null = null;
+
+/** Null: there is no such device (now). */
+export function readDevice(name: string): Device | null {
+  indexOf ??= libc().func('unsigned int if_nametoindex(const char *name)');
+  const ifindex = indexOf(name);
+  if (ifindex === 0) return null;
+  const about = `/sys/class/net/${name}`;
+  const entries = existsSync(about) ? readdirSync(about) : [];
+  const uppers = entries
+    .filter((entry) => entry.startsWith('upper_'))
+    .map((entry) => entry.slice('upper_'.length))
+    .map((upper) => ({ name: upper, vlan: vlanOf(upper) }));
+  const isPort = ['brport', 'bonding_slave'].some((entry) => entries.includes(entry));
+  return { name, ifindex, uppers, isPort, hidesTags: takesVlanTags(name) };
+}
+
+function vlanOf(name: string): number | null {
+  try {
+    const tag = /VID: (\d+)/.exec(readFileSync(`/proc/net/vlan/${name}`, 'utf8'))?.[1];
+    return tag === undefined ? null : Number(tag);
+  } catch {
+    return null;
+  }
+}
+
+/** How a device is to be used; `named`: every device that is judged. Pure. */
+export type DevicePlan =
+  | { readonly attach: true; readonly vlans: readonly number[] }
+  | { readonly attach: false; readonly reason: string };
+
+/**
+ * A program on a device sees what enters by the devices built upon it too, and may drop only what is judged
+ * behind it by a device that is named.
+ */
+export function planDevice(device: Device, named: ReadonlySet<string>): DevicePlan {
+  const { uppers, isPort, hidesTags } = device;
+  if (isPort) return { attach: false, reason: 'nothing enters by a port of a bridge or bond' };
+  const other = uppers.find(({ name, vlan }) => vlan === null && !named.has(name));
+  if (other !== undefined) {
+    return { attach: false, reason: `${other.name} is built upon it, and is not judged` };
+  }
+  const unjudged = uppers.find(({ name }) => !named.has(name));
+  if (unjudged !== undefined && hidesTags) {
+    return {
+      attach: false,
+      reason: `the card hides which packets are for ${unjudged.name}, which is not judged: ethtool -K ${device.name} rxvlan off`,
+    };
+  }
+  const vlans = uppers.flatMap(({ name, vlan }) => (vlan !== null && named.has(name) ? vlan : []));
+  return { attach: true, vlans };
+}

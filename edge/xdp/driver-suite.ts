@@ -1,0 +1,287 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { decide, type EdgeView } from '@portcullis/core/firewall/decide.ts';
+import { protocolNumber } from '@portcullis/core/firewall/match.ts';
+import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
+import { type Situation, situation } from '@portcullis/core/firewall/testing/edge-views.ts';
+import type { Packet } from '@portcullis/core/firewall/packet.ts';
+import type { Policy, PolicyRule } from '@portcullis/core/firewall/policy.ts';
+import { parseAddress } from '@portcullis/core/net/address.ts';
+import fc from 'fast-check';
+import { frameOf } from '../testing/frames.ts';
+import { compileEarly } from './compile.ts';
+import type { EarlyDropDriver, EarlySettings } from './driver.ts';
+import type { Flow } from './flow-marks.ts';
+import { addressBytes } from './layout.ts';
+
+const DEVICE = 1;
+const SETTINGS: EarlySettings = {
+  keepReplies: true,
+  flowsComplete: true,
+  management: [{ protocol: 'tcp', port: 22 }],
+  vlans: [],
+  remember: { tcp: 432_000, udp: 180, other: 600 },
+};
+
+/** What every driver promises about frames. `fresh` gives one with nothing loaded; `numRuns`: of each property. */
+export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): void {
+  const loaded = (policies: readonly Policy[], settings: Partial<EarlySettings> = {}) => {
+    const driver = fresh();
+    driver.load(policies.map(compileEarly), { ...SETTINGS, ...settings });
+    return driver;
+  };
+
+  it('drops what the rules of an address deny, and nothing of an address without rules', () => {
+    for (const { server, neighbour, client } of [V4, V6]) {
+      const driver = loaded([denyAll(server, [allow('udp', 27_015)])]);
+      assert.equal(driver.judge(frameOf(udp(client, server, 27_015)), DEVICE), 'pass');
+      assert.equal(driver.judge(frameOf(udp(client, server, 27_016)), DEVICE), 'drop');
+      assert.equal(driver.judge(frameOf(udp(client, neighbour, 27_016)), DEVICE), 'pass');
+    }
+  });
+
+  it('counts what it drops by address and reason', () => {
+    const driver = loaded([denyAll(V4.server, [])]);
+    const frame = frameOf(udp(V4.client, V4.server, 9));
+    for (let sent = 0; sent < 3; sent++) driver.judge(frame, DEVICE);
+    assert.deepEqual(driver.counts(), [
+      { target: V4.server, reason: 'rules', packets: 3n, bytes: BigInt(frame.length * 3) },
+    ]);
+  });
+
+  it('reads through VLAN tags of VLANs that are judged, and leaves others alone', () => {
+    const vlans = [{ ifindex: DEVICE, outer: 100, inner: 0 }];
+    const driver = loaded([denyAll(V4.server, [])], { vlans });
+    const tagged = (...tags: number[]) => frameOf(udp(V4.client, V4.server, 9), { tags });
+    assert.equal(driver.judge(tagged(100), DEVICE), 'drop');
+    assert.equal(driver.judge(tagged(200), DEVICE), 'pass');
+    assert.equal(driver.judge(tagged(100, 200), DEVICE), 'pass');
+  });
+
+  it('reads through IPv6 extension headers, and passes on what it cannot read', () => {
+    const driver = loaded([denyAll(V6.server, []), denyAll(V4.server, [])]);
+    const six = udp(V6.client, V6.server, 9);
+    for (const extensions of [[0], [60], [0, 60, 43, 60]]) {
+      assert.equal(driver.judge(frameOf(six, { extensions }), DEVICE), 'drop', `${extensions}`);
+    }
+    const seven = [0, 60, 60, 60, 60, 60, 60];
+    assert.equal(driver.judge(frameOf(six, { extensions: seven }), DEVICE), 'pass');
+    for (const fragment of ['first', 'later'] as const) {
+      assert.equal(driver.judge(frameOf({ ...six, fragment }), DEVICE), 'pass');
+      const four = { ...udp(V4.client, V4.server, 9), fragment };
+      assert.equal(driver.judge(frameOf(four), DEVICE), 'pass');
+    }
+    for (const cutAt of [14, 20, 33, 36, 40]) {
+      assert.equal(driver.judge(frameOf(udp(V4.client, V4.server, 9), { cutAt }), DEVICE), 'pass');
+    }
+  });
+
+  it('passes on management ports, errors, and replies to what the protected side opened', () => {
+    for (const { client, server, family } of [V4, V6]) {
+      const driver = loaded([denyAll(server, [])]);
+      assert.equal(driver.judge(frameOf(tcp(client, server, 22)), DEVICE), 'pass');
+      assert.equal(
+        driver.judge(frameOf(icmp(client, server, family === 4 ? 3 : 1)), DEVICE),
+        'pass',
+      );
+      const reply = udp(client, server, 40_000);
+      assert.equal(driver.judge(frameOf(reply), DEVICE), 'drop');
+      driver.remember([flowOf(reply)]);
+      assert.equal(driver.judge(frameOf(reply), DEVICE), 'pass');
+      assert.equal(driver.judge(frameOf({ ...reply, sourcePort: 1 }), DEVICE), 'drop');
+    }
+  });
+
+  it('passes on all that may be a reply until every open flow is known', () => {
+    const driver = loaded([denyAll(V4.server, [])], { flowsComplete: false });
+    assert.equal(driver.judge(frameOf(udp(V4.client, V4.server, 9)), DEVICE), 'pass');
+    assert.equal(
+      driver.judge(frameOf(tcp(V4.client, V4.server, 9), { flags: 0x10 }), DEVICE),
+      'pass',
+    );
+    assert.equal(driver.judge(frameOf(tcp(V4.client, V4.server, 9), { flags: 2 }), DEVICE), 'drop');
+  });
+
+  it('judges by an address before the longest prefix around it', () => {
+    const driver = loaded([
+      denyAll('203.0.113.0/24', [allow('udp', 1)]),
+      denyAll('203.0.0.0/16', [allow('udp', 2)]),
+      denyAll(V4.server, [allow('udp', 3)]),
+    ]);
+    const passes = (to: string, port: number) =>
+      driver.judge(frameOf(udp(V4.client, to, port)), DEVICE) === 'pass';
+    assert.deepEqual(
+      [1, 2, 3].map((port) => passes(V4.server, port)),
+      [false, false, true],
+    );
+    assert.deepEqual(
+      [1, 2, 3].map((port) => passes('203.0.113.7', port)),
+      [true, false, false],
+    );
+    assert.deepEqual(
+      [1, 2, 3].map((port) => passes('203.0.7.7', port)),
+      [false, true, false],
+    );
+  });
+
+  for (const count of [15, 16, 17, 128, 129, 600]) {
+    it(`judges by ${count} rules of one address like by few`, () => {
+      const ports = Array.from({ length: count }, (_, index) => 1000 + index * 7);
+      for (const { client, server } of [V4, V6]) {
+        const driver = loaded([
+          denyAll(
+            server,
+            ports.map((port) => allow('udp', port)),
+          ),
+        ]);
+        const passes = (port: number) =>
+          driver.judge(frameOf(udp(client, server, port)), DEVICE) === 'pass';
+        assert.ok(ports.every(passes));
+        assert.ok(!ports.some((port) => passes(port + 1)));
+      }
+    });
+  }
+
+  it('never drops what the reference evaluator passes', () => {
+    fc.assert(
+      fc.property(situation(), (drawn) => {
+        const driver = loaded(drawn.policies, settingsOf(drawn));
+        if (driver.judge(frameOf(drawn.packet), DEVICE) === 'pass') return;
+        assert.equal(decide(viewOf(drawn), drawn.packet, STATE).action, 'drop');
+      }),
+      { numRuns },
+    );
+  });
+
+  it('drops everything that rules on the packet alone deny', () => {
+    fc.assert(
+      fc.property(situation(), (situation) => {
+        const stateless = { mitigations: [], geo: [], filters: [] };
+        const policies = situation.policies.map((policy) => ({ ...policy, ...stateless }));
+        const drawn = { ...situation, policies };
+        if (mustPassOn(drawn) || decide(viewOf(drawn), drawn.packet, STATE).action === 'pass')
+          return;
+        const driver = loaded(policies, settingsOf(drawn));
+        assert.equal(driver.judge(frameOf(drawn.packet), DEVICE), 'drop');
+      }),
+      { numRuns },
+    );
+  });
+
+  it('changes one address and leaves the others as they are', () => {
+    const others = Array.from({ length: 50 }, (_, index) =>
+      denyAll(`203.0.113.${index + 100}`, []),
+    );
+    const driver = loaded([denyAll(V4.server, [allow('udp', 1)]), ...others]);
+    driver.change([compileEarly(denyAll(V4.server, [allow('udp', 2)]))], ['203.0.113.100']);
+    const passes = (to: string, port: number) =>
+      driver.judge(frameOf(udp(V4.client, to, port)), DEVICE) === 'pass';
+    assert.deepEqual([passes(V4.server, 1), passes(V4.server, 2)], [false, true]);
+    assert.deepEqual([passes('203.0.113.100', 9), passes('203.0.113.101', 9)], [true, false]);
+  });
+
+  it('makes room when more addresses come than there was room for', () => {
+    const driver = loaded([denyAll(V4.server, [])]);
+    const many = Array.from({ length: 2_000 }, (_, index) =>
+      denyAll(`198.18.${index >> 8}.${index & 255}`, [allow('tcp', 80)]),
+    );
+    driver.change(many.map(compileEarly), []);
+    for (const target of [V4.server, '198.18.0.0', '198.18.7.207']) {
+      assert.equal(driver.judge(frameOf(udp(V4.client, target, 9)), DEVICE), 'drop', target);
+    }
+  });
+}
+
+/** Nothing that only more than this packet could tell. */
+const STATE = {
+  returnTraffic: false,
+  icmpWithinRate: true,
+  fragmentsWithinLimit: true,
+  filters: {},
+} as const;
+
+function settingsOf({ settings }: Situation): Partial<EarlySettings> {
+  return { keepReplies: settings.sees === 'both', management: settings.management };
+}
+
+function viewOf({ settings, policies, sourceSets }: Situation): EdgeView {
+  return { settings, policies: createPolicyTable(policies), sourceSets };
+}
+
+/** What early drop leaves to nftables whatever the rules say. */
+function mustPassOn({ packet, settings }: Situation): boolean {
+  const { family, protocol, destinationPort } = packet;
+  const managed = settings.management.some(
+    (one) => one.port === destinationPort && protocolNumber(one.protocol, family) === protocol,
+  );
+  const message = packet.icmp !== null && ![0, 8, 128, 129].includes(packet.icmp.type);
+  return packet.fragment !== 'none' || managed || message;
+}
+
+const V4 = {
+  family: 4,
+  client: '192.0.2.9',
+  server: '203.0.113.10',
+  neighbour: '198.51.100.77',
+} as const;
+const V6 = {
+  family: 6,
+  client: '2001:db8:c::9',
+  server: '2001:db8:5::10',
+  neighbour: '2001:db8:5::77',
+} as const;
+
+function denyAll(target: string, rules: readonly PolicyRule[]): Policy {
+  const deny = {
+    ref: 'rule:0',
+    action: 'deny',
+    protocol: 'any',
+    port: null,
+    source: null,
+  } as const;
+  return { target, mitigations: [], baseline: [], geo: [], rules: [...rules, deny], filters: [] };
+}
+
+function allow(protocol: 'tcp' | 'udp', port: number): PolicyRule {
+  return { ref: `rule:${port}`, action: 'allow', protocol, port, source: null };
+}
+
+function udp(source: string, destination: string, port: number): Packet {
+  return {
+    family: source.includes(':') ? 6 : 4,
+    source,
+    destination,
+    protocol: 17,
+    sourcePort: 40_000,
+    destinationPort: port,
+    icmp: null,
+    hopLimit: 64,
+    fragment: 'none',
+  };
+}
+
+function tcp(source: string, destination: string, port: number): Packet {
+  return { ...udp(source, destination, port), protocol: 6 };
+}
+
+function icmp(source: string, destination: string, type: number): Packet {
+  const packet = udp(source, destination, 0);
+  const protocol = packet.family === 4 ? 1 : 58;
+  return { ...packet, protocol, sourcePort: null, destinationPort: null, icmp: { type, code: 1 } };
+}
+
+function flowOf(packet: Packet): Flow {
+  const bytes = (text: string): Buffer => {
+    const parsed = parseAddress(text);
+    if (!parsed.ok) throw new Error(parsed.reason);
+    return addressBytes(parsed.value);
+  };
+  return {
+    family: packet.family,
+    protocol: packet.protocol,
+    local: bytes(packet.destination),
+    remote: bytes(packet.source),
+    localPort: packet.destinationPort ?? 0,
+    remotePort: packet.sourcePort ?? 0,
+  };
+}

@@ -1,0 +1,261 @@
+import type { Policy } from '@portcullis/core/firewall/policy.ts';
+import type { EdgeAssignment } from '@portcullis/link/messages.ts';
+import type { DeviceMode, DeviceModes } from '../devices.ts';
+import type { DropReading } from '../drop-ledger.ts';
+import { describeError, type Log } from '../log.ts';
+import { PolicyError } from '../nftables/match.ts';
+import type { DropSource } from '../report.ts';
+import { compileEarly, type EarlyTarget, isPassedOn } from './compile.ts';
+import { type Device, planDevice } from './device.ts';
+import type { Attached, EarlyDropDriver, EarlySettings } from './driver.ts';
+import { EarlyDropCounts } from './counts.ts';
+import type { Flow } from './flow-marks.ts';
+
+export interface EarlyDropOptions {
+  readonly driver: EarlyDropDriver;
+  readonly readDevice: (name: string) => Device | null;
+  /** Everything that connection tracking knows, as replies to it come in. */
+  readonly openFlows: () => Promise<Flow[]>;
+  readonly remember: () => EarlySettings['remember'];
+  readonly log: Log;
+}
+
+/** What nftables judges by now. */
+export interface Judged {
+  readonly policies: Iterable<Policy>;
+  /** Targets that are not at their policy; `true`: they are at the one before, `false`: at none. */
+  readonly refused: ReadonlyMap<string, boolean>;
+  readonly settings: EdgeAssignment;
+}
+
+/**
+ * Keeps the early drop to what nftables judges by. It may drop less, never more: where it cannot be brought
+ * up to date it is taken off. Nothing here fails an apply, for nftables is complete without it.
+ */
+export class EarlyDrop implements DeviceModes, DropSource {
+  readonly name = 'the early drop';
+  readonly #options: EarlyDropOptions;
+  readonly #compiled = new WeakMap<Policy, EarlyTarget>();
+  readonly #counts: EarlyDropCounts;
+  #loaded: ReadonlyMap<string, EarlyTarget> | null = null;
+  #settings: EarlySettings | null = null;
+  #named: readonly string[] = [];
+  readonly #modes = new Map<string, DeviceMode & { readonly ifindex: number | null }>();
+  /** Why it cannot work at all; undefined: not asked yet. */
+  #lack: string | null | undefined;
+  #flowsKnown = false;
+  /** By device: what it sends is watched. */
+  readonly #sees = new Map<number, boolean>();
+  #problem: string | null = null;
+  #repairs = 0;
+
+  constructor(options: EarlyDropOptions) {
+    this.#options = options;
+    this.#counts = new EarlyDropCounts(options.driver, (ifindex) => this.#nameOf(ifindex));
+  }
+
+  /** After nftables has it. */
+  async apply(judged: Judged): Promise<void> {
+    if (!this.#able()) return;
+    try {
+      this.#named = judged.settings.devices;
+      this.#load(this.#targetsOf(judged), judged.settings);
+      this.#attach();
+      await this.#learnFlows();
+      this.#problem = null;
+    } catch (error) {
+      this.#giveUp(error);
+    }
+  }
+
+  /** Devices came, went or changed their names, or somebody took our programs off: it is time to apply again. */
+  disturbed(): boolean {
+    if (this.#loaded === null) return false;
+    return [...this.#modes].some(([name, { ifindex, xdp }]) => {
+      const now = this.#options.readDevice(name)?.ifindex ?? null;
+      if (now !== ifindex) return true;
+      return xdp !== 'none' && ifindex !== null && !this.#options.driver.attached(ifindex);
+    });
+  }
+
+  /** Off every device: we observe, or somebody took our hands off. */
+  remove(): void {
+    if (this.#lack !== null && this.#lack !== undefined) return;
+    try {
+      for (const ifindex of this.#options.driver.devices()) this.#options.driver.detach(ifindex);
+    } catch (error) {
+      this.#problem = `the early drop could not be taken off: ${describeError(error)}`;
+    }
+    this.#loaded = null;
+    this.#modes.clear();
+    this.#flowsKnown = false;
+  }
+
+  /** Leaves it in force. */
+  close(): void {
+    this.#options.driver.close();
+  }
+
+  get repairs(): number {
+    return this.#repairs;
+  }
+
+  problems(): string[] {
+    return this.#problem === null ? [] : [this.#problem];
+  }
+
+  /** Targets that are left to nftables alone, for their rules take more look-ups than are worth it. */
+  passedOn(): number {
+    return [...(this.#loaded?.values() ?? [])].filter(isPassedOn).length;
+  }
+
+  modeOf(device: string): DeviceMode {
+    const lack = this.#lack ?? null;
+    return this.#modes.get(device) ?? { xdp: 'none', reason: lack ?? 'nothing is loaded yet' };
+  }
+
+  async read(): Promise<DropReading> {
+    return this.#loaded === null ? { entries: [], samples: [] } : this.#counts.read();
+  }
+
+  #able(): boolean {
+    if (this.#lack === undefined) {
+      this.#lack = this.#options.driver.probe();
+      if (this.#lack !== null) this.#options.log.warn({ reason: this.#lack }, 'no early drop');
+    }
+    return this.#lack === null;
+  }
+
+  #targetsOf({ policies, refused }: Judged): Map<string, EarlyTarget> {
+    const targets = new Map<string, EarlyTarget>();
+    for (const policy of policies) {
+      const hasGood = refused.get(policy.target);
+      const target = hasGood === undefined ? this.#compile(policy) : this.#good(policy, hasGood);
+      if (target !== null) targets.set(policy.target, target);
+    }
+    return targets;
+  }
+
+  #good({ target }: Policy, hasGood: boolean): EarlyTarget | null {
+    return (hasGood ? this.#loaded?.get(target) : undefined) ?? null;
+  }
+
+  #compile(policy: Policy): EarlyTarget | null {
+    const known = this.#compiled.get(policy);
+    if (known !== undefined) return known;
+    try {
+      const compiled = compileEarly(policy);
+      this.#compiled.set(policy, compiled);
+      return compiled;
+    } catch (error) {
+      // nftables has refused it too, or judges it without us.
+      if (error instanceof PolicyError) return null;
+      throw error;
+    }
+  }
+
+  #load(targets: ReadonlyMap<string, EarlyTarget>, assignment: EdgeAssignment): void {
+    const { driver } = this.#options;
+    const settings = this.#settingsFor(assignment);
+    const before = this.#loaded;
+    if (before === null) {
+      this.#counts.beforeLoad();
+      driver.load([...targets.values()], settings);
+    } else {
+      if (JSON.stringify(settings) !== JSON.stringify(this.#settings)) driver.configure(settings);
+      const set = [...targets.values()].filter((one) => before.get(one.target) !== one);
+      const removed = [...before.keys()].filter((name) => !targets.has(name));
+      if (removed.length > 0) this.#counts.beforeLoad();
+      if (set.length + removed.length > 0) driver.change(set, removed);
+    }
+    this.#settings = settings;
+    this.#loaded = targets;
+  }
+
+  #settingsFor({ sees, management, devices }: EdgeAssignment): EarlySettings {
+    const named = new Set(devices);
+    const vlans = devices.flatMap((name) => {
+      const device = this.#options.readDevice(name);
+      const plan = device === null ? null : planDevice(device, named);
+      if (device === null || plan === null || !plan.attach) return [];
+      return plan.vlans.map((outer) => ({ ifindex: device.ifindex, outer, inner: 0 }));
+    });
+    return {
+      keepReplies: sees === 'both',
+      flowsComplete: this.#flowsKnown,
+      management: [...management],
+      vlans,
+      remember: this.#settings?.remember ?? this.#options.remember(),
+    };
+  }
+
+  #attach(): void {
+    const { driver, readDevice } = this.#options;
+    const named = new Set(this.#named);
+    const wanted = new Set<number>();
+    for (const name of named) {
+      const device = readDevice(name);
+      const plan = device === null ? null : planDevice(device, named);
+      if (device === null || plan === null || !plan.attach) {
+        const reason = plan?.attach === false ? plan.reason : 'there is no such device';
+        this.#modes.set(name, { xdp: 'none', reason, ifindex: device?.ifindex ?? null });
+        continue;
+      }
+      wanted.add(device.ifindex);
+      if (driver.attached(device.ifindex) && this.#modes.has(name)) continue;
+      this.#attachTo(name, device.ifindex);
+    }
+    for (const ifindex of driver.devices()) if (!wanted.has(ifindex)) driver.detach(ifindex);
+    for (const name of this.#modes.keys()) if (!named.has(name)) this.#modes.delete(name);
+  }
+
+  #attachTo(name: string, ifindex: number): void {
+    if (this.#modes.has(name)) this.#repairs++;
+    // What left by this device before is not known: until it is, replies must not be dropped.
+    this.#flowsKnown = false;
+    if (this.#settings?.flowsComplete === true) {
+      this.#configure({ ...this.#settings, flowsComplete: false });
+    }
+    const attached = this.#options.driver.attach(ifindex);
+    this.#modes.set(name, { ...describe(attached), ifindex });
+    this.#sees.set(ifindex, attached.mode !== 'none' && attached.seesEgress);
+  }
+
+  /** Flows that began before the programs were there are learnt from connection tracking. */
+  async #learnFlows(): Promise<void> {
+    const { driver, openFlows } = this.#options;
+    if (this.#settings === null || !this.#settings.keepReplies || this.#flowsKnown) return;
+    if (driver.devices().some((ifindex) => this.#sees.get(ifindex) !== true)) return;
+    driver.remember(await openFlows());
+    this.#flowsKnown = true;
+    this.#configure({ ...this.#settings, flowsComplete: true });
+  }
+
+  #configure(settings: EarlySettings): void {
+    this.#options.driver.configure(settings);
+    this.#settings = settings;
+  }
+
+  #nameOf(ifindex: number): string | null {
+    for (const [name, mode] of this.#modes) if (mode.ifindex === ifindex) return name;
+    return null;
+  }
+
+  #giveUp(error: unknown): void {
+    this.#options.log.error({ error }, 'the early drop failed and is taken off');
+    this.remove();
+    this.#problem = `the early drop failed: ${describeError(error)}`;
+  }
+}
+
+function describe(attached: Attached): DeviceMode {
+  if (attached.mode === 'none') return { xdp: 'none', reason: attached.reason };
+  const remarks = [
+    ...(attached.mode === 'generic' ? ['its driver has no XDP of its own'] : []),
+    ...(attached.pinned ? [] : ['no bpffs to pin it in: it ends with the agent']),
+    ...(attached.seesEgress
+      ? []
+      : ['this kernel cannot watch what is sent, so only SYNs are dropped early']),
+  ];
+  return { xdp: attached.mode, reason: remarks.length === 0 ? null : remarks.join('; ') };
+}

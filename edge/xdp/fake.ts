@@ -1,0 +1,187 @@
+import { containsCidr } from '@portcullis/core/net/cidr.ts';
+import type { EarlyRule, EarlyTarget } from './compile.ts';
+import type { Attached, EarlyDropDriver, EarlySettings } from './driver.ts';
+import { type Flow, markPlaces } from './flow-marks.ts';
+import { addressBytes, type Reason } from './layout.ts';
+import type { SlotCount } from './map-set.ts';
+import { type FrameFacts, readFacts } from './frame-facts.ts';
+
+/** Stands for the kernel in tests: judges frames by what is loaded, as early-drop.bpf.c does. */
+export interface FakeEarlyDrop extends EarlyDropDriver {
+  /** What stands between it and working. */
+  lack: string | null;
+  /** The next calls fail like this. */
+  fail: Error | null;
+  readonly loads: number;
+}
+
+export function createFakeEarlyDrop(): FakeEarlyDrop {
+  return new Fake();
+}
+
+class Fake implements FakeEarlyDrop {
+  lack: string | null = null;
+  fail: Error | null = null;
+  loads = 0;
+  readonly #targets = new Map<string, EarlyTarget>();
+  readonly #links = new Set<number>();
+  readonly #flows = new Set<number>();
+  readonly #hosts = new Set<number>();
+  #counts = new Map<string, SlotCount>();
+  #settings: EarlySettings | null = null;
+
+  probe(): string | null {
+    return this.lack;
+  }
+
+  load(targets: readonly EarlyTarget[], settings: EarlySettings): void {
+    this.#mayFail();
+    this.loads++;
+    this.#targets.clear();
+    this.#counts = new Map();
+    for (const target of targets) this.#targets.set(target.target, target);
+    this.#settings = settings;
+  }
+
+  change(set: readonly EarlyTarget[], removed: readonly string[]): void {
+    this.#mayFail();
+    for (const target of set) this.#targets.set(target.target, target);
+    for (const name of removed) this.#targets.delete(name);
+  }
+
+  configure(settings: EarlySettings): void {
+    this.#mayFail();
+    this.#settings = settings;
+  }
+
+  attach(ifindex: number): Attached {
+    this.#mayFail();
+    this.#links.add(ifindex);
+    return { mode: 'native', pinned: true, seesEgress: true };
+  }
+
+  attached(ifindex: number): boolean {
+    return this.#links.has(ifindex);
+  }
+
+  detach(ifindex: number): void {
+    this.#links.delete(ifindex);
+  }
+
+  devices(): number[] {
+    return [...this.#links];
+  }
+
+  remember(flows: Iterable<Flow>): void {
+    for (const flow of flows) {
+      const places = markPlaces(flow);
+      this.#flows.add(places.flow);
+      this.#hosts.add(places.host);
+    }
+  }
+
+  counts(): SlotCount[] {
+    return [...this.#counts.values()];
+  }
+
+  samples(): [] {
+    return [];
+  }
+
+  judge(frame: Buffer, ifindex: number): 'pass' | 'drop' {
+    const facts = readFacts(frame);
+    if (this.#settings === null) throw new Error('nothing is loaded');
+    if (facts === null || !this.#judges(facts, ifindex)) return 'pass';
+    const target = this.#targetFor(facts);
+    const reason = target === null ? 'pass' : verdict(target, facts);
+    if (target === null || reason === 'pass' || this.#mustPass(facts)) return 'pass';
+    const key = `${target.target} ${reason}`;
+    const { packets = 0n, bytes = 0n } = this.#counts.get(key) ?? {};
+    this.#counts.set(key, {
+      target: target.target,
+      reason,
+      packets: packets + 1n,
+      bytes: bytes + BigInt(frame.length),
+    });
+    return 'drop';
+  }
+
+  close(): void {
+    this.#links.clear();
+  }
+
+  #mayFail(): void {
+    if (this.fail !== null) throw this.fail;
+  }
+
+  #judges({ tags }: FrameFacts, ifindex: number): boolean {
+    const [outer = 0, inner = 0] = tags;
+    if (tags.length === 0) return true;
+    return (this.#settings?.vlans ?? []).some(
+      (vlan) => vlan.ifindex === ifindex && vlan.outer === outer && vlan.inner === inner,
+    );
+  }
+
+  #targetFor({ destination }: FrameFacts): EarlyTarget | null {
+    return [...this.#targets.values()]
+      .filter(({ cidr }) => containsCidr(cidr, destination))
+      .reduce<EarlyTarget | null>(
+        (best, one) => (best === null || one.cidr.length > best.cidr.length ? one : best),
+        null,
+      );
+  }
+
+  #mustPass(facts: FrameFacts): boolean {
+    const { protocol, icmp, destinationPort, sourcePort, flags } = facts;
+    if (icmp !== null && ![0, 8, 128, 129].includes(icmp)) return true;
+    const { management, keepReplies, flowsComplete } = this.#settings as EarlySettings;
+    const name = protocol === 6 ? 'tcp' : protocol === 17 ? 'udp' : null;
+    if (management.some((one) => one.protocol === name && one.port === destinationPort))
+      return true;
+    if (!keepReplies) return false;
+    if (!flowsComplete) return protocol !== 6 || (flags & 0x12) !== 2;
+    const places = markPlaces({
+      family: facts.destination.family,
+      protocol,
+      local: addressBytes(facts.destination),
+      remote: addressBytes(facts.source),
+      localPort: destinationPort ?? 0,
+      remotePort: sourcePort ?? 0,
+    });
+    return this.#hosts.has(places.host) && this.#flows.has(places.flow);
+  }
+}
+
+function verdict({ rules, spilled }: EarlyTarget, facts: FrameFacts): 'pass' | Reason {
+  if (rules.kind === 'listed') {
+    const matched = rules.rules.find((rule) => matches(rule, facts));
+    return matched?.verdict ?? rules.fallback ?? 'pass';
+  }
+  const key = keyOf(facts);
+  const source = addressBytes(facts.source);
+  for (const [index, form] of rules.forms.entries()) {
+    const masked = form.sourceMask === null ? null : and(source, form.sourceMask);
+    const found = spilled.find(
+      (one) =>
+        one.form === index &&
+        one.match === (key & form.mask) &&
+        (masked === null || one.source?.equals(masked) === true),
+    );
+    if (found !== undefined) return found.verdict;
+  }
+  return rules.fallback ?? 'pass';
+}
+
+function matches(rule: EarlyRule, { protocol, destinationPort, source }: FrameFacts): boolean {
+  if (rule.protocol !== null && rule.protocol !== protocol) return false;
+  if (rule.port !== null && rule.port !== destinationPort) return false;
+  return rule.source === null || containsCidr(rule.source, source);
+}
+
+function keyOf({ protocol, destinationPort }: FrameFacts): number {
+  return protocol * 65_536 + (destinationPort === null ? 0 : 2 ** 24 + destinationPort);
+}
+
+function and(a: Buffer, b: Buffer): Buffer {
+  return Buffer.from(a.map((byte, index) => byte & (b[index] ?? 0)));
+}

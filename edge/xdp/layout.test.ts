@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { readArtifact } from '../kernel/bpf-artifact.ts';
+import { LAYOUT, valueBytes } from './layout.ts';
+
+const header = readFileSync(join(import.meta.dirname, 'layout.h'), 'utf8');
+const artifact = readArtifact(join(import.meta.dirname, 'early-drop.bpf.json'));
+
+test('every number that both sides know is the same in C and in TypeScript', () => {
+  for (const [name, value] of Object.entries(LAYOUT)) {
+    const definition = new RegExp(`^#define ${name} (.*)$`, 'm').exec(header)?.[1];
+    assert.ok(definition, `layout.h has no ${name}`);
+    const shifted = /^\(1u << (\d+)\)$/.exec(definition)?.[1];
+    assert.equal(
+      shifted === undefined ? Number.parseInt(definition) : 2 ** Number(shifted),
+      value,
+      name,
+    );
+  }
+});
+
+test('values are as long as the programs say', () => {
+  for (const family of [4, 6] as const) {
+    assert.equal(artifact.maps[`small_${family}`]?.valueSize, valueBytes(family, 'small'));
+    assert.equal(artifact.maps[`large_${family}`]?.valueSize, valueBytes(family, 'large'));
+    assert.equal(artifact.maps[`prefix_${family}`]?.valueSize, valueBytes(family, 'large'));
+  }
+});
