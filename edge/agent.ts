@@ -16,6 +16,7 @@ import { type EdgeFacts, Reporter } from './report.ts';
 import { RefusedByControl, Session } from './session.ts';
 import { DesiredStore } from './state/desired-store.ts';
 import { handsOffWanted, type Stance, takeStance } from './stance.ts';
+import type { EarlyDrop } from './xdp/early-drop.ts';
 
 export interface EdgeAgentOptions {
   readonly link: AgentSide;
@@ -33,6 +34,8 @@ export interface EdgeAgentOptions {
   readonly limits?: EdgeLimits;
   /** Where reassembly gets its memory; absent: it is left alone. */
   readonly sysctls?: Sysctls;
+  /** Drops in front of nftables; absent: nftables alone. */
+  readonly earlyDrop?: EarlyDrop;
   /** What other parts of this host's edge know, for reports. */
   readonly facts?: EdgeFacts;
   readonly clock?: () => Date;
@@ -146,6 +149,7 @@ class Agent implements EdgeAgent {
     await this.#options.link.close();
     await Promise.all([this.#receiving.stop(), this.#applying.stop()]);
     await this.#store.stop();
+    this.#options.earlyDrop?.close();
   }
 
   status(): AgentStatus {
@@ -243,6 +247,7 @@ class Agent implements EdgeAgent {
       if (this.#stance.canAsk && !(await this.#options.driver.present())) this.#reconciler.doubt();
       this.#beginTrial();
       this.#applied = await this.#reconciler.apply(desired);
+      await this.#options.earlyDrop?.apply(desired, this.#applied.refused);
       this.#makeRoom();
       // Switched off while we were writing: what was removed meanwhile is back, so once more.
       if (readOff(this.#options.stateDir) !== null) this.#applying.poke();
@@ -290,6 +295,7 @@ class Agent implements EdgeAgent {
   }
 
   async #takeHandsOff(): Promise<void> {
+    this.#options.earlyDrop?.remove();
     if (!this.#stance.canAsk || !(await this.#options.driver.present())) return;
     await this.#options.driver.remove();
     this.#reconciler.forget();
@@ -319,6 +325,7 @@ class Agent implements EdgeAgent {
       const wanted = handsOffWanted(stateDir, this.#nowMs());
       // Off and on again between two looks leaves the same stance, and no table.
       if (wanted !== this.#stance.handsOff || touched !== this.#touched) this.#applying.poke();
+      else if (this.#options.earlyDrop?.disturbed() === true) this.#applying.poke();
       this.#touched = touched;
     } catch (error) {
       if (this.#touched !== 'unreadable') this.#log.error({ error }, 'nobody can switch this edge');

@@ -5,6 +5,8 @@ import { createHost } from './host.ts';
 import { createLineLog, describeError } from './log.ts';
 import { openDriver } from './nftables/open.ts';
 import { createSysctls } from './reassembly.ts';
+import { createEarlyDrop } from './xdp/create.ts';
+import { pinsFolder } from './xdp/pins.ts';
 
 /**
  * The process of an edge. Ended by SIGTERM, or by a supervisor that is gone, it leaves its table in the
@@ -12,6 +14,7 @@ import { createSysctls } from './reassembly.ts';
  */
 const { config, logLevel } = readEverything();
 const log = createLineLog((line) => process.stderr.write(line), logLevel);
+const earlyDrop = createEarlyDrop(pinsFolder(config.stateDir, process.env), log);
 const agent = createEdgeAgent({
   link: connectIpc({ path: config.linkPath, agent: { kind: 'edge', name: config.name } }),
   driver: openDriver(log),
@@ -22,6 +25,12 @@ const agent = createEdgeAgent({
   mode: config.mode,
   confirmWithinMs: config.confirmWithinMs,
   management: config.management,
+  earlyDrop,
+  facts: {
+    deviceModes: earlyDrop,
+    drops: [earlyDrop],
+    problems: () => earlyDrop.problems(),
+  },
 });
 
 const { mode, reason } = await agent.start().catch((error: unknown) => giveUp(error));

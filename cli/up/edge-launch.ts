@@ -1,5 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import type { EdgeConfig } from '@portcullis/edge/config.ts';
+import { bpffsRoot, isBpffs } from '@portcullis/edge/xdp/pins.ts';
 import { withEdgeRights } from './edge-rights.ts';
 import type { ChildSpec } from './supervised.ts';
 
@@ -7,6 +9,7 @@ const EDGE_MAIN = join(import.meta.dirname, '..', '..', 'edge', 'main.ts');
 
 /** The edge's process, with the rights of an edge and no more. */
 export function edgeProcess(config: EdgeConfig, env: NodeJS.ProcessEnv): ChildSpec {
+  mountBpffs(bpffsRoot(env));
   const launch = withEdgeRights(process.execPath, [EDGE_MAIN]);
   return {
     name: 'edge',
@@ -14,4 +17,10 @@ export function edgeProcess(config: EdgeConfig, env: NodeJS.ProcessEnv): ChildSp
     // Not as an argument: every process list shows those.
     env: { ...env, PORTCULLIS_EDGE_CONFIG: JSON.stringify(config) },
   };
+}
+
+/** systemd mounts it; other inits may not. Where it cannot be had, the early drop ends with its agent, and says so. */
+function mountBpffs(folder: string): void {
+  if (process.getuid?.() !== 0 || isBpffs(folder)) return;
+  spawnSync('mount', ['-t', 'bpf', '-o', 'mode=0755', 'bpf', folder], { stdio: 'ignore' });
 }

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 
-/** What nftables, conntrack and raw sockets ask for, and nothing else of root. */
-const CAPABILITIES = ['net_admin', 'net_raw'];
+/** What nftables, conntrack, raw sockets and the early drop ask for, and nothing else of root. */
+const CAPABILITIES = ['net_admin', 'net_raw', 'bpf', 'perfmon'];
 
 export interface Launch {
   readonly command: string;

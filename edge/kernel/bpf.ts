@@ -72,7 +72,7 @@ function call(command: keyof typeof COMMANDS, attr: Buffer): number {
   const number = SYSCALL_NUMBERS[process.arch];
   if (number === undefined) throw new NativeUnavailable(`no bpf(2) known on ${process.arch}`);
   syscall ??= libc().func('long syscall(long number, long command, void *attr, unsigned int size)');
-  const result = Number(syscall(number, COMMANDS[command], attr, attr.length));
+  const result = syscall(number, COMMANDS[command], attr, attr.length);
   if (result < 0) throw new SystemError(`bpf ${command}`, errno());
   return result;
 }

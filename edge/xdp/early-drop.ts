@@ -1,5 +1,6 @@
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
-import type { EdgeAssignment } from '@portcullis/link/messages.ts';
+import type { EdgeAssignment, RefusedTarget } from '@portcullis/link/messages.ts';
+import type { Desired } from '../desired.ts';
 import type { DeviceMode, DeviceModes } from '../devices.ts';
 import type { DropReading } from '../drop-ledger.ts';
 import { describeError, type Log } from '../log.ts';
@@ -18,14 +19,6 @@ export interface EarlyDropOptions {
   readonly openFlows: () => Promise<Flow[]>;
   readonly remember: () => EarlySettings['remember'];
   readonly log: Log;
-}
-
-/** What nftables judges by now. */
-export interface Judged {
-  readonly policies: Iterable<Policy>;
-  /** Targets that are not at their policy; `true`: they are at the one before, `false`: at none. */
-  readonly refused: ReadonlyMap<string, boolean>;
-  readonly settings: EdgeAssignment;
 }
 
 /**
@@ -54,12 +47,15 @@ export class EarlyDrop implements DeviceModes, DropSource {
     this.#counts = new EarlyDropCounts(options.driver, (ifindex) => this.#nameOf(ifindex));
   }
 
-  /** After nftables has it. */
-  async apply(judged: Judged): Promise<void> {
+  /** After nftables has it; `refused` it has not. */
+  async apply(
+    { policies, settings }: Pick<Desired, 'policies' | 'settings'>,
+    refused: readonly RefusedTarget[],
+  ): Promise<void> {
     if (!this.#able()) return;
     try {
-      this.#named = judged.settings.devices;
-      this.#load(this.#targetsOf(judged), judged.settings);
+      this.#named = settings.devices;
+      this.#load(this.#targetsOf(policies.values(), refused), settings);
       this.#attach();
       await this.#learnFlows();
       this.#problem = null;
@@ -80,7 +76,7 @@ export class EarlyDrop implements DeviceModes, DropSource {
 
   /** Off every device: we observe, or somebody took our hands off. */
   remove(): void {
-    if (this.#lack !== null && this.#lack !== undefined) return;
+    if (!this.#able()) return;
     try {
       for (const ifindex of this.#options.driver.devices()) this.#options.driver.detach(ifindex);
     } catch (error) {
@@ -126,18 +122,23 @@ export class EarlyDrop implements DeviceModes, DropSource {
     return this.#lack === null;
   }
 
-  #targetsOf({ policies, refused }: Judged): Map<string, EarlyTarget> {
+  #targetsOf(
+    policies: Iterable<Policy>,
+    refused: readonly RefusedTarget[],
+  ): Map<string, EarlyTarget> {
+    const behind = new Map(refused.map(({ target, goodGeneration }) => [target, goodGeneration]));
     const targets = new Map<string, EarlyTarget>();
     for (const policy of policies) {
-      const hasGood = refused.get(policy.target);
-      const target = hasGood === undefined ? this.#compile(policy) : this.#good(policy, hasGood);
+      const good = behind.get(policy.target);
+      const target = good === undefined ? this.#compile(policy) : this.#before(policy, good);
       if (target !== null) targets.set(policy.target, target);
     }
     return targets;
   }
 
-  #good({ target }: Policy, hasGood: boolean): EarlyTarget | null {
-    return (hasGood ? this.#loaded?.get(target) : undefined) ?? null;
+  /** What a refused target had, where nftables has it still. */
+  #before({ target }: Policy, goodGeneration: number): EarlyTarget | null {
+    return (goodGeneration > 0 ? this.#loaded?.get(target) : undefined) ?? null;
   }
 
   #compile(policy: Policy): EarlyTarget | null {

@@ -1,8 +1,41 @@
-import { mkdirSync, readdirSync, statfsSync, unlinkSync } from 'node:fs';
-import { join } from 'node:path';
-import { closeDescriptor, type Descriptor, getPinned, pin } from '../kernel/bpf.ts';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readdirSync, rmdirSync, statfsSync, unlinkSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { closeDescriptor, type Descriptor, detachLink, getPinned, pin } from '../kernel/bpf.ts';
 
 const BPFFS_MAGIC = 0xcafe4a11;
+
+/** Where an agent's pins are: a folder of its own, for a host may have several. `PORTCULLIS_BPFFS`: another bpffs. */
+export function pinsFolder(stateDir: string, env: NodeJS.ProcessEnv): string {
+  const name = createHash('sha256').update(resolve(stateDir)).digest('hex').slice(0, 12);
+  return join(bpffsRoot(env), `portcullis-${name}`);
+}
+
+export function bpffsRoot(env: NodeJS.ProcessEnv): string {
+  return env['PORTCULLIS_BPFFS'] ?? '/sys/fs/bpf';
+}
+
+export function isBpffs(folder: string): boolean {
+  try {
+    return statfsSync(folder).type === BPFFS_MAGIC;
+  } catch {
+    return false;
+  }
+}
+
+/** Takes everything that an agent pinned off its devices, whether the agent runs or not. */
+export function takeOffPinned(folder: string): void {
+  if (!isBpffs(folder)) return;
+  for (const name of readdirSync(folder)) {
+    const descriptor = getPinned(join(folder, name));
+    if (descriptor !== null) {
+      if (/^(?:xdp|egress)-/.test(name)) detachLink(descriptor);
+      closeDescriptor(descriptor);
+    }
+    unlinkSync(join(folder, name));
+  }
+  rmdirSync(folder);
+}
 
 /**
  * Names in a bpffs: what has one outlives the agent. Without one (no bpffs, no rights to it) everything works
@@ -19,7 +52,7 @@ export class Pins {
   static open(folder: string): Pins {
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-      return new Pins(statfsSync(folder).type === BPFFS_MAGIC ? folder : null);
+      return new Pins(isBpffs(folder) ? folder : null);
     } catch {
       return new Pins(null);
     }
