@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateSecret } from '@portcullis/control/access/index.ts';
 import { ApiClient } from './api-client.ts';
+import { mountBpffs, unmountBpffs } from './bpffs.ts';
 import { EDGE_DEVICE, HOST, type Internet, SERVER } from './internet.ts';
 import type { Namespace } from './netns.ts';
 
@@ -68,7 +69,15 @@ export async function startStack(internet: Internet, options: StackOptions = {})
   const otherKey = generateSecret();
   writeFileSync(fleetFile, options.fleet ?? defaultFleet());
   const bridge = await startBridge(internet.edge, join(home, 'api.sock'));
-  const env = { ...process.env, LAB_KEY: key, LAB_OTHER_KEY: otherKey, XDG_STATE_HOME: home };
+  const bpffs = join(home, 'bpffs');
+  mountBpffs(bpffs);
+  const env = {
+    ...process.env,
+    LAB_KEY: key,
+    LAB_OTHER_KEY: otherKey,
+    XDG_STATE_HOME: home,
+    PORTCULLIS_BPFFS: bpffs,
+  };
   const stack = new RunningStack(internet.edge, {
     home,
     dataDir,
@@ -236,6 +245,7 @@ class RunningStack implements Stack {
     await this.terminate();
     this.#ground.bridge.kill();
     await ended(this.#ground.bridge);
+    unmountBpffs(join(this.#ground.home, 'bpffs'));
     rmSync(this.#ground.home, { recursive: true, force: true });
   }
 

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { closeDescriptor, detachLink, getPinned } from '@portcullis/edge/kernel/bpf.ts';
+import { pinsFolder } from '@portcullis/edge/xdp/pins.ts';
+import { CLIENT, EDGE_DEVICE, SERVER } from '../internet.ts';
+import { missing } from '../requirements.ts';
+import { buildGround, eventually, type Ground, packet, whyNot } from './ground.ts';
+
+const OPEN_PORT = 27_016;
+const REPAIRED_MS = 2_000;
+
+const lacking = whyNot() || missing(['bpf']);
+if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
+  throw new Error(`these tests may not be skipped here, and cannot run: ${lacking}`);
+}
+
+let ground: Ground;
+
+describe('early drop on the wire', { skip: lacking ?? false }, () => {
+  before(async () => {
+    ground = await buildGround('early-drop');
+    const { api } = ground.stack;
+    for (const family of [4, 6] as const) {
+      await api.createRule(SERVER[family], { action: 'deny', protocol: 'any' });
+      const open = { protocol: 'udp', destination_port: String(OPEN_PORT) };
+      await api.createRule(SERVER[family], { action: 'allow', ...open });
+    }
+  });
+  after(() => ground.stop());
+
+  it('attaches in the driver where the driver can, and says so', async () => {
+    assert.equal(attachedMode(), 'native');
+    await eventually('control knows the mode', async () => {
+      const shown = JSON.parse(await ground.stack.command('edges', 'show', 'lab', '--json')) as {
+        readonly devices?: readonly { readonly xdp: string }[];
+      };
+      return shown.devices?.[0]?.xdp === 'native';
+    });
+  });
+
+  it('goes on dropping and passing alone, with every process and our table gone', async () => {
+    await ground.stack.killAll();
+    ground.internet.edge.run('nft', 'delete', 'table', 'inet', 'portcullis');
+    await judgesRightly();
+    await ground.stack.start('--enforce');
+    await ground.stack.api.enforced(SERVER[4]);
+    await judgesRightly();
+  });
+
+  it('is put back within two seconds when somebody detaches it', async () => {
+    detachAll();
+    assert.equal(attachedMode(), null);
+    const begin = performance.now();
+    await eventually('attached again', async () => attachedMode() === 'native');
+    assert.ok(performance.now() - begin < REPAIRED_MS);
+    await judgesRightly();
+  });
+
+  it('leaves a device that gave its name away, and is back within two seconds when it has it again', async () => {
+    const { edge } = ground.internet;
+    edge.run('ip', 'link', 'set', EDGE_DEVICE, 'name', 'elsewhere');
+    await eventually('taken off', async () => attachedMode('elsewhere') === null);
+    edge.run('ip', 'link', 'set', 'elsewhere', 'name', EDGE_DEVICE);
+    const begin = performance.now();
+    await eventually('attached again', async () => attachedMode() === 'native');
+    assert.ok(performance.now() - begin < REPAIRED_MS);
+    await judgesRightly();
+  });
+
+  it('passes replies to what the protected side opened, also before the edge was switched on', async () => {
+    const { stack, through, server } = ground;
+    for (const family of [4, 6] as const) {
+      const fromServer = { protocol: 'udp', source: SERVER[family], destination: CLIENT[family], destinationPort: 5353 } as const;
+      const reply = (port: number) =>
+        packet(family, 'udp', { sourcePort: 5353, destinationPort: port });
+      await stack.command('edge', 'off');
+      await server.send({ ...fromServer, sourcePort: 45_001 });
+      await stack.command('edge', 'on');
+      await eventually('enforced', async () => !(await through.passes(packet(family, 'udp'))));
+      await server.send({ ...fromServer, sourcePort: 45_002 });
+      for (const port of [45_001, 45_002]) assert.equal(await through.passes(reply(port)), true);
+      assert.equal(await through.passes(reply(45_003)), false);
+    }
+  });
+});
+
+async function judgesRightly(): Promise<void> {
+  const { through } = ground;
+  for (const family of [4, 6] as const) {
+    assert.equal(await through.passes(packet(family, 'udp')), false);
+    const open = packet(family, 'udp', { destinationPort: OPEN_PORT });
+    assert.equal(await through.passes(open), true);
+  }
+}
+
+/** As the kernel says it. */
+function attachedMode(device = EDGE_DEVICE): 'native' | 'generic' | null {
+  const shown = ground.internet.edge.run('ip', '-json', 'link', 'show', device);
+  const [link] = JSON.parse(shown) as [{ readonly xdp?: { readonly mode: number } }];
+  if (link.xdp === undefined) return null;
+  return link.xdp.mode === 1 ? 'native' : 'generic';
+}
+
+/** As another process with the rights to would: pins stay, links are dead. */
+function detachAll(): void {
+  const bpffs = join(ground.stack.dataDir, '..', 'bpffs');
+  const folder = pinsFolder(join(ground.stack.dataDir, 'edge'), { PORTCULLIS_BPFFS: bpffs });
+  for (const name of readdirSync(folder).filter((one) => /^(?:xdp|egress)-/.test(one))) {
+    const link = getPinned(join(folder, name));
+    assert.ok(link !== null);
+    detachLink(link);
+    closeDescriptor(link);
+  }
+}
