@@ -1,5 +1,4 @@
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
-import { BITS } from '@portcullis/core/net/address.ts';
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
 import { type MatchRule, networkFrom, orderedRules, overlapping } from '../nftables/match.ts';
 import { intoLevels, prune } from '../nftables/program.ts';
@@ -133,8 +132,4 @@ function spill(
   }));
   const forms = ordered.map(([, { form }]) => form);
   return { rules: { kind: 'spilled', forms, fallback }, spilled };
-}
-
-export function isAddress({ cidr }: EarlyTarget): boolean {
-  return cidr.length === BITS[cidr.family];
 }

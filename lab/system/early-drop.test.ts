@@ -34,9 +34,9 @@ describe('early drop on the wire', { skip: lacking ?? false }, () => {
     assert.equal(attachedMode(), 'native');
     await eventually('control knows the mode', async () => {
       const shown = JSON.parse(await ground.stack.command('edges', 'show', 'lab', '--json')) as {
-        readonly devices?: readonly { readonly xdp: string }[];
+        readonly report: { readonly devices: readonly { readonly xdp: string }[] } | null;
       };
-      return shown.devices?.[0]?.xdp === 'native';
+      return shown.report?.devices[0]?.xdp === 'native';
     });
   });
 
@@ -72,7 +72,12 @@ describe('early drop on the wire', { skip: lacking ?? false }, () => {
   it('passes replies to what the protected side opened, also before the edge was switched on', async () => {
     const { stack, through, server } = ground;
     for (const family of [4, 6] as const) {
-      const fromServer = { protocol: 'udp', source: SERVER[family], destination: CLIENT[family], destinationPort: 5353 } as const;
+      const fromServer = {
+        protocol: 'udp',
+        source: SERVER[family],
+        destination: CLIENT[family],
+        destinationPort: 5353,
+      } as const;
       const reply = (port: number) =>
         packet(family, 'udp', { sourcePort: 5353, destinationPort: port });
       await stack.command('edge', 'off');
