@@ -88,3 +88,12 @@ test('a fleet file with a mistake is exit code 1 and named by file, line and col
   assert.equal(out, '');
   assert.match(err, /package\.json:\d+:\d+: /);
 });
+
+test('the unit for the boot names the data directory and a script that is there', () => {
+  const { code, out } = portcullis(['edge', 'boot-unit', '--data', '/srv/per cent%/data']);
+  assert.equal(code, 0);
+  const [, script = '', state] = /^ExecStart=\/bin\/sh "(.*)" "(.*)"$/m.exec(out) ?? [];
+  assert.equal(state, '/srv/per cent%%/data/edge');
+  assert.equal(spawnSync('sh', ['-n', script.replaceAll('%%', '%')]).status, 0);
+  assert.match(out, /^Before=network-pre\.target/m);
+});

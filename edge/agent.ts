@@ -14,7 +14,7 @@ import { type Applied, Reconciler } from './reconcile.ts';
 import { makeRoomForReassembly, type Sysctls } from './reassembly.ts';
 import { type EdgeFacts, Reporter } from './report.ts';
 import { RefusedByControl, Session } from './session.ts';
-import { DesiredStore } from './state/desired-store.ts';
+import { Disk } from './state/disk.ts';
 import { handsOffWanted, type Stance, takeStance } from './stance.ts';
 import type { EarlyDrop } from './xdp/early-drop.ts';
 
@@ -81,7 +81,7 @@ class Agent implements EdgeAgent {
   readonly #session: Session;
   readonly #reconciler: Reconciler;
   readonly #reporter: Reporter;
-  readonly #store: DesiredStore;
+  readonly #disk: Disk;
   readonly #receiving: Coalesced;
   readonly #applying: Coalesced;
   #stance: Stance = { mode: 'observe', reason: 'starting', handsOff: false, canAsk: false };
@@ -116,18 +116,15 @@ class Agent implements EdgeAgent {
     const { host, facts = {}, log } = options;
     const nowMs = (): number => this.#nowMs();
     this.#reporter = new Reporter({ host, session: this.#session, facts, log, nowMs });
-    this.#store = new DesiredStore({ stateDir: options.stateDir, log });
+    this.#disk = new Disk(options.stateDir, log);
     this.#receiving = coalesce(() => this.#receive());
     this.#applying = coalesce(() => this.#apply());
   }
 
   async start(): Promise<AgentStatus> {
     await this.#takeStance();
-    this.#desired = this.#store.load();
-    if (this.#desired !== null) {
-      const { generation } = this.#desired;
-      this.#log.info({ generation }, 'has what it last enforced, from disk');
-    }
+    this.#desired = this.#disk.load();
+    if (this.#options.mode === 'observe') this.#disk.removeTable();
     const { link } = this.#options;
     link.onConnect(() => {
       this.#greeted = false;
@@ -148,7 +145,7 @@ class Agent implements EdgeAgent {
     for (const timer of [this.#watch, this.#heartbeat, this.#resync]) clearInterval(timer);
     await this.#options.link.close();
     await Promise.all([this.#receiving.stop(), this.#applying.stop()]);
-    await this.#store.stop();
+    await this.#disk.stop();
     this.#options.earlyDrop?.close();
   }
 
@@ -157,7 +154,7 @@ class Agent implements EdgeAgent {
       mode: this.#stance.mode,
       reason: this.#stance.reason,
       generation: this.#applied?.generation ?? 0,
-      lastError: this.#lastError ?? this.#store.problem,
+      lastError: this.#lastError ?? this.#disk.problem,
     };
   }
 
@@ -224,7 +221,7 @@ class Agent implements EdgeAgent {
       if (desired !== null) {
         await this.#bringAbout(withOwnManagement(desired, this.#options));
         // Before anybody is told: a restart must not fall behind what was confirmed.
-        await this.#store.keep(desired);
+        await this.#disk.keep(desired, this.#reconciler.loaded);
       }
       this.#lastError = null;
       this.#applyRetryMs = FIRST_RETRY_MS;
@@ -351,7 +348,7 @@ class Agent implements EdgeAgent {
         report: this.#reporter.compose(this.#desired?.settings.devices ?? this.#devices, {
           policies: this.#applied?.policies ?? 0,
           elements: this.#applied?.elements ?? 0,
-          lastError: this.#lastError ?? this.#store.problem,
+          lastError: this.#lastError ?? this.#disk.problem,
           lastApplyMs: this.#lastApplyMs,
         }),
       });

@@ -63,6 +63,11 @@ export class Reconciler {
     this.#doubtful = true;
   }
 
+  /** The table as the kernel has it; null where that is not known. */
+  get loaded(): { readonly layout: Layout; readonly sizes: Sizes } | null {
+    return this.#doubtful ? null : this.#loaded;
+  }
+
   /**
    * One transaction. Where the kernel refuses it: the whole table anew; then without the targets that are
    * at fault. Throws `DriverError` when that does not help either; the kernel then has what it had.

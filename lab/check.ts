@@ -18,7 +18,7 @@ interface Checked {
 
 const root = join(import.meta.dirname, '..');
 const node = process.execPath;
-const scripts = ['portcullis', '.ci/run', 'lab/fuzz/run'];
+const scripts = ['portcullis', '.ci/run', 'lab/fuzz/run', 'edge/boot/load.sh'];
 
 const CHECKS: readonly Check[] = [
   { name: 'types', ...tool('tsc', '-p', 'tsconfig.json') },

@@ -31,9 +31,20 @@ export function addEdge(program: Command): void {
   sudo portcullis edge --name fra1 --confirm-within 120s
   sudo portcullis edge confirm     keep enforcing
   sudo portcullis edge off         hands off this host, now and after a restart, with or without control
-  sudo portcullis edge on          enforce again`,
+  sudo portcullis edge on          enforce again
+  sudo portcullis edge boot-unit --install    enforce from before the network is up`,
     )
     .action(async (options: EdgeOptions) => (await import('../commands/edge.ts')).runEdge(options));
+  edge
+    .command('boot-unit')
+    .description('the systemd unit that enforces from before the network is up, after a reboot')
+    .option(...DATA)
+    .option('--install', 'put it in its place and enable it')
+    .action(async (_options: EdgeOptions, command: Command) =>
+      (await import('../commands/boot-unit.ts')).bootUnit(
+        command.optsWithGlobals<EdgeOptions & { readonly install?: boolean }>(),
+      ),
+    );
   for (const [name, description] of [
     ['off', 'take our hands off this host; needs no control plane'],
     ['on', 'let the edge of this host enforce again'],

@@ -57,6 +57,23 @@ export interface RenderedDelta extends Change {
   readonly sizes: Sizes;
 }
 
+/** The same as `renderWhole`, made piece by piece, so that whoever writes it can let others have their turn. */
+export function renderWholeParts(layout: Layout): { parts: Iterable<string>; sizes: Sizes } {
+  const { text, sizes } = renderWhole({ ...layout, targets: new Map() });
+  const elements = function* (): Generator<string> {
+    yield text;
+    let some: Element[] = [];
+    for (const target of layout.targets.values()) {
+      for (const element of target.elements) some.push(element);
+      if (some.length < ELEMENTS_PER_COMMAND) continue;
+      yield `${addElements(some).join('\n')}\n`;
+      some = [];
+    }
+    if (some.length > 0) yield `${addElements(some).join('\n')}\n`;
+  };
+  return { parts: elements(), sizes };
+}
+
 /**
  * From one layout to another: new maps and chains first, dead ones last, one transaction. Null where only
  * a whole rewrite will do (other devices or stages, a map that outgrows its room).

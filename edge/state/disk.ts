@@ -1,0 +1,47 @@
+import type { Desired } from '../desired.ts';
+import type { Log } from '../log.ts';
+import { DesiredStore } from './desired-store.ts';
+import { type LoadedTable, TableText } from './table-text.ts';
+
+/**
+ * What an edge needs after a restart, in its state directory: the desired state for the agent, and the table as
+ * text for a boot before the agent. Nothing here throws; `problem` says what is wrong with the disk.
+ */
+export class Disk {
+  readonly #log: Log;
+  readonly #desired: DesiredStore;
+  readonly #text: TableText;
+
+  constructor(stateDir: string, log: Log) {
+    this.#log = log;
+    this.#desired = new DesiredStore({ stateDir, log });
+    this.#text = new TableText(stateDir, log);
+  }
+
+  get problem(): string | null {
+    return this.#desired.problem ?? this.#text.problem;
+  }
+
+  load(): Desired | null {
+    const desired = this.#desired.load();
+    if (desired !== null) {
+      this.#log.info({ generation: desired.generation }, 'has what it last enforced, from disk');
+    }
+    return desired;
+  }
+
+  /** After an apply, with the table as the kernel has it where that is known. See `DesiredStore.keep`. */
+  async keep(desired: Desired, table: LoadedTable | null): Promise<void> {
+    if (table !== null) this.#text.keep(table);
+    await this.#desired.keep(desired);
+  }
+
+  /** The next boot is to load nothing. */
+  removeTable(): void {
+    this.#text.remove();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#desired.stop(), this.#text.stop()]);
+  }
+}

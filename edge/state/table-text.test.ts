@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import type { Desired } from '../desired.ts';
+import { DEFAULT_LIMITS } from '../nftables/base-chain.ts';
+import { createFakeKernel } from '../nftables/fake.ts';
+import { Reconciler } from '../reconcile.ts';
+import { stateOf } from '../testing/states.ts';
+import { TableText } from './table-text.ts';
+
+const log = { debug() {}, info() {}, warn() {}, error() {} };
+
+function prepare(t: TestContext) {
+  const stateDir = mkdtempSync(join(tmpdir(), 'portcullis-text-'));
+  t.after(() => rmSync(stateDir, { recursive: true }));
+  const kernel = createFakeKernel();
+  const reconciler = new Reconciler(kernel, DEFAULT_LIMITS);
+  const apply = async (desired: Desired) => {
+    await reconciler.apply(desired);
+    assert.ok(reconciler.loaded);
+    return reconciler.loaded;
+  };
+  const read = (name: string): string | null => {
+    const path = join(stateDir, name);
+    // The fake kernel does not know comments.
+    return existsSync(path) ? readFileSync(path, 'utf8').replaceAll(/^#.*$/gm, '') : null;
+  };
+  /** A kernel as it is after a boot with these files. */
+  const boot = async () => {
+    const booted = createFakeKernel();
+    await booted.apply(read('table.nft') ?? '');
+    const since = read('table-since.nft');
+    if (since !== null) await booted.apply(since);
+    return booted.elements();
+  };
+  return { stateDir, kernel, apply, read, boot };
+}
+
+describe('the table as text for the next boot', () => {
+  it('is the table of the kernel, first whole, then with what changed since beside it', async (t) => {
+    const { stateDir, kernel, apply, read, boot } = prepare(t);
+    const text = new TableText(stateDir, log);
+    text.keep(await apply(stateOf(1)));
+    await text.flush();
+    assert.deepEqual(await boot(), kernel.elements());
+    assert.equal(read('table-since.nft'), null);
+    const whole = read('table.nft');
+    for (const generation of [2, 3, 4]) {
+      text.keep(await apply({ ...stateOf(generation), settings: stateOf(1).settings }));
+      await text.flush();
+      assert.deepEqual(await boot(), kernel.elements());
+      assert.ok(read('table-since.nft'));
+    }
+    assert.equal(read('table.nft'), whole);
+    // Other settings are another table.
+    text.keep(await apply(stateOf(5)));
+    await text.flush();
+    assert.deepEqual(await boot(), kernel.elements());
+    assert.notEqual(read('table.nft'), whole);
+    assert.equal(read('table-since.nft'), null);
+    text.remove();
+    await text.stop();
+    assert.equal(read('table.nft') ?? read('table-since.nft'), null);
+  });
+});

@@ -1,0 +1,166 @@
+import { createHash } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describeError, type Log } from '../log.ts';
+import type { Layout } from '../nftables/layout.ts';
+import { renderDelta, renderWholeParts, type Sizes } from '../nftables/render.ts';
+import { replaceFile } from './files.ts';
+
+/** What `nft -f` loads, in this order; read by boot/load.sh. */
+const WHOLE = 'table.nft';
+const SINCE = 'table-since.nft';
+/** Rendering never takes more than about a twentieth of the time. */
+const PAUSE_MS = 1_000;
+const PAUSES = 20;
+/** Beyond this many changed targets a new whole is less of a pause for everybody else. */
+const MAX_CHANGED = 500;
+
+/** The table as the kernel has it. */
+export interface LoadedTable {
+  readonly layout: Layout;
+  readonly sizes: Sizes;
+}
+
+/** The table that the file of it was made of. */
+interface Written extends LoadedTable {
+  readonly digest: string;
+}
+
+/**
+ * The table as text, for a boot without Node: whole, and what changed since as one more transaction. Both end in
+ * a checksum, and the second names the whole that it belongs to, so no two files ever have to change at once.
+ * Written a second after a change or later: a boot-time table is replaced as soon as the agent runs.
+ */
+export class TableText {
+  readonly #stateDir: string;
+  readonly #log: Log;
+  #written: Written | null = null;
+  /** The table that both files together are. */
+  #current: Layout | null = null;
+  #since: string | null = null;
+  #wanted: LoadedTable | null = null;
+  #writing: Promise<void> | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #pauseMs = PAUSE_MS;
+  #problem: string | null = null;
+  #stopped = false;
+
+  constructor(stateDir: string, log: Log) {
+    this.#stateDir = stateDir;
+    this.#log = log;
+  }
+
+  get problem(): string | null {
+    return this.#problem;
+  }
+
+  /** Of after an apply; cheap. */
+  keep(table: LoadedTable): void {
+    this.#wanted = table;
+    this.#writeSoon();
+  }
+
+  /** This host is to load nothing at boot. */
+  remove(): void {
+    this.#wanted = null;
+    this.#written = null;
+    this.#current = null;
+    try {
+      for (const name of [SINCE, WHOLE]) rmSync(join(this.#stateDir, name), { force: true });
+    } catch (error) {
+      this.#fail('the table for the next boot could not be removed', error);
+    }
+  }
+
+  /** Resolves when the files are of what was kept last. */
+  async flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    await this.#writing;
+    await this.#write();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.flush();
+  }
+
+  #writeSoon(): void {
+    if (this.#stopped || this.#timer !== undefined || this.#writing !== null) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#writing = this.#write().finally(() => {
+        this.#writing = null;
+        if (this.#wanted !== null && this.#wanted.layout !== this.#current) this.#writeSoon();
+      });
+    }, this.#pauseMs);
+  }
+
+  async #write(): Promise<void> {
+    const table = this.#wanted;
+    if (table === null || table.layout === this.#current) return;
+    const begin = performance.now();
+    try {
+      if (!(await this.#writeSince(table))) await this.#writeWhole(table);
+      this.#current = table.layout;
+      this.#problem = null;
+    } catch (error) {
+      this.#written = null;
+      this.#fail('the table for the next boot could not be written', error);
+    }
+    this.#pauseMs = Math.max(PAUSE_MS, PAUSES * (performance.now() - begin));
+  }
+
+  #fail(what: string, error: unknown): void {
+    this.#problem = `${what}: ${describeError(error)}`;
+    this.#log.error({ error }, what);
+  }
+
+  /** False: only a new whole will do. */
+  async #writeSince({ layout }: LoadedTable): Promise<boolean> {
+    const before = this.#written;
+    if (before === null) return false;
+    const changed = changedTargets(before.layout, layout);
+    if (changed.length > MAX_CHANGED) return false;
+    const delta = renderDelta(before.layout, layout, changed, before.sizes);
+    if (delta === null) return false;
+    const text = `# after ${before.digest}\n${delta.text}`;
+    if (text !== this.#since) await replaceFile(join(this.#stateDir, SINCE), sealed([text]));
+    this.#since = text;
+    return true;
+  }
+
+  async #writeWhole({ layout }: LoadedTable): Promise<void> {
+    let digest = '';
+    const { parts, sizes } = renderWholeParts(layout);
+    const seal = (hex: string): void => void (digest = hex);
+    await replaceFile(join(this.#stateDir, WHOLE), sealed(parts, seal));
+    rmSync(join(this.#stateDir, SINCE), { force: true });
+    this.#written = { layout, sizes, digest };
+    this.#since = null;
+  }
+}
+
+/** The text, then a line with its checksum. */
+function* sealed(
+  parts: Iterable<string>,
+  seal: (hex: string) => void = () => {},
+): Generator<string> {
+  const hash = createHash('sha256');
+  for (const part of parts) {
+    hash.update(part);
+    yield part;
+  }
+  const hex = hash.digest('hex');
+  seal(hex);
+  yield `# sha256 ${hex}\n`;
+}
+
+function changedTargets(before: Layout, after: Layout): string[] {
+  const changed: string[] = [];
+  for (const [name, target] of after.targets) {
+    if (before.targets.get(name) !== target) changed.push(name);
+  }
+  for (const name of before.targets.keys()) if (!after.targets.has(name)) changed.push(name);
+  return changed;
+}

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { BOOT_SCRIPT } from '@portcullis/edge/boot/unit.ts';
+import { beginTrial, edgeConfirm, edgeOff } from '@portcullis/edge/hands-off.ts';
+import { DEFAULT_LIMITS } from '@portcullis/edge/nftables/base-chain.ts';
+import { createFakeKernel } from '@portcullis/edge/nftables/fake.ts';
+import { Reconciler } from '@portcullis/edge/reconcile.ts';
+import { TableText } from '@portcullis/edge/state/table-text.ts';
+import { stateOf } from '@portcullis/edge/testing/states.ts';
+import { type Namespace, Network } from '../netns.ts';
+import { whyNot } from './ground.ts';
+
+const log = { debug() {}, info() {}, warn() {}, error() {} };
+
+describe('what a boot loads before there is Node', { skip: whyNot() }, () => {
+  const network = new Network('boot');
+  let host: Namespace;
+  before(() => {
+    host = network.create('host');
+  });
+  after(() => network.destroy());
+
+  /** A folder as an edge leaves it that enforced the first generation, then the second. */
+  async function leave(t: TestContext) {
+    host.run('nft', 'flush', 'ruleset');
+    const stateDir = mkdtempSync(join(tmpdir(), 'portcullis-boot-'));
+    t.after(() => rmSync(stateDir, { recursive: true, force: true }));
+    const reconciler = new Reconciler(createFakeKernel(), DEFAULT_LIMITS);
+    const text = new TableText(stateDir, log);
+    const { settings } = stateOf(1);
+    for (const generation of [1, 2]) {
+      await reconciler.apply({ ...stateOf(generation), settings });
+      assert.ok(reconciler.loaded);
+      text.keep(reconciler.loaded);
+      await text.flush();
+    }
+    return {
+      stateDir,
+      whole: join(stateDir, 'table.nft'),
+      since: join(stateDir, 'table-since.nft'),
+    };
+  }
+  function load(stateDir: string): { readonly status: number | null; readonly said: string } {
+    const [program, ...args] = host.command('sh', BOOT_SCRIPT, stateDir);
+    const { status, stderr } = spawnSync(program, args, { encoding: 'utf8' });
+    return { status, said: stderr };
+  }
+  /** Addresses that have a policy in the kernel. */
+  function addresses(): string[] {
+    if (!host.run('nft', 'list', 'tables').includes('portcullis')) return [];
+    const map = host.run('nft', 'list', 'map', 'inet', 'portcullis', 'address4');
+    return [...map.matchAll(/203\.0\.113\.\d+/g)].map(([address]) => address).toSorted();
+  }
+  function wanted(generation: number): string[] {
+    return [...stateOf(generation).policies.keys()].toSorted();
+  }
+
+  it('is the newest table, both texts of it', async (t) => {
+    const { stateDir } = await leave(t);
+    assert.deepEqual(load(stateDir), { status: 0, said: '' });
+    assert.deepEqual(addresses(), wanted(2));
+  });
+
+  it('is nothing where there is nothing, or where a person or a trial says so', async (t) => {
+    const { stateDir } = await leave(t);
+    const nothing = load(`${stateDir}/elsewhere`);
+    assert.equal(nothing.status, 0);
+    assert.match(nothing.said, /nothing is loaded/);
+    beginTrial(stateDir, Date.now() + 3_600_000);
+    assert.match(load(stateDir).said, /on trial and not confirmed/);
+    assert.deepEqual(addresses(), []);
+    edgeConfirm(stateDir);
+    edgeOff(stateDir);
+    assert.deepEqual([load(stateDir).status, addresses()], [0, []]);
+    rmSync(join(stateDir, 'off.json'));
+    assert.deepEqual([load(stateDir).status, addresses()], [0, wanted(2)]);
+  });
+
+  it('never replaces a table that is there', async (t) => {
+    const { stateDir } = await leave(t);
+    host.run('nft', 'add', 'table', 'inet', 'portcullis');
+    host.run('nft', 'add', 'chain', 'inet', 'portcullis', 'of_an_agent');
+    assert.match(load(stateDir).said, /there already/);
+    assert.match(host.run('nft', 'list', 'chains', 'inet'), /of_an_agent/);
+  });
+
+  it('is no text that was torn, changed or of another whole, which the exit code says', async (t) => {
+    const { stateDir, whole, since } = await leave(t);
+    const [good, after] = [readFileSync(whole, 'utf8'), readFileSync(since, 'utf8')];
+    for (const bad of ['', good.slice(0, -1_000), good.replace('drop', 'accept'), `x${good}`]) {
+      writeFileSync(whole, bad);
+      assert.deepEqual([load(stateDir).status, addresses()], [1, []]);
+    }
+    writeFileSync(whole, good);
+    appendFileSync(since, 'add table inet mischief\n');
+    assert.deepEqual([load(stateDir).status, addresses()], [1, wanted(1)]);
+    host.run('nft', 'flush', 'ruleset');
+    writeFileSync(since, after.replace(/after \w{8}/, 'after 00000000'));
+    assert.deepEqual([load(stateDir).status, addresses()], [0, wanted(1)]);
+  });
+});
