@@ -35,16 +35,7 @@ export function addEdge(program: Command): void {
   sudo portcullis edge boot-unit --install    enforce from before the network is up`,
     )
     .action(async (options: EdgeOptions) => (await import('../commands/edge.ts')).runEdge(options));
-  edge
-    .command('boot-unit')
-    .description('the systemd unit that enforces from before the network is up, after a reboot')
-    .option(...DATA)
-    .option('--install', 'put it in its place and enable it')
-    .action(async (_options: EdgeOptions, command: Command) =>
-      (await import('../commands/boot-unit.ts')).bootUnit(
-        command.optsWithGlobals<EdgeOptions & { readonly install?: boolean }>(),
-      ),
-    );
+  addBootUnit(edge);
   for (const [name, description] of [
     ['off', 'take our hands off this host; needs no control plane'],
     ['on', 'let the edge of this host enforce again'],
@@ -62,4 +53,17 @@ export function addEdge(program: Command): void {
         ),
       );
   }
+}
+
+function addBootUnit(edge: Command): void {
+  edge
+    .command('boot-unit')
+    .description('the systemd unit that enforces from before the network is up, after a reboot')
+    .option(...DATA)
+    .option('--install', 'put it in its place and enable it')
+    .action(async (_options: EdgeOptions, command: Command) =>
+      (await import('../commands/boot-unit.ts')).bootUnit(
+        command.optsWithGlobals<EdgeOptions & { readonly install?: boolean }>(),
+      ),
+    );
 }

@@ -144,12 +144,10 @@ export function readState(
   loadSets: (version: string) => SourceSets | null,
 ): ReadResult {
   const { records, marks, damaged } = unframe(bytes);
-  const first = records[0];
-  if (first === undefined) return { ok: false, reason: 'it is damaged' };
-  const format = (first as { readonly format?: unknown } | null)?.format;
-  if (format !== FORMAT) {
-    return { ok: false, reason: `its format is ${String(format).slice(0, 20)}, not ${FORMAT}` };
-  }
+  const head = check(object<Pick<Begin, 'format'>>({ format: whole }), records[0]);
+  if (!head.ok) return { ok: false, reason: 'it is damaged' };
+  const { format } = head.value;
+  if (format !== FORMAT) return { ok: false, reason: `its format is ${format}, not ${FORMAT}` };
   const reading = new Reading(loadSets);
   let mark: Mark | null = null;
   let reason: string | null = null;

@@ -112,9 +112,10 @@ export class DesiredStore {
   async keep(desired: Desired): Promise<void> {
     if (desired === this.#latest) return;
     this.#latest = desired;
+    // Nothing on disk is nothing that a restart could fall back to: nobody has to wait for it.
+    if (this.#written === null) return this.#rewrite();
     try {
       await this.#keepSets();
-      if (this.#written === null) return this.#rewrite();
       this.#written = this.#append(this.#written, desired);
       const { mark, wholeBytes } = this.#written;
       const { smallestCompaction = SMALLEST_COMPACTION } = this.#options;
