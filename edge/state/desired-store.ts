@@ -112,6 +112,7 @@ export class DesiredStore {
   async keep(desired: Desired): Promise<void> {
     if (desired === this.#latest) return;
     this.#latest = desired;
+    this.#markReady();
     // Nothing on disk is nothing that a restart could fall back to: nobody has to wait for it.
     if (this.#written === null) return this.#rewrite();
     try {
@@ -181,6 +182,11 @@ export class DesiredStore {
         sets: [desired.sourceSets.version],
       }),
     );
+    // Kept meanwhile, with source sets that had to be written first.
+    await this.#keepSets();
+    if (this.#written !== null && this.#ready !== null) {
+      this.#written = this.#append(this.#written, this.#ready);
+    }
     this.#removeOldSets();
     if (this.#retry === undefined) this.#problem = null;
     await this.#sync();
@@ -235,15 +241,22 @@ export class DesiredStore {
     this.#keepingSets = this.#keepingSets
       .catch(() => {})
       .then(async () => {
-        const sets = this.#latest?.sourceSets;
-        if (sets === undefined) return;
+        const [latest, ready] = [this.#latest, this.#ready];
+        if (latest === null) return;
+        const sets = latest.sourceSets;
         if (sets.version !== '' && sets.version !== this.#setsOnDisk) {
           await replaceFile(this.#setsPath(sets.version), textsOf(writeSets(sets)));
           this.#setsOnDisk = sets.version;
         }
-        if (this.#latest?.sourceSets.version === sets.version) this.#ready = this.#latest;
+        if (this.#ready === ready) this.#ready = latest;
+        this.#markReady();
       });
     return this.#keepingSets;
+  }
+
+  #markReady(): void {
+    const version = this.#latest?.sourceSets.version ?? '';
+    if (version === '' || version === this.#setsOnDisk) this.#ready = this.#latest;
   }
 
   #setsPath(version: string): string {

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { DesiredStore } from '../state/desired-store.ts';
 import { stateOf } from './states.ts';
 
@@ -13,6 +15,7 @@ for (;;) {
   generation += 1;
   await store.keep(stateOf(generation));
   if (store.problem !== null) throw new Error(store.problem);
-  process.stdout.write(`${generation}\n`);
+  // Before there is anything, nobody waits for the first.
+  if (existsSync(join(stateDir, 'policy.jsonl'))) process.stdout.write(`${generation}\n`);
   await new Promise(setImmediate);
 }
