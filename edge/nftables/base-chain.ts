@@ -32,7 +32,9 @@ export const DEFAULT_LIMITS: EdgeLimits = {
 };
 
 /** After conntrack (-200) has found the connection, before Docker's DNAT (-100) rewrites the destination. */
-const PRIORITY = -150;
+const BESIDE_CONNECTIONS = -150;
+/** Put together (-400), not yet tracked: what is dropped costs no connection. */
+const BEFORE_CONNECTIONS = -290;
 
 export interface RenderedChain {
   readonly name: string;
@@ -42,9 +44,11 @@ export interface RenderedChain {
 /** The chains that do not depend on policies. Throws `PolicyError` on a device no kernel could have. */
 export function renderBaseChains(rules: EdgeRules): RenderedChain[] {
   const devices = deviceMatch(rules.devices);
-  const entry = [`type filter hook prerouting priority ${PRIORITY}; policy accept;`];
+  const priority = rules.sees === 'both' ? BESIDE_CONNECTIONS : BEFORE_CONNECTIONS;
+  const entry = [`type filter hook prerouting priority ${priority}; policy accept;`];
   if (devices !== null) entry.push(`${devices} goto judge`);
   return [
+    { name: 'needed_icmp', statements: NEEDED_ICMP.map(neededIcmp) },
     { name: 'prerouting', statements: entry },
     { name: 'judge', statements: STAGES.flatMap(({ name }) => [...renderStage[name](rules)]) },
     {
@@ -61,12 +65,16 @@ export function renderBaseChains(rules: EdgeRules): RenderedChain[] {
 const renderStage: Readonly<Record<StageName, (rules: EdgeRules) => readonly string[]>> = {
   management: ({ management }) => {
     if (management.length === 0) return [];
-    const ports = management.map(({ protocol, port }) => `${protocol} . ${port}`);
-    const unique = [...new Set(ports)].toSorted().join(', ');
-    return [`fib daddr type local meta l4proto . th dport { ${unique} } accept`];
+    return (['tcp', 'udp'] as const).flatMap((protocol) => {
+      const ports = management.filter((one) => one.protocol === protocol).map(({ port }) => port);
+      // The port first: a route costs more to look up.
+      return ports.length === 0
+        ? []
+        : [`${protocol} dport ${anonymous(ports)} fib daddr type local accept`];
+    });
   },
-  // Above its rate a packet does not match here, and is judged by what follows.
-  'needed-icmp': () => NEEDED_ICMP.map(neededIcmp),
+  // Above its rate a packet does not match there, and is judged by what follows.
+  'needed-icmp': () => ['icmp', 'icmpv6'].map((one) => `meta l4proto ${one} jump needed_icmp`),
   // In a hook of its own, before reassembly: fragment-limits.ts.
   'fragment-limits': () => [],
   'return-traffic': ({ sees }) => (sees === 'both' ? ['ct direction reply accept'] : []),
@@ -81,12 +89,21 @@ const renderStage: Readonly<Record<StageName, (rules: EdgeRules) => readonly str
   filters: () => [],
 };
 
-const DISPATCH_ORDER = ['port', 'protocol', 'address', 'prefix'] as const;
-/** A packet that has no such field (a later fragment has no port) does not match and goes on to the next. */
-const POLICY_LOOKUPS = DISPATCH_ORDER.flatMap((dispatch) => [
+/** The address says what else must be asked (compile.ts). The other family is told apart without a look-up. */
+const POLICY_LOOKUPS = (['address', 'prefix'] as const).flatMap((dispatch) => [
   dispatchStatement(dispatch, 4),
   dispatchStatement(dispatch, 6),
 ]);
+
+/** One value is compared; a set is looked up. */
+function anonymous(values: readonly (number | string)[]): string {
+  const unique = [...new Set(values)].toSorted(byNumber);
+  return unique.length === 1 ? String(unique[0]) : `{ ${unique.join(', ')} }`;
+}
+
+function byNumber(a: number | string, b: number | string): number {
+  return typeof a === 'number' && typeof b === 'number' ? a - b : a < b ? -1 : 1;
+}
 
 /** The kernel reassembles for a namespace as soon as some rule in it reads `ct`; nothing else asks it to. */
 function reassemblyChains({ fragments }: EdgeRules): RenderedChain[] {
@@ -131,6 +148,6 @@ function deviceMatch(devices: readonly string[]): string | null {
       throw new PolicyError(`"${device}" cannot be the name of a network device`);
     }
   }
-  const names = [...new Set(devices)].toSorted().map((device) => `"${device}"`);
-  return names.length === 0 ? null : `iifname { ${names.join(', ')} }`;
+  if (devices.length === 0) return null;
+  return `iifname ${anonymous(devices.map((device) => `"${device}"`))}`;
 }

@@ -61,7 +61,7 @@ describe('compiled policies', () => {
   });
 
   it('leave out denies that nothing can tell from the deny at the end', () => {
-    const { elements } = compile(TARGET, [
+    const { elements, chains } = compile(TARGET, [
       rule('allow', 'tcp', 443),
       ...[19, 53, 123].map((port) => rule('deny', 'udp', port)),
       rule('deny', 'any', null, '198.51.100.0/24'),
@@ -69,8 +69,37 @@ describe('compiled policies', () => {
     ]);
     assert.deepEqual(
       elements.map(({ map, key, verdict }) => `${map} ${key} ${verdict}`),
-      [`port4 ${TARGET} . tcp . 443 accept`, `address4 ${TARGET} drop`],
+      [`port4 ${TARGET} . tcp . 443 accept`, `address4 ${TARGET} goto ${[...chains.keys()][0]}`],
     );
+    assert.deepEqual(statementsOf(chains), [[`meta l4proto tcp ${PORT_LOOKUP}`, 'drop']]);
+  });
+
+  it('look nothing up beside the address where no rule asks for more', () => {
+    const { elements } = compile(TARGET, [
+      ...[19, 53, 123].map((port) => rule('deny', 'udp', port)),
+      rule('deny', 'any'),
+    ]);
+    assert.deepEqual(
+      elements.map(({ map, key, verdict }) => `${map} ${key} ${verdict}`),
+      [`address4 ${TARGET} drop`],
+    );
+  });
+
+  it('compare the few protocols that rules name, and look up ports only of those', () => {
+    const { chains } = compile(TARGET, [
+      rule('allow', 'udp', 53),
+      rule('allow', 'icmp'),
+      rule('allow', 'gre'),
+      rule('deny', 'any'),
+    ]);
+    assert.deepEqual(statementsOf(chains), [
+      [
+        `meta l4proto udp ${PORT_LOOKUP}`,
+        'meta l4proto icmp accept',
+        'meta l4proto gre accept',
+        'drop',
+      ],
+    ]);
   });
 
   it('ask for the source only where a rule of that port names one', () => {
@@ -79,13 +108,13 @@ describe('compiled policies', () => {
       rule('allow', 'tcp', 443),
       rule('deny', 'any'),
     ]);
-    const shape = [...chains.keys()][0];
+    const [shape, address] = [...chains.keys()];
     assert.deepEqual(
       elements.map(({ map, key, verdict }) => `${map} ${key} ${verdict}`),
       [
         `port4 ${TARGET} . tcp . 22 goto ${shape}`,
         `port4 ${TARGET} . tcp . 443 accept`,
-        `address4 ${TARGET} drop`,
+        `address4 ${TARGET} goto ${address}`,
         `source4_port_24_0 ${TARGET} . tcp . 22 . 198.51.100.0 accept`,
       ],
     );
@@ -120,6 +149,11 @@ describe('compiled policies', () => {
 });
 
 const TARGET = '203.0.113.10';
+const PORT_LOOKUP = 'ip daddr . meta l4proto . th dport vmap @port4';
+
+function statementsOf(chains: CompiledTarget['chains']): (readonly string[])[] {
+  return [...chains.values()].map(({ statements }) => statements);
+}
 
 function assertAgreement(
   policies: readonly Policy[],

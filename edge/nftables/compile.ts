@@ -18,6 +18,7 @@ import {
 import {
   contentName,
   dispatchMap,
+  dispatchStatement,
   IP,
   protocolName,
   sourceMapName,
@@ -30,6 +31,7 @@ import {
   lookupOf,
   planTree,
   prune,
+  type Tree,
 } from './program.ts';
 
 /** What one target needs in the kernel. Depends on its policy only, never on other targets. */
@@ -114,13 +116,12 @@ function compileAddress(cidr: Cidr, rules: readonly MatchRule[], context: Contex
       key: `${address} . ${protocolName(branch.protocol)} . ${branch.port}`,
       verdict: verdict(branch),
     })),
-    ...tree.protocols.map((branch) => ({
-      map: dispatchMap('protocol', family),
-      key: `${address} . ${protocolName(branch.protocol)}`,
-      verdict: verdict(branch),
-    })),
     // Also where it only says accept: a prefix around this address must not judge it.
-    { map: dispatchMap('address', family), key: address, verdict: verdict(tree.rest) },
+    {
+      map: dispatchMap('address', family),
+      key: address,
+      verdict: addressVerdict(tree, context),
+    },
     ...tree.lookedUp.flatMap((rule) => sourceElement(address, rule, context)),
   ];
 }
@@ -143,11 +144,34 @@ function sourceElement(
   return [{ map, key: fields.join(' . '), verdict: verdicts[rule.outcome] }];
 }
 
-function branchVerdict(branch: Branch, { family, chains, verdicts }: Context): string {
-  if (branch.lookups.length === 0) return verdicts[branch.outcome];
+/**
+ * What is asked of a packet once its address is known, and nothing that no rule of the address needs: a look-up
+ * costs more than all else here together. Protocols are few, so they are compared.
+ */
+function addressVerdict(tree: Tree, context: Context): string {
+  const protocols = tree.protocols.map(
+    (branch) => `meta l4proto ${protocolName(branch.protocol)} ${branchVerdict(branch, context)}`,
+  );
+  return branchVerdict(tree.rest, context, [...portStatements(tree, context.family), ...protocols]);
+}
+
+function portStatements({ ports }: Tree, family: Family): string[] {
+  const [first, ...others] = ports;
+  if (first === undefined) return [];
+  const lookup = dispatchStatement('port', family);
+  const one = others.every(({ protocol }) => protocol === first.protocol);
+  return [one ? `meta l4proto ${protocolName(first.protocol)} ${lookup}` : lookup];
+}
+
+function branchVerdict(
+  branch: Branch,
+  { family, chains, verdicts }: Context,
+  before: readonly string[] = [],
+): string {
+  if (before.length + branch.lookups.length === 0) return verdicts[branch.outcome];
   const steps = branch.lookups.map((lookup) => lookupStep(lookup, family));
   return goto('shape', chains, {
-    statements: [...steps.map((step) => step.statement), verdicts[branch.outcome]],
+    statements: [...before, ...steps.map((step) => step.statement), verdicts[branch.outcome]],
     sets: steps.flatMap((step) => step.sets),
     maps: steps.flatMap((step) => step.maps),
   });

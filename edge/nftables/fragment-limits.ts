@@ -41,7 +41,8 @@ export function fragmentChains(rules: EdgeRules, devices: string | null): Render
   if (devices === null) return [];
   const entry = [
     `type filter hook prerouting priority ${BEFORE_REASSEMBLY}; policy accept;`,
-    ...FAMILIES.map((family) => `${devices} ${ANY[family]} goto fragments${family}`),
+    // Every packet is asked this, and few are fragments: a name is dearer to compare than a field.
+    ...FAMILIES.map((family) => `${ANY[family]} ${devices} goto fragments${family}`),
   ];
   return [
     ...FAMILIES.flatMap((family) => chainsOf(rules, family)),

@@ -30,7 +30,7 @@ export interface SourceSetContent {
 }
 
 export const FAMILIES = [4, 6] as const satisfies readonly Family[];
-const HASHED: readonly Dispatch[] = ['port', 'protocol', 'address', 'filter', ...PORT_DISPATCHES];
+const HASHED: readonly Dispatch[] = ['port', 'address', 'filter', ...PORT_DISPATCHES];
 
 /** `before` saves work where source sets are the same; it never changes the result. */
 export function planLayout(

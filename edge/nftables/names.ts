@@ -11,9 +11,9 @@ export const IP: Readonly<Record<Family, 'ip' | 'ip6'>> = { 4: 'ip', 6: 'ip6' };
 export const ADDRESS_TYPE: Readonly<Record<Family, string>> = { 4: 'ipv4_addr', 6: 'ipv6_addr' };
 
 /**
- * Maps that dispatch on the destination; `prefix` is an interval map. `filter` is asked what filters a port has.
+ * Maps that are keyed by the destination first; `prefix` is an interval map. `filter` is asked what filters a port has.
  */
-export type Dispatch = 'port' | 'protocol' | 'address' | 'prefix' | 'filter' | PortDispatch;
+export type Dispatch = 'port' | 'address' | 'prefix' | 'filter' | PortDispatch;
 
 /**
  * Dispatch on a server's address and port: what replies teach (`learn`), whose SYNs are kept from connection tracking
@@ -126,7 +126,6 @@ const FIELD_TYPES: Readonly<Record<Fields, readonly string[]>> = {
 };
 const DISPATCH_FIELDS: Readonly<Record<Exclude<Dispatch, PortDispatch>, Fields>> = {
   port: 'port',
-  protocol: 'protocol',
   address: 'any',
   prefix: 'any',
   filter: 'port',

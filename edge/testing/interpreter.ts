@@ -20,13 +20,8 @@ export function interpret(layout: Layout): (packet: Packet) => 'pass' | 'drop' {
     }
   }
   return (packet) => {
-    const { family } = packet;
-    const port =
-      packet.destinationPort === null ? [] : [keyOf(packet, true, packet.destinationPort)];
     const verdict =
-      port.map((key) => maps.get(dispatchMap('port', family))?.get(key)).find(Boolean) ??
-      maps.get(dispatchMap('protocol', family))?.get(keyOf(packet, true, null)) ??
-      maps.get(dispatchMap('address', family))?.get(keyOf(packet, false, null)) ??
+      maps.get(dispatchMap('address', packet.family))?.get(keyOf(packet, false, null)) ??
       prefixVerdict(layout, packet) ??
       'accept';
     return resolve(layout, maps, packet, verdict);
@@ -57,8 +52,16 @@ function evaluate(layout: Layout, maps: Maps, packet: Packet, statement: string)
     const key = keyOf(packet, fields !== 'any', fields === 'port' ? packet.destinationPort : null);
     return maps.get(map)?.get(`${key} . ${network}`) ?? null;
   }
-  const words = statement.split(' ');
-  const outcome = words.pop() ?? '';
+  const ofPort = /^(?:meta l4proto (\w+) )?\S+ daddr \. meta l4proto \. th dport vmap @(\w+)$/.exec(
+    statement,
+  );
+  if (ofPort !== null) {
+    const [, protocol = protocolName(packet.protocol), map = ''] = ofPort;
+    if (packet.destinationPort === null || protocol !== protocolName(packet.protocol)) return null;
+    return maps.get(map)?.get(keyOf(packet, true, packet.destinationPort)) ?? null;
+  }
+  const [, matches = '', outcome = ''] = /^(.*?) ?(accept|drop|goto \S+)$/.exec(statement) ?? [];
+  const words = matches.split(' ').filter(Boolean);
   while (words.length > 0) {
     const [first, second] = [words.shift(), words.shift()];
     const wanted = words.shift() ?? '';

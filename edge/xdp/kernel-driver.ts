@@ -156,8 +156,8 @@ class KernelDriver implements EarlyDropDriver {
 
   judge(frame: Buffer, ifindex: number): 'pass' | 'drop' {
     const program = this.#loaded().programs.earlyDrop;
-    const verdict = testRun({ program, packet: frame, repeat: 1, ingress: ifindex });
-    return verdict === XDP_DROP ? 'drop' : 'pass';
+    const { returned } = testRun({ program, packet: frame, repeat: 1, ingress: ifindex });
+    return returned === XDP_DROP ? 'drop' : 'pass';
   }
 
   close(): void {

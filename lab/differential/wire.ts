@@ -20,14 +20,14 @@ const END_OF_ROUND = 0xffff_ffff;
 const SLOWLY_SECONDS = '0.1';
 
 /**
- * Packets that came before our hook and those that came past it, by their number. Same priority range as
- * ours: conntrack and reassembly are done, no DNAT and no routing yet.
+ * Packets that came before our hook and those that came past it, by their number: reassembly is done, no DNAT
+ * and no routing yet.
  */
 const ENTERED = `iifname { ${DEVICES.map((device) => `"${device}"`).join(', ')} }`;
 const OBSERVER = `table inet observer {
   set arrived { type ether_addr; size 200000; flags dynamic; }
   set passed { type ether_addr; size 200000; flags dynamic; }
-  chain before { type filter hook prerouting priority -160; ${ENTERED} add @arrived { ether saddr }; }
+  chain before { type filter hook prerouting priority -390; ${ENTERED} add @arrived { ether saddr }; }
   chain after { type filter hook prerouting priority -140; ${ENTERED} add @passed { ether saddr }; }
 }
 `;
