@@ -163,9 +163,13 @@ export class ProgramRefused extends Error {
 
 const LOG_BYTES = 1 << 20;
 
+/** A signal that arrives meanwhile (a child that ended, say) makes the verifier give up: not the program's fault. */
+const LOAD_TRIES = 20;
+const INTERRUPTED = ['EAGAIN', 'EWOULDBLOCK', 'EINTR'];
+
 export function loadProgram(name: string, image: ProgramImage): Descriptor {
   try {
-    return call('programLoad', programAttr(name, image, null));
+    return loadUninterrupted(name, image);
   } catch (error) {
     if (!(error instanceof SystemError) || error.code === 'EPERM') throw error;
     const log = Buffer.alloc(LOG_BYTES);
@@ -173,6 +177,17 @@ export function loadProgram(name: string, image: ProgramImage): Descriptor {
       return call('programLoad', programAttr(name, image, log));
     } catch {
       throw new ProgramRefused(log.toString('latin1', 0, log.indexOf(0)), error);
+    }
+  }
+}
+
+function loadUninterrupted(name: string, image: ProgramImage): Descriptor {
+  for (let tries = 1; ; tries++) {
+    try {
+      return call('programLoad', programAttr(name, image, null));
+    } catch (error) {
+      const again = error instanceof SystemError && INTERRUPTED.includes(error.code);
+      if (!again || tries === LOAD_TRIES) throw error;
     }
   }
 }
