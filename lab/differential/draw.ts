@@ -9,7 +9,8 @@ import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
 import fc from 'fast-check';
 import { EXTENSIONS, firstProtocol, type Form, type Numbered, PLAIN } from './frames.ts';
-import { LOCAL, VLANS } from './wire.ts';
+import { VLANS } from './vlans.ts';
+import { LOCAL } from './wire.ts';
 
 /** Everything random comes from here, so that a seed names a whole run. */
 export class Draw {

@@ -4,7 +4,8 @@ import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
 import type { Desired } from '@portcullis/edge/desired.ts';
 import type { Numbered } from './frames.ts';
-import { JUDGED_DEVICES, LOCAL, VLANS } from './wire.ts';
+import { VLANS } from './vlans.ts';
+import { JUDGED_DEVICES, LOCAL } from './wire.ts';
 
 /** What an edge is given, and the same as the reference evaluator reads it. */
 export interface State {

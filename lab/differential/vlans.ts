@@ -1,12 +1,14 @@
-import { readFileSync } from 'node:fs';
-import { createLink, loadProgram } from '@portcullis/edge/kernel/bpf.ts';
+import {
+  closeDescriptor,
+  createLink,
+  type Descriptor,
+  loadProgram,
+} from '@portcullis/edge/kernel/bpf.ts';
+import type { Namespace } from '../netns.ts';
 
-/**
- * Does what VLAN devices do, on kernels built without them: what enters by a device with a VLAN's tag enters,
- * without its tag, by another device. The tag is there for whatever sees a frame before (XDP).
- *
- *     node vlans.ts DEVICE 7=DEVICE-OF-VLAN-7 8=...      in the namespace; says `ready`, ends with its stdin
- */
+/** VLANs that end at the edge; the edge judges what enters by the first, and not what enters by the second. */
+export const VLANS = { judged: 7, untouched: 8 } as const;
+
 const INSTRUCTION_BYTES = 8;
 /** Offsets in struct __sk_buff of linux/bpf.h. */
 const VLAN_PRESENT = 20;
@@ -75,19 +77,27 @@ function program(devices: readonly { readonly vlan: number; readonly ifindex: nu
   return image;
 }
 
-const [device = '', ...pairs] = process.argv.slice(2);
-const indexOf = (name: string): number =>
-  Number(readFileSync(`/sys/class/net/${name}/ifindex`, 'utf8'));
-const devices = pairs.map((pair) => {
-  const [vlan, name = ''] = pair.split('=');
-  return { vlan: Number(vlan), ifindex: indexOf(name) };
-});
-const descriptor = loadProgram('vlans', {
-  type: 'schedCls',
-  instructions: program(devices),
-  license: 'GPL',
-});
-createLink(descriptor, indexOf(device), 'tcxIngress', null);
-process.stdout.write('ready\n');
-// The link goes with this process.
-process.stdin.resume();
+/**
+ * Does what VLAN devices do, on kernels built without them: what enters by a device with the tag of a VLAN
+ * enters, without the tag, by another device. Whatever sees frames before (XDP) sees the tag. Until the answered
+ * descriptor is closed.
+ */
+export function standInForVlans(
+  namespace: Namespace,
+  device: string,
+  vlans: readonly { readonly vlan: number; readonly device: string }[],
+): Descriptor {
+  const indexOf = (name: string): number =>
+    Number(namespace.run('cat', `/sys/class/net/${name}/ifindex`));
+  const targets = vlans.map((one) => ({ vlan: one.vlan, ifindex: indexOf(one.device) }));
+  const ifindex = indexOf(device);
+  return namespace.within(() => {
+    const image = { type: 'schedCls', instructions: program(targets), license: 'GPL' } as const;
+    const loaded = loadProgram('vlans', image);
+    try {
+      return createLink(loaded, ifindex, 'tcxIngress', null);
+    } finally {
+      closeDescriptor(loaded);
+    }
+  });
+}

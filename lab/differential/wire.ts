@@ -1,14 +1,14 @@
-import { type ChildProcess, execFileSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { addAddress, enableForwarding, type Namespace, Network, sysctl } from '../netns.ts';
+import { closeDescriptor, type Descriptor } from '@portcullis/edge/kernel/bpf.ts';
 import { framesOf, macOf, type Numbered, PLAIN } from './frames.ts';
+import { standInForVlans, VLANS } from './vlans.ts';
 
 /** What the edge host itself holds. */
 export const LOCAL = { 4: '198.51.100.1', 6: '2001:db8:e::1' } as const;
-/** VLANs that end at the edge; the edge judges what enters by the first, and not what enters by the second. */
-export const VLANS = { judged: 7, untouched: 8 } as const;
 export const JUDGED_DEVICES: readonly string[] = ['wan', `wan.${VLANS.judged}`];
 const DEVICES = [...JUDGED_DEVICES, `wan.${VLANS.untouched}`];
 /** Whatever the edge passes to these ends there, without an answer. */
@@ -32,58 +32,53 @@ const OBSERVER = `table inet observer {
 }
 `;
 
+export interface Judged {
+  /** Numbers of packets that our hook passed. */
+  readonly passed: ReadonlySet<number>;
+  /** Packets that did not reach our hook: dropped before it, or lost on the way. */
+  readonly vanished: ReadonlySet<Numbered>;
+}
+
 /** A client, an edge and what is behind it; frames go in at the client, verdicts are read at the edge. */
 export class JudgedWire {
   readonly edge: Namespace;
   readonly #network = new Network('diff');
   readonly #client: Namespace;
   readonly #behind: Namespace;
-  #vlans: ChildProcess | null = null;
+  #vlans: Descriptor | null = null;
   readonly #macs: Record<string, string> = {};
 
-  private constructor() {
+  constructor() {
     this.#client = this.#network.create('client');
     this.edge = this.#network.create('edge');
     this.#behind = this.#network.create('behind');
-  }
-
-  static async build(): Promise<JudgedWire> {
-    const made = new JudgedWire();
     try {
-      made.#build();
-      await made.#makeVlans();
+      this.#build();
+      this.#makeVlans();
     } catch (error) {
-      await made.destroy();
+      this.destroy();
       throw error;
     }
-    return made;
   }
 
-  async #makeVlans(): Promise<void> {
+  #makeVlans(): void {
     const mac = this.edge.run('cat', '/sys/class/net/wan/address').trim();
-    const pairs = Object.values(VLANS).map((id) => {
-      const device = `wan.${id}`;
-      const peer = ['peer', 'name', `vlan${id}`];
-      this.edge.run('ip', 'link', 'add', device, 'address', mac, 'type', 'veth', ...peer);
-      for (const end of [device, `vlan${id}`]) this.edge.run('ip', 'link', 'set', end, 'up');
-      return `${id}=${device}`;
+    const vlans = Object.values(VLANS).map((vlan) => {
+      const [device, peer] = [`wan.${vlan}`, `vlan${vlan}`];
+      const pair = ['type', 'veth', 'peer', 'name', peer];
+      this.edge.run('ip', 'link', 'add', device, 'address', mac, ...pair);
+      for (const end of [device, peer]) this.edge.run('ip', 'link', 'set', end, 'up');
+      return { vlan, device };
     });
-    const script = join(import.meta.dirname, 'vlans.ts');
-    const vlans = this.edge.spawn([process.execPath, script, 'wan', ...pairs], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
-    this.#vlans = vlans;
-    const ended = once(vlans, 'exit').then(([code]) => {
-      throw new Error(`vlans.ts ended with ${String(code)}`);
-    });
-    ended.catch(() => {});
-    await Promise.race([once(vlans.stdout as Readable, 'data'), ended]);
+    this.#vlans = standInForVlans(this.edge, 'wan', vlans);
   }
 
   #build(): void {
     this.#network.join(this.#client, wire('eth'), this.edge, wire('wan'));
     this.#network.join(this.#behind, wire('eth'), this.edge, wire('lan'));
     enableForwarding(this.edge);
+    // What is sent leaves, though nobody answers for its address.
+    this.edge.run('ip', 'link', 'set', 'wan', 'arp', 'off');
     for (const device of ['default', 'all', 'wan', 'lan'])
       sysctl(this.edge, `net.ipv4.conf.${device}.rp_filter`, 0);
     // Checksums of upper layers are not what is tested; connections must be found without them.
@@ -95,46 +90,32 @@ export class JudgedWire {
   }
 
   /**
-   * Numbers of the packets that our hook passed. Fails when some did not even reach it, except those that may
-   * be dropped before it (`mayVanish`).
+   * What our hook passed. Fails when some did not even reach it, except those that may be dropped before it
+   * (`mayVanish`).
    */
   async judge(
     packets: readonly Numbered[],
     mayVanish: (numbered: Numbered) => boolean = () => false,
-  ): Promise<ReadonlySet<number>> {
+  ): Promise<Judged> {
     this.#forget();
-    await this.#send(this.#client, 'wan', packets);
-    await this.#settled();
-    let missing = this.#missing(packets).filter((numbered) => !mayVanish(numbered));
-    for (let tries = 1; missing.length > 0; tries++) {
-      if (tries === SEND_TRIES) {
-        throw new Error(
-          `${missing.length} packets never arrived, such as ${JSON.stringify(missing[0])}`,
-        );
-      }
+    let missing = packets;
+    for (let tries = 0; tries < SEND_TRIES; tries++) {
       await this.#send(this.#client, 'wan', missing);
       await this.#settled();
-      missing = this.#missing(missing);
+      missing = this.#missing(packets).filter((numbered) => !mayVanish(numbered));
+      if (missing.length === 0) return this.#judged(packets);
     }
-    return this.#numbers('passed');
+    throw new Error(
+      `${missing.length} packets never arrived, such as ${JSON.stringify(missing[0])}`,
+    );
   }
 
-  /**
-   * Runs `change` when some of the packets have been sent and the others are still to come. Answers those that
-   * arrived, and the numbers of those that our hook passed.
-   */
-  async judgeDuring(
-    packets: readonly Numbered[],
-    change: () => Promise<unknown>,
-  ): Promise<{ readonly arrived: readonly Numbered[]; readonly passed: ReadonlySet<number> }> {
+  /** As `judge`, running `change` when some of the packets have been sent and others are still to come. */
+  async judgeDuring(packets: readonly Numbered[], change: () => Promise<unknown>): Promise<Judged> {
     this.#forget();
     await this.#send(this.#client, 'wan', packets, change);
     await this.#settled();
-    const missing = new Set(this.#missing(packets));
-    return {
-      arrived: packets.filter((numbered) => !missing.has(numbered)),
-      passed: this.#numbers('passed'),
-    };
+    return this.#judged(packets);
   }
 
   /** Lets hosts behind the edge speak first: these leave by it, and conntrack knows their connections. */
@@ -148,12 +129,8 @@ export class JudgedWire {
     this.edge.run('nft', `table inet somebody { chain forward { ${chain}; ct state invalid; }; }`);
   }
 
-  async destroy(): Promise<void> {
-    if (this.#vlans !== null) {
-      const gone = once(this.#vlans, 'exit');
-      this.#vlans.stdin?.end();
-      if (this.#vlans.exitCode === null) await gone;
-    }
+  destroy(): void {
+    if (this.#vlans !== null) closeDescriptor(this.#vlans);
     this.#network.destroy();
   }
 
@@ -206,6 +183,10 @@ export class JudgedWire {
       if (lasts.every(({ id }) => arrived.includes(macOf(id)))) return;
     }
     throw new Error('the edge does not receive what is sent');
+  }
+
+  #judged(packets: readonly Numbered[]): Judged {
+    return { passed: this.#numbers('passed'), vanished: new Set(this.#missing(packets)) };
   }
 
   #missing(packets: readonly Numbered[]): Numbered[] {

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import type { Packet } from '@portcullis/core/firewall/packet.ts';
+import { createLineLog } from '@portcullis/edge/log.ts';
+import type { EdgeLimits } from '@portcullis/edge/nftables/base-chain.ts';
+import { createLibraryDriver } from '@portcullis/edge/nftables/library.ts';
+import { Reconciler } from '@portcullis/edge/reconcile.ts';
+import { compileEarly } from '@portcullis/edge/xdp/compile.ts';
+import { readDevice } from '@portcullis/edge/xdp/device.ts';
+import type { EarlyDropDriver } from '@portcullis/edge/xdp/driver.ts';
+import { EarlyDrop } from '@portcullis/edge/xdp/early-drop.ts';
+import { createKernelDriver } from '@portcullis/edge/xdp/kernel-driver.ts';
+import { expectedOf, type State } from './expected.ts';
+import { framesOf, type Numbered } from './frames.ts';
+import { VLANS } from './vlans.ts';
+import { type Judged, JudgedWire } from './wire.ts';
+
+/** So high that there is always room. */
+const ROOM = 1_000_000;
+const NO_LIMITS: EdgeLimits = {
+  icmpRates: { errors: ROOM, neighbours: ROOM },
+  fragmentLimits: {
+    strangersPerDestination: ROOM,
+    strangers: ROOM,
+    knownPair: ROOM,
+    knownPerDestination: ROOM,
+    known: ROOM,
+    unprotected: ROOM,
+  },
+};
+const REMEMBER = { tcp: 600, udp: 600, other: 600 } as const;
+const ANY_MAC = '02:00:00:00:00:01';
+const ANY_DEVICE = 1;
+
+/** Whether the connection tracking of this edge knows a packet as a reply. */
+type Returns = (packet: Packet) => boolean;
+const nothingReturns: Returns = () => false;
+
+/** nftables of a judged wire, with the early drop in front or without it, as the agent applies to them. */
+export class JudgedEdge {
+  readonly wire = new JudgedWire();
+  readonly #reconciler: Reconciler;
+  readonly #earlyDrop: EarlyDrop;
+  /** On no device: frames are shown to it one by one. */
+  readonly #alone: EarlyDropDriver = createKernelDriver({ pins: '' });
+  #inFront = false;
+
+  constructor() {
+    const { edge } = this.wire;
+    this.#reconciler = new Reconciler(edge.within(createLibraryDriver), NO_LIMITS);
+    this.#earlyDrop = new EarlyDrop({
+      driver: createKernelDriver({ pins: '' }),
+      readDevice: (name) => {
+        const device = edge.within(() => readDevice(name));
+        if (device === null || name !== 'wan') return device;
+        // What stands in for VLAN devices is not built upon it as far as the kernel knows.
+        const uppers = Object.values(VLANS).map((vlan) => ({ name: `wan.${vlan}`, vlan }));
+        return { ...device, uppers, isPort: false, hidesTags: false };
+      },
+      openFlows: async () => [],
+      remember: () => REMEMBER,
+      log: createLineLog((line) => process.stderr.write(line), 'warn'),
+    });
+  }
+
+  destroy(): void {
+    this.#earlyDrop.remove();
+    this.#earlyDrop.close();
+    this.#alone.close();
+    this.wire.destroy();
+  }
+
+  async apply({ desired }: State): Promise<void> {
+    const { refused } = await this.#reconciler.apply(desired);
+    assert.deepEqual(refused, []);
+    if (!this.#inFront) return;
+    await this.wire.edge.within(() => this.#earlyDrop.apply(desired, refused));
+    const { xdp, reason } = this.#earlyDrop.modeOf('wan');
+    assert.deepEqual([xdp, reason, this.#earlyDrop.problems()], ['native', reason, []]);
+  }
+
+  /** The early drop in front of nftables, from now on. */
+  async putInFront(state: State): Promise<void> {
+    this.#inFront = true;
+    await this.apply(state);
+  }
+
+  takeAway(): void {
+    this.#inFront = false;
+    this.#earlyDrop.remove();
+  }
+
+  /** Answers how many packets the early drop dropped. */
+  async assertAgreement(
+    state: State,
+    packets: readonly Numbered[],
+    returns: Returns = nothingReturns,
+  ): Promise<number> {
+    const expected = new Map(
+      packets.map((one) => [one, expectedOf(state, one, returns(one.packet)).action]),
+    );
+    const mayVanish = (one: Numbered): boolean => this.#inFront && expected.get(one) === 'drop';
+    const judged = await this.wire.judge(packets, mayVanish);
+    const wrong = packets.filter((one) => actionOf(judged, one) !== expected.get(one));
+    this.#assertNone(state, wrong, `judged otherwise, of ${packets.length}`);
+    return judged.vanished.size;
+  }
+
+  /** Every frame alone: whole packets and parts. Answers how many packets are dropped without nftables. */
+  assertDropsNoMore(state: State, packets: readonly Numbered[]): number {
+    const { policies, settings } = state.desired;
+    this.#alone.load([...policies.values()].map(compileEarly), {
+      keepReplies: settings.sees === 'both',
+      flowsComplete: true,
+      management: [...settings.management],
+      vlans: [{ ifindex: ANY_DEVICE, outer: VLANS.judged, inner: 0 }],
+      remember: REMEMBER,
+    });
+    const dropped = packets.filter((one) =>
+      framesOf(one, ANY_MAC).some((frame) => this.#alone.judge(frame, ANY_DEVICE) === 'drop'),
+    );
+    const wrong = dropped.filter((one) => expectedOf(state, one).action !== 'drop');
+    this.#assertNone(state, wrong, `dropped by XDP alone, of ${packets.length}`);
+    return dropped.length;
+  }
+
+  #assertNone(state: State, [first, ...others]: readonly Numbered[], what: string): void {
+    if (first === undefined) return;
+    const policy = state.edge.policies.lookup(first.packet.destination);
+    const example = { expected: expectedOf(state, first), ...first, policy };
+    assert.fail(`${1 + others.length} ${what}, the first ${JSON.stringify(example, null, 1)}`);
+  }
+}
+
+export function actionOf({ passed }: Judged, { id }: Numbered): 'pass' | 'drop' {
+  return passed.has(id) ? 'pass' : 'drop';
+}
