@@ -31,6 +31,7 @@ export const FLAG = {
   /** With messages that make something. */
   excl: 0x200,
   create: 0x400,
+  replace: 0x100,
 } as const;
 const DUMP_INTERRUPTED = 0x10;
 const NLMSG_ERROR = 2;

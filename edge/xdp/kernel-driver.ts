@@ -15,6 +15,7 @@ import { RingBuffer } from '../kernel/ring-buffer.ts';
 import type { EarlyTarget } from './compile.ts';
 import type { Attached, EarlyDropDriver, EarlySettings } from './driver.ts';
 import { type Flow, markNow, markPlaces } from './flow-marks.ts';
+import type { EgressWay } from './egress.ts';
 import { LAYOUT } from './layout.ts';
 import { Links } from './links.ts';
 import { MapSet, OutOfRoom, type SharedMaps, type SlotCount } from './map-set.ts';
@@ -32,6 +33,8 @@ const MANAGEMENT_WORDS = 2048;
 export interface KernelDriverOptions {
   /** A folder in a bpffs; what is pinned there outlives the process. */
   readonly pins: string;
+  /** How to see what leaves, best first; for tests of what older kernels can. */
+  readonly egress?: readonly EgressWay[];
 }
 
 /** The programs of early-drop.bpf.c in the kernel that this process runs on. */
@@ -105,8 +108,8 @@ class KernelDriver implements EarlyDropDriver {
     const { links, pins } = this.#open();
     try {
       if (links.isDead(ifindex)) links.detach(ifindex);
-      const { mode, rememberFlow } = links.attach(ifindex, this.#loaded().programs);
-      return { mode, pinned: pins.persistent, seesEgress: rememberFlow !== null };
+      const { mode, egress } = links.attach(ifindex, this.#loaded().programs);
+      return { mode, pinned: pins.persistent, seesEgress: egress !== null };
     } catch (error) {
       if (!(error instanceof SystemError)) throw error;
       return { mode: 'none', reason: whyNotAttached(error) };
@@ -115,7 +118,7 @@ class KernelDriver implements EarlyDropDriver {
 
   attached(ifindex: number): boolean {
     const { links } = this.#open();
-    return links.get(ifindex) !== null && !links.isDead(ifindex);
+    return links.has(ifindex) && !links.isDead(ifindex);
   }
 
   detach(ifindex: number): void {
@@ -179,7 +182,7 @@ class KernelDriver implements EarlyDropDriver {
     if (this.#opened === null) {
       const pins = Pins.open(this.#options.pins);
       const shared = this.#sharedMaps(pins);
-      this.#opened = { pins, links: new Links(pins), shared };
+      this.#opened = { pins, links: new Links(pins, this.#options.egress), shared };
     }
     return this.#opened;
   }

@@ -9,14 +9,15 @@ import {
   type XdpMode,
 } from '../kernel/bpf.ts';
 import { SystemError } from '../kernel/native.ts';
+import { adoptEgress, type EgressWatch, type EgressWay, watchEgress } from './egress.ts';
 import type { Programs } from './map-set.ts';
 import type { Pins } from './pins.ts';
 
 export interface DeviceLinks {
   readonly mode: XdpMode;
   readonly earlyDrop: Descriptor;
-  /** Null: the kernel cannot (before 6.6), so replies cannot be told from a flood. */
-  readonly rememberFlow: Descriptor | null;
+  /** Null: the kernel cannot, so replies cannot be told from a flood. */
+  readonly egress: EgressWatch | null;
 }
 
 const MODES = Object.keys(XDP_MODES) as XdpMode[];
@@ -24,16 +25,18 @@ const MODES = Object.keys(XDP_MODES) as XdpMode[];
 /** The programs on one device each, by its index. Pinned where they can be, so that they outlive the agent. */
 export class Links {
   readonly #pins: Pins;
+  readonly #ways: readonly EgressWay[] | undefined;
   readonly #links = new Map<number, DeviceLinks>();
 
-  /** Takes over what an earlier agent left on devices that are still there. */
-  constructor(pins: Pins) {
+  /** Takes over what an earlier agent left on devices that are still there. `ways`: for tests. */
+  constructor(pins: Pins, ways?: readonly EgressWay[]) {
     this.#pins = pins;
+    this.#ways = ways;
     for (const name of pins.names()) this.#adopt(name);
   }
 
-  get(ifindex: number): DeviceLinks | null {
-    return this.#links.get(ifindex) ?? null;
+  has(ifindex: number): boolean {
+    return this.#links.has(ifindex);
   }
 
   devices(): number[] {
@@ -44,13 +47,13 @@ export class Links {
   attach(ifindex: number, programs: Programs): DeviceLinks {
     const there = this.#links.get(ifindex);
     if (there !== undefined) {
-      if (this.#update(there, programs)) return there;
+      if (updated(there, programs)) return there;
       this.#forget(ifindex, there);
     }
     const { link, mode } = inSomeMode(programs.earlyDrop, ifindex);
-    const made = { mode, earlyDrop: link, rememberFlow: attachEgress(programs, ifindex) };
-    this.#pins.put(`xdp-${mode}-${ifindex}`, made.earlyDrop);
-    if (made.rememberFlow !== null) this.#pins.put(`egress-${ifindex}`, made.rememberFlow);
+    this.#pins.put(`xdp-${mode}-${ifindex}`, link);
+    const egress = watchEgress(ifindex, programs.rememberFlow, this.#pins, this.#ways);
+    const made = { mode, earlyDrop: link, egress };
     this.#links.set(ifindex, made);
     return made;
   }
@@ -58,7 +61,7 @@ export class Links {
   detach(ifindex: number): void {
     const links = this.#links.get(ifindex);
     if (links === undefined) return;
-    for (const link of [links.earlyDrop, links.rememberFlow]) if (link !== null) tryDetach(link);
+    unlessGone(() => detachLink(links.earlyDrop));
     this.#forget(ifindex, links);
   }
 
@@ -66,36 +69,25 @@ export class Links {
   isDead(ifindex: number): boolean {
     const links = this.#links.get(ifindex);
     if (links === undefined) return false;
-    const egress = links.rememberFlow;
-    return linkDevice(links.earlyDrop) === 0 || (egress !== null && linkDevice(egress) === 0);
+    return linkDevice(links.earlyDrop) === 0 || links.egress?.alive() === false;
   }
 
   /** Leaves everything attached where it is pinned. */
   close(): void {
-    for (const { earlyDrop, rememberFlow } of this.#links.values()) {
+    for (const { earlyDrop, egress } of this.#links.values()) {
       closeDescriptor(earlyDrop);
-      if (rememberFlow !== null) closeDescriptor(rememberFlow);
+      egress?.close();
     }
     this.#links.clear();
   }
 
-  #update(links: DeviceLinks, programs: Programs): boolean {
-    try {
-      if (links.rememberFlow !== null) updateLink(links.rememberFlow, programs.rememberFlow);
-      updateLink(links.earlyDrop, programs.earlyDrop);
-      return true;
-    } catch (error) {
-      // The device went away and took the link with it.
-      if (error instanceof SystemError) return false;
-      throw error;
-    }
-  }
-
-  #forget(ifindex: number, { mode, earlyDrop, rememberFlow }: DeviceLinks): void {
+  #forget(ifindex: number, { mode, earlyDrop, egress }: DeviceLinks): void {
     this.#pins.remove(`xdp-${mode}-${ifindex}`);
-    this.#pins.remove(`egress-${ifindex}`);
     closeDescriptor(earlyDrop);
-    if (rememberFlow !== null) closeDescriptor(rememberFlow);
+    if (egress !== null) {
+      unlessGone(() => egress.detach());
+      egress.close();
+    }
     this.#links.delete(ifindex);
   }
 
@@ -103,15 +95,31 @@ export class Links {
     const [, mode, index] = /^xdp-(native|generic)-(\d+)$/.exec(name) ?? [];
     if (mode === undefined) return;
     const ifindex = Number(index);
-    const alive = (link: Descriptor): boolean => linkDevice(link) === ifindex;
-    const earlyDrop = this.#pins.adopt(name, alive);
-    const rememberFlow = this.#pins.adopt(`egress-${ifindex}`, alive);
-    if (earlyDrop !== null) {
-      this.#links.set(ifindex, { mode: mode as XdpMode, earlyDrop, rememberFlow });
-    } else if (rememberFlow !== null) {
-      this.#pins.remove(`egress-${ifindex}`);
-      closeDescriptor(rememberFlow);
+    const earlyDrop = this.#pins.adopt(name, (link) => linkDevice(link) === ifindex);
+    const egress = adoptEgress(ifindex, this.#pins);
+    if (earlyDrop !== null && egress !== null) {
+      this.#links.set(ifindex, { mode: mode as XdpMode, earlyDrop, egress });
+      return;
     }
+    // Half of a pair is of no use: both are attached anew.
+    this.#pins.remove(name);
+    if (earlyDrop !== null) closeDescriptor(earlyDrop);
+    if (egress !== null) {
+      unlessGone(() => egress.detach());
+      egress.close();
+    }
+  }
+}
+
+/** False: the device went away and took the link with it. */
+function updated({ earlyDrop, egress }: DeviceLinks, programs: Programs): boolean {
+  try {
+    egress?.update(programs.rememberFlow);
+    updateLink(earlyDrop, programs.earlyDrop);
+    return true;
+  } catch (error) {
+    if (error instanceof SystemError) return false;
+    throw error;
   }
 }
 
@@ -128,18 +136,9 @@ function inSomeMode(program: Descriptor, ifindex: number): { link: Descriptor; m
   throw reason;
 }
 
-function attachEgress({ rememberFlow }: Programs, ifindex: number): Descriptor | null {
+function unlessGone(action: () => void): void {
   try {
-    return createLink(rememberFlow, ifindex, 'tcxEgress', null);
-  } catch (error) {
-    if (error instanceof SystemError) return null;
-    throw error;
-  }
-}
-
-function tryDetach(link: Descriptor): void {
-  try {
-    detachLink(link);
+    action();
   } catch (error) {
     if (!(error instanceof SystemError)) throw error;
   }

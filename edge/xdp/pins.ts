@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, rmdirSync, statfsSync, unlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { closeDescriptor, type Descriptor, detachLink, getPinned, pin } from '../kernel/bpf.ts';
+import { detachEgressFilter } from '../kernel/tc.ts';
 
 const BPFFS_MAGIC = 0xcafe4a11;
 
@@ -33,6 +34,8 @@ export function takeOffPinned(folder: string): void {
       closeDescriptor(descriptor);
     }
     unlinkSync(join(folder, name));
+    const ifindex = /^xdp-[a-z]+-(\d+)$/.exec(name)?.[1];
+    if (ifindex !== undefined) detachEgressFilter(Number(ifindex));
   }
   rmdirSync(folder);
 }

@@ -1,9 +1,24 @@
-import { describe } from 'node:test';
+import assert from 'node:assert/strict';
+import { createSocket } from 'node:dgram';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { Packet } from '@portcullis/core/firewall/packet.ts';
+import type { Policy } from '@portcullis/core/firewall/policy.ts';
+import { frameOf } from '@portcullis/edge/testing/frames.ts';
+import { compileEarly } from '@portcullis/edge/xdp/compile.ts';
+import { readDevice } from '@portcullis/edge/xdp/device.ts';
+import type { EarlyDropDriver } from '@portcullis/edge/xdp/driver.ts';
 import { earlyDropSuite } from '@portcullis/edge/xdp/driver-suite.ts';
+import type { EgressWay } from '@portcullis/edge/xdp/egress.ts';
 import { createKernelDriver } from '@portcullis/edge/xdp/kernel-driver.ts';
+import { mountBpffs, unmountBpffs } from '../bpffs.ts';
+import { type Namespace, Network } from '../netns.ts';
 import { missing } from '../requirements.ts';
+import { eventually } from './ground.ts';
 
-const lacking = missing(['root', 'bpf']);
+const lacking = missing(['root', 'netns', 'bpf']);
 if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
   throw new Error(`these tests may not be skipped here, and cannot run: ${lacking}`);
 }
@@ -11,3 +26,150 @@ if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
 describe("the kernel's early drop", { skip: lacking ?? false }, () => {
   earlyDropSuite(() => createKernelDriver({ pins: '' }), 60);
 });
+
+const SETTINGS = {
+  keepReplies: true,
+  flowsComplete: true,
+  management: [],
+  vlans: [],
+  remember: { tcp: 432_000, udp: 180, other: 600 },
+} as const;
+const OURS = { 4: '203.0.113.1', 6: '2001:db8:5::1' } as const;
+const THEIRS = { 4: '203.0.113.2', 6: '2001:db8:5::2' } as const;
+
+describe("the kernel's early drop on a device", { skip: lacking ?? false }, () => {
+  const network = new Network('early');
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-early-'));
+  const bpffs = join(folder, 'bpffs');
+  let ours: Namespace;
+  before(() => {
+    mountBpffs(bpffs);
+    ours = network.create('ours');
+    network.join(
+      ours,
+      { device: 'wan', addresses: [`${OURS[4]}/24`, `${OURS[6]}/64`] },
+      network.create('theirs'),
+      { device: 'eth0', addresses: [`${THEIRS[4]}/24`, `${THEIRS[6]}/64`] },
+    );
+  });
+  after(() => {
+    network.destroy();
+    unmountBpffs(bpffs);
+    rmSync(folder, { recursive: true });
+  });
+
+  /** Everything in the namespace: which one counts is that of the thread, at the time of the call. */
+  const within = <T>(work: (ifindex: number) => T): T =>
+    ours.within(() => {
+      const ifindex = readDevice('wan')?.ifindex;
+      assert.ok(ifindex !== undefined);
+      return work(ifindex);
+    });
+
+  for (const way of ['link', 'filter'] as const satisfies readonly EgressWay[]) {
+    it(`sees what leaves by a ${way}, and passes the replies to it`, async () => {
+      const driver = createKernelDriver({ pins: join(bpffs, way), egress: [way] });
+      const policies = [denyAll(OURS[4]), denyAll(OURS[6])];
+      within((ifindex) => {
+        driver.load(policies.map(compileEarly), SETTINGS);
+        const attached = driver.attach(ifindex);
+        assert.deepEqual(attached, { mode: 'native', pinned: true, seesEgress: true });
+      });
+      for (const family of [4, 6] as const) await seenLeaving(driver, family);
+      within((ifindex) => driver.detach(ifindex));
+      driver.close();
+    });
+
+    it(`is taken over by the next agent with what it remembers (${way})`, async () => {
+      const options = { pins: join(bpffs, `${way}-next`), egress: [way] };
+      const first = createKernelDriver(options);
+      within((ifindex) => {
+        first.load([compileEarly(denyAll(OURS[4]))], SETTINGS);
+        first.attach(ifindex);
+      });
+      const port = await seenLeaving(first, 4);
+      first.close();
+      const next = createKernelDriver(options);
+      within((ifindex) => {
+        assert.deepEqual(next.devices(), [ifindex]);
+        next.load([compileEarly(denyAll(OURS[4]))], SETTINGS);
+        assert.equal(next.attached(ifindex), true);
+        assert.equal(next.judge(frameOf(replyTo(4, port)), ifindex), 'pass');
+        assert.equal(next.judge(frameOf(replyTo(4, port + 1)), ifindex), 'drop');
+        next.detach(ifindex);
+        assert.deepEqual(next.devices(), []);
+      });
+      next.close();
+    });
+  }
+
+  it('says in words what stands in its way', () => {
+    const driver = createKernelDriver({ pins: '' });
+    const other = createKernelDriver({ pins: '' });
+    within((ifindex) => {
+      driver.load([], SETTINGS);
+      other.load([], SETTINGS);
+      driver.attach(ifindex);
+      assert.deepEqual(other.attach(ifindex), {
+        mode: 'none',
+        reason: 'another XDP program is on this device',
+      });
+      assert.equal(other.attach(99_999).mode, 'none');
+      driver.detach(ifindex);
+    });
+    driver.close();
+    other.close();
+  });
+
+  /** Sends a datagram out of the namespace; resolves with its port once the driver must have seen it. */
+  async function seenLeaving(driver: EarlyDropDriver, family: 4 | 6): Promise<number> {
+    const socket = ours.within(() => {
+      // Looked up at once, so that it is bound before this thread leaves the namespace.
+      const made = createSocket({
+        type: family === 4 ? 'udp4' : 'udp6',
+        lookup: (name, _, done) => done(null, name, family),
+      });
+      made.bind(0, OURS[family]);
+      return made;
+    });
+    const { port } = socket.address();
+    assert.equal(judgeReply(driver, family, port), 'drop');
+    await new Promise<void>((resolve, reject) => {
+      socket.send('x', 5353, THEIRS[family], (error) => (error ? reject(error) : resolve()));
+    });
+    socket.close();
+    // It leaves once its neighbour is known.
+    await eventually('it was seen', async () => judgeReply(driver, family, port) === 'pass');
+    assert.equal(judgeReply(driver, family, port + 1), 'drop');
+    return port;
+  }
+
+  function judgeReply(driver: EarlyDropDriver, family: 4 | 6, port: number): string {
+    return within((ifindex) => driver.judge(frameOf(replyTo(family, port)), ifindex));
+  }
+});
+
+function denyAll(target: string): Policy {
+  const deny = {
+    ref: 'rule:1',
+    action: 'deny',
+    protocol: 'any',
+    port: null,
+    source: null,
+  } as const;
+  return { target, mitigations: [], baseline: [], geo: [], rules: [deny], filters: [] };
+}
+
+function replyTo(family: 4 | 6, port: number): Packet {
+  return {
+    family,
+    source: THEIRS[family],
+    destination: OURS[family],
+    protocol: 17,
+    sourcePort: 5353,
+    destinationPort: port,
+    icmp: null,
+    hopLimit: 64,
+    fragment: 'none',
+  };
+}
