@@ -16,7 +16,10 @@ import { LOCAL_EDGE } from '../up/local-edge.ts';
 export async function runEdge(options: EdgeOptions): Promise<void> {
   const config = edgeConfig(options);
   mkdirSync(config.stateDir, { recursive: true, mode: 0o700 });
-  const { command, args, env } = edgeProcess(config, process.env);
+  const { command, args, env } = edgeProcess(config, {
+    ...process.env,
+    ...(options.logLevel === undefined ? {} : { PORTCULLIS_LOG_LEVEL: options.logLevel }),
+  });
   const child = spawn(command, args, { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   child.on('message', (message) => {
     const { mode, reason } = message as { readonly mode?: string; readonly reason?: string | null };

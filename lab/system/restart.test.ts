@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { SERVER } from '../internet.ts';
+import type { Namespace } from '../netns.ts';
+import { defaultFleet } from '../stack.ts';
 import { buildGround, type Ground, packet, whyNot } from './ground.ts';
 
 const FAMILIES = [4, 6] as const;
@@ -42,20 +44,35 @@ describe('packets that never stop', { skip: whyNot() }, () => {
       await ground.stack.start('--enforce');
       await ground.stack.api.enforced(SERVER[4]);
     }));
+
+  it('meet the same rules while the edge is given another layout, and is killed at it', () =>
+    undisturbed(async () => {
+      const { stack } = ground;
+      const management = (port: number): string =>
+        defaultFleet().replace('port: 22', `port: ${port}`);
+      for (let round = 0; round < 4; round += 1) {
+        // Other settings are another table: written whole, in place of the one that is there.
+        const applied = stack.applyFleet(management(2_200 + round));
+        if (round % 2 === 1) process.kill(stack.pidOf('edge/main.ts'), 'SIGKILL');
+        await applied;
+      }
+      assert.match(chainOf(ground.internet.edge, 'judge'), /\b2203\b/);
+    }));
 });
 
+function chainOf(edge: Namespace, name: string): string {
+  return edge.run('nft', 'list', 'chain', 'inet', 'portcullis', name);
+}
+
 async function undisturbed(disturb: () => Promise<void>): Promise<void> {
-  const { through } = ground;
-  const streams = FAMILIES.flatMap((family) => [
-    { passes: false, stream: through.stream(() => packet(family, 'udp')) },
-    {
-      passes: true,
-      stream: through.stream(() => packet(family, 'udp', { destinationPort: OPEN_PORT })),
-    },
+  const flows = FAMILIES.flatMap((family) => [
+    { passes: false, packet: packet(family, 'udp') },
+    { passes: true, packet: packet(family, 'udp', { destinationPort: OPEN_PORT }) },
   ]);
+  const stream = await ground.through.steadily(flows.map((flow) => flow.packet));
   await disturb();
-  for (const { passes, stream } of streams) {
-    const sent = await stream.stop();
+  for (const [index, sent] of (await stream.stop()).entries()) {
+    const passes = flows[index]?.passes;
     assert.ok(sent.length > 100, `${sent.length} packets`);
     const astray = sent.filter((one) => one.passed !== passes);
     assert.equal(astray.length, 0, `of ${sent.length} that should ${passes ? '' : 'not '}pass`);

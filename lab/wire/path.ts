@@ -58,6 +58,25 @@ export class Path {
     };
   }
 
+  /** Sends one of each packet every millisecond, from before it resolves until it is stopped. */
+  async steadily(packets: readonly ProbePacket[]): Promise<{ stop(): Promise<Sent[][]> }> {
+    const stream = await this.#from.begin(packets, 1);
+    return {
+      stop: async () => {
+        const { times, unsent } = await stream.halt();
+        for (const packet of packets) await this.#settle(packet);
+        const not = new Set(unsent);
+        return packets.map((_, index) =>
+          times.flatMap((atMs, round) =>
+            not.has(round)
+              ? []
+              : [{ atMs, passed: this.#to.seen(stream.marker(index, round)) !== null }],
+          ),
+        );
+      },
+    };
+  }
+
   /** Everything that was sent before has arrived when this resolves, or never will. */
   async #settle({ source, destination }: ProbePacket): Promise<void> {
     const sentinel = await this.#from.send({

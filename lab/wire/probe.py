@@ -4,7 +4,11 @@ Node has no raw sockets. One JSON object a line: commands on stdin, events on st
   in   {"id": 1, "packet": {"family", "source", "destination", "protocol", "source_port",
         "destination_port", "icmp": [type, code], "hop_limit", "fragments", "marker"}}
        {"id": 2}              answered when everything that had arrived before is told
+       {"id": 3, "stream": {"name": "0001", "every": 0.001, "packets": [...]}}    sends one of each in every
+                              interval, the marker of the Nth of packet P being name, P and N in 4, 2 and 10 hex digits
+       {"id": 4, "halt": "0001"}    ends it
   out  {"ready": true}   {"sent": 1}   {"failed": 1, "reason": "..."}
+       {"sent": 4, "times": [...], "unsent": [N, ...]}    when each was sent (Unix time in ms), and which were not
        {"seen": "<marker>", "protocol": 17, "source": "192.0.2.7"}
 A marker is 16 hex digits, carried in the payload behind "PCL:". What arrives is read from raw sockets,
 so it has passed every hook of this namespace and is whole again.
@@ -17,12 +21,18 @@ import selectors
 import socket
 import struct
 import sys
+import time
 
 TCP, UDP, GRE, ESP, ICMP, ICMPV6, FRAGMENT = 6, 17, 47, 50, 1, 58, 44
 SCTP = 132
 MARKER = re.compile(rb"PCL:([0-9a-f]{16})")
 # From linux/in6.h; not in the socket module.
 IPV6_HDRINCL = 36
+# From asm-generic/socket.h. Python is not always in time for a thousand packets a second.
+SO_RCVBUFFORCE = 33
+RECEIVE_BYTES = 16 << 20
+# A stream uses its ports again, or it would fill the connection tracking that it passes.
+PORTS = 2000
 
 
 def checksum(data):
@@ -132,14 +142,16 @@ class Probe:
             for protocol in protocols:
                 receiver = raw(family, protocol)
                 receiver.setblocking(False)
+                receiver.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BYTES)
                 self.selector.register(receiver, selectors.EVENT_READ, protocol)
         self.unread = b""
+        self.streams = {}
         self.selector.register(sys.stdin, selectors.EVENT_READ, None)
 
     def run(self):
         tell({"ready": True})
         while True:
-            for key, _ in self.selector.select():
+            for key, _ in self.selector.select(self.beat()):
                 if key.data is not None:
                     self.receive(key.fileobj, key.data)
                     continue
@@ -157,14 +169,46 @@ class Probe:
         if found:
             tell({"seen": found[1].decode(), "protocol": protocol, "source": address[0]})
 
+    def beat(self):
+        """Sends what is due; how long until something is, in seconds."""
+        now = time.monotonic()
+        for stream in self.streams.values():
+            if stream["due"] <= now:
+                self.send_one_of_each(stream)
+                stream["due"] = max(stream["due"] + stream["every"], now)
+        return min((max(0, one["due"] - now) for one in self.streams.values()), default=None)
+
+    def send_one_of_each(self, stream):
+        number = len(stream["times"])
+        stream["times"].append(int(time.time() * 1000))
+        for index, packet in enumerate(stream["packets"]):
+            packet["marker"] = "%s%02x%010x" % (stream["name"], index, number)
+            if packet.get("source_port"):
+                packet["source_port"] = 20000 + number % PORTS
+            try:
+                self.send(packet)
+            except OSError:
+                stream["unsent"].add(number)
+
+    def send(self, packet):
+        for data in ip_packets(packet):
+            self.senders[packet["family"]].sendto(data, (packet["destination"], 0))
+
     def command(self, command):
+        if "stream" in command:
+            stream = {**command["stream"], "due": time.monotonic(), "times": [], "unsent": set()}
+            self.streams[stream["name"]] = stream
+        if "halt" in command:
+            stream = self.streams.pop(command["halt"])
+            told = {"times": stream["times"], "unsent": sorted(stream["unsent"])}
+            tell({"sent": command["id"], **told})
+            return
         packet = command.get("packet")
         if packet is None:
             tell({"sent": command["id"]})
             return
         try:
-            for data in ip_packets(packet):
-                self.senders[packet["family"]].sendto(data, (packet["destination"], 0))
+            self.send(packet)
             tell({"sent": command["id"]})
         except OSError as error:
             tell({"failed": command["id"], "reason": str(error)})

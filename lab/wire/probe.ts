@@ -30,9 +30,15 @@ export interface ProbePacket {
 
 type ProbeEvent =
   | { readonly ready: true }
-  | { readonly sent: number }
+  | ({ readonly sent: number } & Partial<Beats>)
   | { readonly failed: number; readonly reason: string }
   | { readonly seen: string; readonly protocol: number; readonly source: string };
+
+/** Of a stream: when each round of packets was sent (Unix time in ms), and the rounds that could not be. */
+export interface Beats {
+  readonly times: readonly number[];
+  readonly unsent: readonly number[];
+}
 
 const ANSWER_MS = 5_000;
 
@@ -40,10 +46,11 @@ const ANSWER_MS = 5_000;
 export class Probe {
   readonly #child: ChildProcess;
   readonly #ready = Promise.withResolvers<void>();
-  readonly #sent = new Map<number, PromiseWithResolvers<void>>();
+  readonly #sent = new Map<number, PromiseWithResolvers<Partial<Beats>>>();
   readonly #seen = new Map<string, { readonly protocol: number; readonly source: string }>();
   readonly #awaited = new Map<string, () => void>();
   #lastId = 0;
+  #lastStream = 0;
 
   constructor(namespace: Namespace) {
     const script = join(import.meta.dirname, 'probe.py');
@@ -79,9 +86,27 @@ export class Probe {
     return marker;
   }
 
+  /**
+   * Sends one of each packet in every interval until halted, from changing ports; `marker` names the one of a
+   * packet in a round.
+   */
+  async begin(packets: readonly ProbePacket[], everyMs: number): Promise<ProbeStream> {
+    this.#lastStream += 1;
+    const name = hex(this.#lastStream, 4);
+    const wire = packets.map((packet) => toWire(packet, ''));
+    await this.#command({ stream: { name, every: everyMs / 1000, packets: wire } });
+    return {
+      marker: (packet, round) => `${name}${hex(packet, 2)}${hex(round, 10)}`,
+      halt: async () => {
+        const { times = [], unsent = [] } = await this.#command({ halt: name });
+        return { times, unsent };
+      },
+    };
+  }
+
   /** Resolves when everything that had arrived before is known to `seen`. */
-  barrier(): Promise<void> {
-    return this.#command({});
+  async barrier(): Promise<void> {
+    await this.#command({});
   }
 
   /** What arrived here with this marker, if it did already. */
@@ -103,9 +128,9 @@ export class Probe {
     });
   }
 
-  #command(command: object): Promise<void> {
+  #command(command: object): Promise<Partial<Beats>> {
     const id = ++this.#lastId;
-    const sent = Promise.withResolvers<void>();
+    const sent = Promise.withResolvers<Partial<Beats>>();
     this.#sent.set(id, sent);
     this.#child.stdin?.write(`${JSON.stringify({ id, ...command })}\n`);
     return sent.promise;
@@ -113,7 +138,7 @@ export class Probe {
 
   #take(event: ProbeEvent): void {
     if ('ready' in event) this.#ready.resolve();
-    else if ('sent' in event) this.#settle(event.sent)?.resolve();
+    else if ('sent' in event) this.#settle(event.sent)?.resolve(event);
     else if ('failed' in event) this.#settle(event.failed)?.reject(new Error(event.reason));
     else {
       this.#seen.set(event.seen, event);
@@ -122,11 +147,20 @@ export class Probe {
     }
   }
 
-  #settle(id: number): PromiseWithResolvers<void> | undefined {
+  #settle(id: number): PromiseWithResolvers<Partial<Beats>> | undefined {
     const sent = this.#sent.get(id);
     this.#sent.delete(id);
     return sent;
   }
+}
+
+export interface ProbeStream {
+  marker(packet: number, round: number): string;
+  halt(): Promise<Beats>;
+}
+
+function hex(value: number, digits: number): string {
+  return value.toString(16).padStart(digits, '0');
 }
 
 function toWire(packet: ProbePacket, marker: string): object {
