@@ -138,7 +138,7 @@ export const X1_ENDPOINTS = [
     write: false,
     summary: 'Explain what happens to a packet',
     description:
-      'Whether a packet to the address would pass, which rule or filter decides, and why: by the same evaluator that the edges are tested against. Nothing is sent and nothing is written.',
+      'Whether a packet to the address would pass, which rule or filter decides, and why: by the same evaluator that the edges are tested against. Every edge that serves the address is asked too, and answers by what its kernel was given: where it is behind, or its kernel was changed by somebody else, the answer says so. Waits up to 1.5 s for an edge that is away. Nothing is sent to the address and nothing is written.',
     body: ExplainRequest,
     bodyExamples: examples.PACKETS,
     responses: {

@@ -132,7 +132,8 @@ function composeAreas({ config, httpConfig, db, database, log, stops }: AreaGrou
   const access = createAccess({ db, log });
   stops.push('access', () => access.stop());
   const { publicUrl } = config;
-  const firewall = createFirewall({ access, loadSourceSets, publicUrl, registry, log });
+  const { askEdges } = fleet;
+  const firewall = createFirewall({ access, loadSourceSets, askEdges, publicUrl, registry, log });
   const readiness = createReadiness({
     db,
     enforcement: fleet.enforcement,
@@ -227,6 +228,7 @@ async function startFleet(ground: FleetGround): Promise<void> {
     onError: (error) => fleet.failed('answering an agent', error),
   });
   stops.push('link', () => link.close());
+  fleet.speakThrough(link);
   const clockwork = fleet.startClockwork();
   stops.push('holdings and sweeps', () => clockwork.stop());
   const listener = listen(

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
-import type { EdgeMode } from '@portcullis/link/messages.ts';
+import type { EdgeMode, Question } from '@portcullis/link/messages.ts';
 import { type AgentSide, LinkError } from '@portcullis/link/transport.ts';
 import { type Coalesced, coalesce } from './coalesce.ts';
 import type { Desired } from './desired.ts';
 import { describeDevices } from './devices.ts';
 import { beginTrial, lastTouched, readOff } from './hands-off.ts';
 import type { Host } from './host.ts';
+import { LivePolicies } from './live-policies.ts';
 import { describeError, type Log } from './log.ts';
 import { DEFAULT_LIMITS, type EdgeLimits } from './nftables/base-chain.ts';
 import type { Driver } from './nftables/driver.ts';
@@ -86,6 +87,9 @@ class Agent implements EdgeAgent {
   readonly #applying: Coalesced;
   #stance: Stance = { mode: 'observe', reason: 'starting', handsOff: false, canAsk: false };
   #greeted = false;
+  readonly #live = new LivePolicies();
+  /** As the operator named it; empty before control said so. */
+  #name = '';
   /** Those that the operator named for this edge. */
   #devices: readonly string[] = [];
   #desired: Desired | null = null;
@@ -130,8 +134,9 @@ class Agent implements EdgeAgent {
       this.#greeted = false;
       this.#receiving.poke();
     });
-    link.onNotice(({ kind }) => {
-      if (kind === 'generation') this.#receiving.poke();
+    link.onNotice((notice) => {
+      if (notice.kind === 'generation') this.#receiving.poke();
+      else if (notice.edges.includes(this.#name)) void this.#answer(notice);
     });
     this.#watch = setInterval(() => this.#lookAtMarkers(), this.#options.watchMs ?? WATCH_MS);
     this.#beat(HEARTBEAT_MS, RESYNC_MS);
@@ -182,6 +187,7 @@ class Agent implements EdgeAgent {
     this.#greeted = true;
     this.#reporter.greeted();
     this.#devices = welcome.settings.devices;
+    this.#name = welcome.settings.name;
     this.#confirmed = null;
     this.#beat(welcome.heartbeatMs, welcome.resyncMs);
     this.#lookAtDevices();
@@ -249,6 +255,7 @@ class Agent implements EdgeAgent {
       // Switched off while we were writing: what was removed meanwhile is back, so once more.
       if (readOff(this.#options.stateDir) !== null) this.#applying.poke();
     }
+    this.#live.keep(desired, this.#applied);
     this.#lastApplyMs = performance.now() - begin;
     const { generation, policies, elements, refused } = this.#applied;
     const { mode } = this.#stance;
@@ -296,6 +303,7 @@ class Agent implements EdgeAgent {
     if (!this.#stance.canAsk || !(await this.#options.driver.present())) return;
     await this.#options.driver.remove();
     this.#reconciler.forget();
+    this.#live.forget();
     this.#log.warn({ reason: this.#stance.reason }, 'took our hands off: our table is removed');
   }
 
@@ -335,6 +343,17 @@ class Agent implements EdgeAgent {
     if (this.#stopped) return;
     this.#heartbeat = setInterval(() => void this.#report(), heartbeatMs);
     this.#resync = setInterval(() => this.#receiving.poke(), resyncMs);
+  }
+
+  /** A question that cannot be answered now is not: control goes without the answer. */
+  async #answer({ id, packet }: Question): Promise<void> {
+    const { mode } = this.#stance;
+    const answer = this.#live.explain(packet, this.#options.host.localAddresses());
+    if (answer === null || !this.#greeted) return;
+    const kernel = this.#reporter.kernel();
+    await this.#session
+      .answer({ id, answer: { mode, kernel, ...answer } })
+      .catch((error: unknown) => this.#log.debug({ error }, 'an answer did not arrive'));
   }
 
   async #report(): Promise<void> {

@@ -66,13 +66,17 @@ export class Reporter {
     this.#unwanted = false;
   }
 
+  kernel(): KernelState {
+    return this.#options.facts.kernel?.state() ?? 'unknown';
+  }
+
   compose(devices: readonly string[], own: OwnReport): EdgeReport {
     const { facts, host } = this.#options;
     return {
       ...own,
       filters: facts.filters?.() ?? 0,
       repairs: facts.kernel?.repairs() ?? 0,
-      kernel: facts.kernel?.state() ?? 'unknown',
+      kernel: this.kernel(),
       problems: [...(facts.problems?.() ?? []), ...this.#ownProblems()],
       devices: describeDevices(devices, host, facts.deviceModes ?? null),
     };

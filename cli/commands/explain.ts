@@ -1,14 +1,28 @@
 import { callApi } from '../api.ts';
 import { usageError } from '../exit.ts';
-import { print, printJson, styled } from '../output.ts';
+import { print, printJson, printTable, styled } from '../output.ts';
 import type { ExplainOptions } from '../program/explain.ts';
 
+interface Decision {
+  readonly verdict: 'pass' | 'drop';
+  readonly stage: string;
+  readonly decided_by: { readonly kind: string; readonly id: number | null } | null;
+  readonly explanation: string;
+}
+interface EdgeAnswer extends Decision {
+  readonly mode: string;
+  readonly generation: number;
+  readonly up_to_date: boolean;
+  readonly kernel: string;
+}
 interface Explanation {
-  readonly data: {
-    readonly verdict: 'pass' | 'drop';
-    readonly stage: string;
-    readonly decided_by: { readonly kind: string; readonly id: number | null } | null;
-    readonly explanation: string;
+  readonly data: Decision & {
+    readonly edges: readonly {
+      readonly name: string;
+      readonly in_service: boolean;
+      readonly answer: EdgeAnswer | null;
+    }[];
+    readonly differences: readonly string[];
   };
 }
 
@@ -20,10 +34,34 @@ export async function explain(ip: string, options: ExplainOptions): Promise<void
     printJson(answer);
     return;
   }
-  const { verdict, stage, decided_by: by, explanation } = answer.data;
+  const { verdict, explanation, edges, differences } = answer.data;
   print(verdict === 'pass' ? styled('green', 'pass') : styled('red', 'drop'));
   print(explanation);
-  print(`stage: ${stage}${by === null ? '' : `, decided by ${by.kind} ${by.id ?? ''}`.trimEnd()}`);
+  print(decidedBy(answer.data));
+  if (edges.length > 0) {
+    print();
+    await printTable(
+      ['EDGE', 'VERDICT', 'GENERATION', 'DECIDED BY', 'POLICY', 'KERNEL'],
+      edges.map(({ name, answer: said }) =>
+        said === null ? [name, 'no answer', '-', '-', '-', '-'] : [name, ...edgeRow(said)],
+      ),
+    );
+  }
+  for (const difference of differences) print(styled('yellow', difference));
+}
+
+function edgeRow(said: EdgeAnswer): string[] {
+  return [
+    said.mode === 'observe' ? `${said.verdict} (observes)` : said.verdict,
+    String(said.generation),
+    decidedBy(said),
+    said.up_to_date ? 'accepted' : 'another',
+    said.kernel,
+  ];
+}
+
+function decidedBy({ stage, decided_by: by }: Decision): string {
+  return `stage: ${stage}${by === null ? '' : `, decided by ${by.kind} ${by.id ?? ''}`.trimEnd()}`;
 }
 
 function packetOf(options: ExplainOptions): object {

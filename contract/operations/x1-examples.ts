@@ -79,13 +79,31 @@ export const PACKETS = {
   sctp: { protocol: 132, source_ip: '198.51.100.7' },
 };
 
+const DECISION = {
+  verdict: 'drop',
+  stage: 'rules',
+  decided_by: { kind: 'group_rule', id: 12, managed_by_group: { id: 3, name: 'baseline' } },
+  explanation: 'The packet is dropped: group rule 12 (deny udp port 19 from anywhere) decides.',
+};
+
 export const EXPLANATION = {
   data: {
-    verdict: 'drop',
-    stage: 'rules',
-    decided_by: { kind: 'group_rule', id: 12, managed_by_group: { id: 3, name: 'baseline' } },
-    explanation:
-      'Rule 12 of the group "baseline" denies udp to port 19 from any source, and no allow rule before it matches.',
+    ...DECISION,
+    edges: [
+      {
+        name: 'ams1',
+        in_service: true,
+        answer: {
+          ...DECISION,
+          mode: 'enforce',
+          generation: 1208,
+          up_to_date: true,
+          kernel: 'undisturbed',
+        },
+      },
+      { name: 'fra1', in_service: false, answer: null },
+    ],
+    differences: ['fra1 did not answer: it may be away, or connected to another control plane.'],
   },
 };
 

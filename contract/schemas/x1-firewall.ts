@@ -227,16 +227,56 @@ export const STAGES = [
   'default',
 ] as const;
 
+const decision = {
+  verdict: choice(['pass', 'drop']),
+  stage: choice(STAGES, {
+    description: 'The stage that decided; `default`: none did, so the packet passes.',
+  }),
+  decided_by: orNull(DecidedBy, { description: 'Null: no object, the stage itself decided.' }),
+  explanation: Type.String({ description: 'The same in words.' }),
+} as const;
+
+export const KERNEL_STATES = ['undisturbed', 'disturbed', 'unknown'] as const;
+
+const EdgeAnswer = Type.Object(
+  {
+    ...decision,
+    mode: choice(['enforce', 'observe'], { description: '`observe`: it drops nothing.' }),
+    generation: natural({ description: 'Of the policy that judged.' }),
+    up_to_date: Type.Boolean({
+      description: 'Whether it judges by the accepted policy of the address.',
+    }),
+    kernel: choice(KERNEL_STATES, {
+      description:
+        '`disturbed`: somebody else changed what the edge put into its kernel, and it is not mended yet. `unknown`: the edge cannot look.',
+    }),
+  },
+  {
+    title: 'EdgeAnswer',
+    description: 'What an edge does with the packet, by what its kernel was given.',
+  },
+);
+
+const EdgeVerdict = Type.Object(
+  {
+    name: Type.String({ description: 'Name of the edge.', examples: ['fra1'] }),
+    in_service: Type.Boolean({ description: 'Whether it counts for what is live.' }),
+    answer: orNull(EdgeAnswer, { description: 'Null: it did not answer in time.' }),
+  },
+  { title: 'EdgeVerdict' },
+);
+
 export const Explanation = Type.Object(
   {
     data: Type.Object({
-      verdict: choice(['pass', 'drop']),
-      stage: choice(STAGES, {
-        description: 'The stage that decided; `default`: none did, so the packet passes.',
+      ...decision,
+      edges: Type.Array(EdgeVerdict, {
+        description: 'Every edge that serves the address, asked just now.',
       }),
-      decided_by: orNull(DecidedBy, { description: 'Null: no object, the stage itself decided.' }),
-      explanation: Type.String({ description: 'The same in words.' }),
+      differences: Type.Array(Type.String(), {
+        description: 'Where edges and what is accepted do not agree, a sentence each.',
+      }),
     }),
   },
-  { title: 'Explanation', description: 'What an edge would do with a packet, and why.' },
+  { title: 'Explanation', description: 'What happens to a packet, and why.' },
 );

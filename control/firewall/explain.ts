@@ -1,15 +1,18 @@
 import { explainVerdict } from '@portcullis/core/firewall/explain.ts';
 import { decide, type Verdict } from '@portcullis/core/firewall/decide.ts';
-import type { EdgeSettings, Packet, PacketState } from '@portcullis/core/firewall/packet.ts';
+import { FIRST_PACKET } from '@portcullis/core/firewall/first-packet.ts';
+import type { EdgeSettings, Packet } from '@portcullis/core/firewall/packet.ts';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
 import type { BodyOf } from '@portcullis/contract/operation-types.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import type { Db } from '../db/database.ts';
 import { inSnapshot, loadAddressPolicy } from '../fleet/policies.ts';
+import type { AskEdges } from '../fleet/index.ts';
 import { notHeld } from '../http/not-found.ts';
 import type { Call } from '../http/operation.ts';
 import { Problem } from '../problem.ts';
+import { askServing, differences, type EdgeVerdict, loadAskableEdges } from './live-explain.ts';
 import type { AddressState } from './objects.ts';
 import { familyOf } from './site.ts';
 import { loadAddress } from './store.ts';
@@ -21,9 +24,14 @@ export interface Explained {
   /** The same in words. */
   readonly explanation: string;
   readonly state: AddressState;
+  /** What the edges themselves say. */
+  readonly edges: readonly EdgeVerdict[];
+  /** Where they do not agree with what is accepted, in words. */
+  readonly differences: readonly string[];
 }
 
 export interface ExplainDeps {
+  readonly askEdges: AskEdges;
   /** Contents of `country:DE`, `asn:64496`. */
   readonly loadSourceSets: (names: readonly string[]) => Promise<SourceSets>;
 }
@@ -41,36 +49,46 @@ const ANY_EDGE: EdgeSettings = {
   fragments: 'reassemble',
 };
 
-/** A first packet, unfragmented, with every rate unused. */
-const FIRST_PACKET: PacketState = {
-  returnTraffic: false,
-  icmpWithinRate: true,
-  fragmentsWithinLimit: true,
-  filters: {},
-};
-
-/** Puts the packet to the reference evaluator, over the address's policy as it is accepted or live. */
+/**
+ * Puts the packet to the reference evaluator, over the address's policy as it is accepted or live, and to the
+ * edges, who judge by what their kernels were given.
+ */
 export async function explainPacket(
   deps: ExplainDeps,
   db: Db,
   call: Call,
   request: PacketRequest,
 ): Promise<Explained> {
-  const view = request.view ?? 'accepted';
-  const { state, policy } = await inSnapshot(db, async (tx) => {
-    const found = await loadAddress(tx, view, call.caller, call.ip);
-    if (found === null) throw notHeld();
-    const asOf = view === 'live' ? { generation: found.liveGeneration } : {};
-    return { state: found, policy: await loadAddressPolicy(tx, call.ip, asOf) };
+  const found = await inSnapshot(db, async (tx) => {
+    const state = await loadAddress(tx, request.view ?? 'accepted', call.caller, call.ip);
+    if (state === null) throw notHeld();
+    const accepted = await loadAddressPolicy(tx, call.ip);
+    const generation = state.liveGeneration;
+    const live =
+      request.view === 'live' ? await loadAddressPolicy(tx, call.ip, { generation }) : null;
+    return {
+      state,
+      accepted,
+      policy: live ?? accepted,
+      edges: await loadAskableEdges(tx, call.ip),
+    };
   });
+  const { state, accepted, policy } = found;
   const packet = readPacket(call.ip, request);
-  const edge = {
-    settings: ANY_EDGE,
-    policies: createPolicyTable([policy]),
-    sourceSets: await deps.loadSourceSets(setsOf(policy)),
+  const judge = async (judging: Policy): Promise<Verdict> => {
+    const policies = createPolicyTable([judging]);
+    const sourceSets = await deps.loadSourceSets(setsOf(judging));
+    return decide({ settings: ANY_EDGE, policies, sourceSets }, packet, FIRST_PACKET);
   };
-  const verdict = decide(edge, packet, FIRST_PACKET);
-  return { verdict, explanation: explainVerdict(verdict, policy), state };
+  const verdict = await judge(policy);
+  const edges = await askServing(deps.askEdges, found.edges, packet, accepted);
+  return {
+    verdict,
+    explanation: explainVerdict(verdict, policy),
+    state,
+    edges,
+    differences: differences(policy === accepted ? verdict : await judge(accepted), edges),
+  };
 }
 
 function setsOf(policy: Policy): string[] {

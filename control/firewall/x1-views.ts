@@ -3,6 +3,8 @@ import type { HeldPrefix } from '../access/index.ts';
 import type { Call } from '../http/operation.ts';
 import type { AcceptedAddress } from './accepted.ts';
 import type { Explained } from './explain.ts';
+import type { EdgeVerdict } from './live-explain.ts';
+import type { AddressState } from './objects.ts';
 import type { HeldAddress } from './held-store.ts';
 import type { Replaced } from './replace.ts';
 import { addressMeta, filterView, groupView, ruleView, timestampView } from './views.ts';
@@ -101,18 +103,44 @@ const KINDS: Readonly<Record<string, string>> = {
   mitigation: 'mitigation',
 };
 
-export function explanationView({ verdict, explanation, state }: Explained) {
+export function explanationView(explained: Explained) {
+  const { state, edges, differences } = explained;
   return {
     data: {
-      verdict: verdict.action,
-      stage: verdict.stage,
-      decided_by: verdict.ref === null ? null : deciderView(verdict.ref, state),
-      explanation,
+      ...decisionView(explained, state),
+      edges: edges.map((edge) => edgeVerdictView(edge, state)),
+      differences,
     },
   };
 }
 
-function deciderView(ref: string, state: Explained['state']) {
+function edgeVerdictView({ name, inService, answer, upToDate }: EdgeVerdict, state: AddressState) {
+  return {
+    name,
+    in_service: inService,
+    answer: answer && {
+      ...decisionView(answer, state),
+      mode: answer.mode,
+      generation: answer.generation,
+      up_to_date: upToDate === true,
+      kernel: answer.kernel,
+    },
+  };
+}
+
+function decisionView(
+  { verdict, explanation }: Pick<Explained, 'verdict' | 'explanation'>,
+  state: AddressState,
+) {
+  return {
+    verdict: verdict.action,
+    stage: verdict.stage,
+    decided_by: verdict.ref === null ? null : deciderView(verdict.ref, state),
+    explanation,
+  };
+}
+
+function deciderView(ref: string, state: AddressState) {
   const mark = ref.indexOf(':');
   const kind = KINDS[ref.slice(0, mark)] ?? 'rule';
   const id = /^[1-9][0-9]*$/.test(ref.slice(mark + 1)) ? Number(ref.slice(mark + 1)) : null;

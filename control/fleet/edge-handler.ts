@@ -24,6 +24,7 @@ import {
   recordHello,
 } from './edges.ts';
 import type { FleetEvents } from './events.ts';
+import type { Questions } from './questions.ts';
 import type { SyncDesk } from './sync.ts';
 
 /** An edge not heard for this long is out of service. */
@@ -37,6 +38,7 @@ export interface EdgeHandlerOptions {
   readonly db: Db;
   readonly desk: SyncDesk;
   readonly events: FleetEvents;
+  readonly questions: Questions;
   readonly heartbeatMs?: number;
   readonly resyncMs?: number;
 }
@@ -82,6 +84,9 @@ class EdgeSession {
       case 'edge.drops':
         return this.#drops(name, request);
       case 'edge.answer':
+        // Whoever speaks for the edge by now: an answer is about what its kernel has, and is checked nowhere else.
+        this.#options.questions.answered(name, request);
+        return { kind: 'done' };
       default:
         return refuse('unsupported', 'This control plane does not know that kind of message.');
     }

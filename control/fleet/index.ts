@@ -1,4 +1,4 @@
-import type { AgentHandler } from '@portcullis/link/transport.ts';
+import type { AgentHandler, ControlSide } from '@portcullis/link/transport.ts';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Db } from '../db/database.ts';
@@ -6,11 +6,13 @@ import { createEdgeHandler } from './edge-handler.ts';
 import { createEnforcement, type EnforcementReader } from './enforcement.ts';
 import { createFleetEvents } from './events.ts';
 import { registerFleetGauges } from './gauges.ts';
+import { type AskEdges, Questions } from './questions.ts';
 import { startHoldingScheduler } from './scheduler.ts';
 import { loadSourceSets } from './source-sets.ts';
 import { startSweeps } from './sweeps.ts';
 import { SyncDesk } from './sync.ts';
 
+export type { AskEdges } from './questions.ts';
 export type { EdgeEnforcement, EnforcementReader } from './enforcement.ts';
 export { loadSourceSets, prepareSourceSets, releaseSourceSets } from './source-sets.ts';
 
@@ -25,6 +27,10 @@ export interface Fleet {
   readonly enforcement: EnforcementReader;
   /** What control answers agents; for any transport of link/. */
   readonly agentHandler: AgentHandler;
+  /** Puts a packet to edges that are connected to this process. */
+  readonly askEdges: AskEdges;
+  /** The link is up: edges can be asked. */
+  speakThrough(link: ControlSide): void;
   /** Holdings that begin and end, leases, retention. */
   startClockwork(): Clockwork;
   /** Something of the fleet went wrong where nobody waits for an answer: logged and counted. */
@@ -41,10 +47,13 @@ export function createFleet({ db, registry, log }: FleetDeps): Fleet {
   const events = createFleetEvents(log, registry);
   const enforcement = createEnforcement({ db });
   const desk = new SyncDesk({ db, loadSourceSets });
+  const questions = new Questions();
   registerFleetGauges(registry, enforcement);
   return {
     enforcement,
-    agentHandler: createEdgeHandler({ db, desk, events }),
+    agentHandler: createEdgeHandler({ db, desk, events, questions }),
+    askEdges: questions.ask,
+    speakThrough: (link) => questions.speakThrough(link),
     startClockwork() {
       const scheduler = startHoldingScheduler({ db, events });
       const sweeps = startSweeps({ db, desk, events });

@@ -12,6 +12,7 @@ import type { EdgeDrops, EdgeReport } from '@portcullis/link/edge-report.ts';
 import type { AgentSide } from '@portcullis/link/transport.ts';
 import type { Db } from '../db/database.ts';
 import { createEdgeHandler } from './edge-handler.ts';
+import { Questions } from './questions.ts';
 import { SyncDesk, type SyncOptions } from './sync.ts';
 import { silentEvents } from './testing.ts';
 
@@ -33,8 +34,11 @@ const REPORT: EdgeReport = {
 /** Control's side of a link for tests, on a database. */
 export function serveEdges(db: Db, options: Partial<SyncOptions> = {}) {
   const desk = new SyncDesk({ db, loadSourceSets: fakeSourceSets, ...options });
-  const handler = createEdgeHandler({ db, desk, events: silentEvents() });
-  return { desk, handler, link: createMemoryLink(handler) };
+  const questions = new Questions();
+  const handler = createEdgeHandler({ db, desk, events: silentEvents(), questions });
+  const link = createMemoryLink(handler);
+  questions.speakThrough(link.control);
+  return { desk, handler, link, questions };
 }
 
 export async function fakeSourceSets(names: readonly string[]): Promise<SourceSets> {

@@ -3,6 +3,7 @@ import { type Access, createAccess, createKey } from '../../access/index.ts';
 import type { Db } from '../../db/database.ts';
 import { testDatabase } from '../../db/testing.ts';
 import { createFirewall } from '../../firewall/index.ts';
+import type { AskEdges } from '../../fleet/index.ts';
 import { loadSourceSets, releaseSourceSets } from '../../fleet/source-sets.ts';
 import { createLogger, type Logger } from '../../log.ts';
 import { UNBUILT } from '../handlers.ts';
@@ -52,6 +53,7 @@ export async function startWorld(
   t: Test,
   overrides: Partial<HttpDeps> = {},
   onServer: (server: HttpServer) => void = () => {},
+  askEdges: AskEdges = async () => new Map(),
 ): Promise<World> {
   const { db } = await testDatabase(t);
   await seed(db);
@@ -61,7 +63,7 @@ export async function startWorld(
     destination: { write: (line) => void (lines += line) },
   });
   const access = createAccess({ db, log });
-  const server = createHttpServer({ ...serverDeps(db, access, log), ...overrides });
+  const server = createHttpServer({ ...serverDeps(db, access, log, askEdges), ...overrides });
   onServer(server);
   const { url, metricsUrl } = await server.listen();
   t.after(async () => {
@@ -83,10 +85,10 @@ export async function startWorld(
   };
 }
 
-function serverDeps(db: Db, access: Access, log: Logger): HttpDeps {
+function serverDeps(db: Db, access: Access, log: Logger, askEdges: AskEdges): HttpDeps {
   const registry = createRegistry();
   const publicUrl = 'https://portcullis.example';
-  const firewall = createFirewall({ access, loadSourceSets, publicUrl, registry, log });
+  const firewall = createFirewall({ access, loadSourceSets, askEdges, publicUrl, registry, log });
   const good = { ok: true, detail: 'As it should be.' };
   return {
     config: {

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { DROPS } from '@portcullis/contract/operations/x1-examples.ts';
+import { DROPS, EXPLANATION } from '@portcullis/contract/operations/x1-examples.ts';
 import { newsOf } from './commands/drops.ts';
 
 const MAIN = join(import.meta.dirname, 'main.ts');
@@ -30,7 +30,7 @@ async function apiOf(t: TestContext, status: number, body: object) {
   const { port } = server.address() as { port: number };
   const run = (...args: readonly string[]): Promise<Ran> =>
     new Promise((resolve) => {
-      const child = spawn(process.execPath, [MAIN, 'drops', ...args], {
+      const child = spawn(process.execPath, [MAIN, ...args], {
         env: {
           PATH: process.env['PATH'],
           HOME: tmpdir(),
@@ -53,7 +53,7 @@ async function apiOf(t: TestContext, status: number, body: object) {
 
 test('drops are told in words: totals, the worst minute and samples', async (t) => {
   const { run, asked } = await apiOf(t, 200, DROPS);
-  const { code, out, err } = await run('203.0.113.10', '--edge', 'fra1', '--from', '2h');
+  const { code, out, err } = await run('drops', '203.0.113.10', '--edge', 'fra1', '--from', '2h');
   assert.deepEqual([code, err], [0, '']);
   assert.match(out, /203\.0\.113\.10: 1205192 packets/);
   assert.match(out, /policy +denied +xdp +1204882 +77112448/);
@@ -68,17 +68,17 @@ test('drops are told in words: totals, the worst minute and samples', async (t) 
 
 test('with --json the answer is the whole of stdout, and with --watch one line a look', async (t) => {
   const { run } = await apiOf(t, 200, DROPS);
-  assert.deepEqual(JSON.parse((await run('203.0.113.10', '--json')).out), DROPS);
-  const [line = ''] = (await run('203.0.113.10', '--json', '--watch')).out.split('\n');
+  assert.deepEqual(JSON.parse((await run('drops', '203.0.113.10', '--json')).out), DROPS);
+  const [line = ''] = (await run('drops', '203.0.113.10', '--json', '--watch')).out.split('\n');
   assert.deepEqual(JSON.parse(line), DROPS);
 });
 
 test('a refusal of control is exit code 1 in its words, a time that is none 2', async (t) => {
   const { run } = await apiOf(t, 404, { detail: 'Nobody of yours holds this address.' });
-  const refused = await run('203.0.113.99');
+  const refused = await run('drops', '203.0.113.99');
   assert.deepEqual([refused.code, refused.out], [1, '']);
   assert.match(refused.err, /Nobody of yours/);
-  assert.equal((await run('203.0.113.99', '--from', '99h')).code, 2);
+  assert.equal((await run('drops', '203.0.113.99', '--from', '99h')).code, 2);
 });
 
 test('watching tells only what is new', () => {
@@ -89,4 +89,19 @@ test('watching tells only what is new', () => {
   const grown = { ...total, packets: total.packets + 12 };
   const later = { ...DROPS, data: { ...DROPS.data, totals: [grown, ...others] } };
   assert.deepEqual(newsOf(DROPS, later), [`${DROPS.meta.to}  +12 packets  policy denied (xdp)`]);
+});
+
+test('explain tells what every edge does beside what is accepted, and where they differ', async (t) => {
+  const { run, asked } = await apiOf(t, 200, EXPLANATION);
+  const packet = ['--protocol', 'udp', '--port', '19', '--from', '198.51.100.7'];
+  const { code, out } = await run('explain', '203.0.113.10', ...packet);
+  assert.equal(code, 0);
+  assert.equal(asked[0]?.url, '/api/x1/firewall/ips/203.0.113.10/explain');
+  assert.match(out, /^drop$/m);
+  assert.match(
+    out,
+    /ams1 +drop +1208 +stage: rules, decided by group_rule 12 +accepted +undisturbed/,
+  );
+  assert.match(out, /fra1 +no answer/);
+  assert.match(out, /fra1 did not answer/);
 });

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { LiveVerdict, Notice, Question } from '@portcullis/link/messages.ts';
+import { Questions } from './questions.ts';
+
+const PACKET = {
+  family: 4,
+  source: '198.51.100.7',
+  destination: '203.0.113.10',
+  protocol: 17,
+  sourcePort: 1,
+  destinationPort: 53,
+  icmp: null,
+  hopLimit: 64,
+  fragment: 'none',
+} as const;
+
+const answer = (generation: number): LiveVerdict => ({
+  mode: 'enforce',
+  generation,
+  verdict: { action: 'pass', stage: 'default', ref: null, observed: [] },
+  explanation: 'It passes.',
+  target: null,
+  fingerprint: null,
+  kernel: 'unknown',
+});
+
+function asking(withinMs: number) {
+  const questions = new Questions(withinMs);
+  const asked: Question[] = [];
+  questions.speakThrough({
+    notify: (notice: Notice) => {
+      if (notice.kind === 'question') asked.push(notice);
+    },
+  });
+  const say = (edge: string, generation: number, id = asked.at(-1)?.id ?? ''): void =>
+    questions.answered(edge, {
+      kind: 'edge.answer',
+      instance: 'one',
+      id,
+      answer: answer(generation),
+    });
+  return { questions, asked, say };
+}
+
+test('the answer is there as soon as every edge has said something; who was not asked does not count', async () => {
+  const { questions, asked, say } = asking(60_000);
+  const answered = questions.ask(['fra1', 'ams1'], PACKET);
+  assert.deepEqual(asked[0]?.edges, ['fra1', 'ams1']);
+  say('par1', 9);
+  say('fra1', 3);
+  say('ams1', 4, 'another question');
+  say('ams1', 5);
+  const answers = [...(await answered)].map(([name, { generation }]) => [name, generation]);
+  assert.deepEqual(answers, [
+    ['fra1', 3],
+    ['ams1', 5],
+  ]);
+  // Late ones go nowhere.
+  say('fra1', 7);
+});
+
+test('an edge that does not answer is waited for until the deadline, and no longer', async () => {
+  const { questions, say } = asking(30);
+  const answered = questions.ask(['fra1', 'away'], PACKET);
+  say('fra1', 3);
+  assert.deepEqual([...(await answered).keys()], ['fra1']);
+});
+
+test('without edges, or before the link is up, nobody is asked and nobody waits', async () => {
+  const { questions, asked } = asking(60_000);
+  assert.equal((await questions.ask([], PACKET)).size, 0);
+  assert.equal((await new Questions(60_000).ask(['fra1'], PACKET)).size, 0);
+  assert.deepEqual(asked, []);
+});

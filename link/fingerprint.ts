@@ -1,0 +1,33 @@
+import { createHash } from 'node:crypto';
+import type { Policy } from '@portcullis/core/firewall/policy.ts';
+
+/**
+ * Equal for policies that judge alike, whoever assembled them and in whichever order of fields. The target is
+ * left out: an address without a policy of its own is judged by that of a prefix.
+ */
+export function policyFingerprint(policy: Policy): string {
+  const { mitigations, baseline, geo, rules, filters } = policy;
+  const rule = (one: Policy['rules'][number]): unknown[] => [
+    one.ref,
+    one.action,
+    one.protocol,
+    one.port,
+    one.source,
+  ];
+  const content = [
+    mitigations.map((one) => [
+      one.ref,
+      one.mode,
+      one.protocol,
+      one.sourcePort,
+      one.destinationPort,
+      one.source,
+      one.safelist,
+    ]),
+    baseline.map(rule),
+    geo.map((one) => [one.ref, one.action, one.sets]),
+    rules.map(rule),
+    filters.map((one) => [one.ref, one.type, one.port, one.managed]),
+  ];
+  return createHash('sha256').update(JSON.stringify(content)).digest('base64url');
+}
