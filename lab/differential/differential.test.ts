@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
+import { STAGES } from '@portcullis/core/firewall/stages.ts';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { require } from '../requirements.ts';
 import { Draw, targetsOfRound } from './draw.ts';
@@ -38,7 +39,12 @@ describe('the verdict of the kernel', () => {
         seen.policies += targets.length;
         seen.packets += packets.length;
       }
-      t.diagnostic(JSON.stringify(seen));
+      t.diagnostic(JSON.stringify({ ...seen, stages: Object.fromEntries(edge.stages) }));
+      assert.deepEqual(
+        STAGES.map(({ name }) => name).filter((name) => !edge.stages.has(name)),
+        // Its own test has connections. Limits are out of the way here. No policy has a mitigation yet.
+        ['fragment-limits', 'return-traffic', 'mitigations'],
+      );
       assert.ok(seen.policies >= 400 && seen.packets >= 400 * PACKETS_TO_EACH);
       // It is there to drop: what it may judge is denied often enough.
       assert.ok(Math.min(seen.vanished, seen.alone) > seen.packets / 8);
@@ -115,7 +121,7 @@ describe('the verdict of the kernel', () => {
         // As Docker does: the kernel would put fragments together for it.
         edge.wire.trackConnections();
         const { targets, destinations } = targetsOfRound(3);
-        const change = { sees: 'inbound', fragments: 'limit' } as const;
+        const change = { sees: early ? 'both' : 'inbound', fragments: 'limit' } as const;
         const state = stateOf(draw.policies(targets), draw.sourceSets(), 0, change);
         await edge.apply(state);
         if (early) await edge.putInFront(state);

@@ -4,6 +4,7 @@ import {
   sourceAddress,
   sourceSets,
 } from '@portcullis/core/firewall/testing/arbitraries.ts';
+import { PROTOCOL_NUMBERS } from '@portcullis/core/firewall/match.ts';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
@@ -11,6 +12,8 @@ import fc from 'fast-check';
 import { EXTENSIONS, firstProtocol, type Form, type Numbered, PLAIN } from './frames.ts';
 import { VLANS } from './vlans.ts';
 import { LOCAL } from './wire.ts';
+
+const FILTERED_PORTS = [19, 53, 443, 27_015] as const;
 
 /** Everything random comes from here, so that a seed names a whole run. */
 export class Draw {
@@ -23,7 +26,7 @@ export class Draw {
   }
 
   policies(targets: readonly string[]): Policy[] {
-    return targets.map((target) => this.#one(policyFor(target)));
+    return targets.map((target) => this.#one(filteredPolicy(target)));
   }
 
   sourceSets(): SourceSets {
@@ -70,11 +73,43 @@ export class Draw {
   }
 }
 
+/** Half of the policies have filters, all of them on ports of UDP that packets go to. */
+function filteredPolicy(target: string): fc.Arbitrary<Policy> {
+  const filters = fc.oneof(fc.constant<number[]>([]), fc.subarray([...FILTERED_PORTS]));
+  return fc.tuple(policyFor(target), filters).map(([policy, ports]) => ({
+    ...policy,
+    filters: ports.map((port) => {
+      return { ref: `filter:${port}`, type: 'udp-stateful', port, managed: false } as const;
+    }),
+  }));
+}
+
 function anyPacket(destination: string): fc.Arbitrary<Packet> {
   return fc.oneof(
-    { weight: 9, arbitrary: packetTo(destination) },
+    { weight: 7, arbitrary: packetTo(destination) },
+    { weight: 2, arbitrary: toFiltered(destination) },
     { weight: 1, arbitrary: special(destination) },
   );
+}
+
+/** Datagrams to ports that may have filters. */
+function toFiltered(destination: string): fc.Arbitrary<Packet> {
+  const family: Family = destination.includes(':') ? 6 : 4;
+  return fc
+    .record({
+      source: sourceAddress(family),
+      sourcePort: fc.integer({ min: 1024, max: 65_535 }),
+      destinationPort: fc.constantFrom(...FILTERED_PORTS),
+    })
+    .map((drawn) => ({
+      family,
+      destination,
+      protocol: PROTOCOL_NUMBERS.udp,
+      icmp: null,
+      hopLimit: 64,
+      fragment: 'none',
+      ...drawn,
+    }));
 }
 
 /** Half of the packets plain. */

@@ -1,15 +1,21 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
+import type { Filter } from '@portcullis/core/filters/filter.ts';
+import { PROTOCOL_NUMBERS } from '@portcullis/core/firewall/match.ts';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
+import type { Family } from '@portcullis/core/net/address.ts';
 import { createLineLog } from '@portcullis/edge/log.ts';
 import type { EdgeLimits } from '@portcullis/edge/nftables/base-chain.ts';
 import { createLibraryDriver } from '@portcullis/edge/nftables/library.ts';
+import { TABLE } from '@portcullis/edge/nftables/names.ts';
 import { Reconciler } from '@portcullis/edge/reconcile.ts';
 import { compileEarly } from '@portcullis/edge/xdp/compile.ts';
 import { readDevice } from '@portcullis/edge/xdp/device.ts';
 import type { EarlyDropDriver } from '@portcullis/edge/xdp/driver.ts';
 import { EarlyDrop } from '@portcullis/edge/xdp/early-drop.ts';
 import { createKernelDriver } from '@portcullis/edge/xdp/kernel-driver.ts';
-import { expectedOf, type State } from './expected.ts';
+import { expectedOf, type Known, NOTHING_KNOWN, type State } from './expected.ts';
 import { framesOf, type Numbered } from './frames.ts';
 import { VLANS } from './vlans.ts';
 import { type Judged, JudgedWire } from './wire.ts';
@@ -31,9 +37,17 @@ const REMEMBER = { tcp: 600, udp: 600, other: 600 } as const;
 const ANY_MAC = '02:00:00:00:00:01';
 const ANY_DEVICE = 1;
 
-/** Whether the connection tracking of this edge knows a packet as a reply. */
-type Returns = (packet: Packet) => boolean;
-const nothingReturns: Returns = () => false;
+/** Nobody passes unvalidated, and everybody validated does. */
+const CATALOGUE: readonly Filter[] = FILTERS.map((filter) => ({
+  ...filter,
+  budgetPps: 0,
+  rates: { unvalidatedPps: ROOM, validatedPps: ROOM },
+}));
+
+/** Half of the sources that a filter on UDP may ask about. */
+function validated({ protocol, sourcePort }: Packet): boolean {
+  return protocol === PROTOCOL_NUMBERS.udp && sourcePort !== null && sourcePort % 2 === 0;
+}
 
 /** nftables of a judged wire, with the early drop in front or without it, as the agent applies to them. */
 export class JudgedEdge {
@@ -43,10 +57,12 @@ export class JudgedEdge {
   /** On no device: frames are shown to it one by one. */
   readonly #alone: EarlyDropDriver = createKernelDriver({ pins: '' });
   #inFront = false;
+  /** How often each stage decided. */
+  readonly stages = new Map<string, number>();
 
   constructor() {
     const { edge } = this.wire;
-    this.#reconciler = new Reconciler(edge.within(createLibraryDriver), NO_LIMITS);
+    this.#reconciler = new Reconciler(edge.within(createLibraryDriver), NO_LIMITS, CATALOGUE);
     this.#earlyDrop = new EarlyDrop({
       driver: createKernelDriver({ pins: '' }),
       readDevice: (name) => {
@@ -93,16 +109,33 @@ export class JudgedEdge {
   async assertAgreement(
     state: State,
     packets: readonly Numbered[],
-    returns: Returns = nothingReturns,
+    returns: Known['returns'] = NOTHING_KNOWN.returns,
   ): Promise<number> {
-    const expected = new Map(
-      packets.map((one) => [one, expectedOf(state, one, returns(one.packet)).action]),
-    );
-    const mayVanish = (one: Numbered): boolean => this.#inFront && expected.get(one) === 'drop';
+    this.#validate(packets);
+    const known = { returns, validated };
+    const expected = new Map(packets.map((one) => [one, expectedOf(state, one, known)]));
+    for (const { stage } of expected.values())
+      this.stages.set(stage, (this.stages.get(stage) ?? 0) + 1);
+    const mayVanish = (one: Numbered): boolean =>
+      this.#inFront && expected.get(one)?.action === 'drop';
     const judged = await this.wire.judge(packets, mayVanish);
-    const wrong = packets.filter((one) => actionOf(judged, one) !== expected.get(one));
+    const wrong = packets.filter((one) => actionOf(judged, one) !== expected.get(one)?.action);
     this.#assertNone(state, wrong, `judged otherwise, of ${packets.length}`);
     return judged.vanished.size;
+  }
+
+  #validate(packets: readonly Numbered[]): void {
+    const keys: Record<Family, Set<string>> = { 4: new Set(), 6: new Set() };
+    for (const { packet } of packets) {
+      if (!validated(packet)) continue;
+      const { family, source, sourcePort, destination, destinationPort } = packet;
+      keys[family].add(`${source} . ${sourcePort} . ${destination} . ${destinationPort}`);
+    }
+    const text = ([4, 6] as const)
+      .filter((family) => keys[family].size > 0)
+      .map((family) => `add element ${TABLE} validated${family} { ${[...keys[family]].join()} }\n`);
+    const [program, ...args] = this.wire.edge.command('nft', '-f', '-');
+    execFileSync(program, args, { input: text.join('') });
   }
 
   /** Every frame alone: whole packets and parts. Answers how many packets are dropped without nftables. */
@@ -118,7 +151,9 @@ export class JudgedEdge {
     const dropped = packets.filter((one) =>
       framesOf(one, ANY_MAC).some((frame) => this.#alone.judge(frame, ANY_DEVICE) === 'drop'),
     );
-    const wrong = dropped.filter((one) => expectedOf(state, one).action !== 'drop');
+    const wrong = dropped.filter(
+      (one) => expectedOf(state, one, { ...NOTHING_KNOWN, validated }).action !== 'drop',
+    );
     this.#assertNone(state, wrong, `dropped by XDP alone, of ${packets.length}`);
     return dropped.length;
   }

@@ -1,5 +1,5 @@
 import { decide, type EdgeView, type Verdict } from '@portcullis/core/firewall/decide.ts';
-import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
+import type { EdgeSettings, Packet, PacketState } from '@portcullis/core/firewall/packet.ts';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
 import type { Desired } from '@portcullis/edge/desired.ts';
@@ -46,19 +46,35 @@ export function stateOf(
   return { desired, policies, edge };
 }
 
+/** What the kernel knows beside the policies. */
+export interface Known {
+  /** Connection tracking has it as a reply. */
+  readonly returns: (packet: Packet) => boolean;
+  /** The filters of its port take its source for validated. */
+  readonly validated: (packet: Packet) => boolean;
+}
+
+export const NOTHING_KNOWN: Known = { returns: () => false, validated: () => false };
+
 /** The reference evaluator's verdict; what enters by a device that is not named is not judged. */
 export function expectedOf(
   { edge }: State,
   { packet, form }: Numbered,
-  returnTraffic = false,
+  known: Known = NOTHING_KNOWN,
 ): Verdict {
   if (form.vlan === VLANS.untouched) {
     return { action: 'pass', stage: 'default', ref: null, observed: [] };
   }
+  // Where replies go another way nobody is ever validated, and only rates are left.
+  const validated = edge.settings.sees === 'inbound' || known.validated(packet);
   return decide(edge, packet, {
-    returnTraffic,
+    returnTraffic: known.returns(packet),
     icmpWithinRate: true,
     fragmentsWithinLimit: true,
-    filters: {},
+    filters: validated ? {} : everyFilterDrops(edge.policies.lookup(packet.destination)),
   });
+}
+
+function everyFilterDrops(policy: Policy | null): PacketState['filters'] {
+  return Object.fromEntries((policy?.filters ?? []).map(({ ref }) => [ref, 'drop'] as const));
 }

@@ -19,6 +19,9 @@ const SEND_TRIES = 4;
 const END_OF_ROUND = 0xffff_ffff;
 const SLOWLY_SECONDS = '0.1';
 
+/** Whom the last packets are for. */
+const NOBODY = '203.255.255.1';
+
 /**
  * Packets that came before our hook and those that came past it, by their number: reassembly is done, no DNAT
  * and no routing yet.
@@ -27,7 +30,12 @@ const ENTERED = `iifname { ${DEVICES.map((device) => `"${device}"`).join(', ')} 
 const OBSERVER = `table inet observer {
   set arrived { type ether_addr; size 200000; flags dynamic; }
   set passed { type ether_addr; size 200000; flags dynamic; }
-  chain before { type filter hook prerouting priority -390; ${ENTERED} add @arrived { ether saddr }; }
+  set last { type ether_addr; size 16; flags dynamic; }
+  chain before {
+    type filter hook prerouting priority -390;
+    ${ENTERED} ip daddr ${NOBODY} add @last { ether saddr } accept;
+    ${ENTERED} add @arrived { ether saddr };
+  }
   chain after { type filter hook prerouting priority -140; ${ENTERED} add @passed { ether saddr }; }
 }
 `;
@@ -100,10 +108,12 @@ export class JudgedWire {
     this.#forget();
     let missing = packets;
     for (let tries = 0; tries < SEND_TRIES; tries++) {
-      await this.#send(this.#client, 'wan', missing);
+      await this.#send(this.#client, 'wan', [...missing, ...LAST]);
       await this.#settled();
-      missing = this.#missing(packets).filter((numbered) => !mayVanish(numbered));
-      if (missing.length === 0) return this.#judged(packets);
+      const arrived = this.#numbers('arrived');
+      const vanished = packets.filter(({ id }) => !arrived.has(id));
+      missing = vanished.filter((numbered) => !mayVanish(numbered));
+      if (missing.length === 0) return this.#judged(vanished);
     }
     throw new Error(
       `${missing.length} packets never arrived, such as ${JSON.stringify(missing[0])}`,
@@ -113,9 +123,14 @@ export class JudgedWire {
   /** As `judge`, running `change` when some of the packets have been sent and others are still to come. */
   async judgeDuring(packets: readonly Numbered[], change: () => Promise<unknown>): Promise<Judged> {
     this.#forget();
-    await this.#send(this.#client, 'wan', packets, change);
+    await this.#send(this.#client, 'wan', [...packets, ...LAST], change);
     await this.#settled();
-    return this.#judged(packets);
+    const arrived = this.#numbers('arrived');
+    return this.#judged(packets.filter(({ id }) => !arrived.has(id)));
+  }
+
+  #judged(vanished: readonly Numbered[]): Judged {
+    return { passed: this.#numbers('passed'), vanished: new Set(vanished) };
   }
 
   /** Lets hosts behind the edge speak first: these leave by it, and conntrack knows their connections. */
@@ -135,8 +150,8 @@ export class JudgedWire {
   }
 
   #forget(): void {
-    for (const set of ['arrived', 'passed'])
-      this.edge.run('nft', 'flush', 'set', 'inet', 'observer', set);
+    const sets = ['arrived', 'passed', 'last'];
+    this.edge.run('nft', sets.map((set) => `flush set inet observer ${set}`).join('; '));
   }
 
   /** With `meanwhile`, slowly, so that it happens between them. */
@@ -171,27 +186,12 @@ export class JudgedWire {
 
   /** Frames of a device keep their order: once the last one is counted, all are. */
   async #settled(): Promise<void> {
-    const vlans = [null, ...Object.values(VLANS)];
-    const lasts = vlans.map((vlan, index) => ({
-      ...LAST,
-      id: END_OF_ROUND - index,
-      form: { ...PLAIN, vlan },
-    }));
     for (let tries = 0; tries < 50; tries++) {
-      await this.#send(this.#client, 'wan', lasts);
-      const arrived = this.#list('arrived');
-      if (lasts.every(({ id }) => arrived.includes(macOf(id)))) return;
+      const counted = this.#list('last');
+      if (LAST.every(({ id }) => counted.includes(macOf(id)))) return;
+      await this.#send(this.#client, 'wan', LAST);
     }
     throw new Error('the edge does not receive what is sent');
-  }
-
-  #judged(packets: readonly Numbered[]): Judged {
-    return { passed: this.#numbers('passed'), vanished: new Set(this.#missing(packets)) };
-  }
-
-  #missing(packets: readonly Numbered[]): Numbered[] {
-    const arrived = this.#numbers('arrived');
-    return packets.filter(({ id }) => !arrived.has(id));
   }
 
   #numbers(set: 'arrived' | 'passed'): Set<number> {
@@ -205,11 +205,14 @@ export class JudgedWire {
   }
 }
 
-const LAST: Pick<Numbered, 'packet'> = {
+/** One for each device. */
+const LAST: readonly Numbered[] = [null, ...Object.values(VLANS)].map((vlan, index) => ({
+  id: END_OF_ROUND - index,
+  form: { ...PLAIN, vlan },
   packet: {
     family: 4,
     source: '10.77.0.1',
-    destination: '203.255.255.1',
+    destination: NOBODY,
     protocol: 253,
     sourcePort: null,
     destinationPort: null,
@@ -217,7 +220,7 @@ const LAST: Pick<Numbered, 'packet'> = {
     hopLimit: 64,
     fragment: 'none',
   },
-};
+}));
 
 function wire(device: string): { device: string; addresses: string[] } {
   return { device, addresses: [] };
