@@ -12,4 +12,10 @@ export const FILTER_REASONS = {
   'connection-limit': 7,
 } as const;
 
+/**
+ * Counted beside the reasons, of ports with a SYN proxy: packets that claim to end a handshake, and handshakes that
+ * did. The kernel drops the others itself, without saying so.
+ */
+export const HANDSHAKES = { claimed: 100, done: 101 } as const;
+
 export type FilterReason = keyof typeof FILTER_REASONS;

@@ -142,7 +142,7 @@ function limitName(budget: IcmpBudget): string {
 }
 
 /** By name, not index: a device may come and go. Null: no device, so nothing is judged. */
-function deviceMatch(devices: readonly string[]): string | null {
+export function deviceMatch(devices: readonly string[]): string | null {
   for (const device of devices) {
     if (!/^[A-Za-z0-9_.:@-]{1,15}$/.test(device)) {
       throw new PolicyError(`"${device}" cannot be the name of a network device`);

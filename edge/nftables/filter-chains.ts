@@ -1,20 +1,10 @@
 import type { FilterProgram } from '@portcullis/core/filters/program.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
-import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
-import { dropFor, stateSet, type FilterState } from './filter-state.ts';
+import type { AddChain, FilteredPort, FilterPlace } from './filter-place.ts';
+import { dropFor, sourceRate, stateSet } from './filter-state.ts';
 import { IP, type PortDispatch } from './names.ts';
+import { synProxyChains } from './syn-proxy.ts';
 import { signatureMatches } from './signature.ts';
-
-/** How chains of a filter are made; equal programs share theirs. */
-export interface FilterPlace {
-  readonly family: Family;
-  readonly sees: EdgeSettings['sees'];
-  /** Of a prefix: its members may be more than there is room for. */
-  readonly prefix: boolean;
-}
-
-/** Takes a chain in and answers its name. */
-export type AddChain = (kind: string, statements: readonly string[]) => string;
 
 /** The chain that judges packets to a port with this program: accept, or a drop with its reason. */
 export function filterChain(program: FilterProgram, place: FilterPlace, add: AddChain): string {
@@ -27,13 +17,14 @@ export function filterChain(program: FilterProgram, place: FilterPlace, add: Add
 
 /** The chains of other hooks that the port has use for. */
 export function portChains(
-  program: FilterProgram,
+  { port, program }: FilteredPort,
   place: FilterPlace,
   add: AddChain,
 ): [PortDispatch, string][] {
   // All of them need both directions.
   if (place.sees === 'inbound') return [];
-  return program.transport === 'udp' ? [['learn', learnChain(program, place, add)]] : [];
+  if (program.transport === 'udp') return [['learn', learnChain(program, place, add)]];
+  return program.synProxy ? synProxyChains({ port, program }, place, add) : [];
 }
 
 /** Learns from what the server sends. */
@@ -86,14 +77,9 @@ function unvalidatedStatements(program: FilterProgram, { family, prefix }: Filte
   ];
 }
 
-function tcpStatements(program: FilterProgram, { family }: FilterPlace): string[] {
+/** Behind a SYN proxy only a source that is there has a connection. New ones are limited where the proxy opens them. */
+function tcpStatements(program: FilterProgram, { family, sees }: FilterPlace): string[] {
   const tooMany = sourceRate('validated_rate', program.validatedPps, family);
-  return [`ct state established ${tooMany} ${dropFor('validated-rate')}`, 'accept'];
-}
-
-/** Matches above the rate, so it does not match when there is no room to count: nobody is dropped for that. */
-function sourceRate(state: FilterState, pps: number, family: Family): string {
-  const ip = IP[family];
-  const above = `limit rate over ${pps}/second burst ${pps} packets`;
-  return `update @${stateSet(state, family)} { ${ip} saddr . ${ip} daddr . th dport ${above} }`;
+  const limited = `${tooMany} ${dropFor('validated-rate')}`;
+  return [sees === 'both' ? `ct state established ${limited}` : limited, 'accept'];
 }

@@ -1,14 +1,21 @@
-import type { EdgeRules } from './base-chain.ts';
+import { deviceMatch, type EdgeRules } from './base-chain.ts';
 import type { Chain } from './compile.ts';
 import type { Interval } from './intervals.ts';
 import { dispatchMap, IP, type PortDispatch, prefixMap } from './names.ts';
 
 /** After source NAT (100), so that the server's address is the one that clients send to. */
 const AFTER_SOURCE_NAT = 110;
+/** Before conntrack (-200) looks at a packet. */
+const BEFORE_CONNTRACK = -300;
+/** Before the host's own firewall (0), which would see a SYN to a published port as one to the host itself. */
+const BEFORE_FIREWALLS = -10;
+/** After conntrack, before DNAT of what the host itself sends (-100). */
+const BEFORE_DESTINATION_NAT = -150;
+const BARE_SYN = 'tcp flags & (fin|syn|rst|ack) == syn';
 
 /** Base chains that only exist where something has use for them: every packet of the host would pay. */
 export function filterHooks(
-  _rules: EdgeRules,
+  rules: EdgeRules,
   counts: ReadonlyMap<string, number>,
   prefixes: ReadonlyMap<string, readonly Interval[]>,
 ): [string, Chain][] {
@@ -18,15 +25,53 @@ export function filterHooks(
         (counts.get(dispatchMap(dispatch, family)) ?? 0) > 0 ||
         (prefixes.get(prefixMap(dispatch, family)) ?? []).length > 0,
     );
-  return used('learn') ? [['learn', LEARN]] : [];
+  const devices = deviceMatch(rules.devices);
+  const hooks: [string, Chain][] = used('learn') ? [['learn', LEARN]] : [];
+  if (devices !== null && used('synproxy')) hooks.push(...synProxyHooks(devices));
+  return hooks;
 }
 
-const LEARN: Chain = {
-  hook: `type filter hook postrouting priority ${AFTER_SOURCE_NAT}; policy accept;`,
-  statements: lookups('meta l4proto udp', 'saddr', 'udp sport', 'learn'),
-  sets: [],
-  maps: [],
-};
+const LEARN = hook(
+  `postrouting priority ${AFTER_SOURCE_NAT}`,
+  lookups('meta l4proto udp', 'saddr', 'udp sport', 'learn'),
+);
+
+/**
+ * A SYN is kept from connection tracking, judged like any packet, and answered where it would be delivered: at the
+ * host itself or on the way through. Untracked it meets no DNAT, so a published port is found by its public address.
+ */
+function synProxyHooks(devices: string): [string, Chain][] {
+  const entered = `${devices} meta l4proto tcp`;
+  const proxied = lookups(
+    `${entered} ct state invalid,untracked`,
+    'daddr',
+    'tcp dport',
+    'synproxy',
+  );
+  return [
+    [
+      'untrack',
+      hook(
+        `prerouting priority ${BEFORE_CONNTRACK}`,
+        lookups(`${entered} ${BARE_SYN}`, 'daddr', 'tcp dport', 'untrack'),
+      ),
+    ],
+    ['synproxy_input', hook(`input priority ${BEFORE_FIREWALLS}`, proxied)],
+    ['synproxy_forward', hook(`forward priority ${BEFORE_FIREWALLS}`, proxied)],
+    [
+      'connect',
+      hook(
+        `output priority ${BEFORE_DESTINATION_NAT}`,
+        // The proxy's own SYN to the server, from the address of the client.
+        lookups(`${BARE_SYN} fib saddr type != local`, 'daddr', 'tcp dport', 'connect'),
+      ),
+    ],
+  ];
+}
+
+function hook(where: string, statements: readonly string[]): Chain {
+  return { hook: `type filter hook ${where}; policy accept;`, statements, sets: [], maps: [] };
+}
 
 function lookups(
   matches: string,

@@ -1,6 +1,6 @@
 import type { Family } from '@portcullis/core/net/address.ts';
 import type { CompiledTarget } from './compile.ts';
-import type { AddChain } from './filter-chains.ts';
+import type { AddChain } from './filter-place.ts';
 import { type Interval, intervalsOf } from './intervals.ts';
 import { PORT_DISPATCHES, type PortDispatch, prefixMap } from './names.ts';
 

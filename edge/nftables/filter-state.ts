@@ -16,22 +16,32 @@ export type FilterState =
   /** Limits by server address and port, of addresses and of members of prefixes, who may be too many. */
   | 'budget'
   | 'budget_prefix'
+  /** New connections, and connections there are, by client address, server address and port. */
+  | 'connection_rate'
+  | 'connections'
+  /** Client address and port, server address and port: a connection from before the SYN proxy, to be reset. */
+  | 'reset'
   /** Counters by server address, protocol, port and reason. */
   | 'filtered';
 
 const PEER = ['ADDRESS', 'inet_service'];
 const METER = { fields: ['ADDRESS', ...PEER], size: 65_536, seconds: 10 };
+const TUPLE = [...PEER, ...PEER];
 const BUDGET = { fields: PEER, size: 65_536, seconds: 10 };
 
 /** `seconds`: how long an element stays without traffic, at least as long as its limit needs to fill up again. */
 const STATE: Readonly<
-  Record<FilterState, { fields: readonly string[]; size: number; seconds: number }>
+  Record<FilterState, { fields: readonly string[]; size: number; seconds: number | null }>
 > = {
-  validated: { fields: [...PEER, ...PEER], size: 524_288, seconds: 60 },
+  validated: { fields: TUPLE, size: 524_288, seconds: 60 },
   validated_rate: METER,
   unvalidated_rate: METER,
   budget: BUDGET,
   budget_prefix: BUDGET,
+  connection_rate: METER,
+  // A counter of connections stays until its last one has gone: no timeout.
+  connections: { fields: METER.fields, size: 65_536, seconds: null },
+  reset: { fields: TUPLE, size: 65_536, seconds: 3600 },
   filtered: {
     fields: ['ADDRESS', 'inet_proto', 'inet_service', 'inet_service'],
     size: 65_536,
@@ -47,9 +57,11 @@ export function declareFilterState(family: Family): string[] {
   return (Object.keys(STATE) as FilterState[]).flatMap((state) => {
     const { fields, size, seconds } = STATE[state];
     const type = fields.map((field) => (field === 'ADDRESS' ? ADDRESS_TYPE[family] : field));
+    const flags =
+      seconds === null ? 'flags dynamic;' : `flags dynamic,timeout; timeout ${seconds}s;`;
     return [
       `set ${stateSet(state, family)} {`,
-      `\ttype ${type.join(' . ')}; size ${size}; flags dynamic,timeout; timeout ${seconds}s;`,
+      `\ttype ${type.join(' . ')}; size ${size}; ${flags}`,
       '}',
       '',
     ];
@@ -66,15 +78,27 @@ export function reasonChains(): RenderedChain[] {
   return (Object.keys(FILTER_REASONS) as FilterReason[]).toSorted().map((reason) => ({
     name: reasonChain(reason),
     statements: [
-      ...([4, 6] as const).map((family) => {
-        const key = `${IP[family]} daddr . meta l4proto . th dport . ${FILTER_REASONS[reason]}`;
-        return `update @${stateSet('filtered', family)} { ${key} counter }`;
-      }),
+      ...([4, 6] as const).map((family) => count(FILTER_REASONS[reason], family)),
       'drop',
     ],
   }));
 }
 
+/** Counts a packet to a protected port; where there is no room, the rest of the rule does not happen. */
+export function count(reason: number, family: Family): string {
+  const key = `${IP[family]} daddr . meta l4proto . th dport . ${reason}`;
+  return `update @${stateSet('filtered', family)} { ${key} counter }`;
+}
+
 function reasonChain(reason: FilterReason): string {
   return `filtered_${reason.replaceAll('-', '_')}`;
+}
+
+/**
+ * Matches above the rate, so it does not match when there is no room to count: nobody is dropped for that.
+ */
+export function sourceRate(state: FilterState, pps: number, family: Family): string {
+  const ip = IP[family];
+  const above = `limit rate over ${pps}/second burst ${pps} packets`;
+  return `update @${stateSet(state, family)} { ${ip} saddr . ${ip} daddr . th dport ${above} }`;
 }

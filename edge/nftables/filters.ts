@@ -1,13 +1,15 @@
 import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
 import type { Filter } from '@portcullis/core/filters/filter.ts';
-import { combineFilters, type FilterProgram } from '@portcullis/core/filters/program.ts';
+import { combineFilters } from '@portcullis/core/filters/program.ts';
 import { protocolNumber } from '@portcullis/core/firewall/match.ts';
 import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { formatAddress } from '@portcullis/core/net/address.ts';
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
 import type { Element } from './compile.ts';
-import { type AddChain, filterChain, type FilterPlace, portChains } from './filter-chains.ts';
+import { filterChain, portChains } from './filter-chains.ts';
+import type { AddChain, FilteredPort, FilterPlace } from './filter-place.ts';
+import { LINUX_SERVER, type TcpServer } from '../filters/tcp-server.ts';
 import { prefixPortChain } from './filter-prefixes.ts';
 import { isSingle, PolicyError } from './match.ts';
 import { dispatchMap, PORT_DISPATCHES, type PortDispatch, protocolName } from './names.ts';
@@ -22,9 +24,15 @@ import { dispatchMap, PORT_DISPATCHES, type PortDispatch, protocolName } from '.
 export interface Filtering {
   readonly sees: EdgeSettings['sees'];
   readonly catalogue: readonly Filter[];
+  /** What is known of the server at an address and port; null: nothing yet. */
+  readonly serverAt: (address: string, port: number) => TcpServer | null;
 }
 
-export const DEFAULT_FILTERING: Filtering = { sees: 'both', catalogue: FILTERS };
+export const DEFAULT_FILTERING: Filtering = {
+  sees: 'both',
+  catalogue: FILTERS,
+  serverAt: () => null,
+};
 
 /** What the layout must know of a target's filters. */
 export interface TargetFilters {
@@ -39,11 +47,6 @@ export interface CompiledFilters {
   readonly accept: string;
   readonly elements: readonly Element[];
   readonly target: TargetFilters;
-}
-
-interface FilteredPort {
-  readonly port: number;
-  readonly program: FilterProgram;
 }
 
 const NONE: TargetFilters = { ports: new Map(), prefixChains: new Map() };
@@ -62,16 +65,21 @@ export function compileFilters(
   const filtered = filteredPorts(policy, filtering);
   if (filtered.length === 0) return { accept: 'accept', elements: [], target: NONE };
   const { family } = cidr;
-  const place: FilterPlace = { family, sees: filtering.sees, prefix: !isSingle(cidr) };
+  const place: FilterPlace = {
+    family,
+    sees: filtering.sees,
+    prefix: !isSingle(cidr),
+    serverAt: (port) => filtering.serverAt(policy.target, port) ?? LINUX_SERVER[family],
+  };
   const judged = filtered.map(({ port, program }) => {
     const protocol = protocolName(protocolNumber(program.transport, family));
     return { key: `${protocol} . ${port}`, verdict: `goto ${filterChain(program, place, add)}` };
   });
   const dispatched = new Map<PortDispatch, Map<number, string>>();
-  for (const { port, program } of filtered) {
-    for (const [dispatch, chain] of portChains(program, place, add)) {
+  for (const one of filtered) {
+    for (const [dispatch, chain] of portChains(one, place, add)) {
       const ports = dispatched.get(dispatch) ?? new Map<number, string>();
-      dispatched.set(dispatch, ports.set(port, chain));
+      dispatched.set(dispatch, ports.set(one.port, chain));
     }
   }
   const ports = new Map([...dispatched].map(([dispatch, of]) => [dispatch, new Set(of.keys())]));

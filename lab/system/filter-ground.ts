@@ -8,6 +8,7 @@ import { Reconciler } from '@portcullis/edge/reconcile.ts';
 import { DEFAULT_LIMITS } from '@portcullis/edge/nftables/base-chain.ts';
 import { createNftDriver } from '@portcullis/edge/nftables/nft.ts';
 import { createInternet, EDGE_DEVICE, type Internet } from '../internet.ts';
+import { sysctl } from '../netns.ts';
 
 /** An edge that holds filters, without a control plane: policies go straight to its kernel. */
 export class FilterGround {
@@ -17,6 +18,7 @@ export class FilterGround {
 
   constructor(label: string, change: Partial<Filter> = {}) {
     this.internet = createInternet(label);
+    sysctl(this.internet.edge, 'net.netfilter.nf_conntrack_tcp_loose', 0);
     const driver = createNftDriver({ command: this.internet.edge.command('nft') });
     // Whatever a test changes of the catalogue, it changes of every filter there is.
     const catalogue = FILTERS.map((filter) => ({ ...filter, ...change }));
