@@ -4,6 +4,7 @@ import type { EdgeMode, Question } from '@portcullis/link/messages.ts';
 import { type AgentSide, LinkError } from '@portcullis/link/transport.ts';
 import { type Coalesced, coalesce } from './coalesce.ts';
 import type { Desired } from './desired.ts';
+import type { FilterKeeper } from './filters/keeper.ts';
 import { describeDevices } from './devices.ts';
 import { beginTrial, lastTouched, readOff } from './hands-off.ts';
 import type { Host } from './host.ts';
@@ -39,6 +40,8 @@ export interface EdgeAgentOptions {
   readonly earlyDrop?: EarlyDrop;
   /** What other parts of this host's edge know, for reports. */
   readonly facts?: EdgeFacts;
+  /** What filters need beside the table; absent: only the table. */
+  readonly filters?: FilterKeeper;
   readonly clock?: () => Date;
   /** How often markers on disk are looked at. */
   readonly watchMs?: number;
@@ -116,7 +119,13 @@ class Agent implements EdgeAgent {
     this.#log = options.log;
     this.#session = new Session(options.link, randomUUID());
     this.#limits = options.limits ?? DEFAULT_LIMITS;
-    this.#reconciler = new Reconciler(options.driver, this.#limits);
+    this.#reconciler = new Reconciler(options.driver, this.#limits, {
+      serverAt: (address, port) => options.filters?.serverAt(address, port) ?? null,
+    });
+    options.filters?.onServers((addresses) => {
+      this.#reconciler.recompile(addresses);
+      this.#applying.poke();
+    });
     const { host, facts = {}, log } = options;
     const nowMs = (): number => this.#nowMs();
     this.#reporter = new Reporter({ host, session: this.#session, facts, log, nowMs });
@@ -148,6 +157,7 @@ class Agent implements EdgeAgent {
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const timer of [this.#watch, this.#heartbeat, this.#resync]) clearInterval(timer);
+    this.#options.filters?.stop();
     await this.#options.link.close();
     await Promise.all([this.#receiving.stop(), this.#applying.stop()]);
     await this.#disk.stop();
@@ -247,9 +257,14 @@ class Agent implements EdgeAgent {
       if (this.#applied?.generation === desired.generation) return;
       this.#applied = await this.#reconciler.check(desired, this.#stance.canAsk);
     } else {
-      if (this.#stance.canAsk && !(await this.#options.driver.present())) this.#reconciler.doubt();
+      const there = this.#stance.canAsk && (await this.#options.driver.present());
+      if (!there && this.#stance.canAsk) this.#reconciler.doubt();
+      const before = this.#reconciler.targets;
       this.#beginTrial();
       this.#applied = await this.#reconciler.apply(desired);
+      const after = this.#reconciler.targets ?? new Map();
+      // Of a table that another agent left nothing is known: what it enforced is taken to be the same.
+      await this.#options.filters?.applied(before ?? (there ? after : new Map()), after);
       await this.#options.earlyDrop?.apply(desired, this.#applied.refused);
       this.#makeRoom();
       // Switched off while we were writing: what was removed meanwhile is back, so once more.

@@ -1,7 +1,10 @@
 import { connectIpc } from '@portcullis/link/ipc.ts';
 import { createEdgeAgent } from './agent.ts';
 import { readConfig, readLogLevel } from './config.ts';
+import { FilterDrops } from './filters/drops.ts';
+import { FilterKeeper } from './filters/keeper.ts';
 import { createHost } from './host.ts';
+import { removeWhere } from './kernel/conntrack.ts';
 import { createLineLog, describeError } from './log.ts';
 import { openDriver } from './nftables/open.ts';
 import { createSysctls } from './reassembly.ts';
@@ -15,11 +18,15 @@ import { pinsFolder } from './xdp/pins.ts';
 const { config, logLevel } = readEverything();
 const log = createLineLog((line) => process.stderr.write(line), logLevel);
 const earlyDrop = createEarlyDrop(pinsFolder(config.stateDir, process.env), log);
+const driver = openDriver(log);
+const sysctls = createSysctls();
+const filters = new FilterKeeper({ driver, log, sysctls, removeConnections: removeWhere });
 const agent = createEdgeAgent({
   link: connectIpc({ path: config.linkPath, agent: { kind: 'edge', name: config.name } }),
-  driver: openDriver(log),
+  driver,
   host: createHost(),
-  sysctls: createSysctls(),
+  sysctls,
+  filters,
   stateDir: config.stateDir,
   log,
   mode: config.mode,
@@ -28,8 +35,9 @@ const agent = createEdgeAgent({
   earlyDrop,
   facts: {
     deviceModes: earlyDrop,
-    drops: [earlyDrop],
-    problems: () => earlyDrop.problems(),
+    drops: [earlyDrop, new FilterDrops(driver)],
+    filters: () => filters.count(),
+    problems: () => [...earlyDrop.problems(), ...filters.problems()],
   },
 });
 

@@ -1,4 +1,3 @@
-import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import type { RefusedTarget } from '@portcullis/link/messages.ts';
 import type { Desired } from './desired.ts';
@@ -9,6 +8,7 @@ import { type Driver, DriverError } from './nftables/driver.ts';
 import { DEFAULT_FILTERING, type Filtering } from './nftables/filters.ts';
 import { type Layout, planLayout } from './nftables/layout.ts';
 import { PolicyError } from './nftables/match.ts';
+import { keptState } from './nftables/kept-state.ts';
 import { renderDelta, renderWhole, type Sizes } from './nftables/render.ts';
 
 /** What the kernel has after an apply. */
@@ -42,14 +42,15 @@ export class Reconciler {
   #filtering: Filtering;
   /** By policy, of `#filtering`. */
   #compiled = new WeakMap<Policy, CompiledTarget>();
+  readonly #stale = new Set<string>();
   #loaded: Loaded | null = null;
   /** What we remember may not be what is there. */
   #doubtful = true;
 
-  constructor(driver: Driver, limits: EdgeLimits, catalogue: Filtering['catalogue'] = FILTERS) {
+  constructor(driver: Driver, limits: EdgeLimits, filtering: Partial<Filtering> = {}) {
     this.#driver = driver;
     this.#limits = limits;
-    this.#filtering = { ...DEFAULT_FILTERING, catalogue };
+    this.#filtering = { ...DEFAULT_FILTERING, ...filtering };
   }
 
   /** The table is gone, or somebody else may have touched it: the next write is whole. */
@@ -61,6 +62,16 @@ export class Reconciler {
   forget(): void {
     this.#loaded = null;
     this.#doubtful = true;
+  }
+
+  /** What these targets compile to depends on more than their policies, and that has changed. */
+  recompile(targets: Iterable<string>): void {
+    for (const target of targets) this.#stale.add(target);
+  }
+
+  /** What the kernel was last given; null: nothing yet. */
+  get targets(): Targets | null {
+    return this.#loaded?.layout.targets ?? null;
   }
 
   /** The table as the kernel has it; null where that is not known. */
@@ -125,7 +136,7 @@ export class Reconciler {
 
   #compile(policy: Policy): CompiledTarget {
     const known = this.#compiled.get(policy);
-    if (known !== undefined) return known;
+    if (known !== undefined && !this.#stale.delete(policy.target)) return known;
     const compiled = compilePolicy(policy, this.#filtering);
     this.#compiled.set(policy, compiled);
     return compiled;
@@ -157,7 +168,7 @@ export class Reconciler {
 
   async #loadWhole(desired: Desired, layout: Layout, reasons: Reasons): Promise<void> {
     const { text, sizes } = renderWhole(layout);
-    await this.#driver.apply(text);
+    await this.#driver.apply(`${text}${await keptState(this.#driver, layout)}`);
     this.#remember(desired, layout, sizes, reasons);
   }
 

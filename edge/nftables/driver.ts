@@ -9,8 +9,10 @@
  *   (a delta) is judged against what is there.
  * - `remove` takes our table away; nothing of anybody else. No table: no-op.
  * - `present` answers whether our table is there. It never reads its contents, which may be large.
+ * - `list` answers the elements that the kernel itself put into a set of ours, as nft writes the set in JSON. It reads
+ *   that set and nothing else.
  * - Calls are the caller's to serialise. Each is bounded in time and in what it keeps of the output.
- * - Nothing is read back: whoever applies knows what is there, and writes it whole when in doubt.
+ * - What was written is not read back: whoever applies knows what is there, and writes it whole when in doubt.
  */
 export interface Driver {
   /** What this host lacks to enforce, in words; null when it can. */
@@ -20,6 +22,7 @@ export interface Driver {
   check(text: string): Promise<void>;
   remove(): Promise<void>;
   present(): Promise<boolean>;
+  list(set: string): Promise<string>;
 }
 
 /** A delta: the whole of it as text, and the same in steps for who knows a shorter way. */

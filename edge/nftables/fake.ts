@@ -50,6 +50,7 @@ export function createFakeKernel(): FakeKernel {
       table = null;
     },
     present: async () => table !== null,
+    list: async () => '{"nftables":[{"set":{}}]}',
   };
   return fake;
 }

@@ -36,6 +36,8 @@ export const DEFAULT_FILTERING: Filtering = {
 
 /** What the layout must know of a target's filters. */
 export interface TargetFilters {
+  /** By `tcp 25565`: the verdict that stands for its filters, another where they differ. */
+  readonly programs: ReadonlyMap<string, string>;
   /** Ports that a dispatch knows. */
   readonly ports: ReadonlyMap<PortDispatch, ReadonlySet<number>>;
   /** Of prefixes: where their intervals lead. */
@@ -49,7 +51,7 @@ export interface CompiledFilters {
   readonly target: TargetFilters;
 }
 
-const NONE: TargetFilters = { ports: new Map(), prefixChains: new Map() };
+const NONE: TargetFilters = { programs: new Map(), ports: new Map(), prefixChains: new Map() };
 
 /**
  * Whatever an address's rules accept goes to the chain `filters`, so it does not matter by which look-up a packet came
@@ -73,8 +75,16 @@ export function compileFilters(
   };
   const judged = filtered.map(({ port, program }) => {
     const protocol = protocolName(protocolNumber(program.transport, family));
-    return { key: `${protocol} . ${port}`, verdict: `goto ${filterChain(program, place, add)}` };
+    return {
+      protocol,
+      port,
+      key: `${protocol} . ${port}`,
+      verdict: `goto ${filterChain(program, place, add)}`,
+    };
   });
+  const programs = new Map(
+    judged.map(({ protocol, port, verdict }) => [`${protocol} ${port}`, verdict]),
+  );
   const dispatched = new Map<PortDispatch, Map<number, string>>();
   for (const one of filtered) {
     for (const [dispatch, chain] of portChains(one, place, add)) {
@@ -89,7 +99,7 @@ export function compileFilters(
     const prefixChains = new Map(
       [...dispatched].map(([dispatch, of]) => [dispatch, prefixPortChain(dispatch, of, add)]),
     );
-    return { accept: `goto ${chain}`, elements: [], target: { ports, prefixChains } };
+    return { accept: `goto ${chain}`, elements: [], target: { programs, ports, prefixChains } };
   }
   const address = formatAddress(cidr);
   const elements: Element[] = judged.map(({ key, verdict }) => {
@@ -101,7 +111,7 @@ export function compileFilters(
       elements.push({ map, key: `${address} . ${port}`, verdict: `goto ${chain}` });
     }
   }
-  return { accept: 'goto filters', elements, target: { ports, prefixChains: new Map() } };
+  return { accept: 'goto filters', elements, target: { programs, ports, prefixChains: new Map() } };
 }
 
 /** In order, so that equal filters are equal text. */

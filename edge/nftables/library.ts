@@ -8,6 +8,7 @@ import {
   SystemError,
 } from '../kernel/native.ts';
 import { type Driver, DriverError, type MapChange } from './driver.ts';
+import { TABLE } from './names.ts';
 import { probeWith, refusal } from './nft.ts';
 import { elementCommands, linesOf, REMOVE_TABLE } from './render.ts';
 import { openRuleset, type Ruleset } from './ruleset.ts';
@@ -16,6 +17,8 @@ import { openRuleset, type Ruleset } from './ruleset.ts';
 const LIBRARY = 'libnftables.so.1';
 /** Source: nftables/libnftables.h. */
 const CTX_DEFAULT = 0;
+const OUTPUT_JSON = 1 << 4;
+const OUTPUT_NUMERIC_PROTOCOL = 1 << 7;
 const MFD_CLOEXEC = 1;
 
 interface Calls {
@@ -23,6 +26,8 @@ interface Calls {
   readonly bufferOutput: (context: unknown) => number;
   readonly bufferError: (context: unknown) => number;
   readonly errorBuffer: (context: unknown) => string | null;
+  readonly setOutputFlags: (context: unknown, flags: number) => void;
+  readonly outputBuffer: (context: unknown) => string | null;
   readonly setDryRun: (context: unknown, dry: boolean) => void;
   readonly run: {
     async(context: unknown, path: string, done: (error: unknown, status: number) => void): void;
@@ -40,6 +45,8 @@ function libraryCalls(): Calls {
     bufferOutput: library.func('int nft_ctx_buffer_output(void *context)'),
     bufferError: library.func('int nft_ctx_buffer_error(void *context)'),
     errorBuffer: library.func('const char *nft_ctx_get_error_buffer(void *context)'),
+    setOutputFlags: library.func('void nft_ctx_output_set_flags(void *context, uint32_t flags)'),
+    outputBuffer: library.func('const char *nft_ctx_get_output_buffer(void *context)'),
     setDryRun: library.func('void nft_ctx_set_dry_run(void *context, bool dry)'),
     run: library.func('int nft_run_cmd_from_filename(void *context, const char *path)'),
     memfdCreate: libc().func('int memfd_create(const char *name, uint32_t flags)'),
@@ -61,18 +68,20 @@ export function createLibraryDriver(): Driver {
   if (context === null) throw new NativeUnavailable(`${LIBRARY} gives no context`);
   library.bufferOutput(context);
   library.bufferError(context);
-  const run = (text: string, dry: boolean): Promise<void> =>
+  const run = (text: string, dry: boolean, json = false): Promise<string> =>
     oneAtATime(async () => {
       library.setDryRun(context, dry);
+      library.setOutputFlags(context, json ? OUTPUT_JSON | OUTPUT_NUMERIC_PROTOCOL : 0);
       const status = await runCommand(library, context, text);
       // Its own memory, until the next command.
       if (status !== 0) throw refusal(library.errorBuffer(context) ?? '');
+      return library.outputBuffer(context) ?? '';
     });
   const submit = async (text: string, dry: boolean): Promise<void> => {
     if (text !== '') await run(text, dry);
   };
   return {
-    probe: () => probeWith((text) => run(text, true)),
+    probe: () => probeWith(async (text) => void (await run(text, true))),
     apply: (text) => submit(text, false),
     change: async ({ text, steps }) => {
       if (steps === null) return submit(text, false);
@@ -83,13 +92,14 @@ export function createLibraryDriver(): Driver {
     check: (text) => submit(text, true),
     remove: () => submit(REMOVE_TABLE, false),
     present: async () => rules.present(),
+    list: (set) => run(`list set ${TABLE} ${set}\n`, false, true),
   };
 }
 
 async function changeElements(
   rules: Ruleset,
   changes: readonly MapChange[],
-  run: (text: string, dry: boolean) => Promise<void>,
+  run: (text: string, dry: boolean) => Promise<string>,
 ): Promise<void> {
   const done = await oneAtATime(() => rules.change(changes));
   if (!done) await run(linesOf(elementCommands(changes)), false);

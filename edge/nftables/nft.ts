@@ -10,11 +10,19 @@ export interface NftOptions {
   readonly timeoutMs?: number;
 }
 
+/** What is wanted of the output, of which nothing is kept otherwise. */
+interface Reading {
+  readonly wanted?: string;
+  readonly keep?: boolean;
+}
+
 interface Result {
   readonly status: number | null;
   readonly stderr: string;
-  /** The output has what was wanted in it. The rest of the output is not kept. */
+  /** The output has what was wanted in it. */
   readonly found: boolean;
+  /** Kept only where it was asked for. */
+  readonly output: string;
 }
 
 const TIMEOUT_MS = 60_000;
@@ -26,8 +34,8 @@ const MAX_REASON = 300;
 export function createNftDriver(options: NftOptions = {}): Driver {
   const command = options.command ?? ['nft'];
   const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
-  const nft = (args: readonly string[], text: string, wanted?: string): Promise<Result> =>
-    run([...command, ...args] as [string, ...string[]], text, timeoutMs, wanted);
+  const nft = (args: readonly string[], text: string, reading: Reading = {}): Promise<Result> =>
+    run([...command, ...args] as [string, ...string[]], text, timeoutMs, reading);
   const submit = async (args: readonly string[], text: string): Promise<void> => {
     if (text === '') return;
     const result = await nft(args, text);
@@ -41,8 +49,16 @@ export function createNftDriver(options: NftOptions = {}): Driver {
     remove: () => submit(['-f', '-'], REMOVE_TABLE),
     present: async () => {
       // To name one table or chain, nft loads every element of every set first; the list of chains does not.
-      const chains = await nft(['list', 'chains', 'inet'], '', `table ${TABLE} {`);
+      const chains = await nft(['list', 'chains', 'inet'], '', {
+        wanted: `table ${TABLE} {`,
+      });
       return chains.found;
+    },
+    list: async (set) => {
+      const args = ['--json', '--numeric-protocol', 'list', 'set', ...TABLE.split(' '), set];
+      const result = await nft(args, '', { keep: true });
+      if (result.status !== 0) throw refusal(result.stderr);
+      return result.output;
     },
   };
 }
@@ -83,11 +99,11 @@ function run(
   [program, ...args]: readonly [string, ...string[]],
   text: string,
   timeoutMs: number,
-  wanted?: string,
+  { wanted, keep = false }: Reading,
 ): Promise<Result> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
-      stdio: ['pipe', wanted === undefined ? 'ignore' : 'pipe', 'pipe'],
+      stdio: ['pipe', wanted === undefined && !keep ? 'ignore' : 'pipe', 'pipe'],
       // Messages are parsed, so they must not be translated.
       env: { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin`, LC_ALL: 'C' },
     });
@@ -96,7 +112,9 @@ function run(
     let stderr = '';
     let found = false;
     let end = '';
+    let output = '';
     child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+      if (keep) output += chunk;
       if (wanted === undefined || found) return;
       found = (end + chunk).includes(wanted);
       end = (end + chunk).slice(-wanted.length);
@@ -110,7 +128,7 @@ function run(
     });
     child.on('close', (status, signal) => {
       clearTimeout(late);
-      if (signal === null) resolve({ status, stderr, found });
+      if (signal === null) resolve({ status, stderr, found, output });
       else reject(new DriverError('unavailable', `${program} was ended by ${signal}`));
     });
     // It may end before it has read everything (EPIPE); its status says why.

@@ -6,27 +6,58 @@ import type { Policy, PolicyFilter } from '@portcullis/core/firewall/policy.ts';
 import type { Applied } from '@portcullis/edge/reconcile.ts';
 import { Reconciler } from '@portcullis/edge/reconcile.ts';
 import { DEFAULT_LIMITS } from '@portcullis/edge/nftables/base-chain.ts';
-import { createNftDriver } from '@portcullis/edge/nftables/nft.ts';
+import { readFilterCounters } from '@portcullis/edge/filters/counters.ts';
+import { FilterKeeper } from '@portcullis/edge/filters/keeper.ts';
+import { removeWhere } from '@portcullis/edge/kernel/conntrack.ts';
+import type { Driver } from '@portcullis/edge/nftables/driver.ts';
+import { parseSet } from '@portcullis/edge/nftables/kernel-set.ts';
+import { createLibraryDriver } from '@portcullis/edge/nftables/library.ts';
+import { createSysctls } from '@portcullis/edge/reassembly.ts';
+import type { Namespace } from '../netns.ts';
 import { createInternet, EDGE_DEVICE, type Internet } from '../internet.ts';
-import { sysctl } from '../netns.ts';
 
 /** An edge that holds filters, without a control plane: policies go straight to its kernel. */
 export class FilterGround {
   readonly internet: Internet;
-  readonly #reconciler: Reconciler;
+  readonly driver: Driver;
+  readonly keeper: FilterKeeper;
+  #reconciler: Reconciler;
+  readonly #catalogue: readonly Filter[];
   #generation = 0;
 
+  /** What a test changes of the catalogue, it changes of every filter there is. */
   constructor(label: string, change: Partial<Filter> = {}) {
     this.internet = createInternet(label);
-    sysctl(this.internet.edge, 'net.netfilter.nf_conntrack_tcp_loose', 0);
-    const driver = createNftDriver({ command: this.internet.edge.command('nft') });
-    // Whatever a test changes of the catalogue, it changes of every filter there is.
-    const catalogue = FILTERS.map((filter) => ({ ...filter, ...change }));
-    this.#reconciler = new Reconciler(driver, DEFAULT_LIMITS, catalogue);
+    const { edge } = this.internet;
+    this.driver = edge.within(() => createLibraryDriver());
+    this.#catalogue = FILTERS.map((filter) => ({ ...filter, ...change }));
+    const sysctls = createSysctls();
+    this.keeper = new FilterKeeper({
+      driver: this.driver,
+      log: { debug() {}, info() {}, warn() {}, error() {} },
+      removeConnections: (families, wanted) => edge.within(() => removeWhere(families, wanted)),
+      sysctls: {
+        read: (name) => edge.within(() => sysctls.read(name)),
+        write: (name, value) => edge.within(() => sysctls.write(name, value)),
+      },
+      askServer: async () => null,
+    });
+    this.#reconciler = this.#newReconciler();
+  }
+
+  /** As if the agent had been started anew: nothing is remembered of what the kernel has. */
+  restart(): void {
+    this.#reconciler = this.#newReconciler();
+  }
+
+  #newReconciler(): Reconciler {
+    return new Reconciler(this.driver, DEFAULT_LIMITS, { catalogue: this.#catalogue });
   }
 
   async apply(policies: readonly Policy[], sees: EdgeSettings['sees'] = 'both'): Promise<Applied> {
-    return this.#reconciler.apply({
+    const there = await this.driver.present();
+    const before = this.#reconciler.targets;
+    const applied = await this.#reconciler.apply({
       generation: ++this.#generation,
       policies: new Map(policies.map((policy) => [policy.target, policy])),
       sourceSets: { version: '1', sets: {} },
@@ -39,39 +70,52 @@ export class FilterGround {
         fragments: 'reassemble',
       },
     });
+    const after = this.#reconciler.targets ?? new Map();
+    await this.keeper.applied(before ?? (there ? after : new Map()), after);
+    return applied;
   }
 
-  /** The elements of one of our sets, as nft writes them in JSON. */
-  elements(
-    set: string,
-  ): { readonly concat: readonly (string | number)[]; readonly counter: number }[] {
-    const { edge } = this.internet;
-    const listed = JSON.parse(edge.run('nft', '-j', 'list', 'set', 'inet', 'portcullis', set)) as {
-      readonly nftables: readonly { readonly set?: { readonly elem?: readonly Listed[] } }[];
-    };
-    const elements = listed.nftables.flatMap((one) => one.set?.elem ?? []);
-    return elements.map(({ elem }) => ({
-      concat: elem.val.concat,
-      counter: elem.counter?.packets ?? 0,
-    }));
+  /** Keys of the elements of one of our sets. */
+  async keys(set: string): Promise<string[]> {
+    return parseSet(await this.driver.list(set)).map(({ fields }) => fields.join(' '));
+  }
+
+  /** Packets that filters dropped, by `address port reason`. */
+  async dropped(): Promise<Record<string, number>> {
+    const counters = await readFilterCounters(this.driver);
+    return Object.fromEntries(
+      counters.map(({ target, port, reason, packets }) => [`${target} ${port} ${reason}`, packets]),
+    );
   }
 
   /** Packets from as many forged sources; returns when all have left. */
-  noise(kind: 'udp' | 'syn', address: string, port: number, count: number): void {
+  noise(kind: 'udp' | 'syn' | 'ack' | 'fin', address: string, port: number, count: number): void {
     const script = join(import.meta.dirname, '..', 'wire', 'noise.py');
     this.internet.client.run('python3', script, kind, address, String(port), String(count));
   }
 
+  /** SYNs that the proxy has answered. */
+  proxiedSyns(): number {
+    const [, ...cpus] = this.internet.edge.run('cat', '/proc/net/stat/synproxy').trim().split('\n');
+    return cpus.reduce((sum, line) => sum + Number.parseInt(line.split('\t')[1] ?? '', 16), 0);
+  }
+
+  /** Counts what arrives in a namespace from now on; answers the count so far. */
+  countAt(namespace: Namespace, match: string): () => number {
+    const table = `add table inet counting
+      add chain inet counting input { type filter hook prerouting priority -350; }
+      add rule inet counting input ${match} counter`;
+    namespace.run('nft', table);
+    return () => {
+      const listed = namespace.run('nft', 'list', 'chain', 'inet', 'counting', 'input');
+      return Number(/counter packets (\d+)/.exec(listed)?.[1]);
+    };
+  }
+
   destroy(): void {
+    this.keeper.stop();
     this.internet.destroy();
   }
-}
-
-interface Listed {
-  readonly elem: {
-    readonly val: { readonly concat: readonly (string | number)[] };
-    readonly counter?: { readonly packets: number };
-  };
 }
 
 export function filtered(

@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { CLIENT, CONTAINER, HOST, SERVER } from '../internet.ts';
+import { CONTAINER, HOST, SERVER } from '../internet.ts';
 import { require } from '../requirements.ts';
 import { startServices } from '../services.ts';
+import { TcpEnd } from '../wire/tcp-end.ts';
 import { FilterGround, filtered } from './filter-ground.ts';
 import { eventually, reaches } from './ground.ts';
+
+const GAME = 25_565;
 
 function groundFor(t: TestContext, label: string, change = {}): FilterGround | null {
   if (!require(t, ['root', 'netns', 'nft', 'python3'])) return null;
   const ground = new FilterGround(label, change);
   t.after(() => ground.destroy());
-  const services = startServices(ground.internet);
-  t.after(() => services.stop());
   return ground;
 }
 
@@ -19,6 +20,8 @@ describe('tcp-syn-proxy', () => {
   it('stands in front of a server behind the edge, on the edge host, and behind DNAT', async (t) => {
     const ground = groundFor(t, 'syn');
     if (ground === null) return;
+    const services = startServices(ground.internet);
+    t.after(() => services.stop());
     const { client, edge } = ground.internet;
     edge.spawn(['python3', '-m', 'http.server', '8000', '--bind', '::'], { stdio: 'ignore' });
     const ports = [
@@ -42,9 +45,76 @@ describe('tcp-syn-proxy', () => {
     for (const [address, port] of ports) {
       assert.equal(reaches(client, url(address, port)), true, `${address} ${port}`);
     }
-    for (const f of ['filtered4', 'filtered6']) console.log(ground.elements(f));
-    console.log(edge.run('cat', '/proc/net/stat/synproxy'));
-    ground.noise('syn', SERVER[4], 80, 20000);
-    console.log(edge.run('cat', '/proc/net/stat/synproxy'), CLIENT);
+    // Every one of them went through the proxy.
+    assert.equal(ground.proxiedSyns(), ports.length);
+    assert.deepEqual(await ground.dropped(), {});
+  });
+
+  for (const family of [4, 6] as const) {
+    it(`IPv${family}: a client of a connection from before is told that it is gone`, async (t) => {
+      const ground = groundFor(t, `reset${family}`);
+      if (ground === null) return;
+      const { client, server } = ground.internet;
+      const to = SERVER[family];
+      await ground.apply([filtered(to)]);
+      await TcpEnd.serve(server, to, GAME);
+      const player = await TcpEnd.connect(client, to, GAME);
+      assert.equal(await player?.ask(), 'echo');
+      await ground.apply([filtered(to, ['tcp-syn-proxy', GAME])]);
+      assert.equal(await player?.ask(), 'reset');
+      const again = await TcpEnd.connect(client, to, GAME);
+      assert.equal(await again?.ask(), 'echo');
+      // Nothing happens to it while other ports get filters.
+      await ground.apply([filtered(to, ['tcp-syn-proxy', GAME], ['tcp-syn-proxy', GAME + 1])]);
+      assert.equal(await again?.ask(), 'echo');
+      assert.deepEqual(await ground.dropped(), {});
+      assert.equal(ground.proxiedSyns(), 1);
+    });
+  }
+
+  it('keeps a flood of forged SYNs from the server, which goes on serving', async (t) => {
+    const ground = groundFor(t, 'flood');
+    if (ground === null) return;
+    const { client, server } = ground.internet;
+    await TcpEnd.serve(server, SERVER[4], GAME);
+    await ground.apply([filtered(SERVER[4], ['tcp-syn-proxy', GAME])]);
+    const arrived = ground.countAt(server, `tcp dport ${GAME} tcp flags & (syn|ack) == syn`);
+    ground.noise('syn', SERVER[4], GAME, 50_000);
+    const player = await TcpEnd.connect(client, SERVER[4], GAME);
+    assert.equal(await player?.ask(), 'echo');
+    assert.equal(arrived(), 1, 'only the player');
+    assert.equal(ground.proxiedSyns(), 50_001);
+  });
+
+  it('counts what claims a handshake that never was', async (t) => {
+    const ground = groundFor(t, 'cookie');
+    if (ground === null) return;
+    const { client, server } = ground.internet;
+    await TcpEnd.serve(server, SERVER[4], GAME);
+    await ground.apply([filtered(SERVER[4], ['tcp-syn-proxy', GAME])]);
+    const arrived = ground.countAt(server, `ip saddr 10.0.0.0/8 tcp dport ${GAME}`);
+    ground.noise('ack', SERVER[4], GAME, 500);
+    ground.noise('fin', SERVER[4], GAME, 50);
+    const player = await TcpEnd.connect(client, SERVER[4], GAME);
+    assert.equal(await player?.ask(), 'echo');
+    assert.equal(arrived(), 0);
+    assert.deepEqual(await ground.dropped(), { [`${SERVER[4]} ${GAME} syn-proxy-invalid`]: 550 });
+  });
+
+  it('limits how many connections a source opens, and how fast', async (t) => {
+    const ground = groundFor(t, 'limits', { connections: { perSecond: 5, concurrent: 3 } });
+    if (ground === null) return;
+    const { client, server } = ground.internet;
+    await TcpEnd.serve(server, SERVER[4], GAME);
+    await ground.apply([filtered(SERVER[4], ['tcp-syn-proxy', GAME])]);
+    for (let held = 0; held < 3; held++) {
+      const player = await TcpEnd.connect(client, SERVER[4], GAME);
+      assert.equal(await player?.ask(), 'echo');
+    }
+    // The proxy has answered its handshake; the server never hears of it.
+    const fourth = await TcpEnd.connect(client, SERVER[4], GAME);
+    assert.equal(await fourth?.ask(), 'silent');
+    const dropped = await ground.dropped();
+    assert.ok((dropped[`${SERVER[4]} ${GAME} connection-limit`] ?? 0) > 0, JSON.stringify(dropped));
   });
 });

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { Filter } from '@portcullis/core/filters/filter.ts';
-import { FILTER_REASONS } from '@portcullis/core/filters/reasons.ts';
 import { CLIENT, SERVER } from '../internet.ts';
 import { require } from '../requirements.ts';
 import { type UdpEnd, UdpPeer } from '../wire/udp-peer.ts';
@@ -62,10 +61,10 @@ describe('udp-stateful', () => {
       const begin = performance.now();
       const passed = await reach(stranger, silent, to, 200);
       assertRate(passed, RATES.unvalidatedPps, (performance.now() - begin) / 1000, 'unvalidated');
-      assert.deepEqual(ground.elements(`validated${family}`), []);
-      assert.deepEqual(ground.elements(`filtered${family}`), [
-        { concat: [to, 'udp', GAME, FILTER_REASONS['unvalidated-rate']], counter: 200 - passed },
-      ]);
+      assert.deepEqual(await ground.keys(`validated${family}`), []);
+      assert.deepEqual(await ground.dropped(), {
+        [`${to} ${GAME} unvalidated-rate`]: 200 - passed,
+      });
     });
 
     it(`IPv${family}: a source that the server has answered is fast`, async (t) => {
@@ -76,15 +75,15 @@ describe('udp-stateful', () => {
       const echo = await server.open(to, GAME, '');
       const player = await client.open(CLIENT[family]);
       await player.exchange(to, GAME);
-      assert.equal(ground.elements(`validated${family}`).length, 1);
+      assert.equal((await ground.keys(`validated${family}`)).length, 1);
       assert.equal(await reach(player, echo, to, 200), 200);
       const begin = performance.now();
       const passed = await reach(player, echo, to, 600);
       const most = RATES.validatedPps * (1 + (performance.now() - begin) / 1000);
       assert.ok(passed >= RATES.validatedPps - 200 && passed <= most + 1, `${passed} of 600`);
-      assert.deepEqual(ground.elements(`filtered${family}`), [
-        { concat: [to, 'udp', GAME, FILTER_REASONS['validated-rate']], counter: 600 - passed },
-      ]);
+      assert.deepEqual(await ground.dropped(), {
+        [`${to} ${GAME} validated-rate`]: 600 - passed,
+      });
     });
   }
 
@@ -97,7 +96,7 @@ describe('udp-stateful', () => {
     const stranger = await client.open(CLIENT[4]);
     await stranger.send(SERVER[4], GAME);
     await stranger.exchange(SERVER[4], OTHER);
-    assert.deepEqual(ground.elements('validated4'), []);
+    assert.deepEqual(await ground.keys('validated4'), []);
   });
 
   it('lets validated players play while forged sources fill every meter', async (t) => {
@@ -117,7 +116,7 @@ describe('udp-stateful', () => {
     const forged = (await echo.received()) - 2;
     assertRate(forged, 100, seconds, 'of all forged sources together');
     assert.equal(await reach(player, echo, SERVER[4], 200), 200);
-    const dropped = ground.elements('filtered4').reduce((sum, { counter }) => sum + counter, 0);
+    const dropped = Object.values(await ground.dropped()).reduce((sum, one) => sum + one, 0);
     assert.equal(dropped, sources - forged);
   });
 });

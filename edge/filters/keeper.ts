@@ -1,0 +1,109 @@
+import { describeError, type Log } from '../log.ts';
+import type { CompiledTarget } from '../nftables/compile.ts';
+import type { Driver } from '../nftables/driver.ts';
+import { isSingle } from '../nftables/match.ts';
+import type { Sysctls } from '../reassembly.ts';
+import { changedPorts } from './changes.ts';
+import { reconnectPorts, type RemoveConnections } from './reconnect.ts';
+import { KnownServers, type KnownServersOptions, type ServerPort } from './servers.ts';
+import type { TcpServer } from './tcp-server.ts';
+
+export interface FilterKeeperOptions {
+  readonly driver: Driver;
+  readonly log: Log;
+  readonly removeConnections: RemoveConnections;
+  readonly sysctls: Sysctls;
+  readonly askServer?: KnownServersOptions['ask'];
+}
+
+type Targets = ReadonlyMap<string, CompiledTarget>;
+
+/** A connection that begins in the middle is none: what is not answered by the proxy is not let through beside it. */
+const STRICT = { name: 'net/netfilter/nf_conntrack_tcp_loose', value: 0 } as const;
+const COOKIES = { name: 'net/ipv4/tcp_syncookies', least: 1 } as const;
+
+/** What filters need beside the table: settings of the kernel, what servers say of themselves, and new beginnings. */
+export class FilterKeeper {
+  readonly #options: FilterKeeperOptions;
+  readonly #servers: KnownServers;
+  #onServers: (addresses: readonly string[]) => void = () => {};
+  #filters = 0;
+  #problems: readonly string[] = [];
+
+  constructor(options: FilterKeeperOptions) {
+    this.#options = options;
+    this.#servers = new KnownServers({
+      onChange: (addresses) => this.#onServers(addresses),
+      ...(options.askServer === undefined ? {} : { ask: options.askServer }),
+    });
+  }
+
+  /** `changed`: what these addresses compile to is not what it was. */
+  onServers(changed: (addresses: readonly string[]) => void): void {
+    this.#onServers = changed;
+  }
+
+  serverAt(address: string, port: number): TcpServer | null {
+    return this.#servers.at(address, port);
+  }
+
+  /** Filtered ports that are enforced. */
+  count(): number {
+    return this.#filters;
+  }
+
+  problems(): readonly string[] {
+    return this.#problems;
+  }
+
+  /** The kernel has `after`, and had `before`. Never throws: what fails is a problem to tell. */
+  async applied(before: Targets, after: Targets): Promise<void> {
+    const names = [...new Set([...before.keys(), ...after.keys()])].filter(
+      (name) => before.get(name) !== after.get(name),
+    );
+    const targets = [...after.values()];
+    this.#filters = targets.reduce((sum, { filters }) => sum + filters.programs.size, 0);
+    const problems: string[] = [];
+    if (targets.some(({ filters }) => filters.ports.has('synproxy'))) {
+      problems.push(...this.#prepareKernel());
+    }
+    try {
+      const { driver, removeConnections } = this.#options;
+      await reconnectPorts(changedPorts(before, after, names), driver, removeConnections);
+    } catch (error) {
+      this.#options.log.error({ error }, 'connections from before a filter could not be ended');
+      problems.push(`connections from before a filter stay: ${describeError(error)}`);
+    }
+    this.#problems = problems;
+    void this.#servers.want(targets.flatMap(proxiedPorts));
+  }
+
+  stop(): void {
+    this.#servers.stop();
+  }
+
+  #prepareKernel(): string[] {
+    const { sysctls } = this.#options;
+    const problems: string[] = [];
+    const set = (name: string, value: number, good: (now: number) => boolean): void => {
+      const now = sysctls.read(name);
+      if (now !== null && good(now)) return;
+      try {
+        sysctls.write(name, value);
+      } catch {
+        problems.push(
+          `the SYN proxy needs ${name.replaceAll('/', '.')} = ${value}, and it cannot be set`,
+        );
+      }
+    };
+    set(STRICT.name, STRICT.value, (now) => now === STRICT.value);
+    set(COOKIES.name, COOKIES.least, (now) => now >= COOKIES.least);
+    return problems;
+  }
+}
+
+/** Members of a prefix are too many to be asked: for them the proxy speaks as Linux does. */
+function proxiedPorts({ target, cidr, filters }: CompiledTarget): ServerPort[] {
+  if (!isSingle(cidr)) return [];
+  return [...(filters.ports.get('synproxy') ?? [])].map((port) => ({ address: target, port }));
+}

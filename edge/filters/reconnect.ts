@@ -1,0 +1,124 @@
+import { type Family, formatAddress, parseAddress } from '@portcullis/core/net/address.ts';
+import { containsAddress } from '@portcullis/core/net/cidr.ts';
+import type { Connection } from '../kernel/conntrack.ts';
+import type { Driver } from '../nftables/driver.ts';
+import { stateSet } from '../nftables/filter-state.ts';
+import { isSingle } from '../nftables/match.ts';
+import { parseSet } from '../nftables/kernel-set.ts';
+import { protocolNumber, TABLE } from '../nftables/names.ts';
+import type { ChangedPort } from './changes.ts';
+
+/** Forgets connections for which `wanted` says yes; it is asked once for each. Resolves to how many. */
+export type RemoveConnections = (
+  families: readonly Family[],
+  wanted: (connection: Connection) => boolean,
+) => Promise<number>;
+
+/** As many as there is room for; whoever comes after them waits for his own timeout. */
+const MAX_RESETS = 65_536;
+const ELEMENTS_PER_COMMAND = 4096;
+
+/**
+ * Makes everybody on these ports begin anew, so that connections from before a filter cannot stay beside it: validated
+ * sources are forgotten, and so are connections. A client in the middle of a TCP connection is told with a reset when
+ * it sends next, also where the SYN proxy would only be silent.
+ */
+export async function reconnectPorts(
+  ports: readonly ChangedPort[],
+  driver: Driver,
+  removeConnections: RemoveConnections,
+): Promise<void> {
+  if (ports.length === 0) return;
+  const families = ([4, 6] as const).filter((family) =>
+    ports.some(({ cidr }) => cidr.family === family),
+  );
+  const asked = portIndex(ports);
+  const lines: string[] = [];
+  for (const family of families) lines.push(...(await forgetValidated(family, asked, driver)));
+  await driver.apply(asText(lines));
+  const resets: Record<Family, string[]> = { 4: [], 6: [] };
+  await removeConnections(families, (connection) => {
+    const { family, protocol, destination, destinationPort } = connection;
+    if (destinationPort === null) return false;
+    const port = asked(protocol, destinationPort, valueOf(destination), family);
+    if (port === null) return false;
+    if (port.protocol === 'tcp' && port.filtered && resets[family].length < MAX_RESETS) {
+      resets[family].push(tupleOf(connection));
+    }
+    return true;
+  });
+  const added = families.flatMap((family) =>
+    commands('add', stateSet('reset', family), resets[family]),
+  );
+  await driver.apply(asText(added));
+}
+
+async function forgetValidated(
+  family: Family,
+  asked: PortIndex,
+  driver: Driver,
+): Promise<string[]> {
+  const set = stateSet('validated', family);
+  const elements = parseSet(await driver.list(set));
+  const gone = elements.filter(({ fields: [, , server = '', port = ''] }) => {
+    const value = addressValue(server);
+    return value !== null && asked(protocolNumber('udp'), Number(port), value, family) !== null;
+  });
+  const keys = gone.map(({ fields }) => fields.join(' . '));
+  // Added first: one that has run out meanwhile could not be deleted, and nothing would be.
+  return [...commands('add', set, keys), ...commands('delete', set, keys)];
+}
+
+type PortIndex = (
+  protocol: number,
+  port: number,
+  address: bigint,
+  family: Family,
+) => ChangedPort | null;
+
+/** Asked once for every connection of the host. */
+function portIndex(ports: readonly ChangedPort[]): PortIndex {
+  const key = (protocol: number, port: number, family: Family): string =>
+    `${family} ${protocol} ${port}`;
+  const addresses = new Map<string, Map<bigint, ChangedPort>>();
+  const prefixes = new Map<string, ChangedPort[]>();
+  for (const one of ports) {
+    const { cidr, protocol, port } = one;
+    const at = key(protocolNumber(protocol), port, cidr.family);
+    if (isSingle(cidr)) {
+      addresses.set(at, (addresses.get(at) ?? new Map<bigint, ChangedPort>()).set(cidr.value, one));
+    } else prefixes.set(at, [...(prefixes.get(at) ?? []), one]);
+  }
+  return (protocol, port, value, family) => {
+    const at = key(protocol, port, family);
+    const around = (): ChangedPort | undefined =>
+      prefixes.get(at)?.find(({ cidr }) => containsAddress(cidr, { family, value }));
+    return addresses.get(at)?.get(value) ?? around() ?? null;
+  };
+}
+
+function commands(what: 'add' | 'delete', set: string, keys: readonly string[]): string[] {
+  const count = Math.ceil(keys.length / ELEMENTS_PER_COMMAND);
+  return Array.from({ length: count }, (_, index) => {
+    const some = keys.slice(index * ELEMENTS_PER_COMMAND, (index + 1) * ELEMENTS_PER_COMMAND);
+    return `${what} element ${TABLE} ${set} { ${some.join(', ')} }`;
+  });
+}
+
+function tupleOf({ family, source, sourcePort, destination, destinationPort }: Connection): string {
+  const text = (bytes: Buffer): string => formatAddress({ family, value: valueOf(bytes) });
+  return [text(source), sourcePort, text(destination), destinationPort].join(' . ');
+}
+
+function valueOf(bytes: Buffer): bigint {
+  return BigInt(`0x${bytes.toString('hex')}`);
+}
+
+function addressValue(text: string): bigint | null {
+  const address = parseAddress(text);
+  return address.ok ? address.value.value : null;
+}
+
+function asText(lines: readonly string[]): string {
+  return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
+}

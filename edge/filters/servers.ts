@@ -1,0 +1,88 @@
+import { askServer } from './server-probe.ts';
+import type { TcpServer } from './tcp-server.ts';
+
+export interface ServerPort {
+  readonly address: string;
+  readonly port: number;
+}
+
+export interface KnownServersOptions {
+  readonly ask?: (address: string, port: number) => Promise<TcpServer | null>;
+  /** What is known of these addresses is not what it was. */
+  readonly onChange: (addresses: readonly string[]) => void;
+  readonly everyMs?: number;
+}
+
+const EVERY_MS = 300_000;
+const AT_ONCE = 16;
+
+/**
+ * What the servers behind the SYN proxy say of themselves: asked when they come, and again every few minutes. What
+ * one said is kept while it does not answer: it may be down, or full.
+ */
+export class KnownServers {
+  readonly #options: KnownServersOptions;
+  readonly #known = new Map<string, TcpServer>();
+  #wanted = new Map<string, ServerPort>();
+  #asking = false;
+  #stopped = false;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(options: KnownServersOptions) {
+    this.#options = options;
+    this.#timer = setInterval(
+      () => void this.#ask([...this.#wanted.values()]),
+      options.everyMs ?? EVERY_MS,
+    );
+    this.#timer.unref();
+  }
+
+  at(address: string, port: number): TcpServer | null {
+    return this.#known.get(keyOf({ address, port })) ?? null;
+  }
+
+  /** These and no others. Resolves when those that are new have been asked. */
+  async want(ports: readonly ServerPort[]): Promise<void> {
+    const before = this.#wanted;
+    this.#wanted = new Map(ports.map((one) => [keyOf(one), one]));
+    for (const key of this.#known.keys()) if (!this.#wanted.has(key)) this.#known.delete(key);
+    await this.#ask(ports.filter((one) => !before.has(keyOf(one))));
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    clearInterval(this.#timer);
+  }
+
+  async #ask(ports: readonly ServerPort[]): Promise<void> {
+    if (this.#asking || this.#stopped || ports.length === 0) return;
+    this.#asking = true;
+    const waiting = [...ports];
+    const changed = new Set<string>();
+    const work = async (): Promise<void> => {
+      for (let one = waiting.pop(); one !== undefined && !this.#stopped; one = waiting.pop()) {
+        if (await this.#askOne(one)) changed.add(one.address);
+      }
+    };
+    try {
+      await Promise.all(Array.from({ length: AT_ONCE }, work));
+    } finally {
+      this.#asking = false;
+    }
+    if (changed.size > 0 && !this.#stopped) this.#options.onChange([...changed]);
+  }
+
+  /** Whether something else is known now. */
+  async #askOne(one: ServerPort): Promise<boolean> {
+    const server = await (this.#options.ask ?? askServer)(one.address, one.port);
+    const key = keyOf(one);
+    if (server === null || !this.#wanted.has(key)) return false;
+    const same = JSON.stringify(this.#known.get(key)) === JSON.stringify(server);
+    this.#known.set(key, server);
+    return !same;
+  }
+}
+
+function keyOf({ address, port }: ServerPort): string {
+  return `${address} ${port}`;
+}

@@ -1,0 +1,43 @@
+"""tcp-end.py serve ADDRESS PORT: sends back what comes. tcp-end.py connect ADDRESS PORT: a connection driven by lines.
+
+Each line to a client is sent and awaited; it answers `echo`, or `reset`, `closed`, `silent` when nothing came back.
+"""
+import socket
+import sys
+import threading
+
+role, address, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
+family = socket.AF_INET6 if ":" in address else socket.AF_INET
+
+
+def say(word):
+    print(word, flush=True)
+
+
+def echo(connection):
+    try:
+        while data := connection.recv(4096):
+            connection.sendall(data)
+        say("closed")
+    except ConnectionResetError:
+        say("reset")
+
+
+if role == "serve":
+    listener = socket.create_server((address, port), family=family, backlog=512)
+    say("ready")
+    while True:
+        threading.Thread(target=echo, args=(listener.accept()[0],), daemon=True).start()
+
+end = socket.socket(family)
+end.settimeout(3)
+end.connect((address, port))
+say("ready")
+for line in sys.stdin:
+    try:
+        end.sendall(line.encode())
+        say("echo" if end.recv(4096) else "closed")
+    except ConnectionResetError:
+        say("reset")
+    except TimeoutError:
+        say("silent")

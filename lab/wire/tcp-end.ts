@@ -1,0 +1,48 @@
+import type { ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Namespace } from '../netns.ts';
+
+/** A process in a namespace with one end of TCP connections; it goes with the namespace. */
+export class TcpEnd {
+  readonly #child: ChildProcess;
+  readonly #words: AsyncIterator<string>;
+
+  private constructor(namespace: Namespace, role: string, address: string, port: number) {
+    const script = join(import.meta.dirname, 'tcp-end.py');
+    this.#child = namespace.spawn(['python3', script, role, address, String(port)], {
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    const stdout = this.#child.stdout as NonNullable<ChildProcess['stdout']>;
+    this.#words = createInterface({ input: stdout })[Symbol.asyncIterator]();
+  }
+
+  /** Echoes; resolves when it listens. */
+  static async serve(namespace: Namespace, address: string, port: number): Promise<TcpEnd> {
+    const end = new TcpEnd(namespace, 'serve', address, port);
+    await end.next();
+    return end;
+  }
+
+  /** Resolves when connected; null where that fails. */
+  static async connect(
+    namespace: Namespace,
+    address: string,
+    port: number,
+  ): Promise<TcpEnd | null> {
+    const end = new TcpEnd(namespace, 'connect', address, port);
+    return (await end.next()) === 'ready' ? end : null;
+  }
+
+  /** Of a client: sends something and says what comes of it. */
+  async ask(): Promise<string> {
+    this.#child.stdin?.write('hello\n');
+    return this.next();
+  }
+
+  /** What it says next; of a server, how a connection ended. */
+  async next(): Promise<string> {
+    const word = await this.#words.next();
+    return word.done === true ? 'ended' : word.value;
+  }
+}
