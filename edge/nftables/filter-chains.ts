@@ -1,5 +1,4 @@
 import type { FilterProgram } from '@portcullis/core/filters/program.ts';
-import type { Family } from '@portcullis/core/net/address.ts';
 import type { AddChain, FilteredPort, FilterPlace } from './filter-place.ts';
 import { dropFor, sourceRate, stateSet } from './filter-state.ts';
 import { IP, type PortDispatch } from './names.ts';

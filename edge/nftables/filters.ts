@@ -73,18 +73,29 @@ export function compileFilters(
     prefix: !isSingle(cidr),
     serverAt: (port) => filtering.serverAt(policy.target, port) ?? LINUX_SERVER[family],
   };
-  const judged = filtered.map(({ port, program }) => {
+  const judged = filtered.map(({ port, program }): JudgedPort => {
     const protocol = protocolName(protocolNumber(program.transport, family));
-    return {
-      protocol,
-      port,
-      key: `${protocol} . ${port}`,
-      verdict: `goto ${filterChain(program, place, add)}`,
-    };
+    return { protocol, port, verdict: `goto ${filterChain(program, place, add)}` };
   });
-  const programs = new Map(
-    judged.map(({ protocol, port, verdict }) => [`${protocol} ${port}`, verdict]),
-  );
+  const dispatched = dispatchedPorts(filtered, place, add);
+  return place.prefix
+    ? filtersOfPrefix(judged, dispatched, add)
+    : filtersOfAddress(cidr, judged, dispatched);
+}
+
+interface JudgedPort {
+  readonly protocol: string;
+  readonly port: number;
+  readonly verdict: string;
+}
+/** By dispatch and port: the chain. */
+type DispatchedPorts = ReadonlyMap<PortDispatch, ReadonlyMap<number, string>>;
+
+function dispatchedPorts(
+  filtered: readonly FilteredPort[],
+  place: FilterPlace,
+  add: AddChain,
+): DispatchedPorts {
   const dispatched = new Map<PortDispatch, Map<number, string>>();
   for (const one of filtered) {
     for (const [dispatch, chain] of portChains(one, place, add)) {
@@ -92,18 +103,39 @@ export function compileFilters(
       dispatched.set(dispatch, ports.set(one.port, chain));
     }
   }
-  const ports = new Map([...dispatched].map(([dispatch, of]) => [dispatch, new Set(of.keys())]));
-  if (place.prefix) {
-    const entries = judged.map(({ key, verdict }) => `${key} : ${verdict}`).join(', ');
-    const chain = add('filters_prefix', [`meta l4proto . th dport vmap { ${entries} }`, 'accept']);
-    const prefixChains = new Map(
-      [...dispatched].map(([dispatch, of]) => [dispatch, prefixPortChain(dispatch, of, add)]),
-    );
-    return { accept: `goto ${chain}`, elements: [], target: { programs, ports, prefixChains } };
-  }
+  return dispatched;
+}
+
+function filtersOfPrefix(
+  judged: readonly JudgedPort[],
+  dispatched: DispatchedPorts,
+  add: AddChain,
+): CompiledFilters {
+  const entries = judged.map(({ protocol, port, verdict }) => `${protocol} . ${port} : ${verdict}`);
+  const lookup = `meta l4proto . th dport vmap { ${entries.join(', ')} }`;
+  const prefixChains = new Map(
+    [...dispatched].map(([dispatch, ports]) => [dispatch, prefixPortChain(dispatch, ports, add)]),
+  );
+  return {
+    accept: `goto ${add('filters_prefix', [lookup, 'accept'])}`,
+    elements: [],
+    target: { ...portsOf(judged, dispatched), prefixChains },
+  };
+}
+
+function filtersOfAddress(
+  cidr: Cidr,
+  judged: readonly JudgedPort[],
+  dispatched: DispatchedPorts,
+): CompiledFilters {
+  const { family } = cidr;
   const address = formatAddress(cidr);
-  const elements: Element[] = judged.map(({ key, verdict }) => {
-    return { map: dispatchMap('filter', family), key: `${address} . ${key}`, verdict };
+  const elements: Element[] = judged.map(({ protocol, port, verdict }) => {
+    return {
+      map: dispatchMap('filter', family),
+      key: `${address} . ${protocol} . ${port}`,
+      verdict,
+    };
   });
   for (const dispatch of PORT_DISPATCHES) {
     for (const [port, chain] of dispatched.get(dispatch) ?? []) {
@@ -111,7 +143,23 @@ export function compileFilters(
       elements.push({ map, key: `${address} . ${port}`, verdict: `goto ${chain}` });
     }
   }
-  return { accept: 'goto filters', elements, target: { programs, ports, prefixChains: new Map() } };
+  return {
+    accept: 'goto filters',
+    elements,
+    target: { ...portsOf(judged, dispatched), prefixChains: new Map() },
+  };
+}
+
+function portsOf(
+  judged: readonly JudgedPort[],
+  dispatched: DispatchedPorts,
+): Omit<TargetFilters, 'prefixChains'> {
+  return {
+    programs: new Map(
+      judged.map(({ protocol, port, verdict }) => [`${protocol} ${port}`, verdict]),
+    ),
+    ports: new Map([...dispatched].map(([dispatch, of]) => [dispatch, new Set(of.keys())])),
+  };
 }
 
 /** In order, so that equal filters are equal text. */
