@@ -62,7 +62,9 @@ export class JudgedEdge {
 
   constructor() {
     const { edge } = this.wire;
-    this.#reconciler = new Reconciler(edge.within(createLibraryDriver), NO_LIMITS, CATALOGUE);
+    this.#reconciler = new Reconciler(edge.within(createLibraryDriver), NO_LIMITS, {
+      catalogue: CATALOGUE,
+    });
     this.#earlyDrop = new EarlyDrop({
       driver: createKernelDriver({ pins: '' }),
       readDevice: (name) => {
