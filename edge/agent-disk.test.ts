@@ -101,7 +101,7 @@ describe('an edge agent with a state on disk', () => {
 
   it('says that the disk was damaged, enforces what is left of it, and goes on', async (t) => {
     const { control, kernel, stateDir, start, written, serve } = await rebooted(t);
-    const path = join(stateDir, 'policy.jsonl');
+    const path = join(stateDir, 'enforced', 'policy.jsonl');
     truncateSync(path, 40);
     const agent = await start();
     assert.match(agent.status().lastError ?? '', /damaged/);

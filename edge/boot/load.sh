@@ -12,8 +12,8 @@ LC_ALL=C
 export PATH LC_ALL
 
 state=${1:?STATE_DIR is missing}
-whole=$state/table.nft
-since=$state/table-since.nft
+whole=$state/enforced/table.nft
+since=$state/enforced/table-since.nft
 
 say() { echo "portcullis: $*" >&2; }
 leave() { say "$*, so nothing is loaded"; exit 0; }

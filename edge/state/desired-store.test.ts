@@ -25,7 +25,7 @@ function folder(t: TestContext, leave: (path: string) => void = () => {}): strin
 }
 
 function open(stateDir: string, options: Partial<DesiredStoreOptions> = {}): DesiredStore {
-  return new DesiredStore({ stateDir, log, ...options });
+  return new DesiredStore({ folder: stateDir, log, ...options });
 }
 
 /** Loads and leaves the folder as it was found. */

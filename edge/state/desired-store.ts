@@ -27,7 +27,7 @@ const RETRY_MS = 5_000;
 const SMALLEST_COMPACTION = 1024 * 1024;
 
 export interface DesiredStoreOptions {
-  readonly stateDir: string;
+  readonly folder: string;
   readonly log: Log;
   readonly retryMs?: number;
   readonly smallestCompaction?: number;
@@ -70,7 +70,7 @@ export class DesiredStore {
 
   constructor(options: DesiredStoreOptions) {
     this.#options = options;
-    this.#path = join(options.stateDir, STATE);
+    this.#path = join(options.folder, STATE);
   }
 
   /** What is wrong with the disk, in words; null: nothing. */
@@ -261,15 +261,15 @@ export class DesiredStore {
 
   #setsPath(version: string): string {
     const name = createHash('sha256').update(version).digest('hex').slice(0, 20);
-    return join(this.#options.stateDir, `source-sets-${name}.jsonl`);
+    return join(this.#options.folder, `source-sets-${name}.jsonl`);
   }
 
   #removeOldSets(): void {
-    const { stateDir } = this.#options;
+    const { folder } = this.#options;
     const versions = [...(this.#written?.sets ?? []), this.#latest?.sourceSets.version ?? ''];
     const used = versions.map((version) => this.#setsPath(version));
-    for (const name of readdirSync(stateDir)) {
-      const path = join(stateDir, name);
+    for (const name of readdirSync(folder)) {
+      const path = join(folder, name);
       if (SETS.test(name) && !used.some((one) => path.startsWith(one))) rmSync(path);
     }
   }

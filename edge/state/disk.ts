@@ -1,7 +1,13 @@
+import { join } from 'node:path';
 import type { Desired } from '../desired.ts';
 import type { Log } from '../log.ts';
 import { DesiredStore } from './desired-store.ts';
 import { type LoadedTable, TableText } from './table-text.ts';
+
+/** A folder of its own: whoever watches for the switches of hands-off.ts beside it is not woken by what we write. */
+export function enforcedFolder(stateDir: string): string {
+  return join(stateDir, 'enforced');
+}
 
 /**
  * What an edge needs after a restart, in its state directory: the desired state for the agent, and the table as
@@ -14,8 +20,9 @@ export class Disk {
 
   constructor(stateDir: string, log: Log) {
     this.#log = log;
-    this.#desired = new DesiredStore({ stateDir, log });
-    this.#text = new TableText(stateDir, log);
+    const folder = enforcedFolder(stateDir);
+    this.#desired = new DesiredStore({ folder, log });
+    this.#text = new TableText(folder, log);
   }
 
   get problem(): string | null {

@@ -32,7 +32,7 @@ interface Written extends LoadedTable {
  * Written a second after a change or later: a boot-time table is replaced as soon as the agent runs.
  */
 export class TableText {
-  readonly #stateDir: string;
+  readonly #folder: string;
   readonly #log: Log;
   #written: Written | null = null;
   /** The table that both files together are. */
@@ -45,8 +45,8 @@ export class TableText {
   #problem: string | null = null;
   #stopped = false;
 
-  constructor(stateDir: string, log: Log) {
-    this.#stateDir = stateDir;
+  constructor(folder: string, log: Log) {
+    this.#folder = folder;
     this.#log = log;
   }
 
@@ -66,7 +66,7 @@ export class TableText {
     this.#written = null;
     this.#current = null;
     try {
-      for (const name of [SINCE, WHOLE]) rmSync(join(this.#stateDir, name), { force: true });
+      for (const name of [SINCE, WHOLE]) rmSync(join(this.#folder, name), { force: true });
     } catch (error) {
       this.#fail('the table for the next boot could not be removed', error);
     }
@@ -125,7 +125,7 @@ export class TableText {
     const delta = renderDelta(before.layout, layout, changed, before.sizes);
     if (delta === null) return false;
     const text = `# after ${before.digest}\n${delta.text}`;
-    if (text !== this.#since) await replaceFile(join(this.#stateDir, SINCE), sealed([text]));
+    if (text !== this.#since) await replaceFile(join(this.#folder, SINCE), sealed([text]));
     this.#since = text;
     return true;
   }
@@ -134,8 +134,8 @@ export class TableText {
     let digest = '';
     const { parts, sizes } = renderWholeParts(layout);
     const seal = (hex: string): void => void (digest = hex);
-    await replaceFile(join(this.#stateDir, WHOLE), sealed(parts, seal));
-    rmSync(join(this.#stateDir, SINCE), { force: true });
+    await replaceFile(join(this.#folder, WHOLE), sealed(parts, seal));
+    rmSync(join(this.#folder, SINCE), { force: true });
     this.#written = { layout, sizes, digest };
     this.#since = null;
   }

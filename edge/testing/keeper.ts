@@ -9,7 +9,7 @@ import { stateOf } from './states.ts';
  */
 const [, , stateDir = ''] = process.argv;
 const log = { debug() {}, info() {}, warn() {}, error() {} };
-const store = new DesiredStore({ stateDir, log, smallestCompaction: 20_000 });
+const store = new DesiredStore({ folder: stateDir, log, smallestCompaction: 20_000 });
 let generation = store.load()?.generation ?? 0;
 for (;;) {
   generation += 1;

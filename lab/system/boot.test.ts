@@ -9,6 +9,7 @@ import { beginTrial, edgeConfirm, edgeOff } from '@portcullis/edge/hands-off.ts'
 import { DEFAULT_LIMITS } from '@portcullis/edge/nftables/base-chain.ts';
 import { createFakeKernel } from '@portcullis/edge/nftables/fake.ts';
 import { Reconciler } from '@portcullis/edge/reconcile.ts';
+import { enforcedFolder } from '@portcullis/edge/state/disk.ts';
 import { TableText } from '@portcullis/edge/state/table-text.ts';
 import { stateOf } from '@portcullis/edge/testing/states.ts';
 import { type Namespace, Network } from '../netns.ts';
@@ -29,8 +30,9 @@ describe('what a boot loads before there is Node', { skip: whyNot() }, () => {
     host.run('nft', 'flush', 'ruleset');
     const stateDir = mkdtempSync(join(tmpdir(), 'portcullis-boot-'));
     t.after(() => rmSync(stateDir, { recursive: true, force: true }));
+    const folder = enforcedFolder(stateDir);
     const reconciler = new Reconciler(createFakeKernel(), DEFAULT_LIMITS);
-    const text = new TableText(stateDir, log);
+    const text = new TableText(folder, log);
     const { settings } = stateOf(1);
     for (const generation of [1, 2]) {
       await reconciler.apply({ ...stateOf(generation), settings });
@@ -40,8 +42,8 @@ describe('what a boot loads before there is Node', { skip: whyNot() }, () => {
     }
     return {
       stateDir,
-      whole: join(stateDir, 'table.nft'),
-      since: join(stateDir, 'table-since.nft'),
+      whole: join(folder, 'table.nft'),
+      since: join(folder, 'table-since.nft'),
     };
   }
   function load(stateDir: string): { readonly status: number | null; readonly said: string } {
