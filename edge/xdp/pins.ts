@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, rmdirSync, statfsSync, unlinkSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { closeDescriptor, type Descriptor, detachLink, getPinned, pin } from '../kernel/bpf.ts';
 import { detachEgressFilter } from '../kernel/tc.ts';
 
@@ -53,9 +53,11 @@ export class Pins {
 
   /** `folder` need not exist, but a bpffs must be mounted around it. */
   static open(folder: string): Pins {
+    // Asked before anything is made: where sysfs has no bpffs on it, a recursive mkdir of Node never returns.
+    if (!isBpffs(dirname(folder))) return new Pins(null);
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-      return new Pins(isBpffs(folder) ? folder : null);
+      return new Pins(folder);
     } catch {
       return new Pins(null);
     }
