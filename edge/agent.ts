@@ -1,67 +1,23 @@
 import { randomUUID } from 'node:crypto';
-import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
-import type { EdgeMode, Question } from '@portcullis/link/messages.ts';
-import { type AgentSide, LinkError } from '@portcullis/link/transport.ts';
+import type { Question } from '@portcullis/link/messages.ts';
+import { LinkError } from '@portcullis/link/transport.ts';
+import type { AgentStatus, EdgeAgent, EdgeAgentOptions } from './agent-options.ts';
 import { type Coalesced, coalesce } from './coalesce.ts';
-import type { Desired } from './desired.ts';
-import type { FilterKeeper } from './filters/keeper.ts';
+import { type Desired, withMore } from './desired.ts';
 import { describeDevices } from './devices.ts';
+import { Guard } from './guard.ts';
 import { beginTrial, lastTouched, readOff } from './hands-off.ts';
-import type { Host } from './host.ts';
 import { LivePolicies } from './live-policies.ts';
 import { describeError, type Log } from './log.ts';
 import { DEFAULT_LIMITS, type EdgeLimits } from './nftables/base-chain.ts';
-import type { Driver } from './nftables/driver.ts';
 import { type Applied, Reconciler } from './reconcile.ts';
-import { makeRoomForReassembly, type Sysctls } from './reassembly.ts';
-import { type EdgeFacts, Reporter } from './report.ts';
+import { makeRoomForReassembly } from './reassembly.ts';
+import { Reporter } from './report.ts';
 import { RefusedByControl, Session } from './session.ts';
 import { Disk } from './state/disk.ts';
 import { handsOffWanted, type Stance, takeStance } from './stance.ts';
-import type { EarlyDrop } from './xdp/early-drop.ts';
 
-export interface EdgeAgentOptions {
-  readonly link: AgentSide;
-  readonly driver: Driver;
-  readonly host: Host;
-  /** Markers of hands-off.ts live here, and what was last enforced. */
-  readonly stateDir: string;
-  readonly log: Log;
-  /** What is asked for. `enforce` becomes `observe` where this host cannot or must not. */
-  readonly mode: EdgeMode;
-  /** Enforcing is on trial for so long from the first write on; null: not on trial. */
-  readonly confirmWithinMs?: number | null;
-  /** What this host needs beside the operator's list: the listeners of a control plane on it. */
-  readonly management?: readonly ManagementPort[];
-  readonly limits?: EdgeLimits;
-  /** Where reassembly gets its memory; absent: it is left alone. */
-  readonly sysctls?: Sysctls;
-  /** Drops in front of nftables; absent: nftables alone. */
-  readonly earlyDrop?: EarlyDrop;
-  /** What other parts of this host's edge know, for reports. */
-  readonly facts?: EdgeFacts;
-  /** What filters need beside the table; absent: only the table. */
-  readonly filters?: FilterKeeper;
-  readonly clock?: () => Date;
-  /** How often markers on disk are looked at. */
-  readonly watchMs?: number;
-}
-
-export interface AgentStatus {
-  readonly mode: EdgeMode;
-  readonly reason: string | null;
-  /** The newest generation that the kernel has (when observing: that was checked). */
-  readonly generation: number;
-  readonly lastError: string | null;
-}
-
-export interface EdgeAgent {
-  /** Resolves as soon as the mode is known; control need not be there. */
-  start(): Promise<AgentStatus>;
-  /** Leaves the table enforcing: stopping an agent opens no window. */
-  stop(): Promise<void>;
-  status(): AgentStatus;
-}
+export type { AgentStatus, EdgeAgent, EdgeAgentOptions } from './agent-options.ts';
 
 const WATCH_MS = 1_000;
 const FIRST_RETRY_MS = 500;
@@ -86,6 +42,7 @@ class Agent implements EdgeAgent {
   readonly #reconciler: Reconciler;
   readonly #reporter: Reporter;
   readonly #disk: Disk;
+  readonly #guard: Guard;
   readonly #receiving: Coalesced;
   readonly #applying: Coalesced;
   #stance: Stance = { mode: 'observe', reason: 'starting', handsOff: false, canAsk: false };
@@ -130,6 +87,14 @@ class Agent implements EdgeAgent {
     const nowMs = (): number => this.#nowMs();
     this.#reporter = new Reporter({ host, session: this.#session, facts, log, nowMs });
     this.#disk = new Disk(options.stateDir, log);
+    this.#guard = new Guard({
+      driver: options.driver,
+      watchLinks: options.watchLinks ?? null,
+      log,
+      enforcing: () => this.#stance.mode === 'enforce',
+      doubt: () => this.#reconciler.doubt(),
+      repair: () => this.#applying.poke(),
+    });
     this.#receiving = coalesce(() => this.#receive());
     this.#applying = coalesce(() => this.#apply());
   }
@@ -158,6 +123,7 @@ class Agent implements EdgeAgent {
     this.#stopped = true;
     for (const timer of [this.#watch, this.#heartbeat, this.#resync]) clearInterval(timer);
     this.#options.filters?.stop();
+    this.#guard.stop();
     await this.#options.link.close();
     await Promise.all([this.#receiving.stop(), this.#applying.stop()]);
     await this.#disk.stop();
@@ -169,8 +135,12 @@ class Agent implements EdgeAgent {
       mode: this.#stance.mode,
       reason: this.#stance.reason,
       generation: this.#applied?.generation ?? 0,
-      lastError: this.#lastError ?? this.#disk.problem,
+      lastError: this.#problem(),
     };
+  }
+
+  #problem(): string | null {
+    return this.#lastError ?? this.#guard.problem ?? this.#disk.problem;
   }
 
   async #receive(): Promise<number | null> {
@@ -235,7 +205,8 @@ class Agent implements EdgeAgent {
       if (this.#stance.handsOff) await this.#takeHandsOff();
       const desired = this.#desired;
       if (desired !== null) {
-        await this.#bringAbout(withOwnManagement(desired, this.#options));
+        const devices = this.#guard.devices(desired.settings.devices);
+        await this.#bringAbout(withMore(desired, devices, this.#options.management));
         // Before anybody is told: a restart must not fall behind what was confirmed.
         await this.#disk.keep(desired, this.#reconciler.loaded);
       }
@@ -257,6 +228,7 @@ class Agent implements EdgeAgent {
       if (this.#applied?.generation === desired.generation) return;
       this.#applied = await this.#reconciler.check(desired, this.#stance.canAsk);
     } else {
+      this.#guard.start();
       const there = this.#stance.canAsk && (await this.#options.driver.present());
       if (!there && this.#stance.canAsk) this.#reconciler.doubt();
       const before = this.#reconciler.targets;
@@ -382,7 +354,7 @@ class Agent implements EdgeAgent {
         report: this.#reporter.compose(this.#desired?.settings.devices ?? this.#devices, {
           policies: this.#applied?.policies ?? 0,
           elements: this.#applied?.elements ?? 0,
-          lastError: this.#lastError ?? this.#disk.problem,
+          lastError: this.#problem(),
           lastApplyMs: this.#lastApplyMs,
         }),
       });
@@ -395,11 +367,4 @@ class Agent implements EdgeAgent {
   #nowMs(): number {
     return (this.#options.clock?.() ?? new Date()).getTime();
   }
-}
-
-function withOwnManagement(desired: Desired, { management }: EdgeAgentOptions): Desired {
-  if (management === undefined || management.length === 0) return desired;
-  const { settings } = desired;
-  const all = [...settings.management, ...management];
-  return { ...desired, settings: { ...settings, management: all } };
 }

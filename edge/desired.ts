@@ -1,3 +1,4 @@
+import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import type { EdgeAssignment, EdgePage } from '@portcullis/link/messages.ts';
 
@@ -48,4 +49,16 @@ function joinSets(pages: readonly EdgePage[]): SourceSets | null {
     }
   }
   return { version: first.version, sets: Object.fromEntries(networks) };
+}
+
+/** With what this host needs beside: devices by their names of now, and ports of its own. */
+export function withMore(
+  desired: Desired,
+  devices: readonly string[],
+  management: readonly ManagementPort[] = [],
+): Desired {
+  const { settings } = desired;
+  if (management.length === 0 && devices === settings.devices) return desired;
+  const all = [...settings.management, ...management];
+  return { ...desired, settings: { ...settings, devices, management: all } };
 }

@@ -5,6 +5,7 @@ import { FilterDrops } from './filters/drops.ts';
 import { FilterKeeper } from './filters/keeper.ts';
 import { createHost } from './host.ts';
 import { removeWhere } from './kernel/conntrack.ts';
+import { watchLinks } from './kernel/links.ts';
 import { createLineLog, describeError } from './log.ts';
 import { openDriver } from './nftables/open.ts';
 import { createSysctls } from './reassembly.ts';
@@ -27,6 +28,7 @@ const agent = createEdgeAgent({
   host: createHost(),
   sysctls,
   filters,
+  watchLinks,
   stateDir: config.stateDir,
   log,
   mode: config.mode,

@@ -44,8 +44,9 @@ export class Reconciler {
   #compiled = new WeakMap<Policy, CompiledTarget>();
   readonly #stale = new Set<string>();
   #loaded: Loaded | null = null;
-  /** What we remember may not be what is there. */
-  #doubtful = true;
+  /** Doubts about what we remember that came up, and how many of them the last write of ours answered. */
+  #doubts = 1;
+  #answered = 0;
 
   constructor(driver: Driver, limits: EdgeLimits, filtering: Partial<Filtering> = {}) {
     this.#driver = driver;
@@ -55,13 +56,13 @@ export class Reconciler {
 
   /** The table is gone, or somebody else may have touched it: the next write is whole. */
   doubt(): void {
-    this.#doubtful = true;
+    this.#doubts++;
   }
 
   /** Nothing of ours is in the kernel any more, the last good policies included. */
   forget(): void {
     this.#loaded = null;
-    this.#doubtful = true;
+    this.doubt();
   }
 
   /** What these targets compile to depends on more than their policies, and that has changed. */
@@ -90,7 +91,7 @@ export class Reconciler {
       await this.#load(desired, wanted, reasons);
     } catch (error) {
       if (!(error instanceof DriverError)) throw error;
-      this.#doubtful = true;
+      this.doubt();
       if (error.code !== 'refused') throw error;
       await this.#loadWithoutFaulty(desired, wanted, reasons);
     }
@@ -150,7 +151,7 @@ export class Reconciler {
 
   /** A delta where what is there is known and a delta is possible, else the whole. */
   async #load(desired: Desired, layout: Layout, reasons: Reasons): Promise<void> {
-    const before = this.#doubtful ? null : this.#loaded;
+    const before = this.#doubts > this.#answered ? null : this.#loaded;
     const delta =
       before === null
         ? null
@@ -167,8 +168,11 @@ export class Reconciler {
   }
 
   async #loadWhole(desired: Desired, layout: Layout, reasons: Reasons): Promise<void> {
+    // One that comes up while this is written may be of what came after it.
+    const doubts = this.#doubts;
     const { text, sizes } = renderWhole(layout);
     await this.#driver.apply(`${text}${await keptState(this.#driver, layout)}`);
+    this.#answered = doubts;
     this.#remember(desired, layout, sizes, reasons);
   }
 
@@ -204,7 +208,6 @@ export class Reconciler {
       behind.set(target, had ? (before?.behind.get(target) ?? before?.generation ?? 0) : 0);
     }
     this.#loaded = { layout, sizes, generation: desired.generation, behind };
-    this.#doubtful = false;
   }
 
   #applied({ generation }: Desired, reasons: Reasons): Applied {

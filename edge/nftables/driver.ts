@@ -11,6 +11,8 @@
  * - `present` answers whether our table is there. It never reads its contents, which may be large.
  * - `list` answers the elements that the kernel itself put into a set of ours, as nft writes the set in JSON. It reads
  *   that set and nothing else.
+ * - `watch` tells from now on when somebody else has changed our table (what, in words), or may have; not of what
+ *   goes through this driver. A driver that cannot know does nothing.
  * - Calls are the caller's to serialise. Each is bounded in time and in what it keeps of the output.
  * - What was written is not read back: whoever applies knows what is there, and writes it whole when in doubt.
  */
@@ -23,6 +25,7 @@ export interface Driver {
   remove(): Promise<void>;
   present(): Promise<boolean>;
   list(set: string): Promise<string>;
+  watch(report: (what: string) => void): { stop(): void };
 }
 
 /** A delta: the whole of it as text, and the same in steps for who knows a shorter way. */

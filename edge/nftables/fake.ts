@@ -8,6 +8,10 @@ import { TABLE } from './names.ts';
 export interface FakeKernel extends Driver {
   /** Element `map key` to verdict, of now; null without the table. */
   elements(): ReadonlyMap<string, string> | null;
+  /** The text that is applied next. */
+  nextApply(): Promise<string>;
+  /** Changes elements behind the driver's back, as another process would. */
+  meddle(change: (elements: Map<string, string>) => void): void;
   /** Texts applied, in order. */
   readonly applied: readonly string[];
   /** What stands between it and enforcing. */
@@ -26,6 +30,8 @@ interface Table {
 export function createFakeKernel(): FakeKernel {
   let table: Table | null = null;
   const applied: string[] = [];
+  const waiting: ((text: string) => void)[] = [];
+  let watching: ((what: string) => void) | null = null;
   const attempt = (text: string): Table | null => {
     const reason = fake.refuse(text);
     if (reason !== null) throw new DriverError('refused', reason);
@@ -43,6 +49,7 @@ export function createFakeKernel(): FakeKernel {
       await fake.beforeApply();
       table = attempt(text);
       applied.push(text);
+      for (const resolve of waiting.splice(0)) resolve(text);
     },
     change: ({ text }) => fake.apply(text),
     check: async (text) => void attempt(text),
@@ -51,6 +58,15 @@ export function createFakeKernel(): FakeKernel {
     },
     present: async () => table !== null,
     list: async () => '{"nftables":[{"set":{}}]}',
+    watch: (report) => {
+      watching = report;
+      return { stop: () => (watching = null) };
+    },
+    nextApply: () => new Promise((resolve) => waiting.push(resolve)),
+    meddle: (change) => {
+      change(table?.elements ?? new Map());
+      watching?.('deleted elements');
+    },
   };
   return fake;
 }

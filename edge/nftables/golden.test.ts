@@ -85,8 +85,20 @@ describe('rendered text', () => {
     }));
     const grown = layout(many);
     assert.equal(renderDelta(before, grown, grown.targets.keys(), sizes), null);
-    const others = layout([HOST], { devices: ['eth1'] });
+    const others = layout([HOST], { fragments: 'limit' });
     assert.equal(renderDelta(before, others, [], sizes), null);
+  });
+
+  it('of a delta fills the chains of devices anew where only those change', () => {
+    const before = layout([HOST]);
+    const { sizes } = renderWhole(before);
+    const delta = renderDelta(before, layout([HOST], { devices: ['wan', 'eth1'] }), [], sizes);
+    assert.match(
+      delta?.text ?? '',
+      /^flush chain inet portcullis prerouting\nadd rule inet portcullis prerouting iifname \{ "eth1", "wan" \} goto judge\n/,
+    );
+    assert.doesNotMatch(delta?.text ?? '', /element|judge\n(?:add|flush).* judge /);
+    assert.equal(delta?.steps, null);
   });
 });
 

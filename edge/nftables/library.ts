@@ -93,6 +93,7 @@ export function createLibraryDriver(): Driver {
     remove: () => submit(REMOVE_TABLE, false),
     present: async () => rules.present(),
     list: (set) => run(`list set ${TABLE} ${set}\n`, false, true),
+    watch: () => ({ stop: () => {} }),
   };
 }
 

@@ -3,14 +3,30 @@ import type { Log } from '../log.ts';
 import type { Driver } from './driver.ts';
 import { createLibraryDriver } from './library.ts';
 import { createNftDriver } from './nft.ts';
+import { openRuleset } from './ruleset.ts';
+import { watched } from './watch.ts';
 
 /** The kernel of this host: in process where libnftables is there, else by the nft command. */
 export function openDriver(log: Log): Driver {
+  const driver =
+    attempt(createLibraryDriver, (error) =>
+      log.warn({ error }, 'nftables cannot be called in process: every change spawns nft'),
+    ) ?? createNftDriver();
+  const rules = attempt(openRuleset, (error) =>
+    log.warn(
+      { error },
+      'netlink cannot be spoken: what others do to our table is not noticed at once',
+    ),
+  );
+  return rules === null ? driver : watched(driver, rules);
+}
+
+function attempt<T>(open: () => T, failed: (error: Error) => void): T | null {
   try {
-    return createLibraryDriver();
+    return open();
   } catch (error) {
     if (!(error instanceof NativeUnavailable || error instanceof SystemError)) throw error;
-    log.warn({ error }, 'nftables cannot be called in process: every change spawns nft');
-    return createNftDriver();
+    failed(error);
+    return null;
   }
 }

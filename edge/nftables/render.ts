@@ -1,5 +1,5 @@
 import { type RenderedChain, renderBaseChains, renderLimits } from './base-chain.ts';
-import type { CompiledTarget, Element } from './compile.ts';
+import type { Chain, CompiledTarget, Element } from './compile.ts';
 import type { Change, MapChange } from './driver.ts';
 import { declareFilterState } from './filter-state.ts';
 import { FAMILIES, type Layout, type SourceSetContent } from './layout.ts';
@@ -76,7 +76,7 @@ export function renderWholeParts(layout: Layout): { parts: Iterable<string>; siz
 
 /**
  * From one layout to another: new maps and chains first, dead ones last, one transaction. Null where only
- * a whole rewrite will do (other devices or stages, a map that outgrows its room).
+ * a whole rewrite will do (other stages or limits, a map that outgrows its room).
  * `changed` names the targets that may differ. The text is empty when nothing does.
  */
 export function renderDelta(
@@ -85,53 +85,89 @@ export function renderDelta(
   changed: Iterable<string>,
   sizes: Sizes,
 ): RenderedDelta | null {
-  if (JSON.stringify(before.rules) !== JSON.stringify(after.rules)) return null;
-  const nextSizes = new Map(sizes);
-  for (const [map, count] of after.counts) {
-    const size = sizes.get(map) ?? roomFor(count);
-    if (count > size) return null;
-    nextSizes.set(map, size);
-  }
-  for (const map of nextSizes.keys()) if (!after.counts.has(map)) nextSizes.delete(map);
+  const base = baseChanges(before, after);
+  const nextSizes = sizesAfter(sizes, after);
+  if (base === null || nextSizes === null) return null;
   const refilled = refillSets(before, after);
-  const prepare = [
-    ...newIn(after.sets, before.sets).map(
-      ([name, set]) => `add set ${TABLE} ${name} { ${setType(set)} }`,
-    ),
+  const prepare = linesOf([
+    ...newIn(after.sets, before.sets).flatMap(([name, set]) => [
+      `add set ${TABLE} ${name} { ${setType(set)} }`,
+      ...fillSet(name, set),
+    ]),
     ...newIn(nextSizes, sizes).map(
       ([map, size]) => `add map ${TABLE} ${map} { ${mapType(map, size)} }`,
     ),
-    ...newIn(after.sets, before.sets).flatMap(([name, set]) => fillSet(name, set)),
     ...refilled,
-    // All chains before any rule, and below no rules before any chain goes: they refer to each other.
-    ...newIn(after.chains, before.chains).map(([name, { hook }]) =>
-      [`add chain ${TABLE} ${name}`, ...(hook === undefined ? [] : [`{ ${hook} }`])].join(' '),
-    ),
-    ...newIn(after.chains, before.chains).flatMap(([name, chain]) =>
-      chain.statements.map((statement) => `add rule ${TABLE} ${name} ${statement}`),
-    ),
-  ];
+    ...addChains(newIn(after.chains, before.chains)),
+  ]);
   const elements = [
     ...elementChanges(before, after, changed),
     ...[...after.prefixes].flatMap(([map, intervals]) =>
       replacePrefixes(map, before.prefixes.get(map) ?? [], intervals),
     ),
   ];
-  const cleanup = [
-    ...newIn(before.chains, after.chains).map(([name]) => `flush chain ${TABLE} ${name}`),
-    ...newIn(before.chains, after.chains).map(([name]) => `delete chain ${TABLE} ${name}`),
+  const dead = newIn(before.chains, after.chains);
+  const cleanup = linesOf([
+    // No rules before any chain goes: they refer to each other.
+    ...dead.map(([name]) => `flush chain ${TABLE} ${name}`),
+    ...dead.map(([name]) => `delete chain ${TABLE} ${name}`),
     ...newIn(sizes, nextSizes).map(([map]) => `delete map ${TABLE} ${map}`),
     ...newIn(before.sets, after.sets).map(([name]) => `delete set ${TABLE} ${name}`),
-  ];
-  // Chains of before ask the sets that are refilled.
+  ]);
+  // Chains of before ask the sets that are refilled, and packets go through base chains and hooks.
+  const hooked = newIn(after.chains, before.chains).some(([, { hook }]) => hook !== undefined);
   const steps =
-    refilled.length > 0 ? null : { prepare: linesOf(prepare), elements, cleanup: linesOf(cleanup) };
-  const text = linesOf([...prepare, ...elementCommands(elements), ...cleanup]);
+    refilled.length > 0 || base.length > 0 || hooked ? null : { prepare, elements, cleanup };
+  const text = [prepare, linesOf([...elementCommands(elements), ...base]), cleanup].join('');
   return { text, steps, sizes: nextSizes };
+}
+
+/** Room for what comes; null: a map has outgrown its own. */
+function sizesAfter(sizes: Sizes, { counts }: Layout): Sizes | null {
+  const next = new Map(sizes);
+  for (const [map, count] of counts) {
+    const size = sizes.get(map) ?? roomFor(count);
+    if (count > size) return null;
+    next.set(map, size);
+  }
+  for (const map of next.keys()) if (!counts.has(map)) next.delete(map);
+  return next;
+}
+
+/** All chains before any rule: they refer to each other. */
+function addChains(chains: readonly [string, Chain][]): string[] {
+  return [
+    ...chains.map(([name, { hook }]) =>
+      [`add chain ${TABLE} ${name}`, ...(hook === undefined ? [] : [`{ ${hook} }`])].join(' '),
+    ),
+    ...chains.flatMap(([name, { statements }]) =>
+      statements.map((statement) => `add rule ${TABLE} ${name} ${statement}`),
+    ),
+  ];
 }
 
 export function linesOf(lines: readonly string[]): string {
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
+}
+
+/** Base chains filled anew, as when a device is known by another name; null: that is not all there is to it. */
+function baseChanges({ rules: before }: Layout, { rules: after }: Layout): string[] | null {
+  if (JSON.stringify(before) === JSON.stringify(after)) return [];
+  if (renderLimits(before).join() !== renderLimits(after).join()) return null;
+  const hookOf = ({ statements: [first = ''] }: RenderedChain): string =>
+    first.startsWith('type ') ? first : '';
+  const [old, now] = [renderBaseChains(before), renderBaseChains(after)];
+  const shape = (chains: readonly RenderedChain[]): string =>
+    chains.map((chain) => `${chain.name} ${hookOf(chain)}`).join();
+  if (shape(old) !== shape(now)) return null;
+  return now
+    .filter(({ statements }, index) => statements.join() !== old[index]?.statements.join())
+    .flatMap((chain) => [
+      `flush chain ${TABLE} ${chain.name}`,
+      ...chain.statements
+        .filter((statement) => statement !== hookOf(chain))
+        .map((statement) => `add rule ${TABLE} ${chain.name} ${statement}`),
+    ]);
 }
 
 /** What goes before what comes, of all maps: a key may change its verdict. */

@@ -1,0 +1,57 @@
+import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
+import type { EdgeMode } from '@portcullis/link/messages.ts';
+import type { AgentSide } from '@portcullis/link/transport.ts';
+import type { FilterKeeper } from './filters/keeper.ts';
+import type { WatchLinks } from './guard.ts';
+import type { Host } from './host.ts';
+import type { Log } from './log.ts';
+import type { EdgeLimits } from './nftables/base-chain.ts';
+import type { Driver } from './nftables/driver.ts';
+import type { Sysctls } from './reassembly.ts';
+import type { EdgeFacts } from './report.ts';
+import type { EarlyDrop } from './xdp/early-drop.ts';
+
+export interface EdgeAgentOptions {
+  readonly link: AgentSide;
+  readonly driver: Driver;
+  readonly host: Host;
+  /** Markers of hands-off.ts live here, and what was last enforced. */
+  readonly stateDir: string;
+  readonly log: Log;
+  /** What is asked for. `enforce` becomes `observe` where this host cannot or must not. */
+  readonly mode: EdgeMode;
+  /** Enforcing is on trial for so long from the first write on; null: not on trial. */
+  readonly confirmWithinMs?: number | null;
+  /** What this host needs beside the operator's list: the listeners of a control plane on it. */
+  readonly management?: readonly ManagementPort[];
+  readonly limits?: EdgeLimits;
+  /** Where reassembly gets its memory; absent: it is left alone. */
+  readonly sysctls?: Sysctls;
+  /** Drops in front of nftables; absent: nftables alone. */
+  readonly earlyDrop?: EarlyDrop;
+  /** What other parts of this host's edge know, for reports. */
+  readonly facts?: EdgeFacts;
+  /** What filters need beside the table; absent: only the table. */
+  readonly filters?: FilterKeeper;
+  /** Tells of devices that come, go and are renamed; absent: they are not followed. */
+  readonly watchLinks?: WatchLinks;
+  readonly clock?: () => Date;
+  /** How often markers on disk are looked at. */
+  readonly watchMs?: number;
+}
+
+export interface AgentStatus {
+  readonly mode: EdgeMode;
+  readonly reason: string | null;
+  /** The newest generation that the kernel has (when observing: that was checked). */
+  readonly generation: number;
+  readonly lastError: string | null;
+}
+
+export interface EdgeAgent {
+  /** Resolves as soon as the mode is known; control need not be there. */
+  start(): Promise<AgentStatus>;
+  /** Leaves the table enforcing: stopping an agent opens no window. */
+  stop(): Promise<void>;
+  status(): AgentStatus;
+}

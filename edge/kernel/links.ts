@@ -1,0 +1,101 @@
+import { NETLINK, NetlinkSocket } from './netlink.ts';
+import { attributesOf, encodeMessage, FLAG, type Message, textOf } from './netlink-message.ts';
+import { SystemError } from './native.ts';
+
+/** Source of all numbers: include/uapi/linux/{rtnetlink,if_link}.h. */
+const GROUP_LINK = 1;
+const [NEW_LINK, DELETE_LINK, GET_LINK] = [16, 17, 18] as const;
+const LINK_HEADER_BYTES = 16;
+const NAME_ATTRIBUTE = 3;
+const POLL_MS = 200;
+const BUFFER_BYTES = 1 << 20;
+
+/** A device of this network namespace. Its index stays for as long as it is there, its name may change. */
+export type LinkEvent =
+  | { readonly kind: 'there' | 'gone'; readonly index: number; readonly name: string }
+  | {
+      readonly kind: 'renamed';
+      readonly index: number;
+      readonly name: string;
+      readonly before: string;
+    };
+
+export interface LinkWatch {
+  stop(): void;
+}
+
+/** Tells of devices that come, go and change their names, from now on. Throws `SystemError` or `NativeUnavailable`. */
+export function watchLinks(report: (event: LinkEvent) => void): LinkWatch {
+  const socket = new NetlinkSocket(NETLINK.route, { bufferBytes: BUFFER_BYTES });
+  const known = new Map<number, string>();
+  socket.join(GROUP_LINK);
+  const listAll = (): Message[] => {
+    const header = Buffer.alloc(LINK_HEADER_BYTES);
+    socket.send(encodeMessage(GET_LINK, FLAG.request | FLAG.dump, socket.nextSequence(), header));
+    return socket.drain();
+  };
+  // Those that are there are no news.
+  follow(known, listAll());
+  const poll = (): void => {
+    for (const event of read(socket, known, listAll)) report(event);
+  };
+  const timer = setInterval(poll, POLL_MS);
+  return {
+    stop: () => {
+      clearInterval(timer);
+      socket.close();
+    },
+  };
+}
+
+/** Where news was lost, the list of all says what became of them. */
+function read(
+  socket: NetlinkSocket,
+  known: Map<number, string>,
+  listAll: () => Message[],
+): LinkEvent[] {
+  try {
+    return follow(known, socket.drain());
+  } catch (error) {
+    if (!(error instanceof SystemError) || error.code !== 'ENOBUFS') throw error;
+  }
+  const listed = listAll();
+  const there = new Set(listed.flatMap((message) => linkOf(message)?.index ?? []));
+  const gone = [...known].filter(([index]) => !there.has(index));
+  for (const [index] of gone) known.delete(index);
+  return [
+    ...gone.map(([index, name]) => ({ kind: 'gone' as const, index, name })),
+    ...follow(known, listed),
+  ];
+}
+
+function follow(known: Map<number, string>, messages: readonly Message[]): LinkEvent[] {
+  const events: LinkEvent[] = [];
+  for (const message of messages) {
+    const link = linkOf(message);
+    if (link === null) continue;
+    const { index, name } = link;
+    const before = known.get(index);
+    if (message.type === DELETE_LINK) {
+      if (known.delete(index)) events.push({ kind: 'gone', index, name });
+    } else if (before === undefined) {
+      known.set(index, name);
+      events.push({ kind: 'there', index, name });
+    } else if (before !== name) {
+      known.set(index, name);
+      events.push({ kind: 'renamed', index, name, before });
+    }
+  }
+  return events;
+}
+
+function linkOf({
+  type,
+  payload,
+}: Message): { readonly index: number; readonly name: string } | null {
+  if (type !== NEW_LINK && type !== DELETE_LINK) return null;
+  // Bridges tell of their ports in their own family (AF_BRIDGE); such news is of the port, not of a device.
+  if (payload.length < LINK_HEADER_BYTES || payload[0] !== 0) return null;
+  const name = textOf(attributesOf(payload, LINK_HEADER_BYTES).get(NAME_ATTRIBUTE));
+  return name === null ? null : { index: payload.readInt32LE(4), name };
+}
