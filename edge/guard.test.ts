@@ -16,7 +16,7 @@ describe('an edge whose table somebody else changes', () => {
     const repaired = kernel.nextApply();
     kernel.meddle((elements) => assert.ok(elements.delete(KEY)));
     assert.match(await repaired, /^add table inet portcullis\ndelete table inet portcullis\n/);
-    assert.equal(kernel.elements()?.get(KEY), 'drop');
+    assert.equal(kernel.elements()?.has(KEY), true);
   });
 
   it('repairs what was changed while it wrote, too', async (t) => {
@@ -30,7 +30,9 @@ describe('an edge whose table somebody else changes', () => {
     };
     control.change([opening(A, 80)]);
     await control.confirmed();
-    while (kernel.elements()?.get(KEY) !== 'drop') await kernel.nextApply();
+    // The change that was under way, and at most one more after what was noticed.
+    if (kernel.elements()?.has(KEY) !== true) await kernel.nextApply();
+    assert.equal(kernel.elements()?.has(KEY), true);
   });
 
   it('slows down against who undoes every repair, and says so', async (t) => {
@@ -57,7 +59,7 @@ describe('an edge whose table somebody else changes', () => {
     // A change of the operator's is not held back by that.
     control.change([opening(A, 80)]);
     await control.confirmed();
-    assert.equal(kernel.elements()?.get(KEY), 'drop');
+    assert.equal(kernel.elements()?.has(KEY), true);
   });
 });
 

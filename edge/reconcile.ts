@@ -59,6 +59,10 @@ export class Reconciler {
     this.#doubts++;
   }
 
+  get #inDoubt(): boolean {
+    return this.#doubts > this.#answered;
+  }
+
   /** Nothing of ours is in the kernel any more, the last good policies included. */
   forget(): void {
     this.#loaded = null;
@@ -77,7 +81,7 @@ export class Reconciler {
 
   /** The table as the kernel has it; null where that is not known. */
   get loaded(): { readonly layout: Layout; readonly sizes: Sizes } | null {
-    return this.#doubtful ? null : this.#loaded;
+    return this.#inDoubt ? null : this.#loaded;
   }
 
   /**
@@ -151,7 +155,7 @@ export class Reconciler {
 
   /** A delta where what is there is known and a delta is possible, else the whole. */
   async #load(desired: Desired, layout: Layout, reasons: Reasons): Promise<void> {
-    const before = this.#doubts > this.#answered ? null : this.#loaded;
+    const before = this.#inDoubt ? null : this.#loaded;
     const delta =
       before === null
         ? null

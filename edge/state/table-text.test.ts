@@ -54,8 +54,9 @@ describe('the table as text for the next boot', () => {
       assert.ok(read('table-since.nft'));
     }
     assert.equal(read('table.nft'), whole);
-    // Other settings are another table.
-    text.keep(await apply(stateOf(5)));
+    // Other stages are another table.
+    const { settings } = stateOf(1);
+    text.keep(await apply({ ...stateOf(5), settings: { ...settings, fragments: 'limit' } }));
     await text.flush();
     assert.deepEqual(await boot(), kernel.elements());
     assert.notEqual(read('table.nft'), whole);
