@@ -17,7 +17,7 @@ import { RefusedByControl, Session } from './session.ts';
 import { Disk } from './state/disk.ts';
 import { handsOffWanted, type Stance, takeStance } from './stance.ts';
 
-export type { AgentStatus, EdgeAgent, EdgeAgentOptions } from './agent-options.ts';
+export type { EdgeAgent, EdgeAgentOptions } from './agent-options.ts';
 
 const WATCH_MS = 1_000;
 const FIRST_RETRY_MS = 500;
