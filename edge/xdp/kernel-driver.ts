@@ -21,6 +21,7 @@ import { Links } from './links.ts';
 import { MapSet, OutOfRoom, type SharedMaps, type SlotCount } from './map-set.ts';
 import { Pins } from './pins.ts';
 import { readSample, type Sample } from './sample.ts';
+import { Targets } from './targets.ts';
 
 const ARTIFACT = join(import.meta.dirname, 'early-drop.bpf.json');
 const XDP_DROP = 1;
@@ -49,7 +50,7 @@ class KernelDriver implements EarlyDropDriver {
   #set: MapSet | null = null;
   #ring: RingBuffer | null = null;
   #settings: EarlySettings | null = null;
-  readonly #targets = new Map<string, EarlyTarget>();
+  readonly #targets = new Targets();
 
   constructor(options: KernelDriverOptions) {
     this.#options = options;
@@ -71,9 +72,8 @@ class KernelDriver implements EarlyDropDriver {
   load(targets: readonly EarlyTarget[], settings: EarlySettings): void {
     const { links, shared } = this.#open();
     const next = new MapSet(this.#artifact, shared, targets);
-    this.#targets.clear();
-    for (const target of targets) this.#targets.set(target.target, target);
-    writeSettings(next, settings, this.#targets.values());
+    this.#targets.replace(targets);
+    writeSettings(next, settings, this.#targets);
     const before = this.#set;
     this.#set = next;
     this.#settings = settings;
@@ -87,7 +87,7 @@ class KernelDriver implements EarlyDropDriver {
     const maps = this.#loaded();
     const prefixes = this.#hasPrefixes();
     for (const name of removed) this.#targets.delete(name);
-    for (const target of set) this.#targets.set(target.target, target);
+    for (const target of set) this.#targets.set(target);
     // Before a first prefix is there nobody looks for one, and it must be looked for as soon as it is.
     if (this.#hasPrefixes() !== prefixes) this.configure(this.#settings as EarlySettings);
     try {
@@ -95,12 +95,12 @@ class KernelDriver implements EarlyDropDriver {
       for (const name of removed) maps.remove(name);
     } catch (error) {
       if (!(error instanceof OutOfRoom)) throw error;
-      this.load([...this.#targets.values()], this.#settings as EarlySettings);
+      this.load(this.#targets.all(), this.#settings as EarlySettings);
     }
   }
 
   configure(settings: EarlySettings): void {
-    writeSettings(this.#loaded(), settings, this.#targets.values());
+    writeSettings(this.#loaded(), settings, this.#targets);
     this.#settings = settings;
   }
 
@@ -204,23 +204,18 @@ class KernelDriver implements EarlyDropDriver {
   }
 
   #hasPrefixes(): string {
-    return `${hasPrefixes(this.#targets.values(), 4)} ${hasPrefixes(this.#targets.values(), 6)}`;
+    return `${this.#targets.hasPrefixes(4)} ${this.#targets.hasPrefixes(6)}`;
   }
 }
 
-function writeSettings(
-  maps: MapSet,
-  settings: EarlySettings,
-  targets: Iterable<EarlyTarget>,
-): void {
+function writeSettings(maps: MapSet, settings: EarlySettings, targets: Targets): void {
   writeManagement(maps, settings);
   writeVlans(maps, settings);
-  const all = [...targets];
   const flags =
     (settings.keepReplies ? LAYOUT.KEEP_REPLIES : 0) |
     (settings.flowsComplete ? LAYOUT.FLOWS_COMPLETE : 0) |
-    (hasPrefixes(all, 4) ? LAYOUT.HAS_PREFIXES_4 : 0) |
-    (hasPrefixes(all, 6) ? LAYOUT.HAS_PREFIXES_6 : 0) |
+    (targets.hasPrefixes(4) ? LAYOUT.HAS_PREFIXES_4 : 0) |
+    (targets.hasPrefixes(6) ? LAYOUT.HAS_PREFIXES_6 : 0) |
     (settings.vlans.length > 0 ? LAYOUT.HAS_VLANS : 0);
   const value = Buffer.alloc(SETTINGS_BYTES);
   value.writeUInt32LE(flags, 0);
@@ -258,12 +253,6 @@ function writeVlans(maps: MapSet, { vlans }: EarlySettings): void {
     return key;
   });
   maps.replaceAll('vlans', elements, Buffer.alloc(4));
-}
-
-function hasPrefixes(targets: Iterable<EarlyTarget>, family: 4 | 6): boolean {
-  const whole = family === 4 ? 32 : 128;
-  for (const { cidr } of targets) if (cidr.family === family && cidr.length < whole) return true;
-  return false;
 }
 
 function whyNotAttached({ code }: SystemError): string {

@@ -92,6 +92,13 @@ export function encodeSpilled(
   });
 }
 
+/** The maps that a target's elements go to, `spilled` apart. */
+export function mapsOf({ cidr, rules }: EarlyTarget): string[] {
+  const { family } = cidr;
+  if (cidr.length !== BITS[family]) return [`prefix_${family}`];
+  return fits(rules) ? [`small_${family}`] : [`large_${family}`, `small_${family}`];
+}
+
 /** Whether the address's rules stand in the first class. */
 export function fits(rules: CompiledRules): boolean {
   return rules.kind === 'listed' && rules.rules.length <= LAYOUT.SMALL_RULES;
@@ -104,13 +111,22 @@ export function valueBytes(family: Family, size: SizeClass): number {
 
 /** Network order, as it stands in a packet. */
 export function addressBytes({ family, value }: Pick<Cidr, 'family' | 'value'>): Buffer {
-  return Buffer.from(value.toString(16).padStart(BITS[family] / 4, '0'), 'hex');
+  const bytes = Buffer.allocUnsafe(BITS[family] / 8);
+  if (family === 4) {
+    bytes.writeUInt32BE(Number(value), 0);
+  } else {
+    bytes.writeBigUInt64BE(value >> 64n, 0);
+    bytes.writeBigUInt64BE(value & LOW_64, 8);
+  }
+  return bytes;
 }
+const LOW_64 = (1n << 64n) - 1n;
 
 export function maskBytes(family: Family, length: number): Buffer {
-  const bits = BigInt(BITS[family]);
-  const host = (1n << (bits - BigInt(length))) - 1n;
-  return addressBytes({ family, value: ((1n << bits) - 1n) ^ host });
+  const bytes = Buffer.alloc(BITS[family] / 8);
+  bytes.fill(0xff, 0, length >> 3);
+  if (length % 8 !== 0) bytes[length >> 3] = 0xff00 >> (length % 8);
+  return bytes;
 }
 
 export function prefixKey(cidr: Cidr): Buffer {
@@ -160,7 +176,7 @@ function writeHead(value: Buffer, { version, slot, flags, rules }: Head): void {
   const listed = rules.kind === 'listed';
   let ports = 0n;
   if (listed) {
-    for (const { protocol, port } of rules.rules) {
+    for (const { protocol, port } of rules.rules.slice(0, rules.portRules)) {
       if (port !== null) ports |= portBit(packetKey(protocol as number, port));
     }
   }

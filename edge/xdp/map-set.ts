@@ -20,6 +20,7 @@ import {
   encodeSpilled,
   encodeTarget,
   LAYOUT,
+  mapsOf,
   REASONS,
   type Reason,
 } from './layout.ts';
@@ -293,7 +294,7 @@ function sized(
 ): Record<string, MapShape> {
   const counts = new Map<string, number>();
   for (const target of targets) {
-    for (const { map } of encodeTarget(target, 0, 1)) counts.set(map, (counts.get(map) ?? 0) + 1);
+    for (const map of mapsOf(target)) counts.set(map, (counts.get(map) ?? 0) + 1);
     counts.set('spilled', (counts.get('spilled') ?? 0) + target.spilled.length);
   }
   const growing = /^(?:small|large|prefix)_[46]$|^spilled$/;
