@@ -6,8 +6,8 @@ import { addressBytes, keyMask, LAYOUT, maskBytes, packetKey, type Reason } from
 
 /**
  * What one target has dropped early: the rules of its policy that one packet alone decides. Never more than
- * the policy drops: geo rules and mitigations only drop, so leaving them to nftables drops less, and filters
- * judge what passes here.
+ * the policy drops: mitigations only drop, so leaving them to nftables drops less, and filters judge what
+ * passes here.
  */
 export interface EarlyTarget {
   readonly target: string;
@@ -15,6 +15,8 @@ export interface EarlyTarget {
   readonly rules: CompiledRules;
   /** Look-ups of a list too long to be read. */
   readonly spilled: readonly Spilled[];
+  /** Unions of source sets that the rules ask, by name. */
+  readonly unions: ReadonlyMap<string, readonly string[]>;
 }
 
 /** The first match decides; nothing matched: `fallback` is why it is dropped, null that it passes on. */
@@ -34,6 +36,8 @@ export interface EarlyRule {
   readonly protocol: number | null;
   readonly port: number | null;
   readonly source: Cidr | null;
+  /** In (or outside) a union of source sets; then it has no other condition. */
+  readonly sets: { readonly name: string; readonly inside: boolean } | null;
 }
 
 /** A way to look a packet up: by so much of its key, and of its source (null: whatever it is). */
@@ -55,20 +59,24 @@ export function compileEarly(policy: Policy): EarlyTarget {
   const cidr = networkFrom(policy.target);
   const ordered = orderedRules(policy, cidr.family);
   const ofBaseline = new Set(ordered.slice(0, policy.baseline.length));
-  const reason = (rule: MatchRule): Reason => (ofBaseline.has(rule) ? 'baseline' : 'rules');
-  const byPacket = ordered.filter((rule) => rule.source?.kind !== 'sets');
-  const { kept, fallback } = prune(byPacket);
-  const last = byPacket.find((rule) => rule.protocol === null && rule.source === null);
-  const early = kept.map((rule) => earlyRule(rule, reason));
-  const dropped = fallback.outcome === 'drop' && last !== undefined ? reason(last) : null;
-  const target = policy.target;
+  const reasonOf = (rule: MatchRule): Reason => {
+    if (rule.source?.kind === 'sets') return 'geo';
+    return ofBaseline.has(rule) ? 'baseline' : 'rules';
+  };
+  const end = ordered.find((rule) => rule.protocol === null && rule.source === null);
+  const fallback = end?.outcome === 'drop' ? reasonOf(end) : null;
+  const { target } = policy;
+  const { kept } = prune(ordered);
   if (kept.length <= LAYOUT.LARGE_RULES) {
     const { order, portRules } = portsFirst(kept);
-    const rules = order.map((index) => early[index] as EarlyRule);
-    const listed = { kind: 'listed', rules, portRules, fallback: dropped } as const;
-    return { target, cidr, rules: listed, spilled: [] };
+    const rules = order.map((index) => earlyRule(kept[index] as MatchRule, reasonOf));
+    const listed = { kind: 'listed', rules, portRules, fallback } as const;
+    return { target, cidr, rules: listed, spilled: [], unions: unionsOf(kept) };
   }
-  return { target, cidr, ...spill(kept, early, dropped) };
+  // Geo rules stand in no hash: they are left to nftables.
+  const byPacket = prune(ordered.filter((rule) => rule.source?.kind !== 'sets')).kept;
+  const early = byPacket.map((rule) => earlyRule(rule, reasonOf));
+  return { target, cidr, ...spill(byPacket, early, fallback), unions: new Map() };
 }
 
 /** What a target that cannot be dropped early has: everything passes on. */
@@ -84,7 +92,27 @@ export function isPassedOn({ rules }: EarlyTarget): boolean {
 function earlyRule(rule: MatchRule, reason: (rule: MatchRule) => Reason): EarlyRule {
   const { outcome, protocol, port, source } = rule;
   const verdict = outcome === 'accept' ? 'pass' : reason(rule);
-  return { verdict, protocol, port, source: source?.kind === 'network' ? source.cidr : null };
+  const network = source?.kind === 'network' ? source.cidr : null;
+  const sets = source?.kind === 'sets' ? source : null;
+  return {
+    verdict,
+    protocol,
+    port,
+    source: network,
+    sets: sets === null ? null : { name: unionName(sets.names), inside: sets.inside },
+  };
+}
+
+function unionsOf(rules: readonly MatchRule[]): Map<string, readonly string[]> {
+  const unions = new Map<string, readonly string[]>();
+  for (const { source } of rules) {
+    if (source?.kind === 'sets') unions.set(unionName(source.names), source.names);
+  }
+  return unions;
+}
+
+function unionName(names: readonly string[]): string {
+  return names.join();
 }
 
 /** Indices in an order in which rules with a port come first, where that changes no verdict. */

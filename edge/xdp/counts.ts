@@ -5,7 +5,11 @@ import type { Reason } from './layout.ts';
 import type { Sample } from './sample.ts';
 
 const ETHERNET_BYTES = 14n;
-const SLUGS: Readonly<Record<Reason, string>> = { rules: 'denied', baseline: 'baseline' };
+const SLUGS: Readonly<Record<Reason, string>> = {
+  rules: 'denied',
+  baseline: 'baseline',
+  geo: 'geo',
+};
 
 interface Totals {
   readonly packets: bigint;

@@ -5,7 +5,7 @@ import { protocolNumber } from '@portcullis/core/firewall/match.ts';
 import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
 import { type Situation, situation } from '@portcullis/core/firewall/testing/edge-views.ts';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
-import type { Policy, PolicyRule } from '@portcullis/core/firewall/policy.ts';
+import type { Policy, PolicyRule, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import fc from 'fast-check';
 import { frameOf } from '../testing/frames.ts';
@@ -13,8 +13,10 @@ import { compileEarly } from './compile.ts';
 import type { EarlyDropDriver, EarlySettings } from './driver.ts';
 import type { Flow } from './flow-marks.ts';
 import { addressBytes } from './layout.ts';
+import { planUnions } from './unions.ts';
 
 const DEVICE = 1;
+const NO_SETS: SourceSets = { version: '', sets: {} };
 const SETTINGS: EarlySettings = {
   keepReplies: true,
   flowsComplete: true,
@@ -25,9 +27,15 @@ const SETTINGS: EarlySettings = {
 
 /** What every driver promises about frames. `fresh` gives one with nothing loaded; `numRuns`: of each property. */
 export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): void {
-  const loaded = (policies: readonly Policy[], settings: Partial<EarlySettings> = {}) => {
+  const loaded = (
+    policies: readonly Policy[],
+    settings: Partial<EarlySettings> = {},
+    sourceSets: SourceSets = NO_SETS,
+  ) => {
     const driver = fresh();
-    driver.load(policies.map(compileEarly), { ...SETTINGS, ...settings });
+    const targets = policies.map(compileEarly);
+    const asked = new Map(targets.flatMap(({ unions }) => [...unions]));
+    driver.load(targets, { ...SETTINGS, ...settings }, planUnions(asked, sourceSets));
     return driver;
   };
 
@@ -145,7 +153,7 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
   it('never drops what the reference evaluator passes', () => {
     fc.assert(
       fc.property(situation(), (drawn) => {
-        const driver = loaded(drawn.policies, settingsOf(drawn));
+        const driver = loaded(drawn.policies, settingsOf(drawn), drawn.sourceSets);
         if (driver.judge(frameOf(drawn.packet), DEVICE) === 'pass') return;
         assert.equal(decide(viewOf(drawn), drawn.packet, STATE).action, 'drop');
       }),
@@ -156,12 +164,12 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
   it('drops everything that rules on the packet alone deny', () => {
     fc.assert(
       fc.property(situation(), (situation) => {
-        const stateless = { mitigations: [], geo: [], filters: [] };
+        const stateless = { mitigations: [], filters: [] };
         const policies = situation.policies.map((policy) => ({ ...policy, ...stateless }));
         const drawn = { ...situation, policies };
         if (mustPassOn(drawn) || decide(viewOf(drawn), drawn.packet, STATE).action === 'pass')
           return;
-        const driver = loaded(policies, settingsOf(drawn));
+        const driver = loaded(policies, settingsOf(drawn), drawn.sourceSets);
         assert.equal(driver.judge(frameOf(drawn.packet), DEVICE), 'drop');
       }),
       { numRuns },

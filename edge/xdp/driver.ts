@@ -3,14 +3,15 @@ import type { EarlyTarget } from './compile.ts';
 import type { Flow } from './flow-marks.ts';
 import type { SlotCount } from './map-set.ts';
 import type { Sample } from './sample.ts';
+import type { UnionTable } from './unions.ts';
 
 /** The early drop on one host. Calls are short: nothing here waits. A suite holds every driver to this. */
 export interface EarlyDropDriver {
   /** Why early drop cannot work on this host; null: it can. */
   probe(): string | null;
   /** Judges by exactly these from now on; every packet is judged by what was there before, or by this. */
-  load(targets: readonly EarlyTarget[], settings: EarlySettings): void;
-  /** Of what is loaded: `set` added or replaced, `removed` taken away. One by one, each in one step. */
+  load(targets: readonly EarlyTarget[], settings: EarlySettings, unions: UnionTable): void;
+  /** Of what is loaded: `set` (which ask no union but those that were loaded) added or replaced, `removed` taken away. One by one, each in one step. */
   change(set: readonly EarlyTarget[], removed: readonly string[]): void;
   configure(settings: EarlySettings): void;
   /** Puts what is loaded on a device, by its index. Again where somebody else took it off. */

@@ -24,6 +24,9 @@ MAP(large_4, BPF_MAP_TYPE_HASH, 4, sizeof(struct large4), 64, BPF_F_NO_PREALLOC)
 MAP(large_6, BPF_MAP_TYPE_HASH, 16, sizeof(struct large6), 64, BPF_F_NO_PREALLOC);
 MAP(prefix_4, BPF_MAP_TYPE_LPM_TRIE, sizeof(struct prefix4_key), sizeof(struct large4), 64, BPF_F_NO_PREALLOC);
 MAP(prefix_6, BPF_MAP_TYPE_LPM_TRIE, sizeof(struct prefix6_key), sizeof(struct large6), 64, BPF_F_NO_PREALLOC);
+/* Unions of source sets, a bit each, by the networks of sources. */
+MAP(sets_4, BPF_MAP_TYPE_LPM_TRIE, sizeof(struct prefix4_key), 8, 64, BPF_F_NO_PREALLOC);
+MAP(sets_6, BPF_MAP_TYPE_LPM_TRIE, sizeof(struct prefix6_key), 8, 64, BPF_F_NO_PREALLOC);
 MAP(spilled, BPF_MAP_TYPE_HASH, sizeof(struct spilled_key), 4, 64, BPF_F_NO_PREALLOC);
 MAP(counters, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct counter), 64, 0);
 MAP(samples, BPF_MAP_TYPE_RINGBUF, 0, 0, 262144, 0);
@@ -166,7 +169,7 @@ INLINE u64 port_bit(u32 key)
 INLINE u32 verdict_of(u32 mask, u32 any_source)
 {
 	if (mask & RULE_DROPS)
-		return DROP | ((mask >> RULE_REASON_SHIFT) & 1) << 2;
+		return DROP | ((mask >> RULE_REASON_SHIFT) & RULE_REASON_BITS) << 2;
 	return any_source && mask & KEY_HAS_PORT ? OPEN : PASS;
 }
 
@@ -184,10 +187,36 @@ INLINE u32 bounded(u32 i, u32 limit)
 	return i & (limit - 1);
 }
 
+/* The unions of source sets that the source is in; asked once a packet, and only for rules that ask. */
+INLINE u64 unions_of(const struct head *head, const struct packet *p)
+{
+	u64 *unions;
+	if (!(head->flags & ASKS_SETS))
+		return 0;
+	if (p->family == 4) {
+		struct prefix4_key source = {.length = 32, .address = p->remote[0]};
+		unions = bpf_map_lookup_elem(&sets_4, &source);
+	} else {
+		struct prefix6_key source = {.length = 128};
+		__builtin_memcpy(source.address, p->remote, sizeof(source.address));
+		unions = bpf_map_lookup_elem(&sets_6, &source);
+	}
+	return unions ? *unions : 0;
+}
+
+/* Whether a rule that matches as to everything else matches as to source sets. */
+INLINE int sets_match(u32 mask, u32 match, u64 unions)
+{
+	if (!(mask & RULE_SETS))
+		return 1;
+	return ((unions >> (match & 63)) & 1) == !!(mask & RULE_INSIDE);
+}
+
 #define JUDGE_4(value, limit, p, key, verdict)                                                  \
 	do {                                                                                    \
 		verdict = fallback_of(&(value)->head);                                          \
 		u32 count = (value)->head.rules;                                                \
+		u64 unions = unions_of(&(value)->head, p);                                      \
 		for (u32 i = FIRST_RULE(value, key); i < limit; i++) {                          \
 			if (i >= count)                                                         \
 				break;                                                          \
@@ -195,6 +224,8 @@ INLINE u32 bounded(u32 i, u32 limit)
 			u32 mask = r->mask;                                                     \
 			if ((((p)->remote[0] ^ r->source) & r->source_mask) |                   \
 			    (((key) ^ r->match) & mask & KEY_BITS))                             \
+				continue;                                                       \
+			if (!sets_match(mask, r->match, unions))                                \
 				continue;                                                       \
 			verdict = verdict_of(mask, r->source_mask == 0);                        \
 			break;                                                                  \
@@ -207,6 +238,7 @@ INLINE u32 bounded(u32 i, u32 limit)
 	do {                                                                                    \
 		verdict = fallback_of(&(value)->head);                                          \
 		u32 count = (value)->head.rules;                                                \
+		u64 unions = unions_of(&(value)->head, p);                                      \
 		for (u32 i = FIRST_RULE(value, key); i < limit; i++) {                          \
 			if (i >= count)                                                         \
 				break;                                                          \
@@ -218,6 +250,8 @@ INLINE u32 bounded(u32 i, u32 limit)
 			if ((((p)->remote[1] ^ r->source[1]) & r->source_mask[1]) |             \
 			    (((p)->remote[2] ^ r->source[2]) & r->source_mask[2]) |             \
 			    (((p)->remote[3] ^ r->source[3]) & r->source_mask[3]))              \
+				continue;                                                       \
+			if (!sets_match(mask, r->match, unions))                                \
 				continue;                                                       \
 			verdict = verdict_of(mask, r->source_mask[0] == 0);                     \
 			break;                                                                  \
@@ -241,7 +275,9 @@ INLINE u32 judge_spilled(const struct head *head, const struct form *forms, cons
 			asked.source[word] = p->remote[word] & form->source_mask[word];
 		u32 *found = bpf_map_lookup_elem(&spilled, &asked);
 		if (found)
-			return *found & RULE_DROPS ? DROP | ((*found >> RULE_REASON_SHIFT) & 1) << 2 : PASS;
+			return *found & RULE_DROPS
+				       ? DROP | ((*found >> RULE_REASON_SHIFT) & RULE_REASON_BITS) << 2
+				       : PASS;
 	}
 	return fallback_of(head);
 }

@@ -1,4 +1,4 @@
-import type { Policy } from '@portcullis/core/firewall/policy.ts';
+import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import type { EdgeAssignment, RefusedTarget } from '@portcullis/link/messages.ts';
 import type { Desired } from '../desired.ts';
 import type { DeviceMode, DeviceModes } from '../devices.ts';
@@ -11,6 +11,7 @@ import { type Device, planDevice } from './device.ts';
 import type { Attached, EarlyDropDriver, EarlySettings } from './driver.ts';
 import { EarlyDropCounts } from './counts.ts';
 import type { Flow } from './flow-marks.ts';
+import { planUnions } from './unions.ts';
 
 export interface EarlyDropOptions {
   readonly driver: EarlyDropDriver;
@@ -32,6 +33,9 @@ export class EarlyDrop implements DeviceModes, DropSource {
   readonly #counts: EarlyDropCounts;
   #loaded: ReadonlyMap<string, EarlyTarget> | null = null;
   #settings: EarlySettings | null = null;
+  /** Unions of source sets that rules ask, and the data that they were filled from. */
+  #asked: AskedUnions = new Map();
+  #setsVersion = '';
   #named: readonly string[] = [];
   readonly #modes = new Map<string, DeviceMode & { readonly ifindex: number | null }>();
   /** Why it cannot work at all; undefined: not asked yet. */
@@ -49,13 +53,13 @@ export class EarlyDrop implements DeviceModes, DropSource {
 
   /** After nftables has it; `refused` it has not. */
   async apply(
-    { policies, settings }: Pick<Desired, 'policies' | 'settings'>,
+    { policies, settings, sourceSets }: Omit<Desired, 'generation'>,
     refused: readonly RefusedTarget[],
   ): Promise<void> {
     if (!this.#able()) return;
     try {
       this.#named = settings.devices;
-      this.#load(this.#targetsOf(policies.values(), refused), settings);
+      this.#load(this.#targetsOf(policies.values(), refused), settings, sourceSets);
       this.#attach();
       await this.#learnFlows();
       this.#problem = null;
@@ -155,20 +159,33 @@ export class EarlyDrop implements DeviceModes, DropSource {
     }
   }
 
-  #load(targets: ReadonlyMap<string, EarlyTarget>, assignment: EdgeAssignment): void {
+  #load(
+    targets: ReadonlyMap<string, EarlyTarget>,
+    assignment: EdgeAssignment,
+    sourceSets: SourceSets,
+  ): void {
     const { driver } = this.#options;
     const settings = this.#settingsFor(assignment);
-    const before = this.#loaded;
-    if (before === null) {
+    const before = this.#loaded ?? NOTHING;
+    const set = [...targets.values()].filter((one) => before.get(one.target) !== one);
+    const removed = [...before.values()].filter((one) => !targets.has(one.target));
+    const asks = [...set, ...removed].some(({ unions }) => unions.size > 0);
+    const asked = asks ? askedUnions(targets.values()) : this.#asked;
+    if (removed.length > 0) this.#counts.beforeLoad();
+    if (
+      this.#loaded === null ||
+      !sameNames(asked, this.#asked) ||
+      (asked.size > 0 && sourceSets.version !== this.#setsVersion)
+    ) {
       this.#counts.beforeLoad();
-      driver.load([...targets.values()], settings);
+      driver.load([...targets.values()], settings, planUnions(asked, sourceSets));
     } else {
       if (JSON.stringify(settings) !== JSON.stringify(this.#settings)) driver.configure(settings);
-      const set = [...targets.values()].filter((one) => before.get(one.target) !== one);
-      const removed = [...before.keys()].filter((name) => !targets.has(name));
-      if (removed.length > 0) this.#counts.beforeLoad();
-      if (set.length + removed.length > 0) driver.change(set, removed);
+      const gone = removed.map(({ target }) => target);
+      if (set.length + gone.length > 0) driver.change(set, gone);
     }
+    this.#asked = asked;
+    this.#setsVersion = sourceSets.version;
     this.#settings = settings;
     this.#loaded = targets;
   }
@@ -247,6 +264,19 @@ export class EarlyDrop implements DeviceModes, DropSource {
     this.remove();
     this.#problem = `the early drop failed: ${describeError(error)}`;
   }
+}
+
+type AskedUnions = ReadonlyMap<string, readonly string[]>;
+const NOTHING: ReadonlyMap<string, EarlyTarget> = new Map();
+
+function askedUnions(targets: Iterable<EarlyTarget>): AskedUnions {
+  const asked = new Map<string, readonly string[]>();
+  for (const { unions } of targets) for (const [name, sets] of unions) asked.set(name, sets);
+  return asked;
+}
+
+function sameNames(a: AskedUnions, b: AskedUnions): boolean {
+  return a.size === b.size && [...a.keys()].every((name) => b.has(name));
 }
 
 function describe(attached: Attached): DeviceMode {

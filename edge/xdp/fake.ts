@@ -4,6 +4,7 @@ import type { Attached, EarlyDropDriver, EarlySettings } from './driver.ts';
 import { type Flow, markPlaces } from './flow-marks.ts';
 import { addressBytes, type Reason } from './layout.ts';
 import type { SlotCount } from './map-set.ts';
+import { NO_UNIONS, type UnionTable } from './unions.ts';
 import { type FrameFacts, readFacts } from './frame-facts.ts';
 
 /** Stands for the kernel in tests: judges frames by what is loaded, as early-drop.bpf.c does. */
@@ -29,12 +30,14 @@ class Fake implements FakeEarlyDrop {
   readonly #hosts = new Set<number>();
   #counts = new Map<string, SlotCount>();
   #settings: EarlySettings | null = null;
+  #unions = NO_UNIONS;
 
   probe(): string | null {
     return this.lack;
   }
 
-  load(targets: readonly EarlyTarget[], settings: EarlySettings): void {
+  load(targets: readonly EarlyTarget[], settings: EarlySettings, unions: UnionTable): void {
+    this.#unions = unions;
     this.#mayFail();
     this.loads++;
     this.#targets.clear();
@@ -93,7 +96,7 @@ class Fake implements FakeEarlyDrop {
     if (this.#settings === null) throw new Error('nothing is loaded');
     if (facts === null || !this.#judges(facts, ifindex)) return 'pass';
     const target = this.#targetFor(facts);
-    const reason = target === null ? 'pass' : verdict(target, facts);
+    const reason = target === null ? 'pass' : verdict(target, facts, this.#unions);
     if (target === null || reason === 'pass' || this.#mustPass(facts)) return 'pass';
     const key = `${target.target} ${reason}`;
     const { packets = 0n, bytes = 0n } = this.#counts.get(key) ?? {};
@@ -152,9 +155,13 @@ class Fake implements FakeEarlyDrop {
   }
 }
 
-function verdict({ rules, spilled }: EarlyTarget, facts: FrameFacts): 'pass' | Reason {
+function verdict(
+  { rules, spilled }: EarlyTarget,
+  facts: FrameFacts,
+  unions: UnionTable,
+): 'pass' | Reason {
   if (rules.kind === 'listed') {
-    const matched = rules.rules.find((rule) => matches(rule, facts));
+    const matched = rules.rules.find((rule) => matches(rule, facts, unions));
     return matched?.verdict ?? rules.fallback ?? 'pass';
   }
   const key = keyOf(facts);
@@ -172,7 +179,21 @@ function verdict({ rules, spilled }: EarlyTarget, facts: FrameFacts): 'pass' | R
   return rules.fallback ?? 'pass';
 }
 
-function matches(rule: EarlyRule, { protocol, destinationPort, source }: FrameFacts): boolean {
+function matches(
+  rule: EarlyRule,
+  { protocol, destinationPort, source }: FrameFacts,
+  unions: UnionTable,
+): boolean {
+  if (rule.sets !== null) {
+    const number = unions.numbers.get(rule.sets.name);
+    if (number === undefined) return false;
+    // Sorted, so the last around the source is the longest.
+    const around = unions.networks[source.family].findLast(({ cidr }) =>
+      containsCidr(cidr, source),
+    );
+    const inside = (((around?.bits ?? 0n) >> BigInt(number)) & 1n) === 1n;
+    return inside === rule.sets.inside;
+  }
   if (rule.protocol !== null && rule.protocol !== protocol) return false;
   if (rule.port !== null && rule.port !== destinationPort) return false;
   return rule.source === null || containsCidr(rule.source, source);

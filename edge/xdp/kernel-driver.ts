@@ -22,6 +22,7 @@ import { MapSet, OutOfRoom, type SharedMaps, type SlotCount } from './map-set.ts
 import { Pins } from './pins.ts';
 import { readSample, type Sample } from './sample.ts';
 import { Targets } from './targets.ts';
+import { NO_UNIONS, type UnionTable } from './unions.ts';
 
 const ARTIFACT = join(import.meta.dirname, 'early-drop.bpf.json');
 const XDP_DROP = 1;
@@ -50,6 +51,7 @@ class KernelDriver implements EarlyDropDriver {
   #set: MapSet | null = null;
   #ring: RingBuffer | null = null;
   #settings: EarlySettings | null = null;
+  #unions = NO_UNIONS;
   readonly #targets = new Targets();
 
   constructor(options: KernelDriverOptions) {
@@ -58,7 +60,7 @@ class KernelDriver implements EarlyDropDriver {
 
   probe(): string | null {
     try {
-      new MapSet(this.#artifact, this.#open().shared, []).close();
+      new MapSet(this.#artifact, this.#open().shared, [], NO_UNIONS).close();
       return null;
     } catch (error) {
       if (error instanceof NativeUnavailable) return error.message;
@@ -69,9 +71,10 @@ class KernelDriver implements EarlyDropDriver {
     }
   }
 
-  load(targets: readonly EarlyTarget[], settings: EarlySettings): void {
+  load(targets: readonly EarlyTarget[], settings: EarlySettings, unions: UnionTable): void {
     const { links, shared } = this.#open();
-    const next = new MapSet(this.#artifact, shared, targets);
+    const next = new MapSet(this.#artifact, shared, targets, unions);
+    this.#unions = unions;
     this.#targets.replace(targets);
     writeSettings(next, settings, this.#targets);
     const before = this.#set;
@@ -95,7 +98,7 @@ class KernelDriver implements EarlyDropDriver {
       for (const name of removed) maps.remove(name);
     } catch (error) {
       if (!(error instanceof OutOfRoom)) throw error;
-      this.load(this.#targets.all(), this.#settings as EarlySettings);
+      this.load(this.#targets.all(), this.#settings as EarlySettings, this.#unions);
     }
   }
 

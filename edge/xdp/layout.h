@@ -54,8 +54,13 @@ struct head {
 #define IN_LARGE 1u
 /* The rules are elements of `spilled`, looked up form by form. */
 #define SPILLED 2u
+/* Some rule asks in which source sets the source is: that is looked up first. */
+#define ASKS_SETS 4u
 
-/* `match`: see KEY. Of `mask`, the bits of KEY are a mask; above them stand the verdict and its reason. */
+/*
+ * `match`: see KEY. Of `mask`, the bits of KEY are a mask; above them stand the verdict and its reason. A rule on
+ * source sets has the number of its union in `match`, and no other condition.
+ */
 struct rule4 {
 	u32 source, source_mask, match, mask;
 };
@@ -67,6 +72,10 @@ struct rule6 {
 #define KEY_BITS 0x01ffffffu
 #define RULE_DROPS (1u << 31)
 #define RULE_REASON_SHIFT 28
+#define RULE_REASON_BITS 3u
+/* Matches by source sets: those inside the union, else those outside. */
+#define RULE_SETS (1u << 27)
+#define RULE_INSIDE (1u << 26)
 
 /* A look-up in `spilled`: the fields of the key that it asks for. Lowest level first, the first hit decides. */
 struct form {
@@ -131,9 +140,7 @@ struct counter {
 	u64 packets, bytes;
 };
 /* Counters of a slot: one for each reason. */
-#define REASONS 2
-#define REASON_RULES 0u
-#define REASON_BASELINE 1u
+#define REASONS 3
 
 #define SAMPLE_BYTES 96
 struct sample {

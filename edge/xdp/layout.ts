@@ -14,10 +14,13 @@ export const LAYOUT = {
   HAS_VLANS: 16,
   IN_LARGE: 1,
   SPILLED: 2,
+  ASKS_SETS: 4,
   KEY_HAS_PORT: 2 ** 24,
   RULE_DROPS: 2 ** 31,
   RULE_REASON_SHIFT: 28,
-  REASONS: 2,
+  RULE_SETS: 2 ** 27,
+  RULE_INSIDE: 2 ** 26,
+  REASONS: 3,
   SAMPLE_BYTES: 96,
   FLOW_MARKS: 2 ** 21,
   HOST_MARKS: 2 ** 12,
@@ -28,10 +31,12 @@ const TAIL = 8;
 const RULE_BYTES: Readonly<Record<Family, number>> = { 4: 16, 6: 40 };
 const FORM_BYTES = 24;
 const PROTOCOL_MASK = 0xff_0000;
+/** No protocol has number 0 and a port. */
+const NO_KEY = LAYOUT.KEY_HAS_PORT;
 const PORT_MASK = LAYOUT.KEY_HAS_PORT + PROTOCOL_MASK + 0xffff;
 
 /** In the order of the counters of a slot. */
-export const REASONS = ['rules', 'baseline'] as const;
+export const REASONS = ['rules', 'baseline', 'geo'] as const;
 export type Reason = (typeof REASONS)[number];
 
 export type SizeClass = 'small' | 'large';
@@ -43,26 +48,34 @@ export interface Encoded {
   readonly value: Buffer;
 }
 
-/**
- * The elements of one target: its own first, then what only stands for it. `version` differs from that of
- * every element that this one may replace.
- */
-export function encodeTarget(target: EarlyTarget, slot: number, version: number): Encoded[] {
+/** Numbers of the unions of source sets that the maps know, by name. */
+export type Unions = ReadonlyMap<string, number>;
+
+/** What an element is written with beside its rules. */
+export interface Written {
+  readonly slot: number;
+  /** Differs from that of every element that this one may replace. */
+  readonly version: number;
+  readonly unions: Unions;
+}
+
+/** The elements of one target: its own first, then what only stands for it. */
+export function encodeTarget(target: EarlyTarget, written: Written): Encoded[] {
   const { cidr, rules } = target;
   const { family } = cidr;
   const single = cidr.length === BITS[family];
   if (!single) {
-    const value = encodeValue(family, 'large', rules, slot, version);
+    const value = encodeValue(family, 'large', rules, written);
     return [{ map: `prefix_${family}`, key: prefixKey(cidr), value }];
   }
   const key = addressBytes(cidr);
   if (fits(rules)) {
-    const value = encodeValue(family, 'small', rules, slot, version);
+    const value = encodeValue(family, 'small', rules, written);
     return [{ map: `small_${family}`, key, value }];
   }
-  const value = encodeValue(family, 'large', rules, slot, version);
+  const value = encodeValue(family, 'large', rules, written);
   const pointer = Buffer.alloc(valueBytes(family, 'small'));
-  writeHead(pointer, { version, slot, flags: LAYOUT.IN_LARGE, rules: NOTHING });
+  writeHead(pointer, NOTHING, LAYOUT.IN_LARGE, written);
   return [
     { map: `large_${family}`, key, value },
     { map: `small_${family}`, key, value: pointer },
@@ -154,25 +167,26 @@ function encodeValue(
   family: Family,
   size: SizeClass,
   rules: CompiledRules,
-  slot: number,
-  version: number,
+  written: Written,
 ): Buffer {
   const value = Buffer.alloc(valueBytes(family, size));
-  const spilled = rules.kind === 'spilled';
-  writeHead(value, { version, slot, flags: spilled ? LAYOUT.SPILLED : 0, rules });
-  if (spilled) rules.forms.forEach((form, index) => writeForm(value, form, index, version));
-  else rules.rules.forEach((rule, index) => writeRule(value, rule, index, family));
+  if (rules.kind === 'spilled') {
+    writeHead(value, rules, LAYOUT.SPILLED, written);
+    rules.forms.forEach((form, index) => writeForm(value, form, index, written.version));
+    return value;
+  }
+  const asksSets = rules.rules.some((rule) => rule.sets !== null);
+  writeHead(value, rules, asksSets ? LAYOUT.ASKS_SETS : 0, written);
+  rules.rules.forEach((rule, index) => writeRule(value, rule, index, family, written.unions));
   return value;
 }
 
-interface Head {
-  readonly version: number;
-  readonly slot: number;
-  readonly flags: number;
-  readonly rules: CompiledRules;
-}
-
-function writeHead(value: Buffer, { version, slot, flags, rules }: Head): void {
+function writeHead(
+  value: Buffer,
+  rules: CompiledRules,
+  flags: number,
+  { slot, version }: Written,
+): void {
   const listed = rules.kind === 'listed';
   let ports = 0n;
   if (listed) {
@@ -190,10 +204,25 @@ function writeHead(value: Buffer, { version, slot, flags, rules }: Head): void {
   value.writeUInt32LE(version, value.length - TAIL);
 }
 
-function writeRule(value: Buffer, rule: EarlyRule, index: number, family: Family): void {
-  const { protocol, port, source } = rule;
+function writeRule(
+  value: Buffer,
+  rule: EarlyRule,
+  index: number,
+  family: Family,
+  unions: Unions,
+): void {
+  const { protocol, port, source, sets } = rule;
   const at = HEAD + index * RULE_BYTES[family];
   const words = BITS[family] / 8;
+  if (sets !== null) {
+    const union = unions.get(sets.name);
+    // One that the maps do not know is left to nftables: a rule for one port that no packet has.
+    const asks = LAYOUT.RULE_SETS + (sets.inside ? LAYOUT.RULE_INSIDE : 0);
+    value.writeUInt32LE(union ?? NO_KEY, at + words * 2);
+    const mask = union === undefined ? PORT_MASK : asks;
+    value.writeUInt32LE(mask + verdictBits(rule.verdict), at + words * 2 + 4);
+    return;
+  }
   if (source !== null) {
     addressBytes(source).copy(value, at);
     maskBytes(family, source.length).copy(value, at + words);

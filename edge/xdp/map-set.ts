@@ -21,9 +21,12 @@ import {
   encodeTarget,
   LAYOUT,
   mapsOf,
+  prefixKey,
   REASONS,
   type Reason,
+  type Unions,
 } from './layout.ts';
+import type { UnionTable } from './unions.ts';
 
 /** A map is full, or the kernel has no memory for it: a set with more room is needed. */
 export class OutOfRoom extends Error {
@@ -64,6 +67,7 @@ export class MapSet {
   readonly #held = new Map<string, Held>();
   readonly #freeSlots: number[] = [];
   readonly #slots: number;
+  readonly #unions: Unions;
   /** Targets by slot, for samples. */
   readonly #names = new Map<number, string>();
   /** What a slot had counted when its target got it. */
@@ -72,9 +76,15 @@ export class MapSet {
   #version = 1;
 
   /** Everything is in the maps before any packet sees them. Throws `SystemError`. */
-  constructor(artifact: BpfArtifact, shared: SharedMaps, targets: readonly EarlyTarget[]) {
+  constructor(
+    artifact: BpfArtifact,
+    shared: SharedMaps,
+    targets: readonly EarlyTarget[],
+    unions: UnionTable,
+  ) {
+    this.#unions = unions.numbers;
     this.#slots = roomFor(targets.length);
-    const shapes = sized(artifact.maps, targets, this.#slots);
+    const shapes = sized(artifact.maps, targets, this.#slots, unions);
     const made: Descriptor[] = [];
     try {
       const maps: Record<string, Descriptor> = { ...shared };
@@ -84,7 +94,8 @@ export class MapSet {
         made.push(maps[name]);
       }
       this.#maps = maps;
-      this.#fill(targets, shapes);
+      this.#fill(targets);
+      this.#fillUnions(unions);
       const load = (program: string, name: string): Descriptor => {
         const image = artifact.programs[program];
         if (image === undefined) throw new Error(`the artifact has no program ${program}`);
@@ -183,7 +194,7 @@ export class MapSet {
     );
   }
 
-  #fill(targets: readonly EarlyTarget[], shapes: Readonly<Record<string, MapShape>>): void {
+  #fill(targets: readonly EarlyTarget[]): void {
     const byMap = new Map<string, Encoded[]>();
     for (const target of targets) {
       const slot = this.#takeSlot(target.target);
@@ -196,22 +207,27 @@ export class MapSet {
       this.#held.set(target.target, { target, slot, elements: elements.map(withoutValue) });
     }
     for (const [name, elements] of byMap) {
-      if (shapes[name]?.type === 'lpmTrie') {
-        // The trie has no call for many.
-        for (const { key, value } of elements) updateElement(this.map(name), key, value);
-        continue;
-      }
       const keys = Buffer.concat(elements.map(({ key }) => key));
       const values = Buffer.concat(elements.map(({ value }) => value));
       updateElements(this.map(name), keys, values, elements.length);
     }
   }
 
+  #fillUnions({ networks }: UnionTable): void {
+    for (const family of [4, 6] as const) {
+      const keys = networks[family].map(({ cidr }) => prefixKey(cidr));
+      const values = Buffer.alloc(keys.length * 8);
+      networks[family].forEach(({ bits }, index) => values.writeBigUInt64LE(bits, index * 8));
+      updateElements(this.map(`sets_${family}`), Buffer.concat(keys), values, keys.length);
+    }
+  }
+
   #encode(target: EarlyTarget, slot: number): Encoded[] {
     this.#version = this.#version === 0xffff_ffff ? 1 : this.#version + 1;
+    const written = { slot, version: this.#version, unions: this.#unions };
     return [
       ...encodeSpilled(target.spilled, slot, this.#version),
-      ...encodeTarget(target, slot, this.#version),
+      ...encodeTarget(target, written),
     ];
   }
 
@@ -291,13 +307,17 @@ function sized(
   shapes: Readonly<Record<string, MapShape>>,
   targets: readonly EarlyTarget[],
   slots: number,
+  unions: UnionTable,
 ): Record<string, MapShape> {
   const counts = new Map<string, number>();
   for (const target of targets) {
     for (const map of mapsOf(target)) counts.set(map, (counts.get(map) ?? 0) + 1);
     counts.set('spilled', (counts.get('spilled') ?? 0) + target.spilled.length);
   }
-  const growing = /^(?:small|large|prefix)_[46]$|^spilled$/;
+  for (const family of [4, 6] as const) {
+    counts.set(`sets_${family}`, unions.networks[family].length);
+  }
+  const growing = /^(?:small|large|prefix|sets)_[46]$|^spilled$/;
   return Object.fromEntries(
     Object.entries(shapes).map(([name, shape]) => {
       if (name === 'counters') return [name, { ...shape, maxEntries: slots * LAYOUT.REASONS }];

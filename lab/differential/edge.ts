@@ -11,6 +11,7 @@ import { createLibraryDriver } from '@portcullis/edge/nftables/library.ts';
 import { TABLE } from '@portcullis/edge/nftables/names.ts';
 import { Reconciler } from '@portcullis/edge/reconcile.ts';
 import { compileEarly } from '@portcullis/edge/xdp/compile.ts';
+import { planUnions } from '@portcullis/edge/xdp/unions.ts';
 import { readDevice } from '@portcullis/edge/xdp/device.ts';
 import type { EarlyDropDriver } from '@portcullis/edge/xdp/driver.ts';
 import { EarlyDrop } from '@portcullis/edge/xdp/early-drop.ts';
@@ -142,14 +143,17 @@ export class JudgedEdge {
 
   /** Every frame alone: whole packets and parts. Answers how many packets are dropped without nftables. */
   assertDropsNoMore(state: State, packets: readonly Numbered[]): number {
-    const { policies, settings } = state.desired;
-    this.#alone.load([...policies.values()].map(compileEarly), {
+    const { policies, settings, sourceSets } = state.desired;
+    const targets = [...policies.values()].map(compileEarly);
+    const asked = new Map(targets.flatMap(({ unions }) => [...unions]));
+    const early = {
       keepReplies: settings.sees === 'both',
       flowsComplete: true,
       management: [...settings.management],
       vlans: [{ ifindex: ANY_DEVICE, outer: VLANS.judged, inner: 0 }],
       remember: REMEMBER,
-    });
+    };
+    this.#alone.load(targets, early, planUnions(asked, sourceSets));
     const dropped = packets.filter((one) =>
       framesOf(one, ANY_MAC).some((frame) => this.#alone.judge(frame, ANY_DEVICE) === 'drop'),
     );

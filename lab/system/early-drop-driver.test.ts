@@ -13,6 +13,7 @@ import type { EarlyDropDriver } from '@portcullis/edge/xdp/driver.ts';
 import { earlyDropSuite } from '@portcullis/edge/xdp/driver-suite.ts';
 import type { EgressWay } from '@portcullis/edge/xdp/egress.ts';
 import { createKernelDriver } from '@portcullis/edge/xdp/kernel-driver.ts';
+import { NO_UNIONS } from '@portcullis/edge/xdp/unions.ts';
 import { mountBpffs, unmountBpffs } from '../bpffs.ts';
 import { type Namespace, Network } from '../netns.ts';
 import { missing } from '../requirements.ts';
@@ -71,7 +72,7 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
       const driver = createKernelDriver({ pins: join(bpffs, way), egress: [way] });
       const policies = [denyAll(OURS[4]), denyAll(OURS[6])];
       within((ifindex) => {
-        driver.load(policies.map(compileEarly), SETTINGS);
+        driver.load(policies.map(compileEarly), SETTINGS, NO_UNIONS);
         const attached = driver.attach(ifindex);
         assert.deepEqual(attached, { mode: 'native', pinned: true, seesEgress: true });
       });
@@ -84,7 +85,7 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
       const options = { pins: join(bpffs, `${way}-next`), egress: [way] };
       const first = createKernelDriver(options);
       within((ifindex) => {
-        first.load([compileEarly(denyAll(OURS[4]))], SETTINGS);
+        first.load([compileEarly(denyAll(OURS[4]))], SETTINGS, NO_UNIONS);
         first.attach(ifindex);
       });
       const port = await seenLeaving(first, 4);
@@ -92,7 +93,7 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
       const next = createKernelDriver(options);
       within((ifindex) => {
         assert.deepEqual(next.devices(), [ifindex]);
-        next.load([compileEarly(denyAll(OURS[4]))], SETTINGS);
+        next.load([compileEarly(denyAll(OURS[4]))], SETTINGS, NO_UNIONS);
         assert.equal(next.attached(ifindex), true);
         assert.equal(next.judge(frameOf(replyTo(4, port)), ifindex), 'pass');
         assert.equal(next.judge(frameOf(replyTo(4, port + 1)), ifindex), 'drop');
@@ -107,8 +108,8 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
     const driver = createKernelDriver({ pins: '' });
     const other = createKernelDriver({ pins: '' });
     within((ifindex) => {
-      driver.load([], SETTINGS);
-      other.load([], SETTINGS);
+      driver.load([], SETTINGS, NO_UNIONS);
+      other.load([], SETTINGS, NO_UNIONS);
       driver.attach(ifindex);
       assert.deepEqual(other.attach(ifindex), {
         mode: 'none',
