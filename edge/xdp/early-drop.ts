@@ -110,8 +110,9 @@ export class EarlyDrop implements DeviceModes, DropSource {
   }
 
   modeOf(device: string): DeviceMode {
-    const lack = this.#lack ?? null;
-    return this.#modes.get(device) ?? { xdp: 'none', reason: lack ?? 'nothing is loaded yet' };
+    const known = this.#modes.get(device);
+    if (known !== undefined) return { xdp: known.xdp, reason: known.reason };
+    return { xdp: 'none', reason: this.#lack ?? 'nothing is loaded yet' };
   }
 
   async read(): Promise<DropReading> {

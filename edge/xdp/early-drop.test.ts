@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Packet } from '@portcullis/core/firewall/packet.ts';
+import type { Policy, PolicyRule } from '@portcullis/core/firewall/policy.ts';
+import type { RefusedTarget } from '@portcullis/link/messages.ts';
+import type { Desired } from '../desired.ts';
+import type { Log } from '../log.ts';
+import { frameOf } from '../testing/frames.ts';
+import type { Device } from './device.ts';
+import { EarlyDrop } from './early-drop.ts';
+import { createFakeEarlyDrop, type FakeEarlyDrop } from './fake.ts';
+import type { Flow } from './flow-marks.ts';
+
+const [A, B] = ['203.0.113.10', '203.0.113.11'] as const;
+const WAN = 7;
+
+describe('the early drop of an edge', () => {
+  it('drops what the policies deny once nftables has them', async () => {
+    const { early, passes } = setUp();
+    await early.apply(desired([denyAll(A, [allow(80)])]), []);
+    assert.deepEqual([passes(A, 80), passes(A, 81), passes(B, 81)], [true, false, true]);
+    assert.deepEqual(early.modeOf('wan'), { xdp: 'native', reason: null });
+  });
+
+  it('keeps what a refused target had, and has nothing of one that nftables never had', async () => {
+    const { early, passes } = setUp();
+    await early.apply(desired([denyAll(A, [allow(80)])]), []);
+    const next = desired([denyAll(A, []), denyAll(B, [])]);
+    await early.apply(next, [refused(A, 1), refused(B, 0)]);
+    assert.deepEqual([passes(A, 80), passes(A, 81), passes(B, 81)], [true, false, true]);
+    await early.apply(next, []);
+    assert.deepEqual([passes(A, 80), passes(B, 81)], [false, false]);
+  });
+
+  it('is taken off where it cannot be brought up to date, and says why, and comes back', async () => {
+    const { early, driver } = setUp();
+    await early.apply(desired([denyAll(A, [])]), []);
+    driver.fail = new Error('out of memory');
+    await early.apply(desired([denyAll(A, [allow(80)])]), []);
+    assert.deepEqual(driver.devices(), []);
+    assert.match(early.problems().join(), /out of memory/);
+    assert.equal(early.modeOf('wan').xdp, 'none');
+    driver.fail = null;
+    await early.apply(desired([denyAll(A, [allow(80)])]), []);
+    assert.deepEqual([driver.devices(), early.problems()], [[WAN], []]);
+  });
+
+  it('changes single targets in place, and loads anew only for source sets', async () => {
+    const { early, driver } = setUp();
+    const others = Array.from({ length: 20 }, (_, index) => denyAll(`198.18.0.${index}`, []));
+    await early.apply(desired([denyAll(A, []), ...others]), []);
+    for (const port of [1, 2, 3]) {
+      await early.apply(desired([denyAll(A, [allow(port)]), ...others]), []);
+    }
+    await early.apply(desired(others), []);
+    assert.equal(driver.loads, 1);
+    const geo: Policy = {
+      ...denyAll(A, []),
+      rules: [],
+      geo: [{ ref: 'geo-rule:1', action: 'deny', sets: ['country:AA'] }],
+    };
+    await early.apply(desired([geo, ...others], { version: '1' }), []);
+    assert.equal(driver.loads, 2);
+    await early.apply(desired([geo, ...others], { version: '1' }), []);
+    assert.equal(driver.loads, 2);
+    await early.apply(desired([geo, ...others], { version: '2' }), []);
+    assert.equal(driver.loads, 3);
+  });
+
+  it('sees that it was taken off, or that its device is another, and is put back', async () => {
+    const { early, driver, devices } = setUp();
+    const wanted = desired([denyAll(A, [])]);
+    await early.apply(wanted, []);
+    assert.equal(early.disturbed(), false);
+    driver.detach(WAN);
+    assert.equal(early.disturbed(), true);
+    await early.apply(wanted, []);
+    assert.deepEqual([driver.devices(), early.disturbed()], [[WAN], false]);
+    devices.set('wan', device('wan', { ifindex: 9 }));
+    assert.equal(early.disturbed(), true);
+    await early.apply(wanted, []);
+    assert.deepEqual([driver.devices(), early.repairs], [[9], 2]);
+    devices.delete('wan');
+    assert.equal(early.disturbed(), true);
+    await early.apply(wanted, []);
+    assert.deepEqual([driver.devices(), early.disturbed()], [[], false]);
+    assert.equal(early.modeOf('wan').reason, 'there is no such device');
+  });
+
+  it('drops nothing that may be a reply before it has learnt every open flow', async () => {
+    const learnt = Promise.withResolvers<Flow[]>();
+    const { early, passes } = setUp({ openFlows: () => learnt.promise });
+    const applied = early.apply(desired([denyAll(A, [])]), []);
+    assert.equal(passes(A, 40_000), true);
+    learnt.resolve([flowTo(A, 40_000)]);
+    await applied;
+    assert.deepEqual([passes(A, 40_000), passes(A, 40_001)], [true, false]);
+  });
+
+  it('never attaches where packets that are not judged would be seen', async () => {
+    const { early, driver, devices } = setUp();
+    const wanted = desired([denyAll(A, [])]);
+    for (const [change, why] of [
+      [{ isPort: true }, /port of a bridge/],
+      [{ uppers: [{ name: 'macvlan0', vlan: null }] }, /macvlan0 is built upon it/],
+      [{ uppers: [{ name: 'wan.5', vlan: 5 }], hidesTags: true }, /rxvlan off/],
+    ] as const) {
+      devices.set('wan', device('wan', change));
+      await early.apply(wanted, []);
+      assert.deepEqual(driver.devices(), []);
+      assert.match(early.modeOf('wan').reason ?? '', why);
+    }
+    devices.set('wan', device('wan', { uppers: [{ name: 'wan.5', vlan: 5 }] }));
+    await early.apply(wanted, []);
+    assert.deepEqual(driver.devices(), [WAN]);
+  });
+
+  it('tells each drop once, those of a target that went away too', async () => {
+    const { early, passes } = setUp();
+    await early.apply(desired([denyAll(A, []), denyAll(B, [])]), []);
+    for (const port of [1, 2]) assert.equal(passes(A, port), false);
+    assert.deepEqual(await packetsOf(early), { [A]: 2 });
+    assert.equal(passes(B, 1), false);
+    await early.apply(desired([denyAll(A, [])]), []);
+    assert.deepEqual(await packetsOf(early), { [B]: 1 });
+    assert.deepEqual(await packetsOf(early), {});
+  });
+
+  it('is off every device once our hands are off', async () => {
+    const { early, driver } = setUp();
+    await early.apply(desired([denyAll(A, [])]), []);
+    early.remove();
+    assert.deepEqual([driver.devices(), early.disturbed()], [[], false]);
+  });
+
+  it('does nothing where it cannot work, and says what is missing', async () => {
+    const { early, driver } = setUp();
+    driver.lack = 'early drop needs root';
+    await early.apply(desired([denyAll(A, [])]), []);
+    assert.deepEqual(early.modeOf('wan'), { xdp: 'none', reason: 'early drop needs root' });
+    assert.equal(driver.loads, 0);
+  });
+});
+
+interface SetUp {
+  readonly early: EarlyDrop;
+  readonly driver: FakeEarlyDrop;
+  readonly devices: Map<string, Device>;
+  readonly passes: (to: string, port: number) => boolean;
+}
+
+function setUp({ openFlows = async () => [] }: { openFlows?: () => Promise<Flow[]> } = {}): SetUp {
+  const driver = createFakeEarlyDrop();
+  const devices = new Map([['wan', device('wan')]]);
+  const early = new EarlyDrop({
+    driver,
+    readDevice: (name) => devices.get(name) ?? null,
+    openFlows,
+    remember: () => ({ tcp: 600, udp: 180, other: 60 }),
+    log: SILENT,
+  });
+  const passes = (to: string, port: number): boolean =>
+    driver.judge(frameOf(udp(to, port)), WAN) === 'pass';
+  return { early, driver, devices, passes };
+}
+
+const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+function device(name: string, change: Partial<Device> = {}): Device {
+  return { name, ifindex: WAN, uppers: [], isPort: false, hidesTags: false, ...change };
+}
+
+function desired(policies: readonly Policy[], { version = '' } = {}): Desired {
+  return {
+    generation: 1,
+    policies: new Map(policies.map((policy) => [policy.target, policy])),
+    sourceSets: { version, sets: { 'country:AA': ['192.0.2.0/24'] } },
+    settings: {
+      name: 'edge',
+      site: 'lab',
+      devices: ['wan'],
+      management: [],
+      sees: 'both',
+      fragments: 'reassemble',
+    },
+  };
+}
+
+function denyAll(target: string, rules: readonly PolicyRule[]): Policy {
+  const deny = {
+    ref: 'rule:0',
+    action: 'deny',
+    protocol: 'any',
+    port: null,
+    source: null,
+  } as const;
+  return { target, mitigations: [], baseline: [], geo: [], rules: [...rules, deny], filters: [] };
+}
+
+function allow(port: number): PolicyRule {
+  return { ref: `rule:${port}`, action: 'allow', protocol: 'udp', port, source: null };
+}
+
+function refused(target: string, goodGeneration: number): RefusedTarget {
+  return { target, reason: 'it is refused', goodGeneration };
+}
+
+function udp(destination: string, destinationPort: number): Packet {
+  return {
+    family: 4,
+    source: '192.0.2.9',
+    destination,
+    protocol: 17,
+    sourcePort: 5353,
+    destinationPort,
+    icmp: null,
+    hopLimit: 64,
+    fragment: 'none',
+  };
+}
+
+function flowTo(local: string, localPort: number): Flow {
+  const bytes = (address: string): Buffer => Buffer.from(address.split('.').map(Number));
+  return {
+    family: 4,
+    protocol: 17,
+    local: bytes(local),
+    remote: bytes('192.0.2.9'),
+    localPort,
+    remotePort: 5353,
+  };
+}
+
+async function packetsOf(early: EarlyDrop): Promise<Record<string, number>> {
+  const { entries } = await early.read();
+  return Object.fromEntries(entries.map(({ target, packets }) => [target, packets]));
+}
