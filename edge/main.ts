@@ -1,7 +1,6 @@
 import { connectIpc } from '@portcullis/link/ipc.ts';
 import { createEdgeAgent } from './agent.ts';
 import { readConfig, readLogLevel } from './config.ts';
-import { FilterDrops } from './filters/drops.ts';
 import { FilterKeeper } from './filters/keeper.ts';
 import { createHost } from './host.ts';
 import { removeWhere } from './kernel/conntrack.ts';
@@ -37,7 +36,7 @@ const agent = createEdgeAgent({
   earlyDrop,
   facts: {
     deviceModes: earlyDrop,
-    drops: [earlyDrop, new FilterDrops(driver)],
+    drops: [earlyDrop, filters.drops],
     filters: () => filters.count(),
     problems: () => [...earlyDrop.problems(), ...filters.problems()],
   },

@@ -83,6 +83,15 @@ export class ApiClient {
     await this.live(ip, answer.headers);
   }
 
+  /** Applies a filter and waits until the edge has it in its kernel. */
+  async createFilter(ip: string, type: string, port: string): Promise<void> {
+    const filter = { type, port };
+    const answer = await this.call<Written>('POST', `/api/v1/firewall/ips/${ip}/filters`, filter);
+    if (answer.status !== 201)
+      throw new Error(`a filter was refused: ${JSON.stringify(answer.body)}`);
+    await this.live(ip, answer.headers);
+  }
+
   /** Waits until an edge in service has everything of the address. */
   async enforced(ip: string): Promise<void> {
     const deadline = performance.now() + TIMEOUT_MS;

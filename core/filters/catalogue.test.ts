@@ -16,8 +16,12 @@ test('every filter can be enforced: positive rates and times, whole bytes inside
     const { unvalidatedPps, validatedPps } = filter.rates;
     assert.ok(0 < unvalidatedPps && unvalidatedPps <= validatedPps, filter.type);
     assert.ok(filter.validatedSeconds > 0, filter.type);
-    assert.ok(!filter.synProxy || filter.transport === 'tcp', filter.type);
-    for (const { bytes, minLength, maxLength } of filter.greetings) {
+    assert.ok(filter.budgetPps >= unvalidatedPps, filter.type);
+    assert.ok(filter.transport === 'tcp' || !(filter.synProxy || filter.connections), filter.type);
+    // Payloads are matched of UDP alone: of TCP a greeting would come after the handshake.
+    const signatures = [...filter.greetings, ...filter.replies];
+    assert.ok(filter.transport === 'udp' || signatures.length === 0, filter.type);
+    for (const { bytes, minLength, maxLength } of signatures) {
       assert.ok(minLength <= maxLength, filter.type);
       for (const { offset, hex } of bytes) {
         assert.match(hex, /^(?:[0-9a-f]{2})+$/);

@@ -8,11 +8,16 @@ import { type FilterCounter, readFilterCounters } from './counters.ts';
 export class FilterDrops implements DropSource {
   readonly name = 'filters';
   readonly #driver: Driver;
-  /** Null before the first look: what is there then, an agent before this one may have told. */
+  /** Null before: what is there then, an agent before this one may have told. */
   #last: ReadonlyMap<string, FilterCounter> | null = null;
 
   constructor(driver: Driver) {
     this.#driver = driver;
+  }
+
+  /** This agent has written the table, with counters of its own in it: from now on they are told whole. */
+  begin(): void {
+    this.#last ??= new Map();
   }
 
   async read(): Promise<DropReading> {

@@ -4,6 +4,7 @@ import type { Driver } from '../nftables/driver.ts';
 import { isSingle } from '../nftables/match.ts';
 import type { Sysctls } from '../reassembly.ts';
 import { changedPorts } from './changes.ts';
+import { FilterDrops } from './drops.ts';
 import { reconnectPorts, type RemoveConnections } from './reconnect.ts';
 import { KnownServers, type KnownServersOptions, type ServerPort } from './servers.ts';
 import type { TcpServer } from './tcp-server.ts';
@@ -26,12 +27,15 @@ const COOKIES = { name: 'net/ipv4/tcp_syncookies', least: 1 } as const;
 export class FilterKeeper {
   readonly #options: FilterKeeperOptions;
   readonly #servers: KnownServers;
+  /** What filters drop, for reports. */
+  readonly drops: FilterDrops;
   #onServers: (addresses: readonly string[]) => void = () => {};
   #filters = 0;
   #problems: readonly string[] = [];
 
   constructor(options: FilterKeeperOptions) {
     this.#options = options;
+    this.drops = new FilterDrops(options.driver);
     this.#servers = new KnownServers({
       onChange: (addresses) => this.#onServers(addresses),
       ...(options.askServer === undefined ? {} : { ask: options.askServer }),
@@ -58,6 +62,7 @@ export class FilterKeeper {
 
   /** The kernel has `after`, and had `before`. Never throws: what fails is a problem to tell. */
   async applied(before: Targets, after: Targets): Promise<void> {
+    this.drops.begin();
     const names = [...new Set([...before.keys(), ...after.keys()])].filter(
       (name) => before.get(name) !== after.get(name),
     );

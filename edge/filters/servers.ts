@@ -24,6 +24,7 @@ export class KnownServers {
   readonly #options: KnownServersOptions;
   readonly #known = new Map<string, TcpServer>();
   #wanted = new Map<string, ServerPort>();
+  readonly #due = new Map<string, ServerPort>();
   #asking = false;
   #stopped = false;
   readonly #timer: NodeJS.Timeout;
@@ -54,13 +55,16 @@ export class KnownServers {
     clearInterval(this.#timer);
   }
 
+  /** Resolves when nothing is left to ask; what comes while others are being asked is asked with them. */
   async #ask(ports: readonly ServerPort[]): Promise<void> {
-    if (this.#asking || this.#stopped || ports.length === 0) return;
+    for (const one of ports) this.#due.set(keyOf(one), one);
+    if (this.#asking || this.#stopped) return;
     this.#asking = true;
-    const waiting = [...ports];
     const changed = new Set<string>();
     const work = async (): Promise<void> => {
-      for (let one = waiting.pop(); one !== undefined && !this.#stopped; one = waiting.pop()) {
+      for (const [key, one] of this.#due) {
+        if (this.#stopped) return;
+        this.#due.delete(key);
         if (await this.#askOne(one)) changed.add(one.address);
       }
     };

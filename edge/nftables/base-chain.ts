@@ -7,7 +7,7 @@ import {
   type NeededIcmp,
 } from '@portcullis/core/firewall/needed-icmp.ts';
 import { STAGES, type StageName } from '@portcullis/core/firewall/stages.ts';
-import { reasonChains } from './filter-state.ts';
+import { reasonChains, VALIDATED_SOURCES } from './filter-state.ts';
 import { declareFragmentState, fragmentChains } from './fragment-limits.ts';
 import { dispatchStatement } from './names.ts';
 import { PolicyError } from './match.ts';
@@ -18,6 +18,8 @@ export interface EdgeLimits {
   readonly icmpRates: Readonly<Record<IcmpBudget, number>>;
   /** What stage 3 lets through to reassembly. */
   readonly fragmentLimits: FragmentLimits;
+  /** How many sources of a family filters remember as validated; beyond, newcomers stay unvalidated. */
+  readonly validatedSources: number;
 }
 
 /** What the edge judges and how, beside the policies. */
@@ -29,6 +31,7 @@ export interface EdgeRules extends Omit<EdgeSettings, 'localAddresses'>, EdgeLim
 export const DEFAULT_LIMITS: EdgeLimits = {
   icmpRates: ICMP_RATES,
   fragmentLimits: FRAGMENT_LIMITS,
+  validatedSources: VALIDATED_SOURCES,
 };
 
 /** After conntrack (-200) has found the connection, before Docker's DNAT (-100) rewrites the destination. */

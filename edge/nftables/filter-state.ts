@@ -29,11 +29,18 @@ const METER = { fields: ['ADDRESS', ...PEER], size: 65_536, seconds: 10 };
 const TUPLE = [...PEER, ...PEER];
 const BUDGET = { fields: PEER, size: 65_536, seconds: 10 };
 
+/** Of each family: about 50 MB when full, by traffic alone. */
+export const VALIDATED_SOURCES = 524_288;
+
+interface StateSet {
+  readonly fields: readonly string[];
+  readonly size: number | 'validated sources';
+  readonly seconds: number | null;
+}
+
 /** `seconds`: how long an element stays without traffic, at least as long as its limit needs to fill up again. */
-const STATE: Readonly<
-  Record<FilterState, { fields: readonly string[]; size: number; seconds: number | null }>
-> = {
-  validated: { fields: TUPLE, size: 524_288, seconds: 60 },
+const STATE: Readonly<Record<FilterState, StateSet>> = {
+  validated: { fields: TUPLE, size: 'validated sources', seconds: 60 },
   validated_rate: METER,
   unvalidated_rate: METER,
   budget: BUDGET,
@@ -53,9 +60,10 @@ export function stateSet(state: FilterState, family: Family): string {
   return `${state}${family}`;
 }
 
-export function declareFilterState(family: Family): string[] {
+export function declareFilterState(family: Family, validatedSources: number): string[] {
   return (Object.keys(STATE) as FilterState[]).flatMap((state) => {
-    const { fields, size, seconds } = STATE[state];
+    const { fields, seconds } = STATE[state];
+    const size = STATE[state].size === 'validated sources' ? validatedSources : STATE[state].size;
     const type = fields.map((field) => (field === 'ADDRESS' ? ADDRESS_TYPE[family] : field));
     const flags =
       seconds === null ? 'flags dynamic;' : `flags dynamic,timeout; timeout ${seconds}s;`;

@@ -28,7 +28,7 @@ export function renderWhole(layout: Layout): RenderedWhole {
   const sizes = new Map([...layout.counts].map(([map, count]) => [map, roomFor(count)]));
   const body = [
     ...renderLimits(layout.rules),
-    ...FAMILIES.flatMap(declareFilterState),
+    ...FAMILIES.flatMap((family) => declareFilterState(family, layout.rules.validatedSources)),
     ...[...layout.sets.values()].flatMap(declareSet),
     ...[...sizes].toSorted(byName).flatMap(([map, size]) => declareMap(map, size)),
     ...[...layout.prefixes.keys()].flatMap(declarePrefixMap),

@@ -6,7 +6,7 @@ import { PROTOCOL_NUMBERS } from '@portcullis/core/firewall/match.ts';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
 import { createLineLog } from '@portcullis/edge/log.ts';
-import type { EdgeLimits } from '@portcullis/edge/nftables/base-chain.ts';
+import { DEFAULT_LIMITS, type EdgeLimits } from '@portcullis/edge/nftables/base-chain.ts';
 import { createLibraryDriver } from '@portcullis/edge/nftables/library.ts';
 import { TABLE } from '@portcullis/edge/nftables/names.ts';
 import { Reconciler } from '@portcullis/edge/reconcile.ts';
@@ -24,6 +24,7 @@ import { type Judged, JudgedWire } from './wire.ts';
 /** So high that there is always room. */
 const ROOM = 1_000_000;
 const NO_LIMITS: EdgeLimits = {
+  ...DEFAULT_LIMITS,
   icmpRates: { errors: ROOM, neighbours: ROOM },
   fragmentLimits: {
     strangersPerDestination: ROOM,

@@ -5,7 +5,7 @@ import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
 import type { Policy, PolicyFilter } from '@portcullis/core/firewall/policy.ts';
 import type { Applied } from '@portcullis/edge/reconcile.ts';
 import { Reconciler } from '@portcullis/edge/reconcile.ts';
-import { DEFAULT_LIMITS } from '@portcullis/edge/nftables/base-chain.ts';
+import { DEFAULT_LIMITS, type EdgeLimits } from '@portcullis/edge/nftables/base-chain.ts';
 import { readFilterCounters } from '@portcullis/edge/filters/counters.ts';
 import { FilterKeeper } from '@portcullis/edge/filters/keeper.ts';
 import { removeWhere } from '@portcullis/edge/kernel/conntrack.ts';
@@ -23,13 +23,15 @@ export class FilterGround {
   readonly keeper: FilterKeeper;
   #reconciler: Reconciler;
   readonly #catalogue: readonly Filter[];
+  readonly #limits: EdgeLimits;
   #generation = 0;
 
   /** What a test changes of the catalogue, it changes of every filter there is. */
-  constructor(label: string, change: Partial<Filter> = {}) {
+  constructor(label: string, change: Partial<Filter> = {}, limits: Partial<EdgeLimits> = {}) {
     this.internet = createInternet(label);
     const { edge } = this.internet;
     this.driver = edge.within(() => createLibraryDriver());
+    this.#limits = { ...DEFAULT_LIMITS, ...limits };
     this.#catalogue = FILTERS.map((filter) => ({ ...filter, ...change }));
     const sysctls = createSysctls();
     this.keeper = new FilterKeeper({
@@ -51,7 +53,7 @@ export class FilterGround {
   }
 
   #newReconciler(): Reconciler {
-    return new Reconciler(this.driver, DEFAULT_LIMITS, { catalogue: this.#catalogue });
+    return new Reconciler(this.driver, this.#limits, { catalogue: this.#catalogue });
   }
 
   async apply(policies: readonly Policy[], sees: EdgeSettings['sees'] = 'both'): Promise<Applied> {
@@ -92,6 +94,25 @@ export class FilterGround {
   noise(kind: 'udp' | 'syn' | 'ack' | 'fin', address: string, port: number, count: number): void {
     const script = join(import.meta.dirname, '..', 'wire', 'noise.py');
     this.internet.client.run('python3', script, kind, address, String(port), String(count));
+  }
+
+  /** Connections that the edge tracks. */
+  connections(): string[] {
+    return ['ipv4', 'ipv6'].flatMap((family) =>
+      this.internet.edge.run('conntrack', '-L', '-f', family).split('\n').filter(Boolean),
+    );
+  }
+
+  /** Puts as many elements into a set. */
+  async fill(set: string, count: number, key: (index: number) => string): Promise<void> {
+    const lines: string[] = [];
+    for (let at = 0; at < count; at += 8192) {
+      const keys = Array.from({ length: Math.min(8192, count - at) }, (_, index) =>
+        key(at + index),
+      );
+      lines.push(`add element inet portcullis ${set} { ${keys.join(', ')} }`);
+    }
+    await this.driver.apply(`${lines.join('\n')}\n`);
   }
 
   /** SYNs that the proxy has answered. */

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { CLIENT, SERVER } from '../internet.ts';
+import { sysctl } from '../netns.ts';
+import { TcpEnd } from '../wire/tcp-end.ts';
+import { UdpPeer } from '../wire/udp-peer.ts';
+import { buildGround, eventually, type Ground, whyNot } from './ground.ts';
+
+const GAME = 27_500;
+const WEB = 8000;
+
+let ground: Ground;
+
+describe('filters from the interface to the wire', { skip: whyNot() }, () => {
+  before(async () => {
+    ground = await buildGround('filters');
+  });
+  after(() => ground.stop());
+
+  it('udp-stateful slows strangers, and the holder of the address sees why', async () => {
+    const { internet, stack } = ground;
+    await stack.api.createFilter(SERVER[4], 'udp-stateful', String(GAME));
+    const server = new UdpPeer(internet.server);
+    const client = new UdpPeer(internet.client);
+    try {
+      const silent = await server.open(SERVER[4], GAME);
+      await server.open(SERVER[4], GAME + 1, '');
+      const stranger = await client.open(CLIENT[4]);
+      await stranger.send(SERVER[4], GAME, 300);
+      await stranger.exchange(SERVER[4], GAME + 1);
+      const passed = await silent.received();
+      assert.ok(passed >= 20 && passed < 300, `${passed}`);
+      await eventually('the drops are told', async () => {
+        const { body } = await stack.api.call('GET', `/api/x1/firewall/ips/${SERVER[4]}/drops`);
+        const text = JSON.stringify(body);
+        return text.includes('"unvalidated-rate"') && text.includes(String(300 - passed));
+      });
+    } finally {
+      await client.stop();
+      await server.stop();
+    }
+  });
+
+  it('tcp-syn-proxy resets who was connected, and speaks as the real server does', async () => {
+    const { internet, stack } = ground;
+    sysctl(internet.server, 'net.ipv4.tcp_timestamps', 0);
+    sysctl(internet.server, 'net.ipv4.tcp_sack', 0);
+    await TcpEnd.serve(internet.server, SERVER[4], WEB);
+    const player = await TcpEnd.connect(internet.client, SERVER[4], WEB);
+    assert.equal(await player?.ask(), 'echo');
+    await stack.api.createFilter(SERVER[4], 'tcp-syn-proxy', String(WEB));
+    assert.equal(await player?.ask(), 'reset');
+    await eventually('the proxy knows the server', async () => {
+      const chains = internet.edge.run('nft', 'list', 'table', 'inet', 'portcullis');
+      return /synproxy mss 1460 wscale \d+\s*$/m.test(chains);
+    });
+    const again = await TcpEnd.connect(internet.client, SERVER[4], WEB);
+    assert.equal(await again?.ask(), 'echo');
+    const loose = internet.edge.run('sysctl', '-n', 'net.netfilter.nf_conntrack_tcp_loose');
+    assert.equal(loose.trim(), '0');
+  });
+});
