@@ -84,7 +84,7 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
     }
   });
 
-  it('passes on management ports, errors, and replies to what the protected side opened', () => {
+  it('passes on management ports, DHCP, errors, and replies to what the protected side opened', () => {
     for (const { client, server, family } of [V4, V6]) {
       const driver = loaded([denyAll(server, [])]);
       assert.equal(driver.judge(frameOf(tcp(client, server, 22)), DEVICE), 'pass');
@@ -92,6 +92,10 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
         driver.judge(frameOf(icmp(client, server, family === 4 ? 3 : 1)), DEVICE),
         'pass',
       );
+      const lease = udp(client, server, family === 4 ? 68 : 546);
+      const offer = { ...lease, sourcePort: family === 4 ? 67 : 547 };
+      assert.equal(driver.judge(frameOf(offer), DEVICE), 'pass');
+      assert.equal(driver.judge(frameOf(lease), DEVICE), 'drop');
       const reply = udp(client, server, 40_000);
       assert.equal(driver.judge(frameOf(reply), DEVICE), 'drop');
       driver.remember([flowOf(reply)]);

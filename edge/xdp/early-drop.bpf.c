@@ -434,6 +434,15 @@ INLINE int is_management(const struct packet *p)
 	return !ports || (*ports >> (port & 63)) & 1;
 }
 
+/* A host hears its DHCP server on packet sockets, which no rule of nftables reaches: nor may we. */
+INLINE int is_dhcp(const struct packet *p)
+{
+	if (p->protocol != UDP)
+		return 0;
+	return p->family == 4 ? p->local_port == NETWORK_16(68) && p->remote_port == NETWORK_16(67)
+			      : p->local_port == NETWORK_16(546) && p->remote_port == NETWORK_16(547);
+}
+
 INLINE void keep_sample(struct xdp_md *ctx, u32 slot, u32 reason, u32 length)
 {
 	struct sample *sample = bpf_ringbuf_reserve(&samples, sizeof(*sample), 0);
@@ -507,7 +516,7 @@ int early_drop(struct xdp_md *ctx)
 	}
 	u32 slot = 0;
 	u32 verdict = judge(&p, s->flags, &slot);
-	if (!(verdict & DROP) || is_icmp_message(&p) || is_management(&p) || may_be_reply(s, &p))
+	if (!(verdict & DROP) || is_icmp_message(&p) || is_management(&p) || is_dhcp(&p) || may_be_reply(s, &p))
 		return XDP_PASS;
 	count(ctx, s, slot, DROP_REASON(verdict));
 	return XDP_DROP;

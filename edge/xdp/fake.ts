@@ -141,6 +141,7 @@ class Fake implements FakeEarlyDrop {
     const name = protocol === 6 ? 'tcp' : protocol === 17 ? 'udp' : null;
     if (management.some((one) => one.protocol === name && one.port === destinationPort))
       return true;
+    if (name === 'udp' && DHCP.includes(`${sourcePort} ${destinationPort}`)) return true;
     if (!keepReplies) return false;
     if (!flowsComplete) return protocol !== 6 || (flags & 0x12) !== 2;
     const places = markPlaces({
@@ -154,6 +155,8 @@ class Fake implements FakeEarlyDrop {
     return this.#hosts.has(places.host) && this.#flows.has(places.flow);
   }
 }
+
+const DHCP: readonly string[] = ['67 68', '547 546'];
 
 function verdict(
   { rules, spilled }: EarlyTarget,
