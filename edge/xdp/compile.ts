@@ -85,8 +85,9 @@ const PASSED_ON = {
   spilled: [],
 } as const;
 
+/** Its rules take more kinds of look-ups than are worth it. */
 export function isPassedOn({ rules }: EarlyTarget): boolean {
-  return rules.kind === 'listed' && rules.rules.length === 0 && rules.fallback === null;
+  return rules === PASSED_ON.rules;
 }
 
 function earlyRule(rule: MatchRule, reason: (rule: MatchRule) => Reason): EarlyRule {

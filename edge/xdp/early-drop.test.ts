@@ -111,8 +111,9 @@ describe('the early drop of an edge', () => {
       assert.match(early.modeOf('wan').reason ?? '', why);
     }
     devices.set('wan', device('wan', { uppers: [{ name: 'wan.5', vlan: 5 }] }));
+    assert.equal(early.disturbed(), true);
     await early.apply(wanted, []);
-    assert.deepEqual(driver.devices(), [WAN]);
+    assert.deepEqual([driver.devices(), early.disturbed()], [[WAN], false]);
   });
 
   it('tells each drop once, those of a target that went away too', async () => {

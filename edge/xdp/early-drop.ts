@@ -7,7 +7,7 @@ import { describeError, type Log } from '../log.ts';
 import { PolicyError } from '../nftables/match.ts';
 import type { DropSource } from '../report.ts';
 import { compileEarly, type EarlyTarget, isPassedOn } from './compile.ts';
-import { type Device, planDevice } from './device.ts';
+import { type Device, type DevicePlan, planDevice } from './device.ts';
 import type { Attached, EarlyDropDriver, EarlySettings } from './driver.ts';
 import { EarlyDropCounts } from './counts.ts';
 import type { Flow } from './flow-marks.ts';
@@ -37,7 +37,7 @@ export class EarlyDrop implements DeviceModes, DropSource {
   #asked: AskedUnions = new Map();
   #setsVersion = '';
   #named: readonly string[] = [];
-  readonly #modes = new Map<string, DeviceMode & { readonly ifindex: number | null }>();
+  readonly #modes = new Map<string, KnownDevice>();
   /** Why it cannot work at all; undefined: not asked yet. */
   #lack: string | null | undefined;
   #flowsKnown = false;
@@ -71,9 +71,10 @@ export class EarlyDrop implements DeviceModes, DropSource {
   /** Devices came, went or changed their names, or somebody took our programs off: it is time to apply again. */
   disturbed(): boolean {
     if (this.#loaded === null) return false;
-    return [...this.#modes].some(([name, { ifindex, xdp }]) => {
-      const now = this.#options.readDevice(name)?.ifindex ?? null;
-      if (now !== ifindex) return true;
+    const named = new Set(this.#named);
+    return [...this.#modes].some(([name, { ifindex, xdp, plan }]) => {
+      const device = this.#options.readDevice(name);
+      if (ifindex !== (device?.ifindex ?? null) || plan !== planOf(device, named).text) return true;
       return xdp !== 'none' && ifindex !== null && !this.#options.driver.attached(ifindex);
     });
   }
@@ -101,12 +102,11 @@ export class EarlyDrop implements DeviceModes, DropSource {
   }
 
   problems(): string[] {
-    return this.#problem === null ? [] : [this.#problem];
-  }
-
-  /** Targets that are left to nftables alone, for their rules take more look-ups than are worth it. */
-  passedOn(): number {
-    return [...(this.#loaded?.values() ?? [])].filter(isPassedOn).length;
+    const passedOn = [...(this.#loaded?.values() ?? [])].filter(isPassedOn).length;
+    return [
+      ...(this.#problem === null ? [] : [this.#problem]),
+      ...(passedOn === 0 ? [] : [`${passedOn} targets have too many kinds of rules to drop early`]),
+    ];
   }
 
   modeOf(device: string): DeviceMode {
@@ -214,30 +214,36 @@ export class EarlyDrop implements DeviceModes, DropSource {
     const wanted = new Set<number>();
     for (const name of named) {
       const device = readDevice(name);
-      const plan = device === null ? null : planDevice(device, named);
-      if (device === null || plan === null || !plan.attach) {
-        const reason = plan?.attach === false ? plan.reason : 'there is no such device';
-        this.#modes.set(name, { xdp: 'none', reason, ifindex: device?.ifindex ?? null });
+      const { plan, text } = planOf(device, named);
+      const ifindex = device?.ifindex ?? null;
+      if (ifindex === null || !plan.attach) {
+        const reason = plan.attach ? null : plan.reason;
+        this.#modes.set(name, { xdp: 'none', reason, ifindex, plan: text });
         continue;
       }
-      wanted.add(device.ifindex);
-      if (driver.attached(device.ifindex) && this.#modes.has(name)) continue;
-      this.#attachTo(name, device.ifindex);
+      wanted.add(ifindex);
+      const known = this.#modes.get(name);
+      if (known !== undefined && driver.attached(ifindex)) {
+        this.#modes.set(name, { ...known, plan: text });
+      } else {
+        const mode = this.#attachTo(ifindex, known !== undefined && known.xdp !== 'none');
+        this.#modes.set(name, { ...mode, ifindex, plan: text });
+      }
     }
     for (const ifindex of driver.devices()) if (!wanted.has(ifindex)) driver.detach(ifindex);
     for (const name of this.#modes.keys()) if (!named.has(name)) this.#modes.delete(name);
   }
 
-  #attachTo(name: string, ifindex: number): void {
-    if (this.#modes.has(name)) this.#repairs++;
+  #attachTo(ifindex: number, again: boolean): DeviceMode {
+    if (again) this.#repairs++;
     // What left by this device before is not known: until it is, replies must not be dropped.
     this.#flowsKnown = false;
     if (this.#settings?.flowsComplete === true) {
       this.#configure({ ...this.#settings, flowsComplete: false });
     }
     const attached = this.#options.driver.attach(ifindex);
-    this.#modes.set(name, { ...describe(attached), ifindex });
     this.#sees.set(ifindex, attached.mode !== 'none' && attached.seesEgress);
+    return describe(attached);
   }
 
   /** Flows that began before the programs were there are learnt from connection tracking. */
@@ -265,6 +271,21 @@ export class EarlyDrop implements DeviceModes, DropSource {
     this.remove();
     this.#problem = `the early drop failed: ${describeError(error)}`;
   }
+}
+
+interface KnownDevice extends DeviceMode {
+  readonly ifindex: number | null;
+  /** As text: another one asks for another apply. */
+  readonly plan: string;
+}
+
+function planOf(
+  device: Device | null,
+  named: ReadonlySet<string>,
+): { plan: DevicePlan; text: string } {
+  const absent = { attach: false, reason: 'there is no such device' } as const;
+  const plan = device === null ? absent : planDevice(device, named);
+  return { plan, text: JSON.stringify(plan) };
 }
 
 type AskedUnions = ReadonlyMap<string, readonly string[]>;
