@@ -161,7 +161,7 @@ export const X1_ENDPOINTS = [
     write: false,
     summary: 'See what was dropped',
     description:
-      'Packets to the address that edges dropped: counts by reason and by minute, and a sample of the packets. Edges report every few seconds; counts are exact, of the packets a few are kept. A day is kept, and only of the time since the address became the caller’s. `from` and `to` are taken to the minute.',
+      'Packets to the address that edges dropped: counts by reason and by minute, and a sample of the packets. Edges report every 15 seconds. Counts are exact, but for a flood that reaches the packet filter behind the early drop: of more than 20,000 packets a second the sum is exact, and the share of each address is what it has of those counted. Of the packets a few are kept. A day is kept, and only of the time since the address became the caller’s. `from` and `to` are taken to the minute.',
     query: DropsQuery,
     requestHeaders: ['If-None-Match'],
     responses: {

@@ -6,6 +6,8 @@ import { createHost } from './host.ts';
 import { removeWhere } from './kernel/conntrack.ts';
 import { watchLinks } from './kernel/links.ts';
 import { createLineLog, describeError } from './log.ts';
+import { openCounterReader } from './nftables/counter-reader.ts';
+import { NftablesDrops } from './nftables/drop-source.ts';
 import { openDriver } from './nftables/open.ts';
 import { createSysctls } from './reassembly.ts';
 import { createEarlyDrop } from './xdp/create.ts';
@@ -21,6 +23,9 @@ const earlyDrop = createEarlyDrop(pinsFolder(config.stateDir, process.env), log)
 const driver = openDriver(log);
 const sysctls = createSysctls();
 const filters = new FilterKeeper({ driver, log, sysctls, removeConnections: removeWhere });
+const nftablesDrops = new NftablesDrops(openCounterReader);
+// What an agent before this one has told already; without rights there is nothing to tell.
+await nftablesDrops.read().catch(() => {});
 const agent = createEdgeAgent({
   link: connectIpc({ path: config.linkPath, agent: { kind: 'edge', name: config.name } }),
   driver,
@@ -36,7 +41,7 @@ const agent = createEdgeAgent({
   earlyDrop,
   facts: {
     deviceModes: earlyDrop,
-    drops: [earlyDrop, filters.drops],
+    drops: [nftablesDrops, earlyDrop, filters.drops],
     filters: () => filters.count(),
     problems: () => [...earlyDrop.problems(), ...filters.problems()],
   },

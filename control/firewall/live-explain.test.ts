@@ -139,7 +139,8 @@ test('an edge whose kernel refused the address says what its kernel still does',
   });
   announce(1);
   await enforced(1);
-  kernel.refuse = (text) => (text.includes(IP) && / drop/.test(text) ? 'no memory' : null);
+  kernel.refuse = (text) =>
+    text.includes('meta l4proto udp goto dropped_denied') ? 'no memory' : null;
   await acme.post(`${V1}/${IP}/rules`, { action: 'deny', protocol: 'udp' });
   announce(2);
   await enforced(2);

@@ -8,6 +8,7 @@ import {
 } from '@portcullis/core/firewall/needed-icmp.ts';
 import { STAGES, type StageName } from '@portcullis/core/firewall/stages.ts';
 import { reasonChains, VALIDATED_SOURCES } from './filter-state.ts';
+import { declareDropCounters, dropChains } from './drop-counters.ts';
 import { declareFragmentState, fragmentChains } from './fragment-limits.ts';
 import { dispatchStatement } from './names.ts';
 import { PolicyError } from './match.ts';
@@ -59,6 +60,7 @@ export function renderBaseChains(rules: EdgeRules): RenderedChain[] {
       statements: [dispatchStatement('filter', 4), dispatchStatement('filter', 6), 'accept'],
     },
     ...reasonChains(),
+    ...dropChains(),
     ...fragmentChains(rules, devices),
     ...reassemblyChains(rules),
   ];
@@ -137,7 +139,7 @@ export function renderLimits(rules: EdgeRules): string[] {
       '}',
       '',
     ]);
-  return [...budgets, ...declareFragmentState(rules)];
+  return [...budgets, ...declareDropCounters(), ...declareFragmentState(rules)];
 }
 
 function limitName(budget: IcmpBudget): string {

@@ -71,7 +71,9 @@ describe('compiled policies', () => {
       elements.map(({ map, key, verdict }) => `${map} ${key} ${verdict}`),
       [`port4 ${TARGET} . tcp . 443 accept`, `address4 ${TARGET} goto ${[...chains.keys()][0]}`],
     );
-    assert.deepEqual(statementsOf(chains), [[`meta l4proto tcp ${PORT_LOOKUP}`, 'drop']]);
+    assert.deepEqual(statementsOf(chains), [
+      [`meta l4proto tcp ${PORT_LOOKUP}`, 'goto dropped_denied'],
+    ]);
   });
 
   it('look nothing up beside the address where no rule asks for more', () => {
@@ -81,7 +83,7 @@ describe('compiled policies', () => {
     ]);
     assert.deepEqual(
       elements.map(({ map, key, verdict }) => `${map} ${key} ${verdict}`),
-      [`address4 ${TARGET} drop`],
+      [`address4 ${TARGET} goto dropped_denied`],
     );
   });
 
@@ -97,7 +99,7 @@ describe('compiled policies', () => {
         `meta l4proto udp ${PORT_LOOKUP}`,
         'meta l4proto icmp accept',
         'meta l4proto gre accept',
-        'drop',
+        'goto dropped_denied',
       ],
     ]);
   });

@@ -1,6 +1,7 @@
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { type Family, formatAddress } from '@portcullis/core/net/address.ts';
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
+import { ruleDrop } from './drop-counters.ts';
 import {
   compileFilters,
   DEFAULT_FILTERING,
@@ -102,7 +103,7 @@ interface Context {
 }
 
 function verdictsOf(accept: string): Context['verdicts'] {
-  return { accept, drop: 'drop' };
+  return { accept, drop: ruleDrop('denied') };
 }
 
 function compileAddress(cidr: Cidr, rules: readonly MatchRule[], context: Context): Element[] {
@@ -186,7 +187,7 @@ interface Step {
 function lookupStep(lookup: Lookup, family: Family): Step {
   if (lookup.kind === 'sets') {
     const asked = askSets({ ...lookup, kind: 'sets' }, family);
-    return { statement: `${asked.match} drop`, sets: [asked.union], maps: [] };
+    return { statement: `${asked.match} ${ruleDrop('geo')}`, sets: [asked.union], maps: [] };
   }
   const map = { family, ...lookup };
   return { statement: sourceStatement(map), sets: [], maps: [sourceMapName(map)] };
@@ -218,7 +219,9 @@ function linearStep(rule: MatchRule, { family, verdicts }: Context): Step {
   }
   if (rule.protocol !== null) matches.push(`meta l4proto ${protocolName(rule.protocol)}`);
   if (rule.port !== null) matches.push(`th dport ${rule.port}`);
-  return { statement: [...matches, verdicts[rule.outcome]].join(' '), sets, maps: [] };
+  const ofGeo = rule.source?.kind === 'sets' && rule.outcome === 'drop';
+  const verdict = ofGeo ? ruleDrop('geo') : verdicts[rule.outcome];
+  return { statement: [...matches, verdict].join(' '), sets, maps: [] };
 }
 
 function askSets(

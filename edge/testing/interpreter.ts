@@ -32,7 +32,8 @@ type Maps = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
 function resolve(layout: Layout, maps: Maps, packet: Packet, verdict: string): 'pass' | 'drop' {
   if (verdict === 'accept') return 'pass';
-  if (verdict === 'drop') return 'drop';
+  // Chains of their own count before they drop.
+  if (verdict.startsWith('goto dropped_')) return 'drop';
   const chain = layout.chains.get(verdict.replace('goto ', ''));
   if (chain === undefined) throw new Error(`no chain for ${verdict}`);
   for (const statement of chain.statements) {
@@ -60,7 +61,7 @@ function evaluate(layout: Layout, maps: Maps, packet: Packet, statement: string)
     if (packet.destinationPort === null || protocol !== protocolName(packet.protocol)) return null;
     return maps.get(map)?.get(keyOf(packet, true, packet.destinationPort)) ?? null;
   }
-  const [, matches = '', outcome = ''] = /^(.*?) ?(accept|drop|goto \S+)$/.exec(statement) ?? [];
+  const [, matches = '', outcome = ''] = /^(.*?) ?(accept|goto \S+)$/.exec(statement) ?? [];
   const words = matches.split(' ').filter(Boolean);
   while (words.length > 0) {
     const [first, second] = [words.shift(), words.shift()];

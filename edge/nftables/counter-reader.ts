@@ -1,0 +1,146 @@
+import { formatAddress } from '@portcullis/core/net/address.ts';
+import { SystemError } from '../kernel/native.ts';
+import { NETLINK, NetlinkSocket } from '../kernel/netlink.ts';
+import {
+  attributesOf,
+  encodeMessage,
+  FLAG,
+  type Message,
+  netfilterHeader,
+  textAttribute,
+  textOf,
+  u32Attribute,
+} from '../kernel/netlink-message.ts';
+import { TABLE_NAME } from './names.ts';
+
+export interface Count {
+  readonly packets: number;
+  readonly bytes: number;
+}
+
+/** Counters of our table, from the kernel itself: nft would load every set of the table first. */
+export interface CounterReader {
+  /** Of a set keyed by destination address. Null: it changed while it was read, too often. */
+  elements(set: string): Promise<ReadonlyMap<string, Count> | null>;
+  /** Every named counter. */
+  named(): Promise<ReadonlyMap<string, Count> | null>;
+  close(): void;
+}
+
+// include/uapi/linux/netfilter/nf_tables.h
+const SUBSYSTEM = 10;
+const [GET_ELEMENTS, GET_OBJECT] = [(SUBSYSTEM << 8) | 13, (SUBSYSTEM << 8) | 19] as const;
+const NFPROTO_INET = 1;
+const HEADER_BYTES = 4;
+const LIST = { table: 1, set: 2, elements: 3 } as const;
+const ELEMENT = { key: 1, expression: 7, expressions: 11 } as const;
+const OBJECT = { table: 1, name: 2, type: 3, data: 4 } as const;
+const EXPRESSION = { name: 1, data: 2 } as const;
+const COUNTER = { bytes: 1, packets: 2 } as const;
+const OBJECT_COUNTER = 1;
+const MAX_TRIES = 3;
+
+/** Reads in the network namespace that this thread is in now. Throws `SystemError` or `NativeUnavailable`. */
+export function openCounterReader(): CounterReader {
+  const socket = new NetlinkSocket(NETLINK.netfilter, { bufferBytes: 1 << 20 });
+  const table = textAttribute(OBJECT.table, TABLE_NAME);
+  const dump = (type: number, attributes: readonly Uint8Array[], take: (one: Message) => void) =>
+    socket.dump(
+      (sequence) =>
+        encodeMessage(
+          type,
+          FLAG.request | FLAG.dump,
+          sequence,
+          netfilterHeader(NFPROTO_INET),
+          ...attributes,
+        ),
+      take,
+    );
+  return {
+    elements: (set) =>
+      consistent(async (counts) =>
+        dump(GET_ELEMENTS, [table, textAttribute(LIST.set, set)], ({ payload }) =>
+          takeElements(payload, counts),
+        ),
+      ),
+    named: () =>
+      consistent(async (counts) =>
+        dump(GET_OBJECT, [table, u32Attribute(OBJECT.type, OBJECT_COUNTER)], ({ payload }) =>
+          takeObject(payload, counts),
+        ),
+      ),
+    close: () => socket.close(),
+  };
+}
+
+type Counts = Map<string, Count>;
+
+/** A dump that the kernel calls interrupted may lack some, or have some twice. */
+async function consistent(read: (counts: Counts) => Promise<boolean>): Promise<Counts | null> {
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    const counts: Counts = new Map();
+    try {
+      if (await read(counts)) return counts;
+    } catch (error) {
+      // No such table or set: nothing is enforced, so nothing was dropped.
+      if (error instanceof SystemError && error.code === 'ENOENT') return counts;
+      if (!(error instanceof SystemError) || error.code !== 'EINTR') throw error;
+    }
+  }
+  return null;
+}
+
+function takeElements(payload: Buffer, counts: Counts): void {
+  const list = attributesOf(payload, HEADER_BYTES).get(LIST.elements);
+  for (const element of list === undefined ? [] : each(list)) {
+    const attributes = attributesOf(element);
+    const key = attributesOf(attributes.get(ELEMENT.key) ?? Buffer.alloc(0)).get(1);
+    const address = key && addressOf(key);
+    const one = attributes.get(ELEMENT.expression);
+    const several = attributes.get(ELEMENT.expressions);
+    const expressions = [...(one ? [one] : []), ...(several ? each(several) : [])];
+    const count = expressions.map(counterOf).find((found) => found !== null);
+    if (address && count) counts.set(address, count);
+  }
+}
+
+function takeObject(payload: Buffer, counts: Counts): void {
+  const attributes = attributesOf(payload, HEADER_BYTES);
+  const name = textOf(attributes.get(OBJECT.name));
+  const data = attributes.get(OBJECT.data);
+  if (textOf(attributes.get(OBJECT.table)) !== TABLE_NAME || name === null || data === undefined)
+    return;
+  const count = countOf(data);
+  if (count !== null) counts.set(name, count);
+}
+
+/** What is in each attribute of a list, in which all are of one type. */
+function* each(list: Buffer): Generator<Buffer> {
+  for (let at = 0; at + 4 <= list.length; ) {
+    const length = Math.max(4, list.readUInt16LE(at));
+    yield list.subarray(at + 4, at + length);
+    at += (length + 3) & ~3;
+  }
+}
+
+function counterOf(expression: Buffer): Count | null {
+  const attributes = attributesOf(expression);
+  const data = attributes.get(EXPRESSION.data);
+  return textOf(attributes.get(EXPRESSION.name)) !== 'counter' || data === undefined
+    ? null
+    : countOf(data);
+}
+
+function countOf(data: Buffer): Count | null {
+  const attributes = attributesOf(data);
+  const [bytes, packets] = [attributes.get(COUNTER.bytes), attributes.get(COUNTER.packets)];
+  if (bytes?.length !== 8 || packets?.length !== 8) return null;
+  return { packets: Number(packets.readBigUInt64BE()), bytes: Number(bytes.readBigUInt64BE()) };
+}
+
+function addressOf(key: Buffer): string | null {
+  if (key.length === 4) return formatAddress({ family: 4, value: BigInt(key.readUInt32BE()) });
+  if (key.length !== 16) return null;
+  const value = (key.readBigUInt64BE(0) << 64n) | key.readBigUInt64BE(8);
+  return formatAddress({ family: 6, value });
+}

@@ -1,0 +1,75 @@
+import type { RenderedChain } from './base-chain.ts';
+import { ADDRESS_TYPE, IP } from './names.ts';
+
+/**
+ * Where packets go that the rules of an address deny, so that somebody can say how many.
+ *
+ * Counting by address is a look-up more, a quarter of what a flood may be dropped at. So only so many a second are
+ * counted by address; what is beyond is one counter for all, and shared out by what was counted (drop-source.ts).
+ *
+ *     verdict of a map -> dropped_denied -> below the rate: dropped_denied_counted -> by address, drop
+ *                                        -> above: one counter, drop
+ */
+export const RULE_DROPS = ['denied', 'geo'] as const;
+export type RuleDrop = (typeof RULE_DROPS)[number];
+
+/** Of packets a second that are counted by address; the burst is one second's worth. */
+const COUNTED_PPS = 20_000;
+const ADDRESSES = 65_536;
+/** Longer than an agent takes between two looks. */
+const SECONDS = 300;
+const FAMILIES = [4, 6] as const;
+
+export function ruleDrop(reason: RuleDrop): string {
+  return `goto dropped_${reason}`;
+}
+
+export function countedSet(reason: RuleDrop, family: 4 | 6): string {
+  return `dropped_${reason}${family}`;
+}
+
+export function uncountedCounter(reason: RuleDrop): string {
+  return `uncounted_${reason}`;
+}
+
+/** A set that is full does not match, so the drop is a rule of its own. */
+export function dropChains(): RenderedChain[] {
+  return RULE_DROPS.flatMap((reason) => [
+    {
+      name: `dropped_${reason}_counted`,
+      statements: [
+        ...FAMILIES.map(
+          (family) => `update @${countedSet(reason, family)} { ${IP[family]} daddr counter }`,
+        ),
+        'drop',
+      ],
+    },
+    {
+      name: `dropped_${reason}`,
+      statements: [
+        `limit name "counted_drops" goto dropped_${reason}_counted`,
+        `counter name "${uncountedCounter(reason)}" drop`,
+      ],
+    },
+  ]);
+}
+
+export function declareDropCounters(): string[] {
+  return [
+    'limit counted_drops {',
+    `\trate ${COUNTED_PPS}/second burst ${COUNTED_PPS} packets`,
+    '}',
+    '',
+    ...RULE_DROPS.flatMap((reason) => [
+      `counter ${uncountedCounter(reason)} {`,
+      '}',
+      '',
+      ...FAMILIES.flatMap((family) => [
+        `set ${countedSet(reason, family)} {`,
+        `\ttype ${ADDRESS_TYPE[family]}; size ${ADDRESSES}; flags dynamic,timeout; timeout ${SECONDS}s;`,
+        '}',
+        '',
+      ]),
+    ]),
+  ];
+}

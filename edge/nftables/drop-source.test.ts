@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Count, CounterReader } from './counter-reader.ts';
+import { difference, NftablesDrops, shareOut } from './drop-source.ts';
+
+const A = '203.0.113.10';
+const B = '2001:db8::1';
+const count = (packets: number): Count => ({ packets, bytes: packets * 60 });
+
+test('only what was added is told; a counter that shrank began anew', () => {
+  const last = new Map([
+    ['same', count(5)],
+    ['more', count(5)],
+    ['anew', count(5)],
+    ['gone', count(5)],
+  ]);
+  const now = new Map([
+    ['same', count(5)],
+    ['more', count(8)],
+    ['anew', count(2)],
+    ['first', count(1)],
+  ]);
+  assert.deepEqual(
+    [...difference(last, now)],
+    [
+      ['more', count(3)],
+      ['anew', count(2)],
+      ['first', count(1)],
+    ],
+  );
+});
+
+test('what was counted for nobody is shared out by what was counted, and the sum stays', () => {
+  const counted = new Map([
+    [A, count(300)],
+    [B, count(100)],
+  ]);
+  assert.deepEqual(
+    [...shareOut(counted, count(4_000))],
+    [
+      [A, count(3_300)],
+      [B, count(1_100)],
+    ],
+  );
+  assert.equal(shareOut(counted, count(0)), counted);
+  assert.deepEqual([...shareOut(new Map(), count(7))], []);
+});
+
+test('a read that the kernel disturbed is told with the next one, once', async () => {
+  let disturbed = false;
+  let packets = 10;
+  const reader: CounterReader = {
+    elements: async (set) => {
+      if (disturbed) return null;
+      return new Map(set === 'dropped_denied4' ? [[A, count(packets)]] : []);
+    },
+    named: async () => new Map(),
+    close: () => {},
+  };
+  const drops = new NftablesDrops(() => reader);
+  const told = async () => (await drops.read()).entries.map((one) => [one.reason, one.packets]);
+  assert.deepEqual(await told(), [['denied', 10]]);
+  packets = 15;
+  disturbed = true;
+  assert.deepEqual(await told(), []);
+  disturbed = false;
+  packets = 17;
+  assert.deepEqual(await told(), [['denied', 7]]);
+  assert.deepEqual(await told(), []);
+});

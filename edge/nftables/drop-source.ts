@@ -1,0 +1,111 @@
+import type { DropEntry } from '@portcullis/link/edge-report.ts';
+import type { DropReading } from '../drop-ledger.ts';
+import type { DropSource } from '../report.ts';
+import type { Count, CounterReader } from './counter-reader.ts';
+import { countedSet, RULE_DROPS, type RuleDrop, uncountedCounter } from './drop-counters.ts';
+
+type Cause = Pick<DropEntry, 'stage' | 'reason'>;
+
+/** Sets of other stages that count by address, all of what they drop. */
+const EXACT: readonly (Cause & { readonly set: string })[] = [
+  { set: 'fragment_dropped4', stage: 'fragment-limits', reason: 'rate' },
+  { set: 'fragment_dropped6', stage: 'fragment-limits', reason: 'rate' },
+];
+const NOTHING: Count = { packets: 0, bytes: 0 };
+
+/** What nftables dropped by rules and by fragment limits, by address. */
+export class NftablesDrops implements DropSource {
+  readonly name = 'nftables';
+  readonly #open: () => CounterReader;
+  #reader: CounterReader | null = null;
+  /** By set or counter, what was there at the last look. */
+  readonly #last = new Map<string, ReadonlyMap<string, Count>>();
+
+  constructor(open: () => CounterReader) {
+    this.#open = open;
+  }
+
+  async read(): Promise<DropReading> {
+    this.#reader ??= this.#open();
+    const uncounted = this.#since('counters', await this.#reader.named());
+    const entries: DropEntry[] = [];
+    for (const { set, stage, reason } of EXACT) {
+      entries.push(...entriesOf(await this.#sinceLast(set), { stage, reason }));
+    }
+    for (const reason of RULE_DROPS) {
+      const beyond = uncounted.get(uncountedCounter(reason)) ?? NOTHING;
+      entries.push(...(await this.#ruleDrops(reason, beyond)));
+    }
+    return { entries, samples: [] };
+  }
+
+  close(): void {
+    this.#reader?.close();
+    this.#reader = null;
+  }
+
+  async #ruleDrops(reason: RuleDrop, beyond: Count): Promise<DropEntry[]> {
+    const families = [
+      await this.#sinceLast(countedSet(reason, 4)),
+      await this.#sinceLast(countedSet(reason, 6)),
+    ];
+    const counted = new Map(families.flatMap((one) => [...one]));
+    return entriesOf(shareOut(counted, beyond), { stage: 'policy', reason });
+  }
+
+  async #sinceLast(set: string): Promise<ReadonlyMap<string, Count>> {
+    return this.#since(set, (await this.#reader?.elements(set)) ?? null);
+  }
+
+  /** What could not be read whole is read with what comes next. */
+  #since(name: string, now: ReadonlyMap<string, Count> | null): ReadonlyMap<string, Count> {
+    if (now === null) return new Map();
+    const last = this.#last.get(name);
+    this.#last.set(name, now);
+    return difference(last ?? new Map<string, Count>(), now);
+  }
+}
+
+/** Pure: what was added. A counter that is lower than it was has begun anew with another table or after a pause. */
+export function difference(
+  last: ReadonlyMap<string, Count>,
+  now: ReadonlyMap<string, Count>,
+): Map<string, Count> {
+  const added = new Map<string, Count>();
+  for (const [key, count] of now) {
+    const before = last.get(key) ?? NOTHING;
+    const { packets, bytes } = before.packets > count.packets ? NOTHING : before;
+    if (count.packets > packets)
+      added.set(key, { packets: count.packets - packets, bytes: count.bytes - bytes });
+  }
+  return added;
+}
+
+/**
+ * Pure: packets that were not counted by address are shared out by those that were, who are a sample of them as
+ * they came. None was counted, so nobody knows whose they are: then they are in no report.
+ */
+export function shareOut(
+  counted: ReadonlyMap<string, Count>,
+  beyond: Count,
+): ReadonlyMap<string, Count> {
+  const sum = (of: keyof Count): number =>
+    [...counted.values()].reduce((all, one) => all + one[of], 0);
+  const [packets, bytes] = [sum('packets'), sum('bytes')];
+  if (beyond.packets === 0 || packets === 0 || bytes === 0) return counted;
+  const share = (mine: number, all: number, more: number): number =>
+    mine + Math.round((mine / all) * more);
+  return new Map(
+    [...counted].map(([address, one]) => [
+      address,
+      {
+        packets: share(one.packets, packets, beyond.packets),
+        bytes: share(one.bytes, bytes, beyond.bytes),
+      },
+    ]),
+  );
+}
+
+function entriesOf(counts: ReadonlyMap<string, Count>, cause: Cause): DropEntry[] {
+  return [...counts].map(([target, count]) => ({ target, ...cause, by: 'nftables', ...count }));
+}
