@@ -3,20 +3,27 @@ import { truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { beginTrial, edgeOff, edgeOn } from './hands-off.ts';
+import type { FakeKernel } from './nftables/fake.ts';
 import { opening, testEdge } from './testing/control.ts';
 
 const A = '203.0.113.10';
 const B = '203.0.113.20';
 
-/** An agent enforced generation 2, ended, and the kernel has lost it: a reboot. Control is not there. */
-async function rebooted(t: TestContext) {
+async function enforcing(t: TestContext) {
   const edge = testEdge(t);
-  const { control, kernel, start } = edge;
+  const { control, start } = edge;
   for (const target of [A, B]) control.policies.set(target, opening(target, 443));
   const agent = await start();
   await control.confirmed();
   control.change([opening(A, 80)], [B]);
   await control.confirmed();
+  return { ...edge, agent };
+}
+
+/** An agent enforced generation 2, ended, and the kernel has lost it: a reboot. Control is not there. */
+async function rebooted(t: TestContext) {
+  const edge = await enforcing(t);
+  const { control, kernel, agent } = edge;
   await agent.stop();
   await kernel.remove();
   await control.link.control.close();
@@ -116,5 +123,43 @@ describe('an edge agent with a state on disk', () => {
     await kernel.remove();
     const again = await start();
     assert.equal(again.status().lastError, null);
+  });
+
+  it('leaves a table alone that is what it would write, and goes on from there', async (t) => {
+    const { control, kernel, start, agent } = await enforcing(t);
+    await agent.stop();
+    const before = kernel.applied.length;
+    control.heard.length = 0;
+    await start();
+    await control.confirmed(2);
+    assert.equal(kernel.applied.length, before);
+    control.change([opening(A, 81)]);
+    await control.confirmed(3);
+    assert.doesNotMatch(kernel.applied.at(-1) ?? '', /delete table/);
+    assert.equal(kernel.elements()?.get(`port4 ${A} . tcp . 81`), 'accept');
+  });
+
+  for (const [what, meddle] of Object.entries<(kernel: FakeKernel) => Promise<void>>({
+    'somebody wrote to the kernel meanwhile': (kernel) => kernel.apply('add table T\n'),
+    'the table is gone': (kernel) => kernel.remove(),
+  })) {
+    it(`writes its table whole when ${what}`, async (t) => {
+      const { control, kernel, start, agent } = await enforcing(t);
+      await agent.stop();
+      await meddle(kernel);
+      control.heard.length = 0;
+      await start();
+      await control.confirmed(2);
+      assert.match(kernel.applied.at(-1) ?? '', /^add table inet portcullis\ndelete table/);
+    });
+  }
+
+  it('writes its table whole when what it had was of other settings', async (t) => {
+    const { control, kernel, start, agent } = await enforcing(t);
+    await agent.stop();
+    control.heard.length = 0;
+    await start({ management: [{ protocol: 'tcp', port: 8080 }] });
+    await control.confirmed(2);
+    assert.match(kernel.applied.at(-1) ?? '', /^add table inet portcullis\ndelete table/);
   });
 });

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { edgeConfirm, edgeOff, edgeOn, readOff } from './hands-off.ts';
 import { opening, testEdge } from './testing/control.ts';
@@ -114,15 +116,17 @@ describe('an edge agent', () => {
   });
 
   it('rewrites the table in one transaction after a restart with no memory', async (t) => {
-    const { control, kernel, start } = testEdge(t);
+    const { control, kernel, stateDir, start } = testEdge(t);
     control.policies.set(A, opening(A, 443));
     const first = await start();
     await control.confirmed();
     await first.stop();
+    rmSync(join(stateDir, 'enforced'), { recursive: true });
     assert.ok(kernel.elements()?.has(`address4 ${A}`));
     control.heard.length = 0;
     await start();
     await control.confirmed();
+    assert.equal(kernel.applied.length, 2);
     assert.match(
       kernel.applied.at(-1) ?? '',
       /^add table inet portcullis\ndelete table inet portcullis\n/,

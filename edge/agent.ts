@@ -102,6 +102,7 @@ class Agent implements EdgeAgent {
   async start(): Promise<AgentStatus> {
     await this.#takeStance();
     this.#desired = this.#disk.load();
+    this.#reconciler.expect(this.#disk.knownTable());
     if (this.#options.mode === 'observe') this.#disk.removeTable();
     const { link } = this.#options;
     link.onConnect(() => {
@@ -208,7 +209,7 @@ class Agent implements EdgeAgent {
         const devices = this.#guard.devices(desired.settings.devices);
         await this.#bringAbout(withMore(desired, devices, this.#options.management));
         // Before anybody is told: a restart must not fall behind what was confirmed.
-        await this.#disk.keep(desired, this.#reconciler.loaded);
+        await this.#disk.keep(desired, await this.#reconciler.table());
       }
       this.#lastError = null;
       this.#applyRetryMs = FIRST_RETRY_MS;

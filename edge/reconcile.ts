@@ -6,10 +6,13 @@ import type { EdgeLimits } from './nftables/base-chain.ts';
 import { type CompiledTarget, compilePolicy } from './nftables/compile.ts';
 import { type Driver, DriverError } from './nftables/driver.ts';
 import { DEFAULT_FILTERING, type Filtering } from './nftables/filters.ts';
+import { digestOf } from './nftables/digest.ts';
 import { type Layout, planLayout } from './nftables/layout.ts';
 import { PolicyError } from './nftables/match.ts';
 import { keptState } from './nftables/kept-state.ts';
 import { renderDelta, renderWhole, type Sizes } from './nftables/render.ts';
+import type { KnownTable } from './state/kernel-record.ts';
+import type { LoadedTable } from './state/table-text.ts';
 
 /** What the kernel has after an apply. */
 export interface Applied {
@@ -47,6 +50,7 @@ export class Reconciler {
   /** Doubts about what we remember that came up, and how many of them the last write of ours answered. */
   #doubts = 1;
   #answered = 0;
+  #expected: KnownTable | null = null;
 
   constructor(driver: Driver, limits: EdgeLimits, filtering: Partial<Filtering> = {}) {
     this.#driver = driver;
@@ -56,6 +60,7 @@ export class Reconciler {
 
   /** The table is gone, or somebody else may have touched it: the next write is whole. */
   doubt(): void {
+    this.#expected = null;
     this.#doubts++;
   }
 
@@ -80,8 +85,17 @@ export class Reconciler {
   }
 
   /** The table as the kernel has it; null where that is not known. */
-  get loaded(): { readonly layout: Layout; readonly sizes: Sizes } | null {
-    return this.#inDoubt ? null : this.#loaded;
+  async table(): Promise<LoadedTable | null> {
+    const stamp = await this.#stamp();
+    if (this.#inDoubt || this.#loaded === null) return null;
+    const { layout, sizes, behind } = this.#loaded;
+    // What a restart would read from disk is not what targets that are behind have.
+    return { layout, sizes, stamp: behind.size > 0 ? null : stamp };
+  }
+
+  /** What the kernel is known to have had; where it still has that, the next apply is a delta of it. */
+  expect(known: KnownTable | null): void {
+    this.#expected = known;
   }
 
   /**
@@ -91,6 +105,7 @@ export class Reconciler {
   async apply(desired: Desired): Promise<Applied> {
     const reasons: Reasons = new Map();
     const wanted = this.#plan(desired, this.#compileAll(desired, reasons));
+    if (reasons.size === 0) await this.#recognise(desired, wanted);
     try {
       await this.#load(desired, wanted, reasons);
     } catch (error) {
@@ -151,6 +166,27 @@ export class Reconciler {
     const { devices, management, sees, fragments } = settings;
     const rules = { devices, management, sees, fragments, ...this.#limits };
     return planLayout(rules, targets, sourceSets, this.#loaded?.layout ?? null);
+  }
+
+  /** Takes the table for the one that would be written now, where it is. */
+  async #recognise(desired: Desired, layout: Layout): Promise<void> {
+    const known = this.#expected;
+    this.#expected = null;
+    if (known === null || (await digestOf(layout)) !== known.digest) return;
+    // One that comes up while this is asked may be of what came after it.
+    const doubts = this.#doubts;
+    if ((await this.#stamp()) !== known.stamp) return;
+    this.#answered = doubts;
+    this.#remember(desired, layout, known.sizes, new Map());
+  }
+
+  async #stamp(): Promise<number | null> {
+    try {
+      return await this.#driver.stamp();
+    } catch (error) {
+      if (error instanceof DriverError) return null;
+      throw error;
+    }
   }
 
   /** A delta where what is there is known and a delta is possible, else the whole. */

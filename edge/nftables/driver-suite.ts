@@ -21,6 +21,19 @@ export function driverSuite(fresh: () => Driver): void {
     assert.equal(await driver.present(), true);
   });
 
+  it('has a stamp that every write changes and no look, if it has one', async () => {
+    const driver = fresh();
+    const stamps = [await driver.stamp()];
+    for (const port of [443, 80]) {
+      await driver.apply(renderWhole(layoutOf(allowing(port))).text);
+      stamps.push(await driver.stamp());
+    }
+    await driver.check(renderWhole(layoutOf(allowing(81))).text);
+    await driver.present();
+    assert.equal(await driver.stamp(), stamps.at(-1));
+    if (stamps[0] !== null) assert.equal(new Set(stamps).size, 3);
+  });
+
   it('applies a delta upon what is there, also as a change in steps', async () => {
     for (const way of ['apply', 'change'] as const) {
       const driver = fresh();

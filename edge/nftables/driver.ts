@@ -13,6 +13,8 @@
  *   that set and nothing else.
  * - `watch` tells from now on when somebody else has changed our table (what, in words), or may have; not of what
  *   goes through this driver. A driver that cannot know does nothing.
+ * - `stamp` is a number that every transaction changes, of anybody to any table; null: there is no telling. What
+ *   others did to our table before it was read, `watch` has told by then.
  * - Calls are the caller's to serialise. Each is bounded in time and in what it keeps of the output.
  * - What was written is not read back: whoever applies knows what is there, and writes it whole when in doubt.
  */
@@ -24,6 +26,7 @@ export interface Driver {
   check(text: string): Promise<void>;
   remove(): Promise<void>;
   present(): Promise<boolean>;
+  stamp(): Promise<number | null>;
   list(set: string): Promise<string>;
   watch(report: (what: string) => void): { stop(): void };
 }

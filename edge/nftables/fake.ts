@@ -29,6 +29,7 @@ interface Table {
 
 export function createFakeKernel(): FakeKernel {
   let table: Table | null = null;
+  let stamp = 1;
   const applied: string[] = [];
   const waiting: ((text: string) => void)[] = [];
   let watching: ((what: string) => void) | null = null;
@@ -48,15 +49,18 @@ export function createFakeKernel(): FakeKernel {
       if (text === '') return;
       await fake.beforeApply();
       table = attempt(text);
+      stamp += 1;
       applied.push(text);
       for (const resolve of waiting.splice(0)) resolve(text);
     },
     change: ({ text }) => fake.apply(text),
     check: async (text) => void attempt(text),
     remove: async () => {
+      stamp += 1;
       table = null;
     },
     present: async () => table !== null,
+    stamp: async () => stamp,
     list: async () => '{"nftables":[{"set":{}}]}',
     watch: (report) => {
       watching = report;

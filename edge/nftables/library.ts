@@ -92,6 +92,7 @@ export function createLibraryDriver(): Driver {
     check: (text) => submit(text, true),
     remove: () => submit(REMOVE_TABLE, false),
     present: async () => rules.present(),
+    stamp: async () => rules.generation(),
     list: (set) => run(`list set ${TABLE} ${set}\n`, false, true),
     watch: () => ({ stop: () => {} }),
   };

@@ -48,6 +48,7 @@ export function createNftDriver(options: NftOptions = {}): Driver {
     check: (text) => submit(['--check', '-f', '-'], text),
     remove: () => submit(['-f', '-'], REMOVE_TABLE),
     watch: () => ({ stop: () => {} }),
+    stamp: async () => null,
     present: async () => {
       // To name one table or chain, nft loads every element of every set first; the list of chains does not.
       const chains = await nft(['list', 'chains', 'inet'], '', {

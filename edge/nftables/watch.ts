@@ -55,6 +55,13 @@ export function watched(inner: Driver, rules: Ruleset): Driver {
       watch?.poll();
       return rules.present();
     },
+    stamp: async () => {
+      if (watch === null) return null;
+      const stamp = rules.generation();
+      // What others did up to then is told before anybody relies on it.
+      watch.poll();
+      return stamp;
+    },
     watch: (report) => {
       watch?.stop();
       watch = new RulesetWatch(rules, report);

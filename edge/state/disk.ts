@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Desired } from '../desired.ts';
 import type { Log } from '../log.ts';
 import { DesiredStore } from './desired-store.ts';
+import { KernelRecords, type KnownTable } from './kernel-record.ts';
 import { type LoadedTable, TableText } from './table-text.ts';
 
 /** A folder of its own: whoever watches for the switches of hands-off.ts beside it is not woken by what we write. */
@@ -17,12 +18,14 @@ export class Disk {
   readonly #log: Log;
   readonly #desired: DesiredStore;
   readonly #text: TableText;
+  readonly #records: KernelRecords;
 
   constructor(stateDir: string, log: Log) {
     this.#log = log;
     const folder = enforcedFolder(stateDir);
     this.#desired = new DesiredStore({ folder, log });
     this.#text = new TableText(folder, log);
+    this.#records = new KernelRecords(join(folder, 'kernel.json'), log);
   }
 
   get problem(): string | null {
@@ -37,9 +40,17 @@ export class Disk {
     return desired;
   }
 
-  /** After an apply, with the table as the kernel has it where that is known. See `DesiredStore.keep`. */
+  /** The table that the kernel had, and may still have; see `KernelRecords`. */
+  knownTable(): KnownTable | null {
+    return this.#records.read();
+  }
+
+  /**
+   * After an apply, with the table as the kernel has it where that is known. See `DesiredStore.keep`.
+   */
   async keep(desired: Desired, table: LoadedTable | null): Promise<void> {
     if (table !== null) this.#text.keep(table);
+    this.#records.keep(table);
     await this.#desired.keep(desired);
   }
 
@@ -49,6 +60,6 @@ export class Disk {
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.#desired.stop(), this.#text.stop()]);
+    await Promise.all([this.#desired.stop(), this.#text.stop(), this.#records.flush()]);
   }
 }

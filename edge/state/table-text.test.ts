@@ -19,8 +19,9 @@ function prepare(t: TestContext) {
   const reconciler = new Reconciler(kernel, DEFAULT_LIMITS);
   const apply = async (desired: Desired) => {
     await reconciler.apply(desired);
-    assert.ok(reconciler.loaded);
-    return reconciler.loaded;
+    const table = await reconciler.table();
+    assert.ok(table);
+    return table;
   };
   const read = (name: string): string | null => {
     const path = join(stateDir, name);

@@ -19,10 +19,12 @@ const MAX_CHANGED = 500;
 export interface LoadedTable {
   readonly layout: Layout;
   readonly sizes: Sizes;
+  /** Of `Driver.stamp`, as of then; null: none that would tell whether it is still so. */
+  readonly stamp: number | null;
 }
 
 /** The table that the file of it was made of. */
-interface Written extends LoadedTable {
+interface Written extends Omit<LoadedTable, 'stamp'> {
   readonly digest: string;
 }
 

@@ -36,8 +36,9 @@ describe('what a boot loads before there is Node', { skip: whyNot() }, () => {
     const { settings } = stateOf(1);
     for (const generation of [1, 2]) {
       await reconciler.apply({ ...stateOf(generation), settings });
-      assert.ok(reconciler.loaded);
-      text.keep(reconciler.loaded);
+      const table = await reconciler.table();
+      assert.ok(table);
+      text.keep(table);
       await text.flush();
     }
     return {

@@ -1,0 +1,114 @@
+import { mkdirSync, readFileSync, readlinkSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { check, list, matching, object, prose, whole } from '@portcullis/link/shape.ts';
+import { describeError, type Log } from '../log.ts';
+import { digestOf } from '../nftables/digest.ts';
+import type { Sizes } from '../nftables/render.ts';
+import { readIfThere } from './files.ts';
+import { CHAIN_START, frame, unframe } from './frames.ts';
+import type { LoadedTable } from './table-text.ts';
+
+/** A change right after another is not worth a record of its own. */
+const PAUSE_MS = 250;
+
+/** What the kernel's table was made of, as of a number that nobody's transaction leaves as it is. */
+export interface KnownTable {
+  readonly stamp: number;
+  readonly digest: string;
+  readonly sizes: Sizes;
+}
+
+interface KernelRecord {
+  /** The stamp counts from a boot on, in a network namespace. */
+  readonly boot: string;
+  readonly namespace: string;
+  readonly stamp: number;
+  readonly digest: string;
+  readonly sizes: readonly { readonly map: string; readonly size: number }[];
+}
+
+const word = matching(/^[\x21-\x7e]{1,128}$/, 'a word');
+const shape = object<KernelRecord>({
+  boot: prose(128),
+  namespace: prose(128),
+  stamp: whole,
+  digest: word,
+  sizes: list(object({ map: word, size: whole }), 100_000),
+});
+
+/**
+ * Lets a restarted agent recognise its own table, untouched, and leave it: writing it again would forget what
+ * filters have learnt. Nothing depends on it: without a record, or with an old one, the table is written whole.
+ * So it is written late, and never forced to the disk; it is of no use after a reboot anyway.
+ */
+export class KernelRecords {
+  readonly #path: string;
+  readonly #log: Log;
+  #wanted: LoadedTable | null = null;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(path: string, log: Log) {
+    this.#path = path;
+    this.#log = log;
+  }
+
+  /** What was there when somebody last looked; null: nobody knows. */
+  read(): KnownTable | null {
+    try {
+      const { records } = unframe(readIfThere(this.#path) ?? Buffer.of());
+      const checked = check(shape, records[0]);
+      if (!checked.ok) return null;
+      const { boot, namespace, stamp, digest, sizes } = checked.value;
+      if (boot !== bootId() || namespace !== networkNamespace()) return null;
+      return { stamp, digest, sizes: new Map(sizes.map(({ map, size }) => [map, size])) };
+    } catch (error) {
+      this.#log.warn({ error }, 'what the kernel had cannot be told');
+      return null;
+    }
+  }
+
+  /** Null, or without a stamp: there is nothing to recognise it by. */
+  keep(table: LoadedTable | null): void {
+    this.#wanted = table;
+    this.#timer ??= setTimeout(() => void this.flush(), PAUSE_MS);
+  }
+
+  /** Writes what there is to be said. */
+  async flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const wanted = this.#wanted;
+    if (wanted === null || wanted.stamp === null) return;
+    try {
+      const { layout, sizes, stamp } = wanted;
+      const digest = await digestOf(layout);
+      // Meanwhile there is more to say, or nothing any more.
+      if (wanted !== this.#wanted) return;
+      this.#write({
+        boot: bootId(),
+        namespace: networkNamespace(),
+        stamp,
+        digest,
+        sizes: [...sizes].map(([map, size]) => ({ map, size })),
+      });
+      this.#wanted = null;
+    } catch (error) {
+      this.#log.warn({ error: describeError(error) }, 'what the kernel has was not recorded');
+    }
+  }
+
+  #write(record: KernelRecord): void {
+    mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
+    const draft = `${this.#path}.new`;
+    writeFileSync(draft, frame(CHAIN_START, record).text, { mode: 0o600 });
+    renameSync(draft, this.#path);
+  }
+}
+
+function bootId(): string {
+  return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+}
+
+function networkNamespace(): string {
+  return readlinkSync('/proc/thread-self/ns/net');
+}
