@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { openRuleset } from '@portcullis/edge/nftables/ruleset.ts';
 import { SERVER } from '../internet.ts';
 import type { Namespace } from '../netns.ts';
 import { defaultFleet } from '../stack.ts';
-import { buildGround, type Ground, packet, whyNot } from './ground.ts';
+import { buildGround, eventually, type Ground, packet, whyNot } from './ground.ts';
 
 const FAMILIES = [4, 6] as const;
 const OPEN_PORT = 27_016;
@@ -38,6 +41,25 @@ describe('packets that never stop', { skip: whyNot() }, () => {
       await stack.api.deleteRules(SERVER[4], ids);
     }));
 
+  it('meet the very same table after that: it is recognised, not written again', async () => {
+    const { edge } = ground.internet;
+    const { stack } = ground;
+    await recorded();
+    const before = handleOf(edge);
+    process.kill(stack.pidOf('edge/main.ts'), 'SIGKILL');
+    const ids = await stack.api.createRule(SERVER[4], { action: 'deny', protocol: 'esp' });
+    await stack.api.deleteRules(SERVER[4], ids);
+    assert.equal(handleOf(edge), before);
+    await recorded();
+    process.kill(stack.pidOf('edge/main.ts'), 'SIGKILL');
+    // Perhaps ours was changed too: nobody was there to see it.
+    edge.run(
+      'nft',
+      'add table inet somebody; add chain inet somebody c; delete table inet somebody',
+    );
+    await eventually('the table is written again', async () => handleOf(edge) !== before);
+  });
+
   it('meet the same rules while everything is killed and started again', () =>
     undisturbed(async () => {
       await ground.stack.killAll();
@@ -59,6 +81,30 @@ describe('packets that never stop', { skip: whyNot() }, () => {
       assert.match(chainOf(ground.internet.edge, 'judge'), /\b2203\b/);
     }));
 });
+
+/** Another one for every table that is made, also of the same name. */
+function handleOf(edge: Namespace): number {
+  const { nftables } = JSON.parse(edge.run('nft', '-j', 'list', 'tables')) as {
+    readonly nftables: readonly { readonly table?: { name: string; handle: number } }[];
+  };
+  const ours = nftables.find(({ table }) => table?.name === 'portcullis')?.table;
+  assert.ok(ours);
+  return ours.handle;
+}
+
+/** Resolves when the agent has recorded what the kernel has now. */
+async function recorded(): Promise<void> {
+  const path = join(ground.stack.dataDir, 'edge', 'enforced', 'kernel.json');
+  const rules = ground.internet.edge.within(() => openRuleset());
+  try {
+    await eventually('the kernel is recorded', async () => {
+      const stamp = existsSync(path) ? /"stamp":(\d+)/.exec(readFileSync(path, 'utf8'))?.[1] : null;
+      return Number(stamp) === rules.generation();
+    });
+  } finally {
+    rules.close();
+  }
+}
 
 function chainOf(edge: Namespace, name: string): string {
   return edge.run('nft', 'list', 'chain', 'inet', 'portcullis', name);
