@@ -11,6 +11,7 @@ export type Need =
   | 'bpf'
   | 'clang'
   | 'conntrack'
+  | 'ethtool'
   | 'docker'
   | 'browser'
   | 'postgres'
@@ -29,6 +30,7 @@ const CHECKS: Readonly<Record<Need, () => string | null>> = {
     return headers ? onPath('clang') : 'libbpf-dev is not installed';
   },
   conntrack: () => onPath('conntrack'),
+  ethtool: () => onPath('ethtool'),
   docker: () => tried('Docker', ['docker', 'info']),
   browser: () => (onPath('chromium') === null ? null : onPath('google-chrome')),
   postgres: () =>

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { controlBench } from './control.ts';
+import { dataplaneBench } from './dataplane.ts';
 import { type Bench, report } from './report.ts';
 
-const BENCHES: readonly Bench[] = [controlBench];
+const BENCHES: readonly Bench[] = [controlBench, dataplaneBench];
 const root = join(import.meta.dirname, '..', '..');
 
 const wanted = process.argv.slice(2);

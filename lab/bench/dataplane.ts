@@ -1,0 +1,208 @@
+import type { Family } from '@portcullis/core/net/address.ts';
+import { missing } from '../requirements.ts';
+import { type Case, measure, rateOf } from './measure.ts';
+import type { Plan } from './plan.ts';
+import { addressOf, CLOSED_PORT, type Fleet, OPEN_PORT, STRANGERS } from './policies.ts';
+import type { Bench, Row } from './report.ts';
+import { Subjects } from './subjects.ts';
+
+/** Of the issue, as of the research that it was written with: there making and carrying a packet cost 320 ns. */
+const CARRIED_NS = 320;
+const UNIT = 'M packets/s';
+const NAMES: Readonly<Record<Family, string>> = { 4: 'IPv4', 6: 'IPv6' };
+
+type Times = ReadonlyMap<string, number>;
+type Say = (line: string) => void;
+
+/** What a packet costs, of every way to judge it, on one core with the generator. */
+export const dataplaneBench: Bench = {
+  name: 'dataplane',
+  missing: () => missing(['root', 'netns', 'nft', 'bpf', 'ethtool']),
+  run: async (say) => [
+    ...(await dropRows(4, say)),
+    ...(await dropRows(6, say)),
+    ...(await passRows(4, say)),
+    ...(await passRows(6, say)),
+  ],
+};
+
+async function dropRows(family: Family, say: Say): Promise<Row[]> {
+  const subjects = new Subjects(`drop${family}`);
+  const toDenying = { plan: floodOf(fleetOf(family, {})), expected: 'drop' } as const;
+  try {
+    const cases: Case[] = [
+      { name: 'raw', target: subjects.rawDrop('native'), ...toDenying },
+      { name: 'raw generic', target: subjects.rawDrop('generic'), ...toDenying },
+      { name: 'bare', target: subjects.bare(), ...toDenying },
+      ...(await denyingCases(subjects, family, toDenying)),
+      ...(await acceptingCases(subjects, family)),
+      ...(family === 4 ? await shapeCases(subjects, toDenying) : []),
+    ];
+    const times = await measure(subjects.range, cases, say);
+    return [...floodRows(times, family), ...(family === 4 ? shapeRows(times) : [])];
+  } finally {
+    await subjects.destroy();
+  }
+}
+
+async function denyingCases(
+  subjects: Subjects,
+  family: Family,
+  flood: Pick<Case, 'plan' | 'expected'>,
+): Promise<Case[]> {
+  const fleet = fleetOf(family, {});
+  return [
+    { name: 'XDP', target: await subjects.edge(fleet, 'both'), ...flood },
+    { name: 'XDP generic', target: await subjects.edge(fleet, 'both', 'generic'), ...flood },
+    { name: 'nft', target: await subjects.nftables(fleet, 'inbound'), ...flood },
+    { name: 'nft both', target: await subjects.nftables(fleet, 'both'), ...flood },
+  ];
+}
+
+/** Addresses that let pass what they do not deny, under a flood of what they do. */
+async function acceptingCases(subjects: Subjects, family: Family): Promise<Case[]> {
+  const fleet = fleetOf(family, { end: 'accept' });
+  const plan = { ...floodOf(fleet), ports: [CLOSED_PORT, CLOSED_PORT], tcpShare: 0 } as const;
+  const denied = { plan, expected: 'drop' } as const;
+  return [
+    { name: 'XDP accepting', target: await subjects.edge(fleet, 'both'), ...denied },
+    { name: 'nft accepting', target: await subjects.nftables(fleet, 'inbound'), ...denied },
+  ];
+}
+
+function floodRows(times: Times, family: Family): Row[] {
+  const at = `${NAMES[family]}, 10,000 addresses x 10 rules`;
+  const accepting = `${at}, default accept`;
+  return [
+    row(times, `${at}: XDP native beside raw XDP_DROP`, 'XDP', 'raw', 0.75),
+    row(times, `${at}: XDP native beside bare ingress policy drop`, 'XDP', 'bare', 1.5),
+    row(times, `${at}: XDP generic beside raw generic XDP_DROP`, 'XDP generic', 'raw generic'),
+    row(times, `${at}: XDP generic beside bare`, 'XDP generic', 'bare'),
+    row(times, `${at}: nftables alone, one direction seen, beside bare`, 'nft', 'bare', 0.55),
+    row(
+      times,
+      `${at}: nftables alone, connections followed, beside bare`,
+      'nft both',
+      'bare',
+      0.55,
+    ),
+    row(times, `${accepting}: XDP native beside raw XDP_DROP`, 'XDP accepting', 'raw', 0.75),
+    row(times, `${accepting}: XDP native beside bare`, 'XDP accepting', 'bare', 1.5),
+    row(times, `${accepting}: nftables alone beside bare`, 'nft accepting', 'bare', 0.55),
+  ].flat();
+}
+
+/** Fewer addresses of more rules, and rules one after the other. */
+async function shapeCases(
+  subjects: Subjects,
+  toWide: Pick<Case, 'plan' | 'expected'>,
+): Promise<Case[]> {
+  const wide = fleetOf(4, {});
+  const deep = fleetOf(4, { addresses: 1_000, rules: 100 });
+  const toDeep = { plan: floodOf(deep), expected: 'drop' } as const;
+  return [
+    { name: 'XDP 1000x100', target: await subjects.edge(deep, 'both'), ...toDeep },
+    { name: 'nft 1000x100', target: await subjects.nftables(deep, 'inbound'), ...toDeep },
+    { name: 'linear', target: subjects.linear(wide), ...toWide },
+    { name: 'linear 1000x100', target: subjects.linear(deep), ...toDeep },
+  ];
+}
+
+function shapeRows(times: Times): Row[] {
+  const beside = '1,000 x 100 beside 10,000 x 10';
+  return [
+    row(times, `${beside}: XDP native`, 'XDP 1000x100', 'XDP', 0.8),
+    row(times, `${beside}: nftables alone`, 'nft 1000x100', 'nft', 0.8),
+    row(times, 'a linear chain an address, 10,000 x 10, beside bare', 'linear', 'bare'),
+    row(times, 'a linear chain an address, 1,000 x 100, beside bare', 'linear 1000x100', 'bare'),
+  ].flat();
+}
+
+async function passRows(family: Family, say: Say): Promise<Row[]> {
+  const subjects = new Subjects(`pass${family}`);
+  const fleet = fleetOf(family, { end: 'deny' });
+  const passing = {
+    expected: 'pass',
+    plan: {
+      ...floodOf(fleet),
+      // Four clients of each address: connection tracking has room for them all.
+      sourceRandom: 3,
+      sourcePorts: [40_000, 40_000],
+      ports: [OPEN_PORT, OPEN_PORT],
+      tcpShare: 0,
+    },
+  } as const;
+  try {
+    const times = await measure(
+      subjects.range,
+      [
+        { name: 'plain', target: subjects.plain(), ...passing },
+        { name: 'tracking', target: subjects.tracking(), ...passing },
+        { name: 'both', target: await subjects.edge(fleet, 'both'), ...passing },
+        { name: 'nft', target: await subjects.nftables(fleet, 'both'), ...passing },
+      ],
+      say,
+    );
+    const at = `${NAMES[family]}, packets that pass`;
+    return [
+      row(times, `${at}: both stages beside plain forwarding`, 'both', 'plain'),
+      row(
+        times,
+        `${at}: both stages beside forwarding that follows connections`,
+        'both',
+        'tracking',
+      ),
+      row(
+        times,
+        `${at}: nftables alone beside forwarding that follows connections`,
+        'nft',
+        'tracking',
+      ),
+    ].flat();
+  } finally {
+    await subjects.destroy();
+  }
+}
+
+function fleetOf(family: Family, change: Partial<Fleet>): Fleet {
+  return { family, addresses: 10_000, rules: 10, end: 'deny', ...change };
+}
+
+/** Spoofed sources, all ports, half TCP and half UDP, to all addresses. */
+function floodOf({ family, addresses }: Fleet): Omit<Plan, 'to' | 'from'> {
+  return {
+    family,
+    destination: addressOf(family, 0),
+    destinations: addresses,
+    source: STRANGERS[family],
+    sourceRandom: 0x00ff_ffff,
+    sourcePorts: [1024, 65_535],
+    ports: [1, 65_535],
+    tcpShare: 0.5,
+  };
+}
+
+/** A goal stands beside the bare ratio, and beside the ratio in the terms that it was set in. */
+function row(times: Times, name: string, value: string, baseline: string, goal?: number): Row[] {
+  const ns = times.get(value) ?? Number.NaN;
+  const beside = times.get(baseline) ?? Number.NaN;
+  const raw = times.get('raw');
+  const plainly = {
+    name,
+    value: rateOf(ns),
+    unit: UNIT,
+    baseline: rateOf(beside),
+    goal: goal ?? null,
+  };
+  if (goal === undefined || raw === undefined) return [plainly];
+  const carried = (one: number): number => rateOf(one - raw + CARRIED_NS);
+  return [
+    plainly,
+    {
+      ...plainly,
+      name: `${name}, were a packet to cost ${CARRIED_NS} ns to make and carry, as the goal was set with`,
+      value: carried(ns),
+      baseline: carried(beside),
+    },
+  ];
+}

@@ -1,0 +1,132 @@
+import { execFileSync } from 'node:child_process';
+import type { Policy, PolicyRule } from '@portcullis/core/firewall/policy.ts';
+import {
+  closeDescriptor,
+  createLink,
+  type Descriptor,
+  loadProgram,
+  type XdpMode,
+} from '@portcullis/edge/kernel/bpf.ts';
+import { BenchEdge, type Settings } from './edge-process.ts';
+import { type Fleet, policiesOf } from './policies.ts';
+import { DEVICE, dropAtIngress, Range, type Target } from './traffic.ts';
+
+/** `r0 = XDP_DROP; exit` */
+const RETURN_DROP = Buffer.from([0xb7, 0, 0, 0, 1, 0, 0, 0, 0x95, 0, 0, 0, 0, 0, 0, 0]);
+
+/** What is measured, each on a target of its own. Everything ends with `destroy`. */
+export class Subjects {
+  readonly range: Range;
+  readonly #descriptors: Descriptor[] = [];
+  readonly #edges: BenchEdge[] = [];
+
+  constructor(label: string) {
+    this.range = new Range(label);
+  }
+
+  /** Forwards everything, with no rule at all. */
+  plain(): Target {
+    return this.range.target();
+  }
+
+  /** Forwards everything and follows connections. */
+  tracking(): Target {
+    const target = this.range.target();
+    load(
+      target,
+      'table inet tracking {\n chain forward {\n type filter hook forward priority 0; ct state invalid drop;\n }\n}\n',
+    );
+    return target;
+  }
+
+  bare(): Target {
+    const target = this.range.target();
+    load(target, dropAtIngress(DEVICE));
+    return target;
+  }
+
+  /** The least that XDP can do. */
+  rawDrop(mode: XdpMode): Target {
+    const target = this.range.target();
+    this.#descriptors.push(
+      ...target.namespace.within(() => {
+        const program = loadProgram('raw_drop', {
+          type: 'xdp',
+          instructions: RETURN_DROP,
+          license: 'Apache-2.0',
+        });
+        return [program, createLink(program, target.receiver, 'xdp', mode)];
+      }),
+    );
+    return target;
+  }
+
+  /** Both stages, by the edge's own process. */
+  async edge(fleet: Fleet, sees: Settings['sees'], mode: XdpMode = 'native'): Promise<Target> {
+    const target = this.range.target({ generic: mode === 'generic' });
+    const edge = new BenchEdge(target.namespace, policiesOf(fleet), settingsOf(sees));
+    this.#edges.push(edge);
+    await edge.start();
+    const got = (await edge.reported()).devices?.find(({ name }) => name === DEVICE)?.xdp;
+    if (got !== mode) throw new Error(`the early drop is ${got}, not ${mode}`);
+    return target;
+  }
+
+  /** nftables alone: early drop ends with the process, for nothing is pinned in these namespaces. */
+  async nftables(fleet: Fleet, sees: Settings['sees']): Promise<Target> {
+    const target = await this.edge(fleet, sees);
+    await this.#edges.at(-1)?.stop();
+    return target;
+  }
+
+  /** As people write it by hand: a chain an address, its rules one after the other. */
+  linear(fleet: Fleet): Target {
+    const target = this.range.target();
+    load(target, linearTable(policiesOf(fleet)));
+    return target;
+  }
+
+  async destroy(): Promise<void> {
+    for (const descriptor of this.#descriptors.splice(0)) closeDescriptor(descriptor);
+    for (const edge of this.#edges) await edge.destroy();
+    this.range.destroy();
+  }
+}
+
+export function settingsOf(sees: Settings['sees']): Settings {
+  return {
+    devices: [DEVICE],
+    management: [{ protocol: 'tcp', port: 22 }],
+    sees,
+    fragments: 'reassemble',
+  };
+}
+
+function load({ namespace }: Target, text: string): void {
+  const [program, ...args] = namespace.command('nft', '-f', '-');
+  execFileSync(program, args, { input: text, stdio: ['pipe', 'ignore', 'inherit'] });
+}
+
+function linearTable(policies: readonly Policy[]): string {
+  const chains = policies.map(
+    ({ rules }, index) => ` chain c${index} {\n${rules.map(linearRule).join('\n')}\n }\n`,
+  );
+  const entries = policies.map(({ target }, index) => `${target} : goto c${index}`);
+  return `table inet linear {
+ map addresses { type ipv4_addr : verdict; elements = { ${entries.join(', ')} }; }
+${chains.join('')} chain prerouting {
+  type filter hook prerouting priority -290; policy accept;
+  iifname "${DEVICE}" ip daddr vmap @addresses
+ }
+}
+`;
+}
+
+function linearRule({ action, protocol, port, source }: PolicyRule): string {
+  const matches = [
+    ...(source === null ? [] : [`ip saddr ${source}`]),
+    ...(protocol === 'any' ? [] : [`meta l4proto ${protocol}`]),
+    ...(port === null ? [] : [`th dport ${port}`]),
+  ];
+  return [...matches, action === 'allow' ? 'accept' : 'drop'].join(' ');
+}
