@@ -11,6 +11,8 @@
 export interface FragmentLimits {
   /** First fragments of strangers, and later ones of strangers: each so many to one destination. */
   readonly strangersPerDestination: number;
+  /** The same where the edge puts nothing together: then a server's own memory, of 4 MiB for 30 or 60 s, holds them. */
+  readonly strangersUnassembled: number;
   /** As above, to all destinations together. */
   readonly strangers: number;
   /** Of one known pair. */
@@ -19,12 +21,13 @@ export interface FragmentLimits {
   readonly knownPerDestination: number;
   /** Of all known pairs. */
   readonly known: number;
-  /** To destinations without a policy; above, they pass without being put together. */
+  /** To destinations without a policy; above, they pass without being put together for a while. */
   readonly unprotected: number;
 }
 
 export const FRAGMENT_LIMITS: FragmentLimits = {
   strangersPerDestination: 200,
+  strangersUnassembled: 15,
   strangers: 1500,
   knownPair: 10_000,
   knownPerDestination: 20_000,

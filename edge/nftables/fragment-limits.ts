@@ -16,9 +16,11 @@ const BEFORE_REASSEMBLY = -450;
 const STRANGER_SECONDS = 10;
 const KNOWN_SECONDS = 60;
 const RATE_SECONDS = 10;
+const AROUND_SECONDS = 5;
 /** Counters of a destination are kept so long after its last fragment. */
 const COUNTER_SECONDS = 3600;
 const DESTINATIONS = 65_536;
+const DEVICES = 1024;
 
 const FAMILIES: readonly Family[] = [4, 6];
 
@@ -80,7 +82,8 @@ function phrases(family: Family): Phrases {
   };
 }
 
-function chainsOf({ fragments, fragmentLimits }: EdgeRules, family: Family): RenderedChain[] {
+function chainsOf(rules: EdgeRules, family: Family): RenderedChain[] {
+  const { fragments, fragmentLimits } = rules;
   const ip = IP[family];
   const { isKnown } = phrases(family);
   const chain = (name: string, ...statements: string[]): RenderedChain => {
@@ -92,8 +95,8 @@ function chainsOf({ fragments, fragmentLimits }: EdgeRules, family: Family): Ren
     chain('_passed', `update @fragment_passed${family} { ${ip} daddr counter }`, 'accept'),
     chain('_dropped', `update @fragment_dropped${family} { ${ip} daddr counter }`, 'drop'),
     chain('_known', ...knownStatements(fragmentLimits, family)),
-    chain('_first', ...strangerStatements(fragmentLimits, family, 'first', 'later')),
-    chain('_later', ...strangerStatements(fragmentLimits, family, 'later', 'first')),
+    chain('_first', ...strangerStatements(rules, family, 'first', 'later')),
+    chain('_later', ...strangerStatements(rules, family, 'later', 'first')),
     chain(
       '_limited',
       isKnown,
@@ -107,9 +110,20 @@ function chainsOf({ fragments, fragmentLimits }: EdgeRules, family: Family): Ren
       ...(atomic === null ? [] : [`${atomic} accept`]),
       `${ip} daddr @${dispatchMap('address', family)} ${judged}`,
       `${ip} daddr @${dispatchMap('prefix', family)} ${judged}`,
-      // Not ours to drop, but they share the memory.
-      ...(fragments === 'limit' ? [] : [`limit name "fragment_unprotected${family}" notrack`]),
+      ...(fragments === 'limit' ? [] : aroundReassembly(family)),
     ),
+  ];
+}
+
+/**
+ * Not ours to drop, but they share the memory. All of a device go around reassembly for a while, and not only
+ * those above the limit: of a datagram, one part would wait inside for another that went around.
+ */
+function aroundReassembly(family: Family): string[] {
+  const flooded = `@fragment_unprotected${family}`;
+  return [
+    `limit name "fragment_unprotected${family}" update ${flooded} { iifname timeout ${AROUND_SECONDS}s }`,
+    `iifname ${flooded} notrack`,
   ];
 }
 
@@ -125,7 +139,7 @@ function knownStatements(limits: FragmentLimits, family: Family): string[] {
 }
 
 function strangerStatements(
-  limits: FragmentLimits,
+  { fragments, fragmentLimits: limits }: EdgeRules,
   family: Family,
   part: 'first' | 'later',
   other: 'first' | 'later',
@@ -134,7 +148,11 @@ function strangerStatements(
   return [
     `${pair} @fragment_${other}${family} ${makeKnown}`,
     isKnown,
-    above(part, `${IP[family]} daddr`, limits.strangersPerDestination),
+    above(
+      part,
+      `${IP[family]} daddr`,
+      fragments === 'limit' ? limits.strangersUnassembled : limits.strangersPerDestination,
+    ),
     `limit name "fragment_${part}${family}" ${drop}`,
     `update @fragment_${part}${family} { ${pair} timeout ${STRANGER_SECONDS}s }`,
     pass,
@@ -154,6 +172,7 @@ export function declareFragmentState({ devices, fragmentLimits: limits }: EdgeRu
       ...declareLimit(`fragment_later${family}`, limits.strangers),
       ...declareLimit(`fragment_known${family}`, limits.known),
       ...declareLimit(`fragment_unprotected${family}`, limits.unprotected),
+      ...declareSet(`fragment_unprotected${family}`, 'ifname', DEVICES, AROUND_SECONDS),
       ...declareSet(`fragment_first${family}`, pair, strangers, STRANGER_SECONDS),
       ...declareSet(`fragment_later${family}`, pair, strangers, STRANGER_SECONDS),
       ...declareSet(`fragment_known${family}`, pair, known, KNOWN_SECONDS),

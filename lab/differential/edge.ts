@@ -28,6 +28,7 @@ const NO_LIMITS: EdgeLimits = {
   icmpRates: { errors: ROOM, neighbours: ROOM },
   fragmentLimits: {
     strangersPerDestination: ROOM,
+    strangersUnassembled: ROOM,
     strangers: ROOM,
     knownPair: ROOM,
     knownPerDestination: ROOM,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { FRAGMENT_LIMITS, type FragmentLimits } from '@portcullis/core/firewall/fragment-limits.ts';
+import { FRAGMENT_LIMITS } from '@portcullis/core/firewall/fragment-limits.ts';
+import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
 import { DEFAULT_LIMITS } from '@portcullis/edge/nftables/base-chain.ts';
 import { compilePolicy } from '@portcullis/edge/nftables/compile.ts';
 import { planLayout } from '@portcullis/edge/nftables/layout.ts';
@@ -26,21 +27,41 @@ const NEW = {
   6: { first: CLIENT.others[3], later: CLIENT.others[4] },
 } as const;
 
+/** Protected as a prefix, with the server in it. */
+const PREFIX = '2001:db8:5::/64';
+const [UNPROTECTED] = SERVER.neighbours;
+/** Without a policy either, and without a host, whose own memory would be full. */
+const NOBODY = '198.18.99.9';
+
 describe('a flood of fragments that never make a datagram', { skip: whyNot() }, () => {
   it('leaves datagrams of known sources alone, and costs a new source one datagram at most', async () => {
-    await onGround(FRAGMENT_LIMITS, async ({ path, flooded }) => {
-      for (const family of [4, 6] as const) {
-        assert.equal(await path.passes(datagram(family)), true, 'in peace');
-        for (const kind of ['first', 'later'] as const) {
-          await flooded(family, kind, async () => {
-            await allPass(path, 100, () => datagram(family));
-            const source = NEW[family][kind];
-            await path.passes(datagram(family, { source }));
-            await allPass(path, 20, () => datagram(family, { source }));
-          });
-        }
-        await flooded(family, 'both', () => allPass(path, 100, () => datagram(family)));
-      }
+    await onGround('reassemble', keepsPassing);
+  });
+
+  it('does the same where datagrams are not put together at the edge', async () => {
+    await onGround('limit', keepsPassing);
+  });
+
+  it('does the same when it goes to every address of a prefix', async () => {
+    await onGround('reassemble', async ({ path, flooded }) => {
+      assert.equal(await path.passes(datagram(6)), true, 'in peace');
+      await flooded(PREFIX, 'first', async () => {
+        await allPass(path, 100, () => datagram(6));
+        const source = NEW[6].first;
+        await path.passes(datagram(6, { source }));
+        await allPass(path, 20, () => datagram(6, { source }));
+      });
+    });
+  });
+
+  it('does no harm through an address that has no policy, and passes to such', async () => {
+    await onGround('reassemble', async ({ path, flooded }) => {
+      assert.equal(await path.passes(datagram(4)), true, 'in peace');
+      await flooded(NOBODY, 'first', async () => {
+        await allPass(path, 100, () => datagram(4));
+        await allPass(path, 20, () => datagram(4, { source: NEW[4].first }));
+        await allPass(path, 20, () => datagram(4, { destination: UNPROTECTED }));
+      });
     });
   });
 
@@ -48,7 +69,7 @@ describe('a flood of fragments that never make a datagram', { skip: whyNot() }, 
     await onGround(null, async ({ path, flooded }) => {
       for (const family of [4, 6] as const) {
         assert.equal(await path.passes(datagram(family)), true, 'in peace');
-        await flooded(family, 'first', async () => {
+        await flooded(SERVER[family], 'first', async () => {
           for (let sent = 0; sent < 20; sent++) {
             assert.equal(await path.passes(datagram(family)), false);
           }
@@ -57,6 +78,21 @@ describe('a flood of fragments that never make a datagram', { skip: whyNot() }, 
     });
   });
 });
+
+async function keepsPassing({ path, flooded }: Flooded): Promise<void> {
+  for (const family of [4, 6] as const) {
+    assert.equal(await path.passes(datagram(family)), true, 'in peace');
+    for (const kind of ['first', 'later'] as const) {
+      await flooded(SERVER[family], kind, async () => {
+        await allPass(path, 100, () => datagram(family));
+        const source = NEW[family][kind];
+        await path.passes(datagram(family, { source }));
+        await allPass(path, 20, () => datagram(family, { source }));
+      });
+    }
+    await flooded(SERVER[family], 'both', () => allPass(path, 100, () => datagram(family)));
+  }
+}
 
 function datagram(family: 4 | 6, more: Partial<ProbePacket> = {}): ProbePacket {
   return packet(family, 'udp', { fragments: 2, ...more });
@@ -72,12 +108,12 @@ async function allPass(path: Path, count: number, next: () => ProbePacket): Prom
 interface Flooded {
   readonly path: Path;
   /** Runs while the flood does. */
-  flooded(family: 4 | 6, kind: FloodKind, run: () => Promise<void>): Promise<void>;
+  flooded(destination: string, kind: FloodKind, run: () => Promise<void>): Promise<void>;
 }
 
-/** Limits null: whatever the kernel does by itself. */
+/** Fragments null: whatever the kernel does by itself. */
 async function onGround(
-  limits: FragmentLimits | null,
+  fragments: EdgeSettings['fragments'] | null,
   run: (ground: Flooded) => Promise<void>,
 ): Promise<void> {
   const undo: (() => Promise<void> | void)[] = [];
@@ -88,13 +124,14 @@ async function onGround(
     undo.push(() => client.stop());
     const server = await new Probe(internet.server).started();
     undo.push(() => server.stop());
-    await protect(internet, limits);
+    internet.edge.run('ip', 'route', 'add', 'blackhole', NOBODY);
+    await protect(internet, fragments);
     const mac = internet.edge.run('cat', `/sys/class/net/${EDGE_DEVICE}/address`).trim();
     await run({
       path: new Path(client, server, SENTINELS.server),
-      flooded: async (family, kind, during) => {
+      flooded: async (destination, kind, during) => {
         const target = { from: internet.client, device: 'eth0', mac };
-        const flood = await FragmentFlood.begin({ ...target, destination: SERVER[family], kind });
+        const flood = await FragmentFlood.begin({ ...target, destination, kind });
         try {
           await during();
         } finally {
@@ -107,22 +144,25 @@ async function onGround(
   }
 }
 
-async function protect({ edge }: Internet, limits: FragmentLimits | null): Promise<void> {
+async function protect(
+  { edge }: Internet,
+  fragments: EdgeSettings['fragments'] | null,
+): Promise<void> {
   const driver = createNftDriver({ command: edge.command('nft') });
   const open = { mitigations: [], baseline: [], geo: [], filters: [], rules: [] };
   const targets = new Map(
-    [SERVER[4], '2001:db8:5::/64'].map((target) => [target, compilePolicy({ ...open, target })]),
+    [SERVER[4], PREFIX].map((target) => [target, compilePolicy({ ...open, target })]),
   );
   const rules = {
-    devices: limits === null ? [] : [EDGE_DEVICE],
+    devices: fragments === null ? [] : [EDGE_DEVICE],
     management: [],
     sees: 'both',
-    fragments: 'reassemble',
+    fragments: fragments ?? 'reassemble',
     ...DEFAULT_LIMITS,
   } as const;
   const layout = planLayout(rules, targets, { version: '', sets: {} });
   await driver.apply(renderWhole(layout).text);
-  if (limits === null) return;
+  if (fragments === null) return;
   const path = (name: string): string => `/proc/sys/${name}`;
   const lack = makeRoomForReassembly(
     {
@@ -130,7 +170,7 @@ async function protect({ edge }: Internet, limits: FragmentLimits | null): Promi
       write: (name, value) =>
         void edge.run('sysctl', '-q', '-w', `${name.replaceAll('/', '.')}=${value}`),
     },
-    limits,
+    FRAGMENT_LIMITS,
   );
   assert.equal(lack, null);
 }

