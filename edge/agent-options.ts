@@ -7,7 +7,7 @@ import type { Host } from './host.ts';
 import type { Log } from './log.ts';
 import type { EdgeLimits } from './nftables/base-chain.ts';
 import type { Driver } from './nftables/driver.ts';
-import type { Sysctls } from './reassembly.ts';
+import type { Reassembly } from './reassembly.ts';
 import type { EdgeFacts } from './report.ts';
 import type { EarlyDrop } from './xdp/early-drop.ts';
 
@@ -25,8 +25,8 @@ export interface EdgeAgentOptions {
   /** What this host needs beside the operator's list: the listeners of a control plane on it. */
   readonly management?: readonly ManagementPort[];
   readonly limits?: EdgeLimits;
-  /** Where reassembly gets its memory; absent: it is left alone. */
-  readonly sysctls?: Sysctls;
+  /** Gives the kernel's reassembly its memory; absent: it is left alone. */
+  readonly reassembly?: Reassembly;
   /** Drops in front of nftables; absent: nftables alone. */
   readonly earlyDrop?: EarlyDrop;
   /** What other parts of this host's edge know, for reports. */

@@ -9,9 +9,8 @@ import { Guard } from './guard.ts';
 import { beginTrial, lastTouched, readOff } from './hands-off.ts';
 import { LivePolicies } from './live-policies.ts';
 import { describeError, type Log } from './log.ts';
-import { DEFAULT_LIMITS, type EdgeLimits } from './nftables/base-chain.ts';
+import { DEFAULT_LIMITS } from './nftables/base-chain.ts';
 import { type Applied, Reconciler } from './reconcile.ts';
-import { makeRoomForReassembly } from './reassembly.ts';
 import { Reporter } from './report.ts';
 import { RefusedByControl, Session } from './session.ts';
 import { Disk } from './state/disk.ts';
@@ -37,7 +36,6 @@ export function createEdgeAgent(options: EdgeAgentOptions): EdgeAgent {
 class Agent implements EdgeAgent {
   readonly #options: EdgeAgentOptions;
   readonly #log: Log;
-  readonly #limits: EdgeLimits;
   readonly #session: Session;
   readonly #reconciler: Reconciler;
   readonly #reporter: Reporter;
@@ -60,7 +58,6 @@ class Agent implements EdgeAgent {
   #confirmed: string | null = null;
   #started = false;
   #lastError: string | null = null;
-  #lack: string | null = null;
   #lastApplyMs: number | null = null;
   #receiveRetryMs = FIRST_RETRY_MS;
   #applyRetryMs = FIRST_RETRY_MS;
@@ -75,8 +72,7 @@ class Agent implements EdgeAgent {
     this.#options = options;
     this.#log = options.log;
     this.#session = new Session(options.link, randomUUID());
-    this.#limits = options.limits ?? DEFAULT_LIMITS;
-    this.#reconciler = new Reconciler(options.driver, this.#limits, {
+    this.#reconciler = new Reconciler(options.driver, options.limits ?? DEFAULT_LIMITS, {
       serverAt: (address, port) => options.filters?.serverAt(address, port) ?? null,
     });
     options.filters?.onServers((addresses) => {
@@ -239,7 +235,7 @@ class Agent implements EdgeAgent {
       // Of a table that another agent left nothing is known: what it enforced is taken to be the same.
       await this.#options.filters?.applied(before ?? (there ? after : new Map()), after);
       await this.#options.earlyDrop?.apply(desired, this.#applied.refused);
-      this.#makeRoom();
+      this.#options.reassembly?.makeRoom();
       // Switched off while we were writing: what was removed meanwhile is back, so once more.
       if (readOff(this.#options.stateDir) !== null) this.#applying.poke();
     }
@@ -288,21 +284,12 @@ class Agent implements EdgeAgent {
 
   async #takeHandsOff(): Promise<void> {
     this.#options.earlyDrop?.remove();
+    this.#options.reassembly?.giveBack();
     if (!this.#stance.canAsk || !(await this.#options.driver.present())) return;
     await this.#options.driver.remove();
     this.#reconciler.forget();
     this.#live.forget();
     this.#log.warn({ reason: this.#stance.reason }, 'took our hands off: our table is removed');
-  }
-
-  /** After an apply: some of the settings are only there once our table asks for reassembly. */
-  #makeRoom(): void {
-    const { sysctls } = this.#options;
-    if (sysctls === undefined) return;
-    const lack = makeRoomForReassembly(sysctls, this.#limits.fragmentLimits);
-    if (lack !== null && lack !== this.#lack)
-      this.#log.warn({ lack }, 'a flood of fragments may fill the memory of reassembly');
-    this.#lack = lack;
   }
 
   #beginTrial(): void {

@@ -1,3 +1,5 @@
+import { totalmem } from 'node:os';
+import { fitToMemory } from '@portcullis/core/firewall/fragment-limits.ts';
 import { connectIpc } from '@portcullis/link/ipc.ts';
 import { createEdgeAgent } from './agent.ts';
 import { readConfig, readLogLevel } from './config.ts';
@@ -6,12 +8,16 @@ import { createHost } from './host.ts';
 import { removeWhere } from './kernel/conntrack.ts';
 import { watchLinks } from './kernel/links.ts';
 import { createLineLog, describeError } from './log.ts';
+import { DEFAULT_LIMITS } from './nftables/base-chain.ts';
 import { openCounterReader } from './nftables/counter-reader.ts';
 import { NftablesDrops } from './nftables/drop-source.ts';
 import { openDriver } from './nftables/open.ts';
-import { createSysctls } from './reassembly.ts';
+import { createSysctls, Reassembly } from './reassembly.ts';
 import { createEarlyDrop } from './xdp/create.ts';
 import { pinsFolder } from './xdp/pins.ts';
+
+/** Incomplete datagrams of each family may fill one part in so many of this host's memory. */
+const MEMORY_SHARE = 8;
 
 /**
  * The process of an edge. Ended by SIGTERM, or by a supervisor that is gone, it leaves its table in the
@@ -26,14 +32,18 @@ const filters = new FilterKeeper({ driver, log, sysctls, removeConnections: remo
 const nftablesDrops = new NftablesDrops(openCounterReader);
 // What an agent before this one has told already; without rights there is nothing to tell.
 await nftablesDrops.read().catch(() => {});
+const fragmentLimits = fitToMemory(DEFAULT_LIMITS.fragmentLimits, totalmem() / MEMORY_SHARE);
+const { stateDir } = config;
+const reassembly = new Reassembly({ sysctls, limits: fragmentLimits, stateDir, log });
 const agent = createEdgeAgent({
   link: connectIpc({ path: config.linkPath, agent: { kind: 'edge', name: config.name } }),
   driver,
   host: createHost(),
-  sysctls,
+  limits: { ...DEFAULT_LIMITS, fragmentLimits },
+  reassembly,
   filters,
   watchLinks,
-  stateDir: config.stateDir,
+  stateDir,
   log,
   mode: config.mode,
   confirmWithinMs: config.confirmWithinMs,
@@ -43,7 +53,7 @@ const agent = createEdgeAgent({
     deviceModes: earlyDrop,
     drops: [nftablesDrops, earlyDrop, filters.drops],
     filters: () => filters.count(),
-    problems: () => [...earlyDrop.problems(), ...filters.problems()],
+    problems: () => [...earlyDrop.problems(), ...filters.problems(), ...reassembly.problems()],
   },
 });
 

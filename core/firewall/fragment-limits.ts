@@ -42,6 +42,22 @@ export const BURST_SECONDS = 0.25;
 /** A page and its headers: the most that a fragment of an Ethernet frame of 1,500 bytes occupies. */
 const FRAGMENT_BYTES = 4608;
 
+/** The same in proportion where they may fill no more than so many bytes of a family. */
+export function fitToMemory(limits: FragmentLimits, bytes: number): FragmentLimits {
+  const factor = bytes / reassemblyBytes(limits);
+  if (factor >= 1) return limits;
+  const fit = (rate: number): number => Math.max(1, Math.floor(rate * factor));
+  return {
+    strangersPerDestination: fit(limits.strangersPerDestination),
+    strangersUnassembled: fit(limits.strangersUnassembled),
+    strangers: fit(limits.strangers),
+    knownPair: fit(limits.knownPair),
+    knownPerDestination: fit(limits.knownPerDestination),
+    known: fit(limits.known),
+    unprotected: fit(limits.unprotected),
+  };
+}
+
 /** What fragments within these limits can fill at most, of one family: with more memory nothing is turned away. */
 export function reassemblyBytes(limits: FragmentLimits): number {
   const perSecond = 2 * limits.strangers + limits.known + limits.unprotected;

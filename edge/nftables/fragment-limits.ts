@@ -92,8 +92,16 @@ function chainsOf(rules: EdgeRules, family: Family): RenderedChain[] {
   const judged = `goto fragments${family}_limited`;
   const atomic = ATOMIC[family];
   return [
-    chain('_passed', `update @fragment_passed${family} { ${ip} daddr counter }`, 'accept'),
-    chain('_dropped', `update @fragment_dropped${family} { ${ip} daddr counter }`, 'drop'),
+    chain(
+      '_passed',
+      `update @${fragmentCounters('passed', family)} { ${ip} daddr counter }`,
+      'accept',
+    ),
+    chain(
+      '_dropped',
+      `update @${fragmentCounters('dropped', family)} { ${ip} daddr counter }`,
+      'drop',
+    ),
     chain('_known', ...knownStatements(fragmentLimits, family)),
     chain('_first', ...strangerStatements(rules, family, 'first', 'later')),
     chain('_later', ...strangerStatements(rules, family, 'later', 'first')),
@@ -159,6 +167,11 @@ function strangerStatements(
   ];
 }
 
+/** The set that counts fragments by destination; those that nobody counted had no room in it. */
+function fragmentCounters(what: 'passed' | 'dropped', family: Family): string {
+  return `fragment_${what}${family}`;
+}
+
 /** Named limits and sets, as lines of the table. */
 export function declareFragmentState({ devices, fragmentLimits: limits }: EdgeRules): string[] {
   if (devices.length === 0) return [];
@@ -180,8 +193,8 @@ export function declareFragmentState({ devices, fragmentLimits: limits }: EdgeRu
       ...['first', 'later', 'known'].flatMap((part) =>
         declareSet(`fragment_${part}_rate${family}`, address, DESTINATIONS, RATE_SECONDS),
       ),
-      ...['passed', 'dropped'].flatMap((what) =>
-        declareSet(`fragment_${what}${family}`, address, DESTINATIONS, COUNTER_SECONDS),
+      ...(['passed', 'dropped'] as const).flatMap((what) =>
+        declareSet(fragmentCounters(what, family), address, DESTINATIONS, COUNTER_SECONDS),
       ),
     ];
   });

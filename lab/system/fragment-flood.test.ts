@@ -3,11 +3,15 @@ import { describe, it } from 'node:test';
 import { FRAGMENT_LIMITS } from '@portcullis/core/firewall/fragment-limits.ts';
 import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
 import { DEFAULT_LIMITS } from '@portcullis/edge/nftables/base-chain.ts';
+import { openCounterReader } from '@portcullis/edge/nftables/counter-reader.ts';
+import { NftablesDrops } from '@portcullis/edge/nftables/drop-source.ts';
+import { createLineLog } from '@portcullis/edge/log.ts';
 import { compilePolicy } from '@portcullis/edge/nftables/compile.ts';
 import { planLayout } from '@portcullis/edge/nftables/layout.ts';
 import { createNftDriver } from '@portcullis/edge/nftables/nft.ts';
 import { renderWhole } from '@portcullis/edge/nftables/render.ts';
-import { makeRoomForReassembly } from '@portcullis/edge/reassembly.ts';
+import type { DropSource } from '@portcullis/edge/report.ts';
+import { createSysctls, Reassembly } from '@portcullis/edge/reassembly.ts';
 import {
   CLIENT,
   createInternet,
@@ -16,6 +20,7 @@ import {
   SENTINELS,
   SERVER,
 } from '../internet.ts';
+import type { Namespace } from '../netns.ts';
 import { type FloodKind, FragmentFlood } from '../wire/fragment-flood.ts';
 import { Path } from '../wire/path.ts';
 import { Probe, type ProbePacket } from '../wire/probe.ts';
@@ -65,6 +70,25 @@ describe('a flood of fragments that never make a datagram', { skip: whyNot() }, 
     });
   });
 
+  it('is counted by destination, but for what the limits let through', async () => {
+    await onGround('reassemble', async ({ drops, flooded }) => {
+      assert.deepEqual(await drops.read(), { entries: [], samples: [] });
+      for (const family of [4, 6] as const) {
+        const begin = performance.now();
+        const sent = await flooded(SERVER[family], 'first', async () => {});
+        const most = FRAGMENT_LIMITS.strangersPerDestination * (performance.now() - begin + 1000);
+        const { entries } = await drops.read();
+        assert.deepEqual(
+          entries.map(({ target, stage, reason, by }) => ({ target, stage, reason, by })),
+          [{ target: SERVER[family], stage: 'fragment-limits', reason: 'rate', by: 'nftables' }],
+        );
+        const passed = sent - (entries[0]?.packets ?? 0);
+        assert.ok(passed > 0 && passed <= most / 1000, `${passed} of ${sent} passed`);
+        assert.deepEqual((await drops.read()).entries, []);
+      }
+    });
+  });
+
   it('stops all fragmented traffic where nothing limits it', async () => {
     await onGround(null, async ({ path, flooded }) => {
       for (const family of [4, 6] as const) {
@@ -107,8 +131,9 @@ async function allPass(path: Path, count: number, next: () => ProbePacket): Prom
 
 interface Flooded {
   readonly path: Path;
-  /** Runs while the flood does. */
-  flooded(destination: string, kind: FloodKind, run: () => Promise<void>): Promise<void>;
+  readonly drops: DropSource;
+  /** Runs while the flood does; answers how many fragments the flood had. */
+  flooded(destination: string, kind: FloodKind, run: () => Promise<void>): Promise<number>;
 }
 
 /** Fragments null: whatever the kernel does by itself. */
@@ -128,15 +153,18 @@ async function onGround(
     await protect(internet, fragments);
     const mac = internet.edge.run('cat', `/sys/class/net/${EDGE_DEVICE}/address`).trim();
     await run({
+      drops: new NftablesDrops(() => internet.edge.within(openCounterReader)),
       path: new Path(client, server, SENTINELS.server),
       flooded: async (destination, kind, during) => {
         const target = { from: internet.client, device: 'eth0', mac };
         const flood = await FragmentFlood.begin({ ...target, destination, kind });
         try {
           await during();
-        } finally {
+        } catch (error) {
           await flood.end();
+          throw error;
         }
+        return flood.end();
       },
     });
   } finally {
@@ -163,14 +191,21 @@ async function protect(
   const layout = planLayout(rules, targets, { version: '', sets: {} });
   await driver.apply(renderWhole(layout).text);
   if (fragments === null) return;
-  const path = (name: string): string => `/proc/sys/${name}`;
-  const lack = makeRoomForReassembly(
-    {
-      read: (name) => Number(edge.run('cat', path(name))),
-      write: (name, value) =>
-        void edge.run('sysctl', '-q', '-w', `${name.replaceAll('/', '.')}=${value}`),
+  makeRoom(edge);
+}
+
+function makeRoom(edge: Namespace): void {
+  const inKernel = createSysctls();
+  const reassembly = new Reassembly({
+    sysctls: {
+      read: (name) => edge.within(() => inKernel.read(name)),
+      write: (name, value) => edge.within(() => inKernel.write(name, value)),
     },
-    FRAGMENT_LIMITS,
-  );
-  assert.equal(lack, null);
+    limits: FRAGMENT_LIMITS,
+    // Nothing is given back where everything goes: no file is made.
+    stateDir: '/dev/null',
+    log: createLineLog(() => {}),
+  });
+  reassembly.makeRoom();
+  assert.deepEqual(reassembly.problems(), []);
 }

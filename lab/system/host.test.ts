@@ -57,10 +57,18 @@ describe('the edge host that protects itself', { skip: whyNot() }, () => {
     const denied = (): ReturnType<typeof packet> => packet(4, 'udp', { destination: HOST[4] });
     const ids = await stack.api.createRule(HOST[4], { action: 'deny', protocol: 'udp' });
     assert.equal(await toHost.passes(denied()), false);
+    await eventually('fragments wait shortly', async () => patienceSeconds() === 2);
     await stack.command('edge', 'off');
     assert.equal(await toHost.passes(denied()), true);
+    await eventually('fragments wait as before', async () => patienceSeconds() === 30);
     await stack.command('edge', 'on');
     await eventually('it enforces again', async () => !(await toHost.passes(denied())));
+    await eventually('fragments wait shortly', async () => patienceSeconds() === 2);
     await stack.api.deleteRules(HOST[4], ids);
   });
 });
+
+/** How long the edge host's kernel keeps parts of a datagram whose others are missing. */
+function patienceSeconds(): number {
+  return Number(ground.internet.edge.run('sysctl', '-n', 'net.ipv4.ipfrag_time'));
+}
