@@ -5,7 +5,7 @@ import type { AgentStatus, EdgeAgent, EdgeAgentOptions } from './agent-options.t
 import { type Coalesced, coalesce } from './coalesce.ts';
 import { type Desired, withMore } from './desired.ts';
 import { describeDevices } from './devices.ts';
-import { Guard } from './guard.ts';
+import { Guard, kernelWatch } from './guard.ts';
 import { beginTrial, lastTouched, readOff } from './hands-off.ts';
 import { LivePolicies } from './live-policies.ts';
 import { describeError, type Log } from './log.ts';
@@ -79,9 +79,7 @@ class Agent implements EdgeAgent {
       this.#reconciler.recompile(addresses);
       this.#applying.poke();
     });
-    const { host, facts = {}, log } = options;
-    const nowMs = (): number => this.#nowMs();
-    this.#reporter = new Reporter({ host, session: this.#session, facts, log, nowMs });
+    const { host, log } = options;
     this.#disk = new Disk(options.stateDir, log);
     this.#guard = new Guard({
       driver: options.driver,
@@ -90,6 +88,13 @@ class Agent implements EdgeAgent {
       enforcing: () => this.#stance.mode === 'enforce',
       doubt: () => this.#reconciler.doubt(),
       repair: () => this.#applying.poke(),
+    });
+    this.#reporter = new Reporter({
+      host,
+      session: this.#session,
+      facts: { kernel: kernelWatch(this.#guard, options.earlyDrop ?? null), ...options.facts },
+      log,
+      nowMs: () => this.#nowMs(),
     });
     this.#receiving = coalesce(() => this.#receive());
     this.#applying = coalesce(() => this.#apply());
@@ -228,9 +233,11 @@ class Agent implements EdgeAgent {
       this.#guard.start();
       const there = this.#stance.canAsk && (await this.#options.driver.present());
       if (!there && this.#stance.canAsk) this.#reconciler.doubt();
+      const mended = this.#guard.mending();
       const before = this.#reconciler.targets;
       this.#beginTrial();
       this.#applied = await this.#reconciler.apply(desired);
+      mended();
       const after = this.#reconciler.targets ?? new Map();
       // Of a table that another agent left nothing is known: what it enforced is taken to be the same.
       await this.#options.filters?.applied(before ?? (there ? after : new Map()), after);
@@ -334,12 +341,13 @@ class Agent implements EdgeAgent {
   async #report(): Promise<void> {
     if (!this.#greeted) return;
     const { mode, reason } = this.#stance;
+    const named = this.#desired?.settings.devices ?? this.#devices;
     try {
       await this.#session.heartbeat({
         mode,
         modeReason: reason,
         generation: this.#applied?.generation ?? 0,
-        report: this.#reporter.compose(this.#desired?.settings.devices ?? this.#devices, {
+        report: this.#reporter.compose(this.#guard.devices(named), {
           policies: this.#applied?.policies ?? 0,
           elements: this.#applied?.elements ?? 0,
           lastError: this.#problem(),

@@ -19,6 +19,29 @@ describe('an edge whose table somebody else changes', () => {
     assert.equal(kernel.elements()?.has(KEY), true);
   });
 
+  it('says that the kernel is disturbed until it is mended, and how often it was', async (t) => {
+    const { control, kernel, start } = testEdge(t);
+    control.policies.set(A, opening(A, 443));
+    await start();
+    await control.confirmed();
+    const reported = async (): Promise<[string, number]> => {
+      const seen = control.heard.length;
+      await control.next(({ kind }) => kind === 'edge.heartbeat');
+      const beat = control.heard.slice(seen).findLast((one) => one.kind === 'edge.heartbeat');
+      return beat === undefined ? ['', 0] : [beat.report.kernel, beat.report.repairs];
+    };
+    assert.deepEqual(await reported(), ['undisturbed', 0]);
+    const held = Promise.withResolvers<void>();
+    kernel.beforeApply = () => held.promise;
+    kernel.meddle((elements) => elements.delete(KEY));
+    assert.deepEqual(await reported(), ['disturbed', 0]);
+    const repaired = kernel.nextApply();
+    held.resolve();
+    await repaired;
+    await control.next(({ kind }) => kind === 'edge.heartbeat');
+    assert.deepEqual(await reported(), ['undisturbed', 1]);
+  });
+
   it('repairs what was changed while it wrote, too', async (t) => {
     const { control, kernel, start } = testEdge(t);
     control.policies.set(A, opening(A, 443));

@@ -1,7 +1,9 @@
+import type { KernelState } from '@portcullis/link/edge-report.ts';
 import { DeviceNames } from './device-names.ts';
 import type { LinkEvent, LinkWatch } from './kernel/links.ts';
 import type { Log } from './log.ts';
 import type { Driver } from './nftables/driver.ts';
+import type { KernelWatch } from './report.ts';
 
 export type WatchLinks = (report: (event: LinkEvent) => void) => LinkWatch;
 
@@ -46,6 +48,11 @@ export class Guard {
   #pending: NodeJS.Timeout | undefined;
   #said: string | null = null;
   #started = false;
+  #watching = false;
+  /** Changes by others that were noticed, and how many of them are mended. */
+  #noticed = 0;
+  #mended = 0;
+  #allRepairs = 0;
 
   constructor(options: GuardOptions) {
     this.#options = options;
@@ -56,7 +63,9 @@ export class Guard {
     if (this.#started) return;
     this.#started = true;
     const { driver, watchLinks, log } = this.#options;
-    this.#watches.push(driver.watch((what) => this.#changed(what)));
+    const watch = driver.watch((what) => this.#changed(what));
+    if (watch !== null) this.#watches.push(watch);
+    this.#watching = watch !== null;
     if (watchLinks === null) return;
     try {
       this.#watches.push(watchLinks((event) => this.#follow(event)));
@@ -75,6 +84,26 @@ export class Guard {
     return performance.now() - this.#lastAtMs < CALM_MS ? this.#said : null;
   }
 
+  /** Whether the kernel has what we put there. `unknown`: we do not enforce, or nobody tells us of changes. */
+  get kernel(): KernelState {
+    if (!this.#watching || !this.#options.enforcing()) return 'unknown';
+    return this.#noticed > this.#mended ? 'disturbed' : 'undisturbed';
+  }
+
+  /** Times since the start that we mended what others did. */
+  get repairs(): number {
+    return this.#allRepairs;
+  }
+
+  /** Before an apply; call what it answers once that has succeeded. What is noticed meanwhile is still to be mended. */
+  mending(): () => void {
+    const noticed = this.#noticed;
+    return () => {
+      if (noticed > this.#mended) this.#allRepairs++;
+      this.#mended = Math.max(this.#mended, noticed);
+    };
+  }
+
   /** What these devices are called now, beside the names that the operator gave. */
   devices(named: readonly string[]): readonly string[] {
     return this.#names.of(named);
@@ -83,6 +112,7 @@ export class Guard {
   #changed(what: string): void {
     const { log, doubt, repair, enforcing } = this.#options;
     if (!enforcing()) return;
+    this.#noticed++;
     const nowMs = performance.now();
     if (nowMs - this.#lastAtMs > CALM_MS) {
       this.#repairs = 0;
@@ -118,4 +148,18 @@ export class Guard {
     this.#names.follow(event);
     repair();
   }
+}
+
+/** Both that judge: nftables, and the early drop in front of it. */
+export function kernelWatch(
+  guard: Guard,
+  earlyDrop: { disturbed(): boolean; readonly repairs: number } | null,
+): KernelWatch {
+  return {
+    state: () =>
+      guard.kernel === 'undisturbed' && earlyDrop?.disturbed() === true
+        ? 'disturbed'
+        : guard.kernel,
+    repairs: () => guard.repairs + (earlyDrop?.repairs ?? 0),
+  };
 }

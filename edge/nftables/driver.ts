@@ -12,7 +12,7 @@
  * - `list` answers the elements that the kernel itself put into a set of ours, as nft writes the set in JSON. It reads
  *   that set and nothing else.
  * - `watch` tells from now on when somebody else has changed our table (what, in words), or may have; not of what
- *   goes through this driver. A driver that cannot know does nothing.
+ *   goes through this driver. Null: this driver cannot know.
  * - `stamp` is a number that every transaction changes, of anybody to any table; null: there is no telling. What
  *   others did to our table before it was read, `watch` has told by then.
  * - Calls are the caller's to serialise. Each is bounded in time and in what it keeps of the output.
@@ -28,7 +28,7 @@ export interface Driver {
   present(): Promise<boolean>;
   stamp(): Promise<number | null>;
   list(set: string): Promise<string>;
-  watch(report: (what: string) => void): { stop(): void };
+  watch(report: (what: string) => void): { stop(): void } | null;
 }
 
 /** A delta: the whole of it as text, and the same in steps for who knows a shorter way. */

@@ -94,7 +94,7 @@ export function createLibraryDriver(): Driver {
     present: async () => rules.present(),
     stamp: async () => rules.generation(),
     list: (set) => run(`list set ${TABLE} ${set}\n`, false, true),
-    watch: () => ({ stop: () => {} }),
+    watch: () => null,
   };
 }
 

@@ -47,7 +47,7 @@ export function createNftDriver(options: NftOptions = {}): Driver {
     change: ({ text }) => submit(['-f', '-'], text),
     check: (text) => submit(['--check', '-f', '-'], text),
     remove: () => submit(['-f', '-'], REMOVE_TABLE),
-    watch: () => ({ stop: () => {} }),
+    watch: () => null,
     stamp: async () => null,
     present: async () => {
       // To name one table or chain, nft loads every element of every set first; the list of chains does not.
