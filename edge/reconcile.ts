@@ -1,12 +1,13 @@
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import type { RefusedTarget } from '@portcullis/link/messages.ts';
+import { changedKeys } from './changed-keys.ts';
 import type { Desired } from './desired.ts';
 import { isolate } from './isolate.ts';
 import type { EdgeLimits } from './nftables/base-chain.ts';
 import { type CompiledTarget, compilePolicy } from './nftables/compile.ts';
 import { type Driver, DriverError } from './nftables/driver.ts';
 import { DEFAULT_FILTERING, type Filtering } from './nftables/filters.ts';
-import { digestOf } from './nftables/digest.ts';
+import { LayoutDigest } from './nftables/digest.ts';
 import { type Layout, planLayout } from './nftables/layout.ts';
 import { PolicyError } from './nftables/match.ts';
 import { keptState } from './nftables/kept-state.ts';
@@ -172,7 +173,7 @@ export class Reconciler {
   async #recognise(desired: Desired, layout: Layout): Promise<void> {
     const known = this.#expected;
     this.#expected = null;
-    if (known === null || (await digestOf(layout)) !== known.digest) return;
+    if (known === null || (await new LayoutDigest().of(layout)) !== known.digest) return;
     // One that comes up while this is asked may be of what came after it.
     const doubts = this.#doubts;
     if ((await this.#stamp()) !== known.stamp) return;
@@ -195,7 +196,12 @@ export class Reconciler {
     const delta =
       before === null
         ? null
-        : renderDelta(before.layout, layout, changedTargets(before.layout, layout), before.sizes);
+        : renderDelta(
+            before.layout,
+            layout,
+            changedKeys(before.layout.targets, layout.targets),
+            before.sizes,
+          );
     if (delta === null) return this.#loadWhole(desired, layout, reasons);
     try {
       await this.#driver.change(delta);
@@ -259,9 +265,4 @@ export class Reconciler {
     }));
     return { generation, refused, policies: layout.targets.size, elements: layout.elements };
   }
-}
-
-function changedTargets(before: Layout, after: Layout): string[] {
-  const names = new Set([...before.targets.keys(), ...after.targets.keys()]);
-  return [...names].filter((name) => before.targets.get(name) !== after.targets.get(name));
 }

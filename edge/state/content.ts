@@ -12,6 +12,7 @@ import {
   type Shape,
   whole,
 } from '@portcullis/link/shape.ts';
+import { changedKeys } from '../changed-keys.ts';
 import type { Desired } from '../desired.ts';
 import { CHAIN_START, frame, type Frames, type Mark, unframe } from './frames.ts';
 
@@ -93,16 +94,9 @@ export function* writeWhole(desired: Desired): Generator<Frames> {
 /** What makes `after` of `before`; nothing where they are the same. Compares policies by identity. */
 export function* writeChange(before: Desired, after: Desired, chain: string): Generator<Frames> {
   if (before === after) return;
-  const changed: Policy[] = [];
-  const removed: string[] = [];
-  if (before.policies !== after.policies) {
-    for (const policy of after.policies.values()) {
-      if (before.policies.get(policy.target) !== policy) changed.push(policy);
-    }
-    for (const target of before.policies.keys()) {
-      if (!after.policies.has(target)) removed.push(target);
-    }
-  }
+  const names = changedKeys(before.policies, after.policies);
+  const changed = names.flatMap((target) => after.policies.get(target) ?? []);
+  const removed = names.filter((target) => !after.policies.has(target));
   const settings = sameJson(before.settings, after.settings) ? null : after.settings;
   const sameSets = before.sourceSets.version === after.sourceSets.version;
   const sets = sameSets ? null : after.sourceSets.version || null;

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, readlinkSync, renameSync, writeFileSync } from
 import { dirname } from 'node:path';
 import { check, list, matching, object, prose, whole } from '@portcullis/link/shape.ts';
 import { describeError, type Log } from '../log.ts';
-import { digestOf } from '../nftables/digest.ts';
+import { LayoutDigest } from '../nftables/digest.ts';
 import type { Sizes } from '../nftables/render.ts';
 import { readIfThere } from './files.ts';
 import { CHAIN_START, frame, unframe } from './frames.ts';
@@ -44,6 +44,7 @@ const shape = object<KernelRecord>({
 export class KernelRecords {
   readonly #path: string;
   readonly #log: Log;
+  readonly #digest = new LayoutDigest();
   #wanted: LoadedTable | null = null;
   #timer: NodeJS.Timeout | undefined;
 
@@ -81,7 +82,7 @@ export class KernelRecords {
     if (wanted === null || wanted.stamp === null) return;
     try {
       const { layout, sizes, stamp } = wanted;
-      const digest = await digestOf(layout);
+      const digest = await this.#digest.of(layout);
       // Meanwhile there is more to say, or nothing any more.
       if (wanted !== this.#wanted) return;
       this.#write({

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { changedKeys } from '../changed-keys.ts';
 import { describeError, type Log } from '../log.ts';
 import type { Layout } from '../nftables/layout.ts';
 import { renderDelta, renderWholeParts, type Sizes } from '../nftables/render.ts';
@@ -122,7 +123,7 @@ export class TableText {
   async #writeSince({ layout }: LoadedTable): Promise<boolean> {
     const before = this.#written;
     if (before === null) return false;
-    const changed = changedTargets(before.layout, layout);
+    const changed = changedKeys(before.layout.targets, layout.targets);
     if (changed.length > MAX_CHANGED) return false;
     const delta = renderDelta(before.layout, layout, changed, before.sizes);
     if (delta === null) return false;
@@ -156,13 +157,4 @@ function* sealed(
   const hex = hash.digest('hex');
   seal(hex);
   yield `# sha256 ${hex}\n`;
-}
-
-function changedTargets(before: Layout, after: Layout): string[] {
-  const changed: string[] = [];
-  for (const [name, target] of after.targets) {
-    if (before.targets.get(name) !== target) changed.push(name);
-  }
-  for (const name of before.targets.keys()) if (!after.targets.has(name)) changed.push(name);
-  return changed;
 }
