@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { MAP_TYPES, type MapShape, type MapType, type ProgramType } from './bpf.ts';
+import { MAP_FLAGS, MAP_TYPES, type MapShape, type MapType, type ProgramType } from './bpf.ts';
 import { Elf } from './elf.ts';
 
 /**
@@ -25,7 +25,6 @@ export interface ArtifactProgram {
 }
 
 const MAP_DEFINITION_BYTES = 20;
-const NO_PREALLOC = 1;
 const R_BPF_64_64 = 1;
 const MAP_FD = 1;
 const INSTRUCTION_BYTES = 8;
@@ -92,12 +91,14 @@ function mapShape(elf: Elf, name: string, offset: number): MapShape {
   const number = bytes.readUInt32LE(0);
   const type = (Object.keys(MAP_TYPES) as MapType[]).find((one) => MAP_TYPES[one] === number);
   if (type === undefined) throw new Error(`map ${name} is of a type that is not known here`);
+  const flags = bytes.readUInt32LE(16);
   return {
     type,
     keySize: bytes.readUInt32LE(4),
     valueSize: bytes.readUInt32LE(8),
     maxEntries: bytes.readUInt32LE(12),
-    noPreallocation: bytes.readUInt32LE(16) === NO_PREALLOC,
+    noPreallocation: (flags & MAP_FLAGS.noPreallocation) !== 0,
+    mappable: (flags & MAP_FLAGS.mappable) !== 0,
   };
 }
 

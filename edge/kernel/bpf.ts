@@ -24,6 +24,8 @@ export interface MapShape {
   readonly maxEntries: number;
   /** Elements of a hash are allotted when they are added: memory grows with use. */
   readonly noPreallocation: boolean;
+  /** Its memory may be mapped (`mapMemory`). */
+  readonly mappable: boolean;
 }
 
 export const PROGRAM_TYPES = { schedCls: 3, xdp: 6 } as const;
@@ -57,7 +59,7 @@ const COMMANDS = {
 
 const ATTR_BYTES = 152;
 const NAME_BYTES = 15;
-const NO_PREALLOC = 1;
+export const MAP_FLAGS = { noPreallocation: 1, mappable: 1 << 10 } as const;
 /** The program copes with packets in several buffers, as a device of MTU 9000 has them. */
 const XDP_HAS_FRAGS = 1 << 5;
 const SYSCALL_NUMBERS: Readonly<Partial<Record<NodeJS.Architecture, number>>> = {
@@ -83,7 +85,11 @@ export function createMap(name: string, shape: MapShape): Descriptor {
   attr.writeUInt32LE(shape.keySize, 4);
   attr.writeUInt32LE(shape.valueSize, 8);
   attr.writeUInt32LE(shape.maxEntries, 12);
-  attr.writeUInt32LE(shape.noPreallocation ? NO_PREALLOC : 0, 16);
+  attr.writeUInt32LE(
+    (shape.noPreallocation ? MAP_FLAGS.noPreallocation : 0) |
+      (shape.mappable ? MAP_FLAGS.mappable : 0),
+    16,
+  );
   attr.write(name.slice(0, NAME_BYTES), 28, 'ascii');
   return call('mapCreate', attr);
 }
@@ -317,7 +323,7 @@ export function testRun({ program, packet, repeat, ingress, live }: TestRun): Te
 const TEST_LIVE_FRAMES = 1 << 1;
 
 /** What a map was made with, as far as the kernel tells. */
-export function mapShapeOf(map: Descriptor): Omit<MapShape, 'noPreallocation'> {
+export function mapShapeOf(map: Descriptor): Omit<MapShape, 'noPreallocation' | 'mappable'> {
   const info = infoOf(map, 80);
   const number = info.readUInt32LE(0);
   const type = (Object.keys(MAP_TYPES) as MapType[]).find((one) => MAP_TYPES[one] === number);

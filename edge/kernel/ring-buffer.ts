@@ -1,11 +1,7 @@
 import { type Descriptor } from './bpf.ts';
-import { addressOfPointer, errno, libc, SystemError, viewOf } from './native.ts';
+import { mapMemory } from './memory.ts';
 
-const PROT_READ = 1;
-const PROT_WRITE = 2;
-const MAP_SHARED = 1;
 const PAGE_BYTES = 4096;
-const MAP_FAILED = 0xffff_ffff_ffff_ffffn;
 const HEADER_BYTES = 8;
 const BUSY = 0x8000_0000;
 const DISCARDED = 0x4000_0000;
@@ -24,8 +20,12 @@ export class RingBuffer {
   /** `bytes`: the size of the map, a power of two. Throws `SystemError`. */
   constructor(map: Descriptor, bytes: number) {
     this.#bytes = bytes;
-    const own = mapMemory(map, 0, PAGE_BYTES, PROT_READ | PROT_WRITE);
-    const theirs = mapMemory(map, PAGE_BYTES, PAGE_BYTES + 2 * bytes, PROT_READ);
+    const own = mapMemory(map, { offset: 0, length: PAGE_BYTES, writable: true });
+    const theirs = mapMemory(map, {
+      offset: PAGE_BYTES,
+      length: PAGE_BYTES + 2 * bytes,
+      writable: false,
+    });
     this.#consumer = new BigUint64Array(own.view.buffer, 0, 1);
     this.#producer = new BigUint64Array(theirs.view.buffer, 0, 1);
     this.#data = Buffer.from(theirs.view.buffer, PAGE_BYTES, 2 * bytes);
@@ -58,19 +58,4 @@ export class RingBuffer {
   close(): void {
     this.#unmap();
   }
-}
-
-function mapMemory(
-  map: Descriptor,
-  offset: number,
-  length: number,
-  protection: number,
-): { view: Uint8Array; unmap: () => void } {
-  const mmap = libc().func(
-    'void *mmap(void *address, size_t length, int protection, int flags, int fd, long offset)',
-  );
-  const munmap = libc().func('int munmap(void *address, size_t length)');
-  const pointer: unknown = mmap(null, length, protection, MAP_SHARED, map, offset);
-  if (addressOfPointer(pointer) === MAP_FAILED) throw new SystemError('mmap', errno());
-  return { view: viewOf(pointer, length), unmap: () => void munmap(pointer, length) };
 }

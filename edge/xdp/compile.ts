@@ -24,8 +24,8 @@ export type CompiledRules =
   | {
       readonly kind: 'listed';
       readonly rules: readonly EarlyRule[];
-      /** So many of the first name a port, and may be skipped together by a packet of another. */
-      readonly portRules: number;
+      /** So many of the first name no port; the others are skipped together by a packet of another port. */
+      readonly plain: number;
       readonly fallback: Reason | null;
     }
   | { readonly kind: 'spilled'; readonly forms: readonly Form[]; readonly fallback: Reason | null };
@@ -68,9 +68,9 @@ export function compileEarly(policy: Policy): EarlyTarget {
   const { target } = policy;
   const { kept } = prune(ordered);
   if (kept.length <= LAYOUT.LARGE_RULES) {
-    const { order, portRules } = portsFirst(kept);
+    const { order, plain } = portsLast(kept);
     const rules = order.map((index) => earlyRule(kept[index] as MatchRule, reasonOf));
-    const listed = { kind: 'listed', rules, portRules, fallback } as const;
+    const listed = { kind: 'listed', rules, plain, fallback } as const;
     return { target, cidr, rules: listed, spilled: [], unions: unionsOf(kept) };
   }
   // Geo rules stand in no hash: they are left to nftables.
@@ -81,7 +81,7 @@ export function compileEarly(policy: Policy): EarlyTarget {
 
 /** What a target that cannot be dropped early has: everything passes on. */
 const PASSED_ON = {
-  rules: { kind: 'listed', rules: [], portRules: 0, fallback: null },
+  rules: { kind: 'listed', rules: [], plain: 0, fallback: null },
   spilled: [],
 } as const;
 
@@ -116,16 +116,16 @@ function unionName(names: readonly string[]): string {
   return names.join();
 }
 
-/** Indices in an order in which rules with a port come first, where that changes no verdict. */
-function portsFirst(rules: readonly MatchRule[]): { order: number[]; portRules: number } {
+/** Indices in an order in which rules with a port come last, where that changes no verdict. */
+function portsLast(rules: readonly MatchRule[]): { order: number[]; plain: number } {
   const all = rules.map((_, index) => index);
   const ported = all.filter((index) => rules[index]?.port !== null);
   const others = all.filter((index) => rules[index]?.port === null);
-  const swapped = others.some((other) =>
-    ported.some((port) => port > other && disagree(rules[other], rules[port])),
+  const swapped = ported.some((port) =>
+    others.some((other) => other > port && disagree(rules[other], rules[port])),
   );
-  if (swapped) return { order: all, portRules: 0 };
-  return { order: [...ported, ...others], portRules: ported.length };
+  if (swapped) return { order: all, plain: all.length };
+  return { order: [...others, ...ported], plain: others.length };
 }
 
 function disagree(a: MatchRule | undefined, b: MatchRule | undefined): boolean {

@@ -31,7 +31,7 @@ MAP(spilled, BPF_MAP_TYPE_HASH, sizeof(struct spilled_key), 4, 64, BPF_F_NO_PREA
 MAP(counters, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct counter), 64, 0);
 MAP(samples, BPF_MAP_TYPE_RINGBUF, 0, 0, 262144, 0);
 MAP(flow_marks, BPF_MAP_TYPE_ARRAY, 4, 4, FLOW_MARKS, 0);
-MAP(host_marks, BPF_MAP_TYPE_ARRAY, 4, 4, HOST_MARKS, 0);
+MAP(host_marks, BPF_MAP_TYPE_ARRAY, 4, HOST_MARKS, 1, BPF_F_MMAPABLE);
 
 #define INLINE static __always_inline
 #define LIKELY(x) __builtin_expect(!!(x), 1)
@@ -178,7 +178,23 @@ INLINE u32 fallback_of(const struct head *head)
 	return head->fallback == FALLBACK_PASS ? PASS : DROP | (u32)(head->fallback - FALLBACK_DROP) << 2;
 }
 
-#define FIRST_RULE(value, key) ((value)->head.ports & port_bit(key) ? 0 : (value)->head.port_rules)
+INLINE u64 source_bit(const struct packet *p)
+{
+	u32 start = p->family == 4 ? p->remote[0] & 0xff : p->remote[0];
+	return 1ull << (((start * 0x9e3779b1u) >> 26) & 63);
+}
+
+#define FIRST_RULE(head, p) ((head)->sources & source_bit(p) ? 0 : (head)->plain)
+#define END_OF_RULES(head, key) ((head)->ports & port_bit(key) ? (head)->rules : (head)->plain)
+
+/* Read anew, whatever the compiler knows. */
+#define SEEN_WHOLE(head, known, expected) \
+	(*(volatile u32 *)&(head)->version == (known) && (!(head)->check || (head)->check == (expected)))
+
+INLINE u32 check_of(const struct packet *p)
+{
+	return p->family == 4 ? p->local[0] : p->local[0] ^ p->local[1] ^ p->local[2] ^ p->local[3];
+}
 
 /* A compiler that steps a pointer instead hides from the verifier that it stays inside. */
 INLINE u32 bounded(u32 i, u32 limit)
@@ -215,9 +231,9 @@ INLINE int sets_match(u32 mask, u32 match, u64 unions)
 #define JUDGE_4(value, limit, p, key, verdict)                                                  \
 	do {                                                                                    \
 		verdict = fallback_of(&(value)->head);                                          \
-		u32 count = (value)->head.rules;                                                \
+		u32 count = END_OF_RULES(&(value)->head, key);                                  \
 		u64 unions = unions_of(&(value)->head, p);                                      \
-		for (u32 i = FIRST_RULE(value, key); i < limit; i++) {                          \
+		for (u32 i = FIRST_RULE(&(value)->head, p); i < limit; i++) {                   \
 			if (i >= count)                                                         \
 				break;                                                          \
 			const struct rule4 *r = &(value)->rule[bounded(i, limit)];              \
@@ -230,16 +246,16 @@ INLINE int sets_match(u32 mask, u32 match, u64 unions)
 			verdict = verdict_of(mask, r->source_mask == 0);                        \
 			break;                                                                  \
 		}                                                                               \
-		if ((value)->version != version)                                                \
+		if (!SEEN_WHOLE(&(value)->head, version, check_of(p)))                          \
 			verdict = PASS;                                                         \
 	} while (0)
 
 #define JUDGE_6(value, limit, p, key, verdict)                                                  \
 	do {                                                                                    \
 		verdict = fallback_of(&(value)->head);                                          \
-		u32 count = (value)->head.rules;                                                \
+		u32 count = END_OF_RULES(&(value)->head, key);                                  \
 		u64 unions = unions_of(&(value)->head, p);                                      \
-		for (u32 i = FIRST_RULE(value, key); i < limit; i++) {                          \
+		for (u32 i = FIRST_RULE(&(value)->head, p); i < limit; i++) {                   \
 			if (i >= count)                                                         \
 				break;                                                          \
 			const struct rule6 *r = &(value)->rule[bounded(i, limit)];              \
@@ -256,7 +272,7 @@ INLINE int sets_match(u32 mask, u32 match, u64 unions)
 			verdict = verdict_of(mask, r->source_mask[0] == 0);                     \
 			break;                                                                  \
 		}                                                                               \
-		if ((value)->version != version)                                                \
+		if (!SEEN_WHOLE(&(value)->head, version, check_of(p)))                          \
 			verdict = PASS;                                                         \
 	} while (0)
 
@@ -311,7 +327,7 @@ INLINE u32 judge(const struct packet *p, u32 flags, u32 *slot)
 		*slot = large->head.slot;
 		if (large->head.flags & SPILLED) {
 			verdict = judge_spilled(&large->head, large->form, p, key);
-			return large->version == version ? verdict : PASS;
+			return SEEN_WHOLE(&large->head, version, check_of(p)) ? verdict : PASS;
 		}
 		JUDGE_4(large, LARGE_RULES, p, key, verdict);
 		return verdict;
@@ -339,7 +355,7 @@ INLINE u32 judge(const struct packet *p, u32 flags, u32 *slot)
 	*slot = large->head.slot;
 	if (large->head.flags & SPILLED) {
 		verdict = judge_spilled(&large->head, large->form, p, key);
-		return large->version == version ? verdict : PASS;
+		return SEEN_WHOLE(&large->head, version, check_of(p)) ? verdict : PASS;
 	}
 	JUDGE_6(large, LARGE_RULES, p, key, verdict);
 	return verdict;
@@ -397,11 +413,11 @@ INLINE int may_be_reply(const struct settings *s, const struct packet *p)
 	/* Then all may be replies but what opens a connection; a SYN of both ends at once is told apart below. */
 	if (!(s->flags & FLOWS_COMPLETE))
 		return p->protocol != TCP || (p->flags & (TCP_SYN | TCP_ACK)) != TCP_SYN;
-	u32 place = host_place(p);
-	u32 *host = bpf_map_lookup_elem(&host_marks, &place);
-	if (!host || !*host)
+	u32 zero = 0;
+	u8 *hosts = bpf_map_lookup_elem(&host_marks, &zero);
+	if (!hosts || !hosts[host_place(p)])
 		return 0;
-	place = flow_place(p);
+	u32 place = flow_place(p);
 	u32 *flow = bpf_map_lookup_elem(&flow_marks, &place);
 	if (!flow || !*flow)
 		return 0;
@@ -424,11 +440,18 @@ INLINE int is_icmp_message(const struct packet *p)
 }
 
 /* Management ports pass on any address: which addresses are the edge host's own, nftables knows. */
-INLINE int is_management(const struct packet *p)
+INLINE int is_management(const struct settings *s, const struct packet *p)
 {
-	if (p->protocol != TCP && p->protocol != UDP)
+	u32 key = key_of(p);
+	if (!(key & KEY_HAS_PORT))
 		return 0;
-	u16 port = NETWORK_16(p->local_port);
+	if (LIKELY(!(s->flags & MANY_MANAGED))) {
+		for (u32 i = 0; i < MANAGED_PORTS && i < s->managed_count; i++)
+			if (s->managed[i] == key)
+				return 1;
+		return 0;
+	}
+	u32 port = key & 0xffff;
 	u32 place = (p->protocol == UDP ? 1024 : 0) + (port >> 6);
 	u64 *ports = bpf_map_lookup_elem(&management, &place);
 	return !ports || (*ports >> (port & 63)) & 1;
@@ -516,7 +539,7 @@ int early_drop(struct xdp_md *ctx)
 	}
 	u32 slot = 0;
 	u32 verdict = judge(&p, s->flags, &slot);
-	if (!(verdict & DROP) || is_icmp_message(&p) || is_management(&p) || is_dhcp(&p) || may_be_reply(s, &p))
+	if (!(verdict & DROP) || is_icmp_message(&p) || is_management(s, &p) || is_dhcp(&p) || may_be_reply(s, &p))
 		return XDP_PASS;
 	count(ctx, s, slot, DROP_REASON(verdict));
 	return XDP_DROP;
@@ -560,11 +583,10 @@ int remember_flow(struct __sk_buff *skb)
 	if (!opens && judge(&p, s->flags, &slot) == OPEN)
 		return -1;
 	u32 now = now_seconds();
-	u32 place = host_place(&p);
-	u32 *host = bpf_map_lookup_elem(&host_marks, &place);
-	if (host && *host != now)
-		*host = now;
-	place = flow_place(&p);
+	u8 *hosts = bpf_map_lookup_elem(&host_marks, &zero);
+	if (hosts)
+		hosts[host_place(&p)] = 1;
+	u32 place = flow_place(&p);
 	u32 *flow = bpf_map_lookup_elem(&flow_marks, &place);
 	if (flow && *flow != now)
 		*flow = now;

@@ -10,13 +10,14 @@ import {
   updateElement,
 } from '../kernel/bpf.ts';
 import { type BpfArtifact, readArtifact } from '../kernel/bpf-artifact.ts';
+import { mapMemory } from '../kernel/memory.ts';
 import { NativeUnavailable, SystemError } from '../kernel/native.ts';
 import { RingBuffer } from '../kernel/ring-buffer.ts';
 import type { EarlyTarget } from './compile.ts';
 import type { Attached, EarlyDropDriver, EarlySettings } from './driver.ts';
 import { type Flow, markNow, markPlaces } from './flow-marks.ts';
 import type { EgressWay } from './egress.ts';
-import { LAYOUT } from './layout.ts';
+import { LAYOUT, packetKey } from './layout.ts';
 import { Links } from './links.ts';
 import { MapSet, OutOfRoom, type SharedMaps, type SlotCount } from './map-set.ts';
 import { Pins } from './pins.ts';
@@ -27,7 +28,9 @@ import { NO_UNIONS, type UnionTable } from './unions.ts';
 const ARTIFACT = join(import.meta.dirname, 'early-drop.bpf.json');
 const XDP_DROP = 1;
 const SAMPLES_AT_ONCE = 500;
-const SETTINGS_BYTES = 32;
+/** Settings before the list of management ports. */
+const SETTINGS_HEAD = 24;
+const FIRST = Buffer.alloc(4);
 /** One in so many packets of an address is kept as a sample, the first among them. */
 const SAMPLE_EVERY = 1024;
 const MANAGEMENT_WORDS = 2048;
@@ -134,17 +137,18 @@ class KernelDriver implements EarlyDropDriver {
 
   remember(flows: Iterable<Flow>): void {
     const { flow_marks, host_marks } = this.#open().shared;
-    const value = Buffer.alloc(4);
-    value.writeUInt32LE(markNow(), 0);
+    const now = Buffer.alloc(4);
+    now.writeUInt32LE(markNow(), 0);
     const key = Buffer.alloc(4);
+    // Byte by byte in the map itself: the program marks hosts at the same time.
+    const hosts = mapMemory(host_marks, { offset: 0, length: LAYOUT.HOST_MARKS, writable: true });
     for (const flow of flows) {
       const places = markPlaces(flow);
-      // The flow before its host: the host is looked at first.
       key.writeUInt32LE(places.flow, 0);
-      updateElement(flow_marks, key, value);
-      key.writeUInt32LE(places.host, 0);
-      updateElement(host_marks, key, value);
+      updateElement(flow_marks, key, now);
+      hosts.view[places.host] = 1;
     }
+    hosts.unmap();
   }
 
   counts(): SlotCount[] {
@@ -212,21 +216,31 @@ class KernelDriver implements EarlyDropDriver {
 }
 
 function writeSettings(maps: MapSet, settings: EarlySettings, targets: Targets): void {
-  writeManagement(maps, settings);
+  const { management } = settings;
+  const many = management.length > LAYOUT.MANAGED_PORTS;
+  if (many) writeManagement(maps, settings);
   writeVlans(maps, settings);
   const flags =
     (settings.keepReplies ? LAYOUT.KEEP_REPLIES : 0) |
     (settings.flowsComplete ? LAYOUT.FLOWS_COMPLETE : 0) |
     (targets.hasPrefixes(4) ? LAYOUT.HAS_PREFIXES_4 : 0) |
     (targets.hasPrefixes(6) ? LAYOUT.HAS_PREFIXES_6 : 0) |
-    (settings.vlans.length > 0 ? LAYOUT.HAS_VLANS : 0);
-  const value = Buffer.alloc(SETTINGS_BYTES);
+    (settings.vlans.length > 0 ? LAYOUT.HAS_VLANS : 0) |
+    (many ? LAYOUT.MANY_MANAGED : 0);
+  const value = Buffer.alloc(SETTINGS_HEAD + 4 * LAYOUT.MANAGED_PORTS);
   value.writeUInt32LE(flags, 0);
   value.writeUInt32LE(settings.remember.tcp, 4);
   value.writeUInt32LE(settings.remember.udp, 8);
   value.writeUInt32LE(settings.remember.other, 12);
   value.writeUInt32LE(SAMPLE_EVERY - 1, 16);
-  updateElement(maps.map('settings'), Buffer.alloc(4), value);
+  if (!many) {
+    value.writeUInt32LE(management.length, 20);
+    management.forEach(({ protocol, port }, index) => {
+      const key = packetKey(protocolNumber(protocol, 4), port);
+      value.writeUInt32LE(key, SETTINGS_HEAD + 4 * index);
+    });
+  }
+  updateElement(maps.map('settings'), FIRST, value);
 }
 
 /** A bit a port, tcp before udp. Bits are set before others are cleared: no port is missing in between. */

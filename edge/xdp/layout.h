@@ -13,6 +13,7 @@ typedef unsigned long long u64;
 #define SMALL_RULES 16
 #define LARGE_RULES 128
 #define MAX_FORMS 16
+#define MANAGED_PORTS 10
 
 /* One record, of how this edge judges. */
 struct settings {
@@ -21,7 +22,9 @@ struct settings {
 	u32 remember_tcp, remember_udp, remember_other;
 	/* One dropped packet of an address is kept as a sample when its count has none of these bits. */
 	u32 sample_mask;
-	u32 unused[3];
+	/* Ports that always pass on, as KEY; with MANY_MANAGED they stand in a map of bits instead. */
+	u32 managed_count;
+	u32 managed[MANAGED_PORTS];
 };
 /* Replies to what the protected side opened pass (sees: both). */
 #define KEEP_REPLIES 1u
@@ -30,23 +33,25 @@ struct settings {
 #define HAS_PREFIXES_4 4u
 #define HAS_PREFIXES_6 8u
 #define HAS_VLANS 16u
+#define MANY_MANAGED 32u
 
 /*
- * What stands before the rules of an address or prefix. The element of a hash may be replaced while a packet
- * is being judged by it: `version` at both ends tells, and such a packet is passed on.
+ * What stands before the rules of an address or prefix. The memory of an element may be used again for another
+ * while a packet is judged by it: `version` is then another, or `check` is not the packet's, and it is passed on.
  */
 struct head {
 	u32 version;
+	/* The address (of IPv6 its words, xor); 0 for a prefix. */
+	u32 check;
 	/* Place of its counters. */
 	u32 slot;
-	/* A bit for each port that some rule names (PORT_BIT): without it, rules with a port are skipped. */
-	u64 ports;
-	u16 rules;
-	/* Rules that name a port; they stand first. */
-	u16 port_rules;
+	/* All rules; the first `plain` of them name no port. */
+	u16 rules, plain;
+	/* Bits of what some rule could match: without SOURCE_BIT the plain rules, without PORT_BIT the others are skipped. */
+	u64 sources, ports;
 	u8 fallback;
 	u8 flags;
-	u16 unused;
+	u16 unused[3];
 };
 #define FALLBACK_PASS 0u
 #define FALLBACK_DROP 1u
@@ -93,14 +98,10 @@ struct spilled_key {
 struct small4 {
 	struct head head;
 	struct rule4 rule[SMALL_RULES];
-	u32 version;
-	u32 unused;
 };
 struct small6 {
 	struct head head;
 	struct rule6 rule[SMALL_RULES];
-	u32 version;
-	u32 unused;
 };
 struct large4 {
 	struct head head;
@@ -108,8 +109,6 @@ struct large4 {
 		struct rule4 rule[LARGE_RULES];
 		struct form form[MAX_FORMS];
 	};
-	u32 version;
-	u32 unused;
 };
 struct large6 {
 	struct head head;
@@ -117,8 +116,6 @@ struct large6 {
 		struct rule6 rule[LARGE_RULES];
 		struct form form[MAX_FORMS];
 	};
-	u32 version;
-	u32 unused;
 };
 
 struct prefix4_key {
@@ -153,7 +150,7 @@ struct sample {
 	u8 packet[SAMPLE_BYTES];
 };
 
-/* Both powers of two. Marks are seconds since the host started; 0: never. */
+/* Both powers of two. Flows are marked with seconds since the host started (0: never), hosts with 1. */
 #define FLOW_MARKS (1u << 21)
 #define HOST_MARKS (1u << 12)
 

@@ -12,6 +12,8 @@ export const LAYOUT = {
   HAS_PREFIXES_4: 4,
   HAS_PREFIXES_6: 8,
   HAS_VLANS: 16,
+  MANY_MANAGED: 32,
+  MANAGED_PORTS: 10,
   IN_LARGE: 1,
   SPILLED: 2,
   ASKS_SETS: 4,
@@ -26,8 +28,7 @@ export const LAYOUT = {
   HOST_MARKS: 2 ** 12,
 } as const;
 
-const HEAD = 24;
-const TAIL = 8;
+const HEAD = 40;
 const RULE_BYTES: Readonly<Record<Family, number>> = { 4: 16, 6: 40 };
 const FORM_BYTES = 24;
 const PROTOCOL_MASK = 0xff_0000;
@@ -52,16 +53,20 @@ export interface Encoded {
 export type Unions = ReadonlyMap<string, number>;
 
 /** What an element is written with beside its rules. */
-export interface Written {
+export interface Place {
   readonly slot: number;
   /** Differs from that of every element that this one may replace. */
   readonly version: number;
   readonly unions: Unions;
 }
+interface Written extends Place {
+  readonly check: number;
+}
 
 /** The elements of one target: its own first, then what only stands for it. */
-export function encodeTarget(target: EarlyTarget, written: Written): Encoded[] {
+export function encodeTarget(target: EarlyTarget, place: Place): Encoded[] {
   const { cidr, rules } = target;
+  const written = { ...place, check: checkOf(cidr) };
   const { family } = cidr;
   const single = cidr.length === BITS[family];
   if (!single) {
@@ -82,7 +87,12 @@ export function encodeTarget(target: EarlyTarget, written: Written): Encoded[] {
   ];
 }
 
-const NOTHING: CompiledRules = { kind: 'listed', rules: [], portRules: 0, fallback: null };
+const NOTHING: Extract<CompiledRules, { kind: 'listed' }> = {
+  kind: 'listed',
+  rules: [],
+  plain: 0,
+  fallback: null,
+};
 
 /**
  * Elements of `spilled` that a target with too many rules looks up. Their names carry the version: until the
@@ -119,7 +129,7 @@ export function fits(rules: CompiledRules): boolean {
 
 export function valueBytes(family: Family, size: SizeClass): number {
   const rules = size === 'small' ? LAYOUT.SMALL_RULES : LAYOUT.LARGE_RULES;
-  return HEAD + rules * RULE_BYTES[family] + TAIL;
+  return HEAD + rules * RULE_BYTES[family];
 }
 
 /** Network order, as it stands in a packet. */
@@ -158,11 +168,6 @@ export function keyMask(protocol: number | null, port: number | null): number {
   return protocol === null ? 0 : PROTOCOL_MASK;
 }
 
-/** Which of 64 bits stands for a port. */
-export function portBit(key: number): bigint {
-  return 1n << BigInt(Math.imul(key, 0x9e3779b1) >>> 26);
-}
-
 function encodeValue(
   family: Family,
   size: SizeClass,
@@ -185,23 +190,55 @@ function writeHead(
   value: Buffer,
   rules: CompiledRules,
   flags: number,
-  { slot, version }: Written,
+  { slot, version, check }: Written,
 ): void {
-  const listed = rules.kind === 'listed';
-  let ports = 0n;
-  if (listed) {
-    for (const { protocol, port } of rules.rules.slice(0, rules.portRules)) {
-      if (port !== null) ports |= portBit(packetKey(protocol as number, port));
-    }
-  }
+  const listed = rules.kind === 'listed' ? rules : NOTHING;
+  const plain = listed.rules.slice(0, listed.plain);
+  const ported = listed.rules.slice(listed.plain);
   value.writeUInt32LE(version, 0);
-  value.writeUInt32LE(slot, 4);
-  value.writeBigUInt64LE(ports, 8);
-  value.writeUInt16LE(listed ? rules.rules.length : rules.forms.length, 16);
-  value.writeUInt16LE(listed ? rules.portRules : 0, 18);
-  value.writeUInt8(rules.fallback === null ? 0 : 1 + REASONS.indexOf(rules.fallback), 20);
-  value.writeUInt8(flags, 21);
-  value.writeUInt32LE(version, value.length - TAIL);
+  value.writeUInt32LE(check, 4);
+  value.writeUInt32LE(slot, 8);
+  value.writeUInt16LE(rules.kind === 'listed' ? rules.rules.length : rules.forms.length, 12);
+  value.writeUInt16LE(listed.plain, 14);
+  value.writeBigUInt64LE(
+    plain.reduce((bits, rule) => bits | sourceBits(rule), 0n),
+    16,
+  );
+  value.writeBigUInt64LE(
+    ported.reduce((bits, rule) => bits | portBits(rule), 0n),
+    24,
+  );
+  value.writeUInt8(rules.fallback === null ? 0 : 1 + REASONS.indexOf(rules.fallback), 32);
+  value.writeUInt8(flags, 33);
+}
+
+function portBits({ protocol, port }: EarlyRule): bigint {
+  return protocol === null || port === null ? EVERY_BIT : bitOf(packetKey(protocol, port));
+}
+
+/** The first octet of IPv4, the first four of IPv6: what says less of its source could match any. */
+function sourceBits({ source }: EarlyRule): bigint {
+  if (source === null) return EVERY_BIT;
+  const { family, value, length } = source;
+  if (length < (family === 4 ? 8 : 32)) return EVERY_BIT;
+  if (family === 4) return bitOf(Number(value >> 24n));
+  return bitOf(addressBytes(source).readUInt32LE(0));
+}
+
+const EVERY_BIT = (1n << 64n) - 1n;
+
+/** Which of 64 bits stands for a number of 32. */
+function bitOf(key: number): bigint {
+  return 1n << BigInt(Math.imul(key, 0x9e3779b1) >>> 26);
+}
+
+/** What an element is known again by; 0 for a prefix. */
+function checkOf(cidr: Cidr): number {
+  if (cidr.length !== BITS[cidr.family]) return 0;
+  const bytes = addressBytes(cidr);
+  let check = 0;
+  for (let at = 0; at < bytes.length; at += 4) check ^= bytes.readUInt32LE(at);
+  return check >>> 0;
 }
 
 function writeRule(

@@ -224,11 +224,8 @@ export class MapSet {
 
   #encode(target: EarlyTarget, slot: number): Encoded[] {
     this.#version = this.#version === 0xffff_ffff ? 1 : this.#version + 1;
-    const written = { slot, version: this.#version, unions: this.#unions };
-    return [
-      ...encodeSpilled(target.spilled, slot, this.#version),
-      ...encodeTarget(target, written),
-    ];
+    const place = { slot, version: this.#version, unions: this.#unions };
+    return [...encodeSpilled(target.spilled, slot, this.#version), ...encodeTarget(target, place)];
   }
 
   #removeElements(gone: readonly ElementName[], kept: readonly ElementName[]): void {
