@@ -68,7 +68,8 @@ export class FilterKeeper {
     );
     const targets = [...after.values()];
     this.#filters = targets.reduce((sum, { filters }) => sum + filters.programs.size, 0);
-    const problems: string[] = [];
+    const unknown = [...new Set(targets.flatMap(({ filters }) => filters.unknown))].toSorted();
+    const problems = unknown.map((type) => `filters of type ${type} need a newer edge than this`);
     if (targets.some(({ filters }) => filters.ports.has('synproxy'))) {
       problems.push(...this.#prepareKernel());
     }

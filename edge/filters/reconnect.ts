@@ -40,7 +40,7 @@ export async function reconnectPorts(
   await removeConnections(families, (connection) => {
     const { family, protocol, destination, destinationPort } = connection;
     if (destinationPort === null) return false;
-    const port = asked(protocol, destinationPort, valueOf(destination), family);
+    const port = asked(protocol, destinationPort, () => valueOf(destination), family);
     if (port === null) return false;
     if (port.protocol === 'tcp' && port.filtered && resets[family].length < MAX_RESETS) {
       resets[family].push(tupleOf(connection));
@@ -48,7 +48,9 @@ export async function reconnectPorts(
     return true;
   });
   const added = families.flatMap((family) =>
-    commands('add', stateSet('reset', family), resets[family]),
+    (['reset_client', 'reset_server'] as const).flatMap((state) =>
+      commands('add', stateSet(state, family), resets[family]),
+    ),
   );
   await driver.apply(asText(added));
 }
@@ -62,7 +64,9 @@ async function forgetValidated(
   const elements = parseSet(await driver.list(set));
   const gone = elements.filter(({ fields: [, , server = '', port = ''] }) => {
     const value = addressValue(server);
-    return value !== null && asked(protocolNumber('udp'), Number(port), value, family) !== null;
+    return (
+      value !== null && asked(protocolNumber('udp'), Number(port), () => value, family) !== null
+    );
   });
   const keys = gone.map(({ fields }) => fields.join(' . '));
   // Added first: one that has run out meanwhile could not be deleted, and nothing would be.
@@ -72,7 +76,8 @@ async function forgetValidated(
 type PortIndex = (
   protocol: number,
   port: number,
-  address: bigint,
+  /** Worked out only where the port is one of those. */
+  address: () => bigint,
   family: Family,
 ) => ChangedPort | null;
 
@@ -89,11 +94,13 @@ function portIndex(ports: readonly ChangedPort[]): PortIndex {
       addresses.set(at, (addresses.get(at) ?? new Map<bigint, ChangedPort>()).set(cidr.value, one));
     } else prefixes.set(at, [...(prefixes.get(at) ?? []), one]);
   }
-  return (protocol, port, value, family) => {
+  return (protocol, port, address, family) => {
     const at = key(protocol, port, family);
-    const around = (): ChangedPort | undefined =>
-      prefixes.get(at)?.find(({ cidr }) => containsAddress(cidr, { family, value }));
-    return addresses.get(at)?.get(value) ?? around() ?? null;
+    const [single, around] = [addresses.get(at), prefixes.get(at)];
+    if (single === undefined && around === undefined) return null;
+    const value = address();
+    const prefix = around?.find(({ cidr }) => containsAddress(cidr, { family, value }));
+    return single?.get(value) ?? prefix ?? null;
   };
 }
 

@@ -2,13 +2,16 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { packetTo, policyFor, sourceSets } from '@portcullis/core/firewall/testing/arbitraries.ts';
 import { decide } from '@portcullis/core/firewall/decide.ts';
-import type { Packet } from '@portcullis/core/firewall/packet.ts';
+import { PROTOCOL_NUMBERS } from '@portcullis/core/firewall/match.ts';
+import type { Packet, PacketState } from '@portcullis/core/firewall/packet.ts';
 import type { Policy, PolicyRule, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
 import fc from 'fast-check';
+import type { FilterFacts } from '../testing/filter-interpreter.ts';
 import { interpret } from '../testing/interpreter.ts';
 import { edgeRules } from '../testing/policies.ts';
 import { type CompiledTarget, compilePolicy } from './compile.ts';
+import { DEFAULT_FILTERING } from './filters.ts';
 import { planLayout } from './layout.ts';
 import { PolicyError } from './match.ts';
 
@@ -57,6 +60,47 @@ describe('compiled policies', () => {
         assertAgreement(present, sets, laterFragments ? packets.map(laterFragment) : packets);
       }),
       { numRuns: 500 },
+    );
+  });
+
+  it('say with filters what the reference evaluator says of the same state', () => {
+    const filter = fc.record({
+      type: fc.constantFrom('udp-stateful' as const, 'tcp-syn-proxy' as const),
+      port: fc.constantFrom(19, 53, 443, 27_015),
+    });
+    const drawn = fc.record({
+      policies: fc.tuple(
+        ...TARGETS.map((target) =>
+          fc.option(fc.tuple(policyFor(target), fc.array(filter, { maxLength: 4 })), { freq: 6 }),
+        ),
+      ),
+      packets: fc.array(fc.constantFrom(...DESTINATIONS).chain(packetTo), {
+        minLength: 20,
+        maxLength: 20,
+      }),
+      sees: fc.constantFrom('both' as const, 'inbound' as const),
+      facts: fc.record({
+        validated: fc.boolean(),
+        established: fc.boolean(),
+        unvalidatedWithinRate: fc.boolean(),
+        validatedWithinRate: fc.boolean(),
+        withinBudget: fc.boolean(),
+      }),
+    });
+    fc.assert(
+      fc.property(drawn, ({ policies, packets, sees, facts }) => {
+        const present = policies
+          .filter((one) => one !== null)
+          .map(([policy, filters]) => ({
+            ...policy,
+            geo: [],
+            filters: filters.map((one, index) => ({ ...one, ref: `f:${index}`, managed: false })),
+          }));
+        const sets = { version: '1', sets: {} };
+        assertAgreement(present, sets, packets, { sees, facts });
+        assertAgreement(present, sets, packets.map(laterFragment), { sees, facts });
+      }),
+      { numRuns: 300 },
     );
   });
 
@@ -157,24 +201,50 @@ function statementsOf(chains: CompiledTarget['chains']): (readonly string[])[] {
   return [...chains.values()].map(({ statements }) => statements);
 }
 
+interface Filtered {
+  readonly sees: 'both' | 'inbound';
+  readonly facts: FilterFacts;
+}
+
 function assertAgreement(
   policies: readonly Policy[],
   sets: SourceSets,
   packets: readonly Packet[],
+  filtered: Filtered | null = null,
 ): void {
-  const compiled = new Map(policies.map((policy) => [policy.target, compilePolicy(policy)]));
-  const kernel = interpret(planLayout(edgeRules(), compiled, sets));
-  const settings = {
-    localAddresses: [],
-    management: [],
-    sees: 'inbound',
-    fragments: 'limit',
-  } as const;
+  const sees = filtered?.sees ?? 'inbound';
+  const compiled = new Map(
+    policies.map((policy) => [
+      policy.target,
+      compilePolicy(policy, { ...DEFAULT_FILTERING, sees }),
+    ]),
+  );
+  const kernel = interpret(
+    planLayout(edgeRules({ sees }), compiled, sets),
+    filtered?.facts ?? null,
+  );
+  const settings = { localAddresses: [], management: [], sees, fragments: 'limit' } as const;
   const edge = { settings, policies: createPolicyTable(policies), sourceSets: sets };
   for (const packet of packets) {
-    const { action, stage, ref } = decide(edge, packet, STATE);
+    const filters =
+      filtered === null || filterPasses(packet, filtered) ? {} : everyFilterDrops(policies);
+    const { action, stage, ref } = decide(edge, packet, { ...STATE, filters });
     assert.equal(kernel(packet), action, `${JSON.stringify(packet)} by ${stage} ${ref}`);
   }
+}
+
+/** What a filter on the packet's port is to say. */
+function filterPasses({ protocol }: Packet, { sees, facts }: Filtered): boolean {
+  if (sees === 'inbound') return facts.validatedWithinRate;
+  if (protocol === PROTOCOL_NUMBERS.tcp) return !facts.established || facts.validatedWithinRate;
+  return facts.validated
+    ? facts.validatedWithinRate
+    : facts.unvalidatedWithinRate && facts.withinBudget;
+}
+
+function everyFilterDrops(policies: readonly Policy[]): PacketState['filters'] {
+  const refs = policies.flatMap(({ filters }) => filters.map(({ ref }) => ref));
+  return Object.fromEntries(refs.map((ref) => [ref, 'drop' as const]));
 }
 
 function laterFragment(packet: Packet): Packet {

@@ -1,6 +1,7 @@
 import { deviceMatch, type EdgeRules } from './base-chain.ts';
 import type { Chain } from './compile.ts';
 import type { Interval } from './intervals.ts';
+import { serverStatements } from './syn-proxy.ts';
 import { dispatchMap, IP, type PortDispatch, prefixMap } from './names.ts';
 
 /** After source NAT (100), so that the server's address is the one that clients send to. */
@@ -57,7 +58,11 @@ function synProxyHooks(devices: string): [string, Chain][] {
       ),
     ],
     ['synproxy_input', hook(`input priority ${BEFORE_FIREWALLS}`, proxied)],
-    ['synproxy_forward', hook(`forward priority ${BEFORE_FIREWALLS}`, proxied)],
+    [
+      'synproxy_forward',
+      hook(`forward priority ${BEFORE_FIREWALLS}`, [...proxied, ...serverStatements()]),
+    ],
+    ['synproxy_output', hook(`output priority ${BEFORE_FIREWALLS}`, serverStatements())],
     [
       'connect',
       hook(

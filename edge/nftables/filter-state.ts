@@ -19,14 +19,19 @@ export type FilterState =
   /** New connections, and connections there are, by client address, server address and port. */
   | 'connection_rate'
   | 'connections'
-  /** Client address and port, server address and port: a connection from before the SYN proxy, to be reset. */
-  | 'reset'
+  /**
+   * Client address and port, server address and port: a connection from before the SYN proxy, of which the client
+   * and the server are still to be told that it is gone.
+   */
+  | 'reset_client'
+  | 'reset_server'
   /** Counters by server address, protocol, port and reason. */
   | 'filtered';
 
 const PEER = ['ADDRESS', 'inet_service'];
 const METER = { fields: ['ADDRESS', ...PEER], size: 65_536, seconds: 10 };
 const TUPLE = [...PEER, ...PEER];
+const RESET = { fields: TUPLE, size: 65_536, seconds: 3600 };
 const BUDGET = { fields: PEER, size: 65_536, seconds: 10 };
 
 /** Of each family: about 50 MB when full, by traffic alone. */
@@ -48,7 +53,8 @@ const STATE: Readonly<Record<FilterState, StateSet>> = {
   connection_rate: METER,
   // A counter of connections stays until its last one has gone: no timeout.
   connections: { fields: METER.fields, size: 65_536, seconds: null },
-  reset: { fields: TUPLE, size: 65_536, seconds: 3600 },
+  reset_client: RESET,
+  reset_server: RESET,
   filtered: {
     fields: ['ADDRESS', 'inet_proto', 'inet_service', 'inet_service'],
     size: 65_536,

@@ -38,6 +38,8 @@ export const DEFAULT_FILTERING: Filtering = {
 export interface TargetFilters {
   /** By `tcp 25565`: the verdict that stands for its filters, another where they differ. */
   readonly programs: ReadonlyMap<string, string>;
+  /** Types that this version does not know, and leaves out. */
+  readonly unknown: readonly string[];
   /** Ports that a dispatch knows. */
   readonly ports: ReadonlyMap<PortDispatch, ReadonlySet<number>>;
   /** Of prefixes: where their intervals lead. */
@@ -51,7 +53,7 @@ export interface CompiledFilters {
   readonly target: TargetFilters;
 }
 
-const NONE: TargetFilters = { programs: new Map(), ports: new Map(), prefixChains: new Map() };
+const NONE = { programs: new Map(), ports: new Map(), prefixChains: new Map() } as const;
 
 /**
  * Whatever an address's rules accept goes to the chain `filters`, so it does not matter by which look-up a packet came
@@ -65,7 +67,10 @@ export function compileFilters(
   add: AddChain,
 ): CompiledFilters {
   const filtered = filteredPorts(policy, filtering);
-  if (filtered.length === 0) return { accept: 'accept', elements: [], target: NONE };
+  const unknown = unknownTypes(policy, filtering);
+  if (filtered.length === 0) {
+    return { accept: 'accept', elements: [], target: { ...NONE, unknown } };
+  }
   const { family } = cidr;
   const place: FilterPlace = {
     family,
@@ -78,9 +83,15 @@ export function compileFilters(
     return { protocol, port, verdict: `goto ${filterChain(program, place, add)}` };
   });
   const dispatched = dispatchedPorts(filtered, place, add);
-  return place.prefix
+  const compiled = place.prefix
     ? filtersOfPrefix(judged, dispatched, add)
     : filtersOfAddress(cidr, judged, dispatched);
+  return { ...compiled, target: { ...compiled.target, unknown } };
+}
+
+function unknownTypes({ filters }: Policy, { catalogue }: Filtering): string[] {
+  const known = new Set(catalogue.map(({ type }) => type));
+  return [...new Set(filters.map(({ type }) => type))].filter((type) => !known.has(type));
 }
 
 interface JudgedPort {
@@ -155,6 +166,7 @@ function portsOf(
   dispatched: DispatchedPorts,
 ): Omit<TargetFilters, 'prefixChains'> {
   return {
+    unknown: [],
     programs: new Map(
       judged.map(({ protocol, port, verdict }) => [`${protocol} ${port}`, verdict]),
     ),
@@ -167,8 +179,8 @@ function filteredPorts({ filters }: Policy, { catalogue }: Filtering): FilteredP
   const byPort = new Map<string, { port: number; filters: Filter[] }>();
   for (const { type, port, ref } of filters) {
     const filter = catalogue.find((one) => one.type === type);
-    // Control would not send what no edge knows, unless it is newer than this one.
-    if (filter === undefined) throw new PolicyError(`${ref} is of a type unknown to this edge`);
+    // Control would not send what no edge knows, unless it is newer than this one: its rules still hold.
+    if (filter === undefined) continue;
     if (!(port >= 0 && port <= 65_535)) {
       throw new PolicyError(`${ref} names a port that there is not`);
     }

@@ -5,7 +5,7 @@ import type { Layout } from './layout.ts';
 import { TABLE } from './names.ts';
 
 /** What players would notice the loss of, and what only the kernel knows. */
-const KEPT: readonly FilterState[] = ['validated', 'reset'];
+const KEPT: readonly FilterState[] = ['validated', 'reset_client', 'reset_server'];
 /** The newest of them: under a flood of forged sources most are theirs. */
 const MOST = 100_000;
 const ELEMENTS_PER_COMMAND = 4096;

@@ -36,15 +36,32 @@ export function synProxyChains(
 function proxyStatements(server: TcpServer, { family }: FilterPlace): string[] {
   const ip = IP[family];
   const tuple = `${ip} saddr . th sport . ${ip} daddr . th dport`;
-  const old = `tcp flags & syn == 0 ${tuple} @${stateSet('reset', family)}`;
+  const set = stateSet('reset_client', family);
   return [
-    // What the client answers to the server's own packets resets the server's side.
-    `${old} tcp flags & rst == rst accept`,
-    `${old} reject with tcp reset`,
+    // Whoever begins anew from the same port is no old client any more.
+    `tcp flags & (syn|ack) == syn delete @${set} { ${tuple} }`,
+    `tcp flags & (syn|rst) == 0 ${tuple} @${set} reject with tcp reset`,
     `tcp flags & (syn|rst|ack) == ack ${count(HANDSHAKES.claimed, family)}`,
     `ct state invalid,untracked synproxy ${optionsOf(server)}`,
     dropFor('syn-proxy-invalid'),
   ];
+}
+
+/**
+ * What a server sends. Of an old connection it learns with its next packet that it is gone, be it only the answer to
+ * the SYN of a new one from the same port; a SYN of its own says that it knows.
+ */
+export function serverStatements(): string[] {
+  return ([4, 6] as const).flatMap((family) => {
+    const ip = IP[family];
+    const tuple = `${ip} daddr . tcp dport . ${ip} saddr . tcp sport`;
+    const set = stateSet('reset_server', family);
+    return [
+      // Not the proxy's own, which belongs to no connection.
+      `tcp flags & (syn|ack) == (syn|ack) ct state established delete @${set} { ${tuple} }`,
+      `tcp flags & (syn|rst) == 0 ${tuple} @${set} reject with tcp reset`,
+    ];
+  });
 }
 
 function optionsOf({ mss, windowScale, timestamps, sack }: TcpServer): string {

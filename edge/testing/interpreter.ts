@@ -4,13 +4,17 @@ import { containsAddress, networkOf } from '@portcullis/core/net/cidr.ts';
 import { formatAddress } from '@portcullis/core/net/address.ts';
 import type { Layout } from '../nftables/layout.ts';
 import { networkFrom } from '../nftables/match.ts';
+import { evaluateFilter, type FilterFacts } from './filter-interpreter.ts';
 import { dispatchMap, protocolName } from '../nftables/names.ts';
 
 /**
  * What the kernel would do with the maps and chains of a layout, read from the statements as they are
  * rendered. Knows only the statements that we render and fails on any other.
  */
-export function interpret(layout: Layout): (packet: Packet) => 'pass' | 'drop' {
+export function interpret(
+  layout: Layout,
+  facts: FilterFacts | null = null,
+): (packet: Packet) => 'pass' | 'drop' {
   const maps = new Map<string, Map<string, string>>();
   for (const { elements } of layout.targets.values()) {
     for (const { map, key, verdict } of elements) {
@@ -24,26 +28,41 @@ export function interpret(layout: Layout): (packet: Packet) => 'pass' | 'drop' {
       maps.get(dispatchMap('address', packet.family))?.get(keyOf(packet, false, null)) ??
       prefixVerdict(layout, packet) ??
       'accept';
-    return resolve(layout, maps, packet, verdict);
+    return resolve({ layout, maps, packet, facts }, verdict);
   };
 }
 
 type Maps = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
-function resolve(layout: Layout, maps: Maps, packet: Packet, verdict: string): 'pass' | 'drop' {
+interface Judging {
+  readonly layout: Layout;
+  readonly maps: Maps;
+  readonly packet: Packet;
+  readonly facts: FilterFacts | null;
+}
+
+function resolve(judging: Judging, verdict: string): 'pass' | 'drop' {
+  const { layout, maps, packet } = judging;
   if (verdict === 'accept') return 'pass';
   // Chains of their own count before they drop.
-  if (verdict.startsWith('goto dropped_')) return 'drop';
+  if (/^goto (?:dropped|filtered)_/.test(verdict)) return 'drop';
+  if (verdict === 'goto filters') {
+    const key = packet.destinationPort === null ? '' : keyOf(packet, true, packet.destinationPort);
+    return resolve(judging, maps.get(dispatchMap('filter', packet.family))?.get(key) ?? 'accept');
+  }
   const chain = layout.chains.get(verdict.replace('goto ', ''));
   if (chain === undefined) throw new Error(`no chain for ${verdict}`);
   for (const statement of chain.statements) {
-    const found = evaluate(layout, maps, packet, statement);
-    if (found !== null) return resolve(layout, maps, packet, found);
+    const found = evaluate(judging, statement);
+    if (found !== null) return resolve(judging, found);
   }
   throw new Error('a chain of ours ends without a verdict');
 }
 
-function evaluate(layout: Layout, maps: Maps, packet: Packet, statement: string): string | null {
+function evaluate({ layout, maps, packet, facts }: Judging, statement: string): string | null {
+  const filtered = facts === null ? undefined : evaluateFilter(statement, packet, facts);
+  if (filtered !== undefined) return filtered;
+  if (/^goto \S+$/.test(statement)) return statement;
   const lookup = / vmap @(source[46]_(port|protocol|any)_(\d+)_\d+)$/.exec(statement);
   if (lookup !== null) {
     const [, map = '', fields, length] = lookup;

@@ -1,3 +1,4 @@
+import type { Policy, PolicyFilter } from '@portcullis/core/firewall/policy.ts';
 import { DEFAULT_LIMITS, type EdgeRules } from '../nftables/base-chain.ts';
 
 /** Settings of an edge for tests, changed where a test says so. */
@@ -10,4 +11,15 @@ export function edgeRules(change: Partial<EdgeRules> = {}): EdgeRules {
     ...DEFAULT_LIMITS,
     ...change,
   };
+}
+
+/** Without rules: only filters. */
+export function filteredPolicy(
+  target: string,
+  ...filters: readonly (readonly [type: PolicyFilter['type'], port: number])[]
+): Policy {
+  const of = ([type, port]: readonly [PolicyFilter['type'], number]): PolicyFilter => {
+    return { ref: `filter:${type}:${port}`, type, port, managed: false };
+  };
+  return { target, mitigations: [], baseline: [], geo: [], rules: [], filters: filters.map(of) };
 }

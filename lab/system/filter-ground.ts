@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
 import type { Filter } from '@portcullis/core/filters/filter.ts';
 import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
-import type { Policy, PolicyFilter } from '@portcullis/core/firewall/policy.ts';
+import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import type { Applied } from '@portcullis/edge/reconcile.ts';
 import { Reconciler } from '@portcullis/edge/reconcile.ts';
 import { DEFAULT_LIMITS, type EdgeLimits } from '@portcullis/edge/nftables/base-chain.ts';
@@ -137,23 +137,4 @@ export class FilterGround {
     this.keeper.stop();
     this.internet.destroy();
   }
-}
-
-export function filtered(
-  target: string,
-  ...filters: readonly (readonly [type: PolicyFilter['type'], port: number])[]
-): Policy {
-  return {
-    target,
-    mitigations: [],
-    baseline: [],
-    geo: [],
-    rules: [],
-    filters: filters.map(([type, port], index) => ({
-      ref: `filter:${index + 1}`,
-      type,
-      port,
-      managed: false,
-    })),
-  };
 }

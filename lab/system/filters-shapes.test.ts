@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { Filter } from '@portcullis/core/filters/filter.ts';
 import type { EdgeLimits } from '@portcullis/edge/nftables/base-chain.ts';
-import { CLIENT, SERVER } from '../internet.ts';
+import { CLIENT, CONTAINER, HOST, SERVER } from '../internet.ts';
 import { require } from '../requirements.ts';
 import { UdpPeer } from '../wire/udp-peer.ts';
-import { FilterGround, filtered } from './filter-ground.ts';
+import { filteredPolicy as filtered } from '@portcullis/edge/testing/policies.ts';
+import { FilterGround } from './filter-ground.ts';
 
 const GAME = 27_500;
 const OTHER = 27_600;
@@ -23,7 +24,7 @@ async function fieldFor(
   change: Partial<Filter> = {},
   limits: Partial<EdgeLimits> = {},
 ): Promise<Field | null> {
-  if (!require(t, ['root', 'netns', 'nft', 'python3'])) return null;
+  if (!require(t, ['root', 'netns', 'nft', 'conntrack', 'python3'])) return null;
   const ground = new FilterGround(label, change, limits);
   t.after(() => ground.destroy());
   const client = new UdpPeer(ground.internet.client);
@@ -192,6 +193,42 @@ describe('filters', () => {
       await player.exchange(to, GAME);
       assert.equal(await echo.received(), 102);
     }
+  });
+
+  it('learn from a server on the edge host, and from one behind DNAT by its public address', async (t) => {
+    const field = await fieldFor(t, 'where', { budgetPps: 5 });
+    if (field === null) return;
+    const { ground, client } = field;
+    const { edge, container } = ground.internet;
+    const published = `ip daddr ${HOST[4]} udp dport ${OTHER} dnat to ${CONTAINER.address}:${GAME}`;
+    edge.run('nft', `add rule ip dockerlike prerouting ${published}`);
+    const [onHost, inside] = [new UdpPeer(edge), new UdpPeer(container)];
+    t.after(async () => {
+      await onHost.stop();
+      await inside.stop();
+    });
+    await ground.apply([
+      filtered(HOST[4], ['udp-stateful', GAME], ['udp-stateful', OTHER]),
+      filtered(HOST[6], ['udp-stateful', GAME]),
+    ]);
+    const ends = [
+      { to: HOST[4], port: GAME, end: await onHost.open(HOST[4], GAME, '') },
+      { to: HOST[6], port: GAME, end: await onHost.open(HOST[6], GAME, '') },
+      { to: HOST[4], port: OTHER, end: await inside.open(CONTAINER.address, GAME, '') },
+    ];
+    for (const { to, port, end } of ends) {
+      const player = await client.open(to === HOST[6] ? CLIENT[6] : CLIENT[4]);
+      await player.exchange(to, port);
+      await player.send(to, port, 100);
+      await player.exchange(to, port);
+      assert.equal(await end.received(), 102, `${to} ${port}`);
+    }
+    const keys = [...(await ground.keys('validated4')), ...(await ground.keys('validated6'))];
+    assert.deepEqual(
+      keys.map((key) => key.split(' ').slice(2).join(' ')).toSorted(),
+      ends.map(({ to, port }) => `${to} ${port}`).toSorted(),
+    );
+    assert.deepEqual(await ground.dropped(), {});
   });
 
   it('never drop a validated player because a meter or the state is full', async (t) => {

@@ -4,7 +4,8 @@ import { CONTAINER, HOST, SERVER } from '../internet.ts';
 import { require } from '../requirements.ts';
 import { startServices } from '../services.ts';
 import { TcpEnd } from '../wire/tcp-end.ts';
-import { FilterGround, filtered } from './filter-ground.ts';
+import { filteredPolicy as filtered } from '@portcullis/edge/testing/policies.ts';
+import { FilterGround } from './filter-ground.ts';
 import { eventually, reaches } from './ground.ts';
 
 const GAME = 25_565;
@@ -51,14 +52,14 @@ describe('tcp-syn-proxy', () => {
   });
 
   for (const family of [4, 6] as const) {
-    it(`IPv${family}: a client of a connection from before is told that it is gone`, async (t) => {
+    it(`IPv${family}: a client of a connection from before is told that it is gone, and so is the server`, async (t) => {
       const ground = groundFor(t, `reset${family}`);
       if (ground === null) return;
       const { client, server } = ground.internet;
       const to = SERVER[family];
       await ground.apply([filtered(to)]);
-      await TcpEnd.serve(server, to, GAME);
-      const player = await TcpEnd.connect(client, to, GAME);
+      const echo = await TcpEnd.serve(server, to, GAME);
+      const player = await TcpEnd.connect(client, to, GAME, 40_000);
       assert.equal(await player?.ask(), 'echo');
       await ground.apply([filtered(to, ['tcp-syn-proxy', GAME])]);
       assert.equal(await player?.ask(), 'reset');
@@ -69,6 +70,10 @@ describe('tcp-syn-proxy', () => {
       assert.equal(await again?.ask(), 'echo');
       assert.deepEqual(await ground.dropped(), {});
       assert.equal(ground.proxiedSyns(), 1);
+      // Who begins anew from his old port is no old client, and the server hears that the old one is gone.
+      await TcpEnd.connect(client, to, GAME, 40_000);
+      assert.equal(await echo.next(), 'reset');
+      assert.deepEqual(await ground.keys(`reset_client${family}`), []);
     });
   }
 

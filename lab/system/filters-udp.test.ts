@@ -4,7 +4,8 @@ import type { Filter } from '@portcullis/core/filters/filter.ts';
 import { CLIENT, SERVER } from '../internet.ts';
 import { require } from '../requirements.ts';
 import { type UdpEnd, UdpPeer } from '../wire/udp-peer.ts';
-import { FilterGround, filtered } from './filter-ground.ts';
+import { filteredPolicy as filtered } from '@portcullis/edge/testing/policies.ts';
+import { FilterGround } from './filter-ground.ts';
 
 const GAME = 27_500;
 const OTHER = 27_600;

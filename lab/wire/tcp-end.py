@@ -1,4 +1,5 @@
-"""tcp-end.py serve ADDRESS PORT: sends back what comes. tcp-end.py connect ADDRESS PORT: a connection driven by lines.
+"""tcp-end.py serve ADDRESS PORT: sends back what comes. tcp-end.py connect ADDRESS PORT SOURCE_PORT: a connection
+driven by lines.
 
 Each line to a client is sent and awaited; it answers `echo`, or `reset`, `closed`, `silent` when nothing came back.
 """
@@ -30,6 +31,8 @@ if role == "serve":
         threading.Thread(target=echo, args=(listener.accept()[0],), daemon=True).start()
 
 end = socket.socket(family)
+end.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+end.bind(("", int(sys.argv[4])))
 end.settimeout(3)
 end.connect((address, port))
 say("ready")

@@ -8,9 +8,9 @@ export class TcpEnd {
   readonly #child: ChildProcess;
   readonly #words: AsyncIterator<string>;
 
-  private constructor(namespace: Namespace, role: string, address: string, port: number) {
+  private constructor(namespace: Namespace, ...args: readonly (string | number)[]) {
     const script = join(import.meta.dirname, 'tcp-end.py');
-    this.#child = namespace.spawn(['python3', script, role, address, String(port)], {
+    this.#child = namespace.spawn(['python3', script, ...args.map(String)], {
       stdio: ['pipe', 'pipe', 'ignore'],
     });
     const stdout = this.#child.stdout as NonNullable<ChildProcess['stdout']>;
@@ -24,13 +24,14 @@ export class TcpEnd {
     return end;
   }
 
-  /** Resolves when connected; null where that fails. */
+  /** Resolves when connected; null where that fails. `sourcePort` 0: any. */
   static async connect(
     namespace: Namespace,
     address: string,
     port: number,
+    sourcePort = 0,
   ): Promise<TcpEnd | null> {
-    const end = new TcpEnd(namespace, 'connect', address, port);
+    const end = new TcpEnd(namespace, 'connect', address, port, sourcePort);
     return (await end.next()) === 'ready' ? end : null;
   }
 
