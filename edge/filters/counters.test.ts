@@ -76,7 +76,7 @@ test('drops are told once, by address and reason, and counters that began again 
       bytes,
     ]);
   assert.deepEqual(await read(), [], 'an agent before may have told these');
-  drops.begin();
+  await drops.begin();
   assert.deepEqual(await read(), []);
   sets['filtered4'] = [
     [['203.0.113.10', 'udp', 1, 2], 130, 1300],
@@ -85,8 +85,4 @@ test('drops are told once, by address and reason, and counters that began again 
   assert.deepEqual(await read(), [['203.0.113.10', 'unvalidated-rate', 35, 350]]);
   sets['filtered4'] = [[['203.0.113.10', 'udp', 1, 2], 4, 40]];
   assert.deepEqual(await read(), [['203.0.113.10', 'unvalidated-rate', 4, 40]]);
-
-  const first = new FilterDrops(kernelWith(sets));
-  first.begin();
-  assert.equal((await first.read()).entries[0]?.packets, 4);
 });

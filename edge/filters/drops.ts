@@ -8,25 +8,20 @@ import { type FilterCounter, readFilterCounters } from './counters.ts';
 export class FilterDrops implements DropSource {
   readonly name = 'filters';
   readonly #driver: Driver;
-  /** Null before: what is there then, an agent before this one may have told. */
+  /** Null before the first look. */
   #last: ReadonlyMap<string, FilterCounter> | null = null;
 
   constructor(driver: Driver) {
     this.#driver = driver;
   }
 
-  /** This agent has written the table, with counters of its own in it: from now on they are told whole. */
-  begin(): void {
-    this.#last ??= new Map();
+  /** From now on drops are told. What is counted already, an agent before this one may have told. */
+  async begin(): Promise<void> {
+    if (this.#last === null) this.#last = await this.#counters();
   }
 
   async read(): Promise<DropReading> {
-    if (!(await this.#driver.present())) return { entries: [], samples: [] };
-    const now = new Map<string, FilterCounter>();
-    for (const counter of await readFilterCounters(this.#driver)) {
-      const { target, protocol, port, reason } = counter;
-      now.set(`${target} ${protocol} ${port} ${reason}`, counter);
-    }
+    const now = await this.#counters();
     const last = this.#last;
     this.#last = now;
     const entries = new Map<string, DropEntry>();
@@ -46,6 +41,16 @@ export class FilterDrops implements DropSource {
       });
     }
     return { entries: [...entries.values()], samples: [] };
+  }
+
+  async #counters(): Promise<ReadonlyMap<string, FilterCounter>> {
+    const counters = (await this.#driver.present()) ? await readFilterCounters(this.#driver) : [];
+    return new Map(
+      counters.map((counter) => {
+        const { target, protocol, port, reason } = counter;
+        return [`${target} ${protocol} ${port} ${reason}`, counter];
+      }),
+    );
   }
 }
 

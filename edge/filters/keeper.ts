@@ -62,7 +62,6 @@ export class FilterKeeper {
 
   /** The kernel has `after`, and had `before`. Never throws: what fails is a problem to tell. */
   async applied(before: Targets, after: Targets): Promise<void> {
-    this.drops.begin();
     const names = [...new Set([...before.keys(), ...after.keys()])].filter(
       (name) => before.get(name) !== after.get(name),
     );
@@ -75,6 +74,7 @@ export class FilterKeeper {
     }
     try {
       const { driver, removeConnections } = this.#options;
+      await this.drops.begin();
       await reconnectPorts(changedPorts(before, after, names), driver, removeConnections);
     } catch (error) {
       this.#options.log.error({ error }, 'connections from before a filter could not be ended');

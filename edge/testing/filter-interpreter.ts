@@ -45,6 +45,7 @@ export function evaluateFilter(
       return facts.withinBudget ? verdict : null;
     case 'validated':
       return null;
+    case undefined:
     default:
       return undefined;
   }
