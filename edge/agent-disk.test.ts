@@ -162,4 +162,25 @@ describe('an edge agent with a state on disk', () => {
     await control.confirmed(2);
     assert.match(kernel.applied.at(-1) ?? '', /^add table inet portcullis\ndelete table/);
   });
+
+  it('keeps a target that the kernel refuses at its last good policy, and says how old that is', async (t) => {
+    const { control, kernel, start, agent } = await enforcing(t);
+    kernel.refuse = (text) => (text.includes(`${A} . tcp . 81 `) ? 'no memory' : null);
+    control.change([opening(A, 81)]);
+    const refused = [{ target: A, reason: 'no memory', goodGeneration: 2 }];
+    assert.deepEqual((await control.confirmed(3)).refused, refused);
+    control.change([opening(B, 443)]);
+    assert.deepEqual((await control.confirmed(4)).refused, refused);
+    await agent.stop();
+    await kernel.remove();
+    control.heard.length = 0;
+    const again = await start();
+    assert.deepEqual((await control.confirmed(4)).refused, refused);
+    const ports = [80, 81].filter((port) => kernel.elements()?.has(`port4 ${A} . tcp . ${port}`));
+    assert.deepEqual(ports, [80]);
+    kernel.refuse = () => null;
+    control.change([opening(A, 82)]);
+    assert.deepEqual((await control.confirmed(5)).refused, []);
+    await again.stop();
+  });
 });

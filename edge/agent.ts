@@ -202,15 +202,22 @@ class Agent implements EdgeAgent {
   }
 
   async #apply(): Promise<number | null> {
+    let told = false;
     try {
       await this.#takeStance();
       if (this.#stance.handsOff) await this.#takeHandsOff();
       const desired = this.#desired;
+      // What is on disk may be of another control plane, or of before its backup.
+      told = this.#synced;
       if (desired !== null) {
         const devices = this.#guard.devices(desired.settings.devices);
         await this.#bringAbout(withMore(desired, devices, this.#options.management));
         // Before anybody is told: a restart must not fall behind what was confirmed.
-        await this.#disk.keep(desired, await this.#reconciler.table());
+        await this.#disk.keep(
+          desired,
+          this.#applied?.refused ?? [],
+          await this.#reconciler.table(),
+        );
       }
       this.#lastError = null;
       this.#applyRetryMs = FIRST_RETRY_MS;
@@ -221,7 +228,7 @@ class Agent implements EdgeAgent {
       this.#applyRetryMs = Math.min(againMs * 2, LONGEST_RETRY_MS);
       return againMs;
     }
-    return this.#confirm();
+    return told ? this.#confirm() : null;
   }
 
   async #bringAbout(desired: Desired): Promise<void> {
@@ -257,8 +264,7 @@ class Agent implements EdgeAgent {
   /** Only of what the kernel has: an observing edge confirms nothing. */
   async #confirm(): Promise<number | null> {
     if (this.#stance.mode !== 'enforce' || this.#applied === null) return null;
-    // What is on disk may be of another control plane, or of before its backup.
-    if (!this.#greeted || !this.#synced) return null;
+    if (!this.#greeted) return null;
     const { generation, refused } = this.#applied;
     const said = JSON.stringify({ generation, refused });
     if (said === this.#confirmed) return null;

@@ -8,6 +8,8 @@ export interface Desired {
   readonly policies: ReadonlyMap<string, Policy>;
   readonly sourceSets: SourceSets;
   readonly settings: EdgeAssignment;
+  /** Targets whose policy here is an older one, with its generation. Control sends none; a restart begins with it. */
+  readonly behind?: ReadonlyMap<string, number>;
 }
 
 const NO_SETS: SourceSets = { version: '', sets: {} };

@@ -89,9 +89,8 @@ export class Reconciler {
   async table(): Promise<LoadedTable | null> {
     const stamp = await this.#stamp();
     if (this.#inDoubt || this.#loaded === null) return null;
-    const { layout, sizes, behind } = this.#loaded;
-    // What a restart would read from disk is not what targets that are behind have.
-    return { layout, sizes, stamp: behind.size > 0 ? null : stamp };
+    const { layout, sizes } = this.#loaded;
+    return { layout, sizes, stamp };
   }
 
   /** What the kernel is known to have had; where it still has that, the next apply is a delta of it. */
@@ -248,7 +247,7 @@ export class Reconciler {
 
   #remember(desired: Desired, layout: Layout, sizes: Sizes, reasons: Reasons): void {
     const before = this.#loaded;
-    const behind = new Map<string, number>();
+    const behind = new Map(desired.behind);
     for (const target of reasons.keys()) {
       const had = before?.layout.targets.has(target) ?? false;
       behind.set(target, had ? (before?.behind.get(target) ?? before?.generation ?? 0) : 0);

@@ -1,10 +1,11 @@
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import type { EdgeAssignment } from '@portcullis/link/messages.ts';
 import { edgeAssignment } from '@portcullis/link/parse.ts';
-import { policies, targets } from '@portcullis/link/parse-policy.ts';
+import { network, policies, targets } from '@portcullis/link/parse-policy.ts';
 import {
   check,
   flag,
+  list,
   matching,
   nullable,
   object,
@@ -24,10 +25,15 @@ const FORMAT = 1;
 const POLICIES_PER_RECORD = 200;
 const TARGETS_PER_RECORD = 10_000;
 
+interface Behind {
+  readonly target: string;
+  readonly generation: number;
+}
 interface Begin {
   readonly kind: 'begin';
   readonly format: number;
   readonly generation: number;
+  readonly behind: readonly Behind[];
   readonly settings: EdgeAssignment;
   readonly sets: string | null;
   /** How many there are in the parts that follow. */
@@ -41,6 +47,7 @@ interface Change {
   readonly kind: 'change';
   readonly generation: number;
   /** Null where they did not change. */
+  readonly behind: readonly Behind[] | null;
   readonly settings: EdgeAssignment | null;
   readonly sets: string | null;
   readonly policies: readonly Policy[];
@@ -50,12 +57,14 @@ interface Change {
 }
 type StateRecord = Begin | Part | Change;
 
+const behind = list(object<Behind>({ target: network, generation: whole }), 1_000_000);
 const version = matching(/^[\x21-\x7e]{1,128}$/, 'a version');
 const SHAPES: { readonly [K in StateRecord['kind']]: Shape<Extract<StateRecord, { kind: K }>> } = {
   begin: object<Begin>({
     kind: oneOf('begin'),
     format: whole,
     generation: whole,
+    behind,
     settings: edgeAssignment,
     sets: nullable(version),
     policies: whole,
@@ -64,6 +73,7 @@ const SHAPES: { readonly [K in StateRecord['kind']]: Shape<Extract<StateRecord, 
   change: object<Change>({
     kind: oneOf('change'),
     generation: whole,
+    behind: nullable(behind),
     settings: nullable(edgeAssignment),
     sets: nullable(version),
     policies,
@@ -79,6 +89,7 @@ export function* writeWhole(desired: Desired): Generator<Frames> {
     kind: 'begin',
     format: FORMAT,
     generation,
+    behind: behindOf(desired),
     settings,
     sets: sourceSets.version || null,
     policies: desired.policies.size,
@@ -101,14 +112,15 @@ export function* writeChange(before: Desired, after: Desired, chain: string): Ge
   const sameSets = before.sourceSets.version === after.sourceSets.version;
   const sets = sameSets ? null : after.sourceSets.version || null;
   const { generation } = after;
-  const still = changed.length === 0 && removed.length === 0 && settings === null && sets === null;
-  if (still && generation === before.generation) return;
-  const nothing = { settings: null, sets: null, policies: [], removed: [] };
+  const isBehind = sameJson(behindOf(before), behindOf(after)) ? null : behindOf(after);
+  const same = settings === null && sets === null && isBehind === null;
+  if (same && names.length === 0 && generation === before.generation) return;
+  const nothing = { settings: null, sets: null, behind: null, policies: [], removed: [] };
   const pieces: Omit<Change, 'kind' | 'generation' | 'more'>[] = [
     ...[...parts(removed, TARGETS_PER_RECORD)].map((some) => ({ ...nothing, removed: some })),
     ...[...parts(changed, POLICIES_PER_RECORD)].map((some) => ({ ...nothing, policies: some })),
   ];
-  const first = { ...(pieces.shift() ?? nothing), settings, sets };
+  const first = { ...(pieces.shift() ?? nothing), settings, sets, behind: isBehind };
   let last = chain;
   for (const [index, piece] of [first, ...pieces].entries()) {
     const more = index < pieces.length;
@@ -204,7 +216,8 @@ class Reading {
     if (this.#policies.size < wanted) return null;
     const sourceSets = this.#setsOf(sets);
     if (sourceSets === null) return `its source sets ${sets} are not there`;
-    this.#whole = { generation, settings, sourceSets, policies: this.#policies };
+    const desired = { generation, settings, sourceSets, policies: this.#policies };
+    this.#whole = withBehind(desired, this.#begin.behind);
     return null;
   }
 
@@ -215,13 +228,16 @@ class Reading {
     const sourceSets = newest === null ? before.sourceSets : this.#setsOf(newest);
     if (sourceSets === null) return `its source sets ${newest} are not there`;
     let { settings, generation } = before;
+    let isBehind = behindOf(before);
     for (const change of this.#pending.splice(0)) {
       for (const target of change.removed) this.#policies.delete(target);
       for (const policy of change.policies) this.#policies.set(policy.target, policy);
       settings = change.settings ?? settings;
+      isBehind = change.behind ?? isBehind;
       ({ generation } = change);
     }
-    this.#whole = { generation, settings, sourceSets, policies: this.#policies };
+    const desired = { generation, settings, sourceSets, policies: this.#policies };
+    this.#whole = withBehind(desired, isBehind);
     return null;
   }
 
@@ -239,6 +255,18 @@ function parseRecord(value: unknown): StateRecord | string {
   }
   const checked = check<StateRecord>(SHAPES[kind], value);
   return checked.ok ? checked.value : checked.reason;
+}
+
+function behindOf(desired: Desired): readonly Behind[] {
+  return [...(desired.behind ?? [])].map(([target, generation]) => ({ target, generation }));
+}
+
+function withBehind(desired: Desired, all: readonly Behind[]): Desired {
+  if (all.length === 0) return desired;
+  return {
+    ...desired,
+    behind: new Map(all.map(({ target, generation }) => [target, generation])),
+  };
 }
 
 function sameJson(a: unknown, b: unknown): boolean {

@@ -1,7 +1,9 @@
 import { join } from 'node:path';
+import type { RefusedTarget } from '@portcullis/link/messages.ts';
 import type { Desired } from '../desired.ts';
 import type { Log } from '../log.ts';
 import { DesiredStore } from './desired-store.ts';
+import { enforcedOf } from './enforced.ts';
 import { KernelRecords, type KnownTable } from './kernel-record.ts';
 import { type LoadedTable, TableText } from './table-text.ts';
 
@@ -19,6 +21,7 @@ export class Disk {
   readonly #desired: DesiredStore;
   readonly #text: TableText;
   readonly #records: KernelRecords;
+  #enforced: Desired | null = null;
 
   constructor(stateDir: string, log: Log) {
     this.#log = log;
@@ -37,6 +40,7 @@ export class Disk {
     if (desired !== null) {
       this.#log.info({ generation: desired.generation }, 'has what it last enforced, from disk');
     }
+    this.#enforced = desired;
     return desired;
   }
 
@@ -48,10 +52,15 @@ export class Disk {
   /**
    * After an apply, with the table as the kernel has it where that is known. See `DesiredStore.keep`.
    */
-  async keep(desired: Desired, table: LoadedTable | null): Promise<void> {
+  async keep(
+    desired: Desired,
+    refused: readonly RefusedTarget[],
+    table: LoadedTable | null,
+  ): Promise<void> {
     if (table !== null) this.#text.keep(table);
     this.#records.keep(table);
-    await this.#desired.keep(desired);
+    this.#enforced = enforcedOf(desired, refused, this.#enforced);
+    await this.#desired.keep(this.#enforced);
   }
 
   /** The next boot is to load nothing. */

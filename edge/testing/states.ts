@@ -12,11 +12,13 @@ export function stateOf(generation: number): Desired {
     const since = generation + 7 - ((generation + index) % 7);
     if ((generation + index) % 5 !== 0) policies.set(target, opening(target, 1 + (since % 60_000)));
   }
+  const [behind = ''] = policies.keys();
   const version = `${Math.floor(generation / 9)}`;
   const network = `192.0.2.${Math.floor(generation / 9) % 256}`;
   return {
     generation,
     policies,
+    ...(generation % 4 === 0 ? { behind: new Map([[behind, generation - 1]]) } : {}),
     sourceSets: { version, sets: { 'country:XX': [network], 'asn:64496': [] } },
     settings: {
       name: 'fra1',
