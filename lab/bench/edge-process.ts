@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
@@ -14,12 +14,14 @@ import type {
 import type { EdgeReport } from '@portcullis/link/edge-report.ts';
 import type { ControlSide } from '@portcullis/link/transport.ts';
 import type { Namespace } from '../netns.ts';
+import { within } from './within.ts';
 
 const POLICIES_PER_PAGE = 500;
 /** Longer than any bench: nothing comes by a timer. */
 const RESYNC_MS = 3_600_000;
 const HEARTBEAT_MS = 1_000;
 const START_MS = 120_000;
+const LINK = 'link';
 
 export type Settings = Omit<EdgeAssignment, 'name' | 'site'>;
 
@@ -45,7 +47,7 @@ export class BenchEdge {
 
   /** Starts the process; resolves when the kernel has everything. Milliseconds from the start of the process. */
   async start(): Promise<number> {
-    const linkPath = join(this.#folder, 'link');
+    const linkPath = join(this.#folder, LINK);
     this.#control ??= await serveIpc({
       path: linkPath,
       handler: async (_, request) => this.#answer(request),
@@ -107,6 +109,14 @@ export class BenchEdge {
     await gone;
   }
 
+  /** Ends the process and takes away everything that the next one could begin with. */
+  async forget(): Promise<void> {
+    await this.stop();
+    this.#namespace.run('nft', 'add table inet portcullis; delete table inet portcullis');
+    for (const name of readdirSync(this.#folder))
+      if (name !== LINK) rmSync(join(this.#folder, name), { recursive: true });
+  }
+
   async destroy(): Promise<void> {
     await this.stop();
     await this.#control?.close();
@@ -161,13 +171,3 @@ export class BenchEdge {
 
 const root = join(import.meta.dirname, '..', '..');
 const TICKS_PER_SECOND = 100;
-
-async function within<T>(ms: number, complaint: string, promise: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error(complaint)), ms);
-  try {
-    return await Promise.race([promise, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
-}

@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import { controlBench } from './control.ts';
 import { dataplaneBench } from './dataplane.ts';
+import { edgeBench } from './edge.ts';
 import { type Bench, report } from './report.ts';
 
-const BENCHES: readonly Bench[] = [controlBench, dataplaneBench];
+const BENCHES: readonly Bench[] = [controlBench, dataplaneBench, edgeBench];
 const root = join(import.meta.dirname, '..', '..');
 
 const wanted = process.argv.slice(2);
