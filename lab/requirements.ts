@@ -12,6 +12,8 @@ export type Need =
   | 'clang'
   | 'conntrack'
   | 'ethtool'
+  | 'nginx'
+  | 'teeworlds'
   | 'docker'
   | 'browser'
   | 'postgres'
@@ -31,6 +33,8 @@ const CHECKS: Readonly<Record<Need, () => string | null>> = {
   },
   conntrack: () => onPath('conntrack'),
   ethtool: () => onPath('ethtool'),
+  nginx: () => onPath('nginx'),
+  teeworlds: () => onPath('teeworlds-server'),
   docker: () => tried('Docker', ['docker', 'info']),
   browser: () => (onPath('chromium') === null ? null : onPath('google-chrome')),
   postgres: () =>
@@ -80,7 +84,12 @@ function tried(what: string, [command, ...args]: readonly [string, ...string[]])
 }
 
 function onPath(command: string): string | null {
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/sbin'];
+  const folders = [
+    ...(process.env['PATH'] ?? '').split(delimiter),
+    '/usr/sbin',
+    '/sbin',
+    '/usr/games',
+  ];
   const there = folders.some((folder) => folder !== '' && existsSync(join(folder, command)));
   return there ? null : `${command} is not installed`;
 }

@@ -47,21 +47,8 @@ function prepareProbe({ client, edge }: Internet): WireProbe {
 async function edgeRows({ edge: host }: Internet, probe: WireProbe, say: Say): Promise<Row[]> {
   const edge = new BenchEdge(host, policiesOf(FLEET), settingsOf('both'));
   try {
-    const starts = [];
-    for (let start = 0; start < STARTS; start++) {
-      await edge.forget();
-      starts.push(await edge.start());
-    }
-    say(`cold starts: ${starts.map(Math.round).join(', ')} ms`);
-    const delays: number[] = [];
-    for (let index = 0; index < CHANGES; index++)
-      delays.push(
-        await probe.delayOf(
-          addressOf(4, index),
-          () => void edge.change(opened(policyOf(FLEET, index))),
-        ),
-      );
-    sayDelays(say, 'accepted by the edge to the wire', delays);
+    const starts = await coldStarts(edge, say);
+    const delays = await changeDelays(edge, probe, say);
     const idle = await usedIn(edge, IDLE_MS);
     const busy = await usedIn(edge, BUSY_MS, (at) => {
       const index = CHANGES + (at % (FLEET.addresses - CHANGES));
@@ -97,6 +84,26 @@ async function edgeRows({ edge: host }: Internet, probe: WireProbe, say: Say): P
     await edge.forget();
     await edge.destroy();
   }
+}
+
+async function coldStarts(edge: BenchEdge, say: Say): Promise<number[]> {
+  const starts: number[] = [];
+  for (let start = 0; start < STARTS; start++) {
+    await edge.forget();
+    starts.push(await edge.start());
+  }
+  say(`cold starts: ${starts.map(Math.round).join(', ')} ms`);
+  return starts;
+}
+
+async function changeDelays(edge: BenchEdge, probe: WireProbe, say: Say): Promise<number[]> {
+  const delays: number[] = [];
+  for (let index = 0; index < CHANGES; index++) {
+    const policy = opened(policyOf(FLEET, index));
+    delays.push(await probe.delayOf(policy.target, () => void edge.change(policy)));
+  }
+  sayDelays(say, 'accepted by the edge to the wire', delays);
+  return delays;
 }
 
 async function apiRows(internet: Internet, probe: WireProbe, say: Say): Promise<Row[]> {

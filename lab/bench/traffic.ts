@@ -1,9 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
-import { createInterface, type Interface } from 'node:readline';
 import { enableForwarding, type Namespace, Network, sysctl } from '../netns.ts';
+import { Generator } from './generator-process.ts';
 import type { Counted, Plan, Round } from './plan.ts';
 
 /** Where the end of a wire receives. */
@@ -35,7 +31,7 @@ export class Range {
   readonly #sender: Namespace;
   readonly #drain: Namespace;
   #targets = 0;
-  #generator: { readonly child: ChildProcess; readonly lines: Interface } | null = null;
+  #generator: Generator | null = null;
 
   constructor(label: string) {
     this.#network = new Network(label);
@@ -71,16 +67,16 @@ export class Range {
     plan: Omit<Plan, 'to' | 'from'>,
     packets: number,
   ): Promise<Counted & { readonly passed: number }> {
-    const { lines, child } = (this.#generator ??= this.#start());
+    this.#generator ??= new Generator(this.#sender, { niceness: -20 });
     const { device, ifindex, to, from } = target;
     const round: Round = { device, ifindex, plan: { ...plan, to, from }, packets };
     const before = passedBy(target);
-    const answer = await ask(child, lines, JSON.stringify(round));
-    return { ...(JSON.parse(answer) as Counted), passed: passedBy(target) - before };
+    const counted = await this.#generator.send(round);
+    return { ...counted, passed: passedBy(target) - before };
   }
 
   destroy(): void {
-    this.#generator?.child.kill();
+    this.#generator?.stop();
     this.#network.destroy();
   }
 
@@ -102,22 +98,6 @@ export class Range {
       namespace.run('ip', `-${family}`, 'route', 'add', 'default', 'via', via, ...dev);
     }
   }
-
-  #start(): { child: ChildProcess; lines: Interface } {
-    const args = [
-      `--net=/run/netns/${this.#sender.name}`,
-      'taskset',
-      '--cpu-list',
-      // Away from the first, which interrupts of everything else come to.
-      String(availableParallelism() - 1),
-      'nice',
-      '--adjustment=-20',
-      process.execPath,
-      join(import.meta.dirname, 'generator.ts'),
-    ];
-    const child = spawn('nsenter', args, { stdio: ['pipe', 'pipe', 'inherit'] });
-    return { child, lines: createInterface({ input: child.stdout }) };
-  }
 }
 
 /** The least that nftables can do: what everything is measured beside. */
@@ -134,24 +114,7 @@ function passedBy({ namespace }: Target): number {
   return Number(sent);
 }
 
-async function ask(child: ChildProcess, lines: Interface, line: string): Promise<string> {
-  const settled = new AbortController();
-  const ended = once(child, 'exit', { signal: settled.signal }).then(
-    ([code]): never => {
-      throw new Error(`the generator ended with ${code}`);
-    },
-    (): [string] => [''],
-  );
-  child.stdin?.write(`${line}\n`);
-  try {
-    const answered = once(lines, 'line', { signal: settled.signal }) as Promise<[string]>;
-    return (await Promise.race([answered, ended]))[0];
-  } finally {
-    settled.abort();
-  }
-}
-
-function linkOf(namespace: Namespace, device: string): { ifindex: number; address: string } {
+export function linkOf(namespace: Namespace, device: string): { ifindex: number; address: string } {
   const [link] = JSON.parse(namespace.run('ip', '-j', 'link', 'show', 'dev', device)) as [
     { ifindex: number; address: string },
   ];

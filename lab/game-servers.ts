@@ -1,0 +1,59 @@
+import type { ChildProcess } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Namespace } from './netns.ts';
+
+/** A server of Debian's in a namespace. */
+export interface RealServer {
+  /** Processor time that its processes have used, in clock ticks. */
+  ticks(): number;
+  stop(): void;
+}
+
+export const TEEWORLDS = {
+  command: '/usr/games/teeworlds-server',
+  port: 8303,
+  /** What a client says first, asking for a token: control packet, message 5, 512 bytes (Teeworlds 0.7). */
+  hello: `040000ffffffff0511223344${'00'.repeat(508)}`,
+} as const;
+
+export function startTeeworlds(namespace: Namespace): RealServer {
+  const home = mkdtempSync(join(tmpdir(), 'portcullis-teeworlds-'));
+  const settings = `sv_register 0;sv_port ${TEEWORLDS.port}`;
+  return running(namespace, [TEEWORLDS.command, settings], home);
+}
+
+export const NGINX = { command: '/usr/sbin/nginx', port: 8080 } as const;
+
+export function startNginx(namespace: Namespace): RealServer {
+  const home = mkdtempSync(join(tmpdir(), 'portcullis-nginx-'));
+  const conf = join(home, 'nginx.conf');
+  writeFileSync(
+    conf,
+    `daemon off; master_process off; user root; pid ${home}/pid; error_log ${home}/error.log;
+     events { worker_connections 4096; }
+     http { access_log off; server { listen ${NGINX.port}; listen [::]:${NGINX.port}; return 200 "served\\n"; } }`,
+  );
+  return running(namespace, [NGINX.command, '-e', `${home}/error.log`, '-c', conf], home);
+}
+
+function running(namespace: Namespace, command: readonly string[], home: string): RealServer {
+  const child: ChildProcess = namespace.spawn(command, {
+    stdio: 'ignore',
+    cwd: home,
+    env: { ...process.env, HOME: home },
+  });
+  return {
+    // `ip netns exec` becomes the server itself.
+    ticks: () => {
+      const [, fields = ''] = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ');
+      const [user, system] = fields.split(' ').slice(11);
+      return Number(user) + Number(system);
+    },
+    stop: () => {
+      child.kill('SIGKILL');
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
+import { Generator } from '../bench/generator-process.ts';
+import type { Plan } from '../bench/plan.ts';
+import { linkOf } from '../bench/traffic.ts';
+import { NGINX, type RealServer, startNginx, startTeeworlds, TEEWORLDS } from '../game-servers.ts';
+import { CLIENT, EDGE_DEVICE, SERVER } from '../internet.ts';
+import { require } from '../requirements.ts';
+import { UdpPeer } from '../wire/udp-peer.ts';
+import { FilterGround, filtered } from './filter-ground.ts';
+import { eventually, reaches } from './ground.ts';
+
+/** As fast as one core makes them: seconds of more than any small server takes. */
+const FLOOD = 2_000_000;
+/** Less of it where nothing stands between: the server takes each. */
+const UNPROTECTED = 200_000;
+const MAX_LEAK = 0.001;
+const to = SERVER[4];
+
+describe('a flood from forged sources', () => {
+  it('of SYNs does not reach nginx, which goes on serving', async (t) => {
+    const ground = prepare(t, 'synflood');
+    if (ground === null) return;
+    const nginx = startNginx(ground.internet.server);
+    t.after(() => nginx.stop());
+    const url = `http://${to}:${NGINX.port}/`;
+    await eventually('nginx serves', async () => reaches(ground.internet.client, url));
+    await ground.apply([filtered(to, ['tcp-syn-proxy', NGINX.port])]);
+    const arrived = ground.countAt(
+      ground.internet.server,
+      'ip saddr 11.0.0.0/8 tcp flags syn / syn,ack',
+    );
+    const flood = floodOn(t, ground, { tcpShare: 1, ports: [NGINX.port, NGINX.port] });
+    const [sent, served] = await Promise.all([flood(FLOOD), serveDuring(ground, url)]);
+    const leak = arrived() / sent;
+    t.diagnostic(`${sent} SYNs, ${arrived()} arrived; nginx served ${served.ok} of ${served.all}`);
+    assert.ok(leak <= MAX_LEAK, `${leak} of the flood arrived`);
+    assert.equal(served.ok, served.all);
+  });
+
+  it('of UDP does not reach a game server, whose players play on', async (t) => {
+    const ground = prepare(t, 'udpflood');
+    if (ground === null) return;
+    const { server } = ground.internet;
+    const game = startTeeworlds(server);
+    t.after(() => game.stop());
+    const player = await playerOf(t, ground);
+    await eventually('the game answers', async () => (await player.play(1)) === 1);
+    const flood = floodOn(t, ground, { tcpShare: 0, ports: [TEEWORLDS.port, TEEWORLDS.port] });
+    const without = await ticksPerMillion(game, () => flood(UNPROTECTED));
+    await ground.apply([filtered(to, ['udp-stateful', TEEWORLDS.port])]);
+    await eventually('the player is known', async () => (await player.play(1)) === 1);
+    const arrived = ground.countAt(server, 'ip saddr 11.0.0.0/8 udp dport 8303');
+    const begin = performance.now();
+    let played = 0;
+    const rounds = 40;
+    const protectedTicks = await ticksPerMillion(game, async () => {
+      const [sent] = await Promise.all([
+        flood(FLOOD),
+        player.play(rounds).then((answers) => (played = answers)),
+      ]);
+      return sent;
+    });
+    const seconds = (performance.now() - begin) / 1000;
+    t.diagnostic(
+      `${FLOOD} datagrams in ${seconds.toFixed(1)} s, ${arrived()} arrived, ${played} of ${rounds} answered; processor time of the server for a million: ${without.toFixed(0)} ticks without, ${protectedTicks.toFixed(0)} with`,
+    );
+    // A machine too slow for a real flood still gets no more through than the budget of strangers.
+    const budget = FILTERS.find(({ type }) => type === 'udp-stateful')?.budgetPps ?? 0;
+    const most = Math.max(MAX_LEAK * FLOOD, budget * (1 + seconds));
+    assert.ok(arrived() <= most, `${arrived()} of ${FLOOD} arrived`);
+    assert.equal(played, rounds, 'a player who was there before');
+    assert.ok(protectedTicks < without / 10);
+  });
+});
+
+function prepare(t: TestContext, label: string): FilterGround | null {
+  if (!require(t, ['root', 'netns', 'nft', 'bpf', 'ethtool', 'nginx', 'teeworlds'])) return null;
+  const ground = new FilterGround(label);
+  t.after(() => ground.destroy());
+  return ground;
+}
+
+/** Sends so many packets from forged sources; answers how many the edge took. */
+function floodOn(
+  t: TestContext,
+  { internet: { client, edge } }: FilterGround,
+  change: Pick<Plan, 'tcpShare' | 'ports'>,
+): (packets: number) => Promise<number> {
+  for (const [namespace, device] of [[client, 'eth0'] as const, [edge, EDGE_DEVICE] as const])
+    namespace.run('ethtool', '-K', device, 'gro', 'on');
+  const generator = new Generator(client, { niceness: 10 });
+  t.after(() => generator.stop());
+  const { ifindex, address: from } = linkOf(client, 'eth0');
+  const plan: Plan = {
+    family: 4,
+    destination: to,
+    destinations: 1,
+    source: '11.0.0.0',
+    sourceRandom: 0x00ff_ffff,
+    sourcePorts: [1024, 65_535],
+    from,
+    to: linkOf(edge, EDGE_DEVICE).address,
+    ...change,
+  };
+  return async (packets) => {
+    const { taken } = await generator.send({ device: 'eth0', ifindex, plan, packets });
+    return taken;
+  };
+}
+
+const run = promisify(execFile);
+
+async function serveDuring(
+  ground: FilterGround,
+  url: string,
+): Promise<{ ok: number; all: number }> {
+  let ok = 0;
+  const all = 20;
+  for (let at = 0; at < all; at++) {
+    const [program, ...args] = ground.internet.client.command(
+      'curl',
+      '-sf',
+      '--max-time',
+      '5',
+      url,
+    );
+    const { stdout } = await run(program, args).catch(() => ({ stdout: '' }));
+    if (stdout === 'served\n') ok++;
+  }
+  return { ok, all };
+}
+
+async function playerOf(t: TestContext, { internet }: FilterGround) {
+  const peer = new UdpPeer(internet.client);
+  t.after(() => peer.stop());
+  const end = await peer.open(CLIENT[4]);
+  return {
+    /** Speaks to the game so often; how often it answered. */
+    play: async (times: number): Promise<number> => {
+      const before = await end.received();
+      for (let at = 0; at < times; at++) {
+        await end.send(to, TEEWORLDS.port, 1, TEEWORLDS.hello);
+        await wait(50);
+      }
+      await wait(200);
+      return (await end.received()) - before;
+    },
+  };
+}
+
+async function ticksPerMillion(server: RealServer, flood: () => Promise<number>): Promise<number> {
+  const before = server.ticks();
+  const sent = await flood();
+  // It reads what is still queued.
+  await wait(200);
+  return ((server.ticks() - before) * 1_000_000) / sent;
+}
