@@ -11,7 +11,8 @@ import { NGINX, type RealServer, startNginx, startTeeworlds, TEEWORLDS } from '.
 import { CLIENT, EDGE_DEVICE, SERVER } from '../internet.ts';
 import { require } from '../requirements.ts';
 import { UdpPeer } from '../wire/udp-peer.ts';
-import { FilterGround, filtered } from './filter-ground.ts';
+import { filteredPolicy as filtered } from '@portcullis/edge/testing/policies.ts';
+import { FilterGround } from './filter-ground.ts';
 import { eventually, reaches } from './ground.ts';
 
 /** As fast as one core makes them: seconds of more than any small server takes. */
