@@ -51,6 +51,26 @@ const BEAT = {
     ],
   },
 } as const;
+const DROPS = {
+  kind: 'edge.drops',
+  instance: 'one',
+  atMs: 1_000_000,
+  drops: {
+    sinceMs: 990_000,
+    untilMs: 1_000_000,
+    entries: [
+      {
+        target: '192.0.2.1',
+        stage: 'policy',
+        reason: 'denied',
+        by: 'xdp',
+        packets: 12,
+        bytes: 720,
+      },
+    ],
+    samples: [],
+  },
+} as const;
 
 async function configFor(
   t: TestContext,
@@ -119,12 +139,18 @@ test('control serves the API, metrics and its link, says what is enforced, and s
   assert.deepEqual(await reportedDevices(facts), [
     { name: 'bond0', kind: 'bond', present: true, xdp: 'generic', reason: 'not by its ports' },
   ]);
+  for (const sequence of [1, 1])
+    assert.deepEqual(await agent.request({ ...DROPS, sequence }, 5_000), { kind: 'done' });
   const metrics = await (await fetch(facts.metricsUrl ?? '')).text();
   assert.match(metrics, /^portcullis_edges_in_service 0$/m);
   assert.match(metrics, /^portcullis_generation_accepted 0$/m);
   assert.match(
     metrics,
     /^portcullis_edge_device_info\{edge="fra1",device="bond0",kind="bond",xdp="generic",present="true"\} 1$/m,
+  );
+  assert.match(
+    metrics,
+    /^portcullis_dropped_packets_total\{edge="fra1",stage="policy",reason="denied",by="xdp"\} 12$/m,
   );
   assert.match(metrics, /^portcullis_edge_repairs\{edge="fra1"\} 3$/m);
   assert.match(metrics, /^portcullis_edge_kernel_disturbed\{edge="fra1"\} 0$/m);

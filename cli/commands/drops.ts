@@ -27,6 +27,7 @@ interface Drops {
   readonly data: {
     readonly ip: string;
     readonly totals: readonly (Cause & Count)[];
+    readonly prefixes: readonly (Cause & Count & { readonly prefix: string })[];
     readonly series: readonly (Count & { readonly at: string })[];
     readonly samples: readonly Sample[];
   };
@@ -89,6 +90,9 @@ async function describe({ data, meta }: Drops): Promise<void> {
       ]),
     );
   }
+  for (const { prefix, ...one } of data.prefixes) {
+    print(`and of ${prefix} as a whole: ${counted(one)}, ${nameOf(one)}`);
+  }
   const peak = data.series.toSorted((a, b) => b.packets - a.packets)[0];
   if (peak !== undefined) {
     print();
@@ -117,7 +121,6 @@ async function watch(ip: string, options: DropsOptions, first: Drops): Promise<v
 
 /** Pure: one line a reason that grew, then new samples. The first look tells everything. */
 export function newsOf(before: Drops | null, now: Drops): string[] {
-  const nameOf = ({ stage, reason, by }: Cause): string => `${stage} ${reason} (${by})`;
   const known = new Map((before?.data.totals ?? []).map((one) => [nameOf(one), one.packets]));
   const grown = now.data.totals.flatMap((one) => {
     const more = one.packets - (known.get(nameOf(one)) ?? 0);
@@ -153,8 +156,12 @@ function sampleRow(sample: Sample): string[] {
     PROTOCOLS[sample.protocol] ?? String(sample.protocol),
     String(sample.length),
     sample.device ?? '-',
-    `${sample.stage} ${sample.reason} (${sample.by})`,
+    nameOf(sample),
   ];
+}
+
+function nameOf({ stage, reason, by }: Cause): string {
+  return `${stage} ${reason} (${by})`;
 }
 
 function counted({ packets, bytes }: Count): string {

@@ -114,6 +114,16 @@ export const DROPS = {
       { stage: 'policy', reason: 'denied', by: 'xdp', packets: 1_204_882, bytes: 77_112_448 },
       { stage: 'filters', reason: 'unvalidated', by: 'nftables', packets: 310, bytes: 20_460 },
     ],
+    prefixes: [
+      {
+        prefix: '203.0.113.0/24',
+        stage: 'policy',
+        reason: 'baseline',
+        by: 'xdp',
+        packets: 902,
+        bytes: 54_120,
+      },
+    ],
     series: [{ at: '2026-11-21T02:00:00+00:00', packets: 1_205_192, bytes: 77_132_908 }],
     samples: [
       {

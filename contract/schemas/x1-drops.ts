@@ -6,6 +6,7 @@ import {
   integerOrNull,
   IpAddress,
   natural,
+  Prefix,
   sentText,
   textOrNull,
   timestamp,
@@ -53,6 +54,11 @@ const bytes = natural({ description: 'Their bytes, from the IP header on.' });
 
 const DropTotal = Type.Object({ ...cause, packets, bytes }, { title: 'DropTotal' });
 
+const PrefixDropTotal = Type.Object(
+  { prefix: Prefix, ...cause, packets, bytes },
+  { title: 'PrefixDropTotal' },
+);
+
 const DropMinute = Type.Object(
   {
     at: timestamp({ description: 'Begin of the minute in which the edge counted.' }),
@@ -85,6 +91,10 @@ export const Drops = Type.Object(
     data: Type.Object({
       ip: IpAddress,
       totals: Type.Array(DropTotal, { description: 'By what dropped and why, largest first.' }),
+      prefixes: Type.Array(PrefixDropTotal, {
+        description:
+          'What was dropped by the policies of prefixes around the address, for any address in them: the early drop counts no finer there. Not part of any other number here.',
+      }),
       series: Type.Array(DropMinute, {
         description: 'Minutes in which something was dropped, oldest first.',
       }),

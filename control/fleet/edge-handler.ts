@@ -173,11 +173,12 @@ class EdgeSession {
   }
 
   async #drops(name: string, report: EdgeDropReport): Promise<ControlReply> {
-    const { db } = this.#options;
+    const { db, events } = this.#options;
     const edge = await loadEdge(db, name);
     if (edge === null) return unknownAgent(name);
     if (edge.instance !== report.instance) return sayHello();
-    await recordDrops(db, edge, report, Date.now());
+    const recorded = await recordDrops(db, edge, report, Date.now());
+    if (recorded === 'counted') events.dropsCounted(name, report.drops.entries);
     return { kind: 'done' };
   }
 

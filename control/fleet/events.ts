@@ -1,3 +1,4 @@
+import type { DropEntry } from '@portcullis/link/edge-report.ts';
 import type { Logger } from 'pino';
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { LiveGeneration } from './edges.ts';
@@ -11,6 +12,7 @@ export interface FleetEvents {
   targetsRefused(edge: string, refused: readonly { target: string; reason: string }[]): void;
   synced(edge: string, generation: number, whole: boolean, policies: number): void;
   holdingsMoved(generation: number, targets: readonly string[], lateMs: number): void;
+  dropsCounted(edge: string, entries: readonly DropEntry[]): void;
   swept(what: string, rows: number): void;
   failed(what: string, error: unknown): void;
 }
@@ -52,6 +54,12 @@ export function createFleetEvents(log: Logger, registry: Registry): FleetEvents 
       metrics.moved.inc(targets.length);
       log.info({ generation, targets: targets.slice(0, 100), lateMs }, 'holdings began or ended');
     },
+    dropsCounted(edge, entries) {
+      for (const { stage, reason, by, packets, bytes } of entries) {
+        metrics.droppedPackets.inc({ edge, stage, reason, by }, packets);
+        metrics.droppedBytes.inc({ edge, stage, reason, by }, bytes);
+      }
+    },
     swept(what, rows) {
       if (rows > 0) log.info({ what, rows }, 'old rows removed');
     },
@@ -68,6 +76,16 @@ function createMetrics(registry: Registry) {
     left: counter('edge_left_total', 'Times an edge left service.', ['edge']),
     syncs: counter('edge_syncs_total', 'Syncs begun, whole or of changes.', ['edge', 'kind']),
     refused: counter('edge_refusals_total', 'Targets named in confirmations as refused.', ['edge']),
+    droppedPackets: counter(
+      'dropped_packets_total',
+      'Packets that edges dropped, as they reported to this process.',
+      ['edge', 'stage', 'reason', 'by'],
+    ),
+    droppedBytes: counter(
+      'dropped_bytes_total',
+      'Bytes that edges dropped, as they reported to this process.',
+      ['edge', 'stage', 'reason', 'by'],
+    ),
     moved: counter('holdings_moved_total', 'Holdings that began or ended.'),
     propagation: new Histogram({
       name: 'portcullis_propagation_seconds',

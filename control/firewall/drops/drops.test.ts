@@ -15,6 +15,7 @@ const DAY_MS = 86_400_000;
 interface Body {
   readonly data: {
     readonly totals: readonly { reason: string; by: string; packets: number; bytes: number }[];
+    readonly prefixes: readonly { prefix: string; packets: number }[];
     readonly series: readonly { at: string; packets: number }[];
     readonly samples: readonly { source_ip: string; edge: string; at: string }[];
   };
@@ -72,6 +73,7 @@ test('drops are told by reason, by minute and by edge, with samples, newest firs
   assert.deepEqual(bodyOf(await acme.get(DROPS)).data, {
     ip: IP,
     totals: [],
+    prefixes: [],
     series: [],
     samples: [],
   });
@@ -87,6 +89,10 @@ test('drops are told by reason, by minute and by edge, with samples, newest firs
     { stage: 'policy', reason: 'denied', by: 'xdp', packets: 12, bytes: 720 },
     { stage: 'policy', reason: 'geo', by: 'xdp', packets: 1, bytes: 60 },
   ]);
+  assert.deepEqual(
+    data.prefixes.map(({ prefix, packets }) => [prefix, packets]),
+    [['203.0.113.0/24', 1000]],
+  );
   assert.deepEqual(
     data.series.map(({ packets }) => packets),
     [5, 8],
@@ -123,6 +129,14 @@ test('only the holder sees what was dropped, and only what was counted for his h
   assertRefused(await other.get(DROPS), 404, 'not_found');
   const bound = await client({ prefixes: ['203.0.113.0/29'] });
   assertRefused(await bound.get(DROPS), 404, 'not_found');
+  // A key that may see the address and not the whole prefix is told nothing of the others in it.
+  await count(db, { minutesAgo: 2, packets: 77, target: '203.0.113.0/24' });
+  await count(db, { minutesAgo: 2, packets: 6, target: '203.0.113.8/29' });
+  const half = await client({ prefixes: ['203.0.113.8/29'] });
+  assert.deepEqual(
+    bodyOf(await half.get(DROPS)).data.prefixes.map(({ prefix }) => prefix),
+    ['203.0.113.8/29'],
+  );
   const reader = await client({ abilities: ['attacks.read'] });
   assertRefused(await reader.get(DROPS), 403, 'ability_missing');
   const flagless = await client();

@@ -24,20 +24,26 @@ export async function readDrops(db: Db, call: CallOf<'readDrops'>): Promise<Drop
     const { edge = null } = call.query;
     const window = dropWindow(call.query, since, new Date());
     const { ip } = call;
+    const bounds = call.caller.prefixes;
     return {
       state,
       window,
-      drops: await loadDrops(tx, { ...window, holdingId: state.holdingId, ip, edge }),
+      drops: await loadDrops(tx, { ...window, holdingId: state.holdingId, ip, edge, bounds }),
     };
   });
 }
 
 export function dropsView(ip: string, { window, drops }: DropsRead) {
-  const { totals, series, samples, edges } = drops;
+  const { totals, prefixes, series, samples, edges } = drops;
   return {
     data: {
       ip,
       totals: totals.map((one) => ({ ...causeView(one), ...countView(one) })),
+      prefixes: prefixes.map((one) => ({
+        prefix: one.prefix,
+        ...causeView(one),
+        ...countView(one),
+      })),
       series: series.map((one) => ({ at: timestampView(one.at), ...countView(one) })),
       samples: samples.map((one) => ({
         at: timestampView(one.at),

@@ -1,4 +1,6 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
+import { BITS, parseAddress } from '@portcullis/core/net/address.ts';
+import { formatCidr, networkOf } from '@portcullis/core/net/cidr.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import type { DropWindow } from './window.ts';
 
@@ -10,6 +12,10 @@ export interface DropCause {
 export interface DropTotal extends DropCause {
   readonly packets: number;
   readonly bytes: number;
+}
+/** What the policy of a prefix around the address dropped, for whichever address in it. */
+export interface PrefixTotal extends DropTotal {
+  readonly prefix: string;
 }
 export interface DropMinute {
   readonly at: Date;
@@ -32,9 +38,12 @@ export interface DropsAsked extends DropWindow {
   readonly ip: string;
   /** Null: every edge. */
   readonly edge: string | null;
+  /** Prefixes that the caller may see whole; null: all that he holds. */
+  readonly bounds: readonly string[] | null;
 }
 export interface Drops {
   readonly totals: readonly DropTotal[];
+  readonly prefixes: readonly PrefixTotal[];
   readonly series: readonly DropMinute[];
   readonly samples: readonly DroppedPacket[];
   readonly edges: readonly string[];
@@ -52,11 +61,12 @@ export async function loadHeldSince(db: Db | Tx, holdingId: number): Promise<Dat
 /** What was counted for exactly this address. Give it a snapshot, or else its parts are of different moments. */
 export async function loadDrops(tx: Tx, asked: DropsAsked): Promise<Drops> {
   // An edge that left the fleet is in the counts, without a name.
-  const counted = sql`
+  const countedFor = (target: RawBuilder<unknown>) => sql`
     from drop_counts c left join edges e on e.id = c.edge_id
-   where c.holding_id = ${asked.holdingId} and c.target = ${asked.ip}::cidr
+   where c.holding_id = ${asked.holdingId} and ${target}
      and c.minute >= ${asked.from} and c.minute < ${asked.to}
      and (${asked.edge}::text is null or e.name = ${asked.edge})`;
+  const counted = countedFor(sql`c.target = ${asked.ip}::cidr`);
   const totals = await sql<DropTotal>`
     select c.stage, c.reason, c.dropped_by as by, sum(c.packets)::bigint as packets,
            sum(c.bytes)::bigint as bytes ${counted}
@@ -66,13 +76,30 @@ export async function loadDrops(tx: Tx, asked: DropsAsked): Promise<Drops> {
      group by 1 order by 1`.execute(tx);
   const edges = await sql<{ name: string }>`
     select distinct e.name ${counted} and e.name is not null order by 1`.execute(tx);
+  const around = countedFor(sql`c.target = any (${prefixesAround(asked.ip)}::cidr[])
+     and (${asked.bounds}::cidr[] is null or c.target <<= any (${asked.bounds}::cidr[]))`);
+  const prefixes = await sql<PrefixTotal>`
+    select c.target::text as prefix, c.stage, c.reason, c.dropped_by as by,
+           sum(c.packets)::bigint as packets, sum(c.bytes)::bigint as bytes ${around}
+     group by c.target, 2, 3, 4 order by masklen(c.target) desc, packets desc, 2, 3, 4`.execute(tx);
   const samples = await loadSamples(tx, asked);
   return {
     totals: totals.rows,
+    prefixes: prefixes.rows,
     series: series.rows,
     samples,
     edges: edges.rows.map(({ name }) => name),
   };
+}
+
+/** By name rather than by containment, which no index of the counts knows. */
+function prefixesAround(ip: string): string[] {
+  const address = parseAddress(ip);
+  if (!address.ok) throw new Error(`not a canonical address: ${ip}`);
+  const { value } = address;
+  return Array.from({ length: BITS[value.family] }, (_, length) =>
+    formatCidr(networkOf(value, length)),
+  );
 }
 
 async function loadSamples(tx: Tx, asked: DropsAsked): Promise<readonly DroppedPacket[]> {
