@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { truncateSync } from 'node:fs';
+import { existsSync, readFileSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { beginTrial, edgeOff, edgeOn } from './hands-off.ts';
@@ -182,5 +182,17 @@ describe('an edge agent with a state on disk', () => {
     control.change([opening(A, 82)]);
     assert.deepEqual((await control.confirmed(5)).refused, []);
     await again.stop();
+  });
+
+  it('leaves a text for the next boot while it enforces, and none once it is to observe', async (t) => {
+    const { stateDir, start, agent } = await enforcing(t);
+    const path = join(stateDir, 'enforced', 'table.nft');
+    await agent.stop();
+    assert.match(
+      readFileSync(path, 'utf8'),
+      new RegExp(`port4.*${A} \\. tcp \\. 80 : accept`, 's'),
+    );
+    await start({ mode: 'observe' });
+    assert.equal(existsSync(path), false);
   });
 });

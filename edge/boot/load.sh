@@ -45,3 +45,9 @@ if [ -e "$since" ] && head -n 1 "$since" | grep -q "^# after $(checksum "$whole"
   intact "$since" || fail "$since is damaged: what is enforced is a little older"
   nft -f "$since" || fail "the kernel refuses $since: what is enforced is a little older"
 fi
+
+# Beside a SYN proxy the kernel must take up no connection in its middle (filters/keeper.ts).
+loose=/proc/sys/net/netfilter/nf_conntrack_tcp_loose
+if cat "$whole" "$since" 2>/dev/null | grep -q synproxy; then
+  echo 0 2>/dev/null >"$loose" || fail "$loose cannot be set"
+fi

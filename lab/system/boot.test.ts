@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { BOOT_SCRIPT } from '@portcullis/edge/boot/unit.ts';
 import { beginTrial, edgeConfirm, edgeOff } from '@portcullis/edge/hands-off.ts';
+import type { Desired } from '@portcullis/edge/desired.ts';
 import { DEFAULT_LIMITS } from '@portcullis/edge/nftables/base-chain.ts';
 import { createFakeKernel } from '@portcullis/edge/nftables/fake.ts';
 import { Reconciler } from '@portcullis/edge/reconcile.ts';
@@ -31,21 +32,29 @@ describe('what a boot loads before there is Node', { skip: whyNot() }, () => {
     const stateDir = mkdtempSync(join(tmpdir(), 'portcullis-boot-'));
     t.after(() => rmSync(stateDir, { recursive: true, force: true }));
     const folder = enforcedFolder(stateDir);
+    const { settings } = stateOf(1);
+    await write(
+      folder,
+      [1, 2].map((generation) => ({ ...stateOf(generation), settings })),
+    );
+    return {
+      stateDir,
+      folder,
+      whole: join(folder, 'table.nft'),
+      since: join(folder, 'table-since.nft'),
+    };
+  }
+  /** The texts of one state after another. */
+  async function write(folder: string, states: readonly Desired[]): Promise<void> {
     const reconciler = new Reconciler(createFakeKernel(), DEFAULT_LIMITS);
     const text = new TableText(folder, log);
-    const { settings } = stateOf(1);
-    for (const generation of [1, 2]) {
-      await reconciler.apply({ ...stateOf(generation), settings });
+    for (const desired of states) {
+      await reconciler.apply(desired);
       const table = await reconciler.table();
       assert.ok(table);
       text.keep(table);
       await text.flush();
     }
-    return {
-      stateDir,
-      whole: join(folder, 'table.nft'),
-      since: join(folder, 'table-since.nft'),
-    };
   }
   function load(stateDir: string): { readonly status: number | null; readonly said: string } {
     const [program, ...args] = host.command('sh', BOOT_SCRIPT, stateDir);
@@ -81,6 +90,26 @@ describe('what a boot loads before there is Node', { skip: whyNot() }, () => {
     assert.deepEqual([load(stateDir).status, addresses()], [0, []]);
     rmSync(join(stateDir, 'off.json'));
     assert.deepEqual([load(stateDir).status, addresses()], [0, wanted(2)]);
+  });
+
+  it('lets nobody get past a SYN proxy in the middle of a connection', async (t) => {
+    const { stateDir, folder } = await leave(t);
+    const loose = (): string =>
+      host.run('sysctl', '-n', 'net.netfilter.nf_conntrack_tcp_loose').trim();
+    const before = loose();
+    assert.deepEqual([load(stateDir).status, loose()], [0, before]);
+    const filter = {
+      ref: 'filter:1',
+      type: 'tcp-syn-proxy',
+      port: 25_565,
+      managed: false,
+    } as const;
+    const policies = [...stateOf(2).policies].map(
+      ([target, policy]) => [target, { ...policy, filters: [filter] }] as const,
+    );
+    await write(folder, [{ ...stateOf(2), policies: new Map(policies) }]);
+    host.run('nft', 'flush', 'ruleset');
+    assert.deepEqual([load(stateDir).status, loose()], [0, '0']);
   });
 
   it('never replaces a table that is there', async (t) => {
