@@ -12,6 +12,7 @@ import {
 import { type BpfArtifact, readArtifact } from '../kernel/bpf-artifact.ts';
 import { mapMemory } from '../kernel/memory.ts';
 import { NativeUnavailable, SystemError } from '../kernel/native.ts';
+import { networkFrom } from '../nftables/match.ts';
 import { RingBuffer } from '../kernel/ring-buffer.ts';
 import type { EarlyTarget } from './compile.ts';
 import type { Attached, EarlyDropDriver, EarlySettings } from './driver.ts';
@@ -40,6 +41,14 @@ export interface KernelDriverOptions {
   readonly pins: string;
   /** How to see what leaves, best first; for tests of what older kernels can. */
   readonly egress?: readonly EgressWay[];
+}
+
+function narrowFirst(a: EarlyTarget, b: EarlyTarget): number {
+  return b.cidr.length - a.cidr.length;
+}
+
+function wideFirst(a: string, b: string): number {
+  return networkFrom(a).length - networkFrom(b).length;
 }
 
 /** The programs of early-drop.bpf.c in the kernel that this process runs on. */
@@ -97,8 +106,9 @@ class KernelDriver implements EarlyDropDriver {
     // Before a first prefix is there nobody looks for one, and it must be looked for as soon as it is.
     if (this.#hasPrefixes() !== prefixes) this.configure(this.#settings as EarlySettings);
     try {
-      for (const target of set) maps.set(target);
-      for (const name of removed) maps.remove(name);
+      // Between two steps nothing may be judged by what stands around its rules of before and of after.
+      for (const target of set.toSorted(narrowFirst)) maps.set(target);
+      for (const name of removed.toSorted(wideFirst)) maps.remove(name);
     } catch (error) {
       if (!(error instanceof OutOfRoom)) throw error;
       this.load(this.#targets.all(), this.#settings as EarlySettings, this.#unions);
