@@ -6,8 +6,6 @@ export interface ChangedPort {
   readonly cidr: Cidr;
   readonly protocol: 'tcp' | 'udp';
   readonly port: number;
-  /** It has filters now. */
-  readonly filtered: boolean;
 }
 
 type Targets = ReadonlyMap<string, CompiledTarget>;
@@ -33,7 +31,6 @@ export function changedPorts(
         cidr,
         protocol: protocol === 'udp' ? 'udp' : 'tcp',
         port: Number(port),
-        filtered: verdict !== undefined,
       });
     }
   }

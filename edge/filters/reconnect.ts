@@ -20,8 +20,8 @@ const ELEMENTS_PER_COMMAND = 4096;
 
 /**
  * Makes everybody on these ports begin anew, so that connections from before a filter cannot stay beside it: validated
- * sources are forgotten, and so are connections. A client in the middle of a TCP connection is told with a reset when
- * it sends next, also where the SYN proxy would only be silent.
+ * sources are forgotten, and so are connections. Both ends of a TCP connection are told with a reset when they send
+ * next (`nftables/reset.ts`).
  */
 export async function reconnectPorts(
   ports: readonly ChangedPort[],
@@ -42,7 +42,7 @@ export async function reconnectPorts(
     if (destinationPort === null) return false;
     const port = asked(protocol, destinationPort, () => valueOf(destination), family);
     if (port === null) return false;
-    if (port.protocol === 'tcp' && port.filtered && resets[family].length < MAX_RESETS) {
+    if (port.protocol === 'tcp' && resets[family].length < MAX_RESETS) {
       resets[family].push(tupleOf(connection));
     }
     return true;

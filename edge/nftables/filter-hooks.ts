@@ -1,7 +1,7 @@
 import { deviceMatch, type EdgeRules } from './base-chain.ts';
 import type { Chain } from './compile.ts';
 import type { Interval } from './intervals.ts';
-import { serverStatements } from './syn-proxy.ts';
+import { resetClients, resetServers } from './reset.ts';
 import { dispatchMap, IP, type PortDispatch, prefixMap } from './names.ts';
 
 /** After source NAT (100), so that the server's address is the one that clients send to. */
@@ -10,15 +10,20 @@ const AFTER_SOURCE_NAT = 110;
 const BEFORE_CONNTRACK = -300;
 /** Before the host's own firewall (0), which would see a SYN to a published port as one to the host itself. */
 const BEFORE_FIREWALLS = -10;
+const BEFORE_SYN_PROXY = BEFORE_FIREWALLS - 1;
 /** After conntrack, before DNAT of what the host itself sends (-100). */
 const BEFORE_DESTINATION_NAT = -150;
 const BARE_SYN = 'tcp flags & (fin|syn|rst|ack) == syn';
 
-/** Base chains that only exist where something has use for them: every packet of the host would pay. */
+/**
+ * Base chains that only exist where something has use for them: every packet of the host would pay. The one that
+ * resets old connections outlives the last SYN proxy, for as long as this agent knows what was before.
+ */
 export function filterHooks(
   rules: EdgeRules,
   counts: ReadonlyMap<string, number>,
   prefixes: ReadonlyMap<string, readonly Interval[]>,
+  before: { readonly chains: ReadonlyMap<string, Chain> } | null,
 ): [string, Chain][] {
   const used = (dispatch: PortDispatch): boolean =>
     ([4, 6] as const).some(
@@ -28,8 +33,22 @@ export function filterHooks(
     );
   const devices = deviceMatch(rules.devices);
   const hooks: [string, Chain][] = used('learn') ? [['learn', LEARN]] : [];
-  if (devices !== null && used('synproxy')) hooks.push(...synProxyHooks(devices));
+  if (devices === null) return hooks;
+  if (used('synproxy')) hooks.push(...synProxyHooks(devices));
+  if (used('synproxy') || before?.chains.has(RESET_HOOK) === true)
+    hooks.push(...resetHooks(devices));
   return hooks;
+}
+
+const RESET_HOOK = 'reset_forward';
+
+function resetHooks(devices: string): [string, Chain][] {
+  const clients = resetClients(devices);
+  return [
+    ['reset_input', hook(`input priority ${BEFORE_SYN_PROXY}`, clients)],
+    [RESET_HOOK, hook(`forward priority ${BEFORE_SYN_PROXY}`, [...clients, ...resetServers()])],
+    ['reset_output', hook(`output priority ${BEFORE_SYN_PROXY}`, resetServers())],
+  ];
 }
 
 const LEARN = hook(
@@ -58,11 +77,7 @@ function synProxyHooks(devices: string): [string, Chain][] {
       ),
     ],
     ['synproxy_input', hook(`input priority ${BEFORE_FIREWALLS}`, proxied)],
-    [
-      'synproxy_forward',
-      hook(`forward priority ${BEFORE_FIREWALLS}`, [...proxied, ...serverStatements()]),
-    ],
-    ['synproxy_output', hook(`output priority ${BEFORE_FIREWALLS}`, serverStatements())],
+    ['synproxy_forward', hook(`forward priority ${BEFORE_FIREWALLS}`, proxied)],
     [
       'connect',
       hook(

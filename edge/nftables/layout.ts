@@ -32,7 +32,7 @@ export interface SourceSetContent {
 export const FAMILIES = [4, 6] as const satisfies readonly Family[];
 const HASHED: readonly Dispatch[] = ['port', 'address', 'filter', ...PORT_DISPATCHES];
 
-/** `before` saves work where source sets are the same; it never changes the result. */
+/** `before` saves work where source sets are the same; of the result it changes only hooks that outlive their use. */
 export function planLayout(
   rules: EdgeRules,
   targets: ReadonlyMap<string, CompiledTarget>,
@@ -63,7 +63,7 @@ export function planLayout(
     const known = before?.sourceSets === sourceSets ? before.sets.get(union.name) : undefined;
     if (!sets.has(union.name)) sets.set(union.name, known ?? contentOf(union, sourceSets));
   }
-  for (const [name, chain] of filterHooks(rules, counts, prefixes)) chains.set(name, chain);
+  for (const [name, chain] of filterHooks(rules, counts, prefixes, before)) chains.set(name, chain);
   for (const intervals of prefixes.values()) elements += intervals.length;
   return { rules, targets, chains, counts, prefixes, sets, sourceSets, elements };
 }

@@ -74,6 +74,12 @@ describe('tcp-syn-proxy', () => {
       await TcpEnd.connect(client, to, GAME, 40_000);
       assert.equal(await echo.next(), 'reset');
       assert.deepEqual(await ground.keys(`reset_client${family}`), []);
+      // Without the proxy nobody translates what it made of the connection.
+      await ground.apply([filtered(to)]);
+      assert.equal(await again?.ask(), 'reset');
+      const direct = await TcpEnd.connect(client, to, GAME);
+      assert.equal(await direct?.ask(), 'echo');
+      assert.equal(await direct?.ask(), 'echo');
     });
   }
 
