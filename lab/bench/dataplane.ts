@@ -1,8 +1,7 @@
 import type { Family } from '@portcullis/core/net/address.ts';
 import { missing } from '../requirements.ts';
 import { type Case, measure, rateOf } from './measure.ts';
-import type { Plan } from './plan.ts';
-import { addressOf, CLOSED_PORT, type Fleet, OPEN_PORT, STRANGERS } from './policies.ts';
+import { CLOSED_PORT, type Fleet, floodOf, OPEN_PORT } from './policies.ts';
 import type { Bench, Row } from './report.ts';
 import { Subjects } from './subjects.ts';
 
@@ -166,20 +165,6 @@ async function passRows(family: Family, say: Say): Promise<Row[]> {
 
 function fleetOf(family: Family, change: Partial<Fleet>): Fleet {
   return { family, addresses: 10_000, rules: 10, end: 'deny', ...change };
-}
-
-/** Spoofed sources, all ports, half TCP and half UDP, to all addresses. */
-function floodOf({ family, addresses }: Fleet): Omit<Plan, 'to' | 'from'> {
-  return {
-    family,
-    destination: addressOf(family, 0),
-    destinations: addresses,
-    source: STRANGERS[family],
-    sourceRandom: 0x00ff_ffff,
-    sourcePorts: [1024, 65_535],
-    ports: [1, 65_535],
-    tcpShare: 0.5,
-  };
 }
 
 /** A goal stands beside the bare ratio, and beside the ratio in the terms that it was set in. */

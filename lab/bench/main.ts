@@ -3,8 +3,9 @@ import { controlBench } from './control.ts';
 import { dataplaneBench } from './dataplane.ts';
 import { edgeBench } from './edge.ts';
 import { type Bench, report } from './report.ts';
+import { scaleBench } from './scale.ts';
 
-const BENCHES: readonly Bench[] = [controlBench, dataplaneBench, edgeBench];
+const BENCHES: readonly Bench[] = [controlBench, dataplaneBench, edgeBench, scaleBench];
 const root = join(import.meta.dirname, '..', '..');
 
 const wanted = process.argv.slice(2);

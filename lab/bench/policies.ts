@@ -1,5 +1,6 @@
 import type { Policy, PolicyRule, RuleProtocol } from '@portcullis/core/firewall/policy.ts';
 import { type Family, formatAddress } from '@portcullis/core/net/address.ts';
+import type { Plan } from './plan.ts';
 
 /** Policies as a fleet has them, the same at every run: many addresses of the same kind, no two the same. */
 export interface Fleet {
@@ -16,7 +17,7 @@ export const OPEN_PORT = 27_015;
 /** What addresses that let everything else pass deny to everybody. */
 export const CLOSED_PORT = 19;
 /** Where packets come from that no rule names. */
-export const STRANGERS: Readonly<Record<Family, string>> = { 4: '11.0.0.0', 6: '2001:db8:bad::' };
+const STRANGERS: Readonly<Record<Family, string>> = { 4: '11.0.0.0', 6: '2001:db8:bad::' };
 const FIRST: Readonly<Record<Family, bigint>> = {
   4: 0x0a_00_00_00n,
   6: 0x2001_0db8_0005_0000_0000_0000_0000_0000n,
@@ -47,6 +48,20 @@ export function policyOf(fleet: Fleet, index: number): Policy {
     geo: [],
     rules: [first, ...mixed, ...last],
     filters: [],
+  };
+}
+
+/** Spoofed sources, all ports, half TCP and half UDP, to all addresses. */
+export function floodOf({ family, addresses }: Fleet): Omit<Plan, 'to' | 'from'> {
+  return {
+    family,
+    destination: addressOf(family, 0),
+    destinations: addresses,
+    source: STRANGERS[family],
+    sourceRandom: 0x00ff_ffff,
+    sourcePorts: [1024, 65_535],
+    ports: [1, 65_535],
+    tcpShare: 0.5,
   };
 }
 
