@@ -123,3 +123,17 @@ test('a clock that goes back makes no report that ends before it begins', () => 
   ledger.add([{ entries: [entry('10.0.0.1', 1)], samples: [] }], START - 4 * MINUTE);
   for (const { sinceMs, untilMs } of drain(ledger)) assert.ok(sinceMs <= untilMs);
 });
+
+test('what control would hang up on is left out, and counted as lost', () => {
+  const ledger = new DropLedger(START);
+  const wrong = [
+    entry('10.0.0.300', 1),
+    entry('10.0.0.1', 2, 'Not A Slug'),
+    { ...entry('10.0.0.2', 4), bytes: -1 },
+    { ...entry('10.0.0.3', 8), packets: 8.5 },
+    { ...entry('10.0.0.4', 1), packets: Number.NaN },
+  ];
+  ledger.add([{ entries: [...wrong, entry('10.0.0.9', 16)], samples: [] }], START + 1);
+  assert.deepEqual(ledger.pending()?.entries, [entry('10.0.0.9', 16)]);
+  assert.equal(ledger.lostPackets, 1 + 2 + 4 + 8.5);
+});

@@ -1,4 +1,3 @@
-import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import {
   type DropEntry,
   type DropSample,
@@ -6,6 +5,7 @@ import {
   MAX_DROP_ENTRIES,
   MAX_DROP_SAMPLES,
 } from '@portcullis/link/edge-report.ts';
+import { isDropEntry, isDropSample } from '@portcullis/link/parse-report.ts';
 
 /** What a source of drop counters saw since it was last read. */
 export interface DropReading {
@@ -74,7 +74,13 @@ export class DropLedger {
     const samples = window.samples.splice(0, MAX_DROP_SAMPLES);
     if (window.queue.length === 0 && window.samples.length === 0) this.#windows.shift();
     const { sinceMs, untilMs } = window;
-    this.#pending = { sinceMs, untilMs, entries, samples };
+    this.#pending = {
+      sinceMs,
+      untilMs,
+      entries: entries.filter((entry) => isDropEntry(entry) || this.#lose(entry)),
+      // Whoever sends packets writes their addresses, and may write one that is none (::ffff:192.0.2.1).
+      samples: samples.filter(isDropSample),
+    };
     return this.#pending;
   }
 
@@ -88,6 +94,11 @@ export class DropLedger {
     this.#pending = null;
     this.#windows.length = 0;
     this.#keys = 0;
+  }
+
+  #lose({ packets }: DropEntry): false {
+    this.#lostPackets += packets;
+    return false;
   }
 
   #windowFor(sinceMs: number, nowMs: number): Window {
@@ -120,12 +131,12 @@ export class DropLedger {
   }
 
   #count(window: Window, entry: DropEntry): void {
-    if (entry.packets <= 0) return;
+    if (!(entry.packets > 0)) return;
     const key = `${entry.target} ${entry.by} ${entry.stage} ${entry.reason}`;
     const known = window.entries.get(key);
     if (known === undefined) {
       if (this.#keys >= MAX_KEYS) {
-        this.#lostPackets += entry.packets;
+        this.#lose(entry);
         return;
       }
       this.#keys += 1;
@@ -139,8 +150,6 @@ export class DropLedger {
 function keepSample(window: Window, sample: DropSample): void {
   const sampled = window.sampled.get(sample.destination) ?? 0;
   if (sampled >= MAX_SAMPLES_PER_TARGET || window.samples.length >= MAX_DROP_SAMPLES) return;
-  // Whoever sends packets writes their addresses, and may write one that is none (::ffff:192.0.2.1).
-  if (canonicalAddress(sample.source) !== sample.source) return;
   window.sampled.set(sample.destination, sampled + 1);
   window.samples.push(sample);
 }

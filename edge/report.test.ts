@@ -116,3 +116,13 @@ test('looks do not run into each other, however slow a source or control is', as
   await slow;
   assert.deepEqual(told(), [[1, 7]]);
 });
+
+test('a report that control would hang up on goes without its parts, and says so', () => {
+  const { reporter } = reporting();
+  const report = reporter.compose(['wan%1'], { ...OWN, lastError: 'no room' });
+  assert.deepEqual([report.devices, report.lastError], [[], 'no room']);
+  assert.match(
+    report.problems.join(),
+    /cannot say more of itself: \/devices\/0\/name is not a device/,
+  );
+});

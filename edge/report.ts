@@ -1,4 +1,5 @@
 import type { EdgeReport, KernelState } from '@portcullis/link/edge-report.ts';
+import { parseReport } from '@portcullis/link/parse-report.ts';
 import { type DeviceModes, describeDevices } from './devices.ts';
 import { DropLedger, type DropReading } from './drop-ledger.ts';
 import type { Host } from './host.ts';
@@ -72,14 +73,14 @@ export class Reporter {
 
   compose(devices: readonly string[], own: OwnReport): EdgeReport {
     const { facts, host } = this.#options;
-    return {
+    return acceptable({
       ...own,
       filters: facts.filters?.() ?? 0,
       repairs: facts.kernel?.repairs() ?? 0,
       kernel: this.kernel(),
       problems: [...(facts.problems?.() ?? []), ...this.#ownProblems()],
       devices: describeDevices(devices, host, facts.deviceModes ?? null),
-    };
+    });
   }
 
   /** Reads every source and tells control. Rejects when control does not answer; what was read is kept. */
@@ -137,7 +138,29 @@ export class Reporter {
     if (lostPackets === 0) return unreadable;
     return [
       ...unreadable,
-      `${lostPackets} dropped packets are in no report: control was away for too long.`,
+      `${lostPackets} dropped packets are in no report: there were too many, or control was away for too long.`,
     ];
   }
+}
+
+/**
+ * Control hangs up on what it does not understand, and then nothing is enforced as it should be. A report with such a
+ * part (a device renamed to what is no name elsewhere) goes without the parts that people read.
+ */
+function acceptable(report: EdgeReport): EdgeReport {
+  const judged = parseReport(report);
+  if (judged.ok) return report;
+  const { lastError } = report;
+  const problem = `This edge cannot say more of itself: ${judged.reason}.`;
+  return {
+    policies: 0,
+    elements: 0,
+    filters: 0,
+    lastError,
+    lastApplyMs: null,
+    repairs: 0,
+    kernel: report.kernel,
+    problems: [problem],
+    devices: [],
+  };
 }

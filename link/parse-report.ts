@@ -91,6 +91,14 @@ const sample = object<DropSample>({
   device: nullable(deviceName),
 });
 
+/** Whether control would take it: one that it does not take ends the connection, and with it everything else. */
+export function isDropEntry(value: DropEntry): boolean {
+  return check(entry, value).ok;
+}
+export function isDropSample(value: DropSample): boolean {
+  return check(sample, value).ok;
+}
+
 export const drops = object<EdgeDrops>({
   sinceMs: moment,
   untilMs: moment,
