@@ -1,6 +1,7 @@
 import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import type { EdgeAssignment, EdgePage } from '@portcullis/link/messages.ts';
+import { VersionedMap } from './versioned-map.ts';
 
 /** Everything that control wants of this edge, whole, as of one generation. */
 export interface Desired {
@@ -18,17 +19,19 @@ const NO_SETS: SourceSets = { version: '', sets: {} };
 export function mergePages(held: Desired | null, pages: readonly EdgePage[]): Desired {
   const last = pages.at(-1);
   if (last === undefined) throw new Error('a sync has at least one page');
-  const base = last.whole || held === null ? [] : held.policies;
-  const policies = new Map(base);
+  const changes: [string, Policy | undefined][] = [];
   for (const page of pages) {
-    for (const target of page.removed) policies.delete(target);
+    for (const target of page.removed) changes.push([target, undefined]);
     for (const policy of page.policies) {
       const known = held?.policies.get(policy.target);
       // The same object where nothing changed: what was compiled of it is still good.
       const same = known !== undefined && JSON.stringify(known) === JSON.stringify(policy);
-      policies.set(policy.target, same ? known : policy);
+      changes.push([policy.target, same ? known : policy]);
     }
   }
+  const base = last.whole || held === null ? [] : held.policies;
+  const before = base instanceof VersionedMap ? base : VersionedMap.from<Policy>(base);
+  const policies = before.with(changes);
   return {
     generation: last.generation,
     policies,

@@ -1,19 +1,19 @@
-import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import type { RefusedTarget } from '@portcullis/link/messages.ts';
-import { changedKeys } from './changed-keys.ts';
+import { Compilation } from './compilation.ts';
 import type { Desired } from './desired.ts';
 import { isolate } from './isolate.ts';
 import type { EdgeLimits } from './nftables/base-chain.ts';
-import { type CompiledTarget, compilePolicy } from './nftables/compile.ts';
+import type { CompiledTarget } from './nftables/compile.ts';
 import { type Driver, DriverError } from './nftables/driver.ts';
 import { DEFAULT_FILTERING, type Filtering } from './nftables/filters.ts';
 import { LayoutDigest } from './nftables/digest.ts';
 import { type Layout, planLayout } from './nftables/layout.ts';
-import { PolicyError } from './nftables/match.ts';
 import { keptState } from './nftables/kept-state.ts';
-import { renderDelta, renderWhole, type Sizes } from './nftables/render.ts';
+import { renderDelta, type RenderedDelta, renderWhole, type Sizes } from './nftables/render.ts';
 import type { KnownTable } from './state/kernel-record.ts';
 import type { LoadedTable } from './state/table-text.ts';
+import { changedKeys } from './changed-keys.ts';
+import { VersionedMap } from './versioned-map.ts';
 
 /** What the kernel has after an apply. */
 export interface Applied {
@@ -24,6 +24,16 @@ export interface Applied {
   readonly elements: number;
 }
 
+/** When the kernel is asked again about what it refused: memory that it lacked may be there. */
+const RETRY_MS = 60_000;
+/** What nft says when the table is not as we remember it; nobody's policy is at fault then. */
+const DRIFT = /No such file or directory|File exists/;
+
+interface Refused {
+  readonly compiled: CompiledTarget;
+  readonly reason: string;
+  readonly atMs: number;
+}
 type Targets = ReadonlyMap<string, CompiledTarget>;
 type Reasons = Map<string, string>;
 
@@ -43,10 +53,9 @@ interface Loaded {
 export class Reconciler {
   readonly #driver: Driver;
   readonly #limits: EdgeLimits;
-  #filtering: Filtering;
-  /** By policy, of `#filtering`. */
-  #compiled = new WeakMap<Policy, CompiledTarget>();
-  readonly #stale = new Set<string>();
+  readonly #compilation: Compilation;
+  /** What the kernel did not take, and why; tried again when it has changed, or after a while. */
+  readonly #refused = new Map<string, Refused>();
   #loaded: Loaded | null = null;
   /** Doubts about what we remember that came up, and how many of them the last write of ours answered. */
   #doubts = 1;
@@ -56,7 +65,7 @@ export class Reconciler {
   constructor(driver: Driver, limits: EdgeLimits, filtering: Partial<Filtering> = {}) {
     this.#driver = driver;
     this.#limits = limits;
-    this.#filtering = { ...DEFAULT_FILTERING, ...filtering };
+    this.#compilation = new Compilation({ ...DEFAULT_FILTERING, ...filtering });
   }
 
   /** The table is gone, or somebody else may have touched it: the next write is whole. */
@@ -77,7 +86,7 @@ export class Reconciler {
 
   /** What these targets compile to depends on more than their policies, and that has changed. */
   recompile(targets: Iterable<string>): void {
-    for (const target of targets) this.#stale.add(target);
+    this.#compilation.recompile(targets);
   }
 
   /** What the kernel was last given; null: nothing yet. */
@@ -132,34 +141,17 @@ export class Reconciler {
     };
   }
 
-  #compileAll(desired: Desired, reasons: Reasons): Map<string, CompiledTarget> {
-    this.#useFiltering({ ...this.#filtering, sees: desired.settings.sees });
-    const targets = new Map<string, CompiledTarget>();
-    for (const policy of desired.policies.values()) {
-      try {
-        targets.set(policy.target, this.#compile(policy));
-      } catch (error) {
-        if (!(error instanceof PolicyError)) throw error;
-        reasons.set(policy.target, error.message);
-        const good = this.#loaded?.layout.targets.get(policy.target);
-        if (good !== undefined) targets.set(policy.target, good);
-      }
+  /** Targets at what is desired, or at their last good policy where that is not possible. */
+  #compileAll(desired: Desired, reasons: Reasons): VersionedMap<CompiledTarget> {
+    const { targets, faults } = this.#compilation.of(desired.policies, desired.settings.sees);
+    for (const [target, reason] of faults) reasons.set(target, reason);
+    for (const [target, { compiled, reason, atMs }] of this.#refused) {
+      const still = targets.get(target) === compiled && performance.now() - atMs < RETRY_MS;
+      if (still) reasons.set(target, reason);
+      else this.#refused.delete(target);
     }
-    return targets;
-  }
-
-  #useFiltering(filtering: Filtering): void {
-    if (filtering.sees === this.#filtering.sees) return;
-    this.#filtering = filtering;
-    this.#compiled = new WeakMap();
-  }
-
-  #compile(policy: Policy): CompiledTarget {
-    const known = this.#compiled.get(policy);
-    if (known !== undefined && !this.#stale.delete(policy.target)) return known;
-    const compiled = compilePolicy(policy, this.#filtering);
-    this.#compiled.set(policy, compiled);
-    return compiled;
+    const good = this.#loaded?.layout.targets;
+    return targets.with([...reasons.keys()].map((target) => [target, good?.get(target)]));
   }
 
   #plan({ settings, sourceSets }: Desired, targets: Targets): Layout {
@@ -192,24 +184,64 @@ export class Reconciler {
   /** A delta where what is there is known and a delta is possible, else the whole. */
   async #load(desired: Desired, layout: Layout, reasons: Reasons): Promise<void> {
     const before = this.#inDoubt ? null : this.#loaded;
-    const delta =
-      before === null
-        ? null
-        : renderDelta(
-            before.layout,
-            layout,
-            changedKeys(before.layout.targets, layout.targets),
-            before.sizes,
-          );
+    const delta = before === null ? null : this.#deltaTo(before, layout);
     if (delta === null) return this.#loadWhole(desired, layout, reasons);
     try {
       await this.#driver.change(delta);
     } catch (error) {
       if (!(error instanceof DriverError) || error.code !== 'refused') throw error;
+      const done = await this.#changeWithoutFaulty(desired, layout, reasons, error);
       // Perhaps what is there is not what we think.
-      return this.#loadWhole(desired, layout, reasons);
+      return done ? undefined : this.#loadWhole(desired, layout, reasons);
     }
     this.#remember(desired, layout, delta.sizes, reasons);
+  }
+
+  #deltaTo(before: Loaded, layout: Layout): RenderedDelta | null {
+    const changed = changedKeys(before.layout.targets, layout.targets);
+    return renderDelta(before.layout, layout, changed, before.sizes);
+  }
+
+  /** Finds by deltas what is at fault, and leaves it out. False: that says nothing about what is at fault. */
+  async #changeWithoutFaulty(
+    desired: Desired,
+    wanted: Layout,
+    reasons: Reasons,
+    { message }: DriverError,
+  ): Promise<boolean> {
+    const before = this.#loaded;
+    if (before === null || DRIFT.test(message)) return false;
+    const changed = changedKeys(before.layout.targets, wanted.targets);
+    const upTo = (names: Iterable<string>): Layout => {
+      const changes = [...names].map((name) => [name, wanted.targets.get(name)] as const);
+      return this.#plan(desired, versioned(before.layout.targets).with(changes));
+    };
+    try {
+      const verdict = await isolate(changed, async (names) => {
+        const delta = this.#deltaTo(before, upTo(names));
+        if (delta === null) throw new DriverError('refused', 'a map has no room for it');
+        await this.#driver.check(delta.text);
+      });
+      const layout = upTo(verdict.accepted);
+      const delta = this.#deltaTo(before, layout);
+      if (delta === null) return false;
+      await this.#driver.change(delta);
+      this.#refuse(verdict.refused, wanted, reasons);
+      this.#remember(desired, layout, delta.sizes, reasons);
+      return true;
+    } catch (error) {
+      if (!(error instanceof DriverError) || error.code !== 'refused') throw error;
+      return false;
+    }
+  }
+
+  #refuse(refused: ReadonlyMap<string, string>, wanted: Layout, reasons: Reasons): void {
+    const atMs = performance.now();
+    for (const [target, reason] of refused) {
+      reasons.set(target, reason);
+      const compiled = wanted.targets.get(target);
+      if (compiled !== undefined) this.#refused.set(target, { compiled, reason, atMs });
+    }
   }
 
   async #loadWhole(desired: Desired, layout: Layout, reasons: Reasons): Promise<void> {
@@ -223,26 +255,19 @@ export class Reconciler {
 
   async #loadWithoutFaulty(desired: Desired, wanted: Layout, reasons: Reasons): Promise<void> {
     const good = this.#loaded?.layout.targets ?? new Map<string, CompiledTarget>();
-    const kept = (names: ReadonlySet<string>): Layout => {
-      const targets = new Map<string, CompiledTarget>();
-      for (const [name, target] of wanted.targets) {
-        const chosen = names.has(name) ? target : good.get(name);
-        if (chosen !== undefined) targets.set(name, chosen);
-      }
-      return this.#plan(desired, targets);
+    const changed = changedKeys(good, wanted.targets).filter((name) => wanted.targets.has(name));
+    /** Everything wanted, but of what has changed only these. */
+    const kept = (names: readonly string[]): Layout => {
+      const left = new Set(changed);
+      for (const name of names) left.delete(name);
+      const back = [...left].map((name) => [name, good.get(name)] as const);
+      return this.#plan(desired, versioned(wanted.targets).with(back));
     };
-    const unchanged = [...wanted.targets.keys()].filter(
-      (name) => good.get(name) === wanted.targets.get(name),
+    const verdict = await isolate(changed, (names) =>
+      this.#driver.check(renderWhole(kept(names)).text),
     );
-    const changed = [...wanted.targets.keys()].filter(
-      (name) => good.get(name) !== wanted.targets.get(name),
-    );
-    const verdict = await isolate(changed, async (names) => {
-      const { text } = renderWhole(kept(new Set([...unchanged, ...names])));
-      await this.#driver.check(text);
-    });
-    for (const [target, reason] of verdict.refused) reasons.set(target, reason);
-    await this.#loadWhole(desired, kept(new Set([...unchanged, ...verdict.accepted])), reasons);
+    this.#refuse(verdict.refused, wanted, reasons);
+    await this.#loadWhole(desired, kept(verdict.accepted), reasons);
   }
 
   #remember(desired: Desired, layout: Layout, sizes: Sizes, reasons: Reasons): void {
@@ -264,4 +289,8 @@ export class Reconciler {
     }));
     return { generation, refused, policies: layout.targets.size, elements: layout.elements };
   }
+}
+
+function versioned<V>(map: ReadonlyMap<string, V>): VersionedMap<V> {
+  return map instanceof VersionedMap ? map : VersionedMap.from(map);
 }

@@ -8,6 +8,7 @@ import { filterHooks } from './filter-hooks.ts';
 import { filterIntervals } from './filter-prefixes.ts';
 import { type Interval, intervalsOf } from './intervals.ts';
 import { type Dispatch, dispatchMap, PORT_DISPATCHES } from './names.ts';
+import { EMPTY_TALLY, type Tally, tallyAfter } from './tally.ts';
 import type { EdgeRules } from './base-chain.ts';
 
 /** Everything the table holds, of now. What is rendered depends on it alone. */
@@ -22,6 +23,8 @@ export interface Layout {
   readonly sets: ReadonlyMap<string, SourceSetContent>;
   readonly sourceSets: SourceSets;
   readonly elements: number;
+  /** What the next layout is counted from. */
+  readonly tally: Tally;
 }
 
 export interface SourceSetContent {
@@ -32,40 +35,67 @@ export interface SourceSetContent {
 export const FAMILIES = [4, 6] as const satisfies readonly Family[];
 const HASHED: readonly Dispatch[] = ['port', 'address', 'filter', ...PORT_DISPATCHES];
 
-/** `before` saves work where source sets are the same; of the result it changes only hooks that outlive their use. */
+/** `before` saves work; of the result it changes only hooks that outlive their use. */
 export function planLayout(
   rules: EdgeRules,
   targets: ReadonlyMap<string, CompiledTarget>,
   sourceSets: SourceSets,
   before: Layout | null = null,
 ): Layout {
-  const chains = new Map<string, Chain>();
-  const counts = new Map<string, number>(
+  const known = before?.tally ?? EMPTY_TALLY;
+  const tally = tallyAfter(known, before?.targets ?? new Map(), targets);
+  const same = before !== null && tally.prefixes === known.prefixes && !usesFilters(tally);
+  const prefixes = same ? before.prefixes : prefixesOf(targets, tally);
+  const sets =
+    before !== null && before.sourceSets === sourceSets && tally.chains === known.chains
+      ? before.sets
+      : setsOf(tally.chains, sourceSets, before);
+  let { elements } = tally;
+  for (const intervals of prefixes.values()) elements += intervals.length;
+  const counts = new Map(
     HASHED.flatMap((dispatch) => FAMILIES.map((family) => [dispatchMap(dispatch, family), 0])),
   );
-  let elements = 0;
-  for (const target of targets.values()) {
-    for (const [name, chain] of target.chains) chains.set(name, chain);
-    for (const { map } of target.elements) counts.set(map, (counts.get(map) ?? 0) + 1);
-    elements += target.elements.length;
-  }
-  const prefixTargets = [...targets.values()].filter((target) => target.prefixChain !== null);
-  const prefixes = new Map<string, readonly Interval[]>(
-    FAMILIES.map((family) => [
-      dispatchMap('prefix', family),
-      intervalsOf(prefixTargets, family, ({ prefixChain }) => prefixChain),
-    ]),
-  );
-  for (const [map, intervals] of filterIntervals(targets, prefixTargets))
-    prefixes.set(map, intervals);
+  for (const [map, count] of tally.counts) counts.set(map, count);
+  const chains = tally.chains.with(filterHooks(rules, counts, prefixes, before));
+  return { rules, targets, chains, counts, prefixes, sets, sourceSets, elements, tally };
+}
+
+function prefixesOf(
+  targets: ReadonlyMap<string, CompiledTarget>,
+  { prefixes }: Tally,
+): Map<string, readonly Interval[]> {
+  const prefixTargets = [...prefixes.values()];
+  return new Map<string, readonly Interval[]>([
+    ...FAMILIES.map(
+      (family) =>
+        [
+          dispatchMap('prefix', family),
+          intervalsOf(prefixTargets, family, ({ prefixChain }) => prefixChain),
+        ] as const,
+    ),
+    ...filterIntervals(targets, prefixTargets),
+  ]);
+}
+
+/** Where a prefix has filters, every address inside may be a hole in it. */
+function usesFilters({ prefixes }: Tally): boolean {
+  return [...prefixes.values()].some(({ filters }) => filters.prefixChains.size > 0);
+}
+
+function setsOf(
+  chains: ReadonlyMap<string, Chain>,
+  sourceSets: SourceSets,
+  before: Layout | null,
+): Map<string, SourceSetContent> {
   const sets = new Map<string, SourceSetContent>();
-  for (const union of [...chains.values()].flatMap((chain) => chain.sets)) {
-    const known = before?.sourceSets === sourceSets ? before.sets.get(union.name) : undefined;
-    if (!sets.has(union.name)) sets.set(union.name, known ?? contentOf(union, sourceSets));
+  for (const chain of chains.values()) {
+    for (const union of chain.sets) {
+      if (sets.has(union.name)) continue;
+      const known = before?.sourceSets === sourceSets ? before.sets.get(union.name) : undefined;
+      sets.set(union.name, known ?? contentOf(union, sourceSets));
+    }
   }
-  for (const [name, chain] of filterHooks(rules, counts, prefixes, before)) chains.set(name, chain);
-  for (const intervals of prefixes.values()) elements += intervals.length;
-  return { rules, targets, chains, counts, prefixes, sets, sourceSets, elements };
+  return sets;
 }
 
 function contentOf(union: SourceSetUnion, sourceSets: SourceSets): SourceSetContent {

@@ -4,6 +4,7 @@ import type { Change, MapChange } from './driver.ts';
 import { declareFilterState } from './filter-state.ts';
 import { FAMILIES, type Layout, type SourceSetContent } from './layout.ts';
 import type { Interval } from './intervals.ts';
+import { changedKeys } from '../changed-keys.ts';
 import { ADDRESS_TYPE, keyType, TABLE } from './names.ts';
 
 /**
@@ -151,23 +152,33 @@ export function linesOf(lines: readonly string[]): string {
 }
 
 /** Base chains filled anew, as when a device is known by another name; null: that is not all there is to it. */
-function baseChanges({ rules: before }: Layout, { rules: after }: Layout): string[] | null {
-  if (JSON.stringify(before) === JSON.stringify(after)) return [];
-  if (renderLimits(before).join() !== renderLimits(after).join()) return null;
-  const hookOf = ({ statements: [first = ''] }: RenderedChain): string =>
-    first.startsWith('type ') ? first : '';
-  const [old, now] = [renderBaseChains(before), renderBaseChains(after)];
+function baseChanges(before: Layout, after: Layout): string[] | null {
+  if (JSON.stringify(before.rules) === JSON.stringify(after.rules)) return [];
+  if (renderLimits(before.rules).join() !== renderLimits(after.rules).join()) return null;
+  const [old, now] = [renderBaseChains(before.rules), renderBaseChains(after.rules)];
   const shape = (chains: readonly RenderedChain[]): string =>
     chains.map((chain) => `${chain.name} ${hookOf(chain)}`).join();
   if (shape(old) !== shape(now)) return null;
-  return now
-    .filter(({ statements }, index) => statements.join() !== old[index]?.statements.join())
+  const hooks = [...after.chains].flatMap(([name, { hook, statements }]) =>
+    hook === undefined || !before.chains.has(name) ? [] : [{ name, statements }],
+  );
+  const was = new Map([...old, ...namedChains(before)].map((chain) => [chain.name, chain]));
+  return [...now, ...hooks]
+    .filter(({ name, statements }) => statements.join() !== was.get(name)?.statements.join())
     .flatMap((chain) => [
       `flush chain ${TABLE} ${chain.name}`,
       ...chain.statements
         .filter((statement) => statement !== hookOf(chain))
         .map((statement) => `add rule ${TABLE} ${chain.name} ${statement}`),
     ]);
+}
+
+function hookOf({ statements: [first = ''] }: RenderedChain): string {
+  return first.startsWith('type ') ? first : '';
+}
+
+function namedChains({ chains }: Layout): RenderedChain[] {
+  return [...chains].map(([name, { statements }]) => ({ name, statements }));
 }
 
 /** What goes before what comes, of all maps: a key may change its verdict. */
@@ -224,7 +235,7 @@ function replacePrefixes(
   before: readonly Interval[],
   after: readonly Interval[],
 ): MapChange[] {
-  if (JSON.stringify(before) === JSON.stringify(after)) return [];
+  if (before === after || JSON.stringify(before) === JSON.stringify(after)) return [];
   const added = after.map(({ range, chain }) => [range, `goto ${chain}`] as const);
   return [{ map, flush: true, removed: [], added }];
 }
@@ -297,8 +308,12 @@ function chainBlock({ name, statements }: RenderedChain): string[] {
   return [`chain ${name} {`, ...statements.map((statement) => `\t${statement}`), '}', ''];
 }
 
+/** What is in `a` and not in `b`, by name. */
 function newIn<T>(a: ReadonlyMap<string, T>, b: ReadonlyMap<string, T>): [string, T][] {
-  return [...a].filter(([name]) => !b.has(name)).toSorted(byName);
+  return changedKeys(b, a)
+    .filter((name) => a.has(name) && !b.has(name))
+    .map((name): [string, T] => [name, a.get(name) as T])
+    .toSorted(byName);
 }
 
 function batches<T>(entries: readonly T[]): T[][] {
