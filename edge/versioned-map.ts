@@ -16,8 +16,8 @@ export class VersionedMap<V> implements ReadonlyMap<string, V> {
   }
 
   static from<V>(entries: Iterable<readonly [string, V]>): VersionedMap<V> {
-    const empty = new VersionedMap<V>(Array<ReadonlyMap<string, V>>(SHARDS).fill(NO_ENTRIES), 0);
-    return empty.with(entries);
+    const shards = Array.from({ length: SHARDS }, (): ReadonlyMap<string, V> => NO_ENTRIES);
+    return new VersionedMap(shards, 0).with(entries);
   }
 
   /** With these entries; a key without a value is taken out. */

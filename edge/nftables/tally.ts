@@ -46,9 +46,8 @@ export function tallyAfter(
     const [old, now] = [before.get(name), after.get(name)];
     if (old !== undefined) count(old, -1);
     if (now !== undefined) count(now, 1);
-    if (old?.prefixChain != null || now?.prefixChain != null) {
-      prefixes.push([name, now?.prefixChain == null ? undefined : now]);
-    }
+    const prefix = now !== undefined && now.prefixChain !== null ? now : undefined;
+    if (prefix !== undefined || tally.prefixes.has(name)) prefixes.push([name, prefix]);
   }
   for (const [name, used] of users) if (used === 0) chains.set(name, undefined);
   for (const [map, some] of counts) if (some === 0) counts.delete(map);
