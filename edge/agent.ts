@@ -102,7 +102,8 @@ class Agent implements EdgeAgent {
 
   async start(): Promise<AgentStatus> {
     await this.#takeStance();
-    this.#desired = this.#disk.load();
+    const hasTable = this.#stance.canAsk && (await this.#options.driver.present());
+    this.#desired = this.#disk.load(hasTable);
     this.#reconciler.expect(this.#disk.knownTable());
     if (this.#options.mode === 'observe') this.#disk.removeTable();
     const { link } = this.#options;

@@ -19,6 +19,8 @@ import { CHAIN_START, type Frames, type Mark } from './frames.ts';
 import { readSets, writeSets } from './source-sets.ts';
 
 const STATE = 'policy.jsonl';
+/** What it is called once it has fallen behind the kernel. */
+const STALE = 'policy.stale.jsonl';
 const SETS = /^source-sets-[0-9a-f]{20}\.jsonl(?:\.new)?$/;
 /** What a power failure may take. What a killed process had kept is with the kernel already. */
 const SYNC_MS = 1_000;
@@ -54,6 +56,7 @@ interface Written {
 export class DesiredStore {
   readonly #options: DesiredStoreOptions;
   readonly #path: string;
+  readonly #stale: string;
   #written: Written | null = null;
   #latest: Desired | null = null;
   /** The latest whose source sets are on the disk. */
@@ -71,6 +74,7 @@ export class DesiredStore {
   constructor(options: DesiredStoreOptions) {
     this.#options = options;
     this.#path = join(options.folder, STATE);
+    this.#stale = join(options.folder, STALE);
   }
 
   /** What is wrong with the disk, in words; null: nothing. */
@@ -78,11 +82,15 @@ export class DesiredStore {
     return this.#problem;
   }
 
-  /** The newest state that is there whole. Null where there is none; `problem` says when one was unusable. */
-  load(): Desired | null {
+  /**
+   * The newest state that is there whole. Null where there is none; `problem` says when one was unusable.
+   * `hasTable`: the kernel still has what was enforced. A state that fell behind it would be a step back then, and
+   * is for a reboot only.
+   */
+  load(hasTable: boolean): Desired | null {
     try {
       const bytes = readIfThere(this.#path);
-      if (bytes === null) return null;
+      if (bytes === null) return hasTable ? null : this.#loadStale();
       const read = readState(bytes, (version) => this.#loadSets(version));
       if (!read.ok) {
         this.#complain(`the state on disk cannot be used: ${read.reason}`);
@@ -105,6 +113,15 @@ export class DesiredStore {
     }
   }
 
+  #loadStale(): Desired | null {
+    const bytes = readIfThere(this.#stale);
+    const read = bytes === null ? null : readState(bytes, (version) => this.#loadSets(version));
+    if (read?.ok !== true) return null;
+    const { desired } = read.value;
+    this.#complain(`the state on disk ends at generation ${desired.generation}: the disk failed`);
+    return desired;
+  }
+
   /**
    * Called with what the kernel has, one call at a time. Resolves once a killed process would not lose it, or
    * the disk has failed.
@@ -114,7 +131,10 @@ export class DesiredStore {
     this.#latest = desired;
     this.#markReady();
     // Nothing on disk is nothing that a restart could fall back to: nobody has to wait for it.
-    if (this.#written === null) return this.#rewrite();
+    if (this.#written === null) {
+      if (this.#retry === undefined) this.#rewrite();
+      return;
+    }
     try {
       await this.#keepSets();
       this.#written = this.#append(this.#written, desired);
@@ -123,7 +143,20 @@ export class DesiredStore {
       if (mark.bytes - wholeBytes > Math.max(wholeBytes, smallestCompaction)) this.#rewrite();
       else if (this.#retry === undefined) this.#problem = null;
     } catch (error) {
+      this.#setAside();
       this.#fail(error);
+    }
+  }
+
+  /** It lacks what the kernel has. A name can be changed also where nothing more can be written. */
+  #setAside(): void {
+    if (this.#written === null) return;
+    this.#close(this.#written.fd);
+    this.#written = null;
+    try {
+      renameSync(this.#path, this.#stale);
+    } catch (error) {
+      this.#options.log.error({ error }, 'a restart may fall behind what is enforced now');
     }
   }
 
@@ -187,6 +220,7 @@ export class DesiredStore {
     if (this.#written !== null && this.#ready !== null) {
       this.#written = this.#append(this.#written, this.#ready);
     }
+    rmSync(this.#stale, { force: true });
     this.#removeOldSets();
     if (this.#retry === undefined) this.#problem = null;
     await this.#sync();
@@ -200,12 +234,16 @@ export class DesiredStore {
       renameSync(draft, this.#path);
       const old = this.#written?.fd;
       this.#written = next;
-      // Not under a sync that is under way.
-      if (old !== undefined) void (this.#syncing ?? Promise.resolve()).then(() => closeSync(old));
+      if (old !== undefined) this.#close(old);
     } catch (error) {
       closeSync(fd);
       throw error;
     }
+  }
+
+  /** Not under a sync that is under way. */
+  #close(fd: number): void {
+    void (this.#syncing ?? Promise.resolve()).then(() => closeSync(fd));
   }
 
   #syncSoon(): void {

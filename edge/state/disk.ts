@@ -35,8 +35,9 @@ export class Disk {
     return this.#desired.problem ?? this.#text.problem;
   }
 
-  load(): Desired | null {
-    const desired = this.#desired.load();
+  /** What to begin with. `hasTable`: our table is in the kernel. See `DesiredStore.load`. */
+  load(hasTable: boolean): Desired | null {
+    const desired = this.#desired.load(hasTable);
     if (desired !== null) {
       this.#log.info({ generation: desired.generation }, 'has what it last enforced, from disk');
     }

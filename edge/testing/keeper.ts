@@ -10,7 +10,7 @@ import { stateOf } from './states.ts';
 const [, , stateDir = ''] = process.argv;
 const log = { debug() {}, info() {}, warn() {}, error() {} };
 const store = new DesiredStore({ folder: stateDir, log, smallestCompaction: 20_000 });
-let generation = store.load()?.generation ?? 0;
+let generation = store.load(false)?.generation ?? 0;
 for (;;) {
   generation += 1;
   await store.keep(stateOf(generation));
