@@ -1,19 +1,24 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { CLIENT, SERVER } from '../internet.ts';
+import { CLIENT, HOST, SERVER } from '../internet.ts';
 import { sysctl } from '../netns.ts';
+import { defaultFleet } from '../stack.ts';
 import { TcpEnd } from '../wire/tcp-end.ts';
 import { UdpPeer } from '../wire/udp-peer.ts';
 import { buildGround, eventually, type Ground, whyNot } from './ground.ts';
 
 const GAME = 27_500;
 const WEB = 8000;
+const MANAGED = 28_015;
 
 let ground: Ground;
 
 describe('filters from the interface to the wire', { skip: whyNot() }, () => {
   before(async () => {
-    ground = await buildGround('filters');
+    // What a service manages itself, beside what callers ask for.
+    const managed = `managed_filters: [{ type: udp-stateful, ports: "${MANAGED}" }]`;
+    const fleet = defaultFleet().replace('name: edge-host', `name: edge-host\n        ${managed}`);
+    ground = await buildGround('filters', { fleet });
   });
   after(() => ground.stop());
 
@@ -38,6 +43,25 @@ describe('filters from the interface to the wire', { skip: whyNot() }, () => {
     } finally {
       await client.stop();
       await server.stop();
+    }
+  });
+
+  it('what a service manages is enforced without anybody asking', async () => {
+    const { internet } = ground;
+    const [host, client] = [new UdpPeer(internet.edge), new UdpPeer(internet.client)];
+    try {
+      for (const address of [HOST[4], HOST[6]]) {
+        const silent = await host.open(address, MANAGED);
+        await host.open(address, MANAGED + 1, '');
+        const stranger = await client.open(address === HOST[4] ? CLIENT[4] : CLIENT[6]);
+        await stranger.send(address, MANAGED, 200);
+        await stranger.exchange(address, MANAGED + 1);
+        const passed = await silent.received();
+        assert.ok(passed >= 20 && passed < 200, `${passed} to ${address}`);
+      }
+    } finally {
+      await client.stop();
+      await host.stop();
     }
   });
 

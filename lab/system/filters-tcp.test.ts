@@ -118,14 +118,30 @@ describe('tcp-syn-proxy', () => {
     const { client, server } = ground.internet;
     await TcpEnd.serve(server, SERVER[4], GAME);
     await ground.apply([filtered(SERVER[4], ['tcp-syn-proxy', GAME])]);
-    for (let held = 0; held < 3; held++) {
-      const player = await TcpEnd.connect(client, SERVER[4], GAME);
-      assert.equal(await player?.ask(), 'echo');
+    const held: (TcpEnd | null)[] = [];
+    for (let count = 0; count < 3; count++) {
+      held.push(await TcpEnd.connect(client, SERVER[4], GAME));
+      assert.equal(await held.at(-1)?.ask(), 'echo');
     }
     // The proxy has answered its handshake; the server never hears of it.
     const fourth = await TcpEnd.connect(client, SERVER[4], GAME);
     assert.equal(await fourth?.ask(), 'silent');
-    const dropped = await ground.dropped();
-    assert.ok((dropped[`${SERVER[4]} ${GAME} connection-limit`] ?? 0) > 0, JSON.stringify(dropped));
+    const limited = await ground.dropped();
+    assert.ok((limited[`${SERVER[4]} ${GAME} connection-limit`] ?? 0) > 0, JSON.stringify(limited));
+    // There is room again once others have gone.
+    for (const one of [...held, fourth]) await one?.close();
+    const next = await TcpEnd.connect(client, SERVER[4], GAME);
+    assert.equal(await next?.ask(), 'echo');
+    await next?.close();
+    await eventually('who has no connection is forgotten', async () => {
+      return (await ground.keys('connections4')).length === 0;
+    });
+
+    const asking = await Promise.all(
+      Array.from({ length: 12 }, () => TcpEnd.connect(client, SERVER[4], GAME)),
+    );
+    assert.ok(asking.every((one) => one !== null));
+    const many = await ground.dropped();
+    assert.ok((many[`${SERVER[4]} ${GAME} connection-rate`] ?? 0) > 0, JSON.stringify(many));
   });
 });

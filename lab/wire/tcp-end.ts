@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Namespace } from '../netns.ts';
@@ -39,6 +40,13 @@ export class TcpEnd {
   async ask(): Promise<string> {
     this.#child.stdin?.write('hello\n');
     return this.next();
+  }
+
+  /** Closes the connection of a client. */
+  async close(): Promise<void> {
+    const gone = once(this.#child, 'exit');
+    this.#child.stdin?.end();
+    await gone;
   }
 
   /** What it says next; of a server, how a connection ended. */

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { compilePolicy } from '../nftables/compile.ts';
+import { createFakeKernel } from '../nftables/fake.ts';
+import { DEFAULT_FILTERING } from '../nftables/filters.ts';
+import { filteredPolicy } from '../testing/policies.ts';
+import { FilterKeeper, type FilterKeeperOptions } from './keeper.ts';
+import type { TcpServer } from './tcp-server.ts';
+
+const LOOSE = 'net/netfilter/nf_conntrack_tcp_loose';
+const COOKIES = 'net/ipv4/tcp_syncookies';
+const NOTHING = new Map();
+
+function targets(...policies: readonly ReturnType<typeof filteredPolicy>[]) {
+  return new Map(policies.map((policy) => [policy.target, compilePolicy(policy)]));
+}
+
+function keeperWith(settings: Map<string, number>, change: Partial<FilterKeeperOptions> = {}) {
+  const written: string[] = [];
+  const keeper = new FilterKeeper({
+    driver: createFakeKernel(),
+    log: { debug() {}, info() {}, warn() {}, error() {} },
+    removeConnections: async () => 0,
+    sysctls: {
+      read: (name) => settings.get(name) ?? null,
+      write: (name, value) => {
+        written.push(`${name} ${value}`);
+        settings.set(name, value);
+      },
+    },
+    askServer: async () => null,
+    ...change,
+  });
+  return { keeper, written };
+}
+
+test('the kernel is made strict about TCP while there is a SYN proxy, and never touched without one', async (t) => {
+  const settings = new Map([
+    [LOOSE, 1],
+    [COOKIES, 2],
+  ]);
+  const { keeper, written } = keeperWith(settings);
+  t.after(() => keeper.stop());
+  await keeper.applied(NOTHING, targets(filteredPolicy('203.0.113.10', ['udp-stateful', 1])));
+  assert.deepEqual(written, []);
+  const proxied = targets(
+    filteredPolicy('203.0.113.10', ['tcp-syn-proxy', 80], ['udp-stateful', 1]),
+  );
+  await keeper.applied(NOTHING, proxied);
+  await keeper.applied(proxied, proxied);
+  assert.deepEqual(written, [`${LOOSE} 0`], 'syncookies were good as they were');
+  assert.deepEqual(keeper.problems(), []);
+  assert.equal(keeper.count(), 2);
+});
+
+test('what stands in the way is said in words', async (t) => {
+  const { keeper } = keeperWith(new Map([[LOOSE, 1]]), {
+    removeConnections: async () => {
+      throw new Error('no rights');
+    },
+    sysctls: {
+      read: () => null,
+      write: () => {
+        throw new Error('read-only file system');
+      },
+    },
+  });
+  t.after(() => keeper.stop());
+  const newer = filteredPolicy('203.0.113.11', ['quake9' as 'udp-stateful', 1]);
+  await keeper.applied(
+    NOTHING,
+    targets(filteredPolicy('203.0.113.10', ['tcp-syn-proxy', 80]), newer),
+  );
+  assert.deepEqual(keeper.problems(), [
+    'filters of type quake9 need a newer edge than this',
+    'the SYN proxy needs net.netfilter.nf_conntrack_tcp_loose = 0, and it cannot be set',
+    'the SYN proxy needs net.ipv4.tcp_syncookies = 1, and it cannot be set',
+    'connections from before a filter stay: no rights',
+  ]);
+  await keeper.applied(NOTHING, NOTHING);
+  assert.deepEqual(keeper.problems(), []);
+});
+
+test('servers behind the proxy are asked, and addresses told when their answers change what is compiled', async (t) => {
+  const server: TcpServer = { mss: 1400, windowScale: 2, timestamps: false, sack: true };
+  const { keeper } = keeperWith(new Map(), { askServer: async () => server });
+  t.after(() => keeper.stop());
+  const told = Promise.withResolvers<readonly string[]>();
+  keeper.onServers(told.resolve);
+  const policies = [
+    filteredPolicy('203.0.113.10', ['tcp-syn-proxy', 80]),
+    filteredPolicy('203.0.113.0/24', ['tcp-syn-proxy', 80]),
+  ];
+  await keeper.applied(NOTHING, targets(...policies));
+  assert.deepEqual(await told.promise, ['203.0.113.10']);
+  assert.deepEqual(keeper.serverAt('203.0.113.10', 80), server);
+  const compiled = compilePolicy(filteredPolicy('203.0.113.10', ['tcp-syn-proxy', 80]), {
+    ...DEFAULT_FILTERING,
+    serverAt: (address, port) => keeper.serverAt(address, port),
+  });
+  const statements = [...compiled.chains.values()].flatMap((chain) => chain.statements);
+  assert.ok(
+    statements.includes('ct state invalid,untracked synproxy mss 1400 wscale 2 sack-perm'),
+    statements.join('\n'),
+  );
+});
