@@ -208,7 +208,7 @@ class RunningStack implements Stack {
 
   pidOf(program: string): number {
     const found = pidsOn(this.#edge, this.#ground.bridge.pid).find((pid) =>
-      readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(program),
+      commandLineOf(pid).includes(program),
     );
     if (found === undefined) throw new Error(`${program} does not run`);
     return found;
@@ -252,6 +252,15 @@ class RunningStack implements Stack {
   #options(): string[] {
     const listen = ['--listen', `0.0.0.0:${API_PORT}`, '--metrics-listen', 'off'];
     return ['--json', '--data', this.dataDir, '--fleet', this.fleetFile, ...listen];
+  }
+}
+
+/** Empty: it has ended meanwhile. */
+function commandLineOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
   }
 }
 

@@ -79,7 +79,7 @@ describe('the early drop of an edge', () => {
     devices.set('wan', device('wan', { ifindex: 9 }));
     assert.equal(early.disturbed(), true);
     await early.apply(wanted, []);
-    assert.deepEqual([driver.devices(), early.repairs], [[9], 2]);
+    assert.deepEqual([driver.devices(), early.repairs], [[9], 1]);
     devices.delete('wan');
     assert.equal(early.disturbed(), true);
     await early.apply(wanted, []);

@@ -41,8 +41,8 @@ export class EarlyDrop implements DeviceModes, DropSource {
   /** Why it cannot work at all; undefined: not asked yet. */
   #lack: string | null | undefined;
   #flowsKnown = false;
-  /** By device: what it sends is watched. */
-  readonly #sees = new Map<number, boolean>();
+  /** By index: devices that our programs are on, as far as we know. */
+  readonly #attached = new Map<number, DeviceMode & { readonly seesEgress: boolean }>();
   #problem: string | null = null;
   #repairs = 0;
 
@@ -89,6 +89,7 @@ export class EarlyDrop implements DeviceModes, DropSource {
     }
     this.#loaded = null;
     this.#modes.clear();
+    this.#attached.clear();
     this.#flowsKnown = false;
   }
 
@@ -222,35 +223,38 @@ export class EarlyDrop implements DeviceModes, DropSource {
         continue;
       }
       wanted.add(ifindex);
-      const known = this.#modes.get(name);
-      if (known !== undefined && driver.attached(ifindex)) {
-        this.#modes.set(name, { ...known, plan: text });
-      } else {
-        const mode = this.#attachTo(ifindex, known !== undefined && known.xdp !== 'none');
-        this.#modes.set(name, { ...mode, ifindex, plan: text });
-      }
+      // By its index: a device that only changed its name stays as it is.
+      const known = this.#attached.get(ifindex);
+      const mode =
+        known !== undefined && driver.attached(ifindex) ? known : this.#attachTo(ifindex);
+      this.#modes.set(name, { xdp: mode.xdp, reason: mode.reason, ifindex, plan: text });
     }
     for (const ifindex of driver.devices()) if (!wanted.has(ifindex)) driver.detach(ifindex);
+    for (const ifindex of this.#attached.keys())
+      if (!wanted.has(ifindex)) this.#attached.delete(ifindex);
     for (const name of this.#modes.keys()) if (!named.has(name)) this.#modes.delete(name);
   }
 
-  #attachTo(ifindex: number, again: boolean): DeviceMode {
-    if (again) this.#repairs++;
+  #attachTo(ifindex: number): DeviceMode {
+    if (this.#attached.has(ifindex)) this.#repairs++;
     // What left by this device before is not known: until it is, replies must not be dropped.
     this.#flowsKnown = false;
     if (this.#settings?.flowsComplete === true) {
       this.#configure({ ...this.#settings, flowsComplete: false });
     }
     const attached = this.#options.driver.attach(ifindex);
-    this.#sees.set(ifindex, attached.mode !== 'none' && attached.seesEgress);
-    return describe(attached);
+    const mode = describe(attached);
+    if (attached.mode === 'none') this.#attached.delete(ifindex);
+    else this.#attached.set(ifindex, { ...mode, seesEgress: attached.seesEgress });
+    return mode;
   }
 
   /** Flows that began before the programs were there are learnt from connection tracking. */
   async #learnFlows(): Promise<void> {
     const { driver, openFlows } = this.#options;
     if (this.#settings === null || !this.#settings.keepReplies || this.#flowsKnown) return;
-    if (driver.devices().some((ifindex) => this.#sees.get(ifindex) !== true)) return;
+    if (driver.devices().some((ifindex) => this.#attached.get(ifindex)?.seesEgress !== true))
+      return;
     driver.remember(await openFlows());
     this.#flowsKnown = true;
     this.#configure({ ...this.#settings, flowsComplete: true });

@@ -59,7 +59,7 @@ export function createKernelDriver(options: KernelDriverOptions): EarlyDropDrive
 class KernelDriver implements EarlyDropDriver {
   readonly #options: KernelDriverOptions;
   readonly #artifact: BpfArtifact = readArtifact(ARTIFACT);
-  #opened: { pins: Pins; links: Links; shared: SharedMaps } | null = null;
+  #opened: { links: Links; shared: SharedMaps } | null = null;
   #set: MapSet | null = null;
   #ring: RingBuffer | null = null;
   #settings: EarlySettings | null = null;
@@ -121,11 +121,11 @@ class KernelDriver implements EarlyDropDriver {
   }
 
   attach(ifindex: number): Attached {
-    const { links, pins } = this.#open();
+    const { links } = this.#open();
     try {
       if (links.isDead(ifindex)) links.detach(ifindex);
-      const { mode, egress } = links.attach(ifindex, this.#loaded().programs);
-      return { mode, pinned: pins.persistent, seesEgress: egress !== null };
+      const { mode, egress, pinned } = links.attach(ifindex, this.#loaded().programs);
+      return { mode, pinned, seesEgress: egress !== null };
     } catch (error) {
       if (!(error instanceof SystemError)) throw error;
       return { mode: 'none', reason: whyNotAttached(error) };
@@ -195,11 +195,11 @@ class KernelDriver implements EarlyDropDriver {
     return this.#set;
   }
 
-  #open(): { pins: Pins; links: Links; shared: SharedMaps } {
+  #open(): { links: Links; shared: SharedMaps } {
     if (this.#opened === null) {
       const pins = Pins.open(this.#options.pins);
       const shared = this.#sharedMaps(pins);
-      this.#opened = { pins, links: new Links(pins, this.#options.egress), shared };
+      this.#opened = { links: new Links(pins, this.#options.egress), shared };
     }
     return this.#opened;
   }

@@ -11,13 +11,15 @@ import {
 import { SystemError } from '../kernel/native.ts';
 import { adoptEgress, type EgressWatch, type EgressWay, watchEgress } from './egress.ts';
 import type { Programs } from './map-set.ts';
-import type { Pins } from './pins.ts';
+import { type Pins, unlessGone } from './pins.ts';
 
 export interface DeviceLinks {
   readonly mode: XdpMode;
   readonly earlyDrop: Descriptor;
   /** Null: the kernel cannot, so replies cannot be told from a flood. */
   readonly egress: EgressWatch | null;
+  /** It outlives the agent. */
+  readonly pinned: boolean;
 }
 
 const MODES = Object.keys(XDP_MODES) as XdpMode[];
@@ -50,12 +52,18 @@ export class Links {
       if (updated(there, programs)) return there;
       this.#forget(ifindex, there);
     }
-    const { link, mode } = inSomeMode(programs.earlyDrop, ifindex);
-    this.#pins.put(`xdp-${mode}-${ifindex}`, link);
+    // What leaves is seen before anything is dropped.
     const egress = watchEgress(ifindex, programs.rememberFlow, this.#pins, this.#ways);
-    const made = { mode, earlyDrop: link, egress };
-    this.#links.set(ifindex, made);
-    return made;
+    try {
+      const { link, mode } = inSomeMode(programs.earlyDrop, ifindex);
+      const pinned = this.#pins.put(`xdp-${mode}-${ifindex}`, link);
+      const made = { mode, earlyDrop: link, egress, pinned };
+      this.#links.set(ifindex, made);
+      return made;
+    } catch (error) {
+      if (egress !== null) takeOff(egress);
+      throw error;
+    }
   }
 
   detach(ifindex: number): void {
@@ -84,10 +92,7 @@ export class Links {
   #forget(ifindex: number, { mode, earlyDrop, egress }: DeviceLinks): void {
     this.#pins.remove(`xdp-${mode}-${ifindex}`);
     closeDescriptor(earlyDrop);
-    if (egress !== null) {
-      unlessGone(() => egress.detach());
-      egress.close();
-    }
+    if (egress !== null) takeOff(egress);
     this.#links.delete(ifindex);
   }
 
@@ -98,16 +103,13 @@ export class Links {
     const earlyDrop = this.#pins.adopt(name, (link) => linkDevice(link) === ifindex);
     const egress = adoptEgress(ifindex, this.#pins);
     if (earlyDrop !== null && egress !== null) {
-      this.#links.set(ifindex, { mode: mode as XdpMode, earlyDrop, egress });
+      this.#links.set(ifindex, { mode: mode as XdpMode, earlyDrop, egress, pinned: true });
       return;
     }
     // Half of a pair is of no use: both are attached anew.
     this.#pins.remove(name);
     if (earlyDrop !== null) closeDescriptor(earlyDrop);
-    if (egress !== null) {
-      unlessGone(() => egress.detach());
-      egress.close();
-    }
+    if (egress !== null) takeOff(egress);
   }
 }
 
@@ -136,10 +138,7 @@ function inSomeMode(program: Descriptor, ifindex: number): { link: Descriptor; m
   throw reason;
 }
 
-function unlessGone(action: () => void): void {
-  try {
-    action();
-  } catch (error) {
-    if (!(error instanceof SystemError)) throw error;
-  }
+function takeOff(egress: EgressWatch): void {
+  unlessGone(() => egress.detach());
+  egress.close();
 }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, rmdirSync, statfsSync, unlinkSync } from 'node:fs';
+import { mkdirSync, readdirSync, statfsSync, unlinkSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { closeDescriptor, type Descriptor, detachLink, getPinned, pin } from '../kernel/bpf.ts';
+import { SystemError } from '../kernel/native.ts';
 import { detachEgressFilter } from '../kernel/tc.ts';
 
 const BPFFS_MAGIC = 0xcafe4a11;
@@ -30,14 +31,14 @@ export function takeOffPinned(folder: string): void {
   for (const name of readdirSync(folder)) {
     const descriptor = getPinned(join(folder, name));
     if (descriptor !== null) {
-      if (/^(?:xdp|egress)-/.test(name)) detachLink(descriptor);
+      if (/^(?:xdp|egress)-/.test(name)) unlessGone(() => detachLink(descriptor));
       closeDescriptor(descriptor);
     }
-    unlinkSync(join(folder, name));
+    // The agent, if it runs, does the same at the same time.
+    unlinkIfThere(join(folder, name));
     const ifindex = /^xdp-[a-z]+-(\d+)$/.exec(name)?.[1];
     if (ifindex !== undefined) detachEgressFilter(Number(ifindex));
   }
-  rmdirSync(folder);
 }
 
 /**
@@ -63,10 +64,6 @@ export class Pins {
     }
   }
 
-  get persistent(): boolean {
-    return this.#folder !== null;
-  }
-
   names(): string[] {
     return this.#folder === null ? [] : readdirSync(this.#folder);
   }
@@ -75,20 +72,21 @@ export class Pins {
     return this.#folder === null ? null : getPinned(join(this.#folder, name));
   }
 
-  /** In place of what had the name. */
-  put(name: string, descriptor: Descriptor): void {
-    if (this.#folder === null) return;
-    this.remove(name);
-    pin(join(this.#folder, name), descriptor);
+  /** In place of what had the name. Whether it is there now, and outlives us. */
+  put(name: string, descriptor: Descriptor): boolean {
+    if (this.#folder === null) return false;
+    try {
+      this.remove(name);
+      pin(join(this.#folder, name), descriptor);
+      return true;
+    } catch (error) {
+      if (error instanceof SystemError) return false;
+      throw error;
+    }
   }
 
   remove(name: string): void {
-    if (this.#folder === null) return;
-    try {
-      unlinkSync(join(this.#folder, name));
-    } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
-    }
+    if (this.#folder !== null) unlinkIfThere(join(this.#folder, name));
   }
 
   /** What is pinned under a name, where it is of use; else the name is gone. */
@@ -99,5 +97,22 @@ export class Pins {
     closeDescriptor(descriptor);
     this.remove(name);
     return null;
+  }
+}
+
+/** A device that went away took its link with it. */
+export function unlessGone(action: () => void): void {
+  try {
+    action();
+  } catch (error) {
+    if (!(error instanceof SystemError)) throw error;
+  }
+}
+
+function unlinkIfThere(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
   }
 }

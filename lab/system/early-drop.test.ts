@@ -58,19 +58,26 @@ describe('early drop on the wire', { skip: lacking ?? false }, () => {
     await judgesRightly();
   });
 
-  it('leaves a device that gave its name away, and is back within two seconds when it has it again', async () => {
+  it('stays on a device that is renamed and named again', async () => {
     const { edge } = ground.internet;
+    // A SYN: dropped also while the open flows are being learnt, since the test before.
+    const dropsSyns = async (): Promise<boolean> =>
+      !(await ground.through.passes(packet(4, 'tcp')));
     edge.run('ip', 'link', 'set', EDGE_DEVICE, 'name', 'elsewhere');
-    await eventually('taken off', async () => attachedMode('elsewhere') === null);
+    assert.equal(await dropsSyns(), true);
+    assert.equal(attachedMode('elsewhere'), 'native');
     edge.run('ip', 'link', 'set', 'elsewhere', 'name', EDGE_DEVICE);
-    const begin = performance.now();
-    await eventually('attached again', async () => attachedMode() === 'native');
-    assert.ok(performance.now() - begin < REPAIRED_MS);
-    await judgesRightly();
+    await eventually('attached by its name', async () => attachedMode() === 'native');
+    assert.equal(await dropsSyns(), true);
   });
 
   it('passes replies to what the protected side opened, also before the edge was switched on', async () => {
-    const { stack, through, server } = ground;
+    const { stack, through, client, server, internet } = ground;
+    // Connections are tracked without our table only where another one asks for it.
+    internet.edge.run(
+      'nft',
+      'table inet other { chain c { type filter hook input priority 0; ct state new; }; }',
+    );
     for (const family of [4, 6] as const) {
       const fromServer = {
         protocol: 'udp',
@@ -81,10 +88,10 @@ describe('early drop on the wire', { skip: lacking ?? false }, () => {
       const reply = (port: number) =>
         packet(family, 'udp', { sourcePort: 5353, destinationPort: port });
       await stack.command('edge', 'off');
-      await server.send({ ...fromServer, sourcePort: 45_001 });
+      await client.arrival(await server.send({ ...fromServer, sourcePort: 45_001 }));
       await stack.command('edge', 'on');
       await eventually('enforced', async () => !(await through.passes(packet(family, 'udp'))));
-      await server.send({ ...fromServer, sourcePort: 45_002 });
+      await client.arrival(await server.send({ ...fromServer, sourcePort: 45_002 }));
       for (const port of [45_001, 45_002]) assert.equal(await through.passes(reply(port)), true);
       assert.equal(await through.passes(reply(45_003)), false);
     }

@@ -9,6 +9,7 @@ import { Probe, type ProbePacket } from '../wire/probe.ts';
 export interface Ground {
   readonly internet: Internet;
   readonly stack: Stack;
+  readonly client: Probe;
   readonly server: Probe;
   /** From the client to the server behind the edge. */
   readonly through: Path;
@@ -48,7 +49,7 @@ export async function buildGround(label: string, options: StackOptions = {}): Pr
     const toHost = new Path(client, await probe('edge'), SENTINELS.host);
     const stack = await startStack(internet, options);
     undo.push(() => stack.stop());
-    return { internet, stack, server, through, toHost, stop };
+    return { internet, stack, client, server, through, toHost, stop };
   } catch (error) {
     await stop();
     throw error;
