@@ -1,27 +1,16 @@
-import { createHash } from 'node:crypto';
-import {
-  closeSync,
-  fdatasync,
-  ftruncateSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-} from 'node:fs';
+import { closeSync, fdatasync, ftruncateSync, openSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { SourceSets } from '@portcullis/core/firewall/policy.ts';
 import type { Desired } from '../desired.ts';
 import { describeError, type Log } from '../log.ts';
 import { readState, writeChange, writeWhole } from './content.ts';
 import { readIfThere, replaceFile, writeAt } from './files.ts';
-import { CHAIN_START, type Frames, type Mark } from './frames.ts';
-import { readSets, writeSets } from './source-sets.ts';
+import { CHAIN_START, type Mark } from './frames.ts';
+import { SourceSetFiles } from './source-sets.ts';
 
 const STATE = 'policy.jsonl';
 /** What it is called once it has fallen behind the kernel. */
 const STALE = 'policy.stale.jsonl';
-const SETS = /^source-sets-[0-9a-f]{20}\.jsonl(?:\.new)?$/;
 /** What a power failure may take. What a killed process had kept is with the kernel already. */
 const SYNC_MS = 1_000;
 const RETRY_MS = 5_000;
@@ -57,6 +46,7 @@ export class DesiredStore {
   readonly #options: DesiredStoreOptions;
   readonly #path: string;
   readonly #stale: string;
+  readonly #sets: SourceSetFiles;
   #written: Written | null = null;
   #latest: Desired | null = null;
   /** The latest whose source sets are on the disk. */
@@ -75,6 +65,7 @@ export class DesiredStore {
     this.#options = options;
     this.#path = join(options.folder, STATE);
     this.#stale = join(options.folder, STALE);
+    this.#sets = new SourceSetFiles(options.folder);
   }
 
   /** What is wrong with the disk, in words; null: nothing. */
@@ -91,7 +82,7 @@ export class DesiredStore {
     try {
       const bytes = readIfThere(this.#path);
       if (bytes === null) return hasTable ? null : this.#loadStale();
-      const read = readState(bytes, (version) => this.#loadSets(version));
+      const read = readState(bytes, (version) => this.#sets.read(version));
       if (!read.ok) {
         this.#complain(`the state on disk cannot be used: ${read.reason}`);
         return null;
@@ -115,7 +106,7 @@ export class DesiredStore {
 
   #loadStale(): Desired | null {
     const bytes = readIfThere(this.#stale);
-    const read = bytes === null ? null : readState(bytes, (version) => this.#loadSets(version));
+    const read = bytes === null ? null : readState(bytes, (version) => this.#sets.read(version));
     if (read?.ok !== true) return null;
     const { desired } = read.value;
     this.#complain(`the state on disk ends at generation ${desired.generation}: the disk failed`);
@@ -221,7 +212,7 @@ export class DesiredStore {
       this.#written = this.#append(this.#written, this.#ready);
     }
     rmSync(this.#stale, { force: true });
-    this.#removeOldSets();
+    this.#sets.removeBut([...(this.#written?.sets ?? []), this.#latest?.sourceSets.version ?? '']);
     if (this.#retry === undefined) this.#problem = null;
     await this.#sync();
   }
@@ -265,12 +256,6 @@ export class DesiredStore {
     await this.#syncing;
   }
 
-  #loadSets(version: string): SourceSets | null {
-    const bytes = readIfThere(this.#setsPath(version));
-    const sets = bytes === null ? null : readSets(bytes);
-    return sets?.version === version ? sets : null;
-  }
-
   /**
    * Before anything that names them. The version names the content, so a file is never changed. Once they are
    * there, the latest state is ready to be written.
@@ -283,7 +268,7 @@ export class DesiredStore {
         if (latest === null) return;
         const sets = latest.sourceSets;
         if (sets.version !== '' && sets.version !== this.#setsOnDisk) {
-          await replaceFile(this.#setsPath(sets.version), textsOf(writeSets(sets)));
+          await this.#sets.write(sets);
           this.#setsOnDisk = sets.version;
         }
         if (this.#ready === ready) this.#ready = latest;
@@ -295,21 +280,6 @@ export class DesiredStore {
   #markReady(): void {
     const version = this.#latest?.sourceSets.version ?? '';
     if (version === '' || version === this.#setsOnDisk) this.#ready = this.#latest;
-  }
-
-  #setsPath(version: string): string {
-    const name = createHash('sha256').update(version).digest('hex').slice(0, 20);
-    return join(this.#options.folder, `source-sets-${name}.jsonl`);
-  }
-
-  #removeOldSets(): void {
-    const { folder } = this.#options;
-    const versions = [...(this.#written?.sets ?? []), this.#latest?.sourceSets.version ?? ''];
-    const used = versions.map((version) => this.#setsPath(version));
-    for (const name of readdirSync(folder)) {
-      const path = join(folder, name);
-      if (SETS.test(name) && !used.some((one) => path.startsWith(one))) rmSync(path);
-    }
   }
 
   /** The file may lack what the kernel has: it is written anew as soon as that works. */
@@ -324,8 +294,4 @@ export class DesiredStore {
     if (problem !== this.#problem) this.#options.log.error({ problem }, 'the disk fails this edge');
     this.#problem = problem;
   }
-}
-
-function* textsOf(all: Iterable<Frames>): Generator<string> {
-  for (const { text } of all) yield text;
 }

@@ -1,9 +1,14 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import type { SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { sourceSets } from '@portcullis/link/parse-policy.ts';
 import { check, list, matching, object, whole } from '@portcullis/link/shape.ts';
 import { parts } from './content.ts';
+import { readIfThere, replaceFile } from './files.ts';
 import { CHAIN_START, frame, type Frames, unframe } from './frames.ts';
 
+const PREFIX = 'source-sets-';
 const NETWORKS_PER_RECORD = 5_000;
 const word = matching(/^[\x21-\x7e]{1,128}$/, 'a name');
 
@@ -20,7 +25,7 @@ const head = object<Head>({ version: word, pieces: whole });
 const piece = object<Piece>({ name: word, networks: list((value) => value, NETWORKS_PER_RECORD) });
 
 /** Source sets as records; a large set in several. */
-export function* writeSets({ version, sets }: SourceSets): Generator<Frames> {
+function* writeSets({ version, sets }: SourceSets): Generator<Frames> {
   const pieces = Object.entries(sets).flatMap(([name, all]): Piece[] => {
     const cut = [...parts(all, NETWORKS_PER_RECORD)];
     return (cut.length === 0 ? [[]] : cut).map((networks) => ({ name, networks }));
@@ -34,7 +39,7 @@ export function* writeSets({ version, sets }: SourceSets): Generator<Frames> {
 }
 
 /** All of it or null. */
-export function readSets(bytes: Buffer): SourceSets | null {
+function readSets(bytes: Buffer): SourceSets | null {
   const { records, damaged } = unframe(bytes);
   const [first, ...rest] = records;
   const begin = check(head, first);
@@ -51,4 +56,41 @@ export function readSets(bytes: Buffer): SourceSets | null {
   const { version } = begin.value;
   const checked = check(sourceSets, { version, sets: Object.fromEntries(sets) });
   return checked.ok ? checked.value : null;
+}
+
+/** A file for each version of the source sets. The version names the content, so a file is never changed. */
+export class SourceSetFiles {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  async write(sets: SourceSets): Promise<void> {
+    const texts = function* (): Generator<string> {
+      for (const { text } of writeSets(sets)) yield text;
+    };
+    await replaceFile(this.#path(sets.version), texts());
+  }
+
+  /** Null where they are not there whole. */
+  read(version: string): SourceSets | null {
+    const bytes = readIfThere(this.#path(version));
+    const sets = bytes === null ? null : readSets(bytes);
+    return sets?.version === version ? sets : null;
+  }
+
+  removeBut(versions: readonly string[]): void {
+    const used = versions.map((version) => this.#path(version));
+    for (const name of readdirSync(this.#folder)) {
+      const path = join(this.#folder, name);
+      // Also a draft of what is used.
+      if (name.startsWith(PREFIX) && !used.some((one) => path.startsWith(one))) rmSync(path);
+    }
+  }
+
+  #path(version: string): string {
+    const name = createHash('sha256').update(version).digest('hex').slice(0, 20);
+    return join(this.#folder, `${PREFIX}${name}.jsonl`);
+  }
 }
