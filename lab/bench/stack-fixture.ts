@@ -1,9 +1,13 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { findEmbeddedPostgres } from '@portcullis/control/db/embedded/index.ts';
 import { openDatabase } from '@portcullis/control/db/database.ts';
 import { sql } from 'kysely';
 import { EDGE_DEVICE } from '../internet.ts';
 import { ORGANISATION, type Stack } from '../stack.ts';
 import { addressOf, type Fleet, policyOf } from './policies.ts';
+
+const PATIENCE_MS = 60_000;
+const LOOK_MS = 500;
 
 /** A fleet file for as many addresses as a bench has. The first prefix is there because every stack waits for it. */
 export const BENCH_FLEET = `organisations:
@@ -50,5 +54,18 @@ export async function fillStack(stack: Stack, fleet: Fleet): Promise<void> {
   }
   await stack.terminate();
   await stack.start('--enforce');
-  await stack.api.enforced(addressOf(fleet.family, fleet.addresses - 1));
+  await loaded(stack, fleet.addresses);
+}
+
+/** Control may count the edge of before for a while; the edge's own report cannot be of before. */
+async function loaded(stack: Stack, policies: number): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const shown = JSON.parse(await stack.command('edges', 'show', 'lab', '--json')) as {
+      readonly report: { readonly policies: number } | null;
+    };
+    if ((shown.report?.policies ?? 0) >= policies) return;
+    if (performance.now() > deadline) throw new Error(`in vain: ${JSON.stringify(shown)}`);
+    await wait(LOOK_MS);
+  }
 }
