@@ -330,7 +330,10 @@ class Agent implements EdgeAgent {
   #beat(heartbeatMs: number, resyncMs: number): void {
     for (const timer of [this.#heartbeat, this.#resync]) clearInterval(timer);
     if (this.#stopped) return;
-    this.#heartbeat = setInterval(() => void this.#report(), heartbeatMs);
+    this.#heartbeat = setInterval(() => {
+      void this.#reporter.collect();
+      void this.#report();
+    }, heartbeatMs);
     this.#resync = setInterval(() => this.#receiving.poke(), resyncMs);
   }
 

@@ -106,6 +106,23 @@ test('a source that cannot be read is a problem in words, until it can', async (
   assert.deepEqual(reporter.compose(['wan'], OWN).problems, []);
 });
 
+test('what was dropped while control was away is kept by the minute, and told when it is back', async () => {
+  const { world, reporter, told } = reporting();
+  for (let minute = 0; minute < 3; minute += 1) {
+    await Promise.all([reporter.collect(), reporter.collect()]);
+    world.nowMs += 60_000;
+  }
+  await reporter.sendDrops();
+  assert.deepEqual(told(), [
+    [1, 5],
+    [2, 5],
+    [3, 5],
+    [4, 5],
+  ]);
+  const ends = world.heard.map(({ drops }) => drops.untilMs - 1_000_000);
+  assert.deepEqual(ends, [0, 60_000, 120_000, 180_000]);
+});
+
 test('looks do not run into each other, however slow a source or control is', async () => {
   const { world, reporter, told } = reporting();
   const gate = Promise.withResolvers<DropReading>();

@@ -52,6 +52,7 @@ export class Reporter {
   readonly #ledger: DropLedger;
   #sequence = 0;
   #sending = false;
+  #collecting: Promise<void> | null = null;
   /** Control is of a version that does not count drops. */
   #unwanted = false;
   /** By source: why it could not be read last. */
@@ -83,12 +84,20 @@ export class Reporter {
     });
   }
 
+  /** Reads every source, also while control is away: what nobody reads, the kernel forgets. Never rejects. */
+  collect(): Promise<void> {
+    this.#collecting ??= this.#collect().finally(() => {
+      this.#collecting = null;
+    });
+    return this.#collecting;
+  }
+
   /** Reads every source and tells control. Rejects when control does not answer; what was read is kept. */
   async sendDrops(): Promise<void> {
     if (this.#sending || this.#unwanted) return;
     this.#sending = true;
     try {
-      await this.#collect();
+      await this.collect();
       await this.#send();
     } finally {
       this.#sending = false;
@@ -109,7 +118,7 @@ export class Reporter {
         this.#unreadable.set(source.name, why);
       }
     }
-    this.#ledger.add(readings, nowMs());
+    this.#ledger.add(this.#unwanted ? [] : readings, nowMs());
   }
 
   async #send(): Promise<void> {

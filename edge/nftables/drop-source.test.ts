@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Count, CounterReader } from './counter-reader.ts';
-import { difference, NftablesDrops, shareOut } from './drop-source.ts';
+import { countedBeforeRewrite, difference, NftablesDrops, shareOut } from './drop-source.ts';
+import { createFakeKernel } from './fake.ts';
 
 const A = '203.0.113.10';
 const B = '2001:db8::1';
@@ -67,4 +68,41 @@ test('a read that the kernel disturbed is told with the next one, once', async (
   packets = 17;
   assert.deepEqual(await told(), [['denied', 7]]);
   assert.deepEqual(await told(), []);
+});
+
+test('a rewrite of the table forgets no count, and what begins anew is told from nothing on', async () => {
+  const kernel = createFakeKernel();
+  let packets = 10;
+  const reader: CounterReader = {
+    elements: async (set) =>
+      new Map(set === 'dropped_geo6' && packets > 0 ? [[B, count(packets)]] : []),
+    named: async () => new Map(),
+    close: () => {},
+  };
+  const drops = new NftablesDrops(() => reader);
+  const driver = countedBeforeRewrite(
+    {
+      ...kernel,
+      apply: async (text) => {
+        await kernel.apply(text);
+        if (text.includes('delete table')) packets = 0;
+      },
+    },
+    drops,
+  );
+  const told = async () => (await drops.read()).entries.map((one) => one.packets);
+  assert.deepEqual(await told(), [10]);
+  packets = 14;
+  await driver.apply(
+    'add table inet portcullis\ndelete table inet portcullis\ntable inet portcullis {\n}',
+  );
+  // More than before the rewrite, all of it of after.
+  packets = 30;
+  assert.deepEqual(await told(), [4, 30]);
+  packets = 31;
+  const both = await Promise.all([drops.read(), drops.read()]);
+  assert.deepEqual(
+    both.map(({ entries }) => entries.length),
+    [1, 0],
+  );
 });

@@ -2,6 +2,8 @@ import type { DropEntry } from '@portcullis/link/edge-report.ts';
 import type { DropReading } from '../drop-ledger.ts';
 import type { DropSource } from '../report.ts';
 import type { Count, CounterReader } from './counter-reader.ts';
+import { TABLE } from './names.ts';
+import type { Driver } from './driver.ts';
 import { countedSet, RULE_DROPS, type RuleDrop, uncountedCounter } from './drop-counters.ts';
 
 type Cause = Pick<DropEntry, 'stage' | 'reason'>;
@@ -20,12 +22,42 @@ export class NftablesDrops implements DropSource {
   #reader: CounterReader | null = null;
   /** By set or counter, what was there at the last look. */
   readonly #last = new Map<string, ReadonlyMap<string, Count>>();
+  /** Read, and not told yet. */
+  #kept: DropEntry[] = [];
+  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(open: () => CounterReader) {
     this.#open = open;
   }
 
   async read(): Promise<DropReading> {
+    return this.#inTurn(async () => {
+      const entries = [...this.#kept, ...(await this.#entries())];
+      this.#kept = [];
+      return { entries, samples: [] };
+    });
+  }
+
+  /** The table is about to be written anew: takes in what its counters would forget. */
+  async beforeRewrite(): Promise<void> {
+    await this.#inTurn(async () => {
+      this.#kept.push(...(await this.#entries()));
+    });
+  }
+
+  /** Every counter has begun at nothing. */
+  rewritten(): void {
+    this.#last.clear();
+  }
+
+  /** One at a time: they share a socket, and what was there last. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(work);
+    this.#turn = turn.catch(() => {});
+    return turn;
+  }
+
+  async #entries(): Promise<DropEntry[]> {
     this.#reader ??= this.#open();
     const uncounted = this.#since('counters', await this.#reader.named());
     const entries: DropEntry[] = [];
@@ -36,7 +68,7 @@ export class NftablesDrops implements DropSource {
       const beyond = uncounted.get(uncountedCounter(reason)) ?? NOTHING;
       entries.push(...(await this.#ruleDrops(reason, beyond)));
     }
-    return { entries, samples: [] };
+    return entries;
   }
 
   close(): void {
@@ -64,6 +96,19 @@ export class NftablesDrops implements DropSource {
     this.#last.set(name, now);
     return difference(last ?? new Map<string, Count>(), now);
   }
+}
+
+/** A driver that lets nothing be forgotten when the table is written whole. Not being able to count stops no write. */
+export function countedBeforeRewrite(driver: Driver, drops: NftablesDrops): Driver {
+  return {
+    ...driver,
+    apply: async (text) => {
+      if (!text.includes(`\ndelete table ${TABLE}\n`)) return driver.apply(text);
+      await drops.beforeRewrite().catch(() => {});
+      await driver.apply(text);
+      drops.rewritten();
+    },
+  };
 }
 
 /** Pure: what was added. A counter that is lower than it was has begun anew with another table or after a pause. */
