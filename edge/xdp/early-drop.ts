@@ -1,12 +1,13 @@
-import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
+import type { SourceSets } from '@portcullis/core/firewall/policy.ts';
 import type { EdgeAssignment, RefusedTarget } from '@portcullis/link/messages.ts';
 import type { Desired } from '../desired.ts';
 import type { DeviceMode, DeviceModes } from '../devices.ts';
 import type { DropReading } from '../drop-ledger.ts';
 import { describeError, type Log } from '../log.ts';
-import { PolicyError } from '../nftables/match.ts';
+import { changedKeys } from '../changed-keys.ts';
 import type { DropSource } from '../report.ts';
-import { compileEarly, type EarlyTarget, isPassedOn } from './compile.ts';
+import { EarlyCompilation } from './compilation.ts';
+import { type EarlyTarget, isPassedOn } from './compile.ts';
 import { type Device, type DevicePlan, planDevice } from './device.ts';
 import type { Attached, EarlyDropDriver, EarlySettings } from './driver.ts';
 import { EarlyDropCounts } from './counts.ts';
@@ -29,7 +30,7 @@ export interface EarlyDropOptions {
 export class EarlyDrop implements DeviceModes, DropSource {
   readonly name = 'the early drop';
   readonly #options: EarlyDropOptions;
-  readonly #compiled = new WeakMap<Policy, EarlyTarget>();
+  readonly #compilation = new EarlyCompilation();
   readonly #counts: EarlyDropCounts;
   #loaded: ReadonlyMap<string, EarlyTarget> | null = null;
   #settings: EarlySettings | null = null;
@@ -37,6 +38,8 @@ export class EarlyDrop implements DeviceModes, DropSource {
   #asked: AskedUnions = new Map();
   #setsVersion = '';
   #named: readonly string[] = [];
+  /** What the named devices were at the beginning of this apply. */
+  #seen: ReadonlyMap<string, Device | null> = new Map();
   readonly #modes = new Map<string, KnownDevice>();
   /** Why it cannot work at all; undefined: not asked yet. */
   #lack: string | null | undefined;
@@ -59,7 +62,8 @@ export class EarlyDrop implements DeviceModes, DropSource {
     if (!this.#able()) return;
     try {
       this.#named = settings.devices;
-      this.#load(this.#targetsOf(policies.values(), refused), settings, sourceSets);
+      this.#seen = new Map(settings.devices.map((name) => [name, this.#options.readDevice(name)]));
+      this.#load(this.#compilation.of(policies, refused), settings, sourceSets);
       this.#attach();
       await this.#learnFlows();
       this.#problem = null;
@@ -128,39 +132,6 @@ export class EarlyDrop implements DeviceModes, DropSource {
     return this.#lack === null;
   }
 
-  #targetsOf(
-    policies: Iterable<Policy>,
-    refused: readonly RefusedTarget[],
-  ): Map<string, EarlyTarget> {
-    const behind = new Map(refused.map(({ target, goodGeneration }) => [target, goodGeneration]));
-    const targets = new Map<string, EarlyTarget>();
-    for (const policy of policies) {
-      const good = behind.get(policy.target);
-      const target = good === undefined ? this.#compile(policy) : this.#before(policy, good);
-      if (target !== null) targets.set(policy.target, target);
-    }
-    return targets;
-  }
-
-  /** What a refused target had, where nftables has it still. */
-  #before({ target }: Policy, goodGeneration: number): EarlyTarget | null {
-    return (goodGeneration > 0 ? this.#loaded?.get(target) : undefined) ?? null;
-  }
-
-  #compile(policy: Policy): EarlyTarget | null {
-    const known = this.#compiled.get(policy);
-    if (known !== undefined) return known;
-    try {
-      const compiled = compileEarly(policy);
-      this.#compiled.set(policy, compiled);
-      return compiled;
-    } catch (error) {
-      // nftables has refused it too, or judges it without us.
-      if (error instanceof PolicyError) return null;
-      throw error;
-    }
-  }
-
   #load(
     targets: ReadonlyMap<string, EarlyTarget>,
     assignment: EdgeAssignment,
@@ -169,11 +140,14 @@ export class EarlyDrop implements DeviceModes, DropSource {
     const { driver } = this.#options;
     const settings = this.#settingsFor(assignment);
     const before = this.#loaded ?? NOTHING;
-    const set = [...targets.values()].filter((one) => before.get(one.target) !== one);
-    const removed = [...before.values()].filter((one) => !targets.has(one.target));
-    const asks = [...set, ...removed].some(({ unions }) => unions.size > 0);
+    const changed = changedKeys(before, targets);
+    const set = changed.flatMap((name) => targets.get(name) ?? []);
+    const gone = changed.filter((name) => !targets.has(name));
+    const asks = changed.some(
+      (name) => asksUnions(before.get(name)) || asksUnions(targets.get(name)),
+    );
     const asked = asks ? askedUnions(targets.values()) : this.#asked;
-    if (removed.length > 0) this.#counts.beforeLoad();
+    if (gone.length > 0) this.#counts.beforeLoad();
     if (
       this.#loaded === null ||
       !sameNames(asked, this.#asked) ||
@@ -183,7 +157,6 @@ export class EarlyDrop implements DeviceModes, DropSource {
       driver.load([...targets.values()], settings, planUnions(asked, sourceSets));
     } else {
       if (JSON.stringify(settings) !== JSON.stringify(this.#settings)) driver.configure(settings);
-      const gone = removed.map(({ target }) => target);
       if (set.length + gone.length > 0) driver.change(set, gone);
     }
     this.#asked = asked;
@@ -195,7 +168,7 @@ export class EarlyDrop implements DeviceModes, DropSource {
   #settingsFor({ sees, management, devices }: EdgeAssignment): EarlySettings {
     const named = new Set(devices);
     const vlans = devices.flatMap((name) => {
-      const device = this.#options.readDevice(name);
+      const device = this.#seen.get(name) ?? null;
       const plan = device === null ? null : planDevice(device, named);
       if (device === null || plan === null || !plan.attach) return [];
       return plan.vlans.map((outer) => ({ ifindex: device.ifindex, outer, inner: 0 }));
@@ -210,11 +183,11 @@ export class EarlyDrop implements DeviceModes, DropSource {
   }
 
   #attach(): void {
-    const { driver, readDevice } = this.#options;
+    const { driver } = this.#options;
     const named = new Set(this.#named);
     const wanted = new Set<number>();
     for (const name of named) {
-      const device = readDevice(name);
+      const device = this.#seen.get(name) ?? null;
       const { plan, text } = planOf(device, named);
       const ifindex = device?.ifindex ?? null;
       if (ifindex === null || !plan.attach) {
@@ -294,6 +267,10 @@ function planOf(
 
 type AskedUnions = ReadonlyMap<string, readonly string[]>;
 const NOTHING: ReadonlyMap<string, EarlyTarget> = new Map();
+
+function asksUnions(target: EarlyTarget | undefined): boolean {
+  return target !== undefined && target.unions.size > 0;
+}
 
 function askedUnions(targets: Iterable<EarlyTarget>): AskedUnions {
   const asked = new Map<string, readonly string[]>();
