@@ -54,9 +54,13 @@ test('the kernel is made strict about TCP while there is a SYN proxy, and never 
 });
 
 test('what stands in the way is said in words', async (t) => {
+  let failing = true;
+  let walks = 0;
   const { keeper } = keeperWith(new Map([[LOOSE, 1]]), {
     removeConnections: async () => {
-      throw new Error('no rights');
+      if (failing) throw new Error('no rights');
+      walks += 1;
+      return 0;
     },
     sysctls: {
       read: () => null,
@@ -67,18 +71,21 @@ test('what stands in the way is said in words', async (t) => {
   });
   t.after(() => keeper.stop());
   const newer = filteredPolicy('203.0.113.11', ['quake9' as 'udp-stateful', 1]);
-  await keeper.applied(
-    NOTHING,
-    targets(filteredPolicy('203.0.113.10', ['tcp-syn-proxy', 80]), newer),
-  );
+  const both = targets(filteredPolicy('203.0.113.10', ['tcp-syn-proxy', 80]), newer);
+  await keeper.applied(NOTHING, both);
   assert.deepEqual(keeper.problems(), [
     'filters of type quake9 need a newer edge than this',
     'the SYN proxy needs net.netfilter.nf_conntrack_tcp_loose = 0, and it cannot be set',
     'the SYN proxy needs net.ipv4.tcp_syncookies = 1, and it cannot be set',
     'connections from before a filter stay: no rights',
   ]);
-  await keeper.applied(NOTHING, NOTHING);
+  failing = false;
+  await keeper.applied(both, both);
+  assert.equal(walks, 1, 'what failed is tried again');
+  assert.equal(keeper.problems().length, 3);
+  await keeper.applied(both, NOTHING);
   assert.deepEqual(keeper.problems(), []);
+  assert.equal(keeper.count(), 0);
 });
 
 test('servers behind the proxy are asked, and addresses told when their answers change what is compiled', async (t) => {

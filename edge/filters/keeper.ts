@@ -1,12 +1,13 @@
 import { describeError, type Log } from '../log.ts';
 import type { CompiledTarget } from '../nftables/compile.ts';
 import type { Driver } from '../nftables/driver.ts';
-import { isSingle } from '../nftables/match.ts';
 import type { Sysctls } from '../reassembly.ts';
-import { changedPorts } from './changes.ts';
+import { changedKeys } from '../changed-keys.ts';
+import { type ChangedPort, changedPorts } from './changes.ts';
 import { FilterDrops } from './drops.ts';
+import { FilterInventory } from './inventory.ts';
 import { reconnectPorts, type RemoveConnections } from './reconnect.ts';
-import { KnownServers, type KnownServersOptions, type ServerPort } from './servers.ts';
+import { KnownServers, type KnownServersOptions } from './servers.ts';
 import type { TcpServer } from './tcp-server.ts';
 
 export interface FilterKeeperOptions {
@@ -16,6 +17,9 @@ export interface FilterKeeperOptions {
   readonly sysctls: Sysctls;
   readonly askServer?: KnownServersOptions['ask'];
 }
+
+/** That are kept to be tried again. */
+const MOST_PORTS = 100_000;
 
 type Targets = ReadonlyMap<string, CompiledTarget>;
 
@@ -30,7 +34,8 @@ export class FilterKeeper {
   /** What filters drop, for reports. */
   readonly drops: FilterDrops;
   #onServers: (addresses: readonly string[]) => void = () => {};
-  #filters = 0;
+  readonly #inventory = new FilterInventory();
+  #reconnecting: ChangedPort[] = [];
   #problems: readonly string[] = [];
 
   constructor(options: FilterKeeperOptions) {
@@ -53,7 +58,7 @@ export class FilterKeeper {
 
   /** Filtered ports that are enforced. */
   count(): number {
-    return this.#filters;
+    return this.#inventory.filters;
   }
 
   problems(): readonly string[] {
@@ -62,26 +67,25 @@ export class FilterKeeper {
 
   /** The kernel has `after`, and had `before`. Never throws: what fails is a problem to tell. */
   async applied(before: Targets, after: Targets): Promise<void> {
-    const names = [...new Set([...before.keys(), ...after.keys()])].filter(
-      (name) => before.get(name) !== after.get(name),
+    const { removed, added } = this.#inventory.update(after);
+    const problems = this.#inventory.unknown.map(
+      (type) => `filters of type ${type} need a newer edge than this`,
     );
-    const targets = [...after.values()];
-    this.#filters = targets.reduce((sum, { filters }) => sum + filters.programs.size, 0);
-    const unknown = [...new Set(targets.flatMap(({ filters }) => filters.unknown))].toSorted();
-    const problems = unknown.map((type) => `filters of type ${type} need a newer edge than this`);
-    if (targets.some(({ filters }) => filters.ports.has('synproxy'))) {
-      problems.push(...this.#prepareKernel());
-    }
+    if (this.#inventory.proxied > 0) problems.push(...this.#prepareKernel());
+    const { driver, removeConnections, log } = this.#options;
+    // What failed the last time is tried again.
+    const changed = changedPorts(before, after, changedKeys(before, after));
+    this.#reconnecting = [...this.#reconnecting, ...changed].slice(-MOST_PORTS);
     try {
-      const { driver, removeConnections } = this.#options;
       await this.drops.begin();
-      await reconnectPorts(changedPorts(before, after, names), driver, removeConnections);
+      await reconnectPorts(this.#reconnecting, driver, removeConnections);
+      this.#reconnecting = [];
     } catch (error) {
-      this.#options.log.error({ error }, 'connections from before a filter could not be ended');
+      log.error({ error }, 'connections from before a filter could not be ended');
       problems.push(`connections from before a filter stay: ${describeError(error)}`);
     }
     this.#problems = problems;
-    void this.#servers.want(targets.flatMap(proxiedPorts));
+    void this.#servers.change(removed, added);
   }
 
   stop(): void {
@@ -106,10 +110,4 @@ export class FilterKeeper {
     set(COOKIES.name, COOKIES.least, (now) => now >= COOKIES.least);
     return problems;
   }
-}
-
-/** Members of a prefix are too many to be asked: for them the proxy speaks as Linux does. */
-function proxiedPorts({ target, cidr, filters }: CompiledTarget): ServerPort[] {
-  if (!isSingle(cidr)) return [];
-  return [...(filters.ports.get('synproxy') ?? [])].map((port) => ({ address: target, port }));
 }

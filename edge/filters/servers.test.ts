@@ -60,8 +60,8 @@ test('what servers say is asked once when they come, kept while they are silent,
     { address: '203.0.113.10', port: 80 },
     { address: '203.0.113.11', port: 80 },
   ];
-  await servers.want(ports);
-  await servers.want(ports);
+  await servers.change([], ports);
+  await servers.change(ports, ports);
   assert.deepEqual(asked.toSorted(), ['203.0.113.10 80', '203.0.113.11 80']);
   assert.deepEqual(servers.at('203.0.113.10', 80), LINUX);
   assert.equal(servers.at('203.0.113.11', 80), null);
@@ -70,6 +70,6 @@ test('what servers say is asked once when they come, kept while they are silent,
   await again.promise;
   assert.deepEqual(servers.at('203.0.113.10', 80), LINUX);
   assert.deepEqual(changes, [['203.0.113.10']]);
-  await servers.want([]);
+  await servers.change(ports, []);
   assert.equal(servers.at('203.0.113.10', 80), null);
 });

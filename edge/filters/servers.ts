@@ -23,7 +23,7 @@ const AT_ONCE = 16;
 export class KnownServers {
   readonly #options: KnownServersOptions;
   readonly #known = new Map<string, TcpServer>();
-  #wanted = new Map<string, ServerPort>();
+  readonly #wanted = new Map<string, ServerPort>();
   readonly #due = new Map<string, ServerPort>();
   #asking = false;
   #stopped = false;
@@ -42,12 +42,17 @@ export class KnownServers {
     return this.#known.get(keyOf({ address, port })) ?? null;
   }
 
-  /** These and no others. Resolves when those that are new have been asked. */
-  async want(ports: readonly ServerPort[]): Promise<void> {
-    const before = this.#wanted;
-    this.#wanted = new Map(ports.map((one) => [keyOf(one), one]));
-    for (const key of this.#known.keys()) if (!this.#wanted.has(key)) this.#known.delete(key);
-    await this.#ask(ports.filter((one) => !before.has(keyOf(one))));
+  /** Resolves when those that came have been asked. What is in both stays known, and is not asked for that. */
+  async change(removed: readonly ServerPort[], added: readonly ServerPort[]): Promise<void> {
+    const staying = new Set(added.map(keyOf));
+    const before = new Set(removed.map(keyOf));
+    for (const key of before) {
+      if (staying.has(key)) continue;
+      this.#wanted.delete(key);
+      this.#known.delete(key);
+    }
+    for (const one of added) this.#wanted.set(keyOf(one), one);
+    await this.#ask(added.filter((one) => !before.has(keyOf(one))));
   }
 
   stop(): void {
