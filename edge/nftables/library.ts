@@ -54,14 +54,18 @@ function libraryCalls(): Calls {
   return calls;
 }
 
+/** Of a text. nft takes many times its size of memory, which only a process that ends gives back to the host. */
+const LARGE = 1 << 20;
+
 /**
  * libnftables in this process: nothing is spawned. Each command runs on another thread, and one at a time in the
  * whole process, because the library shares state between contexts. The context, and with it the socket to the
  * kernel, is of the network namespace that this thread is in now. What nft remembers of the ruleset it asks the
  * kernel about before it uses it. A command cannot be ended from outside: it takes what the kernel takes.
+ * Texts of megabytes, whole tables of large edges, go to `large` where it is given and can run.
  * Throws `NativeUnavailable` where there is no library, `SystemError` where there is no socket.
  */
-export function createLibraryDriver(): Driver {
+export function createLibraryDriver(large: Driver | null = null): Driver {
   const library = libraryCalls();
   const rules = openRuleset();
   const context = library.ctxNew(CTX_DEFAULT);
@@ -80,9 +84,20 @@ export function createLibraryDriver(): Driver {
   const submit = async (text: string, dry: boolean): Promise<void> => {
     if (text !== '') await run(text, dry);
   };
+  const apply = async (text: string): Promise<void> => {
+    if (large === null || text.length <= LARGE) return submit(text, false);
+    try {
+      await large.apply(text);
+    } catch (error) {
+      const { code, cause } = error as DriverError;
+      const missing = code === 'unavailable' && cause instanceof Error && 'code' in cause;
+      if (!missing || cause.code !== 'ENOENT') throw error;
+      await submit(text, false);
+    }
+  };
   return {
     probe: () => probeWith(async (text) => void (await run(text, true))),
-    apply: (text) => submit(text, false),
+    apply,
     change: async ({ text, steps }) => {
       if (steps === null) return submit(text, false);
       await submit(steps.prepare, false);

@@ -9,8 +9,10 @@ import { watched } from './watch.ts';
 /** The kernel of this host: in process where libnftables is there, else by the nft command. */
 export function openDriver(log: Log): Driver {
   const driver =
-    attempt(createLibraryDriver, (error) =>
-      log.warn({ error }, 'nftables cannot be called in process: every change spawns nft'),
+    attempt(
+      () => createLibraryDriver(createNftDriver()),
+      (error) =>
+        log.warn({ error }, 'nftables cannot be called in process: every change spawns nft'),
     ) ?? createNftDriver();
   const rules = attempt(openRuleset, (error) =>
     log.warn(
