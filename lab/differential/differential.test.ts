@@ -86,7 +86,14 @@ describe('the verdict of the kernel', () => {
             if (!early && judged.vanished.has(one)) continue;
             const action = actionOf(judged, one);
             const [old, now] = [before, after].map((state) => expectedOf(state, one).action);
-            assert.ok(action === old || action === now, JSON.stringify(one));
+            const told = {
+              step,
+              action,
+              before: old,
+              after: now,
+              vanished: judged.vanished.has(one),
+            };
+            assert.ok(action === old || action === now, JSON.stringify({ ...told, ...one }));
             if (old !== now) seen[action === old ? 'before' : 'after']++;
           }
           before = after;

@@ -30,7 +30,8 @@ export class Draw {
   }
 
   sourceSets(): SourceSets {
-    return this.#one(sourceSets());
+    // Who holds a version is told nothing of it again.
+    return { ...this.#one(sourceSets()), version: `drawn-${this.#drawn}` };
   }
 
   some<T>(items: readonly T[], count: number): T[] {
