@@ -14,8 +14,13 @@ export function edgeProcess(config: EdgeConfig, env: NodeJS.ProcessEnv): ChildSp
   return {
     name: 'edge',
     ...launch,
-    // Not as an argument: every process list shows those.
-    env: { ...env, PORTCULLIS_EDGE_CONFIG: JSON.stringify(config) },
+    env: {
+      // What Node makes of our sources, for the next start: a third of a second sooner back after a kill.
+      NODE_COMPILE_CACHE: join(config.stateDir, 'compiled'),
+      ...env,
+      // Not as an argument: every process list shows those.
+      PORTCULLIS_EDGE_CONFIG: JSON.stringify(config),
+    },
   };
 }
 
