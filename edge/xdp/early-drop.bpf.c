@@ -488,7 +488,7 @@ INLINE void keep_sample(struct xdp_md *ctx, u32 slot, u32 reason, u32 length)
 
 INLINE void count(struct xdp_md *ctx, const struct settings *s, u32 slot, u32 reason)
 {
-	u32 place = slot * REASONS + reason;
+	u32 place = reason * s->slots + slot;
 	struct counter *counter = bpf_map_lookup_elem(&counters, &place);
 	if (!counter)
 		return;

@@ -30,7 +30,7 @@ const ARTIFACT = join(import.meta.dirname, 'early-drop.bpf.json');
 const XDP_DROP = 1;
 const SAMPLES_AT_ONCE = 500;
 /** Settings before the list of management ports. */
-const SETTINGS_HEAD = 24;
+const SETTINGS_HEAD = 28;
 const FIRST = Buffer.alloc(4);
 /** One in so many packets of an address is kept as a sample, the first among them. */
 const SAMPLE_EVERY = 1024;
@@ -243,8 +243,9 @@ function writeSettings(maps: MapSet, settings: EarlySettings, targets: Targets):
   value.writeUInt32LE(settings.remember.udp, 8);
   value.writeUInt32LE(settings.remember.other, 12);
   value.writeUInt32LE(SAMPLE_EVERY - 1, 16);
+  value.writeUInt32LE(maps.slots, 20);
   if (!many) {
-    value.writeUInt32LE(management.length, 20);
+    value.writeUInt32LE(management.length, 24);
     management.forEach(({ protocol, port }, index) => {
       const key = packetKey(protocolNumber(protocol, 4), port);
       value.writeUInt32LE(key, SETTINGS_HEAD + 4 * index);

@@ -22,6 +22,8 @@ struct settings {
 	u32 remember_tcp, remember_udp, remember_other;
 	/* One dropped packet of an address is kept as a sample when its count has none of these bits. */
 	u32 sample_mask;
+	/* Places of counters: those of one reason stand together, for a flood has one. */
+	u32 slots;
 	/* Ports that always pass on, as KEY; with MANY_MANAGED they stand in a map of bits instead. */
 	u32 managed_count;
 	u32 managed[MANAGED_PORTS];
@@ -136,7 +138,7 @@ struct vlan_key {
 struct counter {
 	u64 packets, bytes;
 };
-/* Counters of a slot: one for each reason. */
+/* Counters of a slot: one for each reason, `slots` apart. */
 #define REASONS 3
 
 #define SAMPLE_BYTES 96

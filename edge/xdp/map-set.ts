@@ -66,7 +66,8 @@ export class MapSet {
   readonly #maps: Readonly<Record<string, Descriptor>>;
   readonly #held = new Map<string, Held>();
   readonly #freeSlots: number[] = [];
-  readonly #slots: number;
+  /** Targets that there are counters for. */
+  readonly slots: number;
   readonly #unions: Unions;
   /** Targets by slot, for samples. */
   readonly #names = new Map<number, string>();
@@ -83,8 +84,8 @@ export class MapSet {
     unions: UnionTable,
   ) {
     this.#unions = unions.numbers;
-    this.#slots = roomFor(targets.length);
-    const shapes = sized(artifact.maps, targets, this.#slots, unions);
+    this.slots = roomFor(targets.length);
+    const shapes = sized(artifact.maps, targets, this.slots, unions);
     const made: Descriptor[] = [];
     try {
       const maps: Record<string, Descriptor> = { ...shared };
@@ -179,7 +180,7 @@ export class MapSet {
 
   /** What each target has had dropped since it came into this set. */
   counts(): SlotCount[] {
-    const totals = readTotals(this.map('counters'), this.#slots);
+    const totals = readTotals(this.map('counters'), this.slots);
     return [...this.#held].flatMap(([target, { slot }]) =>
       REASONS.map((reason, index) => {
         const now = totals(slot, index);
@@ -238,14 +239,14 @@ export class MapSet {
   #takeSlot(target: string): number {
     const freed = this.#freeSlots.shift();
     const slot = freed ?? this.#nextSlot++;
-    if (slot >= this.#slots) throw new OutOfRoom(`no counter for ${target}`);
+    if (slot >= this.slots) throw new OutOfRoom(`no counter for ${target}`);
     if (freed !== undefined) this.#bases.set(slot, this.#totalsOf(slot));
     this.#names.set(slot, target);
     return slot;
   }
 
   #totalsOf(slot: number): SlotTotals {
-    const totals = readTotals(this.map('counters'), this.#slots);
+    const totals = readTotals(this.map('counters'), this.slots);
     return REASONS.map((_, index) => totals(slot, index));
   }
 }
@@ -281,7 +282,7 @@ function readTotals(
   const values = lookupElements(counters, slots * LAYOUT.REASONS, 4, COUNTER_BYTES * cpus);
   return (slot, reason) => {
     let [packets, bytes] = [0n, 0n];
-    const begin = (slot * LAYOUT.REASONS + reason) * COUNTER_BYTES * cpus;
+    const begin = (reason * slots + slot) * COUNTER_BYTES * cpus;
     for (let cpu = 0; cpu < cpus; cpu++) {
       packets += values.readBigUInt64LE(begin + cpu * COUNTER_BYTES);
       bytes += values.readBigUInt64LE(begin + cpu * COUNTER_BYTES + 8);
@@ -299,7 +300,7 @@ function possibleCpus(): number {
   }
 }
 
-/** The artifact's maps, with room for these targets and as many again. */
+/** The artifact's maps, with room for these targets and more. */
 function sized(
   shapes: Readonly<Record<string, MapShape>>,
   targets: readonly EarlyTarget[],
@@ -324,8 +325,11 @@ function sized(
   );
 }
 
+/**
+ * For half as many again. Not more: a table that is larger than it must be is one that caches hold less of.
+ */
 function roomFor(count: number): number {
   let room = SMALLEST;
-  while (room < count * 2) room *= 2;
+  while (room < count * 1.5) room *= 2;
   return room;
 }
