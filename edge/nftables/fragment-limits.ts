@@ -35,7 +35,8 @@ const LATER: Readonly<Record<Family, string>> = {
 };
 const ANY: Readonly<Record<Family, string>> = {
   4: 'ip frag-off & 0x3fff != 0',
-  6: 'exthdr frag exists',
+  // No fragment begins with these; to look for its header walks all there are.
+  6: 'ip6 nexthdr != tcp ip6 nexthdr != udp exthdr frag exists',
 };
 
 /** `devices`: the match on the devices that are judged. */
