@@ -77,12 +77,27 @@ export function removeConnections(match: ConnectionMatch): Promise<number> {
   );
 }
 
-/** Shows every connection there is. Those that begin or end meanwhile may be among them or not. */
-export async function eachConnection(visit: (connection: Connection) => void): Promise<void> {
-  await removeWhere([4, 6], (connection) => {
-    visit(connection);
-    return false;
-  });
+/**
+ * Shows every connection there is. Those that begin or end meanwhile may be among them or not. Resolves false where
+ * the kernel says that it changed its table meanwhile, so that others may be missing too.
+ */
+export async function eachConnection(visit: (connection: Connection) => void): Promise<boolean> {
+  const socket = new NetlinkSocket(NETLINK.netfilter, { bufferBytes: BUFFER_BYTES });
+  try {
+    let whole = true;
+    for (const family of [4, 6] as const) {
+      const request = (sequence: number): Uint8Array =>
+        encodeMessage(GET, FLAG.request | FLAG.dump, sequence, netfilterHeader(AF[family]));
+      const consistent = await socket.dump(request, (message) => {
+        const one = parseConnection(message);
+        if (one !== null) visit(one.connection);
+      });
+      whole &&= consistent;
+    }
+    return whole;
+  } finally {
+    socket.close();
+  }
 }
 
 /** All connections of these families that `wanted` says yes to. It is asked once for each, so it must be quick. */

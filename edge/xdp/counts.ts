@@ -28,9 +28,9 @@ export class EarlyDropCounts {
     this.#deviceName = deviceName;
   }
 
-  /** Takes in what a load or a removal is about to forget. */
-  beforeLoad(): void {
-    this.#pending.push(...this.#entries());
+  /** Takes in what a load, or the removal of these targets, is about to forget. */
+  before(targets?: readonly string[]): void {
+    this.#pending.push(...this.#entries(targets));
   }
 
   async read(): Promise<DropReading> {
@@ -42,9 +42,10 @@ export class EarlyDropCounts {
     return { entries, samples };
   }
 
-  #entries(): DropEntry[] {
-    const totals = new Map<string, Totals>();
-    const entries = this.#driver.counts().flatMap(({ target, reason, packets, bytes }) => {
+  #entries(targets?: readonly string[]): DropEntry[] {
+    // Of some targets only: what is known of the others stays.
+    const totals = new Map(targets === undefined ? [] : this.#last);
+    const entries = this.#driver.counts(targets).flatMap(({ target, reason, packets, bytes }) => {
       const key = `${target} ${reason}`;
       totals.set(key, { packets, bytes });
       const last = this.#last.get(key);

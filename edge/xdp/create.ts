@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { eachConnection } from '../kernel/conntrack.ts';
 import type { Log } from '../log.ts';
-import { readDevice } from './device.ts';
+import { listDevices, readDevice } from './device.ts';
 import type { EarlySettings } from './driver.ts';
 import { EarlyDrop } from './early-drop.ts';
 import type { Flow } from './flow-marks.ts';
@@ -10,38 +10,63 @@ import { createKernelDriver } from './kernel-driver.ts';
 /** The early drop of this host. `pins`: a folder in a bpffs, for what outlives the agent. */
 export function createEarlyDrop(pins: string, log: Log): EarlyDrop {
   const driver = createKernelDriver({ pins });
-  return new EarlyDrop({ driver, readDevice, openFlows, remember: readTimeouts, log });
+  const remember = createTimeouts();
+  return new EarlyDrop({ driver, readDevice, listDevices, openFlows, remember, log });
 }
 
 /** Every connection as its replies come in, from either side: which side is ours only its host knows. */
-async function openFlows(): Promise<Flow[]> {
-  const flows: Flow[] = [];
-  await eachConnection(({ reply }) => {
-    flows.push({
+function openFlows(take: (flow: Flow) => void): Promise<boolean> {
+  return eachConnection(({ reply }) =>
+    take({
       family: reply.family,
       protocol: reply.protocol,
       local: Buffer.from(reply.destination),
       remote: Buffer.from(reply.source),
       localPort: reply.destinationPort ?? 0,
       remotePort: reply.sourcePort ?? 0,
-    });
-  });
-  return flows;
+    }),
+  );
 }
 
-/** For how long connection tracking remembers, and a minute more. */
-function readTimeouts(): EarlySettings['remember'] {
-  return {
-    tcp: timeout('nf_conntrack_tcp_timeout_established', 432_000) + 60,
-    udp: timeout('nf_conntrack_udp_timeout_stream', 120) + 60,
-    other: timeout('nf_conntrack_generic_timeout', 600) + 60,
+const TIMEOUTS = '/proc/sys/net/netfilter';
+const READ_AGAIN_MS = 10_000;
+
+/** For how long connection tracking remembers, and a minute more. Looked up again when it is older than some seconds. */
+function createTimeouts(): () => EarlySettings['remember'] {
+  let known = readTimeouts();
+  let readMs = performance.now();
+  return () => {
+    if (performance.now() - readMs > READ_AGAIN_MS) {
+      known = readTimeouts();
+      readMs = performance.now();
+    }
+    return known;
   };
 }
 
-function timeout(name: string, otherwise: number): number {
+function readTimeouts(): EarlySettings['remember'] {
+  const names = listTimeouts();
+  const longest = (pattern: RegExp, atLeast: number): number =>
+    Math.max(atLeast, ...names.filter((name) => pattern.test(name)).map(timeout)) + 60;
+  return {
+    tcp: longest(/_tcp_timeout_established$/, 432_000),
+    udp: longest(/_udp_timeout/, 120),
+    other: longest(/^nf_conntrack_(?!tcp_|udp_).*timeout/, 600),
+  };
+}
+
+function listTimeouts(): string[] {
   try {
-    return Number(readFileSync(`/proc/sys/net/netfilter/${name}`, 'utf8'));
+    return readdirSync(TIMEOUTS);
   } catch {
-    return otherwise;
+    return [];
+  }
+}
+
+function timeout(name: string): number {
+  try {
+    return Number(readFileSync(`${TIMEOUTS}/${name}`, 'utf8')) || 0;
+  } catch {
+    return 0;
   }
 }

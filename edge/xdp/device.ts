@@ -12,11 +12,22 @@ export interface Device {
   readonly isPort: boolean;
   /** Its card takes VLAN tags out of frames before a program sees them. */
   readonly hidesTags: boolean;
+  /** Its packets have Ethernet headers: a tunnel's have none. */
+  readonly isEthernet: boolean;
 }
 export interface Upper {
   readonly name: string;
   /** Null: no VLAN of one tag. */
   readonly vlan: number | null;
+}
+
+/** Every device of this host that packets may leave by, the loopback apart. */
+export function listDevices(): string[] {
+  try {
+    return readdirSync('/sys/class/net').filter((name) => name !== 'lo');
+  } catch {
+    return [];
+  }
 }
 
 let indexOf: ((name: string) => number) | null = null;
@@ -33,7 +44,19 @@ export function readDevice(name: string): Device | null {
     .map((entry) => entry.slice('upper_'.length))
     .map((upper) => ({ name: upper, vlan: vlanOf(upper) }));
   const isPort = ['brport', 'bonding_slave'].some((entry) => entries.includes(entry));
-  return { name, ifindex, uppers, isPort, hidesTags: takesVlanTags(name) };
+  const isEthernet = readType(about) === ARPHRD_ETHER;
+  return { name, ifindex, uppers, isPort, hidesTags: takesVlanTags(name), isEthernet };
+}
+
+// include/uapi/linux/if_arp.h
+const ARPHRD_ETHER = 1;
+
+function readType(about: string): number | null {
+  try {
+    return Number(readFileSync(`${about}/type`, 'utf8'));
+  } catch {
+    return null;
+  }
 }
 
 function vlanOf(name: string): number | null {
@@ -55,7 +78,8 @@ export type DevicePlan =
  * behind it by a device that is named.
  */
 export function planDevice(device: Device, named: ReadonlySet<string>): DevicePlan {
-  const { uppers, isPort, hidesTags } = device;
+  const { uppers, isPort, hidesTags, isEthernet } = device;
+  if (!isEthernet) return { attach: false, reason: 'its packets have no Ethernet header' };
   if (isPort) return { attach: false, reason: 'nothing enters by a port of a bridge or bond' };
   const other = uppers.find(({ name, vlan }) => vlan === null && !named.has(name));
   if (other !== undefined) {

@@ -21,10 +21,14 @@ export interface EarlyDropDriver {
   detach(ifindex: number): void;
   /** Devices it is on, or was when somebody took it off. */
   devices(): number[];
+  /** Watches what leaves by these devices and no others, for replies to it. Answers where that cannot be. */
+  watch(ifindexes: readonly number[]): number[];
+  /** It does, on exactly these. */
+  watches(ifindexes: readonly number[]): boolean;
   /** These flows were opened by the protected side: their replies pass on. */
   remember(flows: Iterable<Flow>): void;
-  /** Of what each target has had dropped since it was loaded. Only grows, until the next load. */
-  counts(): SlotCount[];
+  /** What each target (or each of these) has had dropped since it was loaded. Only grows, until the next load. */
+  counts(targets?: readonly string[]): SlotCount[];
   /** Of packets dropped since the last call, with the target whose rules dropped it. */
   samples(): (Sample & { readonly target: string })[];
   /** What happens to a frame that enters by a device. For tests and explanations. */
@@ -50,5 +54,10 @@ export interface EarlySettings {
 }
 
 export type Attached =
-  | { readonly mode: 'native' | 'generic'; readonly pinned: boolean; readonly seesEgress: boolean }
+  | {
+      readonly mode: 'native' | 'generic';
+      readonly pinned: boolean;
+      /** Why the driver does not take it, as an errno; null: it does. */
+      readonly refusal: string | null;
+    }
   | { readonly mode: 'none'; readonly reason: string };

@@ -17,7 +17,7 @@ struct map_definition {
 /* Sizes are the smallest; the agent sets them by what it has to hold. */
 MAP(settings, BPF_MAP_TYPE_ARRAY, 4, sizeof(struct settings), 1, 0);
 MAP(management, BPF_MAP_TYPE_ARRAY, 4, 8, 2048, 0);
-MAP(vlans, BPF_MAP_TYPE_HASH, sizeof(struct vlan_key), 4, 64, BPF_F_NO_PREALLOC);
+MAP(vlans, BPF_MAP_TYPE_HASH, sizeof(struct vlan_key), 4, 65536, BPF_F_NO_PREALLOC);
 MAP(small_4, BPF_MAP_TYPE_HASH, 4, sizeof(struct small4), 64, BPF_F_NO_PREALLOC);
 MAP(small_6, BPF_MAP_TYPE_HASH, 16, sizeof(struct small6), 64, BPF_F_NO_PREALLOC);
 MAP(large_4, BPF_MAP_TYPE_HASH, 4, sizeof(struct large4), 64, BPF_F_NO_PREALLOC);
@@ -160,7 +160,7 @@ INLINE u64 port_bit(u32 key)
 	return 1ull << (((key * 0x9e3779b1u) >> 26) & 63);
 }
 
-/* What the rules say of a packet: DROP with its reason, PASS, or OPEN (an allow of its port for everybody). */
+/* What the rules say of a packet: DROP with its reason, PASS, or OPEN (whoever sent it: its port or address is open). */
 #define PASS 0u
 #define OPEN 1u
 #define DROP 2u
@@ -175,7 +175,7 @@ INLINE u32 verdict_of(u32 mask, u32 any_source)
 
 INLINE u32 fallback_of(const struct head *head)
 {
-	return head->fallback == FALLBACK_PASS ? PASS : DROP | (u32)(head->fallback - FALLBACK_DROP) << 2;
+	return head->fallback == FALLBACK_PASS ? OPEN : DROP | (u32)(head->fallback - FALLBACK_DROP) << 2;
 }
 
 INLINE u64 source_bit(const struct packet *p)
@@ -318,11 +318,11 @@ INLINE u32 judge(const struct packet *p, u32 flags, u32 *slot)
 		} else {
 			struct prefix4_key prefix = {.length = 32, .address = address};
 			if (!(flags & HAS_PREFIXES_4))
-				return PASS;
+				return OPEN;
 			large = bpf_map_lookup_elem(&prefix_4, &prefix);
 		}
 		if (!large)
-			return PASS;
+			return small ? PASS : OPEN;
 		u32 version = large->head.version;
 		*slot = large->head.slot;
 		if (large->head.flags & SPILLED) {
@@ -345,12 +345,12 @@ INLINE u32 judge(const struct packet *p, u32 flags, u32 *slot)
 	} else {
 		struct prefix6_key prefix = {.length = 128};
 		if (!(flags & HAS_PREFIXES_6))
-			return PASS;
+			return OPEN;
 		__builtin_memcpy(prefix.address, p->local, sizeof(prefix.address));
 		large = bpf_map_lookup_elem(&prefix_6, &prefix);
 	}
 	if (!large)
-		return PASS;
+		return small ? PASS : OPEN;
 	u32 version = large->head.version;
 	*slot = large->head.slot;
 	if (large->head.flags & SPILLED) {
@@ -372,18 +372,18 @@ INLINE u32 mixed(u32 hash, u32 value)
 	return hash ^ hash >> 15;
 }
 
-INLINE u32 host_place(const struct packet *p)
+INLINE u32 host_place(const struct packet *p, u32 seed)
 {
-	u32 hash = mixed(p->family, p->local[0]);
+	u32 hash = mixed(seed ^ p->family, p->local[0]);
 	if (p->family == 6)
 		for (int i = 1; i < 4; i++)
 			hash = mixed(hash, p->local[i]);
 	return hash & (HOST_MARKS - 1);
 }
 
-INLINE u32 flow_place(const struct packet *p)
+INLINE u32 flow_place(const struct packet *p, u32 seed)
 {
-	u32 hash = mixed(p->protocol, p->local[0]);
+	u32 hash = mixed(seed ^ p->protocol, p->local[0]);
 	hash = mixed(hash, p->remote[0]);
 	if (p->family == 6)
 		for (int i = 1; i < 4; i++) {
@@ -415,9 +415,9 @@ INLINE int may_be_reply(const struct settings *s, const struct packet *p)
 		return p->protocol != TCP || (p->flags & (TCP_SYN | TCP_ACK)) != TCP_SYN;
 	u32 zero = 0;
 	u8 *hosts = bpf_map_lookup_elem(&host_marks, &zero);
-	if (!hosts || !hosts[host_place(p)])
+	if (!hosts || !hosts[host_place(p, s->seed)])
 		return 0;
-	u32 place = flow_place(p);
+	u32 place = flow_place(p, s->seed);
 	u32 *flow = bpf_map_lookup_elem(&flow_marks, &place);
 	if (!flow || !*flow)
 		return 0;
@@ -546,8 +546,9 @@ int early_drop(struct xdp_md *ctx)
 }
 
 /*
- * Remembers what leaves the protected side, so that its replies pass. An answer from a port that is open for
- * everybody needs no memory: what it answers to passes by the rules. So noise sent to open ports fills nothing.
+ * Remembers what leaves the protected side, so that its replies pass. Whatever nobody's packets are dropped of
+ * needs no memory: answers from open ports, from addresses that are open, and from those without rules. So noise
+ * that is answered fills nothing. What is closed later the agent learns from connection tracking first.
  */
 SEC("tcx/egress")
 int remember_flow(struct __sk_buff *skb)
@@ -579,17 +580,21 @@ int remember_flow(struct __sk_buff *skb)
 		return -1;
 	}
 	u32 slot = 0;
-	int opens = p.protocol == TCP && (p.flags & (TCP_SYN | TCP_ACK)) == TCP_SYN;
-	if (!opens && judge(&p, s->flags, &slot) == OPEN)
+	u32 place = flow_place(&p, s->seed);
+	u32 *flow = bpf_map_lookup_elem(&flow_marks, &place);
+	u8 *hosts = bpf_map_lookup_elem(&host_marks, &zero);
+	if (!flow || !hosts)
 		return -1;
 	u32 now = now_seconds();
-	u8 *hosts = bpf_map_lookup_elem(&host_marks, &zero);
-	if (hosts)
-		hosts[host_place(&p)] = 1;
-	u32 place = flow_place(&p);
-	u32 *flow = bpf_map_lookup_elem(&flow_marks, &place);
-	if (flow && *flow != now)
-		*flow = now;
+	if (*flow == now)
+		return -1;
+	/* A connection is opened by a SYN and nothing else; what belongs to it keeps it remembered. */
+	if (p.protocol == TCP && !*flow && (p.flags & (TCP_SYN | TCP_ACK)) != TCP_SYN)
+		return -1;
+	if (judge(&p, s->flags, &slot) == OPEN)
+		return -1;
+	hosts[host_place(&p, s->seed)] = 1;
+	*flow = now;
 	return -1;
 }
 

@@ -88,13 +88,58 @@ describe('the early drop of an edge', () => {
   });
 
   it('drops nothing that may be a reply before it has learnt every open flow', async () => {
-    const learnt = Promise.withResolvers<Flow[]>();
-    const { early, passes } = setUp({ openFlows: () => learnt.promise });
+    const learnt = Promise.withResolvers<boolean>();
+    const { early, passes } = setUp({
+      openFlows: (take) => {
+        take(flowTo(A, 40_000));
+        return learnt.promise;
+      },
+    });
     const applied = early.apply(desired([denyAll(A, [])]), []);
     assert.equal(passes(A, 40_000), true);
-    learnt.resolve([flowTo(A, 40_000)]);
+    learnt.resolve(true);
     await applied;
     assert.deepEqual([passes(A, 40_000), passes(A, 40_001)], [true, false]);
+  });
+
+  it('learns open flows again before a port or an address is closed, and from no dump that may lack some', async () => {
+    let [asked, whole] = [0, true];
+    const { early, passes } = setUp({
+      openFlows: async (take) => {
+        asked++;
+        take(flowTo(A, 80));
+        return whole;
+      },
+    });
+    await early.apply(desired([denyAll(A, [allow(80)])]), []);
+    await early.apply(desired([denyAll(A, [allow(80), allow(81)])]), []);
+    assert.equal(asked, 1);
+    whole = false;
+    await early.apply(desired([denyAll(A, [])]), []);
+    assert.deepEqual([asked, passes(A, 80), passes(A, 82)], [2, true, true]);
+    assert.match(early.problems().join(), /open flows are not known/);
+    whole = true;
+    await early.apply(desired([denyAll(A, [])]), []);
+    assert.deepEqual([asked, passes(A, 80), passes(A, 82)], [3, true, false]);
+    await early.apply(desired([denyAll(A, []), denyAll(B, [])]), []);
+    assert.equal(asked, 4);
+  });
+
+  it('watches what leaves by every device, and learns again when one is added', async () => {
+    let asked = 0;
+    const { early, driver, devices } = setUp({
+      openFlows: async () => {
+        asked++;
+        return true;
+      },
+    });
+    await early.apply(desired([denyAll(A, [])]), []);
+    assert.deepEqual([driver.watches([WAN]), early.disturbed()], [true, false]);
+    devices.set('out', device('out', { ifindex: 9 }));
+    assert.equal(early.disturbed(), true);
+    await early.apply(desired([denyAll(A, [])]), []);
+    assert.deepEqual([driver.watches([WAN, 9]), asked], [true, 2]);
+    assert.deepEqual(driver.devices(), [WAN]);
   });
 
   it('never attaches where packets that are not judged would be seen', async () => {
@@ -102,6 +147,7 @@ describe('the early drop of an edge', () => {
     const wanted = desired([denyAll(A, [])]);
     for (const [change, why] of [
       [{ isPort: true }, /port of a bridge/],
+      [{ isEthernet: false }, /no Ethernet header/],
       [{ uppers: [{ name: 'macvlan0', vlan: null }] }, /macvlan0 is built upon it/],
       [{ uppers: [{ name: 'wan.5', vlan: 5 }], hidesTags: true }, /rxvlan off/],
     ] as const) {
@@ -150,12 +196,15 @@ interface SetUp {
   readonly passes: (to: string, port: number) => boolean;
 }
 
-function setUp({ openFlows = async () => [] }: { openFlows?: () => Promise<Flow[]> } = {}): SetUp {
+type OpenFlows = (take: (flow: Flow) => void) => Promise<boolean>;
+
+function setUp({ openFlows = async () => true }: { openFlows?: OpenFlows } = {}): SetUp {
   const driver = createFakeEarlyDrop();
   const devices = new Map([['wan', device('wan')]]);
   const early = new EarlyDrop({
     driver,
     readDevice: (name) => devices.get(name) ?? null,
+    listDevices: () => [...devices.keys()],
     openFlows,
     remember: () => ({ tcp: 600, udp: 180, other: 60 }),
     log: SILENT,
@@ -168,7 +217,15 @@ function setUp({ openFlows = async () => [] }: { openFlows?: () => Promise<Flow[
 const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 function device(name: string, change: Partial<Device> = {}): Device {
-  return { name, ifindex: WAN, uppers: [], isPort: false, hidesTags: false, ...change };
+  return {
+    name,
+    ifindex: WAN,
+    uppers: [],
+    isPort: false,
+    hidesTags: false,
+    isEthernet: true,
+    ...change,
+  };
 }
 
 function desired(policies: readonly Policy[], { version = '' } = {}): Desired {

@@ -6,6 +6,7 @@ import type { DropReading } from '../drop-ledger.ts';
 import { describeError, type Log } from '../log.ts';
 import { changedKeys } from '../changed-keys.ts';
 import type { DropSource } from '../report.ts';
+import { closes } from './closing.ts';
 import { EarlyCompilation } from './compilation.ts';
 import { type EarlyTarget, isPassedOn } from './compile.ts';
 import { type Device, type DevicePlan, planDevice } from './device.ts';
@@ -17,8 +18,10 @@ import { planUnions } from './unions.ts';
 export interface EarlyDropOptions {
   readonly driver: EarlyDropDriver;
   readonly readDevice: (name: string) => Device | null;
-  /** Everything that connection tracking knows, as replies to it come in. */
-  readonly openFlows: () => Promise<Flow[]>;
+  /** Names of the devices that packets may leave by. */
+  readonly listDevices: () => readonly string[];
+  /** Shows everything that connection tracking knows, as replies to it come in. False: some may be missing. */
+  readonly openFlows: (take: (flow: Flow) => void) => Promise<boolean>;
   readonly remember: () => EarlySettings['remember'];
   readonly log: Log;
 }
@@ -45,8 +48,12 @@ export class EarlyDrop implements DeviceModes, DropSource {
   #lack: string | null | undefined;
   #flowsKnown = false;
   /** By index: devices that our programs are on, as far as we know. */
-  readonly #attached = new Map<number, DeviceMode & { readonly seesEgress: boolean }>();
+  readonly #attached = new Map<number, DeviceMode>();
+  /** Devices whose outgoing packets cannot be seen. */
+  #unseen = 0;
   #problem: string | null = null;
+  #flowsProblem: string | null = null;
+  #learnAgainMs = Infinity;
   #repairs = 0;
 
   constructor(options: EarlyDropOptions) {
@@ -64,17 +71,22 @@ export class EarlyDrop implements DeviceModes, DropSource {
       this.#named = settings.devices;
       this.#seen = new Map(settings.devices.map((name) => [name, this.#options.readDevice(name)]));
       this.#load(this.#compilation.of(policies, refused), settings, sourceSets);
+      this.#watchEgress();
       this.#attach();
-      await this.#learnFlows();
       this.#problem = null;
     } catch (error) {
       this.#giveUp(error);
+      return;
     }
+    await this.#learnFlows();
   }
 
   /** Devices came, went or changed their names, or somebody took our programs off: it is time to apply again. */
   disturbed(): boolean {
     if (this.#loaded === null) return false;
+    if (performance.now() >= this.#learnAgainMs || !this.#options.driver.watches(this.#leaving())) {
+      return true;
+    }
     const named = new Set(this.#named);
     return [...this.#modes].some(([name, { ifindex, xdp, plan }]) => {
       const device = this.#options.readDevice(name);
@@ -86,8 +98,10 @@ export class EarlyDrop implements DeviceModes, DropSource {
   /** Off every device: we observe, or somebody took our hands off. */
   remove(): void {
     if (!this.#able()) return;
+    const { driver } = this.#options;
     try {
-      for (const ifindex of this.#options.driver.devices()) this.#options.driver.detach(ifindex);
+      for (const ifindex of driver.devices()) driver.detach(ifindex);
+      if (this.#loaded !== null) driver.watch([]);
     } catch (error) {
       this.#problem = `the early drop could not be taken off: ${describeError(error)}`;
     }
@@ -109,7 +123,7 @@ export class EarlyDrop implements DeviceModes, DropSource {
   problems(): string[] {
     const passedOn = [...(this.#loaded?.values() ?? [])].filter(isPassedOn).length;
     return [
-      ...(this.#problem === null ? [] : [this.#problem]),
+      ...[this.#problem, this.#flowsProblem].filter((problem) => problem !== null),
       ...(passedOn === 0 ? [] : [`${passedOn} targets have too many kinds of rules to drop early`]),
     ];
   }
@@ -138,22 +152,24 @@ export class EarlyDrop implements DeviceModes, DropSource {
     sourceSets: SourceSets,
   ): void {
     const { driver } = this.#options;
-    const settings = this.#settingsFor(assignment);
     const before = this.#loaded ?? NOTHING;
     const changed = changedKeys(before, targets);
+    if (changed.some((name) => closes(before.get(name), targets.get(name))))
+      this.#flowsKnown = false;
+    const settings = this.#settingsFor(assignment);
     const set = changed.flatMap((name) => targets.get(name) ?? []);
     const gone = changed.filter((name) => !targets.has(name));
     const asks = changed.some(
       (name) => asksUnions(before.get(name)) || asksUnions(targets.get(name)),
     );
     const asked = asks ? askedUnions(targets.values()) : this.#asked;
-    if (gone.length > 0) this.#counts.beforeLoad();
+    if (gone.length > 0) this.#counts.before(gone);
     if (
       this.#loaded === null ||
       !sameNames(asked, this.#asked) ||
       (asked.size > 0 && sourceSets.version !== this.#setsVersion)
     ) {
-      this.#counts.beforeLoad();
+      this.#counts.before();
       driver.load([...targets.values()], settings, planUnions(asked, sourceSets));
     } else {
       if (JSON.stringify(settings) !== JSON.stringify(this.#settings)) driver.configure(settings);
@@ -178,7 +194,7 @@ export class EarlyDrop implements DeviceModes, DropSource {
       flowsComplete: this.#flowsKnown,
       management: [...management],
       vlans,
-      remember: this.#settings?.remember ?? this.#options.remember(),
+      remember: this.#options.remember(),
     };
   }
 
@@ -210,27 +226,62 @@ export class EarlyDrop implements DeviceModes, DropSource {
 
   #attachTo(ifindex: number): DeviceMode {
     if (this.#attached.has(ifindex)) this.#repairs++;
-    // What left by this device before is not known: until it is, replies must not be dropped.
+    const attached = this.#options.driver.attach(ifindex);
+    const mode = describe(attached);
+    if (attached.mode === 'none') this.#attached.delete(ifindex);
+    else this.#attached.set(ifindex, mode);
+    return mode;
+  }
+
+  /** Indices of the devices that packets leave by; what leaves by a port leaves by its master too. */
+  #leaving(): number[] {
+    const { listDevices, readDevice } = this.#options;
+    return listDevices()
+      .flatMap((name) => readDevice(name) ?? [])
+      .filter(({ isPort, isEthernet }) => !isPort && isEthernet)
+      .map(({ ifindex }) => ifindex)
+      .toSorted((a, b) => a - b);
+  }
+
+  #watchEgress(): void {
+    const { driver } = this.#options;
+    const leaving = this.#leaving();
+    if (driver.watches(leaving)) return;
+    // What left by another device before is not known: until it is, replies must not be dropped.
     this.#flowsKnown = false;
     if (this.#settings?.flowsComplete === true) {
       this.#configure({ ...this.#settings, flowsComplete: false });
     }
-    const attached = this.#options.driver.attach(ifindex);
-    const mode = describe(attached);
-    if (attached.mode === 'none') this.#attached.delete(ifindex);
-    else this.#attached.set(ifindex, { ...mode, seesEgress: attached.seesEgress });
-    return mode;
+    const unseen = driver.watch(leaving);
+    this.#unseen = unseen.length;
   }
 
   /** Flows that began before the programs were there are learnt from connection tracking. */
   async #learnFlows(): Promise<void> {
     const { driver, openFlows } = this.#options;
+    this.#learnAgainMs = Infinity;
+    this.#flowsProblem = null;
     if (this.#settings === null || !this.#settings.keepReplies || this.#flowsKnown) return;
-    if (driver.devices().some((ifindex) => this.#attached.get(ifindex)?.seesEgress !== true))
+    if (this.#unseen > 0) {
+      this.#flowsProblem =
+        'what leaves cannot be watched on every device: only SYNs are dropped early';
       return;
-    driver.remember(await openFlows());
-    this.#flowsKnown = true;
-    this.#configure({ ...this.#settings, flowsComplete: true });
+    }
+    try {
+      const batch: Flow[] = [];
+      const keep = (): void => driver.remember(batch.splice(0));
+      const whole = await openFlows((flow) => {
+        if (batch.push(flow) >= FLOWS_AT_ONCE) keep();
+      });
+      keep();
+      if (!whole) throw new Error('connection tracking changed while it was read');
+      this.#flowsKnown = true;
+      this.#configure({ ...this.#settings, flowsComplete: true });
+    } catch (error) {
+      // Nothing that may be a reply is dropped meanwhile.
+      this.#flowsProblem = `open flows are not known yet: ${describeError(error)}`;
+      this.#learnAgainMs = performance.now() + LEARN_AGAIN_MS;
+    }
   }
 
   #configure(settings: EarlySettings): void {
@@ -265,6 +316,9 @@ function planOf(
   return { plan, text: JSON.stringify(plan) };
 }
 
+const FLOWS_AT_ONCE = 1_000;
+const LEARN_AGAIN_MS = 5_000;
+
 type AskedUnions = ReadonlyMap<string, readonly string[]>;
 const NOTHING: ReadonlyMap<string, EarlyTarget> = new Map();
 
@@ -285,11 +339,12 @@ function sameNames(a: AskedUnions, b: AskedUnions): boolean {
 function describe(attached: Attached): DeviceMode {
   if (attached.mode === 'none') return { xdp: 'none', reason: attached.reason };
   const remarks = [
-    ...(attached.mode === 'generic' ? ['its driver has no XDP of its own'] : []),
+    ...(attached.mode === 'generic'
+      ? [
+          `its driver takes no XDP program${attached.refusal === null ? '' : ` (${attached.refusal})`}`,
+        ]
+      : []),
     ...(attached.pinned ? [] : ['no bpffs to pin it in: it ends with the agent']),
-    ...(attached.seesEgress
-      ? []
-      : ['this kernel cannot watch what is sent, so only SYNs are dropped early']),
   ];
   return { xdp: attached.mode, reason: remarks.length === 0 ? null : remarks.join('; ') };
 }

@@ -11,7 +11,7 @@ import { attachEgressFilter, detachEgressFilter, hasEgressFilter } from '../kern
 import type { Pins } from './pins.ts';
 
 /** The program that sees what leaves by a device. */
-export interface EgressWatch {
+interface EgressWatch {
   /** In one step. Throws `SystemError` where the device is gone. */
   update(program: Descriptor): void;
   alive(): boolean;
@@ -24,40 +24,95 @@ export type EgressWay = 'link' | 'filter';
 /** Links are pinned and told apart from those of others; kernels before 6.6 only have filters. */
 const WAYS: readonly EgressWay[] = ['link', 'filter'];
 
-/** Null: this kernel does not let us see what leaves by this device. */
-export function watchEgress(
-  ifindex: number,
-  program: Descriptor,
-  pins: Pins,
-  ways: readonly EgressWay[] = WAYS,
-): EgressWatch | null {
-  for (const way of ways) {
-    try {
-      if (way === 'filter') attachEgressFilter(ifindex, program, PROGRAM_NAME);
-      else return linked(ifindex, createLink(program, ifindex, 'tcxEgress', null), pins, true);
-      return filtered(ifindex);
-    } catch (error) {
-      if (!(error instanceof SystemError)) throw error;
+/** The program on every device that packets leave by: a reply may come in by another than its question left by. */
+export class Egress {
+  readonly #pins: Pins;
+  readonly #ways: readonly EgressWay[];
+  readonly #watches = new Map<number, EgressWatch>();
+
+  /** Takes over what an earlier agent left. `ways`: how, best first; for tests of what older kernels can. */
+  constructor(pins: Pins, ways: readonly EgressWay[] = WAYS) {
+    this.#pins = pins;
+    this.#ways = ways;
+    for (const name of pins.names()) {
+      const ifindex = Number(/^egress-(\d+)$/.exec(name)?.[1] ?? 0);
+      if (ifindex === 0) continue;
+      const link = pins.adopt(name, (one) => linkDevice(one) === ifindex);
+      if (link !== null) this.#watches.set(ifindex, linked(ifindex, link, pins));
     }
   }
-  return null;
+
+  /** It is at work on exactly these, as far as it can be. */
+  isOn(devices: readonly number[]): boolean {
+    if (devices.length !== this.#watches.size) return false;
+    return devices.every((ifindex) => this.#watches.get(ifindex)?.alive() === true);
+  }
+
+  /** Puts the program on these, in place of what is there, and takes it off all others. Answers where it cannot be. */
+  watch(devices: readonly number[], program: Descriptor): number[] {
+    const wanted = new Set(devices);
+    for (const [ifindex, watch] of this.#watches)
+      if (!wanted.has(ifindex)) this.#end(ifindex, watch);
+    return devices.filter((ifindex) => !this.#put(ifindex, program));
+  }
+
+  update(program: Descriptor): void {
+    for (const [ifindex, watch] of this.#watches) {
+      if (!succeeds(() => watch.update(program))) this.#end(ifindex, watch);
+    }
+  }
+
+  /** Leaves it in force where it can outlive us. */
+  close(): void {
+    for (const watch of this.#watches.values()) watch.close();
+    this.#watches.clear();
+  }
+
+  #put(ifindex: number, program: Descriptor): boolean {
+    const there = this.#watches.get(ifindex);
+    if (there !== undefined) {
+      if (there.alive() && succeeds(() => there.update(program))) return true;
+      this.#end(ifindex, there);
+    }
+    return this.#ways.some((way) =>
+      succeeds(() => this.#watches.set(ifindex, begin(way, ifindex, program, this.#pins))),
+    );
+  }
+
+  #end(ifindex: number, watch: EgressWatch): void {
+    succeeds(() => watch.detach());
+    watch.close();
+    this.#watches.delete(ifindex);
+  }
 }
 
-/** What the agent before left there, if it is still at work. */
-export function adoptEgress(ifindex: number, pins: Pins): EgressWatch | null {
-  const link = pins.adopt(pinName(ifindex), (one) => linkDevice(one) === ifindex);
-  if (link !== null) return linked(ifindex, link, pins, false);
-  return hasEgressFilter(ifindex) ? filtered(ifindex) : null;
+function succeeds(action: () => unknown): boolean {
+  try {
+    action();
+    return true;
+  } catch (error) {
+    if (error instanceof SystemError) return false;
+    throw error;
+  }
 }
 
-export function pinName(ifindex: number): string {
+function begin(way: EgressWay, ifindex: number, program: Descriptor, pins: Pins): EgressWatch {
+  if (way === 'filter') {
+    attachEgressFilter(ifindex, program, PROGRAM_NAME);
+    return filtered(ifindex);
+  }
+  const link = createLink(program, ifindex, 'tcxEgress', null);
+  pins.put(pinName(ifindex), link);
+  return linked(ifindex, link, pins);
+}
+
+function pinName(ifindex: number): string {
   return `egress-${ifindex}`;
 }
 
 const PROGRAM_NAME = 'portcullis';
 
-function linked(ifindex: number, link: Descriptor, pins: Pins, fresh: boolean): EgressWatch {
-  if (fresh) pins.put(pinName(ifindex), link);
+function linked(ifindex: number, link: Descriptor, pins: Pins): EgressWatch {
   return {
     update: (program) => updateLink(link, program),
     alive: () => linkDevice(link) !== 0,

@@ -26,6 +26,7 @@ class Fake implements FakeEarlyDrop {
   loads = 0;
   readonly #targets = new Map<string, EarlyTarget>();
   readonly #links = new Set<number>();
+  #watched: number[] = [];
   readonly #flows = new Set<number>();
   readonly #hosts = new Set<number>();
   #counts = new Map<string, SlotCount>();
@@ -60,7 +61,7 @@ class Fake implements FakeEarlyDrop {
   attach(ifindex: number): Attached {
     this.#mayFail();
     this.#links.add(ifindex);
-    return { mode: 'native', pinned: true, seesEgress: true };
+    return { mode: 'native', pinned: true, refusal: null };
   }
 
   attached(ifindex: number): boolean {
@@ -75,16 +76,26 @@ class Fake implements FakeEarlyDrop {
     return [...this.#links];
   }
 
+  watch(ifindexes: readonly number[]): number[] {
+    this.#watched = [...ifindexes];
+    return [];
+  }
+
+  watches(ifindexes: readonly number[]): boolean {
+    return JSON.stringify(ifindexes) === JSON.stringify(this.#watched);
+  }
+
   remember(flows: Iterable<Flow>): void {
     for (const flow of flows) {
-      const places = markPlaces(flow);
+      const places = markPlaces(flow, 0);
       this.#flows.add(places.flow);
       this.#hosts.add(places.host);
     }
   }
 
-  counts(): SlotCount[] {
-    return [...this.#counts.values()];
+  counts(targets?: readonly string[]): SlotCount[] {
+    const all = [...this.#counts.values()];
+    return targets === undefined ? all : all.filter(({ target }) => targets.includes(target));
   }
 
   samples(): [] {
@@ -144,14 +155,17 @@ class Fake implements FakeEarlyDrop {
     if (name === 'udp' && DHCP.includes(`${sourcePort} ${destinationPort}`)) return true;
     if (!keepReplies) return false;
     if (!flowsComplete) return protocol !== 6 || (flags & 0x12) !== 2;
-    const places = markPlaces({
-      family: facts.destination.family,
-      protocol,
-      local: addressBytes(facts.destination),
-      remote: addressBytes(facts.source),
-      localPort: destinationPort ?? 0,
-      remotePort: sourcePort ?? 0,
-    });
+    const places = markPlaces(
+      {
+        family: facts.destination.family,
+        protocol,
+        local: addressBytes(facts.destination),
+        remote: addressBytes(facts.source),
+        localPort: destinationPort ?? 0,
+        remotePort: sourcePort ?? 0,
+      },
+      0,
+    );
     return this.#hosts.has(places.host) && this.#flows.has(places.flow);
   }
 }

@@ -13,10 +13,10 @@ export interface Flow {
 }
 
 /** Where the programs look for a flow and for its protected host: the hashes of early-drop.bpf.c. */
-export function markPlaces(flow: Flow): { host: number; flow: number } {
+export function markPlaces(flow: Flow, seed: number): { host: number; flow: number } {
   const words = flow.family === 4 ? 1 : 4;
-  let host = flow.family as number;
-  let hash = flow.protocol;
+  let host = seed ^ flow.family;
+  let hash = seed ^ flow.protocol;
   for (let word = 0; word < words; word++) {
     host = mixed(host, flow.local.readUInt32LE(word * 4));
     hash = mixed(hash, flow.local.readUInt32LE(word * 4));

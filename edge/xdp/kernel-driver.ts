@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { protocolNumber } from '@portcullis/core/firewall/match.ts';
 import {
@@ -5,7 +6,6 @@ import {
   createMap,
   type Descriptor,
   lookupElement,
-  mapShapeOf,
   testRun,
   updateElement,
 } from '../kernel/bpf.ts';
@@ -17,7 +17,7 @@ import { RingBuffer } from '../kernel/ring-buffer.ts';
 import type { EarlyTarget } from './compile.ts';
 import type { Attached, EarlyDropDriver, EarlySettings } from './driver.ts';
 import { type Flow, markNow, markPlaces } from './flow-marks.ts';
-import type { EgressWay } from './egress.ts';
+import { Egress, type EgressWay } from './egress.ts';
 import { LAYOUT, packetKey } from './layout.ts';
 import { Links } from './links.ts';
 import { MapSet, OutOfRoom, type SharedMaps, type SlotCount } from './map-set.ts';
@@ -30,7 +30,7 @@ const ARTIFACT = join(import.meta.dirname, 'early-drop.bpf.json');
 const XDP_DROP = 1;
 const SAMPLES_AT_ONCE = 500;
 /** Settings before the list of management ports. */
-const SETTINGS_HEAD = 28;
+const SETTINGS_HEAD = 32;
 const FIRST = Buffer.alloc(4);
 /** One in so many packets of an address is kept as a sample, the first among them. */
 const SAMPLE_EVERY = 1024;
@@ -56,10 +56,18 @@ export function createKernelDriver(options: KernelDriverOptions): EarlyDropDrive
   return new KernelDriver(options);
 }
 
+interface Opened {
+  readonly links: Links;
+  readonly egress: Egress;
+  readonly shared: SharedMaps;
+}
+
 class KernelDriver implements EarlyDropDriver {
   readonly #options: KernelDriverOptions;
   readonly #artifact: BpfArtifact = readArtifact(ARTIFACT);
-  #opened: { links: Links; shared: SharedMaps } | null = null;
+  #opened: Opened | null = null;
+  /** Of this agent: what an earlier one marked is learnt anew. */
+  readonly #seed = randomInt(2 ** 32);
   #set: MapSet | null = null;
   #ring: RingBuffer | null = null;
   #settings: EarlySettings | null = null;
@@ -84,17 +92,22 @@ class KernelDriver implements EarlyDropDriver {
   }
 
   load(targets: readonly EarlyTarget[], settings: EarlySettings, unions: UnionTable): void {
-    const { links, shared } = this.#open();
+    const { links, egress, shared } = this.#open();
     const next = new MapSet(this.#artifact, shared, targets, unions);
-    this.#unions = unions;
-    this.#targets.replace(targets);
-    writeSettings(next, settings, this.#targets);
-    const before = this.#set;
-    this.#set = next;
-    this.#settings = settings;
-    for (const ifindex of links.devices()) this.attach(ifindex);
+    try {
+      this.#targets.replace(targets);
+      writeSettings(next, settings, this.#targets, this.#seed);
+      egress.update(next.programs.rememberFlow);
+      for (const ifindex of links.devices()) links.attach(ifindex, next.programs.earlyDrop);
+    } catch (error) {
+      next.close();
+      throw error;
+    }
     this.#ring?.close();
-    before?.close();
+    this.#set?.close();
+    this.#set = next;
+    this.#unions = unions;
+    this.#settings = settings;
     this.#ring = new RingBuffer(next.map('samples'), next.ringBytes);
   }
 
@@ -116,7 +129,7 @@ class KernelDriver implements EarlyDropDriver {
   }
 
   configure(settings: EarlySettings): void {
-    writeSettings(this.#loaded(), settings, this.#targets);
+    writeSettings(this.#loaded(), settings, this.#targets, this.#seed);
     this.#settings = settings;
   }
 
@@ -124,8 +137,9 @@ class KernelDriver implements EarlyDropDriver {
     const { links } = this.#open();
     try {
       if (links.isDead(ifindex)) links.detach(ifindex);
-      const { mode, egress, pinned } = links.attach(ifindex, this.#loaded().programs);
-      return { mode, pinned, seesEgress: egress !== null };
+      const program = this.#loaded().programs.earlyDrop;
+      const { mode, pinned, refusal } = links.attach(ifindex, program);
+      return { mode, pinned, refusal };
     } catch (error) {
       if (!(error instanceof SystemError)) throw error;
       return { mode: 'none', reason: whyNotAttached(error) };
@@ -145,6 +159,14 @@ class KernelDriver implements EarlyDropDriver {
     return this.#open().links.devices();
   }
 
+  watch(ifindexes: readonly number[]): number[] {
+    return this.#open().egress.watch(ifindexes, this.#loaded().programs.rememberFlow);
+  }
+
+  watches(ifindexes: readonly number[]): boolean {
+    return this.#open().egress.isOn(ifindexes);
+  }
+
   remember(flows: Iterable<Flow>): void {
     const { flow_marks, host_marks } = this.#open().shared;
     const now = Buffer.alloc(4);
@@ -153,7 +175,7 @@ class KernelDriver implements EarlyDropDriver {
     // Byte by byte in the map itself: the program marks hosts at the same time.
     const hosts = mapMemory(host_marks, { offset: 0, length: LAYOUT.HOST_MARKS, writable: true });
     for (const flow of flows) {
-      const places = markPlaces(flow);
+      const places = markPlaces(flow, this.#seed);
       key.writeUInt32LE(places.flow, 0);
       updateElement(flow_marks, key, now);
       hosts.view[places.host] = 1;
@@ -161,8 +183,8 @@ class KernelDriver implements EarlyDropDriver {
     hosts.unmap();
   }
 
-  counts(): SlotCount[] {
-    return this.#set?.counts() ?? [];
+  counts(targets?: readonly string[]): SlotCount[] {
+    return this.#set?.counts(targets) ?? [];
   }
 
   samples(): (Sample & { readonly target: string })[] {
@@ -184,6 +206,7 @@ class KernelDriver implements EarlyDropDriver {
     this.#ring?.close();
     this.#set?.close();
     this.#opened?.links.close();
+    this.#opened?.egress.close();
     if (this.#opened !== null) Object.values(this.#opened.shared).forEach(closeDescriptor);
     this.#opened = null;
     this.#set = null;
@@ -195,29 +218,20 @@ class KernelDriver implements EarlyDropDriver {
     return this.#set;
   }
 
-  #open(): { links: Links; shared: SharedMaps } {
+  #open(): Opened {
     if (this.#opened === null) {
       const pins = Pins.open(this.#options.pins);
-      const shared = this.#sharedMaps(pins);
-      this.#opened = { links: new Links(pins, this.#options.egress), shared };
+      const shared = { flow_marks: this.#make('flow_marks'), host_marks: this.#make('host_marks') };
+      const egress = new Egress(pins, this.#options.egress);
+      this.#opened = { links: new Links(pins), egress, shared };
     }
     return this.#opened;
   }
 
-  /** Those of the agent before, where they are of the same shape: flows that are open stay known. */
-  #sharedMaps(pins: Pins): SharedMaps {
-    const shared = (name: keyof SharedMaps): Descriptor => {
-      const shape = this.#artifact.maps[name];
-      if (shape === undefined) throw new Error(`the artifact has no map ${name}`);
-      const { type, keySize, valueSize, maxEntries } = shape;
-      const wanted = JSON.stringify({ type, keySize, valueSize, maxEntries });
-      const adopted = pins.adopt(name, (map) => JSON.stringify(mapShapeOf(map)) === wanted);
-      if (adopted !== null) return adopted;
-      const made = createMap(name, shape);
-      pins.put(name, made);
-      return made;
-    };
-    return { flow_marks: shared('flow_marks'), host_marks: shared('host_marks') };
+  #make(name: keyof SharedMaps): Descriptor {
+    const shape = this.#artifact.maps[name];
+    if (shape === undefined) throw new Error(`the artifact has no map ${name}`);
+    return createMap(name, shape);
   }
 
   #hasPrefixes(): string {
@@ -225,7 +239,12 @@ class KernelDriver implements EarlyDropDriver {
   }
 }
 
-function writeSettings(maps: MapSet, settings: EarlySettings, targets: Targets): void {
+function writeSettings(
+  maps: MapSet,
+  settings: EarlySettings,
+  targets: Targets,
+  seed: number,
+): void {
   const { management } = settings;
   const many = management.length > LAYOUT.MANAGED_PORTS;
   if (many) writeManagement(maps, settings);
@@ -244,8 +263,9 @@ function writeSettings(maps: MapSet, settings: EarlySettings, targets: Targets):
   value.writeUInt32LE(settings.remember.other, 12);
   value.writeUInt32LE(SAMPLE_EVERY - 1, 16);
   value.writeUInt32LE(maps.slots, 20);
+  value.writeUInt32LE(seed, 24);
   if (!many) {
-    value.writeUInt32LE(management.length, 24);
+    value.writeUInt32LE(management.length, 28);
     management.forEach(({ protocol, port }, index) => {
       const key = packetKey(protocolNumber(protocol, 4), port);
       value.writeUInt32LE(key, SETTINGS_HEAD + 4 * index);

@@ -24,6 +24,8 @@ struct settings {
 	u32 sample_mask;
 	/* Places of counters: those of one reason stand together, for a flood has one. */
 	u32 slots;
+	/* Of the hashes of flows and hosts: nobody outside knows which flows share a place. */
+	u32 seed;
 	/* Ports that always pass on, as KEY; with MANY_MANAGED they stand in a map of bits instead. */
 	u32 managed_count;
 	u32 managed[MANAGED_PORTS];

@@ -6,6 +6,7 @@ import {
   deleteElement,
   type Descriptor,
   loadProgram,
+  lookupElement,
   lookupElements,
   mapShapeOf,
   nextKey,
@@ -178,21 +179,27 @@ export class MapSet {
     this.#freeSlots.push(held.slot);
   }
 
-  /** What each target has had dropped since it came into this set. */
-  counts(): SlotCount[] {
+  /** What each target (or each of these) has had dropped since it came into this set. */
+  counts(targets?: readonly string[]): SlotCount[] {
+    if (targets !== undefined) {
+      return targets.flatMap((target) => {
+        const slot = this.#held.get(target)?.slot;
+        if (slot === undefined) return [];
+        const totals = this.#totalsOf(slot);
+        return this.#countsOf(target, slot, (_, reason) => totals[reason] ?? NONE);
+      });
+    }
     const totals = readTotals(this.map('counters'), this.slots);
-    return [...this.#held].flatMap(([target, { slot }]) =>
-      REASONS.map((reason, index) => {
-        const now = totals(slot, index);
-        const base = this.#bases.get(slot)?.[index] ?? { packets: 0n, bytes: 0n };
-        return {
-          target,
-          reason,
-          packets: now.packets - base.packets,
-          bytes: now.bytes - base.bytes,
-        };
-      }).filter(({ packets }) => packets > 0n),
-    );
+    return [...this.#held].flatMap(([target, { slot }]) => this.#countsOf(target, slot, totals));
+  }
+
+  #countsOf(target: string, slot: number, totals: TotalsOf): SlotCount[] {
+    return REASONS.map((reason, index) => {
+      const now = totals(slot, index);
+      const base = this.#bases.get(slot)?.[index] ?? NONE;
+      const packets = now.packets - base.packets;
+      return { target, reason, packets, bytes: now.bytes - base.bytes };
+    }).filter(({ packets }) => packets > 0n);
   }
 
   #fill(targets: readonly EarlyTarget[]): void {
@@ -246,8 +253,13 @@ export class MapSet {
   }
 
   #totalsOf(slot: number): SlotTotals {
-    const totals = readTotals(this.map('counters'), this.slots);
-    return REASONS.map((_, index) => totals(slot, index));
+    const key = Buffer.alloc(4);
+    const values = Buffer.alloc(COUNTER_BYTES * possibleCpus());
+    return REASONS.map((_, reason) => {
+      key.writeUInt32LE(reason * this.slots + slot, 0);
+      lookupElement(this.map('counters'), key, values);
+      return sumOf(values);
+    });
   }
 }
 
@@ -261,7 +273,7 @@ function allKeys(map: Descriptor, keyBytes: number): Buffer[] {
   return keys;
 }
 
-type SlotTotals = readonly { readonly packets: bigint; readonly bytes: bigint }[];
+type SlotTotals = readonly Totals[];
 type ElementName = Pick<Encoded, 'map' | 'key'>;
 
 function withoutValue({ map, key }: Encoded): Encoded {
@@ -273,25 +285,40 @@ function elementName({ map, key }: ElementName): string {
   return `${map} ${key.toString('latin1')}`;
 }
 
-/** Per-CPU values come one after the other, of every CPU that this host could have. */
-function readTotals(
-  counters: Descriptor,
-  slots: number,
-): (slot: number, reason: number) => { packets: bigint; bytes: bigint } {
-  const cpus = possibleCpus();
-  const values = lookupElements(counters, slots * LAYOUT.REASONS, 4, COUNTER_BYTES * cpus);
+interface Totals {
+  readonly packets: bigint;
+  readonly bytes: bigint;
+}
+type TotalsOf = (slot: number, reason: number) => Totals;
+const NONE: Totals = { packets: 0n, bytes: 0n };
+
+function readTotals(counters: Descriptor, slots: number): TotalsOf {
+  const bytes = COUNTER_BYTES * possibleCpus();
+  const values = lookupElements(counters, slots * LAYOUT.REASONS, 4, bytes);
   return (slot, reason) => {
-    let [packets, bytes] = [0n, 0n];
-    const begin = (reason * slots + slot) * COUNTER_BYTES * cpus;
-    for (let cpu = 0; cpu < cpus; cpu++) {
-      packets += values.readBigUInt64LE(begin + cpu * COUNTER_BYTES);
-      bytes += values.readBigUInt64LE(begin + cpu * COUNTER_BYTES + 8);
-    }
-    return { packets, bytes };
+    const begin = (reason * slots + slot) * bytes;
+    return sumOf(values.subarray(begin, begin + bytes));
   };
 }
 
+/** Per-CPU values come one after the other, of every CPU that this host could have. */
+function sumOf(values: Buffer): Totals {
+  let [packets, bytes] = [0n, 0n];
+  for (let at = 0; at < values.length; at += COUNTER_BYTES) {
+    packets += values.readBigUInt64LE(at);
+    bytes += values.readBigUInt64LE(at + 8);
+  }
+  return { packets, bytes };
+}
+
+let cpus: number | null = null;
+
 function possibleCpus(): number {
+  cpus ??= countCpus();
+  return cpus;
+}
+
+function countCpus(): number {
   try {
     const last = /(\d+)\s*$/.exec(readFileSync('/sys/devices/system/cpu/possible', 'utf8'))?.[1];
     return Number(last) + 1;

@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { closeDescriptor, type Descriptor, detachLink, getPinned, pin } from '../kernel/bpf.ts';
 import { SystemError } from '../kernel/native.ts';
 import { detachEgressFilter } from '../kernel/tc.ts';
+import { listDevices, readDevice } from './device.ts';
 
 const BPFFS_MAGIC = 0xcafe4a11;
 
@@ -36,8 +37,10 @@ export function takeOffPinned(folder: string): void {
     }
     // The agent, if it runs, does the same at the same time.
     unlinkIfThere(join(folder, name));
-    const ifindex = /^xdp-[a-z]+-(\d+)$/.exec(name)?.[1];
-    if (ifindex !== undefined) detachEgressFilter(Number(ifindex));
+  }
+  for (const name of listDevices()) {
+    const ifindex = readDevice(name)?.ifindex;
+    if (ifindex !== undefined) detachEgressFilter(ifindex);
   }
 }
 

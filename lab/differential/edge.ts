@@ -75,9 +75,10 @@ export class JudgedEdge {
         if (device === null || name !== 'wan') return device;
         // What stands in for VLAN devices is not built upon it as far as the kernel knows.
         const uppers = Object.values(VLANS).map((vlan) => ({ name: `wan.${vlan}`, vlan }));
-        return { ...device, uppers, isPort: false, hidesTags: false };
+        return { ...device, uppers, isPort: false, hidesTags: false, isEthernet: true };
       },
-      openFlows: async () => [],
+      listDevices: () => ['wan'],
+      openFlows: async () => true,
       remember: () => REMEMBER,
       log: createLineLog((line) => process.stderr.write(line), 'warn'),
     });

@@ -73,31 +73,41 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
       const policies = [denyAll(OURS[4]), denyAll(OURS[6])];
       within((ifindex) => {
         driver.load(policies.map(compileEarly), SETTINGS, NO_UNIONS);
+        assert.deepEqual(driver.watch([ifindex]), []);
+        assert.equal(driver.watches([ifindex]), true);
         const attached = driver.attach(ifindex);
-        assert.deepEqual(attached, { mode: 'native', pinned: true, seesEgress: true });
+        assert.deepEqual(attached, { mode: 'native', pinned: true, refusal: null });
       });
       for (const family of [4, 6] as const) await seenLeaving(driver, family);
-      within((ifindex) => driver.detach(ifindex));
+      within((ifindex) => {
+        driver.detach(ifindex);
+        driver.watch([]);
+        assert.equal(driver.watches([ifindex]), false);
+      });
       driver.close();
     });
 
-    it(`is taken over by the next agent with what it remembers (${way})`, async () => {
+    it(`goes on watching alone, and is taken over by the next agent (${way})`, async () => {
       const options = { pins: join(bpffs, `${way}-next`), egress: [way] };
       const first = createKernelDriver(options);
       within((ifindex) => {
         first.load([compileEarly(denyAll(OURS[4]))], SETTINGS, NO_UNIONS);
+        first.watch([ifindex]);
         first.attach(ifindex);
       });
-      const port = await seenLeaving(first, 4);
+      await seenLeaving(first, 4);
       first.close();
       const next = createKernelDriver(options);
       within((ifindex) => {
         assert.deepEqual(next.devices(), [ifindex]);
         next.load([compileEarly(denyAll(OURS[4]))], SETTINGS, NO_UNIONS);
-        assert.equal(next.attached(ifindex), true);
-        assert.equal(next.judge(frameOf(replyTo(4, port)), ifindex), 'pass');
-        assert.equal(next.judge(frameOf(replyTo(4, port + 1)), ifindex), 'drop');
+        next.watch([ifindex]);
+        assert.deepEqual([next.attached(ifindex), next.watches([ifindex])], [true, true]);
+      });
+      await seenLeaving(next, 4);
+      within((ifindex) => {
         next.detach(ifindex);
+        next.watch([]);
         assert.deepEqual(next.devices(), []);
       });
       next.close();
@@ -123,7 +133,7 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
   });
 
   /** Sends a datagram out of the namespace; resolves with its port once the driver must have seen it. */
-  async function seenLeaving(driver: EarlyDropDriver, family: 4 | 6): Promise<number> {
+  async function seenLeaving(driver: EarlyDropDriver, family: 4 | 6): Promise<void> {
     const socket = ours.within(() => {
       // Looked up at once, so that it is bound before this thread leaves the namespace.
       const made = createSocket({
@@ -142,7 +152,6 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
     // It leaves once its neighbour is known.
     await eventually('it was seen', async () => judgeReply(driver, family, port) === 'pass');
     assert.equal(judgeReply(driver, family, port + 1), 'drop');
-    return port;
   }
 
   function judgeReply(driver: EarlyDropDriver, family: 4 | 6, port: number): string {

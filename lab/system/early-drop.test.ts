@@ -71,6 +71,29 @@ describe('early drop on the wire', { skip: lacking ?? false }, () => {
     assert.equal(await dropsSyns(), true);
   });
 
+  it('passes replies to what left by a device that is not named', async () => {
+    const { through, client, server, internet } = ground;
+    leaveElsewhere();
+    const question = {
+      protocol: 'udp',
+      source: SERVER[4],
+      destination: CLIENT[4],
+      destinationPort: 5353,
+    } as const;
+    const [{ ifindex }] = JSON.parse(internet.edge.run('ip', '-json', 'link', 'show', 'out')) as [
+      { readonly ifindex: number },
+    ];
+    await eventually('it is watched', async () =>
+      readdirSync(pins()).includes(`egress-${ifindex}`),
+    );
+    for (const sourcePort of [46_001, 46_002]) {
+      await client.arrival(await server.send({ ...question, sourcePort }));
+      const reply = packet(4, 'udp', { sourcePort: 5353, destinationPort: sourcePort });
+      assert.equal(await through.passes(reply), true);
+    }
+    internet.edge.run('ip', 'link', 'del', 'out');
+  });
+
   it('passes replies to what the protected side opened, also before the edge was switched on', async () => {
     const { stack, through, client, server, internet } = ground;
     // Connections are tracked without our table only where another one asks for it.
@@ -98,6 +121,19 @@ describe('early drop on the wire', { skip: lacking ?? false }, () => {
   });
 });
 
+/** A second way out of the edge host, that is not named: what leaves by it comes back by the first. */
+function leaveElsewhere(): void {
+  const { edge, client } = ground.internet;
+  edge.run('ip', 'link', 'add', 'out', 'type', 'veth', 'peer', 'name', 'in2', 'netns', client.name);
+  edge.run('ip', 'address', 'add', '192.0.3.1/24', 'dev', 'out');
+  edge.run('ip', 'link', 'set', 'out', 'up');
+  client.run('ip', 'address', 'add', '192.0.3.2/24', 'dev', 'in2');
+  client.run('ip', 'link', 'set', 'in2', 'up');
+  for (const one of ['all', 'in2'])
+    client.run('sysctl', '-q', '-w', `net.ipv4.conf.${one}.rp_filter=0`);
+  edge.run('ip', 'route', 'add', `${CLIENT[4]}/32`, 'via', '192.0.3.2');
+}
+
 async function judgesRightly(): Promise<void> {
   const { through } = ground;
   for (const family of [4, 6] as const) {
@@ -115,10 +151,14 @@ function attachedMode(device = EDGE_DEVICE): 'native' | 'generic' | null {
   return link.xdp.mode === 1 ? 'native' : 'generic';
 }
 
+function pins(): string {
+  const bpffs = join(ground.stack.dataDir, '..', 'bpffs');
+  return pinsFolder(join(ground.stack.dataDir, 'edge'), { PORTCULLIS_BPFFS: bpffs });
+}
+
 /** As another process with the rights to would: pins stay, links are dead. */
 function detachAll(): void {
-  const bpffs = join(ground.stack.dataDir, '..', 'bpffs');
-  const folder = pinsFolder(join(ground.stack.dataDir, 'edge'), { PORTCULLIS_BPFFS: bpffs });
+  const folder = pins();
   for (const name of readdirSync(folder).filter((one) => /^(?:xdp|egress)-/.test(one))) {
     const link = getPinned(join(folder, name));
     assert.ok(link !== null);
