@@ -167,7 +167,7 @@ function fleetOf(family: Family, change: Partial<Fleet>): Fleet {
   return { family, addresses: 10_000, rules: 10, end: 'deny', ...change };
 }
 
-/** A goal stands beside the bare ratio, and beside the ratio in the terms that it was set in. */
+/** A goal is judged by what was measured; beside it stands what that comes to in the terms the goal was set in. */
 function row(times: Times, name: string, value: string, baseline: string, goal?: number): Row[] {
   const ns = times.get(value) ?? Number.NaN;
   const beside = times.get(baseline) ?? Number.NaN;
@@ -185,9 +185,11 @@ function row(times: Times, name: string, value: string, baseline: string, goal?:
     plainly,
     {
       ...plainly,
-      name: `${name}, were a packet to cost ${CARRIED_NS} ns to make and carry, as the goal was set with`,
+      name: `${name}, calculated for a generator of ${CARRIED_NS} ns a packet, as the goal was set with`,
       value: carried(ns),
       baseline: carried(beside),
+      // A calculation, not a measurement: nothing is met by it.
+      goal: null,
     },
   ];
 }

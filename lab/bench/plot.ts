@@ -48,7 +48,6 @@ const TIMES: readonly Line[] = [
 const SIZES: readonly Line[] = [
   { label: 'start, ms', colour: '#c40', value: ({ loadMs }) => loadMs },
   { label: 'edge process, MiB', colour: '#06c', value: ({ edgeMib }) => edgeMib },
-  { label: 'kernel, MiB', colour: '#0b6', value: ({ kernelMib }) => Math.max(1, kernelMib) },
 ];
 
 function panel(

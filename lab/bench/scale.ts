@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { missing } from '../requirements.ts';
 import { BenchEdge } from './edge-process.ts';
@@ -14,7 +14,6 @@ export interface Cost {
   readonly rules: number;
   readonly loadMs: number;
   readonly edgeMib: number;
-  readonly kernelMib: number;
   readonly bareNs: number;
   readonly earlyNs: number;
   readonly nftablesNs: number;
@@ -58,9 +57,7 @@ async function costOf(size: Size, say: Say): Promise<Cost> {
   const ours: Case = { name: at, target, plan: floodOf(fleet), expected: 'drop' };
   const bare: Case = { ...ours, name: `bare beside ${at}`, target: subjects.bare() };
   try {
-    const before = kernelMib();
     const loadMs = await edge.start();
-    const kernel = kernelMib() - before;
     say(`${at}: loaded in ${Math.round(loadMs)} ms`);
     const early = await measure(subjects.range, [bare, ours], say, ROUNDS);
     const { residentMib } = edge.use();
@@ -70,7 +67,6 @@ async function costOf(size: Size, say: Say): Promise<Cost> {
       ...size,
       loadMs,
       edgeMib: residentMib,
-      kernelMib: kernel,
       bareNs: early.get(bare.name) ?? Number.NaN,
       earlyNs: early.get(at) ?? Number.NaN,
       nftablesNs: nftables.get(at) ?? Number.NaN,
@@ -90,16 +86,7 @@ function rowsOf(cost: Cost): Row[] {
   return [
     row('start of the edge to all of it enforced', cost.loadMs, 'ms'),
     row('resident memory of the edge', cost.edgeMib, 'MiB'),
-    row('memory of the kernel', cost.kernelMib, 'MiB'),
     row('drop rate, XDP, beside bare', rateOf(cost.earlyNs), rate, rateOf(cost.bareNs)),
     row('drop rate, nftables, beside bare', rateOf(cost.nftablesNs), rate, rateOf(cost.bareNs)),
   ];
-}
-
-/** Of everything that maps are made of; other things of the machine move it too. */
-function kernelMib(): number {
-  const text = readFileSync('/proc/meminfo', 'utf8');
-  const kib = (name: string): number =>
-    Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(text)?.[1]);
-  return (kib('Slab') + kib('VmallocUsed') + kib('Percpu')) / 1024;
 }
