@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { edgeConfirm, edgeOff, edgeOn, readOff } from './hands-off.ts';
 import { opening, testEdge } from './testing/control.ts';
 
@@ -41,6 +42,31 @@ describe('an edge agent', () => {
       [...(kernel.elements()?.keys() ?? [])].filter((key) => key.includes(A)),
       [],
     );
+  });
+
+  it('puts back what a new table has no room for in transactions behind it, after confirming', async (t) => {
+    const { control, kernel, start } = testEdge(t);
+    const filters = [
+      { ref: 'filter:1', type: 'udp-stateful', port: 27_015, managed: false },
+    ] as const;
+    control.policies.set(A, { ...opening(A, 443), filters });
+    await kernel.apply('add table inet portcullis\n');
+    const players = Array.from({ length: 60_000 }, (_, n) => {
+      const concat = [`10.0.${n >> 8}.${n & 255}`, 1, A, 27_015];
+      return { elem: { val: { concat }, expires: 60 } };
+    });
+    kernel.list = async (set) =>
+      JSON.stringify({ nftables: [{ set: { elem: set === 'validated4' ? players : [] } }] });
+    await start();
+    await control.confirmed();
+    const count = (): number =>
+      kernel.applied.reduce(
+        (sum, text) => sum + text.split(` . ${A} . 27015 timeout `).length - 1,
+        0,
+      );
+    for (let turn = 0; turn < 1_000 && count() < players.length; turn++) await setImmediate();
+    assert.equal(count(), players.length);
+    assert.equal(kernel.applied.filter((text) => text.includes('delete table')).length, 1);
   });
 
   it('merges everything that arrives while an apply is under way', async (t) => {

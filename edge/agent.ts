@@ -252,7 +252,8 @@ class Agent implements EdgeAgent {
       await this.#options.earlyDrop?.apply(desired, this.#applied.refused);
       this.#options.reassembly?.makeRoom();
       // Switched off while we were writing: what was removed meanwhile is back, so once more.
-      if (readOff(this.#options.stateDir) !== null) this.#applying.poke();
+      const off = readOff(this.#options.stateDir) !== null;
+      if (off || this.#reconciler.unfinished) this.#applying.poke();
     }
     this.#live.keep(desired, this.#applied);
     this.#lastApplyMs = performance.now() - begin;

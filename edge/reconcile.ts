@@ -9,10 +9,12 @@ import { DEFAULT_FILTERING, type Filtering } from './nftables/filters.ts';
 import { LayoutDigest } from './nftables/digest.ts';
 import { type Layout, planLayout } from './nftables/layout.ts';
 import { keptState } from './nftables/kept-state.ts';
+import { LearntLater } from './nftables/learnt-later.ts';
 import { renderDelta, type RenderedDelta, renderWhole, type Sizes } from './nftables/render.ts';
 import type { KnownTable } from './state/kernel-record.ts';
 import type { LoadedTable } from './state/table-text.ts';
 import { changedKeys } from './changed-keys.ts';
+import { changedPorts } from './filters/changes.ts';
 import { VersionedMap } from './versioned-map.ts';
 
 /** What the kernel has after an apply. */
@@ -61,10 +63,12 @@ export class Reconciler {
   #doubts = 1;
   #answered = 0;
   #expected: KnownTable | null = null;
+  readonly #later: LearntLater;
 
   constructor(driver: Driver, limits: EdgeLimits, filtering: Partial<Filtering> = {}) {
     this.#driver = driver;
     this.#limits = limits;
+    this.#later = new LearntLater(driver);
     this.#compilation = new Compilation({ ...DEFAULT_FILTERING, ...filtering });
   }
 
@@ -81,12 +85,18 @@ export class Reconciler {
   /** Nothing of ours is in the kernel any more, the last good policies included. */
   forget(): void {
     this.#loaded = null;
+    this.#later.clear();
     this.doubt();
   }
 
   /** What these targets compile to depends on more than their policies, and that has changed. */
   recompile(targets: Iterable<string>): void {
     this.#compilation.recompile(targets);
+  }
+
+  /** There is more to put back of what the kernel had learnt: every apply puts a part of it back. */
+  get unfinished(): boolean {
+    return !this.#later.done;
   }
 
   /** What the kernel was last given; null: nothing yet. */
@@ -113,6 +123,7 @@ export class Reconciler {
    */
   async apply(desired: Desired): Promise<Applied> {
     const reasons: Reasons = new Map();
+    const before = this.targets;
     const wanted = this.#plan(desired, this.#compileAll(desired, reasons));
     if (reasons.size === 0) await this.#recognise(desired, wanted);
     try {
@@ -123,7 +134,20 @@ export class Reconciler {
       if (error.code !== 'refused') throw error;
       await this.#loadWithoutFaulty(desired, wanted, reasons);
     }
+    const after = this.targets;
+    if (before !== null && after !== null) {
+      this.#later.forget(changedPorts(before, after, changedKeys(before, after)));
+    }
+    await this.#putSomeBack();
     return this.#applied(desired, reasons);
+  }
+
+  async #putSomeBack(): Promise<void> {
+    if (!this.unfinished) return;
+    const stamp = await this.#stamp();
+    const done = await this.#later.putSomeBack();
+    // Nobody was told what others did to the table while ours was refused.
+    if (!done && (await this.#stamp()) !== stamp) this.doubt();
   }
 
   /** Renders everything and lets the kernel judge it where it can be asked; changes nothing. */
@@ -248,7 +272,9 @@ export class Reconciler {
     // One that comes up while this is written may be of what came after it.
     const doubts = this.#doubts;
     const { text, sizes } = renderWhole(layout);
-    await this.#driver.apply(`${text}${await keptState(this.#driver, layout)}`);
+    const kept = await keptState(this.#driver, layout);
+    await this.#driver.apply(`${text}${kept.text}`);
+    this.#later.add(kept.rest);
     this.#answered = doubts;
     this.#remember(desired, layout, sizes, reasons);
   }

@@ -1,5 +1,8 @@
-import type { Cidr } from '@portcullis/core/net/cidr.ts';
+import type { Family } from '@portcullis/core/net/address.ts';
+import { type Cidr, containsAddress } from '@portcullis/core/net/cidr.ts';
 import type { CompiledTarget } from '../nftables/compile.ts';
+import { isSingle } from '../nftables/match.ts';
+import { protocolNumber } from '../nftables/names.ts';
 
 /** A port whose filters are others than before: applied, changed, or gone. */
 export interface ChangedPort {
@@ -35,4 +38,36 @@ export function changedPorts(
     }
   }
   return changed;
+}
+
+/** The port of them that this is; null: none. */
+export type PortIndex = (
+  protocol: number,
+  port: number,
+  /** Worked out only where the port is one of those. */
+  address: () => bigint,
+  family: Family,
+) => ChangedPort | null;
+
+/** Asked once for every connection of the host. */
+export function portIndex(ports: readonly ChangedPort[]): PortIndex {
+  const key = (protocol: number, port: number, family: Family): string =>
+    `${family} ${protocol} ${port}`;
+  const addresses = new Map<string, Map<bigint, ChangedPort>>();
+  const prefixes = new Map<string, ChangedPort[]>();
+  for (const one of ports) {
+    const { cidr, protocol, port } = one;
+    const at = key(protocolNumber(protocol), port, cidr.family);
+    if (isSingle(cidr)) {
+      addresses.set(at, (addresses.get(at) ?? new Map<bigint, ChangedPort>()).set(cidr.value, one));
+    } else prefixes.set(at, [...(prefixes.get(at) ?? []), one]);
+  }
+  return (protocol, port, address, family) => {
+    const at = key(protocol, port, family);
+    const [single, around] = [addresses.get(at), prefixes.get(at)];
+    if (single === undefined && around === undefined) return null;
+    const value = address();
+    const prefix = around?.find(({ cidr }) => containsAddress(cidr, { family, value }));
+    return single?.get(value) ?? prefix ?? null;
+  };
 }

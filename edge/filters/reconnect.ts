@@ -1,12 +1,10 @@
-import { type Family, formatAddress, parseAddress } from '@portcullis/core/net/address.ts';
-import { containsAddress } from '@portcullis/core/net/cidr.ts';
+import { type Family, formatAddress } from '@portcullis/core/net/address.ts';
 import type { Connection } from '../kernel/conntrack.ts';
 import type { Driver } from '../nftables/driver.ts';
 import { stateSet } from '../nftables/filter-state.ts';
-import { isSingle } from '../nftables/match.ts';
-import { parseSet } from '../nftables/kernel-set.ts';
+import { addressOf, parseSet } from '../nftables/kernel-set.ts';
 import { protocolNumber, TABLE } from '../nftables/names.ts';
-import type { ChangedPort } from './changes.ts';
+import { type ChangedPort, type PortIndex, portIndex } from './changes.ts';
 
 /** Forgets connections for which `wanted` says yes; it is asked once for each. Resolves to how many. */
 export type RemoveConnections = (
@@ -63,7 +61,7 @@ async function forgetValidated(
   const set = stateSet('validated', family);
   const elements = parseSet(await driver.list(set));
   const gone = elements.filter(({ fields: [, , server = '', port = ''] }) => {
-    const value = addressValue(server);
+    const value = addressOf(server);
     return (
       value !== null && asked(protocolNumber('udp'), Number(port), () => value, family) !== null
     );
@@ -71,37 +69,6 @@ async function forgetValidated(
   const keys = gone.map(({ fields }) => fields.join(' . '));
   // Added first: one that has run out meanwhile could not be deleted, and nothing would be.
   return [...commands('add', set, keys), ...commands('delete', set, keys)];
-}
-
-type PortIndex = (
-  protocol: number,
-  port: number,
-  /** Worked out only where the port is one of those. */
-  address: () => bigint,
-  family: Family,
-) => ChangedPort | null;
-
-/** Asked once for every connection of the host. */
-function portIndex(ports: readonly ChangedPort[]): PortIndex {
-  const key = (protocol: number, port: number, family: Family): string =>
-    `${family} ${protocol} ${port}`;
-  const addresses = new Map<string, Map<bigint, ChangedPort>>();
-  const prefixes = new Map<string, ChangedPort[]>();
-  for (const one of ports) {
-    const { cidr, protocol, port } = one;
-    const at = key(protocolNumber(protocol), port, cidr.family);
-    if (isSingle(cidr)) {
-      addresses.set(at, (addresses.get(at) ?? new Map<bigint, ChangedPort>()).set(cidr.value, one));
-    } else prefixes.set(at, [...(prefixes.get(at) ?? []), one]);
-  }
-  return (protocol, port, address, family) => {
-    const at = key(protocol, port, family);
-    const [single, around] = [addresses.get(at), prefixes.get(at)];
-    if (single === undefined && around === undefined) return null;
-    const value = address();
-    const prefix = around?.find(({ cidr }) => containsAddress(cidr, { family, value }));
-    return single?.get(value) ?? prefix ?? null;
-  };
 }
 
 function commands(what: 'add' | 'delete', set: string, keys: readonly string[]): string[] {
@@ -119,11 +86,6 @@ function tupleOf({ family, source, sourcePort, destination, destinationPort }: C
 
 function valueOf(bytes: Buffer): bigint {
   return BigInt(`0x${bytes.toString('hex')}`);
-}
-
-function addressValue(text: string): bigint | null {
-  const address = parseAddress(text);
-  return address.ok ? address.value.value : null;
 }
 
 function asText(lines: readonly string[]): string {

@@ -1,3 +1,4 @@
+import type { Family } from '@portcullis/core/net/address.ts';
 import type { Driver } from './driver.ts';
 import { type FilterState, stateSet } from './filter-state.ts';
 import { parseSet } from './kernel-set.ts';
@@ -7,27 +8,85 @@ import { TABLE } from './names.ts';
 /** What players would notice the loss of, and what only the kernel knows. */
 const KEPT: readonly FilterState[] = ['validated', 'reset_client', 'reset_server'];
 /**
- * Those with the most time left: who plays renews it with every packet, and under a flood most others are forged.
- * More would hold the write up (100,000 take four seconds), and what is learnt meanwhile is lost.
+ * Of each set, in the transaction of the table itself: those with the most time left, because who plays renews it with
+ * every packet, and under a flood most others are forged. More would hold the write up (100,000 take four seconds),
+ * and what is learnt meanwhile is lost; the rest follows in transactions of its own, see `LearntLater`.
  */
-const MOST = 20_000;
+const AT_ONCE = 20_000;
 const ELEMENTS_PER_COMMAND = 4096;
 
+/** An element that the kernel had, and has no more. */
+export interface Learnt {
+  readonly set: string;
+  readonly family: Family;
+  readonly fields: readonly string[];
+  /** By `performance.now`. */
+  readonly expiresAtMs: number;
+}
+
+export interface KeptState {
+  /** For the transaction that writes the table; empty where there is nothing to keep. */
+  readonly text: string;
+  /** What there is beyond that, in no order. */
+  readonly rest: readonly Learnt[];
+}
+
 /**
- * Writing the table whole begins with an empty one. This puts back what the kernel has learnt, as text for the same
- * transaction; empty where there is no table or nothing to keep. What is learnt between is lost, and learnt again.
+ * Writing the table whole begins with an empty one. This is what puts back what the kernel has learnt. What is learnt
+ * between is lost, and learnt again. A table that is gone has taken everything with it.
  */
-export async function keptState(driver: Driver, { targets }: Layout): Promise<string> {
+export async function keptState(
+  driver: Driver,
+  { targets }: Layout,
+  atOnce = AT_ONCE,
+): Promise<KeptState> {
   const filtered = [...targets.values()].some(({ filters }) => filters.ports.size > 0);
-  if (!filtered || !(await driver.present())) return '';
-  const lines: string[] = [];
+  if (!filtered || !(await driver.present())) return { text: '', rest: [] };
+  const [first, rest]: [Learnt[], Learnt[]] = [[], []];
   for (const state of KEPT) {
     for (const family of [4, 6] as const) {
-      const set = stateSet(state, family);
-      lines.push(...restore(set, await listed(driver, set)));
+      const elements = newestFirst(await learnt(driver, stateSet(state, family), family));
+      for (const [index, element] of elements.entries()) {
+        (index < atOnce ? first : rest).push(element);
+      }
     }
   }
-  return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
+  return { text: putBack(first), rest };
+}
+
+export function newestFirst(elements: readonly Learnt[]): Learnt[] {
+  return elements.toSorted((a, b) => b.expiresAtMs - a.expiresAtMs);
+}
+
+/** As commands of nft, with the time that is left to each; without those whose time is up. */
+export function putBack(elements: readonly Learnt[]): string {
+  const nowMs = performance.now();
+  const bySet = new Map<string, string[]>();
+  for (const { set, fields, expiresAtMs } of elements) {
+    const seconds = Math.ceil((expiresAtMs - nowMs) / 1000);
+    if (seconds <= 0) continue;
+    const texts = bySet.get(set) ?? [];
+    texts.push(`${fields.join(' . ')} timeout ${seconds}s`);
+    bySet.set(set, texts);
+  }
+  let text = '';
+  for (const [set, texts] of bySet) {
+    for (let at = 0; at < texts.length; at += ELEMENTS_PER_COMMAND) {
+      const some = texts.slice(at, at + ELEMENTS_PER_COMMAND).join(', ');
+      text += `add element ${TABLE} ${set} { ${some} }\n`;
+    }
+  }
+  return text;
+}
+
+async function learnt(driver: Driver, set: string, family: Family): Promise<Learnt[]> {
+  const elements = parseSet(await listed(driver, set));
+  const nowMs = performance.now();
+  return elements.flatMap(({ fields, expires }) =>
+    expires === null || expires <= 0
+      ? []
+      : [{ set, family, fields, expiresAtMs: nowMs + expires * 1000 }],
+  );
 }
 
 /** Empty too where the table is of a version that had no such set. */
@@ -37,18 +96,4 @@ async function listed(driver: Driver, set: string): Promise<string> {
   } catch {
     return '{"nftables":[]}';
   }
-}
-
-function restore(set: string, json: string): string[] {
-  const elements = parseSet(json)
-    .filter(({ expires }) => expires !== null && expires > 0)
-    .toSorted((a, b) => (b.expires ?? 0) - (a.expires ?? 0))
-    .slice(0, MOST)
-    .map(({ fields, expires }) => `${fields.join(' . ')} timeout ${expires}s`);
-  const commands: string[] = [];
-  for (let at = 0; at < elements.length; at += ELEMENTS_PER_COMMAND) {
-    const some = elements.slice(at, at + ELEMENTS_PER_COMMAND).join(', ');
-    commands.push(`add element ${TABLE} ${set} { ${some} }`);
-  }
-  return commands;
 }

@@ -1,3 +1,5 @@
+import { parseAddress } from '@portcullis/core/net/address.ts';
+
 /** An element that the kernel put into a set. */
 export interface SetElement {
   /** Fields of the key, as nft writes them. */
@@ -34,4 +36,10 @@ export function parseSet(json: string): SetElement[] {
         bytes: counter?.bytes ?? 0,
       };
     });
+}
+
+/** Of a field; null where it is no address. */
+export function addressOf(field: string): bigint | null {
+  const address = parseAddress(field);
+  return address.ok ? address.value.value : null;
 }

@@ -52,6 +52,11 @@ export class FilterGround {
     this.#reconciler = this.#newReconciler();
   }
 
+  /** More of what the kernel had learnt is to be put back by the next apply. */
+  get unfinished(): boolean {
+    return this.#reconciler.unfinished;
+  }
+
   #newReconciler(): Reconciler {
     return new Reconciler(this.driver, this.#limits, { catalogue: this.#catalogue });
   }
