@@ -372,13 +372,20 @@ INLINE u32 mixed(u32 hash, u32 value)
 	return hash ^ hash >> 15;
 }
 
+/* Places are the low bits, which every bit of what was mixed must reach. */
+INLINE u32 finished(u32 hash)
+{
+	hash = (hash ^ hash >> 13) * 0xc2b2ae35u;
+	return hash ^ hash >> 16;
+}
+
 INLINE u32 host_place(const struct packet *p, u32 seed)
 {
 	u32 hash = mixed(seed ^ p->family, p->local[0]);
 	if (p->family == 6)
 		for (int i = 1; i < 4; i++)
 			hash = mixed(hash, p->local[i]);
-	return hash & (HOST_MARKS - 1);
+	return finished(hash) & (HOST_MARKS - 1);
 }
 
 INLINE u32 flow_place(const struct packet *p, u32 seed)
@@ -392,7 +399,7 @@ INLINE u32 flow_place(const struct packet *p, u32 seed)
 		}
 	if (p->protocol == TCP || p->protocol == UDP)
 		hash = mixed(hash, (u32)p->local_port << 16 | p->remote_port);
-	return hash & (FLOW_MARKS - 1);
+	return finished(hash) & (FLOW_MARKS - 1);
 }
 
 INLINE u32 now_seconds(void)

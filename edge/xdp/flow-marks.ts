@@ -25,7 +25,10 @@ export function markPlaces(flow: Flow, seed: number): { host: number; flow: numb
   if (flow.protocol === 6 || flow.protocol === 17) {
     hash = mixed(hash, ((swapped(flow.localPort) << 16) | swapped(flow.remotePort)) >>> 0);
   }
-  return { host: host & (LAYOUT.HOST_MARKS - 1), flow: hash & (LAYOUT.FLOW_MARKS - 1) };
+  return {
+    host: finished(host) & (LAYOUT.HOST_MARKS - 1),
+    flow: finished(hash) & (LAYOUT.FLOW_MARKS - 1),
+  };
 }
 
 /** What the programs mark with: whole seconds since the host started, from 1 on. */
@@ -36,6 +39,11 @@ export function markNow(): number {
 function mixed(hash: number, value: number): number {
   const product = Math.imul(hash ^ value, 0x85ebca6b) >>> 0;
   return (product ^ (product >>> 15)) >>> 0;
+}
+
+function finished(hash: number): number {
+  const product = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35) >>> 0;
+  return (product ^ (product >>> 16)) >>> 0;
 }
 
 function swapped(port: number): number {
