@@ -46,6 +46,14 @@ export function readLogLevel(env: NodeJS.ProcessEnv): Threshold {
   );
 }
 
+/** `PORTCULLIS_EARLY_DROP`: `on` where nothing is said. Throws on another word than on and off. */
+export function readEarlyDrop(env: NodeJS.ProcessEnv): 'on' | 'off' {
+  const text = (env['PORTCULLIS_EARLY_DROP'] ?? '').trim();
+  if (text === '' || text === 'on') return 'on';
+  if (text === 'off') return 'off';
+  throw new Error(`PORTCULLIS_EARLY_DROP: "${text}" is neither on nor off`);
+}
+
 function textOf(fields: Readonly<Record<string, unknown>>, name: string): string {
   const value = fields[name];
   if (typeof value !== 'string' || value === '') throw new Error(`the configuration lacks ${name}`);

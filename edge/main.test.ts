@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { readLogLevel } from './config.ts';
+import { readEarlyDrop, readLogLevel } from './config.ts';
 import { createLineLog } from './log.ts';
 
 const CONFIG = { name: 'fra1', linkPath: '/dev/null/no.sock', stateDir: '/dev/null/edge' };
@@ -29,6 +29,16 @@ describe('the process of an edge', () => {
       assert.match(stderr, line);
       assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
     }
+  });
+
+  it('drops early unless it is told not to', () => {
+    assert.equal(readEarlyDrop({}), 'on');
+    assert.equal(readEarlyDrop({ PORTCULLIS_EARLY_DROP: 'on' }), 'on');
+    assert.equal(readEarlyDrop({ PORTCULLIS_EARLY_DROP: 'off' }), 'off');
+    assert.throws(
+      () => readEarlyDrop({ PORTCULLIS_EARLY_DROP: 'no' }),
+      /"no" is neither on nor off/,
+    );
   });
 
   it('writes what its log level asks for and nothing below', () => {

@@ -2,7 +2,8 @@ import { totalmem } from 'node:os';
 import { fitToMemory } from '@portcullis/core/firewall/fragment-limits.ts';
 import { connectIpc } from '@portcullis/link/ipc.ts';
 import { createEdgeAgent } from './agent.ts';
-import { readConfig, readLogLevel } from './config.ts';
+import { readConfig, readEarlyDrop, readLogLevel } from './config.ts';
+import { switchOff } from './early-drop-off.ts';
 import { FilterKeeper } from './filters/keeper.ts';
 import { createHost } from './host.ts';
 import { removeWhere } from './kernel/conntrack.ts';
@@ -23,9 +24,11 @@ const MEMORY_SHARE = 8;
  * The process of an edge. Ended by SIGTERM, or by a supervisor that is gone, it leaves its table in the
  * kernel: what was enforced stays enforced until an agent is back or somebody takes our hands off.
  */
-const { config, logLevel } = readEverything();
+const { config, logLevel, early } = readEverything();
 const log = createLineLog((line) => process.stderr.write(line), logLevel);
-const earlyDrop = createEarlyDrop(pinsFolder(config.stateDir, process.env), log);
+const pins = pinsFolder(config.stateDir, process.env);
+const earlyDrop = early === 'on' ? createEarlyDrop(pins, log) : null;
+const deviceModes = earlyDrop ?? switchOff(pins, log);
 const nftablesDrops = new NftablesDrops(openCounterReader);
 // What an agent before this one has told already; without rights there is nothing to tell.
 await nftablesDrops.read().catch(() => {});
@@ -48,12 +51,12 @@ const agent = createEdgeAgent({
   mode: config.mode,
   confirmWithinMs: config.confirmWithinMs,
   management: config.management,
-  earlyDrop,
+  ...(earlyDrop === null ? {} : { earlyDrop }),
   facts: {
-    deviceModes: earlyDrop,
-    drops: [nftablesDrops, earlyDrop, filters.drops],
+    deviceModes,
+    drops: [nftablesDrops, ...(earlyDrop === null ? [] : [earlyDrop]), filters.drops],
     filters: () => filters.count(),
-    problems: () => [...earlyDrop.problems(), ...filters.problems(), ...reassembly.problems()],
+    problems: () => [...deviceModes.problems(), ...filters.problems(), ...reassembly.problems()],
   },
 });
 
@@ -65,7 +68,12 @@ if (process.connected) {
 
 function readEverything() {
   try {
-    return { config: readConfig(process.argv, process.env), logLevel: readLogLevel(process.env) };
+    const { argv, env } = process;
+    return {
+      config: readConfig(argv, env),
+      logLevel: readLogLevel(env),
+      early: readEarlyDrop(env),
+    };
   } catch (error) {
     return giveUp(error);
   }

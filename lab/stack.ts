@@ -56,6 +56,8 @@ export interface StackOptions {
   /** YAML below `organisations: acme:`, in place of the default holdings. */
   readonly fleet?: string;
   readonly args?: readonly string[];
+  /** `false`: nftables alone drops, so that a test sees what it lets through. */
+  readonly earlyDrop?: boolean;
 }
 
 /** Everything in its own temporary folder; `stop` leaves nothing behind. */
@@ -77,6 +79,7 @@ export async function startStack(internet: Internet, options: StackOptions = {})
     LAB_OTHER_KEY: otherKey,
     XDG_STATE_HOME: home,
     PORTCULLIS_BPFFS: bpffs,
+    PORTCULLIS_EARLY_DROP: options.earlyDrop === false ? 'off' : 'on',
   };
   const stack = new RunningStack(internet.edge, {
     home,

@@ -8,23 +8,9 @@ import {
   MalformedMessage,
   type Message,
   messagesOf,
-  nested,
   netfilterHeader,
-  u16Attribute,
-  u32Attribute,
-  u8Attribute,
 } from './netlink-message.ts';
 import { SystemError } from './native.ts';
-
-/** Which connections: those that somebody began towards this. */
-export interface ConnectionMatch {
-  /** As the first packet had it, so before any DNAT. */
-  readonly address: Address;
-  /** Number of the protocol; null: every one. */
-  readonly protocol: number | null;
-  /** Destination port of the first packet; null: every one. */
-  readonly port: number | null;
-}
 
 /** One direction of a connection. Addresses are 4 or 16 bytes, good only while it is looked at. */
 export interface Tuple {
@@ -45,37 +31,16 @@ export interface Connection extends Tuple {
 /** Source of all numbers: include/uapi/linux/netfilter/nfnetlink_conntrack.h. */
 const SUBSYSTEM = 1 << 8;
 const [NEW, GET, DELETE] = [SUBSYSTEM | 0, SUBSYSTEM | 1, SUBSYSTEM | 2] as const;
-const CTA = { tupleOrig: 1, tupleReply: 2, id: 12, zone: 18, filter: 25 } as const;
+const CTA = { tupleOrig: 1, tupleReply: 2, id: 12, zone: 18 } as const;
 const TUPLE = { ip: 1, proto: 2 } as const;
 const TUPLE_IP = {
   4: { source: 1, destination: 2 },
   6: { source: 3, destination: 4 },
 } as const;
 const PROTO = { number: 1, sourcePort: 2, destinationPort: 3 } as const;
-const FILTER_ORIG_FLAGS = 1;
-/** Source: net/netfilter/nf_internals.h. Kernels before 5.8 do not filter; what they send too much is left out here. */
-const FILTER_FLAG = { destination: 1 << 1, number: 1 << 3, destinationPort: 1 << 5 } as const;
 const AF: Readonly<Record<Family, number>> = { 4: 2, 6: 10 };
 const DELETES_A_SEND = 64;
 const BUFFER_BYTES = 1 << 20;
-
-/**
- * Makes the kernel forget connections, so that their next packets begin new ones. The kernel looks for them
- * itself; it walks all of its table, so this is nothing for a hot path. Resolves to how many were removed.
- * Throws `SystemError` or `NativeUnavailable`.
- */
-export function removeConnections(match: ConnectionMatch): Promise<number> {
-  const { address, protocol, port } = match;
-  const destination = bytesOf(address);
-  return removeWhere(
-    [address.family],
-    (connection) =>
-      connection.destination.equals(destination) &&
-      (protocol === null || connection.protocol === protocol) &&
-      (port === null || connection.destinationPort === port),
-    filterOf(match),
-  );
-}
 
 /**
  * Shows every connection there is. Those that begin or end meanwhile may be among them or not. Resolves false where
@@ -100,24 +65,21 @@ export async function eachConnection(visit: (connection: Connection) => void): P
   }
 }
 
-/** All connections of these families that `wanted` says yes to. It is asked once for each, so it must be quick. */
+/**
+ * Makes the kernel forget all connections of these families that `wanted` says yes to, so that their next packets begin
+ * new ones. It is asked once for each, so it must be quick; the kernel walks all of its table, so this is nothing for a
+ * hot path. Resolves to how many were removed. Throws `SystemError` or `NativeUnavailable`.
+ */
 export async function removeWhere(
   families: readonly Family[],
   wanted: (connection: Connection) => boolean,
-  filter: readonly Uint8Array[] = [],
 ): Promise<number> {
   const socket = new NetlinkSocket(NETLINK.netfilter, { bufferBytes: BUFFER_BYTES });
   try {
     const found: Found[] = [];
     for (const family of families) {
       const request = (sequence: number): Uint8Array =>
-        encodeMessage(
-          GET,
-          FLAG.request | FLAG.dump,
-          sequence,
-          netfilterHeader(AF[family]),
-          ...filter,
-        );
+        encodeMessage(GET, FLAG.request | FLAG.dump, sequence, netfilterHeader(AF[family]));
       // What begins or ends meanwhile: the new is judged anew, and the gone is no error below.
       await socket.dump(request, (message) => {
         const one = parseConnection(message);
@@ -213,37 +175,6 @@ function parseTuple(family: Family, bytes: Buffer): Tuple {
     sourcePort: port(PROTO.sourcePort),
     destinationPort: port(PROTO.destinationPort),
   };
-}
-
-/** As much of a match as the kernel can look for. */
-function filterOf({ address, protocol, port }: ConnectionMatch): Buffer[] {
-  // Of IPv6, kernels (6.18 still) send all but the address that was asked for.
-  const byAddress = address.family === 4;
-  if (!byAddress && protocol === null) return [];
-  const ip = attribute(TUPLE_IP[address.family].destination, bytesOf(address));
-  const byPort = protocol !== null && port !== null;
-  const proto = [
-    ...(protocol === null ? [] : [u8Attribute(PROTO.number, protocol)]),
-    ...(byPort ? [u16Attribute(PROTO.destinationPort, port)] : []),
-  ];
-  const flags =
-    (byAddress ? FILTER_FLAG.destination : 0) |
-    (protocol === null ? 0 : FILTER_FLAG.number) |
-    (byPort ? FILTER_FLAG.destinationPort : 0);
-  return [
-    nested(
-      CTA.tupleOrig,
-      ...(byAddress ? [nested(TUPLE.ip, ip)] : []),
-      ...(proto.length === 0 ? [] : [nested(TUPLE.proto, ...proto)]),
-    ),
-    nested(CTA.filter, hostOrder(u32Attribute(FILTER_ORIG_FLAGS, flags))),
-  ];
-}
-
-/** These flags alone are in the byte order of the host. */
-function hostOrder(flags: Buffer): Buffer {
-  flags.subarray(4).reverse();
-  return flags;
 }
 
 /** An address in network order. */

@@ -86,10 +86,6 @@ export function textAttribute(type: number, text: string): Buffer {
   return attribute(type, Buffer.from(`${text}\0`, 'latin1'));
 }
 
-export function u8Attribute(type: number, value: number): Buffer {
-  return attribute(type, Buffer.from([value]));
-}
-
 export function u16Attribute(type: number, value: number): Buffer {
   const bytes = Buffer.alloc(2);
   bytes.writeUInt16BE(value);

@@ -4,12 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { parseAddress } from '@portcullis/core/net/address.ts';
-import {
-  type Connection,
-  type ConnectionMatch,
-  removeConnections,
-  removeWhere,
-} from '@portcullis/edge/kernel/conntrack.ts';
+import { bytesOf, type Connection, removeWhere } from '@portcullis/edge/kernel/conntrack.ts';
 import { type Namespace, Network } from '../netns.ts';
 import { missing } from '../requirements.ts';
 
@@ -68,10 +63,19 @@ describe('connections that are to begin anew', { skip: lacking ?? false }, () =>
         return `${line.split(' ')[0]} ${source} ${destination} ${port}`;
       })
       .toSorted();
-  const remove = (address: string, rest: Omit<ConnectionMatch, 'address'>): Promise<number> => {
+  /** Those that somebody began towards this; null: every one. */
+  const remove = (
+    address: string,
+    { protocol, port }: { readonly protocol: number | null; readonly port: number | null },
+  ): Promise<number> => {
     const parsed = parseAddress(address);
     assert.ok(parsed.ok);
-    return namespace.within(() => removeConnections({ address: parsed.value, ...rest }));
+    const destination = bytesOf(parsed.value);
+    const wanted = (one: Connection): boolean =>
+      one.destination.equals(destination) &&
+      (protocol === null || one.protocol === protocol) &&
+      (port === null || one.destinationPort === port);
+    return namespace.within(() => removeWhere([parsed.value.family], wanted));
   };
   const gone = (before: readonly string[]): string[] => {
     const now = new Set(listed());

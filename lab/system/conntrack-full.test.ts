@@ -14,27 +14,33 @@ if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
 }
 
 const [DENIED, ALLOWED, LATER] = [19, 27_015, 27_016];
+const LIMIT = '/proc/sys/net/netfilter/nf_conntrack_max';
 /** More would take too long to make, and too much memory of the machine that tests. */
 const MOST = 1_000_000;
 
 let ground: Ground;
+/** Of this machine, as it was: one number for all namespaces. What is counted is each one's own. */
+let limit: number;
 
 describe('connection tracking that has no room left', {
   skip: whyNot() || (lacking ?? false),
 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-full-'));
   before(async () => {
-    ground = await buildGround('full');
+    // Early drop would drop what is denied itself, whatever nftables does.
+    ground = await buildGround('full', { earlyDrop: false });
+    limit = Number(readFileSync(LIMIT, 'utf8'));
+    if (limit > MOST) writeFileSync(LIMIT, String(MOST));
     await deny(DENIED);
   });
   after(async () => {
+    if (limit > MOST) writeFileSync(LIMIT, String(limit));
     await ground.stop();
     rmSync(folder, { recursive: true });
   });
 
-  it('lets nothing denied pass, keeps flows under way, and has forgotten nothing when there is room again', async (t) => {
-    const max = Number(readFileSync('/proc/sys/net/netfilter/nf_conntrack_max', 'utf8'));
-    if (max > MOST) return t.skip(`this host tracks ${max} connections`);
+  it('lets nothing denied pass, keeps flows under way, and has forgotten nothing when there is room again', async () => {
+    const max = Math.min(limit, MOST);
     const { through, internet } = ground;
     const underWay = newFlow(ALLOWED);
     const sentinel = { destination: SENTINELS.server[4], sourcePort: 40_000, destinationPort: 9 };
