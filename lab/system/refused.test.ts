@@ -32,10 +32,10 @@ describe('a policy that the kernel has no room for', () => {
     t.after(() => network.destroy());
     const namespace = network.create('edge');
     const { control, start } = testEdge(t);
-    const library = namespace.within(() => createLibraryDriver());
+    const real = namespace.within(() => createLibraryDriver());
     // Maps of less room than the edge thinks: the kernel itself says no.
     const small = (text: string): string => text.replaceAll(/size 64;/g, `size ${ROOM};`);
-    const driver: Driver = { ...library, apply: (text) => library.apply(small(text)) };
+    const driver: Driver = { ...real, apply: (text) => real.apply(small(text)) };
     for (const target of [A, B]) control.policies.set(target, opening(target, 443));
     await start({ driver });
     assert.deepEqual((await control.confirmed()).refused, []);
