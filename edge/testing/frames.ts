@@ -18,6 +18,26 @@ export interface FrameOptions {
 const MACS = Buffer.from('020000000001020000000002', 'hex');
 const SYN = 2;
 
+/** A whole datagram. */
+export function udpPacket(
+  source: string,
+  destination: string,
+  destinationPort: number,
+  sourcePort = 40_000,
+): Packet {
+  return {
+    family: source.includes(':') ? 6 : 4,
+    source,
+    destination,
+    protocol: 17,
+    sourcePort,
+    destinationPort,
+    icmp: null,
+    hopLimit: 64,
+    fragment: 'none',
+  };
+}
+
 /** An Ethernet frame of a packet, checksums left out: nothing that judges reads them. */
 export function frameOf(packet: Packet, options: FrameOptions = {}): Buffer {
   const tags = (options.tags ?? []).flatMap((tag) => [u16(0x8100), u16(tag)]);

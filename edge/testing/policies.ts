@@ -1,4 +1,4 @@
-import type { Policy, PolicyFilter } from '@portcullis/core/firewall/policy.ts';
+import type { Policy, PolicyFilter, PolicyRule } from '@portcullis/core/firewall/policy.ts';
 import { DEFAULT_LIMITS, type EdgeRules } from '../nftables/base-chain.ts';
 
 /** Settings of an edge for tests, changed where a test says so. */
@@ -22,4 +22,21 @@ export function filteredPolicy(
     return { ref: `filter:${type}:${port}`, type, port, managed: false };
   };
   return { target, mitigations: [], baseline: [], geo: [], rules: [], filters: filters.map(of) };
+}
+
+/** Everything but what these rules allow is denied. */
+export function denyAll(target: string, rules: readonly PolicyRule[] = []): Policy {
+  const deny = {
+    ref: 'rule:0',
+    action: 'deny',
+    protocol: 'any',
+    port: null,
+    source: null,
+  } as const;
+  return { target, mitigations: [], baseline: [], geo: [], rules: [...rules, deny], filters: [] };
+}
+
+/** For everybody. */
+export function allowPort(protocol: 'tcp' | 'udp', port: number): PolicyRule {
+  return { ref: `rule:${port}`, action: 'allow', protocol, port, source: null };
 }

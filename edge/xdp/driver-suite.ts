@@ -5,10 +5,11 @@ import { protocolNumber } from '@portcullis/core/firewall/match.ts';
 import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
 import { type Situation, situation } from '@portcullis/core/firewall/testing/edge-views.ts';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
-import type { Policy, PolicyRule, SourceSets } from '@portcullis/core/firewall/policy.ts';
+import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import fc from 'fast-check';
-import { frameOf } from '../testing/frames.ts';
+import { frameOf, udpPacket } from '../testing/frames.ts';
+import { allowPort, denyAll } from '../testing/policies.ts';
 import { compileEarly } from './compile.ts';
 import type { EarlyDropDriver, EarlySettings } from './driver.ts';
 import type { Flow } from './flow-marks.ts';
@@ -41,16 +42,16 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
 
   it('drops what the rules of an address deny, and nothing of an address without rules', () => {
     for (const { server, neighbour, client } of [V4, V6]) {
-      const driver = loaded([denyAll(server, [allow('udp', 27_015)])]);
-      assert.equal(driver.judge(frameOf(udp(client, server, 27_015)), DEVICE), 'pass');
-      assert.equal(driver.judge(frameOf(udp(client, server, 27_016)), DEVICE), 'drop');
-      assert.equal(driver.judge(frameOf(udp(client, neighbour, 27_016)), DEVICE), 'pass');
+      const driver = loaded([denyAll(server, [allowPort('udp', 27_015)])]);
+      assert.equal(driver.judge(frameOf(udpPacket(client, server, 27_015)), DEVICE), 'pass');
+      assert.equal(driver.judge(frameOf(udpPacket(client, server, 27_016)), DEVICE), 'drop');
+      assert.equal(driver.judge(frameOf(udpPacket(client, neighbour, 27_016)), DEVICE), 'pass');
     }
   });
 
   it('counts what it drops by address and reason', () => {
     const driver = loaded([denyAll(V4.server, [])]);
-    const frame = frameOf(udp(V4.client, V4.server, 9));
+    const frame = frameOf(udpPacket(V4.client, V4.server, 9));
     for (let sent = 0; sent < 3; sent++) driver.judge(frame, DEVICE);
     assert.deepEqual(driver.counts(), [
       { target: V4.server, reason: 'rules', packets: 3n, bytes: BigInt(frame.length * 3) },
@@ -60,7 +61,7 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
   it('reads through VLAN tags of VLANs that are judged, and leaves others alone', () => {
     const vlans = [{ ifindex: DEVICE, outer: 100, inner: 0 }];
     const driver = loaded([denyAll(V4.server, [])], { vlans });
-    const tagged = (...tags: number[]) => frameOf(udp(V4.client, V4.server, 9), { tags });
+    const tagged = (...tags: number[]) => frameOf(udpPacket(V4.client, V4.server, 9), { tags });
     assert.equal(driver.judge(tagged(100), DEVICE), 'drop');
     assert.equal(driver.judge(tagged(200), DEVICE), 'pass');
     assert.equal(driver.judge(tagged(100, 200), DEVICE), 'pass');
@@ -68,7 +69,7 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
 
   it('reads through IPv6 extension headers, and passes on what it cannot read', () => {
     const driver = loaded([denyAll(V6.server, []), denyAll(V4.server, [])]);
-    const six = udp(V6.client, V6.server, 9);
+    const six = udpPacket(V6.client, V6.server, 9);
     for (const extensions of [[0], [60], [0, 60, 43, 60]]) {
       assert.equal(driver.judge(frameOf(six, { extensions }), DEVICE), 'drop', `${extensions}`);
     }
@@ -76,11 +77,14 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
     assert.equal(driver.judge(frameOf(six, { extensions: seven }), DEVICE), 'pass');
     for (const fragment of ['first', 'later'] as const) {
       assert.equal(driver.judge(frameOf({ ...six, fragment }), DEVICE), 'pass');
-      const four = { ...udp(V4.client, V4.server, 9), fragment };
+      const four = { ...udpPacket(V4.client, V4.server, 9), fragment };
       assert.equal(driver.judge(frameOf(four), DEVICE), 'pass');
     }
     for (const cutAt of [14, 20, 33, 36, 40]) {
-      assert.equal(driver.judge(frameOf(udp(V4.client, V4.server, 9), { cutAt }), DEVICE), 'pass');
+      assert.equal(
+        driver.judge(frameOf(udpPacket(V4.client, V4.server, 9), { cutAt }), DEVICE),
+        'pass',
+      );
     }
   });
 
@@ -92,11 +96,11 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
         driver.judge(frameOf(icmp(client, server, family === 4 ? 3 : 1)), DEVICE),
         'pass',
       );
-      const lease = udp(client, server, family === 4 ? 68 : 546);
+      const lease = udpPacket(client, server, family === 4 ? 68 : 546);
       const offer = { ...lease, sourcePort: family === 4 ? 67 : 547 };
       assert.equal(driver.judge(frameOf(offer), DEVICE), 'pass');
       assert.equal(driver.judge(frameOf(lease), DEVICE), 'drop');
-      const reply = udp(client, server, 40_000);
+      const reply = udpPacket(client, server, 40_000);
       assert.equal(driver.judge(frameOf(reply), DEVICE), 'drop');
       driver.remember([flowOf(reply)]);
       assert.equal(driver.judge(frameOf(reply), DEVICE), 'pass');
@@ -106,7 +110,7 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
 
   it('passes on all that may be a reply until every open flow is known', () => {
     const driver = loaded([denyAll(V4.server, [])], { flowsComplete: false });
-    assert.equal(driver.judge(frameOf(udp(V4.client, V4.server, 9)), DEVICE), 'pass');
+    assert.equal(driver.judge(frameOf(udpPacket(V4.client, V4.server, 9)), DEVICE), 'pass');
     assert.equal(
       driver.judge(frameOf(tcp(V4.client, V4.server, 9), { flags: 0x10 }), DEVICE),
       'pass',
@@ -116,12 +120,12 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
 
   it('judges by an address before the longest prefix around it', () => {
     const driver = loaded([
-      denyAll('203.0.113.0/24', [allow('udp', 1)]),
-      denyAll('203.0.0.0/16', [allow('udp', 2)]),
-      denyAll(V4.server, [allow('udp', 3)]),
+      denyAll('203.0.113.0/24', [allowPort('udp', 1)]),
+      denyAll('203.0.0.0/16', [allowPort('udp', 2)]),
+      denyAll(V4.server, [allowPort('udp', 3)]),
     ]);
     const passes = (to: string, port: number) =>
-      driver.judge(frameOf(udp(V4.client, to, port)), DEVICE) === 'pass';
+      driver.judge(frameOf(udpPacket(V4.client, to, port)), DEVICE) === 'pass';
     assert.deepEqual(
       [1, 2, 3].map((port) => passes(V4.server, port)),
       [false, false, true],
@@ -143,11 +147,11 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
         const driver = loaded([
           denyAll(
             server,
-            ports.map((port) => allow('udp', port)),
+            ports.map((port) => allowPort('udp', port)),
           ),
         ]);
         const passes = (port: number) =>
-          driver.judge(frameOf(udp(client, server, port)), DEVICE) === 'pass';
+          driver.judge(frameOf(udpPacket(client, server, port)), DEVICE) === 'pass';
         assert.ok(ports.every(passes));
         assert.ok(!ports.some((port) => passes(port + 1)));
       }
@@ -184,10 +188,10 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
     const others = Array.from({ length: 50 }, (_, index) =>
       denyAll(`203.0.113.${index + 100}`, []),
     );
-    const driver = loaded([denyAll(V4.server, [allow('udp', 1)]), ...others]);
-    driver.change([compileEarly(denyAll(V4.server, [allow('udp', 2)]))], ['203.0.113.100']);
+    const driver = loaded([denyAll(V4.server, [allowPort('udp', 1)]), ...others]);
+    driver.change([compileEarly(denyAll(V4.server, [allowPort('udp', 2)]))], ['203.0.113.100']);
     const passes = (to: string, port: number) =>
-      driver.judge(frameOf(udp(V4.client, to, port)), DEVICE) === 'pass';
+      driver.judge(frameOf(udpPacket(V4.client, to, port)), DEVICE) === 'pass';
     assert.deepEqual([passes(V4.server, 1), passes(V4.server, 2)], [false, true]);
     assert.deepEqual([passes('203.0.113.100', 9), passes('203.0.113.101', 9)], [true, false]);
   });
@@ -195,11 +199,11 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
   it('makes room when more addresses come than there was room for', () => {
     const driver = loaded([denyAll(V4.server, [])]);
     const many = Array.from({ length: 2_000 }, (_, index) =>
-      denyAll(`198.18.${index >> 8}.${index & 255}`, [allow('tcp', 80)]),
+      denyAll(`198.18.${index >> 8}.${index & 255}`, [allowPort('tcp', 80)]),
     );
     driver.change(many.map(compileEarly), []);
     for (const target of [V4.server, '198.18.0.0', '198.18.7.207']) {
-      assert.equal(driver.judge(frameOf(udp(V4.client, target, 9)), DEVICE), 'drop', target);
+      assert.equal(driver.judge(frameOf(udpPacket(V4.client, target, 9)), DEVICE), 'drop', target);
     }
   });
 }
@@ -243,41 +247,12 @@ const V6 = {
   neighbour: '2001:db8:5::77',
 } as const;
 
-function denyAll(target: string, rules: readonly PolicyRule[]): Policy {
-  const deny = {
-    ref: 'rule:0',
-    action: 'deny',
-    protocol: 'any',
-    port: null,
-    source: null,
-  } as const;
-  return { target, mitigations: [], baseline: [], geo: [], rules: [...rules, deny], filters: [] };
-}
-
-function allow(protocol: 'tcp' | 'udp', port: number): PolicyRule {
-  return { ref: `rule:${port}`, action: 'allow', protocol, port, source: null };
-}
-
-function udp(source: string, destination: string, port: number): Packet {
-  return {
-    family: source.includes(':') ? 6 : 4,
-    source,
-    destination,
-    protocol: 17,
-    sourcePort: 40_000,
-    destinationPort: port,
-    icmp: null,
-    hopLimit: 64,
-    fragment: 'none',
-  };
-}
-
 function tcp(source: string, destination: string, port: number): Packet {
-  return { ...udp(source, destination, port), protocol: 6 };
+  return { ...udpPacket(source, destination, port), protocol: 6 };
 }
 
 function icmp(source: string, destination: string, type: number): Packet {
-  const packet = udp(source, destination, 0);
+  const packet = udpPacket(source, destination, 0);
   const protocol = packet.family === 4 ? 1 : 58;
   return { ...packet, protocol, sourcePort: null, destinationPort: null, icmp: { type, code: 1 } };
 }

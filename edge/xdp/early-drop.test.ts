@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Packet } from '@portcullis/core/firewall/packet.ts';
-import type { Policy, PolicyRule } from '@portcullis/core/firewall/policy.ts';
+import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import type { RefusedTarget } from '@portcullis/link/messages.ts';
 import type { Desired } from '../desired.ts';
 import type { Log } from '../log.ts';
-import { frameOf } from '../testing/frames.ts';
+import { frameOf, udpPacket } from '../testing/frames.ts';
+import { allowPort, denyAll } from '../testing/policies.ts';
 import type { Device } from './device.ts';
 import { EarlyDrop } from './early-drop.ts';
 import { createFakeEarlyDrop, type FakeEarlyDrop } from './fake.ts';
@@ -17,14 +17,14 @@ const WAN = 7;
 describe('the early drop of an edge', () => {
   it('drops what the policies deny once nftables has them', async () => {
     const { early, passes } = setUp();
-    await early.apply(desired([denyAll(A, [allow(80)])]), []);
+    await early.apply(desired([denyAll(A, [allowPort('udp', 80)])]), []);
     assert.deepEqual([passes(A, 80), passes(A, 81), passes(B, 81)], [true, false, true]);
     assert.deepEqual(early.modeOf('wan'), { xdp: 'native', reason: null });
   });
 
   it('keeps what a refused target had, and has nothing of one that nftables never had', async () => {
     const { early, passes } = setUp();
-    await early.apply(desired([denyAll(A, [allow(80)])]), []);
+    await early.apply(desired([denyAll(A, [allowPort('udp', 80)])]), []);
     const next = desired([denyAll(A, []), denyAll(B, [])]);
     await early.apply(next, [refused(A, 1), refused(B, 0)]);
     assert.deepEqual([passes(A, 80), passes(A, 81), passes(B, 81)], [true, false, true]);
@@ -36,12 +36,12 @@ describe('the early drop of an edge', () => {
     const { early, driver } = setUp();
     await early.apply(desired([denyAll(A, [])]), []);
     driver.fail = new Error('out of memory');
-    await early.apply(desired([denyAll(A, [allow(80)])]), []);
+    await early.apply(desired([denyAll(A, [allowPort('udp', 80)])]), []);
     assert.deepEqual(driver.devices(), []);
     assert.match(early.problems().join(), /out of memory/);
     assert.equal(early.modeOf('wan').xdp, 'none');
     driver.fail = null;
-    await early.apply(desired([denyAll(A, [allow(80)])]), []);
+    await early.apply(desired([denyAll(A, [allowPort('udp', 80)])]), []);
     assert.deepEqual([driver.devices(), early.problems()], [[WAN], []]);
   });
 
@@ -50,7 +50,7 @@ describe('the early drop of an edge', () => {
     const others = Array.from({ length: 20 }, (_, index) => denyAll(`198.18.0.${index}`, []));
     await early.apply(desired([denyAll(A, []), ...others]), []);
     for (const port of [1, 2, 3]) {
-      await early.apply(desired([denyAll(A, [allow(port)]), ...others]), []);
+      await early.apply(desired([denyAll(A, [allowPort('udp', port)]), ...others]), []);
     }
     await early.apply(desired(others), []);
     assert.equal(driver.loads, 1);
@@ -111,8 +111,8 @@ describe('the early drop of an edge', () => {
         return whole;
       },
     });
-    await early.apply(desired([denyAll(A, [allow(80)])]), []);
-    await early.apply(desired([denyAll(A, [allow(80), allow(81)])]), []);
+    await early.apply(desired([denyAll(A, [allowPort('udp', 80)])]), []);
+    await early.apply(desired([denyAll(A, [allowPort('udp', 80), allowPort('udp', 81)])]), []);
     assert.equal(asked, 1);
     whole = false;
     await early.apply(desired([denyAll(A, [])]), []);
@@ -210,7 +210,7 @@ function setUp({ openFlows = async () => true }: { openFlows?: OpenFlows } = {})
     log: SILENT,
   });
   const passes = (to: string, port: number): boolean =>
-    driver.judge(frameOf(udp(to, port)), WAN) === 'pass';
+    driver.judge(frameOf(udpPacket('192.0.2.9', to, port, 5353)), WAN) === 'pass';
   return { early, driver, devices, passes };
 }
 
@@ -244,37 +244,8 @@ function desired(policies: readonly Policy[], { version = '' } = {}): Desired {
   };
 }
 
-function denyAll(target: string, rules: readonly PolicyRule[]): Policy {
-  const deny = {
-    ref: 'rule:0',
-    action: 'deny',
-    protocol: 'any',
-    port: null,
-    source: null,
-  } as const;
-  return { target, mitigations: [], baseline: [], geo: [], rules: [...rules, deny], filters: [] };
-}
-
-function allow(port: number): PolicyRule {
-  return { ref: `rule:${port}`, action: 'allow', protocol: 'udp', port, source: null };
-}
-
 function refused(target: string, goodGeneration: number): RefusedTarget {
   return { target, reason: 'it is refused', goodGeneration };
-}
-
-function udp(destination: string, destinationPort: number): Packet {
-  return {
-    family: 4,
-    source: '192.0.2.9',
-    destination,
-    protocol: 17,
-    sourcePort: 5353,
-    destinationPort,
-    icmp: null,
-    hopLimit: 64,
-    fragment: 'none',
-  };
 }
 
 function flowTo(local: string, localPort: number): Flow {

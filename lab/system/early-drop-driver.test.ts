@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
-import type { Policy } from '@portcullis/core/firewall/policy.ts';
-import { frameOf } from '@portcullis/edge/testing/frames.ts';
+import { frameOf, udpPacket } from '@portcullis/edge/testing/frames.ts';
+import { denyAll } from '@portcullis/edge/testing/policies.ts';
 import { compileEarly } from '@portcullis/edge/xdp/compile.ts';
 import { readDevice } from '@portcullis/edge/xdp/device.ts';
 import type { EarlyDropDriver } from '@portcullis/edge/xdp/driver.ts';
@@ -159,27 +159,6 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
   }
 });
 
-function denyAll(target: string): Policy {
-  const deny = {
-    ref: 'rule:1',
-    action: 'deny',
-    protocol: 'any',
-    port: null,
-    source: null,
-  } as const;
-  return { target, mitigations: [], baseline: [], geo: [], rules: [deny], filters: [] };
-}
-
 function replyTo(family: 4 | 6, port: number): Packet {
-  return {
-    family,
-    source: THEIRS[family],
-    destination: OURS[family],
-    protocol: 17,
-    sourcePort: 5353,
-    destinationPort: port,
-    icmp: null,
-    hopLimit: 64,
-    fragment: 'none',
-  };
+  return udpPacket(THEIRS[family], OURS[family], port, 5353);
 }

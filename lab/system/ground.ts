@@ -78,8 +78,12 @@ export function packet(
 }
 
 /** Resolves when it holds; fails after a while, saying what was hoped for. */
-export async function eventually(hope: string, holds: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MS;
+export async function eventually(
+  hope: string,
+  holds: () => Promise<boolean>,
+  patienceMs = PATIENCE_MS,
+): Promise<void> {
+  const deadline = performance.now() + patienceMs;
   while (!(await holds())) {
     if (performance.now() > deadline) throw new Error(`in vain: ${hope}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
