@@ -10,8 +10,9 @@ const MAY_IMPORT = {
   link: ['core'],
   control: ['contract', 'core', 'link'],
   edge: ['core', 'link'],
-  cli: ['contract', 'core', 'link', 'control', 'edge'],
-  lab: ['contract', 'core', 'link', 'control', 'edge', 'cli'],
+  node: ['core', 'link'],
+  cli: ['contract', 'core', 'link', 'control', 'edge', 'node'],
+  lab: ['contract', 'core', 'link', 'control', 'edge', 'node', 'cli'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 type Room = keyof typeof MAY_IMPORT;
 const ROOMS = Object.keys(MAY_IMPORT) as Room[];

@@ -1,0 +1,82 @@
+/**
+ * How a game is built, started and stopped: one model for every version of the community's egg files
+ * (PTDL_v1, PTDL_v2, PLCN_v1 to v3). Made by `parseEgg`; immutable and complete, so that a node needs no file.
+ */
+export interface Egg {
+  readonly name: string;
+  readonly description: string;
+  /** The first is used unless a server chooses another. Never empty. */
+  readonly images: readonly EggImage[];
+  /** With `{{VARIABLE}}`; null: whatever the image itself starts. */
+  readonly startup: string | null;
+  /**
+   * `image`: the image's entrypoint and command run, with `STARTUP` in their environment.
+   * `startup`: the egg says that its startup replaces the command; it is split into arguments, never given to a shell.
+   */
+  readonly launch: 'image' | 'startup';
+  /** Any one, seen on the console, says that the server runs. Empty: it runs once started. */
+  readonly done: readonly DonePattern[];
+  readonly stop: StopInstruction;
+  readonly stopTimes: StopTimes;
+  readonly configFiles: readonly ConfigFile[];
+  /** null: nothing to install. */
+  readonly install: InstallScript | null;
+  readonly variables: readonly EggVariable[];
+  /** Linux capabilities that the game needs, such as `NET_BIND_SERVICE`; all others are dropped. */
+  readonly capabilities: readonly string[];
+  /** Protocols of the ports that are published; both unless the egg says so. */
+  readonly protocols: readonly ('tcp' | 'udp')[];
+}
+
+export interface EggImage {
+  readonly label: string;
+  /** A reference; `local` ones (written `~name`) are on the node already and never pulled. */
+  readonly reference: string;
+  readonly local: boolean;
+}
+
+export interface DonePattern {
+  readonly kind: 'text' | 'regex';
+  readonly pattern: string;
+}
+
+export type StopInstruction =
+  | { readonly kind: 'command'; readonly command: string }
+  | { readonly kind: 'signal'; readonly signal: StopSignal };
+export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGQUIT' | 'SIGHUP' | 'SIGABRT' | 'SIGKILL';
+
+/** From the stop instruction to TERM, and from TERM to KILL. */
+export interface StopTimes {
+  readonly termAfterMs: number;
+  readonly killAfterMs: number;
+}
+
+export interface ConfigFile {
+  /** Relative to the server's folder. */
+  readonly path: string;
+  readonly parser: 'file' | 'properties' | 'ini' | 'yaml' | 'json' | 'xml';
+  readonly replacements: readonly ConfigReplacement[];
+}
+export interface ConfigReplacement {
+  /** A key, a dotted path (`a.b[0].c`, `*` for every one), or the start of a line for `file`. */
+  readonly match: string;
+  /** Only where the value now is this (or matches, with `regex:`); null: always. */
+  readonly ifValue: string | null;
+  /** With `{{server.build.default.port}}`, `{{server.build.env.NAME}}`, `{{env.NAME}}`. */
+  readonly value: string | number | boolean;
+}
+
+export interface InstallScript {
+  readonly image: EggImage;
+  readonly entrypoint: string;
+  readonly script: string;
+}
+
+export interface EggVariable {
+  readonly name: string;
+  /** The name in the environment and in templates. */
+  readonly env: string;
+  readonly defaultValue: string;
+  /** As written: `required|string|max:20`. */
+  readonly rules: string;
+}

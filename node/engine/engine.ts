@@ -1,0 +1,147 @@
+import type { ServerLimits } from '@portcullis/core/game-servers/power.ts';
+
+/**
+ * What runs game servers: Docker, plain processes, or the fake of tests. `suite.ts` holds all three to this.
+ *
+ * - An instance is known by its server's uuid alone, and recognised as ours after a restart with no memory (a label).
+ * - Truth is `onEvent` plus `inspect`; the end of a console stream says nothing.
+ * - Every call is bounded in time and rejects with `EngineError`, whose message is for people.
+ */
+export interface Engine {
+  readonly kind: 'docker' | 'process' | 'fake';
+  /** Rejects with `unreachable` while the engine does not answer. */
+  describe(): Promise<EngineFacts>;
+  /** No-op for what is there and for local images (which are `missing_image` when absent). Aborts with the signal. */
+  pull(image: ImageRef, onProgress: (line: string) => void, signal: AbortSignal): Promise<void>;
+  /** Makes the instance, not started; what is there of this uuid and not running is replaced. */
+  create(spec: InstanceSpec): Promise<void>;
+  /** No-op when it runs. */
+  start(uuid: string): Promise<void>;
+  /** No-op when it does not run. */
+  signal(uuid: string, signal: string): Promise<void>;
+  /** SIGKILL; no-op when it does not run or is gone. */
+  kill(uuid: string): Promise<void>;
+  /** Also running; no-op when it is gone. */
+  remove(uuid: string): Promise<void>;
+  /** null: there is none. */
+  inspect(uuid: string): Promise<Instance | null>;
+  /** All that are ours. */
+  list(): Promise<readonly Instance[]>;
+  /**
+   * `gap` comes first, and again whenever events may have been missed (the engine restarted): inspect then.
+   * Reconnects by itself until the returned function is called.
+   */
+  onEvent(listener: (event: EngineEvent) => void): () => void;
+  /** To be called before `start`, so that no line is lost. Ends by itself when the instance does. */
+  attach(uuid: string, onOutput: (chunk: Buffer) => void): Promise<Console>;
+  /** What it wrote last, oldest first, at most `maxBytes`. For a console that begins after a restart of the agent. */
+  recentOutput(uuid: string, maxBytes: number): Promise<Buffer>;
+  /** About one a second while it runs, until the returned function is called or it ends. */
+  watchUsage(uuid: string, listener: (usage: Usage) => void): () => void;
+  /** Runs an install container to its end; what is left of an earlier one of this uuid is removed first. */
+  runInstall(
+    spec: InstallSpec,
+    onOutput: (chunk: Buffer) => void,
+    signal: AbortSignal,
+  ): Promise<{ readonly exitCode: number }>;
+  close(): Promise<void>;
+}
+
+export interface EngineFacts {
+  readonly version: string;
+  readonly apiVersion: string;
+  /** What people should know, such as that processes are not isolated. */
+  readonly warnings: readonly string[];
+}
+
+export interface ImageRef {
+  readonly reference: string;
+  readonly local: boolean;
+}
+
+export interface InstanceSpec {
+  readonly uuid: string;
+  readonly organisation: string;
+  readonly image: ImageRef;
+  /** null: the image's own entrypoint and command. */
+  readonly command: readonly string[] | null;
+  readonly env: Readonly<Record<string, string>>;
+  /** Absolute path on this host, mounted at /home/container. */
+  readonly folder: string;
+  readonly limits: ServerLimits;
+  readonly pidsLimit: number;
+  readonly capabilities: readonly string[];
+  readonly ports: readonly PublishedPort[];
+}
+export interface PublishedPort {
+  readonly ip: string;
+  readonly port: number;
+  readonly protocol: 'tcp' | 'udp';
+}
+export interface InstallSpec {
+  readonly uuid: string;
+  readonly organisation: string;
+  readonly image: ImageRef;
+  readonly entrypoint: string;
+  readonly script: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Mounted at /mnt/server. */
+  readonly folder: string;
+  readonly limits: ServerLimits;
+}
+
+export interface Instance {
+  readonly uuid: string;
+  readonly status: 'created' | 'running' | 'paused' | 'exited';
+  /** null while it runs or before it did. */
+  readonly exitCode: number | null;
+  readonly oomKilled: boolean;
+  readonly startedAtMs: number | null;
+}
+
+export type EngineEvent =
+  | { readonly kind: 'gap' }
+  /** The engine does not answer; `gap` follows when it does again. */
+  | { readonly kind: 'lost'; readonly reason: string }
+  | { readonly kind: 'started' | 'paused' | 'unpaused' | 'removed'; readonly uuid: string }
+  | {
+      readonly kind: 'exited';
+      readonly uuid: string;
+      readonly exitCode: number;
+      readonly oomKilled: boolean;
+    };
+
+export interface Console {
+  /** Resolves when the engine took the bytes; rejects when the instance does not take any. */
+  write(bytes: Buffer): Promise<void>;
+  close(): void;
+}
+
+export interface Usage {
+  /** Without the page cache (usage less inactive_file). */
+  readonly memoryBytes: number;
+  readonly memoryLimitBytes: number;
+  /** Percent of one core, three decimals. */
+  readonly cpuPercent: number;
+  readonly networkRxBytes: number;
+  readonly networkTxBytes: number;
+}
+
+export type EngineErrorCode =
+  | 'unreachable'
+  | 'timeout'
+  | 'missing_image'
+  | 'port_taken'
+  | 'address_missing'
+  | 'not_found'
+  | 'refused'
+  | 'aborted';
+
+export class EngineError extends Error {
+  override readonly name = 'EngineError';
+  readonly code: EngineErrorCode;
+  constructor(code: EngineErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
