@@ -1,4 +1,12 @@
-import { addAddress, addRoute, enableForwarding, type Namespace, Network } from './netns.ts';
+import {
+  addAddress,
+  addRoute,
+  enableForwarding,
+  type Namespace,
+  Network,
+  setAddress,
+  setRoute,
+} from './netns.ts';
 
 /**
  * The lab's internet: a client, an edge in the path, a server behind it. The edge host has an address of
@@ -68,20 +76,30 @@ export function createInternet(label: string): Internet {
 }
 
 function joinClient(network: Network, client: Namespace, edge: Namespace): void {
-  network.join(
-    client,
-    { device: 'eth0', addresses: [`${CLIENT[4]}/24`, `${CLIENT[6]}/64`] },
-    edge,
-    { device: EDGE_DEVICE, addresses: GATEWAY.client.map((one) => withLength(one, 24, 64)) },
-  );
+  network.join(client, { device: 'eth0', addresses: [] }, edge, {
+    device: EDGE_DEVICE,
+    addresses: [],
+  });
+  settleClient(client);
+  settleUplink(edge);
+  const own = [HOST[4], HOST[6], SENTINELS.host[4], SENTINELS.host[6]];
+  for (const address of own) addAddress(edge, 'lo', withLength(address, 32, 128));
+}
+
+/** What the client's device must have to reach the edge. */
+export function settleClient(client: Namespace): void {
+  for (const address of [CLIENT[4], CLIENT[6]])
+    addAddress(client, 'eth0', withLength(address, 24, 64));
   // Never chosen for a connection that names no source.
   for (const address of CLIENT.others)
     addAddress(client, 'eth0', withLength(address, 32, 128), 'preferred_lft', '0');
-  for (const via of GATEWAY.client) addRoute(client, 'default', via);
-  addRoute(edge, 'default', CLIENT[4]);
-  addRoute(edge, 'default', CLIENT[6]);
-  const own = [HOST[4], HOST[6], SENTINELS.host[4], SENTINELS.host[6]];
-  for (const address of own) addAddress(edge, 'lo', withLength(address, 32, 128));
+  for (const via of GATEWAY.client) setRoute(client, 'default', via);
+}
+
+/** What the edge's device must have to reach the client: much of it goes when the device goes down. */
+export function settleUplink(edge: Namespace, device: string = EDGE_DEVICE): void {
+  for (const address of GATEWAY.client) setAddress(edge, device, withLength(address, 24, 64));
+  for (const via of [CLIENT[4], CLIENT[6]]) setRoute(edge, 'default', via);
 }
 
 function joinServer(network: Network, edge: Namespace, server: Namespace): void {

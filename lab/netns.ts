@@ -72,8 +72,19 @@ export function addAddress(
   namespace.run('ip', 'address', 'add', address, 'dev', device, ...flags, ...options);
 }
 
+/** The same where it may be there already. */
+export function setAddress(namespace: Namespace, device: string, address: string): void {
+  const flags = address.includes(':') ? ['nodad'] : [];
+  namespace.run('ip', 'address', 'replace', address, 'dev', device, ...flags);
+}
+
 export function addRoute(namespace: Namespace, to: string, via: string): void {
   namespace.run('ip', via.includes(':') ? '-6' : '-4', 'route', 'add', to, 'via', via);
+}
+
+/** The same in place of one that may be there already. */
+export function setRoute(namespace: Namespace, to: string, via: string): void {
+  namespace.run('ip', via.includes(':') ? '-6' : '-4', 'route', 'replace', to, 'via', via);
 }
 
 export function enableForwarding(namespace: Namespace): void {

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { closeDescriptor, detachLink, getPinned } from '@portcullis/edge/kernel/bpf.ts';
-import { pinsFolder } from '@portcullis/edge/xdp/pins.ts';
 import { CLIENT, EDGE_DEVICE, SERVER } from '../internet.ts';
 import { missing } from '../requirements.ts';
+import { attachedMode, detachAll, pinsOf } from './attached.ts';
 import { buildGround, eventually, type Ground, packet, whyNot } from './ground.ts';
 
 const OPEN_PORT = 27_016;
@@ -31,7 +29,7 @@ describe('early drop on the wire', { skip: lacking ?? false }, () => {
   after(() => ground.stop());
 
   it('attaches in the driver where the driver can, and says so', async () => {
-    assert.equal(attachedMode(), 'native');
+    assert.equal(attachedMode(ground.internet.edge), 'native');
     await eventually('control knows the mode', async () => {
       const shown = JSON.parse(await ground.stack.command('edges', 'show', 'lab', '--json')) as {
         readonly report: { readonly devices: readonly { readonly xdp: string }[] } | null;
@@ -50,10 +48,10 @@ describe('early drop on the wire', { skip: lacking ?? false }, () => {
   });
 
   it('is put back within two seconds when somebody detaches it', async () => {
-    detachAll();
-    assert.equal(attachedMode(), null);
+    detachAll(ground.stack);
+    assert.equal(attachedMode(ground.internet.edge), null);
     const begin = performance.now();
-    await eventually('attached again', async () => attachedMode() === 'native');
+    await eventually('attached again', async () => attachedMode(ground.internet.edge) === 'native');
     assert.ok(performance.now() - begin < REPAIRED_MS);
     await judgesRightly();
   });
@@ -65,9 +63,12 @@ describe('early drop on the wire', { skip: lacking ?? false }, () => {
       !(await ground.through.passes(packet(4, 'tcp')));
     edge.run('ip', 'link', 'set', EDGE_DEVICE, 'name', 'elsewhere');
     assert.equal(await dropsSyns(), true);
-    assert.equal(attachedMode('elsewhere'), 'native');
+    assert.equal(attachedMode(edge, 'elsewhere'), 'native');
     edge.run('ip', 'link', 'set', 'elsewhere', 'name', EDGE_DEVICE);
-    await eventually('attached by its name', async () => attachedMode() === 'native');
+    await eventually(
+      'attached by its name',
+      async () => attachedMode(ground.internet.edge) === 'native',
+    );
     assert.equal(await dropsSyns(), true);
   });
 
@@ -84,7 +85,7 @@ describe('early drop on the wire', { skip: lacking ?? false }, () => {
       { readonly ifindex: number },
     ];
     await eventually('it is watched', async () =>
-      readdirSync(pins()).includes(`egress-${ifindex}`),
+      readdirSync(pinsOf(ground.stack)).includes(`egress-${ifindex}`),
     );
     for (const sourcePort of [46_001, 46_002]) {
       await client.arrival(await server.send({ ...question, sourcePort }));
@@ -140,29 +141,5 @@ async function judgesRightly(): Promise<void> {
     assert.equal(await through.passes(packet(family, 'udp')), false);
     const open = packet(family, 'udp', { destinationPort: OPEN_PORT });
     assert.equal(await through.passes(open), true);
-  }
-}
-
-/** As the kernel says it. */
-function attachedMode(device = EDGE_DEVICE): 'native' | 'generic' | null {
-  const shown = ground.internet.edge.run('ip', '-json', 'link', 'show', device);
-  const [link] = JSON.parse(shown) as [{ readonly xdp?: { readonly mode: number } }];
-  if (link.xdp === undefined) return null;
-  return link.xdp.mode === 1 ? 'native' : 'generic';
-}
-
-function pins(): string {
-  const bpffs = join(ground.stack.dataDir, '..', 'bpffs');
-  return pinsFolder(join(ground.stack.dataDir, 'edge'), { PORTCULLIS_BPFFS: bpffs });
-}
-
-/** As another process with the rights to would: pins stay, links are dead. */
-function detachAll(): void {
-  const folder = pins();
-  for (const name of readdirSync(folder).filter((one) => /^(?:xdp|egress)-/.test(one))) {
-    const link = getPinned(join(folder, name));
-    assert.ok(link !== null);
-    detachLink(link);
-    closeDescriptor(link);
   }
 }

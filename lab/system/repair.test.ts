@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { EDGE_DEVICE, SERVER } from '../internet.ts';
 import { buildGround, eventually, type Ground, packet, whyNot } from './ground.ts';
-import { remakeUplink, restoreRoutes } from './uplink.ts';
+import { remakeUplink, restoreUplink } from './uplink.ts';
 
 const WITHIN_MS = 2_000;
 const [DENIED, ALLOWED] = [19, 27_015];
@@ -105,7 +105,7 @@ describe('what becomes of devices', { skip: whyNot() }, () => {
     const { edge } = ground.internet;
     edge.run('ip', 'link', 'set', EDGE_DEVICE, 'down');
     edge.run('ip', 'link', 'set', EDGE_DEVICE, 'up');
-    restoreRoutes(ground.internet);
+    restoreUplink(ground.internet);
     assert.equal(await passes(4, DENIED), false);
     await eventually('what is allowed passes', () => passes(4, ALLOWED));
     assert.equal(await passes(4, DENIED), false);
@@ -122,7 +122,7 @@ describe('what becomes of devices', { skip: whyNot() }, () => {
       edge.run('ip', 'link', 'set', from, 'name', to);
       const atMs = Date.now();
       edge.run('ip', 'link', 'set', to, 'up');
-      restoreRoutes(ground.internet, to);
+      restoreUplink(ground.internet, to);
       await eventually('what is allowed passes', () => passes(4, ALLOWED));
       await eventually('what is denied is dropped', async () => !(await passes(4, DENIED)));
       assert.ok(Date.now() - atMs < WITHIN_MS);

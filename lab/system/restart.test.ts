@@ -5,17 +5,18 @@ import { after, before, describe, it } from 'node:test';
 import { openRuleset } from '@portcullis/edge/nftables/ruleset.ts';
 import { SERVER } from '../internet.ts';
 import type { Namespace } from '../netns.ts';
-import { defaultFleet, type StackOptions } from '../stack.ts';
-import { buildGround, eventually, type Ground, packet, whyNot } from './ground.ts';
-
-const FAMILIES = [4, 6] as const;
-const OPEN_PORT = 27_016;
+import { defaultFleet } from '../stack.ts';
+import { buildGround, eventually, type Ground, whyNot } from './ground.ts';
+import { assertUndisturbed, duringSteadyFlows, protectServer } from './steady-flows.ts';
 
 let ground: Ground;
 
-/** Without early drop, which would drop what is denied itself whatever nftables does. */
+/** Without early drop, which would drop what is denied itself whatever nftables does; early-drop-faults.test.ts has it. */
 describe('packets that never stop', { skip: whyNot() }, () => {
-  before(() => begin('restart', { earlyDrop: false }));
+  before(async () => {
+    ground = await buildGround('restart', { earlyDrop: false });
+    await protectServer(ground);
+  });
   after(() => ground.stop());
 
   it('meet the same rules while up is stopped and started again', () =>
@@ -71,24 +72,6 @@ describe('packets that never stop', { skip: whyNot() }, () => {
     }));
 });
 
-describe('packets that never stop, with early drop in front', { skip: whyNot() }, () => {
-  before(() => begin('restart-early', {}));
-  after(() => ground.stop());
-
-  it('meet the same rules while everything is killed and started again', () =>
-    undisturbed(killAndStart));
-});
-
-async function begin(label: string, options: StackOptions): Promise<void> {
-  ground = await buildGround(label, options);
-  const { api } = ground.stack;
-  for (const family of FAMILIES) {
-    await api.createRule(SERVER[family], { action: 'deny', protocol: 'any' });
-    const open = { protocol: 'udp', destination_port: String(OPEN_PORT) };
-    await api.createRule(SERVER[family], { action: 'allow', ...open });
-  }
-}
-
 async function killAndStart(): Promise<void> {
   await ground.stack.killAll();
   await ground.stack.start('--enforce');
@@ -124,16 +107,5 @@ function chainOf(edge: Namespace, name: string): string {
 }
 
 async function undisturbed(disturb: () => Promise<void>): Promise<void> {
-  const flows = FAMILIES.flatMap((family) => [
-    { passes: false, packet: packet(family, 'udp') },
-    { passes: true, packet: packet(family, 'udp', { destinationPort: OPEN_PORT }) },
-  ]);
-  const stream = await ground.through.steadily(flows.map((flow) => flow.packet));
-  await disturb();
-  for (const [index, sent] of (await stream.stop()).entries()) {
-    const passes = flows[index]?.passes;
-    assert.ok(sent.length > 100, `${sent.length} packets`);
-    const astray = sent.filter((one) => one.passed !== passes);
-    assert.equal(astray.length, 0, `of ${sent.length} that should ${passes ? '' : 'not '}pass`);
-  }
+  assertUndisturbed(await duringSteadyFlows(ground, disturb));
 }

@@ -14,6 +14,7 @@ export interface Sent {
 }
 
 const BETWEEN_MS = 3;
+const RESTORED_MS = 10_000;
 
 /**
  * Whether packets get from one probe to another. A packet that is followed by one to a sentinel, on the
@@ -77,16 +78,34 @@ export class Path {
     };
   }
 
+  /** Resolves when there is a way for a packet like this again, after a device was away. */
+  async restored(packet: ProbePacket): Promise<void> {
+    const deadline = performance.now() + RESTORED_MS;
+    const sent: string[] = [];
+    while (!sent.some((marker) => this.#to.seen(marker) !== null)) {
+      if (performance.now() > deadline) throw new Error(`no way to ${packet.destination}`);
+      // Without a route it cannot even be sent.
+      sent.push(...(await this.#sendSentinel(packet).then(one, none)));
+      await new Promise((resolve) => setTimeout(resolve, BETWEEN_MS));
+    }
+  }
+
   /** Everything that was sent before has arrived when this resolves, or never will. */
-  async #settle({ source, destination }: ProbePacket): Promise<void> {
-    const sentinel = await this.#from.send({
+  async #settle(packet: ProbePacket): Promise<void> {
+    await this.#to.arrival(await this.#sendSentinel(packet));
+    await this.#to.barrier();
+  }
+
+  #sendSentinel({ source, destination }: ProbePacket): Promise<string> {
+    return this.#from.send({
       source,
       destination: this.#sentinels[destination.includes(':') ? 6 : 4],
       protocol: 'udp',
       sourcePort: 40_000,
       destinationPort: 9,
     });
-    await this.#to.arrival(sentinel);
-    await this.#to.barrier();
   }
 }
+
+const one = (marker: string): string[] => [marker];
+const none = (): string[] => [];
