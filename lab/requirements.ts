@@ -35,7 +35,13 @@ const CHECKS: Readonly<Record<Need, () => string | null>> = {
   ethtool: () => onPath('ethtool'),
   nginx: () => onPath('nginx'),
   teeworlds: () => onPath('teeworlds-server'),
-  docker: () => tried('Docker', ['docker', 'info']),
+  // One of its own is started by lab/dockerd.ts; the machine's is never touched.
+  docker: () =>
+    CHECKS.netns() ??
+    onPath('dockerd') ??
+    onPath('containerd') ??
+    onPath('iptables') ??
+    tried('static busybox', ['busybox', 'true']),
   browser: () => (onPath('chromium') === null ? null : onPath('google-chrome')),
   postgres: () =>
     process.env['DATABASE_URL'] !== undefined || embeddedPostgres()
