@@ -113,7 +113,8 @@ class Agent implements EdgeAgent {
     });
     link.onNotice((notice) => {
       if (notice.kind === 'generation') this.#receiving.poke();
-      else if (notice.edges.includes(this.#name)) void this.#answer(notice);
+      else if (notice.kind === 'question' && notice.edges.includes(this.#name))
+        void this.#answer(notice);
     });
     this.#watch = setInterval(() => this.#lookAtMarkers(), this.#options.watchMs ?? WATCH_MS);
     this.#beat(HEARTBEAT_MS, RESYNC_MS);

@@ -39,6 +39,7 @@ function reporting() {
     },
     onNotice() {},
     onConnect() {},
+    onRefused() {},
     close: async () => {},
   };
   const reporter = new Reporter({

@@ -8,10 +8,13 @@ import { type AgentSide, LinkError } from './transport.ts';
 export interface IpcAgent {
   readonly path: string;
   readonly agent: AgentRef;
+  /** Presented at every connection, for a control plane that asks for one. */
+  readonly credential?: string;
 }
 
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 2_000;
+const MAX_REASON_LENGTH = 2_000;
 
 /** Connects to the control plane of this host, again and again until `close`. */
 export function connectIpc(options: IpcAgent): AgentSide {
@@ -25,6 +28,7 @@ class IpcAgentSide implements AgentSide {
   readonly #pending = new PendingRequests();
   readonly #noticeListeners: ((notice: Notice) => void)[] = [];
   readonly #connectListeners: (() => void)[] = [];
+  readonly #refusedListeners: ((reason: string) => void)[] = [];
   #socket: FramedSocket | null = null;
   #ready = false;
   #closed = false;
@@ -42,7 +46,8 @@ class IpcAgentSide implements AgentSide {
       onEnd: (reason) => this.#lost(reason),
     });
     this.#socket = framed;
-    socket.once('connect', () => framed.send({ agent: this.#options.agent }));
+    const { agent, credential } = this.#options;
+    socket.once('connect', () => framed.send({ agent, ...(credential && { credential }) }));
   }
 
   async request(request: AgentRequest, timeoutMs: number): Promise<ControlReply> {
@@ -66,6 +71,10 @@ class IpcAgentSide implements AgentSide {
     if (this.#ready) queueMicrotask(listener);
   }
 
+  onRefused(listener: (reason: string) => void): void {
+    this.#refusedListeners.push(listener);
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     this.#ready = false;
@@ -77,6 +86,7 @@ class IpcAgentSide implements AgentSide {
   #take(message: unknown, socket: FramedSocket): void {
     const envelope: Record<string, unknown> = Object(message);
     if ('ready' in envelope) this.#greeted();
+    else if (typeof envelope['refused'] === 'string') this.#refused(envelope['refused'], socket);
     else if ('notice' in envelope) this.#noticed(envelope['notice']);
     else if (typeof envelope['id'] === 'number') this.#answered(envelope['id'], envelope['reply']);
     else socket.destroy('control sent what is no message');
@@ -87,6 +97,11 @@ class IpcAgentSide implements AgentSide {
     this.#ready = true;
     this.#waitMs = FIRST_WAIT_MS;
     for (const listener of this.#connectListeners) listener();
+  }
+
+  #refused(reason: string, socket: FramedSocket): void {
+    for (const listener of this.#refusedListeners) listener(reason.slice(0, MAX_REASON_LENGTH));
+    socket.destroy('control did not let this agent in');
   }
 
   /** A notice of a kind unknown here is a hint that this version cannot take: nothing is lost. */

@@ -1,15 +1,25 @@
 import { chmod, lstat, unlink } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { FramedSocket } from './framed-socket.ts';
-import type { AgentRef, ControlReply, Notice } from './messages.ts';
+import { type AgentRef, type ControlReply, isFor, type Notice } from './messages.ts';
 import { parseAgentRef, parseRequest } from './parse.ts';
 import { plainObject } from './shape.ts';
-import type { AgentHandler, ControlSide } from './transport.ts';
+import {
+  type Admission,
+  type Admit,
+  type AgentHandler,
+  type ControlSide,
+  MAX_CREDENTIAL_LENGTH,
+} from './transport.ts';
 
 export interface IpcServer {
   /** At most 107 bytes, a limit of the kernel. */
   readonly path: string;
   readonly handler: AgentHandler;
+  /** Without it, whoever may open the socket is let in: the file's permissions are the authentication. */
+  readonly admit?: Admit;
+  /** Of the socket file; 0660 unless said. */
+  readonly mode?: number;
   /** A handler that threw, or a reply too large to send; the agent is told `unavailable`. */
   readonly onError?: (error: unknown) => void;
 }
@@ -20,7 +30,7 @@ const MAX_PATH_BYTES = 107;
 const GREETING_MS = 5_000;
 const CLOSE_MS = 2_000;
 
-/** Serves agents of this host. Who may open the socket (0660, the group of its folder) may speak as any agent. */
+/** Serves agents of this host: whom the file's permissions let in (0660, the group of its folder) and `admit` admits. */
 export async function serveIpc(options: IpcServer): Promise<ControlSide> {
   if (Buffer.byteLength(options.path) > MAX_PATH_BYTES) {
     throw new Error(
@@ -36,10 +46,13 @@ export async function serveIpc(options: IpcServer): Promise<ControlSide> {
   });
   server.maxConnections = MAX_AGENTS;
   await listen(server, options.path);
-  await chmod(options.path, 0o660);
+  await chmod(options.path, options.mode ?? 0o660);
   return {
     notify: (notice) => {
       for (const connection of connections) connection.notify(notice);
+    },
+    hangUp: (whom) => {
+      for (const connection of connections) connection.hangUp(whom);
     },
     close: async () => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
@@ -84,6 +97,9 @@ class AgentConnection {
   readonly #onGone: () => void;
   readonly #greeting: NodeJS.Timeout;
   #socket: FramedSocket | null = null;
+  /** Who it says it is, from its greeting on. */
+  #greeted: AgentRef | null = null;
+  /** Who it is, once admitted. */
   #agent: AgentRef | null = null;
   #underWay = 0;
   #onIdle: (() => void) | null = null;
@@ -100,7 +116,13 @@ class AgentConnection {
 
   notify(notice: Notice): void {
     // A hint to an agent that does not read would only pile up.
-    if (this.#agent !== null && this.#socket?.unsentBytes === 0) this.#socket.send({ notice });
+    if (this.#agent === null || !isFor(notice, this.#agent)) return;
+    if (this.#socket?.unsentBytes === 0) this.#socket.send({ notice });
+  }
+
+  hangUp(whom: (agent: AgentRef) => boolean): void {
+    // Also one that is about to be admitted, perhaps by what does not hold any more.
+    if (this.#greeted !== null && whom(this.#greeted)) this.#socket?.destroy('asked to come again');
   }
 
   async close(): Promise<void> {
@@ -130,18 +152,45 @@ class AgentConnection {
 
   #greet(envelope: Record<string, unknown>): void {
     const agent = parseAgentRef(envelope['agent']);
-    if (!agent.ok) {
-      this.#socket?.destroy(agent.reason);
+    const credential = envelope['credential'] ?? null;
+    const presentable =
+      credential === null ||
+      (typeof credential === 'string' && credential.length <= MAX_CREDENTIAL_LENGTH);
+    if (!agent.ok || !presentable || this.#greeted !== null) {
+      this.#socket?.destroy(agent.ok ? 'no credential' : agent.reason);
       return;
     }
+    this.#greeted = agent.value;
+    // What it sends meanwhile waits: nothing is read before it is known who speaks.
+    this.#socket?.hold();
+    void this.#admit(agent.value, credential);
+  }
+
+  async #admit(agent: AgentRef, credential: string | null): Promise<void> {
+    const admission = await this.#askAdmission(agent, credential);
     clearTimeout(this.#greeting);
-    this.#agent = agent.value;
-    this.#socket?.send({ ready: true });
+    if (admission.ok) {
+      this.#agent = agent;
+      this.#socket?.send({ ready: true });
+      this.#socket?.release();
+    } else {
+      this.#socket?.send({ refused: admission.reason });
+      await this.#socket?.end();
+    }
+  }
+
+  async #askAdmission(agent: AgentRef, credential: string | null): Promise<Admission> {
+    try {
+      return (await this.#options.admit?.(agent, credential)) ?? { ok: true };
+    } catch (error) {
+      this.#options.onError?.(error);
+      return { ok: false, reason: 'Control failed at this; its log says why.' };
+    }
   }
 
   #take(agent: AgentRef, envelope: Record<string, unknown>): void {
     const id = envelope['id'];
-    const request = parseRequest(envelope['request']);
+    const request = parseRequest(agent.kind, envelope['request']);
     if (typeof id !== 'number' || (!request.ok && request.unknownKind === null)) {
       this.#socket?.destroy(request.ok ? 'a request without an id' : request.reason);
       return;

@@ -19,8 +19,8 @@ transportSuite('ipc', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-ipc-'));
   const path = join(folder, 'link.sock');
   return {
-    serve: (handler) => serveIpc({ path, handler }),
-    connect: (agent) => connectIpc({ path, agent }),
+    serve: (handler, admit) => serveIpc({ path, handler, ...(admit && { admit }) }),
+    connect: (agent, credential) => connectIpc({ path, agent, ...(credential && { credential }) }),
     end: () => rm(folder, { recursive: true }),
   };
 });
@@ -77,6 +77,9 @@ describe('serveIpc', () => {
       hello,
       encodeFrame({ request: { kind: 'edge.confirm' } }),
     ]),
+    'a credential that is no text': encodeFrame({ agent: EDGE, credential: { length: 3 } }),
+    'a credential without end': encodeFrame({ agent: EDGE, credential: 'x'.repeat(100_000) }),
+    'a second greeting': Buffer.concat([hello, hello]),
     'a message that is no object': Buffer.concat([hello, encodeFrame([1])]),
   };
   for (const [what, bytes] of Object.entries(rubbish)) {

@@ -6,8 +6,8 @@ transportSuite('memory', async () => {
   const link: MemoryLink = createMemoryLink(async () => ({ kind: 'done' }));
   await link.control.close();
   return {
-    serve: async (handler) => link.serve(handler),
-    connect: (agent) => link.connect(agent),
+    serve: async (handler, admit) => link.serve(handler, admit),
+    connect: (agent, credential) => link.connect(agent, credential),
     end: async () => {},
   };
 });

@@ -1,8 +1,16 @@
-import { setTimeout } from 'node:timers/promises';
-import type { AgentRef, AgentRequest, ControlReply, Notice } from './messages.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  type AgentRef,
+  type AgentRequest,
+  type ControlReply,
+  isFor,
+  type Notice,
+} from './messages.ts';
 import { parseAgentRef, parseNotice, parseReply, parseRequest } from './parse.ts';
 import { PendingRequests } from './pending.ts';
 import {
+  type Admission,
+  type Admit,
   type AgentHandler,
   type AgentSide,
   type ControlSide,
@@ -14,49 +22,65 @@ const CLOSE_MS = 2_000;
 
 export interface MemoryLink {
   readonly control: ControlSide;
-  connect(agent: AgentRef): AgentSide;
+  connect(agent: AgentRef, credential?: string): AgentSide;
   /** Serves again after `control.close()`, as a restarted control would; agents reconnect. */
-  serve(handler: AgentHandler): ControlSide;
+  serve(handler: AgentHandler, admit?: Admit): ControlSide;
 }
 
 /**
  * Both sides in one process, for tests. Messages cross as JSON and are checked on receipt as on a real
  * wire, so nothing works here that would not work there.
  */
-export function createMemoryLink(handler: AgentHandler): MemoryLink {
+export function createMemoryLink(handler: AgentHandler, admit: Admit | null = null): MemoryLink {
   const hub = new Hub();
   return {
-    control: hub.serve(handler),
-    serve: (next) => hub.serve(next),
-    connect: (agent) => {
+    control: hub.serve(handler, admit),
+    serve: (next, nextAdmit) => hub.serve(next, nextAdmit ?? null),
+    connect: (agent, credential) => {
       const checked = parseAgentRef(agent);
       if (!checked.ok) throw new Error(checked.reason);
-      return new MemoryAgentSide(hub, checked.value);
+      return new MemoryAgentSide(hub, checked.value, credential ?? null);
     },
   };
+}
+
+const KNOCK_AGAIN_MS = 50;
+
+interface Served {
+  readonly handler: AgentHandler;
+  /** null: everybody is let in, at once. */
+  readonly admit: Admit | null;
 }
 
 class Hub {
   readonly agents = new Set<MemoryAgentSide>();
   /** Requests that have not been answered to their agent. */
   readonly underWay = new Set<Promise<void>>();
-  handler: AgentHandler | null = null;
+  served: Served | null = null;
 
-  serve(handler: AgentHandler): ControlSide {
-    if (this.handler !== null) throw new Error('control is already there');
-    const own: AgentHandler = (from, request) => handler(from, request);
-    this.handler = own;
-    for (const agent of this.agents) agent.connected();
+  serve(handler: AgentHandler, admit: Admit | null): ControlSide {
+    if (this.served !== null) throw new Error('control is already there');
+    const own: Served = { handler, admit };
+    this.served = own;
+    for (const agent of this.agents) void agent.knock();
     return {
       notify: (notice) => {
-        if (this.handler === own) for (const agent of this.agents) agent.noticed(wire(notice));
+        if (this.served === own) for (const agent of this.agents) agent.noticed(own, notice);
+      },
+      hangUp: (whom) => {
+        if (this.served !== own) return;
+        for (const agent of this.agents) {
+          if (!whom(agent.ref)) continue;
+          agent.lost();
+          void agent.knock();
+        }
       },
       close: async () => {
-        if (this.handler !== own) return;
-        this.handler = null;
+        if (this.served !== own) return;
+        this.served = null;
         await Promise.race([
           Promise.all(this.underWay),
-          setTimeout(CLOSE_MS, undefined, { ref: false }),
+          delay(CLOSE_MS, undefined, { ref: false }),
         ]);
         for (const agent of this.agents) agent.lost();
       },
@@ -65,26 +89,33 @@ class Hub {
 }
 
 class MemoryAgentSide implements AgentSide {
+  readonly ref: AgentRef;
   readonly #hub: Hub;
-  readonly #agent: AgentRef;
+  readonly #credential: string | null;
   readonly #pending = new PendingRequests();
   readonly #noticeListeners: ((notice: Notice) => void)[] = [];
   readonly #connectListeners: (() => void)[] = [];
+  readonly #refusedListeners: ((reason: string) => void)[] = [];
+  /** The control that let this agent in. */
+  #admittedBy: Served | null = null;
   #closed = false;
+  #again: NodeJS.Timeout | undefined;
 
-  constructor(hub: Hub, agent: AgentRef) {
+  constructor(hub: Hub, ref: AgentRef, credential: string | null) {
     this.#hub = hub;
-    this.#agent = agent;
+    this.ref = ref;
+    this.#credential = credential;
     hub.agents.add(this);
+    void this.knock();
   }
 
   async request(request: AgentRequest, timeoutMs: number): Promise<ControlReply> {
     if (this.#closed) throw new LinkError('closed', 'this link was closed');
-    const handler = this.#hub.handler;
-    if (handler === null) throw new LinkError('disconnected', 'control is not connected');
+    const served = this.#admittedBy;
+    if (served === null) throw new LinkError('disconnected', 'control is not connected');
     const text = wire(request);
     const { id, reply } = this.#pending.add(timeoutMs);
-    const carried = this.#carry(id, handler, text);
+    const carried = this.#carry(id, served.handler, text);
     this.#hub.underWay.add(carried);
     void carried.then(() => this.#hub.underWay.delete(carried));
     return reply;
@@ -96,25 +127,54 @@ class MemoryAgentSide implements AgentSide {
 
   onConnect(listener: () => void): void {
     this.#connectListeners.push(listener);
-    if (this.#hub.handler !== null) queueMicrotask(listener);
+    if (this.#admittedBy !== null) queueMicrotask(listener);
+  }
+
+  onRefused(listener: (reason: string) => void): void {
+    this.#refusedListeners.push(listener);
   }
 
   async close(): Promise<void> {
     this.#closed = true;
+    clearTimeout(this.#again);
     this.#hub.agents.delete(this);
     this.#pending.failAll(new LinkError('closed', 'this link was closed'));
   }
 
-  connected(): void {
+  /** Asks whoever serves now to be let in. */
+  async knock(): Promise<void> {
+    clearTimeout(this.#again);
+    const served = this.#hub.served;
+    if (served === null) return;
+    if (served.admit === null) {
+      this.#letIn(served);
+      return;
+    }
+    const admission: Admission = await served
+      .admit(this.ref, this.#credential)
+      .catch(() => ({ ok: false, reason: 'control failed at this' }));
+    if (this.#closed || served !== this.#hub.served || this.#admittedBy === served) return;
+    if (admission.ok) {
+      this.#letIn(served);
+      return;
+    }
+    for (const listener of this.#refusedListeners) listener(admission.reason);
+    this.#again = setTimeout(() => void this.knock(), KNOCK_AGAIN_MS);
+  }
+
+  #letIn(served: Served): void {
+    this.#admittedBy = served;
     for (const listener of this.#connectListeners) queueMicrotask(listener);
   }
 
   lost(): void {
+    this.#admittedBy = null;
     this.#pending.failAll(new LinkError('disconnected', 'the connection to control ended'));
   }
 
-  noticed(text: string): void {
-    const notice = parseNotice(JSON.parse(text));
+  noticed(by: Served, sent: Notice): void {
+    if (this.#admittedBy !== by || !isFor(sent, this.ref)) return;
+    const notice = parseNotice(JSON.parse(wire(sent)));
     if (!notice.ok) return;
     queueMicrotask(() => {
       for (const listener of this.#noticeListeners) listener(notice.value);
@@ -122,13 +182,13 @@ class MemoryAgentSide implements AgentSide {
   }
 
   async #carry(id: number, handler: AgentHandler, text: string): Promise<void> {
-    const request = parseRequest(JSON.parse(text));
+    const request = parseRequest(this.ref.kind, JSON.parse(text));
     if (!request.ok && request.unknownKind === null) {
       this.#pending.fail(id, new LinkError('disconnected', `control hung up: ${request.reason}`));
       return;
     }
     const answer: ControlReply = request.ok
-      ? await handler(this.#agent, request.value).catch(unavailable)
+      ? await handler(this.ref, request.value).catch(unavailable)
       : { kind: 'refused', code: 'unsupported', detail: request.reason };
     this.#answered(id, answer);
   }

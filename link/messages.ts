@@ -2,22 +2,32 @@ import type { Verdict } from '@portcullis/core/firewall/decide.ts';
 import type { EdgeSettings, Packet } from '@portcullis/core/firewall/packet.ts';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import type { EdgeDrops, EdgeReport, KernelState } from './edge-report.ts';
+import type {
+  NewAssignments,
+  NodeCall,
+  NodePage,
+  NodeRequest,
+  NodeWelcome,
+} from './node-messages.ts';
 
 /**
- * The messages between control and its edges. An agent one version behind still works:
+ * The messages between control and its edges; those with nodes stand in `node-messages.ts`. An agent one version behind still works:
  * fields are only added, unknown fields are ignored, unknown kinds are answered with `unsupported`.
  */
 export const PROTOCOL_VERSION = 1;
 export const OLDEST_PROTOCOL_VERSION = 1;
 
-/** Who speaks. The transport vouches for the name: a local socket by its permissions, a network by credentials. */
+/** Who speaks. The transport vouches for it: see `Admit` in `transport.ts`. */
 export interface AgentRef {
-  readonly kind: 'edge';
+  readonly kind: 'edge' | 'node';
   readonly name: string;
 }
 
+/** Edges speak only the messages of edges, nodes only those of nodes; another's are answered with `unsupported`. */
+export type AgentRequest = EdgeRequest | NodeRequest;
+
 /** An edge asks; control answers. All are idempotent, so an agent may repeat what was not answered. */
-export type AgentRequest =
+export type EdgeRequest =
   | EdgeHello
   | EdgeSync
   | EdgeConfirm
@@ -110,7 +120,7 @@ export interface LiveVerdict {
   readonly kernel: KernelState;
 }
 
-export type ControlReply = EdgeWelcome | EdgePage | Done | Refused;
+export type ControlReply = EdgeWelcome | EdgePage | NodeWelcome | NodePage | Done | Refused;
 
 export interface EdgeWelcome {
   readonly kind: 'edge.welcome';
@@ -160,8 +170,26 @@ export interface Refused {
   readonly detail: string;
 }
 
-/** Control to every agent. Losing one loses nothing: a timer asks anyway, or control goes without the answer. */
-export type Notice = NewGeneration | Question;
+/**
+ * Control to agents. Losing one loses nothing: a timer asks anyway, or control goes without the answer. Only those
+ * hear it whom it is for (`isFor`): a call to a node holds what an organisation types into its server.
+ */
+export type Notice = NewGeneration | Question | NewAssignments | NodeCall;
+
+export function isFor(notice: Notice, agent: AgentRef): boolean {
+  switch (notice.kind) {
+    case 'generation':
+      return agent.kind === 'edge';
+    case 'question':
+      return agent.kind === 'edge' && notice.edges.includes(agent.name);
+    case 'node.assignments':
+      return agent.kind === 'node' && notice.nodes.includes(agent.name);
+    case 'node.call':
+      return agent.kind === 'node' && notice.node === agent.name;
+    default:
+      return false;
+  }
+}
 
 /** A hint that saves waiting for the timer. */
 export interface NewGeneration {

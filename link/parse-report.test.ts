@@ -51,7 +51,7 @@ const drops = (entries: readonly object[], samples: readonly object[] = []) => (
 });
 
 test('the report of an agent one version behind is understood, and says nothing of what it does not know', () => {
-  const parsed = parseRequest({ ...BEAT, report: OLD_REPORT });
+  const parsed = parseRequest('edge', { ...BEAT, report: OLD_REPORT });
   assert.ok(parsed.ok && parsed.value.kind === 'edge.heartbeat', JSON.stringify(parsed));
   assert.deepEqual(parsed.value.report, {
     ...OLD_REPORT,
@@ -73,15 +73,15 @@ test('a report is taken as it is, without what a newer agent adds to it', () => 
     devices: [DEVICE],
   };
   const devices = [{ ...DEVICE, speed: '10G' }];
-  const parsed = parseRequest({ ...BEAT, report: { ...report, devices, mood: 'good' } });
+  const parsed = parseRequest('edge', { ...BEAT, report: { ...report, devices, mood: 'good' } });
   assert.deepEqual(parsed, { ok: true, value: { ...BEAT, report } });
 });
 
 test('drops are taken up to their bounds', () => {
   const full = drops(many(MAX_DROP_ENTRIES, ENTRY), many(MAX_DROP_SAMPLES, SAMPLE));
-  assert.deepEqual(parseRequest(full), { ok: true, value: full });
-  assert.equal(parseRequest(drops(many(MAX_DROP_ENTRIES + 1, ENTRY))).ok, false);
-  assert.equal(parseRequest(drops([], many(MAX_DROP_SAMPLES + 1, SAMPLE))).ok, false);
+  assert.deepEqual(parseRequest('edge', full), { ok: true, value: full });
+  assert.equal(parseRequest('edge', drops(many(MAX_DROP_ENTRIES + 1, ENTRY))).ok, false);
+  assert.equal(parseRequest('edge', drops([], many(MAX_DROP_SAMPLES + 1, SAMPLE))).ok, false);
 });
 
 for (const [what, wrong] of Object.entries({
@@ -92,13 +92,13 @@ for (const [what, wrong] of Object.entries({
   'a stage that drops nothing': { stage: 'return-traffic' },
 })) {
   test(`drops with ${what} are refused`, () => {
-    assert.equal(parseRequest(drops([{ ...ENTRY, ...wrong }])).ok, false);
+    assert.equal(parseRequest('edge', drops([{ ...ENTRY, ...wrong }])).ok, false);
   });
 }
 
 test('a sample with an address that is none is refused', () => {
   for (const source of ['198.51.100.007', '::ffff:192.0.2.1', '2001:DB8::1', '10.0.0.0/8']) {
-    assert.equal(parseRequest(drops([], [{ ...SAMPLE, source }])).ok, false, source);
+    assert.equal(parseRequest('edge', drops([], [{ ...SAMPLE, source }])).ok, false, source);
   }
 });
 

@@ -77,7 +77,7 @@ describe('parseRequest', () => {
       mode: 'observe',
       modeReason: 'x'.repeat(10_000),
     };
-    const parsed = parseRequest(hello);
+    const parsed = parseRequest('edge', hello);
     assert.deepEqual(parsed, { ok: true, value: { ...hello, modeReason: 'x'.repeat(2_000) } });
   });
 
@@ -97,6 +97,11 @@ describe('parseRequest', () => {
       'edge.heartbeat',
       'edge.page',
       'generation',
+      'node.hello',
+      'node.heartbeat',
+      'node.answer',
+      'node.page',
+      'node.call',
     ];
     const message = fc.oneof(
       fc.jsonValue(),
@@ -104,11 +109,16 @@ describe('parseRequest', () => {
         kind: fc.constantFrom(...kinds),
         generation: fc.jsonValue(),
         refused: fc.jsonValue(),
+        builds: fc.jsonValue(),
+        answer: fc.jsonValue(),
+        servers: fc.jsonValue(),
+        call: fc.jsonValue(),
       }),
     );
     fc.assert(
       fc.property(message, (value) => {
-        for (const parse of [parseRequest, parseReply, parseNotice, parseAgentRef]) {
+        const parsers = [parseReply, parseNotice, parseAgentRef, parseEdge, parseNode];
+        for (const parse of parsers) {
           assert.equal(typeof parse(value).ok, 'boolean');
         }
       }),
@@ -116,8 +126,11 @@ describe('parseRequest', () => {
   });
 });
 
+const parseEdge = (value: unknown) => parseRequest('edge', value);
+const parseNode = (value: unknown) => parseRequest('node', value);
+
 function unknownKind(message: unknown): string | null {
-  const parsed = parseRequest(message);
+  const parsed = parseRequest('edge', message);
   assert.equal(parsed.ok, false);
   return parsed.ok ? null : parsed.unknownKind;
 }
@@ -132,7 +145,7 @@ it('prose of a peer can be stored: no NUL, and no half of a character where it w
     report: { policies: 0, elements: 0, lastError, lastApplyMs: null },
   });
   for (const text of ['a\u0000b', '\ud800', 'x'.repeat(20_001), `${'x'.repeat(1_999)}😀`]) {
-    const parsed = parseRequest(request(text));
+    const parsed = parseRequest('edge', request(text));
     assert.ok(parsed.ok && parsed.value.kind === 'edge.heartbeat');
     const kept = parsed.value.report.lastError ?? '';
     assert.ok(kept.isWellFormed() && !kept.includes('\u0000'));

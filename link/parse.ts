@@ -5,10 +5,12 @@ import type {
   AgentRequest,
   ControlReply,
   EdgeAssignment,
+  EdgeRequest,
   Notice,
   RefusedTarget,
 } from './messages.ts';
 import { liveVerdict, packet } from './parse-explain.ts';
+import { NODE_NOTICES, NODE_REPLIES, NODE_REQUESTS } from './parse-node.ts';
 import { policies, sourceSets, targets } from './parse-policy.ts';
 import { deviceName, drops, moment, report } from './parse-report.ts';
 import {
@@ -25,6 +27,7 @@ import {
   type Shape,
   whole,
 } from './shape.ts';
+import { AGENT_NAME, cursor, instance, questionId } from './session-shapes.ts';
 
 /**
  * What a peer sent, checked before anybody acts on it. Unknown fields are dropped (a newer peer may send
@@ -35,14 +38,11 @@ export type ParsedMessage<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly reason: string; readonly unknownKind: string | null };
 
-const AGENT_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
-const instance = matching(/^[\x21-\x7e]{1,128}$/, 'an instance');
-const cursor = matching(/^[\x21-\x7e]{1,1024}$/, 'a cursor');
 const mode = oneOf('enforce', 'observe');
 const reason = prose(2_000);
 
 const agentRef = object<AgentRef>({
-  kind: oneOf('edge'),
+  kind: oneOf('edge', 'node'),
   name: matching(AGENT_NAME, 'the name of an agent'),
 });
 
@@ -53,10 +53,8 @@ const refusedTarget = object<RefusedTarget>({
   goodGeneration: whole,
 });
 
-const questionId = matching(/^[A-Za-z0-9-]{1,64}$/, 'an id');
-
-const REQUESTS: {
-  readonly [K in AgentRequest['kind']]: Shape<Extract<AgentRequest, { kind: K }>>;
+const EDGE_REQUESTS: {
+  readonly [K in EdgeRequest['kind']]: Shape<Extract<EdgeRequest, { kind: K }>>;
 } = {
   'edge.hello': object({
     kind: oneOf('edge.hello'),
@@ -137,6 +135,7 @@ const REPLIES: { readonly [K in ControlReply['kind']]: Shape<Extract<ControlRepl
       settings: edgeAssignment,
       next: nullable(cursor),
     }),
+    ...NODE_REPLIES,
     done: object({ kind: oneOf('done') }),
     refused: object({
       kind: oneOf('refused'),
@@ -154,13 +153,15 @@ const NOTICES: { readonly [K in Notice['kind']]: Shape<Extract<Notice, { kind: K
     withinMs: integer(1, 60_000),
     packet,
   }),
+  ...NODE_NOTICES,
 };
 
 export function parseAgentRef(value: unknown): Parsed<AgentRef> {
   return check(agentRef, value);
 }
-export function parseRequest(value: unknown): ParsedMessage<AgentRequest> {
-  return parseByKind<AgentRequest>(REQUESTS, value);
+/** What an agent of this kind may say; a message of the other kind is one that it does not know. */
+export function parseRequest(from: AgentRef['kind'], value: unknown): ParsedMessage<AgentRequest> {
+  return parseByKind<AgentRequest>(from === 'edge' ? EDGE_REQUESTS : NODE_REQUESTS, value);
 }
 export function parseReply(value: unknown): ParsedMessage<ControlReply> {
   return parseByKind<ControlReply>(REPLIES, value);

@@ -51,6 +51,17 @@ export function matching(pattern: RegExp, what: string): Shape<string> {
     typeof value === 'string' && pattern.test(value) ? value : misshapen(at, what);
 }
 
+/** Text that is not cut, because something is done with it: up to `maxLength` UTF-16 units of what a database takes. */
+export function text(maxLength: number): Shape<string> {
+  return (value, at) =>
+    typeof value === 'string' &&
+    value.length <= maxLength &&
+    !value.includes('\0') &&
+    value.isWellFormed()
+      ? value
+      : misshapen(at, `text of at most ${maxLength} characters`);
+}
+
 /** A string that a parser of core accepts. */
 export function accepted(accepts: (text: string) => boolean, what: string): Shape<string> {
   return (value, at) =>
@@ -103,6 +114,20 @@ export function object<T extends object>(
       result[name] = shape(Object.hasOwn(source, name) ? source[name] : undefined, `${at}/${name}`);
     }
     return result as T;
+  };
+}
+
+/** One of several shapes, told apart by its `kind`. */
+export function byKind<T extends { readonly kind: string }>(
+  shapes: {
+    readonly [K in T['kind']]: Shape<Extract<T, { kind: K }>>;
+  },
+): Shape<T> {
+  const known: Readonly<Record<string, Shape<T>>> = shapes;
+  const kind = oneOf(...Object.keys(known));
+  return (value, at) => {
+    const shape = known[kind(plainObject(value, at)['kind'], `${at}/kind`)];
+    return shape === undefined ? misshapen(at, 'of a known kind') : shape(value, at);
   };
 }
 

@@ -1,24 +1,20 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { AgentRef, AgentRequest, ControlReply, EdgeConfirm, Notice } from './messages.ts';
+import { admissionTests, kindTests } from './admission-suite.ts';
 import {
-  type AgentHandler,
-  type AgentSide,
-  type ControlSide,
-  LinkError,
-  MAX_MESSAGE_BYTES,
-} from './transport.ts';
-
-/** A transport under test: one meeting point where control may come and go. */
-export interface Meeting {
-  serve(handler: AgentHandler): Promise<ControlSide>;
-  connect(agent: AgentRef): AgentSide;
-  end(): Promise<void>;
-}
-
-const EDGE: AgentRef = { kind: 'edge', name: 'fra1' };
-const DONE: ControlReply = { kind: 'done' };
-const TIMEOUT_MS = 5_000;
+  confirm,
+  connected,
+  DONE,
+  EDGE,
+  linkError,
+  type Meet,
+  type Meeting,
+  nextConnect,
+  serve,
+  TIMEOUT_MS,
+} from './testing/meeting.ts';
+import { type AgentSide, MAX_MESSAGE_BYTES } from './transport.ts';
 
 /** What every transport promises (transport.ts). */
 export function transportSuite(name: string, open: () => Promise<Meeting>): void {
@@ -32,10 +28,10 @@ export function transportSuite(name: string, open: () => Promise<Meeting>): void
     boundTests(meet);
     restartTests(meet);
     noticeTests(meet);
+    kindTests(meet);
+    admissionTests(meet);
   });
 }
-
-type Meet = (t: TestContext) => Promise<Meeting>;
 
 function requestTests(meet: Meet): void {
   it('gives a request to the handler with the name of its agent, and the reply back', async (t) => {
@@ -258,31 +254,6 @@ function noticeTests(meet: Meet): void {
   });
 }
 
-async function serve(
-  t: TestContext,
-  meeting: Meeting,
-  handler: AgentHandler,
-): Promise<ControlSide> {
-  const control = await meeting.serve(handler);
-  t.after(() => control.close());
-  return control;
-}
-
-async function connected(
-  t: TestContext,
-  meeting: Meeting,
-  agent: AgentRef = EDGE,
-): Promise<AgentSide> {
-  const side = meeting.connect(agent);
-  t.after(() => side.close());
-  await nextConnect(side);
-  return side;
-}
-
-function nextConnect(agent: AgentSide): Promise<void> {
-  return new Promise((resolve) => agent.onConnect(resolve));
-}
-
 function nextNotice(agent: AgentSide): Promise<Notice> {
   return new Promise((resolve) => agent.onNotice(resolve));
 }
@@ -298,14 +269,6 @@ async function eventually(attempt: () => Promise<void>): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   await attempt();
-}
-
-function linkError(code: LinkError['code']): (error: unknown) => boolean {
-  return (error) => error instanceof LinkError && error.code === code;
-}
-
-function confirm(generation: number): EdgeConfirm {
-  return { kind: 'edge.confirm', instance: 'instance-1', generation, refused: [] };
 }
 
 function refusal(detail: string): ControlReply {

@@ -6,7 +6,8 @@ import type { AgentRef, AgentRequest, ControlReply, Notice } from './messages.ts
  * - A request is answered by exactly one reply, or fails with `LinkError` within its timeout.
  *   It may have been handled all the same: requests are idempotent.
  * - Requests of one agent are handed to the handler in the order sent; replies may come in any order.
- * - Notices are hints: they may be lost or merged, never invented.
+ * - Notices are hints: they may be lost or merged, never invented. Nobody hears one that is for another (`isFor`).
+ * - Nothing of an agent is handled before it was admitted; one that was not learns why (`onRefused`), and asks again.
  * - An agent's side reconnects by itself, for ever, and says so through `onConnect`.
  * - A message above `MAX_MESSAGE_BYTES` is refused on the sender's side; a peer that sends
  *   rubbish is disconnected and nobody else notices.
@@ -15,7 +16,18 @@ export interface ControlSide {
   /** Bounded wait for handlers under way, then every connection is closed. */
   close(): Promise<void>;
   notify(notice: Notice): void;
+  /** Ends the connections of agents whose admission may have changed; they ask to be admitted again. */
+  hangUp(whom: (agent: AgentRef) => boolean): void;
 }
+
+/**
+ * Whether an agent is who it says, and may speak here. `credential` is what it presented; null: nothing.
+ * Rejecting refuses it too, without a reason: control's log has it.
+ */
+export type Admit = (agent: AgentRef, credential: string | null) => Promise<Admission>;
+export type Admission = { readonly ok: true } | { readonly ok: false; readonly reason: string };
+export const MAX_CREDENTIAL_LENGTH = 256;
+
 export type AgentHandler = (from: AgentRef, request: AgentRequest) => Promise<ControlReply>;
 
 export interface AgentSide {
@@ -23,6 +35,8 @@ export interface AgentSide {
   onNotice(listener: (notice: Notice) => void): void;
   /** Called at every (re)connection, also when it is there already. */
   onConnect(listener: () => void): void;
+  /** Control does not let this agent in, with the reason in words. It is asked again, less and less often. */
+  onRefused(listener: (reason: string) => void): void;
   close(): Promise<void>;
 }
 

@@ -87,6 +87,10 @@ class EdgeSession {
         // Whoever speaks for the edge by now: an answer is about what its kernel has, and is checked nowhere else.
         this.#options.questions.answered(name, request);
         return { kind: 'done' };
+      case 'node.hello':
+      case 'node.sync':
+      case 'node.heartbeat':
+      case 'node.answer':
       default:
         return refuse('unsupported', 'This control plane does not know that kind of message.');
     }

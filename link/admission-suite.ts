@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import type { NodeCall } from './node-messages.ts';
+import {
+  answer,
+  confirm,
+  connected,
+  DONE,
+  EDGE,
+  linkError,
+  type Meet,
+  NODE,
+  nextConnect,
+  serve,
+  TIMEOUT_MS,
+} from './testing/meeting.ts';
+import type { Admit, AgentHandler } from './transport.ts';
+
+export function kindTests(meet: Meet): void {
+  it('lets a node say what nodes say, and an edge what edges say, and nothing else', async (t) => {
+    const meeting = await meet(t);
+    const seen: string[] = [];
+    await serve(t, meeting, async (from, request) => {
+      seen.push(`${from.kind} ${from.name}: ${request.kind}`);
+      return DONE;
+    });
+    const edge = await connected(t, meeting);
+    const node = await connected(t, meeting, NODE);
+    assert.deepEqual(await node.request(answer('1'), TIMEOUT_MS), DONE);
+    for (const [agent, request] of [
+      [node, confirm(1)],
+      [edge, answer('1')],
+    ] as const) {
+      const reply = await agent.request(request, TIMEOUT_MS);
+      assert.equal(reply.kind === 'refused' && reply.code, 'unsupported');
+    }
+    assert.deepEqual(await edge.request(confirm(1), TIMEOUT_MS), DONE);
+    assert.deepEqual(seen, ['node node-1: node.answer', 'edge fra1: edge.confirm']);
+  });
+
+  it('tells a call to the node that it is for, and to nobody else', async (t) => {
+    const meeting = await meet(t);
+    const control = await serve(t, meeting, async () => DONE);
+    const heard: string[] = [];
+    const agents = await Promise.all(
+      [EDGE, { kind: 'edge', name: 'node-1' } as const, NODE, { ...NODE, name: 'node-2' }].map(
+        async (ref) => {
+          const agent = await connected(t, meeting, ref);
+          agent.onNotice((notice) => heard.push(`${ref.kind} ${ref.name}: ${notice.kind}`));
+          return agent;
+        },
+      ),
+    );
+    control.notify(call('node-1', 'op somebody'));
+    control.notify({ kind: 'node.assignments', nodes: ['node-2'] });
+    control.notify({ kind: 'generation', generation: 1 });
+    // A reply comes after the notices before it.
+    await Promise.all(
+      agents.map((agent, index) => agent.request(index < 2 ? confirm(1) : answer('1'), TIMEOUT_MS)),
+    );
+    assert.deepEqual(heard.toSorted(), [
+      'edge fra1: generation',
+      'edge node-1: generation',
+      'node node-1: node.call',
+      'node node-2: node.assignments',
+    ]);
+  });
+}
+
+/** Admits by the name of the agent. */
+const BY_NAME: Admit = async (agent, credential) =>
+  credential === `secret of ${agent.name}`
+    ? { ok: true }
+    : { ok: false, reason: `not the credential of ${agent.name}` };
+
+export function admissionTests(meet: Meet): void {
+  it('lets in who presents what is his, and handles nothing of anybody else', async (t) => {
+    const meeting = await meet(t);
+    const seen: string[] = [];
+    const handler: AgentHandler = async (from) => {
+      seen.push(from.name);
+      return DONE;
+    };
+    await serve(t, meeting, handler, BY_NAME);
+    const good = meeting.connect(NODE, 'secret of node-1');
+    t.after(() => good.close());
+    await nextConnect(good);
+    assert.deepEqual(await good.request(answer('1'), TIMEOUT_MS), DONE);
+    for (const credential of [undefined, '', 'wrong', 'secret of node-1']) {
+      const bad = meeting.connect({ kind: 'node', name: 'node-2' }, credential);
+      t.after(() => bad.close());
+      bad.onConnect(() => seen.push('let in'));
+      const reason = await new Promise((resolve) => bad.onRefused(resolve));
+      assert.equal(reason, 'not the credential of node-2');
+      await assert.rejects(bad.request(answer('1'), TIMEOUT_MS), linkError('disconnected'));
+      await bad.close();
+    }
+    assert.deepEqual(seen, ['node-1']);
+  });
+
+  it('lets in an agent once its credential is good, without being started anew', async (t) => {
+    const meeting = await meet(t);
+    let enrolled = false;
+    await serve(
+      t,
+      meeting,
+      async () => DONE,
+      async () => (enrolled ? { ok: true } : { ok: false, reason: 'not enrolled yet' }),
+    );
+    const agent = meeting.connect(NODE, 'early');
+    t.after(() => agent.close());
+    await new Promise((resolve) => agent.onRefused(resolve));
+    enrolled = true;
+    await nextConnect(agent);
+    assert.deepEqual(await agent.request(answer('1'), TIMEOUT_MS), DONE);
+  });
+
+  it('asks again whom it hung up on, and leaves the others connected', async (t) => {
+    const meeting = await meet(t);
+    const gone = new Set<string>();
+    const control = await serve(
+      t,
+      meeting,
+      async () => DONE,
+      async (agent) =>
+        gone.has(agent.name) ? { ok: false, reason: 'its credential was replaced' } : { ok: true },
+    );
+    const stays = await connected(t, meeting, { kind: 'node', name: 'node-2' });
+    const leaves = await connected(t, meeting, NODE);
+    gone.add('node-1');
+    const refused = new Promise((resolve) => leaves.onRefused(resolve));
+    control.hangUp((agent) => agent.name === 'node-1');
+    assert.equal(await refused, 'its credential was replaced');
+    await assert.rejects(leaves.request(answer('1'), TIMEOUT_MS), linkError('disconnected'));
+    assert.deepEqual(await stays.request(answer('1'), TIMEOUT_MS), DONE);
+  });
+
+  it('refuses whom it cannot judge, without saying why', async (t) => {
+    const meeting = await meet(t);
+    await serve(
+      t,
+      meeting,
+      async () => DONE,
+      async () => {
+        throw new Error('a secret of control');
+      },
+    );
+    const agent = meeting.connect(NODE, 'good');
+    t.after(() => agent.close());
+    const reason = await new Promise((resolve) => agent.onRefused(resolve));
+    assert.doesNotMatch(String(reason), /secret/);
+    await assert.rejects(agent.request(answer('1'), TIMEOUT_MS), linkError('disconnected'));
+  });
+}
+
+function call(node: string, command: string): NodeCall {
+  const uuid = '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11';
+  const id = 'call-1';
+  return {
+    kind: 'node.call',
+    id,
+    node,
+    withinMs: 5_000,
+    uuid,
+    call: { kind: 'command', command },
+  };
+}

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Egg } from '@portcullis/core/game-servers/egg.ts';
+import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
+import type { NodeCall, NodeHeartbeat, NodePage, ServerBuild } from './node-messages.ts';
+import { parseNotice, parseReply, parseRequest } from './parse.ts';
+
+const UUID = '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11';
+const DIGEST = 'a'.repeat(64);
+
+const EGG: Egg = {
+  name: 'Example',
+  description: '',
+  images: [{ label: 'local', reference: 'example', local: true }],
+  startup: 'run {{PORT}}',
+  launch: 'startup',
+  done: [{ kind: 'regex', pattern: 'ready' }],
+  stop: { kind: 'command', command: 'stop' },
+  stopTimes: { termAfterMs: 60_000, killAfterMs: 10_000 },
+  configFiles: [
+    {
+      path: 'server.properties',
+      parser: 'properties',
+      replacements: [{ match: 'port', ifValue: null, value: '{{server.build.default.port}}' }],
+    },
+  ],
+  install: {
+    image: { label: 'local', reference: 'example', local: true },
+    entrypoint: 'sh',
+    script: 'true\n',
+  },
+  variables: [{ name: 'Port', env: 'PORT', defaultValue: '1', rules: 'required' }],
+  capabilities: ['NET_BIND_SERVICE'],
+  protocols: ['tcp', 'udp'],
+};
+const SERVER: ServerAssignment = {
+  uuid: UUID,
+  organisation: 'acme',
+  name: 'Survival',
+  egg: DIGEST,
+  image: null,
+  variables: { MOTD: 'hello\nworld' },
+  limits: { memory: 1024, cpu: 100, disk: 2048 },
+  allocation: { ip: '2001:db8::10', port: 25_565 },
+  suspended: false,
+  crashes: { restart: true, withinMs: 60_000 },
+  buildEpoch: 1,
+};
+const PAGE: NodePage = {
+  kind: 'node.page',
+  revision: 'r1',
+  unchanged: false,
+  servers: [SERVER],
+  eggs: { [DIGEST]: EGG },
+  next: null,
+};
+const BUILD: ServerBuild = {
+  uuid: UUID,
+  epoch: 1,
+  state: 'failed',
+  reason: 'the install ended with code 1',
+  log: 'line\nline',
+  power: 'offline',
+};
+const BEAT: NodeHeartbeat = {
+  kind: 'node.heartbeat',
+  instance: 'one',
+  engine: { kind: 'docker', version: '20.10', problem: null },
+  builds: [BUILD],
+};
+
+describe('messages of nodes', () => {
+  it('a page arrives as it was sent', () => {
+    assert.deepEqual(parseReply(PAGE), { ok: true, value: PAGE });
+  });
+
+  it('a heartbeat arrives as it was sent, without what a newer node adds', () => {
+    const newer = { ...BEAT, mood: 'good', builds: [{ ...BUILD, colour: 'red' }] };
+    assert.deepEqual(parseRequest('node', newer), { ok: true, value: BEAT });
+  });
+
+  it('every answer arrives as it was sent', () => {
+    const resources = {
+      memoryBytes: 1,
+      memoryLimitBytes: 2,
+      cpuAbsolute: 0.123,
+      diskBytes: 3,
+      networkRxBytes: 4,
+      networkTxBytes: 5,
+      uptimeMs: 6,
+    };
+    for (const answer of [
+      { kind: 'accepted' },
+      { kind: 'refused', reason: 'the server is stopping' },
+      { kind: 'state', state: 'running', resources },
+      { kind: 'lines', lines: ['one', 'two'] },
+    ]) {
+      const message = { kind: 'node.answer', instance: 'one', id: 'x', answer };
+      assert.deepEqual(parseRequest('node', message), { ok: true, value: message });
+    }
+  });
+
+  const mistaken: Readonly<Record<string, object>> = {
+    'a uuid in capitals': { uuid: UUID.toUpperCase() },
+    'a state that is none': { state: 'done' },
+    'an epoch below zero': { epoch: -1 },
+    'a power state that is none': { power: 'on' },
+  };
+  for (const [what, wrong] of Object.entries(mistaken)) {
+    it(`a build with ${what} is refused`, () => {
+      const beat = { ...BEAT, builds: [{ ...BUILD, ...wrong }] };
+      assert.equal(parseRequest('node', beat).ok, false);
+    });
+  }
+
+  it('a log that is too long is cut, not refused', () => {
+    const beat = { ...BEAT, builds: [{ ...BUILD, log: 'x'.repeat(100_000) }] };
+    const parsed = parseRequest('node', beat);
+    assert.ok(parsed.ok && parsed.value.kind === 'node.heartbeat');
+    assert.equal(parsed.value.builds[0]?.log?.length, 16_384);
+  });
+});
+
+describe('calls to nodes', () => {
+  const call = (what: unknown): NodeCall =>
+    ({ kind: 'node.call', id: 'x', node: 'n', withinMs: 1, uuid: UUID, call: what }) as NodeCall;
+  const command = (line: string) => parseNotice(call({ kind: 'command', command: line })).ok;
+
+  it('a command of 2048 characters arrives, one more does not, whatever they take in UTF-16', () => {
+    assert.ok(command('x'.repeat(2_048)) && command('😀'.repeat(2_048)));
+    assert.ok(!command('x'.repeat(2_049)) && !command('😀'.repeat(2_049)) && !command(''));
+  });
+
+  it('a command with a control character or half a character never reaches a node', () => {
+    for (const code of ['\r', '\n', '\0', '\u001b', '\u0003', '\u007f', '\u0085', '\ud800']) {
+      assert.ok(!command(`say ${code}`), JSON.stringify(code));
+    }
+  });
+
+  it('a signal that is none never reaches a node', () => {
+    assert.ok(parseNotice(call({ kind: 'power', signal: 'kill' })).ok);
+    assert.ok(!parseNotice(call({ kind: 'power', signal: 'KILL' })).ok);
+    assert.ok(!parseNotice(call({ kind: 'toString' })).ok);
+  });
+});

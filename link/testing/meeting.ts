@@ -1,0 +1,62 @@
+import type { TestContext } from 'node:test';
+import type { AgentRef, ControlReply, EdgeConfirm } from '../messages.ts';
+import type { NodeAnswer } from '../node-messages.ts';
+import {
+  type Admit,
+  type AgentHandler,
+  type AgentSide,
+  type ControlSide,
+  LinkError,
+} from '../transport.ts';
+
+/** A transport under test: one meeting point where control may come and go. */
+export interface Meeting {
+  serve(handler: AgentHandler, admit?: Admit): Promise<ControlSide>;
+  connect(agent: AgentRef, credential?: string): AgentSide;
+  end(): Promise<void>;
+}
+
+export const EDGE: AgentRef = { kind: 'edge', name: 'fra1' };
+export const NODE: AgentRef = { kind: 'node', name: 'node-1' };
+export const DONE: ControlReply = { kind: 'done' };
+export const TIMEOUT_MS = 5_000;
+
+export type Meet = (t: TestContext) => Promise<Meeting>;
+
+export async function serve(
+  t: TestContext,
+  meeting: Meeting,
+  handler: AgentHandler,
+  admit?: Admit,
+): Promise<ControlSide> {
+  const control = await meeting.serve(handler, admit);
+  t.after(() => control.close());
+  return control;
+}
+
+export async function connected(
+  t: TestContext,
+  meeting: Meeting,
+  agent: AgentRef = EDGE,
+): Promise<AgentSide> {
+  const side = meeting.connect(agent);
+  t.after(() => side.close());
+  await nextConnect(side);
+  return side;
+}
+
+export function nextConnect(agent: AgentSide): Promise<void> {
+  return new Promise((resolve) => agent.onConnect(resolve));
+}
+
+export function linkError(code: LinkError['code']): (error: unknown) => boolean {
+  return (error) => error instanceof LinkError && error.code === code;
+}
+
+export function confirm(generation: number): EdgeConfirm {
+  return { kind: 'edge.confirm', instance: 'instance-1', generation, refused: [] };
+}
+
+export function answer(id: string): NodeAnswer {
+  return { kind: 'node.answer', instance: 'instance-1', id, answer: { kind: 'accepted' } };
+}
