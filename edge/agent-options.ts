@@ -4,7 +4,7 @@ import type { AgentSide } from '@portcullis/link/transport.ts';
 import type { FilterKeeper } from './filters/keeper.ts';
 import type { WatchLinks } from './guard.ts';
 import type { Host } from './host.ts';
-import type { Log } from './log.ts';
+import type { Log } from '@portcullis/link/agent-log.ts';
 import type { EdgeLimits } from './nftables/base-chain.ts';
 import type { Driver } from './nftables/driver.ts';
 import type { Reassembly } from './reassembly.ts';

@@ -8,7 +8,7 @@ import { describeDevices } from './devices.ts';
 import { Guard, kernelWatch } from './guard.ts';
 import { beginTrial, lastTouched, readOff } from './hands-off.ts';
 import { LivePolicies } from './live-policies.ts';
-import { describeError, type Log } from './log.ts';
+import { describeError, type Log } from '@portcullis/link/agent-log.ts';
 import { DEFAULT_LIMITS } from './nftables/base-chain.ts';
 import { type Applied, Reconciler } from './reconcile.ts';
 import { Reporter } from './report.ts';

@@ -1,6 +1,5 @@
 import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
 import type { EdgeMode } from '@portcullis/link/messages.ts';
-import { type Threshold, THRESHOLDS } from './log.ts';
 
 /** What an edge process is told by whoever starts it. */
 export interface EdgeConfig {
@@ -33,17 +32,6 @@ export function readConfig(argv: readonly string[], env: NodeJS.ProcessEnv): Edg
     confirmWithinMs: durationOf(fields['confirmWithinMs']),
     management: portsOf(fields['management']),
   };
-}
-
-/** `PORTCULLIS_LOG_LEVEL`, as for control. Throws on a word that is no level. */
-export function readLogLevel(env: NodeJS.ProcessEnv): Threshold {
-  const text = (env['PORTCULLIS_LOG_LEVEL'] ?? '').trim();
-  if (text === '') return 'info';
-  const level = Object.keys(THRESHOLDS).find((one) => one === text);
-  if (level !== undefined) return level as Threshold;
-  throw new Error(
-    `PORTCULLIS_LOG_LEVEL: "${text}" is none of ${Object.keys(THRESHOLDS).join(', ')}`,
-  );
 }
 
 /** `PORTCULLIS_EARLY_DROP`: `on` where nothing is said. Throws on another word than on and off. */

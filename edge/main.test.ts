@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { readEarlyDrop, readLogLevel } from './config.ts';
-import { createLineLog } from './log.ts';
+import { readEarlyDrop } from './config.ts';
+import { createLineLog, readLogLevel } from '@portcullis/link/agent-log.ts';
 
 const CONFIG = { name: 'fra1', linkPath: '/dev/null/no.sock', stateDir: '/dev/null/edge' };
 
@@ -45,6 +45,7 @@ describe('the process of an edge', () => {
     const written = (level: string): string[] => {
       const lines: string[] = [];
       const log = createLineLog(
+        'edge',
         (line) => lines.push((JSON.parse(line) as { readonly msg: string }).msg),
         readLogLevel({ PORTCULLIS_LOG_LEVEL: level }),
       );

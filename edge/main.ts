@@ -2,13 +2,13 @@ import { totalmem } from 'node:os';
 import { fitToMemory } from '@portcullis/core/firewall/fragment-limits.ts';
 import { connectIpc } from '@portcullis/link/ipc.ts';
 import { createEdgeAgent } from './agent.ts';
-import { readConfig, readEarlyDrop, readLogLevel } from './config.ts';
+import { readConfig, readEarlyDrop } from './config.ts';
 import { switchOff } from './early-drop-off.ts';
 import { FilterKeeper } from './filters/keeper.ts';
 import { createHost } from './host.ts';
 import { removeWhere } from './kernel/conntrack.ts';
 import { watchLinks } from './kernel/links.ts';
-import { createLineLog, describeError } from './log.ts';
+import { createLineLog, describeError, readLogLevel } from '@portcullis/link/agent-log.ts';
 import { DEFAULT_LIMITS } from './nftables/base-chain.ts';
 import { openCounterReader } from './nftables/counter-reader.ts';
 import { countedBeforeRewrite, NftablesDrops } from './nftables/drop-source.ts';
@@ -25,7 +25,7 @@ const MEMORY_SHARE = 8;
  * kernel: what was enforced stays enforced until an agent is back or somebody takes our hands off.
  */
 const { config, logLevel, early } = readEverything();
-const log = createLineLog((line) => process.stderr.write(line), logLevel);
+const log = createLineLog('edge', (line) => process.stderr.write(line), logLevel);
 const pins = pinsFolder(config.stateDir, process.env);
 const earlyDrop = early === 'on' ? createEarlyDrop(pins, log) : null;
 const deviceModes = earlyDrop ?? switchOff(pins, log);

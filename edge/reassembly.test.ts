@@ -8,7 +8,7 @@ import {
   fitToMemory,
   reassemblyBytes,
 } from '@portcullis/core/firewall/fragment-limits.ts';
-import { createLineLog } from './log.ts';
+import { createLineLog } from '@portcullis/link/agent-log.ts';
 import { Reassembly } from './reassembly.ts';
 
 const TIME = 'net/ipv4/ipfrag_time';
@@ -77,7 +77,7 @@ function host(t: TestContext, values: Record<string, number>): TestHost {
       values[name] = value;
     },
   };
-  const log = createLineLog(() => {});
+  const log = createLineLog('edge', () => {});
   const create = (): Reassembly =>
     new Reassembly({ sysctls, limits: FRAGMENT_LIMITS, stateDir, log });
   return { values, refuse, stateDir, create };

@@ -3,7 +3,7 @@ import { parseReport } from '@portcullis/link/parse-report.ts';
 import { type DeviceModes, describeDevices } from './devices.ts';
 import { DropLedger, type DropReading } from './drop-ledger.ts';
 import type { Host } from './host.ts';
-import { describeError, type Log } from './log.ts';
+import { describeError, type Log } from '@portcullis/link/agent-log.ts';
 import { RefusedByControl, type Session } from './session.ts';
 
 /** Something that counts dropped packets. */

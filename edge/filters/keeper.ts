@@ -1,4 +1,4 @@
-import { describeError, type Log } from '../log.ts';
+import { describeError, type Log } from '@portcullis/link/agent-log.ts';
 import type { CompiledTarget } from '../nftables/compile.ts';
 import type { Driver } from '../nftables/driver.ts';
 import type { Sysctls } from '../reassembly.ts';

@@ -2,7 +2,7 @@ import { closeSync, fdatasync, ftruncateSync, openSync, renameSync, rmSync } fro
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Desired } from '../desired.ts';
-import { describeError, type Log } from '../log.ts';
+import { describeError, type Log } from '@portcullis/link/agent-log.ts';
 import { readState, writeChange, writeWhole } from './content.ts';
 import { readIfThere, replaceFile, writeAt } from './files.ts';
 import { CHAIN_START, type Mark } from './frames.ts';

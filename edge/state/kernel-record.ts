@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, readlinkSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { check, list, matching, object, prose, whole } from '@portcullis/link/shape.ts';
-import { describeError, type Log } from '../log.ts';
+import { describeError, type Log } from '@portcullis/link/agent-log.ts';
 import { LayoutDigest } from '../nftables/digest.ts';
 import type { Sizes } from '../nftables/render.ts';
 import { readIfThere } from './files.ts';

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import type { RefusedTarget } from '@portcullis/link/messages.ts';
 import type { Desired } from '../desired.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '@portcullis/link/agent-log.ts';
 import { frameOf, udpPacket } from '../testing/frames.ts';
 import { allowPort, denyAll } from '../testing/policies.ts';
 import type { Device } from './device.ts';

@@ -3,7 +3,7 @@ import type { EdgeAssignment, RefusedTarget } from '@portcullis/link/messages.ts
 import type { Desired } from '../desired.ts';
 import type { DeviceMode, DeviceModes } from '../devices.ts';
 import type { DropReading } from '../drop-ledger.ts';
-import { describeError, type Log } from '../log.ts';
+import { describeError, type Log } from '@portcullis/link/agent-log.ts';
 import { changedKeys } from '../changed-keys.ts';
 import type { DropSource } from '../report.ts';
 import { closes } from './closing.ts';

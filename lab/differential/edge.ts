@@ -5,7 +5,7 @@ import type { Filter } from '@portcullis/core/filters/filter.ts';
 import { PROTOCOL_NUMBERS } from '@portcullis/core/firewall/match.ts';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
-import { createLineLog } from '@portcullis/edge/log.ts';
+import { createLineLog } from '@portcullis/link/agent-log.ts';
 import { DEFAULT_LIMITS, type EdgeLimits } from '@portcullis/edge/nftables/base-chain.ts';
 import { createLibraryDriver } from '@portcullis/edge/nftables/library.ts';
 import { TABLE } from '@portcullis/edge/nftables/names.ts';
@@ -80,7 +80,7 @@ export class JudgedEdge {
       listDevices: () => ['wan'],
       openFlows: async () => true,
       remember: () => REMEMBER,
-      log: createLineLog((line) => process.stderr.write(line), 'warn'),
+      log: createLineLog('edge', (line) => process.stderr.write(line), 'warn'),
     });
   }
 

@@ -5,7 +5,7 @@ import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
 import { DEFAULT_LIMITS } from '@portcullis/edge/nftables/base-chain.ts';
 import { openCounterReader } from '@portcullis/edge/nftables/counter-reader.ts';
 import { NftablesDrops } from '@portcullis/edge/nftables/drop-source.ts';
-import { createLineLog } from '@portcullis/edge/log.ts';
+import { createLineLog } from '@portcullis/link/agent-log.ts';
 import { compilePolicy } from '@portcullis/edge/nftables/compile.ts';
 import { planLayout } from '@portcullis/edge/nftables/layout.ts';
 import { createNftDriver } from '@portcullis/edge/nftables/nft.ts';
@@ -204,7 +204,7 @@ function makeRoom(edge: Namespace): void {
     limits: FRAGMENT_LIMITS,
     // Nothing is given back where everything goes: no file is made.
     stateDir: '/dev/null',
-    log: createLineLog(() => {}),
+    log: createLineLog('edge', () => {}),
   });
   reassembly.makeRoom();
   assert.deepEqual(reassembly.problems(), []);

@@ -18,7 +18,7 @@ export interface Group {
   readonly needsDatabase: boolean;
 }
 
-const ROOMS = ['contract', 'core', 'link', 'control', 'edge', 'cli', 'lab'];
+const ROOMS = ['contract', 'core', 'link', 'control', 'edge', 'node', 'cli', 'lab'];
 /** Rooms whose tests touch no process-wide state, so that they can share a process. */
 const PURE = /^(?:contract|core|link)\//;
 const SYSTEM = /^lab\/(?:system|differential)\//;

@@ -1,4 +1,4 @@
-/** What the edge logs with: fields, then a sentence. A pino logger is one. */
+/** What an agent logs with: fields, then a sentence. A pino logger is one. */
 export interface Log {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -10,20 +10,35 @@ const LEVELS = { debug: 20, info: 30, warn: 40, error: 50 } as const;
 type Level = keyof typeof LEVELS;
 
 /** From which level on lines are written; the words are those of control's logger. */
-export const THRESHOLDS = { trace: 10, ...LEVELS, fatal: 60, silent: Infinity } as const;
+const THRESHOLDS = { trace: 10, ...LEVELS, fatal: 60, silent: Infinity } as const;
 export type Threshold = keyof typeof THRESHOLDS;
 
-/** One JSON object a line, shaped as control's. Nothing secret reaches an edge. */
-export function createLineLog(write: (line: string) => void, lowest: Threshold = 'info'): Log {
+/** One JSON object a line, shaped as control's; `name` says which agent. Nothing secret may be logged. */
+export function createLineLog(
+  name: 'edge' | 'node',
+  write: (line: string) => void,
+  lowest: Threshold = 'info',
+): Log {
   const at =
     (level: Level) =>
     (fields: object, message: string): void => {
       if (LEVELS[level] < THRESHOLDS[lowest]) return;
       const time = new Date().toISOString();
-      const line = { level, time, name: 'edge', ...shown(fields) };
+      const line = { level, time, name, ...shown(fields) };
       write(`${JSON.stringify({ ...line, msg: message })}\n`);
     };
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+/** `PORTCULLIS_LOG_LEVEL`, as for control. Throws on a word that is no level. */
+export function readLogLevel(env: Readonly<Record<string, string | undefined>>): Threshold {
+  const text = (env['PORTCULLIS_LOG_LEVEL'] ?? '').trim();
+  if (text === '') return 'info';
+  const level = Object.keys(THRESHOLDS).find((one) => one === text);
+  if (level !== undefined) return level as Threshold;
+  throw new Error(
+    `PORTCULLIS_LOG_LEVEL: "${text}" is none of ${Object.keys(THRESHOLDS).join(', ')}`,
+  );
 }
 
 function shown(fields: object): object {
