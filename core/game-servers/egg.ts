@@ -77,6 +77,6 @@ export interface EggVariable {
   /** The name in the environment and in templates. */
   readonly env: string;
   readonly defaultValue: string;
-  /** As written: `required|string|max:20`. */
-  readonly rules: string;
+  /** One by one: `required`, `string`, `max:20`; see `variables.ts`. */
+  readonly rules: readonly string[];
 }

@@ -1,0 +1,103 @@
+/**
+ * Reads a JSON document that strangers wrote: every value is checked for its kind and size, and a mistake names
+ * its place (`variables[2].env_variable`). What is odd but harmless becomes a note instead.
+ */
+export class EggMistake extends Error {
+  override readonly name = 'EggMistake';
+}
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+export class Reader {
+  readonly notes: string[] = [];
+  private dropped = 0;
+
+  /** At most `MAX_NOTES` of them, each once: a hostile egg must not fill a screen. */
+  note(text: string): void {
+    if (this.notes.includes(text)) return;
+    if (this.notes.length < MAX_NOTES) this.notes.push(text);
+    else this.dropped += 1;
+  }
+
+  allNotes(): readonly string[] {
+    return this.dropped === 0 ? this.notes : [...this.notes, `and ${this.dropped} more`];
+  }
+
+  refuse(place: string, what: string): never {
+    throw new EggMistake(`${place}: ${what}`);
+  }
+
+  object(value: unknown, place: string): Fields {
+    if (!isFields(value)) this.refuse(place, `must be an object, not ${kindOf(value)}`);
+    return value;
+  }
+
+  list(value: unknown, place: string, maxItems: number): readonly unknown[] {
+    if (!Array.isArray(value)) this.refuse(place, `must be a list, not ${kindOf(value)}`);
+    if (value.length > maxItems) {
+      this.refuse(place, `has ${value.length} entries; at most ${maxItems} are taken`);
+    }
+    return value;
+  }
+
+  entries(
+    value: unknown,
+    place: string,
+    maxItems: number,
+  ): readonly (readonly [string, unknown])[] {
+    const entries = Object.entries(this.object(value, place));
+    if (entries.length > maxItems) {
+      this.refuse(place, `has ${entries.length} entries; at most ${maxItems} are taken`);
+    }
+    return entries;
+  }
+
+  /** Without NUL, which no environment, file name or console takes. */
+  text(value: unknown, place: string, maxLength: number): string {
+    if (typeof value !== 'string') this.refuse(place, `must be text, not ${kindOf(value)}`);
+    if (value.length > maxLength) {
+      this.refuse(place, `has ${value.length} characters; at most ${maxLength} are taken`);
+    }
+    if (value.includes('\0')) this.refuse(place, 'has a NUL character');
+    return value;
+  }
+
+  /** Text, or a number or truth value as text: exporters are not of one mind. */
+  scalarText(value: unknown, place: string, maxLength: number): string {
+    const scalar = typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
+    return this.text(scalar, place, maxLength);
+  }
+
+  whole(value: unknown, place: string, low: number, high: number): number {
+    if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < low || value > high) {
+      this.refuse(place, `must be a whole number from ${low} to ${high}`);
+    }
+    return value;
+  }
+}
+
+const MAX_NOTES = 50;
+
+/** Nothing was said: absent, null, empty text, or the empty list that PHP writes for an empty object. */
+export function isBlank(value: unknown): boolean {
+  if (value === undefined || value === null) return true;
+  if (typeof value === 'string') return value.trim() === '';
+  return Array.isArray(value) && value.length === 0;
+}
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** For messages: short, and without characters that a terminal acts upon. */
+export function shown(text: string): string {
+  const plain = text.replace(/[^\x20-\x7e\u00a1-\ud7ff]/g, '?');
+  return plain.length > 60 ? `"${plain.slice(0, 57)}..."` : `"${plain}"`;
+}
+
+function kindOf(value: unknown): string {
+  if (value === undefined) return 'missing';
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}

@@ -1,0 +1,173 @@
+/** Makes the matcher of a regular expression; null: the expression is not understood. Must run in bounded time. */
+export type PatternCompiler = (
+  pattern: string,
+  flags: string,
+) => ((text: string) => boolean) | null;
+
+/** A value against the argument of its rule; null: it holds, otherwise what it must be. */
+type Rule = (value: string, argument: string, context: Context) => string | null;
+interface Context {
+  /** Sizes are of the number where a rule says that it is one, otherwise of the text. */
+  readonly isNumber: boolean;
+  readonly compile: PatternCompiler | null;
+}
+
+/** https://laravel.com/docs/validation#available-validation-rules, as far as eggs use them. */
+const RULES: Readonly<Record<string, Rule>> = {
+  required: (value) => (value === '' ? 'must not be empty' : null),
+  filled: (value) => (value === '' ? 'must not be empty' : null),
+  string: () => null,
+  integer: (value) => (isWhole(value) ? null : 'must be a whole number'),
+  int: (value) => (isWhole(value) ? null : 'must be a whole number'),
+  numeric: (value) => (isNumeric(value) ? null : 'must be a number'),
+  boolean: (value) => (BOOLEANS.has(value) ? null : 'must be 0, 1, true or false'),
+  bool: (value) => (BOOLEANS.has(value) ? null : 'must be 0, 1, true or false'),
+  in: (value, argument) => (listed(argument).includes(value) ? null : `must be one of ${argument}`),
+  not_in: (value, argument) =>
+    listed(argument).includes(value) ? `must be none of ${argument}` : null,
+  min: (value, argument, context) => sized(value, context, Number(argument), Infinity),
+  max: (value, argument, context) => sized(value, context, -Infinity, Number(argument)),
+  size: (value, argument, context) => sized(value, context, Number(argument), Number(argument)),
+  between: (value, argument, context) => {
+    const [low, high] = listed(argument).map(Number);
+    return sized(value, context, low ?? Number.NaN, high ?? Number.NaN);
+  },
+  digits: (value, argument) =>
+    /^\d+$/.test(value) && value.length === Number(argument)
+      ? null
+      : `must have ${argument} digits`,
+  digits_between: (value, argument) => {
+    const [low = 0, high = 0] = listed(argument).map(Number);
+    const fits = /^\d+$/.test(value) && value.length >= low && value.length <= high;
+    return fits ? null : `must have ${low} to ${high} digits`;
+  },
+  alpha: (value) => (/^[\p{L}\p{M}]+$/u.test(value) ? null : 'must be letters'),
+  alpha_num: (value) => (/^[\p{L}\p{M}\p{N}]+$/u.test(value) ? null : 'must be letters and digits'),
+  alpha_dash: (value) =>
+    /^[\p{L}\p{M}\p{N}_-]+$/u.test(value) ? null : 'must be letters, digits, - and _',
+  regex: (value, argument, { compile }) => matched(value, argument, compile, true),
+  not_regex: (value, argument, { compile }) => matched(value, argument, compile, false),
+  starts_with: (value, argument) =>
+    listed(argument).some((one) => value.startsWith(one)) ? null : `must begin with ${argument}`,
+  ends_with: (value, argument) =>
+    listed(argument).some((one) => value.endsWith(one)) ? null : `must end with ${argument}`,
+  url: (value) => (URL.canParse(value) ? null : 'must be a URL'),
+};
+
+/** Say how to read others, and forbid nothing themselves. */
+const READING = new Set(['nullable', 'sometimes', 'bail', 'present', '']);
+const BOOLEANS: ReadonlySet<string> = new Set(['0', '1', 'true', 'false']);
+const NUMBERS: ReadonlySet<string> = new Set(['integer', 'int', 'numeric']);
+/** Long texts are nobody's variable, and keep every rule cheap. */
+const MAX_RULE = 4096;
+
+/** `required|in:a,b` as its rules. A `regex:` may have bars of its own: it goes on to its closing delimiter. */
+export function parseRules(text: string): readonly string[] {
+  const rules: string[] = [];
+  for (let at = 0; at <= text.length; ) {
+    const end = ruleEnd(text, at);
+    const rule = text.slice(at, end).trim();
+    if (rule !== '') rules.push(rule);
+    at = end + 1;
+  }
+  return rules;
+}
+
+/** What of these rules is never looked at, each once. */
+export function unknownRules(rules: readonly string[]): readonly string[] {
+  const names = rules.map((rule) => nameOf(rule));
+  return [...new Set(names)].filter((name) => !READING.has(name) && !Object.hasOwn(RULES, name));
+}
+
+/** The first rule that a value breaks, in words that follow its name; null: none. Unknown rules hold. */
+export function breach(
+  value: string,
+  rules: readonly string[],
+  compile: PatternCompiler | null,
+): string | null {
+  const required = rules.some((rule) => nameOf(rule) === 'required');
+  if (value === '' && !required) return null;
+  const context = { isNumber: rules.some((rule) => NUMBERS.has(nameOf(rule))), compile };
+  for (const rule of rules) {
+    if (rule.length > MAX_RULE) continue;
+    const name = nameOf(rule);
+    const check = Object.hasOwn(RULES, name) ? RULES[name] : undefined;
+    const broken = check?.(value, rule.slice(name.length + 1), context) ?? null;
+    if (broken !== null) return broken;
+  }
+  return null;
+}
+
+function nameOf(rule: string): string {
+  const colon = rule.indexOf(':');
+  return (colon === -1 ? rule : rule.slice(0, colon)).trim().toLowerCase();
+}
+
+/** PHP's delimiters: a mark, the pattern, the same mark (or the bracket that closes), flags. */
+const DELIMITED = /^(?:not_)?regex:\s*([^\w\s\\])/;
+const CLOSING: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}', '<': '>' };
+
+function ruleEnd(text: string, from: number): number {
+  const bar = text.indexOf('|', from);
+  const plain = bar === -1 ? text.length : bar;
+  const open = DELIMITED.exec(text.slice(from, from + 16));
+  if (open === null) return plain;
+  const mark = open[1] as string;
+  const close = CLOSING[mark] ?? mark;
+  for (let at = from + open[0].length; at < text.length; at += 1) {
+    if (text[at] === '\\') at += 1;
+    else if (text[at] === close && /^[a-zA-Z]*\s*(?:\||$)/.test(text.slice(at + 1, at + 16))) {
+      const next = text.indexOf('|', at + 1);
+      return next === -1 ? text.length : next;
+    }
+  }
+  return plain;
+}
+
+function matched(
+  value: string,
+  argument: string,
+  compile: PatternCompiler | null,
+  wanted: boolean,
+): string | null {
+  const pattern = parsePattern(argument);
+  const test = pattern === null ? null : (compile?.(pattern.source, pattern.flags) ?? null);
+  if (test === null || test(value) === wanted) return null;
+  return wanted ? `must match ${argument}` : `must not match ${argument}`;
+}
+
+/** `/source/flags` as PHP writes it; null: it is not of that form. */
+export function parsePattern(
+  argument: string,
+): { readonly source: string; readonly flags: string } | null {
+  const text = argument.trim();
+  const mark = text[0] ?? '';
+  if (!/^[^\w\s\\]$/.test(mark)) return null;
+  const end = text.lastIndexOf(CLOSING[mark] ?? mark);
+  if (end < 1) return null;
+  const flags = text.slice(end + 1);
+  return /^[imsuxADU]*$/.test(flags) ? { source: text.slice(1, end), flags } : null;
+}
+
+function listed(argument: string): string[] {
+  return argument.split(',').map((one) => one.trim());
+}
+
+function sized(value: string, { isNumber }: Context, low: number, high: number): string | null {
+  if (Number.isNaN(low) || Number.isNaN(high)) return null;
+  const size = isNumber ? Number(value) : Array.from(value).length;
+  if (size >= low && size <= high) return null;
+  const unit = isNumber ? '' : ' characters';
+  if (low === high) return `must ${isNumber ? 'be' : 'have'} ${low}${unit}`;
+  if (low === -Infinity) return `must ${isNumber ? 'be' : 'have'} at most ${high}${unit}`;
+  if (high === Infinity) return `must ${isNumber ? 'be' : 'have'} at least ${low}${unit}`;
+  return `must ${isNumber ? 'be' : 'have'} ${low} to ${high}${unit}`;
+}
+
+function isWhole(value: string): boolean {
+  return /^[+-]?\d{1,18}$/.test(value);
+}
+
+function isNumeric(value: string): boolean {
+  return /^[+-]?(?:\d{1,18}(?:\.\d{0,18})?|\.\d{1,18})(?:[eE][+-]?\d{1,3})?$/.test(value);
+}

@@ -1,0 +1,58 @@
+import { failed, type Parsed, parsed } from '../../net/parsed.ts';
+import type { StopInstruction, StopSignal } from '../egg.ts';
+
+/** What a stop says that cannot be taken as written; the instruction is still whole. */
+export interface ParsedStop {
+  readonly stop: StopInstruction;
+  readonly note: string | null;
+}
+
+const MAX_COMMAND = 2048;
+const SIGNALS: Readonly<Record<string, StopSignal>> = {
+  C: 'SIGINT',
+  '\\': 'SIGQUIT',
+  INT: 'SIGINT',
+  TERM: 'SIGTERM',
+  QUIT: 'SIGQUIT',
+  HUP: 'SIGHUP',
+  ABRT: 'SIGABRT',
+  KILL: 'SIGKILL',
+};
+
+/**
+ *     stop    = "^" signal / command
+ *     signal  = "C" / "\" / [ "SIG" ] ( "INT" / "TERM" / "QUIT" / "HUP" / "ABRT" / "KILL" )    any case
+ *     command = one line for the console, 1 to 2,048 characters
+ *
+ * Wings answers anything else after the caret, and nothing at all, with SIGKILL, which loses what the game has not
+ * saved: here it is SIGTERM, and a note. `^^C`, which eggs have by mistake, is `^C`.
+ */
+export function parseStop(text: string): Parsed<ParsedStop> {
+  const trimmed = text.trim();
+  if (trimmed === '') {
+    return parsed({
+      stop: TERM,
+      note: 'says nothing of how to stop: SIGTERM is sent',
+    });
+  }
+  if (!trimmed.startsWith('^')) return parseCommand(trimmed);
+  const form = trimmed.replace(/^\^+/, '').toUpperCase().replace(/^SIG/, '');
+  const signal = Object.hasOwn(SIGNALS, form) ? SIGNALS[form] : undefined;
+  if (signal !== undefined) return parsed({ stop: { kind: 'signal', signal }, note: null });
+  return parsed({
+    stop: TERM,
+    note: `"${trimmed.slice(0, 24).replace(/[^\x20-\x7e]/g, '?')}" is no known signal: SIGTERM is sent`,
+  });
+}
+
+const TERM: StopInstruction = { kind: 'signal', signal: 'SIGTERM' };
+
+function parseCommand(command: string): Parsed<ParsedStop> {
+  if (command.length > MAX_COMMAND) {
+    return failed(`a stop command has at most ${MAX_COMMAND} characters`);
+  }
+  if (/[\p{Cc}\u2028\u2029]/u.test(command)) {
+    return failed('a stop command is one line without control characters');
+  }
+  return parsed({ stop: { kind: 'command', command }, note: null });
+}

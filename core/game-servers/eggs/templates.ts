@@ -1,0 +1,87 @@
+/** What a template may read: this and nothing else. */
+export interface TemplateScope {
+  /** The server's variables and what is set for every server (`SERVER_PORT`...): the whole environment. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly uuid: string;
+  readonly allocation: { readonly ip: string; readonly port: number };
+  /** MiB, percent of one core, MiB. */
+  readonly limits: { readonly memory: number; readonly cpu: number; readonly disk: number };
+}
+
+export interface Rendered {
+  readonly text: string;
+  /** Names that nothing stands for, each once; they are left as they were written. */
+  readonly unknown: readonly string[];
+}
+
+const TEMPLATE = /\{\{ ?([\w.-]{1,200}) ?\}\}/g;
+
+const SERVER: Readonly<Record<string, (scope: TemplateScope) => string>> = {
+  'server.build.default.ip': ({ allocation }) => allocation.ip,
+  'server.build.default.port': ({ allocation }) => String(allocation.port),
+  'server.allocations.default.ip': ({ allocation }) => allocation.ip,
+  'server.allocations.default.port': ({ allocation }) => String(allocation.port),
+  'server.build.memory': ({ limits }) => String(limits.memory),
+  'server.build.memory_limit': ({ limits }) => String(limits.memory),
+  'server.build.cpu': ({ limits }) => String(limits.cpu),
+  'server.build.cpu_limit': ({ limits }) => String(limits.cpu),
+  'server.build.disk': ({ limits }) => String(limits.disk),
+  'server.build.disk_space': ({ limits }) => String(limits.disk),
+  'server.uuid': ({ uuid }) => uuid,
+};
+const VARIABLES = [
+  'env.',
+  'server.build.env.',
+  'server.build.environment.',
+  'server.environment.',
+] as const;
+
+/**
+ * Puts values in place of `{{name}}`, once: what a value brings is never looked at again. The names:
+ *
+ *     {{env.NAME}} {{server.build.env.NAME}} {{server.environment.NAME}}     a variable
+ *     {{server.build.default.port}} ...                                      the table above
+ *     {{NAME}}                                                               a variable, with `bare`
+ *
+ * Everything else is unknown, `{{config.*}}` first of all, through which the daemon's own token could once be read:
+ * nothing of this host is anybody's business in a template.
+ */
+export function renderTemplate(text: string, scope: TemplateScope, bare = false): Rendered {
+  const unknown = new Set<string>();
+  const rendered = text.replaceAll(TEMPLATE, (whole: string, name: string) => {
+    const value = lookUp(name, scope, bare);
+    if (value === null) unknown.add(name);
+    return value ?? whole;
+  });
+  return { text: rendered, unknown: [...unknown] };
+}
+
+/** Names in a text that no server could ever have: neither in the table nor among these variables. */
+export function unknownNames(
+  text: string,
+  variables: ReadonlySet<string>,
+  bare = false,
+): readonly string[] {
+  const names = [...text.matchAll(TEMPLATE)].map((match) => match[1] as string);
+  return [...new Set(names)].filter((name) => {
+    const variable = variableOf(name, bare);
+    return variable === null ? !Object.hasOwn(SERVER, name) : !variables.has(variable);
+  });
+}
+
+function lookUp(name: string, scope: TemplateScope, bare: boolean): string | null {
+  const variable = variableOf(name, bare);
+  if (variable !== null) {
+    return Object.hasOwn(scope.environment, variable)
+      ? (scope.environment[variable] ?? null)
+      : null;
+  }
+  return Object.hasOwn(SERVER, name) ? (SERVER[name]?.(scope) ?? null) : null;
+}
+
+/** The variable that a template names; null: it names none. */
+function variableOf(name: string, bare: boolean): string | null {
+  const prefix = VARIABLES.find((one) => name.startsWith(one));
+  if (prefix !== undefined) return name.slice(prefix.length);
+  return bare && !name.includes('.') ? name : null;
+}
