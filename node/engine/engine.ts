@@ -66,7 +66,10 @@ export interface InstanceSpec {
   /** null: the image's own entrypoint and command. */
   readonly command: readonly string[] | null;
   readonly env: Readonly<Record<string, string>>;
-  /** Absolute path on this host, mounted at /home/container. */
+  /**
+   * Absolute path on this host, mounted at /home/container. The instance runs as the owner of this folder, who must
+   * not be root: `refused`.
+   */
   readonly folder: string;
   readonly limits: ServerLimits;
   readonly pidsLimit: number;
@@ -85,7 +88,7 @@ export interface InstallSpec {
   readonly entrypoint: string;
   readonly script: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Mounted at /mnt/server. */
+  /** Mounted at /mnt/server. All that is in it belongs to the owner of the folder at the end, also of a failed one. */
   readonly folder: string;
   readonly limits: ServerLimits;
 }

@@ -1,0 +1,296 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { it } from 'node:test';
+import type { Console, Engine, EngineEvent, InstanceSpec, Usage } from './engine.ts';
+
+/** One engine and what the suite needs to run a game on it, which does what `GAME` says. */
+export interface Subject {
+  readonly engine: Engine;
+  /** Another over the same instances, as an agent that starts again makes it; closed by the suite. */
+  readonly again: () => Engine;
+  /** Of the game, with a folder of its own. */
+  readonly spec: (uuid: string) => InstanceSpec;
+  /** An address and a port that are free. */
+  readonly freePort: () => { readonly ip: string; readonly port: number };
+}
+
+/**
+ * The game of the suite as a shell has it. Prints `ready` and its $GREETING, then takes lines: `say X` prints X,
+ * `flood N` prints N lines, `exit N` ends with N. TERM ends it with 0 after it printed `saving`; INT does nothing.
+ */
+export const GAME = `trap 'echo saving; exit 0' TERM; trap '' INT
+echo "ready $GREETING"
+while read -r verb rest; do case "$verb" in
+say) echo "said $rest" ;;
+flood) seq 1 "$rest" ;;
+exit) exit "$rest" ;;
+esac; done`;
+
+const PATIENCE_MS = 15_000;
+
+/** What every engine promises. */
+export function engineSuite(open: () => Subject): void {
+  it('describes itself', async () => {
+    const { engine } = open();
+    assert.match((await engine.describe()).version, /\S/);
+  });
+
+  it('knows nothing of what was never made, and lets it be killed, signalled and removed', async () => {
+    const { engine } = open();
+    const uuid = randomUUID();
+    assert.equal(await engine.inspect(uuid), null);
+    await engine.kill(uuid);
+    await engine.signal(uuid, 'SIGTERM');
+    await engine.remove(uuid);
+    await assert.rejects(engine.start(uuid), { name: 'EngineError', code: 'not_found' });
+    await assert.rejects(
+      engine.attach(uuid, () => {}),
+      { name: 'EngineError', code: 'not_found' },
+    );
+  });
+
+  it('refuses an image that is not there, in words', async () => {
+    const subject = open();
+    const spec = { ...subject.spec(randomUUID()) };
+    const image = { reference: 'not-there:1', local: true };
+    const never = new AbortController().signal;
+    await assert.rejects(
+      subject.engine.pull(image, () => {}, never),
+      {
+        name: 'EngineError',
+        code: 'missing_image',
+        message: /not-there:1/,
+      },
+    );
+    await assert.rejects(subject.engine.create({ ...spec, image }), {
+      name: 'EngineError',
+      code: 'missing_image',
+      message: /not-there:1/,
+    });
+    assert.equal(await subject.engine.inspect(spec.uuid), null);
+  });
+
+  it('runs from creation to a graceful end, and tells each step once', async () => {
+    await play(open(), async (game) => {
+      assert.equal((await game.inspect()).status, 'created');
+      await game.start();
+      await game.said(/ready hello\r?\n/);
+      const { status, exitCode, startedAtMs } = await game.inspect();
+      assert.deepEqual([status, exitCode], ['running', null]);
+      assert.ok(startedAtMs !== null);
+      await game.engine.start(game.uuid);
+      await game.engine.signal(game.uuid, 'SIGINT');
+      await game.console.write(Buffer.from('say still here\n'));
+      await game.said(/said still here\r?\n/);
+      await game.engine.signal(game.uuid, 'SIGTERM');
+      await game.told('exited');
+      await game.said(/saving\r?\n/);
+      assert.deepEqual(await game.end(), { status: 'exited', exitCode: 0, oomKilled: false });
+      assert.deepEqual(game.kinds(), ['started', 'exited']);
+    });
+  });
+
+  it('tells the exit code of an instance that ends by itself, and starts it again', async () => {
+    await play(open(), async (game) => {
+      await game.start();
+      await game.console.write(Buffer.from('exit 7\n'));
+      assert.equal((await game.told('exited')).exitCode, 7);
+      assert.equal((await game.end()).exitCode, 7);
+      await assert.rejects(game.console.write(Buffer.from('say too late\n')), {
+        name: 'EngineError',
+        code: 'refused',
+      });
+      await game.replace();
+      await game.start();
+      await game.said(/ready hello[^]*ready hello/);
+      assert.equal((await game.inspect()).status, 'running');
+    });
+  });
+
+  it('kills at once, and again without effect', async () => {
+    await play(open(), async (game) => {
+      await game.start();
+      await game.said(/ready/);
+      await Promise.all(Array.from({ length: 10 }, () => game.engine.kill(game.uuid)));
+      assert.equal((await game.told('exited')).exitCode, 137);
+      await game.engine.kill(game.uuid);
+      await game.engine.signal(game.uuid, 'SIGTERM');
+      assert.equal((await game.end()).exitCode, 137);
+    });
+  });
+
+  it('removes what runs, and tells it', async () => {
+    await play(open(), async (game) => {
+      await game.start();
+      await game.engine.remove(game.uuid);
+      await game.told('removed');
+      assert.equal(await game.engine.inspect(game.uuid), null);
+    });
+  });
+
+  it('does not replace what runs', async () => {
+    const subject = open();
+    await play(subject, async (game) => {
+      await game.start();
+      await assert.rejects(subject.engine.create(subject.spec(game.uuid)), {
+        name: 'EngineError',
+        code: 'refused',
+      });
+      assert.equal((await game.inspect()).status, 'running');
+    });
+  });
+
+  it('says which port is taken', async () => {
+    const subject = open();
+    const { ip, port } = subject.freePort();
+    const ports = [{ ip, port, protocol: 'tcp' as const }];
+    await play({ ...subject, spec: (uuid) => ({ ...subject.spec(uuid), ports }) }, async (game) => {
+      await game.start();
+      const other = { ...subject.spec(randomUUID()), ports };
+      await subject.engine.create(other);
+      try {
+        await assert.rejects(subject.engine.start(other.uuid), {
+          name: 'EngineError',
+          code: 'port_taken',
+          message: new RegExp(`${port}`),
+        });
+        assert.notEqual((await subject.engine.inspect(other.uuid))?.status, 'running');
+      } finally {
+        await subject.engine.remove(other.uuid);
+      }
+    });
+  });
+
+  it('keeps the last output, and no more than was asked for', async () => {
+    await play(open(), async (game) => {
+      await game.start();
+      await game.console.write(Buffer.from('flood 2000\nsay done\n'));
+      await game.said(/said done/);
+      const recent = await game.engine.recentOutput(game.uuid, 1000);
+      assert.ok(recent.length <= 1000, `${recent.length} bytes`);
+      assert.match(recent.toString(), /1999\r?\n2000\r?\nsaid done\r?\n$/);
+      const all = await game.engine.recentOutput(game.uuid, 60_000);
+      assert.match(all.toString(), /^(?:[^\n]*\n)?ready hello\r?\n/);
+    });
+  });
+
+  it('is found again by an engine that starts anew, with its console', async () => {
+    const subject = open();
+    await play(subject, async (game) => {
+      await game.start();
+      await game.said(/ready/);
+      const again = subject.again();
+      try {
+        assert.equal((await again.inspect(game.uuid))?.status, 'running');
+        assert.ok((await again.list()).some(({ uuid }) => uuid === game.uuid));
+        let heard = '';
+        const events: EngineEvent[] = [];
+        const stop = again.onEvent((event) => events.push(event));
+        const console = await again.attach(game.uuid, (chunk) => (heard += chunk.toString()));
+        await console.write(Buffer.from('say from the second\n'));
+        await eventually(() => /said from the second/.test(heard));
+        await again.kill(game.uuid);
+        await eventually(() => events.some(({ kind }) => kind === 'exited'));
+        assert.equal(events[0]?.kind, 'gap');
+        stop();
+      } finally {
+        await again.close();
+      }
+    });
+  });
+
+  it('watches what it uses until told otherwise', async () => {
+    await play(open(), async (game) => {
+      await game.start();
+      const seen: Usage[] = [];
+      const stop = game.engine.watchUsage(game.uuid, (usage) => seen.push(usage));
+      await eventually(() => seen.length > 1);
+      stop();
+      for (const { memoryBytes, cpuPercent } of seen) {
+        assert.ok(memoryBytes > 0, 'memory');
+        assert.ok(cpuPercent >= 0 && Number.isFinite(cpuPercent), 'cpu');
+      }
+    });
+  });
+}
+
+/** One instance under test. */
+interface Game {
+  readonly uuid: string;
+  readonly engine: Engine;
+  readonly console: Console;
+  start(): Promise<void>;
+  /** Made anew, with a console. */
+  replace(): Promise<void>;
+  inspect(): Promise<NonNullable<Awaited<ReturnType<Engine['inspect']>>>>;
+  /** What inspection says once it ended. */
+  end(): Promise<{ status: string; exitCode: number | null; oomKilled: boolean }>;
+  said(pattern: RegExp): Promise<void>;
+  told<K extends EngineEvent['kind']>(kind: K): Promise<EngineEvent & { kind: K }>;
+  /** Of its events, in order. */
+  kinds(): string[];
+}
+
+async function play(subject: Subject, test: (game: Game) => Promise<void>): Promise<void> {
+  const { engine } = subject;
+  const uuid = randomUUID();
+  const spec = { ...subject.spec(uuid), env: { ...subject.spec(uuid).env, GREETING: 'hello' } };
+  const events: EngineEvent[] = [];
+  const stop = engine.onEvent((event) => events.push(event));
+  let heard = '';
+  let console: Console;
+  const create = async (): Promise<void> => {
+    await engine.pull(spec.image, () => {}, new AbortController().signal);
+    await engine.create(spec);
+    console = await engine.attach(uuid, (chunk) => (heard += chunk.toString()));
+  };
+  const mine = (): EngineEvent[] =>
+    events.filter((event) => 'uuid' in event && event.uuid === uuid);
+  const inspect = async (): ReturnType<Game['inspect']> => {
+    const instance = await engine.inspect(uuid);
+    assert.ok(instance !== null, 'it is there');
+    return instance;
+  };
+  try {
+    await eventually(() => events.length > 0);
+    await create();
+    await test({
+      uuid,
+      engine,
+      get console() {
+        return console;
+      },
+      start: () => engine.start(uuid),
+      replace: create,
+      inspect,
+      end: async () => {
+        const { status, exitCode, oomKilled } = await inspect();
+        return { status, exitCode, oomKilled };
+      },
+      said: (pattern) =>
+        eventually(
+          () => pattern.test(heard),
+          () => `${pattern} in: ${heard.slice(-2000)}`,
+        ),
+      told: async (kind) => {
+        await eventually(
+          () => mine().some((event) => event.kind === kind),
+          () => kind,
+        );
+        return mine().findLast((event) => event.kind === kind) as never;
+      },
+      kinds: () => mine().map(({ kind }) => kind),
+    });
+  } finally {
+    stop();
+    await engine.remove(uuid);
+  }
+}
+
+async function eventually(holds: () => boolean, hoped = (): string => ''): Promise<void> {
+  const until = performance.now() + PATIENCE_MS;
+  while (!holds()) {
+    if (performance.now() > until) assert.fail(`it never came: ${hoped()}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
