@@ -31,7 +31,7 @@ const image = object<EggImage>({ label: line, reference: line, local: flag });
 const done = object<DonePattern>({ kind: oneOf('text', 'regex'), pattern: text(16_384) });
 
 const stop = byKind<StopInstruction>({
-  command: object({ kind: oneOf('command'), command: line }),
+  command: object({ kind: oneOf('command'), command: text(2_048) }),
   signal: object({
     kind: oneOf('signal'),
     signal: oneOf('SIGINT', 'SIGTERM', 'SIGQUIT', 'SIGHUP', 'SIGABRT', 'SIGKILL'),
@@ -54,9 +54,9 @@ const configFile = object<ConfigFile>({
 
 const variable = object<EggVariable>({
   name: line,
-  env: matching(/^[^\0=]{1,128}$/, 'a name of the environment'),
+  env: matching(/^[^\0=]{1,191}$/, 'a name of the environment'),
   defaultValue: text(16_384),
-  rules: text(16_384),
+  rules: list(text(4_096), 1_000),
 });
 
 /** Generous: what an egg may say is decided where one is taken in (`parseEgg`), here only what can be carried. */

@@ -29,7 +29,7 @@ const EGG: Egg = {
     entrypoint: 'sh',
     script: 'true\n',
   },
-  variables: [{ name: 'Port', env: 'PORT', defaultValue: '1', rules: 'required' }],
+  variables: [{ name: 'Port', env: 'PORT', defaultValue: '1', rules: ['required'] }],
   capabilities: ['NET_BIND_SERVICE'],
   protocols: ['tcp', 'udp'],
 };
