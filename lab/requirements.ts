@@ -74,6 +74,14 @@ export function require(t: TestContext, needs: readonly Need[]): boolean {
   return false;
 }
 
+/** The same for the `skip` of a whole `describe`: false, or the reason. */
+export function skipUnless(needs: readonly Need[]): string | false {
+  const reason = missing(needs);
+  if (reason === null) return false;
+  if (process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') throw new Error(`cannot run: ${reason}`);
+  return reason;
+}
+
 function check(need: Need): string | null {
   const found = known.get(need);
   if (found !== undefined) return found;

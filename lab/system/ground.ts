@@ -1,5 +1,5 @@
 import { CLIENT, createInternet, type Internet, SENTINELS, SERVER } from '../internet.ts';
-import { missing } from '../requirements.ts';
+import { skipUnless } from '../requirements.ts';
 import { startServices } from '../services.ts';
 import { type Stack, type StackOptions, startStack } from '../stack.ts';
 import { Path } from '../wire/path.ts';
@@ -22,10 +22,7 @@ export const NEEDS = ['root', 'netns', 'nft', 'python3', 'postgres'] as const;
 
 /** Skips every test of the file where this machine cannot; in CI that is a failure instead. */
 export function whyNot(): string | false {
-  const reason = missing(NEEDS);
-  if (reason === null) return false;
-  if (process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') throw new Error(`cannot run: ${reason}`);
-  return reason;
+  return skipUnless(NEEDS);
 }
 
 export async function buildGround(label: string, options: StackOptions = {}): Promise<Ground> {

@@ -32,7 +32,10 @@ export interface Engine {
    * Reconnects by itself until the returned function is called.
    */
   onEvent(listener: (event: EngineEvent) => void): () => void;
-  /** To be called before `start`, so that no line is lost. Ends by itself when the instance does. */
+  /**
+   * To be called before `start`, so that no line is lost. Ends by itself when the instance does, and when the engine
+   * restarts (`gap`): then attach again.
+   */
   attach(uuid: string, onOutput: (chunk: Buffer) => void): Promise<Console>;
   /** What it wrote last, oldest first, at most `maxBytes`. For a console that begins after a restart of the agent. */
   recentOutput(uuid: string, maxBytes: number): Promise<Buffer>;
@@ -63,8 +66,10 @@ export interface InstanceSpec {
   readonly uuid: string;
   readonly organisation: string;
   readonly image: ImageRef;
-  /** null: the image's own entrypoint and command. */
+  /** In place of the image's entrypoint and command; null: those. */
   readonly command: readonly string[] | null;
+  /** What runs where `command` is null and the image has neither; null: such an image is `refused`. */
+  readonly fallbackCommand: readonly string[] | null;
   readonly env: Readonly<Record<string, string>>;
   /**
    * Absolute path on this host, mounted at /home/container. The instance runs as the owner of this folder, who must

@@ -35,6 +35,7 @@ describe('the fake engine', () => {
       organisation: 'acme',
       image: { reference: 'game:1', local: false },
       command: null,
+      fallbackCommand: null,
       env: {},
       folder: '/nowhere',
       limits: { memory: 64, cpu: 100, disk: 64 },

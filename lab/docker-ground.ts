@@ -1,0 +1,77 @@
+import { chownSync, mkdirSync, mkdtempSync, rmSync, chmodSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DockerEngine } from '@portcullis/node/engine/docker/docker.ts';
+import { createGuard } from '@portcullis/node/engine/docker/guard.ts';
+import type { InstanceSpec } from '@portcullis/node/engine/engine.ts';
+import { BUSYBOX, importBusybox } from './docker-image.ts';
+import { Dockerd, type DockerdOptions } from './dockerd.ts';
+
+/** A dockerd with the smallest image, engines of ours over it, and folders for servers. */
+export interface DockerGround {
+  readonly dockerd: Dockerd;
+  readonly engine: DockerEngine;
+  /** Another engine; of another node with another owner. */
+  open(owner?: string, socketPath?: string): DockerEngine;
+  /** A shell script of busybox as the game, with a folder of its own. */
+  spec(uuid: string, script: string, more?: Partial<InstanceSpec>): InstanceSpec;
+  folder(uuid: string): string;
+  stop(): Promise<void>;
+}
+
+/** Whose servers' folders are: any account but root. */
+export const PLAYER = { uid: 61_234, gid: 61_234 } as const;
+
+export async function buildDockerGround(
+  label: string,
+  options: DockerdOptions = {},
+): Promise<DockerGround> {
+  const folders = mkdtempSync(join(tmpdir(), 'pcl-servers-'));
+  chmodSync(folders, 0o711);
+  const opened: DockerEngine[] = [];
+  const dockerd = await Dockerd.start(label, options);
+  const open: DockerGround['open'] = (owner = 'node-1', socketPath = dockerd.socket) => {
+    const guard = createGuard({ command: dockerd.namespace.command('nft') });
+    const engine = new DockerEngine({ socketPath, owner, guard });
+    opened.push(engine);
+    return engine;
+  };
+  const folder = (uuid: string): string => {
+    const path = join(folders, uuid);
+    mkdirSync(path, { recursive: true });
+    chownSync(path, PLAYER.uid, PLAYER.gid);
+    return path;
+  };
+  const stop = async (): Promise<void> => {
+    for (const engine of opened) await engine.close();
+    await dockerd.stop();
+    rmSync(folders, { recursive: true, force: true });
+  };
+  try {
+    await importBusybox(dockerd);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    dockerd,
+    engine: open(),
+    open,
+    folder,
+    stop,
+    spec: (uuid, script, more = {}) => ({
+      uuid,
+      organisation: 'acme',
+      image: { reference: BUSYBOX, local: true },
+      command: ['sh', '-c', script],
+      fallbackCommand: null,
+      env: {},
+      folder: folder(uuid),
+      limits: { memory: 64, cpu: 100, disk: 64 },
+      pidsLimit: 64,
+      capabilities: [],
+      ports: [],
+      ...more,
+    }),
+  };
+}

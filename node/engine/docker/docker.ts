@@ -1,0 +1,277 @@
+import {
+  type Console,
+  type Engine,
+  EngineError,
+  type EngineEvent,
+  type EngineFacts,
+  type ImageRef,
+  type InstallSpec,
+  type Instance,
+  type InstanceSpec,
+  type PublishedPort,
+  type Usage,
+} from '../engine.ts';
+import { DockerClient } from './client.ts';
+import { attachConsole } from './console.ts';
+import { renderContainer } from './container.ts';
+import { inWords } from './errors.ts';
+import { watchEvents } from './events.ts';
+import { ownerOf } from './folder.ts';
+import type { HostGuard } from './guard.ts';
+import { inspectImage, missingImage, pullImage } from './images.ts';
+import { removeInstall, runInstall } from './install.ts';
+import { type ContainerJson, parseInstance } from './instance.ts';
+import { Names, ORGANISATION_LABEL, OWNER_LABEL, ROLE_LABEL, SERVER_LABEL } from './labels.ts';
+import { Networks } from './networks.ts';
+import { readRecentOutput } from './recent-output.ts';
+import { removeContainer } from './remove.ts';
+import { watchContainerUsage } from './usage.ts';
+
+export interface DockerEngineOptions {
+  /** Path of Docker's unix socket. */
+  readonly socketPath: string;
+  /** Name of this node: what other agents make on the same engine is theirs. */
+  readonly owner: string;
+  /** null: nothing keeps servers away from this host, as where the agent is not root. */
+  readonly guard: HostGuard | null;
+}
+
+const STEP_MS = 60_000;
+/** At once, when all are inspected. */
+const INSPECTIONS = 8;
+/** Far more than are replaced while one event is on its way. */
+const REMEMBERED = 1000;
+
+/** Game servers as containers, whatever else runs on the engine. */
+export class DockerEngine implements Engine {
+  readonly kind = 'docker';
+  readonly #client: DockerClient;
+  readonly #names: Names;
+  readonly #networks: Networks;
+  readonly #stops = new Set<() => void>();
+  /** By container: what closes its consoles. */
+  readonly #consoles = new Map<string, Set<() => void>>();
+  /** Replaced by `create`: that they are removed is no news. */
+  readonly #replaced = new Set<string>();
+
+  constructor({ socketPath, owner, guard }: DockerEngineOptions) {
+    this.#client = new DockerClient(socketPath);
+    this.#names = new Names(owner);
+    this.#networks = new Networks(this.#client, this.#names, guard);
+    this.#networks.keep();
+  }
+
+  describe(): Promise<EngineFacts> {
+    return inWords(async () => {
+      const { engine, api } = await this.#client.version();
+      const warnings = [
+        'Disk limits hold for each file of a server; the sum of them is watched, not enforced by the kernel.',
+      ];
+      if (!this.#networks.isGuarded)
+        warnings.push(
+          'Servers can reach this host and what listens on it: run the agent as root, with nftables installed.',
+        );
+      return { version: engine, apiVersion: api, warnings };
+    });
+  }
+
+  pull(image: ImageRef, onProgress: (line: string) => void, signal: AbortSignal): Promise<void> {
+    return inWords(() => pullImage(this.#client, image, onProgress, signal));
+  }
+
+  create(spec: InstanceSpec): Promise<void> {
+    return inWords(async () => {
+      const owner = await ownerOf(spec.folder);
+      const command = await this.#commandOf(spec);
+      const old = await this.#find(spec.uuid);
+      if (old !== null) await this.#replace(spec.uuid, old);
+      await this.#networks.ensure(spec.organisation, []);
+      await this.#client.call('POST', '/containers/create', {
+        query: { name: this.#names.container(spec.uuid, 'game') },
+        body: renderContainer(this.#names, spec, command, owner),
+        limitMs: STEP_MS,
+      });
+    });
+  }
+
+  start(uuid: string): Promise<void> {
+    return inWords(async () => {
+      const container = await this.#existing(uuid);
+      const organisation = container.Config.Labels?.[ORGANISATION_LABEL] ?? '';
+      // The network may have gone, and the guard with the firewall, since it was created.
+      await this.#networks.ensure(organisation, portsOf(container));
+      // 304: it runs.
+      const path = `/containers/${container.Id}/start`;
+      await this.#client.call('POST', path, { expected: [304], limitMs: STEP_MS });
+    });
+  }
+
+  signal(uuid: string, signal: string): Promise<void> {
+    return inWords(async () => {
+      const name = this.#names.container(uuid, 'game');
+      // 404: gone. 409: it does not run.
+      await this.#client.call('POST', `/containers/${name}/kill`, {
+        query: { signal },
+        expected: [404, 409],
+        limitMs: STEP_MS,
+      });
+    });
+  }
+
+  kill(uuid: string): Promise<void> {
+    return this.signal(uuid, 'SIGKILL');
+  }
+
+  remove(uuid: string): Promise<void> {
+    return inWords(async () => {
+      const organisations = new Set<string>();
+      const install = await removeInstall(this.#client, this.#names, uuid);
+      if (install !== null) organisations.add(install);
+      const container = await this.#find(uuid);
+      if (container !== null) {
+        await removeContainer(this.#client, container.Id);
+        organisations.add(container.Config.Labels?.[ORGANISATION_LABEL] ?? '');
+      }
+      for (const organisation of organisations) await this.#networks.release(organisation);
+    });
+  }
+
+  inspect(uuid: string): Promise<Instance | null> {
+    return inWords(async () => {
+      const container = await this.#find(uuid);
+      return container === null ? null : parseInstance(uuid, container);
+    });
+  }
+
+  list(): Promise<readonly Instance[]> {
+    return inWords(async () => {
+      const filters = JSON.stringify(this.#names.filter({ [ROLE_LABEL]: 'game' }));
+      const query = { all: 'true', filters };
+      const { body } = await this.#client.call('GET', '/containers/json', { query });
+      const uuids = (body as readonly { Labels?: Readonly<Record<string, string>> }[])
+        .map(({ Labels: labels }) => labels?.[SERVER_LABEL])
+        .filter((uuid) => uuid !== undefined);
+      const found: (Instance | null)[] = [];
+      while (uuids.length > 0)
+        found.push(
+          ...(await Promise.all(uuids.splice(0, INSPECTIONS).map((uuid) => this.inspect(uuid)))),
+        );
+      return found.filter((instance) => instance !== null);
+    });
+  }
+
+  onEvent(listener: (event: EngineEvent) => void): () => void {
+    const stop = watchEvents(this.#client, this.#names, (event, container) => {
+      if (container !== null && (event.kind === 'exited' || event.kind === 'removed'))
+        for (const close of this.#consoles.get(container) ?? []) close();
+      if (event.kind === 'removed' && this.#replaced.has(container ?? '')) return;
+      listener(event);
+    });
+    return this.#stopping(stop);
+  }
+
+  attach(uuid: string, onOutput: (chunk: Buffer) => void): Promise<Console> {
+    return inWords(async () => {
+      const { Id: id } = await this.#existing(uuid);
+      const console = await attachConsole(this.#client, id, onOutput);
+      const open = this.#consoles.get(id) ?? new Set();
+      this.#consoles.set(id, open.add(console.finish));
+      const stop = this.#stopping(() => console.close());
+      void console.ended.then(() => {
+        this.#stops.delete(stop);
+        open.delete(console.finish);
+        if (open.size === 0) this.#consoles.delete(id);
+      });
+      return console;
+    });
+  }
+
+  recentOutput(uuid: string, maxBytes: number): Promise<Buffer> {
+    return inWords(async () => {
+      const { Id: id, Config: config } = await this.#existing(uuid);
+      return readRecentOutput(this.#client, id, config.Tty, maxBytes);
+    });
+  }
+
+  watchUsage(uuid: string, listener: (usage: Usage) => void): () => void {
+    const name = this.#names.container(uuid, 'game');
+    return this.#stopping(watchContainerUsage(this.#client, name, listener));
+  }
+
+  runInstall(
+    spec: InstallSpec,
+    onOutput: (chunk: Buffer) => void,
+    signal: AbortSignal,
+  ): Promise<{ readonly exitCode: number }> {
+    return inWords(async () => {
+      await this.#networks.ensure(spec.organisation, []);
+      try {
+        const exitCode = await runInstall(this.#client, this.#names, spec, onOutput, signal);
+        return { exitCode };
+      } finally {
+        await this.#networks.release(spec.organisation);
+      }
+    });
+  }
+
+  async close(): Promise<void> {
+    for (const stop of this.#stops) stop();
+    this.#networks.close();
+    this.#client.close();
+  }
+
+  async #commandOf(spec: InstanceSpec): Promise<readonly string[] | null> {
+    const { reference } = spec.image;
+    const image = await inspectImage(this.#client, reference);
+    if (image === null) throw missingImage(reference, 'it is not on this node');
+    if (spec.command !== null) return spec.command;
+    if (image.hasCommand) return null;
+    if (spec.fallbackCommand !== null && spec.fallbackCommand.length > 0)
+      return spec.fallbackCommand;
+    throw new EngineError('refused', `The image ${reference} says not what it starts.`);
+  }
+
+  async #replace(uuid: string, old: ContainerJson): Promise<void> {
+    const { status } = parseInstance(uuid, old);
+    if (status === 'running' || status === 'paused')
+      throw new EngineError('refused', 'The server runs already.');
+    if (this.#replaced.size >= REMEMBERED) this.#replaced.clear();
+    this.#replaced.add(old.Id);
+    await removeContainer(this.#client, old.Id);
+  }
+
+  /** Null where there is none, or one that is not ours. */
+  async #find(uuid: string): Promise<ContainerJson | null> {
+    const path = `/containers/${this.#names.container(uuid, 'game')}/json`;
+    const { status, body } = await this.#client.call('GET', path, { expected: [404] });
+    if (status === 404) return null;
+    const container = body as ContainerJson;
+    return container.Config.Labels?.[OWNER_LABEL] === this.#names.owner ? container : null;
+  }
+
+  async #existing(uuid: string): Promise<ContainerJson> {
+    const container = await this.#find(uuid);
+    if (container === null)
+      throw new EngineError('not_found', 'There is no container of this server.');
+    return container;
+  }
+
+  #stopping(stop: () => void): () => void {
+    const once = (): void => {
+      this.#stops.delete(once);
+      stop();
+    };
+    this.#stops.add(once);
+    return once;
+  }
+}
+
+function portsOf({ HostConfig: { PortBindings: bindings } }: ContainerJson): PublishedPort[] {
+  return Object.entries(bindings ?? {}).flatMap(([key, hosts]) =>
+    (hosts ?? []).map(({ HostIp: ip, HostPort: port }) => ({
+      ip,
+      port: Number(port),
+      protocol: key.endsWith('/udp') ? ('udp' as const) : ('tcp' as const),
+    })),
+  );
+}

@@ -1,0 +1,107 @@
+import { EngineError, type InstallSpec } from '../engine.ts';
+import type { DockerClient } from './client.ts';
+import { INSTALL_SCRIPT, renderInstall } from './container.ts';
+import { giveAway, ownerOf } from './folder.ts';
+import { FrameReader } from './frames.ts';
+import { inspectImage, missingImage } from './images.ts';
+import type { ContainerJson } from './instance.ts';
+import { type Names, ORGANISATION_LABEL } from './labels.ts';
+import { removeContainer } from './remove.ts';
+import { renderTar } from './tar.ts';
+
+const STEP_MS = 60_000;
+
+/** Runs one install to its end; see `Engine.runInstall`. */
+export async function runInstall(
+  client: DockerClient,
+  names: Names,
+  spec: InstallSpec,
+  onOutput: (chunk: Buffer) => void,
+  signal: AbortSignal,
+): Promise<number> {
+  const owner = await ownerOf(spec.folder);
+  const { reference } = spec.image;
+  if ((await inspectImage(client, reference)) === null)
+    throw missingImage(reference, 'it is not on this node');
+  const name = names.container(spec.uuid, 'install');
+  await removeContainer(client, name);
+  try {
+    const body = renderInstall(names, spec);
+    await client.call('POST', '/containers/create', { query: { name }, body, limitMs: STEP_MS });
+    await putScript(client, name, spec.script);
+    return await runToEnd(client, name, onOutput, signal);
+  } catch (error) {
+    if (signal.aborted) throw new EngineError('aborted', 'The install was called off.');
+    throw error;
+  } finally {
+    await removeContainer(client, name);
+    await giveAway(spec.folder, owner);
+  }
+}
+
+/** What is left of one that the agent did not live to see the end of. Its organisation; null: there was nothing. */
+export async function removeInstall(
+  client: DockerClient,
+  names: Names,
+  uuid: string,
+): Promise<string | null> {
+  const name = names.container(uuid, 'install');
+  const { status, body } = await client.call('GET', `/containers/${name}/json`, {
+    expected: [404],
+  });
+  if (status === 404) return null;
+  await removeContainer(client, name);
+  return (body as ContainerJson).Config.Labels?.[ORGANISATION_LABEL] ?? null;
+}
+
+/** As a file, for a script may be longer than an argument, and readers such as `ash` want one. */
+async function putScript(client: DockerClient, name: string, script: string): Promise<void> {
+  const [folder = '', file = ''] = INSTALL_SCRIPT.slice(1).split(/\/(?=[^/]+$)/);
+  const body = renderTar([
+    { path: folder, mode: 0o755, content: 'folder' },
+    // Windows' line ends would become part of every command.
+    {
+      path: `${folder}/${file}`,
+      mode: 0o755,
+      content: Buffer.from(script.replaceAll('\r\n', '\n')),
+    },
+  ]);
+  await client.call('PUT', `/containers/${name}/archive`, {
+    query: { path: '/' },
+    body,
+    limitMs: STEP_MS,
+  });
+}
+
+async function runToEnd(
+  client: DockerClient,
+  name: string,
+  onOutput: (chunk: Buffer) => void,
+  signal: AbortSignal,
+): Promise<number> {
+  const { socket, head } = await client.hijack(`/containers/${name}/attach`, {
+    stream: '1',
+    stdout: '1',
+    stderr: '1',
+  });
+  const frames = new FrameReader(onOutput);
+  const drained = new Promise<void>((resolve) => socket.once('close', resolve));
+  socket.on('error', () => socket.destroy());
+  socket.once('end', () => socket.destroy());
+  socket.on('data', (chunk: Buffer) => frames.push(chunk));
+  frames.push(head);
+  try {
+    await client.call('POST', `/containers/${name}/start`, { limitMs: STEP_MS, signal });
+    // No time of its own: an install may download for an hour, and the caller calls it off.
+    const ended = await client.stream('POST', `/containers/${name}/wait`, { signal });
+    const chunks: Buffer[] = [];
+    for await (const chunk of ended as AsyncIterable<Buffer>) chunks.push(chunk);
+    const { StatusCode: exitCode } = JSON.parse(Buffer.concat(chunks).toString()) as {
+      readonly StatusCode: number;
+    };
+    await drained;
+    return exitCode;
+  } finally {
+    socket.destroy();
+  }
+}

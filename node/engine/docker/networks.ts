@@ -1,0 +1,117 @@
+import type { PublishedPort } from '../engine.ts';
+import type { DockerClient } from './client.ts';
+import type { HostGuard } from './guard.ts';
+import { type Names, ORGANISATION_LABEL, ROLE_LABEL } from './labels.ts';
+
+interface NetworkJson {
+  readonly Name: string;
+  readonly Options: Readonly<Record<string, string>> | null;
+}
+interface ContainerListJson {
+  readonly State: string;
+  readonly Ports: readonly {
+    readonly IP?: string;
+    readonly PublicPort?: number;
+    readonly Type: string;
+  }[];
+}
+
+const BRIDGE_NAME = 'com.docker.network.bridge.name';
+const KEEP_EVERY_MS = 15_000;
+
+/**
+ * A bridge network for each organisation that has a server here, and the guard around all of them. Both are made of
+ * what Docker says is there, never of memory, one change after the other.
+ */
+export class Networks {
+  readonly #client: DockerClient;
+  readonly #names: Names;
+  readonly #guard: HostGuard | null;
+  #last: Promise<unknown> = Promise.resolve();
+  #keeping: NodeJS.Timeout | null = null;
+
+  /** Without a guard nothing keeps servers from this host, and the facts say so. */
+  constructor(client: DockerClient, names: Names, guard: HostGuard | null) {
+    this.#client = client;
+    this.#names = names;
+    this.#guard = guard;
+  }
+
+  get isGuarded(): boolean {
+    return this.#guard !== null;
+  }
+
+  /** Makes the organisation's network, if it is not there, and the guard with these ports beside those that run. */
+  ensure(organisation: string, ports: readonly PublishedPort[]): Promise<void> {
+    return this.#inTurn(async () => {
+      const body = {
+        Name: this.#names.network(organisation),
+        Driver: 'bridge',
+        CheckDuplicate: true,
+        Labels: this.#names.labels(organisation),
+        Options: { [BRIDGE_NAME]: this.#names.bridge(organisation) },
+      };
+      await this.#client.call('POST', '/networks/create', { body, expected: [409] });
+      await this.#applyGuard(ports);
+    });
+  }
+
+  /** Takes away the organisation's network when no container of ours is in it any more. */
+  release(organisation: string): Promise<void> {
+    return this.#inTurn(async () => {
+      const filter = this.#names.filter({ [ORGANISATION_LABEL]: organisation });
+      if ((await this.#list(filter, true)).length > 0) return;
+      const path = `/networks/${encodeURIComponent(this.#names.network(organisation))}`;
+      // 403: somebody else put a container into it.
+      await this.#client.call('DELETE', path, { expected: [403, 404] });
+      await this.#applyGuard([]);
+    });
+  }
+
+  /** Puts the guard back where somebody flushed the firewall, until `close`. */
+  keep(): void {
+    if (this.#guard === null || this.#keeping !== null) return;
+    this.#keeping = setInterval(() => {
+      this.#inTurn(() => this.#applyGuard([])).catch(() => undefined);
+    }, KEEP_EVERY_MS);
+    this.#keeping.unref();
+  }
+
+  close(): void {
+    if (this.#keeping !== null) clearInterval(this.#keeping);
+  }
+
+  async #applyGuard(starting: readonly PublishedPort[]): Promise<void> {
+    if (this.#guard === null) return;
+    const filters = JSON.stringify(this.#names.filter());
+    const { body } = await this.#client.call('GET', '/networks', { query: { filters } });
+    const running = await this.#list(this.#names.filter({ [ROLE_LABEL]: 'game' }), false);
+    await this.#guard.apply({
+      table: this.#names.table,
+      bridges: (body as readonly NetworkJson[])
+        .map(({ Options: options }) => options?.[BRIDGE_NAME] ?? '')
+        .filter((name) => name !== ''),
+      published: [...running.flatMap(portsOf), ...starting],
+    });
+  }
+
+  async #list(filter: object, all: boolean): Promise<readonly ContainerListJson[]> {
+    const query = { all: String(all), filters: JSON.stringify(filter) };
+    return (await this.#client.call('GET', '/containers/json', { query }))
+      .body as readonly ContainerListJson[];
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(work, work);
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+}
+
+function portsOf({ Ports: ports }: ContainerListJson): PublishedPort[] {
+  return ports.flatMap(({ IP: ip, PublicPort: port, Type: protocol }) =>
+    ip !== undefined && port !== undefined && (protocol === 'tcp' || protocol === 'udp')
+      ? [{ ip, port, protocol }]
+      : [],
+  );
+}
