@@ -22,6 +22,17 @@ export interface DockerGround {
 /** Whose servers' folders are: any account but root. */
 export const PLAYER = { uid: 61_234, gid: 61_234 } as const;
 
+const DEFAULTS = {
+  organisation: 'acme',
+  image: { reference: BUSYBOX, local: true },
+  fallbackCommand: null,
+  env: {},
+  limits: { memory: 64, cpu: 100, disk: 64 },
+  pidsLimit: 64,
+  capabilities: [],
+  ports: [],
+} as const;
+
 export async function buildDockerGround(
   label: string,
   options: DockerdOptions = {},
@@ -60,17 +71,10 @@ export async function buildDockerGround(
     folder,
     stop,
     spec: (uuid, script, more = {}) => ({
+      ...DEFAULTS,
       uuid,
-      organisation: 'acme',
-      image: { reference: BUSYBOX, local: true },
       command: ['sh', '-c', script],
-      fallbackCommand: null,
-      env: {},
       folder: folder(uuid),
-      limits: { memory: 64, cpu: 100, disk: 64 },
-      pidsLimit: 64,
-      capabilities: [],
-      ports: [],
       ...more,
     }),
   };

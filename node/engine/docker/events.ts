@@ -5,7 +5,7 @@ import { type Names, ROLE_LABEL, SERVER_LABEL } from './labels.ts';
 
 /** What is read of one message of `GET /events`. */
 export interface EventJson {
-  readonly Action?: string;
+  readonly Action: string;
   readonly Actor?: {
     readonly ID?: string;
     readonly Attributes?: Readonly<Record<string, string>>;

@@ -2,7 +2,7 @@
 const MAX_LINE_BYTES = 1024 * 1024;
 
 /** Values of a stream of JSON, one a line. Throws on a line that has no end or is no JSON. */
-export async function* readJsonLines(stream: AsyncIterable<Buffer>): AsyncGenerator<unknown> {
+export async function* readJsonLines(stream: AsyncIterable<Buffer>): AsyncGenerator {
   let waiting: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of stream) {
