@@ -5,7 +5,7 @@ import { protocolNumber } from '@portcullis/core/firewall/match.ts';
 import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
 import { type Situation, situation } from '@portcullis/core/firewall/testing/edge-views.ts';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
-import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
+import type { Policy, PolicyRule, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import fc from 'fast-check';
 import { frameOf, udpPacket } from '../testing/frames.ts';
@@ -196,6 +196,79 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
     assert.deepEqual([passes('203.0.113.100', 9), passes('203.0.113.101', 9)], [true, false]);
   });
 
+  it('judges each of many scattered addresses by its own rules while others come, change and go', () => {
+    const many = Array.from({ length: 700 }, (_, index) => scattered(index));
+    const portOf = (index: number, round: number) => 1000 + 10 * index + round;
+    const policy = (index: number, round: number) =>
+      denyAll(many[index] ?? '', [allowPort('udp', portOf(index, round))]);
+    const indices = many.map((_, index) => index);
+    const first = indices.filter((index) => index < 400);
+    const driver = loaded(first.map((index) => policy(index, 0)));
+    const [changed, removed, added] = [0, 1, 2].map((rest) =>
+      indices.filter((index) => (rest === 2 ? index >= 400 : index < 400 && index % 4 === rest)),
+    ) as [number[], number[], number[]];
+    driver.change(
+      [...changed, ...added].map((index) => compileEarly(policy(index, 1))),
+      removed.map((index) => many[index] ?? ''),
+    );
+    const passes = (index: number, round: number) => {
+      const to = many[index] ?? '';
+      const client = to.includes(':') ? V6.client : V4.client;
+      return driver.judge(frameOf(udpPacket(client, to, portOf(index, round))), DEVICE) === 'pass';
+    };
+    for (const index of indices) {
+      const expected = removed.includes(index)
+        ? [true, true]
+        : [...changed, ...added].includes(index)
+          ? [false, true]
+          : [true, false];
+      assert.deepEqual([passes(index, 0), passes(index, 1)], expected, many[index]);
+    }
+  });
+
+  it('judges by many sources of an address like by few', () => {
+    for (const [{ server, client }, network, inside] of [
+      [V4, (index: number) => `10.${index}.0.0/16`, (index: number) => `10.${index}.7.7`],
+      [
+        V6,
+        (index: number) => `2001:db8:${index + 100}::/48`,
+        (index: number) => `2001:db8:${index + 100}::7`,
+      ],
+    ] as const) {
+      for (const count of [3, 40]) {
+        const allowed = Array.from({ length: count }, (_, index) => allowFrom(network(index)));
+        const driver = loaded([denyAll(server, allowed)]);
+        const passes = (source: string) =>
+          driver.judge(frameOf(udpPacket(source, server, 9)), DEVICE) === 'pass';
+        for (let index = 0; index < count; index++) assert.ok(passes(inside(index)), inside(index));
+        assert.ok(!passes(inside(count)));
+        assert.ok(!passes(client));
+      }
+    }
+  });
+
+  it('drops what a port is closed to where all else is open, but for who is allowed, and management', () => {
+    for (const { client, server } of [V4, V6]) {
+      const driver = loaded([openBut(server, [], client)]);
+      const other = client.replace(/9$/, '8');
+      const passes = (source: string, port: number) =>
+        driver.judge(frameOf(udpPacket(source, server, port)), DEVICE) === 'pass';
+      driver.change([compileEarly(openBut(server, [17, 19], client))], []);
+      assert.deepEqual(
+        [17, 18, 19].map((port) => passes(other, port)),
+        [false, true, false],
+      );
+      assert.deepEqual(
+        [17, 18, 19].map((port) => passes(client, port)),
+        [true, true, true],
+      );
+      driver.configure({ ...SETTINGS, management: [{ protocol: 'udp', port: 17 }] });
+      assert.deepEqual([passes(other, 17), passes(other, 19)], [true, false]);
+      const counted = driver.counts().map(({ reason, packets }) => [reason, packets]);
+      assert.deepEqual(counted, [['rules', 3n]]);
+    }
+  });
+
   it('makes room when more addresses come than there was room for', () => {
     const driver = loaded([denyAll(V4.server, [])]);
     const many = Array.from({ length: 2_000 }, (_, index) =>
@@ -206,6 +279,27 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
       assert.equal(driver.judge(frameOf(udpPacket(V4.client, target, 9)), DEVICE), 'drop', target);
     }
   });
+}
+
+function allowFrom(source: string): PolicyRule {
+  return { ref: 'rule:1', action: 'allow', protocol: 'any', port: null, source };
+}
+
+/** These ports of UDP are closed, but not to the friend. */
+function openBut(target: string, ports: readonly number[], friend: string): Policy {
+  const closed = ports.map((port): PolicyRule => {
+    return { ref: `rule:${port}`, action: 'deny', protocol: 'udp', port, source: null };
+  });
+  return { ...denyAll(target), rules: [allowFrom(friend), ...closed] };
+}
+
+/** All over both families, some of them neighbours. */
+function scattered(index: number): string {
+  const drawn = Math.imul(index + 1, 0x9e3779b1) >>> 0;
+  const [high, low] = [drawn >>> 16, index % 3 === 0 ? index & 0xff : drawn & 0xffff];
+  return index % 2 === 0
+    ? `100.${64 + (high & 63)}.${low >> 8}.${low & 255}`
+    : `2001:db8:5:${high.toString(16)}::${(low + 1).toString(16)}`;
 }
 
 /** Nothing that only more than this packet could tell. */

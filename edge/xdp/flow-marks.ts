@@ -1,4 +1,5 @@
 import type { Family } from '@portcullis/core/net/address.ts';
+import { addressHash } from './address-hash.ts';
 import { LAYOUT } from './layout.ts';
 
 /** A flow as its packets from outside have it: `local` is the protected side. Addresses in network order. */
@@ -12,13 +13,13 @@ export interface Flow {
   readonly remotePort: number;
 }
 
-/** Where the programs look for a flow and for its protected host: the hashes of early-drop.bpf.c. */
+const HOST_SHIFT = 32 - LAYOUT.HOST_BITS;
+
+/** Where the programs look for a flow and for its protected host: the hashes of flows.h. */
 export function markPlaces(flow: Flow, seed: number): { host: number; flow: number } {
   const words = flow.family === 4 ? 1 : 4;
-  let host = seed ^ flow.family;
   let hash = seed ^ flow.protocol;
   for (let word = 0; word < words; word++) {
-    host = mixed(host, flow.local.readUInt32LE(word * 4));
     hash = mixed(hash, flow.local.readUInt32LE(word * 4));
     hash = mixed(hash, flow.remote.readUInt32LE(word * 4));
   }
@@ -26,7 +27,7 @@ export function markPlaces(flow: Flow, seed: number): { host: number; flow: numb
     hash = mixed(hash, ((swapped(flow.localPort) << 16) | swapped(flow.remotePort)) >>> 0);
   }
   return {
-    host: finished(host) & (LAYOUT.HOST_MARKS - 1),
+    host: Math.imul(addressHash(flow.family, flow.local) ^ seed, 0x85ebca6b) >>> HOST_SHIFT,
     flow: finished(hash) & (LAYOUT.FLOW_MARKS - 1),
   };
 }

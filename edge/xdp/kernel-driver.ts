@@ -1,11 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
-import { protocolNumber } from '@portcullis/core/firewall/match.ts';
 import {
   closeDescriptor,
   createMap,
   type Descriptor,
-  lookupElement,
   testRun,
   updateElement,
 } from '../kernel/bpf.ts';
@@ -18,23 +16,18 @@ import type { EarlyTarget } from './compile.ts';
 import type { Attached, EarlyDropDriver, EarlySettings } from './driver.ts';
 import { type Flow, markNow, markPlaces } from './flow-marks.ts';
 import { Egress, type EgressWay } from './egress.ts';
-import { LAYOUT, packetKey } from './layout.ts';
+import { LAYOUT } from './layout.ts';
 import { Links } from './links.ts';
 import { MapSet, OutOfRoom, type SharedMaps, type SlotCount } from './map-set.ts';
 import { Pins } from './pins.ts';
 import { readSample, type Sample } from './sample.ts';
+import { writeSettings } from './settings.ts';
 import { Targets } from './targets.ts';
 import { NO_UNIONS, type UnionTable } from './unions.ts';
 
 const ARTIFACT = join(import.meta.dirname, 'early-drop.bpf.json');
 const XDP_DROP = 1;
 const SAMPLES_AT_ONCE = 500;
-/** Settings before the list of management ports. */
-const SETTINGS_HEAD = 32;
-const FIRST = Buffer.alloc(4);
-/** One in so many packets of an address is kept as a sample, the first among them. */
-const SAMPLE_EVERY = 1024;
-const MANAGEMENT_WORDS = 2048;
 
 export interface KernelDriverOptions {
   /** A folder in a bpffs; what is pinned there outlives the process. */
@@ -237,70 +230,6 @@ class KernelDriver implements EarlyDropDriver {
   #hasPrefixes(): string {
     return `${this.#targets.hasPrefixes(4)} ${this.#targets.hasPrefixes(6)}`;
   }
-}
-
-function writeSettings(
-  maps: MapSet,
-  settings: EarlySettings,
-  targets: Targets,
-  seed: number,
-): void {
-  const { management } = settings;
-  const many = management.length > LAYOUT.MANAGED_PORTS;
-  if (many) writeManagement(maps, settings);
-  writeVlans(maps, settings);
-  const flags =
-    (settings.keepReplies ? LAYOUT.KEEP_REPLIES : 0) |
-    (settings.flowsComplete ? LAYOUT.FLOWS_COMPLETE : 0) |
-    (targets.hasPrefixes(4) ? LAYOUT.HAS_PREFIXES_4 : 0) |
-    (targets.hasPrefixes(6) ? LAYOUT.HAS_PREFIXES_6 : 0) |
-    (settings.vlans.length > 0 ? LAYOUT.HAS_VLANS : 0) |
-    (many ? LAYOUT.MANY_MANAGED : 0);
-  const value = Buffer.alloc(SETTINGS_HEAD + 4 * LAYOUT.MANAGED_PORTS);
-  value.writeUInt32LE(flags, 0);
-  value.writeUInt32LE(settings.remember.tcp, 4);
-  value.writeUInt32LE(settings.remember.udp, 8);
-  value.writeUInt32LE(settings.remember.other, 12);
-  value.writeUInt32LE(SAMPLE_EVERY - 1, 16);
-  value.writeUInt32LE(maps.slots, 20);
-  value.writeUInt32LE(seed, 24);
-  if (!many) {
-    value.writeUInt32LE(management.length, 28);
-    management.forEach(({ protocol, port }, index) => {
-      const key = packetKey(protocolNumber(protocol, 4), port);
-      value.writeUInt32LE(key, SETTINGS_HEAD + 4 * index);
-    });
-  }
-  updateElement(maps.map('settings'), FIRST, value);
-}
-
-/** A bit a port, tcp before udp. Bits are set before others are cleared: no port is missing in between. */
-function writeManagement(maps: MapSet, { management }: EarlySettings): void {
-  const words = new BigUint64Array(MANAGEMENT_WORDS);
-  for (const { protocol, port } of management) {
-    const word = (protocolNumber(protocol, 4) === 17 ? MANAGEMENT_WORDS / 2 : 0) + (port >> 6);
-    words[word] = (words[word] ?? 0n) | (1n << BigInt(port & 63));
-  }
-  const key = Buffer.alloc(4);
-  const value = Buffer.alloc(8);
-  for (const [index, word] of words.entries()) {
-    key.writeUInt32LE(index, 0);
-    lookupElement(maps.map('management'), key, value);
-    if (value.readBigUInt64LE(0) === word) continue;
-    value.writeBigUInt64LE(word, 0);
-    updateElement(maps.map('management'), key, value);
-  }
-}
-
-function writeVlans(maps: MapSet, { vlans }: EarlySettings): void {
-  const elements = vlans.map(({ ifindex, outer, inner }) => {
-    const key = Buffer.alloc(8);
-    key.writeUInt32LE(ifindex, 0);
-    key.writeUInt16LE(outer, 4);
-    key.writeUInt16LE(inner, 6);
-    return key;
-  });
-  maps.replaceAll('vlans', elements, Buffer.alloc(4));
 }
 
 function whyNotAttached({ code }: SystemError): string {

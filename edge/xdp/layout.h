@@ -14,6 +14,56 @@ typedef unsigned long long u64;
 #define LARGE_RULES 128
 #define MAX_FORMS 16
 #define MANAGED_PORTS 10
+#define LINE_SECOND 0x85ebca6bu
+#define LINE_EXACT_4 6
+#define LINE_EXACT_6 3
+#define LINE_PORTS 2
+
+/*
+ * What most of a flood is judged by, in one cache line: whether a packet of TCP or UDP could match any rule of its
+ * destination, and what becomes of it when it cannot. A destination has at most one line. Who has none is judged by
+ * the maps below, and so is every packet that its line does not decide.
+ *
+ * A line stands where the hash of its address says, or, where another was before, where it says times LINE_SECOND.
+ *
+ * While anything else of a line changes its version is 0, before and after that another each time.
+ */
+struct line {
+	u32 version;
+	/* Index of the counter of what no rule matches; with LINE_PASSES, of reason 0 of what `exact` matches. */
+	u32 place;
+	union {
+		struct {
+			u32 address[1];
+			/* So much of a source counts for `sources`. */
+			u32 source_mask;
+			u32 exact[LINE_EXACT_4];
+		} of4;
+		struct {
+			u32 address[4];
+			/* Of the second word; the first counts as it is. */
+			u32 source_mask;
+			u32 exact[LINE_EXACT_6];
+		} of6;
+	};
+	/*
+	 * Two bits for each source that a rule without a port names, and for each port that any rule names. `exact` are
+	 * ports of rules for any source, as KEY with their reason: a packet to one of them, from a source that none of
+	 * the others may name, has the other fate.
+	 */
+	u64 sources, ports[LINE_PORTS];
+};
+/* What no rule matches passes on. */
+#define LINE_PASSES (1u << 31)
+/* All bits are set, and what they would say stands in `wides`; `exact[0]` is where. */
+#define LINE_WIDE (1u << 30)
+#define LINE_PLACE 0x3fffffffu
+
+/* The bits of a line with many rules. */
+#define WIDE_WORDS 32
+struct wide {
+	u64 sources[WIDE_WORDS], ports[WIDE_WORDS];
+};
 
 /* One record, of how this edge judges. */
 struct settings {
@@ -29,6 +79,10 @@ struct settings {
 	/* Ports that always pass on, as KEY; with MANY_MANAGED they stand in a map of bits instead. */
 	u32 managed_count;
 	u32 managed[MANAGED_PORTS];
+	/* By family. Of the hash of an address, its line is what is left of this many bits more to the right. */
+	u32 line_shift[2];
+	/* Bits as those of a line, of ports that lines do not judge: management, and answers of DHCP. */
+	u64 passing_ports[LINE_PORTS];
 };
 /* Replies to what the protected side opened pass (sees: both). */
 #define KEEP_REPLIES 1u
@@ -71,7 +125,7 @@ struct head {
  * source sets has the number of its union in `match`, and no other condition.
  */
 struct rule4 {
-	u32 source, source_mask, match, mask;
+	u32 source[1], source_mask[1], match, mask;
 };
 struct rule6 {
 	u32 source[4], source_mask[4], match, mask;
@@ -122,11 +176,11 @@ struct large6 {
 	};
 };
 
-struct prefix4_key {
+struct prefix_key4 {
 	u32 length;
-	u32 address;
+	u32 address[1];
 };
-struct prefix6_key {
+struct prefix_key6 {
 	u32 length;
 	u32 address[4];
 };
@@ -156,6 +210,7 @@ struct sample {
 
 /* Both powers of two. Flows are marked with seconds since the host started (0: never), hosts with 1. */
 #define FLOW_MARKS (1u << 21)
+#define HOST_BITS 12
 #define HOST_MARKS (1u << 12)
 
 #endif

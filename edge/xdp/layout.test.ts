@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { readArtifact } from '../kernel/bpf-artifact.ts';
 import { LAYOUT, valueBytes } from './layout.ts';
+import { LINE_BYTES, WIDE_BYTES } from './lines.ts';
+import { SETTINGS_BYTES } from './settings.ts';
 
 const header = readFileSync(join(import.meta.dirname, 'layout.h'), 'utf8');
 const artifact = readArtifact(join(import.meta.dirname, 'early-drop.bpf.json'));
@@ -14,7 +16,7 @@ test('every number that both sides know is the same in C and in TypeScript', () 
     assert.ok(definition, `layout.h has no ${name}`);
     const shifted = /^\(1u << (\d+)\)$/.exec(definition)?.[1];
     assert.equal(
-      shifted === undefined ? Number.parseInt(definition) : 2 ** Number(shifted),
+      shifted === undefined ? Number(definition.replace(/u$/, '')) : 2 ** Number(shifted),
       value,
       name,
     );
@@ -25,6 +27,9 @@ test('values are as long as the programs say', () => {
   for (const family of [4, 6] as const) {
     assert.equal(artifact.maps[`small_${family}`]?.valueSize, valueBytes(family, 'small'));
     assert.equal(artifact.maps[`large_${family}`]?.valueSize, valueBytes(family, 'large'));
+    assert.equal(artifact.maps[`lines_${family}`]?.valueSize, LINE_BYTES);
     assert.equal(artifact.maps[`prefix_${family}`]?.valueSize, valueBytes(family, 'large'));
   }
+  assert.equal(artifact.maps['wides']?.valueSize, WIDE_BYTES);
+  assert.equal(artifact.maps['settings']?.valueSize, SETTINGS_BYTES);
 });

@@ -14,6 +14,13 @@ export const LAYOUT = {
   HAS_VLANS: 16,
   MANY_MANAGED: 32,
   MANAGED_PORTS: 10,
+  LINE_SECOND: 0x85ebca6b,
+  LINE_EXACT_4: 6,
+  LINE_EXACT_6: 3,
+  LINE_PORTS: 2,
+  LINE_PASSES: 2 ** 31,
+  LINE_WIDE: 2 ** 30,
+  WIDE_WORDS: 32,
   IN_LARGE: 1,
   SPILLED: 2,
   ASKS_SETS: 4,
@@ -25,6 +32,7 @@ export const LAYOUT = {
   REASONS: 3,
   SAMPLE_BYTES: 96,
   FLOW_MARKS: 2 ** 21,
+  HOST_BITS: 12,
   HOST_MARKS: 2 ** 12,
 } as const;
 
@@ -279,7 +287,7 @@ function level(form: number, version: number): number {
   return ((version << 4) | form) >>> 0;
 }
 
-function verdictBits(verdict: EarlyRule['verdict']): number {
+export function verdictBits(verdict: EarlyRule['verdict']): number {
   if (verdict === 'pass') return 0;
   return LAYOUT.RULE_DROPS + REASONS.indexOf(verdict) * 2 ** LAYOUT.RULE_REASON_SHIFT;
 }

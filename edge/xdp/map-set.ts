@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { readFileSync } from 'node:fs';
+import type { Family } from '@portcullis/core/net/address.ts';
 import {
   closeDescriptor,
   createMap,
@@ -27,6 +28,7 @@ import {
   type Reason,
   type Unions,
 } from './layout.ts';
+import { countLines, LineMaps } from './line-maps.ts';
 import type { UnionTable } from './unions.ts';
 
 /** A map is full, or the kernel has no memory for it: a set with more room is needed. */
@@ -96,6 +98,7 @@ export class MapSet {
         made.push(maps[name]);
       }
       this.#maps = maps;
+      this.#lines = new LineMaps((name) => this.map(name), this.slots);
       this.#fill(targets);
       this.#fillUnions(unions);
       const load = (program: string, name: string): Descriptor => {
@@ -119,6 +122,12 @@ export class MapSet {
   }
 
   readonly #owned: readonly Descriptor[];
+  readonly #lines: LineMaps;
+
+  /** How far a hash is shifted to say where a line is. */
+  lineShift(family: Family): number {
+    return this.#lines.shift(family);
+  }
 
   /** Packets go on being judged by it for as long as a link has its program. */
   close(): void {
@@ -159,6 +168,7 @@ export class MapSet {
     const before = this.#held.get(target.target);
     const slot = before?.slot ?? this.#takeSlot(target.target);
     const elements = this.#encode(target, slot);
+    if (before !== undefined) this.#lines.withdraw(before.target);
     try {
       // What others point at first, what points at it last; then what nothing points at any more.
       for (const element of elements)
@@ -168,12 +178,14 @@ export class MapSet {
     }
     this.#held.set(target.target, { target, slot, elements: elements.map(withoutValue) });
     if (before !== undefined) this.#removeElements(before.elements, elements);
+    this.#lines.set({ target, slot });
   }
 
   remove(name: string): void {
     const held = this.#held.get(name);
     if (held === undefined) return;
     this.#held.delete(name);
+    this.#lines.remove(held.target);
     this.#removeElements(held.elements.toReversed(), []);
     this.#names.delete(held.slot);
     this.#freeSlots.push(held.slot);
@@ -219,6 +231,7 @@ export class MapSet {
       const values = Buffer.concat(elements.map(({ value }) => value));
       updateElements(this.map(name), keys, values, elements.length);
     }
+    this.#lines.begin([...this.#held.values()]);
   }
 
   #fillUnions({ networks }: UnionTable): void {
@@ -334,7 +347,7 @@ function sized(
   slots: number,
   unions: UnionTable,
 ): Record<string, MapShape> {
-  const counts = new Map<string, number>();
+  const counts = new Map<string, number>(Object.entries(countLines(targets)));
   for (const target of targets) {
     for (const map of mapsOf(target)) counts.set(map, (counts.get(map) ?? 0) + 1);
     counts.set('spilled', (counts.get('spilled') ?? 0) + target.spilled.length);
@@ -342,7 +355,7 @@ function sized(
   for (const family of [4, 6] as const) {
     counts.set(`sets_${family}`, unions.networks[family].length);
   }
-  const growing = /^(?:small|large|prefix|sets)_[46]$|^spilled$/;
+  const growing = /^(?:lines|small|large|prefix|sets)_[46]$|^spilled$|^wides$/;
   return Object.fromEntries(
     Object.entries(shapes).map(([name, shape]) => {
       if (name === 'counters') return [name, { ...shape, maxEntries: slots * LAYOUT.REASONS }];

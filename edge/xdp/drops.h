@@ -1,0 +1,75 @@
+/* What is passed on whatever the rules say, and what is written down of a drop. */
+#ifndef PORTCULLIS_DROPS_H
+#define PORTCULLIS_DROPS_H
+
+#include "packet.h"
+
+/* Errors about a connection come from anybody on the way, and neighbour discovery must never stop. */
+INLINE int is_icmp_message(const struct packet *p)
+{
+	if (p->protocol == ICMP)
+		return p->icmp != 8 && p->icmp != 0;
+	if (p->protocol == ICMPV6)
+		return p->icmp != 128 && p->icmp != 129;
+	return 0;
+}
+
+/* Management ports pass on any address: which addresses are the edge host's own, nftables knows. */
+INLINE int is_management(const struct settings *s, const struct packet *p)
+{
+	u32 key = key_of(p);
+	if (!(key & KEY_HAS_PORT))
+		return 0;
+	if (LIKELY(!(s->flags & MANY_MANAGED))) {
+		for (u32 i = 0; i < MANAGED_PORTS && i < s->managed_count; i++)
+			if (s->managed[i] == key)
+				return 1;
+		return 0;
+	}
+	u32 port = key & 0xffff;
+	u32 place = (p->protocol == UDP ? 1024 : 0) + (port >> 6);
+	u64 *ports = bpf_map_lookup_elem(&management, &place);
+	return !ports || (*ports >> (port & 63)) & 1;
+}
+
+/* A host hears its DHCP server on packet sockets, which no rule of nftables reaches: nor may we. */
+INLINE int is_dhcp(const struct packet *p)
+{
+	if (p->protocol != UDP)
+		return 0;
+	return p->family == 4 ? p->local_port == NETWORK_16(68) && p->remote_port == NETWORK_16(67)
+			      : p->local_port == NETWORK_16(546) && p->remote_port == NETWORK_16(547);
+}
+
+INLINE void keep_sample(struct xdp_md *ctx, u32 slot, u32 reason, u32 length)
+{
+	struct sample *sample = bpf_ringbuf_reserve(&samples, sizeof(*sample), 0);
+	if (!sample)
+		return;
+	u32 captured = length < SAMPLE_BYTES ? length : SAMPLE_BYTES;
+	sample->at = bpf_ktime_get_ns();
+	sample->ifindex = ctx->ingress_ifindex;
+	sample->slot = slot;
+	sample->length = length;
+	sample->captured = captured;
+	sample->reason = reason;
+	sample->unused = 0;
+	captured = bounded(captured, 128);
+	if (captured < 14 || bpf_xdp_load_bytes(ctx, 0, sample->packet, captured)) {
+		bpf_ringbuf_discard(sample, 0);
+		return;
+	}
+	bpf_ringbuf_submit(sample, 0);
+}
+
+/* `place`: of the counter, reason by reason, `slots` each. */
+INLINE void count(struct xdp_md *ctx, const struct settings *s, struct counter *counter, u32 place)
+{
+	u32 length = ctx->data_end - ctx->data;
+	u64 before = counter->packets++;
+	counter->bytes += length;
+	if (UNLIKELY(!(before & s->sample_mask)) && s->slots)
+		keep_sample(ctx, place % s->slots, place / s->slots, length);
+}
+
+#endif

@@ -1,0 +1,42 @@
+/* What the programs know. Sizes are the smallest; the agent sets them by what it has to hold. */
+#ifndef PORTCULLIS_MAPS_H
+#define PORTCULLIS_MAPS_H
+
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include "layout.h"
+
+#define INLINE static __always_inline
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define NETWORK_16(x) ((u16)__builtin_bswap16(x))
+
+#define EXPORT __attribute__((used))
+struct map_definition {
+	u32 type, key_size, value_size, max_entries, flags;
+};
+#define MAP(name, kind, key, value, entries, options) \
+	struct map_definition name SEC("maps") EXPORT = {kind, key, value, entries, options}
+
+MAP(settings, BPF_MAP_TYPE_ARRAY, 4, sizeof(struct settings), 1, 0);
+MAP(management, BPF_MAP_TYPE_ARRAY, 4, 8, 2048, 0);
+MAP(vlans, BPF_MAP_TYPE_HASH, sizeof(struct vlan_key), 4, 65536, BPF_F_NO_PREALLOC);
+MAP(lines_4, BPF_MAP_TYPE_ARRAY, 4, sizeof(struct line), 64, 0);
+MAP(lines_6, BPF_MAP_TYPE_ARRAY, 4, sizeof(struct line), 64, 0);
+MAP(wides, BPF_MAP_TYPE_ARRAY, 4, sizeof(struct wide), 64, 0);
+MAP(small_4, BPF_MAP_TYPE_HASH, 4, sizeof(struct small4), 64, BPF_F_NO_PREALLOC);
+MAP(small_6, BPF_MAP_TYPE_HASH, 16, sizeof(struct small6), 64, BPF_F_NO_PREALLOC);
+MAP(large_4, BPF_MAP_TYPE_HASH, 4, sizeof(struct large4), 64, BPF_F_NO_PREALLOC);
+MAP(large_6, BPF_MAP_TYPE_HASH, 16, sizeof(struct large6), 64, BPF_F_NO_PREALLOC);
+MAP(prefix_4, BPF_MAP_TYPE_LPM_TRIE, sizeof(struct prefix_key4), sizeof(struct large4), 64, BPF_F_NO_PREALLOC);
+MAP(prefix_6, BPF_MAP_TYPE_LPM_TRIE, sizeof(struct prefix_key6), sizeof(struct large6), 64, BPF_F_NO_PREALLOC);
+/* Unions of source sets, a bit each, by the networks of sources. */
+MAP(sets_4, BPF_MAP_TYPE_LPM_TRIE, sizeof(struct prefix_key4), 8, 64, BPF_F_NO_PREALLOC);
+MAP(sets_6, BPF_MAP_TYPE_LPM_TRIE, sizeof(struct prefix_key6), 8, 64, BPF_F_NO_PREALLOC);
+MAP(spilled, BPF_MAP_TYPE_HASH, sizeof(struct spilled_key), 4, 64, BPF_F_NO_PREALLOC);
+MAP(counters, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct counter), 64, 0);
+MAP(samples, BPF_MAP_TYPE_RINGBUF, 0, 0, 262144, 0);
+MAP(flow_marks, BPF_MAP_TYPE_ARRAY, 4, 4, FLOW_MARKS, 0);
+MAP(host_marks, BPF_MAP_TYPE_ARRAY, 4, HOST_MARKS, 1, BPF_F_MMAPABLE);
+
+#endif

@@ -1,0 +1,145 @@
+/* What of a packet a verdict needs, and how it is read. What cannot be read is left alone. */
+#ifndef PORTCULLIS_PACKET_H
+#define PORTCULLIS_PACKET_H
+
+#include "maps.h"
+
+#define ETHERTYPE_IP NETWORK_16(0x0800)
+#define ETHERTYPE_IPV6 NETWORK_16(0x86dd)
+#define ETHERTYPE_VLAN NETWORK_16(0x8100)
+#define ETHERTYPE_QINQ NETWORK_16(0x88a8)
+#define ICMP 1
+#define TCP 6
+#define UDP 17
+#define ICMPV6 58
+#define MAX_EXTENSIONS 6
+
+/* The part of a packet that a verdict needs. `remote` is the other side, `local` the protected one. */
+struct packet {
+	u32 local[4], remote[4];
+	/* Network order. */
+	u16 local_port, remote_port;
+	u16 family;
+	u8 protocol;
+	/* Of TCP. */
+	u8 flags;
+	/* ICMP type, where the protocol is ICMP. */
+	u8 icmp;
+};
+#define TCP_SYN 2
+#define TCP_ACK 16
+
+#define GOLDEN 0x9e3779b1u
+
+enum direction { INGRESS, EGRESS };
+
+/*
+ * The header behind `at`. False: leave this packet alone. A verifier must see that every read is inside the
+ * packet, so every read is checked on its own.
+ */
+INLINE int parse_upper(void *at, void *end, struct packet *p, enum direction direction)
+{
+	if (p->protocol == TCP || p->protocol == UDP) {
+		u16 *ports = at;
+		if ((void *)(ports + 2) > end)
+			return 0;
+		p->remote_port = ports[direction == INGRESS ? 0 : 1];
+		p->local_port = ports[direction == INGRESS ? 1 : 0];
+		if (p->protocol == UDP)
+			return at + 8 <= end;
+		u8 *tcp = at;
+		if ((void *)(tcp + 20) > end)
+			return 0;
+		p->flags = tcp[13];
+		return 1;
+	}
+	if (p->protocol == ICMP || p->protocol == ICMPV6) {
+		u8 *icmp = at;
+		if ((void *)(icmp + 8) > end)
+			return 0;
+		p->icmp = icmp[0];
+	}
+	return 1;
+}
+
+INLINE int parse_4(void *at, void *end, struct packet *p, enum direction direction)
+{
+	u8 *ip = at;
+	if ((void *)(ip + 20) > end)
+		return 0;
+	u32 length = (ip[0] & 15) * 4;
+	if (ip[0] >> 4 != 4 || length < 20)
+		return 0;
+	/* More fragments, or not the first: whole datagrams are judged, behind reassembly. */
+	u16 fragment = *(u16 *)(ip + 6) & NETWORK_16(0x3fff);
+	if (direction == INGRESS && fragment)
+		return 0;
+	if (direction == EGRESS && fragment & NETWORK_16(0x1fff))
+		return 0;
+	p->family = 4;
+	p->protocol = ip[9];
+	p->remote[0] = *(u32 *)(ip + (direction == INGRESS ? 12 : 16));
+	p->local[0] = *(u32 *)(ip + (direction == INGRESS ? 16 : 12));
+	return parse_upper(at + length, end, p, direction);
+}
+
+INLINE int parse_6(void *at, void *end, struct packet *p, enum direction direction)
+{
+	u8 *ip = at;
+	if ((void *)(ip + 40) > end || ip[0] >> 4 != 6)
+		return 0;
+	u32 *addresses = (u32 *)(ip + 8);
+	for (int i = 0; i < 4; i++) {
+		p->remote[i] = addresses[direction == INGRESS ? i : 4 + i];
+		p->local[i] = addresses[direction == INGRESS ? 4 + i : i];
+	}
+	p->family = 6;
+	u8 next = ip[6];
+	at += 40;
+#pragma unroll
+	for (int i = 0; i < MAX_EXTENSIONS; i++) {
+		/* Hop-by-hop, routing, destination options; of the others, none is read here. */
+		if (next != 0 && next != 43 && next != 60)
+			break;
+		u8 *extension = at;
+		if ((void *)(extension + 8) > end)
+			return 0;
+		next = extension[0];
+		at += (extension[1] + 1) * 8;
+	}
+	/* Still an extension, a fragment, authentication, no next header, mobility and such: not ours to judge. */
+	if (next == 0 || next == 43 || next == 60 || next == 44 || next == 51 || next == 59 || next == 135 ||
+	    next == 139 || next == 140)
+		return 0;
+	p->protocol = next;
+	return parse_upper(at, end, p, direction);
+}
+
+/* Of neighbouring addresses, far apart. address-hash.ts has the same. */
+INLINE u32 address_hash_4(const u32 *address)
+{
+	return __builtin_bswap32(*address) * GOLDEN;
+}
+
+INLINE u32 address_hash_6(const u32 *address)
+{
+	return address[0] * 0x85ebca6bu + address[1] * 0xc2b2ae35u + address[2] * 0x27d4eb2fu +
+	       __builtin_bswap32(address[3]) * GOLDEN;
+}
+
+INLINE u32 key_of(const struct packet *p)
+{
+	u32 key = (u32)p->protocol << 16;
+	if (p->protocol == TCP || p->protocol == UDP)
+		key |= KEY_HAS_PORT | NETWORK_16(p->local_port);
+	return key;
+}
+
+/* A compiler that steps a pointer instead hides from the verifier that it stays inside. */
+INLINE u32 bounded(u32 i, u32 limit)
+{
+	asm volatile("" : "+r"(i));
+	return i & (limit - 1);
+}
+
+#endif

@@ -1,0 +1,110 @@
+/* What the rules of a destination say of a packet. */
+#ifndef PORTCULLIS_RULES_H
+#define PORTCULLIS_RULES_H
+
+#include "packet.h"
+
+INLINE u64 port_bit(u32 key)
+{
+	return 1ull << (((key * 0x9e3779b1u) >> 26) & 63);
+}
+
+/* What the rules say of a packet: DROP with its reason, PASS, or OPEN (whoever sent it: its port or address is open). */
+#define PASS 0u
+#define OPEN 1u
+#define DROP 2u
+#define DROP_REASON(verdict) ((verdict) >> 2)
+
+INLINE u32 verdict_of(u32 mask, u32 any_source)
+{
+	if (mask & RULE_DROPS)
+		return DROP | ((mask >> RULE_REASON_SHIFT) & RULE_REASON_BITS) << 2;
+	return any_source && mask & KEY_HAS_PORT ? OPEN : PASS;
+}
+
+INLINE u32 fallback_of(const struct head *head)
+{
+	return head->fallback == FALLBACK_PASS ? OPEN : DROP | (u32)(head->fallback - FALLBACK_DROP) << 2;
+}
+
+INLINE u64 source_bit(const struct packet *p)
+{
+	u32 start = p->family == 4 ? p->remote[0] & 0xff : p->remote[0];
+	return 1ull << (((start * 0x9e3779b1u) >> 26) & 63);
+}
+
+#define FIRST_RULE(head, p) ((head)->sources & source_bit(p) ? 0 : (head)->plain)
+#define END_OF_RULES(head, key) ((head)->ports & port_bit(key) ? (head)->rules : (head)->plain)
+
+/* Read anew, whatever the compiler knows. */
+#define SEEN_WHOLE(head, known, expected) \
+	(*(volatile u32 *)&(head)->version == (known) && (!(head)->check || (head)->check == (expected)))
+
+INLINE u32 check_of(const struct packet *p)
+{
+	return p->family == 4 ? p->local[0] : p->local[0] ^ p->local[1] ^ p->local[2] ^ p->local[3];
+}
+
+/* The unions of source sets that the source is in; asked once a packet, and only for rules that ask. */
+INLINE u64 unions_of(const struct head *head, const struct packet *p)
+{
+	u64 *unions;
+	if (!(head->flags & ASKS_SETS))
+		return 0;
+	if (p->family == 4) {
+		struct prefix_key4 source = {.length = 32, .address = {p->remote[0]}};
+		unions = bpf_map_lookup_elem(&sets_4, &source);
+	} else {
+		struct prefix_key6 source = {.length = 128};
+		__builtin_memcpy(source.address, p->remote, sizeof(source.address));
+		unions = bpf_map_lookup_elem(&sets_6, &source);
+	}
+	return unions ? *unions : 0;
+}
+
+/* Whether a rule that matches as to everything else matches as to source sets. */
+INLINE int sets_match(u32 mask, u32 match, u64 unions)
+{
+	if (!(mask & RULE_SETS))
+		return 1;
+	return ((unions >> (match & 63)) & 1) == !!(mask & RULE_INSIDE);
+}
+
+/* More rules than fit: a look-up a form, in order. */
+INLINE u32 judge_spilled(const struct head *head, const struct form *forms, const struct packet *p, u32 key)
+{
+	struct spilled_key asked = {.slot = head->slot};
+	u32 count = head->rules;
+	for (u32 i = 0; i < MAX_FORMS; i++) {
+		if (i >= count)
+			break;
+		const struct form *form = &forms[i];
+		asked.level = form->level;
+		asked.match = key & form->mask;
+		for (int word = 0; word < 4; word++)
+			asked.source[word] = p->remote[word] & form->source_mask[word];
+		u32 *found = bpf_map_lookup_elem(&spilled, &asked);
+		if (found)
+			return *found & RULE_DROPS
+				       ? DROP | ((*found >> RULE_REASON_SHIFT) & RULE_REASON_BITS) << 2
+				       : PASS;
+	}
+	return fallback_of(head);
+}
+
+#define FAMILY 4
+#define WORDS 1
+#include "judge.h"
+#undef FAMILY
+#undef WORDS
+#define FAMILY 6
+#define WORDS 4
+#include "judge.h"
+
+/* The rules for the protected side of a packet: those of its address, else of the longest prefix that has some. */
+INLINE u32 judge(const struct packet *p, u32 flags, u32 *slot)
+{
+	return p->family == 4 ? judge_4(p, flags, slot) : judge_6(p, flags, slot);
+}
+
+#endif
