@@ -1,10 +1,26 @@
 import { sql } from 'kysely';
+import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { Actor } from '../../access/index.ts';
 import type { Db } from '../../db/database.ts';
 import { enrolNode } from '../index.ts';
 
 const ACTOR: Actor = { kind: 'system', name: 'test', source: null, requestId: null };
 const DIGEST = 'a'.repeat(64);
+const EGG: Egg = {
+  name: 'Test',
+  description: '',
+  images: [{ label: 'local', reference: 'test', local: true }],
+  startup: 'run',
+  launch: 'startup',
+  done: [],
+  stop: { kind: 'signal', signal: 'SIGTERM' },
+  stopTimes: { termAfterMs: 60_000, killAfterMs: 10_000 },
+  configFiles: [],
+  install: null,
+  variables: [],
+  capabilities: [],
+  protocols: ['tcp', 'udp'],
+};
 
 /** Numbered uuids, so that a test reads well. */
 export function uuidOf(number: number): string {
@@ -37,7 +53,7 @@ export async function addServer(db: Db, server: TestServer): Promise<string> {
     built = true,
     service = 501,
   } = server;
-  await sql`insert into eggs (digest, egg) values (${DIGEST}, '{}') on conflict do nothing`.execute(
+  await sql`insert into eggs (digest, egg) values (${DIGEST}, ${JSON.stringify(EGG)}::jsonb) on conflict do nothing`.execute(
     db,
   );
   const uuid = uuidOf(number);
