@@ -27,7 +27,7 @@ export async function startShell(
   more: Partial<InstanceSpec> = {},
 ): Promise<ServerShell> {
   const uuid = randomUUID();
-  const { engine, dockerd } = ground;
+  const { engine } = ground;
   await engine.create(ground.spec(uuid, SCRIPT, more));
   let heard = '';
   let changed = (): void => {};
@@ -64,15 +64,16 @@ export async function startShell(
       const { output } = await run(`nc -w ${REACH_S} ${ip} ${port} </dev/null`);
       return output.includes('hello');
     },
-    address: async (family) => {
-      const found = JSON.parse(
-        await dockerd.call('GET', `/containers/${await idOf(ground, uuid)}/json`),
-      );
-      const [network] = Object.values(found.NetworkSettings.Networks) as Record<string, string>[];
-      return network?.[family === 4 ? 'IPAddress' : 'GlobalIPv6Address'] ?? '';
-    },
+    address: (family) => addressOf(ground, uuid, family),
     remove: () => engine.remove(uuid),
   };
+}
+
+async function addressOf(ground: DockerGround, uuid: string, family: 4 | 6): Promise<string> {
+  const path = `/containers/${await idOf(ground, uuid)}/json`;
+  const found = JSON.parse(await ground.dockerd.call('GET', path));
+  const [network] = Object.values<Record<string, string>>(found.NetworkSettings.Networks);
+  return network?.[family === 4 ? 'IPAddress' : 'GlobalIPv6Address'] ?? '';
 }
 
 /** Docker's own name of a server's container. */
