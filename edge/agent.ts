@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Question } from '@portcullis/link/messages.ts';
 import { LinkError } from '@portcullis/link/transport.ts';
 import type { AgentStatus, EdgeAgent, EdgeAgentOptions } from './agent-options.ts';
-import { type Coalesced, coalesce } from './coalesce.ts';
+import { type Coalesced, coalesce } from '@portcullis/link/coalesce.ts';
 import { type Desired, withMore } from './desired.ts';
 import { describeDevices } from './devices.ts';
 import { Guard, kernelWatch } from './guard.ts';
