@@ -29,7 +29,10 @@ const line = text(1_024);
 const waitMs = integer(0, 86_400_000);
 
 const image = object<EggImage>({ label: line, reference: line, local: flag });
-export const donePattern = object<DonePattern>({ kind: oneOf('text', 'regex'), pattern: text(16_384) });
+export const donePattern = object<DonePattern>({
+  kind: oneOf('text', 'regex'),
+  pattern: text(16_384),
+});
 
 export const stopInstruction = byKind<StopInstruction>({
   command: object({ kind: oneOf('command'), command: text(2_048) }),
