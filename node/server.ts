@@ -28,7 +28,7 @@ import { launch } from './power/launch.ts';
 import { Mailbox } from './power/mailbox.ts';
 import { Rim } from './power/rim.ts';
 import { Terminal } from './power/terminal.ts';
-import { type Owner, serverFolder } from './server-folder.ts';
+import { type Owner, serverFolder } from './server-path.ts';
 
 const MIB = 1024 * 1024;
 const REMOVE_AGAIN_MS = 10_000;

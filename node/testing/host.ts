@@ -10,12 +10,10 @@ import type {
   ServerState,
 } from '@portcullis/core/game-servers/power.ts';
 import type { CallAnswer, ServerBuild } from '@portcullis/link/node-messages.ts';
-import { NodeAgent } from '../agent.ts';
+import type { NodeAgent } from '../agent.ts';
+import { createNode, type NodeOptions } from '../create-node.ts';
 import { FakeEngine } from '../engine/fake.ts';
-import { Journal } from '../journal/journal.ts';
-import { Limiter } from '../limiter.ts';
-import { Server, type ServerSurroundings } from '../server.ts';
-import { TestControl } from './control.ts';
+import { NODE, TestControl } from './control.ts';
 import { assignmentOf, EGG, uuidOf } from './eggs.ts';
 
 const log = { debug() {}, info() {}, warn() {}, error() {} };
@@ -27,9 +25,9 @@ export class TestHost {
   readonly stateDir = mkdtempSync(join(tmpdir(), 'portcullis-node-'));
   engine = new FakeEngine();
   agent: NodeAgent | null = null;
-  readonly #changes: Partial<ServerSurroundings>;
+  readonly #changes: Partial<NodeOptions>;
 
-  constructor(t: TestContext, changes: Partial<ServerSurroundings> = {}) {
+  constructor(t: TestContext, changes: Partial<NodeOptions> = {}) {
     this.#changes = changes;
     t.after(async () => {
       await this.agent?.stop();
@@ -40,36 +38,15 @@ export class TestHost {
 
   /** An agent over the journal and the engine as they are. */
   begin(): void {
-    const { engine } = this;
-    const journal = new Journal(this.stateDir, log);
-    const launches = new Limiter(4);
-    const builds = new Limiter(2);
-    this.agent = new NodeAgent({
+    this.agent = createNode({
+      name: NODE,
       link: this.control.connect(),
-      engine,
-      journal,
+      engine: this.engine,
+      stateDir: this.stateDir,
+      owner: null,
+      applyConfigFiles: async () => [],
       log,
-      createServer: (uuid, kept, on) =>
-        new Server(
-          {
-            engine,
-            journal,
-            log,
-            stateDir: this.stateDir,
-            owner: null,
-            applyConfigFiles: async () => [],
-            launches,
-            builds,
-            slowStartMs: 300_000,
-            nowMs: Date.now,
-            timeZone: 'UTC',
-            location: 'node-1',
-            ...on,
-            ...this.#changes,
-          },
-          uuid,
-          kept,
-        ),
+      ...this.#changes,
     });
     this.agent.start();
   }
