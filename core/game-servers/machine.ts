@@ -21,7 +21,7 @@ const LOOK_AGAIN_MS = 5_000;
 
 type Action = 'nothing' | 'launch' | 'stop' | 'restart' | 'kill' | 'refuse';
 
-/** docs/decisions/game-servers.md; `nothing` is accepted. A restart while stopping starts it once it has stopped. */
+/** `nothing` is accepted. A restart while stopping starts it once it has stopped. */
 export const POWER_TABLE = {
   offline: { start: 'launch', stop: 'nothing', restart: 'launch', kill: 'nothing' },
   starting: { start: 'nothing', stop: 'stop', restart: 'restart', kill: 'kill' },
