@@ -10,7 +10,7 @@ export interface FleetOptions {
 export function addFleet(program: Command): void {
   const fleet = program
     .command('fleet')
-    .description('organisations, holdings, groups, edges, nodes and game servers from one file')
+    .description('organisations, holdings, groups and edges from one file')
     .addHelpText(
       'after',
       `
@@ -24,10 +24,7 @@ export function addFleet(program: Command): void {
     (await import('../commands/fleet.ts')).planFleet(file, options),
   );
   withDatabaseOptions(fleet.command('apply').description('apply the file').argument('<file>'))
-    .option(
-      '--force',
-      'also where live objects lose the holding they belong to, or servers their files',
-    )
+    .option('--force', 'also where live objects lose the holding they belong to')
     .action(async (file: string, options: FleetOptions) =>
       (await import('../commands/fleet.ts')).applyFleet(file, options),
     );

@@ -23,12 +23,9 @@ export interface AuditEntry {
   readonly generation?: number | null;
 }
 
-/**
- * Writes the entry in the transaction that does what it tells of, so neither is there without the other.
- * Returns its id.
- */
-export async function recordAudit(tx: Tx, entry: AuditEntry): Promise<number> {
-  const { id } = await tx
+/** Writes the entry in the transaction that does what it tells of, so neither is there without the other. */
+export async function recordAudit(tx: Tx, entry: AuditEntry): Promise<void> {
+  await tx
     .insertInto('audit')
     .values({
       organisation_id: entry.organisationId,
@@ -41,7 +38,5 @@ export async function recordAudit(tx: Tx, entry: AuditEntry): Promise<number> {
       detail: JSON.stringify(entry.detail ?? {}),
       generation: entry.generation ?? null,
     })
-    .returning('id')
-    .executeTakeFirstOrThrow();
-  return id;
+    .execute();
 }

@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import { PROBLEMS } from '@portcullis/contract/problems.ts';
-import type { Ability } from '@portcullis/contract/endpoint.ts';
 import type { Access, Caller } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
 import { type FieldError, Problem } from '../problem.ts';
@@ -12,9 +11,8 @@ import {
   parseIdempotencyKey,
   storeAnswer,
 } from './idempotency.ts';
-import { notHeld, notSeen } from './not-found.ts';
+import { notHeld } from './not-found.ts';
 import type { Answer, Call, OperationHandler, OperationRow, Reply } from './operation.ts';
-import { instructOnce } from './instruct-once.ts';
 import { problemReply } from './problem-reply.ts';
 import type { ValidateQuery } from './query.ts';
 import { runTransaction } from './transaction.ts';
@@ -30,12 +28,11 @@ export interface Operation {
 
 export interface DispatchDeps {
   readonly db: Db;
-  readonly access: Pick<Access, 'findHolding' | 'seesServer'>;
+  readonly access: Pick<Access, 'findHolding'>;
 }
 
 /** A request that is authenticated and allowed; its input is judged, but nobody was told yet. */
 export interface Incoming extends Omit<Call, 'body' | 'query' | 'afterCommit'> {
-  readonly ability: Ability;
   readonly query: Validated;
   /** Null for an operation without a body. */
   readonly body: Validated | null;
@@ -53,8 +50,8 @@ export interface OnceRequest {
 
 /**
  * Runs the handler: a read on the pool, a write in a transaction of its own.
- * Bad input is told only to who holds the address or sees the server, so 404 comes before 422; a handler that gets good input
- * looks for it in its own query, which saves every request a round trip.
+ * Bad input is told only to who holds the address, so 404 comes before 422; a handler that gets good input
+ * looks for the holding in its own query, which saves every request a round trip.
  */
 export async function dispatch(
   operation: Operation,
@@ -67,14 +64,6 @@ export async function dispatch(
     const call = await judge(deps, deps.db, incoming, []);
     return toReply(await handler.run(call, deps.db));
   }
-  if (handler.kind === 'instruct') {
-    const run = async () =>
-      toReply(await handler.run(await judge(deps, deps.db, incoming, []), deps.db));
-    const { once } = incoming;
-    if (once === null) return run();
-    await requireSubject(deps, deps.db, incoming);
-    return instructOnce(deps.db, idempotentRequest(incoming.caller, once), run);
-  }
   const effects: Effect[] = [];
   const write = async (tx: Tx) => {
     effects.length = 0;
@@ -83,7 +72,7 @@ export async function dispatch(
   const { once } = incoming;
   const reply = await runTransaction(deps.db, async (tx) => {
     if (once === null) return write(tx);
-    await requireSubject(deps, tx, incoming);
+    await requireHolding(deps, tx, incoming);
     return answerOnce(tx, idempotentRequest(incoming.caller, once), () => write(tx));
   });
   if (reply.status < 400) for (const effect of effects) effect();
@@ -125,10 +114,10 @@ async function judge(
   incoming: Incoming,
   effects: Effect[],
 ): Promise<Call<never, never>> {
-  const { query, body, once: _, ability: __, ...rest } = incoming;
+  const { query, body, once: _, ...rest } = incoming;
   const wrong = [query, body].filter((part) => part !== null && !part.ok);
   if (wrong.length > 0) {
-    await requireSubject(deps, db, incoming);
+    await requireHolding(deps, db, incoming);
     throw invalidInput(wrong);
   }
   // The validators of this very row have accepted the values, so they have the types of its handler.
@@ -171,16 +160,13 @@ function idempotentRequest(caller: Caller, once: OnceRequest): IdempotentRequest
   };
 }
 
-/** 404 unless the caller has the address, or may touch the server, that the path names. */
-async function requireSubject(
+async function requireHolding(
   deps: DispatchDeps,
   db: Db | Tx,
-  call: Pick<Incoming, 'caller' | 'ip' | 'server' | 'ability'>,
+  call: Pick<Call, 'caller' | 'ip'>,
 ): Promise<void> {
-  const { caller, ip, server, ability } = call;
-  if (ip !== '' && (await deps.access.findHolding(db, caller, ip)) === null) throw notHeld();
-  if (server !== '' && !(await deps.access.seesServer(db, caller, ability, server)))
-    throw notSeen();
+  if (call.ip === '') return;
+  if ((await deps.access.findHolding(db, call.caller, call.ip)) === null) throw notHeld();
 }
 
 function toReply(answer: Answer): Reply {

@@ -22,11 +22,16 @@ export interface ArtifactProgram {
   readonly instructions: string;
   /** Which instruction loads which map. */
   readonly maps: readonly (readonly [instruction: number, map: string])[];
+  /** Which instruction loads the address of what stands in the one value of a map, so many bytes from its beginning. */
+  readonly values: readonly (readonly [instruction: number, map: string, offset: number])[];
 }
 
 const MAP_DEFINITION_BYTES = 20;
 const R_BPF_64_64 = 1;
 const MAP_FD = 1;
+const MAP_VALUE = 2;
+/** Variables in a section of this name stand in the map that is named behind it. */
+const VALUE_SECTION = 'value:';
 const INSTRUCTION_BYTES = 8;
 const SECTION_TYPES: Readonly<Record<string, ProgramType>> = {
   xdp: 'xdp',
@@ -69,12 +74,17 @@ export function relocated(
   maps: Readonly<Record<string, number>>,
 ): Buffer {
   const instructions = Buffer.from(program.instructions, 'base64');
-  for (const [at, name] of program.maps) {
+  const refer = (at: number, name: string, kind: number): void => {
     const map = maps[name];
     if (map === undefined) throw new Error(`no map ${name}`);
     const offset = at * INSTRUCTION_BYTES;
-    instructions[offset + 1] = ((instructions[offset + 1] ?? 0) & 0x0f) | (MAP_FD << 4);
+    instructions[offset + 1] = ((instructions[offset + 1] ?? 0) & 0x0f) | (kind << 4);
     instructions.writeUInt32LE(map, offset + 4);
+  };
+  for (const [at, name] of program.maps) refer(at, name, MAP_FD);
+  for (const [at, name, offset] of program.values) {
+    refer(at, name, MAP_VALUE);
+    instructions.writeUInt32LE(offset, at * INSTRUCTION_BYTES + 12);
   }
   return instructions;
 }
@@ -103,11 +113,19 @@ function mapShape(elf: Elf, name: string, offset: number): MapShape {
 }
 
 function programOf(elf: Elf, section: string, type: ProgramType, bytes: Buffer): ArtifactProgram {
-  const maps = elf.relocationsOf(section).map(({ offset, type: kind, symbol }) => {
-    if (kind !== R_BPF_64_64 || symbol.section !== 'maps') {
+  const maps: [number, string][] = [];
+  const values: [number, string, number][] = [];
+  for (const { offset, type: kind, symbol } of elf.relocationsOf(section)) {
+    const at = offset / INSTRUCTION_BYTES;
+    const place = symbol.section ?? '';
+    if (kind === R_BPF_64_64 && place === 'maps') {
+      maps.push([at, symbol.name]);
+    } else if (kind === R_BPF_64_64 && place.startsWith(VALUE_SECTION)) {
+      const within = symbol.value + bytes.readUInt32LE(offset + 4);
+      values.push([at, place.slice(VALUE_SECTION.length), within]);
+    } else {
       throw new Error(`${section} refers to ${symbol.name}, which is no map: inline it`);
     }
-    return [offset / INSTRUCTION_BYTES, symbol.name] as const;
-  });
-  return { type, instructions: bytes.toString('base64'), maps };
+  }
+  return { type, instructions: bytes.toString('base64'), maps, values };
 }

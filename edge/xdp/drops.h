@@ -62,13 +62,20 @@ INLINE void keep_sample(struct xdp_md *ctx, u32 slot, u32 reason, u32 length)
 	bpf_ringbuf_submit(sample, 0);
 }
 
-/* `place`: of the counter, reason by reason, `slots` each. */
+/* `place`: reason by reason, `slots` each. */
+INLINE struct counter *counter_at(u32 place)
+{
+	u32 value = place / COUNTERS_IN_VALUE;
+	struct counters *counters_there = bpf_map_lookup_elem(&counters, &value);
+	return counters_there ? &counters_there->of[bounded(place, COUNTERS_IN_VALUE)] : 0;
+}
+
 INLINE void count(struct xdp_md *ctx, const struct settings *s, struct counter *counter, u32 place)
 {
 	u32 length = ctx->data_end - ctx->data;
 	u64 before = counter->packets++;
 	counter->bytes += length;
-	if (UNLIKELY(!(before & s->sample_mask)) && s->slots)
+	if (UNLIKELY(!(before % SAMPLE_EVERY)) && s->slots)
 		keep_sample(ctx, place % s->slots, place / s->slots, length);
 }
 

@@ -8,20 +8,16 @@
 #include "lines.h"
 #include "rules.h"
 
-SEC("xdp")
-int early_drop(struct xdp_md *ctx)
+/* By everything that is known. */
+INLINE int judge_whole(struct xdp_md *ctx)
 {
 	void *at = (void *)(long)ctx->data;
 	void *end = (void *)(long)ctx->data_end;
-	u32 zero = 0;
-	struct settings *s = bpf_map_lookup_elem(&settings, &zero);
-	if (!s || at + 14 > end)
+	const struct settings *s = &settings_now;
+	if (at + 14 > end)
 		return XDP_PASS;
 	u16 ethertype = *(u16 *)(at + 12);
 	at += 14;
-	int action = judge_short(ctx, s, ethertype, at, end);
-	if (LIKELY(action != DOUBT))
-		return action;
 	if (UNLIKELY(ethertype == ETHERTYPE_VLAN || ethertype == ETHERTYPE_QINQ)) {
 		struct vlan_key vlan = {.ifindex = ctx->ingress_ifindex};
 		if (!(s->flags & HAS_VLANS) || at + 4 > end)
@@ -54,10 +50,21 @@ int early_drop(struct xdp_md *ctx)
 	if (!(verdict & DROP) || is_icmp_message(&p) || is_management(s, &p) || is_dhcp(&p) || may_be_reply(s, &p))
 		return XDP_PASS;
 	u32 place = DROP_REASON(verdict) * s->slots + slot;
-	struct counter *counter = bpf_map_lookup_elem(&counters, &place);
+	struct counter *counter = counter_at(place);
 	if (counter)
 		count(ctx, s, counter, place);
 	return XDP_DROP;
+}
+
+SEC("xdp")
+int early_drop(struct xdp_md *ctx)
+{
+	int action = judge_short(ctx);
+	if (LIKELY(action != DOUBT))
+		return action;
+	/* Whatever was read is read anew, and need not be kept until then. */
+	BARRIER();
+	return judge_whole(ctx);
 }
 
 /*
@@ -70,9 +77,8 @@ int remember_flow(struct __sk_buff *skb)
 {
 	void *at = (void *)(long)skb->data;
 	void *end = (void *)(long)skb->data_end;
-	u32 zero = 0;
-	struct settings *s = bpf_map_lookup_elem(&settings, &zero);
-	if (!s || !(s->flags & KEEP_REPLIES) || at + 14 > end)
+	const struct settings *s = &settings_now;
+	if (!(s->flags & KEEP_REPLIES) || at + 14 > end)
 		return -1;
 	u16 ethertype = *(u16 *)(at + 12);
 	at += 14;
@@ -97,8 +103,7 @@ int remember_flow(struct __sk_buff *skb)
 	u32 slot = 0;
 	u32 place = flow_place(&p, s->seed);
 	u32 *flow = bpf_map_lookup_elem(&flow_marks, &place);
-	u8 *hosts = bpf_map_lookup_elem(&host_marks, &zero);
-	if (!flow || !hosts)
+	if (!flow)
 		return -1;
 	u32 now = now_seconds();
 	if (*flow == now)
@@ -106,9 +111,9 @@ int remember_flow(struct __sk_buff *skb)
 	/* A connection is opened by a SYN and nothing else; what belongs to it keeps it remembered. */
 	if (p.protocol == TCP && !*flow && (p.flags & (TCP_SYN | TCP_ACK)) != TCP_SYN)
 		return -1;
-	if (!(s->flags & MARKS_ALL) && judge(&p, s->flags, &slot) == OPEN)
+	if (judge(&p, s->flags, &slot) == OPEN)
 		return -1;
-	hosts[host_place(address_hash(&p), s->seed)] = 1;
+	hosts[host_place(address_hash(&p))] = 1;
 	*flow = now;
 	return -1;
 }

@@ -27,7 +27,7 @@ export function markPlaces(flow: Flow, seed: number): { host: number; flow: numb
     hash = mixed(hash, ((swapped(flow.localPort) << 16) | swapped(flow.remotePort)) >>> 0);
   }
   return {
-    host: Math.imul(addressHash(flow.family, flow.local) ^ seed, 0x85ebca6b) >>> HOST_SHIFT,
+    host: addressHash(flow.family, flow.local) >>> HOST_SHIFT,
     flow: finished(hash) & (LAYOUT.FLOW_MARKS - 1),
   };
 }

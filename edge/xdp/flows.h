@@ -26,9 +26,9 @@ INLINE u32 address_hash(const struct packet *p)
 	return p->family == 4 ? address_hash_4(p->local) : address_hash_6(p->local);
 }
 
-INLINE u32 host_place(u32 hash, u32 seed)
+INLINE u32 host_place(u32 address_hash)
 {
-	return ((hash ^ seed) * 0x85ebca6bu) >> (32 - HOST_BITS);
+	return address_hash >> (32 - HOST_BITS);
 }
 
 INLINE u32 flow_place(const struct packet *p, u32 seed)
@@ -63,16 +63,15 @@ INLINE int may_be_reply(const struct settings *s, const struct packet *p)
 	/* Then all may be replies but what opens a connection; a SYN of both ends at once is told apart below. */
 	if (!(s->flags & FLOWS_COMPLETE))
 		return p->protocol != TCP || (p->flags & (TCP_SYN | TCP_ACK)) != TCP_SYN;
-	u32 zero = 0;
-	u8 *hosts = bpf_map_lookup_elem(&host_marks, &zero);
-	if (!hosts || !hosts[host_place(address_hash(p), s->seed)])
+	if (!hosts[host_place(address_hash(p))])
 		return 0;
 	u32 place = flow_place(p, s->seed);
 	u32 *flow = bpf_map_lookup_elem(&flow_marks, &place);
 	if (!flow || !*flow)
 		return 0;
 	u32 now = now_seconds();
-	if (now - *flow > remembered(s, p->protocol))
+	/* The agent marks by a clock that is some milliseconds ahead of ours. */
+	if ((int)(now - *flow) > (int)remembered(s, p->protocol))
 		return 0;
 	if (p->protocol != TCP && *flow != now)
 		*flow = now;

@@ -15,9 +15,8 @@ typedef unsigned long long u64;
 #define MAX_FORMS 16
 #define MANAGED_PORTS 10
 #define LINE_SECOND 0x85ebca6bu
-#define LINE_EXACT_4 6
-#define LINE_EXACT_6 3
-#define LINE_PORTS 2
+#define LINE_PORTS 6
+#define LINE_WORDS 2
 
 /*
  * What most of a flood is judged by, in one cache line: whether a packet of TCP or UDP could match any rule of its
@@ -29,33 +28,38 @@ typedef unsigned long long u64;
  * While anything else of a line changes its version is 0, before and after that another each time.
  */
 struct line {
-	u32 version;
-	/* Index of the counter of what no rule matches; with LINE_PASSES, of reason 0 of what `exact` matches. */
+	u16 version;
+	/* Of the ports in `named` by bits: whether it is one of UDP, and whether the rules must be asked about it. */
+	u8 udp, asks;
+	/* Index of the counter of what no rule matches, or with LINE_PASSES of what a named port is closed to. */
 	u32 place;
 	union {
 		struct {
 			u32 address[1];
 			/* So much of a source counts for `sources`. */
 			u32 source_mask;
-			u32 exact[LINE_EXACT_4];
+			u32 unused[3];
 		} of4;
 		struct {
 			u32 address[4];
 			/* Of the second word; the first counts as it is. */
 			u32 source_mask;
-			u32 exact[LINE_EXACT_6];
 		} of6;
 	};
-	/*
-	 * Two bits for each source that a rule without a port names, and for each port that any rule names. `exact` are
-	 * ports of rules for any source, as KEY with their reason: a packet to one of them, from a source that none of
-	 * the others may name, has the other fate.
-	 */
-	u64 sources, ports[LINE_PORTS];
+	union {
+		/*
+		 * All ports that rules name. Who sends to one that need not be asked about, and is no source that a
+		 * rule without a port may name, has the other fate.
+		 */
+		u16 named[LINE_PORTS];
+		u32 wide;
+	};
+	/* Two bits for each source that a rule without a port names, and for each port in `named`. */
+	u64 sources, ports[LINE_WORDS];
 };
 /* What no rule matches passes on. */
 #define LINE_PASSES (1u << 31)
-/* All bits are set, and what they would say stands in `wides`; `exact[0]` is where. */
+/* All bits are set, and what they would say stands in `wides`, at `wide`. */
 #define LINE_WIDE (1u << 30)
 #define LINE_PLACE 0x3fffffffu
 
@@ -70,19 +74,18 @@ struct settings {
 	u32 flags;
 	/* Seconds for which a flow of the protected side is remembered: TCP, UDP, all others. */
 	u32 remember_tcp, remember_udp, remember_other;
-	/* One dropped packet of an address is kept as a sample when its count has none of these bits. */
-	u32 sample_mask;
 	/* Places of counters: those of one reason stand together, for a flood has one. */
 	u32 slots;
-	/* Of the hashes of flows and hosts: nobody outside knows which flows share a place. */
+	/* Of the hash of flows: nobody outside knows which of them share a place. */
 	u32 seed;
 	/* Ports that always pass on, as KEY; with MANY_MANAGED they stand in a map of bits instead. */
 	u32 managed_count;
 	u32 managed[MANAGED_PORTS];
 	/* By family. Of the hash of an address, its line is what is left of this many bits more to the right. */
 	u32 line_shift[2];
+	u32 unused;
 	/* Bits as those of a line, of ports that lines do not judge: management, and answers of DHCP. */
-	u64 passing_ports[LINE_PORTS];
+	u64 passing_ports[LINE_WORDS];
 };
 /* Replies to what the protected side opened pass (sees: both). */
 #define KEEP_REPLIES 1u
@@ -92,8 +95,6 @@ struct settings {
 #define HAS_PREFIXES_6 8u
 #define HAS_VLANS 16u
 #define MANY_MANAGED 32u
-/* Answers from what is open are marked too: it is about to be closed. */
-#define MARKS_ALL 64u
 
 /*
  * What stands before the rules of an address or prefix. The memory of an element may be used again for another
@@ -196,9 +197,18 @@ struct vlan_key {
 struct counter {
 	u64 packets, bytes;
 };
-/* Counters of a slot: one for each reason, `slots` apart. */
+/*
+ * Counters of a slot: one for each reason, `slots` apart. Many stand in one value, because the kernel finds each value
+ * by a pointer of its own: those few stay within the first cache.
+ */
 #define REASONS 3
+#define COUNTERS_IN_VALUE 64
+struct counters {
+	struct counter of[COUNTERS_IN_VALUE];
+};
 
+/* One in so many drops of an address is kept as a sample, the first among them. */
+#define SAMPLE_EVERY 1024
 #define SAMPLE_BYTES 96
 struct sample {
 	/* Nanoseconds of CLOCK_MONOTONIC. */

@@ -13,12 +13,10 @@ export const LAYOUT = {
   HAS_PREFIXES_6: 8,
   HAS_VLANS: 16,
   MANY_MANAGED: 32,
-  MARKS_ALL: 64,
   MANAGED_PORTS: 10,
   LINE_SECOND: 0x85ebca6b,
-  LINE_EXACT_4: 6,
-  LINE_EXACT_6: 3,
-  LINE_PORTS: 2,
+  LINE_PORTS: 6,
+  LINE_WORDS: 2,
   LINE_PASSES: 2 ** 31,
   LINE_WIDE: 2 ** 30,
   WIDE_WORDS: 32,
@@ -31,6 +29,7 @@ export const LAYOUT = {
   RULE_SETS: 2 ** 27,
   RULE_INSIDE: 2 ** 26,
   REASONS: 3,
+  COUNTERS_IN_VALUE: 64,
   SAMPLE_BYTES: 96,
   FLOW_MARKS: 2 ** 21,
   HOST_BITS: 12,
@@ -288,7 +287,7 @@ function level(form: number, version: number): number {
   return ((version << 4) | form) >>> 0;
 }
 
-export function verdictBits(verdict: EarlyRule['verdict']): number {
+function verdictBits(verdict: EarlyRule['verdict']): number {
   if (verdict === 'pass') return 0;
   return LAYOUT.RULE_DROPS + REASONS.indexOf(verdict) * 2 ** LAYOUT.RULE_REASON_SHIFT;
 }

@@ -75,7 +75,7 @@ export class LineMaps {
         const encoded = place === null ? null : this.#encode(one);
         if (place === null || encoded === null) continue;
         names.set(hash, one.target.target);
-        encoded.line.writeUInt32LE(this.#nextVersion(), 0);
+        encoded.line.writeUInt16LE(this.#nextVersion(), 0);
         keys.push(keyOf(place));
         values.push(encoded.line);
       }
@@ -140,9 +140,9 @@ export class LineMaps {
 
   /** Nothing but the version changes while it is not 0. */
   #write(lines: Descriptor, place: number, line: Buffer): void {
-    line.writeUInt32LE(0, 0);
+    line.writeUInt16LE(0, 0);
     updateElement(lines, keyOf(place), line);
-    line.writeUInt32LE(this.#nextVersion(), 0);
+    line.writeUInt16LE(this.#nextVersion(), 0);
     updateElement(lines, keyOf(place), line);
   }
 
@@ -171,7 +171,7 @@ export class LineMaps {
   }
 
   #nextVersion(): number {
-    this.#version = this.#version === 0xffff_ffff ? 1 : this.#version + 1;
+    this.#version = this.#version === 0xffff ? 1 : this.#version + 1;
     return this.#version;
   }
 }
@@ -205,7 +205,7 @@ function readLine(lines: Descriptor, place: number): Buffer {
 
 function invalidate(lines: Descriptor, place: number): void {
   const line = readLine(lines, place);
-  line.writeUInt32LE(0, 0);
+  line.writeUInt16LE(0, 0);
   updateElement(lines, keyOf(place), line);
 }
 

@@ -8,139 +8,139 @@
 /* Judge it by all that is known: no XDP action has this number. */
 #define DOUBT -1
 #define BARRIER() asm volatile("" ::: "memory")
-#define VERSION_OF(line) (*(const volatile u32 *)&(line)->version)
+#define VERSION_OF(line) (*(const volatile u16 *)&(line)->version)
 #define IS_TCP_OR_UDP(protocol) ((protocol) < 32 && 1u << (protocol) & (1u << TCP | 1u << UDP))
 
 INLINE int has_both(u64 word, u32 hash)
 {
-	u64 bits = 1ull << (hash >> 26) | 1ull << (hash >> 20 & 63);
-	return (word & bits) == bits;
+	return word >> (hash >> 26) & word >> (hash >> 20 & 63) & 1;
 }
 
 /* No flow of this host is remembered, nor could one be missing. */
-INLINE int has_no_flows(const struct settings *s, u32 host)
+INLINE int has_no_flows(const struct settings *s, u32 address_hash)
 {
-	u32 zero = 0;
-	if (!(s->flags & KEEP_REPLIES))
-		return 1;
-	u8 *hosts = bpf_map_lookup_elem(&host_marks, &zero);
-	return s->flags & FLOWS_COMPLETE && hosts && !hosts[host];
+	u32 keeping = s->flags & (KEEP_REPLIES | FLOWS_COMPLETE);
+	if (LIKELY(keeping == (KEEP_REPLIES | FLOWS_COMPLETE)))
+		return !hosts[host_place(address_hash)];
+	return !(keeping & KEEP_REPLIES);
 }
 
-/*
- * What some bit of the line says may match a rule. Ports from anywhere are known for sure; a wide line has more bits.
- * Answers an XDP action, DOUBT, or with XDP_DROP the place of the counter.
- */
-INLINE int look_closer(const struct settings *s, const u32 *exact, u32 exacts, u32 key, u32 port, u32 source,
-		       int known_source, u32 *place)
+/* Some bit says that a rule may match. Whether it is so is known of ports, and better of a wide line. */
+INLINE int look_closer(const struct settings *s, const struct line *line, u32 key, u32 port, u32 source)
 {
+	int fallback = line->place & LINE_PASSES ? XDP_PASS : XDP_DROP;
 	if (has_both(s->passing_ports[port >> 19 & 1], port))
 		return DOUBT;
-	if (*place & LINE_WIDE) {
-		u32 index = exact[0];
+	if (line->place & LINE_WIDE) {
+		u32 index = line->wide;
 		struct wide *wide = bpf_map_lookup_elem(&wides, &index);
 		if (!wide || has_both(wide->ports[port >> 15 & (WIDE_WORDS - 1)], port) ||
 		    has_both(wide->sources[source >> 15 & (WIDE_WORDS - 1)], source))
 			return DOUBT;
-		return *place & LINE_PASSES ? XDP_PASS : XDP_DROP;
+		return fallback;
 	}
-	if (known_source)
+	if (has_both(line->sources, source))
 		return DOUBT;
+	u32 is_udp = key >> 20 & 1;
 #pragma unroll
-	for (u32 i = 0; i < exacts; i++) {
-		if ((exact[i] & KEY_BITS) != key)
-			continue;
-		if (!(*place & LINE_PASSES))
-			return XDP_PASS;
-		*place += (exact[i] >> RULE_REASON_SHIFT & RULE_REASON_BITS) * s->slots;
-		return XDP_DROP;
-	}
-	return DOUBT;
+	for (u32 i = 0; i < LINE_PORTS; i++)
+		if (line->named[i] == (u16)key && (line->udp >> i & 1) == is_udp)
+			return line->asks >> i & 1 ? DOUBT : fallback ^ XDP_PASS ^ XDP_DROP;
+	return fallback;
 }
 
-/* By the line of its destination. `version` was read before the line's address was compared. */
+/* By the line of its destination, of which the version was read before the address. Answers an XDP action or DOUBT. */
 INLINE int judge_by_line(struct xdp_md *ctx, const struct settings *s, const struct line *line, u32 version,
-			 const u32 *exact, u32 exacts, u32 address_hash, u32 key, u32 source)
+			 u32 address_hash, u32 key, u32 source)
 {
 	u32 port = key * GOLDEN;
-	u32 place = line->place;
-	int action = place & LINE_PASSES ? XDP_PASS : XDP_DROP;
 	u32 word = port >> 19 & 1;
-	int known_source = has_both(line->sources, source);
-	if (has_both(line->ports[word] | s->passing_ports[word], port) || known_source)
-		action = look_closer(s, exact, exacts, key, port, source, known_source, &place);
+	int action = line->place & LINE_PASSES ? XDP_PASS : XDP_DROP;
+	if (UNLIKELY(has_both(line->ports[word] | s->passing_ports[word], port) || has_both(line->sources, source)))
+		action = look_closer(s, line, key, port, source);
 	if (action != XDP_DROP)
 		return action;
+	u32 place = line->place & LINE_PLACE;
 	BARRIER();
-	if (!version || VERSION_OF(line) != version || !has_no_flows(s, host_place(address_hash, s->seed)))
+	if (!version || VERSION_OF(line) != version || !has_no_flows(s, address_hash))
 		return DOUBT;
-	place &= LINE_PLACE;
-	struct counter *counter = bpf_map_lookup_elem(&counters, &place);
+	struct counter *counter = counter_at(place);
 	if (!counter)
 		return DOUBT;
 	count(ctx, s, counter, place);
 	return XDP_DROP;
 }
 
-/* The line of an address or, where it has none, of another: the address is yet to be compared, behind the version. */
-#define FIND_LINE(lines, shift, hash, line, line_is)                     \
-	do {                                                             \
-		u32 place = (hash) >> (shift);                           \
-		line = bpf_map_lookup_elem(lines, &place);               \
-		if (UNLIKELY(line && !(line_is))) {                      \
-			place = (hash) * LINE_SECOND >> (shift);         \
-			line = bpf_map_lookup_elem(lines, &place);       \
-		}                                                        \
-		if (!line)                                               \
-			return DOUBT;                                    \
+/* The line of an address into `line`, with its version as it was before the address was compared (`is_ours`). */
+#define FIND_LINE(lines, shift, hash, line, version, is_ours)    \
+	do {                                                     \
+		u32 place = (hash) >> (shift);                   \
+		line = bpf_map_lookup_elem(lines, &place);       \
+		if (!line)                                       \
+			return DOUBT;                            \
+		version = VERSION_OF(line);                      \
+		BARRIER();                                       \
+		if (LIKELY(is_ours))                             \
+			break;                                   \
+		place = (hash) * LINE_SECOND >> (shift);         \
+		line = bpf_map_lookup_elem(lines, &place);       \
+		if (!line)                                       \
+			return DOUBT;                            \
+		version = VERSION_OF(line);                      \
+		BARRIER();                                       \
+		if (!(is_ours))                                  \
+			return DOUBT;                            \
 	} while (0)
+
+/* `protocol` is TCP or UDP, and its header begins with `ports`. */
+INLINE u32 key_at(u32 protocol, const u16 *ports)
+{
+	return KEY_HAS_PORT | protocol << 16 | NETWORK_16(ports[1]);
+}
 
 /* TCP or UDP over plain IPv4. */
 INLINE int judge_short_4(struct xdp_md *ctx, const struct settings *s, const u8 *ip)
 {
-	u32 protocol = ip[9];
-	if (ip[0] != 0x45 || *(u16 *)(ip + 6) & NETWORK_16(0x3fff) || !IS_TCP_OR_UDP(protocol))
+	if (ip[0] != 0x45 || *(u16 *)(ip + 6) & NETWORK_16(0x3fff) || !IS_TCP_OR_UDP(ip[9]))
 		return DOUBT;
-	u32 remote = *(u32 *)(ip + 12), local = *(u32 *)(ip + 16);
-	u32 key = KEY_HAS_PORT | protocol << 16 | NETWORK_16(*(u16 *)(ip + 22));
+	u32 local = *(u32 *)(ip + 16);
 	u32 hash = address_hash_4(&local);
+	u32 version;
 	const struct line *line;
-	FIND_LINE(&lines_4, s->line_shift[0], hash, line, line->of4.address[0] == local);
-	u32 version = VERSION_OF(line);
-	BARRIER();
-	if (line->of4.address[0] != local)
-		return DOUBT;
-	u32 source = (remote & line->of4.source_mask) * GOLDEN;
-	return judge_by_line(ctx, s, line, version, line->of4.exact, LINE_EXACT_4, hash, key, source);
+	FIND_LINE(&lines_4, s->line_shift[0], hash, line, version, line->of4.address[0] == local);
+	u32 source = (*(u32 *)(ip + 12) & line->of4.source_mask) * GOLDEN;
+	return judge_by_line(ctx, s, line, version, hash, key_at(ip[9], (u16 *)(ip + 20)), source);
+}
+
+INLINE int is_address_6(const u32 *a, const u32 *b)
+{
+	return !((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3]));
 }
 
 /* TCP or UDP over IPv6 without extension headers. */
 INLINE int judge_short_6(struct xdp_md *ctx, const struct settings *s, const u8 *ip)
 {
-	u32 protocol = ip[6];
-	if (ip[0] >> 4 != 6 || !IS_TCP_OR_UDP(protocol))
+	if (ip[0] >> 4 != 6 || !IS_TCP_OR_UDP(ip[6]))
 		return DOUBT;
 	const u32 *remote = (const u32 *)(ip + 8), *local = (const u32 *)(ip + 24);
-	u32 key = KEY_HAS_PORT | protocol << 16 | NETWORK_16(*(u16 *)(ip + 42));
 	u32 hash = address_hash_6(local);
+	u32 version;
 	const struct line *line;
-	FIND_LINE(&lines_6, s->line_shift[1], hash, line, line->of6.address[3] == local[3]);
-	u32 version = VERSION_OF(line);
-	BARRIER();
-	const u32 *address = line->of6.address;
-	if ((address[0] ^ local[0]) | (address[1] ^ local[1]) | (address[2] ^ local[2]) | (address[3] ^ local[3]))
-		return DOUBT;
+	FIND_LINE(&lines_6, s->line_shift[1], hash, line, version, is_address_6(line->of6.address, local));
 	u32 source = (remote[0] * 0x85ebca6bu ^ (remote[1] & line->of6.source_mask)) * GOLDEN;
-	return judge_by_line(ctx, s, line, version, line->of6.exact, LINE_EXACT_6, hash, key, source);
+	return judge_by_line(ctx, s, line, version, hash, key_at(ip[6], (u16 *)(ip + 40)), source);
 }
 
-/* `at`: behind the Ethernet header. */
-INLINE int judge_short(struct xdp_md *ctx, const struct settings *s, u16 ethertype, const u8 *at, const void *end)
+INLINE int judge_short(struct xdp_md *ctx)
 {
-	if (ethertype == ETHERTYPE_IP)
-		return at + 40 <= (const u8 *)end ? judge_short_4(ctx, s, at) : DOUBT;
-	if (ethertype == ETHERTYPE_IPV6)
-		return at + 60 <= (const u8 *)end ? judge_short_6(ctx, s, at) : DOUBT;
+	const u8 *at = (const u8 *)(long)ctx->data, *end = (const u8 *)(long)ctx->data_end;
+	const struct settings *s = &settings_now;
+	if (at + 54 > end)
+		return DOUBT;
+	if (*(u16 *)(at + 12) == ETHERTYPE_IP)
+		return judge_short_4(ctx, s, at + 14);
+	if (*(u16 *)(at + 12) == ETHERTYPE_IPV6 && at + 74 <= end)
+		return judge_short_6(ctx, s, at + 14);
 	return DOUBT;
 }
 

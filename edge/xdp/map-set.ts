@@ -1,5 +1,3 @@
-import { availableParallelism } from 'node:os';
-import { readFileSync } from 'node:fs';
 import type { Family } from '@portcullis/core/net/address.ts';
 import {
   closeDescriptor,
@@ -7,8 +5,6 @@ import {
   deleteElement,
   type Descriptor,
   loadProgram,
-  lookupElement,
-  lookupElements,
   mapShapeOf,
   nextKey,
   type MapShape,
@@ -29,6 +25,7 @@ import {
   type Unions,
 } from './layout.ts';
 import { countLines, LineMaps } from './line-maps.ts';
+import { NO_DROPS, SlotCounters, type SlotTotals, type TotalsOf } from './slot-counters.ts';
 import type { UnionTable } from './unions.ts';
 
 /** A map is full, or the kernel has no memory for it: a set with more room is needed. */
@@ -58,7 +55,6 @@ interface Held {
 }
 
 const SMALLEST = 64;
-const COUNTER_BYTES = 16;
 
 /**
  * One generation of the maps with the programs that read them. Elements of a target may change; when a map
@@ -98,6 +94,7 @@ export class MapSet {
         made.push(maps[name]);
       }
       this.#maps = maps;
+      this.#counters = new SlotCounters(this.map('counters'), this.slots);
       this.#lines = new LineMaps((name) => this.map(name), this.slots);
       this.#fill(targets);
       this.#fillUnions(unions);
@@ -123,6 +120,7 @@ export class MapSet {
 
   readonly #owned: readonly Descriptor[];
   readonly #lines: LineMaps;
+  readonly #counters: SlotCounters;
 
   /** How far a hash is shifted to say where a line is. */
   lineShift(family: Family): number {
@@ -197,18 +195,18 @@ export class MapSet {
       return targets.flatMap((target) => {
         const slot = this.#held.get(target)?.slot;
         if (slot === undefined) return [];
-        const totals = this.#totalsOf(slot);
-        return this.#countsOf(target, slot, (_, reason) => totals[reason] ?? NONE);
+        const totals = this.#counters.of(slot);
+        return this.#countsOf(target, slot, (_, reason) => totals[reason] ?? NO_DROPS);
       });
     }
-    const totals = readTotals(this.map('counters'), this.slots);
+    const totals = this.#counters.all();
     return [...this.#held].flatMap(([target, { slot }]) => this.#countsOf(target, slot, totals));
   }
 
   #countsOf(target: string, slot: number, totals: TotalsOf): SlotCount[] {
     return REASONS.map((reason, index) => {
       const now = totals(slot, index);
-      const base = this.#bases.get(slot)?.[index] ?? NONE;
+      const base = this.#bases.get(slot)?.[index] ?? NO_DROPS;
       const packets = now.packets - base.packets;
       return { target, reason, packets, bytes: now.bytes - base.bytes };
     }).filter(({ packets }) => packets > 0n);
@@ -260,19 +258,9 @@ export class MapSet {
     const freed = this.#freeSlots.shift();
     const slot = freed ?? this.#nextSlot++;
     if (slot >= this.slots) throw new OutOfRoom(`no counter for ${target}`);
-    if (freed !== undefined) this.#bases.set(slot, this.#totalsOf(slot));
+    if (freed !== undefined) this.#bases.set(slot, this.#counters.of(slot));
     this.#names.set(slot, target);
     return slot;
-  }
-
-  #totalsOf(slot: number): SlotTotals {
-    const key = Buffer.alloc(4);
-    const values = Buffer.alloc(COUNTER_BYTES * possibleCpus());
-    return REASONS.map((_, reason) => {
-      key.writeUInt32LE(reason * this.slots + slot, 0);
-      lookupElement(this.map('counters'), key, values);
-      return sumOf(values);
-    });
   }
 }
 
@@ -286,7 +274,6 @@ function allKeys(map: Descriptor, keyBytes: number): Buffer[] {
   return keys;
 }
 
-type SlotTotals = readonly Totals[];
 type ElementName = Pick<Encoded, 'map' | 'key'>;
 
 function withoutValue({ map, key }: Encoded): Encoded {
@@ -296,48 +283,6 @@ const EMPTY = Buffer.alloc(0);
 
 function elementName({ map, key }: ElementName): string {
   return `${map} ${key.toString('latin1')}`;
-}
-
-interface Totals {
-  readonly packets: bigint;
-  readonly bytes: bigint;
-}
-type TotalsOf = (slot: number, reason: number) => Totals;
-const NONE: Totals = { packets: 0n, bytes: 0n };
-
-function readTotals(counters: Descriptor, slots: number): TotalsOf {
-  const bytes = COUNTER_BYTES * possibleCpus();
-  const values = lookupElements(counters, slots * LAYOUT.REASONS, 4, bytes);
-  return (slot, reason) => {
-    const begin = (reason * slots + slot) * bytes;
-    return sumOf(values.subarray(begin, begin + bytes));
-  };
-}
-
-/** Per-CPU values come one after the other, of every CPU that this host could have. */
-function sumOf(values: Buffer): Totals {
-  let [packets, bytes] = [0n, 0n];
-  for (let at = 0; at < values.length; at += COUNTER_BYTES) {
-    packets += values.readBigUInt64LE(at);
-    bytes += values.readBigUInt64LE(at + 8);
-  }
-  return { packets, bytes };
-}
-
-let cpus: number | null = null;
-
-function possibleCpus(): number {
-  cpus ??= countCpus();
-  return cpus;
-}
-
-function countCpus(): number {
-  try {
-    const last = /(\d+)\s*$/.exec(readFileSync('/sys/devices/system/cpu/possible', 'utf8'))?.[1];
-    return Number(last) + 1;
-  } catch {
-    return availableParallelism();
-  }
 }
 
 /** The artifact's maps, with room for these targets and more. */
@@ -358,7 +303,11 @@ function sized(
   const growing = /^(?:lines|small|large|prefix|sets)_[46]$|^spilled$|^wides$/;
   return Object.fromEntries(
     Object.entries(shapes).map(([name, shape]) => {
-      if (name === 'counters') return [name, { ...shape, maxEntries: slots * LAYOUT.REASONS }];
+      if (name === 'counters')
+        return [
+          name,
+          { ...shape, maxEntries: (slots / LAYOUT.COUNTERS_IN_VALUE) * LAYOUT.REASONS },
+        ];
       if (!growing.test(name)) return [name, shape];
       return [name, { ...shape, maxEntries: roomFor(counts.get(name) ?? 0) }];
     }),

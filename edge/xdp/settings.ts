@@ -8,13 +8,11 @@ import type { MapSet } from './map-set.ts';
 import type { Targets } from './targets.ts';
 
 const FIRST = Buffer.alloc(4);
-/** One in so many packets of an address is kept as a sample, the first among them. */
-const SAMPLE_EVERY = 1024;
 const MANAGEMENT_WORDS = 2048;
 /** `struct settings` of layout.h. */
-const MANAGED_AT = 32;
+const MANAGED_AT = 28;
 const LINES_AT = MANAGED_AT + 4 * LAYOUT.MANAGED_PORTS;
-export const SETTINGS_BYTES = LINES_AT + 8 + 8 * LAYOUT.LINE_PORTS;
+export const SETTINGS_BYTES = LINES_AT + 12 + 8 * LAYOUT.LINE_WORDS;
 /** Answers of DHCP, to hosts that ask by either family. */
 const DHCP_KEYS = [packetKey(17, 68), packetKey(17, 546)];
 
@@ -32,7 +30,6 @@ export function writeSettings(
   const flags =
     (settings.keepReplies ? LAYOUT.KEEP_REPLIES : 0) |
     (settings.flowsComplete ? LAYOUT.FLOWS_COMPLETE : 0) |
-    (settings.marksAll ? LAYOUT.MARKS_ALL : 0) |
     (targets.hasPrefixes(4) ? LAYOUT.HAS_PREFIXES_4 : 0) |
     (targets.hasPrefixes(6) ? LAYOUT.HAS_PREFIXES_6 : 0) |
     (settings.vlans.length > 0 ? LAYOUT.HAS_VLANS : 0) |
@@ -42,11 +39,10 @@ export function writeSettings(
   value.writeUInt32LE(settings.remember.tcp, 4);
   value.writeUInt32LE(settings.remember.udp, 8);
   value.writeUInt32LE(settings.remember.other, 12);
-  value.writeUInt32LE(SAMPLE_EVERY - 1, 16);
-  value.writeUInt32LE(maps.slots, 20);
-  value.writeUInt32LE(seed, 24);
+  value.writeUInt32LE(maps.slots, 16);
+  value.writeUInt32LE(seed, 20);
   if (!many) {
-    value.writeUInt32LE(management.length, 28);
+    value.writeUInt32LE(management.length, 24);
     management.forEach((one, index) =>
       value.writeUInt32LE(managedKey(one), MANAGED_AT + 4 * index),
     );
@@ -54,7 +50,7 @@ export function writeSettings(
   for (const [index, family] of ([4, 6] as const).entries()) {
     value.writeUInt32LE(maps.lineShift(family), LINES_AT + 4 * index);
   }
-  portBits([...management.map(managedKey), ...DHCP_KEYS]).copy(value, LINES_AT + 8);
+  portBits([...management.map(managedKey), ...DHCP_KEYS]).copy(value, LINES_AT + 12);
   updateElement(maps.map('settings'), FIRST, value);
 }
 

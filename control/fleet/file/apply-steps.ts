@@ -5,8 +5,7 @@ import { createKey, hashSecret, revokeKey } from '../../access/index.ts';
 import { assignGeoRule, createGeoRule, deleteGeoRule } from '../../firewall/geo/index.ts';
 import { assignGroup, createGroup, deleteGroup, editGroup } from '../../firewall/groups/index.ts';
 import { type Batch, BEGINS } from '../batch.ts';
-import type { FleetChange, HoldingRef } from './change.ts';
-import { saveGameServer, saveNode } from './apply-servers.ts';
+import type { FleetChange, HoldingRef, OrganisationValues } from './change.ts';
 import type { DesiredEdge, DesiredKey, DesiredService } from './desired.ts';
 
 export interface CreatedFleetKey {
@@ -55,8 +54,12 @@ export class PlanRun {
     switch (change.do) {
       case 'organisation.create':
       case 'organisation.update':
+        return this.#saveOrganisation(change.slug, change.values);
       case 'organisation.close':
-        return this.#saveOrganisation(change);
+        await sql`update organisations set flags = '{}' where slug = ${change.slug}`.execute(
+          this.#tx,
+        );
+        return;
       case 'asn.add':
       case 'asn.remove':
         return this.#saveAsn(change);
@@ -64,8 +67,11 @@ export class PlanRun {
       case 'service.update':
         return this.#saveService(change.service, this.#idOf(change), change.refresh);
       case 'service.close':
+        await sql`update services set active = false where id = ${change.id}`.execute(this.#tx);
+        return;
       case 'service.delete':
-        return this.#endService(change);
+        await sql`delete from services where id = ${change.id}`.execute(this.#tx);
+        return;
       case 'holding.create':
       case 'holding.change':
       case 'holding.delete':
@@ -81,13 +87,6 @@ export class PlanRun {
       case 'edge.update':
       case 'edge.delete':
         return this.#saveEdge(change);
-      case 'node.create':
-      case 'node.delete':
-        return saveNode(this.#tx, change);
-      case 'server.create':
-      case 'server.update':
-      case 'server.delete':
-        return saveGameServer(this.#batch, change, this.#idOf(change));
       case 'group.create':
       case 'group.edit':
       case 'group.delete':
@@ -111,14 +110,9 @@ export class PlanRun {
   }
 
   async #saveOrganisation(
-    change: Change<'organisation.create' | 'organisation.update' | 'organisation.close'>,
+    slug: string,
+    { name, flags, limits }: OrganisationValues,
   ): Promise<void> {
-    const { slug } = change;
-    if (change.do === 'organisation.close') {
-      await sql`update organisations set flags = '{}' where slug = ${slug}`.execute(this.#tx);
-      return;
-    }
-    const { name, flags, limits } = change.values;
     const { rows } = await sql<{ id: number }>`
       insert into organisations (slug, name, flags, owner, rules_per_ip, filters_per_ip,
         max_ports_per_request, attack_history_days, configured_addresses, requests_per_minute)
@@ -163,12 +157,6 @@ export class PlanRun {
     const { rows } = await sql<{ cidr: string }>`
       select cidr from holdings where service_id = ${id}`.execute(this.#tx);
     this.#batch.touch(...rows.map(({ cidr }) => cidr));
-  }
-
-  async #endService({ id, ...change }: Change<'service.close' | 'service.delete'>): Promise<void> {
-    if (change.do === 'service.delete') {
-      await sql`delete from services where id = ${id}`.execute(this.#tx);
-    } else await sql`update services set active = false where id = ${id}`.execute(this.#tx);
   }
 
   async #saveHolding(
@@ -227,7 +215,7 @@ export class PlanRun {
 
   async #updateKey(id: number, key: DesiredKey): Promise<void> {
     await sql`
-      update api_keys set abilities = ${key.abilities}::text[], servers = ${key.servers}::uuid[], managed_servers = ${key.managedServers}::uuid[],
+      update api_keys set abilities = ${key.abilities}::text[], servers = ${key.servers}::uuid[],
              prefixes = ${key.prefixes}::cidr[], sources = ${key.sources}::cidr[],
              expires_at = ${key.expiresAt}
        where id = ${id} and revoked_at is null`.execute(this.#tx);

@@ -17,8 +17,6 @@ const EMPTY: FleetState = {
   geoRules: [],
   baseline: [],
   edges: [],
-  nodes: [],
-  gameServers: [],
   inside: new Map(),
 };
 const LIMITS = {
@@ -69,7 +67,6 @@ const IN_USE: FleetState = {
       hash: '00',
       abilities: ['firewall.read'],
       servers: null,
-      managedServers: null,
       prefixes: null,
       sources: null,
       expiresAt: null,
