@@ -1,12 +1,7 @@
 import type { InstallSpec, InstanceSpec, PublishedPort } from '../engine.ts';
+import type { FolderOwner } from '../folder.ts';
 import { type Names, ROLE_LABEL, type Role, SERVER_LABEL } from './labels.ts';
 import { renderLimits } from './limits.ts';
-
-/** Of a server's folder on this host; never root's. */
-export interface FolderOwner {
-  readonly uid: number;
-  readonly gid: number;
-}
 
 export const SERVER_FOLDER = '/home/container';
 export const INSTALL_FOLDER = '/mnt/server';

@@ -16,7 +16,7 @@ import { attachConsole } from './console.ts';
 import { renderContainer } from './container.ts';
 import { inWords } from './errors.ts';
 import { watchEvents } from './events.ts';
-import { ownerOf } from './folder.ts';
+import { ownerOf } from '../folder.ts';
 import type { HostGuard } from './guard.ts';
 import { inspectImage, missingImage, pullImage } from './images.ts';
 import { removeInstall, runInstall } from './install.ts';

@@ -1,7 +1,7 @@
 import { EngineError, type InstallSpec } from '../engine.ts';
 import type { DockerClient } from './client.ts';
 import { INSTALL_SCRIPT, renderInstall } from './container.ts';
-import { giveAway, ownerOf } from './folder.ts';
+import { giveAway, ownerOf } from '../folder.ts';
 import { FrameReader } from './frames.ts';
 import { inspectImage, missingImage } from './images.ts';
 import type { ContainerJson } from './instance.ts';

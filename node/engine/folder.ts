@@ -1,8 +1,13 @@
 import type { Stats } from 'node:fs';
 import { lchown, lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { EngineError } from '../engine.ts';
-import type { FolderOwner } from './container.ts';
+import { EngineError } from './engine.ts';
+
+/** The account that a server runs as; never root. */
+export interface FolderOwner {
+  readonly uid: number;
+  readonly gid: number;
+}
 
 /** Whose it is. Rejects with `refused` for what is no folder, and for one of root's. */
 export async function ownerOf(folder: string): Promise<FolderOwner> {

@@ -1,0 +1,294 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  type Console,
+  type Engine,
+  EngineError,
+  type EngineEvent,
+  type EngineFacts,
+  type ImageRef,
+  type Instance,
+  type InstanceSpec,
+  type Usage,
+} from '../engine.ts';
+import { type FolderOwner, ownerOf } from '../folder.ts';
+import { writeInput } from './console.ts';
+import { Home, listHomes } from './home.ts';
+import { signalGroup, startKeeper, watchKeeper } from './keeper.ts';
+import { OutputTail, readRecent } from './output.ts';
+import { checkPort, portTaken } from './ports.ts';
+import { watchGroupUsage } from './usage.ts';
+
+export interface ProcessEngineOptions {
+  /** A folder of its own, where what is known of its processes outlives the agent. */
+  readonly stateDir: string;
+  /** Programs, by the reference that stands for an image. */
+  readonly images: Readonly<Record<string, { readonly entrypoint: readonly string[] }>>;
+}
+
+const KILL_MS = 10_000;
+const MIB = 1024 * 1024;
+const WARNING =
+  'Game servers run as plain processes: nothing isolates them from this host or from each other, and neither memory nor processor time nor files are limited. Use Docker for anything but trying out.';
+
+/** A running process that this engine watches. */
+interface Watched {
+  readonly stop: () => void;
+  readonly ended: Promise<void>;
+}
+
+/**
+ * Game servers as plain processes, without any isolation: for the shipped example, and for who asks for it. A process
+ * runs as the owner of its folder, never as root, and outlives the agent: see home.ts for how it is found again.
+ */
+export class ProcessEngine implements Engine {
+  readonly kind = 'process';
+  readonly #root: string;
+  readonly #images: ProcessEngineOptions['images'];
+  readonly #listeners = new Set<(event: EngineEvent) => void>();
+  readonly #watched = new Map<string, Watched>();
+  readonly #tails = new Map<string, Set<OutputTail>>();
+  readonly #usages = new Map<string, Set<() => void>>();
+  #closed = false;
+
+  constructor({ stateDir, images }: ProcessEngineOptions) {
+    this.#root = join(stateDir, 'processes');
+    mkdirSync(this.#root, { recursive: true, mode: 0o700 });
+    this.#images = images;
+  }
+
+  async describe(): Promise<EngineFacts> {
+    return { version: process.version, apiVersion: 'none', warnings: [WARNING] };
+  }
+
+  async pull(image: ImageRef): Promise<void> {
+    this.#entrypointOf(image);
+  }
+
+  async create(spec: InstanceSpec): Promise<void> {
+    this.#entrypointOf(spec.image);
+    await this.#accountOf(spec);
+    const home = this.#home(spec.uuid);
+    if (home.isAlive()) throw new EngineError('refused', 'The server runs already.');
+    this.#forget(spec.uuid);
+    await home.make(spec);
+  }
+
+  async start(uuid: string): Promise<void> {
+    const home = this.#home(uuid);
+    const spec = await this.#existing(home);
+    if (home.isAlive()) return;
+    const command = spec.command ?? this.#entrypointOf(spec.image);
+    const owner = await this.#accountOf(spec);
+    await this.#checkPorts(spec);
+    await startKeeper(home, spec, command, owner);
+    this.#watch(uuid, home);
+    this.#emit({ kind: 'started', uuid });
+  }
+
+  async signal(uuid: string, signal: string): Promise<void> {
+    const home = this.#home(uuid);
+    if (!home.isAlive()) return;
+    const { pid } = await home.record();
+    if (pid !== null && home.isAlive()) signalGroup(pid, signal);
+  }
+
+  kill(uuid: string): Promise<void> {
+    return this.signal(uuid, 'SIGKILL');
+  }
+
+  async remove(uuid: string): Promise<void> {
+    const home = this.#home(uuid);
+    if ((await home.spec()) === null) return;
+    if (home.isAlive()) {
+      this.#watch(uuid, home);
+      const ended = this.#watched.get(uuid)?.ended;
+      await this.kill(uuid);
+      await within(KILL_MS, ended ?? Promise.resolve());
+    }
+    this.#forget(uuid);
+    await home.remove();
+    this.#emit({ kind: 'removed', uuid });
+  }
+
+  inspect(uuid: string): Promise<Instance | null> {
+    return this.#home(uuid).inspect();
+  }
+
+  async list(): Promise<readonly Instance[]> {
+    const homes = await listHomes(this.#root);
+    const found = await Promise.all(homes.map((home) => home.inspect()));
+    return found.filter((instance) => instance !== null);
+  }
+
+  onEvent(listener: (event: EngineEvent) => void): () => void {
+    const tell = (event: EngineEvent): void => listener(event);
+    // Those that outlived another agent are watched before anybody is told to look.
+    const begin = async (): Promise<void> => {
+      for (const { uuid } of await this.list()) {
+        const home = this.#home(uuid);
+        if (home.isAlive()) this.#watch(uuid, home);
+      }
+    };
+    const stopped = new AbortController();
+    begin()
+      .catch(() => undefined)
+      .finally(() => {
+        if (stopped.signal.aborted || this.#closed) return;
+        this.#listeners.add(tell);
+        tell({ kind: 'gap' });
+      });
+    return () => {
+      stopped.abort();
+      this.#listeners.delete(tell);
+    };
+  }
+
+  async attach(uuid: string, onOutput: (chunk: Buffer) => void): Promise<Console> {
+    const home = this.#home(uuid);
+    await this.#existing(home);
+    const tail = await OutputTail.open(home, onOutput);
+    const tails = this.#tails.get(uuid) ?? new Set();
+    this.#tails.set(uuid, tails.add(tail));
+    return {
+      write: async (bytes) => writeInput(home, bytes),
+      close: () => {
+        tail.close();
+        tails.delete(tail);
+      },
+    };
+  }
+
+  async recentOutput(uuid: string, maxBytes: number): Promise<Buffer> {
+    const home = this.#home(uuid);
+    await this.#existing(home);
+    return readRecent(home, maxBytes);
+  }
+
+  watchUsage(uuid: string, listener: (usage: Usage) => void): () => void {
+    const home = this.#home(uuid);
+    const usages = this.#usages.get(uuid) ?? new Set();
+    this.#usages.set(uuid, usages);
+    let stop = (): void => {};
+    let stopped = false;
+    const end = (): void => {
+      stopped = true;
+      usages.delete(end);
+      stop();
+    };
+    usages.add(end);
+    const begin = async (): Promise<void> => {
+      const [spec, { pid }] = [await home.spec(), await home.record()];
+      if (stopped || spec === null || pid === null || !home.isAlive()) return;
+      stop = watchGroupUsage(pid, spec.limits.memory * MIB, listener);
+    };
+    begin().catch(() => undefined);
+    return end;
+  }
+
+  async runInstall(): Promise<{ readonly exitCode: number }> {
+    throw new EngineError(
+      'refused',
+      'This egg is installed in a container, which plain processes do without: use Docker.',
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#listeners.clear();
+    for (const uuid of [...this.#watched.keys(), ...this.#tails.keys(), ...this.#usages.keys()])
+      this.#forget(uuid);
+  }
+
+  #home(uuid: string): Home {
+    return new Home(this.#root, uuid);
+  }
+
+  async #existing(home: Home): Promise<InstanceSpec> {
+    const spec = await home.spec();
+    if (spec === null) throw new EngineError('not_found', 'There is no process of this server.');
+    return spec;
+  }
+
+  #entrypointOf({ reference }: ImageRef): readonly string[] {
+    if (Object.hasOwn(this.#images, reference)) {
+      const image = this.#images[reference];
+      if (image !== undefined) return image.entrypoint;
+    }
+    throw new EngineError(
+      'missing_image',
+      `There is no program ${reference} here: only those that come with Portcullis run without Docker.`,
+    );
+  }
+
+  async #accountOf({ folder }: InstanceSpec): Promise<FolderOwner> {
+    const owner = await ownerOf(folder);
+    const own = process.getuid?.();
+    if (own !== 0 && own !== owner.uid)
+      throw new EngineError('refused', 'The folder of the server belongs to another account.');
+    return owner;
+  }
+
+  async #checkPorts(spec: InstanceSpec): Promise<void> {
+    for (const home of await listHomes(this.#root)) {
+      const other = home.isAlive() ? await home.spec() : null;
+      if (other === null || other.uuid === spec.uuid) continue;
+      for (const { ip, port, protocol } of spec.ports)
+        if (other.ports.some((o) => o.ip === ip && o.port === port && o.protocol === protocol))
+          throw portTaken(ip, port);
+    }
+    for (const port of spec.ports) await checkPort(port);
+  }
+
+  /** Tells when it ends; no-op where it is watched already. */
+  #watch(uuid: string, home: Home): void {
+    if (this.#watched.has(uuid) || this.#closed) return;
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    const stop = watchKeeper(home, () => {
+      const finish = async (): Promise<void> => {
+        const { pid, exitCode } = await home.record();
+        // What the process left running goes with it, as in a container.
+        if (pid !== null) signalGroup(pid, 'SIGKILL');
+        for (const tail of this.#tails.get(uuid) ?? []) await tail.drain();
+        this.#watched.delete(uuid);
+        this.#endUsages(uuid);
+        this.#emit({ kind: 'exited', uuid, exitCode: exitCode ?? KILLED, oomKilled: false });
+      };
+      finish()
+        .catch(() => undefined)
+        .finally(() => resolve());
+    });
+    this.#watched.set(uuid, { stop, ended });
+  }
+
+  #forget(uuid: string): void {
+    this.#watched.get(uuid)?.stop();
+    this.#watched.delete(uuid);
+    this.#endUsages(uuid);
+    for (const tail of this.#tails.get(uuid) ?? []) tail.close();
+    this.#tails.delete(uuid);
+  }
+
+  #endUsages(uuid: string): void {
+    for (const stop of this.#usages.get(uuid) ?? []) stop();
+    this.#usages.delete(uuid);
+  }
+
+  #emit(event: EngineEvent): void {
+    for (const listener of this.#listeners) listener(event);
+  }
+}
+
+/** What a shell calls the end of a process by SIGKILL. */
+const KILLED = 137;
+
+async function within(limitMs: number, work: Promise<void>): Promise<void> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const late = new EngineError('timeout', 'The process of the server does not end.');
+  const timer = setTimeout(() => reject(late), limitMs);
+  try {
+    await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
