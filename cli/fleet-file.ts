@@ -11,11 +11,12 @@ import { readFleetFile } from '@portcullis/control/fleet/file/read.ts';
 import { access, constants } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { failed } from './exit.ts';
+import { SHIPPED_EGGS } from './shipped-eggs.ts';
 
 /** Reads a fleet file, or throws every mistake in it as `file:line:column: message`. */
 export async function readFleet(path: string): Promise<FleetFile> {
   await requireReadable(path);
-  const read = await readFleetFile(path, env);
+  const read = await readFleetFile(path, env, SHIPPED_EGGS);
   if (read.ok) return read.value;
   throw failed(
     `${path} has mistakes, and nothing was changed:\n${read.mistakes.map(renderMistake).join('\n')}`,

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import manifest from './package.json' with { type: 'json' };
 import { CliError, EXIT } from './exit.ts';
 import { styled } from './output.ts';
+import { addCollector } from './program/collector.ts';
 import { addDrops } from './program/drops.ts';
 import { addEdge } from './program/edge.ts';
 import { addEdges } from './program/edges.ts';
@@ -36,7 +37,17 @@ function createProgram(): Command {
     })
     .showHelpAfterError('(--help says more)')
     .exitOverride();
-  for (const add of [addUp, addControl, addEdge, addEdges, addFleet, addKeys, addExplain, addDrops])
+  for (const add of [
+    addUp,
+    addControl,
+    addEdge,
+    addEdges,
+    addFleet,
+    addKeys,
+    addExplain,
+    addDrops,
+    addCollector,
+  ])
     add(program);
   return program;
 }

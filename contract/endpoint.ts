@@ -58,8 +58,11 @@ export interface Endpoint {
   readonly body?: TSchema;
   readonly bodyExamples?: Readonly<Record<string, unknown>>;
   readonly responses: Readonly<Record<number, ResponseRow>>;
-  /** Runs in a transaction, is audited, and may take a generation. */
-  readonly write: boolean;
+  /**
+   * `true`: runs in a transaction, is audited, and may take a generation. `instructs`: somebody else is told to do
+   * something and waited for, so no transaction is held; audited, and answered in the acknowledgement envelope.
+   */
+  readonly write: boolean | 'instructs';
   /** Understands Idempotency-Key. */
   readonly idempotent?: boolean;
 }

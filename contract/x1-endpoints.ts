@@ -13,6 +13,7 @@ import {
   SAME_ADDRESS,
   WRITE_HEADERS,
 } from './operations/firewall.ts';
+import { X1_GAME_SERVER_ENDPOINTS } from './operations/x1-game-servers.ts';
 import * as examples from './operations/x1-examples.ts';
 import { Drops, DropsQuery } from './schemas/x1-drops.ts';
 import {
@@ -182,4 +183,5 @@ export const X1_ENDPOINTS = [
       304: NOT_MODIFIED,
     },
   },
+  ...X1_GAME_SERVER_ENDPOINTS,
 ] as const satisfies readonly Endpoint[];

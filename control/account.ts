@@ -30,7 +30,7 @@ function mayReturn(): boolean {
 }
 
 /**
- * The folder of the link's socket, before root is given up. Who may enter it may speak as an agent: the
+ * The folder of the edges' socket, before root is given up. Who may enter it may speak as an edge: the
  * account and root's group, because an edge runs as root without the right to override permissions.
  */
 export function prepareLinkFolder(socket: string, account: Account | null): void {
@@ -43,10 +43,28 @@ export function prepareLinkFolder(socket: string, account: Account | null): void
     // Set-group-id: the socket takes root's group too.
     chmodSync(folder, 0o2770);
   }
+  requirePassable(folder, account, 'PORTCULLIS_LINK_SOCKET');
+}
+
+/**
+ * The folder of the nodes' socket, before root is given up. Everybody may enter it: a node shows its credential,
+ * and need not be an account that control knows.
+ */
+export function prepareNodeFolder(socket: string, account: Account | null): void {
+  const folder = dirname(socket);
+  if (!existsSync(folder)) {
+    mkdirSync(dirname(folder), { recursive: true, mode: account === null ? 0o700 : 0o711 });
+    mkdirSync(folder, { mode: 0o755 });
+    if (account !== null) chownSync(folder, account.uid, account.gid);
+  }
+  requirePassable(folder, account, 'PORTCULLIS_NODE_SOCKET');
+}
+
+function requirePassable(folder: string, account: Account | null, variable: string): void {
   const blocking = blockingFolder(account, folder);
   if (account !== null && blocking !== null) {
     throw new Error(
-      `Control runs as ${account.name}, which may not enter ${blocking}, where its agents are to meet it. Choose another PORTCULLIS_DATA or PORTCULLIS_LINK_SOCKET.`,
+      `Control runs as ${account.name}, which may not enter ${blocking}, where its agents are to meet it. Choose another PORTCULLIS_DATA or ${variable}.`,
     );
   }
 }

@@ -1,9 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { serveIpc } from '@portcullis/link/ipc.ts';
-import type { ControlSide } from '@portcullis/link/transport.ts';
 import type { Logger } from 'pino';
-import { prepareLinkFolder } from './account.ts';
+import { prepareLinkFolder, prepareNodeFolder } from './account.ts';
 import { createAccess, type Access } from './access/index.ts';
 import type { ControlConfig } from './config/config.ts';
 import { type Db, openDatabase } from './db/database.ts';
@@ -14,7 +12,6 @@ import { isUnavailable } from './db/failure.ts';
 import { listen } from './db/listen.ts';
 import { loadMigrations, type Migration, migrate } from './db/migrate.ts';
 import { createFirewall } from './firewall/index.ts';
-import { currentGeneration } from './fleet/generations.ts';
 import {
   createFleet,
   type Fleet,
@@ -22,10 +19,12 @@ import {
   prepareSourceSets,
   releaseSourceSets,
 } from './fleet/index.ts';
+import { createGameServers, type GameServers } from './game-servers/index.ts';
 import { UNBUILT } from './http/handlers.ts';
 import { createRegistry } from './http/metrics.ts';
 import { createHttpServer } from './http/server.ts';
 import type { HttpConfig } from './http/config.ts';
+import { LINK_CHANNELS, serveLinks } from './links.ts';
 import { createReadiness } from './readiness.ts';
 import { StopStack } from './stop-stack.ts';
 
@@ -34,7 +33,9 @@ export interface ControlFacts {
   readonly url: string;
   readonly metricsUrl: string | null;
   readonly databaseUrl: string;
+  /** Where edges, and where nodes, of this host meet control. */
   readonly linkSocket: string;
+  readonly nodeSocket: string;
 }
 export interface Control {
   /** Rejects when something it needs cannot be had; then nothing of it is left running. */
@@ -103,8 +104,16 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
     },
   });
   stops.push('database connections', () => db.destroy());
-  const { access, fleet, http } = composeAreas({ config, httpConfig, db, database, log, stops });
+  const { access, fleet, gameServers, http } = composeAreas({
+    config,
+    httpConfig,
+    db,
+    database,
+    log,
+    stops,
+  });
   prepareLinkFolder(config.linkSocket, account);
+  prepareNodeFolder(config.nodeSocket, account);
   if (account !== null) {
     options.giveUpRoot?.(account);
     log.info({ account: account.name }, 'root was given up');
@@ -112,8 +121,10 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
   await migrateWhenReachable(db, migrations, log);
   const listening = await http.listen();
   stops.push('API', () => http.close());
-  await startFleet({ config, databaseUrl: database.url, db, access, fleet, log, stops });
-  return { ...listening, databaseUrl: database.url, linkSocket: config.linkSocket };
+  const databaseUrl = database.url;
+  await startFleet({ config, databaseUrl, db, access, fleet, gameServers, log, stops });
+  const { linkSocket, nodeSocket } = config;
+  return { ...listening, databaseUrl, linkSocket, nodeSocket };
 }
 
 interface AreaGround {
@@ -139,7 +150,8 @@ function composeAreas({ config, httpConfig, db, database, log, stops }: AreaGrou
     enforcement: fleet.enforcement,
     postgresPid: database.pid,
   });
-  const handlers = { ...UNBUILT, ...firewall.handlers };
+  const gameServers = createGameServers({ db, registry, log });
+  const handlers = { ...UNBUILT, ...firewall.handlers, ...gameServers.handlers };
   const http = createHttpServer({
     config: httpConfig,
     db,
@@ -149,7 +161,7 @@ function composeAreas({ config, httpConfig, db, database, log, stops }: AreaGrou
     readiness,
     log,
   });
-  return { access, fleet, http };
+  return { access, fleet, gameServers, http };
 }
 
 async function readHttpConfig(config: ControlConfig): Promise<HttpConfig> {
@@ -215,37 +227,26 @@ interface FleetGround {
   readonly db: Db;
   readonly access: Access;
   readonly fleet: Fleet;
+  readonly gameServers: GameServers;
   readonly log: Logger;
   readonly stops: StopStack;
 }
 
-/** The link, the clockwork, and what wakes both. */
+/** The links, the clockwork, and what wakes both. */
 async function startFleet(ground: FleetGround): Promise<void> {
-  const { config, databaseUrl, db, access, fleet, log, stops } = ground;
-  const link = await serveIpc({
-    path: config.linkSocket,
-    handler: fleet.agentHandler,
-    onError: (error) => fleet.failed('answering an agent', error),
-  });
-  stops.push('link', () => link.close());
-  fleet.speakThrough(link);
+  const { databaseUrl, access, fleet, log, stops } = ground;
+  const links = await serveLinks(ground);
   const clockwork = fleet.startClockwork();
   stops.push('holdings and sweeps', () => clockwork.stop());
   const listener = listen(
     databaseUrl,
-    ['portcullis_generation', 'portcullis_access'],
+    [...LINK_CHANNELS, 'portcullis_access'],
     (channel, payload) => {
       clockwork.wake();
       if (channel === 'portcullis_access') access.forget();
-      else void announce(link, db, payload).catch((error) => fleet.failed('announcing', error));
+      else links.tell(channel, payload);
     },
     { onError: (error) => log.warn({ error }, 'notifications stopped; listening again') },
   );
   stops.push('notifications', () => listener.stop());
-}
-
-/** Tells agents of a generation. A null payload: some may have been missed, so look. */
-async function announce(link: ControlSide, db: Db, payload: string | null): Promise<void> {
-  const heard = payload === null ? await currentGeneration(db) : Number(payload);
-  if (Number.isSafeInteger(heard)) link.notify({ kind: 'generation', generation: heard });
 }

@@ -41,12 +41,22 @@ interface Ready {
   readonly metricsUrl: string | null;
   readonly databaseUrl: string;
   readonly linkSocket: string;
+  readonly nodeSocket: string;
 }
 
-function announceReady({ url, metricsUrl, databaseUrl, linkSocket }: Ready, log: Logger): void {
-  log.info({ url, metricsUrl, linkSocket }, 'control is ready');
+function announceReady(
+  { url, metricsUrl, databaseUrl, linkSocket, nodeSocket }: Ready,
+  log: Logger,
+): void {
+  log.info({ url, metricsUrl, linkSocket, nodeSocket }, 'control is ready');
   if (!process.connected) return;
-  const facts = { url, databaseUrl, linkSocket, ...(metricsUrl !== null && { metricsUrl }) };
+  const facts = {
+    url,
+    databaseUrl,
+    linkSocket,
+    nodeSocket,
+    ...(metricsUrl !== null && { metricsUrl }),
+  };
   process.send?.({ kind: 'ready', url, facts });
 }
 

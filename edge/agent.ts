@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Question } from '@portcullis/link/messages.ts';
 import { LinkError } from '@portcullis/link/transport.ts';
 import type { AgentStatus, EdgeAgent, EdgeAgentOptions } from './agent-options.ts';
-import { type Coalesced, coalesce } from './coalesce.ts';
+import { type Coalesced, coalesce } from '@portcullis/link/coalesce.ts';
 import { type Desired, withMore } from './desired.ts';
 import { describeDevices } from './devices.ts';
 import { Guard, kernelWatch } from './guard.ts';
@@ -212,14 +212,7 @@ class Agent implements EdgeAgent {
       // What is on disk may be of another control plane, or of before its backup.
       told = this.#synced;
       if (desired !== null) {
-        const devices = this.#guard.devices(desired.settings.devices);
-        await this.#bringAbout(withMore(desired, devices, this.#options.management));
-        // Before anybody is told: a restart must not fall behind what was confirmed.
-        await this.#disk.keep(
-          desired,
-          this.#applied?.refused ?? [],
-          await this.#reconciler.table(),
-        );
+        await this.#bringAbout(desired);
       }
       this.#lastError = null;
       this.#applyRetryMs = FIRST_RETRY_MS;
@@ -233,11 +226,14 @@ class Agent implements EdgeAgent {
     return told ? this.#confirm() : null;
   }
 
-  async #bringAbout(desired: Desired): Promise<void> {
+  async #bringAbout(received: Desired): Promise<void> {
     const begin = performance.now();
+    const devices = this.#guard.devices(received.settings.devices);
+    const desired = withMore(received, devices, this.#options.management);
     if (this.#stance.mode === 'observe') {
       if (this.#applied?.generation === desired.generation) return;
       this.#applied = await this.#reconciler.check(desired, this.#stance.canAsk);
+      await this.#keep(received);
     } else {
       this.#guard.start();
       const there = this.#stance.canAsk && (await this.#options.driver.present());
@@ -247,6 +243,8 @@ class Agent implements EdgeAgent {
       this.#beginTrial();
       this.#applied = await this.#reconciler.apply(desired);
       mended();
+      // Before all that follows: whoever is killed at it must find on disk what the kernel has.
+      await this.#keep(received);
       const after = this.#reconciler.targets ?? new Map();
       // Of a table that another agent left nothing is known: what it enforced is taken to be the same.
       await this.#options.filters?.applied(before ?? (there ? after : new Map()), after);
@@ -262,6 +260,12 @@ class Agent implements EdgeAgent {
     const { mode } = this.#stance;
     this.#log.debug({ generation, policies, elements, mode, ms: this.#lastApplyMs }, 'applied');
     if (refused.length > 0) this.#log.error({ refused }, 'policies that could not be applied');
+  }
+
+  /** Also before anybody is told: a restart must not fall behind what was confirmed. */
+  async #keep(received: Desired): Promise<void> {
+    const refused = this.#applied?.refused ?? [];
+    await this.#disk.keep(received, refused, await this.#reconciler.table());
   }
 
   /** Only of what the kernel has: an observing edge confirms nothing. */

@@ -10,6 +10,7 @@ import { LayoutDigest } from './nftables/digest.ts';
 import { type Layout, planLayout } from './nftables/layout.ts';
 import { keptState } from './nftables/kept-state.ts';
 import { LearntLater } from './nftables/learnt-later.ts';
+import { overlapWith } from './nftables/overlap.ts';
 import { renderDelta, type RenderedDelta, renderWhole, type Sizes } from './nftables/render.ts';
 import type { KnownTable } from './state/kernel-record.ts';
 import type { LoadedTable } from './state/table-text.ts';
@@ -273,10 +274,22 @@ export class Reconciler {
     const doubts = this.#doubts;
     const { text, sizes } = renderWhole(layout);
     const kept = await keptState(this.#driver, layout);
-    await this.#driver.apply(`${text}${kept.text}`);
+    const overlap = (await this.#driver.present()) ? overlapWith(layout.rules) : null;
+    await this.#driver.apply(`${text}${overlap?.begin ?? ''}${kept.text}`);
     this.#later.add(kept.rest);
+    if (overlap !== null) await this.#endOverlap(overlap.end);
     this.#answered = doubts;
     this.#remember(desired, layout, sizes, reasons);
+  }
+
+  /** Nobody's policy is at fault where that fails. */
+  async #endOverlap(text: string): Promise<void> {
+    try {
+      await this.#driver.apply(text);
+    } catch (error) {
+      if (!(error instanceof DriverError)) throw error;
+      throw new DriverError('unavailable', error.message, [], { cause: error });
+    }
   }
 
   async #loadWithoutFaulty(desired: Desired, wanted: Layout, reasons: Reasons): Promise<void> {

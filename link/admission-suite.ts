@@ -51,9 +51,10 @@ export function kindTests(meet: Meet): void {
         },
       ),
     );
-    control.notify(call('node-1', 'op somebody'));
-    control.notify({ kind: 'node.assignments', nodes: ['node-2'] });
-    control.notify({ kind: 'generation', generation: 1 });
+    assert.equal(control.notify(call('node-1', 'op somebody')), 1);
+    assert.equal(control.notify(call('node-3', 'op somebody')), 0);
+    assert.equal(control.notify({ kind: 'node.assignments', nodes: ['node-2'] }), 1);
+    assert.equal(control.notify({ kind: 'generation', generation: 1 }), 2);
     // A reply comes after the notices before it.
     await Promise.all(
       agents.map((agent, index) => agent.request(index < 2 ? confirm(1) : answer('1'), TIMEOUT_MS)),
@@ -64,6 +65,23 @@ export function kindTests(meet: Meet): void {
       'node node-1: node.call',
       'node node-2: node.assignments',
     ]);
+  });
+
+  it('hands over every call of a burst', async (t) => {
+    const meeting = await meet(t);
+    const control = await serve(t, meeting, async () => DONE);
+    const node = await connected(t, meeting, NODE);
+    let heard = 0;
+    const all = new Promise<void>((resolve) => {
+      node.onNotice(() => {
+        heard += 1;
+        if (heard === 500) resolve();
+      });
+    });
+    for (let sent = 0; sent < 500; sent += 1) {
+      assert.equal(control.notify(call('node-1', 'x'.repeat(1_000))), 1);
+    }
+    await all;
   });
 }
 

@@ -29,6 +29,7 @@ const MAX_UNDER_WAY = 256;
 const MAX_PATH_BYTES = 107;
 const GREETING_MS = 5_000;
 const CLOSE_MS = 2_000;
+const MAX_UNREAD_BYTES = 1024 * 1024;
 
 /** Serves agents of this host: whom the file's permissions let in (0660, the group of its folder) and `admit` admits. */
 export async function serveIpc(options: IpcServer): Promise<ControlSide> {
@@ -49,7 +50,9 @@ export async function serveIpc(options: IpcServer): Promise<ControlSide> {
   await chmod(options.path, options.mode ?? 0o660);
   return {
     notify: (notice) => {
-      for (const connection of connections) connection.notify(notice);
+      let handed = 0;
+      for (const connection of connections) if (connection.notify(notice)) handed += 1;
+      return handed;
     },
     hangUp: (whom) => {
       for (const connection of connections) connection.hangUp(whom);
@@ -114,10 +117,12 @@ class AgentConnection {
     this.#socket = socket;
   }
 
-  notify(notice: Notice): void {
-    // A hint to an agent that does not read would only pile up.
-    if (this.#agent === null || !isFor(notice, this.#agent)) return;
-    if (this.#socket?.unsentBytes === 0) this.#socket.send({ notice });
+  notify(notice: Notice): boolean {
+    if (this.#agent === null || this.#socket === null || !isFor(notice, this.#agent)) return false;
+    // To an agent that does not read, notices would only pile up.
+    if (this.#socket.unsentBytes > MAX_UNREAD_BYTES) return false;
+    this.#socket.send({ notice });
+    return true;
   }
 
   hangUp(whom: (agent: AgentRef) => boolean): void {

@@ -65,7 +65,8 @@ class Hub {
     for (const agent of this.agents) void agent.knock();
     return {
       notify: (notice) => {
-        if (this.served === own) for (const agent of this.agents) agent.noticed(own, notice);
+        if (this.served !== own) return 0;
+        return [...this.agents].filter((agent) => agent.noticed(own, notice)).length;
       },
       hangUp: (whom) => {
         if (this.served !== own) return;
@@ -172,13 +173,15 @@ class MemoryAgentSide implements AgentSide {
     this.#pending.failAll(new LinkError('disconnected', 'the connection to control ended'));
   }
 
-  noticed(by: Served, sent: Notice): void {
-    if (this.#admittedBy !== by || !isFor(sent, this.ref)) return;
+  /** Whether it was handed over. */
+  noticed(by: Served, sent: Notice): boolean {
+    if (this.#admittedBy !== by || !isFor(sent, this.ref)) return false;
     const notice = parseNotice(JSON.parse(wire(sent)));
-    if (!notice.ok) return;
+    if (!notice.ok) return true;
     queueMicrotask(() => {
       for (const listener of this.#noticeListeners) listener(notice.value);
     });
+    return true;
   }
 
   async #carry(id: number, handler: AgentHandler, text: string): Promise<void> {

@@ -26,6 +26,10 @@ export interface AgentRef {
 /** Edges speak only the messages of edges, nodes only those of nodes; another's are answered with `unsupported`. */
 export type AgentRequest = EdgeRequest | NodeRequest;
 
+export function isOfNode(request: AgentRequest): request is NodeRequest {
+  return request.kind.startsWith('node.');
+}
+
 /** An edge asks; control answers. All are idempotent, so an agent may repeat what was not answered. */
 export type EdgeRequest =
   | EdgeHello

@@ -5,6 +5,7 @@ import type {
   EggImage,
   EggVariable,
   StopInstruction,
+  StopTimes,
 } from '@portcullis/core/game-servers/egg.ts';
 import {
   amount,
@@ -28,15 +29,20 @@ const line = text(1_024);
 const waitMs = integer(0, 86_400_000);
 
 const image = object<EggImage>({ label: line, reference: line, local: flag });
-const done = object<DonePattern>({ kind: oneOf('text', 'regex'), pattern: text(16_384) });
+export const donePattern = object<DonePattern>({
+  kind: oneOf('text', 'regex'),
+  pattern: text(16_384),
+});
 
-const stop = byKind<StopInstruction>({
+export const stopInstruction = byKind<StopInstruction>({
   command: object({ kind: oneOf('command'), command: text(2_048) }),
   signal: object({
     kind: oneOf('signal'),
     signal: oneOf('SIGINT', 'SIGTERM', 'SIGQUIT', 'SIGHUP', 'SIGABRT', 'SIGKILL'),
   }),
 });
+
+export const stopTimes = object<StopTimes>({ termAfterMs: waitMs, killAfterMs: waitMs });
 
 const replacementValue: Shape<string | number | boolean> = (value, at) => {
   if (typeof value === 'boolean') return value;
@@ -66,9 +72,9 @@ export const egg = object<Egg>({
   images: list(image, 1_000),
   startup: nullable(text(65_536)),
   launch: oneOf('image', 'startup'),
-  done: list(done, 1_000),
-  stop,
-  stopTimes: object({ termAfterMs: waitMs, killAfterMs: waitMs }),
+  done: list(donePattern, 1_000),
+  stop: stopInstruction,
+  stopTimes,
   configFiles: list(configFile, 1_000),
   install: nullable(object({ image, entrypoint: line, script: text(1024 * 1024) })),
   variables: list(variable, 1_000),

@@ -15,7 +15,8 @@ import type { AgentRef, AgentRequest, ControlReply, Notice } from './messages.ts
 export interface ControlSide {
   /** Bounded wait for handlers under way, then every connection is closed. */
   close(): Promise<void>;
-  notify(notice: Notice): void;
+  /** How many agents it was handed to: none, and nobody will hear it; some, and they may still lose it. */
+  notify(notice: Notice): number;
   /** Ends the connections of agents whose admission may have changed; they ask to be admitted again. */
   hangUp(whom: (agent: AgentRef) => boolean): void;
 }

@@ -10,7 +10,7 @@ export interface FleetOptions {
 export function addFleet(program: Command): void {
   const fleet = program
     .command('fleet')
-    .description('organisations, holdings, groups and edges from one file')
+    .description('organisations, holdings, groups, edges, nodes and game servers from one file')
     .addHelpText(
       'after',
       `
@@ -24,7 +24,10 @@ export function addFleet(program: Command): void {
     (await import('../commands/fleet.ts')).planFleet(file, options),
   );
   withDatabaseOptions(fleet.command('apply').description('apply the file').argument('<file>'))
-    .option('--force', 'also where live objects lose the holding they belong to')
+    .option(
+      '--force',
+      'also where live objects lose the holding they belong to, or servers their files',
+    )
     .action(async (file: string, options: FleetOptions) =>
       (await import('../commands/fleet.ts')).applyFleet(file, options),
     );

@@ -17,7 +17,7 @@ import {
 } from '../schemas/game-servers.ts';
 
 /** Not more than a string: what is no uuid is answered 404, like a server that the key does not see. */
-const SERVER_PARAMS = {
+export const SERVER_PARAMS = {
   slice: Type.String({
     description:
       'The uuid of the server, as the list returns it. What the key does not see is 404.',
@@ -34,15 +34,14 @@ const instruct = {
   params: SERVER_PARAMS,
   requestHeaders: ['Idempotency-Key'],
   idempotent: true,
-  write: true,
+  write: 'instructs',
 } as const;
 
 const READ_HEADERS = [...RATE_HEADERS, 'ETag'] as const;
-const UNBUILT = ['not_implemented'] as const;
 
 /** Power and command answer 200, 422 and 502 in the acknowledgement envelope; the rest is problems. */
 const ACKNOWLEDGED = {
-  ...refusals(COMMON, WITH_BODY, WITH_KEY, ['not_found'], UNBUILT),
+  ...refusals(COMMON, WITH_BODY, WITH_KEY, ['not_found']),
   200: {
     description: 'The node accepted it. That it is done shows in `state` of the server.',
     schema: Acknowledgement,
@@ -74,7 +73,7 @@ export const GAME_SERVER_ENDPOINTS = [
       'The servers that the key may see, by name. A short list is a result of permissions, not a missing server. Live state is only in the read of one server.',
     requestHeaders: ['If-None-Match'],
     responses: {
-      ...refusals(COMMON, UNBUILT),
+      ...refusals(COMMON),
       200: { description: 'The servers.', schema: GameServerList, headers: READ_HEADERS },
       304: NOT_MODIFIED,
     },
@@ -89,7 +88,7 @@ export const GAME_SERVER_ENDPOINTS = [
       'One server with `state` and `resources`, asked live from its node. Null there means unknown (unprovisioned, or the node did not answer within 2 s), not offline.',
     requestHeaders: ['If-None-Match'],
     responses: {
-      ...refusals(COMMON, ['not_found'], UNBUILT),
+      ...refusals(COMMON, ['not_found']),
       200: { description: 'The server.', schema: GameServerRead, headers: READ_HEADERS },
       304: NOT_MODIFIED,
     },

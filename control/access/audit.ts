@@ -23,9 +23,12 @@ export interface AuditEntry {
   readonly generation?: number | null;
 }
 
-/** Writes the entry in the transaction that does what it tells of, so neither is there without the other. */
-export async function recordAudit(tx: Tx, entry: AuditEntry): Promise<void> {
-  await tx
+/**
+ * Writes the entry in the transaction that does what it tells of, so neither is there without the other.
+ * Returns its id.
+ */
+export async function recordAudit(tx: Tx, entry: AuditEntry): Promise<number> {
+  const { id } = await tx
     .insertInto('audit')
     .values({
       organisation_id: entry.organisationId,
@@ -38,5 +41,7 @@ export async function recordAudit(tx: Tx, entry: AuditEntry): Promise<void> {
       detail: JSON.stringify(entry.detail ?? {}),
       generation: entry.generation ?? null,
     })
-    .execute();
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return id;
 }

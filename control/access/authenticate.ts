@@ -50,6 +50,7 @@ export function toKnownKey({ key, organisation }: KeyWithOrganisation): KnownKey
       abilities: new Set(ABILITIES.filter((ability) => key.abilities.includes(ability))),
       prefixes: key.prefixes,
       servers: key.servers,
+      managedServers: key.managed_servers,
     },
     expiresAt: key.expires_at,
     revokedAt: key.revoked_at,

@@ -29,4 +29,6 @@ export interface Caller {
   readonly prefixes: readonly string[] | null;
   /** Uuids; null: every server of the organisation. */
   readonly servers: readonly string[] | null;
+  /** Of those, the ones that it may instruct; null: all that it sees. */
+  readonly managedServers: readonly string[] | null;
 }

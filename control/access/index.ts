@@ -1,3 +1,4 @@
+import type { Ability } from '@portcullis/core/access/abilities.ts';
 import type { Logger } from 'pino';
 import type { Db, Tx } from '../db/database.ts';
 import {
@@ -14,6 +15,7 @@ import { KeyCache } from './key-cache.ts';
 import { loadKeyByHash } from './key-store.ts';
 import { hashSecret } from './keys.ts';
 import { createLastUse } from './last-use.ts';
+import { type ServerHolder, seesServer } from './server-scope.ts';
 
 export type { Actor } from './audit.ts';
 export { recordAudit } from './audit.ts';
@@ -23,6 +25,7 @@ export type { HeldPrefix, Holder } from './holdings.ts';
 export { notifyAccess } from './key-store.ts';
 export type { KeyView, NewKey } from './keys.ts';
 export { createKey, generateSecret, hashSecret, listKeys, revokeKey } from './keys.ts';
+export { type ServerHolder, withinReach } from './server-scope.ts';
 export { findOrganisation, listOrganisations } from './organisation-store.ts';
 
 export interface Access {
@@ -33,6 +36,8 @@ export interface Access {
   authenticate(authorization: string | undefined, source: string): Promise<Caller>;
   /** The holding by which the caller has this address now; null is 404. */
   findHolding(db: Db | Tx, caller: Holder, ip: string): Promise<Holding | null>;
+  /** Whether a key with this ability reaches the server of this uuid; false is 404. */
+  seesServer(db: Db | Tx, caller: ServerHolder, ability: Ability, uuid: string): Promise<boolean>;
   /** What the caller holds now and may touch. */
   listHeldPrefixes(db: Db | Tx, caller: Holder): Promise<HeldPrefix[]>;
   /** Called on a notification of `portcullis_access`: nothing known of keys holds any longer. */
@@ -70,6 +75,7 @@ export function createAccess({ db, log, clock = () => new Date() }: AccessDeps):
       return caller;
     },
     findHolding,
+    seesServer,
     listHeldPrefixes,
     forget: () => cache.clear(),
     stop: () => lastUse.stop(),

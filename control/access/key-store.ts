@@ -31,6 +31,7 @@ export interface NewKeyRow {
   readonly hint: string;
   readonly abilities: readonly string[];
   readonly servers: readonly string[] | null;
+  readonly managedServers: readonly string[] | null;
   readonly prefixes: readonly string[] | null;
   readonly sources: readonly string[] | null;
   readonly expiresAt: Date | null;
@@ -48,6 +49,7 @@ export async function insertKey(tx: Tx, key: NewKeyRow): Promise<number> {
       hint: key.hint,
       abilities: [...key.abilities],
       servers: key.servers && [...key.servers],
+      managed_servers: key.managedServers && [...key.managedServers],
       prefixes: key.prefixes && [...key.prefixes],
       sources: key.sources && [...key.sources],
       expires_at: key.expiresAt,

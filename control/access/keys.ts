@@ -21,6 +21,8 @@ export interface NewKey {
   readonly abilities: readonly string[];
   /** Uuids; null or absent: every server of the organisation. */
   readonly servers?: readonly string[] | null;
+  /** Uuids of those that it may instruct; null or absent: all that it sees. */
+  readonly managedServers?: readonly string[] | null;
   /** CIDRs that the key may touch; null or absent: all that the organisation holds. */
   readonly prefixes?: readonly string[] | null;
   /** CIDRs that it may be used from; null or absent: anywhere. */
@@ -46,6 +48,7 @@ export interface KeyView {
   readonly hint: string;
   readonly abilities: readonly string[];
   readonly servers: readonly string[] | null;
+  readonly managedServers: readonly string[] | null;
   readonly prefixes: readonly string[] | null;
   readonly sources: readonly string[] | null;
   readonly expiresAt: Date | null;
@@ -88,6 +91,7 @@ export async function createKey(tx: Tx, input: NewKey, actor: Actor): Promise<Cr
     hash: hashSecret(secret),
     hint: secret.slice(KEY_PREFIX.length, KEY_PREFIX.length + HINT_LENGTH),
     servers: input.servers ?? null,
+    managedServers: input.managedServers ?? null,
     prefixes: canonicalCidrs(input.prefixes),
     sources: canonicalCidrs(input.sources),
     expiresAt: input.expiresAt ?? null,
@@ -131,6 +135,14 @@ export async function revokeKey(tx: Tx, keyId: number, actor: Actor): Promise<{ 
   return { revokedAt };
 }
 
+/** As callers name them, and as they are called here. */
+const LISTS = [
+  ['servers', 'servers'],
+  ['managed_servers', 'managedServers'],
+  ['prefixes', 'prefixes'],
+  ['sources', 'sources'],
+] as const;
+
 function judge(input: NewKey, flags: readonly string[]): FieldError[] {
   const errors: FieldError[] = [];
   const refuse = (pointer: string, detail: string) => errors.push({ pointer, detail });
@@ -143,11 +155,11 @@ function judge(input: NewKey, flags: readonly string[]): FieldError[] {
     const reason = judgeAbility(ability, input.abilities.indexOf(ability) < index, flags);
     if (reason !== null) refuse(`/abilities/${index}`, reason);
   }
-  for (const field of ['servers', 'prefixes', 'sources'] as const) {
-    const entries = input[field] ?? [];
+  for (const [field, of] of LISTS) {
+    const entries = input[of] ?? [];
     if (entries.length > MAX_ENTRIES) refuse(`/${field}`, `must have at most ${MAX_ENTRIES} items`);
     for (const [index, entry] of entries.slice(0, MAX_ENTRIES).entries()) {
-      const reason = field === 'servers' ? judgeUuid(entry) : judgeCidr(entry);
+      const reason = field.endsWith('servers') ? judgeUuid(entry) : judgeCidr(entry);
       if (reason !== null) refuse(`/${field}/${index}`, reason);
     }
   }
@@ -216,6 +228,7 @@ function toView(row: ApiKey): KeyView {
     hint: KEY_PREFIX + row.hint,
     abilities: row.abilities,
     servers: row.servers,
+    managedServers: row.managed_servers,
     prefixes: row.prefixes,
     sources: row.sources,
     expiresAt: row.expires_at,

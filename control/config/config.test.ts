@@ -23,6 +23,7 @@ test('with nothing said, control listens on loopback and brings its own database
     trustedProxies: [],
     tlsFiles: null,
     linkSocket: '/home/ada/.local/state/portcullis/link/control.sock',
+    nodeSocket: '/home/ada/.local/state/portcullis/node-link/control.sock',
     account: null,
     logLevel: 'info',
   });

@@ -25,7 +25,10 @@ export interface ControlConfig {
   readonly trustedProxies: readonly string[];
   /** Paths of PEM files; null: plain HTTP. */
   readonly tlsFiles: { readonly cert: string; readonly key: string } | null;
+  /** Where edges of this host meet control. */
   readonly linkSocket: string;
+  /** Where nodes of this host do. */
+  readonly nodeSocket: string;
   /** Whom to become when started as root; null: whoever suits (see embedded/account.ts). */
   readonly account: string | null;
   readonly logLevel: string;
@@ -57,6 +60,10 @@ export function decideConfig(
     tlsFiles,
     linkSocket:
       env.linkSocket === null ? join(dataDir, 'link', 'control.sock') : resolve(env.linkSocket),
+    nodeSocket:
+      env.nodeSocket === null
+        ? join(dataDir, 'node-link', 'control.sock')
+        : resolve(env.nodeSocket),
     account: env.account,
     logLevel: take(decideLogLevel(env.logLevel), 'info'),
   };

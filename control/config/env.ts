@@ -15,8 +15,10 @@ export interface ControlEnvironment {
   /** `PORTCULLIS_TLS_CERT` and `PORTCULLIS_TLS_KEY`: PEM files. */
   readonly tlsCert: string | null;
   readonly tlsKey: string | null;
-  /** `PORTCULLIS_LINK_SOCKET`: where agents of this host meet control. */
+  /** `PORTCULLIS_LINK_SOCKET`: where edges of this host meet control. */
   readonly linkSocket: string | null;
+  /** `PORTCULLIS_NODE_SOCKET`: where nodes of this host do. */
+  readonly nodeSocket: string | null;
   /** `PORTCULLIS_ACCOUNT`: whom to become when started as root. */
   readonly account: string | null;
   /** `PORTCULLIS_LOG_LEVEL`. */
@@ -40,6 +42,7 @@ export function readEnvironment(
     tlsCert: text('PORTCULLIS_TLS_CERT'),
     tlsKey: text('PORTCULLIS_TLS_KEY'),
     linkSocket: text('PORTCULLIS_LINK_SOCKET'),
+    nodeSocket: text('PORTCULLIS_NODE_SOCKET'),
     account: text('PORTCULLIS_ACCOUNT'),
     logLevel: text('PORTCULLIS_LOG_LEVEL'),
     stateHome: text('XDG_STATE_HOME'),

@@ -2,7 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { connectionConfig } from './database.ts';
 
-export type Channel = 'portcullis_generation' | 'portcullis_access';
+export type Channel =
+  | 'portcullis_generation'
+  | 'portcullis_access'
+  | 'portcullis_nodes'
+  | 'portcullis_enrolment';
 
 export interface Listener {
   /** Ends the connection; nothing is reported after it. */

@@ -29,6 +29,9 @@ export interface Schema {
   drop_counts: DropCountTable;
   drop_samples: DropSampleTable;
   drop_reports: DropReportTable;
+  nodes: NodeTable;
+  eggs: EggTable;
+  game_servers: GameServerTable;
   audit: AuditTable;
   idempotency_keys: IdempotencyKeyTable;
 }
@@ -99,6 +102,7 @@ export interface ApiKeyTable {
   hint: string;
   abilities: string[];
   servers: string[] | null;
+  managed_servers: string[] | null;
   prefixes: string[] | null;
   sources: string[] | null;
   expires_at: Date | null;
@@ -276,6 +280,53 @@ export interface DropReportTable {
   edge_id: number;
   instance: string;
   sequence: number;
+}
+
+export interface NodeTable {
+  id: Id;
+  name: string;
+  owner: Owner;
+  credential_hash: Buffer | null;
+  enrolled_at: Date | null;
+  instance: string | null;
+  last_seen_at: Date | null;
+  engine: Json<object> | null;
+}
+
+export interface EggTable {
+  digest: string;
+  /** As `parseEgg` made it; link/parse-egg.ts reads it. */
+  egg: Json<object>;
+}
+
+export type BuildState = 'waiting' | 'building' | 'built' | 'failed';
+
+export interface GameServerTable {
+  uuid: string;
+  organisation_id: number;
+  service_id: number;
+  node_id: number;
+  name: string;
+  egg_digest: string;
+  egg_name: string;
+  image: string | null;
+  variables: JsonWithDefault<Record<string, string>>;
+  memory_mib: number;
+  cpu_percent: number;
+  disk_mib: number;
+  ip: string;
+  port: number;
+  suspended: Generated<boolean>;
+  crash_restart: Generated<boolean>;
+  crash_within_ms: Generated<number>;
+  build_epoch: Generated<number>;
+  build_state: Generated<BuildState>;
+  build_reason: string | null;
+  build_log: string | null;
+  provisioned: GeneratedAlways<boolean>;
+  identifier: string | null;
+  owner: Owner;
+  created_at: Generated<Date>;
 }
 
 export interface AuditTable {

@@ -66,8 +66,9 @@ async function worldWithEdge(t: TestContext) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     assert.equal(agent.status().generation, generation);
   };
-  const announce = (generation: number): void =>
+  const announce = (generation: number): void => {
     link.control.notify({ kind: 'generation', generation });
+  };
   return {
     ...world,
     kernel,

@@ -136,18 +136,23 @@ export class PolicyAssembly {
   }
 }
 
-/** Those with ports of their own; the ports of game servers come with the game servers. */
+/** On the ports that the service says, else on those of its game servers. */
 function managedFilters(held: Held): { type: FilterType; port: number }[] {
   return (held.managedFilters ?? []).flatMap((managed) => {
     const type = findFilter(managed.type)?.type;
-    const ranges = managed.ports === null ? null : parsePortExpression(managed.ports);
-    if (type === undefined || !ranges?.ok) return [];
-    return expandPorts(ranges.value).map((port) => ({ type, port }));
+    if (type === undefined) return [];
+    return portsOf(managed.ports, held).map((port) => ({ type, port }));
   });
 }
 
+function portsOf(expression: string | null, { gamePorts }: Held): readonly number[] {
+  if (expression === null) return gamePorts;
+  const ranges = parsePortExpression(expression);
+  return ranges.ok ? expandPorts(ranges.value) : [];
+}
+
 function managesFilters(held: Held): boolean {
-  return held.managedFilters?.some((filter) => filter.ports !== null) ?? false;
+  return held.managedFilters?.some(({ ports }) => portsOf(ports, held).length > 0) ?? false;
 }
 
 function ruleOf([id, action, protocol, source, port]: RuleTuple) {

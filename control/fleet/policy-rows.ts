@@ -15,6 +15,8 @@ export interface HoldingRow {
   readonly cidr: string;
   readonly serviceId: number | null;
   readonly managedFilters: readonly ManagedFilter[] | null;
+  /** Of the service's game servers, as far as they are reached at this address. */
+  readonly gamePorts: readonly number[];
 }
 export interface OwnRow {
   readonly target: string;
@@ -113,9 +115,23 @@ export function addressInside(alias: string, region: Region): RawBuilder<unknown
 const ruleTuple = sql`json_build_array(r.id, r.action, r.protocol, r.source, r.port)`;
 const filterTuple = sql`json_build_array(f.id, f.type, f.port)`;
 
+/**
+ * A server allocated on an address of its service is reached there. One on any other address of its node (behind
+ * translation) is reached somewhere at its service: all of its addresses have the port.
+ */
+function gamePorts(asOf: string): RawBuilder<unknown> {
+  return sql`coalesce((
+    select array_agg(distinct g.port order by g.port) from game_servers g
+     where g.service_id = h.service_id
+       and (g.ip = host(h.cidr)::inet or not exists (
+         select from holdings of where of.service_id = g.service_id and of.during @> ${asOf}::timestamptz
+            and host(of.cidr)::inet = g.ip))), '{}')`;
+}
+
 async function loadHoldings(tx: Tx, { region, asOf }: RowsRequest): Promise<HoldingRow[]> {
   const { rows } = await sql<HoldingRow>`
-    select h.id, h.cidr, h.service_id as "serviceId", s.managed_filters as "managedFilters"
+    select h.id, h.cidr, h.service_id as "serviceId", s.managed_filters as "managedFilters",
+           ${gamePorts(asOf)} as "gamePorts"
       from holdings h left join services s on s.id = h.service_id
      where h.during @> ${asOf}::timestamptz and ${touches('h', 'holdings', 'cidr', region)}
   `.execute(tx);

@@ -31,6 +31,7 @@ function asking(withinMs: number) {
   questions.speakThrough({
     notify: (notice: Notice) => {
       if (notice.kind === 'question') asked.push(notice);
+      return 1;
     },
   });
   const say = (edge: string, generation: number, id = asked.at(-1)?.id ?? ''): void =>

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { PROBLEMS } from '@portcullis/contract/problems.ts';
+import type { Ability } from '@portcullis/contract/endpoint.ts';
 import type { Access, Caller } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
 import { type FieldError, Problem } from '../problem.ts';
@@ -11,8 +12,9 @@ import {
   parseIdempotencyKey,
   storeAnswer,
 } from './idempotency.ts';
-import { notHeld } from './not-found.ts';
+import { notHeld, notSeen } from './not-found.ts';
 import type { Answer, Call, OperationHandler, OperationRow, Reply } from './operation.ts';
+import { instructOnce } from './instruct-once.ts';
 import { problemReply } from './problem-reply.ts';
 import type { ValidateQuery } from './query.ts';
 import { runTransaction } from './transaction.ts';
@@ -28,11 +30,12 @@ export interface Operation {
 
 export interface DispatchDeps {
   readonly db: Db;
-  readonly access: Pick<Access, 'findHolding'>;
+  readonly access: Pick<Access, 'findHolding' | 'seesServer'>;
 }
 
 /** A request that is authenticated and allowed; its input is judged, but nobody was told yet. */
 export interface Incoming extends Omit<Call, 'body' | 'query' | 'afterCommit'> {
+  readonly ability: Ability;
   readonly query: Validated;
   /** Null for an operation without a body. */
   readonly body: Validated | null;
@@ -50,8 +53,8 @@ export interface OnceRequest {
 
 /**
  * Runs the handler: a read on the pool, a write in a transaction of its own.
- * Bad input is told only to who holds the address, so 404 comes before 422; a handler that gets good input
- * looks for the holding in its own query, which saves every request a round trip.
+ * Bad input is told only to who holds the address or sees the server, so 404 comes before 422; a handler that gets good input
+ * looks for it in its own query, which saves every request a round trip.
  */
 export async function dispatch(
   operation: Operation,
@@ -64,6 +67,14 @@ export async function dispatch(
     const call = await judge(deps, deps.db, incoming, []);
     return toReply(await handler.run(call, deps.db));
   }
+  if (handler.kind === 'instruct') {
+    const run = async () =>
+      toReply(await handler.run(await judge(deps, deps.db, incoming, []), deps.db));
+    const { once } = incoming;
+    if (once === null) return run();
+    await requireSubject(deps, deps.db, incoming);
+    return instructOnce(deps.db, idempotentRequest(incoming.caller, once), run);
+  }
   const effects: Effect[] = [];
   const write = async (tx: Tx) => {
     effects.length = 0;
@@ -72,7 +83,7 @@ export async function dispatch(
   const { once } = incoming;
   const reply = await runTransaction(deps.db, async (tx) => {
     if (once === null) return write(tx);
-    await requireHolding(deps, tx, incoming);
+    await requireSubject(deps, tx, incoming);
     return answerOnce(tx, idempotentRequest(incoming.caller, once), () => write(tx));
   });
   if (reply.status < 400) for (const effect of effects) effect();
@@ -114,10 +125,10 @@ async function judge(
   incoming: Incoming,
   effects: Effect[],
 ): Promise<Call<never, never>> {
-  const { query, body, once: _, ...rest } = incoming;
+  const { query, body, once: _, ability: __, ...rest } = incoming;
   const wrong = [query, body].filter((part) => part !== null && !part.ok);
   if (wrong.length > 0) {
-    await requireHolding(deps, db, incoming);
+    await requireSubject(deps, db, incoming);
     throw invalidInput(wrong);
   }
   // The validators of this very row have accepted the values, so they have the types of its handler.
@@ -160,13 +171,16 @@ function idempotentRequest(caller: Caller, once: OnceRequest): IdempotentRequest
   };
 }
 
-async function requireHolding(
+/** 404 unless the caller has the address, or may touch the server, that the path names. */
+async function requireSubject(
   deps: DispatchDeps,
   db: Db | Tx,
-  call: Pick<Call, 'caller' | 'ip'>,
+  call: Pick<Incoming, 'caller' | 'ip' | 'server' | 'ability'>,
 ): Promise<void> {
-  if (call.ip === '') return;
-  if ((await deps.access.findHolding(db, call.caller, call.ip)) === null) throw notHeld();
+  const { caller, ip, server, ability } = call;
+  if (ip !== '' && (await deps.access.findHolding(db, caller, ip)) === null) throw notHeld();
+  if (server !== '' && !(await deps.access.seesServer(db, caller, ability, server)))
+    throw notSeen();
 }
 
 function toReply(answer: Answer): Reply {

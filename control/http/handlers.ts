@@ -30,10 +30,6 @@ export type Handlers = {
 
 /** Operations whose areas come with later issues. */
 export const UNBUILT = {
-  listGameServers: NOT_IMPLEMENTED,
-  readGameServer: NOT_IMPLEMENTED,
-  sendPowerSignal: NOT_IMPLEMENTED,
-  sendCommand: NOT_IMPLEMENTED,
   listAttacks: NOT_IMPLEMENTED,
 } as const satisfies Partial<Handlers>;
 
@@ -56,6 +52,7 @@ export function bindOperations(handlers: Handlers): BoundOperation[] {
 /** The row says whether its handler writes, in the type as in the value. */
 function forgetTypes(row: OperationRow, handler: Handlers[OperationId]): OperationHandler {
   if (handler === NOT_IMPLEMENTED) return { kind: 'unbuilt' };
+  if (row.write === 'instructs') return { kind: 'instruct', run: handler };
   if (row.write) return { kind: 'write', run: handler };
   return { kind: 'read', run: handler };
 }

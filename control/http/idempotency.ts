@@ -46,11 +46,7 @@ export async function claimKey(tx: Tx, request: IdempotentRequest): Promise<Repl
     select pg_try_advisory_xact_lock(hashtextextended(${scope}, ${request.organisationId})) as locked
   `.execute(tx);
   if (locks[0]?.locked !== true) {
-    throw new Problem(
-      'idempotency_in_progress',
-      'A request with this Idempotency-Key is still running. Send it again in a moment.',
-      { headers: { 'retry-after': '1' } },
-    );
+    throw inProgress();
   }
   const stored = await tx
     .selectFrom('idempotency_keys')
@@ -64,13 +60,25 @@ export async function claimKey(tx: Tx, request: IdempotentRequest): Promise<Repl
     .executeTakeFirst();
   if (stored === undefined) return null;
   if (!request.bodyHash.equals(stored.body_hash)) {
-    throw new Problem(
-      'idempotency_key_reused',
-      'This Idempotency-Key was used within the last 24 hours with another body. Use a new key for a new request.',
-    );
+    throw otherBody();
   }
   const headers = { ...stored.headers, 'idempotency-replayed': 'true' };
   return { status: stored.status, headers, payload: Buffer.from(stored.body) };
+}
+
+export function inProgress(): Problem {
+  return new Problem(
+    'idempotency_in_progress',
+    'A request with this Idempotency-Key is still running. Send it again in a moment.',
+    { headers: { 'retry-after': '1' } },
+  );
+}
+
+export function otherBody(): Problem {
+  return new Problem(
+    'idempotency_key_reused',
+    'This Idempotency-Key was used within the last 24 hours with another body. Use a new key for a new request.',
+  );
 }
 
 /** Stores the answer in the transaction of the write. An answer past its time gives way. */

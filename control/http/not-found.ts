@@ -55,3 +55,11 @@ export function notHeld(): Problem {
     'No such address among those this key may manage. It must lie in a prefix that the organisation announces, or be assigned to one of its services.',
   );
 }
+
+/** The same for a server that is not there, that another has, that the key may not see, and for what is no uuid. */
+export function notSeen(): Problem {
+  return new Problem(
+    'not_found',
+    'No such server among those this key may see. A server is named by its uuid, as the list of servers has it.',
+  );
+}

@@ -16,6 +16,8 @@ export interface Call<Body = unknown, Query = unknown> {
   readonly source: string | null;
   /** The path's `ip`, canonical; empty for operations without one. */
   readonly ip: string;
+  /** The path's `slice`, a uuid in lower case; empty for operations without one. */
+  readonly server: string;
   readonly body: Body;
   readonly query: Query;
   /** The `If-Match` header as sent; null without one. */
@@ -49,5 +51,7 @@ export type WriteHandler<C> = (call: C, tx: Tx) => Promise<Answer>;
 /** A handler whose types are forgotten: only values that its row's validators accepted may go in. */
 export type OperationHandler =
   | { readonly kind: 'read'; run(call: Call<never, never>, db: Db): Promise<Answer> }
+  /** Outside of any transaction: it waits for somebody else. */
+  | { readonly kind: 'instruct'; run(call: Call<never, never>, db: Db): Promise<Answer> }
   | { readonly kind: 'write'; run(call: Call<never, never>, tx: Tx): Promise<Answer> }
   | { readonly kind: 'unbuilt' };

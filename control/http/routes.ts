@@ -7,7 +7,7 @@ import { authorise } from './authorisation.ts';
 import { bodyOf } from './body.ts';
 import { clientAddress } from './client-address.ts';
 import { dispatch, NOT_BUILT, type Operation } from './dispatch.ts';
-import { notHeld } from './not-found.ts';
+import { notHeld, notSeen } from './not-found.ts';
 import { sendReply } from './problem-reply.ts';
 import { contentTag, namesTag } from './etag.ts';
 import { bindOperations, type Handlers } from './handlers.ts';
@@ -25,20 +25,25 @@ declare module 'fastify' {
     caller: Caller | null;
     /** The path's `ip` in its one spelling; empty for paths without one. */
     address: string;
+    /** The path's `slice`, a uuid; empty for paths without one. */
+    gameServer: string;
   }
 }
 
 export interface RouteDeps {
   readonly db: Db;
-  readonly access: Pick<Access, 'authenticate' | 'findHolding'>;
+  readonly access: Pick<Access, 'authenticate' | 'findHolding' | 'seesServer'>;
   readonly handlers: Handlers;
   readonly rateLimiter: RateLimiter;
 }
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** A route for every row of the contract's tables. What is common to all of them happens here and nowhere else. */
 export function registerOperations(app: FastifyInstance, deps: RouteDeps): void {
   app.decorateRequest('caller', null);
   app.decorateRequest('address', '');
+  app.decorateRequest('gameServer', '');
   for (const { prefix, row, handler } of bindOperations(deps.handlers)) {
     const operation: Operation = {
       row,
@@ -56,7 +61,7 @@ export function registerOperations(app: FastifyInstance, deps: RouteDeps): void 
   }
 }
 
-/** Everything that is judged before a byte of the body is read: 401, 429, 403, an address that is none, 501. */
+/** Everything that is judged before a byte of the body is read: 401, 429, 403, an address or a server that is none, 501. */
 async function admit(
   operation: Operation,
   deps: RouteDeps,
@@ -70,11 +75,16 @@ async function admit(
   request.caller = caller;
   reply.headers(deps.rateLimiter.take(caller));
   authorise(operation.row, caller);
-  const ip = ipOf(request);
+  const ip = paramOf(request, 'ip');
   if (ip !== undefined) {
     const address = canonicalAddress(ip);
     if (address === null) throw notHeld();
     request.address = address;
+  }
+  const slice = paramOf(request, 'slice');
+  if (slice !== undefined) {
+    if (!UUID.test(slice)) throw notSeen();
+    request.gameServer = slice.toLowerCase();
   }
   if (operation.handler.kind === 'unbuilt') {
     throw new Problem('not_implemented', NOT_BUILT);
@@ -94,10 +104,12 @@ async function answer(
   const keyHeader =
     operation.row.idempotent === true ? request.headers['idempotency-key'] : undefined;
   const made = await dispatch(operation, deps, {
+    ability: operation.row.ability,
     caller,
     requestId: request.id,
     source: clientAddress(request.ip),
     ip: request.address,
+    server: request.gameServer,
     ifMatch: request.headers['if-match'] ?? null,
     query: operation.validateQuery(query),
     body: operation.validateBody?.(body?.value) ?? null,
@@ -106,7 +118,7 @@ async function answer(
         ? null
         : { keyHeader, method: request.method, path, rawBody: body?.raw ?? new Uint8Array() },
   });
-  return sendReply(reply, operation.row.write ? made : conditional(request, made));
+  return sendReply(reply, operation.row.write !== false ? made : conditional(request, made));
 }
 
 const EMPTY = Buffer.alloc(0);
@@ -128,8 +140,8 @@ function splitUrl(url: string): { path: string; query: string } {
     : { path: url.slice(0, mark), query: url.slice(mark + 1) };
 }
 
-function ipOf(request: FastifyRequest): string | undefined {
-  const { params } = request;
-  if (typeof params !== 'object' || params === null || !('ip' in params)) return undefined;
-  return typeof params.ip === 'string' ? params.ip : undefined;
+function paramOf(request: FastifyRequest, name: 'ip' | 'slice'): string | undefined {
+  const params = Object(request.params) as Readonly<Record<string, unknown>>;
+  const value = Object.hasOwn(params, name) ? params[name] : undefined;
+  return typeof value === 'string' ? value : undefined;
 }

@@ -28,7 +28,7 @@ import { refuseSocket } from './socket-errors.ts';
 export interface HttpDeps {
   readonly config: HttpConfig;
   readonly db: Db;
-  readonly access: Pick<Access, 'authenticate' | 'findHolding'>;
+  readonly access: Pick<Access, 'authenticate' | 'findHolding' | 'seesServer'>;
   readonly handlers: Handlers;
   readonly registry: Registry;
   readonly readiness: () => Promise<ReadinessReport>;

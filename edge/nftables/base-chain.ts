@@ -48,9 +48,8 @@ export interface RenderedChain {
 /** The chains that do not depend on policies. Throws `PolicyError` on a device no kernel could have. */
 export function renderBaseChains(rules: EdgeRules): RenderedChain[] {
   const devices = deviceMatch(rules.devices);
-  const priority = rules.sees === 'both' ? BESIDE_CONNECTIONS : BEFORE_CONNECTIONS;
-  const entry = [`type filter hook prerouting priority ${priority}; policy accept;`];
-  if (devices !== null) entry.push(`${devices} goto judge`);
+  const hook = `type filter hook prerouting priority ${judgePriority(rules)}; policy accept;`;
+  const entry = [hook, ...judgeStatements(rules)];
   return [
     { name: 'needed_icmp', statements: NEEDED_ICMP.map(neededIcmp) },
     { name: 'prerouting', statements: entry },
@@ -64,6 +63,17 @@ export function renderBaseChains(rules: EdgeRules): RenderedChain[] {
     ...fragmentChains(rules, devices),
     ...reassemblyChains(rules),
   ];
+}
+
+/** Where packets are judged, among all that hooks into prerouting. */
+export function judgePriority({ sees }: EdgeRules): number {
+  return sees === 'both' ? BESIDE_CONNECTIONS : BEFORE_CONNECTIONS;
+}
+
+/** Which packets are. */
+export function judgeStatements({ devices }: EdgeRules): string[] {
+  const match = deviceMatch(devices);
+  return match === null ? [] : [`${match} goto judge`];
 }
 
 /** Exhaustive over the table of stages in core, so that a new stage cannot be forgotten here. */

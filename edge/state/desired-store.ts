@@ -4,7 +4,8 @@ import { promisify } from 'node:util';
 import type { Desired } from '../desired.ts';
 import { describeError, type Log } from '@portcullis/link/agent-log.ts';
 import { readState, writeChange, writeWhole } from './content.ts';
-import { readIfThere, replaceFile, writeAt } from './files.ts';
+import { readIfThere, replaceFile } from '@portcullis/link/durable-file.ts';
+import { writeAt } from './files.ts';
 import { CHAIN_START, type Mark } from './frames.ts';
 import { SourceSetFiles } from './source-sets.ts';
 

@@ -4,7 +4,7 @@ import { check, list, matching, object, prose, whole } from '@portcullis/link/sh
 import { describeError, type Log } from '@portcullis/link/agent-log.ts';
 import { LayoutDigest } from '../nftables/digest.ts';
 import type { Sizes } from '../nftables/render.ts';
-import { readIfThere } from './files.ts';
+import { readIfThere } from '@portcullis/link/durable-file.ts';
 import { CHAIN_START, frame, unframe } from './frames.ts';
 import type { LoadedTable } from './table-text.ts';
 

@@ -5,7 +5,7 @@ import { changedKeys } from '../changed-keys.ts';
 import { describeError, type Log } from '@portcullis/link/agent-log.ts';
 import type { Layout } from '../nftables/layout.ts';
 import { renderDelta, renderWholeParts, type Sizes } from '../nftables/render.ts';
-import { replaceFile } from './files.ts';
+import { replaceFile } from '@portcullis/link/durable-file.ts';
 
 /** What `nft -f` loads, in this order; read by boot/load.sh. */
 const WHOLE = 'table.nft';

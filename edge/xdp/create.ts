@@ -20,8 +20,8 @@ function openFlows(take: (flow: Flow) => void): Promise<boolean> {
     take({
       family: reply.family,
       protocol: reply.protocol,
-      local: Buffer.from(reply.destination),
-      remote: Buffer.from(reply.source),
+      local: reply.destination,
+      remote: reply.source,
       localPort: reply.destinationPort ?? 0,
       remotePort: reply.sourcePort ?? 0,
     }),

@@ -21,6 +21,7 @@ const NO_SETS: SourceSets = { version: '', sets: {} };
 const SETTINGS: EarlySettings = {
   keepReplies: true,
   flowsComplete: true,
+  marksAll: false,
   management: [{ protocol: 'tcp', port: 22 }],
   vlans: [],
   remember: { tcp: 432_000, udp: 180, other: 600 },
@@ -37,6 +38,7 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
     const targets = policies.map(compileEarly);
     const asked = new Map(targets.flatMap(({ unions }) => [...unions]));
     driver.load(targets, { ...SETTINGS, ...settings }, planUnions(asked, sourceSets));
+    driver.enforce();
     return driver;
   };
 

@@ -9,8 +9,12 @@ import type { UnionTable } from './unions.ts';
 export interface EarlyDropDriver {
   /** Why early drop cannot work on this host; null: it can. */
   probe(): string | null;
-  /** Judges by exactly these from now on; every packet is judged by what was there before, or by this. */
+  /** Gets ready to judge by exactly these. What was there before goes on judging until `enforce`. */
   load(targets: readonly EarlyTarget[], settings: EarlySettings, unions: UnionTable): void;
+  /** Judges by what was loaded; every packet is judged by what was there before, or by this. */
+  enforce(): void;
+  /** Before the first `load`: programs of an earlier agent judge, and will know what flows are remembered by this one. */
+  inherits(): boolean;
   /** Of what is loaded: `set` (which ask no union but those that were loaded) added or replaced, `removed` taken away. One by one, each in one step. */
   change(set: readonly EarlyTarget[], removed: readonly string[]): void;
   configure(settings: EarlySettings): void;
@@ -42,6 +46,8 @@ export interface EarlySettings {
   readonly keepReplies: boolean;
   /** Every flow that was open before is remembered. */
   readonly flowsComplete: boolean;
+  /** Remembers also what goes out from open ports and addresses, because they are about to be closed. */
+  readonly marksAll: boolean;
   readonly management: readonly ManagementPort[];
   /** VLANs over a device of ours that are judged like it. Tags from the outside in; 0: none. */
   readonly vlans: readonly {

@@ -111,7 +111,7 @@ int remember_flow(struct __sk_buff *skb)
 	/* A connection is opened by a SYN and nothing else; what belongs to it keeps it remembered. */
 	if (p.protocol == TCP && !*flow && (p.flags & (TCP_SYN | TCP_ACK)) != TCP_SYN)
 		return -1;
-	if (judge(&p, s->flags, &slot) == OPEN)
+	if (!(s->flags & MARKS_ALL) && judge(&p, s->flags, &slot) == OPEN)
 		return -1;
 	hosts[host_place(address_hash(&p))] = 1;
 	*flow = now;

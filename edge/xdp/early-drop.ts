@@ -6,13 +6,16 @@ import type { DropReading } from '../drop-ledger.ts';
 import { describeError, type Log } from '@portcullis/link/agent-log.ts';
 import { changedKeys } from '../changed-keys.ts';
 import type { DropSource } from '../report.ts';
+import { Attachments } from './attachments.ts';
 import { closes } from './closing.ts';
 import { EarlyCompilation } from './compilation.ts';
 import { type EarlyTarget, isPassedOn } from './compile.ts';
-import { type Device, type DevicePlan, planDevice } from './device.ts';
-import type { Attached, EarlyDropDriver, EarlySettings } from './driver.ts';
+import type { Device } from './device.ts';
+import type { EarlyDropDriver, EarlySettings } from './driver.ts';
 import { EarlyDropCounts } from './counts.ts';
 import type { Flow } from './flow-marks.ts';
+import { OpenFlows } from './open-flows.ts';
+import { protectedSides } from './protected-sides.ts';
 import { planUnions } from './unions.ts';
 
 export interface EarlyDropOptions {
@@ -40,25 +43,25 @@ export class EarlyDrop implements DeviceModes, DropSource {
   /** Unions of source sets that rules ask, and the data that they were filled from. */
   #asked: AskedUnions = new Map();
   #setsVersion = '';
-  #named: readonly string[] = [];
-  /** What the named devices were at the beginning of this apply. */
-  #seen: ReadonlyMap<string, Device | null> = new Map();
-  readonly #modes = new Map<string, KnownDevice>();
+  readonly #devices: Attachments;
   /** Why it cannot work at all; undefined: not asked yet. */
   #lack: string | null | undefined;
-  #flowsKnown = false;
-  /** By index: devices that our programs are on, as far as we know. */
-  readonly #attached = new Map<number, DeviceMode>();
+  readonly #flows: OpenFlows;
+  /** What is about to judge. */
+  #next: ReadonlyMap<string, EarlyTarget> = NOTHING;
   /** Devices whose outgoing packets cannot be seen. */
   #unseen = 0;
   #problem: string | null = null;
-  #flowsProblem: string | null = null;
-  #learnAgainMs = Infinity;
-  #repairs = 0;
 
   constructor(options: EarlyDropOptions) {
     this.#options = options;
-    this.#counts = new EarlyDropCounts(options.driver, (ifindex) => this.#nameOf(ifindex));
+    this.#devices = new Attachments(options.driver, options.readDevice);
+    this.#counts = new EarlyDropCounts(options.driver, (ifindex) => this.#devices.nameOf(ifindex));
+    this.#flows = new OpenFlows({
+      read: options.openFlows,
+      whatMatters: () => protectedSides(this.#next, this.#loaded ?? NOTHING),
+      remember: (flows) => options.driver.remember(flows),
+    });
   }
 
   /** After nftables has it; `refused` it has not. */
@@ -68,11 +71,13 @@ export class EarlyDrop implements DeviceModes, DropSource {
   ): Promise<void> {
     if (!this.#able()) return;
     try {
-      this.#named = settings.devices;
-      this.#seen = new Map(settings.devices.map((name) => [name, this.#options.readDevice(name)]));
-      this.#load(this.#compilation.of(policies, refused), settings, sourceSets);
+      this.#devices.look(settings.devices);
+      this.#next = this.#compilation.of(policies, refused);
+      // One that is being read still may be without what matters now.
+      if (!this.#flows.known) this.#flows.forget();
+      await this.#load(this.#next, settings, sourceSets);
       this.#watchEgress();
-      this.#attach();
+      this.#devices.attach();
       this.#problem = null;
     } catch (error) {
       this.#giveUp(error);
@@ -84,15 +89,9 @@ export class EarlyDrop implements DeviceModes, DropSource {
   /** Devices came, went or changed their names, or somebody took our programs off: it is time to apply again. */
   disturbed(): boolean {
     if (this.#loaded === null) return false;
-    if (performance.now() >= this.#learnAgainMs || !this.#options.driver.watches(this.#leaving())) {
-      return true;
-    }
-    const named = new Set(this.#named);
-    return [...this.#modes].some(([name, { ifindex, xdp, plan }]) => {
-      const device = this.#options.readDevice(name);
-      if (ifindex !== (device?.ifindex ?? null) || plan !== planOf(device, named).text) return true;
-      return xdp !== 'none' && ifindex !== null && !this.#options.driver.attached(ifindex);
-    });
+    const { driver } = this.#options;
+    if (this.#flows.isDue || !driver.watches(this.#leaving())) return true;
+    return this.#devices.disturbed();
   }
 
   /** Off every device: we observe, or somebody took our hands off. */
@@ -100,15 +99,13 @@ export class EarlyDrop implements DeviceModes, DropSource {
     if (!this.#able()) return;
     const { driver } = this.#options;
     try {
-      for (const ifindex of driver.devices()) driver.detach(ifindex);
-      if (this.#loaded !== null) driver.watch([]);
+      this.#devices.remove();
+      driver.watch([]);
     } catch (error) {
       this.#problem = `the early drop could not be taken off: ${describeError(error)}`;
     }
     this.#loaded = null;
-    this.#modes.clear();
-    this.#attached.clear();
-    this.#flowsKnown = false;
+    this.#flows.forget();
   }
 
   /** Leaves it in force. */
@@ -117,21 +114,20 @@ export class EarlyDrop implements DeviceModes, DropSource {
   }
 
   get repairs(): number {
-    return this.#repairs;
+    return this.#devices.repairs;
   }
 
   problems(): string[] {
     const passedOn = [...(this.#loaded?.values() ?? [])].filter(isPassedOn).length;
     return [
-      ...[this.#problem, this.#flowsProblem].filter((problem) => problem !== null),
+      ...[this.#problem, this.#flows.problem].filter((problem) => problem !== null),
       ...(passedOn === 0 ? [] : [`${passedOn} targets have too many kinds of rules to drop early`]),
     ];
   }
 
   modeOf(device: string): DeviceMode {
-    const known = this.#modes.get(device);
-    if (known !== undefined) return { xdp: known.xdp, reason: known.reason };
-    return { xdp: 'none', reason: this.#lack ?? 'nothing is loaded yet' };
+    const nothing = { xdp: 'none', reason: this.#lack ?? 'nothing is loaded yet' } as const;
+    return this.#devices.modeOf(device) ?? nothing;
   }
 
   async read(): Promise<DropReading> {
@@ -146,91 +142,49 @@ export class EarlyDrop implements DeviceModes, DropSource {
     return this.#lack === null;
   }
 
-  #load(
+  async #load(
     targets: ReadonlyMap<string, EarlyTarget>,
     assignment: EdgeAssignment,
     sourceSets: SourceSets,
-  ): void {
+  ): Promise<void> {
     const { driver } = this.#options;
     const before = this.#loaded ?? NOTHING;
     const changed = changedKeys(before, targets);
-    if (changed.some((name) => closes(before.get(name), targets.get(name))))
-      this.#flowsKnown = false;
-    const settings = this.#settingsFor(assignment);
     const set = changed.flatMap((name) => targets.get(name) ?? []);
     const gone = changed.filter((name) => !targets.has(name));
     const asks = changed.some(
       (name) => asksUnions(before.get(name)) || asksUnions(targets.get(name)),
     );
     const asked = asks ? askedUnions(targets.values()) : this.#asked;
+    if (this.#loaded !== null && changed.some((one) => closes(before.get(one), targets.get(one))))
+      await this.#learnBeforeClosing();
     if (gone.length > 0) this.#counts.before(gone);
-    if (
-      this.#loaded === null ||
-      !sameNames(asked, this.#asked) ||
-      (asked.size > 0 && sourceSets.version !== this.#setsVersion)
-    ) {
+    const unions = asked.size > 0 && sourceSets.version !== this.#setsVersion;
+    if (this.#loaded === null || unions || !sameNames(asked, this.#asked)) {
       this.#counts.before();
-      driver.load([...targets.values()], settings, planUnions(asked, sourceSets));
+      const inherits = driver.inherits();
+      this.#settings = this.#settingsFor(assignment);
+      driver.load([...targets.values()], this.#settings, planUnions(asked, sourceSets));
+      if (inherits) await this.#learnWhileInherited();
+      driver.enforce();
     } else {
-      if (JSON.stringify(settings) !== JSON.stringify(this.#settings)) driver.configure(settings);
+      this.#configure(this.#settingsFor(assignment));
       if (set.length + gone.length > 0) driver.change(set, gone);
     }
     this.#asked = asked;
     this.#setsVersion = sourceSets.version;
-    this.#settings = settings;
     this.#loaded = targets;
   }
 
-  #settingsFor({ sees, management, devices }: EdgeAssignment): EarlySettings {
-    const named = new Set(devices);
-    const vlans = devices.flatMap((name) => {
-      const device = this.#seen.get(name) ?? null;
-      const plan = device === null ? null : planDevice(device, named);
-      if (device === null || plan === null || !plan.attach) return [];
-      return plan.vlans.map((outer) => ({ ifindex: device.ifindex, outer, inner: 0 }));
-    });
+  #settingsFor({ sees, management }: EdgeAssignment): EarlySettings {
     return {
       keepReplies: sees === 'both',
-      flowsComplete: this.#flowsKnown,
+      flowsComplete: this.#flows.known,
+      marksAll: !this.#flows.known,
       management: [...management],
-      vlans,
+      vlans: this.#devices.vlans(),
       remember: this.#options.remember(),
     };
-  }
-
-  #attach(): void {
-    const { driver } = this.#options;
-    const named = new Set(this.#named);
-    const wanted = new Set<number>();
-    for (const name of named) {
-      const device = this.#seen.get(name) ?? null;
-      const { plan, text } = planOf(device, named);
-      const ifindex = device?.ifindex ?? null;
-      if (ifindex === null || !plan.attach) {
-        const reason = plan.attach ? null : plan.reason;
-        this.#modes.set(name, { xdp: 'none', reason, ifindex, plan: text });
-        continue;
-      }
-      wanted.add(ifindex);
-      // By its index: a device that only changed its name stays as it is.
-      const known = this.#attached.get(ifindex);
-      const mode =
-        known !== undefined && driver.attached(ifindex) ? known : this.#attachTo(ifindex);
-      this.#modes.set(name, { xdp: mode.xdp, reason: mode.reason, ifindex, plan: text });
-    }
-    for (const ifindex of driver.devices()) if (!wanted.has(ifindex)) driver.detach(ifindex);
-    for (const ifindex of this.#attached.keys())
-      if (!wanted.has(ifindex)) this.#attached.delete(ifindex);
-    for (const name of this.#modes.keys()) if (!named.has(name)) this.#modes.delete(name);
-  }
-
-  #attachTo(ifindex: number): DeviceMode {
-    if (this.#attached.has(ifindex)) this.#repairs++;
-    const attached = this.#options.driver.attach(ifindex);
-    const mode = describe(attached);
-    if (attached.mode === 'none') this.#attached.delete(ifindex);
-    else this.#attached.set(ifindex, mode);
-    return mode;
   }
 
   /** Indices of the devices that packets leave by; what leaves by a port leaves by its master too. */
@@ -248,50 +202,52 @@ export class EarlyDrop implements DeviceModes, DropSource {
     const leaving = this.#leaving();
     if (driver.watches(leaving)) return;
     // What left by another device before is not known: until it is, replies must not be dropped.
-    this.#flowsKnown = false;
-    if (this.#settings?.flowsComplete === true) {
-      this.#configure({ ...this.#settings, flowsComplete: false });
-    }
+    this.#flows.forget();
+    this.#sayWhatIsKnown();
     const unseen = driver.watch(leaving);
     this.#unseen = unseen.length;
   }
 
+  /** What judges goes on, and drops as before, until nothing is missing for what is about to judge. */
+  async #learnBeforeClosing(): Promise<void> {
+    if (this.#settings === null || !this.#settings.keepReplies || !this.#flows.known) return;
+    this.#configure({ ...this.#settings, marksAll: true });
+    this.#flows.forget();
+    await within(this.#flows.learn(), LONGEST_WAIT_MS);
+  }
+
+  /** The same for what an earlier agent left, before it is replaced. */
+  async #learnWhileInherited(): Promise<void> {
+    if (this.#settings?.keepReplies !== true) return;
+    this.#watchEgress();
+    if (this.#unseen === 0) await within(this.#flows.learn(), LONGEST_WAIT_MS);
+    this.#sayWhatIsKnown();
+  }
+
   /** Flows that began before the programs were there are learnt from connection tracking. */
   async #learnFlows(): Promise<void> {
-    const { driver, openFlows } = this.#options;
-    this.#learnAgainMs = Infinity;
-    this.#flowsProblem = null;
-    if (this.#settings === null || !this.#settings.keepReplies || this.#flowsKnown) return;
+    if (this.#settings?.keepReplies !== true) return this.#flows.rest(null);
+    if (this.#flows.known) return;
     if (this.#unseen > 0) {
-      this.#flowsProblem =
-        'what leaves cannot be watched on every device: only SYNs are dropped early';
+      this.#flows.rest(
+        'what leaves cannot be watched on every device: only SYNs are dropped early',
+      );
       return;
     }
-    try {
-      const batch: Flow[] = [];
-      const keep = (): void => driver.remember(batch.splice(0));
-      const whole = await openFlows((flow) => {
-        if (batch.push(flow) >= FLOWS_AT_ONCE) keep();
-      });
-      keep();
-      if (!whole) throw new Error('connection tracking changed while it was read');
-      this.#flowsKnown = true;
-      this.#configure({ ...this.#settings, flowsComplete: true });
-    } catch (error) {
-      // Nothing that may be a reply is dropped meanwhile.
-      this.#flowsProblem = `open flows are not known yet: ${describeError(error)}`;
-      this.#learnAgainMs = performance.now() + LEARN_AGAIN_MS;
-    }
+    await this.#flows.learn();
+    this.#sayWhatIsKnown();
+  }
+
+  #sayWhatIsKnown(): void {
+    if (this.#settings === null) return;
+    const { known } = this.#flows;
+    this.#configure({ ...this.#settings, flowsComplete: known, marksAll: !known });
   }
 
   #configure(settings: EarlySettings): void {
+    if (JSON.stringify(settings) === JSON.stringify(this.#settings)) return;
     this.#options.driver.configure(settings);
     this.#settings = settings;
-  }
-
-  #nameOf(ifindex: number): string | null {
-    for (const [name, mode] of this.#modes) if (mode.ifindex === ifindex) return name;
-    return null;
   }
 
   #giveUp(error: unknown): void {
@@ -301,26 +257,18 @@ export class EarlyDrop implements DeviceModes, DropSource {
   }
 }
 
-interface KnownDevice extends DeviceMode {
-  readonly ifindex: number | null;
-  /** As text: another one asks for another apply. */
-  readonly plan: string;
-}
-
-function planOf(
-  device: Device | null,
-  named: ReadonlySet<string>,
-): { plan: DevicePlan; text: string } {
-  const absent = { attach: false, reason: 'there is no such device' } as const;
-  const plan = device === null ? absent : planDevice(device, named);
-  return { plan, text: JSON.stringify(plan) };
-}
-
-const FLOWS_AT_ONCE = 1_000;
-const LEARN_AGAIN_MS = 5_000;
+/** A change that closes something waits so long for open flows, and is then made without them. */
+const LONGEST_WAIT_MS = 250;
 
 type AskedUnions = ReadonlyMap<string, readonly string[]>;
 const NOTHING: ReadonlyMap<string, EarlyTarget> = new Map();
+
+async function within(work: Promise<void>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
+  await Promise.race([work, late]);
+  clearTimeout(timer);
+}
 
 function asksUnions(target: EarlyTarget | undefined): boolean {
   return target !== undefined && target.unions.size > 0;
@@ -334,17 +282,4 @@ function askedUnions(targets: Iterable<EarlyTarget>): AskedUnions {
 
 function sameNames(a: AskedUnions, b: AskedUnions): boolean {
   return a.size === b.size && [...a.keys()].every((name) => b.has(name));
-}
-
-function describe(attached: Attached): DeviceMode {
-  if (attached.mode === 'none') return { xdp: 'none', reason: attached.reason };
-  const remarks = [
-    ...(attached.mode === 'generic'
-      ? [
-          `its driver takes no XDP program${attached.refusal === null ? '' : ` (${attached.refusal})`}`,
-        ]
-      : []),
-    ...(attached.pinned ? [] : ['no bpffs to pin it in: it ends with the agent']),
-  ];
-  return { xdp: attached.mode, reason: remarks.length === 0 ? null : remarks.join('; ') };
 }

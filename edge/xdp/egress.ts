@@ -56,6 +56,10 @@ export class Egress {
     return devices.filter((ifindex) => !this.#put(ifindex, program));
   }
 
+  watchNothing(): void {
+    for (const [ifindex, watch] of this.#watches) this.#end(ifindex, watch);
+  }
+
   update(program: Descriptor): void {
     for (const [ifindex, watch] of this.#watches) {
       if (!succeeds(() => watch.update(program))) this.#end(ifindex, watch);

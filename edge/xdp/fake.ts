@@ -14,6 +14,10 @@ export interface FakeEarlyDrop extends EarlyDropDriver {
   /** The next calls fail like this. */
   fail: Error | null;
   readonly loads: number;
+  /** Flows that it was told of, each time counted. */
+  readonly remembered: number;
+  /** An earlier agent is there: this judges a frame until the first `enforce`. */
+  earlier: ((frame: Buffer) => 'pass' | 'drop') | null;
 }
 
 export function createFakeEarlyDrop(): FakeEarlyDrop {
@@ -24,6 +28,9 @@ class Fake implements FakeEarlyDrop {
   lack: string | null = null;
   fail: Error | null = null;
   loads = 0;
+  remembered = 0;
+  earlier: ((frame: Buffer) => 'pass' | 'drop') | null = null;
+  #next: Map<string, EarlyTarget> | null = null;
   readonly #targets = new Map<string, EarlyTarget>();
   readonly #links = new Set<number>();
   #watched: number[] = [];
@@ -41,10 +48,21 @@ class Fake implements FakeEarlyDrop {
     this.#unions = unions;
     this.#mayFail();
     this.loads++;
+    this.#next = new Map(targets.map((target) => [target.target, target]));
+    this.#settings = settings;
+  }
+
+  enforce(): void {
+    this.#mayFail();
+    this.earlier = null;
     this.#targets.clear();
     this.#counts = new Map();
-    for (const target of targets) this.#targets.set(target.target, target);
-    this.#settings = settings;
+    for (const [name, target] of this.#next ?? []) this.#targets.set(name, target);
+    this.#next = null;
+  }
+
+  inherits(): boolean {
+    return this.earlier !== null;
   }
 
   change(set: readonly EarlyTarget[], removed: readonly string[]): void {
@@ -87,6 +105,7 @@ class Fake implements FakeEarlyDrop {
 
   remember(flows: Iterable<Flow>): void {
     for (const flow of flows) {
+      this.remembered++;
       const places = markPlaces(flow, 0);
       this.#flows.add(places.flow);
       this.#hosts.add(places.host);
@@ -103,6 +122,7 @@ class Fake implements FakeEarlyDrop {
   }
 
   judge(frame: Buffer, ifindex: number): 'pass' | 'drop' {
+    if (this.earlier !== null) return this.earlier(frame);
     const facts = readFacts(frame);
     if (this.#settings === null) throw new Error('nothing is loaded');
     if (facts === null || !this.#judges(facts, ifindex)) return 'pass';

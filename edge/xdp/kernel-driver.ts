@@ -1,12 +1,5 @@
-import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
-import {
-  closeDescriptor,
-  createMap,
-  type Descriptor,
-  testRun,
-  updateElement,
-} from '../kernel/bpf.ts';
+import { testRun, updateElement } from '../kernel/bpf.ts';
 import { type BpfArtifact, readArtifact } from '../kernel/bpf-artifact.ts';
 import { mapMemory } from '../kernel/memory.ts';
 import { NativeUnavailable, SystemError } from '../kernel/native.ts';
@@ -18,7 +11,8 @@ import { type Flow, markNow, markPlaces } from './flow-marks.ts';
 import { Egress, type EgressWay } from './egress.ts';
 import { LAYOUT } from './layout.ts';
 import { Links } from './links.ts';
-import { MapSet, OutOfRoom, type SharedMaps, type SlotCount } from './map-set.ts';
+import { MapSet, OutOfRoom, type SlotCount } from './map-set.ts';
+import { Marks } from './marks.ts';
 import { Pins } from './pins.ts';
 import { readSample, type Sample } from './sample.ts';
 import { writeSettings } from './settings.ts';
@@ -52,16 +46,22 @@ export function createKernelDriver(options: KernelDriverOptions): EarlyDropDrive
 interface Opened {
   readonly links: Links;
   readonly egress: Egress;
-  readonly shared: SharedMaps;
+  readonly marks: Marks;
+}
+
+/** What judged before, until nothing does any more. */
+interface Retired {
+  readonly set: MapSet | null;
+  readonly ring: RingBuffer | null;
 }
 
 class KernelDriver implements EarlyDropDriver {
   readonly #options: KernelDriverOptions;
   readonly #artifact: BpfArtifact = readArtifact(ARTIFACT);
   #opened: Opened | null = null;
-  /** Of this agent: what an earlier one marked is learnt anew. */
-  readonly #seed = randomInt(2 ** 32);
   #set: MapSet | null = null;
+  /** Loaded, and not enforced yet: this judged before. */
+  #retired: Retired | null = null;
   #ring: RingBuffer | null = null;
   #settings: EarlySettings | null = null;
   #unions = NO_UNIONS;
@@ -73,7 +73,7 @@ class KernelDriver implements EarlyDropDriver {
 
   probe(): string | null {
     try {
-      new MapSet(this.#artifact, this.#open().shared, [], NO_UNIONS).close();
+      new MapSet(this.#artifact, this.#open().marks.maps, [], NO_UNIONS).close();
       return null;
     } catch (error) {
       if (error instanceof NativeUnavailable) return error.message;
@@ -85,23 +85,38 @@ class KernelDriver implements EarlyDropDriver {
   }
 
   load(targets: readonly EarlyTarget[], settings: EarlySettings, unions: UnionTable): void {
-    const { links, egress, shared } = this.#open();
-    const next = new MapSet(this.#artifact, shared, targets, unions);
+    const { egress, marks } = this.#open();
+    const next = new MapSet(this.#artifact, marks.maps, targets, unions);
     try {
+      marks.keep();
       this.#targets.replace(targets);
-      writeSettings(next, settings, this.#targets, this.#seed);
+      // Until it is enforced, what is open to it may be closed to what judges still, and the other way round.
+      writeSettings(next, { ...settings, marksAll: true }, this.#targets, marks.seed);
       egress.update(next.programs.rememberFlow);
-      for (const ifindex of links.devices()) links.attach(ifindex, next.programs.earlyDrop);
     } catch (error) {
       next.close();
       throw error;
     }
-    this.#ring?.close();
-    this.#set?.close();
+    if (this.#retired === null) this.#retired = { set: this.#set, ring: this.#ring };
+    else this.#close({ set: this.#set, ring: this.#ring });
     this.#set = next;
     this.#unions = unions;
     this.#settings = settings;
     this.#ring = new RingBuffer(next.map('samples'), next.ringBytes);
+  }
+
+  enforce(): void {
+    const { links } = this.#open();
+    const { earlyDrop } = this.#loaded().programs;
+    for (const ifindex of links.devices()) links.attach(ifindex, earlyDrop);
+    if (this.#retired !== null) this.#close(this.#retired);
+    this.#retired = null;
+    this.configure(this.#settings as EarlySettings);
+  }
+
+  inherits(): boolean {
+    const { links, marks } = this.#open();
+    return this.#set === null && marks.inherited && links.devices().length > 0;
   }
 
   change(set: readonly EarlyTarget[], removed: readonly string[]): void {
@@ -118,11 +133,14 @@ class KernelDriver implements EarlyDropDriver {
     } catch (error) {
       if (!(error instanceof OutOfRoom)) throw error;
       this.load(this.#targets.all(), this.#settings as EarlySettings, this.#unions);
+      this.enforce();
     }
   }
 
   configure(settings: EarlySettings): void {
-    writeSettings(this.#loaded(), settings, this.#targets, this.#seed);
+    const marksAll = settings.marksAll || this.#retired !== null;
+    const { seed } = this.#open().marks;
+    writeSettings(this.#loaded(), { ...settings, marksAll }, this.#targets, seed);
     this.#settings = settings;
   }
 
@@ -153,7 +171,10 @@ class KernelDriver implements EarlyDropDriver {
   }
 
   watch(ifindexes: readonly number[]): number[] {
-    return this.#open().egress.watch(ifindexes, this.#loaded().programs.rememberFlow);
+    const { egress } = this.#open();
+    if (ifindexes.length > 0) return egress.watch(ifindexes, this.#loaded().programs.rememberFlow);
+    egress.watchNothing();
+    return [];
   }
 
   watches(ifindexes: readonly number[]): boolean {
@@ -161,14 +182,15 @@ class KernelDriver implements EarlyDropDriver {
   }
 
   remember(flows: Iterable<Flow>): void {
-    const { flow_marks, host_marks } = this.#open().shared;
+    const { maps, seed } = this.#open().marks;
+    const { flow_marks, host_marks } = maps;
     const now = Buffer.alloc(4);
     now.writeUInt32LE(markNow(), 0);
     const key = Buffer.alloc(4);
     // Byte by byte in the map itself: the program marks hosts at the same time.
     const hosts = mapMemory(host_marks, { offset: 0, length: LAYOUT.HOST_MARKS, writable: true });
     for (const flow of flows) {
-      const places = markPlaces(flow, this.#seed);
+      const places = markPlaces(flow, seed);
       key.writeUInt32LE(places.flow, 0);
       updateElement(flow_marks, key, now);
       hosts.view[places.host] = 1;
@@ -196,14 +218,19 @@ class KernelDriver implements EarlyDropDriver {
   }
 
   close(): void {
-    this.#ring?.close();
-    this.#set?.close();
+    for (const one of [this.#retired, { set: this.#set, ring: this.#ring }]) this.#close(one);
     this.#opened?.links.close();
     this.#opened?.egress.close();
-    if (this.#opened !== null) Object.values(this.#opened.shared).forEach(closeDescriptor);
+    this.#opened?.marks.close();
     this.#opened = null;
+    this.#retired = null;
     this.#set = null;
     this.#ring = null;
+  }
+
+  #close(retired: Retired | null): void {
+    retired?.ring?.close();
+    retired?.set?.close();
   }
 
   #loaded(): MapSet {
@@ -214,17 +241,11 @@ class KernelDriver implements EarlyDropDriver {
   #open(): Opened {
     if (this.#opened === null) {
       const pins = Pins.open(this.#options.pins);
-      const shared = { flow_marks: this.#make('flow_marks'), host_marks: this.#make('host_marks') };
+      const marks = Marks.open(pins, this.#artifact.maps);
       const egress = new Egress(pins, this.#options.egress);
-      this.#opened = { links: new Links(pins), egress, shared };
+      this.#opened = { links: new Links(pins), egress, marks };
     }
     return this.#opened;
-  }
-
-  #make(name: keyof SharedMaps): Descriptor {
-    const shape = this.#artifact.maps[name];
-    if (shape === undefined) throw new Error(`the artifact has no map ${name}`);
-    return createMap(name, shape);
   }
 
   #hasPrefixes(): string {

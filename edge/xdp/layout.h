@@ -95,6 +95,8 @@ struct settings {
 #define HAS_PREFIXES_6 8u
 #define HAS_VLANS 16u
 #define MANY_MANAGED 32u
+/* Answers from what is open are marked too: it is about to be closed. */
+#define MARKS_ALL 64u
 
 /*
  * What stands before the rules of an address or prefix. The memory of an element may be used again for another

@@ -30,6 +30,7 @@ export function writeSettings(
   const flags =
     (settings.keepReplies ? LAYOUT.KEEP_REPLIES : 0) |
     (settings.flowsComplete ? LAYOUT.FLOWS_COMPLETE : 0) |
+    (settings.marksAll ? LAYOUT.MARKS_ALL : 0) |
     (targets.hasPrefixes(4) ? LAYOUT.HAS_PREFIXES_4 : 0) |
     (targets.hasPrefixes(6) ? LAYOUT.HAS_PREFIXES_6 : 0) |
     (settings.vlans.length > 0 ? LAYOUT.HAS_VLANS : 0) |

@@ -152,11 +152,13 @@ export class JudgedEdge {
     const early = {
       keepReplies: settings.sees === 'both',
       flowsComplete: true,
+      marksAll: false,
       management: [...settings.management],
       vlans: [{ ifindex: ANY_DEVICE, outer: VLANS.judged, inner: 0 }],
       remember: REMEMBER,
     };
     this.#alone.load(targets, early, planUnions(asked, sourceSets));
+    this.#alone.enforce();
     const dropped = packets.filter((one) =>
       framesOf(one, ANY_MAC).some((frame) => this.#alone.judge(frame, ANY_DEVICE) === 'drop'),
     );

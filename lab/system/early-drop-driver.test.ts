@@ -31,6 +31,7 @@ describe("the kernel's early drop", { skip: lacking ?? false }, () => {
 const SETTINGS = {
   keepReplies: true,
   flowsComplete: true,
+  marksAll: false,
   management: [],
   vlans: [],
   remember: { tcp: 432_000, udp: 180, other: 600 },
@@ -73,6 +74,7 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
       const policies = [denyAll(OURS[4]), denyAll(OURS[6])];
       within((ifindex) => {
         driver.load(policies.map(compileEarly), SETTINGS, NO_UNIONS);
+        driver.enforce();
         assert.deepEqual(driver.watch([ifindex]), []);
         assert.equal(driver.watches([ifindex]), true);
         const attached = driver.attach(ifindex);
@@ -87,23 +89,29 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
       driver.close();
     });
 
-    it(`goes on watching alone, and is taken over by the next agent (${way})`, async () => {
+    it(`goes on watching alone, and is taken over by the next agent with all that it knows (${way})`, async () => {
       const options = { pins: join(bpffs, `${way}-next`), egress: [way] };
       const first = createKernelDriver(options);
       within((ifindex) => {
+        assert.equal(first.inherits(), false);
         first.load([compileEarly(denyAll(OURS[4]))], SETTINGS, NO_UNIONS);
+        first.enforce();
         first.watch([ifindex]);
         first.attach(ifindex);
       });
-      await seenLeaving(first, 4);
+      const port = await seenLeaving(first, 4);
       first.close();
       const next = createKernelDriver(options);
       within((ifindex) => {
         assert.deepEqual(next.devices(), [ifindex]);
+        assert.equal(next.inherits(), true);
         next.load([compileEarly(denyAll(OURS[4]))], SETTINGS, NO_UNIONS);
+        assert.equal(next.inherits(), false);
         next.watch([ifindex]);
+        next.enforce();
         assert.deepEqual([next.attached(ifindex), next.watches([ifindex])], [true, true]);
       });
+      assert.equal(judgeReply(next, 4, port), 'pass');
       await seenLeaving(next, 4);
       within((ifindex) => {
         next.detach(ifindex);
@@ -114,12 +122,39 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
     });
   }
 
+  it('remembers what leaves an open address too while all is marked, and not otherwise', async () => {
+    const driver = createKernelDriver({ pins: join(bpffs, 'marks-all') });
+    within((ifindex) => {
+      driver.load([compileEarly(denyAll(OURS[4]))], SETTINGS, NO_UNIONS);
+      driver.enforce();
+      driver.watch([ifindex]);
+    });
+    // Its neighbour is known from now on, and nothing waits to leave.
+    await seenLeaving(driver, 4);
+    driver.change([], [OURS[4]]);
+    const ports: number[] = [];
+    for (const marksAll of [false, true]) {
+      driver.configure({ ...SETTINGS, marksAll });
+      ports.push(await sendAway(4));
+    }
+    driver.configure(SETTINGS);
+    driver.change([compileEarly(denyAll(OURS[4]))], []);
+    assert.deepEqual(
+      ports.map((port) => judgeReply(driver, 4, port)),
+      ['drop', 'pass'],
+    );
+    within(() => driver.watch([]));
+    driver.close();
+  });
+
   it('says in words what stands in its way', () => {
     const driver = createKernelDriver({ pins: '' });
     const other = createKernelDriver({ pins: '' });
     within((ifindex) => {
       driver.load([], SETTINGS, NO_UNIONS);
+      driver.enforce();
       other.load([], SETTINGS, NO_UNIONS);
+      other.enforce();
       driver.attach(ifindex);
       assert.deepEqual(other.attach(ifindex), {
         mode: 'none',
@@ -146,8 +181,22 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
     driver.close();
   });
 
-  /** Sends a datagram out of the namespace; resolves with its port once the driver must have seen it. */
-  async function seenLeaving(driver: EarlyDropDriver, family: 4 | 6): Promise<void> {
+  /** Sends a datagram out of the namespace, unseen as yet; resolves with its port once the driver must have seen it. */
+  async function seenLeaving(driver: EarlyDropDriver, family: 4 | 6): Promise<number> {
+    const port = await sendAway(family, (from) =>
+      assert.equal(judgeReply(driver, family, from), 'drop'),
+    );
+    // It leaves once its neighbour is known.
+    await eventually('it was seen', async () => judgeReply(driver, family, port) === 'pass');
+    assert.equal(judgeReply(driver, family, port + 1), 'drop');
+    return port;
+  }
+
+  /** Resolves with the port that it was sent from. */
+  async function sendAway(
+    family: 4 | 6,
+    before: (port: number) => void = () => {},
+  ): Promise<number> {
     const socket = ours.within(() => {
       // Looked up at once, so that it is bound before this thread leaves the namespace.
       const made = createSocket({
@@ -158,14 +207,12 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
       return made;
     });
     const { port } = socket.address();
-    assert.equal(judgeReply(driver, family, port), 'drop');
+    before(port);
     await new Promise<void>((resolve, reject) => {
       socket.send('x', 5353, THEIRS[family], (error) => (error ? reject(error) : resolve()));
     });
     socket.close();
-    // It leaves once its neighbour is known.
-    await eventually('it was seen', async () => judgeReply(driver, family, port) === 'pass');
-    assert.equal(judgeReply(driver, family, port + 1), 'drop');
+    return port;
   }
 
   function judgeReply(driver: EarlyDropDriver, family: 4 | 6, port: number): string {

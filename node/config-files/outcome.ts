@@ -3,7 +3,8 @@ import type { TemplateScope } from '@portcullis/core/game-servers/eggs/templates
 
 /**
  * Rewrites the configuration files of a server before it starts. Never throws for what is in the folder, which is
- * the game's: what cannot be done is a problem in words, and the server starts all the same, as with Wings.
+ * the game's: what cannot be done is a problem in words, and the server starts all the same, as with Wings. A file
+ * that is missing is made, with the values alone; a file that already has them is not written.
  */
 export type ApplyConfigFiles = (order: {
   /** The server's folder, absolute; its own path is trusted, nothing in it is. */

@@ -1,5 +1,6 @@
 /** What a server's folder takes on the disk. */
 export interface DiskUse {
+  /** Blocks that are allotted: a sparse file takes what it has, a file with several names counts once. */
   readonly bytes: number;
   readonly entries: number;
   /** false: there was more than is looked at (too many entries, too deep); the truth is larger. */

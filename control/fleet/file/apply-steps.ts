@@ -5,7 +5,8 @@ import { createKey, hashSecret, revokeKey } from '../../access/index.ts';
 import { assignGeoRule, createGeoRule, deleteGeoRule } from '../../firewall/geo/index.ts';
 import { assignGroup, createGroup, deleteGroup, editGroup } from '../../firewall/groups/index.ts';
 import { type Batch, BEGINS } from '../batch.ts';
-import type { FleetChange, HoldingRef, OrganisationValues } from './change.ts';
+import type { FleetChange, HoldingRef } from './change.ts';
+import { saveGameServer, saveNode } from './apply-servers.ts';
 import type { DesiredEdge, DesiredKey, DesiredService } from './desired.ts';
 
 export interface CreatedFleetKey {
@@ -54,12 +55,8 @@ export class PlanRun {
     switch (change.do) {
       case 'organisation.create':
       case 'organisation.update':
-        return this.#saveOrganisation(change.slug, change.values);
       case 'organisation.close':
-        await sql`update organisations set flags = '{}' where slug = ${change.slug}`.execute(
-          this.#tx,
-        );
-        return;
+        return this.#saveOrganisation(change);
       case 'asn.add':
       case 'asn.remove':
         return this.#saveAsn(change);
@@ -67,11 +64,8 @@ export class PlanRun {
       case 'service.update':
         return this.#saveService(change.service, this.#idOf(change), change.refresh);
       case 'service.close':
-        await sql`update services set active = false where id = ${change.id}`.execute(this.#tx);
-        return;
       case 'service.delete':
-        await sql`delete from services where id = ${change.id}`.execute(this.#tx);
-        return;
+        return this.#endService(change);
       case 'holding.create':
       case 'holding.change':
       case 'holding.delete':
@@ -87,6 +81,13 @@ export class PlanRun {
       case 'edge.update':
       case 'edge.delete':
         return this.#saveEdge(change);
+      case 'node.create':
+      case 'node.delete':
+        return saveNode(this.#tx, change);
+      case 'server.create':
+      case 'server.update':
+      case 'server.delete':
+        return saveGameServer(this.#batch, change, this.#idOf(change));
       case 'group.create':
       case 'group.edit':
       case 'group.delete':
@@ -110,9 +111,14 @@ export class PlanRun {
   }
 
   async #saveOrganisation(
-    slug: string,
-    { name, flags, limits }: OrganisationValues,
+    change: Change<'organisation.create' | 'organisation.update' | 'organisation.close'>,
   ): Promise<void> {
+    const { slug } = change;
+    if (change.do === 'organisation.close') {
+      await sql`update organisations set flags = '{}' where slug = ${slug}`.execute(this.#tx);
+      return;
+    }
+    const { name, flags, limits } = change.values;
     const { rows } = await sql<{ id: number }>`
       insert into organisations (slug, name, flags, owner, rules_per_ip, filters_per_ip,
         max_ports_per_request, attack_history_days, configured_addresses, requests_per_minute)
@@ -157,6 +163,12 @@ export class PlanRun {
     const { rows } = await sql<{ cidr: string }>`
       select cidr from holdings where service_id = ${id}`.execute(this.#tx);
     this.#batch.touch(...rows.map(({ cidr }) => cidr));
+  }
+
+  async #endService({ id, ...change }: Change<'service.close' | 'service.delete'>): Promise<void> {
+    if (change.do === 'service.delete') {
+      await sql`delete from services where id = ${id}`.execute(this.#tx);
+    } else await sql`update services set active = false where id = ${id}`.execute(this.#tx);
   }
 
   async #saveHolding(
@@ -215,7 +227,7 @@ export class PlanRun {
 
   async #updateKey(id: number, key: DesiredKey): Promise<void> {
     await sql`
-      update api_keys set abilities = ${key.abilities}::text[], servers = ${key.servers}::uuid[],
+      update api_keys set abilities = ${key.abilities}::text[], servers = ${key.servers}::uuid[], managed_servers = ${key.managedServers}::uuid[],
              prefixes = ${key.prefixes}::cidr[], sources = ${key.sources}::cidr[],
              expires_at = ${key.expiresAt}
        where id = ${id} and revoked_at is null`.execute(this.#tx);

@@ -5,6 +5,7 @@ import type { Db, Tx } from '../../db/database.ts';
 import { constraintOf } from '../../db/failure.ts';
 import { Problem } from '../../problem.ts';
 import { Batch } from '../batch.ts';
+import { sweepEggs } from './apply-servers.ts';
 import { type CreatedFleetKey, type KnownRows, PlanRun } from './apply-steps.ts';
 import type { FleetChange, FleetPlan } from './change.ts';
 import type { FleetFile } from './desired.ts';
@@ -27,6 +28,8 @@ export interface AppliedFleet {
   readonly createdKeys: readonly CreatedFleetKey[];
   /** Names of the file's edges, in its order. */
   readonly edges: readonly string[];
+  /** Of its nodes, likewise. */
+  readonly nodes: readonly string[];
   /** Null: nothing changed that edges must hear of. */
   readonly generation: number | null;
 }
@@ -85,11 +88,13 @@ export async function applyFleet(
     if (reasons.length > 0) throw new FleetRefused(plan, reasons);
     const batch = new Batch(tx, 'fleet');
     const { createdKeys, organisations } = await carryOut(batch, actor, plan, state);
+    if (plan.changes.some((change) => change.do.startsWith('server.'))) await sweepEggs(tx);
     if (plan.changes.length > 0) await notifyAccess(tx);
     const generation = await batch.land('fleet.apply');
     await auditChanges(tx, actor, plan.changes, organisations, generation);
     const edges = file.edges.map(({ name }) => name);
-    return { changes: plan.changes, notes: plan.notes, createdKeys, edges, generation };
+    const nodes = file.nodes.map(({ name }) => name);
+    return { changes: plan.changes, notes: plan.notes, createdKeys, edges, nodes, generation };
   });
 }
 

@@ -1,6 +1,12 @@
 import type { FilterContent, RuleContent } from '../../firewall/groups/index.ts';
 import type { GeoContent } from '../../firewall/geo/index.ts';
-import type { DesiredEdge, DesiredKey, DesiredService, OrganisationLimits } from './desired.ts';
+import type {
+  DesiredEdge,
+  DesiredGameServer,
+  DesiredKey,
+  DesiredService,
+  OrganisationLimits,
+} from './desired.ts';
 import type { Mistake, Position } from './mistakes.ts';
 
 /** A holding by its row, or by what makes it when the plan is carried out. */
@@ -106,6 +112,18 @@ export type FleetChange = Told &
     | { readonly do: 'edge.create'; readonly edge: DesiredEdge }
     | { readonly do: 'edge.update'; readonly id: number; readonly edge: DesiredEdge }
     | { readonly do: 'edge.delete'; readonly id: number }
+    | { readonly do: 'node.create'; readonly name: string }
+    | { readonly do: 'node.delete'; readonly id: number }
+    | { readonly do: 'server.create'; readonly server: DesiredGameServer }
+    | {
+        readonly do: 'server.update';
+        readonly server: DesiredGameServer;
+        /** It is built anew, because it is on another node now. */
+        readonly rebuild: boolean;
+        /** Players reach it elsewhere now. */
+        readonly moved: boolean;
+      }
+    | { readonly do: 'server.delete'; readonly uuid: string }
   );
 
 export interface FleetPlan {

@@ -1,4 +1,6 @@
 import type { Ability, Flag } from '@portcullis/core/access/abilities.ts';
+import type { Egg } from '@portcullis/core/game-servers/egg.ts';
+import type { CrashPolicy, ServerLimits } from '@portcullis/core/game-servers/power.ts';
 import type { EdgeManagement, ManagedFilter } from '../../db/schema.ts';
 import type { GeoContent } from '../../firewall/geo/index.ts';
 import type { FilterContent, RuleContent } from '../../firewall/groups/index.ts';
@@ -14,6 +16,8 @@ export interface FleetFile {
   readonly organisations: readonly DesiredOrganisation[];
   readonly baseline: readonly DesiredBaselineRule[];
   readonly edges: readonly DesiredEdge[];
+  readonly nodes: readonly DesiredNode[];
+  readonly gameServers: readonly DesiredGameServer[];
   /** Checked, but nothing uses it yet: a sentence each. */
   readonly unused: readonly string[];
 }
@@ -67,6 +71,7 @@ export interface DesiredKey extends Located {
   readonly name: string;
   readonly abilities: readonly Ability[];
   readonly servers: readonly string[] | null;
+  readonly managedServers: readonly string[] | null;
   readonly prefixes: readonly string[] | null;
   readonly sources: readonly string[] | null;
   readonly expiresAt: Date | null;
@@ -103,4 +108,37 @@ export interface DesiredEdge extends Located {
   readonly sees: 'both' | 'inbound';
   readonly fragments: 'reassemble' | 'limit';
   readonly management: readonly EdgeManagement[];
+}
+
+export interface DesiredNode extends Located {
+  readonly name: string;
+}
+
+/** An egg as a file of it was found. */
+export interface FoundEgg {
+  readonly egg: Egg;
+  /** SHA-256 of its canonical JSON, in hexadecimal. */
+  readonly digest: string;
+  /** What of the file is not taken as written, in words. */
+  readonly notes: readonly string[];
+}
+
+export interface DesiredGameServer extends Located {
+  /** In lower case. */
+  readonly uuid: string;
+  readonly organisation: string;
+  readonly serviceId: number;
+  readonly name: string;
+  readonly node: string;
+  /** As the file names it. */
+  readonly eggName: string;
+  readonly egg: FoundEgg;
+  readonly image: string | null;
+  readonly variables: Readonly<Record<string, string>>;
+  readonly limits: ServerLimits;
+  /** Canonical. */
+  readonly ip: string;
+  readonly port: number;
+  readonly suspended: boolean;
+  readonly crashes: CrashPolicy;
 }

@@ -146,7 +146,8 @@ function parseKeys(text: OrganisationText, scope: Scope): DesiredKey[] {
       at: place.at,
       name: key.name,
       abilities,
-      servers: parseServers(key, place.in('servers')),
+      servers: parseServers(key.servers, place.in('servers')),
+      managedServers: parseServers(key.manage_servers, place.in('manage_servers')),
       prefixes:
         key.prefixes === undefined ? null : place.in('prefixes').cidrs(key.prefixes).toSorted(),
       sources: key.sources === undefined ? null : place.in('sources').cidrs(key.sources).toSorted(),
@@ -176,9 +177,9 @@ function parseAbilities(key: KeyText, flags: readonly string[], scope: Scope): A
     .toSorted();
 }
 
-function parseServers(key: KeyText, scope: Scope): string[] | null {
-  if (key.servers === undefined || key.servers === 'all') return null;
-  const uuids = key.servers.map((uuid) => uuid.toLowerCase());
+function parseServers(servers: KeyText['servers'], scope: Scope): string[] | null {
+  if (servers === undefined || servers === 'all') return null;
+  const uuids = servers.map((uuid) => uuid.toLowerCase());
   for (const [index, uuid] of uuids.entries()) {
     if (!UUID.test(uuid)) scope.in(index).refuse('This is no uuid.');
   }

@@ -50,6 +50,13 @@ export class Scope {
     return null;
   }
 
+  /** A single address in its one spelling. */
+  host(text: string): string | null {
+    const canonical = canonicalAddress(text);
+    if (canonical === null) this.address(text);
+    return canonical;
+  }
+
   /** Of a list; what is refused is left out, and twice the same is refused. */
   cidrs(list: readonly string[]): string[] {
     const found: string[] = [];

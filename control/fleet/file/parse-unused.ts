@@ -8,16 +8,12 @@ import type { FleetText } from './schema.ts';
  */
 export function parseUnused(text: FleetText, scope: Scope): string[] {
   checkCollectors(text.collectors ?? [], scope.in('collectors'));
-  scope.in('nodes').unique(text.nodes ?? [], ({ name }) => name, 'name', 'The node');
-  checkGameServers(text, scope.in('game_servers'));
   const unused: string[] = [];
   const say = (count: number, what: string, area: string): void => {
     if (count > 0) unused.push(`${what} (${count}): not used until ${area} built`);
   };
   say(countThresholds(text), 'thresholds', 'attack history is');
   say(text.collectors?.length ?? 0, 'collectors', 'attack history is');
-  say(text.nodes?.length ?? 0, 'nodes', 'game servers are');
-  say(text.game_servers?.length ?? 0, 'game servers', 'game servers are');
   return unused;
 }
 
@@ -48,34 +44,5 @@ function checkCollectors(entries: NonNullable<FleetText['collectors']>, scope: S
     const list = exporters ?? [];
     for (const [at, { ip }] of list.entries()) place.in('exporters', at, 'ip').address(ip);
     place.in('exporters').unique(list, ({ ip }) => ip, 'ip', 'The exporter');
-  }
-}
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
-function checkGameServers(text: FleetText, scope: Scope): void {
-  const servers = text.game_servers ?? [];
-  scope.unique(servers, ({ uuid }) => uuid.toLowerCase(), 'uuid', 'The server');
-  const bound = ({ allocation }: (typeof servers)[number]) => `${allocation.ip} ${allocation.port}`;
-  scope.unique(servers, bound, 'allocation', 'The allocation');
-  const nodes = new Set(text.nodes?.map(({ name }) => name));
-  for (const [index, server] of servers.entries()) {
-    const place = scope.in(index);
-    if (!UUID.test(server.uuid)) place.in('uuid').refuse('This is no uuid.');
-    place.in('allocation', 'ip').address(server.allocation.ip);
-    if (!nodes.has(server.node)) {
-      place.in('node').refuse(`There is no node ${server.node} in this file.`);
-    }
-    const organisations = text.organisations ?? {};
-    if (!Object.hasOwn(organisations, server.organisation)) {
-      place
-        .in('organisation')
-        .refuse(`There is no organisation ${server.organisation} in this file.`);
-      continue;
-    }
-    const services = organisations[server.organisation]?.services ?? [];
-    if (!services.some(({ id }) => id === server.service)) {
-      place.in('service').refuse(`${server.organisation} has no service ${server.service}.`);
-    }
   }
 }

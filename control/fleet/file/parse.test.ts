@@ -144,7 +144,7 @@ const CASES: readonly (readonly [name: string, text: string, expected: readonly 
   [
     'a game server of nobody',
     'game_servers: [{ uuid: 6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11, organisation: x, service: 1, name: s, node: n, egg: e, limits: { memory: 1, cpu: 1, disk: 1 }, allocation: { ip: 198.51.100.10, port: 1 } }]',
-    [/no organisation x/, /no node n/],
+    [/no organisation x/, /no node n/, /no egg e/],
   ],
   [
     'a collector that listens nowhere',
@@ -260,13 +260,11 @@ test('everything but names, ids and what an object is about has a default', () =
 
 test('sections that nothing uses yet are named, not ignored', () => {
   const file = mustParse(
-    'nodes: [{ name: n }]\ncollectors: [{ name: c, listen: "[::]:6343" }]\n' +
-      ACME('    thresholds: { pps: 1 }'),
+    'collectors: [{ name: c, listen: "[::]:6343" }]\n' + ACME('    thresholds: { pps: 1 }'),
   );
   assert.deepEqual(file.unused, [
     'thresholds (1): not used until attack history is built',
     'collectors (1): not used until attack history is built',
-    'nodes (1): not used until game servers are built',
   ]);
 });
 

@@ -4,6 +4,7 @@ import { type Mistake, MistakeList } from './mistakes.ts';
 import { parseRules } from './parse-firewall.ts';
 import { Scope } from './parse-scope.ts';
 import { refuseOverlaps, refuseSharedNumbers } from './parse-shared.ts';
+import { type EggsAtHand, NO_EGGS, parseGameServers, parseNodes } from './parse-servers.ts';
 import { parseUnused } from './parse-unused.ts';
 import type { FleetText } from './schema.ts';
 import { checkShape } from './shape.ts';
@@ -13,18 +14,31 @@ export type FleetFileResult =
   | { readonly ok: true; readonly value: FleetFile }
   | { readonly ok: false; readonly mistakes: readonly Mistake[] };
 
-/** The fleet file's text, to what it wants or to everything that is wrong with it. Pure. */
-export function parseFleet(text: string, path: string, env: Environment): FleetFileResult {
+/** The eggs that a file names, as it names them: none, when the file is too wrong to say. */
+export function namedEggs(text: string, env: Environment): string[] {
+  const mistakes = new MistakeList('');
+  const located = locateYaml(text, env, mistakes);
+  const shaped = located && checkShape(located, mistakes);
+  return shaped?.game_servers?.map(({ egg }) => egg) ?? [];
+}
+
+/** The fleet file's text and its eggs, to what it wants or to everything that is wrong with it. Pure. */
+export function parseFleet(
+  text: string,
+  path: string,
+  env: Environment,
+  eggs: EggsAtHand = NO_EGGS,
+): FleetFileResult {
   const mistakes = new MistakeList(path);
   const located = locateYaml(text, env, mistakes);
   if (located === null) return { ok: false, mistakes: mistakes.list() };
   const shaped = checkShape(located, mistakes);
   if (shaped === null) return { ok: false, mistakes: mistakes.list() };
-  const value = parseShaped(shaped, path, new Scope(located, mistakes));
+  const value = parseShaped(shaped, path, new Scope(located, mistakes), eggs);
   return mistakes.empty ? { ok: true, value } : { ok: false, mistakes: mistakes.list() };
 }
 
-function parseShaped(text: FleetText, path: string, scope: Scope): FleetFile {
+function parseShaped(text: FleetText, path: string, scope: Scope, eggs: EggsAtHand): FleetFile {
   const organisations = Object.entries(text.organisations ?? {}).map(([slug, organisation]) =>
     parseOrganisation(slug, organisation, scope.in('organisations', slug)),
   );
@@ -35,6 +49,8 @@ function parseShaped(text: FleetText, path: string, scope: Scope): FleetFile {
     organisations,
     baseline: parseBaseline(text.baseline ?? [], scope.in('baseline')),
     edges: parseEdges(text.edges ?? [], scope.in('edges')),
+    nodes: parseNodes(text.nodes ?? [], scope.in('nodes')),
+    gameServers: parseGameServers(text, organisations, eggs, scope),
     unused: parseUnused(text, scope),
   };
 }

@@ -70,6 +70,7 @@ export function wordPortalSide(state: FleetState, organisationId: number): strin
     [mine(state.keys).filter(({ revoked }) => !revoked).length, 'key'],
     [mine(state.groups).length, 'group'],
     [mine(state.geoRules).length, 'geo rule'],
+    [mine(state.gameServers).length, 'server'],
     [mine(state.services).filter(({ active }) => active).length, 'service'],
   ];
   return kinds.flatMap(([count, what]) => (count > 0 ? [countOf(count, what)] : [])).join(', ');
@@ -136,7 +137,7 @@ export function planServices(
   }
   for (const row of state.services) {
     if (row.owner === 'fleet' && !wanted.has(row.id)) {
-      planServiceGone(draft, slugs.get(row.organisationId) ?? '', row, planned, state.now);
+      planServiceGone(draft, slugs.get(row.organisationId) ?? '', row, planned, state);
     }
   }
 }
@@ -175,8 +176,13 @@ function planServiceGone(
   slug: string,
   { id, active }: CurrentService,
   planned: readonly PlannedHolding[],
-  now: Date,
+  { now, gameServers }: FleetState,
 ): void {
+  if (gameServers.some((server) => server.serviceId === id && server.owner === 'portal')) {
+    const message = `The service ${id} of ${slug} is not in the file, but has servers that belong to the portal; remove them there first.`;
+    draft.refuse(PlanDraft.fileStart, message);
+    return;
+  }
   const held = planned.filter((holding) => holding.serviceId === id);
   if (held.some(({ owner, until }) => owner === 'portal' && (until === null || until > now))) {
     const message = `The service ${id} of ${slug} is not in the file, but has addresses that belong to the portal; remove them there first.`;
@@ -266,6 +272,7 @@ function comparable(
   return {
     abilities: [...key.abilities].toSorted(),
     servers: sortedOrAll(key.servers),
+    manage_servers: sortedOrAll(key.managedServers),
     prefixes: sortedOrAll(key.prefixes),
     sources: sortedOrAll(key.sources),
     expires_at: key.expiresAt,

@@ -17,6 +17,8 @@ const EMPTY: FleetState = {
   geoRules: [],
   baseline: [],
   edges: [],
+  nodes: [],
+  gameServers: [],
   inside: new Map(),
 };
 const LIMITS = {
@@ -67,6 +69,7 @@ const IN_USE: FleetState = {
       hash: '00',
       abilities: ['firewall.read'],
       servers: null,
+      managedServers: null,
       prefixes: null,
       sources: null,
       expiresAt: null,

@@ -10,6 +10,7 @@ import {
 } from './plan-access.ts';
 import { PlanDraft } from './plan-draft.ts';
 import { planBaseline, planEdges, planGeoRules, planGroups } from './plan-firewall.ts';
+import { planGameServers, planNodes } from './plan-servers.ts';
 import { HoldingIndex, planHoldings } from './plan-holdings.ts';
 import type { FleetState } from './state.ts';
 
@@ -48,6 +49,8 @@ export function planChanges(file: FleetFile, state: FleetState): FleetPlan {
   planGeoRules(draft, state, organisations, index);
   planBaseline(draft, state, file);
   planEdges(draft, state, file);
+  planNodes(draft, state, file);
+  planGameServers(draft, state, file);
   return draft.finish(file.unused);
 }
 

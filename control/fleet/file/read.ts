@@ -1,16 +1,21 @@
-import { open } from 'node:fs/promises';
-import { type FleetFileResult, parseFleet } from './parse.ts';
+import { type EggShelf, EMPTY_SHELF, loadEggs } from './egg-files.ts';
+import { type FleetFileResult, namedEggs, parseFleet } from './parse.ts';
+import { readBounded } from './read-bounded.ts';
 import { type Environment, LARGEST_FILE_BYTES } from './yaml-source.ts';
 
-/** Reads a fleet file: what it wants, or everything that is wrong with it. Changes nothing. */
-export async function readFleetFile(path: string, env: Environment): Promise<FleetFileResult> {
+/** Reads a fleet file and its eggs: what it wants, or everything that is wrong with it. Changes nothing. */
+export async function readFleetFile(
+  path: string,
+  env: Environment,
+  shelf: EggShelf = EMPTY_SHELF,
+): Promise<FleetFileResult> {
   const refuse = (message: string): FleetFileResult => ({
     ok: false,
     mistakes: [{ file: path, line: 1, column: 1, message }],
   });
   let bytes: Buffer;
   try {
-    bytes = await readBounded(path);
+    bytes = await readBounded(path, LARGEST_FILE_BYTES);
   } catch (error) {
     return refuse(`The file cannot be read (${codeOf(error)}).`);
   }
@@ -23,24 +28,8 @@ export async function readFleetFile(path: string, env: Environment): Promise<Fle
   } catch {
     return refuse('The file is not text in UTF-8.');
   }
-  return parseFleet(text, path, env);
-}
-
-/** Never more than the largest file and a byte, whatever the path turns out to be. */
-async function readBounded(path: string): Promise<Buffer> {
-  const handle = await open(path, 'r');
-  try {
-    const buffer = Buffer.alloc(LARGEST_FILE_BYTES + 1);
-    let length = 0;
-    while (length < buffer.length) {
-      const { bytesRead } = await handle.read(buffer, length, buffer.length - length);
-      if (bytesRead === 0) break;
-      length += bytesRead;
-    }
-    return buffer.subarray(0, length);
-  } finally {
-    await handle.close();
-  }
+  const eggs = await loadEggs(namedEggs(text, env), path, shelf);
+  return parseFleet(text, path, env, { eggs, compile: shelf.compile });
 }
 
 function codeOf(error: unknown): string {

@@ -87,6 +87,15 @@ const key = closed({
       list(text('A uuid.', 36), 'The servers that it sees.'),
     ]),
   ),
+  manage_servers: Type.Optional(
+    Type.Union([
+      Type.Unsafe<'all'>({ type: 'string', enum: ['all'] }),
+      list(
+        text('A uuid.', 36),
+        'Of those, the servers that it may instruct. Default: all of them.',
+      ),
+    ]),
+  ),
   prefixes: Type.Optional(list(text('A CIDR.', 50), 'All that it may touch. Default: everything.')),
   sources: Type.Optional(list(text('A CIDR.', 50), 'Where it may be used. Default: anywhere.')),
   expires_at: Type.Optional(moment),
@@ -183,6 +192,15 @@ const collector = closed({
   ),
 });
 
+const node = closed({
+  name: Type.String({
+    pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
+    description: 'What the node enrols as.',
+  }),
+});
+
+const variableName = '^\\w{1,191}$';
+
 const gameServer = closed({
   uuid: text('Its id for ever.', 36),
   organisation: text('Of this file.', 63),
@@ -199,6 +217,32 @@ const gameServer = closed({
     ip: text('An address of the node.', 50),
     port: whole(1, 65_535, 'A port.'),
   }),
+  image: Type.Optional(text("The label of one of the egg's images. Default: the first.", 255)),
+  variables: Type.Optional(
+    Type.Unsafe<Record<string, string | number | boolean>>({
+      type: 'object',
+      propertyNames: { pattern: variableName },
+      additionalProperties: {
+        anyOf: [{ type: 'string', maxLength: 16_384 }, { type: 'integer' }, { type: 'boolean' }],
+      },
+      maxProperties: 1_000,
+      description: "By environment name, within the egg's rules. Default: what the egg says.",
+    }),
+  ),
+  suspended: Type.Optional(
+    Type.Boolean({ description: 'It must not run, and is not deleted. Default: false.' }),
+  ),
+  crashes: Type.Optional(
+    closed(
+      {
+        restart: Type.Optional(Type.Boolean({ description: 'Default: true.' })),
+        within_seconds: Type.Optional(
+          whole(0, 86_400, 'A crash this soon after another leaves it offline. Default: 60.'),
+        ),
+      },
+      'What happens when it ends by itself.',
+    ),
+  ),
 });
 
 export const FleetSchema = Type.Object(
@@ -222,7 +266,7 @@ export const FleetSchema = Type.Object(
     ),
     edges: Type.Optional(list(edge, 'Hosts that judge packets.')),
     collectors: Type.Optional(list(collector, 'Listeners for flow samples.')),
-    nodes: Type.Optional(list(closed({ name: text('What it enrols as.') }), 'Game hosts.')),
+    nodes: Type.Optional(list(node, 'Game hosts.')),
     game_servers: Type.Optional(list(gameServer, 'Game servers.')),
   },
   {
@@ -238,4 +282,5 @@ export type FleetText = Static<typeof FleetSchema>;
 export type OrganisationText = Static<typeof organisation>;
 export type RuleEntry = Static<typeof rule>;
 export type ServiceText = Static<typeof service>;
+export type GameServerText = Static<typeof gameServer>;
 export type KeyText = Static<typeof key>;

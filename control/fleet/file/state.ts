@@ -2,6 +2,12 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import type { EdgeManagement, ManagedFilter, Owner } from '../../db/schema.ts';
 import type { RuleContent } from '../../firewall/groups/index.ts';
+import {
+  type CurrentGameServer,
+  type CurrentNode,
+  loadGameServers,
+  loadNodes,
+} from './state-servers.ts';
 import type { OrganisationLimits } from './desired.ts';
 
 /** What the database has of everything that a fleet file can name, the portal's side too. */
@@ -22,6 +28,8 @@ export interface FleetState {
   readonly geoRules: readonly CurrentGeoRule[];
   readonly baseline: readonly (RuleContent & { readonly id: number; readonly prefix: string })[];
   readonly edges: readonly CurrentEdge[];
+  readonly nodes: readonly CurrentNode[];
+  readonly gameServers: readonly CurrentGameServer[];
   /** Live own rules and filters, by a network of the file that would take their addresses out of a wider holding. */
   readonly inside: ReadonlyMap<
     string,
@@ -67,6 +75,7 @@ export interface CurrentKey {
   readonly hash: string;
   readonly abilities: readonly string[];
   readonly servers: readonly string[] | null;
+  readonly managedServers: readonly string[] | null;
   readonly prefixes: readonly string[] | null;
   readonly sources: readonly string[] | null;
   readonly expiresAt: Date | null;
@@ -147,6 +156,8 @@ export async function loadFleetState(
           from edges order by id`,
       db,
     ),
+    nodes: await loadNodes(db),
+    gameServers: await loadGameServers(db),
     inside: await loadInside(db, networks),
   };
 }
@@ -238,7 +249,8 @@ async function loadKeys(db: Db | Tx): Promise<CurrentKey[]> {
   return rowsOf(
     sql<CurrentKey>`
       select id, organisation_id as "organisationId", name, encode(secret_hash, 'hex') as hash,
-             abilities, servers::text[] as servers, prefixes::text[] as prefixes,
+             abilities, servers::text[] as servers,
+             managed_servers::text[] as "managedServers", prefixes::text[] as prefixes,
              sources::text[] as sources, expires_at as "expiresAt",
              revoked_at is not null as revoked, owner
         from api_keys order by id`,

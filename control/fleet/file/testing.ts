@@ -3,7 +3,9 @@ import type { Actor } from '../../access/index.ts';
 import type { Db } from '../../db/database.ts';
 import { type AppliedFleet, applyFleet } from './apply.ts';
 import type { FleetFile } from './desired.ts';
-import { type FleetFileResult, parseFleet } from './parse.ts';
+import type { FoundEgg } from './desired.ts';
+import { type FleetFileResult, namedEggs, parseFleet } from './parse.ts';
+import type { EggsAtHand } from './parse-servers.ts';
 
 /** For tests of the fleet file and of what it makes. */
 
@@ -15,9 +17,43 @@ export const TEST_ACTOR: Actor = {
 };
 
 export function mustParse(text: string, env: Readonly<Record<string, string>> = {}): FleetFile {
-  const parsed = parseFleet(text, 'fleet.yaml', env);
+  const parsed = parseFleet(text, 'fleet.yaml', env, eggsOf(text, env));
   if (parsed.ok) return parsed.value;
   throw new Error(mistakesOf(parsed).join('\n'));
+}
+
+/** Small, and enough for whoever does not look into it. */
+export const TEST_EGG: FoundEgg = {
+  egg: {
+    name: 'Test',
+    description: '',
+    images: [
+      { label: 'first', reference: 'test:1', local: true },
+      { label: 'second', reference: 'test:2', local: true },
+    ],
+    startup: 'run',
+    launch: 'startup',
+    done: [],
+    stop: { kind: 'signal', signal: 'SIGTERM' },
+    stopTimes: { termAfterMs: 60_000, killAfterMs: 10_000 },
+    configFiles: [],
+    install: null,
+    variables: [
+      { name: 'Slots', env: 'SLOTS', defaultValue: '8', rules: ['required', 'integer', 'max:64'] },
+      { name: 'Message', env: 'MOTD', defaultValue: '', rules: ['nullable', 'string'] },
+      { name: 'Password', env: 'PASSWORD', defaultValue: '', rules: ['nullable', 'string'] },
+    ],
+    capabilities: [],
+    protocols: ['tcp', 'udp'],
+  },
+  digest: 'a'.repeat(64),
+  notes: [],
+};
+
+/** Whatever egg a file names, it is the test's. */
+export function eggsOf(text: string, env: Readonly<Record<string, string>> = {}): EggsAtHand {
+  const eggs = namedEggs(text, env).map((name) => [name, { ok: true, found: TEST_EGG }] as const);
+  return { eggs: new Map(eggs), compile: null };
 }
 
 /** `line:column message`. */

@@ -82,9 +82,12 @@ function patternOf(prefix: string, row: Endpoint): RegExp {
 
 function checkReply(method: string, path: string, reply: TestReply): void {
   assert.match(reply.headers.get('x-request-id') ?? '', /^[A-Za-z0-9._-]{8,64}$/);
-  if (reply.status >= 400 && method !== 'HEAD') checkProblem(reply);
   const bare = path.split('?', 1)[0] ?? '';
   const row = rows.find((one) => one.row.method === method && one.pattern.test(bare))?.row;
+  // Power and command answer some refusals in an envelope of their own.
+  const isProblem = reply.headers.get('content-type') === 'application/problem+json';
+  const acknowledges = row?.responses[reply.status]?.schema !== undefined && !isProblem;
+  if (reply.status >= 400 && method !== 'HEAD' && !acknowledges) checkProblem(reply);
   if (row === undefined) return;
   const promised = row.responses[reply.status];
   assert.ok(promised, `${row.operationId} promises no ${reply.status}: ${reply.text}`);
@@ -93,7 +96,7 @@ function checkReply(method: string, path: string, reply: TestReply): void {
     if (!use.endsWith('?'))
       assert.ok(reply.headers.has(name), `${row.operationId} ${reply.status} lacks ${name}`);
   }
-  if (reply.status >= 400) {
+  if (reply.status >= 400 && !acknowledges) {
     const code = Reflect.get(Object(reply.body), 'code');
     assert.ok(
       promised.problems?.some((one) => one === code),

@@ -5,7 +5,10 @@ import { testDatabase } from '../../db/testing.ts';
 import { createFirewall } from '../../firewall/index.ts';
 import type { AskEdges } from '../../fleet/index.ts';
 import { loadSourceSets, releaseSourceSets } from '../../fleet/source-sets.ts';
+import { createMemoryLink, type MemoryLink } from '@portcullis/link/memory.ts';
+import type { Registry } from 'prom-client';
 import { createLogger, type Logger } from '../../log.ts';
+import { createGameServers, type GameServers } from '../../game-servers/index.ts';
 import { UNBUILT } from '../handlers.ts';
 import { createRegistry } from '../metrics.ts';
 import { createHttpServer, type HttpDeps, type HttpServer } from '../server.ts';
@@ -16,6 +19,8 @@ export interface World {
   readonly db: Db;
   readonly url: string;
   readonly metricsUrl: string;
+  /** Where nodes meet this control plane. */
+  readonly nodes: MemoryLink;
   /** Of acme, with every ability; limits are the defaults. */
   readonly acme: TestClient;
   /** Of the other organisation. */
@@ -32,6 +37,8 @@ export interface KeyOptions {
   readonly organisationId?: number;
   readonly abilities?: readonly string[];
   readonly prefixes?: readonly string[];
+  readonly servers?: readonly string[];
+  readonly managedServers?: readonly string[];
   /** Addresses that the key may be used from; everywhere, without. */
   readonly sources?: readonly string[];
 }
@@ -45,6 +52,9 @@ export const ALL_ABILITIES = [
   'game-servers.read',
   'game-servers.manage',
 ];
+
+/** Shorter than the promised ones, so that a test need not wait so long; and apart from each other. */
+const TEST_DEADLINES = { lookWithinMs: 300, instructWithinMs: 600 };
 
 type Test = Parameters<typeof testDatabase>[0] & { after(stop: () => Promise<void>): void };
 
@@ -63,11 +73,17 @@ export async function startWorld(
     destination: { write: (line) => void (lines += line) },
   });
   const access = createAccess({ db, log });
-  const server = createHttpServer({ ...serverDeps(db, access, log, askEdges), ...overrides });
+  const registry = createRegistry();
+  const gameServers = createGameServers({ db, registry, log, ...TEST_DEADLINES });
+  const nodes = createMemoryLink(gameServers.agentHandler, gameServers.admit);
+  gameServers.speakThrough(nodes.control);
+  const ground = { db, access, log, askEdges, registry, gameServers };
+  const server = createHttpServer({ ...serverDeps(ground), ...overrides });
   onServer(server);
   const { url, metricsUrl } = await server.listen();
   t.after(async () => {
     await server.close();
+    await nodes.control.close();
     await access.stop();
     await releaseSourceSets();
   });
@@ -77,6 +93,7 @@ export async function startWorld(
     db,
     url,
     metricsUrl: metricsUrl ?? '',
+    nodes,
     acme: await client(),
     other: await client({ organisationId: OTHER }),
     client,
@@ -85,8 +102,16 @@ export async function startWorld(
   };
 }
 
-function serverDeps(db: Db, access: Access, log: Logger, askEdges: AskEdges): HttpDeps {
-  const registry = createRegistry();
+interface Ground {
+  readonly db: Db;
+  readonly access: Access;
+  readonly log: Logger;
+  readonly askEdges: AskEdges;
+  readonly registry: Registry;
+  readonly gameServers: GameServers;
+}
+
+function serverDeps({ db, access, log, askEdges, registry, gameServers }: Ground): HttpDeps {
   const publicUrl = 'https://portcullis.example';
   const firewall = createFirewall({ access, loadSourceSets, askEdges, publicUrl, registry, log });
   const good = { ok: true, detail: 'As it should be.' };
@@ -100,7 +125,7 @@ function serverDeps(db: Db, access: Access, log: Logger, askEdges: AskEdges): Ht
     },
     db,
     access,
-    handlers: { ...firewall.handlers, ...UNBUILT },
+    handlers: { ...firewall.handlers, ...gameServers.handlers, ...UNBUILT },
     registry,
     readiness: async () => ({
       database: good,
@@ -118,6 +143,8 @@ async function makeKey(db: Db, options: KeyOptions): Promise<string> {
     name: 'test',
     abilities: options.abilities ?? ALL_ABILITIES,
     prefixes: options.prefixes ?? null,
+    servers: options.servers ?? null,
+    managedServers: options.managedServers ?? null,
     sources: options.sources ?? null,
     owner: 'portal' as const,
   };

@@ -1,7 +1,7 @@
-import type { PublishedPort } from '../engine.ts';
+import { EngineError, type PublishedPort } from '../engine.ts';
 import type { DockerClient } from './client.ts';
 import type { HostGuard } from './guard.ts';
-import { type Names, ORGANISATION_LABEL, ROLE_LABEL } from './labels.ts';
+import { BRIDGE_PREFIX, type Names, ORGANISATION_LABEL, ROLE_LABEL } from './labels.ts';
 
 interface NetworkJson {
   readonly Name: string;
@@ -52,7 +52,13 @@ export class Networks {
         Options: { [BRIDGE_NAME]: this.#names.bridge(organisation) },
       };
       await this.#client.call('POST', '/networks/create', { body, expected: [409] });
-      await this.#applyGuard(ports);
+      const bridges = await this.#bridges();
+      if (!bridges.includes(this.#names.bridge(organisation)))
+        throw new EngineError(
+          'refused',
+          `Somebody else made the Docker network ${body.Name}: remove it, and it is made as it must be.`,
+        );
+      await this.#applyGuard(bridges, ports);
     });
   }
 
@@ -64,7 +70,7 @@ export class Networks {
       const path = `/networks/${encodeURIComponent(this.#names.network(organisation))}`;
       // 403: somebody else put a container into it.
       await this.#client.call('DELETE', path, { expected: [403, 404] });
-      await this.#applyGuard([]);
+      await this.#applyGuard(await this.#bridges(), []);
     });
   }
 
@@ -72,7 +78,7 @@ export class Networks {
   keep(): void {
     if (this.#guard === null || this.#keeping !== null) return;
     this.#keeping = setInterval(() => {
-      this.#inTurn(() => this.#applyGuard([])).catch(() => undefined);
+      this.#inTurn(async () => this.#applyGuard(await this.#bridges(), [])).catch(() => undefined);
     }, KEEP_EVERY_MS);
     this.#keeping.unref();
   }
@@ -81,18 +87,20 @@ export class Networks {
     if (this.#keeping !== null) clearInterval(this.#keeping);
   }
 
-  async #applyGuard(starting: readonly PublishedPort[]): Promise<void> {
-    if (this.#guard === null) return;
+  /** Interfaces of the networks that are ours. */
+  async #bridges(): Promise<string[]> {
     const filters = JSON.stringify(this.#names.filter());
     const { body } = await this.#client.call('GET', '/networks', { query: { filters } });
+    return (body as readonly NetworkJson[])
+      .map(({ Options: options }) => options?.[BRIDGE_NAME] ?? '')
+      .filter((name) => name.startsWith(BRIDGE_PREFIX));
+  }
+
+  async #applyGuard(bridges: readonly string[], starting: readonly PublishedPort[]): Promise<void> {
+    if (this.#guard === null) return;
     const running = await this.#list(this.#names.filter({ [ROLE_LABEL]: 'game' }), false);
-    await this.#guard.apply({
-      table: this.#names.table,
-      bridges: (body as readonly NetworkJson[])
-        .map(({ Options: options }) => options?.[BRIDGE_NAME] ?? '')
-        .filter((name) => name !== ''),
-      published: [...running.flatMap(portsOf), ...starting],
-    });
+    const published = [...running.flatMap(portsOf), ...starting];
+    await this.#guard.apply({ table: this.#names.table, bridges, published });
   }
 
   async #list(filter: object, all: boolean): Promise<readonly ContainerListJson[]> {

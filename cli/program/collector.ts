@@ -1,0 +1,50 @@
+import type { Command } from 'commander';
+
+export interface CollectorCommandOptions {
+  readonly listen: readonly string[];
+  readonly exporter: readonly string[];
+  readonly prefix?: readonly string[];
+  readonly top: string;
+  readonly json?: boolean;
+}
+
+export function addCollector(program: Command): void {
+  program
+    .command('collector')
+    .description('reads flows that routers and switches export, and says what they tell')
+    .requiredOption(
+      '--listen <address:port>',
+      'where exports come in, once or more (IPv6: [::]:6343)',
+      listed,
+    )
+    .requiredOption(
+      '--exporter <ip[=rate]>',
+      'who may export, once or more; the rate holds where an exporter tells none',
+      listed,
+    )
+    .option(
+      '--prefix <cidr>',
+      'what is protected, once or more (default: every destination)',
+      listed,
+    )
+    .option('--top <count>', 'how many destinations to name each second', '5')
+    .option('--json', 'one JSON document a line, one line a second')
+    .addHelpText(
+      'after',
+      `
+  portcullis collector --listen 0.0.0.0:6343 --exporter 192.0.2.1
+  portcullis collector --listen 0.0.0.0:2055 --listen '[::]:2055' --exporter 192.0.2.1=1000 \\
+      --exporter 2001:db8::1 --prefix 203.0.113.0/24
+  portcullis collector --listen 0.0.0.0:6343 --exporter 192.0.2.1 --json | jq .top
+
+Understands sFlow 5, NetFlow 5 and 9 and IPFIX, on any port. Needs no control plane and no rights.
+A busy exporter needs more room than the kernel gives: sysctl net.core.rmem_max=16777216.`,
+    )
+    .action(async (options: CollectorCommandOptions) =>
+      (await import('../commands/collector.ts')).runCollector(options),
+    );
+}
+
+function listed(value: string, before: readonly string[] = []): string[] {
+  return [...before, value];
+}

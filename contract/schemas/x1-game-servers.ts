@@ -1,0 +1,68 @@
+import { Type } from 'typebox';
+import { choice, CLOSED, integer, IpAddress, natural, textOrNull } from './values.ts';
+
+export const BUILD_STATES = ['waiting', 'building', 'built', 'failed'] as const;
+
+/** Most lines of a console in one answer. */
+export const MAX_CONSOLE_LINES = 1000;
+
+export const GameServerBuild = Type.Object(
+  {
+    data: Type.Object(
+      {
+        uuid: Type.String({ format: 'uuid', examples: ['6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11'] }),
+        state: choice(BUILD_STATES, {
+          description:
+            '`waiting`: its node has not begun. `building`: image, folder and install. `built`: provisioned. `failed`: see `reason` and `log`.',
+        }),
+        reason: textOrNull({ description: 'Why it failed or waits, in words.' }),
+        log: textOrNull({ description: 'The last lines of a failed install.' }),
+        epoch: natural({ description: 'How often it was asked to be built.', examples: [1] }),
+        node: Type.String({ description: 'Where it runs.', examples: ['node-1'] }),
+        node_connected: Type.Boolean({ description: 'Whether its node was heard lately.' }),
+        egg: Type.String({ description: 'What it is.', examples: ['eggs/flying-squid.json'] }),
+        suspended: Type.Boolean({ description: 'The operator lets it not run.' }),
+        allocation: Type.Object(
+          {
+            ip: IpAddress,
+            port: integer({ minimum: 1, maximum: 65_535, examples: [25_565] }),
+          },
+          { title: 'Allocation', description: 'Where players reach it.' },
+        ),
+      },
+      { title: 'GameServerBuildState' },
+    ),
+  },
+  { title: 'GameServerBuild', description: 'How far the node is with building a server.' },
+);
+
+export const ConsoleQuery = Type.Object(
+  {
+    lines: Type.Optional(
+      integer({
+        minimum: 1,
+        maximum: MAX_CONSOLE_LINES,
+        default: 100,
+        description: 'How many of the last lines.',
+      }),
+    ),
+  },
+  CLOSED,
+);
+
+export const Console = Type.Object(
+  {
+    data: Type.Object(
+      {
+        lines: Type.Unsafe<string[] | null>({
+          type: ['array', 'null'],
+          items: { type: 'string' },
+          description:
+            'Oldest first. Null: unknown, because the server is not provisioned or the node did not answer.',
+        }),
+      },
+      { title: 'ConsoleLines' },
+    ),
+  },
+  { title: 'Console', description: 'What a server wrote last.' },
+);

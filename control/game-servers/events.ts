@@ -1,0 +1,105 @@
+import type { Logger } from 'pino';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { CallAnswer, NodeCall } from '@portcullis/link/node-messages.ts';
+import type { Silence } from './nodes/calls.ts';
+import type { PowerStates } from './nodes/power-states.ts';
+import type { ChangedBuild } from './nodes/store.ts';
+
+/** What happens to game servers and their nodes: each function writes its log line and its metric together. */
+export interface GameServerEvents {
+  nodeGreeted(node: string): void;
+  nodeTurnedAway(node: string): void;
+  /** What its engine lacks, in words; null: nothing. */
+  engineTold(node: string, problem: string | null): void;
+  buildChanged(node: string, build: ChangedBuild): void;
+  foreignNamed(node: string, uuids: readonly string[]): void;
+  called(
+    node: string,
+    call: NodeCall['call']['kind'],
+    outcome: CallAnswer | Silence,
+    tookMs: number,
+  ): void;
+  failed(what: string, error: unknown): void;
+}
+
+export function createGameServerEvents(
+  log: Logger,
+  registry: Registry,
+  powers: PowerStates,
+): GameServerEvents {
+  const metrics = createMetrics(registry, powers);
+  const problems = new Map<string, string | null>();
+  return {
+    nodeGreeted: (node) => log.info({ node }, 'a node said hello'),
+    nodeTurnedAway(node) {
+      metrics.turnedAway.inc();
+      log.warn({ node }, 'a node was not let in: its credential is not good');
+    },
+    engineTold(node, problem) {
+      if ((problems.get(node) ?? null) === problem) return;
+      problems.set(node, problem);
+      if (problem === null) log.info({ node }, 'the engine of a node answers again');
+      else log.warn({ node, problem }, 'the engine of a node has a problem');
+    },
+    buildChanged(node, { uuid, name, state, reason }) {
+      if (state === 'built' || state === 'failed') metrics.builds.inc({ node, state });
+      const level = state === 'failed' ? 'warn' : 'info';
+      log[level]({ node, server: uuid, name, reason }, `a server is ${state}`);
+    },
+    foreignNamed(node, uuids) {
+      metrics.foreign.inc({ node }, uuids.length);
+      const first = uuids.slice(0, 10);
+      log.warn({ node, count: uuids.length, first }, 'a node named servers of another node');
+    },
+    called(node, call, outcome, tookMs) {
+      const result = outcome.kind === 'silent' ? outcome.why : outcome.kind;
+      metrics.calls.inc({ node, call, outcome: result });
+      if (outcome.kind !== 'silent') metrics.answered.observe({ call }, tookMs / 1000);
+    },
+    failed: (what, error) => log.error({ error }, `${what} failed`),
+  };
+}
+
+function createMetrics(registry: Registry, powers: PowerStates) {
+  const registers = [registry];
+  const counter = (name: string, help: string, labelNames: string[] = []) =>
+    new Counter({ name: `portcullis_${name}`, help, labelNames, registers });
+  const nodes: Gauge = new Gauge({
+    name: 'portcullis_nodes_connected',
+    help: 'Nodes that this process heard lately.',
+    registers,
+    collect: () => nodes.set(powers.read().nodes),
+  });
+  const servers: Gauge = new Gauge({
+    name: 'portcullis_game_servers',
+    help: 'Game servers by what they do, as the nodes that this process hears said last.',
+    labelNames: ['state'],
+    registers,
+    collect() {
+      servers.reset();
+      for (const [state, count] of powers.read().servers) servers.set({ state }, count);
+    },
+  });
+  return {
+    turnedAway: counter(
+      'nodes_turned_away_total',
+      'Connections of nodes without their credential.',
+    ),
+    builds: counter('game_server_builds_total', 'Builds that ended, by how.', ['node', 'state']),
+    foreign: counter('node_foreign_servers_total', "Times a node named another node's server.", [
+      'node',
+    ]),
+    calls: counter('node_calls_total', 'Calls to nodes, by what came of them.', [
+      'node',
+      'call',
+      'outcome',
+    ]),
+    answered: new Histogram({
+      name: 'portcullis_node_answer_seconds',
+      help: 'From a call to the answer of the node, where it answered.',
+      labelNames: ['call'],
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+      registers,
+    }),
+  };
+}

@@ -1,0 +1,56 @@
+import type { Handlers } from '../http/handlers.ts';
+import { notSeen } from '../http/not-found.ts';
+import { instruct, type InstructDeps } from './instruct.ts';
+import { type LiveDeps, readLines, readLive } from './live.ts';
+import { listServers, loadBuild, loadServer } from './store.ts';
+import { buildView, detailView, listedView } from './views.ts';
+
+/** Operations 7 to 10 of the interface, and what stands beside them under /api/x1. */
+export type GameServerHandlers = Pick<
+  Handlers,
+  | 'listGameServers'
+  | 'readGameServer'
+  | 'sendPowerSignal'
+  | 'sendCommand'
+  | 'readGameServerBuild'
+  | 'readConsole'
+>;
+
+export interface HandlerDeps {
+  readonly instruct: InstructDeps;
+  readonly live: LiveDeps;
+}
+
+const DEFAULT_LINES = 100;
+
+export function createHandlers(deps: HandlerDeps): GameServerHandlers {
+  return {
+    async listGameServers(call, db) {
+      const servers = await listServers(db, call.caller);
+      return { status: 200, body: { data: servers.map(listedView) } };
+    },
+    async readGameServer(call, db) {
+      const server = await loadServer(db, call.caller, 'game-servers.read', call.server);
+      if (server === null) throw notSeen();
+      const live = await readLive(deps.live, server);
+      return { status: 200, body: { data: detailView(server, live) } };
+    },
+    async sendPowerSignal(call, db) {
+      return instruct(deps.instruct, db, call, { kind: 'power', signal: call.body.signal });
+    },
+    async sendCommand(call, db) {
+      return instruct(deps.instruct, db, call, { kind: 'command', command: call.body.command });
+    },
+    async readGameServerBuild(call, db) {
+      const build = await loadBuild(db, call.caller, call.server);
+      if (build === null) throw notSeen();
+      return { status: 200, body: { data: buildView(build) } };
+    },
+    async readConsole(call, db) {
+      const server = await loadServer(db, call.caller, 'game-servers.manage', call.server);
+      if (server === null) throw notSeen();
+      const lines = await readLines(deps.live, server, call.query.lines ?? DEFAULT_LINES);
+      return { status: 200, body: { data: { lines } } };
+    },
+  };
+}

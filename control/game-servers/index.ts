@@ -1,0 +1,72 @@
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { isOfNode } from '@portcullis/link/messages.ts';
+import type { Admit, AgentHandler, ControlSide } from '@portcullis/link/transport.ts';
+import type { Db } from '../db/database.ts';
+import { createGameServerEvents } from './events.ts';
+import { createHandlers, type GameServerHandlers } from './handlers.ts';
+import { AssignmentDesk } from './nodes/assignments.ts';
+import { NodeCalls } from './nodes/calls.ts';
+import { admitNode } from './nodes/credential.ts';
+import { createNodeHandler } from './nodes/node-handler.ts';
+import { PowerStates } from './nodes/power-states.ts';
+
+export { enrolNode } from './nodes/credential.ts';
+
+export interface GameServerDeps {
+  readonly db: Db;
+  readonly registry: Registry;
+  readonly log: Logger;
+  /** For tests; the promises of the interface otherwise. */
+  readonly lookWithinMs?: number;
+  readonly instructWithinMs?: number;
+}
+
+/** Game servers: their operations of both interfaces, and the nodes that run them. */
+export interface GameServers {
+  readonly handlers: GameServerHandlers;
+  /** What control answers nodes; for any transport of link/. */
+  readonly agentHandler: AgentHandler;
+  /** Which nodes it lets in. */
+  readonly admit: Admit;
+  /** The link is up: nodes can be called. */
+  speakThrough(link: ControlSide): void;
+  /** Something went wrong where nobody waits for an answer: logged. */
+  failed(what: string, error: unknown): void;
+}
+
+/** decisions.md: null when the node did not answer within 2 s, 502 when it did not within 5 s. */
+const LOOK_WITHIN_MS = 2_000;
+const INSTRUCT_WITHIN_MS = 5_000;
+
+export function createGameServers(deps: GameServerDeps): GameServers {
+  const { db, registry, log } = deps;
+  const powers = new PowerStates();
+  const events = createGameServerEvents(log, registry, powers);
+  const calls = new NodeCalls();
+  const desk = new AssignmentDesk(db);
+  const answer = createNodeHandler({ db, calls, desk, powers, events });
+  const callNode = calls.call;
+  return {
+    handlers: createHandlers({
+      instruct: { callNode, events, withinMs: deps.instructWithinMs ?? INSTRUCT_WITHIN_MS },
+      live: { callNode, events, withinMs: deps.lookWithinMs ?? LOOK_WITHIN_MS },
+    }),
+    async agentHandler(from, request) {
+      // The transport lets nodes in here, and lets them say only what nodes say.
+      if (from.kind !== 'node' || !isOfNode(request)) {
+        const detail = 'Only nodes are served here.';
+        return { kind: 'refused', code: 'unsupported', detail };
+      }
+      return answer(from.name, request);
+    },
+    async admit({ kind, name }, credential) {
+      if (kind !== 'node') return { ok: false, reason: 'Only nodes are served here.' };
+      const admission = await admitNode(db, name, credential);
+      if (!admission.ok) events.nodeTurnedAway(name);
+      return admission;
+    },
+    speakThrough: (link) => calls.speakThrough(link),
+    failed: (what, error) => events.failed(what, error),
+  };
+}

@@ -1,0 +1,292 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { sql } from 'kysely';
+import { assertRefused, type TestReply } from '../http/testing/client.ts';
+import { startWorld, type World } from '../http/testing/fixture.ts';
+import { TestNode } from './testing/node.ts';
+import { addNode, addServer, uuidOf } from './testing/servers.ts';
+
+const SERVER = `/api/v1/game-servers/${uuidOf(1)}`;
+const POWER = `${SERVER}/power`;
+const COMMAND = `${SERVER}/command`;
+const START = { signal: 'start' };
+const key = (value: string) => ({ 'idempotency-key': value });
+
+async function start(t: TestContext): Promise<World & { readonly node: TestNode }> {
+  const world = await startWorld(t);
+  const credential = await addNode(world.db, 'node-1');
+  await addServer(world.db, { number: 1 });
+  await addServer(world.db, { number: 2, built: false });
+  const node = await new TestNode(world.nodes, 'node-1', credential).join();
+  t.after(() => node.link.close());
+  return { ...world, node };
+}
+
+function acknowledged(reply: TestReply, status: number, message: string): void {
+  assert.equal(reply.status, status, reply.text);
+  assert.deepEqual(reply.body, { ok: status === 200, message });
+  assert.match(reply.headers.get('content-type') ?? '', /^application\/json/);
+}
+
+test('what the node accepts is 200 with ok and an empty message, and reached it as it was sent', async (t) => {
+  const { acme, node } = await start(t);
+  for (const signal of ['start', 'stop', 'restart', 'kill']) {
+    acknowledged(await acme.post(POWER, { signal }), 200, '');
+  }
+  acknowledged(await acme.post(COMMAND, { command: ' say Grüße 😀 ' }), 200, '');
+  assert.deepEqual(
+    node.calls.map(({ node: name, uuid, call }) => ({ name, uuid, call })),
+    [
+      ...(['start', 'stop', 'restart', 'kill'] as const).map((signal) => ({
+        kind: 'power',
+        signal,
+      })),
+      { kind: 'command', command: ' say Grüße 😀 ' },
+    ].map((call) => ({ name: 'node-1', uuid: uuidOf(1), call })),
+  );
+});
+
+test('what the node refuses is 502 in its words, and says that it was the node', async (t) => {
+  const { acme, node } = await start(t);
+  for (const [reason, message] of [
+    ['the server is stopping', 'The node refused: the server is stopping.'],
+    ['The server is stopping.', 'The node refused: the server is stopping.'],
+    ['', 'The node refused: it gave no reason.'],
+  ] as const) {
+    node.answer = () => ({ kind: 'refused', reason });
+    acknowledged(await acme.post(POWER, START), 502, message);
+    acknowledged(await acme.post(COMMAND, { command: 'x' }), 502, message);
+  }
+});
+
+test('a node that hangs, and one that is away, are 502 in their time, and the message says which', async (t) => {
+  const { acme, node } = await start(t);
+  node.answer = () => null;
+  const before = performance.now();
+  const hung = await acme.post(POWER, START);
+  assert.ok(performance.now() - before < 5_000);
+  acknowledged(
+    hung,
+    502,
+    'The node did not answer within 0.6 s. It may have taken it all the same: look at the state of the server.',
+  );
+  assert.equal(node.calls[0]?.withinMs, 600);
+  await node.link.close();
+  acknowledged(await acme.post(POWER, START), 502, 'The node did not answer: it is not connected.');
+});
+
+test('an unprovisioned server is 422 in the acknowledgement envelope, and its node hears nothing', async (t) => {
+  const { acme, node, db } = await start(t);
+  const power = `/api/v1/game-servers/${uuidOf(2)}/power`;
+  acknowledged(await acme.post(power, START), 422, 'The server is not provisioned yet.');
+  await sql`update game_servers set build_state = 'failed' where uuid = ${uuidOf(2)}`.execute(db);
+  const failed = 'The server is not provisioned yet. Building it failed.';
+  acknowledged(await acme.post(power, START), 422, failed);
+  assert.deepEqual(node.calls, []);
+});
+
+test('commands: one line of 1 to 2048 characters without control characters, everything else is 422', async (t) => {
+  const { acme, node } = await start(t);
+  for (const command of ['x', 'x'.repeat(2048), '😀'.repeat(2048), "'; rm -rf / #", '${jndi:x}']) {
+    acknowledged(await acme.post(COMMAND, { command }), 200, '');
+  }
+  const heard = node.calls.length;
+  const wrong: unknown[] = [
+    '',
+    'x'.repeat(2049),
+    '😀'.repeat(2049),
+    ...[
+      '\r',
+      '\n',
+      '\r\n',
+      '\0',
+      '\u001b',
+      '\u0003',
+      '\u007f',
+      '\t',
+      '\u0085',
+      '\u009b',
+      '\ud800',
+    ].map((code) => `say ${code}`),
+    null,
+    7,
+    ['say'],
+    { text: 'say' },
+  ];
+  for (const command of wrong) {
+    const reply = await acme.post(COMMAND, { command });
+    assertRefused(reply, 422, 'invalid_request');
+  }
+  for (const body of [{}, [], 'say', null, { command: 'x', lines: 2 }, { Command: 'x' }]) {
+    assertRefused(await acme.post(COMMAND, body), 422, 'invalid_request');
+  }
+  assert.equal(node.calls.length, heard);
+});
+
+test('signals: the four of the interface, everything else is 422', async (t) => {
+  const { acme, node } = await start(t);
+  for (const signal of [
+    'START',
+    'start ',
+    'reboot',
+    'SIGKILL',
+    '',
+    null,
+    9,
+    ['stop'],
+    'toString',
+  ]) {
+    assertRefused(await acme.post(POWER, { signal }), 422, 'invalid_request');
+  }
+  for (const body of [{}, { signal: 'stop', wait: true }, [START], 'stop']) {
+    assertRefused(await acme.post(POWER, body), 422, 'invalid_request');
+  }
+  assertRefused(await acme.send('POST', POWER, { raw: '{' }), 400, 'malformed_json');
+  assertRefused(
+    await acme.send('POST', `${POWER}?signal=stop`, { json: START }),
+    422,
+    'invalid_request',
+  );
+  assert.deepEqual(node.calls, []);
+});
+
+test('what is checked first: the key, the ability, the server, then what was sent', async (t) => {
+  const world = await start(t);
+  const bad = { signal: 'explode', colour: 'red' };
+  const foreign = `/api/v1/game-servers/${uuidOf(900)}/power`;
+  assertRefused(await world.anonymous().post(foreign, bad), 401, 'unauthenticated');
+  const reader = await world.client({ abilities: ['game-servers.read'] });
+  assertRefused(await reader.post(foreign, bad), 403, 'ability_missing');
+  assertRefused(await world.acme.post(foreign, bad), 404, 'not_found');
+  assertRefused(await world.acme.post(foreign, bad, key('a')), 404, 'not_found');
+  assertRefused(await world.acme.post(POWER, bad), 422, 'invalid_request');
+  // Bad input before the state of the server: a mistake shows while a server is still being built.
+  assertRefused(
+    await world.acme.post(`/api/v1/game-servers/${uuidOf(2)}/power`, bad),
+    422,
+    'invalid_request',
+  );
+});
+
+test('fifty of the same signal at once: each gets an answer of its own, and nothing is left open', async (t) => {
+  const { acme, node } = await start(t);
+  let turn = 0;
+  node.answer = () =>
+    turn++ % 2 === 0 ? { kind: 'accepted' } : { kind: 'refused', reason: 'busy' };
+  node.delayMs = 20;
+  const replies = await Promise.all(Array.from({ length: 50 }, () => acme.post(POWER, START)));
+  const ok = replies.filter(({ status }) => status === 200).length;
+  assert.equal(node.calls.length, 50);
+  assert.equal(ok, 25);
+  assert.ok(replies.every(({ status }) => status === 200 || status === 502));
+  assert.equal(new Set(node.calls.map(({ id }) => id)).size, 50);
+});
+
+test('a hung node holds no connection of the database: others are served meanwhile', async (t) => {
+  const { acme, node } = await start(t);
+  node.answer = () => null;
+  const hung = Array.from({ length: 100 }, () => acme.post(POWER, START));
+  const before = performance.now();
+  assert.equal((await acme.get('/api/v1/firewall/ips/203.0.113.10')).status, 200);
+  assert.ok(performance.now() - before < 550, 'a read waited for the hung node');
+  for (const reply of await Promise.all(hung)) assert.equal(reply.status, 502);
+});
+
+test('Idempotency-Key: a repeat gets the first answer and the node hears one; another body is 422', async (t) => {
+  const { acme, node } = await start(t);
+  const command = { command: 'give alex diamond 64' };
+  const first = await acme.post(COMMAND, command, key('a'));
+  acknowledged(first, 200, '');
+  assert.equal(first.headers.get('idempotency-replayed'), null);
+  const again = await acme.post(COMMAND, command, key('a'));
+  assert.equal(again.text, first.text);
+  assert.equal(again.headers.get('idempotency-replayed'), 'true');
+  assertRefused(
+    await acme.post(COMMAND, { command: 'x' }, key('a')),
+    422,
+    'idempotency_key_reused',
+  );
+  assert.equal(node.calls.length, 1);
+});
+
+test('Idempotency-Key: of twenty at once the node hears one', async (t) => {
+  const { acme, node } = await start(t);
+  node.delayMs = 100;
+  const replies = await Promise.all(
+    Array.from({ length: 20 }, () => acme.post(COMMAND, { command: 'x' }, key('a'))),
+  );
+  assert.equal(node.calls.length, 1);
+  assert.ok(replies.every(({ status }) => status === 200 || status === 409));
+  assert.ok(replies.some(({ status }) => status === 200));
+});
+
+test('Idempotency-Key: 422 is kept, 502 frees the key', async (t) => {
+  const { acme, node } = await start(t);
+  const unbuilt = `/api/v1/game-servers/${uuidOf(2)}/power`;
+  for (const replayed of [null, 'true']) {
+    const reply = await acme.post(unbuilt, START, key('early'));
+    acknowledged(reply, 422, 'The server is not provisioned yet.');
+    assert.equal(reply.headers.get('idempotency-replayed'), replayed);
+    const wrong = await acme.post(POWER, { signal: 'x' }, key('wrong'));
+    assertRefused(wrong, 422, 'invalid_request');
+    assert.equal(wrong.headers.get('idempotency-replayed'), replayed);
+  }
+  node.answer = () => ({ kind: 'refused', reason: 'busy' });
+  acknowledged(await acme.post(POWER, START, key('b')), 502, 'The node refused: busy.');
+  node.answer = () => ({ kind: 'accepted' });
+  const retried = await acme.post(POWER, START, key('b'));
+  acknowledged(retried, 200, '');
+  assert.equal(retried.headers.get('idempotency-replayed'), null);
+});
+
+test('Idempotency-Key: a control plane that died in between never sends the same twice', async (t) => {
+  const { acme, node, db } = await start(t);
+  node.answer = () => null;
+  const dying = acme.post(COMMAND, { command: 'x' }, key('a'));
+  while (node.calls.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  // What a killed process leaves: the key claimed, and nobody who would settle it.
+  const { rows } = await sql`select * from idempotency_keys`.execute(db);
+  assert.equal(rows.length, 1);
+  assertRefused(
+    await acme.post(COMMAND, { command: 'x' }, key('a')),
+    409,
+    'idempotency_in_progress',
+  );
+  await dying;
+  await sql`
+    insert into idempotency_keys
+    select * from jsonb_populate_recordset(null::idempotency_keys, ${JSON.stringify(
+      rows.map((row) => ({
+        ...(row as object),
+        body_hash: `\\x${(row as { body_hash: Buffer }).body_hash.toString('hex')}`,
+      })),
+    )}::jsonb)`.execute(db);
+  await sql`update idempotency_keys set created_at = now() - interval '1 minute'`.execute(db);
+  node.answer = () => ({ kind: 'accepted' });
+  node.calls.length = 0;
+  for (let again = 0; again < 2; again += 1) {
+    const reply = await acme.post(COMMAND, { command: 'x' }, key('a'));
+    assert.equal(reply.status, 502);
+    assert.match(reply.text, /interrupted/);
+  }
+  assert.deepEqual(node.calls, []);
+});
+
+test('what was instructed is audited, with what came of it, before anybody is answered', async (t) => {
+  const { acme, node, db } = await start(t);
+  await acme.post(POWER, { signal: 'kill' });
+  node.answer = () => ({ kind: 'refused', reason: 'it is offline' });
+  await acme.post(COMMAND, { command: 'op alex' });
+  await acme.post(POWER, { signal: 'explode' });
+  const { rows } = await sql<{ action: string; target: string; detail: object }>`
+    select action, target, detail from audit where action like 'server.%' order by id`.execute(db);
+  const target = `server:${uuidOf(1)}`;
+  assert.deepEqual(rows, [
+    { action: 'server.power', target, detail: { signal: 'kill', ok: true, message: '' } },
+    {
+      action: 'server.command',
+      target,
+      detail: { command: 'op alex', ok: false, message: 'The node refused: it is offline.' },
+    },
+  ]);
+});

@@ -1,0 +1,117 @@
+import { sql } from 'kysely';
+import type { CallAnswer, NodeCall } from '@portcullis/link/node-messages.ts';
+import { recordAudit } from '../access/index.ts';
+import type { Db } from '../db/database.ts';
+import type { Call } from '../http/operation.ts';
+import { notSeen } from '../http/not-found.ts';
+import type { GameServerEvents } from './events.ts';
+import type { CallNode, Silence } from './nodes/calls.ts';
+import { loadServer, type ServerRow } from './store.ts';
+
+export interface InstructDeps {
+  readonly callNode: CallNode;
+  readonly events: GameServerEvents;
+  /** How long an instruction is waited for. */
+  readonly withinMs: number;
+}
+export type Instruction = Extract<NodeCall['call'], { readonly kind: 'power' | 'command' }>;
+
+/** What power and command are answered with: 4.9 and 4.10 of the interface. */
+export interface Acknowledged {
+  readonly status: 200 | 422 | 502;
+  readonly body: { readonly ok: boolean; readonly message: string };
+}
+
+/** Tells the server's node, and waits for whether it takes it. Audited before it is sent, and its outcome after. */
+export async function instruct(
+  deps: InstructDeps,
+  db: Db,
+  call: Call,
+  instruction: Instruction,
+): Promise<Acknowledged> {
+  const server = await loadServer(db, call.caller, 'game-servers.manage', call.server);
+  if (server === null) throw notSeen();
+  if (!server.provisioned) return refused(422, wordUnprovisioned(server));
+  const entry = await audit(db, call, instruction);
+  const startMs = performance.now();
+  const outcome = await deps.callNode({
+    node: server.node,
+    uuid: server.uuid,
+    withinMs: deps.withinMs,
+    call: instruction,
+  });
+  deps.events.called(server.node, instruction.kind, outcome, performance.now() - startMs);
+  const acknowledged = acknowledge(outcome, deps.withinMs);
+  await entry.close(acknowledged);
+  return acknowledged;
+}
+
+function acknowledge(outcome: CallAnswer | Silence, withinMs: number): Acknowledged {
+  switch (outcome.kind) {
+    case 'accepted':
+      return { status: 200, body: { ok: true, message: '' } };
+    case 'refused':
+      return refused(502, `The node refused: ${asClause(outcome.reason)}`);
+    case 'silent':
+      return refused(502, wordSilence(outcome.why, withinMs));
+    case 'state':
+    case 'lines':
+    default:
+      return refused(502, 'The node refused: it did not understand, so it must be updated.');
+  }
+}
+
+function refused(status: 422 | 502, message: string): Acknowledged {
+  return { status, body: { ok: false, message } };
+}
+
+function wordUnprovisioned({ buildState }: ServerRow): string {
+  const notYet = 'The server is not provisioned yet.';
+  return buildState === 'failed' ? `${notYet} Building it failed.` : notYet;
+}
+
+function wordSilence(why: Silence['why'], withinMs: number): string {
+  switch (why) {
+    case 'absent':
+      return 'The node did not answer: it is not connected.';
+    case 'busy':
+      return 'The node did not answer: too much is asked of it already. Try again.';
+    case 'late':
+    default:
+      return `The node did not answer within ${withinMs / 1000} s. It may have taken it all the same: look at the state of the server.`;
+  }
+}
+
+/** A sentence of the node after a colon of ours. */
+function asClause(sentence: string): string {
+  const text = sentence.trim().replace(/\.+$/, '');
+  const clause = /^\p{Lu}\p{Ll}/u.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
+  return `${clause === '' ? 'it gave no reason' : clause}.`;
+}
+
+/** Written before it is known what comes of it: a process that dies in between leaves that it was tried. */
+async function audit(db: Db, call: Call, instruction: Instruction) {
+  const { caller, requestId, source } = call;
+  const { kind, ...detail } = instruction;
+  const actor = {
+    kind: 'key',
+    name: `${caller.keyName} (${caller.keyId})`,
+    source,
+    requestId,
+  } as const;
+  const id = await db.transaction().execute((tx) =>
+    recordAudit(tx, {
+      actor,
+      organisationId: caller.organisationId,
+      action: `server.${kind}`,
+      target: `server:${call.server}`,
+      detail,
+    }),
+  );
+  return {
+    async close({ body }: Acknowledged): Promise<void> {
+      const outcome = JSON.stringify(body);
+      await sql`update audit set detail = detail || ${outcome}::jsonb where id = ${id}`.execute(db);
+    },
+  };
+}

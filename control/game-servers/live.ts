@@ -1,0 +1,40 @@
+import type { CallAnswer, NodeCall } from '@portcullis/link/node-messages.ts';
+import type { GameServerEvents } from './events.ts';
+import type { CallNode } from './nodes/calls.ts';
+import type { ServerRow } from './store.ts';
+import type { LiveServer } from './views.ts';
+
+export interface LiveDeps {
+  readonly callNode: CallNode;
+  readonly events: GameServerEvents;
+  /** How long a reader waits for what the node knows. */
+  readonly withinMs: number;
+}
+
+/** What a server does now, from its node; null: nobody knows, which is not offline. */
+export async function readLive(deps: LiveDeps, server: ServerRow): Promise<LiveServer | null> {
+  const answer = await ask(deps, server, { kind: 'look' });
+  return answer?.kind === 'state' ? { state: answer.state, resources: answer.resources } : null;
+}
+
+/** The last lines of a console, oldest first; null: nobody knows. */
+export async function readLines(
+  deps: LiveDeps,
+  server: ServerRow,
+  last: number,
+): Promise<readonly string[] | null> {
+  const answer = await ask(deps, server, { kind: 'lines', last });
+  return answer?.kind === 'lines' ? answer.lines.slice(-last) : null;
+}
+
+async function ask(
+  { callNode, events, withinMs }: LiveDeps,
+  { node, uuid, provisioned }: ServerRow,
+  call: NodeCall['call'],
+): Promise<CallAnswer | null> {
+  if (!provisioned) return null;
+  const startMs = performance.now();
+  const outcome = await callNode({ node, uuid, withinMs, call });
+  events.called(node, call.kind, outcome, performance.now() - startMs);
+  return outcome.kind === 'silent' ? null : outcome;
+}

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sql } from 'kysely';
+import { testDatabase } from '../../db/testing.ts';
+import { AssignmentDesk } from './assignments.ts';
+
+const NODE = { id: 1, name: 'node-1', instance: 'one' };
+const request = (cursor: string | null) =>
+  ({ kind: 'node.sync', instance: 'one', cursor, revision: null }) as const;
+
+test('a list longer than a page arrives whole: every server once, every egg once and before it is needed', async (t) => {
+  const { db } = await testDatabase(t);
+  await sql`insert into organisations (slug, name, owner) values ('acme', 'Acme', 'fleet')`.execute(
+    db,
+  );
+  await sql`insert into services (id, organisation_id, name, owner) values (1, 1, 's', 'fleet')`.execute(
+    db,
+  );
+  await sql`insert into nodes (name, owner) values ('node-1', 'fleet')`.execute(db);
+  await sql`
+    insert into eggs select repeat(n::text, 64), jsonb_build_object('name', n, 'filler', repeat('x', 3000))
+      from generate_series(1, 3) n`.execute(db);
+  await sql`
+    insert into game_servers (uuid, organisation_id, service_id, node_id, name, egg_digest, egg_name,
+      memory_mib, cpu_percent, disk_mib, ip, port, owner)
+    select gen_random_uuid(), 1, 1, 1, 'server ' || n, repeat((n % 3 + 1)::text, 64), 'e', 1, 1, 1,
+           '192.0.2.1', n, 'fleet' from generate_series(1, 100) n`.execute(db);
+  const desk = new AssignmentDesk(db, 10_000);
+  const servers = new Set<string>();
+  const eggs = new Map<string, number>();
+  let pages = 0;
+  for (let cursor: string | null = null; ; ) {
+    const page = await desk.page(NODE, request(cursor));
+    assert.ok(page.kind === 'node.page');
+    pages += 1;
+    for (const digest of Object.keys(page.eggs)) eggs.set(digest, (eggs.get(digest) ?? 0) + 1);
+    for (const { uuid, egg } of page.servers) {
+      assert.ok(eggs.has(egg), 'an egg came after a server of it');
+      servers.add(uuid);
+    }
+    cursor = page.next;
+    if (cursor === null) break;
+  }
+  assert.ok(pages > 3);
+  assert.equal(servers.size, 100);
+  assert.deepEqual([...eggs.values()], [1, 1, 1]);
+  const stale = await desk.page(NODE, request('other/1'));
+  assert.ok(stale.kind === 'refused' && stale.code === 'resync');
+});

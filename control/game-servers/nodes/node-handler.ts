@@ -1,0 +1,138 @@
+import {
+  type ControlReply,
+  OLDEST_PROTOCOL_VERSION,
+  PROTOCOL_VERSION,
+  type Refused,
+} from '@portcullis/link/messages.ts';
+import type {
+  NodeHeartbeat,
+  NodeHello,
+  NodeRequest,
+  NodeSync,
+} from '@portcullis/link/node-messages.ts';
+import type { Db } from '../../db/database.ts';
+import { isUnavailable } from '../../db/failure.ts';
+import type { GameServerEvents } from '../events.ts';
+import type { AssignmentDesk } from './assignments.ts';
+import type { NodeCalls } from './calls.ts';
+import type { PowerStates } from './power-states.ts';
+import { loadNode, recordHeartbeat, recordHello } from './store.ts';
+
+/** Four in the time after which a node counts as away. */
+const HEARTBEAT_MS = 15_000;
+/** How often a node asks by itself, for notices may be lost. */
+const RESYNC_MS = 30_000;
+
+export interface NodeHandlerDeps {
+  readonly db: Db;
+  readonly calls: NodeCalls;
+  readonly desk: AssignmentDesk;
+  readonly powers: PowerStates;
+  readonly events: GameServerEvents;
+  readonly heartbeatMs?: number;
+  readonly resyncMs?: number;
+}
+
+export type NodeHandler = (node: string, request: NodeRequest) => Promise<ControlReply>;
+
+/** Answers nodes. Never rejects: an agent gets a refusal that says what to do. */
+export function createNodeHandler(deps: NodeHandlerDeps): NodeHandler {
+  const session = new NodeSession(deps);
+  return async (node, request) => {
+    try {
+      return await session.answer(node, request);
+    } catch (error) {
+      deps.events.failed(`answering node ${node}`, error);
+      return refuse(
+        'unavailable',
+        isUnavailable(error)
+          ? 'The database does not answer at the moment. Ask again.'
+          : 'Control failed at this request; its log says why. Ask again.',
+      );
+    }
+  };
+}
+
+class NodeSession {
+  readonly #deps: NodeHandlerDeps;
+  /** Who said hello last in this process: only that one's answers count. */
+  readonly #speaks = new Map<string, string>();
+
+  constructor(deps: NodeHandlerDeps) {
+    this.#deps = deps;
+  }
+
+  async answer(name: string, request: NodeRequest): Promise<ControlReply> {
+    switch (request.kind) {
+      case 'node.hello':
+        return this.#hello(name, request);
+      case 'node.sync':
+        return this.#sync(name, request);
+      case 'node.heartbeat':
+        return this.#heartbeat(name, request);
+      case 'node.answer':
+        if (this.#speaks.get(name) !== request.instance) return sayHello();
+        this.#deps.calls.answered(name, request);
+        return { kind: 'done' };
+      default:
+        return refuse('unsupported', 'This control plane does not know that kind of message.');
+    }
+  }
+
+  async #hello(name: string, hello: NodeHello): Promise<ControlReply> {
+    if (hello.protocolVersion < OLDEST_PROTOCOL_VERSION) {
+      return refuse(
+        'unsupported',
+        `This agent speaks version ${hello.protocolVersion}; the oldest that control understands is ${OLDEST_PROTOCOL_VERSION}. Update the agent.`,
+      );
+    }
+    const { db, desk, events } = this.#deps;
+    if (!(await recordHello(db, name, hello.instance))) return unknownNode(name);
+    this.#speaks.set(name, hello.instance);
+    desk.forget(name);
+    events.nodeGreeted(name);
+    return {
+      kind: 'node.welcome',
+      protocolVersion: Math.min(hello.protocolVersion, PROTOCOL_VERSION),
+      heartbeatMs: this.#deps.heartbeatMs ?? HEARTBEAT_MS,
+      resyncMs: this.#deps.resyncMs ?? RESYNC_MS,
+    };
+  }
+
+  async #sync(name: string, request: NodeSync): Promise<ControlReply> {
+    const node = await loadNode(this.#deps.db, name);
+    if (node === null) return unknownNode(name);
+    if (node.instance !== request.instance) return sayHello();
+    return this.#deps.desk.page(node, request);
+  }
+
+  async #heartbeat(name: string, beat: NodeHeartbeat): Promise<ControlReply> {
+    const { db, events, powers } = this.#deps;
+    const { instance, engine, builds } = beat;
+    const recorded = await recordHeartbeat(db, { name, instance, engine, builds });
+    if (recorded.kind !== 'heard') {
+      return recorded.kind === 'unknown' ? unknownNode(name) : sayHello();
+    }
+    const foreign = new Set(recorded.foreign);
+    powers.told(
+      name,
+      builds.filter(({ uuid }) => !foreign.has(uuid)),
+    );
+    events.engineTold(name, engine.problem);
+    for (const build of recorded.changed) events.buildChanged(name, build);
+    if (foreign.size > 0) events.foreignNamed(name, recorded.foreign);
+    return { kind: 'done' };
+  }
+}
+
+function unknownNode(name: string): Refused {
+  return refuse('unknown_agent', `The fleet has no node named ${name}. Add it to the fleet file.`);
+}
+
+function sayHello(): Refused {
+  return refuse('resync', 'Another instance speaks for this node. Say hello and sync.');
+}
+
+function refuse(code: Refused['code'], detail: string): Refused {
+  return { kind: 'refused', code, detail };
+}

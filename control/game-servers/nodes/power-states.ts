@@ -1,0 +1,39 @@
+import type { ServerState } from '@portcullis/core/game-servers/power.ts';
+import type { ServerBuild } from '@portcullis/link/node-messages.ts';
+
+/** After this long without a word from its node, what a server does is not known. */
+const KNOWN_MS = 45_000;
+
+interface Told {
+  readonly atMs: number;
+  readonly counts: ReadonlyMap<ServerState, number>;
+}
+
+/** How many servers do what, as nodes that are connected to this process said last. For people who watch; nothing depends on it. */
+export class PowerStates {
+  readonly #nodes = new Map<string, Told>();
+  readonly #nowMs: () => number;
+
+  constructor(nowMs: () => number = () => performance.now()) {
+    this.#nowMs = nowMs;
+  }
+
+  told(node: string, builds: readonly Pick<ServerBuild, 'power'>[]): void {
+    const counts = new Map<ServerState, number>();
+    for (const { power } of builds) counts.set(power, (counts.get(power) ?? 0) + 1);
+    this.#nodes.set(node, { atMs: this.#nowMs(), counts });
+  }
+
+  /** Of the nodes heard lately. */
+  read(): { readonly nodes: number; readonly servers: ReadonlyMap<ServerState, number> } {
+    const servers = new Map<ServerState, number>();
+    for (const [node, { atMs, counts }] of this.#nodes) {
+      if (this.#nowMs() - atMs > KNOWN_MS) {
+        this.#nodes.delete(node);
+        continue;
+      }
+      for (const [state, count] of counts) servers.set(state, (servers.get(state) ?? 0) + count);
+    }
+    return { nodes: this.#nodes.size, servers };
+  }
+}

@@ -1,0 +1,153 @@
+import { sql } from 'kysely';
+import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
+import type { NodeEngine, ServerBuild } from '@portcullis/link/node-messages.ts';
+import type { BuildState } from '../../db/schema.ts';
+import type { Db, Tx } from '../../db/database.ts';
+
+/**
+ * All SQL by which a node reads or changes servers, and the one place that keeps nodes apart: every statement here
+ * takes the node's id, which came from the name that the transport vouched for, and none takes it from a message.
+ */
+export interface NodeRow {
+  readonly id: number;
+  readonly name: string;
+  readonly instance: string | null;
+}
+
+export async function loadNode(db: Db | Tx, name: string): Promise<NodeRow | null> {
+  const { rows } = await sql<NodeRow>`
+    select id, name, instance from nodes where name = ${name}`.execute(db);
+  return rows[0] ?? null;
+}
+
+/** Whoever says hello last speaks for the node. False: the fleet has no such node. */
+export async function recordHello(db: Db, name: string, instance: string): Promise<boolean> {
+  const { rows } = await sql`
+    update nodes set instance = ${instance}, last_seen_at = clock_timestamp()
+     where name = ${name} returning 1`.execute(db);
+  return rows.length > 0;
+}
+
+export interface ChangedBuild {
+  readonly uuid: string;
+  readonly name: string;
+  readonly state: BuildState;
+  readonly reason: string | null;
+}
+export type RecordedHeartbeat =
+  | { readonly kind: 'unknown' | 'resync' }
+  /** `foreign`: servers that it named and that are another node's; nothing was done about them. */
+  | {
+      readonly kind: 'heard';
+      readonly changed: readonly ChangedBuild[];
+      readonly foreign: readonly string[];
+    };
+
+export interface Heartbeat {
+  readonly name: string;
+  readonly instance: string;
+  readonly engine: NodeEngine;
+  readonly builds: readonly ServerBuild[];
+}
+
+/** Takes what a node says of its own builds. */
+export async function recordHeartbeat(db: Db, beat: Heartbeat): Promise<RecordedHeartbeat> {
+  return db.transaction().execute(async (tx): Promise<RecordedHeartbeat> => {
+    const { rows } = await sql<NodeRow>`
+      select id, name, instance from nodes where name = ${beat.name} for no key update`.execute(tx);
+    const node = rows[0];
+    if (node === undefined) return { kind: 'unknown' };
+    if (node.instance !== beat.instance) return { kind: 'resync' };
+    await sql`
+      update nodes set last_seen_at = clock_timestamp(), engine = ${JSON.stringify(beat.engine)}::jsonb
+       where id = ${node.id}`.execute(tx);
+    if (beat.builds.length === 0) return { kind: 'heard', changed: [], foreign: [] };
+    return {
+      kind: 'heard',
+      changed: await recordBuilds(tx, node.id, beat.builds),
+      foreign: await findForeign(tx, node.id, beat.builds),
+    };
+  });
+}
+
+/**
+ * Of the present epoch only, and never back once built: a heartbeat that was under way, or a node that has lost its
+ * memory and builds again, does not take from its organisation what it was told.
+ */
+async function recordBuilds(
+  tx: Tx,
+  nodeId: number,
+  builds: readonly ServerBuild[],
+): Promise<ChangedBuild[]> {
+  const { rows } = await sql<ChangedBuild>`
+    update game_servers set build_state = told.state, build_reason = told.reason,
+           build_log = case when told.state = 'failed' then coalesce(told.log, build_log) end,
+           identifier = case when told.state = 'built' then left(told.uuid::text, 8) end
+      from unnest(${builds.map((b) => b.uuid)}::uuid[], ${builds.map((b) => b.epoch)}::integer[],
+                  ${builds.map((b) => b.state)}::text[], ${builds.map((b) => b.reason)}::text[],
+                  ${builds.map((b) => b.log)}::text[]) as told (uuid, epoch, state, reason, log)
+     where game_servers.uuid = told.uuid and game_servers.node_id = ${nodeId}
+       and game_servers.build_epoch = told.epoch and game_servers.build_state <> 'built'
+       and (build_state, build_reason, build_log) is distinct from
+           (told.state, told.reason, case when told.state = 'failed' then coalesce(told.log, build_log) end)
+    returning game_servers.uuid, game_servers.name, build_state as state, build_reason as reason`.execute(
+    tx,
+  );
+  return rows;
+}
+
+async function findForeign(
+  tx: Tx,
+  nodeId: number,
+  builds: readonly ServerBuild[],
+): Promise<string[]> {
+  const { rows } = await sql<{ uuid: string }>`
+    select uuid from game_servers
+     where uuid = any(${builds.map((b) => b.uuid)}::uuid[]) and node_id <> ${nodeId}`.execute(tx);
+  return rows.map(({ uuid }) => uuid);
+}
+
+interface AssignmentRow {
+  readonly uuid: string;
+  readonly organisation: string;
+  readonly name: string;
+  readonly egg: string;
+  readonly image: string | null;
+  readonly variables: Record<string, string>;
+  readonly memory: number;
+  readonly cpu: number;
+  readonly disk: number;
+  readonly ip: string;
+  readonly port: number;
+  readonly suspended: boolean;
+  readonly restart: boolean;
+  readonly withinMs: number;
+  readonly buildEpoch: number;
+}
+
+/** Every server of a node, by uuid. */
+export async function loadAssignments(db: Db | Tx, nodeId: number): Promise<ServerAssignment[]> {
+  const { rows } = await sql<AssignmentRow>`
+    select s.uuid, o.slug as organisation, s.name, s.egg_digest as egg, s.image, s.variables,
+           s.memory_mib as memory, s.cpu_percent as cpu, s.disk_mib as disk, host(s.ip) as ip, s.port,
+           s.suspended, s.crash_restart as restart, s.crash_within_ms as "withinMs",
+           s.build_epoch as "buildEpoch"
+      from game_servers s join organisations o on o.id = s.organisation_id
+     where s.node_id = ${nodeId} order by s.uuid`.execute(db);
+  return rows.map(({ memory, cpu, disk, ip, port, restart, withinMs, ...row }) => ({
+    ...row,
+    limits: { memory, cpu, disk },
+    allocation: { ip, port },
+    crashes: { restart, withinMs },
+  }));
+}
+
+/** Eggs by digest, as text: what was stored is what is sent. */
+export async function loadEggs(
+  db: Db | Tx,
+  digests: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await sql<{ digest: string; egg: string }>`
+    select digest, egg::text as egg from eggs where digest = any(${digests}::text[])`.execute(db);
+  return new Map(rows.map(({ digest, egg }) => [digest, egg]));
+}

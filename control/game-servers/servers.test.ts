@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { sql } from 'kysely';
+import { assertRefused } from '../http/testing/client.ts';
+import { OTHER, startWorld, type World } from '../http/testing/fixture.ts';
+import { looked, TestNode } from './testing/node.ts';
+import { addNode, addServer, uuidOf } from './testing/servers.ts';
+
+const LIST = '/api/v1/game-servers';
+const at = (number: number): string => `${LIST}/${uuidOf(number)}`;
+
+async function start(t: TestContext): Promise<World & { readonly node: TestNode }> {
+  const world = await startWorld(t);
+  const credential = await addNode(world.db, 'node-1');
+  const node = await new TestNode(world.nodes, 'node-1', credential).join();
+  t.after(() => node.link.close());
+  return { ...world, node };
+}
+
+function namesOf(body: unknown): string[] {
+  return (body as { data: { name: string }[] }).data.map(({ name }) => name);
+}
+function dataOf(body: unknown): Record<string, unknown> {
+  return (body as { data: Record<string, unknown> }).data;
+}
+
+/** Another organisation with a service, and server 900 on it. */
+async function addForeign(world: World): Promise<void> {
+  await sql`insert into services (id, organisation_id, name, owner) values (601, ${OTHER}, 'lobby', 'fleet')`.execute(
+    world.db,
+  );
+  await addServer(world.db, { number: 900, service: 601 });
+}
+
+test('the list is what the interface says, by name, then uuid, and without live state', async (t) => {
+  const world = await start(t);
+  await addServer(world.db, { number: 3, name: 'beta' });
+  await addServer(world.db, { number: 2, name: 'alpha' });
+  await addServer(world.db, { number: 1, name: 'beta', built: false });
+  await addForeign(world);
+  const { status, body } = await world.acme.get(LIST);
+  assert.equal(status, 200);
+  const limits = { memory: 1024, cpu: 200, disk: 2048 };
+  const common = { service_id: 501, limits };
+  assert.deepEqual(body, {
+    data: [
+      { uuid: uuidOf(2), identifier: '6f1c2f1e', name: 'alpha', provisioned: true, ...common },
+      { uuid: uuidOf(1), identifier: null, name: 'beta', provisioned: false, ...common },
+      { uuid: uuidOf(3), identifier: '6f1c2f1e', name: 'beta', provisioned: true, ...common },
+    ],
+  });
+  assert.deepEqual(world.node.calls, []);
+});
+
+test('a key sees the servers that it was given, and instructs those of them that it may', async (t) => {
+  const world = await start(t);
+  for (const number of [1, 2, 3]) await addServer(world.db, { number });
+  await addForeign(world);
+  const some = await world.client({
+    servers: [uuidOf(1), uuidOf(2), uuidOf(900)],
+    managedServers: [uuidOf(2), uuidOf(3)],
+  });
+  assert.deepEqual(namesOf((await some.get(LIST)).body), ['server 1', 'server 2']);
+  const power = { signal: 'start' };
+  for (const [number, reads, instructs] of [
+    [1, true, false],
+    [2, true, true],
+    [3, false, false],
+    [900, false, false],
+  ] as const) {
+    const wanted = (yes: boolean): number => (yes ? 200 : 404);
+    assert.equal((await some.get(at(number))).status, wanted(reads), `read ${number}`);
+    const reply = await some.post(`${at(number)}/power`, power);
+    assert.equal(reply.status, wanted(instructs), `power ${number}`);
+    const said = await some.post(`${at(number)}/command`, { command: 'say hi' });
+    assert.equal(said.status, wanted(instructs), `command ${number}`);
+    const seen = await some.get(`/api/x1/game-servers/${uuidOf(number)}/console`);
+    assert.equal(seen.status, wanted(instructs), `console ${number}`);
+  }
+  assert.deepEqual([...new Set(world.node.calls.map(({ uuid }) => uuid))].toSorted(), [
+    uuidOf(1),
+    uuidOf(2),
+  ]);
+  const none = await world.client({ servers: [] });
+  assert.deepEqual(namesOf((await none.get(LIST)).body), []);
+});
+
+test('a server of another, an identifier, an upper-case or malformed uuid: 404, all in the same words', async (t) => {
+  const world = await start(t);
+  await addServer(world.db, { number: 1 });
+  await addForeign(world);
+  assert.equal(
+    (await world.acme.get(at(1).toUpperCase().replace(LIST.toUpperCase(), LIST))).status,
+    200,
+  );
+  const texts = new Set<string>();
+  for (const slice of [
+    uuidOf(900),
+    uuidOf(77),
+    '6f1c2f1e',
+    `{${uuidOf(1)}}`,
+    `urn:uuid:${uuidOf(1)}`,
+    uuidOf(1).replaceAll('-', ''),
+    `${uuidOf(1)}0`,
+    '1',
+    'null',
+    '%00',
+    "' or 1=1 --",
+  ]) {
+    const path = `${LIST}/${encodeURIComponent(slice)}`;
+    for (const reply of [
+      await world.acme.get(path),
+      await world.acme.post(`${path}/power`, { signal: 'start' }),
+      await world.acme.post(`${path}/command`, { command: 'x' }),
+      await world.acme.get(`/api/x1/game-servers/${encodeURIComponent(slice)}/build`),
+    ]) {
+      assertRefused(reply, 404, 'not_found');
+      texts.add(reply.text);
+    }
+  }
+  assert.equal(texts.size, 1);
+  assert.deepEqual(
+    world.node.calls.filter(({ call }) => call.kind !== 'look'),
+    [],
+  );
+});
+
+test('the detail shows what the node says now, and its tag changes with it', async (t) => {
+  const world = await start(t);
+  await addServer(world.db, { number: 1 });
+  world.node.answer = () => looked('running');
+  const first = await world.acme.get(at(1));
+  assert.equal(dataOf(first.body)['state'], 'running');
+  assert.deepEqual(dataOf(first.body)['resources'], {
+    memory_bytes: 512,
+    memory_limit_bytes: 1024,
+    cpu_absolute: 12.345,
+    disk_bytes: 7,
+    network_rx_bytes: 8,
+    network_tx_bytes: 9,
+    uptime: 61_000,
+  });
+  const tag = first.headers.get('etag') ?? '';
+  assert.equal((await world.acme.get(at(1), { 'if-none-match': tag })).status, 304);
+  world.node.answer = () => looked('stopping');
+  const second = await world.acme.get(at(1), { 'if-none-match': tag });
+  assert.equal(second.status, 200);
+  assert.equal(dataOf(second.body)['state'], 'stopping');
+});
+
+test('state and resources are null, and the rest is there, whenever nobody knows', async (t) => {
+  const world = await start(t);
+  await addServer(world.db, { number: 1 });
+  await addServer(world.db, { number: 2, built: false });
+  const unknown = async (number: number, why: string): Promise<void> => {
+    const reply = await world.acme.get(at(number));
+    assert.equal(reply.status, 200, why);
+    const { state, resources, uuid } = dataOf(reply.body);
+    assert.deepEqual(
+      { state, resources, uuid },
+      { state: null, resources: null, uuid: uuidOf(number) },
+      why,
+    );
+  };
+  world.node.answer = () => ({ kind: 'refused', reason: 'I do not know it.' });
+  await unknown(1, 'the node refuses');
+  world.node.answer = () => ({ kind: 'accepted' });
+  await unknown(1, 'the node answers something else');
+  world.node.answer = () => null;
+  const before = performance.now();
+  await unknown(1, 'the node hangs');
+  assert.ok(performance.now() - before < 2_000);
+  world.node.calls.length = 0;
+  await unknown(2, 'it is not provisioned');
+  assert.deepEqual(world.node.calls, []);
+  await world.node.link.close();
+  await unknown(1, 'the node is not connected');
+});
+
+test('many readers of one server cost its node one look at a time', async (t) => {
+  const world = await start(t);
+  await addServer(world.db, { number: 1 });
+  world.node.answer = () => looked('running');
+  world.node.delayMs = 100;
+  const replies = await Promise.all(Array.from({ length: 50 }, () => world.acme.get(at(1))));
+  assert.ok(replies.every(({ body }) => dataOf(body)['state'] === 'running'));
+  assert.ok(world.node.calls.length < 10, `${world.node.calls.length} looks`);
+});
+
+test('an answer that comes too late changes nothing that comes after it', async (t) => {
+  const world = await start(t);
+  await addServer(world.db, { number: 1 });
+  world.node.answer = () => looked('running');
+  world.node.delayMs = 400;
+  assert.equal(dataOf((await world.acme.get(at(1))).body)['state'], null);
+  world.node.delayMs = 200;
+  world.node.answer = () => looked('offline');
+  assert.equal(dataOf((await world.acme.get(at(1))).body)['state'], 'offline');
+});
+
+test('the build shows why a server is not there yet, with the log of its install', async (t) => {
+  const world = await start(t);
+  const uuid = await addServer(world.db, { number: 1, built: false });
+  const path = `/api/x1/game-servers/${uuid}/build`;
+  assert.equal(dataOf((await world.acme.get(path)).body)['state'], 'waiting');
+  await world.node.beat({
+    uuid,
+    state: 'failed',
+    reason: 'It ended with code 1.',
+    log: 'disk full',
+  });
+  assert.deepEqual(dataOf((await world.acme.get(path)).body), {
+    uuid,
+    state: 'failed',
+    reason: 'It ended with code 1.',
+    log: 'disk full',
+    epoch: 1,
+    node: 'node-1',
+    node_connected: true,
+    egg: 'eggs/test.json',
+    suspended: false,
+    allocation: { ip: '198.51.100.10', port: 20_001 },
+  });
+});
+
+test('the console gives the last lines, and null when nobody knows', async (t) => {
+  const world = await start(t);
+  const uuid = await addServer(world.db, { number: 1 });
+  const path = `/api/x1/game-servers/${uuid}/console`;
+  world.node.answer = ({ call }) =>
+    call.kind === 'lines' ? { kind: 'lines', lines: ['a', 'b', 'c', 'd'] } : { kind: 'accepted' };
+  assert.deepEqual((await world.acme.get(`${path}?lines=3`)).body, {
+    data: { lines: ['b', 'c', 'd'] },
+  });
+  assertRefused(await world.acme.get(`${path}?lines=0`), 422, 'invalid_request');
+  assertRefused(await world.acme.get(`${path}?lines=1001`), 422, 'invalid_request');
+  world.node.answer = () => null;
+  assert.deepEqual((await world.acme.get(path)).body, { data: { lines: null } });
+});

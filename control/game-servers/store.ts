@@ -1,0 +1,87 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Ability } from '@portcullis/core/access/abilities.ts';
+import { type ServerHolder, withinReach } from '../access/index.ts';
+import type { Db } from '../db/database.ts';
+import type { BuildState } from '../db/schema.ts';
+
+/** A server as it is listed. */
+export interface ListedServer {
+  readonly uuid: string;
+  readonly identifier: string | null;
+  readonly name: string;
+  readonly serviceId: number;
+  readonly provisioned: boolean;
+  readonly memoryMib: number;
+  readonly cpuPercent: number;
+  readonly diskMib: number;
+}
+
+/** With what is needed to reach it. */
+export interface ServerRow extends ListedServer {
+  readonly node: string;
+  readonly buildState: BuildState;
+}
+
+const LISTED = sql.raw(
+  `game_servers.uuid, game_servers.identifier, game_servers.name, game_servers.service_id as "serviceId",
+   game_servers.provisioned, game_servers.memory_mib as "memoryMib",
+   game_servers.cpu_percent as "cpuPercent", game_servers.disk_mib as "diskMib"`,
+);
+
+/** What the caller sees, by name, then uuid. Byte order, so that every database sorts alike. */
+export async function listServers(db: Db, caller: ServerHolder): Promise<ListedServer[]> {
+  const { rows } = await sql<ListedServer>`
+    select ${LISTED} from game_servers where ${withinReach(caller, 'game-servers.read')}
+     order by game_servers.name collate "C", game_servers.uuid`.execute(db);
+  return rows;
+}
+
+/** null: no such server within reach. */
+export async function loadServer(
+  db: Db,
+  caller: ServerHolder,
+  ability: Ability,
+  uuid: string,
+): Promise<ServerRow | null> {
+  const { rows } = await sql<ServerRow>`
+    select ${LISTED}, nodes.name as node, game_servers.build_state as "buildState"
+      from game_servers join nodes on nodes.id = game_servers.node_id
+     where ${one(caller, ability, uuid)}`.execute(db);
+  return rows[0] ?? null;
+}
+
+export interface ServerBuildRow {
+  readonly uuid: string;
+  readonly state: BuildState;
+  readonly reason: string | null;
+  readonly log: string | null;
+  readonly epoch: number;
+  readonly node: string;
+  readonly nodeConnected: boolean;
+  readonly egg: string;
+  readonly suspended: boolean;
+  readonly ip: string;
+  readonly port: number;
+}
+
+/** A node that was not heard for this long is away: three heartbeats. */
+export const AWAY_AFTER_SECONDS = 45;
+
+export async function loadBuild(
+  db: Db,
+  caller: ServerHolder,
+  uuid: string,
+): Promise<ServerBuildRow | null> {
+  const { rows } = await sql<ServerBuildRow>`
+    select game_servers.uuid, build_state as state, build_reason as reason, build_log as log,
+           build_epoch as epoch, nodes.name as node, egg_name as egg, suspended, host(ip) as ip, port,
+           coalesce(nodes.last_seen_at > now() - make_interval(secs => ${AWAY_AFTER_SECONDS}), false)
+             as "nodeConnected"
+      from game_servers join nodes on nodes.id = game_servers.node_id
+     where ${one(caller, 'game-servers.read', uuid)}`.execute(db);
+  return rows[0] ?? null;
+}
+
+function one(caller: ServerHolder, ability: Ability, uuid: string): RawBuilder<unknown> {
+  return sql`game_servers.uuid = ${uuid} and ${withinReach(caller, ability)}`;
+}

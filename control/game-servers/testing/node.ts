@@ -1,0 +1,94 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ServerState } from '@portcullis/core/game-servers/power.ts';
+import type { MemoryLink } from '@portcullis/link/memory.ts';
+import type { ControlReply } from '@portcullis/link/messages.ts';
+import type {
+  CallAnswer,
+  NodeCall,
+  NodeRequest,
+  ServerBuild,
+} from '@portcullis/link/node-messages.ts';
+import type { AgentSide } from '@portcullis/link/transport.ts';
+
+const TIMEOUT_MS = 5_000;
+
+/** A node of tests: says what it is told to say, keeps what it was called with, and answers as `answer` says. */
+export class TestNode {
+  readonly name: string;
+  readonly instance: string;
+  readonly calls: NodeCall[] = [];
+  /** null: it hangs. */
+  answer: (call: NodeCall) => CallAnswer | null = () => ({ kind: 'accepted' });
+  /** Before each answer. */
+  delayMs = 0;
+  readonly link: AgentSide;
+
+  constructor(
+    nodes: Pick<MemoryLink, 'connect'>,
+    name: string,
+    credential: string,
+    instance = 'one',
+  ) {
+    this.name = name;
+    this.instance = instance;
+    this.link = nodes.connect({ kind: 'node', name }, credential);
+    this.link.onNotice((notice) => {
+      if (notice.kind === 'node.call') void this.#take(notice);
+    });
+  }
+
+  /** Let in, and greeted. */
+  async join(): Promise<this> {
+    await new Promise<void>((resolve) => this.link.onConnect(resolve));
+    await this.say({ kind: 'node.hello', protocolVersion: 1, instance: this.instance });
+    return this;
+  }
+
+  say(request: NodeRequest): Promise<ControlReply> {
+    return this.link.request(request, TIMEOUT_MS);
+  }
+
+  /** A heartbeat that names these builds. */
+  beat(
+    ...builds: readonly (Partial<ServerBuild> & { readonly uuid: string })[]
+  ): Promise<ControlReply> {
+    return this.say({
+      kind: 'node.heartbeat',
+      instance: this.instance,
+      engine: { kind: 'fake', version: '1', problem: null },
+      builds: builds.map((build) => ({
+        epoch: 1,
+        state: 'built',
+        reason: null,
+        log: null,
+        power: 'offline',
+        ...build,
+      })),
+    });
+  }
+
+  async #take(call: NodeCall): Promise<void> {
+    this.calls.push(call);
+    const answer = this.answer(call);
+    if (answer === null) return;
+    if (this.delayMs > 0) await delay(this.delayMs);
+    const { instance } = this;
+    await this.say({ kind: 'node.answer', instance, id: call.id, answer }).catch(() => {});
+  }
+}
+
+export function looked(state: ServerState): CallAnswer {
+  return {
+    kind: 'state',
+    state,
+    resources: {
+      memoryBytes: 512,
+      memoryLimitBytes: 1024,
+      cpuAbsolute: 12.345,
+      diskBytes: 7,
+      networkRxBytes: 8,
+      networkTxBytes: 9,
+      uptimeMs: 61_000,
+    },
+  };
+}

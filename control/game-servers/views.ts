@@ -1,0 +1,57 @@
+import { canonicalAddress } from '@portcullis/core/net/address.ts';
+import type { ServerResources, ServerState } from '@portcullis/core/game-servers/power.ts';
+import type { ListedServer, ServerBuildRow } from './store.ts';
+
+/** What a node says of a server now; null: nobody knows. */
+export interface LiveServer {
+  readonly state: ServerState;
+  readonly resources: ServerResources;
+}
+
+export function listedView(server: ListedServer) {
+  return {
+    uuid: server.uuid,
+    identifier: server.identifier,
+    name: server.name,
+    service_id: server.serviceId,
+    provisioned: server.provisioned,
+    limits: { memory: server.memoryMib, cpu: server.cpuPercent, disk: server.diskMib },
+  };
+}
+
+export function detailView(server: ListedServer, live: LiveServer | null) {
+  return {
+    ...listedView(server),
+    state: live?.state ?? null,
+    resources: live && resourcesView(live.resources),
+  };
+}
+
+function resourcesView(resources: ServerResources) {
+  return {
+    memory_bytes: resources.memoryBytes,
+    memory_limit_bytes: resources.memoryLimitBytes,
+    // Counters of a kernel may step back between two looks; less than nothing is not used.
+    cpu_absolute: Math.max(0, resources.cpuAbsolute),
+    disk_bytes: resources.diskBytes,
+    network_rx_bytes: resources.networkRxBytes,
+    network_tx_bytes: resources.networkTxBytes,
+    uptime: resources.uptimeMs,
+  };
+}
+
+export function buildView(build: ServerBuildRow) {
+  const { uuid, state, reason, log, epoch, node, nodeConnected, egg, suspended, ip, port } = build;
+  return {
+    uuid,
+    state,
+    reason,
+    log,
+    epoch,
+    node,
+    node_connected: nodeConnected,
+    egg,
+    suspended,
+    allocation: { ip: canonicalAddress(ip) ?? ip, port },
+  };
+}

@@ -1,0 +1,113 @@
+/**
+ * What counters tell apart of the traffic to one destination. Every packet is of exactly one vector, so that shares
+ * add up; flow records, kernel counters and samples all sort by the same table.
+ *
+ * Facts: docs/detection.md.
+ */
+
+/** UDP services that answer small forged questions with large answers, by the source port of the answer. */
+export const REFLECTORS = {
+  chargen: 19,
+  dns: 53,
+  portmap: 111,
+  ntp: 123,
+  netbios: 137,
+  snmp: 161,
+  cldap: 389,
+  rip: 520,
+  mssql: 1434,
+  ssdp: 1900,
+  wsd: 3702,
+  coap: 5683,
+  memcached: 11_211,
+} as const satisfies Readonly<Record<string, number>>;
+
+export type Reflector = keyof typeof REFLECTORS;
+export type ReflectorVector = `udp_${Reflector}`;
+
+const REFLECTOR_NAMES = Object.keys(REFLECTORS) as Reflector[];
+
+/**
+ * `tcp_ack`: small packets of an established connection, `tcp_data`: large ones, which a download is made of.
+ * `tcp_other`: flags that no connection has. `fragment`: parts of a datagram after the first; `fragment_first`: first
+ * parts that come from no reflector. `udp_dns` and the like: from a reflector's port.
+ */
+export const VECTORS = [
+  'tcp_syn',
+  'tcp_syn_ack',
+  'tcp_ack',
+  'tcp_data',
+  'tcp_rst',
+  'tcp_other',
+  'udp',
+  ...REFLECTOR_NAMES.map((name): ReflectorVector => `udp_${name}`),
+  'icmp',
+  'gre',
+  'fragment',
+  'fragment_first',
+  'other',
+] as const;
+
+export type Vector = (typeof VECTORS)[number];
+
+export const VECTOR_COUNT = VECTORS.length;
+
+/** Where each vector stands in `VECTORS`. */
+export const VECTOR_INDEX = Object.fromEntries(
+  VECTORS.map((name, index) => [name, index]),
+) as Readonly<Record<Vector, number>>;
+
+/** A packet without payload, with options, on the largest link header, is smaller; data of a transfer is larger. */
+export const DATA_BYTES = 256;
+
+/** Part of a datagram: 0 whole, 1 the first, 2 a later one (without ports). */
+export type FragmentPart = 0 | 1 | 2;
+
+const { tcp_syn, tcp_syn_ack, tcp_ack, tcp_data, tcp_rst, tcp_other } = VECTOR_INDEX;
+const { udp, icmp, gre, fragment, fragment_first, other } = VECTOR_INDEX;
+
+const BY_SOURCE_PORT = reflectorTable();
+
+/**
+ * The vector of a packet, or of a flow record whose packets are alike: place in `VECTORS`.
+ * `tcpFlags` of a record are those of all its packets; `meanBytes` is the length of the IP packet.
+ */
+export function vectorOf(
+  protocol: number,
+  sourcePort: number,
+  tcpFlags: number,
+  part: FragmentPart,
+  meanBytes: number,
+): number {
+  if (part === 2) return fragment;
+  if (protocol === 6) return part === 1 ? fragment_first : tcpVector(tcpFlags, meanBytes);
+  if (protocol === 17) {
+    const reflected = BY_SOURCE_PORT[sourcePort] ?? udp;
+    return part === 1 && reflected === udp ? fragment_first : reflected;
+  }
+  if (part === 1) return fragment_first;
+  if (protocol === 1 || protocol === 58) return icmp;
+  return protocol === 47 ? gre : other;
+}
+
+const FIN = 1;
+const SYN = 2;
+const RST = 4;
+const PSH = 8;
+const ACK = 16;
+const JUDGED = FIN | SYN | RST | PSH | ACK;
+
+function tcpVector(tcpFlags: number, meanBytes: number): number {
+  const flags = tcpFlags & JUDGED;
+  if (flags === SYN) return tcp_syn;
+  if (flags === (SYN | ACK)) return tcp_syn_ack;
+  if ((flags & RST) !== 0 && (flags & (SYN | PSH)) === 0) return tcp_rst;
+  if ((flags & ACK) === 0) return tcp_other;
+  return meanBytes > DATA_BYTES ? tcp_data : tcp_ack;
+}
+
+function reflectorTable(): Uint8Array {
+  const table = new Uint8Array(65_536).fill(udp);
+  for (const name of REFLECTOR_NAMES) table[REFLECTORS[name]] = VECTOR_INDEX[`udp_${name}`];
+  return table;
+}

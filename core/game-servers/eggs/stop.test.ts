@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { parseStop } from './stop.ts';
+
+describe('how an egg stops', () => {
+  const signals = {
+    '^C': 'SIGINT',
+    '^c': 'SIGINT',
+    '^^C': 'SIGINT',
+    '^\\': 'SIGQUIT',
+    '^SIGINT': 'SIGINT',
+    '^sigterm': 'SIGTERM',
+    '^TERM': 'SIGTERM',
+    '^SIGQUIT': 'SIGQUIT',
+    '^SIGHUP': 'SIGHUP',
+    '^SIGABRT': 'SIGABRT',
+    ' ^SIGKILL\r\n': 'SIGKILL',
+  };
+  for (const [text, signal] of Object.entries(signals)) {
+    it(`${JSON.stringify(text)} is ${signal}`, () => {
+      assert.deepEqual(parseStop(text), {
+        ok: true,
+        value: { stop: { kind: 'signal', signal }, note: null },
+      });
+    });
+  }
+
+  it('is never SIGKILL unless it says so: what is not understood is SIGTERM, with a note', () => {
+    for (const text of ['^D', '^X', '^', '^SIGSTOP', '^SIG', '^toString', '', '  ']) {
+      const stop = parseStop(text);
+      assert.deepEqual(stop.ok && stop.value.stop, { kind: 'signal', signal: 'SIGTERM' }, text);
+      assert.ok(stop.ok && stop.value.note !== null);
+    }
+  });
+
+  it('by a command is that one line, and nothing that a console acts upon', () => {
+    const stop = parseStop(' /shutdown now ');
+    assert.deepEqual(stop.ok && stop.value.stop, { kind: 'command', command: '/shutdown now' });
+    for (const text of ['a\nb', 'a\u0003', 'a\u2028b', 'x'.repeat(2049)]) {
+      assert.equal(parseStop(text).ok, false);
+    }
+  });
+});

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { isKnown, serverState } from './machine-state.ts';
+import { World } from './testing/world.ts';
+
+type Move = (world: World) => void;
+
+const signal = fc.constantFrom('start', 'stop', 'restart', 'kill');
+const SIGNALS = ['start', 'stop', 'restart', 'kill'] as const;
+
+/** Everything that can happen to a server, to its agent and to its engine. */
+const move: fc.Arbitrary<[string, Move]> = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom(...SIGNALS).map((one) => signalled(one)) },
+  {
+    weight: 10,
+    arbitrary: fc
+      .tuple(fc.nat(3), fc.boolean())
+      .map(([index, isWell]) => named(`answer ${index} ${isWell}`, (w) => w.answer(index, isWell))),
+  },
+  {
+    weight: 6,
+    arbitrary: fc
+      .constantFrom(1, 999, 5_000, 20_000, 61_000)
+      .map((ms) => named(`pass ${ms}`, (w) => w.pass(ms))),
+  },
+  {
+    weight: 8,
+    arbitrary: fc.constantFrom(
+      named('crash', (w) => w.change(w.ends())),
+      named('removed', (w) => w.change(null)),
+      named('started by others', (w) => w.isAlive || w.change(w.begins())),
+      named('restarted by others', (w) => w.isAlive && w.change(w.begins())),
+      named('paused', (w) => w.isAlive && w.change({ ...w.begins(), status: 'paused' })),
+      named('ends unheard', (w) => {
+        w.instance = w.ends();
+      }),
+      named('done', (w) => w.post({ kind: 'done', run: w.machine.run })),
+      named('stale', (w) => w.post({ kind: 'launched', run: w.machine.run - 1 })),
+      named('lost', (w) => w.post({ kind: 'lost' })),
+      named('gap', (w) => w.post({ kind: 'gap' })),
+      named('suspended', (w) => w.post({ kind: 'withhold', reason: 'It is suspended.' })),
+      named('free', (w) => w.post({ kind: 'withhold', reason: null })),
+      named('agent killed', (w) => w.restartAgent(false)),
+      named('agent killed, launch got through', (w) => w.restartAgent(true)),
+    ),
+  },
+);
+const moves = fc.array(move, { maxLength: 40 });
+const game = fc.constantFrom('egg', 'term', 'kill');
+const RUNS = { numRuns: 3_000 };
+
+describe('the power machine, whatever happens', () => {
+  it('comes to rest, and then knows what is', () => {
+    fc.assert(
+      fc.property(moves, game, (happened, endsBy) => {
+        const world = played(happened, endsBy);
+        world.settle();
+        assert.ok(isKnown(world.machine));
+        assert.equal(world.isAlive, serverState(world.machine) === 'running');
+        if (world.machine.withheld !== null) assert.ok(!world.isAlive);
+      }),
+      RUNS,
+    );
+  });
+
+  it('is offline after a kill, and stays so', () => {
+    fc.assert(
+      fc.property(moves, game, (happened, endsBy) => {
+        const world = played(happened, endsBy);
+        // Somebody else started it and nobody here has seen it: which comes first, nobody can say.
+        if (world.isAlive && world.machine.phase.kind === 'offline') return;
+        assert.deepEqual(world.post({ kind: 'signal', signal: 'kill' }), { accepted: true });
+        const launches = count(world, 'launch');
+        world.settle();
+        assert.equal(serverState(world.machine), 'offline');
+        assert.ok(!world.isAlive);
+        assert.equal(count(world, 'launch'), launches);
+      }),
+      RUNS,
+    );
+  });
+
+  it('is up after a restart that was accepted, by another launch than before', () => {
+    fc.assert(
+      fc.property(moves, game, (happened, endsBy) => {
+        const world = played(happened, endsBy);
+        const { run } = world.machine;
+        if (world.post({ kind: 'signal', signal: 'restart' })?.accepted !== true) return;
+        world.settle();
+        assert.equal(serverState(world.machine), 'running');
+        assert.ok(world.machine.run > run);
+      }),
+      RUNS,
+    );
+  });
+
+  it('keeps an accepted signal when its agent is killed right after', () => {
+    fc.assert(
+      fc.property(moves, signal, fc.boolean(), (happened, last, gotThrough) => {
+        const world = played(happened, 'egg');
+        const uninterrupted = played(happened, 'egg');
+        const answer = uninterrupted.post({ kind: 'signal', signal: last });
+        world.post({ kind: 'signal', signal: last });
+        world.restartAgent(gotThrough);
+        if (answer?.accepted !== true) return;
+        world.settle();
+        uninterrupted.settle();
+        const both = [serverState(world.machine), serverState(uninterrupted.machine)];
+        // A crash that nobody had looked at yet is found after a restart as well.
+        assert.equal(both[0], both[1]);
+      }),
+      RUNS,
+    );
+  });
+
+  it('starts a server that crashes by itself no more often than once in its time', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 90_000 }), { maxLength: 30 }), (lives) => {
+        const world = new World();
+        world.settings = { ...world.settings, hasDone: false };
+        world.post({ kind: 'signal', signal: 'start' });
+        const launchedAtMs: number[] = [];
+        for (const ms of lives) {
+          while (world.pending.length > 0) world.answer(0, true);
+          if (!world.isAlive) break;
+          world.pass(ms);
+          world.change(world.ends());
+          const before = count(world, 'launch');
+          while (world.pending.length > 0) world.answer(0, true);
+          if (count(world, 'launch') > before) launchedAtMs.push(world.nowMs);
+        }
+        for (const [index, atMs] of launchedAtMs.entries()) {
+          assert.ok(index === 0 || atMs - (launchedAtMs[index - 1] ?? 0) >= 60_000);
+        }
+      }),
+    );
+  });
+});
+
+function named(name: string, play: (world: World) => unknown): [string, Move] {
+  return [name, (world) => void play(world)];
+}
+
+function signalled(one: (typeof SIGNALS)[number]): [string, Move] {
+  return named(one, (world) => world.post({ kind: 'signal', signal: one }));
+}
+
+function played(happened: readonly [string, Move][], endsBy: World['endsBy']): World {
+  const world = new World();
+  world.endsBy = endsBy;
+  for (const [, play] of happened) play(world);
+  return world;
+}
+
+function count(world: World, kind: string): number {
+  return world.effects.filter((effect) => effect.kind === kind).length;
+}

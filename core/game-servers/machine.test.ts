@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { serverState } from './machine-state.ts';
+import type { PowerSignal, ServerState } from './power.ts';
+import { SETTINGS, World } from './testing/world.ts';
+
+const START = { kind: 'signal', signal: 'start' } as const;
+const STOP = { kind: 'signal', signal: 'stop' } as const;
+const RESTART = { kind: 'signal', signal: 'restart' } as const;
+const KILL = { kind: 'signal', signal: 'kill' } as const;
+
+/** In each of the states that people see, by the phases that stand behind it. */
+const REACH: Readonly<Record<string, (world: World) => void>> = {
+  offline: () => {},
+  launching: (world) => void world.post(START),
+  starting: (world) => {
+    world.post(START);
+    world.answer(0, true);
+    world.answer(0, true);
+  },
+  running: (world) => {
+    world.post(START);
+    world.answer(0, true);
+    world.answer(0, true);
+    world.post({ kind: 'done', run: world.machine.run });
+  },
+  stopping: (world) => {
+    REACH['running']?.(world);
+    world.endsBy = 'kill';
+    world.post(STOP);
+    world.answer(0, true);
+  },
+  cancelling: (world) => {
+    world.post(START);
+    world.post(STOP);
+  },
+};
+
+/** The decisions' table: what it becomes in the end, or `refused`. What ends in `starting` runs in the end. */
+const TABLE: Readonly<Record<string, Readonly<Record<PowerSignal, ServerState | 'refused'>>>> = {
+  offline: { start: 'running', stop: 'offline', restart: 'running', kill: 'offline' },
+  launching: { start: 'running', stop: 'offline', restart: 'running', kill: 'offline' },
+  starting: { start: 'running', stop: 'offline', restart: 'running', kill: 'offline' },
+  running: { start: 'running', stop: 'offline', restart: 'running', kill: 'offline' },
+  stopping: { start: 'refused', stop: 'offline', restart: 'running', kill: 'offline' },
+  cancelling: { start: 'refused', stop: 'offline', restart: 'running', kill: 'offline' },
+};
+
+function worldIn(phase: string): World {
+  const world = new World();
+  REACH[phase]?.(world);
+  assert.equal(world.machine.phase.kind, phase);
+  return world;
+}
+
+describe('the power machine', () => {
+  for (const [phase, cells] of Object.entries(TABLE)) {
+    for (const [signal, wanted] of Object.entries(cells) as [PowerSignal, string][]) {
+      it(`${phase} + ${signal}: ${wanted}`, () => {
+        const world = worldIn(phase);
+        const { run } = world.machine;
+        const answer = world.post({ kind: 'signal', signal });
+        assert.deepEqual(answer?.accepted, wanted !== 'refused');
+        world.settle();
+        assert.equal(serverState(world.machine), wanted === 'refused' ? 'offline' : wanted);
+        assert.equal(world.isAlive, wanted === 'running');
+        const isAnew = signal === 'restart' || (signal === 'start' && phase === 'offline');
+        assert.equal(world.machine.run, isAnew ? run + 1 : run);
+      });
+    }
+  }
+
+  it('shows each state at once: what was begun, not what it will be', () => {
+    const cases: readonly [string, PowerSignal, ServerState][] = [
+      ['offline', 'start', 'starting'],
+      ['offline', 'restart', 'starting'],
+      ['running', 'stop', 'stopping'],
+      ['running', 'restart', 'stopping'],
+      ['starting', 'stop', 'stopping'],
+      ['launching', 'stop', 'stopping'],
+      ['running', 'start', 'running'],
+      ['starting', 'start', 'starting'],
+    ];
+    for (const [phase, signal, shown] of cases) {
+      const world = worldIn(phase);
+      world.post({ kind: 'signal', signal });
+      assert.equal(serverState(world.machine), shown, `${phase} + ${signal}`);
+    }
+  });
+
+  it('leaves a server that takes 15 s to save its time, and one that hangs is ended by TERM, then KILL', () => {
+    const saving = worldIn('stopping');
+    saving.pass(15_000);
+    saving.change(saving.ends(0));
+    saving.settle();
+    assert.deepEqual(told(saving), ['egg']);
+
+    const hanging = worldIn('stopping');
+    hanging.pass(59_999);
+    assert.deepEqual(told(hanging), ['egg']);
+    hanging.pass(1);
+    hanging.answer(0, true);
+    hanging.pass(19_999);
+    assert.deepEqual(told(hanging), ['egg', 'term']);
+    hanging.settle();
+    assert.deepEqual(told(hanging), ['egg', 'term', 'kill']);
+    assert.equal(serverState(hanging.machine), 'offline');
+  });
+
+  it('goes on at once where its egg’s stop could not be said, and waits where the engine was away', () => {
+    const deaf = worldIn('running');
+    deaf.nowMs = 2_000_000;
+    deaf.post(STOP);
+    deaf.answer(0, false);
+    assert.deepEqual(told(deaf), ['egg', 'term']);
+
+    const away = worldIn('running');
+    away.nowMs = 2_000_001;
+    away.post(STOP);
+    away.answer(0, false);
+    assert.deepEqual(told(away), ['egg']);
+    away.pass(2_000);
+    assert.deepEqual(told(away), ['egg', 'egg']);
+  });
+
+  it('restarts a crashed server once; a second crash soon after leaves it to a person', () => {
+    const world = worldIn('running');
+    world.change(world.ends());
+    world.settle();
+    assert.equal(serverState(world.machine), 'running');
+    // Settling took the time of a slow start.
+    world.machine = { ...world.machine, crashAtMs: world.nowMs - 59_000 };
+    world.change(world.ends());
+    world.settle();
+    assert.equal(serverState(world.machine), 'offline');
+    assert.match(world.machine.problem ?? '', /exit code 1.*crashed twice within 60 s/);
+    world.post(START);
+    world.settle();
+    world.change(world.ends());
+    world.settle();
+    assert.equal(serverState(world.machine), 'running');
+  });
+
+  it('takes a crash long after the last one as the first, and none where its policy says so', () => {
+    const world = worldIn('running');
+    for (let crashes = 0; crashes < 5; crashes += 1) {
+      world.change(world.ends());
+      world.settle();
+      world.pass(61_000);
+      assert.equal(serverState(world.machine), 'running');
+    }
+    world.settings = { ...SETTINGS, crashes: { restart: false, withinMs: 60_000 } };
+    world.change(world.ends());
+    world.settle();
+    assert.equal(serverState(world.machine), 'offline');
+  });
+
+  it('runs with a warning where no line said that it is up, and at once where no line can', () => {
+    const slow = worldIn('starting');
+    slow.pass(300_000);
+    assert.equal(serverState(slow.machine), 'running');
+    assert.match(slow.machine.problem ?? '', /5 min/);
+
+    const silent = new World();
+    silent.settings = { ...SETTINGS, hasDone: false };
+    silent.post(START);
+    silent.answer(0, true);
+    assert.equal(serverState(silent.machine), 'running');
+
+    const quick = worldIn('launching');
+    quick.post({ kind: 'done', run: quick.machine.run });
+    quick.answer(0, true);
+    assert.equal(serverState(quick.machine), 'running');
+  });
+
+  it('does not start, nor restart, what is withheld, and stops what runs when it becomes so', () => {
+    for (const phase of Object.keys(REACH)) {
+      const world = worldIn(phase);
+      world.post({ kind: 'withhold', reason: 'The server is suspended.' });
+      const refusal = { accepted: false, reason: 'The server is suspended.' };
+      assert.deepEqual(world.post(START), refusal);
+      assert.deepEqual(world.post(RESTART), refusal);
+      assert.deepEqual(world.post(STOP), { accepted: true });
+      world.settle();
+      assert.equal(serverState(world.machine), 'offline', phase);
+      world.post({ kind: 'withhold', reason: null });
+      assert.deepEqual(world.post(START), { accepted: true });
+    }
+  });
+
+  it('takes what others do to its instance as it is: started, paused, restarted, stopped, removed', () => {
+    const world = new World();
+    world.change(world.begins());
+    world.settle();
+    assert.equal(serverState(world.machine), 'running');
+    world.change({ ...(world.instance ?? world.begins()), status: 'paused' });
+    world.settle();
+    assert.ok(world.machine.paused);
+    assert.equal(serverState(world.machine), 'running');
+    const attached = world.effects.filter(({ kind }) => kind === 'attach').length;
+    world.change(world.begins());
+    world.settle();
+    assert.equal(world.effects.filter(({ kind }) => kind === 'attach').length, attached + 1);
+    world.change(null);
+    world.answer(0, true);
+    assert.equal(serverState(world.machine), 'starting');
+    assert.match(world.machine.problem ?? '', /removed.*started again/);
+  });
+
+  it('refuses what it cannot judge while the engine is away, but for a kill', () => {
+    const world = worldIn('running');
+    world.post({ kind: 'lost' });
+    for (const event of [START, STOP, RESTART]) assert.equal(world.post(event)?.accepted, false);
+    assert.equal(world.post(KILL)?.accepted, true);
+    world.settle();
+    assert.equal(serverState(world.machine), 'offline');
+  });
+});
+
+function told(world: World): string[] {
+  return world.effects.flatMap((effect) => (effect.kind === 'tell' ? [effect.rung] : []));
+}

@@ -1,0 +1,357 @@
+import type {
+  Answer,
+  Context,
+  Effect,
+  InstanceFacts,
+  KnownPhase,
+  MachineEvent,
+  MachineState,
+  Rung,
+  Step,
+  After,
+} from './machine-state.ts';
+import { serverState } from './machine-state.ts';
+import type { PowerSignal, ServerState } from './power.ts';
+
+/** After a SIGKILL that was sent and did not end it, and after one that could not be sent. */
+const KILL_AGAIN_MS = 5_000;
+/** An engine that was not to be reached is asked again. */
+const TELL_AGAIN_MS = 2_000;
+const LOOK_AGAIN_MS = 5_000;
+
+type Action = 'nothing' | 'launch' | 'stop' | 'restart' | 'kill' | 'refuse';
+
+/** `nothing` is accepted. A restart while stopping starts it once it has stopped. */
+export const POWER_TABLE = {
+  offline: { start: 'launch', stop: 'nothing', restart: 'launch', kill: 'nothing' },
+  starting: { start: 'nothing', stop: 'stop', restart: 'restart', kill: 'kill' },
+  running: { start: 'nothing', stop: 'stop', restart: 'restart', kill: 'kill' },
+  stopping: { start: 'refuse', stop: 'nothing', restart: 'restart', kill: 'kill' },
+} as const satisfies Readonly<Record<ServerState, Readonly<Record<PowerSignal, Action>>>>;
+
+type Handlers = {
+  readonly [K in MachineEvent['kind']]: (
+    state: MachineState,
+    event: Extract<MachineEvent, { kind: K }>,
+    context: Context,
+  ) => Step;
+};
+
+/** The whole of what a node decides about the power of a server. Pure. */
+export function step(state: MachineState, event: MachineEvent, context: Context): Step {
+  const handler = HANDLERS[event.kind] as (
+    state: MachineState,
+    event: MachineEvent,
+    context: Context,
+  ) => Step;
+  return handler(state, event, context);
+}
+
+/** What an agent begins with that finds this state on disk: first it looks. */
+export function recover(state: MachineState): Step {
+  const { phase } = state;
+  const was = phase.kind === 'recovering' ? phase.was : phase;
+  // What was attached, asked or waited for ended with the agent before.
+  const next = { ...state, attached: null, epoch: state.epoch + 1, reachable: true };
+  return to({ ...next, phase: { kind: 'recovering', was } }, inspect(state));
+}
+
+const HANDLERS: Handlers = {
+  signal: (state, { signal }) => onSignal(state, signal),
+  withhold: (state, { reason }) => {
+    const next = { ...state, withheld: reason };
+    return reason === null || reason === state.withheld ? to(next) : giveWay(next);
+  },
+  lost: (state) => to({ ...state, reachable: false }),
+  gap: (state) => look({ ...state, reachable: true, attached: null }),
+  changed: (state) => look(state),
+  look_timer: (state, { run }) => (run === state.run ? look(state) : to(state)),
+  inspect_failed: (state, { run }) =>
+    run === state.run && isLooking(state)
+      ? to(state, { kind: 'look_timer', run, afterMs: LOOK_AGAIN_MS })
+      : to(state),
+  inspected: (state, { run, instance }, context) => {
+    if (run !== state.run || !isLooking(state)) return to(state);
+    const alive = instance?.status === 'running' || instance?.status === 'paused';
+    return alive ? onAlive(state, instance, context) : onDead(state, instance, context);
+  },
+  launched: (state, { run }, context) => onLaunched(state, run, context),
+  launch_failed: (state, { run, reason }) => {
+    if (run !== state.run) return to(state);
+    const { phase } = state;
+    // It may have begun all the same: whatever there is of it goes.
+    if (phase.kind === 'cancelling') return beginStop(state, 'kill', phase.after);
+    if (phase.kind !== 'launching') return to(state);
+    return beginStop({ ...state, problem: `It could not be started: ${reason}` }, 'kill');
+  },
+  done: (state, { run }) => {
+    if (run !== state.run) return to(state);
+    if (state.phase.kind === 'launching') return to({ ...state, phase: LAUNCHED_DONE });
+    return state.phase.kind === 'starting' ? to(becomes(state, { kind: 'running' })) : to(state);
+  },
+  told: (state, { epoch }, { settings }) => {
+    const { phase } = state;
+    if (epoch !== state.epoch || phase.kind !== 'stopping') return to(state);
+    const next = { ...state, phase: { ...phase, told: true } };
+    const { termAfterMs, killAfterMs } = settings.stopTimes;
+    if (phase.rung === 'egg') return to(next, phaseTimer(next, termAfterMs));
+    if (phase.rung === 'term') return to(next, phaseTimer(next, killAfterMs));
+    return to(next, phaseTimer(next, KILL_AGAIN_MS), inspect(next));
+  },
+  untold: (state, { epoch, reachable }) => {
+    const { phase } = state;
+    if (epoch !== state.epoch || phase.kind !== 'stopping') return to(state);
+    if (phase.rung === 'kill') return to(state, phaseTimer(state, KILL_AGAIN_MS), inspect(state));
+    // An engine that is away must not cost a server the time to save that it never had.
+    if (!reachable) return to(state, phaseTimer(state, TELL_AGAIN_MS));
+    return beginStop(state, phase.rung === 'egg' ? 'term' : 'kill', phase.after);
+  },
+  phase_timer: (state, { epoch }, { settings }) => {
+    if (epoch !== state.epoch) return to(state);
+    if (state.phase.kind === 'stopping') return escalate(state, state.phase);
+    if (state.phase.kind !== 'starting') return to(state);
+    const minutes = Math.round(settings.slowStartMs / 60_000);
+    const problem = `No line of the console said that it is up after ${minutes} min; it counts as running.`;
+    return to({ ...becomes(state, { kind: 'running' }), problem });
+  },
+};
+
+const LAUNCHED_DONE = { kind: 'launching', done: true } as const;
+
+function onSignal(state: MachineState, signal: PowerSignal): Step {
+  const refusal = refusalOf(state, signal);
+  if (refusal !== null) return { ...to(state), answer: { accepted: false, reason: refusal } };
+  const { phase } = state;
+  if (phase.kind === 'recovering') {
+    // Only a kill comes here. What is found alive is killed, and what was wanted of it is forgotten.
+    const was = { kind: 'stopping', rung: 'kill', told: false, after: 'offline' } as const;
+    return accepted(to({ ...state, phase: { kind: 'recovering', was } }, inspect(state)));
+  }
+  // A person has seen what happened: it may crash once again.
+  const forgiven =
+    signal === 'start' || signal === 'restart' ? { ...state, crashAtMs: null } : state;
+  return accepted(act(forgiven, phase, POWER_TABLE[serverState(state)][signal]));
+}
+
+/** A sentence for the caller; null: it is done. */
+function refusalOf(state: MachineState, signal: PowerSignal): string | null {
+  const begins = signal === 'start' || signal === 'restart';
+  if (begins && state.withheld !== null) return state.withheld;
+  if (signal === 'kill') return null;
+  if (!state.reachable) return 'The engine of this node does not answer.';
+  if (state.phase.kind === 'recovering') {
+    return 'The node has just started and does not know yet whether the server runs.';
+  }
+  return POWER_TABLE[serverState(state)][signal] === 'refuse'
+    ? 'The server is stopping; it can be started once it is offline.'
+    : null;
+}
+
+function act(state: MachineState, phase: KnownPhase, action: Action): Step {
+  switch (action) {
+    case 'launch':
+      return launch(state);
+    case 'stop':
+      return endWith(state, phase, 'stop', 'offline');
+    case 'restart':
+      return endWith(state, phase, 'stop', 'start');
+    case 'kill':
+      return endWith(state, phase, 'kill', 'offline');
+    case 'nothing':
+    case 'refuse':
+    default:
+      return to(state);
+  }
+}
+
+/** Brings what runs or is about to run to its end. */
+function endWith(state: MachineState, phase: KnownPhase, how: 'stop' | 'kill', after: After): Step {
+  switch (phase.kind) {
+    case 'offline':
+      return after === 'start' ? launch(state) : to(state);
+    case 'launching':
+      return to(becomes(state, { kind: 'cancelling', how, after }), {
+        kind: 'cancel_launch',
+        run: state.run,
+      });
+    case 'cancelling':
+      return to({ ...state, phase: { ...phase, after, how: how === 'kill' ? how : phase.how } });
+    case 'stopping':
+      // What is under way goes on: a stop begun anew would take its time again.
+      return how === 'kill'
+        ? beginStop(state, 'kill', after)
+        : to({ ...state, phase: { ...phase, after } });
+    case 'starting':
+    case 'running':
+    default:
+      return beginStop(state, how === 'kill' ? 'kill' : 'egg', after);
+  }
+}
+
+/** It must not run any more: it is stopped as a person would, and nothing starts it. */
+function giveWay(state: MachineState): Step {
+  const { phase } = state;
+  if (phase.kind !== 'recovering') return endWith(state, phase, 'stop', 'offline');
+  const { was } = phase;
+  const stays = was.kind === 'cancelling' || was.kind === 'stopping';
+  return stays
+    ? to({ ...state, phase: { kind: 'recovering', was: { ...was, after: 'offline' } } })
+    : to(state);
+}
+
+function launch(state: MachineState): Step {
+  const begun = becomes(state, { kind: 'launching', done: false });
+  const next = { ...begun, run: state.run + 1, attached: null, paused: false, problem: null };
+  return to(next, { kind: 'launch', run: next.run });
+}
+
+function beginStop(state: MachineState, rung: Rung, after: After = 'offline'): Step {
+  const next = becomes(state, { kind: 'stopping', rung, told: false, after });
+  return to(next, { kind: 'tell', rung, epoch: next.epoch });
+}
+
+function escalate(
+  state: MachineState,
+  { rung, told, after }: Extract<KnownPhase, { kind: 'stopping' }>,
+): Step {
+  if (!told) return beginStop(state, rung, after);
+  return beginStop(state, rung === 'egg' ? 'term' : 'kill', after);
+}
+
+function onLaunched(before: MachineState, run: number, { settings }: Context): Step {
+  if (run !== before.run) return to(before);
+  const state: MachineState = { ...before, attached: 'launched' };
+  const { phase } = state;
+  if (phase.kind === 'cancelling') {
+    return beginStop(state, phase.how === 'kill' ? 'kill' : 'egg', phase.after);
+  }
+  if (phase.kind !== 'launching') return to(before);
+  const isUp = phase.done || !settings.hasDone;
+  const next = becomes(state, { kind: isUp ? 'running' : 'starting' });
+  // It may have ended already: of that, and of what was said while it was launched, only a look tells.
+  return isUp
+    ? to(next, inspect(next))
+    : to(next, phaseTimer(next, settings.slowStartMs), inspect(next));
+}
+
+function onAlive(state: MachineState, facts: InstanceFacts, context: Context): Step {
+  const { phase } = state;
+  const known = { ...state, attached: facts.startedAtMs, paused: facts.status === 'paused' };
+  if (phase.kind === 'recovering') return resume(known, phase.was, context);
+  // Somebody else started it.
+  if (phase.kind === 'offline') return adopt(known, 'running', context);
+  const isAttached = state.attached === 'launched' || state.attached === facts.startedAtMs;
+  return isAttached ? to(known) : to(known, { kind: 'attach', run: state.run });
+}
+
+/** Found alive by an agent that has just begun: it goes on where the agent before it was. */
+function resume(state: MachineState, was: KnownPhase, context: Context): Step {
+  switch (was.kind) {
+    case 'launching':
+    case 'starting':
+      return adopt(state, context.settings.hasDone ? 'starting' : 'running', context);
+    case 'offline':
+    case 'running':
+      return adopt(state, 'running', context);
+    case 'cancelling':
+      return withConsole(beginStop(state, was.how === 'kill' ? 'kill' : 'egg', was.after));
+    case 'stopping':
+    default: {
+      if (!was.told) return withConsole(beginStop(state, was.rung, was.after));
+      // It was told: a second SIGINT ends some games without a save.
+      const next = becomes(state, was);
+      const { termAfterMs, killAfterMs } = context.settings.stopTimes;
+      const afterMs = { egg: termAfterMs, term: killAfterMs, kill: 0 }[was.rung];
+      return withConsole(to(next, phaseTimer(next, afterMs)));
+    }
+  }
+}
+
+function adopt(state: MachineState, kind: 'starting' | 'running', context: Context): Step {
+  if (state.withheld !== null) return withConsole(beginStop(state, 'egg'));
+  const next = becomes(state, { kind });
+  return kind === 'running'
+    ? withConsole(to(next))
+    : withConsole(to(next, phaseTimer(next, context.settings.slowStartMs)));
+}
+
+function withConsole(done: Step): Step {
+  // Before anything is told: a stop may be a command on that console.
+  return { ...done, effects: [{ kind: 'attach', run: done.state.run }, ...done.effects] };
+}
+
+function onDead(state: MachineState, facts: InstanceFacts | null, context: Context): Step {
+  const { phase } = state;
+  const was = phase.kind === 'recovering' ? phase.was : phase;
+  const gone = { ...state, attached: null, paused: false };
+  switch (was.kind) {
+    case 'offline':
+      return phase.kind === 'offline' ? to(gone) : to(becomes(gone, was));
+    case 'cancelling':
+    case 'stopping':
+      return was.after === 'start' && gone.withheld === null
+        ? launch(gone)
+        : to(becomes(gone, { kind: 'offline' }));
+    case 'launching':
+      // The launch ended with the agent that ran it; it was wanted, so it is done again.
+      return gone.withheld === null ? launch(gone) : to(becomes(gone, { kind: 'offline' }));
+    case 'starting':
+    case 'running':
+    default:
+      return onCrash(gone, facts, context);
+  }
+}
+
+function onCrash(state: MachineState, facts: InstanceFacts | null, context: Context): Step {
+  const { restart, withinMs } = context.settings.crashes;
+  const problem = describeEnd(facts);
+  const offline = { ...becomes(state, { kind: 'offline' }), problem };
+  if (!restart || state.withheld !== null) return to(offline);
+  // A clock that was set back must not keep a server offline for ever.
+  const sinceMs = state.crashAtMs === null ? Infinity : Math.abs(context.atMs - state.crashAtMs);
+  if (sinceMs < withinMs) {
+    const seconds = Math.round(withinMs / 1_000);
+    const again = `${problem} It crashed twice within ${seconds} s and stays offline until somebody starts it.`;
+    return to({ ...offline, problem: again });
+  }
+  const begun = launch({ ...state, crashAtMs: context.atMs });
+  return { ...begun, state: { ...begun.state, problem: `${problem} It was started again.` } };
+}
+
+function describeEnd(facts: InstanceFacts | null): string {
+  if (facts === null) return 'Its container was removed.';
+  if (facts.oomKilled) return 'It was killed because it went past its memory limit.';
+  return facts.exitCode === null
+    ? 'It ended by itself.'
+    : `It ended by itself with exit code ${facts.exitCode}.`;
+}
+
+function becomes(state: MachineState, phase: MachineState['phase']): MachineState {
+  return { ...state, phase, epoch: state.epoch + 1 };
+}
+
+/** A launch tells by itself how it ended; until then an instance may be there or not. */
+function isLooking({ phase }: MachineState): boolean {
+  return phase.kind !== 'launching' && phase.kind !== 'cancelling';
+}
+
+function look(state: MachineState): Step {
+  return isLooking(state) ? to(state, inspect(state)) : to(state);
+}
+
+function inspect({ run }: MachineState): Effect {
+  return { kind: 'inspect', run };
+}
+
+function phaseTimer({ epoch }: MachineState, afterMs: number): Effect {
+  return { kind: 'phase_timer', epoch, afterMs };
+}
+
+function to(state: MachineState, ...effects: readonly Effect[]): Step {
+  return { state, effects, answer: null };
+}
+
+function accepted(done: Step): Step {
+  const answer: Answer = { accepted: true };
+  return { ...done, answer };
+}

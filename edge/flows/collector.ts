@@ -1,0 +1,164 @@
+import { createSocket, type Socket } from 'node:dgram';
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { BUCKET_MS, type Sample } from '@portcullis/core/attacks/sample.ts';
+import type { Cidr } from '@portcullis/core/net/cidr.ts';
+import { Aggregate } from './aggregate.ts';
+import { decode } from './decode.ts';
+import { Exporter } from './exporter.ts';
+import { type Endpoint, readSocketDrops } from './socket-drops.ts';
+
+export interface Listen {
+  /** Canonical. */
+  readonly host: string;
+  readonly family: 4 | 6;
+  /** 0: any that is free. */
+  readonly port: number;
+}
+
+export interface CollectorOptions {
+  readonly listen: readonly Listen[];
+  /** By canonical address; the rate is for what the exporter tells none for, 1 where nothing is said. */
+  readonly exporters: ReadonlyMap<string, number>;
+  /** What is protected; null: every destination. */
+  readonly prefixes: readonly Cidr[] | null;
+  /** Packets and bytes in a bucket from which a subject's vectors are told. */
+  readonly detail: { readonly packets: number; readonly bytes: number };
+  readonly onSample: (sample: Sample) => void;
+}
+
+/** Since the start. */
+export interface CollectorCounters {
+  datagrams: number;
+  records: number;
+  malformed: number;
+  withoutTemplate: number;
+  templatesRefused: number;
+  agentDrops: number;
+  /** By the exporters' own numbering: datagrams or records that never came. */
+  lost: number;
+  /** Datagrams of exporters that are not listed. */
+  strangers: number;
+  /** Datagrams that came faster than they were read. */
+  socketDrops: number;
+  outside: number;
+  crowdedOut: number;
+  unspread: number;
+}
+
+/** Exports come in bursts: a second of them at a high rate. Where the kernel gives less, socketDrops tells. */
+const RECEIVE_BUFFER_BYTES = 16 * 1024 * 1024;
+const MAX_ADDRESSES = 131_072;
+
+/** Listens to exporters and tells what they told, a sample every bucket, until it is closed. */
+export class Collector {
+  readonly #options: CollectorOptions;
+  readonly #exporters: ReadonlyMap<string, Exporter>;
+  readonly #aggregate: Aggregate;
+  readonly #sockets: Socket[] = [];
+  #strangers = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #bucketBegan = performance.now();
+
+  private constructor(options: CollectorOptions) {
+    this.#options = options;
+    this.#exporters = new Map(
+      [...options.exporters].map(([address, rate]) => [address, new Exporter(address, rate)]),
+    );
+    this.#aggregate = new Aggregate({
+      prefixes: options.prefixes,
+      addresses: MAX_ADDRESSES,
+      seed: randomInt(2 ** 32),
+      detail: options.detail,
+    });
+  }
+
+  /** Rejects where an address cannot be listened on. */
+  static async open(options: CollectorOptions): Promise<Collector> {
+    const collector = new Collector(options);
+    try {
+      for (const listen of options.listen) await collector.#listen(listen);
+    } catch (error) {
+      collector.close();
+      throw error;
+    }
+    collector.#bucketBegan = performance.now();
+    collector.#timer = setInterval(() => collector.#closeBucket(), BUCKET_MS);
+    return collector;
+  }
+
+  /** Where it listens, and with what room in the kernel: as much as `net.core.rmem_max` lets it have. */
+  get sockets(): readonly (Endpoint & { readonly receiveBufferBytes: number })[] {
+    return this.#sockets.map((socket) => ({
+      ...endpointOf(socket),
+      receiveBufferBytes: socket.getRecvBufferSize(),
+    }));
+  }
+
+  counters(): CollectorCounters {
+    const total: CollectorCounters = {
+      datagrams: 0,
+      records: 0,
+      malformed: 0,
+      withoutTemplate: 0,
+      templatesRefused: 0,
+      agentDrops: 0,
+      lost: 0,
+      strangers: this.#strangers,
+      socketDrops: readSocketDrops(this.#sockets.map(endpointOf)),
+      ...this.#aggregate.counters,
+    };
+    for (const { counters, sequences } of this.#exporters.values()) {
+      total.datagrams += counters.datagrams;
+      total.records += counters.records;
+      total.malformed += counters.malformed;
+      total.withoutTemplate += counters.withoutTemplate;
+      total.templatesRefused += counters.templatesRefused;
+      total.agentDrops += counters.agentDrops;
+      total.lost += sequences.lost;
+    }
+    return total;
+  }
+
+  close(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+    for (const socket of this.#sockets.splice(0)) socket.close();
+  }
+
+  async #listen({ host, family, port }: Listen): Promise<void> {
+    const socket = createSocket({
+      type: family === 4 ? 'udp4' : 'udp6',
+      // One family a socket, so that an address never comes in the other's clothes.
+      ipv6Only: family === 6,
+      recvBufferSize: RECEIVE_BUFFER_BYTES,
+    });
+    this.#sockets.push(socket);
+    const listening = once(socket, 'listening');
+    socket.bind(port, host);
+    await listening;
+    socket.on('message', (bytes, { address }) => this.#read(bytes, address));
+    // What a network reports of packets that we never sent is nothing to end for.
+    socket.on('error', () => {});
+  }
+
+  #read(bytes: Buffer, address: string): void {
+    const exporter = this.#exporters.get(address);
+    if (exporter === undefined) this.#strangers++;
+    else decode(bytes, { exporter, nowMs: Date.now(), emit: this.#add });
+  }
+
+  readonly #add: (record: Exporter['record']) => void = (record) => this.#aggregate.add(record);
+
+  #closeBucket(): void {
+    const now = performance.now();
+    const durationMs = now - this.#bucketBegan;
+    this.#bucketBegan = now;
+    this.#options.onSample(this.#aggregate.close(Date.now(), durationMs));
+  }
+}
+
+function endpointOf(socket: Socket): Endpoint {
+  const { family, port } = socket.address();
+  return { family: family === 'IPv6' ? 6 : 4, port };
+}

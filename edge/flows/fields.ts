@@ -1,0 +1,77 @@
+/**
+ * Fields of NetFlow v9 and IPFIX that are read, by number: both formats share the numbers up to 127, and above them
+ * only IPFIX is registered. Source: IANA, IPFIX Information Elements; Cisco, NetFlow version 9.
+ */
+export const FIELD = {
+  octets: 1,
+  packets: 2,
+  protocol: 4,
+  tcpFlags: 6,
+  sourcePort: 7,
+  source4: 8,
+  destinationPort: 11,
+  destination4: 12,
+  endUptime: 21,
+  startUptime: 22,
+  source6: 27,
+  destination6: 28,
+  icmpTypeCode4: 32,
+  samplingInterval: 34,
+  sampler: 48,
+  samplerInterval: 50,
+  octetsTotal: 85,
+  packetsTotal: 86,
+  fragmentOffset: 88,
+  /** Cisco's name for it in version 9: what IPFIX calls 315 and 312. */
+  packetSection9: 104,
+  packetSectionBytes9: 103,
+  icmpTypeCode6: 139,
+  startSeconds: 150,
+  endSeconds: 151,
+  startMilliseconds: 152,
+  endMilliseconds: 153,
+  startMicroseconds: 154,
+  endMicroseconds: 155,
+  startNanoseconds: 156,
+  endNanoseconds: 157,
+  startDeltaMicroseconds: 158,
+  endDeltaMicroseconds: 159,
+  durationMilliseconds: 161,
+  durationMicroseconds: 162,
+  icmpType4: 176,
+  icmpType6: 178,
+  fragmentFlags: 197,
+  selector: 302,
+  samplingPacketInterval: 305,
+  samplingPacketSpace: 306,
+  samplingSize: 309,
+  samplingPopulation: 310,
+  frameBytes: 312,
+  ipSection: 313,
+  frameSection: 315,
+  layer2Octets: 352,
+} as const;
+
+/** The longest that a number may be; addresses and sections of packets have lengths of their own. */
+const MAX_NUMBER_BYTES = 8;
+const ADDRESS_BYTES: Readonly<Record<number, number>> = {
+  [FIELD.source4]: 4,
+  [FIELD.destination4]: 4,
+  [FIELD.source6]: 16,
+  [FIELD.destination6]: 16,
+};
+const SECTIONS: readonly number[] = [FIELD.ipSection, FIELD.frameSection, FIELD.packetSection9];
+const READ = new Set<number>(Object.values(FIELD));
+
+/** A field that is stepped over. No registered field has the number. */
+export const SKIPPED = 0;
+
+/** What a reader does with a field of a template: its own number, or nothing when its length makes no sense. */
+export function readAs(field: number, length: number, variable: boolean): number {
+  if (!READ.has(field)) return SKIPPED;
+  if (SECTIONS.includes(field)) return field;
+  if (variable) return SKIPPED;
+  const addressBytes = ADDRESS_BYTES[field];
+  if (addressBytes !== undefined) return length === addressBytes ? field : SKIPPED;
+  return length >= 1 && length <= MAX_NUMBER_BYTES ? field : SKIPPED;
+}

@@ -1,0 +1,24 @@
+const ROWS = 2;
+const COLUMNS = 65_536;
+
+/**
+ * A count-min sketch: roughly how much came for each of any number of keys, never less than really came. Says whether
+ * a destination without a slot is worth one, when destinations made up by an attacker have taken them all.
+ */
+export class Sketch {
+  readonly #counts = new Float32Array(ROWS * COLUMNS);
+
+  /** Adds, and answers how much there is of the key now. */
+  add(hash: number, amount: number): number {
+    const first = hash & (COLUMNS - 1);
+    const second = COLUMNS + ((Math.imul(hash, 0x9e3779b1) >>> 16) & (COLUMNS - 1));
+    const counts = this.#counts;
+    counts[first] = (counts[first] as number) + amount;
+    counts[second] = (counts[second] as number) + amount;
+    return Math.min(counts[first], counts[second]);
+  }
+
+  clear(): void {
+    this.#counts.fill(0);
+  }
+}

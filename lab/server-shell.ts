@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto';
+import type { InstanceSpec } from '@portcullis/node/engine/engine.ts';
+import type { DockerGround } from './docker-ground.ts';
+
+/** A server whose console takes commands of a shell, to look around from where a game stands. */
+export interface ServerShell {
+  readonly uuid: string;
+  /** Its address in its organisation's network. */
+  address(family: 4 | 6): Promise<string>;
+  /** Runs it inside; its exit status and what it printed. */
+  run(command: string): Promise<{ readonly status: number; readonly output: string }>;
+  /** Whether a TCP connection from inside comes about and brings something. */
+  reaches(ip: string, port: number): Promise<boolean>;
+  remove(): Promise<void>;
+}
+
+/** Of a game: says `hello` to whoever connects. */
+export const GAME_PORT = 7000;
+const SCRIPT = `stty -echo
+nc -ll -p ${GAME_PORT} -e echo hello &
+while read -r line; do sh -c "$line"; echo "<status $?>"; done`;
+const REACH_S = 1;
+const RUN_MS = 20_000;
+
+export async function startShell(
+  ground: DockerGround,
+  more: Partial<InstanceSpec> = {},
+): Promise<ServerShell> {
+  const uuid = randomUUID();
+  const { engine } = ground;
+  await engine.create(ground.spec(uuid, SCRIPT, more));
+  let heard = '';
+  let changed = (): void => {};
+  const console = await engine.attach(uuid, (chunk) => {
+    heard += chunk.toString();
+    changed();
+  });
+  await engine.start(uuid);
+  const run: ServerShell['run'] = async (command) => {
+    heard = '';
+    const { promise, resolve, reject } = Promise.withResolvers<{
+      status: number;
+      output: string;
+    }>();
+    changed = () => {
+      const end = /<status (\d+)>/.exec(heard);
+      if (end !== null)
+        resolve({ status: Number(end[1]), output: heard.slice(0, end.index).replaceAll('\r', '') });
+    };
+    const late = setTimeout(() => reject(new Error(`no end of ${command}: ${heard}`)), RUN_MS);
+    await console.write(Buffer.from(`${command}\n`));
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(late);
+    }
+  };
+  // Typed before the echo is off, it would be heard again.
+  await run('true');
+  return {
+    uuid,
+    run,
+    reaches: async (ip, port) => {
+      const { output } = await run(`nc -w ${REACH_S} ${ip} ${port} </dev/null`);
+      return output.includes('hello');
+    },
+    address: (family) => addressOf(ground, uuid, family),
+    remove: () => engine.remove(uuid),
+  };
+}
+
+async function addressOf(ground: DockerGround, uuid: string, family: 4 | 6): Promise<string> {
+  const path = `/containers/${await idOf(ground, uuid)}/json`;
+  const found = JSON.parse(await ground.dockerd.call('GET', path));
+  const [network] = Object.values<Record<string, string>>(found.NetworkSettings.Networks);
+  return network?.[family === 4 ? 'IPAddress' : 'GlobalIPv6Address'] ?? '';
+}
+
+/** Docker's own name of a server's container. */
+export async function idOf({ dockerd }: DockerGround, uuid: string): Promise<string> {
+  const filters = JSON.stringify({ label: [`portcullis.server=${uuid}`] });
+  const query = new URLSearchParams({ all: 'true', filters });
+  const [found] = JSON.parse(await dockerd.call('GET', `/containers/json?${query}`));
+  return found.Id as string;
+}

@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import type { ChildProcess } from 'node:child_process';
+import { after, afterEach, before, describe, it } from 'node:test';
+import { Names } from '@portcullis/node/engine/docker/labels.ts';
+import { buildDockerGround, type DockerGround } from '../docker-ground.ts';
+import { addAddress, addRoute, enableForwarding, type Namespace, Network } from '../netns.ts';
+import { skipUnless } from '../requirements.ts';
+import { eventually } from './ground.ts';
+import { GAME_PORT, type ServerShell, startShell } from '../server-shell.ts';
+
+const HOST = { 4: '198.51.100.1', 6: '2001:db8:e::1' } as const;
+const CLIENT = { 4: '192.0.2.2', 6: '2001:db8:c::2' } as const;
+/** Of the control plane, its metrics or an engine on TCP: whatever listens on the host. */
+const HOST_PORT = 8080;
+const CLIENT_PORT = 9000;
+const PUBLISHED = { ip: HOST[4], port: GAME_PORT, protocol: 'tcp' } as const;
+
+describe('servers in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
+  const network = new Network('isolation');
+  const listeners: ChildProcess[] = [];
+  let host: Namespace;
+  let client: Namespace;
+  let ground: DockerGround;
+
+  before(async () => {
+    host = network.create('host');
+    client = network.create('client');
+    network.join(host, { device: 'wan', addresses: ['192.0.2.1/24', '2001:db8:c::1/64'] }, client, {
+      device: 'eth0',
+      addresses: [`${CLIENT[4]}/24`, `${CLIENT[6]}/64`],
+    });
+    for (const address of Object.values(HOST)) {
+      addAddress(host, 'wan', address);
+      addRoute(client, address, address.includes(':') ? '2001:db8:c::1' : '192.0.2.1');
+    }
+    enableForwarding(host);
+    listeners.push(listen(host, HOST_PORT), listen(client, CLIENT_PORT));
+    ground = await buildDockerGround('isolation', { namespace: host });
+  });
+  after(async () => {
+    for (const listener of listeners) listener.kill('SIGKILL');
+    await ground.stop();
+    network.destroy();
+  });
+
+  afterEach(async () => {
+    for (const { uuid } of await ground.engine.list()) await ground.engine.remove(uuid);
+  });
+
+  it('reach those of their organisation and the internet, nobody else’s and not the host', async () => {
+    const one = await startShell(ground, { ports: [PUBLISHED] });
+    const two = await startShell(ground);
+    const foreign = await startShell(ground, { organisation: 'other' });
+    assert.equal(await one.reaches(await two.address(4), GAME_PORT), true, 'same organisation');
+    assert.equal(await one.reaches(CLIENT[4], CLIENT_PORT), true, 'the internet');
+    assert.equal(await one.reaches(HOST[4], PUBLISHED.port), true, 'its own published port');
+    await reachesNothingElse(one, foreign);
+    await reachesNothingElse(foreign, one);
+    const addresses = await one.run(
+      'ip -6 address show scope global; ip -6 address show scope link',
+    );
+    assert.equal(addresses.output.trim(), '', 'no IPv6 where the network has none');
+  });
+
+  it('are reached from outside on what is published, and on nothing else', async () => {
+    const one = await startShell(ground, { ports: [PUBLISHED] });
+    const two = await startShell(ground);
+    assert.equal(reaches(client, HOST[4], PUBLISHED.port), true);
+    for (const shell of [one, two]) {
+      const address = await shell.address(4);
+      addRoute(client, address, '192.0.2.1');
+      assert.equal(reaches(client, address, GAME_PORT), false, 'routed past Docker');
+      client.run('ip', 'route', 'del', address);
+    }
+  });
+
+  it('stay apart by IPv6 as well, where an operator gave the networks some', async () => {
+    const shells: ServerShell[] = [];
+    for (const [organisation, digit] of [
+      ['six', 1],
+      ['seven', 2],
+    ] as const) {
+      await makeWithIpv6(ground, organisation, digit);
+      for (const _ of [1, 2]) shells.push(await startShell(ground, { organisation }));
+    }
+    const [one, two, foreign] = shells;
+    assert.ok(one && two && foreign);
+    // The kernel waits a second for others to claim a new address.
+    await eventually('same organisation', async () => one.reaches(await two.address(6), GAME_PORT));
+    assert.equal(await one.reaches(await foreign.address(6), GAME_PORT), false);
+    for (const ip of [HOST[6], 'fd00:5eed:1::1', '2001:db8:c::1'])
+      assert.equal(await one.reaches(ip, HOST_PORT), false, ip);
+    const address = await one.address(6);
+    addRoute(client, address, '2001:db8:c::1');
+    assert.equal(reaches(client, address, GAME_PORT), false, 'Docker 20 filters no IPv6');
+  });
+
+  it('start only behind the guard, which comes back by itself and goes with the last of them', async () => {
+    const one = await startShell(ground);
+    const tables = (): string => host.run('nft', 'list', 'tables', 'inet');
+    assert.match(tables(), /portcullis_node_/);
+    host.run('nft', 'delete', 'table', 'inet', tables().trim().split(' ')[2] ?? '');
+    assert.doesNotMatch(tables(), /portcullis_node_/);
+    const two = await startShell(ground);
+    assert.match(tables(), /portcullis_node_/);
+    await ground.dockerd.end('SIGKILL');
+    await ground.dockerd.launch();
+    assert.match(tables(), /portcullis_node_/);
+    await one.remove();
+    assert.match(tables(), /portcullis_node_/);
+    await two.remove();
+    assert.doesNotMatch(tables(), /portcullis_node_/);
+    assert.doesNotMatch(host.run('ip', '-brief', 'link'), /^pcn/m);
+  });
+
+  it('of two agents are each agent’s own', async () => {
+    const other = ground.open('node-2');
+    const mine = await startShell(ground);
+    const spec = ground.spec(mine.uuid, 'sleep 100');
+    assert.equal(await other.inspect(mine.uuid), null);
+    assert.deepEqual(await other.list(), []);
+    await other.kill(mine.uuid);
+    await other.remove(mine.uuid);
+    await other.create(spec);
+    await other.start(mine.uuid);
+    await other.remove(mine.uuid);
+    assert.equal((await ground.engine.inspect(mine.uuid))?.status, 'running');
+    assert.equal(await mine.reaches(HOST[4], HOST_PORT), false, 'its guard stays');
+    await mine.remove();
+  });
+
+  async function reachesNothingElse(one: ServerShell, foreign: ServerShell): Promise<void> {
+    const gateway = (await one.address(4)).replace(/\.\d+$/, '.1');
+    const foreignGateway = (await foreign.address(4)).replace(/\.\d+$/, '.1');
+    assert.equal(await one.reaches(await foreign.address(4), GAME_PORT), false, 'foreign server');
+    for (const ip of [HOST[4], '192.0.2.1', '172.17.0.1', gateway, foreignGateway])
+      assert.equal(await one.reaches(ip, HOST_PORT), false, `the host at ${ip}`);
+    assert.equal(reaches(client, HOST[4], HOST_PORT), true, 'it does listen');
+  }
+});
+
+/** As the engine makes it, and with IPv6. */
+async function makeWithIpv6(
+  { dockerd }: DockerGround,
+  organisation: string,
+  digit: number,
+): Promise<void> {
+  const names = new Names('node-1');
+  const prefix = `fd00:5eed:${digit}::`;
+  await dockerd.call('POST', '/networks/create', {
+    Name: names.network(organisation),
+    Labels: names.labels(organisation),
+    Options: { 'com.docker.network.bridge.name': names.bridge(organisation) },
+    EnableIPv6: true,
+    IPAM: { Config: [{ Subnet: `${prefix}/64`, Gateway: `${prefix}1` }] },
+  });
+}
+
+function listen(namespace: Namespace, port: number): ChildProcess {
+  return namespace.spawn(['busybox', 'nc', '-ll', '-p', String(port), '-e', 'echo', 'hello'], {
+    stdio: 'ignore',
+  });
+}
+
+function reaches(from: Namespace, ip: string, port: number): boolean {
+  const command = `busybox nc -w 1 ${ip} ${port} </dev/null || true`;
+  return from.run('sh', '-c', command).includes('hello');
+}

@@ -1,0 +1,79 @@
+import type { Egg } from '@portcullis/core/game-servers/egg.ts';
+import {
+  installEnvironment,
+  type LaunchSurroundings,
+  planLaunch,
+} from '@portcullis/core/game-servers/eggs/launch.ts';
+import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
+import { bounded } from '../bounded.ts';
+import { ServerConsole } from '../console/server-console.ts';
+import { type Engine, EngineError } from '../engine/engine.ts';
+import { PULL_MS } from '../power/launch.ts';
+import { type Owner, prepareFolder } from '../server-path.ts';
+
+const INSTALL_MS = 2 * 60 * 60_000;
+const LOG_LINES = 200;
+/** What one report may carry (`MAX_BUILD_LOG_LENGTH`). */
+const LOG_LENGTH = 16_000;
+
+export interface BuildOrder {
+  readonly engine: Engine;
+  readonly assignment: ServerAssignment;
+  readonly egg: Egg;
+  readonly folder: string;
+  readonly owner: Owner | null;
+  readonly surroundings: LaunchSurroundings;
+}
+
+/** An install that ended with another code than 0, or was not to be had. `log`: its last lines. */
+export class BuildFailed extends Error {
+  override readonly name = 'BuildFailed';
+  readonly log: string;
+  constructor(message: string, log: string, options?: ErrorOptions) {
+    super(message, options);
+    this.log = log;
+  }
+}
+
+/**
+ * Builds a server: its image, its folder, and whatever its install script puts there. Done again from the start
+ * after it was cut off, as install scripts are made for that.
+ */
+export async function build(order: BuildOrder, signal: AbortSignal): Promise<void> {
+  const { engine, assignment, egg, folder, owner } = order;
+  const output = new ServerConsole();
+  try {
+    const plan = planLaunch(egg, assignment, order.surroundings);
+    if (!plan.ok)
+      throw new EngineError('refused', `The egg's startup is no command: ${plan.reason}.`);
+    prepareFolder(folder, owner);
+    const say = (line: string): void => output.push(Buffer.from(`${line}\n`));
+    await bounded('get the image', PULL_MS, engine.pull(plan.value.image, say, signal));
+    if (egg.install === null) return;
+    const { image, entrypoint, script } = egg.install;
+    await bounded('get the image', PULL_MS, engine.pull(image, say, signal));
+    const installed = engine.runInstall(
+      {
+        uuid: assignment.uuid,
+        organisation: assignment.organisation,
+        image,
+        entrypoint,
+        script,
+        env: installEnvironment(plan.value),
+        folder,
+        limits: assignment.limits,
+      },
+      (chunk) => output.push(chunk),
+      signal,
+    );
+    const { exitCode } = await bounded('end the install', INSTALL_MS, installed);
+    if (exitCode === 0) return;
+    throw new EngineError('refused', `The install ended with exit code ${exitCode}.`);
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    if (error.code === 'unreachable' || error.code === 'aborted') throw error;
+    output.end();
+    const log = output.last(LOG_LINES).join('\n').slice(-LOG_LENGTH);
+    throw new BuildFailed(error.message, log, { cause: error });
+  }
+}

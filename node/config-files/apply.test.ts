@@ -1,0 +1,273 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import type { ConfigFile } from '@portcullis/core/game-servers/egg.ts';
+import { require } from '@portcullis/lab/requirements.ts';
+import { createApplyConfigFiles } from './apply.ts';
+import { EditLane } from './edit-lane.ts';
+import type { ConfigProblem } from './outcome.ts';
+
+const SCOPE = {
+  environment: { MOTD: 'hello {{env.SECRET}}', SERVER_PORT: '25565' },
+  uuid: '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11',
+  allocation: { ip: '198.51.100.10', port: 25_565 },
+  limits: { memory: 1024, cpu: 100, disk: 2048 },
+};
+/** What it has beside the key would come along, if it were ever read. */
+const SECRET = 'key=secret\ntoken=secret\n';
+const KEY: ConfigFile['replacements'] = [{ match: 'key', ifValue: null, value: '2' }];
+
+describe('configuration files', () => {
+  it('get the values of the server, and are made where they are missing, folders too', async (t) => {
+    const { folder, apply } = tree(t);
+    writeFileSync(join(folder, 'server.properties'), '# mine\nserver-port=1\n', { mode: 0o640 });
+    const problems = await apply(
+      config('server.properties', 'properties', {
+        'server-port': '{{server.build.default.port}}',
+        motd: '{{env.MOTD}}',
+      }),
+      config('a/b/c.yml', 'yaml', { 'x.y': '{{server.build.env.SERVER_PORT}}' }),
+    );
+    assert.deepEqual(problems, []);
+    const properties = join(folder, 'server.properties');
+    assert.equal(
+      readFileSync(properties, 'utf8'),
+      '# mine\nserver-port=25565\nmotd=hello {{env.SECRET}}\n',
+    );
+    assert.equal(statSync(properties).mode & 0o777, 0o640);
+    assert.equal(readFileSync(join(folder, 'a/b/c.yml'), 'utf8'), 'x:\n  y: 25565\n');
+    assert.deepEqual(readdirSync(folder).toSorted(), ['a', 'server.properties']);
+  });
+
+  it('are left as they are where nothing stands for a template, and it is said', async (t) => {
+    const { folder, apply } = tree(t);
+    writeFileSync(join(folder, 'config.yml'), 'address: localhost\nother: 1\n');
+    const problems = await apply(
+      config('config.yml', 'yaml', { address: '{{config.docker.interface}}', other: 2 }),
+    );
+    assert.equal(
+      readFileSync(join(folder, 'config.yml'), 'utf8'),
+      'address: localhost\nother: 2\n',
+    );
+    assert.deepEqual(
+      problems.map(({ detail }) => detail),
+      ['Nothing stands for {{config.docker.interface}}; what it would replace stays.'],
+    );
+  });
+
+  it('are not written when they are as they should be', async (t) => {
+    const { folder, apply } = tree(t);
+    const path = join(folder, 'a.cfg');
+    writeFileSync(path, 'key=2\n');
+    const before = lstatSync(path).ino;
+    assert.deepEqual(await apply({ path: 'a.cfg', parser: 'properties', replacements: KEY }), []);
+    assert.equal(lstatSync(path).ino, before);
+  });
+
+  it('belong to the server after it, also new folders', async (t) => {
+    if (!require(t, ['root'])) return;
+    const { folder, apply } = tree(t, { uid: 4711, gid: 4712 });
+    await apply(config('new/a.cfg', 'properties', { key: 1 }));
+    for (const path of ['new', 'new/a.cfg']) {
+      const { uid, gid } = lstatSync(join(folder, path));
+      assert.deepEqual([uid, gid], [4711, 4712], path);
+    }
+  });
+});
+
+describe('a hostile folder', () => {
+  const bad: Readonly<Record<string, (folder: string, outside: string) => void>> = {
+    'a link to a file outside': (folder, outside) =>
+      symlinkSync(join(outside, 'secret.cfg'), join(folder, 'a.cfg')),
+    'a link that leads nowhere': (folder, outside) =>
+      symlinkSync(join(outside, 'made.cfg'), join(folder, 'a.cfg')),
+    'a directory': (folder) => mkdirSync(join(folder, 'a.cfg')),
+    'a pipe nobody writes to': (folder) => void execFileSync('mkfifo', [join(folder, 'a.cfg')]),
+    'a socket': (folder) =>
+      void execFileSync('python3', [
+        '-c',
+        'import socket,sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])',
+        join(folder, 'a.cfg'),
+      ]),
+    'a file that is too large': (folder) =>
+      writeFileSync(join(folder, 'a.cfg'), Buffer.alloc(4 * 1024 * 1024 + 1)),
+  };
+  for (const [what, make] of Object.entries(bad)) {
+    it(`with ${what} is left as it is, and nothing outside is read or written`, async (t) => {
+      if (what === 'a socket' && !require(t, ['python3'])) return;
+      const { folder, outside, apply } = tree(t);
+      make(folder, outside);
+      const before = lstatSync(join(folder, 'a.cfg'));
+      const [problem, ...more] = await apply({
+        path: 'a.cfg',
+        parser: 'properties',
+        replacements: KEY,
+      });
+      assert.match(problem?.detail ?? '', /^Left as it is: /);
+      assert.deepEqual(more, []);
+      assert.equal(lstatSync(join(folder, 'a.cfg')).ino, before.ino);
+      assert.deepEqual(readdirSync(outside), ['secret.cfg']);
+      assert.equal(readFileSync(join(outside, 'secret.cfg'), 'utf8'), SECRET);
+    });
+  }
+
+  it('leads nowhere by linked directories, however deep, nor by names that climb', async (t) => {
+    const { folder, outside, apply } = tree(t);
+    mkdirSync(join(folder, 'x'));
+    symlinkSync(outside, join(folder, 'x/link'));
+    symlinkSync('..', join(folder, 'up'));
+    for (const path of [
+      'x/link/secret.cfg',
+      'x/link/new.cfg',
+      'up/new.cfg',
+      '../new.cfg',
+      'x/../y.cfg',
+    ]) {
+      const [problem] = await apply({ path, parser: 'properties', replacements: KEY });
+      assert.match(problem?.detail ?? '', /^Left as it is: /, path);
+    }
+    assert.deepEqual(readdirSync(outside), ['secret.cfg']);
+    assert.deepEqual(readdirSync(folder).toSorted(), ['up', 'x']);
+  });
+
+  it("does not get the content of a file that is somebody else's by a second name for it", async (t) => {
+    if (!require(t, ['root'])) return;
+    const { folder, outside, apply } = tree(t, { uid: 4711, gid: 4711 });
+    linkSync(join(outside, 'secret.cfg'), join(folder, 'a.cfg'));
+    const [problem] = await apply({ path: 'a.cfg', parser: 'properties', replacements: KEY });
+    assert.match(problem?.detail ?? '', /second name/);
+    assert.equal(lstatSync(join(folder, 'a.cfg')).uid, 0);
+  });
+
+  it('does not stop a write by what lies where new files are made', async (t) => {
+    const { folder, outside, apply } = tree(t);
+    writeFileSync(join(folder, 'a.cfg'), 'key=1\n');
+    symlinkSync(join(outside, 'secret.cfg'), join(folder, '.portcullis-new'));
+    assert.deepEqual(await apply({ path: 'a.cfg', parser: 'properties', replacements: KEY }), []);
+    assert.equal(readFileSync(join(folder, 'a.cfg'), 'utf8'), 'key=2\n');
+    assert.equal(readFileSync(join(outside, 'secret.cfg'), 'utf8'), SECRET);
+  });
+
+  it('wins nothing by exchanging directories and files for links while the agent works', async (t) => {
+    const { folder, outside, apply } = tree(t);
+    const swapper = new Worker(new URL('../server-folder/testing/swapper.ts', import.meta.url), {
+      workerData: { folder, outside },
+    });
+    t.after(() => swapper.terminate());
+    await once(swapper, 'online');
+    const details = new Set<string>();
+    let written = 0;
+    for (let turn = 0; turn < 400; turn += 1) {
+      const problems = await apply({ path: 'conf/a.cfg', parser: 'properties', replacements: KEY });
+      for (const { detail } of problems) details.add(detail);
+      if (problems.length === 0) written += 1;
+    }
+    const stopped = once(swapper, 'message');
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+    swapper.postMessage('stop');
+    const [rounds] = (await stopped) as [number];
+    assert.deepEqual(readdirSync(outside), ['secret.cfg']);
+    assert.equal(readFileSync(join(outside, 'secret.cfg'), 'utf8'), SECRET);
+    // The race was run: both sides got their turns.
+    assert.ok(rounds > 100, `${rounds} rounds`);
+    assert.ok(written > 0 && details.size > 0, `${written} written; ${[...details].join(' ')}`);
+  });
+
+  it('costs one file its values when it is made to take long, and no other server anything', async (t) => {
+    const lane = new EditLane(1000);
+    const { folder, apply } = tree(t, null, lane);
+    writeFileSync(join(folder, 'deep.yml'), '['.repeat(500_000));
+    writeFileSync(join(folder, 'deep.json'), '['.repeat(2_000_000));
+    writeFileSync(join(folder, 'deep.xml'), '<a>'.repeat(200_000));
+    writeFileSync(join(folder, 'bomb.yml'), bomb());
+    writeFileSync(join(folder, 'good.yml'), 'key: 1\n');
+    let longest = 0;
+    let last = performance.now();
+    const timer = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last);
+      last = performance.now();
+    }, 5);
+    const problems = await apply(
+      ...(['deep.yml', 'bomb.yml', 'good.yml'] as const).map((path) =>
+        config(path, 'yaml', { key: 2 }),
+      ),
+      config('deep.json', 'json', { key: 2 }),
+      config('deep.xml', 'xml', { key: 2 }),
+    );
+    clearInterval(timer);
+    for (const path of ['deep.yml', 'deep.json', 'deep.xml']) {
+      assert.ok(
+        problems.some((one) => one.path === path),
+        path,
+      );
+    }
+    assert.equal(readFileSync(join(folder, 'good.yml'), 'utf8'), 'key: 2\n');
+    assert.ok(longest < 500, `the agent stood still for ${Math.round(longest)} ms`);
+  });
+});
+
+/** References to references: a billion nodes for whoever expands them. */
+function bomb(): string {
+  const lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x, x]'];
+  for (let level = 1; level < 9; level += 1) {
+    const all = Array.from({ length: 10 }, () => `*a${level - 1}`).join(', ');
+    lines.push(`a${level}: &a${level} [${all}]`);
+  }
+  return `${lines.join('\n')}\nkey: 1\n`;
+}
+
+interface Tree {
+  readonly folder: string;
+  readonly outside: string;
+  readonly apply: (...files: readonly ConfigFile[]) => Promise<readonly ConfigProblem[]>;
+}
+
+function tree(
+  t: TestContext,
+  owner: { readonly uid: number; readonly gid: number } | null = null,
+  lane = new EditLane(),
+): Tree {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'portcullis-config-')));
+  t.after(() => {
+    chmodSync(root, 0o755);
+    rmSync(root, { recursive: true, force: true });
+  });
+  const folder = join(root, 'server');
+  const outside = join(root, 'outside');
+  mkdirSync(folder);
+  mkdirSync(outside);
+  writeFileSync(join(outside, 'secret.cfg'), SECRET);
+  const run = createApplyConfigFiles(lane);
+  return { folder, outside, apply: (...files) => run({ folder, files, scope: SCOPE, owner }) };
+}
+
+function config(
+  path: string,
+  parser: ConfigFile['parser'],
+  find: Readonly<Record<string, string | number>>,
+): ConfigFile {
+  const replacements = Object.entries(find).map(([match, value]) => ({
+    match,
+    ifValue: null,
+    value,
+  }));
+  return { path, parser, replacements };
+}

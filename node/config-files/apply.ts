@@ -1,0 +1,117 @@
+import type { ConfigFile } from '@portcullis/core/game-servers/egg.ts';
+import {
+  renderTemplate,
+  type TemplateScope,
+} from '@portcullis/core/game-servers/eggs/templates.ts';
+import { type FileContent, Folder, type Owner, Refusal } from '../server-folder/folder.ts';
+import { EditLane } from './edit-lane.ts';
+import type { Edit } from './editors/edit.ts';
+import type { ApplyConfigFiles, ConfigProblem } from './outcome.ts';
+
+/** YAML and XML take a hundred times as long as lines do. */
+const MAX_BYTES: Readonly<Record<ConfigFile['parser'], number>> = {
+  file: 4 * 1024 * 1024,
+  properties: 4 * 1024 * 1024,
+  ini: 4 * 1024 * 1024,
+  json: 4 * 1024 * 1024,
+  yaml: 1024 * 1024,
+  xml: 1024 * 1024,
+};
+const NEW_MODE = 0o644;
+
+/** See `ApplyConfigFiles`. Servers share the lane. */
+export function createApplyConfigFiles(lane = new EditLane()): ApplyConfigFiles {
+  return async ({ folder, files, scope, owner }) => {
+    const problems: ConfigProblem[] = [];
+    for (const file of files) {
+      const { edits, unknown } = editsOf(file, scope);
+      const say = (detail: string): void => void problems.push({ path: file.path, detail });
+      for (const name of unknown)
+        say(`Nothing stands for {{${name}}}; what it would replace stays.`);
+      try {
+        const told = await rewrite({ root: folder, file, edits, owner, lane });
+        for (const detail of told) say(detail);
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        say(`Left as it is: ${error.message}.`);
+      }
+    }
+    return problems;
+  };
+}
+
+function editsOf(
+  file: ConfigFile,
+  scope: TemplateScope,
+): { readonly edits: readonly Edit[]; readonly unknown: readonly string[] } {
+  const unknown = new Set<string>();
+  const edits = file.replacements.flatMap(({ match, ifValue, value }): Edit[] => {
+    if (typeof value !== 'string') return [{ match, ifValue, value }];
+    const rendered = renderTemplate(value, scope);
+    for (const name of rendered.unknown) unknown.add(name);
+    return rendered.unknown.length === 0 ? [{ match, ifValue, value: rendered.text }] : [];
+  });
+  return { edits, unknown: [...unknown] };
+}
+
+interface Rewriting {
+  readonly root: string;
+  readonly file: ConfigFile;
+  readonly edits: readonly Edit[];
+  readonly owner: Owner | null;
+  readonly lane: EditLane;
+}
+
+async function rewrite({ root, file, edits, owner, lane }: Rewriting): Promise<readonly string[]> {
+  const { path, parser } = file;
+  const parts = path.split('/');
+  const name = parts.pop() ?? '';
+  const folder = await enterAll(await Folder.open(root), parts, owner);
+  try {
+    const found = await folder.read(name, MAX_BYTES[parser], owner);
+    const { text, encoding } = decode(found, parser);
+    const answer = await lane.edit({ parser, text, edits });
+    if (!answer.ok) throw new Refusal(answer.reason);
+    if (answer.text !== text) {
+      const bytes = Buffer.from(answer.text, encoding);
+      await folder.write(name, bytes, found?.mode ?? NEW_MODE, owner);
+    }
+    return answer.problems;
+  } finally {
+    await folder.close();
+  }
+}
+
+/** Down the directories of a path, each made where it is missing. Closes what it leaves. */
+async function enterAll(
+  root: Folder,
+  names: readonly string[],
+  owner: Owner | null,
+): Promise<Folder> {
+  let folder = root;
+  for (const name of names) {
+    const before = folder;
+    try {
+      const next = await before.enter(name, { owner });
+      if (next === null) throw new Refusal('a part of the way cannot be made');
+      folder = next;
+    } finally {
+      await before.close();
+    }
+  }
+  return folder;
+}
+
+/** Java's properties were Latin-1 for decades, and what is written into them is ASCII: they are kept byte for byte. */
+function decode(
+  found: FileContent | null,
+  parser: ConfigFile['parser'],
+): { readonly text: string; readonly encoding: 'utf8' | 'latin1' } {
+  if (found === null) return { text: '', encoding: 'utf8' };
+  const text = found.bytes.toString('utf8');
+  if (Buffer.from(text, 'utf8').equals(found.bytes)) return { text, encoding: 'utf8' };
+  if (parser === 'properties' || parser === 'ini' || parser === 'file') {
+    return { text: found.bytes.toString('latin1'), encoding: 'latin1' };
+  }
+  throw new Refusal('it is not UTF-8');
+}

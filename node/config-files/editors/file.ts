@@ -1,0 +1,20 @@
+import type { Editor } from './edit.ts';
+import { linesOf, textOf } from './lines.ts';
+
+/**
+ * The parser `file`: a line that begins with the match becomes the value, whole. Of several matches the longest counts
+ * (`name` is not meant where `name_long` stands). A line that is not there is not added, as with Wings.
+ */
+export const editFile: Editor = (text, edits) => {
+  const problems = edits
+    .filter(({ ifValue }) => ifValue !== null)
+    .map(({ match }) => `"${match}": lines have no value to ask for, so this is left out.`);
+  const usable = edits
+    .filter(({ ifValue }) => ifValue === null)
+    .toSorted((a, b) => b.match.length - a.match.length);
+  const lines = linesOf(text).map((line) => {
+    const edit = usable.find(({ match }) => line.text.startsWith(match));
+    return edit === undefined ? line : { text: String(edit.value), end: line.end };
+  });
+  return { text: textOf(lines), problems };
+};

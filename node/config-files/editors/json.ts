@@ -1,0 +1,117 @@
+import { valueAfter } from './condition.ts';
+import { type Edit, type Editor, Unreadable } from './edit.ts';
+import { parsePath, type Step, typed } from './path.ts';
+
+type Container = Record<string, unknown> | unknown[];
+
+/** JSON keeps its order, its indentation and every digit of its numbers; it has no comments to keep. */
+export const editJson: Editor = (text, edits) => {
+  const bom = text.startsWith('\ufeff') ? '\ufeff' : '';
+  const root = parseDocument(text.slice(bom.length));
+  const before = JSON.stringify(root);
+  const problems = edits.flatMap((edit) => editDocument(root, edit));
+  if (JSON.stringify(root) === before) return { text, problems };
+  const indent = /\n([ \t]+)\S/.exec(text)?.[1] ?? '    ';
+  const end = text.trim() === '' || /\n\s*$/.test(text) ? '\n' : '';
+  return { text: `${bom}${JSON.stringify(root, null, indent.slice(0, 10))}${end}`, problems };
+};
+
+function parseDocument(text: string): Container {
+  if (text.trim() === '') return {};
+  let root: unknown;
+  try {
+    root = JSON.parse(text, keepDigits);
+  } catch (error) {
+    throw new Unreadable(`it is not JSON: ${(error as Error).message}`, { cause: error });
+  }
+  if (!isContainer(root)) throw new Unreadable('it is neither an object nor a list');
+  return root;
+}
+
+/** Steam's ids are numbers that a double has no room for: what would change in reading is carried as it was written. */
+function keepDigits(
+  this: unknown,
+  _key: string,
+  value: unknown,
+  context?: { readonly source?: string },
+): unknown {
+  if (typeof value !== 'number' || context?.source === undefined) return value;
+  return String(value) === context.source ? value : rawJson(context.source);
+}
+
+/** Of the language since 2025, not yet in TypeScript's library. */
+const { rawJSON: rawJson, isRawJSON: isRawJson } = JSON as unknown as {
+  rawJSON(text: string): object;
+  isRawJSON(value: unknown): value is { readonly rawJSON: string };
+};
+
+function editDocument(root: Container, edit: Edit): readonly string[] {
+  const steps = parsePath(edit.match);
+  if (steps === null || steps.length === 0) return [`"${edit.match}" is no path.`];
+  const problems: string[] = [];
+  walk(root, steps, edit, (what) => problems.push(`"${edit.match}": ${what}`));
+  return problems;
+}
+
+function walk(
+  at: Container,
+  steps: readonly Step[],
+  edit: Edit,
+  problem: (what: string) => void,
+): void {
+  const [step, ...rest] = steps;
+  if (step === undefined) return;
+  if (step.kind === 'every') {
+    for (const key of Object.keys(at)) walk(at, [stepOf(at, key), ...rest], edit, problem);
+    return;
+  }
+  if ((step.kind === 'index') !== Array.isArray(at)) {
+    problem(step.kind === 'index' ? 'there is no list.' : 'there is a list.');
+    return;
+  }
+  const key =
+    step.kind === 'index' ? String(Math.min(step.index, (at as unknown[]).length)) : step.key;
+  const current = Object.hasOwn(at, key) ? (at as Record<string, unknown>)[key] : undefined;
+  const [next] = rest;
+  if (next === undefined) setValue(at, key, current, edit, problem);
+  else if (isContainer(current)) walk(current, rest, edit, problem);
+  else if (next.kind === 'every' || edit.ifValue !== null) return;
+  else if (current === undefined || current === null) {
+    const made: Container = next.kind === 'index' ? [] : {};
+    set(at, key, made);
+    walk(made, rest, edit, problem);
+  } else problem('a value stands where it would go on.');
+}
+
+function setValue(
+  at: Container,
+  key: string,
+  current: unknown,
+  edit: Edit,
+  problem: (what: string) => void,
+): void {
+  if (isContainer(current)) {
+    if (edit.ifValue === null) problem('there is no single value.');
+    return;
+  }
+  const known = current === undefined ? null : shownValue(current);
+  const value = valueAfter(known, edit);
+  if (value !== null && String(value) !== known) set(at, key, typed(value, current));
+}
+
+function shownValue(current: unknown): string {
+  return isRawJson(current) ? current.rawJSON : String(current);
+}
+
+function stepOf(at: Container, key: string): Step {
+  return Array.isArray(at) ? { kind: 'index', index: Number(key) } : { kind: 'key', key };
+}
+
+/** Never through a setter: a key may be called `__proto__`. */
+function set(at: Container, key: string, value: unknown): void {
+  Object.defineProperty(at, key, { value, writable: true, enumerable: true, configurable: true });
+}
+
+function isContainer(value: unknown): value is Container {
+  return typeof value === 'object' && value !== null && !isRawJson(value);
+}

@@ -1,0 +1,34 @@
+/** A line with the end it has: `\n`, `\r\n`, or nothing at the end of the file. */
+export interface Line {
+  readonly text: string;
+  readonly end: string;
+}
+
+export function linesOf(text: string): Line[] {
+  const found = [...text.matchAll(/([^\r\n]*)(\r\n|\n|\r|$)/g)];
+  return found
+    .map((match) => ({ text: match[1] ?? '', end: match[2] ?? '' }))
+    .filter(({ text, end }) => text !== '' || end !== '');
+}
+
+export function textOf(lines: readonly Line[]): string {
+  return lines.map(({ text, end }) => text + end).join('');
+}
+
+/** The line end that a file uses, for lines that are added to it. */
+export function lineEndOf(lines: readonly Line[]): string {
+  return lines[0]?.end || '\n';
+}
+
+/** More lines at a place; a last line without an end gets one. */
+export function insertLines(lines: Line[], at: number, texts: readonly string[]): void {
+  const end = lineEndOf(lines);
+  const before = lines[at - 1];
+  if (before !== undefined && before.end === '') lines[at - 1] = { text: before.text, end };
+  lines.splice(at, 0, ...texts.map((text) => ({ text, end })));
+}
+
+/** A value that is put into one line must be one. */
+export function isOneLine(value: string): boolean {
+  return !/[\r\n]/.test(value);
+}

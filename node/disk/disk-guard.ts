@@ -1,0 +1,110 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { DiskUse, MeasureDisk } from './disk-use.ts';
+import { diskRefusal, type OverSince, stepDisk } from './enforcement.ts';
+
+/** A server as the guard sees it. */
+export interface GuardedServer {
+  readonly uuid: string;
+  readonly folder: string;
+  readonly limitMib: number;
+  /** It runs, starts or stops: something of it may write. */
+  readonly running: boolean;
+}
+
+export interface GuardOptions {
+  readonly measure: MeasureDisk;
+  /** All servers of the node, as they are now. */
+  readonly servers: () => readonly GuardedServer[];
+  readonly onMeasured: (uuid: string, use: DiskUse) => void;
+  /** Tells a server to stop, or kills it. */
+  readonly act: (uuid: string, action: 'stop' | 'kill', reason: string) => void;
+  readonly onError: (uuid: string, error: unknown) => void;
+  /** From the end of a round to the next; Wings takes 150 s. */
+  readonly pauseMs?: number;
+  /** From the stop of a server that is over its limit to its kill, if it still runs: Wings' minute. */
+  readonly killAfterMs?: number;
+}
+
+const PAUSE_MS = 30_000;
+const KILL_AFTER_MS = 60_000;
+
+/** Measures every server in rounds, for ever, and stops those that have more than they may. */
+export class DiskGuard {
+  private readonly options: GuardOptions;
+  private readonly stopping = new AbortController();
+  private readonly overSince = new Map<string, OverSince>();
+  private running: Promise<void> | null = null;
+
+  constructor(options: GuardOptions) {
+    this.options = options;
+  }
+
+  start(): void {
+    this.running ??= this.run();
+  }
+
+  /** Resolves when nothing is measured any more. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.running;
+  }
+
+  /** One server now, as before a start; what is over then is not told to stop. */
+  async measure({ uuid, folder, limitMib }: GuardedServer): Promise<string | null> {
+    const use = await this.options.measure(folder, this.stopping.signal);
+    this.options.onMeasured(uuid, use);
+    return diskRefusal(use, limitMib);
+  }
+
+  private async run(): Promise<void> {
+    const { signal } = this.stopping;
+    while (!signal.aborted) {
+      await this.round();
+      await wait(this.options.pauseMs ?? PAUSE_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  private async round(): Promise<void> {
+    const servers = this.options.servers();
+    const known = new Set(servers.map(({ uuid }) => uuid));
+    for (const uuid of this.overSince.keys()) if (!known.has(uuid)) this.overSince.delete(uuid);
+    for (const server of servers) {
+      if (this.stopping.signal.aborted) return;
+      await this.examine(server);
+    }
+  }
+
+  private async examine(server: GuardedServer): Promise<void> {
+    try {
+      this.judge(server.uuid, await this.measure(server));
+    } catch (error) {
+      if (!this.stopping.signal.aborted) this.options.onError(server.uuid, error);
+    }
+  }
+
+  /** With how the server is now: a large folder takes its time. */
+  private judge(uuid: string, refusal: string | null): void {
+    const server = this.options.servers().find((one) => one.uuid === uuid);
+    if (server === undefined) return;
+    const killAfterMs = this.options.killAfterMs ?? KILL_AFTER_MS;
+    const { overSince, action } = stepDisk(this.overSince.get(uuid) ?? null, {
+      over: refusal !== null,
+      running: server.running,
+      nowMs: performance.now(),
+      killAfterMs,
+    });
+    this.overSince.set(uuid, overSince);
+    if (action === 'none') return;
+    this.options.act(uuid, action, refusal ?? '');
+    // A round of many servers takes longer than a minute.
+    if (action === 'stop') void this.examineLater(uuid, killAfterMs);
+  }
+
+  private async examineLater(uuid: string, afterMs: number): Promise<void> {
+    const { signal } = this.stopping;
+    // Timers may be a little early.
+    await wait(afterMs + 5, undefined, { signal }).catch(() => undefined);
+    const server = this.options.servers().find((one) => one.uuid === uuid);
+    if (server?.running === true && !signal.aborted) await this.examine(server);
+  }
+}

@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import { DiskGuard, type GuardedServer } from './disk-guard.ts';
+import type { DiskUse } from './disk-use.ts';
+import { diskRefusal, stepDisk } from './enforcement.ts';
+import { createMeasureDisk } from './measure.ts';
+
+const MIB = 1024 * 1024;
+const never = new AbortController().signal;
+
+describe('the disk use of a folder', () => {
+  it('is what du says: blocks, each file once, links not followed, odd names too', async (t) => {
+    const folder = join(folderOf(t), 'server');
+    for (const path of ['', 'a', 'a/b', 'empty']) mkdirSync(join(folder, path));
+    writeFileSync(join(folder, 'a/file'), Buffer.alloc(3 * MIB + 5));
+    writeFileSync(join(folder, 'a/b/small'), 'x');
+    linkSync(join(folder, 'a/file'), join(folder, 'a/again'));
+    writeFileSync(join(folder, 'sparse'), '');
+    truncateSync(join(folder, 'sparse'), 1024 * MIB);
+    symlinkSync('/usr', join(folder, 'link'));
+    symlinkSync('/usr/bin/env', join(folder, 'link-to-file'));
+    const odd = Buffer.concat([Buffer.from(`${folder}/`), Buffer.from([0xff, 0xfe, 0x61])]);
+    writeFileSync(odd, Buffer.alloc(2 * MIB));
+    const use = await createMeasureDisk()(folder, never);
+    assert.equal(use.bytes, duOf(folder));
+    assert.ok(use.bytes > 5 * MIB && use.bytes < 6 * MIB);
+    assert.deepEqual([use.entries, use.complete], [10, true]);
+  });
+
+  it('says that it is not complete where there is more than it looks at', async (t) => {
+    const folder = folderOf(t);
+    let path = folder;
+    for (let depth = 0; depth < 20; depth += 1) mkdirSync((path = join(path, 'd')));
+    writeFileSync(join(path, 'hidden'), Buffer.alloc(MIB));
+    assert.equal((await createMeasureDisk({ maxDepth: 10 })(folder, never)).complete, false);
+    assert.equal((await createMeasureDisk({ maxEntries: 5 })(folder, never)).complete, false);
+    const whole = await createMeasureDisk({ maxDepth: 21 })(folder, never);
+    assert.deepEqual([whole.complete, whole.bytes], [true, duOf(folder)]);
+  });
+
+  it('is measured at the pace that is set, whoever asks, and stops when nobody wants it any more', async (t) => {
+    const folder = folderOf(t);
+    for (let count = 0; count < 300; count += 1) writeFileSync(join(folder, String(count)), '');
+    const measure = createMeasureDisk({ entriesPerSecond: 1000 });
+    const begin = performance.now();
+    const uses = await Promise.all([measure(folder, never), measure(folder, never)]);
+    assert.ok(performance.now() - begin > 350);
+    assert.deepEqual(
+      uses.map(({ entries }) => entries),
+      [300, 300],
+    );
+    await assert.rejects(measure(folder, AbortSignal.timeout(50)), { name: 'AbortError' });
+    assert.equal((await measure(folder, never)).entries, 300);
+  });
+
+  it('never leaves the folder, however its directories are exchanged for links', async (t) => {
+    const root = folderOf(t);
+    const [folder, outside] = [join(root, 'server'), join(root, 'outside')];
+    mkdirSync(join(folder, 'conf'), { recursive: true });
+    mkdirSync(outside);
+    writeFileSync(join(outside, 'secret.cfg'), Buffer.alloc(8 * MIB));
+    const swapper = new Worker(new URL('../server-folder/testing/swapper.ts', import.meta.url), {
+      workerData: { folder, outside },
+    });
+    t.after(() => swapper.terminate());
+    await once(swapper, 'online');
+    const measure = createMeasureDisk({ entriesPerSecond: 1_000_000 });
+    for (let turn = 0; turn < 2000; turn += 1) {
+      assert.ok((await measure(folder, never)).bytes < MIB);
+    }
+  });
+});
+
+describe('the limit of a disk', () => {
+  it('is told in words, for what is measured and for what cannot be', () => {
+    assert.equal(diskRefusal(used(10), 10), null);
+    assert.equal(diskRefusal(used(5000), 0), null);
+    assert.equal(
+      diskRefusal({ ...used(10), bytes: 10 * MIB + 1 }, 10),
+      'It has 11 MiB on the disk and may have 10 MiB.',
+    );
+    assert.match(diskRefusal({ ...used(1), complete: false }, 10) ?? '', /cannot|be measured/);
+  });
+
+  it('stops a server that is over it once, kills it after the time, and forgets it when it is not', () => {
+    const at = (nowMs: number, over = true, running = true) => ({
+      nowMs,
+      over,
+      running,
+      killAfterMs: 60,
+    });
+    assert.deepEqual(stepDisk(null, at(5)), { overSince: 5, action: 'stop' });
+    assert.deepEqual(stepDisk(5, at(64)), { overSince: 5, action: 'none' });
+    assert.deepEqual(stepDisk(5, at(65)), { overSince: 5, action: 'kill' });
+    for (const calm of [at(99, false), at(99, true, false)]) {
+      assert.deepEqual(stepDisk(5, calm), { overSince: null, action: 'none' });
+    }
+  });
+
+  it('is kept by the guard: stop, kill where that does not help, refusal before a start, all others alone', async (t) => {
+    const uses = new Map([
+      ['full', used(20)],
+      ['fine', used(1)],
+      ['off', used(20)],
+    ]);
+    const servers = [
+      server('full'),
+      server('fine'),
+      { ...server('off'), running: false },
+      server('gone'),
+    ];
+    const acts: string[] = [];
+    const errors: string[] = [];
+    let killed: () => void = () => undefined;
+    const done = new Promise<void>((resolve) => (killed = resolve));
+    const guard = new DiskGuard({
+      measure: (folder) => {
+        const use = uses.get(folder);
+        return use === undefined ? Promise.reject(new Error('gone')) : Promise.resolve(use);
+      },
+      servers: () => servers,
+      onMeasured: () => undefined,
+      act: (uuid, action) => {
+        acts.push(`${action} ${uuid}`);
+        if (action === 'kill') killed();
+      },
+      onError: (uuid) => errors.push(uuid),
+      pauseMs: 600_000,
+      killAfterMs: 50,
+    });
+    t.after(() => guard.stop());
+    guard.start();
+    await done;
+    assert.deepEqual(acts, ['stop full', 'kill full']);
+    assert.deepEqual(errors, ['gone']);
+    assert.match((await guard.measure(server('off'))) ?? '', /may have 10 MiB/);
+    assert.equal(await guard.measure(server('fine')), null);
+  });
+});
+
+function used(mib: number): DiskUse {
+  return { bytes: mib * MIB, entries: 1, complete: true };
+}
+
+function server(uuid: string): GuardedServer {
+  return { uuid, folder: uuid, limitMib: 10, running: true };
+}
+
+function duOf(folder: string): number {
+  return 1024 * Number(execFileSync('du', ['-sk', folder], { encoding: 'utf8' }).split('\t')[0]);
+}
+
+function folderOf(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-disk-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}

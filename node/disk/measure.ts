@@ -1,0 +1,186 @@
+import { constants, type Dir } from 'node:fs';
+import { type FileHandle, lstat, open, opendir } from 'node:fs/promises';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { DiskUse, MeasureDisk } from './disk-use.ts';
+
+export interface MeasureLimits {
+  /** Of all folders together: what the walk may ask of the host's disk. */
+  readonly entriesPerSecond: number;
+  readonly maxEntries: number;
+  /** Directories in directories; each is held open while the walk is in it. */
+  readonly maxDepth: number;
+}
+
+const DEFAULTS: MeasureLimits = { entriesPerSecond: 20_000, maxEntries: 5_000_000, maxDepth: 128 };
+const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
+const BLOCK = 512;
+/** So many are asked at once: the thread pool has four threads, which others need too. */
+const BATCH = 32;
+/** Files with several names that are remembered; more count once for each name, which is never too little. */
+const MAX_LINKED = 1_000_000;
+
+/**
+ * One folder at a time, whoever asks. Links are not followed and other file systems not entered. The game may exchange
+ * directories for links while the walk is in them: each is opened from the one before it, so it never leaves.
+ */
+export function createMeasureDisk(limits: Partial<MeasureLimits> = {}): MeasureDisk {
+  const all = { ...DEFAULTS, ...limits };
+  const pace = new Pace(all.entriesPerSecond);
+  let last: Promise<unknown> = Promise.resolve();
+  return (folder, signal) => {
+    const use = last.then(async () => {
+      signal.throwIfAborted();
+      return new Walk(all, pace, signal).run(folder);
+    });
+    last = use.catch(() => undefined);
+    return use;
+  };
+}
+
+/** Lets so many entries pass in a second, in bursts of a tenth. */
+class Pace {
+  private readonly burst: number;
+  private left: number;
+  private end = 0;
+
+  constructor(perSecond: number) {
+    this.burst = Math.max(1, Math.floor(perSecond / 10));
+    this.left = this.burst;
+  }
+
+  async take(count: number, signal: AbortSignal): Promise<void> {
+    const now = performance.now();
+    if (now >= this.end) {
+      this.end = now + 100;
+      this.left = this.burst;
+    }
+    this.left -= count;
+    if (this.left > 0) return;
+    await wait(Math.max(1, this.end - now), undefined, { signal });
+  }
+}
+
+interface Level {
+  readonly handle: FileHandle;
+  readonly entries: Dir;
+}
+
+class Walk {
+  private readonly limits: MeasureLimits;
+  private readonly pace: Pace;
+  private readonly signal: AbortSignal;
+  private readonly linked = new Set<string>();
+  private readonly levels: Level[] = [];
+  private device = -1n;
+  private bytes = 0;
+  private entries = 0;
+  private complete = true;
+
+  constructor(limits: MeasureLimits, pace: Pace, signal: AbortSignal) {
+    this.limits = limits;
+    this.pace = pace;
+    this.signal = signal;
+  }
+
+  async run(folder: string): Promise<DiskUse> {
+    try {
+      await this.enter(Buffer.from(folder));
+      while (this.levels.length > 0) await this.step();
+    } finally {
+      for (const level of this.levels) await close(level);
+    }
+    return { bytes: this.bytes, entries: this.entries, complete: this.complete };
+  }
+
+  /** A few entries of the directory that the walk is in. Directories among them come at once, one after the other. */
+  private async step(): Promise<void> {
+    const level = this.levels.at(-1) as Level;
+    const names: Buffer[] = [];
+    while (names.length < BATCH) {
+      const entry = await level.entries.read();
+      if (entry === null) break;
+      // Names need not be UTF-8, and one that is not must not hide what it takes.
+      names.push(entry.name as unknown as Buffer);
+    }
+    if (names.length === 0 || this.entries >= this.limits.maxEntries) {
+      if (names.length > 0) this.complete = false;
+      this.levels.pop();
+      await close(level);
+      return;
+    }
+    await this.pace.take(names.length, this.signal);
+    const found = await Promise.all(names.map((name) => this.look(at(level, name))));
+    for (const [index, isDirectory] of found.entries()) {
+      if (isDirectory) await this.descend(at(level, names[index] as Buffer));
+    }
+  }
+
+  /** Counts what a name stands for; true: it is a directory to go into. */
+  private async look(path: Buffer): Promise<boolean> {
+    const stat = await lstat(path, { bigint: true }).catch(() => null);
+    this.entries += 1;
+    // Gone meanwhile.
+    if (stat === null || stat.dev !== this.device) return false;
+    if (stat.isDirectory()) return true;
+    if (stat.nlink > 1n && this.linked.size < MAX_LINKED) {
+      const id = String(stat.ino);
+      if (this.linked.has(id)) return false;
+      this.linked.add(id);
+    }
+    this.bytes += Number(stat.blocks) * BLOCK;
+    return false;
+  }
+
+  private async descend(path: Buffer): Promise<void> {
+    if (this.levels.length >= this.limits.maxDepth) {
+      this.complete = false;
+      return;
+    }
+    const depth = this.levels.length;
+    await this.enter(path);
+    // To the end of it, before its neighbours: no more than one directory of each level is open.
+    while (this.levels.length > depth) await this.step();
+  }
+
+  private async enter(path: Buffer): Promise<void> {
+    const isRoot = this.levels.length === 0 && this.device === -1n;
+    const flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK;
+    let handle: FileHandle;
+    try {
+      handle = await open(path, flags);
+    } catch (error) {
+      if (isRoot) throw error;
+      // Exchanged or gone; what may not be opened is not known.
+      if (isForbidden(error)) this.complete = false;
+      return;
+    }
+    try {
+      const stat = await handle.stat({ bigint: true });
+      if (isRoot) this.device = stat.dev;
+      if (stat.dev !== this.device) {
+        await handle.close();
+        return;
+      }
+      this.bytes += Number(stat.blocks) * BLOCK;
+      const entries = await opendir(`/proc/self/fd/${handle.fd}`, { encoding: 'buffer' as never });
+      this.levels.push({ handle, entries });
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+}
+
+function at({ handle }: Level, name: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`/proc/self/fd/${handle.fd}/`), name]);
+}
+
+async function close({ handle, entries }: Level): Promise<void> {
+  await entries.close().catch(() => undefined);
+  await handle.close();
+}
+
+function isForbidden(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'EACCES' || code === 'EMFILE' || code === 'ENFILE';
+}

@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import { resolve } from 'node:path';
+import { createLineLog, describeError, readLogLevel } from '@portcullis/link/agent-log.ts';
+import { connectIpc } from '@portcullis/link/ipc.ts';
+import { type NodeConfig, readConfig } from './config.ts';
+import { createNode } from './create-node.ts';
+import { DockerEngine } from './engine/docker/docker.ts';
+import { parseDockerHost } from './engine/docker/endpoint.ts';
+import { createGuard } from './engine/docker/guard.ts';
+import type { Engine } from './engine/engine.ts';
+import type { Owner } from './server-path.ts';
+
+/** Whom games run as where the agent is root: nobody's account, so that they can touch nothing else. */
+const GAMES: Owner = { uid: 25_565, gid: 25_565 };
+
+/**
+ * The process of a node. However it ends, its servers run on: an agent that comes after finds them, by its journal
+ * and by what the engine says.
+ */
+const { config, log, agent } = begin();
+log.info({ name: config.name, engine: config.engine }, 'started');
+if (process.connected) process.send?.({ kind: 'ready', facts: { engine: config.engine } });
+
+function begin() {
+  try {
+    const config = readConfig(process.env);
+    const log = createLineLog(
+      'node',
+      (line) => process.stderr.write(line),
+      readLogLevel(process.env),
+    );
+    const { name, linkPath, credential, stateDir } = config;
+    const isRoot = process.getuid?.() === 0;
+    const agent = createNode({
+      name,
+      link: connectIpc({ path: linkPath, agent: { kind: 'node', name }, credential }),
+      engine: openEngine(config, isRoot),
+      stateDir: resolve(stateDir),
+      owner: isRoot ? GAMES : null,
+      applyConfigFiles: async () => [],
+      log,
+    });
+    agent.start();
+    return { config, log, agent };
+  } catch (error) {
+    return giveUp(error);
+  }
+}
+
+function openEngine({ name, stateDir, engine, dockerHost }: NodeConfig, isRoot: boolean): Engine {
+  if (engine === 'process') throw new Error('there is no process engine yet');
+  // Two installations on one host may call their node alike, and each stops what it does not know.
+  const place = createHash('sha256').update(resolve(stateDir)).digest('hex').slice(0, 12);
+  return new DockerEngine({
+    socketPath: parseDockerHost(dockerHost),
+    owner: `${name}-${place}`,
+    guard: isRoot ? createGuard() : null,
+  });
+}
+
+/** One line for a person; a stack would say nothing about what is wrong on this host. */
+function giveUp(error: unknown): never {
+  process.stderr.write(`portcullis node: ${describeError(error)}\n`);
+  process.exit(1);
+}
+
+let stopping = false;
+async function stop(why: string): Promise<void> {
+  if (stopping) return;
+  stopping = true;
+  log.info({ why }, 'stopping; what runs keeps running');
+  await agent.stop();
+  process.exit(0);
+}
+process.once('SIGINT', () => void stop('SIGINT'));
+process.once('SIGTERM', () => void stop('SIGTERM'));
+process.once('disconnect', () => void stop('its supervisor is gone'));

@@ -1,0 +1,101 @@
+import { type Console, type Engine, EngineError, type Usage } from '../engine/engine.ts';
+import { bounded } from '../bounded.ts';
+import { DoneMatcher } from '../console/done.ts';
+import { ServerConsole } from '../console/server-console.ts';
+import type { LaunchedWith } from '../journal/record.ts';
+
+const ATTACH_MS = 10_000;
+const WRITE_MS = 3_000;
+/** Of what an instance wrote before this agent was there. */
+const RECENT_BYTES = 64 * 1024;
+
+/** What connects one server with its instance: lines out, bytes in, and what it uses. */
+export class Terminal {
+  readonly console = new ServerConsole();
+  readonly #engine: Engine;
+  readonly #uuid: string;
+  #stream: Console | null = null;
+  #attaching: Promise<void> = Promise.resolve();
+  #unwatch: () => void = () => {};
+  #usage: Usage | null = null;
+  /** Whether anything was ever read here: if not, what was written before is worth showing. */
+  #isFresh = true;
+
+  constructor(engine: Engine, uuid: string) {
+    this.#engine = engine;
+    this.#uuid = uuid;
+  }
+
+  get usage(): Usage | null {
+    return this.#usage;
+  }
+
+  /** From now on, until the next, a done line is told once. */
+  watchDone(launched: LaunchedWith, onDone: () => void): void {
+    const matcher = new DoneMatcher(launched.done);
+    for (const problem of matcher.problems) this.console.say(problem);
+    this.console.watchDone(matcher, onDone);
+  }
+
+  /** To an instance that is about to start. Rejects when it cannot be had. */
+  async attach(): Promise<void> {
+    this.close();
+    this.#isFresh = false;
+    const attached = this.#engine.attach(this.#uuid, (chunk) => this.console.push(chunk));
+    this.#stream = await bounded('connect the console', ATTACH_MS, attached);
+  }
+
+  /** To an instance that runs. A write waits for it; one that cannot be had fails the writes. */
+  reattach(): Promise<void> {
+    this.#attaching = this.#reattach();
+    return this.#attaching;
+  }
+
+  async #reattach(): Promise<void> {
+    this.close();
+    const isFresh = this.#isFresh;
+    this.#isFresh = false;
+    // What comes while the past is asked for waits behind it.
+    let held: Buffer[] | null = [];
+    const attached = this.#engine.attach(this.#uuid, (chunk) => {
+      if (held === null) this.console.push(chunk);
+      else held.push(chunk);
+    });
+    try {
+      this.#stream = await bounded('connect the console', ATTACH_MS, attached);
+      if (isFresh) {
+        const recent = this.#engine.recentOutput(this.#uuid, RECENT_BYTES);
+        this.console.push(await bounded('tell its recent output', ATTACH_MS, recent));
+      }
+    } finally {
+      for (const chunk of held) this.console.push(chunk);
+      held = null;
+    }
+  }
+
+  watchUsage(): void {
+    this.#unwatch();
+    this.#unwatch = this.#engine.watchUsage(this.#uuid, (usage) => {
+      this.#usage = usage;
+    });
+  }
+
+  /** Rejects with `EngineError` when nobody took the bytes. */
+  async write(bytes: Buffer): Promise<void> {
+    await this.#attaching.catch(() => {});
+    if (this.#stream === null) {
+      throw new EngineError('refused', 'The console of the server is not connected.');
+    }
+    await bounded('take the line', WRITE_MS, this.#stream.write(bytes));
+  }
+
+  /** The instance ended or goes: what it was writing is a line. */
+  close(): void {
+    this.#unwatch();
+    this.#unwatch = () => {};
+    this.#usage = null;
+    this.#stream?.close();
+    this.#stream = null;
+    this.console.end();
+  }
+}

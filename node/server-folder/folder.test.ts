@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import { Folder, Refusal } from './folder.ts';
+
+describe("a server's folder", () => {
+  it('never reads through a link that takes the place of a file while it looks', async (t) => {
+    const { folder, outside } = tree(t);
+    mkdirSync(join(folder, 'conf'));
+    const swapper = new Worker(new URL('testing/swapper.ts', import.meta.url), {
+      workerData: { folder, outside },
+    });
+    t.after(() => swapper.terminate());
+    await once(swapper, 'online');
+    const root = await Folder.open(folder);
+    t.after(() => root.close());
+    const seen = { files: 0, refusals: 0 };
+    for (let turn = 0; turn < 6000; turn += 1) {
+      const text = await readOnce(root);
+      assert.doesNotMatch(text ?? '', /secret/);
+      if (text === null) seen.refusals += 1;
+      else seen.files += 1;
+    }
+    // Both were met: the game's own file, and what it put in its place.
+    assert.ok(seen.files > 10 && seen.refusals > 10, JSON.stringify(seen));
+  });
+
+  it('stays the directory that was opened, whatever takes its name', async (t) => {
+    const { folder, outside } = tree(t);
+    mkdirSync(join(folder, 'a'));
+    const root = await Folder.open(folder);
+    const a = await root.enter('a', null);
+    assert.ok(a !== null);
+    rmSync(join(folder, 'a'), { recursive: true });
+    symlinkSync(outside, join(folder, 'a'));
+    await assert.rejects(a.write('x', Buffer.from('x'), 0o644, null), Refusal);
+    await assert.rejects(root.enter('a', null), Refusal);
+    assert.deepEqual(readdirSync(outside), ['secret.cfg']);
+    await a.close();
+    await root.close();
+  });
+
+  it('is no link itself, and takes no names that lead elsewhere', async (t) => {
+    const { folder, outside } = tree(t);
+    symlinkSync(outside, join(folder, 'link'));
+    await assert.rejects(Folder.open(join(folder, 'link')));
+    const root = await Folder.open(folder);
+    for (const name of ['', '.', '..', 'a/b', '../x', 'a\0']) {
+      await assert.rejects(root.read(name, 10, null), Refusal);
+      await assert.rejects(root.write(name, Buffer.of(), 0o644, null), Refusal);
+      await assert.rejects(root.enter(name, { owner: null }), Refusal);
+    }
+    await root.close();
+  });
+});
+
+/** What `conf/a.cfg` says; null: it was refused or not there. */
+async function readOnce(root: Folder): Promise<string | null> {
+  let conf: Folder | null = null;
+  try {
+    conf = await root.enter('conf', null);
+    const content = await conf?.read('a.cfg', 1024, null);
+    return content?.bytes.toString() ?? null;
+  } catch (error) {
+    assert.ok(error instanceof Refusal, String(error));
+    return null;
+  } finally {
+    await conf?.close();
+  }
+}
+
+function tree(t: TestContext): { readonly folder: string; readonly outside: string } {
+  const root = mkdtempSync(join(tmpdir(), 'portcullis-folder-'));
+  t.after(() => rmSync(root, { recursive: true, force: true }));
+  const folder = join(root, 'server');
+  const outside = join(root, 'outside');
+  mkdirSync(folder);
+  mkdirSync(outside);
+  writeFileSync(join(outside, 'secret.cfg'), 'key=secret\n');
+  return { folder, outside };
+}

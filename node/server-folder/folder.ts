@@ -1,0 +1,180 @@
+import { constants } from 'node:fs';
+import { type FileHandle, lstat, mkdir, open, rename, unlink } from 'node:fs/promises';
+
+const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY, O_CREAT, O_EXCL } = constants;
+
+/** Nothing that the agent writes has another name while it is not whole. */
+const NEW_FILE = '.portcullis-new';
+
+export interface Owner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** Why something in a folder is not touched: a sentence. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+}
+
+/**
+ * A directory of a game server, held open. The game owns what is in it and may exchange any part for another at any
+ * moment, so names are never looked up by a path: each is opened from the directory before it, without following
+ * links (`/proc/self/fd` is the directory itself, wherever it is moved). What was verified is what is used.
+ */
+export class Folder {
+  private readonly handle: FileHandle;
+
+  private constructor(handle: FileHandle) {
+    this.handle = handle;
+  }
+
+  /** The server's own folder; the way there is ours and trusted, but the folder is no link. */
+  static async open(path: string): Promise<Folder> {
+    return new Folder(await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  }
+
+  async close(): Promise<void> {
+    await this.handle.close();
+  }
+
+  /** For what needs a path now; it leads to this very directory for as long as it is open. */
+  get path(): string {
+    return `/proc/self/fd/${this.handle.fd}`;
+  }
+
+  /** A directory in it; with `owner` it is made where it is missing. Null: it is missing. */
+  async enter(name: string, make: { readonly owner: Owner | null } | null): Promise<Folder | null> {
+    let made = false;
+    for (;;) {
+      try {
+        const handle = await open(this.at(name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK);
+        if (made && make?.owner) await handle.chown(make.owner.uid, make.owner.gid);
+        return new Folder(handle);
+      } catch (error) {
+        if (codeOf(error) !== 'ENOENT') throw refusalOf(error, name);
+        // Made and gone again: whoever does that is not worth a second time.
+        if (make === null || made) return null;
+      }
+      await mkdir(this.at(name), 0o755).catch((error: unknown) => {
+        if (codeOf(error) !== 'EEXIST') throw refusalOf(error, name);
+      });
+      made = true;
+    }
+  }
+
+  /**
+   * A regular file, whole; null: it is missing. Nothing else is opened (a FIFO would wait for ever), and no file that
+   * has a second name unless it is the server's own: its content might be somebody else's.
+   */
+  async read(name: string, maxBytes: number, owner: Owner | null): Promise<FileContent | null> {
+    let handle: FileHandle;
+    try {
+      if (!(await lstat(this.at(name))).isFile()) throw new Refusal('it is not a regular file');
+      handle = await open(this.at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return null;
+      throw refusalOf(error, name);
+    }
+    try {
+      const { mode, nlink, uid, size } = await handle.stat();
+      if ((mode & constants.S_IFMT) !== constants.S_IFREG) {
+        throw new Refusal('it is not a regular file');
+      }
+      if (nlink > 1 && uid !== (owner?.uid ?? process.getuid?.())) {
+        throw new Refusal("it has a second name elsewhere, and is not the server's own");
+      }
+      if (size > maxBytes) throw tooLarge(maxBytes);
+      return { bytes: await readWhole(handle, maxBytes), mode: mode & 0o777 };
+    } finally {
+      await handle.close();
+    }
+  }
+
+  /** Whole or not at all; what had the name before is gone, whatever it was, and never written through. */
+  async write(name: string, bytes: Buffer, mode: number, owner: Owner | null): Promise<void> {
+    await this.remove(NEW_FILE);
+    const handle = await this.create(NEW_FILE);
+    try {
+      await handle.writeFile(bytes);
+      if (owner !== null) await handle.chown(owner.uid, owner.gid);
+      await handle.chmod(mode);
+      await handle.datasync();
+      await rename(this.at(NEW_FILE), this.at(name));
+    } catch (error) {
+      await this.remove(NEW_FILE).catch(() => undefined);
+      throw refusalOf(error, name);
+    } finally {
+      await handle.close();
+    }
+  }
+
+  private async create(name: string): Promise<FileHandle> {
+    try {
+      return await open(this.at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+    } catch (error) {
+      throw refusalOf(error, name);
+    }
+  }
+
+  private async remove(name: string): Promise<void> {
+    await unlink(this.at(name)).catch((error: unknown) => {
+      if (codeOf(error) !== 'ENOENT') throw refusalOf(error, name);
+    });
+  }
+
+  private at(name: string): string {
+    if (name === '' || name === '.' || name === '..' || /[/\0]/.test(name)) {
+      throw new Refusal('it is no name of a file');
+    }
+    return `${this.path}/${name}`;
+  }
+}
+
+export interface FileContent {
+  readonly bytes: Buffer;
+  /** Permissions without set-uid and the like. */
+  readonly mode: number;
+}
+
+async function readWhole(handle: FileHandle, maxBytes: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(Math.min(maxBytes + 1, 64 * 1024));
+  const parts: Buffer[] = [];
+  let length = 0;
+  for (;;) {
+    const { bytesRead } = await handle.read(bytes, 0, bytes.length, length);
+    if (bytesRead === 0) return Buffer.concat(parts);
+    length += bytesRead;
+    // It may have grown since it was asked how large it is.
+    if (length > maxBytes) throw tooLarge(maxBytes);
+    parts.push(Buffer.from(bytes.subarray(0, bytesRead)));
+  }
+}
+
+function tooLarge(maxBytes: number): Refusal {
+  return new Refusal(`it is larger than ${Math.floor(maxBytes / 1024)} KiB`);
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'its folder is being removed',
+  EEXIST: 'it is being made by somebody else',
+  ELOOP: 'it is a link',
+  ENOTDIR: 'a part of the way is a link or no directory',
+  EISDIR: 'it is a directory',
+  ENXIO: 'it is not a regular file',
+  EACCES: 'it may not be opened',
+  EPERM: 'it may not be changed',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk is full',
+  ENAMETOOLONG: 'its name is too long',
+};
+
+function refusalOf(error: unknown, name: string): Error {
+  if (error instanceof Refusal) return error;
+  const reason = REASONS[codeOf(error) ?? ''];
+  const why = reason ?? `${name}: ${codeOf(error) ?? 'unknown error'}`;
+  return new Refusal(why, { cause: error });
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException).code;
+}

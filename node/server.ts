@@ -1,0 +1,334 @@
+import { recover } from '@portcullis/core/game-servers/machine.ts';
+import {
+  isAtRest,
+  isKnown,
+  type MachineState,
+  type PowerSettings,
+  serverState,
+} from '@portcullis/core/game-servers/machine-state.ts';
+import type { Egg } from '@portcullis/core/game-servers/egg.ts';
+import type { LaunchSurroundings } from '@portcullis/core/game-servers/eggs/launch.ts';
+import type {
+  PowerSignal,
+  ServerAssignment,
+  ServerResources,
+} from '@portcullis/core/game-servers/power.ts';
+import type { Log } from '@portcullis/link/agent-log.ts';
+import type { CallAnswer, ServerBuild } from '@portcullis/link/node-messages.ts';
+import { sentenceOf } from './bounded.ts';
+import { build } from './build/build.ts';
+import { Builder } from './build/builder.ts';
+import type { ApplyConfigFiles } from './config-files/outcome.ts';
+import { encodeCommand } from './console/command.ts';
+import { type Engine, EngineError, type Instance } from './engine/engine.ts';
+import type { Journal } from './journal/journal.ts';
+import { type LaunchedWith, NEW_RECORD, type ServerRecord } from './journal/record.ts';
+import type { Limiter } from './limiter.ts';
+import { launch } from './power/launch.ts';
+import { Mailbox } from './power/mailbox.ts';
+import { Rim } from './power/rim.ts';
+import { Terminal } from './power/terminal.ts';
+import { type Owner, serverFolder } from './server-path.ts';
+
+const MIB = 1024 * 1024;
+const REMOVE_AGAIN_MS = 10_000;
+const BUILDING = 'The server is being built.';
+const GONE = 'The server is no longer on this node.';
+/** Of an instance that is ours and of which nothing else is known. */
+const UNKNOWN_CRASHES = { restart: false, withinMs: 60_000 } as const;
+const UNKNOWN_LAUNCH: LaunchedWith = {
+  done: [],
+  stop: { kind: 'signal', signal: 'SIGTERM' },
+  stopTimes: { termAfterMs: 60_000, killAfterMs: 60_000 },
+};
+
+/** What all servers of a node have in common. */
+export interface ServerSurroundings extends LaunchSurroundings {
+  readonly engine: Engine;
+  readonly journal: Journal;
+  readonly log: Log;
+  readonly stateDir: string;
+  /** Whom games run as, and their files belong to; null: whoever runs this. */
+  readonly owner: Owner | null;
+  readonly applyConfigFiles: ApplyConfigFiles;
+  readonly launches: Limiter;
+  readonly builds: Limiter;
+  /** A start without a done line counts as running after so long. */
+  readonly slowStartMs: number;
+  readonly nowMs: () => number;
+  /** A build changed, or the power of a server. */
+  readonly onNews: () => void;
+  /** Nothing is left of a server that is no longer of this node, but its files. */
+  readonly onGone: (uuid: string) => void;
+}
+
+interface Wanted {
+  readonly assignment: ServerAssignment;
+  /** null: control named one that it did not send. */
+  readonly egg: Egg | null;
+}
+
+/** One game server on this node, from its assignment on until nothing of it runs any more. */
+export class Server {
+  readonly uuid: string;
+  readonly #around: ServerSurroundings;
+  readonly #terminal: Terminal;
+  readonly #rim: Rim;
+  readonly #mailbox: Mailbox;
+  readonly #builder: Builder;
+  /** null: it is no longer of this node; undefined: nobody has said yet. */
+  #wanted: Wanted | null | undefined;
+  #launched: LaunchedWith | null;
+  #startedAtMs: number | null = null;
+  #diskBytes = 0;
+  /** As it was posted last. */
+  #withheld: string | null;
+  #removing: NodeJS.Timeout | 'now' | undefined;
+  #closed = false;
+
+  constructor(around: ServerSurroundings, uuid: string, kept: ServerRecord = NEW_RECORD) {
+    this.uuid = uuid;
+    this.#around = around;
+    this.#launched = kept.launched;
+    this.#withheld = kept.machine.withheld;
+    const { engine, log, launches, builds } = around;
+    this.#terminal = new Terminal(engine, uuid);
+    const begun = recover(kept.machine);
+    this.#mailbox = new Mailbox({
+      state: begun.state,
+      context: () => ({ atMs: around.nowMs(), settings: this.#settings() }),
+      save: () => this.#save(),
+      perform: (effect) => this.#rim.perform(effect),
+      onChange: (state, before) => this.#changed(state, before),
+    });
+    this.#rim = new Rim({
+      uuid,
+      engine,
+      terminal: this.#terminal,
+      launches,
+      log,
+      launch: (signal, run) => this.#launch(signal, run),
+      launched: () => this.#launched ?? launchedWith(this.#wanted?.egg ?? null),
+      post: (event) => this.#mailbox.post(event),
+      startedAt: (startedAtMs) => {
+        this.#startedAtMs = startedAtMs;
+      },
+    });
+    this.#builder = new Builder({
+      uuid,
+      builds,
+      log,
+      record: kept.build,
+      keep: async () => {
+        await this.#save();
+        around.onNews();
+        this.#consider();
+      },
+      build: (signal) => build(this.#order(), signal),
+    });
+    for (const effect of begun.effects) this.#rim.perform(effect);
+  }
+
+  /** As control wants it now. */
+  assign(assignment: ServerAssignment, egg: Egg | null): void {
+    this.#wanted = { assignment, egg };
+    this.#consider();
+  }
+
+  /** It is no longer of this node: it is stopped as a person would, and its instance removed. Its files stay. */
+  retire(): void {
+    this.#wanted = null;
+    this.#consider();
+  }
+
+  /** What the engine lists: an event that was missed is made up for. */
+  seen(instance: Instance | undefined): void {
+    const isAlive = instance?.status === 'running' || instance?.status === 'paused';
+    if (isAlive === isAtRest(this.#mailbox.state)) this.heard('changed');
+  }
+
+  heard(kind: 'lost' | 'gap' | 'changed'): void {
+    this.#mailbox.post({ kind });
+  }
+
+  /** null: nobody waits for the answer any more, and nothing was begun. */
+  async power(signal: PowerSignal, isLate: () => boolean): Promise<CallAnswer | null> {
+    const answer = await this.#mailbox.ask(signal, isLate);
+    if (answer === null) return null;
+    return answer.accepted ? { kind: 'accepted' } : refused(answer.reason);
+  }
+
+  look(): CallAnswer {
+    const { state } = this.#mailbox;
+    if (!isKnown(state)) return refused('The node does not know now whether the server runs.');
+    return { kind: 'state', state: serverState(state), resources: this.#resources() };
+  }
+
+  async command(command: string): Promise<CallAnswer> {
+    const { state } = this.#mailbox;
+    const power = serverState(state);
+    if (power !== 'running' || !isKnown(state)) {
+      return refused(`The server is ${power}: only a running one takes commands.`);
+    }
+    try {
+      await this.#terminal.write(encodeCommand(command));
+      return { kind: 'accepted' };
+    } catch (error) {
+      return refused(sentenceOf(error));
+    }
+  }
+
+  lines(last: number): CallAnswer {
+    return { kind: 'lines', lines: this.#terminal.console.last(last) };
+  }
+
+  report(): ServerBuild {
+    const { epoch, state, reason, log } = this.#builder.record;
+    const wanted = this.#wanted?.assignment.buildEpoch ?? epoch;
+    const waits = state === 'none' || epoch < wanted;
+    return {
+      uuid: this.uuid,
+      epoch: waits ? wanted : epoch,
+      state: waits ? 'waiting' : state,
+      reason: waits ? this.#builder.waitsFor : reason,
+      log,
+      power: serverState(this.#mailbox.state),
+    };
+  }
+
+  /** What runs keeps running; what is under way is given up, and begun again by the agent that comes next. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#removing !== 'now') clearTimeout(this.#removing);
+    this.#builder.close();
+    await this.#mailbox.close();
+    this.#rim.close();
+  }
+
+  #settings(): PowerSettings {
+    const { done, stopTimes } = this.#launched ?? UNKNOWN_LAUNCH;
+    return {
+      hasDone: done.length > 0,
+      slowStartMs: this.#around.slowStartMs,
+      stopTimes,
+      crashes: this.#wanted?.assignment.crashes ?? UNKNOWN_CRASHES,
+    };
+  }
+
+  async #launch(signal: AbortSignal, run: number): Promise<void> {
+    const { engine, applyConfigFiles } = this.#around;
+    const order = this.#order();
+    const launched = launchedWith(order.egg);
+    this.#launched = launched;
+    await this.#save();
+    this.#terminal.watchDone(launched, () => this.#mailbox.post({ kind: 'done', run }));
+    await launch({ ...order, engine, applyConfigFiles, terminal: this.#terminal }, signal);
+  }
+
+  #order() {
+    const { engine, stateDir, owner } = this.#around;
+    const { assignment, egg } = this.#wanted ?? { assignment: null, egg: null };
+    if (assignment === null || egg === null) {
+      throw new EngineError('refused', 'The node does not have the egg of the server.');
+    }
+    const folder = serverFolder(stateDir, this.uuid);
+    return { engine, assignment, egg, folder, owner, surroundings: this.#around };
+  }
+
+  #changed(state: MachineState, before: MachineState): void {
+    const { console } = this.#terminal;
+    const power = serverState(state);
+    if (power !== serverState(before)) {
+      console.say(`The server is ${power}.`);
+      this.#around.log.info({ uuid: this.uuid, problem: state.problem }, `a server is ${power}`);
+    }
+    if (state.problem !== null && state.problem !== before.problem) console.say(state.problem);
+    if (state.paused && !before.paused) console.say('Somebody paused the server.');
+    const { kind } = state.phase;
+    if (kind !== before.phase.kind && (kind === 'offline' || kind === 'launching')) {
+      this.#terminal.close();
+    }
+    this.#around.onNews();
+    this.#consider();
+  }
+
+  /** Why it must not run, what is to be built, what is to be removed: all of it follows from what is wanted now. */
+  #consider(): void {
+    if (this.#closed || this.#wanted === undefined) return;
+    const reason = this.#reasonToWithhold(this.#wanted);
+    if (reason !== this.#withheld) {
+      this.#withheld = reason;
+      this.#mailbox.post({ kind: 'withhold', reason });
+    }
+    const { state } = this.#mailbox;
+    if (!isKnown(state) || !isAtRest(state) || state.withheld === null) return;
+    if (this.#wanted === null) void this.#remove();
+    else if (this.#wanted.egg !== null) this.#builder.begin(this.#wanted.assignment.buildEpoch);
+  }
+
+  #reasonToWithhold(wanted: Wanted | null): string | null {
+    if (wanted === null) return GONE;
+    const { suspended, buildEpoch } = wanted.assignment;
+    if (!this.#builder.isBuilt(buildEpoch)) {
+      const { reason } = this.#builder.record;
+      return this.#builder.isDue(buildEpoch) ? BUILDING : `The server was not built: ${reason}`;
+    }
+    return suspended ? 'The server is suspended.' : null;
+  }
+
+  async #remove(): Promise<void> {
+    if (this.#removing === 'now') return;
+    clearTimeout(this.#removing);
+    this.#removing = 'now';
+    try {
+      await this.#around.engine.remove(this.uuid);
+      this.#removing = undefined;
+      if (this.#wanted === null && !this.#closed) this.#around.onGone(this.uuid);
+    } catch (error) {
+      this.#around.log.warn({ uuid: this.uuid, error }, 'a server could not be removed');
+      this.#removing = setTimeout(() => {
+        this.#removing = undefined;
+        this.#consider();
+      }, REMOVE_AGAIN_MS);
+    }
+  }
+
+  #resources(): ServerResources {
+    const usage = this.#terminal.usage;
+    const limit = (this.#wanted?.assignment.limits.memory ?? 0) * MIB;
+    const upMs = this.#startedAtMs === null ? 0 : this.#around.nowMs() - this.#startedAtMs;
+    return {
+      memoryBytes: usage?.memoryBytes ?? 0,
+      memoryLimitBytes: usage?.memoryLimitBytes ?? limit,
+      cpuAbsolute: usage?.cpuPercent ?? 0,
+      diskBytes: this.#diskBytes,
+      networkRxBytes: usage?.networkRxBytes ?? 0,
+      networkTxBytes: usage?.networkTxBytes ?? 0,
+      uptimeMs: Math.max(0, Math.round(upMs)),
+    };
+  }
+
+  async #save(): Promise<void> {
+    const kept: ServerRecord = {
+      machine: this.#mailbox.state,
+      build: this.#builder.record,
+      launched: this.#launched,
+    };
+    try {
+      await this.#around.journal.saveRecord(this.uuid, kept);
+    } catch (error) {
+      // A full disk must not keep anybody from stopping a server.
+      this.#around.log.error({ uuid: this.uuid, error }, 'the journal could not be written');
+    }
+  }
+}
+
+function launchedWith(egg: Egg): LaunchedWith;
+function launchedWith(egg: Egg | null): LaunchedWith | null;
+function launchedWith(egg: Egg | null): LaunchedWith | null {
+  return egg && { done: egg.done, stop: egg.stop, stopTimes: egg.stopTimes };
+}
+
+function refused(reason: string): CallAnswer {
+  return { kind: 'refused', reason };
+}

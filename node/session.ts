@@ -1,0 +1,89 @@
+import type { Egg } from '@portcullis/core/game-servers/egg.ts';
+import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
+import { PROTOCOL_VERSION, type Refused } from '@portcullis/link/messages.ts';
+import type {
+  NodeAnswer,
+  NodeHeartbeat,
+  NodePage,
+  NodeWelcome,
+} from '@portcullis/link/node-messages.ts';
+import type { AgentSide } from '@portcullis/link/transport.ts';
+import type { Assignments } from './journal/record.ts';
+
+const REQUEST_MS = 30_000;
+/** A sync of more pages than this is no sync. */
+const MAX_PAGES = 10_000;
+
+/** Control said no, in a reply. */
+export class RefusedByControl extends Error {
+  override readonly name = 'RefusedByControl';
+  readonly code: Refused['code'];
+  constructor(refused: Refused) {
+    super(refused.detail);
+    this.code = refused.code;
+  }
+}
+
+/** The node's half of the conversation; every call may reject with `LinkError` or `RefusedByControl`. */
+export class Session {
+  readonly #link: AgentSide;
+  readonly #instance: string;
+
+  constructor(link: AgentSide, instance: string) {
+    this.#link = link;
+    this.#instance = instance;
+  }
+
+  async hello(): Promise<NodeWelcome> {
+    const reply = await this.#link.request(
+      { kind: 'node.hello', protocolVersion: PROTOCOL_VERSION, instance: this.#instance },
+      REQUEST_MS,
+    );
+    if (reply.kind === 'node.welcome') return reply;
+    throw unexpected(reply);
+  }
+
+  /** null: what the node has is what control wants. */
+  async sync(held: Assignments | null): Promise<Assignments | null> {
+    const servers: ServerAssignment[] = [];
+    const eggs: Record<string, Egg> = {};
+    let page = await this.#page(held?.revision ?? null, null);
+    if (page.unchanged && held !== null) return null;
+    const { revision } = page;
+    for (let pages = 1; ; pages += 1) {
+      if (page.revision !== revision) throw new Error('the pages of one sync differ in revision');
+      servers.push(...page.servers);
+      Object.assign(eggs, page.eggs);
+      if (page.next === null) return { revision, servers, eggs };
+      if (pages >= MAX_PAGES) throw new Error('a sync does not end');
+      page = await this.#page(held?.revision ?? null, page.next);
+    }
+  }
+
+  heartbeat(message: Omit<NodeHeartbeat, 'kind' | 'instance'>): Promise<void> {
+    return this.#tell({ kind: 'node.heartbeat', instance: this.#instance, ...message });
+  }
+
+  answer(message: Omit<NodeAnswer, 'kind' | 'instance'>): Promise<void> {
+    return this.#tell({ kind: 'node.answer', instance: this.#instance, ...message });
+  }
+
+  async #page(revision: string | null, cursor: string | null): Promise<NodePage> {
+    const reply = await this.#link.request(
+      { kind: 'node.sync', instance: this.#instance, revision, cursor },
+      REQUEST_MS,
+    );
+    if (reply.kind === 'node.page') return reply;
+    throw unexpected(reply);
+  }
+
+  async #tell(message: NodeHeartbeat | NodeAnswer): Promise<void> {
+    const reply = await this.#link.request(message, REQUEST_MS);
+    if (reply.kind !== 'done') throw unexpected(reply);
+  }
+}
+
+function unexpected(reply: { readonly kind: string } | Refused): Error {
+  if (reply.kind === 'refused' && 'code' in reply) return new RefusedByControl(reply);
+  return new Error(`control answered with ${reply.kind}`);
+}

@@ -1,0 +1,91 @@
+import { createHash, randomUUID } from 'node:crypto';
+import type { Egg } from '@portcullis/core/game-servers/egg.ts';
+import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
+import { createMemoryLink, type MemoryLink } from '@portcullis/link/memory.ts';
+import type { AgentRequest, ControlReply } from '@portcullis/link/messages.ts';
+import type {
+  CallAnswer,
+  NodeCall,
+  NodeHeartbeat,
+  NodePage,
+  NodeSync,
+  ServerBuild,
+} from '@portcullis/link/node-messages.ts';
+import type { AgentSide } from '@portcullis/link/transport.ts';
+
+export const NODE = 'node-1';
+
+/** The other side of a node, as its tests need it: says what it is to run, calls it, hears its reports. */
+export class TestControl {
+  readonly #link: MemoryLink;
+  #servers: readonly ServerAssignment[] = [];
+  #eggs: Readonly<Record<string, Egg>> = {};
+  readonly #open = new Map<string, (answer: CallAnswer | null) => void>();
+  readonly #waiting = new Set<() => void>();
+  report: NodeHeartbeat | null = null;
+
+  constructor() {
+    this.#link = createMemoryLink(async (_from, request) => this.#answer(request));
+  }
+
+  connect(): AgentSide {
+    return this.#link.connect({ kind: 'node', name: NODE });
+  }
+
+  /** What the node is to run from now on; by number and egg. */
+  assign(servers: readonly ServerAssignment[], eggs: Readonly<Record<string, Egg>>): void {
+    this.#servers = servers;
+    this.#eggs = eggs;
+    this.#link.control.notify({ kind: 'node.assignments', nodes: [NODE] });
+  }
+
+  /** null: no answer in that time. */
+  async call(uuid: string, call: NodeCall['call'], withinMs = 10_000): Promise<CallAnswer | null> {
+    const id = randomUUID();
+    const { promise, resolve } = Promise.withResolvers<CallAnswer | null>();
+    const late = setTimeout(() => resolve(null), withinMs);
+    this.#open.set(id, resolve);
+    this.#link.control.notify({ kind: 'node.call', id, node: NODE, withinMs, uuid, call });
+    const answer = await promise;
+    clearTimeout(late);
+    this.#open.delete(id);
+    return answer;
+  }
+
+  /** Resolves with the first report on this server that is so; also one that came already. */
+  async reported(uuid: string, isSo: (build: ServerBuild) => boolean): Promise<ServerBuild> {
+    for (;;) {
+      const found = this.report?.builds.find((build) => build.uuid === uuid);
+      if (found !== undefined && isSo(found)) return found;
+      await new Promise<void>((resolve) => this.#waiting.add(resolve));
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#link.control.close();
+  }
+
+  async #answer(request: AgentRequest): Promise<ControlReply> {
+    if (request.kind === 'node.hello') {
+      return { kind: 'node.welcome', protocolVersion: 1, heartbeatMs: 500, resyncMs: 60_000 };
+    }
+    if (request.kind === 'node.sync') return this.#page(request);
+    if (request.kind === 'node.heartbeat') {
+      this.report = request;
+      for (const wake of this.#waiting) wake();
+      this.#waiting.clear();
+    } else if (request.kind === 'node.answer') {
+      this.#open.get(request.id)?.(request.answer);
+    }
+    return { kind: 'done' };
+  }
+
+  #page({ revision: held }: NodeSync): NodePage {
+    const servers = this.#servers;
+    const revision = createHash('sha256').update(JSON.stringify(servers)).digest('hex');
+    const page = { kind: 'node.page', revision, next: null } as const;
+    return revision === held
+      ? { ...page, unchanged: true, servers: [], eggs: {} }
+      : { ...page, unchanged: false, servers, eggs: this.#eggs };
+  }
+}

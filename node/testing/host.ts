@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import type { Egg } from '@portcullis/core/game-servers/egg.ts';
+import type {
+  PowerSignal,
+  ServerAssignment,
+  ServerState,
+} from '@portcullis/core/game-servers/power.ts';
+import type { CallAnswer, ServerBuild } from '@portcullis/link/node-messages.ts';
+import type { NodeAgent } from '../agent.ts';
+import { createNode, type NodeOptions } from '../create-node.ts';
+import { FakeEngine } from '../engine/fake.ts';
+import { NODE, TestControl } from './control.ts';
+import { assignmentOf, EGG, uuidOf } from './eggs.ts';
+
+const log = { debug() {}, info() {}, warn() {}, error() {} };
+const PATIENCE_MS = 10_000;
+
+/** A game host on which everything but the engine is real: the agent, its journal on the disk, the link to control. */
+export class TestHost {
+  readonly control = new TestControl();
+  readonly stateDir = mkdtempSync(join(tmpdir(), 'portcullis-node-'));
+  engine = new FakeEngine();
+  agent: NodeAgent | null = null;
+  readonly #changes: Partial<NodeOptions>;
+
+  constructor(t: TestContext, changes: Partial<NodeOptions> = {}) {
+    this.#changes = changes;
+    t.after(async () => {
+      await this.agent?.stop();
+      await this.control.close();
+      rmSync(this.stateDir, { recursive: true, force: true });
+    });
+  }
+
+  /** An agent over the journal and the engine as they are. */
+  begin(): void {
+    this.agent = createNode({
+      name: NODE,
+      link: this.control.connect(),
+      engine: this.engine,
+      stateDir: this.stateDir,
+      owner: null,
+      applyConfigFiles: async () => [],
+      log,
+      ...this.#changes,
+    });
+    this.agent.start();
+  }
+
+  /** The agent ends as killed: its objects are dropped, nothing that runs is told. */
+  async restart(): Promise<void> {
+    await this.agent?.stop();
+    this.engine = new FakeEngine(this.engine);
+    this.begin();
+  }
+
+  /** This many servers of one egg, built. Resolves with their uuids. */
+  async servers(
+    count: number,
+    egg: Egg = EGG,
+    changes: Partial<ServerAssignment> = {},
+  ): Promise<string[]> {
+    const digest = createHash('sha256').update(JSON.stringify(egg)).digest('hex');
+    const numbers = Array.from({ length: count }, (_, index) => index + 1);
+    const assigned = numbers.map((number) => assignmentOf(number, digest, changes));
+    this.control.assign(assigned, { [digest]: egg });
+    if (this.agent === null) this.begin();
+    await Promise.all(numbers.map((number) => this.built(uuidOf(number))));
+    return numbers.map(uuidOf);
+  }
+
+  async server(egg: Egg = EGG, changes: Partial<ServerAssignment> = {}): Promise<string> {
+    const [uuid] = await this.servers(1, egg, changes);
+    return uuid as string;
+  }
+
+  built(uuid: string): Promise<ServerBuild> {
+    return this.control.reported(uuid, ({ state }) => state === 'built' || state === 'failed');
+  }
+
+  power(uuid: string, signal: PowerSignal): Promise<CallAnswer | null> {
+    return this.control.call(uuid, { kind: 'power', signal });
+  }
+
+  /** null: the node does not say. */
+  async state(uuid: string): Promise<ServerState | null> {
+    const answer = await this.control.call(uuid, { kind: 'look' });
+    return answer?.kind === 'state' ? answer.state : null;
+  }
+
+  /** Asks again and again, as callers of the API do; rejects when it takes too long. */
+  async becomes(uuid: string, wanted: ServerState | null): Promise<void> {
+    const untilMs = performance.now() + PATIENCE_MS;
+    let last: ServerState | null | undefined;
+    while (performance.now() < untilMs) {
+      last = await this.state(uuid);
+      if (last === wanted) return;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    throw new Error(`the server is ${last}, not ${wanted}`);
+  }
+
+  async lines(uuid: string): Promise<readonly string[]> {
+    const answer = await this.control.call(uuid, { kind: 'lines', last: 1000 });
+    return answer?.kind === 'lines' ? answer.lines : [];
+  }
+
+  /** How often the engine was asked for this. */
+  count(operation: FakeEngine['calls'][number]['operation'], uuid: string | null): number {
+    return this.engine.calls.filter((one) => one.operation === operation && one.uuid === uuid)
+      .length;
+  }
+}
