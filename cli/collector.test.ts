@@ -15,19 +15,23 @@ const FLOW = {
   sourcePort: 53,
   destinationPort: 4444,
   tcpFlags: 0,
-  packets: 1000,
-  bytes: 500_000,
+  packets: 100_000,
+  bytes: 50_000_000,
   firstMs: 0,
   lastMs: 0,
 };
 
 interface Line {
   readonly top: readonly { readonly ip: string; readonly pps: number }[];
+  readonly events: readonly {
+    readonly kind: string;
+    readonly attack: { readonly subject: string; readonly type: string };
+  }[];
   readonly counters: { readonly records: number };
 }
 
 describe('portcullis collector', () => {
-  it('tells every second, a document a line, who got the most, and ends by a signal', {
+  it('tells every second, a document a line, who got the most and who is attacked, and ends by a signal', {
     timeout: 30_000,
   }, async (t) => {
     const sender = createSocket('udp4');
@@ -44,14 +48,19 @@ describe('portcullis collector', () => {
     child.once('exit', (code) => found.reject(new Error(`it ended with ${code}`)));
     createInterface({ input: child.stdout }).on('line', (text) => {
       const line = JSON.parse(text) as Line;
-      if (line.top.length > 0) found.resolve(line);
+      if (line.events.length > 0) found.resolve(line);
       // Only when it listens is anything read.
-      else sender.send(netflowV5([FLOW]), port, '127.0.0.1');
+      sender.send(netflowV5([FLOW]), port, '127.0.0.1');
     });
-    const { top, counters } = await found.promise;
+    const { top, events, counters } = await found.promise;
     assert.deepEqual(
       top.map(({ ip }) => ip),
       ['203.0.113.10'],
+    );
+    const [{ kind, attack } = assert.fail('no event')] = events;
+    assert.deepEqual(
+      [kind, attack.subject, attack.type],
+      ['opened', '203.0.113.10', 'dns_amplification'],
     );
     assert.ok(counters.records >= 1);
     const exit = once(child, 'exit');

@@ -41,9 +41,9 @@ export function parsePrefixes(texts: readonly string[] | undefined): Cidr[] | nu
   );
 }
 
-export function parseCount(text: string, option: string, max: number): number {
-  if (!/^[0-9]{1,9}$/.test(text) || Number(text) > max) {
-    throw usageError(`${option} ${text}: a number from 0 to ${max}`);
+export function parseCount(text: string, option: string, min: number, max: number): number {
+  if (!/^[0-9]{1,9}$/.test(text) || Number(text) < min || Number(text) > max) {
+    throw usageError(`${option} ${text}: a number from ${min} to ${max}`);
   }
   return Number(text);
 }

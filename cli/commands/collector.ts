@@ -1,36 +1,42 @@
 import { once } from 'node:events';
 import { formatBps, formatPps } from '@portcullis/core/attacks/format.ts';
+import type { Thresholds } from '@portcullis/core/attacks/attack.ts';
+import { detailOf } from '@portcullis/core/attacks/detector.ts';
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
 import { Collector, type CollectorCounters } from '@portcullis/edge/flows/collector.ts';
 import { parseCount, parseExporters, parseListen, parsePrefixes } from '../collector/options.ts';
-import { type Destination, Second } from '../collector/second.ts';
+import { Watch, type WatchedSecond } from '../collector/watch.ts';
 import { unavailable } from '../exit.ts';
+import { parseDuration } from '../options.ts';
 import { print, styled, warn } from '../output.ts';
 import type { CollectorCommandOptions } from '../program/collector.ts';
 
 const MAX_TOP = 1000;
 /** What the kernel gives without being asked; a busy exporter fills it in no time. */
 const SMALL_BUFFER_BYTES = 1024 * 1024;
-/** A subject that gets less in a bucket is no attack's. */
-const DETAIL = { packets: 500, bytes: 1_000_000 };
+const MAX_SUBJECTS = 20_000;
+const MAX_PPS = 999_999_999;
+const MAX_MBPS = 999_999_999;
 
 /** `portcullis collector`: until a signal ends it. */
 export async function runCollector(options: CollectorCommandOptions): Promise<void> {
-  const top = parseCount(options.top, '--top', MAX_TOP);
-  const second = new Second();
+  const top = parseCount(options.top, '--top', 0, MAX_TOP);
+  const thresholds: Thresholds = {
+    pps: parseCount(options.pps, '--pps', 1, MAX_PPS),
+    bps: parseCount(options.mbps, '--mbps', 1, MAX_MBPS) * 1e6,
+    holdMs: parseDuration(options.hold, '--hold'),
+  };
+  const tell = options.json === true ? tellJson : tellLines;
+  const watch = new Watch({ thresholdsOf: () => thresholds, maxSubjects: MAX_SUBJECTS });
   const onSample = (sample: Sample): void => {
-    second.add(sample);
-    if (!second.isOver) return;
-    const counters = collector.counters();
-    const told = { at: new Date(sample.atMs).toISOString(), ...second.take(top), counters };
-    if (options.json === true) print(JSON.stringify(told));
-    else describe(told);
+    watch.add(sample);
+    if (watch.isOver) tell(watch.take(top), collector.counters());
   };
   const collector: Collector = await Collector.open({
     listen: options.listen.map(parseListen),
     exporters: parseExporters(options.exporter),
     prefixes: parsePrefixes(options.prefix),
-    detail: DETAIL,
+    detail: detailOf(thresholds),
     onSample,
   }).catch((error: unknown) => {
     if (error instanceof Error && 'syscall' in error) {
@@ -48,19 +54,22 @@ export async function runCollector(options: CollectorCommandOptions): Promise<vo
   collector.close();
 }
 
-interface ToldSecond {
-  readonly at: string;
-  readonly destinations: number;
-  readonly top: readonly Destination[];
-  readonly counters: CollectorCounters;
+function tellJson(second: WatchedSecond, counters: CollectorCounters): void {
+  print(JSON.stringify({ ...second, counters }));
 }
 
-function describe({ at, destinations, top, counters }: ToldSecond): void {
+function tellLines(second: WatchedSecond, counters: CollectorCounters): void {
+  const { at, destinations, top, events } = second;
   const { records, lost, strangers, malformed, socketDrops } = counters;
   const troubles = Object.entries({ lost, strangers, malformed, dropped: socketDrops })
     .filter(([, count]) => count > 0)
     .map(([what, count]) => `, ${count} ${what}`)
     .join('');
   print(styled('dim', `${at} ${destinations} destinations, ${records} records${troubles}`));
+  for (const { kind, attack } of events) {
+    const { subject, type, peakPps, peakBps } = attack;
+    const peaks = `${formatPps(peakPps.value)} ${formatBps(peakBps.value)}`;
+    print(styled(kind === 'ended' ? 'green' : 'red', `  ${kind}: ${type} on ${subject}, ${peaks}`));
+  }
   for (const { ip, pps, bps } of top) print(`  ${ip}  ${formatPps(pps)}  ${formatBps(bps)}`);
 }

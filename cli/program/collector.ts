@@ -5,13 +5,16 @@ export interface CollectorCommandOptions {
   readonly exporter: readonly string[];
   readonly prefix?: readonly string[];
   readonly top: string;
+  readonly pps: string;
+  readonly mbps: string;
+  readonly hold: string;
   readonly json?: boolean;
 }
 
 export function addCollector(program: Command): void {
   program
     .command('collector')
-    .description('reads flows that routers and switches export, and says what they tell')
+    .description('reads flows that routers and switches export, and says who is attacked')
     .requiredOption(
       '--listen <address:port>',
       'where exports come in, once or more (IPv6: [::]:6343)',
@@ -27,6 +30,9 @@ export function addCollector(program: Command): void {
       'what is protected, once or more (default: every destination)',
       listed,
     )
+    .option('--pps <count>', 'packets a second to one destination that are an attack', '20000')
+    .option('--mbps <count>', 'megabits a second to one destination that are an attack', '1000')
+    .option('--hold <time>', 'quiet for so long, an attack has ended', '60s')
     .option('--top <count>', 'how many destinations to name each second', '5')
     .option('--json', 'one JSON document a line, one line a second')
     .addHelpText(
@@ -35,7 +41,8 @@ export function addCollector(program: Command): void {
   portcullis collector --listen 0.0.0.0:6343 --exporter 192.0.2.1
   portcullis collector --listen 0.0.0.0:2055 --listen '[::]:2055' --exporter 192.0.2.1=1000 \\
       --exporter 2001:db8::1 --prefix 203.0.113.0/24
-  portcullis collector --listen 0.0.0.0:6343 --exporter 192.0.2.1 --json | jq .top
+  portcullis collector --listen 0.0.0.0:6343 --exporter 192.0.2.1 --json | jq -c '.events[]'
+  portcullis collector --listen 0.0.0.0:6343 --exporter 192.0.2.1 --pps 50000 --mbps 2000 --hold 30s
 
 Understands sFlow 5, NetFlow 5 and 9 and IPFIX, on any port. Needs no control plane and no rights.
 A busy exporter needs more room than the kernel gives: sysctl net.core.rmem_max=16777216.`,

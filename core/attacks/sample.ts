@@ -17,8 +17,8 @@ export interface Traffic {
   /** Of them, those of `tcp_data`. */
   readonly dataPackets: number;
   readonly dataBytes: number;
-  /** Large TCP packets that the subject sent: as many small ones it may get are their receipts. 0 where unknown. */
-  readonly answeredPackets: number;
+  /** Of them, small TCP packets that acknowledge what the subject itself sends; 0 where that is not seen. */
+  readonly receiptPackets: number;
   /** Variances of `packets` and `bytes` as estimates; 0 for what was counted packet by packet. */
   readonly packetVariance: number;
   readonly byteVariance: number;

@@ -75,14 +75,14 @@ describe('records added up', () => {
 
   it('tell what a subject answered with: receipts of its own downloads are no flood', () => {
     const aggregate = created();
-    aggregate.add(recordTo('203.0.113.10'));
+    aggregate.add(recordTo('203.0.113.10', { protocol: 6, tcpFlags: 16, packets: 300 }));
     const data = { protocol: 6, tcpFlags: 16, packets: 500, bytes: 500 * 1400 };
     aggregate.add(recordTo('198.51.100.7', { ...data, from: '203.0.113.10' }));
     const sample = aggregate.close(0, 250);
     assert.deepEqual(
-      sample.addresses.map(({ subject, answeredPackets }) => [subject, answeredPackets]),
+      sample.addresses.map(({ subject, receiptPackets }) => [subject, receiptPackets]),
       [
-        ['203.0.113.10', 500],
+        ['203.0.113.10', 300],
         ['198.51.100.7', 0],
       ],
     );

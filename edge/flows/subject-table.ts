@@ -10,6 +10,7 @@ const BYTE_VARIANCE = 3;
 const ANSWERED = 4;
 const TOTALS = 5;
 const DATA = VECTOR_INDEX.tcp_data;
+const ACK = VECTOR_INDEX.tcp_ack;
 /** Slots that are looked at for one to give up when all are taken. */
 const CANDIDATES = 8;
 /** Buckets without traffic after which a slot is free. */
@@ -190,7 +191,11 @@ export class SubjectTable {
       bytes,
       dataPackets: this.#vectors[data] as number,
       dataBytes: this.#vectors[data + 1] as number,
-      answeredPackets: this.#totals[at + ANSWERED] as number,
+      // At most one for each large packet that left.
+      receiptPackets: Math.min(
+        this.#vectors[(slot * VECTOR_COUNT + ACK) * 2] as number,
+        this.#totals[at + ANSWERED] as number,
+      ),
       packetVariance: this.#totals[at + PACKET_VARIANCE] as number,
       byteVariance: this.#totals[at + BYTE_VARIANCE] as number,
       vectors: detailed(packets, bytes) ? this.#vectorsOf(slot) : NO_VECTORS,

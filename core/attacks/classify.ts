@@ -1,0 +1,100 @@
+import type { AttackType, Share, Thresholds } from './attack.ts';
+import { REFLECTORS, type Reflector, VECTOR_COUNT, VECTOR_INDEX } from './vectors.ts';
+
+/** Answers of reflectors are longer than this; shorter packets from such a port are any UDP. */
+const ANSWER_BYTES = 200;
+/** Two vectors of at least so much each make an attack of several. */
+const SECOND_SHARE = 0.3;
+const MAJORITY = 0.5;
+/** First parts from a reflector, for each later part, that say what the later parts are of. */
+const FIRST_PARTS = 0.1;
+const SHOWN_SHARE = 0.05;
+
+/** Packets and bytes by turns, of each vector in the order of `VECTORS`. */
+export type VectorTotals = Float64Array;
+
+export function createTotals(): VectorTotals {
+  return new Float64Array(VECTOR_COUNT * 2);
+}
+
+/**
+ * What kind of attack this traffic is, given without what is usual there.
+ *
+ * A vector weighs as much as it would take of a threshold alone, in packets or in bytes, whichever is more: few large
+ * answers of reflectors and many small SYNs are compared by what they do.
+ */
+export function classify(
+  totals: VectorTotals,
+  { pps, bps }: Pick<Thresholds, 'pps' | 'bps'>,
+): { readonly type: AttackType; readonly shares: readonly Share[] } {
+  const kinds = group(totals);
+  const weigh = ({ packets, bytes }: Amount): number => Math.max(packets / pps, (bytes * 8) / bps);
+  const weights = [...kinds].map(([type, amount]) => ({ type, weight: weigh(amount) }));
+  const total = weights.reduce((sum, { weight }) => sum + weight, 0);
+  if (total === 0) return { type: 'other_flood', shares: [] };
+  const shares = weights
+    .map(({ type, weight }) => ({ type, share: weight / total }))
+    .filter(({ share }) => share >= SHOWN_SHARE)
+    .toSorted((a, b) => b.share - a.share);
+  return { type: nameOf(shares), shares };
+}
+
+function nameOf([first, second]: readonly Share[]): AttackType {
+  if (first === undefined) return 'other_flood';
+  if (second !== undefined && second.share >= SECOND_SHARE) return 'multi_vector';
+  return first.share >= MAJORITY ? first.type : 'multi_vector';
+}
+
+interface Amount {
+  packets: number;
+  bytes: number;
+}
+
+function group(totals: VectorTotals): Map<AttackType, Amount> {
+  const kinds = new Map<AttackType, Amount>();
+  const put = (type: AttackType, { packets, bytes }: Amount): void => {
+    if (packets <= 0 && bytes <= 0) return;
+    const known = kinds.get(type);
+    if (known === undefined) kinds.set(type, { packets, bytes });
+    else {
+      known.packets += packets;
+      known.bytes += bytes;
+    }
+  };
+  const of = (vector: number): Amount => ({
+    packets: Math.max(0, totals[vector * 2] as number),
+    bytes: Math.max(0, totals[vector * 2 + 1] as number),
+  });
+  put('tcp_syn_flood', of(VECTOR_INDEX.tcp_syn));
+  put('tcp_syn_ack_flood', of(VECTOR_INDEX.tcp_syn_ack));
+  put('tcp_ack_flood', of(VECTOR_INDEX.tcp_ack));
+  // Transfers weigh by their bytes, never by their packets.
+  put('tcp_ack_flood', { packets: 0, bytes: of(VECTOR_INDEX.tcp_data).bytes });
+  put('tcp_rst_flood', of(VECTOR_INDEX.tcp_rst));
+  put('icmp_flood', of(VECTOR_INDEX.icmp));
+  put('gre_flood', of(VECTOR_INDEX.gre));
+  put('other_flood', of(VECTOR_INDEX.tcp_other));
+  put('other_flood', of(VECTOR_INDEX.other));
+  put('udp_flood', of(VECTOR_INDEX.udp));
+  const reflected = largestReflector(of, put);
+  const later = of(VECTOR_INDEX.fragment);
+  const isAnswer = reflected !== null && reflected.packets >= later.packets * FIRST_PARTS;
+  put(isAnswer ? `${reflected.name}_amplification` : 'ip_fragment_flood', later);
+  put('ip_fragment_flood', of(VECTOR_INDEX.fragment_first));
+  return kinds;
+}
+
+/** Sorts what came from reflectors' ports into answers and other UDP; the reflector with the most of the former. */
+function largestReflector(
+  of: (vector: number) => Amount,
+  put: (type: AttackType, amount: Amount) => void,
+): { readonly name: Reflector; readonly packets: number } | null {
+  let largest: { name: Reflector; packets: number; bytes: number } | null = null;
+  for (const name of Object.keys(REFLECTORS) as Reflector[]) {
+    const amount = of(VECTOR_INDEX[`udp_${name}`]);
+    const answers = amount.bytes > amount.packets * ANSWER_BYTES;
+    put(answers ? `${name}_amplification` : 'udp_flood', amount);
+    if (answers && amount.bytes > (largest?.bytes ?? 0)) largest = { name, ...amount };
+  }
+  return largest;
+}

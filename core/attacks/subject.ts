@@ -1,0 +1,273 @@
+import type { Attack, AttackEvent, Measured, Thresholds } from './attack.ts';
+import { type Baseline, learn, limitsOf } from './baseline.ts';
+import { classify, createTotals, type VectorTotals } from './classify.ts';
+import type { VectorCount } from './sample.ts';
+import { type Bucket, peaksOf, type Rates, restart, SHORT_MS, type Window } from './window.ts';
+
+/** What is remembered of a subject that gets enough to be looked at. */
+export interface SubjectState {
+  readonly prefix: string | null;
+  readonly window: Window;
+  readonly baseline: Baseline;
+  readonly vectors: Vectors;
+  readonly phase: Phase;
+}
+
+/** Packets and bytes by vector. */
+export interface Vectors {
+  /** A second's worth of what is usual; learnt as the baseline is. */
+  readonly usual: VectorTotals;
+  /** Of the short past, fading. */
+  readonly recent: VectorTotals;
+}
+
+export type Phase = { readonly name: 'quiet' } | Ongoing | Ended;
+
+interface Recorded {
+  readonly attack: Attack;
+  /** What would have been too much when it began: frozen while it lasts. */
+  readonly limits: Limits;
+  /** Below these it is quiet. */
+  readonly ends: Limits;
+  /** Everything beyond the usual since it began, by vector. */
+  readonly evidence: VectorTotals;
+}
+
+export interface Ongoing extends Recorded {
+  readonly name: 'ongoing';
+  /** How long it has been below half of its limits. */
+  readonly quietMs: number;
+}
+
+export interface Ended extends Recorded {
+  readonly name: 'ended';
+  readonly sinceMs: number;
+}
+
+type Limits = Pick<Thresholds, 'pps' | 'bps'>;
+
+export const QUIET: Phase = { name: 'quiet' };
+
+/** Beginning again within this time, it is the same attack. */
+const MERGE_MS = 300_000;
+/**
+ * It ends below half of the way from what is usual to its limits: it does not end and begin with every breath, and a
+ * download beside it does not keep it going.
+ */
+const END_SHARE = 0.5;
+/** A peak is worth an event of its own from this much more. */
+const NEWS = 1.02;
+const RECENT_FADE_MS = 1500;
+/** Of what vectors are usual, a minute. */
+const USUAL_FADE_MS = 60_000;
+
+export interface Moment {
+  readonly atMs: number;
+  readonly durationMs: number;
+}
+
+export interface Stepped {
+  readonly state: SubjectState;
+  readonly event: AttackEvent | null;
+}
+
+/** Surely, and now: the longer past alone may be too much long after it is over. */
+export function tooMuch(rates: Rates, limits: Limits): boolean {
+  return (
+    (rates.surePps >= limits.pps && rates.pps >= limits.pps) ||
+    (rates.sureBps >= limits.bps && rates.bps >= limits.bps)
+  );
+}
+
+export function noteVectors(
+  { usual, recent }: Vectors,
+  counts: readonly VectorCount[],
+  { durationMs }: Moment,
+): Vectors {
+  const kept = Math.exp(-durationMs / RECENT_FADE_MS);
+  const next = recent.map((value) => value * kept);
+  for (const { vector, packets, bytes } of counts) {
+    next[vector * 2] = (next[vector * 2] as number) + packets;
+    next[vector * 2 + 1] = (next[vector * 2 + 1] as number) + bytes;
+  }
+  return { usual, recent: next };
+}
+
+/** Without an attack: learns what is usual. */
+export function stepQuiet(state: SubjectState, rates: Rates, { durationMs }: Moment): SubjectState {
+  const { usual, recent } = state.vectors;
+  const weight = Math.min(1, durationMs / USUAL_FADE_MS);
+  return {
+    ...state,
+    baseline: learn(state.baseline, rates, durationMs),
+    vectors: {
+      recent,
+      usual: usual.map(
+        (value, index) => value + ((recent[index] as number) * perSecond - value) * weight,
+      ),
+    },
+  };
+}
+
+/** A fading sum holds this many seconds of a steady rate. */
+const perSecond = 1000 / RECENT_FADE_MS;
+
+/** `measured`: the traffic that is this attack's; of a prefix, what attacks on single addresses leave. */
+export function open(
+  state: SubjectState,
+  subject: string,
+  thresholds: Thresholds,
+  measured: Window,
+  moment: Moment,
+): Stepped {
+  const limits = limitsOf(state.baseline, thresholds);
+  const evidence = excess(state.vectors, SHORT_MS);
+  const { type, shares } = classify(evidence, thresholds);
+  const { pps, bps } = peaksOf(measured);
+  const ends = endsOf(state.baseline, limits);
+  const busy = busyBuckets(measured, ends);
+  const startedAtMs = Math.round(busy.reduce((at, { durationMs }) => at - durationMs, moment.atMs));
+  const attack: Attack = {
+    id: `${subject}@${startedAtMs}`,
+    subject,
+    type,
+    shares,
+    peakPps: pps,
+    peakBps: bps,
+    startedAtMs,
+    endedAtMs: null,
+  };
+  return {
+    state: {
+      ...state,
+      window: restart(state.window, busy.length),
+      phase: { name: 'ongoing', attack, limits, ends, evidence, quietMs: 0 },
+    },
+    event: { kind: 'opened', attack, atMs: moment.atMs },
+  };
+}
+
+function endsOf({ pps, bps }: Baseline, limits: Limits): Limits {
+  const end = (usual: number, limit: number): number =>
+    limit - (limit - Math.min(usual, limit)) * END_SHARE;
+  return { pps: end(pps, limits.pps), bps: end(bps, limits.bps) };
+}
+
+/** For how long the latest buckets, one by one, have been quiet: the window as a whole shows it later. */
+function quietSince({ buckets }: Window, ends: Limits): number {
+  let quietMs = 0;
+  for (const bucket of buckets.toReversed()) {
+    if (isBusy(bucket, ends)) break;
+    quietMs += bucket.durationMs;
+  }
+  return quietMs;
+}
+
+function isBusy(bucket: Bucket, { pps, bps }: Limits): boolean {
+  const seconds = bucket.durationMs / 1000;
+  return bucket.loadPackets >= pps * seconds || bucket.loadBits >= bps * seconds;
+}
+
+/** The latest that were too much, one after another; the last one in any case. */
+function busyBuckets({ buckets }: Window, ends: Limits): readonly Bucket[] {
+  const before = buckets.slice(0, -1).findLastIndex((bucket) => !isBusy(bucket, ends));
+  return buckets.slice(before + 1);
+}
+
+export function stepOngoing(
+  state: SubjectState,
+  phase: Ongoing,
+  thresholds: Thresholds,
+  measured: Window,
+  rates: Rates,
+  moment: Moment,
+): Stepped {
+  const { ends } = phase;
+  const isQuiet = rates.leastPps < ends.pps && rates.leastBps < ends.bps;
+  const quietMs = !isQuiet
+    ? 0
+    : phase.quietMs > 0
+      ? phase.quietMs + moment.durationMs
+      : quietSince(measured, ends);
+  if (quietMs >= thresholds.holdMs) {
+    const endedAtMs = Math.max(phase.attack.startedAtMs, Math.round(moment.atMs - quietMs));
+    const attack = { ...phase.attack, endedAtMs };
+    return {
+      state: { ...state, phase: { ...phase, name: 'ended', attack, sinceMs: 0 } },
+      event: { kind: 'ended', attack, atMs: moment.atMs },
+    };
+  }
+  const evidence = isQuiet
+    ? phase.evidence
+    : added(phase.evidence, excess(state.vectors, moment.durationMs));
+  const attack = isQuiet ? phase.attack : update(phase.attack, evidence, thresholds, measured);
+  const kept = { ...phase, attack, evidence, quietMs };
+  return {
+    state: { ...state, phase: kept },
+    event: isNews(phase.attack, attack) ? { kind: 'changed', attack, atMs: moment.atMs } : null,
+  };
+}
+
+function update(
+  attack: Attack,
+  evidence: VectorTotals,
+  thresholds: Thresholds,
+  measured: Window,
+): Attack {
+  const { pps, bps } = peaksOf(measured);
+  return {
+    ...attack,
+    ...classify(evidence, thresholds),
+    peakPps: higher(attack.peakPps, pps),
+    peakBps: higher(attack.peakBps, bps),
+  };
+}
+
+/** A peak of samples rises only when it surely did: else the largest error would be the peak. */
+function higher(before: Measured, now: Measured): Measured {
+  return now.value > before.value && now.low > before.low ? now : before;
+}
+
+function isNews(before: Attack, now: Attack): boolean {
+  return (
+    before.type !== now.type ||
+    now.peakPps.value > before.peakPps.value * NEWS ||
+    now.peakBps.value > before.peakBps.value * NEWS
+  );
+}
+
+/** After its end: the same again, or forgotten. */
+export function stepEnded(
+  state: SubjectState,
+  phase: Ended,
+  again: boolean,
+  moment: Moment,
+): Stepped {
+  if (again) {
+    const attack = { ...phase.attack, endedAtMs: null };
+    const { limits, ends, evidence } = phase;
+    return {
+      state: { ...state, phase: { name: 'ongoing', attack, limits, ends, evidence, quietMs: 0 } },
+      event: { kind: 'continued', attack, atMs: moment.atMs },
+    };
+  }
+  const sinceMs = phase.sinceMs + moment.durationMs;
+  const next: Phase = sinceMs >= MERGE_MS ? QUIET : { ...phase, sinceMs };
+  return { state: { ...state, phase: next }, event: null };
+}
+
+export function createVectors(): Vectors {
+  return { usual: createTotals(), recent: createTotals() };
+}
+
+/** What the recent past holds beyond the usual, as much as would come in so long a time. */
+function excess({ usual, recent }: Vectors, durationMs: number): VectorTotals {
+  const seconds = durationMs / 1000;
+  return recent.map(
+    (value, index) => Math.max(0, value * perSecond - (usual[index] as number)) * seconds,
+  );
+}
+
+function added(a: VectorTotals, b: VectorTotals): VectorTotals {
+  return a.map((value, index) => value + (b[index] as number));
+}

@@ -1,0 +1,192 @@
+import type { Measured } from './attack.ts';
+import type { Traffic } from './sample.ts';
+
+/**
+ * What a subject got lately: the last buckets one by one, and a longer past that fades. The short past finds a flood
+ * fast; the long one tells it from chance where few packets are sampled.
+ */
+export interface Window {
+  /** Newest last; at most `DEPTH`. */
+  readonly buckets: readonly Bucket[];
+  readonly faded: Amounts & { readonly durationMs: number };
+}
+
+/** Of packets and bits, those that count against a threshold (`load`), and all of them. */
+export interface Amounts {
+  readonly loadPackets: number;
+  readonly loadBits: number;
+  readonly packets: number;
+  readonly bits: number;
+  readonly packetVariance: number;
+  readonly bitVariance: number;
+}
+
+export interface Bucket extends Amounts {
+  readonly durationMs: number;
+}
+
+/** Judged over 6 buckets of 250 ms: twice a threshold is seen after 0.75 s, 1.2 times after 1.25 s. */
+const DEPTH = 6;
+export const SHORT_MS = 1500;
+/** Of the past that fades. */
+const FADE_MS = 8000;
+/** Buckets of a peak: a second. */
+const PEAK_DEPTH = 4;
+/** Standard errors that chance does not reach, in the many tries of a short window and the fewer of a long one. */
+const SHORT_ERRORS = 3;
+const FADED_ERRORS = 2.5;
+/** That is not over yet is judged more readily than that something begins. */
+const LEAST_ERRORS = 2;
+/** Half the width of bounds of a peak: it is the largest of many, so 1.96 would be too few. */
+const PEAK_ERRORS = 3;
+
+const NOTHING: Amounts = {
+  loadPackets: 0,
+  loadBits: 0,
+  packets: 0,
+  bits: 0,
+  packetVariance: 0,
+  bitVariance: 0,
+};
+
+export const EMPTY: Window = { buckets: [], faded: { ...NOTHING, durationMs: 0 } };
+
+/**
+ * A host's downloads are packets of TCP data and receipts of its uploads: by number they are no flood, however many.
+ * In a prefix, where several downloads at a time are no attack either, a tenth of their bytes counts.
+ */
+export function bucketOf(traffic: Traffic | null, durationMs: number, isPrefix: boolean): Bucket {
+  if (traffic === null) return { ...NOTHING, durationMs };
+  const { packets, bytes, dataPackets, dataBytes, receiptPackets } = traffic;
+  return {
+    durationMs,
+    loadPackets: Math.max(0, packets - dataPackets - receiptPackets),
+    loadBits: 8 * (isPrefix ? bytes - 0.9 * dataBytes : bytes),
+    packets,
+    bits: 8 * bytes,
+    packetVariance: traffic.packetVariance,
+    bitVariance: 64 * traffic.byteVariance,
+  };
+}
+
+export function push({ buckets, faded }: Window, bucket: Bucket): Window {
+  const kept = Math.exp(-bucket.durationMs / FADE_MS);
+  // Variances of weighted sums fade by the square.
+  const squared = kept * kept;
+  return {
+    buckets: [...buckets.slice(buckets.length >= DEPTH ? 1 : 0), bucket],
+    faded: {
+      durationMs: faded.durationMs * kept + bucket.durationMs,
+      loadPackets: faded.loadPackets * kept + bucket.loadPackets,
+      loadBits: faded.loadBits * kept + bucket.loadBits,
+      packets: faded.packets * kept + bucket.packets,
+      bits: faded.bits * kept + bucket.bits,
+      packetVariance: faded.packetVariance * squared + bucket.packetVariance,
+      bitVariance: faded.bitVariance * squared + bucket.bitVariance,
+    },
+  };
+}
+
+/** Takes other subjects' traffic out of this one's: attacks on single addresses out of what their prefix got. */
+export function subtract(window: Window, others: readonly Window[]): Window {
+  if (others.length === 0) return window;
+  const buckets = window.buckets.map((bucket, index) => {
+    const fromEnd = window.buckets.length - index;
+    return others.reduce((left, other) => less(left, other.buckets.at(-fromEnd) ?? null), bucket);
+  });
+  const faded = others.reduce((left, other) => less(left, other.faded), window.faded);
+  return { buckets, faded };
+}
+
+function less<T extends Amounts>(from: T, other: Amounts | null): T {
+  if (other === null) return from;
+  return {
+    ...from,
+    loadPackets: Math.max(0, from.loadPackets - other.loadPackets),
+    loadBits: Math.max(0, from.loadBits - other.loadBits),
+    packets: Math.max(0, from.packets - other.packets),
+    bits: Math.max(0, from.bits - other.bits),
+  };
+}
+
+/** Per second: what the short past surely holds at least, and what it holds as far as one can tell. */
+export interface Rates {
+  readonly surePps: number;
+  readonly sureBps: number;
+  readonly pps: number;
+  readonly bps: number;
+  /** As `pps` and `bps`, less what chance may have added. */
+  readonly leastPps: number;
+  readonly leastBps: number;
+}
+
+export function ratesOf({ buckets, faded }: Window): Rates {
+  const short = sum(buckets);
+  const shortS = Math.max(short.durationMs, SHORT_MS) / 1000;
+  const fadedS = Math.max(faded.durationMs, SHORT_MS) / 1000;
+  const sure = (amount: number, variance: number, errors: number, seconds: number): number =>
+    (amount - errors * Math.sqrt(variance)) / seconds;
+  return {
+    pps: short.loadPackets / shortS,
+    bps: short.loadBits / shortS,
+    leastPps: sure(short.loadPackets, short.packetVariance, LEAST_ERRORS, shortS),
+    leastBps: sure(short.loadBits, short.bitVariance, LEAST_ERRORS, shortS),
+    surePps: Math.max(
+      sure(short.loadPackets, short.packetVariance, SHORT_ERRORS, shortS),
+      sure(faded.loadPackets, faded.packetVariance, FADED_ERRORS, fadedS),
+    ),
+    sureBps: Math.max(
+      sure(short.loadBits, short.bitVariance, SHORT_ERRORS, shortS),
+      sure(faded.loadBits, faded.bitVariance, FADED_ERRORS, fadedS),
+    ),
+  };
+}
+
+/** The longer past begun anew with the latest buckets, `count` of them: of an attack, not of what was before it. */
+export function restart({ buckets }: Window, count: number): Window {
+  const latest = buckets.slice(-Math.max(1, count));
+  return { buckets, faded: sum(latest) };
+}
+
+/** All traffic of the last second; where that differs from the longer past by chance alone, of the longer past. */
+export function peaksOf(window: Window): { readonly pps: Measured; readonly bps: Measured } {
+  const second = sum(window.buckets.slice(-PEAK_DEPTH));
+  return {
+    pps: peakOf('packets', 'packetVariance', second, window.faded),
+    bps: peakOf('bits', 'bitVariance', second, window.faded),
+  };
+}
+
+function peakOf(
+  amount: 'packets' | 'bits',
+  variance: 'packetVariance' | 'bitVariance',
+  second: Bucket,
+  faded: Window['faded'],
+): Measured {
+  const measured = (from: Bucket): Measured => {
+    // A flood that has just begun fills a part of the second: its rate is not known before it is over.
+    const seconds = Math.max(from.durationMs, 990) / 1000;
+    const value = from[amount] / seconds;
+    const error = (PEAK_ERRORS * Math.sqrt(from[variance])) / seconds;
+    return { value, low: Math.max(0, value - error), high: value + error };
+  };
+  const now = measured(second);
+  const before = measured(faded);
+  const isChance = second[variance] > 0 && now.low <= before.value && before.value <= now.high;
+  return isChance ? before : now;
+}
+
+function sum(buckets: readonly Bucket[]): Bucket {
+  return buckets.reduce(
+    (total, bucket) => ({
+      durationMs: total.durationMs + bucket.durationMs,
+      loadPackets: total.loadPackets + bucket.loadPackets,
+      loadBits: total.loadBits + bucket.loadBits,
+      packets: total.packets + bucket.packets,
+      bits: total.bits + bucket.bits,
+      packetVariance: total.packetVariance + bucket.packetVariance,
+      bitVariance: total.bitVariance + bucket.bitVariance,
+    }),
+    { ...NOTHING, durationMs: 0 },
+  );
+}
