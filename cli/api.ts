@@ -37,9 +37,16 @@ export async function callApi(
   });
   const answer: unknown = await response.json().catch(() => null);
   if (response.ok) return answer;
+  // Power and command: it was asked, and said no.
+  if (isAcknowledgement(answer)) throw failed(answer.message);
   throw response.status >= 500
     ? unavailable(problemText(response, answer))
     : failed(problemText(response, answer));
+}
+
+function isAcknowledgement(body: unknown): body is { readonly message: string } {
+  const { ok, message } = Object(body) as { readonly ok?: unknown; readonly message?: unknown };
+  return ok === false && typeof message === 'string';
 }
 
 function problemText(response: Response, body: unknown): string {

@@ -52,3 +52,8 @@ export async function printTable(
   for (const row of rows) table.push([...row]);
   for (const line of table.toString().split('\n')) print(line.trimEnd());
 }
+
+export function agoOf(moment: Date | null): string {
+  if (moment === null) return 'never';
+  return `${Math.max(0, Math.round((Date.now() - moment.getTime()) / 1_000))} s ago`;
+}

@@ -51,7 +51,20 @@ test('options that contradict each other are exit code 2 before anything is star
   assert.match(listen.err, /--listen: "nowhere" is not HOST:PORT/);
 });
 
-for (const command of ['up', 'control', 'edge', 'edges', 'fleet', 'keys', 'explain', 'drops']) {
+const COMMANDS = [
+  'up',
+  'control',
+  'edge',
+  'node',
+  'servers',
+  'edges',
+  'nodes',
+  'fleet',
+  'keys',
+  'explain',
+  'drops',
+];
+for (const command of COMMANDS) {
   test(`--help of ${command} shows an example, on stdout, as exit code 0`, () => {
     const { code, out, err } = portcullis([command, '--help']);
     assert.equal(code, 0);

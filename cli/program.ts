@@ -9,11 +9,29 @@ import { addEdges } from './program/edges.ts';
 import { addExplain } from './program/explain.ts';
 import { addFleet } from './program/fleet.ts';
 import { addKeys } from './program/keys.ts';
+import { addNode } from './program/node.ts';
+import { addNodes } from './program/nodes.ts';
+import { addServers } from './program/servers.ts';
 import { addControl, addUp } from './program/up.ts';
 
 const EXIT_CODES = `
 Exit codes: 0 done, 1 failed or denied, 2 wrong command line, 69 something needed is not there now.
 Colour only on a terminal, and never with NO_COLOR.`;
+
+const COMMANDS = [
+  addUp,
+  addControl,
+  addEdge,
+  addNode,
+  addServers,
+  addEdges,
+  addNodes,
+  addFleet,
+  addKeys,
+  addExplain,
+  addDrops,
+  addCollector,
+];
 
 /** Runs one command line and answers its exit code. Nothing heavy is loaded before a command is chosen. */
 export async function runProgram(args: readonly string[]): Promise<number> {
@@ -37,18 +55,7 @@ function createProgram(): Command {
     })
     .showHelpAfterError('(--help says more)')
     .exitOverride();
-  for (const add of [
-    addUp,
-    addControl,
-    addEdge,
-    addEdges,
-    addFleet,
-    addKeys,
-    addExplain,
-    addDrops,
-    addCollector,
-  ])
-    add(program);
+  for (const add of COMMANDS) add(program);
   return program;
 }
 

@@ -10,7 +10,7 @@ import { parseDuration } from '../options.ts';
 import { warn } from '../output.ts';
 import type { EdgeOptions } from '../program/edge.ts';
 import { edgeProcess } from '../up/edge-launch.ts';
-import { LOCAL_EDGE } from '../up/local-edge.ts';
+import { LOCAL_EDGE } from '../up/local-names.ts';
 
 /** `portcullis edge`: the agent alone, until it ends or a signal ends it. */
 export async function runEdge(options: EdgeOptions): Promise<void> {

@@ -1,7 +1,7 @@
 import { type EdgeStatus, loadEdgeStatuses } from '@portcullis/control/fleet/edge-status.ts';
 import { withDatabase } from '../database.ts';
 import { failed } from '../exit.ts';
-import { print, printJson, printTable, styled } from '../output.ts';
+import { agoOf, print, printJson, printTable, styled } from '../output.ts';
 import type { EdgesOptions } from '../program/edges.ts';
 
 type EdgeDevice = NonNullable<EdgeStatus['report']>['devices'][number];
@@ -113,11 +113,6 @@ function xdpOf(devices: readonly EdgeDevice[]): string {
 
 function ms(length: number): string {
   return length < 10_000 ? `${Math.round(length)} ms` : `${Math.round(length / 1_000)} s`;
-}
-
-function agoOf(moment: Date | null): string {
-  if (moment === null) return 'never';
-  return `${Math.max(0, Math.round((Date.now() - moment.getTime()) / 1_000))} s ago`;
 }
 
 function acceptedOf(edges: readonly EdgeStatus[]): number | null {

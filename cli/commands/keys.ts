@@ -30,6 +30,7 @@ export async function createKeyCommand(options: CreateKeyOptions): Promise<void>
       name: options.name,
       abilities: options.ability,
       servers: options.server ?? null,
+      managedServers: options.manageServer ?? null,
       prefixes: options.prefix ?? null,
       sources: options.source ?? null,
       expiresAt,

@@ -40,6 +40,6 @@ export function addExplain(program: Command): void {
 export function withApiOptions(command: Command): Command {
   return command
     .option('--url <url>', 'of the control plane (PORTCULLIS_URL, default http://127.0.0.1:8080)')
-    .option('--key <key>', 'API key with firewall.read (better: PORTCULLIS_API_KEY)')
+    .option('--key <key>', 'API key that may do this (better: PORTCULLIS_API_KEY)')
     .option('--json', 'as JSON');
 }

@@ -10,6 +10,7 @@ export interface CreateKeyOptions extends KeysOptions {
   readonly name: string;
   readonly ability: readonly string[];
   readonly server?: readonly string[];
+  readonly manageServer?: readonly string[];
   readonly prefix?: readonly string[];
   readonly source?: readonly string[];
   readonly expires?: string;
@@ -39,6 +40,10 @@ export function addKeys(program: Command): void {
     .requiredOption('--name <name>', 'what it is for')
     .requiredOption('--ability <ability...>', 'what it may do, such as firewall.read')
     .option('--server <uuid...>', 'game servers that it sees (default: all)')
+    .option(
+      '--manage-server <uuid...>',
+      'of those, servers that it may instruct (default: all of them)',
+    )
     .option('--prefix <cidr...>', 'addresses that it may touch (default: all that are held)')
     .option('--source <cidr...>', 'addresses that it may be used from (default: any)')
     .option('--expires <time>', 'an ISO 8601 time with an offset, such as 2027-01-01T00:00:00Z')

@@ -10,6 +10,9 @@ export interface UpOptions {
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly edge?: string;
+  readonly node?: string;
+  readonly engine?: string;
+  readonly dockerHost?: string;
   readonly enforce?: boolean;
   readonly confirmWithin?: string;
   readonly logLevel?: string;
@@ -17,7 +20,7 @@ export interface UpOptions {
 }
 export type ControlOptions = Omit<
   UpOptions,
-  'fleet' | 'edge' | 'enforce' | 'confirmWithin' | 'json'
+  'fleet' | 'edge' | 'node' | 'engine' | 'dockerHost' | 'enforce' | 'confirmWithin' | 'json'
 >;
 
 export function addUp(program: Command): void {
@@ -25,6 +28,15 @@ export function addUp(program: Command): void {
   addControlOptions(up)
     .option('--fleet <file>', 'apply this fleet file now and on every start')
     .option('--edge <name>', "which of the fleet's edges this machine is (default: the first)")
+    .option('--node <name>', "which of the fleet's nodes this machine is (default: the first)")
+    .option(
+      '--engine <engine>',
+      'what runs game servers: docker, or process, which isolates nothing (default: docker with --fleet, else process)',
+    )
+    .option(
+      '--docker-host <url>',
+      "the engine's socket (default: DOCKER_HOST, else unix:///var/run/docker.sock)",
+    )
     .option('--enforce', 'let the kernel drop packets; without it the edge only observes')
     .option(
       '--confirm-within <time>',
@@ -34,7 +46,8 @@ export function addUp(program: Command): void {
     .addHelpText(
       'after',
       `
-On its first start it makes an organisation, an edge and a key, and prints the key once.
+On its first start it makes an organisation, an edge, a node, a key, which it prints once, and a small game server,
+which it starts: it needs no Docker.
 
   portcullis up
   portcullis up --fleet fleet.yaml --listen 0.0.0.0:8080 --public-url https://edge.example.net

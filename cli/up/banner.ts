@@ -1,4 +1,5 @@
 import { print, printJson, styled } from '../output.ts';
+import type { FirstServer } from './first-server.ts';
 import type { PreparedFleet } from './prepare-fleet.ts';
 
 export interface Started {
@@ -9,6 +10,15 @@ export interface Started {
   readonly reason: string | null;
   /** As it was asked for; null: for good. */
   readonly confirmWithin: string | null;
+  /** What runs game servers here; null: the fleet names no node. */
+  readonly node: {
+    readonly name: string;
+    readonly engine: 'docker' | 'process';
+    /** Why it does not run, in words. */
+    readonly problem: string | null;
+  } | null;
+  /** The server of a first start; null when this is none. */
+  readonly server: (FirstServer & { readonly problem: string | null }) | null;
 }
 
 export function describeStart(started: Started, asJson: boolean): void {
@@ -16,7 +26,7 @@ export function describeStart(started: Started, asJson: boolean): void {
   else for (const line of linesOf(started)) print(line);
 }
 
-function documentOf({ url, fleet, mode, reason }: Started): object {
+function documentOf({ url, fleet, mode, reason, node, server }: Started): object {
   return {
     url,
     docs: `${url}/docs`,
@@ -25,6 +35,8 @@ function documentOf({ url, fleet, mode, reason }: Started): object {
     reason,
     keys: fleet.keys,
     addresses: fleet.addresses,
+    node,
+    server,
   };
 }
 
@@ -47,7 +59,40 @@ function linesOf(started: Started): string[] {
       `  curl -s -H 'Authorization: Bearer ${key.key}' ${url}/api/v1/firewall/ips/${address}`,
     );
   }
-  return [...lines, '', ...enforcementLines(started), '', 'Ctrl-C stops it.'];
+  return [
+    ...lines,
+    ...serverLines(started),
+    '',
+    ...enforcementLines(started),
+    '',
+    'Ctrl-C stops it.',
+  ];
+}
+
+function serverLines({ url, fleet, node, server }: Started): string[] {
+  const lines: string[] = [];
+  const [key] = fleet.keys;
+  if (server !== null && key !== undefined) {
+    const { uuid, name, port, problem } = server;
+    lines.push(
+      `  curl -s -H 'Authorization: Bearer ${key.key}' ${url}/api/v1/game-servers/${uuid}`,
+      '',
+      problem === null
+        ? `The game server ${name} runs: nc 127.0.0.1 ${port}`
+        : styled('yellow', `The game server ${name} does not run: ${problem}`),
+    );
+  }
+  if (node !== null && node.problem !== null) {
+    lines.push('', styled(['yellow', 'bold'], `NO GAME SERVERS RUN HERE: ${node.problem}.`));
+  } else if (node?.engine === 'process') {
+    lines.push(
+      styled(
+        'yellow',
+        `The node ${node.name} runs servers as plain processes: NOTHING ISOLATES THEM. Use Docker for anything but trying out.`,
+      ),
+    );
+  }
+  return lines;
 }
 
 function enforcementLines({ fleet, mode, reason, confirmWithin }: Started): string[] {

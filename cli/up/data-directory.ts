@@ -2,15 +2,18 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { failed, unavailable, usageError } from '../exit.ts';
+import { prepareNodeFolder } from './node-launch.ts';
 
 /** What one `up` keeps on disk; control makes what is its own. */
 export interface DataDirectory {
   readonly path: string;
   /** Of the edge: the policies it last had, and whether it is switched off. */
   readonly edge: string;
+  /** Of the node: its journal, its credential, and the folders of its servers. */
+  readonly node: string;
 }
 
-const MARKS = ['up.lock', 'control.lock', 'postgres', 'edge', 'link'];
+const MARKS = ['up.lock', 'control.lock', 'postgres', 'edge', 'link', 'node', 'node-link'];
 /** Children of an `up` that was killed stop by themselves, within their own bounds. */
 const CHILDREN_PATIENCE_S = 20;
 
@@ -23,9 +26,11 @@ export function takeDataDirectory(asked: string): DataDirectory {
   const path = realpathSync(asked);
   const edge = join(path, 'edge');
   mkdirSync(edge, { recursive: true, mode: 0o700 });
+  const node = join(path, 'node');
+  prepareNodeFolder(node);
   lockFile(join(path, 'up.lock'), path);
   waitForChildren(path);
-  return { path, edge };
+  return { path, edge, node };
 }
 
 /** A mistyped `--data /etc` must not fill a system's folder. */

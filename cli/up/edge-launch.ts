@@ -2,15 +2,18 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import type { EdgeConfig } from '@portcullis/edge/config.ts';
 import { bpffsRoot, isBpffs } from '@portcullis/edge/xdp/pins.ts';
-import { withEdgeRights } from './edge-rights.ts';
+import { withRights } from './rights.ts';
 import type { ChildSpec } from './supervised.ts';
+
+/** What nftables, conntrack, raw sockets and the early drop ask for, and nothing else of root. */
+const CAPABILITIES = ['net_admin', 'net_raw', 'bpf', 'perfmon'];
 
 const EDGE_MAIN = join(import.meta.dirname, '..', '..', 'edge', 'main.ts');
 
 /** The edge's process, with the rights of an edge and no more. */
 export function edgeProcess(config: EdgeConfig, env: NodeJS.ProcessEnv): ChildSpec {
   mountBpffs(bpffsRoot(env));
-  const launch = withEdgeRights(process.execPath, [EDGE_MAIN]);
+  const launch = withRights(CAPABILITIES, process.execPath, [EDGE_MAIN]);
   return {
     name: 'edge',
     ...launch,

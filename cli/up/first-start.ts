@@ -4,7 +4,8 @@ import type { Db, Tx } from '@portcullis/control/db/database.ts';
 import { takeGeneration } from '@portcullis/control/fleet/generations.ts';
 import { ABILITIES } from '@portcullis/core/access/abilities.ts';
 import { EXAMPLE_ADDRESS, type HostNetwork } from './host-network.ts';
-import { LOCAL_EDGE } from './local-edge.ts';
+import { type FirstServer, makeFirstServer } from './first-server.ts';
+import { LOCAL_EDGE } from './local-names.ts';
 
 /** What the first start made, for the person who started it. */
 export interface FirstStart {
@@ -12,13 +13,14 @@ export interface FirstStart {
   /** The key; nobody can see it again. */
   readonly secret: string;
   readonly addresses: readonly string[];
+  readonly server: FirstServer;
 }
 
 const SERVICE_ID = 1;
 
 /**
- * On an empty database: an organisation that holds this host's addresses, an edge for its devices, and a
- * key. Null when there is an organisation or an edge already, whoever made it.
+ * On an empty database: an organisation that holds this host's addresses, an edge for its devices, a node with a
+ * small game server, and a key. Null when there is an organisation or an edge already, whoever made it.
  */
 export async function makeFirstStart(db: Db, network: HostNetwork): Promise<FirstStart | null> {
   return db.transaction().execute(async (tx) => {
@@ -28,6 +30,7 @@ export async function makeFirstStart(db: Db, network: HostNetwork): Promise<Firs
     const addresses = network.addresses.length > 0 ? network.addresses : [EXAMPLE_ADDRESS];
     const organisationId = await makeOrganisation(tx, addresses);
     await makeEdge(tx, network.devices);
+    const server = await makeFirstServer(tx, { organisationId, serviceId: SERVICE_ID });
     const actor = operator();
     const key = await createKey(
       tx,
@@ -43,7 +46,7 @@ export async function makeFirstStart(db: Db, network: HostNetwork): Promise<Firs
       detail: { addresses },
       generation,
     });
-    return { organisation: 'default', secret: key.secret, addresses };
+    return { organisation: 'default', secret: key.secret, addresses, server };
   });
 }
 

@@ -11,7 +11,8 @@ import { admitNode } from './nodes/credential.ts';
 import { createNodeHandler } from './nodes/node-handler.ts';
 import { PowerStates } from './nodes/power-states.ts';
 
-export { enrolNode } from './nodes/credential.ts';
+export { admitNode, enrolNode } from './nodes/credential.ts';
+export { reinstallServer } from './reinstall.ts';
 
 export interface GameServerDeps {
   readonly db: Db;

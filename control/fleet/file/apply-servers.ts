@@ -1,8 +1,9 @@
 import { sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
+import type { Owner } from '../../db/schema.ts';
 import type { Batch } from '../batch.ts';
 import type { FleetChange } from './change.ts';
-import type { DesiredGameServer } from './desired.ts';
+import type { DesiredGameServer, FoundEgg } from './desired.ts';
 
 type Change<Kind extends FleetChange['do']> = Extract<FleetChange, { readonly do: Kind }>;
 
@@ -26,9 +27,9 @@ export async function saveGameServer(
   if (change.do === 'server.delete') {
     await sql`delete from game_servers where uuid = ${uuid}`.execute(batch.tx);
   } else {
-    await saveEgg(batch.tx, change.server);
-    if (change.do === 'server.create') await insert(batch.tx, change.server, organisationId);
-    else await update(batch.tx, change.server, change.rebuild);
+    if (change.do === 'server.create') {
+      await createGameServer(batch.tx, change.server, { organisationId, owner: 'fleet' });
+    } else await update(batch.tx, change.server, change.rebuild);
     if (moves) await touchManaged(batch, uuid);
   }
 }
@@ -43,14 +44,20 @@ async function touchManaged(batch: Batch, uuid: string): Promise<void> {
   if (rows.length > 0) batch.touch(...rows.map(({ cidr }) => cidr));
 }
 
-async function saveEgg(tx: Tx, { egg: { digest, egg } }: DesiredGameServer): Promise<void> {
+async function saveEgg(tx: Tx, { digest, egg }: FoundEgg): Promise<void> {
   await sql`
     insert into eggs (digest, egg) values (${digest}, ${JSON.stringify(egg)}::jsonb)
     on conflict do nothing`.execute(tx);
 }
 
-async function insert(tx: Tx, server: DesiredGameServer, organisationId: number): Promise<void> {
+/** A server with its egg, for its node to build. */
+export async function createGameServer(
+  tx: Tx,
+  server: Omit<DesiredGameServer, 'at' | 'organisation'>,
+  { organisationId, owner }: { readonly organisationId: number; readonly owner: Owner },
+): Promise<void> {
   const { uuid, serviceId, name, node, eggName, egg, image, limits, ip, port } = server;
+  await saveEgg(tx, egg);
   await sql`
     insert into game_servers (uuid, organisation_id, service_id, node_id, name, egg_digest, egg_name,
       image, variables, memory_mib, cpu_percent, disk_mib, ip, port, suspended, crash_restart,
@@ -58,12 +65,13 @@ async function insert(tx: Tx, server: DesiredGameServer, organisationId: number)
     select ${uuid}, ${organisationId}, ${serviceId}, nodes.id, ${name}, ${egg.digest}, ${eggName},
            ${image}, ${JSON.stringify(server.variables)}::jsonb, ${limits.memory}, ${limits.cpu},
            ${limits.disk}, ${ip}, ${port}, ${server.suspended}, ${server.crashes.restart},
-           ${server.crashes.withinMs}, 'fleet'
+           ${server.crashes.withinMs}, ${owner}
       from nodes where nodes.name = ${node}`.execute(tx);
 }
 
 async function update(tx: Tx, server: DesiredGameServer, rebuild: boolean): Promise<void> {
   const { uuid, serviceId, name, node, eggName, egg, image, limits, ip, port } = server;
+  await saveEgg(tx, egg);
   await sql`
     update game_servers set service_id = ${serviceId}, node_id = nodes.id, name = ${name},
            egg_digest = ${egg.digest}, egg_name = ${eggName}, image = ${image},

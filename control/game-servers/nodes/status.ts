@@ -1,0 +1,42 @@
+import { sql } from 'kysely';
+import type { Db } from '../../db/database.ts';
+import { AWAY_AFTER_SECONDS } from '../store.ts';
+
+/** One node as control knows it: what the operator named, and what was heard of it. */
+export interface NodeStatus {
+  readonly name: string;
+  /** Null: it was never given a credential, so it is not let in. */
+  readonly enrolledAt: Date | null;
+  readonly lastSeenAt: Date | null;
+  readonly connected: boolean;
+  readonly engine: EngineStatus | null;
+  readonly servers: number;
+  readonly built: number;
+  /** Those whose build failed, with why. */
+  readonly failed: readonly FailedBuild[];
+}
+export interface EngineStatus {
+  readonly kind: string;
+  /** Null: it does not answer; `problem` says why. */
+  readonly version: string | null;
+  readonly problem: string | null;
+}
+export interface FailedBuild {
+  readonly uuid: string;
+  readonly name: string;
+  readonly reason: string | null;
+}
+
+/** Every node of the fleet by name. */
+export async function loadNodeStatuses(db: Db): Promise<NodeStatus[]> {
+  const { rows } = await sql<NodeStatus>`
+    select n.name, n.enrolled_at as "enrolledAt", n.last_seen_at as "lastSeenAt", n.engine,
+           coalesce(n.last_seen_at > now() - make_interval(secs => ${AWAY_AFTER_SECONDS}), false) as connected,
+           count(s.uuid)::integer as servers,
+           (count(*) filter (where s.provisioned))::integer as built,
+           coalesce(json_agg(json_build_object('uuid', s.uuid, 'name', s.name, 'reason', s.build_reason)
+             order by s.name) filter (where s.build_state = 'failed'), '[]') as failed
+      from nodes n left join game_servers s on s.node_id = n.id
+     group by n.id order by n.name`.execute(db);
+  return rows;
+}

@@ -1,0 +1,26 @@
+import { sql } from 'kysely';
+import { type Actor, recordAudit } from '../access/index.ts';
+import type { Tx } from '../db/database.ts';
+
+/**
+ * Has a server installed anew by its node: after a failed build, or after its egg changed. Its files stay as far as
+ * the egg's install leaves them. Until it is built nobody can start it. False: there is no such server.
+ */
+export async function reinstallServer(tx: Tx, uuid: string, actor: Actor): Promise<boolean> {
+  const { rows } = await sql<{ organisationId: number; epoch: number }>`
+    update game_servers set build_epoch = build_epoch + 1, build_state = 'waiting', build_reason = null,
+           build_log = null, identifier = null
+     where uuid = ${uuid} returning organisation_id as "organisationId", build_epoch as epoch`.execute(
+    tx,
+  );
+  const row = rows[0];
+  if (row === undefined) return false;
+  await recordAudit(tx, {
+    actor,
+    organisationId: row.organisationId,
+    action: 'server.reinstall',
+    target: `server:${uuid}`,
+    detail: { epoch: row.epoch },
+  });
+  return true;
+}
