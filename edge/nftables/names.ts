@@ -101,8 +101,19 @@ export function protocolNumber(name: string): number {
 
 /** 80 bits: nobody makes two contents of one name on purpose. */
 export function contentName(kind: string, content: string): string {
-  return `${kind}_${createHash('sha256').update(content).digest('hex').slice(0, 20)}`;
+  const key = `${kind}\n${content}`;
+  let name = contentNames.get(key);
+  if (name === undefined) {
+    name = `${kind}_${createHash('sha256').update(content).digest('hex').slice(0, 20)}`;
+    if (contentNames.size >= NAMES_KEPT) contentNames.clear();
+    contentNames.set(key, name);
+  }
+  return name;
 }
+
+/** Most addresses share a few contents. */
+const contentNames = new Map<string, string>();
+const NAMES_KEPT = 1000;
 
 function key(family: Family, fields: Fields): string {
   return [`${IP[family]} daddr`, ...KEY_FIELDS[fields]].join(' . ');

@@ -1,5 +1,5 @@
 import { type MatchRule, type Outcome, overlapping, PolicyError, unconditional } from './match.ts';
-import { CoverIndex, OverlapIndex, sourceLengths } from './rule-index.ts';
+import { coversAmong, overlapsAmong } from './rule-index.ts';
 
 /**
  * The rules of one address as a tree of hash look-ups.
@@ -81,14 +81,13 @@ export function prune(rules: readonly MatchRule[]): { kept: MatchRule[]; fallbac
   const end = rules.findIndex(unconditional);
   const outcome = rules[end]?.outcome ?? 'accept';
   const fallback: MatchRule = { outcome, protocol: null, port: null, source: null };
-  const lengths = sourceLengths(rules);
-  const earlier = new CoverIndex(lengths);
+  const earlier = coversAmong(rules);
   const reached = (end < 0 ? rules : rules.slice(0, end)).filter((rule) => {
     if (earlier.covers(rule)) return false;
     earlier.add(rule);
     return true;
   });
-  const disagreeing = new OverlapIndex(lengths);
+  const disagreeing = overlapsAmong(rules);
   const kept = withoutEchoes(reached, outcome, {
     add: (rule) => disagreeing.add(rule, 0),
     overlaps: (rule) => disagreeing.highest(rule) === 0,
@@ -125,8 +124,7 @@ function withoutEchoes(
 }
 
 export function intoLevels(rules: readonly MatchRule[]): LevelledRule[] {
-  const lengths = sourceLengths(rules);
-  const earlier = { accept: new OverlapIndex(lengths), drop: new OverlapIndex(lengths) };
+  const earlier = { accept: overlapsAmong(rules), drop: overlapsAmong(rules) };
   return rules.map((rule) => {
     const opposite = rule.outcome === 'accept' ? 'drop' : 'accept';
     const at = Math.max(0, earlier[opposite].highest(rule) + 1);

@@ -4,7 +4,13 @@ import fc from 'fast-check';
 import type { PolicyRule } from '@portcullis/core/firewall/policy.ts';
 import { compilePolicy } from './compile.ts';
 import { covers, type MatchRule, networkFrom, overlapping, PolicyError } from './match.ts';
-import { CoverIndex, OverlapIndex, sourceLengths } from './rule-index.ts';
+import {
+  CoverIndex,
+  coversAmong,
+  OverlapIndex,
+  overlapsAmong,
+  sourceLengths,
+} from './rule-index.ts';
 
 const network = fc
   .tuple(fc.integer({ min: 0, max: 31 }), fc.integer({ min: 1, max: 5 }))
@@ -32,22 +38,26 @@ const rule: fc.Arbitrary<MatchRule> = fc
     return { outcome, protocol, port: protocol === null ? null : port, source: from };
   });
 
-test('the indexes answer what comparing with every rule would', () => {
+test('indexes and short lists answer what comparing with every rule would', () => {
   fc.assert(
     fc.property(fc.array(rule, { maxLength: 12 }), rule, (rules, asked) => {
-      const lengths = sourceLengths([...rules, asked]);
-      const overlap = new OverlapIndex(lengths);
-      const cover = new CoverIndex(lengths);
-      for (const [at, one] of rules.entries()) {
-        overlap.add(one, at);
-        cover.add(one);
-      }
+      const all = [...rules, asked];
+      const lengths = sourceLengths(all);
       const wanted = rules.findLastIndex((one) => overlapping(one, asked));
-      assert.equal(Math.max(-1, overlap.highest(asked)), wanted);
-      assert.equal(
-        cover.covers(asked),
-        rules.some((one) => covers(one, asked)),
-      );
+      for (const [overlap, cover] of [
+        [new OverlapIndex(lengths), new CoverIndex(lengths)],
+        [overlapsAmong(all), coversAmong(all)],
+      ] as const) {
+        for (const [at, one] of rules.entries()) {
+          overlap.add(one, at);
+          cover.add(one);
+        }
+        assert.equal(Math.max(-1, overlap.highest(asked)), wanted);
+        assert.equal(
+          cover.covers(asked),
+          rules.some((one) => covers(one, asked)),
+        );
+      }
     }),
     { numRuns: 1000 },
   );

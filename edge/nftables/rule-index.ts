@@ -1,13 +1,65 @@
 import { BITS } from '@portcullis/core/net/address.ts';
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
-import type { MatchRule, SourceMatch } from './match.ts';
+import { covers, type MatchRule, overlapping, type SourceMatch } from './match.ts';
+
+/** Which rules overlap one, as `overlapping` says it of two. Each is added with a number. */
+export interface Overlaps {
+  add(rule: MatchRule, value: number): void;
+  /** The highest number of those that overlap; below every number that was added: none does. */
+  highest(rule: MatchRule): number;
+}
+
+/** Whether any of many rules covers one, as `covers` says it of two. */
+export interface Covers {
+  add(rule: MatchRule): void;
+  covers(rule: MatchRule): boolean;
+}
+
+/** So few are compared faster than they are indexed. */
+const FEW = 32;
+
+/** For these rules, to be added or asked for. */
+export function overlapsAmong(rules: readonly MatchRule[]): Overlaps {
+  return rules.length > FEW ? new OverlapIndex(sourceLengths(rules)) : new OverlapList();
+}
+
+/** For these rules, to be added or asked for. */
+export function coversAmong(rules: readonly MatchRule[]): Covers {
+  return rules.length > FEW ? new CoverIndex(sourceLengths(rules)) : new CoverList();
+}
+
+class OverlapList implements Overlaps {
+  readonly #added: { readonly rule: MatchRule; readonly value: number }[] = [];
+
+  add(rule: MatchRule, value: number): void {
+    this.#added.push({ rule, value });
+  }
+
+  highest(rule: MatchRule): number {
+    let highest = NONE;
+    for (const one of this.#added)
+      if (one.value > highest && overlapping(one.rule, rule)) highest = one.value;
+    return highest;
+  }
+}
+
+class CoverList implements Covers {
+  readonly #added: MatchRule[] = [];
+
+  add(rule: MatchRule): void {
+    this.#added.push(rule);
+  }
+
+  covers(rule: MatchRule): boolean {
+    return this.#added.some((outer) => covers(outer, rule));
+  }
+}
 
 /**
  * Answers `overlapping` of one rule with many by look-ups: a policy of ten thousand rules must not cost a
  * hundred million comparisons, during which the edge would answer nobody.
- * Each rule is added with a number; asked for is the highest number of those that overlap.
  */
-export class OverlapIndex {
+export class OverlapIndex implements Overlaps {
   readonly #places = new Map<string, SourceIndex>();
   readonly #lengths: readonly number[];
 
@@ -27,7 +79,6 @@ export class OverlapIndex {
     }
   }
 
-  /** Below every number that was added: none overlaps. */
   highest({ protocol, port, source }: MatchRule): number {
     const names =
       protocol === null
@@ -43,8 +94,7 @@ export class OverlapIndex {
   }
 }
 
-/** Answers whether any of many rules covers one, as `covers` says it of two. */
-export class CoverIndex {
+export class CoverIndex implements Covers {
   readonly #added = new Set<string>();
   readonly #lengths: readonly number[];
 
