@@ -7,6 +7,7 @@ import type { Host } from './host.ts';
 import type { Log } from '@portcullis/link/agent-log.ts';
 import type { EdgeLimits } from './nftables/base-chain.ts';
 import type { Driver } from './nftables/driver.ts';
+import type { LearntMemory } from './nftables/learnt-memory.ts';
 import type { Reassembly } from './reassembly.ts';
 import type { EdgeFacts } from './report.ts';
 import type { EarlyDrop } from './xdp/early-drop.ts';
@@ -33,6 +34,8 @@ export interface EdgeAgentOptions {
   readonly facts?: EdgeFacts;
   /** What filters need beside the table; absent: only the table. */
   readonly filters?: FilterKeeper;
+  /** Remembers what filters learn, for when others delete the table; absent: it is learnt anew then. */
+  readonly memory?: LearntMemory;
   /** Tells of devices that come, go and are renamed; absent: they are not followed. */
   readonly watchLinks?: WatchLinks;
   readonly clock?: () => Date;

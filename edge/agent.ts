@@ -10,6 +10,7 @@ import { beginTrial, lastTouched, readOff } from './hands-off.ts';
 import { LivePolicies } from './live-policies.ts';
 import { describeError, type Log } from '@portcullis/link/agent-log.ts';
 import { DEFAULT_LIMITS } from './nftables/base-chain.ts';
+import type { Filtering } from './nftables/filters.ts';
 import { type Applied, Reconciler } from './reconcile.ts';
 import { Reporter } from './report.ts';
 import { RefusedByControl, Session } from './session.ts';
@@ -72,9 +73,10 @@ class Agent implements EdgeAgent {
     this.#options = options;
     this.#log = options.log;
     this.#session = new Session(options.link, randomUUID());
-    this.#reconciler = new Reconciler(options.driver, options.limits ?? DEFAULT_LIMITS, {
-      serverAt: (address, port) => options.filters?.serverAt(address, port) ?? null,
-    });
+    const serverAt: Filtering['serverAt'] = (address, port) =>
+      options.filters?.serverAt(address, port) ?? null;
+    const limits = options.limits ?? DEFAULT_LIMITS;
+    this.#reconciler = new Reconciler(options.driver, limits, { serverAt }, options.memory);
     options.filters?.onServers((addresses) => {
       this.#reconciler.recompile(addresses);
       this.#applying.poke();
@@ -130,7 +132,7 @@ class Agent implements EdgeAgent {
     this.#guard.stop();
     await this.#options.link.close();
     await Promise.all([this.#receiving.stop(), this.#applying.stop()]);
-    await this.#disk.stop();
+    await Promise.all([this.#disk.stop(), this.#options.memory?.stop()]);
     this.#options.earlyDrop?.close();
   }
 

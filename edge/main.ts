@@ -12,6 +12,8 @@ import { createLineLog, describeError, readLogLevel } from '@portcullis/link/age
 import { DEFAULT_LIMITS } from './nftables/base-chain.ts';
 import { openCounterReader } from './nftables/counter-reader.ts';
 import { countedBeforeRewrite, NftablesDrops } from './nftables/drop-source.ts';
+import { LearntMemory } from './nftables/learnt-memory.ts';
+import { openLearntReader } from './nftables/learnt-reader.ts';
 import { openDriver } from './nftables/open.ts';
 import { createSysctls, Reassembly } from './reassembly.ts';
 import { createEarlyDrop } from './xdp/create.ts';
@@ -45,6 +47,7 @@ const agent = createEdgeAgent({
   limits: { ...DEFAULT_LIMITS, fragmentLimits },
   reassembly,
   filters,
+  memory: new LearntMemory({ open: openLearntReader, log }),
   watchLinks,
   stateDir,
   log,

@@ -8,8 +8,9 @@ import { type Driver, DriverError } from './nftables/driver.ts';
 import { DEFAULT_FILTERING, type Filtering } from './nftables/filters.ts';
 import { LayoutDigest } from './nftables/digest.ts';
 import { type Layout, planLayout } from './nftables/layout.ts';
-import { keptState } from './nftables/kept-state.ts';
+import { hasFilters, keptState } from './nftables/kept-state.ts';
 import { LearntLater } from './nftables/learnt-later.ts';
+import type { LearntMemory } from './nftables/learnt-memory.ts';
 import { overlapWith } from './nftables/overlap.ts';
 import { renderDelta, type RenderedDelta, renderWhole, type Sizes } from './nftables/render.ts';
 import type { KnownTable } from './state/kernel-record.ts';
@@ -65,9 +66,17 @@ export class Reconciler {
   #answered = 0;
   #expected: KnownTable | null = null;
   readonly #later: LearntLater;
+  readonly #memory: LearntMemory | null;
 
-  constructor(driver: Driver, limits: EdgeLimits, filtering: Partial<Filtering> = {}) {
+  /** `memory`: of what a table learns that others delete. */
+  constructor(
+    driver: Driver,
+    limits: EdgeLimits,
+    filtering: Partial<Filtering> = {},
+    memory: LearntMemory | null = null,
+  ) {
     this.#driver = driver;
+    this.#memory = memory;
     this.#limits = limits;
     this.#later = new LearntLater(driver);
     this.#compilation = new Compilation({ ...DEFAULT_FILTERING, ...filtering });
@@ -87,6 +96,7 @@ export class Reconciler {
   forget(): void {
     this.#loaded = null;
     this.#later.clear();
+    this.#memory?.clear();
     this.doubt();
   }
 
@@ -135,12 +145,20 @@ export class Reconciler {
       if (error.code !== 'refused') throw error;
       await this.#loadWithoutFaulty(desired, wanted, reasons);
     }
-    const after = this.targets;
-    if (before !== null && after !== null) {
-      this.#later.forget(changedPorts(before, after, changedKeys(before, after)));
-    }
+    this.#forgetChanged(before, this.targets);
     await this.#putSomeBack();
     return this.#applied(desired, reasons);
+  }
+
+  /** Who is validated where a filter changed begins anew. */
+  #forgetChanged(before: Targets | null, after: Targets | null): void {
+    if (after === null) return;
+    if (before === null) return this.#memory?.watch(hasFilters(after));
+    const ports = changedPorts(before, after, changedKeys(before, after));
+    if (ports.length === 0) return;
+    this.#later.forget(ports);
+    this.#memory?.forget(ports);
+    this.#memory?.watch(hasFilters(after));
   }
 
   async #putSomeBack(): Promise<void> {
@@ -273,7 +291,8 @@ export class Reconciler {
     // One that comes up while this is written may be of what came after it.
     const doubts = this.#doubts;
     const { text, sizes } = renderWhole(layout);
-    const kept = await keptState(this.#driver, layout);
+    const remembered = this.#memory?.recall() ?? [];
+    const kept = await keptState(this.#driver, layout, { remembered });
     const overlap = (await this.#driver.present()) ? overlapWith(layout.rules) : null;
     await this.#driver.apply(`${text}${overlap?.begin ?? ''}${kept.text}`);
     this.#later.add(kept.rest);

@@ -1,4 +1,3 @@
-import { formatAddress } from '@portcullis/core/net/address.ts';
 import { SystemError } from '../kernel/native.ts';
 import { NETLINK, NetlinkSocket } from '../kernel/netlink.ts';
 import {
@@ -11,6 +10,7 @@ import {
   textOf,
   u32Attribute,
 } from '../kernel/netlink-message.ts';
+import { addressText, dumpElements, each } from './element-dump.ts';
 import { TABLE_NAME } from './names.ts';
 
 export interface Count {
@@ -29,11 +29,10 @@ export interface CounterReader {
 
 // include/uapi/linux/netfilter/nf_tables.h
 const SUBSYSTEM = 10;
-const [GET_ELEMENTS, GET_OBJECT] = [(SUBSYSTEM << 8) | 13, (SUBSYSTEM << 8) | 19] as const;
+const GET_OBJECT = (SUBSYSTEM << 8) | 19;
 const NFPROTO_INET = 1;
 const HEADER_BYTES = 4;
-const LIST = { table: 1, set: 2, elements: 3 } as const;
-const ELEMENT = { key: 1, expression: 7, expressions: 11 } as const;
+const ELEMENT = { expression: 7, expressions: 11 } as const;
 const OBJECT = { table: 1, name: 2, type: 3, data: 4 } as const;
 const EXPRESSION = { name: 1, data: 2 } as const;
 const COUNTER = { bytes: 1, packets: 2 } as const;
@@ -44,31 +43,25 @@ const MAX_TRIES = 3;
 export function openCounterReader(): CounterReader {
   const socket = new NetlinkSocket(NETLINK.netfilter, { bufferBytes: 1 << 20 });
   const table = textAttribute(OBJECT.table, TABLE_NAME);
-  const dump = (type: number, attributes: readonly Uint8Array[], take: (one: Message) => void) =>
+  const dumpCounters = (take: (one: Message) => void) =>
     socket.dump(
       (sequence) =>
         encodeMessage(
-          type,
+          GET_OBJECT,
           FLAG.request | FLAG.dump,
           sequence,
           netfilterHeader(NFPROTO_INET),
-          ...attributes,
+          table,
+          u32Attribute(OBJECT.type, OBJECT_COUNTER),
         ),
       take,
     );
   return {
     elements: (set) =>
-      consistent(async (counts) =>
-        dump(GET_ELEMENTS, [table, textAttribute(LIST.set, set)], ({ payload }) =>
-          takeElements(payload, counts),
-        ),
+      consistent((counts) =>
+        dumpElements(socket, set, (key, attributes) => takeElement(key, attributes, counts)),
       ),
-    named: () =>
-      consistent(async (counts) =>
-        dump(GET_OBJECT, [table, u32Attribute(OBJECT.type, OBJECT_COUNTER)], ({ payload }) =>
-          takeObject(payload, counts),
-        ),
-      ),
+    named: () => consistent((counts) => dumpCounters(({ payload }) => takeObject(payload, counts))),
     close: () => socket.close(),
   };
 }
@@ -90,18 +83,13 @@ async function consistent(read: (counts: Counts) => Promise<boolean>): Promise<C
   return null;
 }
 
-function takeElements(payload: Buffer, counts: Counts): void {
-  const list = attributesOf(payload, HEADER_BYTES).get(LIST.elements);
-  for (const element of list === undefined ? [] : each(list)) {
-    const attributes = attributesOf(element);
-    const key = attributesOf(attributes.get(ELEMENT.key) ?? Buffer.alloc(0)).get(1);
-    const address = key && addressOf(key);
-    const one = attributes.get(ELEMENT.expression);
-    const several = attributes.get(ELEMENT.expressions);
-    const expressions = [...(one ? [one] : []), ...(several ? each(several) : [])];
-    const count = expressions.map(counterOf).find((found) => found !== null);
-    if (address && count) counts.set(address, count);
-  }
+function takeElement(key: Buffer, attributes: ReadonlyMap<number, Buffer>, counts: Counts): void {
+  if (key.length !== 4 && key.length !== 16) return;
+  const one = attributes.get(ELEMENT.expression);
+  const several = attributes.get(ELEMENT.expressions);
+  const expressions = [...(one ? [one] : []), ...(several ? each(several) : [])];
+  const count = expressions.map(counterOf).find((found) => found !== null);
+  if (count) counts.set(addressText(key), count);
 }
 
 function takeObject(payload: Buffer, counts: Counts): void {
@@ -112,15 +100,6 @@ function takeObject(payload: Buffer, counts: Counts): void {
     return;
   const count = countOf(data);
   if (count !== null) counts.set(name, count);
-}
-
-/** What is in each attribute of a list, in which all are of one type. */
-function* each(list: Buffer): Generator<Buffer> {
-  for (let at = 0; at + 4 <= list.length; ) {
-    const length = Math.max(4, list.readUInt16LE(at));
-    yield list.subarray(at + 4, at + length);
-    at += (length + 3) & ~3;
-  }
 }
 
 function counterOf(expression: Buffer): Count | null {
@@ -136,11 +115,4 @@ function countOf(data: Buffer): Count | null {
   const [bytes, packets] = [attributes.get(COUNTER.bytes), attributes.get(COUNTER.packets)];
   if (bytes?.length !== 8 || packets?.length !== 8) return null;
   return { packets: Number(packets.readBigUInt64BE()), bytes: Number(bytes.readBigUInt64BE()) };
-}
-
-function addressOf(key: Buffer): string | null {
-  if (key.length === 4) return formatAddress({ family: 4, value: BigInt(key.readUInt32BE()) });
-  if (key.length !== 16) return null;
-  const value = (key.readBigUInt64BE(0) << 64n) | key.readBigUInt64BE(8);
-  return formatAddress({ family: 6, value });
 }

@@ -33,25 +33,39 @@ export interface KeptState {
 
 /**
  * Writing the table whole begins with an empty one. This is what puts back what the kernel has learnt. What is learnt
- * between is lost, and learnt again. A table that is gone has taken everything with it.
+ * between is lost, and learnt again. A table that is gone has taken everything with it but what is `remembered`.
  */
 export async function keptState(
   driver: Driver,
   { targets }: Layout,
-  atOnce = AT_ONCE,
+  { remembered = [], atOnce = AT_ONCE }: Partial<KeepOptions> = {},
 ): Promise<KeptState> {
-  const filtered = [...targets.values()].some(({ filters }) => filters.ports.size > 0);
-  if (!filtered || !(await driver.present())) return { text: '', rest: [] };
+  if (!hasFilters(targets)) return { text: '', rest: [] };
+  const there = await driver.present();
   const [first, rest]: [Learnt[], Learnt[]] = [[], []];
   for (const state of KEPT) {
     for (const family of [4, 6] as const) {
-      const elements = newestFirst(await learnt(driver, stateSet(state, family), family));
-      for (const [index, element] of elements.entries()) {
+      const set = stateSet(state, family);
+      const known = there
+        ? await learnt(driver, set, family)
+        : remembered.filter((one) => one.set === set);
+      for (const [index, element] of newestFirst(known).entries()) {
         (index < atOnce ? first : rest).push(element);
       }
     }
   }
   return { text: putBack(first), rest };
+}
+
+interface KeepOptions {
+  readonly remembered: readonly Learnt[];
+  readonly atOnce: number;
+}
+
+/** Whether there is anything to learn. */
+export function hasFilters(targets: Layout['targets']): boolean {
+  for (const { filters } of targets.values()) if (filters.ports.size > 0) return true;
+  return false;
 }
 
 export function newestFirst(elements: readonly Learnt[]): Learnt[] {

@@ -40,15 +40,7 @@ export class LearntLater {
   /** Everybody on these ports begins anew: nobody is validated by having been. */
   forget(ports: readonly ChangedPort[]): void {
     if (this.done || ports.length === 0) return;
-    const asked = portIndex(ports);
-    const [tcp, udp] = [protocolNumber('tcp'), protocolNumber('udp')];
-    const left = this.#elements.slice(this.#next).filter(({ set, family, fields }) => {
-      const [, , server = '', port = ''] = fields;
-      const value = addressOf(server);
-      const protocol = set.startsWith('validated') ? udp : tcp;
-      return value !== null && asked(protocol, Number(port), () => value, family) === null;
-    });
-    this.#set(left);
+    this.#set(withoutPorts(this.#elements.slice(this.#next), ports));
   }
 
   /**
@@ -78,4 +70,16 @@ export class LearntLater {
     this.#elements = elements;
     this.#next = 0;
   }
+}
+
+/** Those to no port of these. */
+export function withoutPorts(elements: readonly Learnt[], ports: readonly ChangedPort[]): Learnt[] {
+  const asked = portIndex(ports);
+  const [tcp, udp] = [protocolNumber('tcp'), protocolNumber('udp')];
+  return elements.filter(({ set, family, fields }) => {
+    const [, , server = '', port = ''] = fields;
+    const value = addressOf(server);
+    const protocol = set.startsWith('validated') ? udp : tcp;
+    return value !== null && asked(protocol, Number(port), () => value, family) === null;
+  });
 }

@@ -11,16 +11,21 @@ import { FilterKeeper } from '@portcullis/edge/filters/keeper.ts';
 import { removeWhere } from '@portcullis/edge/kernel/conntrack.ts';
 import type { Driver } from '@portcullis/edge/nftables/driver.ts';
 import { parseSet } from '@portcullis/edge/nftables/kernel-set.ts';
+import { LearntMemory } from '@portcullis/edge/nftables/learnt-memory.ts';
+import { openLearntReader } from '@portcullis/edge/nftables/learnt-reader.ts';
 import { createLibraryDriver } from '@portcullis/edge/nftables/library.ts';
 import { createSysctls } from '@portcullis/edge/reassembly.ts';
 import type { Namespace } from '../netns.ts';
 import { createInternet, EDGE_DEVICE, type Internet } from '../internet.ts';
+
+const LOOK_MS = 20;
 
 /** An edge that holds filters, without a control plane: policies go straight to its kernel. */
 export class FilterGround {
   readonly internet: Internet;
   readonly driver: Driver;
   readonly keeper: FilterKeeper;
+  readonly memory: LearntMemory;
   #reconciler: Reconciler;
   readonly #catalogue: readonly Filter[];
   readonly #limits: EdgeLimits;
@@ -32,11 +37,17 @@ export class FilterGround {
     const { edge } = this.internet;
     this.driver = edge.within(() => createLibraryDriver());
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
+    const log = { debug() {}, info() {}, warn() {}, error() {} };
+    this.memory = new LearntMemory({
+      open: () => edge.within(openLearntReader),
+      log,
+      everyMs: LOOK_MS,
+    });
     this.#catalogue = FILTERS.map((filter) => ({ ...filter, ...change }));
     const sysctls = createSysctls();
     this.keeper = new FilterKeeper({
       driver: this.driver,
-      log: { debug() {}, info() {}, warn() {}, error() {} },
+      log,
       removeConnections: (families, wanted) => edge.within(() => removeWhere(families, wanted)),
       sysctls: {
         read: (name) => edge.within(() => sysctls.read(name)),
@@ -52,13 +63,19 @@ export class FilterGround {
     this.#reconciler = this.#newReconciler();
   }
 
+  /** What the guard of an agent says when somebody else has changed the table. */
+  doubt(): void {
+    this.#reconciler.doubt();
+  }
+
   /** More of what the kernel had learnt is to be put back by the next apply. */
   get unfinished(): boolean {
     return this.#reconciler.unfinished;
   }
 
   #newReconciler(): Reconciler {
-    return new Reconciler(this.driver, this.#limits, { catalogue: this.#catalogue });
+    const filtering = { catalogue: this.#catalogue };
+    return new Reconciler(this.driver, this.#limits, filtering, this.memory);
   }
 
   async apply(policies: readonly Policy[], sees: EdgeSettings['sees'] = 'both'): Promise<Applied> {
@@ -139,6 +156,7 @@ export class FilterGround {
   }
 
   destroy(): void {
+    void this.memory.stop();
     this.keeper.stop();
     this.internet.destroy();
   }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { CLIENT, HOST, SERVER } from '../internet.ts';
 import { sysctl } from '../netns.ts';
 import { defaultFleet } from '../stack.ts';
@@ -9,6 +10,8 @@ import { buildGround, eventually, type Ground, whyNot } from './ground.ts';
 
 const GAME = 27_500;
 const WEB = 8000;
+const PLAYED = 27_700;
+const LOOKED_MS = 6_000;
 const MANAGED = 28_015;
 
 let ground: Ground;
@@ -39,6 +42,28 @@ describe('filters from the interface to the wire', { skip: whyNot() }, () => {
         const { body } = await stack.api.call('GET', `/api/x1/firewall/ips/${SERVER[4]}/drops`);
         const text = JSON.stringify(body);
         return text.includes('"unvalidated-rate"') && text.includes(String(300 - passed));
+      });
+    } finally {
+      await client.stop();
+      await server.stop();
+    }
+  });
+
+  it('players are still known after somebody flushed everything', async () => {
+    const { internet, stack } = ground;
+    await stack.api.createFilter(SERVER[4], 'udp-stateful', String(PLAYED));
+    const server = new UdpPeer(internet.server);
+    const client = new UdpPeer(internet.client);
+    try {
+      await server.open(SERVER[4], PLAYED, '');
+      const player = await client.open(CLIENT[4]);
+      await eventually('a flush forgets nobody', async () => {
+        await player.exchange(SERVER[4], PLAYED);
+        // The agent looks by itself, and tells nobody.
+        await setTimeout(LOOKED_MS);
+        internet.edge.run('nft', 'flush', 'ruleset');
+        await eventually('the table is back', async () => validated() !== null);
+        return validated()?.includes(`${SERVER[4]} . ${PLAYED}`) === true;
       });
     } finally {
       await client.stop();
@@ -84,3 +109,12 @@ describe('filters from the interface to the wire', { skip: whyNot() }, () => {
     assert.equal(loose.trim(), '0');
   });
 });
+
+/** Null: there is no table. */
+function validated(): string | null {
+  try {
+    return ground.internet.edge.run('nft', 'list', 'set', 'inet', 'portcullis', 'validated4');
+  } catch {
+    return null;
+  }
+}

@@ -6,6 +6,7 @@ import { require } from '../requirements.ts';
 import { type UdpEnd, UdpPeer } from '../wire/udp-peer.ts';
 import { filteredPolicy as filtered } from '@portcullis/edge/testing/policies.ts';
 import { FilterGround } from './filter-ground.ts';
+import { eventually } from './ground.ts';
 
 const GAME = 27_500;
 const OTHER = 27_600;
@@ -85,6 +86,29 @@ describe('udp-stateful', () => {
       assert.deepEqual(await ground.dropped(), {
         [`${to} ${GAME} validated-rate`]: 600 - passed,
       });
+    });
+  }
+
+  for (const family of [4, 6] as const) {
+    it(`IPv${family}: a player goes on playing after somebody flushed everything, and nobody whose filter changed`, async (t) => {
+      const to = SERVER[family];
+      const players = await play(t, `udpf${family}`);
+      if (players === null) return;
+      const { ground, client, server, reach } = players;
+      await ground.apply([filtered(to, ['udp-stateful', GAME])]);
+      const echo = await server.open(to, GAME, '');
+      const player = await client.open(CLIENT[family]);
+      await player.exchange(to, GAME);
+      const [key] = await ground.keys(`validated${family}`);
+      await eventually('it is remembered', async () => ground.memory.recall().length === 1);
+      assert.deepEqual(ground.memory.recall()[0]?.fields.join(' '), key);
+      ground.internet.edge.run('nft', 'flush', 'ruleset');
+      ground.doubt();
+      await ground.apply([filtered(to, ['udp-stateful', GAME])]);
+      assert.deepEqual(await ground.keys(`validated${family}`), [key]);
+      assert.equal(await reach(player, echo, to, 200), 200);
+      await ground.apply([]);
+      assert.deepEqual(ground.memory.recall(), []);
     });
   }
 
