@@ -8,6 +8,8 @@ import { DockerEngine } from './engine/docker/docker.ts';
 import { parseDockerHost } from './engine/docker/endpoint.ts';
 import { createGuard } from './engine/docker/guard.ts';
 import type { Engine } from './engine/engine.ts';
+import { ProcessEngine } from './engine/process/process.ts';
+import { PROCESS_IMAGES } from './examples/images.ts';
 import type { Owner } from './server-path.ts';
 
 /** Whom games run as where the agent is root: nobody's account, so that they can touch nothing else. */
@@ -48,7 +50,9 @@ function begin() {
 }
 
 function openEngine({ name, stateDir, engine, dockerHost }: NodeConfig, isRoot: boolean): Engine {
-  if (engine === 'process') throw new Error('there is no process engine yet');
+  if (engine === 'process') {
+    return new ProcessEngine({ stateDir: resolve(stateDir), images: PROCESS_IMAGES });
+  }
   // Two installations on one host may call their node alike, and each stops what it does not know.
   const place = createHash('sha256').update(resolve(stateDir)).digest('hex').slice(0, 12);
   return new DockerEngine({
