@@ -4,6 +4,7 @@ import { createLineLog, describeError, readLogLevel } from '@portcullis/link/age
 import { connectIpc } from '@portcullis/link/ipc.ts';
 import { type NodeConfig, readConfig } from './config.ts';
 import { createNode } from './create-node.ts';
+import { createApplyConfigFiles } from './config-files/apply.ts';
 import { DockerEngine } from './engine/docker/docker.ts';
 import { parseDockerHost } from './engine/docker/endpoint.ts';
 import { createGuard } from './engine/docker/guard.ts';
@@ -39,7 +40,7 @@ function begin() {
       engine: openEngine(config, isRoot),
       stateDir: resolve(stateDir),
       owner: isRoot ? GAMES : null,
-      applyConfigFiles: async () => [],
+      applyConfigFiles: createApplyConfigFiles(),
       log,
     });
     agent.start();

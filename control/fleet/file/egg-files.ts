@@ -35,7 +35,7 @@ export async function loadEggs(
     const beside = resolve(dirname(fleetPath), name);
     const shipped = shelf.shipped(name);
     const text = (await readText(beside)) ?? (shipped === null ? null : await readText(shipped));
-    found.set(name, text === null ? missing(name) : judge(text));
+    found.set(name, text === null ? missing(name) : judge(text, shelf.compile));
   }
   return found;
 }
@@ -56,9 +56,9 @@ async function readText(path: string): Promise<string | EggMissing | null> {
   }
 }
 
-function judge(text: string | EggMissing): EggFile {
+function judge(text: string | EggMissing, compile: PatternCompiler | null): EggFile {
   if (typeof text !== 'string') return text;
-  const parsed = parseEgg(text);
+  const parsed = parseEgg(text, compile);
   if (!parsed.ok)
     return no(`This is no egg that can be used: ${parsed.reason.replace(/\.$/, '')}.`);
   const { egg, notes } = parsed.value;

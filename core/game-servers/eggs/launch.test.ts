@@ -151,11 +151,10 @@ describe('a template', () => {
       'config.docker.interface',
       'config.token',
       'env.NO_SUCH',
-      'NAME',
       'server.build.env.constructor',
       'server.__proto__',
-      'constructor',
-      'process.env.PATH',
+      'env.__proto__',
+      'server.build.env.',
       'server.allocations.mappings',
     ]) {
       assert.deepEqual(renderTemplate(`a {{${name}}} b`, scope), {
@@ -163,6 +162,16 @@ describe('a template', () => {
         unknown: [name],
       });
     }
+  });
+
+  it('leaves the braces of games alone', () => {
+    for (const name of ['NAME', 'player', 'constructor', 'process.env.PATH']) {
+      assert.deepEqual(renderTemplate(`{{${name}}}`, scope), { text: `{{${name}}}`, unknown: [] });
+    }
+    assert.deepEqual(renderTemplate('{{NAME}} {{player}}', scope, true), {
+      text: 'n {{player}}',
+      unknown: ['player'],
+    });
   });
 
   it('never looks again at what a value brings', () => {

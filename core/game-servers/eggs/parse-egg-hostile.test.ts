@@ -60,6 +60,11 @@ describe('an egg file that is wrong', () => {
       { ...GOOD, variables: [{ env_variable: 'A', default_value: 'a\0b' }] },
       /^variables\[0\].default_value: has a NUL character$/,
     ],
+    [
+      'that is too large to be carried to nodes',
+      { ...GOOD, variables: Array.from({ length: 100 }, (_, at) => large(at)) },
+      /^the egg: has 16\d{5} characters besides its icon; at most 1048576 are taken$/,
+    ],
     ['with a stop of two lines', stop('save\nquit'), /^config.stop: a stop command is one line/],
     [
       'with a startup without end',
@@ -156,6 +161,7 @@ describe('an egg file that is odd', () => {
         { env_variable: 'SERVER_PORT', default_value: '1' },
         { env_variable: 'A', default_value: 1, rules: 'required|integer|' },
         { env_variable: 'A', default_value: true, rules: ['boolean', ''] },
+        { env_variable: 'B', rules: {} },
       ],
     });
     assert.ok(egg.ok, egg.ok ? '' : egg.reason);
@@ -174,6 +180,7 @@ describe('an egg file that is odd', () => {
     const { variables, configFiles, done } = egg.value.egg;
     assert.deepEqual(variables, [
       { name: 'A', env: 'A', defaultValue: 'true', rules: ['boolean'] },
+      { name: 'B', env: 'B', defaultValue: '', rules: [] },
     ]);
     assert.deepEqual(configFiles, [
       {
@@ -183,6 +190,21 @@ describe('an egg file that is odd', () => {
       },
     ]);
     assert.deepEqual(done, [{ kind: 'text', pattern: 'ready' }]);
+  });
+
+  it('is taken with a note for what will not do what its author meant', () => {
+    const egg = parseEgg(
+      {
+        ...GOOD,
+        startup: '{{NO_SUCH}}',
+        config: { startup: { done: 'regex:(?=x)' }, stop: 'stop' },
+      },
+      (pattern) => (pattern === '(?=x)' ? null : () => true),
+    );
+    assert.deepEqual(egg.ok && egg.value.notes, [
+      'startup: nothing stands for {{NO_SUCH}}, it stays as it is written',
+      'done: regex:(?=x) is not understood and never matches',
+    ]);
   });
 
   it('says no more notes than a person reads', () => {
@@ -208,6 +230,10 @@ describe('an egg file that is odd', () => {
 
 function files(entries: Readonly<Record<string, unknown>>): unknown {
   return { ...GOOD, config: { ...GOOD.config, files: entries } };
+}
+
+function large(at: number): unknown {
+  return { env_variable: `V${at}`, default_value: 'x'.repeat(16_000) };
 }
 
 function find(): unknown {

@@ -3,13 +3,14 @@ import type { DonePattern, Egg, EggImage, EggVariable, InstallScript } from '../
 import { parseConfigFiles } from './parse-config-files.ts';
 import { parseExtension } from './parse-extension.ts';
 import { EggMistake, type Fields, isBlank, isFields, Reader, shown } from './reader.ts';
-import { parseRules } from './rules.ts';
+import { reviewEgg } from './review.ts';
+import { parseRules, type PatternCompiler } from './rules.ts';
 import { parseStop } from './stop.ts';
 import { isReserved, isVariableName } from './variables.ts';
 
 export interface ImportedEgg {
   readonly egg: Egg;
-  /** What the file says that is not taken as written, in words. `reviewEgg` has more of what to look at. */
+  /** What the file says that is not taken as written, or will not do what its author meant, in words. */
   readonly notes: readonly string[];
 }
 
@@ -18,6 +19,8 @@ const VERSIONS = ['PTDL_v1', 'PTDL_v2', 'PLCN_v1', 'PLCN_v2', 'PLCN_v3'] as cons
 
 /** PLCN_v3 carries its icon as a data URI. */
 const MAX_FILE = 4 * 1024 * 1024;
+/** Of what is kept of it, as JSON: it goes to nodes. */
+const MAX_EGG = 1024 * 1024;
 const MAX_TEXT = 16_384;
 const MAX_SCRIPT = 262_144;
 const MAX_NAME = 191;
@@ -26,11 +29,24 @@ const MAX_NAME = 191;
  * An egg file of any version, as JSON text or already parsed. All versions have the same fields, more or less: what
  * tells them apart is where the images and the startup stand, and whether `config.*` are objects or JSON in a string,
  * which exporters mix. So each is read wherever it may stand, whatever the version says.
+ *
+ * `compile` looks whether expressions are understood; without it nothing is said about them.
  */
-export function parseEgg(source: unknown): Parsed<ImportedEgg> {
+export function parseEgg(
+  source: unknown,
+  compile: PatternCompiler | null = null,
+): Parsed<ImportedEgg> {
   const reader = new Reader();
   try {
     const egg = readEgg(reader, documentOf(reader, source));
+    const size = JSON.stringify(egg).length;
+    if (size > MAX_EGG) {
+      reader.refuse(
+        'the egg',
+        `has ${size} characters besides its icon; at most ${MAX_EGG} are taken`,
+      );
+    }
+    for (const note of reviewEgg(egg, compile)) reader.note(note);
     return parsed({ egg, notes: reader.allNotes() });
   } catch (error) {
     if (error instanceof EggMistake) return failed(error.message);

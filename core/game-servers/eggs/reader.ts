@@ -78,11 +78,11 @@ export class Reader {
 
 const MAX_NOTES = 50;
 
-/** Nothing was said: absent, null, empty text, or the empty list that PHP writes for an empty object. */
+/** Nothing was said: absent, null, empty text, an empty list or object (PHP writes the one for the other). */
 export function isBlank(value: unknown): boolean {
   if (value === undefined || value === null) return true;
   if (typeof value === 'string') return value.trim() === '';
-  return Array.isArray(value) && value.length === 0;
+  return typeof value === 'object' && Object.keys(value).length === 0;
 }
 
 export function isFields(value: unknown): value is Fields {

@@ -32,6 +32,12 @@ const RULES: Readonly<Record<string, Rule>> = {
     const [low, high] = listed(argument).map(Number);
     return sized(value, context, low ?? Number.NaN, high ?? Number.NaN);
   },
+  gt: (value, argument, context) => compared(value, argument, context, 'above', (a, b) => a > b),
+  gte: (value, argument, context) =>
+    compared(value, argument, context, 'at least', (a, b) => a >= b),
+  lt: (value, argument, context) => compared(value, argument, context, 'below', (a, b) => a < b),
+  lte: (value, argument, context) =>
+    compared(value, argument, context, 'at most', (a, b) => a <= b),
   digits: (value, argument) =>
     /^\d+$/.test(value) && value.length === Number(argument)
       ? null
@@ -162,6 +168,20 @@ function sized(value: string, { isNumber }: Context, low: number, high: number):
   if (low === -Infinity) return `must ${isNumber ? 'be' : 'have'} at most ${high}${unit}`;
   if (high === Infinity) return `must ${isNumber ? 'be' : 'have'} at least ${low}${unit}`;
   return `must ${isNumber ? 'be' : 'have'} ${low} to ${high}${unit}`;
+}
+
+/** With a number; the name of another field, which Laravel takes too, is not looked at. */
+function compared(
+  value: string,
+  argument: string,
+  { isNumber }: Context,
+  words: string,
+  holds: (size: number, limit: number) => boolean,
+): string | null {
+  if (!isNumeric(argument)) return null;
+  const size = isNumber ? Number(value) : Array.from(value).length;
+  if (holds(size, Number(argument))) return null;
+  return isNumber ? `must be ${words} ${argument}` : `must have ${words} ${argument} characters`;
 }
 
 function isWhole(value: string): boolean {

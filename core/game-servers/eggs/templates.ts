@@ -43,14 +43,15 @@ const VARIABLES = [
  *     {{server.build.default.port}} ...                                      the table above
  *     {{NAME}}                                                               a variable, with `bare`
  *
- * Everything else is unknown, `{{config.*}}` first of all, through which the daemon's own token could once be read:
+ * Games have braces of their own: in a file, only names that begin as above or with `config.` are meant for us. What
+ * stands for none of these is unknown and stays as it is written, `{{config.*}}` first of all, through which the daemon's own token could once be read:
  * nothing of this host is anybody's business in a template.
  */
 export function renderTemplate(text: string, scope: TemplateScope, bare = false): Rendered {
   const unknown = new Set<string>();
   const rendered = text.replaceAll(TEMPLATE, (whole: string, name: string) => {
     const value = lookUp(name, scope, bare);
-    if (value === null) unknown.add(name);
+    if (value === null && isOurs(name, bare)) unknown.add(name);
     return value ?? whole;
   });
   return { text: rendered, unknown: [...unknown] };
@@ -64,6 +65,7 @@ export function unknownNames(
 ): readonly string[] {
   const names = [...text.matchAll(TEMPLATE)].map((match) => match[1] as string);
   return [...new Set(names)].filter((name) => {
+    if (!isOurs(name, bare)) return false;
     const variable = variableOf(name, bare);
     return variable === null ? !Object.hasOwn(SERVER, name) : !variables.has(variable);
   });
@@ -77,6 +79,10 @@ function lookUp(name: string, scope: TemplateScope, bare: boolean): string | nul
       : null;
   }
   return Object.hasOwn(SERVER, name) ? (SERVER[name]?.(scope) ?? null) : null;
+}
+
+function isOurs(name: string, bare: boolean): boolean {
+  return bare || /^(?:server|env|config)\./.test(name);
 }
 
 /** The variable that a template names; null: it names none. */

@@ -38,6 +38,9 @@ describe('the rules of a variable', () => {
     ['not_regex:/ /', ['a'], ['a b']],
     ['url', ['https://example.net'], ['example']],
     ['starts_with:+,-', ['+map'], ['map']],
+    ['nullable|integer|gt:0', ['1', ''], ['0', '-1']],
+    ['string|lte:2', ['ab'], ['abc']],
+    ['integer|gte:other_field', ['1'], []],
   ];
   for (const [text, holds, broken] of cases) {
     const rules = parseRules(text);

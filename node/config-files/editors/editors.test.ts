@@ -91,6 +91,17 @@ describe('the parser ini', () => {
     );
   });
 
+  it('takes keys with dots in brackets, and parts at the first dot outside of them', () => {
+    assert.equal(
+      edited('ini', '[General]\nscum.Name=a\n[User:admin]\nPassword=x\n', {
+        'General.[scum.Name]': 'b',
+        'General.c.d': '1',
+        'User:admin.Password': 'y',
+      }),
+      '[General]\nscum.Name=b\nc.d=1\n[User:admin]\nPassword=y\n',
+    );
+  });
+
   it('writes no second line from a value', () => {
     const { text, problems } = run('ini', 'a=1\n', { a: 'x\n[admin]\nroot=1' });
     assert.equal(text, 'a=1\n');

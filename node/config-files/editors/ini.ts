@@ -3,8 +3,9 @@ import type { Edit, Editor } from './edit.ts';
 import { insertLines, isOneLine, type Line, linesOf, textOf } from './lines.ts';
 
 /**
- * Sections and keys. A match is `key`, `section.key`, or `[section.with.dots].key`; a key may have dots after the
- * first. Only the lines of what changes are written; what is not there is added at the end of its section.
+ * Sections and keys. A match is `key` or `section.key`; what has dots of its own stands in brackets, as in
+ * `[Script/Engine.Session].Max` or `General.[scum.Name]`. Only the lines of what changes are written; what is not
+ * there is added at the end of its section.
  */
 export const editIni: Editor = (text, edits) => {
   const lines = linesOf(text);
@@ -25,11 +26,22 @@ interface Place {
   readonly key: string;
 }
 
+/** As Wings reads it: the first dot outside of brackets parts section and key, the brackets themselves go. */
 function parseMatch(match: string): Place | null {
-  const [, bracketed, plain, key] =
-    /^(?:\[([^\]\r\n]+)\]\.|([^.[\]\r\n]+)\.)?([^\r\n]+)$/.exec(match) ?? [];
-  if (key === undefined || key.trim() === '') return null;
-  return { section: bracketed ?? plain ?? null, key: key.trim() };
+  const parts: string[] = [];
+  let part = '';
+  let depth = 0;
+  for (const char of match) {
+    if (char === '[') depth += 1;
+    else if (char === ']') depth -= 1;
+    else if (char === '.' && depth <= 0 && parts.length === 0) {
+      parts.push(part);
+      part = '';
+    } else part += char;
+  }
+  const key = part.trim();
+  if (key === '' || /[\r\n]/.test(match)) return null;
+  return { section: parts[0]?.trim() ?? null, key };
 }
 
 function editKey(lines: Line[], place: Place, edit: Edit, separator: string): void {
