@@ -15,6 +15,7 @@ export type Need =
   | 'nginx'
   | 'teeworlds'
   | 'docker'
+  | 'apt'
   | 'browser'
   | 'postgres'
   | 'python3';
@@ -42,6 +43,7 @@ const CHECKS: Readonly<Record<Need, () => string | null>> = {
     onPath('containerd') ??
     onPath('iptables') ??
     tried('static busybox', ['busybox', 'true']),
+  apt: () => onPath('apt-get') ?? onPath('dpkg-deb') ?? onPath('npm'),
   browser: () => (onPath('chromium') === null ? null : onPath('google-chrome')),
   postgres: () =>
     process.env['DATABASE_URL'] !== undefined || embeddedPostgres()

@@ -189,7 +189,8 @@ export class Server {
     return {
       uuid: this.uuid,
       epoch: waits ? wanted : epoch,
-      state: waits ? 'waiting' : state,
+      // Until it may be started: whoever reads `built` starts it at once.
+      state: waits ? 'waiting' : this.#withheld === BUILDING ? 'building' : state,
       reason: waits ? this.#builder.waitsFor : reason,
       log,
       power: serverState(this.#mailbox.state),

@@ -85,7 +85,12 @@ export const RECIPES: readonly Recipe[] = [
     npm: null,
   },
   { name: 'bzflag', packages: ['bzflag-server'], files: [program('serve-bzflag')], npm: null },
-  { name: 'freeciv', packages: ['freeciv-server'], files: [program('serve-freeciv')], npm: null },
+  {
+    name: 'freeciv',
+    packages: ['freeciv-server', 'xz-utils'],
+    files: [program('serve-freeciv')],
+    npm: null,
+  },
 ];
 
 export const FILES = join(import.meta.dirname, 'files');

@@ -4,7 +4,14 @@ const { readFileSync } = require('node:fs');
 const squid = require('flying-squid');
 const defaults = require('flying-squid/config/default-settings.json');
 
-const settings = { ...defaults, ...JSON.parse(readFileSync('settings.json', 'utf8')) };
+const written = JSON.parse(readFileSync('settings.json', 'utf8'));
+const settings = { ...defaults, ...written };
+// Panels write what a person typed: numbers and yes or no are text then.
+for (const [name, value] of Object.entries(settings)) {
+  const fallback = defaults[name];
+  if (typeof fallback === 'number') settings[name] = Number(value);
+  if (typeof fallback === 'boolean') settings[name] = value === true || value === 'true';
+}
 // A world is not converted between versions of the game: each has its own folder.
 squid.createMCServer({ ...settings, worldFolder: `world/${settings.version}` });
 

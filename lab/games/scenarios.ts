@@ -1,0 +1,110 @@
+import type { Game } from './client.ts';
+import type { Facts } from './session.ts';
+
+/** What is done with one shipped game, and what must be seen of it. */
+export interface Scenario {
+  /** Of its egg (`eggs/<name>.json`) and of its client. */
+  readonly game: Game;
+  readonly port: number;
+  /** Beside the egg's defaults. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** What a client is told before anything is commanded. */
+  readonly told: Partial<Facts>;
+  readonly commanded: {
+    readonly line: string;
+    readonly effect: Effect;
+  };
+  /** What makes it worth saving: typed into the console, and what the console then says. */
+  readonly played: readonly { readonly line: string; readonly answer: string }[];
+  /** Files that a graceful stop leaves, by globs below the server's folder. */
+  readonly saved: readonly string[];
+  /** How a later start shows that it went on from there. */
+  readonly resumed: Resumed;
+}
+
+/** Players hear a text; or whoever asks then is told something else. */
+export type Effect =
+  | { readonly kind: 'heard'; readonly text: string }
+  | { readonly kind: 'told'; readonly facts: Partial<Facts> };
+
+export type Resumed =
+  | { readonly kind: 'said'; readonly text: string }
+  | { readonly kind: 'unsaid'; readonly text: string }
+  | { readonly kind: 'told'; readonly facts: Partial<Facts> }
+  /** The game keeps nothing. */
+  | { readonly kind: 'nothing' };
+
+export const SCENARIOS: readonly Scenario[] = [
+  {
+    game: 'flying-squid',
+    port: 25_565,
+    variables: { MOTD: 'Squids of the lab', MAX_PLAYERS: '7', ONLINE_MODE: 'false' },
+    told: { name: 'Squids of the lab', version: '1.21.4', detail: '7 players' },
+    commanded: { line: 'say hear me', effect: { kind: 'heard', text: '[Server] hear me' } },
+    played: [],
+    saved: ['world/1.21.4/level.dat', 'world/1.21.4/playerdata/*.dat'],
+    resumed: { kind: 'nothing' },
+  },
+  {
+    game: 'luanti',
+    port: 30_000,
+    variables: { SERVER_NAME: 'Nodes of the lab' },
+    told: { version: 'protocol 41', detail: 'sets a first password' },
+    commanded: {
+      line: '/setpassword visitor secret',
+      effect: { kind: 'told', facts: { detail: 'legacy password' } },
+    },
+    played: [{ line: '/time 6:00', answer: 'Time of day changed' }],
+    saved: ['world/map.sqlite', 'world/auth.sqlite'],
+    resumed: { kind: 'told', facts: { detail: 'legacy password' } },
+  },
+  {
+    game: 'teeworlds',
+    port: 8303,
+    variables: { SERVER_NAME: 'Tees of the lab', MAP: 'ctf5', GAME_TYPE: 'ctf' },
+    told: { name: 'Tees of the lab', version: '0.7.5', detail: 'ctf5' },
+    commanded: {
+      line: 'sv_name "Tees renamed"',
+      effect: { kind: 'told', facts: { name: 'Tees renamed' } },
+    },
+    played: [],
+    saved: [],
+    resumed: { kind: 'nothing' },
+  },
+  {
+    game: 'openttd',
+    port: 3979,
+    variables: { SERVER_NAME: 'Trains of the lab', MAP_SIZE: '6' },
+    told: { name: 'Trains of the lab', version: '13.0', detail: 'no password' },
+    commanded: {
+      line: 'server_name "Trains renamed"',
+      effect: { kind: 'told', facts: { name: 'Trains renamed' } },
+    },
+    played: [],
+    saved: ['save/autosave/exit.sav'],
+    resumed: { kind: 'unsaid', text: 'Generating map' },
+  },
+  {
+    game: 'bzflag',
+    port: 5154,
+    variables: { WELCOME: 'Tanks of the lab' },
+    told: { version: '0221', detail: 'observer' },
+    commanded: { line: 'hear me', effect: { kind: 'heard', text: 'hear me' } },
+    played: [],
+    saved: [],
+    resumed: { kind: 'nothing' },
+  },
+  {
+    game: 'freeciv',
+    port: 5556,
+    variables: { RULESET: 'classic' },
+    told: { version: 'Freeciv-3.0', detail: 'visitor Welcome' },
+    commanded: { line: '/wall hear me', effect: { kind: 'heard', text: 'hear me' } },
+    played: [
+      { line: 'set minplayers 0', answer: 'minplayers' },
+      { line: 'start', answer: 'rules the' },
+    ],
+    saved: ['saves/*interrupted*'],
+    resumed: { kind: 'said', text: 'Savegame' },
+  },
+];

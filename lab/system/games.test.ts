@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { GameClient } from '../games/client.ts';
+import { GAME_ADDRESS, GameHost } from '../games/game-host.ts';
+import { type Effect, SCENARIOS, type Scenario } from '../games/scenarios.ts';
+import type { Facts } from '../games/session.ts';
+import { missing, require } from '../requirements.ts';
+
+const NEEDS = ['docker', 'apt'] as const;
+
+describe('each shipped game, in a real container of its local image', { concurrency: 3 }, () => {
+  let host: GameHost;
+  before(async () => {
+    if (missing(NEEDS) !== null) return;
+    host = await GameHost.start('games');
+    host.run(SCENARIOS);
+  });
+  after(() => host?.stop());
+
+  for (const scenario of SCENARIOS) {
+    const { game } = scenario;
+    it(`${game}: is built, runs by its own done line, is joined and commanded, keeps its save, restarts and is killed`, async (t) => {
+      if (!require(t, NEEDS)) return;
+      const play = new Play(host, scenario);
+      await host.built(game);
+      await play.starts();
+      await play.isCommanded();
+      await play.stopsWithItsSave();
+      await play.goesOn();
+      await host.power(game, 'kill');
+      await host.becomes(game, 'offline');
+      await assert.rejects(play.joined());
+    });
+  }
+});
+
+/** One game, played once. */
+class Play {
+  readonly #host: GameHost;
+  readonly #scenario: Scenario;
+
+  constructor(host: GameHost, scenario: Scenario) {
+    this.#host = host;
+    this.#scenario = scenario;
+  }
+
+  joined(): Promise<GameClient> {
+    const { game, port } = this.#scenario;
+    return GameClient.join(this.#host.players, game, GAME_ADDRESS, port);
+  }
+
+  async starts(): Promise<void> {
+    const { game, told } = this.#scenario;
+    await this.#host.power(game, 'start');
+    await this.#host.becomes(game, 'running');
+    await this.#tells(told);
+  }
+
+  async isCommanded(): Promise<void> {
+    const { game, commanded, played } = this.#scenario;
+    const client = await this.joined();
+    try {
+      await this.#host.command(game, commanded.line);
+      await this.#takesEffect(client, commanded.effect);
+    } finally {
+      await client.close();
+    }
+    for (const { line, answer } of played) {
+      await this.#host.command(game, line);
+      await this.#says(answer);
+    }
+  }
+
+  async stopsWithItsSave(): Promise<void> {
+    const { game, saved } = this.#scenario;
+    const begin = performance.now();
+    await this.#host.power(game, 'stop');
+    await this.#host.becomes(game, 'offline');
+    const tookMs = performance.now() - begin;
+    assert.ok(tookMs < TERM_AFTER_MS, `ended by SIGTERM: its own stop took ${tookMs} ms`);
+    for (const pattern of saved)
+      assert.notDeepEqual(this.#host.files(game, pattern), [], `${pattern} was not saved`);
+  }
+
+  /** Starts from what was saved, and again on a restart. */
+  async goesOn(): Promise<void> {
+    const { game, told, resumed } = this.#scenario;
+    const before = (await this.#host.lines(game)).length;
+    await this.#host.power(game, 'start');
+    await this.#host.becomes(game, 'running');
+    const lines = (await this.#host.lines(game)).slice(before).join('\n');
+    if (resumed.kind === 'said') assert.match(lines, new RegExp(resumed.text));
+    if (resumed.kind === 'unsaid') assert.doesNotMatch(lines, new RegExp(resumed.text));
+    const facts = { ...told, ...(resumed.kind === 'told' ? resumed.facts : {}) };
+    await this.#tells(facts);
+    await this.#host.power(game, 'restart');
+    await this.#host.becomes(game, 'stopping');
+    await this.#host.becomes(game, 'running');
+    await this.#tells(facts);
+  }
+
+  async #tells(facts: Partial<Facts>): Promise<void> {
+    const client = await this.joined();
+    await client.close();
+    assert.partialDeepStrictEqual(client.facts, facts);
+  }
+
+  async #takesEffect(client: GameClient, effect: Effect): Promise<void> {
+    if (effect.kind === 'heard') return client.hears(effect.text);
+    // The console is another way than the game's own port: what was typed may arrive after what is asked.
+    await this.#until(async () => {
+      const again = await this.joined();
+      await again.close();
+      assert.partialDeepStrictEqual(again.facts, effect.facts);
+    });
+  }
+
+  async #says(text: string): Promise<void> {
+    await this.#until(async () => {
+      const lines = await this.#host.lines(this.#scenario.game);
+      assert.ok(
+        lines.some((line) => line.includes(text)),
+        `no "${text}" in:\n${lines.join('\n')}`,
+      );
+    });
+  }
+
+  async #until(holds: () => Promise<void>): Promise<void> {
+    const untilMs = performance.now() + PATIENCE_MS;
+    for (;;) {
+      try {
+        return await holds();
+      } catch (error) {
+        if (performance.now() > untilMs) throw error;
+        await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+      }
+    }
+  }
+}
+
+/** As the shipped eggs leave it. A server is taken for running without its done line only minutes later. */
+const TERM_AFTER_MS = 60_000;
+const PATIENCE_MS = 15_000;
+const AGAIN_MS = 100;
