@@ -10,6 +10,8 @@ export interface NodeConfig {
   readonly engine: 'docker' | 'process';
   /** As `DOCKER_HOST` says it, `unix:///run/docker.sock`; only of the Docker engine. */
   readonly dockerHost: string;
+  /** What becomes of its servers when it is asked to stop; killed, it always leaves them running. */
+  readonly onStop: 'leave' | 'end';
 }
 
 export const CONFIG_VARIABLE = 'PORTCULLIS_NODE_CONFIG';
@@ -31,6 +33,7 @@ export function readConfig(env: NodeJS.ProcessEnv): NodeConfig {
     stateDir: textOf(fields, 'stateDir'),
     engine,
     dockerHost: textOf(fields, 'dockerHost'),
+    onStop: fields['onStop'] === 'end' ? 'end' : 'leave',
   };
 }
 

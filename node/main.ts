@@ -5,6 +5,7 @@ import { connectIpc } from '@portcullis/link/ipc.ts';
 import { type NodeConfig, readConfig } from './config.ts';
 import { createNode } from './create-node.ts';
 import { createApplyConfigFiles } from './config-files/apply.ts';
+import { endAll } from './engine/end-all.ts';
 import { DockerEngine } from './engine/docker/docker.ts';
 import { parseDockerHost } from './engine/docker/endpoint.ts';
 import { createGuard } from './engine/docker/guard.ts';
@@ -13,12 +14,15 @@ import { ProcessEngine } from './engine/process/process.ts';
 import { PROCESS_IMAGES } from './examples/images.ts';
 import type { Owner } from './server-path.ts';
 
+/** Below what a supervisor waits for a child. */
+const END_WITHIN_MS = 8_000;
+
 /** Whom games run as where the agent is root: nobody's account, so that they can touch nothing else. */
 const GAMES: Owner = { uid: 25_565, gid: 25_565 };
 
 /**
- * The process of a node. However it ends, its servers run on: an agent that comes after finds them, by its journal
- * and by what the engine says.
+ * The process of a node. However it ends, its servers run on, unless it was told otherwise: an agent that comes after
+ * finds them, by its journal and by what the engine says.
  */
 const { config, log, agent } = begin();
 log.info({ name: config.name, engine: config.engine }, 'started');
@@ -73,8 +77,11 @@ let stopping = false;
 async function stop(why: string): Promise<void> {
   if (stopping) return;
   stopping = true;
-  log.info({ why }, 'stopping; what runs keeps running');
+  const ends = config.onStop === 'end';
+  log.info({ why }, ends ? 'stopping, and what runs with it' : 'stopping; what runs keeps running');
   await agent.stop();
+  // An engine of its own: the agent that closed its one must not take these ends for crashes.
+  if (ends) await endAll(openEngine(config, process.getuid?.() === 0), END_WITHIN_MS);
   process.exit(0);
 }
 process.once('SIGINT', () => void stop('SIGINT'));

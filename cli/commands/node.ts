@@ -44,6 +44,7 @@ function nodeConfig(options: NodeOptions): NodeConfig {
     stateDir: join(dataDir, 'node'),
     engine: engineOf(options.engine),
     dockerHost: dockerHostOf(options.dockerHost),
+    onStop: 'leave',
   };
 }
 

@@ -122,6 +122,8 @@ async function startNode(
     stateDir: data.node,
     engine,
     dockerHost: dockerHostOf(options.dockerHost),
+    // Containers have somebody who looks after them while we are away; processes would be left to nobody.
+    onStop: engine === 'process' ? 'end' : 'leave',
   };
   try {
     await startPart(site, nodeProcess(config, controlEnvironment(options)));
