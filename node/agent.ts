@@ -216,7 +216,7 @@ export class NodeAgent {
       const listed = await bounded('list what runs', LIST_MS, engine.list());
       if (this.#stopped) return;
       const byUuid = new Map(listed.map((instance) => [instance.uuid, instance]));
-      for (const [uuid, server] of this.#servers) server.seen(byUuid.get(uuid));
+      for (const [uuid, server] of this.#servers) server.seen(byUuid.get(uuid) ?? null);
       if (this.#assignments === null) return;
       for (const { uuid } of listed) {
         if (this.#servers.has(uuid)) continue;

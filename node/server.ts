@@ -79,7 +79,8 @@ export class Server {
   /** null: it is no longer of this node; undefined: nobody has said yet. */
   #wanted: Wanted | null | undefined;
   #launched: LaunchedWith | null;
-  #startedAtMs: number | null = null;
+  /** As the last inspection found it. */
+  #instance: Instance | null = null;
   #diskBytes = 0;
   /** As it was posted last. */
   #withheld: string | null;
@@ -110,8 +111,8 @@ export class Server {
       launch: (signal, run) => this.#launch(signal, run),
       launched: () => this.#launched ?? launchedWith(this.#wanted?.egg ?? null),
       post: (event) => this.#mailbox.post(event),
-      startedAt: (startedAtMs) => {
-        this.#startedAtMs = startedAtMs;
+      found: (instance) => {
+        this.#instance = instance;
       },
     });
     this.#builder = new Builder({
@@ -142,9 +143,8 @@ export class Server {
   }
 
   /** What the engine lists: an event that was missed is made up for. */
-  seen(instance: Instance | undefined): void {
-    const isAlive = instance?.status === 'running' || instance?.status === 'paused';
-    if (isAlive === isAtRest(this.#mailbox.state)) this.heard('changed');
+  seen(instance: Instance | null): void {
+    if (isAlive(instance) === isAtRest(this.#mailbox.state)) this.heard('changed');
   }
 
   heard(kind: 'lost' | 'gap' | 'changed'): void {
@@ -190,11 +190,17 @@ export class Server {
       uuid: this.uuid,
       epoch: waits ? wanted : epoch,
       // Until it may be started: whoever reads `built` starts it at once.
-      state: waits ? 'waiting' : this.#withheld === BUILDING ? 'building' : state,
-      reason: waits ? this.#builder.waitsFor : reason,
+      state: waits ? 'waiting' : this.#mailbox.state.withheld === BUILDING ? 'building' : state,
+      reason: waits ? this.#waitsFor() : reason,
       log,
       power: serverState(this.#mailbox.state),
     };
+  }
+
+  #waitsFor(): string | null {
+    const { state } = this.#mailbox;
+    if (!isKnown(state)) return 'The engine of this node does not answer.';
+    return isAtRest(state) ? this.#builder.waitsFor : 'The server is stopped first.';
   }
 
   /** What runs keeps running; what is under way is given up, and begun again by the agent that comes next. */
@@ -256,6 +262,12 @@ export class Server {
   /** Why it must not run, what is to be built, what is to be removed: all of it follows from what is wanted now. */
   #consider(): void {
     if (this.#closed || this.#wanted === undefined) return;
+    const { record } = this.#builder;
+    if (record.state === 'none' && record.epoch === 0 && this.#wanted !== null) {
+      // Nothing is known of a build: there was none, unless what it makes is there. Then the journal was lost.
+      if (!isKnown(this.#mailbox.state)) return;
+      if (this.#instance !== null) this.#builder.assume(this.#wanted.assignment.buildEpoch);
+    }
     const reason = this.#reasonToWithhold(this.#wanted);
     if (reason !== this.#withheld) {
       this.#withheld = reason;
@@ -297,7 +309,9 @@ export class Server {
   #resources(): ServerResources {
     const usage = this.#terminal.usage;
     const limit = (this.#wanted?.assignment.limits.memory ?? 0) * MIB;
-    const upMs = this.#startedAtMs === null ? 0 : this.#around.nowMs() - this.#startedAtMs;
+    const now = this.#around.nowMs();
+    const startedAtMs = isAlive(this.#instance) ? this.#instance?.startedAtMs : null;
+    const upMs = now - (startedAtMs ?? now);
     return {
       memoryBytes: usage?.memoryBytes ?? 0,
       memoryLimitBytes: usage?.memoryLimitBytes ?? limit,
@@ -311,7 +325,7 @@ export class Server {
 
   async #save(): Promise<void> {
     const kept: ServerRecord = {
-      machine: this.#mailbox.state,
+      machine: this.#mailbox.decided,
       build: this.#builder.record,
       launched: this.#launched,
     };
@@ -328,6 +342,10 @@ function launchedWith(egg: Egg): LaunchedWith;
 function launchedWith(egg: Egg | null): LaunchedWith | null;
 function launchedWith(egg: Egg | null): LaunchedWith | null {
   return egg && { done: egg.done, stop: egg.stop, stopTimes: egg.stopTimes };
+}
+
+function isAlive(instance: Instance | null): boolean {
+  return instance?.status === 'running' || instance?.status === 'paused';
 }
 
 function refused(reason: string): CallAnswer {

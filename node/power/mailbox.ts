@@ -11,8 +11,8 @@ import type { PowerSignal } from '@portcullis/core/game-servers/power.ts';
 export interface MailboxOptions {
   readonly state: MachineState;
   readonly context: () => Context;
-  /** Resolves once the state is on the disk. Must not reject. */
-  readonly save: (state: MachineState) => Promise<void>;
+  /** Resolves once `decided` is on the disk. Must not reject. */
+  readonly save: () => Promise<void>;
   /** Begins an effect; how it went comes as an event. Must not throw. */
   readonly perform: (effect: Effect) => void;
   readonly onChange: (state: MachineState, before: MachineState) => void;
@@ -33,6 +33,7 @@ interface Letter {
 export class Mailbox {
   readonly #options: MailboxOptions;
   #state: MachineState;
+  #shown: MachineState;
   #letters: Letter[] = [];
   #draining: Promise<void> | null = null;
   #closed = false;
@@ -40,9 +41,16 @@ export class Mailbox {
   constructor(options: MailboxOptions) {
     this.#options = options;
     this.#state = options.state;
+    this.#shown = options.state;
   }
 
+  /** As of what is on the disk and begun. */
   get state(): MachineState {
+    return this.#shown;
+  }
+
+  /** As of what was decided; may not be on the disk yet. */
+  get decided(): MachineState {
     return this.#state;
   }
 
@@ -92,12 +100,12 @@ export class Mailbox {
       effects.push(...done.effects);
       answers.push(() => answered(done.answer));
     }
-    if (JSON.stringify(before) !== JSON.stringify(this.#state)) {
-      await this.#options.save(this.#state);
-      this.#options.onChange(this.#state, before);
-    }
+    const changed = JSON.stringify(before) !== JSON.stringify(this.#state);
+    if (changed) await this.#options.save();
     // Closed meanwhile: the agent that comes next finds on the disk what was decided.
     if (!this.#closed) for (const effect of effects) this.#options.perform(effect);
+    this.#shown = this.#state;
+    if (changed) this.#options.onChange(this.#state, before);
     for (const answer of answers) answer();
   }
 }

@@ -2,12 +2,14 @@ import type { Effect, MachineEvent, Rung } from '@portcullis/core/game-servers/m
 import type { Log } from '@portcullis/link/agent-log.ts';
 import { bounded, sentenceOf } from '../bounded.ts';
 import { encodeCommand } from '../console/command.ts';
-import { type Engine, EngineError } from '../engine/engine.ts';
+import { type Engine, EngineError, type Instance } from '../engine/engine.ts';
 import type { LaunchedWith } from '../journal/record.ts';
 import type { Limiter } from '../limiter.ts';
 import type { Terminal } from './terminal.ts';
 
 const CALL_MS = 15_000;
+/** The next look waits for it, so an engine that hung once must not hold it back for long. */
+const INSPECT_MS = 5_000;
 
 export interface RimOptions {
   readonly uuid: string;
@@ -19,7 +21,8 @@ export interface RimOptions {
   readonly launch: (signal: AbortSignal, run: number) => Promise<void>;
   readonly launched: () => LaunchedWith | null;
   readonly post: (event: MachineEvent) => void;
-  readonly startedAt: (startedAtMs: number | null) => void;
+  /** What an inspection found, before the machine hears of it. */
+  readonly found: (instance: Instance | null) => void;
 }
 
 /** Does what the machine decides. Whatever happens, each effect that has an answer gets it, within bounded time. */
@@ -112,9 +115,8 @@ export class Rim {
       const run = this.#inspectNext;
       this.#inspectNext = null;
       try {
-        const instance = await bounded('say what runs', CALL_MS, engine.inspect(uuid));
-        const alive = instance?.status === 'running' || instance?.status === 'paused';
-        this.#options.startedAt(alive ? instance.startedAtMs : null);
+        const instance = await bounded('say what runs', INSPECT_MS, engine.inspect(uuid));
+        this.#options.found(instance);
         post({ kind: 'inspected', run, instance });
       } catch (error) {
         log.debug({ uuid, error }, 'a server could not be looked at');

@@ -15,6 +15,8 @@ export class Terminal {
   readonly #engine: Engine;
   readonly #uuid: string;
   #stream: Console | null = null;
+  /** Whose output counts. */
+  #connection: object | null = null;
   #attaching: Promise<void> = Promise.resolve();
   #unwatch: () => void = () => {};
   #usage: Usage | null = null;
@@ -41,8 +43,23 @@ export class Terminal {
   async attach(): Promise<void> {
     this.close();
     this.#isFresh = false;
-    const attached = this.#engine.attach(this.#uuid, (chunk) => this.console.push(chunk));
-    this.#stream = await bounded('connect the console', ATTACH_MS, attached);
+    await this.#connect((chunk) => this.console.push(chunk));
+  }
+
+  /** Of several at once only the last is heard. */
+  async #connect(onOutput: (chunk: Buffer) => void): Promise<void> {
+    const own = {};
+    this.#connection = own;
+    const attached = this.#engine.attach(this.#uuid, (chunk) => {
+      if (this.#connection === own) onOutput(chunk);
+    });
+    // Also one that comes after everybody gave it up.
+    void attached.then(
+      (stream) => this.#connection !== own && stream.close(),
+      () => {},
+    );
+    const stream = await bounded('connect the console', ATTACH_MS, attached);
+    if (this.#connection === own) this.#stream = stream;
   }
 
   /** To an instance that runs. A write waits for it; one that cannot be had fails the writes. */
@@ -57,12 +74,12 @@ export class Terminal {
     this.#isFresh = false;
     // What comes while the past is asked for waits behind it.
     let held: Buffer[] | null = [];
-    const attached = this.#engine.attach(this.#uuid, (chunk) => {
+    const take = (chunk: Buffer): void => {
       if (held === null) this.console.push(chunk);
       else held.push(chunk);
-    });
+    };
     try {
-      this.#stream = await bounded('connect the console', ATTACH_MS, attached);
+      await this.#connect(take);
       if (isFresh) {
         const recent = this.#engine.recentOutput(this.#uuid, RECENT_BYTES);
         this.console.push(await bounded('tell its recent output', ATTACH_MS, recent));
@@ -94,6 +111,7 @@ export class Terminal {
     this.#unwatch();
     this.#unwatch = () => {};
     this.#usage = null;
+    this.#connection = null;
     this.#stream?.close();
     this.#stream = null;
     this.console.end();

@@ -23,12 +23,15 @@ export class TestControl {
   readonly #open = new Map<string, (answer: CallAnswer | null) => void>();
   readonly #waiting = new Set<() => void>();
   report: NodeHeartbeat | null = null;
+  #joined = Promise.withResolvers<void>();
 
   constructor() {
     this.#link = createMemoryLink(async (_from, request) => this.#answer(request));
   }
 
+  /** Of an agent that is new; calls wait until it is there. */
   connect(): AgentSide {
+    this.#joined = Promise.withResolvers();
     return this.#link.connect({ kind: 'node', name: NODE });
   }
 
@@ -41,6 +44,7 @@ export class TestControl {
 
   /** null: no answer in that time. */
   async call(uuid: string, call: NodeCall['call'], withinMs = 10_000): Promise<CallAnswer | null> {
+    await this.#joined.promise;
     const id = randomUUID();
     const { promise, resolve } = Promise.withResolvers<CallAnswer | null>();
     const late = setTimeout(() => resolve(null), withinMs);
@@ -81,6 +85,8 @@ export class TestControl {
   }
 
   #page({ revision: held }: NodeSync): NodePage {
+    // It has been welcomed, so it hears calls.
+    this.#joined.resolve();
     const servers = this.#servers;
     const revision = createHash('sha256').update(JSON.stringify(servers)).digest('hex');
     const page = { kind: 'node.page', revision, next: null } as const;

@@ -94,14 +94,20 @@ export class TestHost {
 
   /** Asks again and again, as callers of the API do; rejects when it takes too long. */
   async becomes(uuid: string, wanted: ServerState | null): Promise<void> {
-    const untilMs = performance.now() + PATIENCE_MS;
     let last: ServerState | null | undefined;
-    while (performance.now() < untilMs) {
+    let lines: readonly string[] = [];
+    const isSo = async (): Promise<boolean> => {
       last = await this.state(uuid);
-      if (last === wanted) return;
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-    throw new Error(`the server is ${last}, not ${wanted}`);
+      lines = await this.lines(uuid);
+      return last === wanted;
+    };
+    await until(isSo, () => `the server is ${last}, not ${wanted}: ${lines.join('; ')}`);
+  }
+
+  /** Until its instance was started so often by this engine's agent, and runs. */
+  async started(uuid: string, times: number): Promise<void> {
+    await until(async () => this.count('start', uuid) >= times);
+    await this.becomes(uuid, 'running');
   }
 
   async lines(uuid: string): Promise<readonly string[]> {
@@ -113,5 +119,17 @@ export class TestHost {
   count(operation: FakeEngine['calls'][number]['operation'], uuid: string | null): number {
     return this.engine.calls.filter((one) => one.operation === operation && one.uuid === uuid)
       .length;
+  }
+}
+
+/** Asks again and again; rejects when it takes too long. */
+export async function until(
+  isSo: () => Promise<boolean>,
+  describe: () => string = () => `not so: ${isSo}`,
+): Promise<void> {
+  const untilMs = performance.now() + PATIENCE_MS;
+  while (!(await isSo())) {
+    if (performance.now() > untilMs) throw new Error(describe());
+    await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { EngineError } from '../engine/engine.ts';
+import { INSTALLED_EGG, uuidOf } from '../testing/eggs.ts';
+import { TestHost } from '../testing/host.ts';
+
+describe('a build', () => {
+  it('fails by the exit code of its install, visibly, and is done again only when told so', async (t) => {
+    const host = new TestHost(t);
+    host.engine.install = async (_spec, output) => {
+      output('downloading\nno space left\n');
+      return 7;
+    };
+    const uuid = await host.server(INSTALLED_EGG);
+    const { state, reason, log } = await host.built(uuid);
+    assert.equal(state, 'failed');
+    assert.match(reason ?? '', /exit code 7/);
+    assert.match(log ?? '', /downloading\nno space left/);
+    const refused = await host.power(uuid, 'start');
+    assert.match(refused?.kind === 'refused' ? refused.reason : '', /not built.*exit code 7/);
+    await host.restart();
+    await host.built(uuid);
+    assert.equal(host.count('runInstall', uuid), 0);
+    host.engine.install = async () => 0;
+    await host.servers(1, INSTALLED_EGG, { buildEpoch: 2 });
+    const again = await host.control.reported(uuid, ({ epoch }) => epoch === 2);
+    assert.notEqual(again.state, 'failed');
+    await host.control.reported(uuid, (build) => build.epoch === 2 && build.state === 'built');
+  });
+
+  it('that was cut off by the end of its agent is done again', async (t) => {
+    const host = new TestHost(t);
+    const begun = Promise.withResolvers<void>();
+    host.engine.install = (_spec, _output, signal) => {
+      begun.resolve();
+      return new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(new EngineError('aborted', 'Called off.')));
+      });
+    };
+    const building = host.server(INSTALLED_EGG);
+    await begun.promise;
+    const report = await host.control.reported(uuidOf(1), ({ state }) => state === 'building');
+    assert.equal(report.epoch, 1);
+    await host.restart();
+    assert.equal((await host.built(await building)).state, 'built');
+    assert.equal(host.count('runInstall', uuidOf(1)), 1);
+  });
+
+  it('of a running server stops it first, and is not begun while it runs', async (t) => {
+    const host = new TestHost(t);
+    const uuid = await host.server(INSTALLED_EGG);
+    await host.power(uuid, 'start');
+    await host.becomes(uuid, 'running');
+    const states: (string | undefined)[] = [];
+    host.engine.install = async () => {
+      states.push((await host.engine.inspect(uuid))?.status);
+      return 0;
+    };
+    await host.servers(1, INSTALLED_EGG, { buildEpoch: 2 });
+    await host.control.reported(uuid, (build) => build.epoch === 2 && build.state === 'built');
+    assert.deepEqual(states, ['exited']);
+  });
+
+  it('says which image is not there', async (t) => {
+    const host = new TestHost(t);
+    host.engine.registry.clear();
+    const { state, reason } = await host.built(await host.server());
+    assert.deepEqual([state, reason], ['failed', 'The image game:1 is not there.']);
+  });
+});

@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { EngineError } from './engine/engine.ts';
+import type { StartProgram } from './engine/fake.ts';
+import { EGG, uuidOf } from './testing/eggs.ts';
+import { TestHost, until } from './testing/host.ts';
+
+const ACCEPTED = { kind: 'accepted' };
+const LOOK = { kind: 'look' } as const;
+
+async function running(host: TestHost): Promise<string> {
+  const uuid = await host.server();
+  await host.power(uuid, 'start');
+  await host.becomes(uuid, 'running');
+  return uuid;
+}
+
+describe('an agent that was killed', () => {
+  it('finds its servers running, and stops them as their egg says', async (t) => {
+    const host = new TestHost(t);
+    const uuid = await running(host);
+    host.engine.say(uuid, 'before\n');
+    await host.restart();
+    await host.becomes(uuid, 'running');
+    assert.equal(host.count('create', uuid) + host.count('start', uuid), 0);
+    await until(async () => (await host.lines(uuid)).includes('before'));
+    await host.power(uuid, 'stop');
+    await host.becomes(uuid, 'offline');
+    assert.equal(host.count('write', uuid), 1);
+    assert.equal(host.count('signal', uuid) + host.count('kill', uuid), 0);
+  });
+
+  it('starts again what crashed while nobody watched, and leaves offline what was stopped', async (t) => {
+    const host = new TestHost(t);
+    const [first, second] = (await host.servers(2)) as [string, string];
+    for (const uuid of [first, second]) await host.power(uuid, 'start');
+    for (const uuid of [first, second]) await host.becomes(uuid, 'running');
+    await host.power(second, 'stop');
+    await host.becomes(second, 'offline');
+    await host.agent?.stop();
+    host.engine.crash(first);
+    await host.restart();
+    await host.becomes(first, 'running');
+    await host.becomes(second, 'offline');
+    assert.equal(host.count('start', first), 1);
+    assert.equal(host.count('start', second), 0);
+  });
+
+  it('goes on with a stop that was under way, and with the restart behind it, without saying it twice', async (t) => {
+    const host = new TestHost(t);
+    let said = 0;
+    const slow: StartProgram = ({ output }) => {
+      output('ready\n');
+      return { input: (line) => void (said += line === 'stop' ? 1 : 0) };
+    };
+    host.engine.program = slow;
+    const uuid = await running(host);
+    await host.power(uuid, 'restart');
+    await host.becomes(uuid, 'stopping');
+    await until(async () => said > 0);
+    await host.control.reported(uuid, ({ power }) => power === 'stopping');
+    await host.restart();
+    await host.becomes(uuid, 'stopping');
+    host.engine.crash(uuid, 0);
+    await host.becomes(uuid, 'running');
+    assert.equal(said, 1);
+    assert.equal(host.count('signal', uuid) + host.count('kill', uuid), 0);
+  });
+
+  it('knows what to run from its disk while control is away', async (t) => {
+    const host = new TestHost(t);
+    const uuid = await running(host);
+    await host.agent?.stop();
+    host.engine.crash(uuid);
+    await host.control.close();
+    await host.restart();
+    await until(async () => (await host.engine.inspect(uuid))?.status === 'running');
+    assert.equal(host.count('start', uuid), 1);
+  });
+
+  it('keeps what runs when a file of its journal is damaged', async (t) => {
+    const host = new TestHost(t);
+    const uuid = await running(host);
+    await host.agent?.stop();
+    writeFileSync(join(host.stateDir, 'journal', 'servers', `${uuid}.json`), '{"machine":');
+    writeFileSync(join(host.stateDir, 'journal', 'assignments.json'), '\0\0\0\0');
+    await host.restart();
+    await host.becomes(uuid, 'running');
+    await host.power(uuid, 'stop');
+    await host.becomes(uuid, 'offline');
+    assert.equal(host.count('start', uuid), 0);
+  });
+
+  it('stops and removes what control took away meanwhile, and what nobody knows', async (t) => {
+    const host = new TestHost(t);
+    const [first, second] = (await host.servers(2)) as [string, string];
+    for (const uuid of [first, second]) await host.power(uuid, 'start');
+    for (const uuid of [first, second]) await host.becomes(uuid, 'running');
+    await host.agent?.stop();
+    const spec = host.engine.specOf(first);
+    assert.ok(spec !== null);
+    const stranger = uuidOf(999);
+    await host.engine.create({ ...spec, uuid: stranger, ports: [] });
+    await host.engine.start(stranger);
+    await host.servers(1);
+    await host.restart();
+    for (const uuid of [second, stranger]) {
+      await until(async () => (await host.engine.inspect(uuid)) === null);
+    }
+    assert.equal(host.count('kill', second) + host.count('signal', second), 0);
+    await host.becomes(first, 'running');
+  });
+});
+
+describe('an engine that does not answer', () => {
+  it('leaves every call answered in its time, the state unknown, and nothing stopped', async (t) => {
+    const host = new TestHost(t);
+    const uuid = await running(host);
+    host.engine.lose();
+    await host.becomes(uuid, null);
+    for (const signal of ['start', 'stop', 'restart'] as const) {
+      assert.equal(
+        (await host.control.call(uuid, { kind: 'power', signal }, 1_000))?.kind,
+        'refused',
+      );
+    }
+    assert.equal((await host.control.call(uuid, LOOK, 1_000))?.kind, 'refused');
+    host.engine.find();
+    await host.becomes(uuid, 'running');
+    assert.equal(host.count('start', uuid), 1);
+    assert.deepEqual(await host.control.call(uuid, { kind: 'command', command: 'x' }), ACCEPTED);
+  });
+
+  it('is asked again: what ended meanwhile is found', async (t) => {
+    const host = new TestHost(t);
+    const uuid = await running(host);
+    host.engine.lose();
+    await host.becomes(uuid, null);
+    host.engine.crash(uuid);
+    host.engine.find();
+    await host.started(uuid, 2);
+  });
+
+  it('hangs in every call, and the node answers all the same', async (t) => {
+    const host = new TestHost(t);
+    const uuid = await running(host);
+    host.engine.before = () => new Promise(() => {});
+    const begin = performance.now();
+    const looked = await host.control.call(uuid, LOOK, 2_000);
+    assert.equal(looked?.kind, 'state');
+    const stopped = await host.control.call(uuid, { kind: 'power', signal: 'stop' }, 5_000);
+    assert.deepEqual(stopped, ACCEPTED);
+    const said = await host.control.call(uuid, { kind: 'command', command: 'x' }, 5_000);
+    assert.equal(said?.kind, 'refused');
+    assert.ok(performance.now() - begin < 5_000);
+    host.engine.before = () => {};
+    await host.power(uuid, 'kill');
+    await host.becomes(uuid, 'offline');
+  });
+
+  it('builds what waited for it once it is back', async (t) => {
+    const host = new TestHost(t);
+    host.engine.before = () => {
+      throw new EngineError('unreachable', 'Docker does not answer.');
+    };
+    const building = host.server({ ...EGG, name: 'Waits' });
+    const waiting = await host.control.reported(uuidOf(1), ({ reason }) => reason !== null);
+    assert.equal(waiting.state, 'waiting');
+    assert.match(waiting.reason ?? '', /engine of this node does not answer/);
+    host.engine.before = () => {};
+    host.engine.find();
+    assert.equal((await host.built(await building)).state, 'built');
+  });
+});
