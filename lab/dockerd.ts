@@ -25,6 +25,8 @@ export interface DockerdOptions {
   readonly liveRestore?: boolean;
   /** docker-proxy listens for published ports; on unless said otherwise, as Docker has it. */
   readonly userlandProxy?: boolean;
+  /** `false`: it makes no `docker0`, where the namespace has one already. */
+  readonly defaultBridge?: boolean;
 }
 
 const START_MS = 30_000;
@@ -93,6 +95,7 @@ export class Dockerd {
       `--cgroup-parent=/${this.#cgroup}`,
       `--live-restore=${liveRestore}`,
       `--userland-proxy=${userlandProxy}`,
+      ...(this.#options.defaultBridge === false ? ['--bridge=none'] : []),
     ];
     this.#daemon = spawn('nsenter', [...inside, 'dockerd', ...settings], {
       stdio: ['ignore', log, log],
