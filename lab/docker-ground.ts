@@ -12,7 +12,7 @@ export interface DockerGround {
   readonly dockerd: Dockerd;
   readonly engine: DockerEngine;
   /** Another engine; of another node with another owner. */
-  open(owner?: string, socketPath?: string): DockerEngine;
+  open(owner?: string, callMs?: number): DockerEngine;
   /** A shell script of busybox as the game, with a folder of its own. */
   spec(uuid: string, script: string, more?: Partial<InstanceSpec>): InstanceSpec;
   folder(uuid: string): string;
@@ -41,9 +41,9 @@ export async function buildDockerGround(
   chmodSync(folders, 0o711);
   const opened: DockerEngine[] = [];
   const dockerd = await Dockerd.start(label, options);
-  const open: DockerGround['open'] = (owner = 'node-1', socketPath = dockerd.socket) => {
+  const open: DockerGround['open'] = (owner = 'node-1', callMs = 15_000) => {
     const guard = createGuard({ command: dockerd.namespace.command('nft') });
-    const engine = new DockerEngine({ socketPath, owner, guard });
+    const engine = new DockerEngine({ socketPath: dockerd.socket, owner, guard, callMs });
     opened.push(engine);
     return engine;
   };

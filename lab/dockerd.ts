@@ -123,6 +123,16 @@ export class Dockerd {
     if (how === 'SIGKILL') rmSync(join(this.#home, 'pid'), { force: true });
   }
 
+  /** Pids of a container's processes as seen from outside, also while the daemon is away. */
+  processesOf(id: string): number[] {
+    const lists = globSync([
+      `/sys/fs/cgroup/${this.#cgroup}/${id}/cgroup.procs`,
+      `/sys/fs/cgroup/*/${this.#cgroup}/${id}/cgroup.procs`,
+    ]);
+    const pids = lists.flatMap((list) => readFileSync(list, 'utf8').split('\n').filter(Boolean));
+    return [...new Set(pids)].map(Number);
+  }
+
   /** Hangs: the socket takes connections and nothing answers, until `resume`. */
   hang(): void {
     process.kill(this.pid, 'SIGSTOP');

@@ -28,7 +28,8 @@ export interface Hijacked {
   readonly head: Buffer;
 }
 
-const CALL_MS = 15_000;
+/** Of a call that names no time of its own. */
+export const CALL_MS = 15_000;
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
 const MAX_ERROR_BYTES = 64 * 1024;
 
@@ -38,15 +39,17 @@ const MAX_ERROR_BYTES = 64 * 1024;
  */
 export class DockerClient {
   readonly socketPath: string;
+  readonly callMs: number;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 32 });
   #version: Promise<string> | null = null;
 
-  constructor(socketPath: string) {
+  constructor(socketPath: string, callMs = CALL_MS) {
     this.socketPath = socketPath;
+    this.callMs = callMs;
   }
 
   async call(method: string, path: string, options: Call = {}): Promise<Answer> {
-    const { limitMs = CALL_MS, expected = [] } = options;
+    const { limitMs = this.callMs, expected = [] } = options;
     const deadline = AbortSignal.timeout(limitMs);
     const target = `/v${await this.#negotiated()}${path}${render(options.query)}`;
     const answer = await this.#send(method, target, { ...options, deadline, agent: this.#agent });
@@ -58,7 +61,7 @@ export class DockerClient {
   /** An answer whose body comes bit by bit; the time is that of its headers. The caller destroys it. */
   async stream(method: string, path: string, options: Call = {}): Promise<IncomingMessage> {
     const target = `/v${await this.#negotiated()}${path}${render(options.query)}`;
-    const { deadline, done } = deadlineOf(options.limitMs ?? CALL_MS);
+    const { deadline, done } = deadlineOf(options.limitMs ?? this.callMs);
     try {
       const answer = await this.#send(method, target, { ...options, deadline, agent: false });
       if ((answer.statusCode ?? 0) < 300) return answer;
@@ -76,7 +79,7 @@ export class DockerClient {
    */
   async hijack(path: string, query: Readonly<Record<string, string>>): Promise<Hijacked> {
     const target = `/v${await this.#negotiated()}${path}${render(query)}`;
-    const { deadline, done } = deadlineOf(CALL_MS);
+    const { deadline, done } = deadlineOf(this.callMs);
     const headers = { Connection: 'Upgrade', Upgrade: 'tcp', 'Content-Length': '0' };
     const asked = request({
       socketPath: this.socketPath,
@@ -113,7 +116,7 @@ export class DockerClient {
   }
 
   async version(): Promise<{ readonly engine: string; readonly api: string }> {
-    const deadline = AbortSignal.timeout(CALL_MS);
+    const deadline = AbortSignal.timeout(this.callMs);
     const answer = await this.#send('GET', '/version', { deadline, agent: this.#agent });
     const text = (await this.#read(answer, MAX_ERROR_BYTES, deadline)).toString();
     const body = settle(answer, text, []).body as {

@@ -34,6 +34,8 @@ export interface DockerEngineOptions {
   readonly owner: string;
   /** null: nothing keeps servers away from this host, as where the agent is not root. */
   readonly guard: HostGuard | null;
+  /** Of calls that ask or order, not of those that make and start. */
+  readonly callMs?: number;
 }
 
 const STEP_MS = 60_000;
@@ -54,8 +56,8 @@ export class DockerEngine implements Engine {
   /** Replaced by `create`: that they are removed is no news. */
   readonly #replaced = new Set<string>();
 
-  constructor({ socketPath, owner, guard }: DockerEngineOptions) {
-    this.#client = new DockerClient(socketPath);
+  constructor({ socketPath, owner, guard, callMs }: DockerEngineOptions) {
+    this.#client = new DockerClient(socketPath, callMs);
     this.#names = new Names(owner);
     this.#networks = new Networks(this.#client, this.#names, guard);
     this.#networks.keep();

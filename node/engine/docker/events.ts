@@ -104,10 +104,12 @@ async function followOnce(
   const stream = await client.stream('GET', '/events', { query: { since, filters }, signal });
   let why: unknown = new Error('Docker ended its events.');
   const asking = setInterval(() => {
-    client.call('GET', '/_ping', { limitMs: PING_EVERY_MS }).catch((error: unknown) => {
-      why = error;
-      lifeless.abort();
-    });
+    client
+      .call('GET', '/_ping', { limitMs: Math.min(client.callMs, PING_EVERY_MS) })
+      .catch((error: unknown) => {
+        why = error;
+        lifeless.abort();
+      });
   }, PING_EVERY_MS);
   const reader = new EventReader();
   listener({ kind: 'gap' }, null);
