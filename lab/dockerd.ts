@@ -140,6 +140,8 @@ export class Dockerd {
 
   resume(): void {
     process.kill(this.pid, 'SIGCONT');
+    // nsenter stops itself with its child, and would never wait for its end.
+    this.#daemon?.kill('SIGCONT');
   }
 
   /** Everything of it: containers, shims, mounts, control groups, folders, and its network namespace when its own. */
