@@ -75,6 +75,10 @@ export class Dockerd {
     return join(this.#home, 'docker.sock');
   }
 
+  get dataRoot(): string {
+    return join(this.#home, 'data');
+  }
+
   /** The pid of the daemon itself, as seen from outside its process namespace. */
   get pid(): number {
     const launcher = this.#daemon?.pid ?? 0;
@@ -87,7 +91,7 @@ export class Dockerd {
     const log = openSync(this.#logFile, 'a');
     const inside = ['--target', String(this.#holder), '--mount', '--pid', '--net'];
     const settings = [
-      `--data-root=${join(this.#home, 'data')}`,
+      `--data-root=${this.dataRoot}`,
       `--exec-root=${join(this.#home, 'exec')}`,
       `--pidfile=${join(this.#home, 'pid')}`,
       `--config-file=${join(this.#home, 'daemon.json')}`,
