@@ -243,14 +243,18 @@ class Agent implements EdgeAgent {
       const mended = this.#guard.mending();
       const before = this.#reconciler.targets;
       this.#beginTrial();
-      this.#applied = await this.#reconciler.apply(desired);
+      const { earlyDrop } = this.#options;
+      [this.#applied] = await Promise.all([
+        this.#reconciler.apply(desired),
+        before === null ? earlyDrop?.prepare(desired.policies.values()) : null,
+      ]);
       mended();
       // Before all that follows: whoever is killed at it must find on disk what the kernel has.
       await this.#keep(received);
       const after = this.#reconciler.targets ?? new Map();
       // Of a table that another agent left nothing is known: what it enforced is taken to be the same.
       await this.#options.filters?.applied(before ?? (there ? after : new Map()), after);
-      await this.#options.earlyDrop?.apply(desired, this.#applied.refused);
+      await earlyDrop?.apply(desired, this.#applied.refused);
       this.#options.reassembly?.makeRoom();
       // Switched off while we were writing: what was removed meanwhile is back, so once more.
       const off = readOff(this.#options.stateDir) !== null;

@@ -1,4 +1,4 @@
-import type { SourceSets } from '@portcullis/core/firewall/policy.ts';
+import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import type { EdgeAssignment, RefusedTarget } from '@portcullis/link/messages.ts';
 import type { Desired } from '../desired.ts';
 import type { DeviceMode, DeviceModes } from '../devices.ts';
@@ -62,6 +62,13 @@ export class EarlyDrop implements DeviceModes, DropSource {
       whatMatters: () => protectedSides(this.#next, this.#loaded ?? NOTHING),
       remember: (flows) => options.driver.remember(flows),
     });
+  }
+
+  /** What needs nothing of nftables, while the kernel takes a large table. Without it `apply` does the same. */
+  async prepare(policies: Iterable<Policy>): Promise<void> {
+    // nft is started first.
+    await new Promise(setImmediate);
+    if (this.#able()) await this.#compilation.prepare(policies);
   }
 
   /** After nftables has it; `refused` it has not. */
