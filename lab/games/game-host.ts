@@ -1,22 +1,14 @@
 import { createHash } from 'node:crypto';
-import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Egg } from '@portcullis/core/game-servers/egg.ts';
-import { parseEgg } from '@portcullis/core/game-servers/eggs/parse-egg.ts';
-import type {
-  PowerSignal,
-  ServerAssignment,
-  ServerState,
-} from '@portcullis/core/game-servers/power.ts';
-import type { NodeAgent } from '@portcullis/node/agent.ts';
-import { createApplyConfigFiles } from '@portcullis/node/config-files/apply.ts';
-import { createNode } from '@portcullis/node/create-node.ts';
-import { NODE, TestControl } from '@portcullis/node/testing/control.ts';
-import { buildDockerGround, type DockerGround, PLAYER } from '../docker-ground.ts';
+import type { PowerSignal, ServerState } from '@portcullis/core/game-servers/power.ts';
+import type { ApiAnswer } from '../api-client.ts';
+import { Dockerd } from '../dockerd.ts';
 import { provideImages } from '../images/provide.ts';
-import { type Namespace, Network } from '../netns.ts';
+import { createInternet, EDGE_DEVICE, HOST, type Internet } from '../internet.ts';
+import type { Namespace } from '../netns.ts';
+import { ORGANISATION, type Stack, startStack } from '../stack.ts';
 import type { Game } from './client.ts';
 
 export interface HostedGame {
@@ -25,146 +17,186 @@ export interface HostedGame {
   readonly variables: Readonly<Record<string, string>>;
 }
 
-/** Where clients find the host's games. */
-export const GAME_ADDRESS = '192.0.2.1';
-const EGGS = join(import.meta.dirname, '..', '..', 'eggs');
-const LIMITS = { memory: 512, cpu: 100, disk: 1024 } as const;
+interface Detail {
+  readonly data: { readonly provisioned: boolean; readonly state: ServerState | null };
+}
+interface Build {
+  readonly data: { readonly reason: string | null; readonly log: string | null };
+}
+
+const SERVICE = 501;
+const NODE = 'lab';
 const PATIENCE_MS = 60_000;
+const AGAIN_MS = 50;
 const LAST_LINES = 30;
-const quiet = { debug() {}, info() {}, warn() {}, error() {} };
+/** The node says so among the server's own lines. */
+const RUNS = '[portcullis] The server is running.';
 
-/** A node with a real engine, the shipped images and eggs, and a network from which players come. */
+/**
+ * A game host as an operator has it: `portcullis up` with control, an enforcing edge and a node on a real Docker, a
+ * fleet file that names the games, and players that come from the internet through the firewall.
+ */
 export class GameHost {
-  readonly players: Namespace;
-  readonly #network: Network;
-  readonly #ground: DockerGround;
-  readonly #control = new TestControl();
-  readonly #stateDir = mkdtempSync(join(tmpdir(), 'pcl-games-'));
-  #agent: NodeAgent | null = null;
+  readonly #internet: Internet;
+  readonly #dockerd: Dockerd;
+  readonly #stack: Stack;
+  /** By game: how often it was seen to run. */
+  readonly #runs = new Map<Game, number>();
 
-  static async start(label: string): Promise<GameHost> {
-    const network = new Network(label);
-    const docker = network.create('docker');
-    const players = network.create('players');
-    network.join(docker, { device: 'players0', addresses: [`${GAME_ADDRESS}/24`] }, players, {
-      device: 'games0',
-      addresses: ['192.0.2.2/24'],
-    });
-    const ground = await buildDockerGround(label, { namespace: docker });
-    await provideImages(ground.dockerd.socket);
-    return new GameHost(network, players, ground);
+  static async start(label: string, games: readonly HostedGame[]): Promise<GameHost> {
+    const internet = createInternet(label);
+    let dockerd: Dockerd | null = null;
+    try {
+      // The real one takes the place of its imitation.
+      internet.edge.run('ip', 'link', 'delete', 'docker0');
+      internet.edge.run('nft', 'delete', 'table', 'ip', 'dockerlike');
+      dockerd = await Dockerd.start(label, { namespace: internet.edge });
+      await provideImages(dockerd.socket);
+      const args = ['--enforce', '--docker-host', `unix://${dockerd.socket}`];
+      const stack = await startStack(internet, { fleet: fleetOf(games), args });
+      return new GameHost(internet, dockerd, stack);
+    } catch (error) {
+      await dockerd?.stop();
+      internet.destroy();
+      throw error;
+    }
   }
 
-  private constructor(network: Network, players: Namespace, ground: DockerGround) {
-    this.#network = network;
-    this.players = players;
-    this.#ground = ground;
+  private constructor(internet: Internet, dockerd: Dockerd, stack: Stack) {
+    this.#internet = internet;
+    this.#dockerd = dockerd;
+    this.#stack = stack;
   }
 
-  /** Has all of these built; resolves at once. */
-  run(games: readonly HostedGame[]): void {
-    const hosted = games.map((game) => ({ ...game, egg: shippedEgg(game.game) }));
-    const eggs = Object.fromEntries(hosted.map(({ egg }) => [digestOf(egg), egg]));
-    this.#control.assign(hosted.map(assignmentOf), eggs);
-    this.#agent = createNode({
-      name: NODE,
-      link: this.#control.connect(),
-      engine: this.#ground.engine,
-      stateDir: this.#stateDir,
-      owner: PLAYER,
-      applyConfigFiles: createApplyConfigFiles(),
-      log: quiet,
-    });
-    this.#agent.start();
+  /** Where players come from. */
+  get players(): Namespace {
+    return this.#internet.client;
   }
 
-  /** Rejects with the log of an install that failed. */
-  async built(game: Game): Promise<void> {
-    const build = await this.#control.reported(uuidOf(game), ({ state }) =>
-      ['built', 'failed'].includes(state),
-    );
-    if (build.state === 'failed') throw new Error(`${game}: ${build.reason}\n${build.log}`);
+  /** Resolves when it is provisioned; rejects with the log of its build when that takes too long. */
+  async provisioned(game: Game): Promise<void> {
+    const isSo = await this.#until(async () => (await this.#detail(game)).provisioned);
+    if (isSo) return;
+    const { body } = await this.#get<Build>(`/api/x1/game-servers/${uuidOf(game)}/build`);
+    throw new Error(`${game} is not provisioned: ${JSON.stringify(body)}`);
   }
 
-  /** Rejects when the node refuses. */
-  async power(game: Game, signal: PowerSignal): Promise<void> {
-    await this.#accepted(game, { kind: 'power', signal });
+  power(game: Game, signal: PowerSignal): Promise<void> {
+    return this.#accepted(game, 'power', { signal });
   }
 
-  async command(game: Game, command: string): Promise<void> {
-    await this.#accepted(game, { kind: 'command', command });
+  command(game: Game, command: string): Promise<void> {
+    return this.#accepted(game, 'command', { command });
+  }
+
+  /** Resolves when it runs again: once for every start. */
+  async runs(game: Game): Promise<void> {
+    const times = (this.#runs.get(game) ?? 0) + 1;
+    this.#runs.set(game, times);
+    const count = async (): Promise<number> =>
+      (await this.lines(game)).filter((line) => line === RUNS).length;
+    if (!(await this.#until(async () => (await count()) >= times)))
+      throw new Error(`${game} did not come to run:\n${await this.#end(game)}`);
+    await this.becomes(game, 'running');
   }
 
   /** Rejects with the end of its console when it takes too long. */
-  async becomes(game: Game, power: ServerState): Promise<void> {
-    const reported = this.#control.reported(uuidOf(game), (build) => build.power === power);
-    const late = new AbortController();
-    const lateness = delay(PATIENCE_MS, true, { signal: late.signal }).catch(() => false);
-    const isLate = await Promise.race([reported.then(() => false), lateness]);
-    late.abort();
-    if (!isLate) return;
-    const report = this.#control.report?.builds.find(({ uuid }) => uuid === uuidOf(game));
-    const lines = (await this.lines(game)).slice(-LAST_LINES);
-    throw new Error(`${game} is ${report?.power}, not ${power}:\n${lines.join('\n')}`);
+  async becomes(game: Game, state: ServerState): Promise<void> {
+    if (!(await this.#until(async () => (await this.#detail(game)).state === state)))
+      throw new Error(`${game} did not become ${state}:\n${await this.#end(game)}`);
   }
 
   async lines(game: Game): Promise<readonly string[]> {
-    const answer = await this.#control.call(uuidOf(game), { kind: 'lines', last: 1000 });
-    return answer?.kind === 'lines' ? answer.lines : [];
+    const path = `/api/x1/game-servers/${uuidOf(game)}/console?lines=1000`;
+    const { body } = await this.#get<{ readonly data: { readonly lines: readonly string[] } }>(
+      path,
+    );
+    return body.data.lines;
   }
 
   /** In the server's folder, by globs. */
   files(game: Game, pattern: string): string[] {
-    return globSync(join('servers', uuidOf(game), pattern), { cwd: this.#stateDir });
+    const cwd = join(this.#stack.dataDir, 'node', 'servers', uuidOf(game));
+    return globSync(pattern, { cwd });
   }
 
   async stop(): Promise<void> {
-    await this.#agent?.stop();
-    await this.#control.close();
-    await this.#ground.stop();
-    this.#network.destroy();
-    rmSync(this.#stateDir, { recursive: true, force: true });
+    await this.#stack.stop();
+    await this.#dockerd.stop();
+    this.#internet.destroy();
   }
 
-  async #accepted(game: Game, call: Parameters<TestControl['call']>[1]): Promise<void> {
-    const answer = await this.#control.call(uuidOf(game), call);
-    if (answer?.kind !== 'accepted')
-      throw new Error(`${game} does not take ${JSON.stringify(call)}: ${JSON.stringify(answer)}`);
+  async #accepted(game: Game, what: 'power' | 'command', body: object): Promise<void> {
+    const path = `/api/v1/game-servers/${uuidOf(game)}/${what}`;
+    const answer = await this.#stack.api.call('POST', path, body);
+    if (answer.status !== 200)
+      throw new Error(`${game} refused ${JSON.stringify(body)}: ${JSON.stringify(answer.body)}`);
+  }
+
+  async #detail(game: Game): Promise<Detail['data']> {
+    return (await this.#get<Detail>(`/api/v1/game-servers/${uuidOf(game)}`)).body.data;
+  }
+
+  async #get<T>(path: string): Promise<ApiAnswer<T>> {
+    const answer = await this.#stack.api.call<T>('GET', path);
+    if (answer.status !== 200) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
+    return answer;
+  }
+
+  /** Asks again and again, as callers of the API do; false: in vain. */
+  async #until(isSo: () => Promise<boolean>): Promise<boolean> {
+    const untilMs = performance.now() + PATIENCE_MS;
+    do {
+      if (await isSo()) return true;
+      await delay(AGAIN_MS);
+    } while (performance.now() < untilMs);
+    return false;
+  }
+
+  async #end(game: Game): Promise<string> {
+    return (await this.lines(game)).slice(-LAST_LINES).join('\n');
   }
 }
 
-function shippedEgg(name: string): Egg {
-  const parsed = parseEgg(readFileSync(join(EGGS, `${name}.json`), 'utf8'));
-  if (!parsed.ok) throw new Error(parsed.reason);
-  return parsed.value.egg;
-}
-
-function assignmentOf({
-  game,
-  port,
-  variables,
-  egg,
-}: HostedGame & { readonly egg: Egg }): ServerAssignment {
-  return {
-    uuid: uuidOf(game),
-    organisation: 'acme',
-    name: game,
-    egg: digestOf(egg),
-    image: null,
-    variables,
-    limits: LIMITS,
-    allocation: { ip: GAME_ADDRESS, port },
-    suspended: false,
-    crashes: { restart: true, withinMs: 60_000 },
-    buildEpoch: 1,
-  };
+function fleetOf(games: readonly HostedGame[]): string {
+  const servers = games.map(
+    ({ game, port, variables }) => `
+  - uuid: ${uuidOf(game)}
+    organisation: ${ORGANISATION}
+    service: ${SERVICE}
+    name: ${game}
+    node: ${NODE}
+    egg: eggs/${game}.json
+    limits: { memory: 512, cpu: 100, disk: 1024 }
+    allocation: { ip: ${HOST[4]}, port: ${port} }
+    variables: ${JSON.stringify(variables)}`,
+  );
+  return `organisations:
+  ${ORGANISATION}:
+    name: Acme Hosting
+    flags: [firewall_api]
+    asns: [64500]
+    limits: { requests_per_minute: 1000000 }
+    prefixes:
+      - { cidr: 203.0.113.0/24, asn: 64500, since: "2026-01-01T00:00:00+00:00" }
+    services:
+      - id: ${SERVICE}
+        name: games
+        addresses: [{ ip: ${HOST[4]}, since: "2026-01-01T00:00:00+00:00" }]
+    keys:
+      - name: lab
+        abilities: [firewall.read, game-servers.read, game-servers.manage]
+        secret: "\${LAB_KEY}"
+edges:
+  - { name: lab, devices: [${EDGE_DEVICE}], management: [{ protocol: tcp, port: 22 }] }
+nodes:
+  - { name: ${NODE} }
+game_servers:${servers.join('')}
+`;
 }
 
 function uuidOf(game: Game): string {
   const digits = createHash('sha256').update(game).digest('hex');
-  return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-4${digits.slice(13, 16)}-8${digits.slice(17, 20)}-${digits.slice(20, 32)}`;
-}
-
-function digestOf(egg: Egg): string {
-  return createHash('sha256').update(JSON.stringify(egg)).digest('hex');
+  const parts = [digits.slice(0, 8), digits.slice(8, 12), `4${digits.slice(13, 16)}`];
+  return [...parts, `8${digits.slice(17, 20)}`, digits.slice(20, 32)].join('-');
 }

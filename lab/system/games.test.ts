@@ -1,19 +1,22 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { GameClient } from '../games/client.ts';
-import { GAME_ADDRESS, GameHost } from '../games/game-host.ts';
+import { GameHost } from '../games/game-host.ts';
+
 import { type Effect, SCENARIOS, type Scenario } from '../games/scenarios.ts';
 import type { Facts } from '../games/session.ts';
+import { HOST } from '../internet.ts';
 import { missing, require } from '../requirements.ts';
 
 const NEEDS = ['docker', 'apt'] as const;
 
-describe('each shipped game, in a real container of its local image', { concurrency: 3 }, () => {
+describe('each shipped game, from the fleet file to its players, in a real container', {
+  concurrency: 3,
+}, () => {
   let host: GameHost;
   before(async () => {
     if (missing(NEEDS) !== null) return;
-    host = await GameHost.start('games');
-    host.run(SCENARIOS);
+    host = await GameHost.start('games', SCENARIOS);
   });
   after(() => host?.stop());
 
@@ -22,7 +25,7 @@ describe('each shipped game, in a real container of its local image', { concurre
     it(`${game}: is built, runs by its own done line, is joined and commanded, keeps its save, restarts and is killed`, async (t) => {
       if (!require(t, NEEDS)) return;
       const play = new Play(host, scenario);
-      await host.built(game);
+      await host.provisioned(game);
       await play.starts();
       await play.isCommanded();
       await play.stopsWithItsSave();
@@ -46,13 +49,13 @@ class Play {
 
   joined(): Promise<GameClient> {
     const { game, port } = this.#scenario;
-    return GameClient.join(this.#host.players, game, GAME_ADDRESS, port);
+    return GameClient.join(this.#host.players, game, HOST[4], port);
   }
 
   async starts(): Promise<void> {
     const { game, told } = this.#scenario;
     await this.#host.power(game, 'start');
-    await this.#host.becomes(game, 'running');
+    await this.#host.runs(game);
     await this.#tells(told);
   }
 
@@ -87,15 +90,14 @@ class Play {
     const { game, told, resumed } = this.#scenario;
     const before = (await this.#host.lines(game)).length;
     await this.#host.power(game, 'start');
-    await this.#host.becomes(game, 'running');
+    await this.#host.runs(game);
     const lines = (await this.#host.lines(game)).slice(before).join('\n');
     if (resumed.kind === 'said') assert.match(lines, new RegExp(resumed.text));
     if (resumed.kind === 'unsaid') assert.doesNotMatch(lines, new RegExp(resumed.text));
     const facts = { ...told, ...(resumed.kind === 'told' ? resumed.facts : {}) };
     await this.#tells(facts);
     await this.#host.power(game, 'restart');
-    await this.#host.becomes(game, 'stopping');
-    await this.#host.becomes(game, 'running');
+    await this.#host.runs(game);
     await this.#tells(facts);
   }
 
