@@ -5,6 +5,8 @@ import { type Coalesced, coalesce } from '@portcullis/link/coalesce.ts';
 import type { CallAnswer, NodeCall, NodeEngine } from '@portcullis/link/node-messages.ts';
 import { type AgentSide, LinkError } from '@portcullis/link/transport.ts';
 import { bounded, sentenceOf } from './bounded.ts';
+import { DiskGuard, type GuardedServer } from './disk/disk-guard.ts';
+import type { MeasureDisk } from './disk/disk-use.ts';
 import type { Engine, EngineEvent } from './engine/engine.ts';
 import type { Journal } from './journal/journal.ts';
 import type { Assignments, ServerRecord } from './journal/record.ts';
@@ -27,14 +29,17 @@ export interface NodeAgentOptions {
   readonly engine: Engine;
   readonly journal: Journal;
   readonly log: Log;
-  /** `onNews` and `onGone` are this agent's. */
   readonly createServer: (uuid: string, kept: ServerRecord | undefined, on: ServerEvents) => Server;
   /** How often what the engine lists is compared with what is believed. */
   readonly compareMs?: number;
+  readonly measureDisk: MeasureDisk;
+  /** From the end of a round of measuring to the next. */
+  readonly measurePauseMs?: number;
 }
 export interface ServerEvents {
   readonly onNews: () => void;
   readonly onGone: (uuid: string) => void;
+  readonly checkDisk: (server: GuardedServer) => Promise<string | null>;
 }
 
 /**
@@ -46,6 +51,7 @@ export class NodeAgent {
   readonly #log: Log;
   readonly #session: Session;
   readonly #servers = new Map<string, Server>();
+  readonly #disk: DiskGuard;
   readonly #receiving: Coalesced;
   readonly #reporting: Coalesced;
   #assignments: Assignments | null = null;
@@ -63,6 +69,15 @@ export class NodeAgent {
     this.#log = options.log;
     this.#session = new Session(options.link, randomUUID());
     this.#engine = { kind: options.engine.kind, version: null, problem: 'It was not asked yet.' };
+    const { measureDisk: measure, measurePauseMs } = options;
+    this.#disk = new DiskGuard({
+      measure,
+      servers: () => [...this.#servers.values()].flatMap((server) => server.guarded ?? []),
+      onMeasured: (uuid, use) => this.#servers.get(uuid)?.measured(use),
+      act: (uuid, action, reason) => this.#servers.get(uuid)?.endOverDisk(action, reason),
+      onError: (uuid, error) => this.#log.debug({ uuid, error }, 'a folder was not measured'),
+      ...(measurePauseMs === undefined ? {} : { pauseMs: measurePauseMs }),
+    });
     this.#receiving = coalesce(() => this.#receive());
     this.#reporting = coalesce(() => this.#report());
   }
@@ -87,6 +102,7 @@ export class NodeAgent {
     });
     this.#comparing = setInterval(() => void this.#compare(), compareMs ?? RESYNC_MS);
     this.#beat(HEARTBEAT_MS, RESYNC_MS);
+    this.#disk.start();
   }
 
   /** Servers keep running. */
@@ -97,6 +113,7 @@ export class NodeAgent {
     for (const timer of this.#timers) clearInterval(timer);
     this.#unlisten();
     await this.#options.link.close();
+    await this.#disk.stop();
     await Promise.all([this.#receiving.stop(), this.#reporting.stop()]);
     await Promise.all([...this.#servers.values()].map((server) => server.close()));
     await this.#options.engine.close();
@@ -111,6 +128,7 @@ export class NodeAgent {
       }, NEWS_MS);
     },
     onGone: (uuid) => void this.#forget(uuid),
+    checkDisk: (server) => this.#disk.measure(server),
   };
 
   async #receive(): Promise<number | null> {

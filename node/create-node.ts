@@ -2,6 +2,7 @@ import type { Log } from '@portcullis/link/agent-log.ts';
 import type { AgentSide } from '@portcullis/link/transport.ts';
 import { NodeAgent } from './agent.ts';
 import type { ApplyConfigFiles } from './config-files/outcome.ts';
+import { createMeasureDisk } from './disk/measure.ts';
 import type { Engine } from './engine/engine.ts';
 import { Journal } from './journal/journal.ts';
 import { Limiter } from './limiter.ts';
@@ -24,11 +25,13 @@ export interface NodeOptions {
   readonly log: Log;
   readonly slowStartMs?: number;
   readonly compareMs?: number;
+  readonly measurePauseMs?: number;
 }
 
 /** The agent and what its servers share. Throws when the state directory cannot be used. */
 export function createNode(options: NodeOptions): NodeAgent {
-  const { name, link, engine, stateDir, owner, applyConfigFiles, log, compareMs } = options;
+  const { name, link, engine, stateDir, owner, applyConfigFiles, log } = options;
+  const { compareMs, measurePauseMs } = options;
   const journal = new Journal(stateDir, log);
   const shared = {
     engine,
@@ -49,7 +52,9 @@ export function createNode(options: NodeOptions): NodeAgent {
     engine,
     journal,
     log,
+    measureDisk: createMeasureDisk(),
     ...(compareMs === undefined ? {} : { compareMs }),
+    ...(measurePauseMs === undefined ? {} : { measurePauseMs }),
     createServer: (uuid, kept, on) => new Server({ ...shared, ...on }, uuid, kept),
   });
 }

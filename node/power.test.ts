@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { PowerSignal } from '@portcullis/core/game-servers/power.ts';
 import type { StartProgram } from './engine/fake.ts';
@@ -166,6 +168,25 @@ describe('power on a node', () => {
     const unknown = '00000000-0000-4000-8000-00000000ffff';
     const nobody = await host.control.call(unknown, { kind: 'look' });
     assert.equal(nobody?.kind, 'refused');
+  });
+
+  it('stops a server that has more on the disk than it may, and starts it once it has not', async (t) => {
+    const host = new TestHost(t, { measurePauseMs: 20 });
+    const limits = { memory: 512, cpu: 100, disk: 1 };
+    const uuid = await host.server(EGG, { limits });
+    await host.power(uuid, 'start');
+    await host.becomes(uuid, 'running');
+    const file = join(host.stateDir, 'servers', uuid, 'world');
+    writeFileSync(file, Buffer.alloc(2 * 1024 * 1024, 'x'));
+    await host.becomes(uuid, 'offline');
+    assert.match((await host.lines(uuid)).join('\n'), /has \d MiB on the disk and may have 1 MiB/);
+    assert.equal(host.count('kill', uuid), 0);
+    await host.power(uuid, 'start');
+    await host.becomes(uuid, 'offline');
+    assert.equal(host.count('start', uuid), 1);
+    rmSync(file);
+    await host.power(uuid, 'start');
+    await host.becomes(uuid, 'running');
   });
 
   it('stops a server that is suspended, and does not start it', async (t) => {

@@ -15,11 +15,13 @@ import type {
 } from '@portcullis/core/game-servers/power.ts';
 import type { Log } from '@portcullis/link/agent-log.ts';
 import type { CallAnswer, ServerBuild } from '@portcullis/link/node-messages.ts';
-import { sentenceOf } from './bounded.ts';
+import { bounded, sentenceOf } from './bounded.ts';
 import { build } from './build/build.ts';
 import { Builder } from './build/builder.ts';
 import type { ApplyConfigFiles } from './config-files/outcome.ts';
 import { encodeCommand } from './console/command.ts';
+import type { GuardedServer } from './disk/disk-guard.ts';
+import type { DiskUse } from './disk/disk-use.ts';
 import { type Engine, EngineError, type Instance } from './engine/engine.ts';
 import type { Journal } from './journal/journal.ts';
 import { type LaunchedWith, NEW_RECORD, type ServerRecord } from './journal/record.ts';
@@ -32,6 +34,7 @@ import { type Owner, serverFolder } from './server-path.ts';
 
 const MIB = 1024 * 1024;
 const REMOVE_AGAIN_MS = 10_000;
+const DISK_MS = 15_000;
 const BUILDING = 'The server is being built.';
 const GONE = 'The server is no longer on this node.';
 /** Of an instance that is ours and of which nothing else is known. */
@@ -58,6 +61,8 @@ export interface ServerSurroundings extends LaunchSurroundings {
   readonly nowMs: () => number;
   /** A build changed, or the power of a server. */
   readonly onNews: () => void;
+  /** Why a server may not start with what it has on the disk now, a sentence; null: it may. */
+  readonly checkDisk: (server: GuardedServer) => Promise<string | null>;
   /** Nothing is left of a server that is no longer of this node, but its files. */
   readonly onGone: (uuid: string) => void;
 }
@@ -151,6 +156,25 @@ export class Server {
     this.#mailbox.post({ kind });
   }
 
+  /** For the guard of the disk; null: nobody has said yet what it may have. */
+  get guarded(): GuardedServer | null {
+    const limitMib = this.#wanted?.assignment.limits.disk;
+    if (limitMib === undefined) return null;
+    const folder = serverFolder(this.#around.stateDir, this.uuid);
+    return { uuid: this.uuid, folder, limitMib, running: !isAtRest(this.#mailbox.state) };
+  }
+
+  measured({ bytes }: DiskUse): void {
+    this.#diskBytes = bytes;
+  }
+
+  /** It has more on the disk than it may. */
+  endOverDisk(action: 'stop' | 'kill', reason: string): void {
+    this.#terminal.console.say(reason);
+    this.#around.log.warn({ uuid: this.uuid, reason }, `a server is told to ${action}`);
+    this.#mailbox.post({ kind: 'signal', signal: action });
+  }
+
   /** null: nobody waits for the answer any more, and nothing was begun. */
   async power(signal: PowerSignal, isLate: () => boolean): Promise<CallAnswer | null> {
     const answer = await this.#mailbox.ask(signal, isLate);
@@ -228,8 +252,18 @@ export class Server {
     const launched = launchedWith(order.egg);
     this.#launched = launched;
     await this.#save();
+    await this.#checkDisk();
     this.#terminal.watchDone(launched, () => this.#mailbox.post({ kind: 'done', run }));
     await launch({ ...order, engine, applyConfigFiles, terminal: this.#terminal }, signal);
+  }
+
+  /** What cannot be measured in time is left to the guard, which goes on measuring. */
+  async #checkDisk(): Promise<void> {
+    const { guarded } = this;
+    if (guarded === null) return;
+    const check = bounded('measure its folder', DISK_MS, this.#around.checkDisk(guarded));
+    const refusal = await check.catch(() => null);
+    if (refusal !== null) throw new EngineError('refused', refusal);
   }
 
   #order() {
