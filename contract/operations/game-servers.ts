@@ -39,6 +39,15 @@ const instruct = {
 
 const READ_HEADERS = [...RATE_HEADERS, 'ETag'] as const;
 
+const LISTED = {
+  uuid: '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11',
+  identifier: '6f1c2f1e',
+  name: 'Survival',
+  service_id: 501,
+  provisioned: true,
+  limits: { memory: 1024, cpu: 100, disk: 2048 },
+} as const;
+
 /** Power and command answer 200, 422 and 502 in the acknowledgement envelope; the rest is problems. */
 const ACKNOWLEDGED = {
   ...refusals(COMMON, WITH_BODY, WITH_KEY, ['not_found']),
@@ -74,7 +83,24 @@ export const GAME_SERVER_ENDPOINTS = [
     requestHeaders: ['If-None-Match'],
     responses: {
       ...refusals(COMMON),
-      200: { description: 'The servers.', schema: GameServerList, headers: READ_HEADERS },
+      200: {
+        description: 'The servers.',
+        schema: GameServerList,
+        headers: READ_HEADERS,
+        example: { data: [LISTED] },
+        links: {
+          ReadServer: {
+            operationId: 'readGameServer',
+            description: 'Each server that is listed can be read.',
+            parameters: { slice: '$response.body#/data/0/uuid' },
+          },
+          Instruct: {
+            operationId: 'sendPowerSignal',
+            description: 'And, with the ability, be started and stopped.',
+            parameters: { slice: '$response.body#/data/0/uuid' },
+          },
+        },
+      },
       304: NOT_MODIFIED,
     },
   },
@@ -89,7 +115,26 @@ export const GAME_SERVER_ENDPOINTS = [
     requestHeaders: ['If-None-Match'],
     responses: {
       ...refusals(COMMON, ['not_found']),
-      200: { description: 'The server.', schema: GameServerRead, headers: READ_HEADERS },
+      200: {
+        description: 'The server.',
+        schema: GameServerRead,
+        headers: READ_HEADERS,
+        example: {
+          data: {
+            ...LISTED,
+            state: 'running',
+            resources: {
+              memory_bytes: 402_653_184,
+              memory_limit_bytes: 1_073_741_824,
+              cpu_absolute: 12.345,
+              disk_bytes: 73_400_320,
+              network_rx_bytes: 1_204_224,
+              network_tx_bytes: 9_830_400,
+              uptime: 3_600_000,
+            },
+          },
+        },
+      },
       304: NOT_MODIFIED,
     },
   },

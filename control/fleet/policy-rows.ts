@@ -117,13 +117,13 @@ const filterTuple = sql`json_build_array(f.id, f.type, f.port)`;
 
 /**
  * A server allocated on an address of its service is reached there. One on any other address of its node (behind
- * translation) is reached somewhere at its service: all of its addresses have the port.
+ * translation) is reached somewhere at its service: all of its addresses have the port. One on loopback is not reached.
  */
 function gamePorts(asOf: string): RawBuilder<unknown> {
   return sql`coalesce((
     select array_agg(distinct g.port order by g.port) from game_servers g
      where g.service_id = h.service_id
-       and (g.ip = host(h.cidr)::inet or not exists (
+       and (g.ip = host(h.cidr)::inet or not g.ip <<= any ('{127.0.0.0/8,::1}'::inet[]) and not exists (
          select from holdings of where of.service_id = g.service_id and of.during @> ${asOf}::timestamptz
             and host(of.cidr)::inet = g.ip))), '{}')`;
 }

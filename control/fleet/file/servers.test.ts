@@ -325,6 +325,9 @@ test('filters that a service manages itself stand on the ports of its game serve
       });
     },
   );
+  await t.test('nowhere, where only the host itself reaches it', async (inner) => {
+    assert.deepEqual(await managedPorts(inner, fleet({ server: at('127.0.0.1', 1234) })), {});
+  });
   await t.test('not where the service says which ports, or manages none', async (inner) => {
     const service = ', managed_filters: [{ type: udp-stateful, ports: "9" }]';
     const own = await managedPorts(inner, fleet({ service, server: at('198.51.100.11', 1234) }));
