@@ -82,7 +82,14 @@ export class EarlyDrop implements DeviceModes, DropSource {
       this.#next = this.#compilation.of(policies, refused);
       // One that is being read still may be without what matters now.
       if (!this.#flows.known) this.#flows.forget();
-      await this.#load(this.#next, settings, sourceSets);
+      const change = this.#planChange(this.#next, sourceSets);
+      const first = this.#loaded === null;
+      if (change.closes && !first) await this.#learnBeforeClosing();
+      const inherits = first && this.#options.driver.inherits();
+      this.#load(change, this.#settingsFor(settings), sourceSets);
+      if (inherits) await this.#learnWhileInherited();
+      if (change.anew) this.#options.driver.enforce();
+      this.#loaded = this.#next;
       this.#watchEgress();
       this.#devices.attach();
       this.#problem = null;
@@ -149,38 +156,38 @@ export class EarlyDrop implements DeviceModes, DropSource {
     return this.#lack === null;
   }
 
-  async #load(
-    targets: ReadonlyMap<string, EarlyTarget>,
-    assignment: EdgeAssignment,
-    sourceSets: SourceSets,
-  ): Promise<void> {
-    const { driver } = this.#options;
+  /** What is loaded is to become this. */
+  #planChange(next: ReadonlyMap<string, EarlyTarget>, sourceSets: SourceSets): PlannedChange {
     const before = this.#loaded ?? NOTHING;
-    const changed = changedKeys(before, targets);
-    const set = changed.flatMap((name) => targets.get(name) ?? []);
-    const gone = changed.filter((name) => !targets.has(name));
-    const asks = changed.some(
-      (name) => asksUnions(before.get(name)) || asksUnions(targets.get(name)),
-    );
-    const asked = asks ? askedUnions(targets.values()) : this.#asked;
-    if (this.#loaded !== null && changed.some((one) => closes(before.get(one), targets.get(one))))
-      await this.#learnBeforeClosing();
+    const changed = changedKeys(before, next);
+    const asks = changed.some((name) => asksUnions(before.get(name)) || asksUnions(next.get(name)));
+    const asked = asks ? askedUnions(next.values()) : this.#asked;
+    const refilled = asked.size > 0 && sourceSets.version !== this.#setsVersion;
+    return {
+      set: changed.flatMap((name) => next.get(name) ?? []),
+      gone: changed.filter((name) => !next.has(name)),
+      closes: changed.some((name) => closes(before.get(name), next.get(name))),
+      asked,
+      anew: this.#loaded === null || refilled || !sameNames(asked, this.#asked),
+    };
+  }
+
+  #load({ set, gone, asked, anew }: PlannedChange, wanted: EarlySettings, sets: SourceSets): void {
+    const { driver } = this.#options;
     if (gone.length > 0) this.#counts.before(gone);
-    const unions = asked.size > 0 && sourceSets.version !== this.#setsVersion;
-    if (this.#loaded === null || unions || !sameNames(asked, this.#asked)) {
+    if (anew) {
       this.#counts.before();
-      const inherits = driver.inherits();
-      this.#settings = this.#settingsFor(assignment);
-      driver.load([...targets.values()], this.#settings, planUnions(asked, sourceSets));
-      if (inherits) await this.#learnWhileInherited();
-      driver.enforce();
+      this.#settings = wanted;
+      driver.load([...this.#next.values()], wanted, planUnions(asked, sets));
     } else {
-      this.#configure(this.#settingsFor(assignment));
+      // What is about to be closed is marked until it is.
+      const marksAll = wanted.marksAll || this.#settings?.marksAll === true;
+      this.#configure({ ...wanted, marksAll });
       if (set.length + gone.length > 0) driver.change(set, gone);
+      this.#configure(wanted);
     }
     this.#asked = asked;
-    this.#setsVersion = sourceSets.version;
-    this.#loaded = targets;
+    this.#setsVersion = sets.version;
   }
 
   #settingsFor({ sees, management }: EdgeAssignment): EarlySettings {
@@ -262,6 +269,16 @@ export class EarlyDrop implements DeviceModes, DropSource {
     this.remove();
     this.#problem = `the early drop failed: ${describeError(error)}`;
   }
+}
+
+interface PlannedChange {
+  readonly set: readonly EarlyTarget[];
+  readonly gone: readonly string[];
+  /** See closing.ts. */
+  readonly closes: boolean;
+  readonly asked: AskedUnions;
+  /** Maps are to be made anew. */
+  readonly anew: boolean;
 }
 
 /** A change that closes something waits so long for open flows, and is then made without them. */

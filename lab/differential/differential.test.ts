@@ -8,7 +8,7 @@ import { require } from '../requirements.ts';
 import { Draw, targetsOfRound } from './draw.ts';
 import { actionOf, JudgedEdge } from './edge.ts';
 import { expectedOf, stateOf } from './expected.ts';
-import { PLAIN } from './frames.ts';
+import { PLAIN, SYN_ACK } from './frames.ts';
 import { LOCAL } from './wire.ts';
 
 /**
@@ -115,7 +115,7 @@ describe('the verdict of the kernel', () => {
         const behind = destinations.filter((destination) => !local.includes(destination));
         const packets = draw
           .packets(behind, 20)
-          .map((one) => ({ ...one, form: PLAIN }))
+          .map((one) => ({ ...one, form: { ...PLAIN, flags: SYN_ACK } }))
           .filter(({ packet }) => packet.destinationPort !== null);
         const opened = packets.filter((_, index) => index % 2 === 0);
         await edge.wire.openFromBehind(opened.map(({ packet }) => draw.number(reversed(packet))));

@@ -6,10 +6,10 @@ import {
 } from '@portcullis/core/firewall/testing/arbitraries.ts';
 import { PROTOCOL_NUMBERS } from '@portcullis/core/firewall/match.ts';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
-import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
+import type { Policy, PolicyFilter, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
 import fc from 'fast-check';
-import { EXTENSIONS, firstProtocol, type Form, type Numbered, PLAIN } from './frames.ts';
+import { EXTENSIONS, firstProtocol, type Form, type Numbered, PLAIN, SEGMENTS } from './frames.ts';
 import { VLANS } from './vlans.ts';
 import { LOCAL } from './wire.ts';
 
@@ -74,13 +74,18 @@ export class Draw {
   }
 }
 
-/** Half of the policies have filters, all of them on ports of UDP that packets go to. */
+/** Half of the policies have filters, all of them on ports that packets go to. */
 function filteredPolicy(target: string): fc.Arbitrary<Policy> {
-  const filters = fc.oneof(fc.constant<number[]>([]), fc.subarray([...FILTERED_PORTS]));
-  return fc.tuple(policyFor(target), filters).map(([policy, ports]) => ({
+  const filter = fc.constantFrom<PolicyFilter['type']>('udp-stateful', 'tcp-syn-proxy');
+  const one = fc.tuple(fc.constantFrom(...FILTERED_PORTS), filter);
+  const filters = fc.oneof(
+    fc.constant<[number, PolicyFilter['type']][]>([]),
+    fc.uniqueArray(one, { selector: ([port, type]) => `${port} ${type}` }),
+  );
+  return fc.tuple(policyFor(target), filters).map(([policy, drawn]) => ({
     ...policy,
-    filters: ports.map((port) => {
-      return { ref: `filter:${port}`, type: 'udp-stateful', port, managed: false } as const;
+    filters: drawn.map(([port, type]) => {
+      return { ref: `filter:${type}:${port}`, type, port, managed: false } as const;
     }),
   }));
 }
@@ -93,7 +98,7 @@ function anyPacket(destination: string): fc.Arbitrary<Packet> {
   );
 }
 
-/** Datagrams to ports that may have filters. */
+/** Datagrams and segments to ports that may have filters. */
 function toFiltered(destination: string): fc.Arbitrary<Packet> {
   const family: Family = destination.includes(':') ? 6 : 4;
   return fc
@@ -101,11 +106,11 @@ function toFiltered(destination: string): fc.Arbitrary<Packet> {
       source: sourceAddress(family),
       sourcePort: fc.integer({ min: 1024, max: 65_535 }),
       destinationPort: fc.constantFrom(...FILTERED_PORTS),
+      protocol: fc.constantFrom(PROTOCOL_NUMBERS.udp, PROTOCOL_NUMBERS.udp, PROTOCOL_NUMBERS.tcp),
     })
     .map((drawn) => ({
       family,
       destination,
-      protocol: PROTOCOL_NUMBERS.udp,
       icmp: null,
       hopLimit: 64,
       fragment: 'none',
@@ -119,6 +124,7 @@ function form(): fc.Arbitrary<Form> {
     cut: fc.constantFrom('whole', 'cut', 'reversed'),
     vlan: fc.constantFrom(null, null, 0, VLANS.judged, VLANS.untouched),
     extensions: fc.oneof(fc.constant([]), fc.subarray([...EXTENSIONS])),
+    flags: fc.constantFrom(...SEGMENTS),
   });
   return fc.oneof(fc.constant(PLAIN), drawn);
 }

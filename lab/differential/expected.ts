@@ -75,6 +75,8 @@ export function expectedOf(
   });
 }
 
+/** But the SYN proxy, which judges where it answers: behind this hook, and behind any host's own DNAT. */
 function everyFilterDrops(policy: Policy | null): PacketState['filters'] {
-  return Object.fromEntries((policy?.filters ?? []).map(({ ref }) => [ref, 'drop'] as const));
+  const here = (policy?.filters ?? []).filter(({ type }) => type !== 'tcp-syn-proxy');
+  return Object.fromEntries(here.map(({ ref }) => [ref, 'drop'] as const));
 }

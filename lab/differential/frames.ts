@@ -20,6 +20,8 @@ export interface Form {
   readonly vlan: number | null;
   /** IPv6 extension headers, in the order that they stand in. An IPv4 packet has options for each. */
   readonly extensions: readonly Extension[];
+  /** Of TCP. No rule asks for them, so every segment is judged alike. */
+  readonly flags: number;
 }
 
 /**
@@ -29,7 +31,21 @@ export interface Form {
 export const EXTENSIONS = ['hop-by-hop', 'routing', 'destination'] as const;
 export type Extension = (typeof EXTENSIONS)[number];
 
-export const PLAIN: Form = { cut: 'whole', vlan: null, extensions: [] };
+/** Flags of TCP, RFC 9293 section 3.1. */
+const [FIN, SYN, RST, PSH, ACK] = [0x01, 0x02, 0x04, 0x08, 0x10];
+export const SYN_ACK = SYN | ACK;
+/** What there is of segments: they open, answer, carry data, acknowledge and end. */
+export const SEGMENTS: readonly number[] = [
+  SYN,
+  SYN_ACK,
+  ACK,
+  PSH | ACK,
+  FIN | ACK,
+  RST,
+  RST | ACK,
+];
+
+export const PLAIN: Form = { cut: 'whole', vlan: null, extensions: [], flags: SYN };
 
 const ETHERTYPE: Readonly<Record<Family, number>> = { 4: 0x0800, 6: 0x86dd };
 const VLAN = 0x8100;
@@ -42,7 +58,6 @@ const FRAGMENT_HEADER = 44;
 /** More than one part of 8 bytes, and the ports in the first. */
 const PAYLOAD = Buffer.alloc(48, 0x2e);
 const CUT_AT = 32;
-const SYN = 0x02;
 
 export function macOf(id: number): string {
   return [0x02, 0x00, id >>> 24, (id >>> 16) & 255, (id >>> 8) & 255, id & 255]
@@ -83,8 +98,11 @@ function alignedTo8(data: Buffer): Buffer {
   return data.subarray(0, data.length & ~7);
 }
 
-function fragmentable(packet: Packet, { extensions }: Form): { data: Buffer; protocol: number } {
-  const upper = { data: upperLayer(packet), protocol: packet.protocol };
+function fragmentable(
+  packet: Packet,
+  { extensions, flags }: Form,
+): { data: Buffer; protocol: number } {
+  const upper = { data: upperLayer(packet, flags), protocol: packet.protocol };
   if (packet.family === 4) return upper;
   return behind(extensions.filter(isFragmentable), upper);
 }
@@ -118,7 +136,7 @@ function extensionHeader(extension: Extension, next: number): Buffer {
   return Buffer.from([next, 0, 1, 4, 0, 0, 0, 0]);
 }
 
-function upperLayer(packet: Packet): Buffer {
+function upperLayer(packet: Packet, flags: number): Buffer {
   if (packet.icmp !== null) {
     const { type, code } = packet.icmp;
     return Buffer.concat([Buffer.from([type, code, 0, 0, 0, 77, 0, 1]), PAYLOAD]);
@@ -130,7 +148,7 @@ function upperLayer(packet: Packet): Buffer {
   header.writeUInt16BE(packet.destinationPort, 2);
   if (tcp) {
     header[12] = 5 << 4;
-    header[13] = SYN;
+    header[13] = flags;
   } else header.writeUInt16BE(8 + PAYLOAD.length, 4);
   return Buffer.concat([header, PAYLOAD]);
 }

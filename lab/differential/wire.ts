@@ -120,10 +120,18 @@ export class JudgedWire {
     );
   }
 
-  /** As `judge`, running `change` when some of the packets have been sent and others are still to come. */
+  /**
+   * As `judge`, running `change` meanwhile: a third of the packets has arrived when it begins, and a third is sent
+   * when it has ended.
+   */
   async judgeDuring(packets: readonly Numbered[], change: () => Promise<unknown>): Promise<Judged> {
     this.#forget();
-    await this.#send(this.#client, 'wan', [...packets, ...LAST], change);
+    const third = Math.ceil(packets.length / 3);
+    await this.#send(this.#client, 'wan', [...packets.slice(0, third), ...LAST]);
+    await this.#settled();
+    await this.#send(this.#client, 'wan', packets.slice(third, 2 * third), change);
+    this.edge.run('nft', 'flush', 'set', 'inet', 'observer', 'last');
+    await this.#send(this.#client, 'wan', [...packets.slice(2 * third), ...LAST]);
     await this.#settled();
     const arrived = this.#numbers('arrived');
     return this.#judged(packets.filter(({ id }) => !arrived.has(id)));
