@@ -25,16 +25,21 @@ export async function runInstall(
     throw missingImage(reference, 'it is not on this node');
   const name = names.container(spec.uuid, 'install');
   await removeContainer(client, name);
+  const made = await client.call('POST', '/containers/create', {
+    query: { name },
+    body: renderInstall(names, spec),
+    limitMs: STEP_MS,
+  });
+  // Not by its name from here on: another may have it when this one is gone.
+  const { Id: id } = made.body as { readonly Id: string };
   try {
-    const body = renderInstall(names, spec);
-    await client.call('POST', '/containers/create', { query: { name }, body, limitMs: STEP_MS });
-    await putScript(client, name, spec.script);
-    return await runToEnd(client, name, onOutput, signal);
+    await putScript(client, id, spec.script);
+    return await runToEnd(client, id, onOutput, signal);
   } catch (error) {
     if (signal.aborted) throw new EngineError('aborted', 'The install was called off.');
     throw error;
   } finally {
-    await removeContainer(client, name);
+    await removeContainer(client, id);
     await giveAway(spec.folder, owner);
   }
 }
@@ -55,7 +60,7 @@ export async function removeInstall(
 }
 
 /** As a file, for a script may be longer than an argument, and readers such as `ash` want one. */
-async function putScript(client: DockerClient, name: string, script: string): Promise<void> {
+async function putScript(client: DockerClient, id: string, script: string): Promise<void> {
   const [folder = '', file = ''] = INSTALL_SCRIPT.slice(1).split(/\/(?=[^/]+$)/);
   const body = renderTar([
     { path: folder, mode: 0o755, content: 'folder' },
@@ -66,7 +71,7 @@ async function putScript(client: DockerClient, name: string, script: string): Pr
       content: Buffer.from(script.replaceAll('\r\n', '\n')),
     },
   ]);
-  await client.call('PUT', `/containers/${name}/archive`, {
+  await client.call('PUT', `/containers/${id}/archive`, {
     query: { path: '/' },
     body,
     limitMs: STEP_MS,
@@ -75,11 +80,11 @@ async function putScript(client: DockerClient, name: string, script: string): Pr
 
 async function runToEnd(
   client: DockerClient,
-  name: string,
+  id: string,
   onOutput: (chunk: Buffer) => void,
   signal: AbortSignal,
 ): Promise<number> {
-  const { socket, head } = await client.hijack(`/containers/${name}/attach`, {
+  const { socket, head } = await client.hijack(`/containers/${id}/attach`, {
     stream: '1',
     stdout: '1',
     stderr: '1',
@@ -91,9 +96,9 @@ async function runToEnd(
   socket.on('data', (chunk: Buffer) => frames.push(chunk));
   frames.push(head);
   try {
-    await client.call('POST', `/containers/${name}/start`, { limitMs: STEP_MS, signal });
+    await client.call('POST', `/containers/${id}/start`, { limitMs: STEP_MS, signal });
     // No time of its own: an install may download for an hour, and the caller calls it off.
-    const ended = await client.stream('POST', `/containers/${name}/wait`, { signal });
+    const ended = await client.stream('POST', `/containers/${id}/wait`, { signal });
     const chunks: Buffer[] = [];
     for await (const chunk of ended as AsyncIterable<Buffer>) chunks.push(chunk);
     const { StatusCode: exitCode } = JSON.parse(Buffer.concat(chunks).toString()) as {

@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { chownSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, afterEach, before, describe, it } from 'node:test';
+import type { InstallSpec, InstanceSpec } from '@portcullis/node/engine/engine.ts';
+import { buildDockerGround, type DockerGround, PLAYER } from '../docker-ground.ts';
+import { BUSYBOX, importBusybox } from '../docker-image.ts';
+import { type Registry, startRegistry } from '../registry.ts';
+import { skipUnless } from '../requirements.ts';
+import { eventually } from './ground.ts';
+
+const COMMUNITY = 'lab/community:1';
+/** As community images have it: variables are put in by the image's own shell. */
+const ENTRYPOINT = `cd /home/container
+MODIFIED=$(echo "$STARTUP" | sed -e 's/{{/\${/g' -e 's/}}/}/g')
+eval "exec sh -c '$MODIFIED'"`;
+const NEVER = new AbortController().signal;
+
+describe('images in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
+  let ground: DockerGround;
+  let registry: Registry;
+  before(async () => {
+    ground = await buildDockerGround('images');
+    registry = await startRegistry(ground.dockerd.namespace);
+    await importBusybox(
+      ground.dockerd,
+      COMMUNITY,
+      ['ENV FROM=image', 'WORKDIR /home', 'ENTRYPOINT ["/bin/sh", "/entrypoint.sh"]', 'USER 1234'],
+      [{ path: 'entrypoint.sh', mode: 0o755, content: Buffer.from(ENTRYPOINT) }],
+    );
+  });
+  after(async () => {
+    registry?.stop();
+    await ground?.stop();
+  });
+  afterEach(async () => {
+    for (const { uuid } of await ground.engine.list()) await ground.engine.remove(uuid);
+  });
+
+  it('of the community run unchanged: their entrypoint, STARTUP, the folder', async () => {
+    const output = await run({
+      image: { reference: COMMUNITY, local: true },
+      command: null,
+      fallbackCommand: ['false'],
+      env: { STARTUP: 'echo {{NAME}} $FROM $(id -u) $PWD', NAME: 'Ada' },
+    });
+    assert.equal(output, `Ada image ${PLAYER.uid} /home/container\r\n`);
+  });
+
+  it('that start nothing by themselves start what the egg says, split and unread by any shell', async () => {
+    const hostile = 'a b; $(touch x) `touch x`';
+    const output = await run({ command: null, fallbackCommand: ['echo', hostile] });
+    assert.equal(output, `${hostile}\r\n`);
+    const spec = ground.spec(randomUUID(), '', { command: null });
+    await assert.rejects(ground.engine.create(spec), {
+      code: 'refused',
+      message: /what it starts/,
+    });
+  });
+
+  it('are pulled once, with progress, and a pull that is called off ends', async () => {
+    const image = { reference: registry.reference, local: false };
+    const calling = new AbortController();
+    registry.stall(true);
+    const pull = ground.engine.pull(image, () => calling.abort(), calling.signal);
+    await assert.rejects(pull, { code: 'aborted' });
+    registry.stall(false);
+    const lines: string[] = [];
+    await ground.engine.pull(image, (line) => lines.push(line), NEVER);
+    assert.ok(
+      lines.some((line) => /Pull complete/.test(line)),
+      lines.join('\n'),
+    );
+    await ground.engine.pull(image, () => assert.fail('it is there'), NEVER);
+    const missing = { reference: registry.missing, local: false };
+    await assert.rejects(
+      ground.engine.pull(missing, () => {}, NEVER),
+      {
+        code: 'missing_image',
+        message: /missing:1 is missing/,
+      },
+    );
+  });
+
+  it('give nothing to a server whose folder is a link, a file, gone, or root’s', async () => {
+    const spec = ground.spec(randomUUID(), 'true');
+    const link = `${spec.folder}-link`;
+    symlinkSync('/etc', link);
+    const rootly = `${spec.folder}-root`;
+    mkdirSync(rootly);
+    for (const folder of [link, rootly, `${spec.folder}-none`, '/etc/passwd'])
+      await assert.rejects(ground.engine.create({ ...spec, folder }), { code: 'refused' }, folder);
+  });
+
+  it('get exactly the bytes that were written to their console', async () => {
+    const spec = ground.spec(randomUUID(), 'stty raw -echo; echo ready; head -c 6 | od -An -tx1');
+    await ground.engine.create(spec);
+    let heard = '';
+    const console = await ground.engine.attach(spec.uuid, (chunk) => (heard += chunk.toString()));
+    await ground.engine.start(spec.uuid);
+    await eventually('it is ready', async () => heard.includes('ready'));
+    await console.write(Buffer.from('ab\né\n'));
+    await eventually('it read them', async () => heard.includes('61 62 0a c3 a9 0a'));
+    const long = Buffer.alloc(5000, 'x');
+    await assert.rejects(console.write(long), { code: 'refused', message: /4095 bytes a line/ });
+  });
+
+  it('install: their exit code counts, what they print is heard, what they leave is the server’s', async () => {
+    const spec = install(
+      'echo out; echo err >&2\r\nid -u > who; mkdir -p a/b; ln -s /etc/passwd a/link\nexit 3',
+    );
+    let heard = '';
+    const done = await ground.engine.runInstall(
+      spec,
+      (chunk) => (heard += chunk.toString()),
+      NEVER,
+    );
+    assert.deepEqual(done, { exitCode: 3 });
+    assert.deepEqual(heard.split('\n').toSorted(), ['', 'err', 'out']);
+    assert.equal(readFileSync(join(spec.folder, 'who'), 'utf8'), '0\n', 'root of its container');
+    for (const name of readdirSync(spec.folder, { recursive: true, encoding: 'utf8' })) {
+      const { uid, gid } = lstatSync(join(spec.folder, name));
+      assert.deepEqual({ uid, gid }, PLAYER, name);
+    }
+    assert.equal(lstatSync('/etc/passwd').uid, 0);
+  });
+
+  it('install with few rights: no device, no mount, no log of the kernel', async () => {
+    const spec = install(
+      'mknod x b 8 0; mount -t proc none /tmp; dmesg -c | head -c 1; grep CapBnd /proc/self/status',
+    );
+    let heard = '';
+    await ground.engine.runInstall(spec, (chunk) => (heard += chunk.toString()), NEVER);
+    assert.match(heard, /mknod: .*not permitted[^]*mount: permission denied/);
+    // CHOWN, DAC_OVERRIDE, FOWNER, SETGID, SETUID.
+    assert.match(heard, /CapBnd:\s+00000000000000cb/);
+  });
+
+  it('install until called off, and after an agent that did not see the end of one', async () => {
+    const calling = new AbortController();
+    const spec = install('touch begun; echo begun; sleep 1000');
+    const called = ground.engine.runInstall(spec, () => calling.abort(), calling.signal);
+    await assert.rejects(called, { code: 'aborted' });
+    const containers = await ground.dockerd.call('GET', '/containers/json?all=1');
+    assert.equal(containers, '[]\n');
+    assert.equal(lstatSync(join(spec.folder, 'begun')).uid, PLAYER.uid);
+
+    const other = ground.open();
+    const left = other.runInstall(spec, () => {}, NEVER);
+    left.catch(() => undefined);
+    await eventually('the other began', async () => {
+      return (await ground.dockerd.call('GET', '/containers/json')) !== '[]\n';
+    });
+    const again = { ...spec, script: 'test -f begun' };
+    assert.deepEqual(await ground.engine.runInstall(again, () => {}, NEVER), { exitCode: 0 });
+    await other.close();
+  });
+
+  /** What a server prints until it ends by itself. */
+  async function run(more: Partial<InstanceSpec>): Promise<string> {
+    const spec = ground.spec(randomUUID(), '', more);
+    const { engine } = ground;
+    await engine.create(spec);
+    await engine.start(spec.uuid);
+    await eventually(
+      'it ended',
+      async () => (await engine.inspect(spec.uuid))?.status === 'exited',
+    );
+    return (await engine.recentOutput(spec.uuid, 10_000)).toString();
+  }
+
+  function install(script: string): InstallSpec {
+    const uuid = randomUUID();
+    const folder = ground.folder(uuid);
+    chownSync(folder, PLAYER.uid, PLAYER.gid);
+    return {
+      uuid,
+      organisation: 'acme',
+      image: { reference: BUSYBOX, local: true },
+      entrypoint: 'sh',
+      script: `cd /mnt/server\n${script}\n`,
+      env: {},
+      folder,
+      limits: { memory: 64, cpu: 100, disk: 64 },
+    };
+  }
+});
