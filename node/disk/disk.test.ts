@@ -52,6 +52,14 @@ describe('the disk use of a folder', () => {
     assert.deepEqual([whole.complete, whole.bytes], [true, duOf(folder)]);
   });
 
+  it('is nothing where there is no folder yet, and no answer where there is something else', async (t) => {
+    const folder = folderOf(t);
+    const nothing = { bytes: 0, entries: 0, complete: true };
+    assert.deepEqual(await createMeasureDisk()(join(folder, 'gone'), never), nothing);
+    writeFileSync(join(folder, 'file'), '');
+    await assert.rejects(createMeasureDisk()(join(folder, 'file'), never));
+  });
+
   it('is measured at the pace that is set, whoever asks, and stops when nobody wants it any more', async (t) => {
     const folder = folderOf(t);
     for (let count = 0; count < 300; count += 1) writeFileSync(join(folder, String(count)), '');

@@ -84,7 +84,7 @@ class Walk {
 
   async run(folder: string): Promise<DiskUse> {
     try {
-      await this.enter(Buffer.from(folder));
+      if (!(await this.enter(Buffer.from(folder)))) return { bytes: 0, entries: 0, complete: true };
       while (this.levels.length > 0) await this.step();
     } finally {
       for (const level of this.levels) await close(level);
@@ -142,28 +142,30 @@ class Walk {
     while (this.levels.length > depth) await this.step();
   }
 
-  private async enter(path: Buffer): Promise<void> {
+  /** false: it is not there (any more). */
+  private async enter(path: Buffer): Promise<boolean> {
     const isRoot = this.levels.length === 0 && this.device === -1n;
     const flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK;
     let handle: FileHandle;
     try {
       handle = await open(path, flags);
     } catch (error) {
-      if (isRoot) throw error;
+      if (isRoot && !isGone(error)) throw error;
       // Exchanged or gone; what may not be opened is not known.
       if (isForbidden(error)) this.complete = false;
-      return;
+      return false;
     }
     try {
       const stat = await handle.stat({ bigint: true });
       if (isRoot) this.device = stat.dev;
       if (stat.dev !== this.device) {
         await handle.close();
-        return;
+        return false;
       }
       this.bytes += Number(stat.blocks) * BLOCK;
       const entries = await opendir(`/proc/self/fd/${handle.fd}`, { encoding: 'buffer' as never });
       this.levels.push({ handle, entries });
+      return true;
     } catch (error) {
       await handle.close();
       throw error;
@@ -178,6 +180,10 @@ function at({ handle }: Level, name: Buffer): Buffer {
 async function close({ handle, entries }: Level): Promise<void> {
   await entries.close().catch(() => undefined);
   await handle.close();
+}
+
+function isGone(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT';
 }
 
 function isForbidden(error: unknown): boolean {
