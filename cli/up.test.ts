@@ -16,9 +16,11 @@ interface Started {
   readonly mode: string;
   readonly keys: readonly { readonly key: string }[];
   readonly addresses: readonly string[];
+  readonly node: { readonly engine: string; readonly problem: string | null } | null;
+  readonly server: { readonly uuid: string; readonly problem: string | null } | null;
 }
 
-suite('one `up`, driven by the real commands', { timeout: 110_000 }, () => {
+suite('one `up`, driven by the real commands', { timeout: 170_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-cli-'));
   const data = join(folder, 'data');
   const env = { PATH: process.env['PATH'], HOME: folder, PORTCULLIS_DATA: data };
@@ -38,6 +40,85 @@ suite('one `up`, driven by the real commands', { timeout: 110_000 }, () => {
   test('the first start prints one JSON document with a key that reads its address', async () => {
     assert.equal(first.mode, 'observe');
     assert.equal(await read(first.keys[0]?.key ?? ''), 200);
+  });
+
+  test('the first start makes a game server, builds and starts it: all four operations meet it alive', async () => {
+    assert.deepEqual(first.node, { name: 'local', engine: 'process', problem: null });
+    assert.equal(first.server?.problem, null);
+    const uuid = first.server?.uuid ?? '';
+    const listed = await api('GET', '');
+    assert.deepEqual(
+      (listed.data as readonly { uuid: string; provisioned: boolean }[]).map((one) => [
+        one.uuid,
+        one.provisioned,
+      ]),
+      [[uuid, true]],
+    );
+    // What it uses is measured about once a second, and unmeasured it is nothing.
+    let used = 0;
+    for (let tries = 0; used === 0 && tries < 50; tries += 1) {
+      const { state, resources } = (await api('GET', `/${uuid}`)).data as Record<string, unknown>;
+      assert.equal(state, 'running');
+      used = (resources as { memory_bytes: number }).memory_bytes;
+      await delay(100);
+    }
+    assert.ok(used > 0);
+    const accepted = { ok: true, message: '' };
+    assert.deepEqual(
+      await api('POST', `/${uuid}/command`, { command: 'say hello there' }),
+      accepted,
+    );
+    assert.deepEqual(await api('POST', `/${uuid}/power`, { signal: 'start' }), accepted);
+  });
+
+  test('servers: shown, stopped, started and read by the commands, by name', async () => {
+    const access = ['--url', first.url, '--key', first.keys[0]?.key ?? ''];
+    const listed = await portcullis('servers', 'list', '--json', ...access);
+    assert.equal((JSON.parse(listed.out) as { servers: unknown[] }).servers.length, 1);
+    const logs = await portcullis('servers', 'logs', 'Hearth', ...access);
+    assert.match(logs.out, /hello there/);
+    for (const [signal, state] of [
+      ['restart', 'running'],
+      ['stop', 'offline'],
+      ['start', 'running'],
+    ]) {
+      const power = await portcullis(
+        'servers',
+        'power',
+        signal ?? '',
+        'Hearth',
+        '--wait',
+        ...access,
+      );
+      assert.equal(power.code, 0, power.err);
+      assert.match(power.out, new RegExp(`^Hearth is ${state}, after`));
+    }
+    const refused = await portcullis('servers', 'power', 'explode', 'Hearth', ...access);
+    assert.equal(refused.code, 2);
+    const unknown = await portcullis('servers', 'show', 'Nobody', ...access);
+    assert.equal(unknown.code, 1);
+    assert.match(unknown.err, /sees no server Nobody/);
+  });
+
+  test('a command to a server that is offline is refused in the words of its node, as exit code 1', async () => {
+    const access = ['--url', first.url, '--key', first.keys[0]?.key ?? ''];
+    await portcullis('servers', 'power', 'stop', 'Hearth', '--wait', ...access);
+    const { code, err } = await portcullis('servers', 'command', 'Hearth', 'list', ...access);
+    assert.equal(code, 1);
+    assert.match(err, /The node refused: .*offline/);
+    await portcullis('servers', 'power', 'start', 'Hearth', '--wait', ...access);
+  });
+
+  test('nodes: the local one is connected; another credential is given once, to a node that there is', async () => {
+    const { out } = await portcullis('nodes', 'list', '--json');
+    const { nodes } = JSON.parse(out) as { nodes: { name: string; connected: boolean }[] };
+    assert.deepEqual(
+      nodes.map(({ name, connected }) => [name, connected]),
+      [['local', true]],
+    );
+    const none = await portcullis('nodes', 'enrol', 'nowhere');
+    assert.equal(none.code, 1);
+    assert.match(none.err, /no node nowhere/);
   });
 
   test('explain answers with the verdict and what decides', async () => {
@@ -119,6 +200,18 @@ suite('one `up`, driven by the real commands', { timeout: 110_000 }, () => {
     });
     await response.body?.cancel();
     return response.status;
+  }
+
+  async function api(method: string, path: string, body?: object) {
+    const response = await fetch(`${first.url}/api/v1/game-servers${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${first.keys[0]?.key ?? ''}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    return (await response.json()) as Record<string, unknown>;
   }
 
   async function portcullis(...args: readonly string[]) {

@@ -64,7 +64,7 @@ export async function serveLinks({
       } else if (channel === 'portcullis_nodes' && payload !== null) {
         nodes.notify({ kind: 'node.assignments', nodes: [payload] });
       } else if (channel === 'portcullis_enrolment') {
-        nodes.hangUp(({ name }) => payload === null || name === payload);
+        nodes.recheck(({ name }) => payload === null || name === payload);
       }
     },
   };

@@ -54,8 +54,8 @@ export async function serveIpc(options: IpcServer): Promise<ControlSide> {
       for (const connection of connections) if (connection.notify(notice)) handed += 1;
       return handed;
     },
-    hangUp: (whom) => {
-      for (const connection of connections) connection.hangUp(whom);
+    recheck: (whom) => {
+      for (const connection of connections) connection.recheck(whom);
     },
     close: async () => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
@@ -102,8 +102,10 @@ class AgentConnection {
   #socket: FramedSocket | null = null;
   /** Who it says it is, from its greeting on. */
   #greeted: AgentRef | null = null;
+  #credential: string | null = null;
   /** Who it is, once admitted. */
   #agent: AgentRef | null = null;
+  #turnedAway = false;
   #underWay = 0;
   #onIdle: (() => void) | null = null;
 
@@ -125,9 +127,13 @@ class AgentConnection {
     return true;
   }
 
-  hangUp(whom: (agent: AgentRef) => boolean): void {
-    // Also one that is about to be admitted, perhaps by what does not hold any more.
-    if (this.#greeted !== null && whom(this.#greeted)) this.#socket?.destroy('asked to come again');
+  /** Also of one that is about to be admitted, perhaps by what does not hold any more. */
+  recheck(whom: (agent: AgentRef) => boolean): void {
+    const agent = this.#greeted;
+    if (agent === null || !whom(agent)) return;
+    void this.#askAdmission(agent, this.#credential).then((admission) => {
+      if (!admission.ok) this.#turnAway(admission.reason);
+    });
   }
 
   async close(): Promise<void> {
@@ -166,6 +172,7 @@ class AgentConnection {
       return;
     }
     this.#greeted = agent.value;
+    this.#credential = credential;
     // What it sends meanwhile waits: nothing is read before it is known who speaks.
     this.#socket?.hold();
     void this.#admit(agent.value, credential);
@@ -174,14 +181,24 @@ class AgentConnection {
   async #admit(agent: AgentRef, credential: string | null): Promise<void> {
     const admission = await this.#askAdmission(agent, credential);
     clearTimeout(this.#greeting);
-    if (admission.ok) {
-      this.#agent = agent;
-      this.#socket?.send({ ready: true });
-      this.#socket?.release();
-    } else {
-      this.#socket?.send({ refused: admission.reason });
-      await this.#socket?.end();
+    if (!admission.ok) {
+      this.#turnAway(admission.reason);
+      return;
     }
+    if (this.#turnedAway) return;
+    this.#agent = agent;
+    this.#socket?.send({ ready: true });
+    this.#socket?.release();
+  }
+
+  /** From here on nothing of it is handled, and it hears nothing but why. */
+  #turnAway(reason: string): void {
+    if (this.#turnedAway) return;
+    this.#turnedAway = true;
+    this.#agent = null;
+    this.#socket?.hold();
+    this.#socket?.send({ refused: reason });
+    void this.#socket?.end();
   }
 
   async #askAdmission(agent: AgentRef, credential: string | null): Promise<Admission> {
@@ -218,11 +235,12 @@ class AgentConnection {
       this.#reply(id, { kind: 'refused', code: 'unavailable', detail });
     }
     this.#underWay -= 1;
-    if (this.#onIdle === null) this.#socket?.release();
-    else if (this.#underWay === 0) this.#onIdle();
+    if (this.#onIdle === null && !this.#turnedAway) this.#socket?.release();
+    else if (this.#underWay === 0) this.#onIdle?.();
   }
 
   #reply(id: number, reply: ControlReply): void {
+    if (this.#turnedAway) return;
     this.#socket?.send({ id, reply });
   }
 }

@@ -68,13 +68,9 @@ class Hub {
         if (this.served !== own) return 0;
         return [...this.agents].filter((agent) => agent.noticed(own, notice)).length;
       },
-      hangUp: (whom) => {
+      recheck: (whom) => {
         if (this.served !== own) return;
-        for (const agent of this.agents) {
-          if (!whom(agent.ref)) continue;
-          agent.lost();
-          void agent.knock();
-        }
+        for (const agent of this.agents) if (whom(agent.ref)) void agent.recheck(own);
       },
       close: async () => {
         if (this.served !== own) return;
@@ -151,9 +147,7 @@ class MemoryAgentSide implements AgentSide {
       this.#letIn(served);
       return;
     }
-    const admission: Admission = await served
-      .admit(this.ref, this.#credential)
-      .catch(() => ({ ok: false, reason: 'control failed at this' }));
+    const admission = await this.#askAdmission(served);
     if (this.#closed || served !== this.#hub.served || this.#admittedBy === served) return;
     if (admission.ok) {
       this.#letIn(served);
@@ -161,6 +155,21 @@ class MemoryAgentSide implements AgentSide {
     }
     for (const listener of this.#refusedListeners) listener(admission.reason);
     this.#again = setTimeout(() => void this.knock(), KNOCK_AGAIN_MS);
+  }
+
+  async recheck(served: Served): Promise<void> {
+    const admission = await this.#askAdmission(served);
+    if (admission.ok || this.#admittedBy !== served) return;
+    this.lost();
+    await this.knock();
+  }
+
+  async #askAdmission({ admit }: Served): Promise<Admission> {
+    if (admit === null) return { ok: true };
+    return admit(this.ref, this.#credential).catch(() => ({
+      ok: false,
+      reason: 'Control failed at this; its log says why.',
+    }));
   }
 
   #letIn(served: Served): void {

@@ -17,8 +17,8 @@ export interface ControlSide {
   close(): Promise<void>;
   /** How many agents it was handed to: none, and nobody will hear it; some, and they may still lose it. */
   notify(notice: Notice): number;
-  /** Ends the connections of agents whose admission may have changed; they ask to be admitted again. */
-  hangUp(whom: (agent: AgentRef) => boolean): void;
+  /** Asks once more whether these agents are admitted, and ends the connections of those that are not any more. */
+  recheck(whom: (agent: AgentRef) => boolean): void;
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { CallAnswer, NodeCall } from '@portcullis/link/node-messages.ts';
+import type { CallAnswer, NodeCall, NodeEngine } from '@portcullis/link/node-messages.ts';
 import type { Silence } from './nodes/calls.ts';
 import type { PowerStates } from './nodes/power-states.ts';
 import type { ChangedBuild } from './nodes/store.ts';
@@ -9,8 +9,7 @@ import type { ChangedBuild } from './nodes/store.ts';
 export interface GameServerEvents {
   nodeGreeted(node: string): void;
   nodeTurnedAway(node: string): void;
-  /** What its engine lacks, in words; null: nothing. */
-  engineTold(node: string, problem: string | null): void;
+  engineTold(node: string, engine: NodeEngine): void;
   buildChanged(node: string, build: ChangedBuild): void;
   foreignNamed(node: string, uuids: readonly string[]): void;
   called(
@@ -28,18 +27,19 @@ export function createGameServerEvents(
   powers: PowerStates,
 ): GameServerEvents {
   const metrics = createMetrics(registry, powers);
-  const problems = new Map<string, string | null>();
+  const engines = new Map<string, string>();
   return {
     nodeGreeted: (node) => log.info({ node }, 'a node said hello'),
     nodeTurnedAway(node) {
       metrics.turnedAway.inc();
       log.warn({ node }, 'a node was not let in: its credential is not good');
     },
-    engineTold(node, problem) {
-      if ((problems.get(node) ?? null) === problem) return;
-      problems.set(node, problem);
-      if (problem === null) log.info({ node }, 'the engine of a node answers again');
-      else log.warn({ node, problem }, 'the engine of a node has a problem');
+    engineTold(node, { kind, version, problem }) {
+      const said = `${kind} ${version} ${problem}`;
+      if (engines.get(node) === said) return;
+      engines.set(node, said);
+      const level = version === null ? 'warn' : 'info';
+      log[level]({ node, engine: kind, version, problem }, 'what a node says of its engine');
     },
     buildChanged(node, { uuid, name, state, reason }) {
       if (state === 'built' || state === 'failed') metrics.builds.inc({ node, state });

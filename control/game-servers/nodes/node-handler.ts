@@ -118,7 +118,7 @@ class NodeSession {
       name,
       builds.filter(({ uuid }) => !foreign.has(uuid)),
     );
-    events.engineTold(name, engine.problem);
+    events.engineTold(name, engine);
     for (const build of recorded.changed) events.buildChanged(name, build);
     if (foreign.size > 0) events.foreignNamed(name, recorded.foreign);
     return { kind: 'done' };

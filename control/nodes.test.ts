@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { sql } from 'kysely';
+import { connectIpc } from '@portcullis/link/ipc.ts';
+import { createKey } from './access/index.ts';
+import { addOrganisation, OPERATOR } from './access/test-organisation.ts';
+import type { ControlConfig } from './config/config.ts';
+import { type Control, type ControlFacts, createControl } from './control.ts';
+import type { Db } from './db/database.ts';
+import { testDatabase } from './db/testing.ts';
+import { enrolNode } from './game-servers/index.ts';
+import { looked, TestNode } from './game-servers/testing/node.ts';
+import { addNode, addServer, uuidOf } from './game-servers/testing/servers.ts';
+import { createLogger } from './log.ts';
+
+const log = createLogger({ level: 'silent' });
+const SERVER = `/api/v1/game-servers/${uuidOf(1)}`;
+
+interface Site {
+  readonly db: Db;
+  readonly config: ControlConfig;
+  readonly credential: string;
+  readonly key: string;
+}
+
+/** A fleet with server 1 on node-1, and how to start a control plane for it. */
+async function prepare(t: TestContext): Promise<Site> {
+  const { db, url } = await testDatabase(t);
+  const folder = await mkdtemp(join(tmpdir(), 'portcullis-nodes-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const { id } = await addOrganisation(db, 'acme');
+  await sql`insert into services (id, organisation_id, name, owner) values (501, ${id}, 's', 'fleet')`.execute(
+    db,
+  );
+  const credential = await addNode(db, 'node-1');
+  await addServer(db, { number: 1 });
+  const abilities = ['game-servers.read', 'game-servers.manage'];
+  const { secret } = await db
+    .transaction()
+    .execute((tx) =>
+      createKey(tx, { organisationId: id, name: 'k', abilities, owner: 'portal' }, OPERATOR),
+    );
+  const loopback = { host: '127.0.0.1', port: 0 };
+  const config: ControlConfig = {
+    dataDir: folder,
+    databaseUrl: url,
+    listen: loopback,
+    metricsListen: loopback,
+    publicUrl: 'http://127.0.0.1',
+    trustedProxies: [],
+    tlsFiles: null,
+    linkSocket: join(folder, 'edges.sock'),
+    nodeSocket: join(folder, 'nodes.sock'),
+    account: null,
+    logLevel: 'silent',
+  };
+  return { db, config, credential, key: secret };
+}
+
+async function start(
+  t: TestContext,
+  site: Site,
+): Promise<{ control: Control; facts: ControlFacts }> {
+  const control = createControl(site.config, log);
+  t.after(() => control.stop());
+  return { control, facts: await control.start() };
+}
+
+function nodeAt(t: TestContext, { config, credential }: Site): TestNode {
+  const path = config.nodeSocket;
+  const connect: ConstructorParameters<typeof TestNode>[0]['connect'] = (agent, shown) =>
+    connectIpc({ path, agent, ...(shown !== undefined && { credential: shown }) });
+  const node = new TestNode({ connect }, 'node-1', credential);
+  t.after(() => node.link.close());
+  return node;
+}
+
+async function call(facts: ControlFacts, key: string, path: string, body?: object) {
+  const response = await fetch(`${facts.url}${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+test('a node works over its own socket, is told of changes, and shows in the metrics', async (t) => {
+  const site = await prepare(t);
+  const { facts } = await start(t, site);
+  const node = await nodeAt(t, site).join();
+  node.answer = ({ call: asked }) =>
+    asked.kind === 'look' ? looked('running') : { kind: 'accepted' };
+  await node.beat({ uuid: uuidOf(1), power: 'running' });
+  const { body } = await call(facts, site.key, SERVER);
+  assert.equal((body['data'] as { state: string }).state, 'running');
+  const power = await call(facts, site.key, `${SERVER}/power`, { signal: 'restart' });
+  assert.deepEqual(power, { status: 200, body: { ok: true, message: '' } });
+  const told = new Promise<string>((resolve) => node.link.onNotice(({ kind }) => resolve(kind)));
+  await sql`update game_servers set suspended = true`.execute(site.db);
+  assert.equal(await told, 'node.assignments');
+  const metrics = await (await fetch(facts.metricsUrl ?? '')).text();
+  assert.match(metrics, /^portcullis_nodes_connected 1$/m);
+  assert.match(metrics, /^portcullis_game_servers\{state="running"\} 1$/m);
+  assert.match(
+    metrics,
+    /^portcullis_node_calls_total\{node="node-1",call="power",outcome="accepted"\} 1$/m,
+  );
+});
+
+test('nodes do not get in where edges do, nor edges where nodes do', async (t) => {
+  const site = await prepare(t);
+  await start(t, site);
+  const { credential, config } = site;
+  for (const [path, agent] of [
+    [config.linkSocket, { kind: 'node', name: 'node-1' }],
+    [config.nodeSocket, { kind: 'edge', name: 'node-1' }],
+  ] as const) {
+    const link = connectIpc({ path, agent, credential });
+    t.after(() => link.close());
+    assert.match(await new Promise((resolve) => link.onRefused(resolve)), /Only (?:edges|nodes)/);
+  }
+});
+
+test('a new credential ends what the old one began, at once', async (t) => {
+  const site = await prepare(t);
+  const { facts } = await start(t, site);
+  const node = await nodeAt(t, site).join();
+  assert.equal((await call(facts, site.key, `${SERVER}/power`, { signal: 'stop' })).status, 200);
+  const refused = new Promise((resolve) => node.link.onRefused(resolve));
+  await site.db.transaction().execute((tx) => enrolNode(tx, 'node-1', OPERATOR));
+  await refused;
+  const { status, body } = await call(facts, site.key, `${SERVER}/power`, { signal: 'stop' });
+  assert.equal(status, 502);
+  assert.equal(body['message'], 'The node did not answer: it is not connected.');
+  assert.equal(node.calls.length, 1);
+});
+
+test('control restarted in the middle of a call: the caller is told, the node hears it once and is back by itself', async (t) => {
+  const site = await prepare(t);
+  const first = await start(t, site);
+  const node = await nodeAt(t, site).join();
+  const asked = Promise.withResolvers<void>();
+  node.answer = () => {
+    asked.resolve();
+    return null;
+  };
+  const command = { command: 'give alex diamond' };
+  const caught = call(first.facts, site.key, `${SERVER}/command`, command).then(
+    ({ status }) => status,
+    () => 'hung up',
+  );
+  await asked.promise;
+  const back = new Promise<void>((resolve) => {
+    let connections = 0;
+    node.link.onConnect(() => {
+      connections += 1;
+      // It is told at once of the connection that is there.
+      if (connections === 2) resolve();
+    });
+  });
+  await first.control.stop();
+  assert.ok(['hung up', 502, 503].includes(await caught));
+  const second = await start(t, site);
+  await back;
+  await node.say({ kind: 'node.hello', protocolVersion: 1, instance: node.instance });
+  node.answer = () => ({ kind: 'accepted' });
+  assert.equal(
+    (await call(second.facts, site.key, `${SERVER}/command`, { command: 'x' })).status,
+    200,
+  );
+  assert.deepEqual(
+    node.calls.map(({ call: heard }) => heard),
+    [
+      { kind: 'command', ...command },
+      { kind: 'command', command: 'x' },
+    ],
+  );
+});
