@@ -35,6 +35,8 @@ export interface NodeAgentOptions {
   readonly measureDisk: MeasureDisk;
   /** From the end of a round of measuring to the next. */
   readonly measurePauseMs?: number;
+  /** On the disk of the servers' folders. */
+  readonly freeBytes?: () => Promise<number>;
 }
 export interface ServerEvents {
   readonly onNews: () => void;
@@ -69,7 +71,7 @@ export class NodeAgent {
     this.#log = options.log;
     this.#session = new Session(options.link, randomUUID());
     this.#engine = { kind: options.engine.kind, version: null, problem: 'It was not asked yet.' };
-    const { measureDisk: measure, measurePauseMs } = options;
+    const { measureDisk: measure, measurePauseMs, freeBytes } = options;
     this.#disk = new DiskGuard({
       measure,
       servers: () => [...this.#servers.values()].flatMap((server) => server.guarded ?? []),
@@ -77,6 +79,7 @@ export class NodeAgent {
       act: (uuid, action, reason) => this.#servers.get(uuid)?.endOverDisk(action, reason),
       onError: (uuid, error) => this.#log.debug({ uuid, error }, 'a folder was not measured'),
       ...(measurePauseMs === undefined ? {} : { pauseMs: measurePauseMs }),
+      ...(freeBytes === undefined ? {} : { freeBytes }),
     });
     this.#receiving = coalesce(() => this.#receive());
     this.#reporting = coalesce(() => this.#report());

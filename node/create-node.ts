@@ -1,3 +1,4 @@
+import { statfs } from 'node:fs/promises';
 import type { Log } from '@portcullis/link/agent-log.ts';
 import type { AgentSide } from '@portcullis/link/transport.ts';
 import { NodeAgent } from './agent.ts';
@@ -53,6 +54,10 @@ export function createNode(options: NodeOptions): NodeAgent {
     journal,
     log,
     measureDisk: createMeasureDisk(),
+    freeBytes: async () => {
+      const { bavail, bsize } = await statfs(stateDir);
+      return bavail * bsize;
+    },
     ...(compareMs === undefined ? {} : { compareMs }),
     ...(measurePauseMs === undefined ? {} : { measurePauseMs }),
     createServer: (uuid, kept, on) => new Server({ ...shared, ...on }, uuid, kept),

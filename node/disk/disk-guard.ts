@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DiskUse, MeasureDisk } from './disk-use.ts';
-import { diskRefusal, type OverSince, stepDisk } from './enforcement.ts';
+import { diskRefusal, isFarOver, type OverSince, stepDisk } from './enforcement.ts';
 
 /** A server as the guard sees it. */
 export interface GuardedServer {
@@ -21,12 +21,18 @@ export interface GuardOptions {
   readonly onError: (uuid: string, error: unknown) => void;
   /** From the end of a round to the next; Wings takes 150 s. */
   readonly pauseMs?: number;
+  /** What is free on the disk of the folders. When it falls fast the next round begins at once. */
+  readonly freeBytes?: () => Promise<number>;
   /** From the stop of a server that is over its limit to its kill, if it still runs: Wings' minute. */
   readonly killAfterMs?: number;
 }
 
 const PAUSE_MS = 30_000;
 const KILL_AFTER_MS = 60_000;
+/** How often it is asked what is free: a call of the kernel that reads nothing. */
+const LOOK_MS = 1_000;
+/** What may go between two rounds without a look at who took it. */
+const ALARM_BYTES = 256 * 1024 * 1024;
 
 /** Measures every server in rounds, for ever, and stops those that have more than they may. */
 export class DiskGuard {
@@ -51,17 +57,39 @@ export class DiskGuard {
 
   /** One server now, as before a start; what is over then is not told to stop. */
   async measure({ uuid, folder, limitMib }: GuardedServer): Promise<string | null> {
+    return diskRefusal(await this.use({ uuid, folder }), limitMib);
+  }
+
+  private async use({ uuid, folder }: Pick<GuardedServer, 'uuid' | 'folder'>): Promise<DiskUse> {
     const use = await this.options.measure(folder, this.stopping.signal);
     this.options.onMeasured(uuid, use);
-    return diskRefusal(use, limitMib);
+    return use;
   }
 
   private async run(): Promise<void> {
     const { signal } = this.stopping;
     while (!signal.aborted) {
+      const free = await this.free();
       await this.round();
-      await wait(this.options.pauseMs ?? PAUSE_MS, undefined, { signal }).catch(() => undefined);
+      await this.pause(free);
     }
+  }
+
+  /** Shorter when much less is free than when the round began. */
+  private async pause(freeBefore: number): Promise<void> {
+    const { signal } = this.stopping;
+    const until = performance.now() + (this.options.pauseMs ?? PAUSE_MS);
+    for (;;) {
+      const leftMs = until - performance.now();
+      if (leftMs <= 0 || signal.aborted) return;
+      await wait(Math.min(LOOK_MS, leftMs), undefined, { signal }).catch(() => undefined);
+      if (freeBefore - (await this.free()) > ALARM_BYTES) return;
+    }
+  }
+
+  /** Where it cannot be told it never falls. */
+  private async free(): Promise<number> {
+    return (await this.options.freeBytes?.().catch(() => 0)) ?? 0;
   }
 
   private async round(): Promise<void> {
@@ -76,19 +104,21 @@ export class DiskGuard {
 
   private async examine(server: GuardedServer): Promise<void> {
     try {
-      this.judge(server.uuid, await this.measure(server));
+      this.judge(server.uuid, await this.use(server));
     } catch (error) {
       if (!this.stopping.signal.aborted) this.options.onError(server.uuid, error);
     }
   }
 
   /** With how the server is now: a large folder takes its time. */
-  private judge(uuid: string, refusal: string | null): void {
+  private judge(uuid: string, use: DiskUse): void {
     const server = this.options.servers().find((one) => one.uuid === uuid);
     if (server === undefined) return;
+    const refusal = diskRefusal(use, server.limitMib);
     const killAfterMs = this.options.killAfterMs ?? KILL_AFTER_MS;
     const { overSince, action } = stepDisk(this.overSince.get(uuid) ?? null, {
       over: refusal !== null,
+      farOver: isFarOver(use, server.limitMib),
       running: server.running,
       nowMs: performance.now(),
       killAfterMs,

@@ -16,7 +16,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { DiskGuard, type GuardedServer } from './disk-guard.ts';
 import type { DiskUse } from './disk-use.ts';
-import { diskRefusal, stepDisk } from './enforcement.ts';
+import { diskRefusal, isFarOver, stepDisk } from './enforcement.ts';
 import { createMeasureDisk } from './measure.ts';
 
 const MIB = 1024 * 1024;
@@ -108,12 +108,22 @@ describe('the limit of a disk', () => {
     const at = (nowMs: number, over = true, running = true) => ({
       nowMs,
       over,
+      farOver: false,
       running,
       killAfterMs: 60,
     });
     assert.deepEqual(stepDisk(null, at(5)), { overSince: 5, action: 'stop' });
     assert.deepEqual(stepDisk(5, at(64)), { overSince: 5, action: 'none' });
     assert.deepEqual(stepDisk(5, at(65)), { overSince: 5, action: 'kill' });
+    const far = { ...at(6), farOver: true };
+    assert.deepEqual(stepDisk(null, far), { overSince: 6, action: 'kill' });
+    assert.deepEqual(stepDisk(5, { ...far, running: false }), { overSince: null, action: 'none' });
+    assert.deepEqual(
+      [used(11), used(89), used(77), used(9000)].map((use, index) =>
+        isFarOver(use, index < 3 ? 10 : 0),
+      ),
+      [false, true, true, false],
+    );
     for (const calm of [at(99, false), at(99, true, false)]) {
       assert.deepEqual(stepDisk(5, calm), { overSince: null, action: 'none' });
     }
@@ -157,6 +167,34 @@ describe('the limit of a disk', () => {
     assert.deepEqual(errors, ['gone']);
     assert.match((await guard.measure(server('off'))) ?? '', /may have 10 MiB/);
     assert.equal(await guard.measure(server('fine')), null);
+  });
+});
+
+describe('a disk that fills fast', () => {
+  it('is looked at long before the next round', async (t) => {
+    let free = 1000 * MIB;
+    let rounds = 0;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const guard = new DiskGuard({
+      measure: async () => {
+        rounds += 1;
+        if (rounds === 2) resolve();
+        // Enough for the round after the first, and too little for one after the second.
+        free -= rounds === 1 ? 300 * MIB : 100 * MIB;
+        return used(1);
+      },
+      servers: () => [server('fine')],
+      onMeasured: () => undefined,
+      act: () => assert.fail('nothing is over'),
+      onError: () => undefined,
+      pauseMs: 600_000,
+      freeBytes: async () => free,
+    });
+    t.after(() => guard.stop());
+    guard.start();
+    await promise;
+    await new Promise((soon) => setTimeout(soon, 1500));
+    assert.equal(rounds, 2);
   });
 });
 

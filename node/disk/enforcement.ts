@@ -1,6 +1,8 @@
 import type { DiskUse } from './disk-use.ts';
 
 const MIB = 1024 * 1024;
+const FAR_FACTOR = 1.25;
+const FAR_BYTES = 64 * MIB;
 /** Since when a server that runs is told to stop; null: it is not. */
 export type OverSince = number | null;
 
@@ -21,22 +23,33 @@ export function diskRefusal({ bytes, complete }: DiskUse, limitMib: number): str
   return complete ? null : 'Its folder is too deep or has too many files to be measured.';
 }
 
+/**
+ * Whether it is so far past its limit that it is killed rather than asked: what fills a disk on purpose, or by a
+ * mistake, does it faster than it would end.
+ */
+export function isFarOver({ bytes }: DiskUse, limitMib: number): boolean {
+  return limitMib !== 0 && bytes > limitMib * MIB * FAR_FACTOR + FAR_BYTES;
+}
+
 /** What to do about a server after it was measured, or a while after it was told to stop. */
 export function stepDisk(
   overSince: OverSince,
   {
     over,
+    farOver,
     running,
     nowMs,
     killAfterMs,
   }: {
     readonly over: boolean;
+    readonly farOver: boolean;
     readonly running: boolean;
     readonly nowMs: number;
     readonly killAfterMs: number;
   },
 ): DiskStep {
   if (!over || !running) return { overSince: null, action: 'none' };
+  if (farOver) return { overSince: overSince ?? nowMs, action: 'kill' };
   if (overSince === null) return { overSince: nowMs, action: 'stop' };
   return { overSince, action: nowMs - overSince >= killAfterMs ? 'kill' : 'none' };
 }
