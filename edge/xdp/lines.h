@@ -16,13 +16,31 @@ INLINE int has_both(u64 word, u32 hash)
 	return word >> (hash >> 26) & word >> (hash >> 20 & 63) & 1;
 }
 
-/* No flow of this host is remembered, nor could one be missing. */
-INLINE int has_no_flows(const struct settings *s, u32 address_hash)
+/* A plain packet of TCP or UDP, as the rest of this program knows packets. */
+INLINE void read_plain(const u8 *ip, u32 family, struct packet *p)
+{
+	const u16 *ports = (const u16 *)(ip + (family == 4 ? 20 : 40));
+	p->family = family;
+	p->protocol = ip[family == 4 ? 9 : 6];
+	__builtin_memcpy(p->remote, ip + (family == 4 ? 12 : 8), family == 4 ? 4 : 16);
+	__builtin_memcpy(p->local, ip + (family == 4 ? 16 : 24), family == 4 ? 4 : 16);
+	p->remote_port = ports[0];
+	p->local_port = ports[1];
+}
+
+/* No flow is remembered that this packet could belong to, nor could one be missing. */
+INLINE int is_no_reply(const struct settings *s, const u8 *ip, u32 family, u32 address_hash)
 {
 	u32 keeping = s->flags & (KEEP_REPLIES | FLOWS_COMPLETE);
-	if (LIKELY(keeping == (KEEP_REPLIES | FLOWS_COMPLETE)))
-		return !hosts[host_place(address_hash)];
-	return !(keeping & KEEP_REPLIES);
+	if (UNLIKELY(keeping != (KEEP_REPLIES | FLOWS_COMPLETE)))
+		return !(keeping & KEEP_REPLIES);
+	if (!hosts[host_place(address_hash)])
+		return 1;
+	struct packet p = {};
+	read_plain(ip, family, &p);
+	u32 place = flow_place(&p, s->seed);
+	u32 *flow = bpf_map_lookup_elem(&flow_marks, &place);
+	return flow && !*flow;
 }
 
 /* Some bit says that a rule may match. Whether it is so is known of ports, and better of a wide line. */
@@ -49,10 +67,17 @@ INLINE int look_closer(const struct settings *s, const struct line *line, u32 ke
 	return fallback;
 }
 
+/* `protocol` is TCP or UDP, and its header begins with `ports`. */
+INLINE u32 key_at(u32 protocol, const u16 *ports)
+{
+	return KEY_HAS_PORT | protocol << 16 | NETWORK_16(ports[1]);
+}
+
 /* By the line of its destination, of which the version was read before the address. Answers an XDP action or DOUBT. */
 INLINE int judge_by_line(struct xdp_md *ctx, const struct settings *s, const struct line *line, u32 version,
-			 u32 address_hash, u32 key, u32 source)
+			 const u8 *ip, u32 family, u32 address_hash, u32 source)
 {
+	u32 key = family == 4 ? key_at(ip[9], (u16 *)(ip + 20)) : key_at(ip[6], (u16 *)(ip + 40));
 	u32 port = key * GOLDEN;
 	u32 word = port >> 19 & 1;
 	int action = line->place & LINE_PASSES ? XDP_PASS : XDP_DROP;
@@ -62,7 +87,7 @@ INLINE int judge_by_line(struct xdp_md *ctx, const struct settings *s, const str
 		return action;
 	u32 place = line->place & LINE_PLACE;
 	BARRIER();
-	if (!version || VERSION_OF(line) != version || !has_no_flows(s, address_hash))
+	if (!version || VERSION_OF(line) != version || !is_no_reply(s, ip, family, address_hash))
 		return DOUBT;
 	struct counter *counter = counter_at(place);
 	if (!counter)
@@ -92,12 +117,6 @@ INLINE int judge_by_line(struct xdp_md *ctx, const struct settings *s, const str
 			return DOUBT;                            \
 	} while (0)
 
-/* `protocol` is TCP or UDP, and its header begins with `ports`. */
-INLINE u32 key_at(u32 protocol, const u16 *ports)
-{
-	return KEY_HAS_PORT | protocol << 16 | NETWORK_16(ports[1]);
-}
-
 /* TCP or UDP over plain IPv4. */
 INLINE int judge_short_4(struct xdp_md *ctx, const struct settings *s, const u8 *ip)
 {
@@ -109,7 +128,7 @@ INLINE int judge_short_4(struct xdp_md *ctx, const struct settings *s, const u8 
 	const struct line *line;
 	FIND_LINE(&lines_4, s->line_shift[0], hash, line, version, line->of4.address[0] == local);
 	u32 source = (*(u32 *)(ip + 12) & line->of4.source_mask) * GOLDEN;
-	return judge_by_line(ctx, s, line, version, hash, key_at(ip[9], (u16 *)(ip + 20)), source);
+	return judge_by_line(ctx, s, line, version, ip, 4, hash, source);
 }
 
 INLINE int is_address_6(const u32 *a, const u32 *b)
@@ -128,7 +147,7 @@ INLINE int judge_short_6(struct xdp_md *ctx, const struct settings *s, const u8 
 	const struct line *line;
 	FIND_LINE(&lines_6, s->line_shift[1], hash, line, version, is_address_6(line->of6.address, local));
 	u32 source = (remote[0] * 0x85ebca6bu ^ (remote[1] & line->of6.source_mask)) * GOLDEN;
-	return judge_by_line(ctx, s, line, version, hash, key_at(ip[6], (u16 *)(ip + 40)), source);
+	return judge_by_line(ctx, s, line, version, ip, 6, hash, source);
 }
 
 INLINE int judge_short(struct xdp_md *ctx)

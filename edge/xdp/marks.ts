@@ -4,7 +4,7 @@ import type { SharedMaps } from './map-set.ts';
 import type { Pins } from './pins.ts';
 
 /** Another one where hashes, times or what is marked mean something else: then nothing is taken over. */
-const VERSION = 1;
+const VERSION = 2;
 const NAMES = ['flow_marks', 'host_marks'] as const;
 
 /**
