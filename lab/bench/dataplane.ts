@@ -8,6 +8,8 @@ import { Subjects } from './subjects.ts';
 /** Of the issue, as of the research that it was written with: there making and carrying a packet cost 320 ns. */
 const CARRIED_NS = 320;
 const UNIT = 'M packets/s';
+/** Two of each address. */
+const FLOWS = 20_000;
 const NAMES: Readonly<Record<Family, string>> = { 4: 'IPv4', 6: 'IPv6' };
 
 type Times = ReadonlyMap<string, number>;
@@ -20,6 +22,7 @@ export const dataplaneBench: Bench = {
   run: async (say) => [
     ...(await dropRows(4, say)),
     ...(await dropRows(6, say)),
+    ...(await burdenRows(say)),
     ...(await passRows(4, say)),
     ...(await passRows(6, say)),
   ],
@@ -115,6 +118,46 @@ function shapeRows(times: Times): Row[] {
     row(times, 'a linear chain an address, 10,000 x 10, beside bare', 'linear', 'bare'),
     row(times, 'a linear chain an address, 1,000 x 100, beside bare', 'linear 1000x100', 'bare'),
   ].flat();
+}
+
+/** What else the stages may have to hold: a large country, and flows of the protected side. */
+async function burdenRows(say: Say): Promise<Row[]> {
+  const subjects = new Subjects('burden');
+  const plainly = fleetOf(4, {});
+  const fleet = fleetOf(4, { end: 'accept', geo: true });
+  const geo = { plan: floodOf(fleet), expected: 'drop' } as const;
+  const flood = { plan: floodOf(plainly), expected: 'drop' } as const;
+  try {
+    const bare: Case = { name: 'bare', target: subjects.bare(), ...flood };
+    const without = { name: 'XDP', target: await subjects.edge(plainly, 'both'), ...flood };
+    const withoutMs = subjects.startMs;
+    const early = { name: 'XDP geo', target: await subjects.edge(fleet, 'both'), ...geo };
+    const withMs = subjects.startMs;
+    const nft = { name: 'nft geo', target: await subjects.nftables(fleet, 'inbound'), ...geo };
+    const target = subjects.earlyDrop(plainly, FLOWS);
+    const flows: Case = { name: 'XDP flows', target, ...flood };
+    const times = await measure(subjects.range, [bare, without, early, nft, flows], say);
+    const at = 'IPv4, 10,000 addresses that deny a country of 65,536 networks, flood from there';
+    return [
+      ...row(times, `${at}: XDP native beside bare`, 'XDP geo', 'bare'),
+      ...row(times, `${at}: nftables alone beside bare`, 'nft geo', 'bare'),
+      {
+        name: `${at}: start of the edge to all of it enforced, beside the same without the country`,
+        value: withMs,
+        unit: 'ms',
+        baseline: withoutMs,
+        goal: null,
+      },
+      ...row(
+        times,
+        `IPv4, 10,000 addresses x 10 rules that opened ${FLOWS.toLocaleString('en')} flows: XDP native beside the same without`,
+        'XDP flows',
+        'XDP',
+      ),
+    ];
+  } finally {
+    await subjects.destroy();
+  }
 }
 
 async function passRows(family: Family, say: Say): Promise<Row[]> {

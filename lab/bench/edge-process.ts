@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Policy } from '@portcullis/core/firewall/policy.ts';
+import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { serveIpc } from '@portcullis/link/ipc.ts';
 import type {
   AgentRequest,
@@ -31,6 +31,7 @@ export class BenchEdge {
   readonly #settings: EdgeAssignment;
   readonly #folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-'));
   readonly #policies: Map<string, Policy>;
+  readonly #sets: SourceSets['sets'];
   #changed: { readonly generation: number; readonly target: string }[] = [];
   #generation = 1;
   #confirmed = 0;
@@ -39,7 +40,13 @@ export class BenchEdge {
   #child: ChildProcess | null = null;
   #report: EdgeReport | null = null;
 
-  constructor(namespace: Namespace, policies: readonly Policy[], settings: Settings) {
+  constructor(
+    namespace: Namespace,
+    policies: readonly Policy[],
+    settings: Settings,
+    sets: SourceSets['sets'] = {},
+  ) {
+    this.#sets = sets;
     this.#namespace = namespace;
     this.#policies = new Map(policies.map((policy) => [policy.target, policy]));
     this.#settings = { ...settings, name: 'bench', site: 'bench' };
@@ -162,7 +169,7 @@ export class BenchEdge {
       whole,
       policies: wanted.slice(first, next).flatMap((target) => this.#policies.get(target) ?? []),
       removed: [],
-      sourceSets: sourceSetsVersion === '1' ? null : { version: '1', sets: {} },
+      sourceSets: sourceSetsVersion === '1' ? null : { version: '1', sets: this.#sets },
       settings: this.#settings,
       next: next < wanted.length ? String(next) : null,
     };

@@ -1,5 +1,6 @@
 import type { Policy, PolicyRule, RuleProtocol } from '@portcullis/core/firewall/policy.ts';
 import { type Family, formatAddress } from '@portcullis/core/net/address.ts';
+import type { Flow } from '@portcullis/edge/xdp/flow-marks.ts';
 import type { Plan } from './plan.ts';
 
 /** Policies as a fleet has them, the same at every run: many addresses of the same kind, no two the same. */
@@ -10,6 +11,20 @@ export interface Fleet {
   readonly rules: number;
   /** Deny everything else, or let it pass. */
   readonly end: 'deny' | 'accept';
+  /** Each address denies a country besides, and the flood comes from there. IPv4 only. */
+  readonly geo?: true;
+}
+
+const COUNTRY = 'country:ZZ';
+
+/** A large country: 65,536 networks, no two of which are one. */
+export function sourceSetsOf({ geo }: Fleet): Readonly<Record<string, readonly string[]>> {
+  if (geo !== true) return {};
+  const networks = Array.from(
+    { length: 65_536 },
+    (_, index) => `11.${index >> 8}.${index & 255}.0/25`,
+  );
+  return { [COUNTRY]: networks };
 }
 
 /** What addresses that deny everything else let in from anywhere. No other rule names this port. */
@@ -33,7 +48,7 @@ export function policiesOf(fleet: Fleet): Policy[] {
 }
 
 export function policyOf(fleet: Fleet, index: number): Policy {
-  const { family, rules, end } = fleet;
+  const { family, rules, end, geo } = fleet;
   const draw = drawer(index + 1);
   const mixed = Array.from({ length: rules - (end === 'deny' ? 2 : 1) }, (_, at) => {
     const make = KINDS[at % KINDS.length] as Kind;
@@ -45,24 +60,37 @@ export function policyOf(fleet: Fleet, index: number): Policy {
     target: addressOf(family, index),
     mitigations: [],
     baseline: [],
-    geo: [],
+    geo: geo === true ? [{ ref: 'geo-rule:1', action: 'deny', sets: [COUNTRY] }] : [],
     rules: [first, ...mixed, ...last],
     filters: [],
   };
 }
 
 /** Spoofed sources, all ports, half TCP and half UDP, to all addresses. */
-export function floodOf({ family, addresses }: Fleet): Omit<Plan, 'to' | 'from'> {
+export function floodOf({ family, addresses, geo }: Fleet): Omit<Plan, 'to' | 'from'> {
   return {
     family,
     destination: addressOf(family, 0),
     destinations: addresses,
     source: STRANGERS[family],
-    sourceRandom: 0x00ff_ffff,
+    // Of the country's networks only the first half of each /24 is there.
+    sourceRandom: geo === true ? 0x00ff_ff7f : 0x00ff_ffff,
     sourcePorts: [1024, 65_535],
     ports: [1, 65_535],
     tcpShare: 0.5,
   };
+}
+
+/** Opened by the addresses of an IPv4 fleet, each as often as any other, to anywhere. */
+export function flowsOf({ addresses }: Fleet, count: number): Flow[] {
+  const draw = drawer(count);
+  return Array.from({ length: count }, (_, index): Flow => {
+    const [local, remote] = [Buffer.alloc(4), Buffer.alloc(4)];
+    local.writeUInt32BE(Number(FIRST[4]) + (index % addresses), 0);
+    remote.writeUInt32BE(draw(2 ** 32), 0);
+    const [localPort, remotePort] = [draw(65_536), draw(65_536)];
+    return { family: 4, protocol: 17, local, remote, localPort, remotePort };
+  });
 }
 
 type Draw = (below: number) => number;

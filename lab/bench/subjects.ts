@@ -7,8 +7,12 @@ import {
   loadProgram,
   type XdpMode,
 } from '@portcullis/edge/kernel/bpf.ts';
+import { compileEarly } from '@portcullis/edge/xdp/compile.ts';
+import type { EarlyDropDriver } from '@portcullis/edge/xdp/driver.ts';
+import { createKernelDriver } from '@portcullis/edge/xdp/kernel-driver.ts';
+import { NO_UNIONS } from '@portcullis/edge/xdp/unions.ts';
 import { BenchEdge, type Settings } from './edge-process.ts';
-import { type Fleet, policiesOf } from './policies.ts';
+import { type Fleet, flowsOf, policiesOf, sourceSetsOf } from './policies.ts';
 import { DEVICE, dropAtIngress, Range, type Target } from './traffic.ts';
 
 /** `r0 = XDP_DROP; exit` */
@@ -19,6 +23,8 @@ export class Subjects {
   readonly range: Range;
   readonly #descriptors: Descriptor[] = [];
   readonly #edges: BenchEdge[] = [];
+  readonly #drivers: EarlyDropDriver[] = [];
+  #startMs = 0;
 
   constructor(label: string) {
     this.range = new Range(label);
@@ -64,11 +70,40 @@ export class Subjects {
   /** Both stages, by the edge's own process. */
   async edge(fleet: Fleet, sees: Settings['sees'], mode: XdpMode = 'native'): Promise<Target> {
     const target = this.range.target({ generic: mode === 'generic' });
-    const edge = new BenchEdge(target.namespace, policiesOf(fleet), settingsOf(sees));
+    const { namespace } = target;
+    const edge = new BenchEdge(namespace, policiesOf(fleet), settingsOf(sees), sourceSetsOf(fleet));
     this.#edges.push(edge);
-    await edge.start();
+    this.#startMs = await edge.start();
     const got = (await edge.reported()).devices?.find(({ name }) => name === DEVICE)?.xdp;
     if (got !== mode) throw new Error(`the early drop is ${got}, not ${mode}`);
+    return target;
+  }
+
+  /** Of the edge that was started last. */
+  get startMs(): number {
+    return this.#startMs;
+  }
+
+  /** The early drop alone, where the protected side has opened so many flows to anywhere. */
+  earlyDrop(fleet: Fleet, flows: number): Target {
+    const target = this.range.target();
+    const driver = createKernelDriver({ pins: '' });
+    this.#drivers.push(driver);
+    const settings = {
+      ...settingsOf('both'),
+      keepReplies: true,
+      flowsComplete: true,
+      marksAll: false,
+      vlans: [],
+    };
+    const remember = { tcp: 432_000, udp: 600, other: 600 };
+    target.namespace.within(() => {
+      const targets = policiesOf(fleet).map(compileEarly);
+      driver.load(targets, { ...settings, remember }, NO_UNIONS);
+      const { mode } = driver.attach(target.receiver);
+      if (mode !== 'native') throw new Error(`the early drop is ${mode}`);
+    });
+    driver.remember(flowsOf(fleet, flows));
     return target;
   }
 
@@ -88,6 +123,7 @@ export class Subjects {
 
   async destroy(): Promise<void> {
     for (const descriptor of this.#descriptors.splice(0)) closeDescriptor(descriptor);
+    for (const driver of this.#drivers) driver.close();
     for (const edge of this.#edges) await edge.destroy();
     this.range.destroy();
   }
