@@ -80,7 +80,7 @@ function planUpdate(draft: PlanDraft, row: CurrentGameServer, server: DesiredGam
   if (words.length === 0) return;
   const rebuild = row.node !== server.node;
   if (rebuild && row.provisioned) {
-    const message = `${row.name} would be built anew on ${server.node}, without its files: those are on ${row.node}.`;
+    const message = `${row.name} would be built anew on ${server.node}, without its files: those stay on ${row.node}.`;
     draft.orphan(server.at, message);
   }
   const moved =
@@ -101,11 +101,11 @@ function planUpdate(draft: PlanDraft, row: CurrentGameServer, server: DesiredGam
 
 function planDelete(draft: PlanDraft, slug: string, row: CurrentGameServer): void {
   if (row.provisioned) {
-    const message = `${row.name} (${row.uuid}) of ${slug} is not in the file any more; its node would remove it with all its files.`;
+    const message = `${row.name} (${row.uuid}) of ${slug} is not in the file any more: its node would stop it for good, and keep its files.`;
     draft.orphan(PlanDraft.fileStart, message);
   }
   const { uuid } = row;
-  const words = row.provisioned ? 'with all its files' : '';
+  const words = row.provisioned ? `its files stay on ${row.node}` : '';
   draft.add({
     do: 'server.delete',
     sign: '-',

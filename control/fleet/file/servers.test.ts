@@ -220,7 +220,7 @@ test('applied again nothing changes, and no generation is taken', async (t) => {
   assert.equal(again.generation, null);
 });
 
-test('what deletes files is refused unless told, and what has none is not', async (t) => {
+test('what takes a server from its files is refused unless told, and what has none is not', async (t) => {
   const { db } = await testDatabase(t);
   const text = fleet({ server: server() });
   await applyText(db, text);
