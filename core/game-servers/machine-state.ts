@@ -12,6 +12,8 @@ export interface MachineState {
   readonly reachable: boolean;
   /** Why it must not run (suspended, being built), a sentence; null: it may. */
   readonly withheld: string | null;
+  /** How often a launch that nobody asked for (after a crash, or its agent's end) is still tried again if it fails. */
+  readonly triesLeft: number;
   /** The last crash that was answered with a restart; milliseconds since the epoch. */
   readonly crashAtMs: number | null;
   /**
@@ -26,7 +28,7 @@ export interface MachineState {
 }
 
 export type Phase =
-  /** The agent has just begun and not seen yet what runs. */
+  /** What runs is not seen yet: the agent has just begun, or the engine went away while it launched. */
   { readonly kind: 'recovering'; readonly was: KnownPhase } | KnownPhase;
 export type KnownPhase =
   | { readonly kind: 'offline' }
@@ -63,7 +65,12 @@ export type MachineEvent =
     }
   | { readonly kind: 'inspect_failed'; readonly run: number }
   | { readonly kind: 'launched'; readonly run: number }
-  | { readonly kind: 'launch_failed'; readonly run: number; readonly reason: string }
+  | {
+      readonly kind: 'launch_failed';
+      readonly run: number;
+      readonly reason: string;
+      readonly reachable: boolean;
+    }
   /** A line of the console said that the game is up. */
   | { readonly kind: 'done'; readonly run: number }
   | { readonly kind: 'told'; readonly epoch: number }
@@ -122,6 +129,7 @@ export const NEW_MACHINE: MachineState = {
   run: 0,
   reachable: true,
   withheld: null,
+  triesLeft: 0,
   crashAtMs: null,
   attached: null,
   paused: false,

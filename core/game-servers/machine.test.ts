@@ -141,6 +141,28 @@ describe('the power machine', () => {
     assert.equal(serverState(world.machine), 'running');
   });
 
+  it('tries a start after a crash a few times, and one that a person asked for once', () => {
+    const world = worldIn('running');
+    world.change(world.ends());
+    world.answer(0, true);
+    for (let tries = 0; tries < 3; tries += 1) {
+      assert.deepEqual(world.machine.phase.kind, 'launching', `try ${tries}`);
+      world.answer(0, false);
+      world.pass(5_000);
+      world.answer(0, true);
+    }
+    world.settle();
+    assert.equal(serverState(world.machine), 'offline');
+    assert.match(world.machine.problem ?? '', /could not be started/);
+
+    const asked = worldIn('launching');
+    asked.nowMs = 2_000_000;
+    asked.answer(0, false);
+    asked.settle();
+    assert.equal(serverState(asked.machine), 'offline');
+    assert.equal(asked.effects.filter(({ kind }) => kind === 'launch').length, 1);
+  });
+
   it('takes a crash long after the last one as the first, and none where its policy says so', () => {
     const world = worldIn('running');
     for (let crashes = 0; crashes < 5; crashes += 1) {

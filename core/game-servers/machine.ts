@@ -18,6 +18,8 @@ const KILL_AGAIN_MS = 5_000;
 /** An engine that was not to be reached is asked again. */
 const TELL_AGAIN_MS = 2_000;
 const LOOK_AGAIN_MS = 5_000;
+/** Of a launch that nobody asked for: whoever would try again does not know that it failed. */
+const TRIES = 2;
 
 type Action = 'nothing' | 'launch' | 'stop' | 'restart' | 'kill' | 'refuse';
 
@@ -52,7 +54,8 @@ export function recover(state: MachineState): Step {
   const { phase } = state;
   const was = phase.kind === 'recovering' ? phase.was : phase;
   // What was attached, asked or waited for ended with the agent before.
-  const next = { ...state, attached: null, epoch: state.epoch + 1, reachable: true };
+  const begun = { ...state, attached: null, epoch: state.epoch + 1 };
+  const next = { ...begun, reachable: true, triesLeft: TRIES };
   return to({ ...next, phase: { kind: 'recovering', was } }, inspect(state));
 }
 
@@ -76,13 +79,17 @@ const HANDLERS: Handlers = {
     return alive ? onAlive(state, instance, context) : onDead(state, instance, context);
   },
   launched: (state, { run }, context) => onLaunched(state, run, context),
-  launch_failed: (state, { run, reason }) => {
+  launch_failed: (state, { run, reason, reachable }) => {
     if (run !== state.run) return to(state);
     const { phase } = state;
     // It may have begun all the same: whatever there is of it goes.
     if (phase.kind === 'cancelling') return beginStop(state, 'kill', phase.after);
     if (phase.kind !== 'launching') return to(state);
-    return beginStop({ ...state, problem: `It could not be started: ${reason}` }, 'kill');
+    const failed = { ...state, problem: `It could not be started: ${reason}` };
+    // A Docker that restarts ends its servers first and goes away then: what is wanted stays so until it is back.
+    if (!reachable) return tryLater(failed, phase);
+    if (state.triesLeft === 0) return beginStop(failed, 'kill');
+    return tryLater({ ...failed, triesLeft: state.triesLeft - 1 }, phase);
   },
   done: (state, { run }) => {
     if (run !== state.run) return to(state);
@@ -128,8 +135,8 @@ function onSignal(state: MachineState, signal: PowerSignal): Step {
     return accepted(to({ ...state, phase: { kind: 'recovering', was } }, inspect(state)));
   }
   // A person has seen what happened: it may crash once again.
-  const forgiven =
-    signal === 'start' || signal === 'restart' ? { ...state, crashAtMs: null } : state;
+  const begins = signal === 'start' || signal === 'restart';
+  const forgiven = begins ? { ...state, crashAtMs: null, triesLeft: 0 } : state;
   return accepted(act(forgiven, phase, POWER_TABLE[serverState(state)][signal]));
 }
 
@@ -140,7 +147,7 @@ function refusalOf(state: MachineState, signal: PowerSignal): string | null {
   if (signal === 'kill') return null;
   if (!state.reachable) return 'The engine of this node does not answer.';
   if (state.phase.kind === 'recovering') {
-    return 'The node has just started and does not know yet whether the server runs.';
+    return 'The node does not know yet whether the server runs.';
   }
   return POWER_TABLE[serverState(state)][signal] === 'refuse'
     ? 'The server is stopping; it can be started once it is offline.'
@@ -203,6 +210,12 @@ function launch(state: MachineState): Step {
   const begun = becomes(state, { kind: 'launching', done: false });
   const next = { ...begun, run: state.run + 1, attached: null, paused: false, problem: null };
   return to(next, { kind: 'launch', run: next.run });
+}
+
+/** It is launched again once a look has shown that it does not run; at the latest after a while. */
+function tryLater(state: MachineState, was: KnownPhase): Step {
+  const next = becomes(state, { kind: 'recovering', was });
+  return to(next, { kind: 'look_timer', run: next.run, afterMs: LOOK_AGAIN_MS });
 }
 
 function beginStop(state: MachineState, rung: Rung, after: After = 'offline'): Step {
@@ -314,7 +327,7 @@ function onCrash(state: MachineState, facts: InstanceFacts | null, context: Cont
     const again = `${problem} It crashed twice within ${seconds} s and stays offline until somebody starts it.`;
     return to({ ...offline, problem: again });
   }
-  const begun = launch({ ...state, crashAtMs: context.atMs });
+  const begun = launch({ ...state, crashAtMs: context.atMs, triesLeft: TRIES });
   return { ...begun, state: { ...begun.state, problem: `${problem} It was started again.` } };
 }
 

@@ -95,6 +95,7 @@ const machine = object<MachineState>({
   run: whole,
   reachable: flag,
   withheld: nullable(prose(2_000)),
+  triesLeft: whole,
   crashAtMs: nullable(amount),
   attached,
   paused: flag,

@@ -81,7 +81,9 @@ export class Rim {
       post({ kind: 'launched', run });
     } catch (error) {
       log.warn({ uuid, error }, 'a server could not be started');
-      post({ kind: 'launch_failed', run, reason: sentenceOf(error) });
+      // A launch that took too long is not tried for ever.
+      const reachable = !(error instanceof EngineError && error.code === 'unreachable');
+      post({ kind: 'launch_failed', run, reason: sentenceOf(error), reachable });
     } finally {
       this.#launching = null;
     }
@@ -94,8 +96,7 @@ export class Rim {
       post({ kind: 'told', epoch });
     } catch (error) {
       log.warn({ uuid, rung, error }, 'a server could not be told to stop');
-      const code = error instanceof EngineError ? error.code : null;
-      post({ kind: 'untold', epoch, reachable: code !== 'unreachable' && code !== 'timeout' });
+      post({ kind: 'untold', epoch, reachable: isReachable(error) });
     }
   }
 
@@ -150,4 +151,9 @@ export class Rim {
     }, afterMs);
     this.#timers.set(kind, timer);
   }
+}
+
+function isReachable(error: unknown): boolean {
+  if (!(error instanceof EngineError)) return true;
+  return error.code !== 'unreachable' && error.code !== 'timeout';
 }

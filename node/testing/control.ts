@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
+import { serveIpc } from '@portcullis/link/ipc.ts';
 import { createMemoryLink, type MemoryLink } from '@portcullis/link/memory.ts';
 import type { AgentRequest, ControlReply } from '@portcullis/link/messages.ts';
 import type {
@@ -11,13 +12,14 @@ import type {
   NodeSync,
   ServerBuild,
 } from '@portcullis/link/node-messages.ts';
-import type { AgentSide } from '@portcullis/link/transport.ts';
+import type { AgentSide, ControlSide } from '@portcullis/link/transport.ts';
 
 export const NODE = 'node-1';
 
 /** The other side of a node, as its tests need it: says what it is to run, calls it, hears its reports. */
 export class TestControl {
-  readonly #link: MemoryLink;
+  readonly #link: MemoryLink = createMemoryLink(async (_from, request) => this.#answer(request));
+  #side: Pick<ControlSide, 'notify' | 'close'> = this.#link.control;
   #servers: readonly ServerAssignment[] = [];
   #eggs: Readonly<Record<string, Egg>> = {};
   readonly #open = new Map<string, (answer: CallAnswer | null) => void>();
@@ -25,13 +27,19 @@ export class TestControl {
   report: NodeHeartbeat | null = null;
   #joined = Promise.withResolvers<void>();
 
-  constructor() {
-    this.#link = createMemoryLink(async (_from, request) => this.#answer(request));
+  /** In place of the link of this process, one for the processes of this host. */
+  async listen(path: string): Promise<void> {
+    this.#side = await serveIpc({ path, handler: async (_from, request) => this.#answer(request) });
   }
 
-  /** Of an agent that is new; calls wait until it is there. */
-  connect(): AgentSide {
+  /** Calls wait until another agent is there. */
+  expectAgent(): void {
     this.#joined = Promise.withResolvers();
+  }
+
+  /** Of an agent that is new. */
+  connect(): AgentSide {
+    this.expectAgent();
     return this.#link.connect({ kind: 'node', name: NODE });
   }
 
@@ -39,7 +47,7 @@ export class TestControl {
   assign(servers: readonly ServerAssignment[], eggs: Readonly<Record<string, Egg>>): void {
     this.#servers = servers;
     this.#eggs = eggs;
-    this.#link.control.notify({ kind: 'node.assignments', nodes: [NODE] });
+    this.#side.notify({ kind: 'node.assignments', nodes: [NODE] });
   }
 
   /** null: no answer in that time. */
@@ -49,7 +57,7 @@ export class TestControl {
     const { promise, resolve } = Promise.withResolvers<CallAnswer | null>();
     const late = setTimeout(() => resolve(null), withinMs);
     this.#open.set(id, resolve);
-    this.#link.control.notify({ kind: 'node.call', id, node: NODE, withinMs, uuid, call });
+    this.#side.notify({ kind: 'node.call', id, node: NODE, withinMs, uuid, call });
     const answer = await promise;
     clearTimeout(late);
     this.#open.delete(id);
@@ -66,7 +74,7 @@ export class TestControl {
   }
 
   close(): Promise<void> {
-    return this.#link.control.close();
+    return this.#side.close();
   }
 
   async #answer(request: AgentRequest): Promise<ControlReply> {

@@ -130,7 +130,8 @@ export class World {
       this.post({ kind: 'launched', run });
     } else {
       const reason = 'The image is not there.';
-      this.post({ kind: 'launch_failed', run, reason });
+      const reachable = this.nowMs % 2 === 0;
+      this.post({ kind: 'launch_failed', run, reason, reachable });
     }
   }
 

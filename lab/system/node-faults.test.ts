@@ -1,0 +1,266 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import type { Egg } from '@portcullis/core/game-servers/egg.ts';
+import type { PowerSignal, ServerState } from '@portcullis/core/game-servers/power.ts';
+import type { CallAnswer } from '@portcullis/link/node-messages.ts';
+import { CONFIG_VARIABLE } from '@portcullis/node/config.ts';
+import { GAME } from '@portcullis/node/engine/suite.ts';
+import { NODE, TestControl } from '@portcullis/node/testing/control.ts';
+import { assignmentOf, EGG, uuidOf } from '@portcullis/node/testing/eggs.ts';
+import { buildDockerGround, type DockerGround } from '../docker-ground.ts';
+import { importBusybox } from '../docker-image.ts';
+import { skipUnless } from '../requirements.ts';
+import { idOf } from '../server-shell.ts';
+import { eventually } from './ground.ts';
+
+const MAIN = join(import.meta.dirname, '..', '..', 'node', 'main.ts');
+const IMAGE = 'lab/game:1';
+/** Its console ends it: an agent that forgot the egg would send TERM, and the game would say `saving`. */
+const GAME_EGG: Egg = {
+  ...EGG,
+  images: [{ label: 'game', reference: IMAGE, local: true }],
+  startup: null,
+  stop: { kind: 'command', command: 'exit 0' },
+  protocols: [],
+};
+const DIGEST = createHash('sha256').update(JSON.stringify(GAME_EGG)).digest('hex');
+const UUID = uuidOf(1);
+const ACCEPTED = { kind: 'accepted' };
+const PATIENCE_MS = 45_000;
+
+describe('a node over Docker, when something fails', {
+  skip: skipUnless(['docker', 'nft']),
+}, () => {
+  let ground: DockerGround;
+  let host: Host;
+  before(async () => {
+    ground = await buildDockerGround('nodes');
+    const changes = [`CMD ${JSON.stringify(['sh', '-c', GAME])}`];
+    await importBusybox(ground.dockerd, IMAGE, changes);
+  });
+  after(() => ground.stop());
+  beforeEach(async () => {
+    host = await Host.start(ground);
+  });
+  afterEach(() => host.stop());
+
+  it('leaves servers running when its agent is killed, and the next one stops them as their egg says', async () => {
+    await host.run();
+    const id = await idOf(ground, UUID);
+    const pids = ground.dockerd.processesOf(id);
+    await host.killAgent();
+    assert.deepEqual(ground.dockerd.processesOf(id), pids);
+    await host.beginAgent();
+    await host.becomes('running');
+    assert.equal(await idOf(ground, UUID), id);
+    assert.ok((await host.lines()).some((line) => line.startsWith('ready')));
+    assert.deepEqual(await host.command('say still here'), ACCEPTED);
+    await host.says('said still here');
+    assert.deepEqual(await host.power('stop'), ACCEPTED);
+    await host.becomes('offline');
+    assert.ok(!(await host.lines()).includes('saving'));
+  });
+
+  it('goes on with a restart in the middle of which its agent was killed', async () => {
+    await host.run();
+    for (let round = 0; round < 3; round += 1) {
+      const id = await idOf(ground, UUID);
+      assert.deepEqual(await host.power('restart'), ACCEPTED);
+      await host.killAgent();
+      await host.beginAgent();
+      await host.replaces(id);
+      await host.becomes('running');
+    }
+  });
+
+  for (const how of ['SIGTERM', 'SIGKILL'] as const)
+    it(`finds its servers again after a restart of Docker with live restore (${how})`, async () => {
+      const { dockerd } = ground;
+      await dockerd.end('SIGTERM');
+      await dockerd.launch({ liveRestore: true });
+      await host.run();
+      const id = await idOf(ground, UUID);
+      await dockerd.end(how);
+      await host.becomes(null);
+      const refused = await host.power('stop');
+      assert.match(refused?.kind === 'refused' ? refused.reason : '', /does not answer/);
+      await dockerd.launch({ liveRestore: true });
+      await host.becomes('running');
+      assert.equal(await idOf(ground, UUID), id);
+      await eventually('its console takes commands', async () => {
+        return (await host.command('say back'))?.kind === 'accepted';
+      });
+      await host.says('said back');
+    });
+
+  it('starts again what a restart of Docker without live restore ended', async () => {
+    const { dockerd } = ground;
+    await dockerd.end('SIGTERM');
+    await dockerd.launch({ liveRestore: false });
+    await host.run();
+    const id = await idOf(ground, UUID);
+    await dockerd.end('SIGTERM');
+    await dockerd.launch({ liveRestore: false });
+    await host.replaces(id);
+    await host.becomes('running');
+    assert.match((await host.lines()).join('\n'), /It was started again/);
+  });
+
+  it('takes `docker pause`, `stop` and `rm -f` as what they are', async () => {
+    const { dockerd } = ground;
+    await host.run();
+    const container = `/containers/${await idOf(ground, UUID)}`;
+    await dockerd.call('POST', `${container}/pause`);
+    await host.says('[portcullis] Somebody paused the server.');
+    assert.equal(await host.state(), 'running');
+    await dockerd.call('POST', `${container}/unpause`);
+    await dockerd.call('POST', `${container}/stop?t=10`);
+    await host.says('[portcullis] It ended by itself with exit code 0. It was started again.');
+    await host.becomes('running');
+    await dockerd.call('DELETE', `/containers/${await idOf(ground, UUID)}?force=1`);
+    await host.becomes('offline');
+    assert.match((await host.lines()).join('\n'), /crashed twice/);
+    assert.deepEqual(await host.power('start'), ACCEPTED);
+    await host.becomes('running');
+  });
+
+  it('answers in its time while Docker hangs, and kills once it does not', async () => {
+    await host.run();
+    ground.dockerd.hang();
+    try {
+      const begin = performance.now();
+      const answers = await Promise.all([
+        host.call({ kind: 'look' }, 2_000),
+        host.power('stop'),
+        host.power('kill'),
+        host.command('say anybody'),
+      ]);
+      for (const answer of answers) assert.notEqual(answer, null);
+      assert.ok(performance.now() - begin < 5_000);
+    } finally {
+      ground.dockerd.resume();
+    }
+    await host.becomes('offline');
+  });
+});
+
+/** The process of a node beside its Docker, and the control that it speaks to. */
+class Host {
+  readonly #ground: DockerGround;
+  readonly #control = new TestControl();
+  readonly #home = mkdtempSync(join(tmpdir(), 'pcl-node-'));
+  #agent: ChildProcess | null = null;
+  #log = '';
+
+  static async start(ground: DockerGround): Promise<Host> {
+    const host = new Host(ground);
+    await host.#control.listen(host.#socket);
+    host.#control.assign([assignmentOf(1, DIGEST)], { [DIGEST]: GAME_EGG });
+    await host.beginAgent();
+    return host;
+  }
+
+  private constructor(ground: DockerGround) {
+    this.#ground = ground;
+  }
+
+  get #socket(): string {
+    return join(this.#home, 'nodes.sock');
+  }
+
+  /** Resolves when it is there; calls wait until it has joined. */
+  async beginAgent(): Promise<void> {
+    this.#control.expectAgent();
+    const { dockerd } = this.#ground;
+    const config = {
+      name: NODE,
+      linkPath: this.#socket,
+      credential: 'none',
+      stateDir: join(this.#home, 'state'),
+      engine: 'docker',
+      dockerHost: `unix://${dockerd.socket}`,
+    };
+    const [command, ...args] = dockerd.namespace.command(process.execPath, MAIN);
+    const env = { ...process.env, [CONFIG_VARIABLE]: JSON.stringify(config) };
+    const agent = spawn(command, args, { env, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+    agent.stderr?.on('data', (chunk: Buffer) => (this.#log = `${this.#log}${chunk}`.slice(-8_000)));
+    this.#agent = agent;
+    await once(agent, 'message');
+  }
+
+  async killAgent(): Promise<void> {
+    const agent = this.#agent;
+    if (agent === null) return;
+    const ended = once(agent, 'exit');
+    agent.kill('SIGKILL');
+    await ended;
+    this.#agent = null;
+  }
+
+  async run(): Promise<void> {
+    const build = await this.#control.reported(UUID, ({ state }) => /built|failed/.test(state));
+    assert.equal(build.state, 'built', `${build.reason}`);
+    assert.deepEqual(await this.power('start'), ACCEPTED);
+    await this.becomes('running');
+  }
+
+  call(call: Parameters<TestControl['call']>[1], withinMs = 5_000): Promise<CallAnswer | null> {
+    return this.#control.call(UUID, call, withinMs);
+  }
+
+  power(signal: PowerSignal): Promise<CallAnswer | null> {
+    return this.call({ kind: 'power', signal });
+  }
+
+  command(command: string): Promise<CallAnswer | null> {
+    return this.call({ kind: 'command', command });
+  }
+
+  async lines(): Promise<readonly string[]> {
+    const answer = await this.call({ kind: 'lines', last: 1000 });
+    return answer?.kind === 'lines' ? answer.lines : [];
+  }
+
+  async state(): Promise<ServerState | null> {
+    const answer = await this.call({ kind: 'look' }, 2_000);
+    return answer?.kind === 'state' ? answer.state : null;
+  }
+
+  async says(line: string): Promise<void> {
+    await this.#eventually(`says ${line}`, async () => (await this.lines()).includes(line));
+  }
+
+  becomes(wanted: ServerState | null): Promise<void> {
+    return this.#eventually(`it is ${wanted}`, async () => (await this.state()) === wanted);
+  }
+
+  /** Resolves when another container took the place of this one. */
+  replaces(id: string): Promise<void> {
+    return this.#eventually('another instance', async () => {
+      return (await idOf(this.#ground, UUID).catch(() => id)) !== id;
+    });
+  }
+
+  async #eventually(hope: string, isSo: () => Promise<boolean>): Promise<void> {
+    await eventually(hope, isSo, PATIENCE_MS).catch(async (error: Error) => {
+      const lines = (await this.lines()).slice(-20).join('\n');
+      throw new Error(`${error.message}:\n${lines}\n${this.#log}`);
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.killAgent();
+    await this.#control.close();
+    for (const { uuid } of await this.#ground.engine.list()) await this.#ground.engine.remove(uuid);
+    await this.#ground.dockerd
+      .call('DELETE', `/containers/${await idOf(this.#ground, UUID)}?force=1`)
+      .catch(() => {});
+    rmSync(this.#home, { recursive: true, force: true });
+  }
+}
