@@ -11,6 +11,8 @@ export interface ServerShell {
   run(command: string): Promise<{ readonly status: number; readonly output: string }>;
   /** Whether a TCP connection from inside comes about and brings something. */
   reaches(ip: string, port: number): Promise<boolean>;
+  /** Those of them for which it does, all tried at once. */
+  reached(targets: readonly (readonly [ip: string, port: number])[]): Promise<string[]>;
   remove(): Promise<void>;
 }
 
@@ -57,13 +59,18 @@ export async function startShell(
   };
   // Typed before the echo is off, it would be heard again.
   await run('true');
+  const reached: ServerShell['reached'] = async (targets) => {
+    const tries = targets.map(
+      ([ip, port]) => `nc -w ${REACH_S} ${ip} ${port} </dev/null | sed s/hello/${ip}/ &`,
+    );
+    const { output } = await run(`${tries.join(' ')} wait`);
+    return output.split('\n').filter((line) => targets.some(([ip]) => ip === line));
+  };
   return {
     uuid,
     run,
-    reaches: async (ip, port) => {
-      const { output } = await run(`nc -w ${REACH_S} ${ip} ${port} </dev/null`);
-      return output.includes('hello');
-    },
+    reached,
+    reaches: async (ip, port) => (await reached([[ip, port]])).length === 1,
     address: (family) => addressOf(ground, uuid, family),
     remove: () => engine.remove(uuid),
   };

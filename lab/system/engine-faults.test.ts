@@ -123,6 +123,30 @@ describe('the Docker engine, when Docker fails', { skip: skipUnless(['docker', '
     events.stop();
   });
 
+  it('says in words which port another program has', async () => {
+    const uuid = randomUUID();
+    const ports = [{ ip: '127.0.0.1', port: 7001, protocol: 'tcp' as const }];
+    const { namespace } = ground.dockerd;
+    const other = namespace.spawn(['busybox', 'nc', '-ll', '-p', '7001'], { stdio: 'ignore' });
+    try {
+      await eventually('it listens', async () => {
+        return namespace.run('ss', '-Hltn', 'sport = :7001') !== '';
+      });
+      await ground.engine.create(ground.spec(uuid, GAME, { ports }));
+      await assert.rejects(ground.engine.start(uuid), {
+        code: 'port_taken',
+        message: /^Port 7001(\/tcp)? of 127.0.0.1 is in use by something else on this node.$/,
+      });
+    } finally {
+      other.kill('SIGKILL');
+    }
+    // It starts once the port is free: nothing of the failed start is in the way.
+    await eventually('it starts', async () => {
+      await ground.engine.start(uuid).catch(() => undefined);
+      return (await ground.engine.inspect(uuid))?.status === 'running';
+    });
+  });
+
   it('says in words which address this node does not have', async () => {
     const uuid = randomUUID();
     const ports = [{ ip: '192.0.2.77', port: 7000, protocol: 'udp' as const }];

@@ -12,6 +12,8 @@ const HOST = { 4: '198.51.100.1', 6: '2001:db8:e::1' } as const;
 const CLIENT = { 4: '192.0.2.2', 6: '2001:db8:c::2' } as const;
 /** Of the control plane, its metrics or an engine on TCP: whatever listens on the host. */
 const HOST_PORT = 8080;
+/** Where clouds answer machines with their credentials. */
+const METADATA = '169.254.169.254';
 const CLIENT_PORT = 9000;
 const PUBLISHED = { ip: HOST[4], port: GAME_PORT, protocol: 'tcp' } as const;
 
@@ -33,6 +35,8 @@ describe('servers in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
       addAddress(host, 'wan', address);
       addRoute(client, address, address.includes(':') ? '2001:db8:c::1' : '192.0.2.1');
     }
+    addAddress(client, 'eth0', `${METADATA}/32`);
+    addRoute(host, METADATA, CLIENT[4]);
     enableForwarding(host);
     listeners.push(listen(host, HOST_PORT), listen(client, CLIENT_PORT));
     ground = await buildDockerGround('isolation', { namespace: host });
@@ -88,8 +92,8 @@ describe('servers in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
     // The kernel waits a second for others to claim a new address.
     await eventually('same organisation', async () => one.reaches(await two.address(6), GAME_PORT));
     assert.equal(await one.reaches(await foreign.address(6), GAME_PORT), false);
-    for (const ip of [HOST[6], 'fd00:5eed:1::1', '2001:db8:c::1'])
-      assert.equal(await one.reaches(ip, HOST_PORT), false, ip);
+    const host = [HOST[6], 'fd00:5eed:1::1', '2001:db8:c::1'];
+    assert.deepEqual(await one.reached(host.map((ip) => [ip, HOST_PORT] as const)), []);
     const address = await one.address(6);
     addRoute(client, address, '2001:db8:c::1');
     assert.equal(reaches(client, address, GAME_PORT), false, 'Docker 20 filters no IPv6');
@@ -132,10 +136,15 @@ describe('servers in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
   async function reachesNothingElse(one: ServerShell, foreign: ServerShell): Promise<void> {
     const gateway = (await one.address(4)).replace(/\.\d+$/, '.1');
     const foreignGateway = (await foreign.address(4)).replace(/\.\d+$/, '.1');
-    assert.equal(await one.reaches(await foreign.address(4), GAME_PORT), false, 'foreign server');
-    for (const ip of [HOST[4], '192.0.2.1', '172.17.0.1', gateway, foreignGateway])
-      assert.equal(await one.reaches(ip, HOST_PORT), false, `the host at ${ip}`);
+    const open = [HOST[4], '192.0.2.1', '172.17.0.1', gateway, foreignGateway];
+    const reached = await one.reached([
+      [await foreign.address(4), GAME_PORT],
+      [METADATA, CLIENT_PORT],
+      ...open.map((ip) => [ip, HOST_PORT] as const),
+    ]);
+    assert.deepEqual(reached, [], 'a foreign server, credentials of a cloud, the host');
     assert.equal(reaches(client, HOST[4], HOST_PORT), true, 'it does listen');
+    assert.equal(reaches(host, METADATA, CLIENT_PORT), true, 'so does the cloud');
   }
 });
 

@@ -29,11 +29,20 @@ export async function ownerOf(folder: string): Promise<FolderOwner> {
  * Everything in the folder becomes the owner's. Nothing may run in it meanwhile. Links are changed themselves, never
  * followed; a change of owner takes away set-user-id bits.
  */
-export async function giveAway(folder: string, { uid, gid }: FolderOwner): Promise<void> {
+export async function giveAway(folder: string, owner: FolderOwner): Promise<void> {
+  try {
+    await giveAwayIn(folder, owner);
+  } catch (error) {
+    const message = 'What the install left cannot be given to the server.';
+    throw new EngineError('refused', message, { cause: error });
+  }
+}
+
+async function giveAwayIn(folder: string, { uid, gid }: FolderOwner): Promise<void> {
   for await (const entry of await opendir(folder)) {
     const path = join(folder, entry.name);
     const isFolder = entry.isDirectory();
     await lchown(path, uid, gid);
-    if (isFolder) await giveAway(path, { uid, gid });
+    if (isFolder) await giveAwayIn(path, { uid, gid });
   }
 }

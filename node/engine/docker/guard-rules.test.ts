@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { renderGuard } from './guard-rules.ts';
+
+test('a guard is replaced whole, and gone where there is no bridge', () => {
+  const plan = { table: 'portcullis_node_x', published: [], resolvers: [], closed: [] };
+  const empty = 'table inet portcullis_node_x\ndelete table inet portcullis_node_x\n';
+  assert.equal(renderGuard({ ...plan, bridges: [] }), empty);
+  assert.ok(renderGuard({ ...plan, bridges: ['pcn1'] }).startsWith(`${empty}table inet`));
+});
+
+test('a guard names every bridge, port, resolver and closed network, each once and in its family', () => {
+  const port = { ip: '192.0.2.1', port: 7000, protocol: 'udp' } as const;
+  const text = renderGuard({
+    table: 't',
+    bridges: ['pcn2', 'pcn1'],
+    published: [port, port, { ...port, ip: '2001:db8::1' }, { ...port, ip: '0.0.0.0', port: 9 }],
+    resolvers: ['192.0.2.53', '2001:db8::53'],
+    closed: ['10.0.0.0/8', 'fe80::/10'],
+  });
+  const sets = text.split('\n').filter((line) => line.startsWith('  set '));
+  assert.deepEqual(
+    sets.map((line) => line.trim()),
+    [
+      'set own { type ifname;  elements = { "pcn1", "pcn2" }; }',
+      'set same { type ifname . ifname;  elements = { "pcn1" . "pcn1", "pcn2" . "pcn2" }; }',
+      'set published4 { type ipv4_addr . inet_proto . inet_service;  elements = { 0.0.0.0 . udp . 9, 192.0.2.1 . udp . 7000 }; }',
+      'set published6 { type ipv6_addr . inet_proto . inet_service;  elements = { 2001:db8::1 . udp . 7000 }; }',
+      'set published { type inet_proto . inet_service;  elements = { udp . 9 }; }',
+      'set resolvers4 { type ipv4_addr;  elements = { 192.0.2.53 }; }',
+      'set resolvers6 { type ipv6_addr;  elements = { 2001:db8::53 }; }',
+      'set closed4 { type ipv4_addr; flags interval; auto-merge; elements = { 10.0.0.0/8 }; }',
+      'set closed6 { type ipv6_addr; flags interval; auto-merge; elements = { fe80::/10 }; }',
+    ],
+  );
+});
