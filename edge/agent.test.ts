@@ -5,6 +5,8 @@ import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { edgeConfirm, edgeOff, edgeOn, readOff } from './hands-off.ts';
 import { opening, testEdge } from './testing/control.ts';
+import { EarlyDrop } from './xdp/early-drop.ts';
+import { createFakeEarlyDrop } from './xdp/fake.ts';
 
 const A = '203.0.113.10';
 const B = '203.0.113.20';
@@ -139,6 +141,23 @@ describe('an edge agent', () => {
     assert.equal(kernel.elements(), before);
     assert.equal(agent.status().generation, 1);
     assert.equal(control.confirms().at(-1)?.generation, 1);
+  });
+
+  it('drops nothing early while it only observes, whatever an agent before it left on devices', async (t) => {
+    const { start } = testEdge(t);
+    const driver = createFakeEarlyDrop();
+    driver.attach(7);
+    const log = { debug() {}, info() {}, warn() {}, error() {} };
+    const earlyDrop = new EarlyDrop({
+      driver,
+      readDevice: () => null,
+      listDevices: () => [],
+      openFlows: async () => true,
+      remember: () => ({ tcp: 1, udp: 1, other: 1 }),
+      log,
+    });
+    await start({ mode: 'observe', earlyDrop });
+    assert.deepEqual(driver.devices(), []);
   });
 
   it('rewrites the table in one transaction after a restart with no memory', async (t) => {

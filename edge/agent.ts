@@ -107,7 +107,11 @@ class Agent implements EdgeAgent {
     const hasTable = this.#stance.canAsk && (await this.#options.driver.present());
     this.#desired = this.#disk.load(hasTable);
     this.#reconciler.expect(this.#disk.knownTable());
-    if (this.#options.mode === 'observe') this.#disk.removeTable();
+    if (this.#options.mode === 'observe') {
+      this.#disk.removeTable();
+      // Ours alone, unlike a table: who only observes drops nothing.
+      this.#options.earlyDrop?.remove();
+    }
     const { link } = this.#options;
     link.onConnect(() => {
       this.#greeted = false;

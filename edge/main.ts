@@ -17,7 +17,8 @@ import { openLearntReader } from './nftables/learnt-reader.ts';
 import { openDriver } from './nftables/open.ts';
 import { createSysctls, Reassembly } from './reassembly.ts';
 import { createEarlyDrop } from './xdp/create.ts';
-import { pinsFolder } from './xdp/pins.ts';
+import { lockState, StateInUse } from './state/lock.ts';
+import { pinsFolder, recordPins } from './xdp/pins.ts';
 
 /** Incomplete datagrams of each family may fill one part in so many of this host's memory. */
 const MEMORY_SHARE = 8;
@@ -28,7 +29,16 @@ const MEMORY_SHARE = 8;
  */
 const { config, logLevel, early } = readEverything();
 const log = createLineLog('edge', (line) => process.stderr.write(line), logLevel);
+await lockState(config.stateDir).catch((error: unknown) => {
+  if (error instanceof StateInUse) giveUp(error);
+  log.info({ error }, 'another edge on this state directory would not be noticed');
+});
 const pins = pinsFolder(config.stateDir, process.env);
+try {
+  recordPins(config.stateDir, pins);
+} catch (error) {
+  log.info({ error }, 'edge off may have to be told where programs are pinned');
+}
 const earlyDrop = early === 'on' ? createEarlyDrop(pins, log) : null;
 const deviceModes = earlyDrop ?? switchOff(pins, log);
 const nftablesDrops = new NftablesDrops(openCounterReader);

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { edgeConfirm, edgeOff, edgeOn } from '@portcullis/edge/hands-off.ts';
 import { createNftDriver } from '@portcullis/edge/nftables/nft.ts';
-import { pinsFolder, takeOffPinned } from '@portcullis/edge/xdp/pins.ts';
+import { pinsFolders, takeOffPinned } from '@portcullis/edge/xdp/pins.ts';
 import { failed } from '../exit.ts';
 import { print, printJson } from '../output.ts';
 import type { EdgeOptions } from '../program/edge.ts';
@@ -25,7 +25,7 @@ const SWITCHES = {
     edgeOff(stateDir);
     // The agent does this too, if one runs; here it must not depend on that.
     await createNftDriver().remove();
-    takeOffPinned(pinsFolder(stateDir, process.env));
+    for (const folder of pinsFolders(stateDir, process.env)) takeOffPinned(folder);
     return 'Our hands are off this host: nothing of ours is in its kernel, also after a restart. Back: portcullis edge on';
   },
   on: async (stateDir: string) => {

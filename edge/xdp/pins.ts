@@ -1,6 +1,14 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, statfsSync, unlinkSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statfsSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { closeDescriptor, type Descriptor, detachLink, getPinned, pin } from '../kernel/bpf.ts';
 import { SystemError } from '../kernel/native.ts';
 import { detachEgressFilter } from '../kernel/tc.ts';
@@ -23,6 +31,35 @@ export function isBpffs(folder: string): boolean {
     return statfsSync(folder).type === BPFFS_MAGIC;
   } catch {
     return false;
+  }
+}
+
+const RECORD = 'pins';
+
+/** For who takes us off this host without knowing how the agent was started. Throws what the file system says. */
+export function recordPins(stateDir: string, folder: string): void {
+  const path = join(stateDir, 'enforced', RECORD);
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const draft = `${path}.${process.pid}`;
+  writeFileSync(draft, `${folder}\n`, { mode: 0o600 });
+  renameSync(draft, path);
+}
+
+/** Where the agents of this state directory may have pinned something. */
+export function pinsFolders(stateDir: string, env: NodeJS.ProcessEnv): string[] {
+  const [recorded = ''] = (readIfThere(join(stateDir, 'enforced', RECORD)) ?? '').split('\n');
+  const folders = [pinsFolder(stateDir, env), pinsFolder(stateDir, {})];
+  // Only ever a folder of that name: this is about to be emptied.
+  if (basename(recorded) === basename(pinsFolder(stateDir, env))) folders.push(recorded);
+  return [...new Set(folders)];
+}
+
+function readIfThere(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw error;
   }
 }
 
@@ -71,15 +108,21 @@ export class Pins {
     return this.#folder === null ? [] : readdirSync(this.#folder);
   }
 
+  /** Null also where this bpffs became read-only: the kernel gives nothing out of one. */
   get(name: string): Descriptor | null {
-    return this.#folder === null ? null : getPinned(join(this.#folder, name));
+    if (this.#folder === null) return null;
+    try {
+      return getPinned(join(this.#folder, name));
+    } catch (error) {
+      if (error instanceof SystemError && error.code === 'EROFS') return null;
+      throw error;
+    }
   }
 
   /** In place of what had the name. Whether it is there now, and outlives us. */
   put(name: string, descriptor: Descriptor): boolean {
-    if (this.#folder === null) return false;
+    if (this.#folder === null || !this.remove(name)) return false;
     try {
-      this.remove(name);
       pin(join(this.#folder, name), descriptor);
       return true;
     } catch (error) {
@@ -88,8 +131,16 @@ export class Pins {
     }
   }
 
-  remove(name: string): void {
-    if (this.#folder !== null) unlinkIfThere(join(this.#folder, name));
+  /** False: it stays, because this bpffs may not be changed (any more). Whoever finds it finds a dead link. */
+  remove(name: string): boolean {
+    if (this.#folder === null) return true;
+    try {
+      unlinkIfThere(join(this.#folder, name));
+      return true;
+    } catch (error) {
+      if (error instanceof Error && 'code' in error) return false;
+      throw error;
+    }
   }
 
   /** What is pinned under a name, where it is of use; else the name is gone. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -145,6 +146,43 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
     );
     within(() => driver.watch([]));
     driver.close();
+  });
+
+  it('works without a bpffs that it may write to, and says what keeps it from taking over', (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'portcullis-frozen-'));
+    const frozen = join(folder, 'bpffs');
+    mountBpffs(frozen);
+    t.after(() => {
+      unmountBpffs(frozen);
+      rmSync(folder, { recursive: true });
+    });
+    const freeze = (how: 'ro' | 'rw') => execFileSync('mount', ['-o', `remount,${how}`, frozen]);
+    const begun = (name: string) => {
+      const driver = createKernelDriver({ pins: join(frozen, name) });
+      assert.equal(driver.probe(), null);
+      driver.load([compileEarly(denyAll(OURS[4]))], SETTINGS, NO_UNIONS);
+      driver.enforce();
+      return driver;
+    };
+    within((ifindex) => {
+      freeze('ro');
+      const unpinned = begun('new');
+      assert.deepEqual(unpinned.attach(ifindex), { mode: 'native', pinned: false, refusal: null });
+      assert.equal(unpinned.judge(frameOf(replyTo(4, 9)), ifindex), 'drop');
+      unpinned.detach(ifindex);
+      unpinned.close();
+      freeze('rw');
+      const pinned = begun('pins');
+      assert.deepEqual(pinned.attach(ifindex), { mode: 'native', pinned: true, refusal: null });
+      // What was pinned before can be taken over as soon as it can be reached again.
+      freeze('ro');
+      const next = begun('pins');
+      const reason = 'another XDP program is on this device';
+      assert.deepEqual(next.attach(ifindex), { mode: 'none', reason });
+      next.close();
+      pinned.detach(ifindex);
+      pinned.close();
+    });
   });
 
   it('says in words what stands in its way', () => {
