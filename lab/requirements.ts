@@ -18,7 +18,8 @@ export type Need =
   | 'apt'
   | 'browser'
   | 'postgres'
-  | 'python3';
+  | 'python3'
+  | 'flow-exporters';
 
 const CHECKS: Readonly<Record<Need, () => string | null>> = {
   root: () => (process.getuid?.() === 0 ? null : 'must run as root'),
@@ -50,6 +51,9 @@ const CHECKS: Readonly<Record<Need, () => string | null>> = {
       ? null
       : 'the embedded PostgreSQL is not installed for this system',
   python3: () => onPath('python3'),
+  'flow-exporters': () =>
+    ['softflowd', 'pmacctd', 'nfcapd', 'sfcapd'].map(onPath).find((reason) => reason !== null) ??
+    null,
 };
 
 const known = new Map<Need, string | null>();
