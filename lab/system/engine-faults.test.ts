@@ -123,6 +123,27 @@ describe('the Docker engine, when Docker fails', { skip: skipUnless(['docker', '
     events.stop();
   });
 
+  it('makes, starts and removes many at once, and leaves no network of them behind', async () => {
+    const { engine, dockerd } = ground;
+    const lives = Array.from({ length: 4 }, async (_, index) => {
+      const uuid = randomUUID();
+      const ports = [{ ip: '127.0.0.1', port: 7100 + index, protocol: 'tcp' as const }];
+      const organisation = `org-${index % 2}`;
+      const spec = ground.spec(uuid, GAME, { organisation, ports });
+      const { command, ports: _ports, pidsLimit: _pids, ...install } = spec;
+      const never = new AbortController().signal;
+      const script = { ...install, entrypoint: 'sh', script: 'true' };
+      assert.deepEqual(await engine.runInstall(script, () => {}, never), { exitCode: 0 });
+      await engine.create({ ...spec, command });
+      await engine.start(uuid);
+      assert.equal((await engine.inspect(uuid))?.status, 'running');
+      await engine.remove(uuid);
+    });
+    await Promise.all(lives);
+    assert.doesNotMatch(await dockerd.call('GET', '/networks'), /portcullis-/);
+    assert.equal(dockerd.namespace.run('nft', 'list', 'tables', 'inet'), '');
+  });
+
   it('says in words which port another program has', async () => {
     const uuid = randomUUID();
     const ports = [{ ip: '127.0.0.1', port: 7001, protocol: 'tcp' as const }];

@@ -87,12 +87,13 @@ export class DockerEngine implements Engine {
       const command = await this.#commandOf(spec);
       const old = await this.#find(spec.uuid);
       if (old !== null) await this.#replace(spec.uuid, old);
-      await this.#networks.ensure(spec.organisation, []);
-      await this.#client.call('POST', '/containers/create', {
-        query: { name: this.#names.container(spec.uuid, 'game') },
-        body: renderContainer(this.#names, spec, command, owner),
-        limitMs: STEP_MS,
-      });
+      await this.#networks.hold(spec.organisation, [], () =>
+        this.#client.call('POST', '/containers/create', {
+          query: { name: this.#names.container(spec.uuid, 'game') },
+          body: renderContainer(this.#names, spec, command, owner),
+          limitMs: STEP_MS,
+        }),
+      );
     });
   }
 
@@ -101,10 +102,13 @@ export class DockerEngine implements Engine {
       const container = await this.#existing(uuid);
       const organisation = container.Config.Labels?.[ORGANISATION_LABEL] ?? '';
       // The network may have gone, and the guard with the firewall, since it was created.
-      await this.#networks.ensure(organisation, portsOf(container));
-      // 304: it runs.
-      const path = `/containers/${container.Id}/start`;
-      await this.#client.call('POST', path, { expected: [304], limitMs: STEP_MS });
+      await this.#networks.hold(organisation, portsOf(container), () =>
+        // 304: it runs.
+        this.#client.call('POST', `/containers/${container.Id}/start`, {
+          expected: [304],
+          limitMs: STEP_MS,
+        }),
+      );
     });
   }
 
@@ -206,9 +210,10 @@ export class DockerEngine implements Engine {
     signal: AbortSignal,
   ): Promise<{ readonly exitCode: number }> {
     return inWords(async () => {
-      await this.#networks.ensure(spec.organisation, []);
       try {
-        const exitCode = await runInstall(this.#client, this.#names, spec, onOutput, signal);
+        const exitCode = await this.#networks.hold(spec.organisation, [], () =>
+          runInstall(this.#client, this.#names, spec, onOutput, signal),
+        );
         return { exitCode };
       } finally {
         await this.#networks.release(spec.organisation);

@@ -27,6 +27,10 @@ export class Networks {
   readonly #client: DockerClient;
   readonly #names: Names;
   readonly #guard: HostGuard | null;
+  readonly #holds = new Set<{
+    readonly organisation: string;
+    readonly ports: readonly PublishedPort[];
+  }>();
   #last: Promise<unknown> = Promise.resolve();
   #keeping: NodeJS.Timeout | null = null;
 
@@ -41,8 +45,26 @@ export class Networks {
     return this.#guard !== null;
   }
 
-  /** Makes the organisation's network, if it is not there, and the guard with these ports beside those that run. */
-  ensure(organisation: string, ports: readonly PublishedPort[]): Promise<void> {
+  /**
+   * Makes the organisation's network, if it is not there, and the guard with these ports beside those that run; both
+   * stay for as long as the work takes, whatever ends meanwhile.
+   */
+  async hold<T>(
+    organisation: string,
+    ports: readonly PublishedPort[],
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const hold = { organisation, ports };
+    this.#holds.add(hold);
+    try {
+      await this.#ensure(organisation);
+      return await work();
+    } finally {
+      this.#holds.delete(hold);
+    }
+  }
+
+  #ensure(organisation: string): Promise<void> {
     return this.#inTurn(async () => {
       const body = {
         Name: this.#names.network(organisation),
@@ -58,19 +80,20 @@ export class Networks {
           'refused',
           `Somebody else made the Docker network ${body.Name}: remove it, and it is made as it must be.`,
         );
-      await this.#applyGuard(bridges, ports);
+      await this.#applyGuard(bridges);
     });
   }
 
   /** Takes away the organisation's network when no container of ours is in it any more. */
   release(organisation: string): Promise<void> {
     return this.#inTurn(async () => {
+      if ([...this.#holds].some((hold) => hold.organisation === organisation)) return;
       const filter = this.#names.filter({ [ORGANISATION_LABEL]: organisation });
       if ((await this.#list(filter, true)).length > 0) return;
       const path = `/networks/${encodeURIComponent(this.#names.network(organisation))}`;
       // 403: somebody else put a container into it.
       await this.#client.call('DELETE', path, { expected: [403, 404] });
-      await this.#applyGuard(await this.#bridges(), []);
+      await this.#applyGuard(await this.#bridges());
     });
   }
 
@@ -78,7 +101,7 @@ export class Networks {
   keep(): void {
     if (this.#guard === null || this.#keeping !== null) return;
     this.#keeping = setInterval(() => {
-      this.#inTurn(async () => this.#applyGuard(await this.#bridges(), [])).catch(() => undefined);
+      this.#inTurn(async () => this.#applyGuard(await this.#bridges())).catch(() => undefined);
     }, KEEP_EVERY_MS);
     this.#keeping.unref();
   }
@@ -96,9 +119,10 @@ export class Networks {
       .filter((name) => name.startsWith(BRIDGE_PREFIX));
   }
 
-  async #applyGuard(bridges: readonly string[], starting: readonly PublishedPort[]): Promise<void> {
+  async #applyGuard(bridges: readonly string[]): Promise<void> {
     if (this.#guard === null) return;
     const running = await this.#list(this.#names.filter({ [ROLE_LABEL]: 'game' }), false);
+    const starting = [...this.#holds].flatMap(({ ports }) => ports);
     const published = [...running.flatMap(portsOf), ...starting];
     await this.#guard.apply({ table: this.#names.table, bridges, published });
   }

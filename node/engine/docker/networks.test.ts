@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { DockerClient } from './client.ts';
+import type { GuardPlan } from './guard-rules.ts';
+import { Names } from './labels.ts';
+import { Networks } from './networks.ts';
+
+const NAMES = new Names('node-1');
+const PORT = { ip: '192.0.2.1', port: 7000, protocol: 'tcp' } as const;
+
+test('a network stays while something is made in it, and its ports are in the guard meanwhile', async (t) => {
+  const docker = await startDocker(t, []);
+  const ports = (): (readonly string[])[] =>
+    docker.plans.map(({ published }) => published.map(({ ip, port }) => `${ip} ${port}`));
+  await docker.networks.hold('acme', [PORT], async () => {
+    await docker.networks.hold('acme', [], async () => {});
+    // The last container of it goes just now.
+    await docker.networks.release('acme');
+  });
+  assert.deepEqual(docker.deleted, []);
+  assert.deepEqual(ports(), [['192.0.2.1 7000'], ['192.0.2.1 7000']]);
+  await docker.networks.release('acme');
+  assert.deepEqual(docker.deleted, [`/v1.41/networks/${NAMES.network('acme')}`]);
+  assert.deepEqual(ports().at(-1), []);
+});
+
+test('a network stays while a container is in it', async (t) => {
+  const docker = await startDocker(t, [{ State: 'exited', Ports: [] }]);
+  await docker.networks.release('acme');
+  assert.deepEqual(docker.deleted, []);
+});
+
+test('a network that somebody else made, on a bridge without a guard, is not used', async (t) => {
+  const docker = await startDocker(t, [], 'br-0123456789ab');
+  const never = async (): Promise<void> => assert.fail('it is not guarded');
+  await assert.rejects(docker.networks.hold('acme', [], never), {
+    code: 'refused',
+    message: /Somebody else made the Docker network/,
+  });
+});
+
+/** As much of Docker as networks ask of it. */
+async function startDocker(
+  t: TestContext,
+  containers: readonly object[],
+  bridge = NAMES.bridge('acme'),
+): Promise<{ networks: Networks; deleted: string[]; plans: Pick<GuardPlan, 'published'>[] }> {
+  const folder = mkdtempSync(join(tmpdir(), 'pcl-networks-'));
+  const deleted: string[] = [];
+  const server = createServer((asked, answer) => {
+    const path = asked.url?.split('?')[0] ?? '';
+    if (asked.method === 'DELETE') deleted.push(path);
+    const answers: Readonly<Record<string, unknown>> = {
+      '/version': { Version: '20', ApiVersion: '1.41', MinAPIVersion: '1.12' },
+      '/v1.41/containers/json': containers,
+      '/v1.41/networks': [{ Options: { 'com.docker.network.bridge.name': bridge } }],
+    };
+    asked.resume();
+    answer.end(JSON.stringify(answers[path] ?? {}));
+  });
+  const socket = join(folder, 'docker.sock');
+  server.listen(socket);
+  await once(server, 'listening');
+  const client = new DockerClient(socket);
+  t.after(() => {
+    client.close();
+    server.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const plans: Pick<GuardPlan, 'published'>[] = [];
+  const guard = { apply: async (plan: Pick<GuardPlan, 'published'>) => void plans.push(plan) };
+  return { networks: new Networks(client, NAMES, guard), deleted, plans };
+}
