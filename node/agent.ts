@@ -300,7 +300,7 @@ export class NodeAgent {
       case 'power':
         return server.power(call.signal, isLate);
       case 'command':
-        return server.command(call.command);
+        return server.command(call.command, isLate);
       case 'lines':
         return server.lines(call.last);
       default:

@@ -8,7 +8,7 @@ import type { Engine } from './engine/engine.ts';
 import { Journal } from './journal/journal.ts';
 import { Limiter } from './limiter.ts';
 import { Server } from './server.ts';
-import type { Owner } from './server-path.ts';
+import type { Owner } from './server-folder/folder.ts';
 
 /** Pulls and starts of a host that came up again must not starve what runs already. */
 const LAUNCHES = 4;

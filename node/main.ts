@@ -12,7 +12,7 @@ import { createGuard } from './engine/docker/guard.ts';
 import type { Engine } from './engine/engine.ts';
 import { ProcessEngine } from './engine/process/process.ts';
 import { PROCESS_IMAGES } from './examples/images.ts';
-import type { Owner } from './server-path.ts';
+import type { Owner } from './server-folder/folder.ts';
 
 /** Below what a supervisor waits for a child. */
 const END_WITHIN_MS = 8_000;

@@ -1,10 +1,6 @@
 import { chownSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-
-export interface Owner {
-  readonly uid: number;
-  readonly gid: number;
-}
+import type { Owner } from './server-folder/folder.ts';
 
 /** Where the files of a server are, below the state directory. */
 export function serverFolder(stateDir: string, uuid: string): string {

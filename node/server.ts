@@ -30,7 +30,8 @@ import { launch } from './power/launch.ts';
 import { Mailbox } from './power/mailbox.ts';
 import { Rim } from './power/rim.ts';
 import { Terminal } from './power/terminal.ts';
-import { type Owner, serverFolder } from './server-path.ts';
+import type { Owner } from './server-folder/folder.ts';
+import { serverFolder } from './server-path.ts';
 
 const MIB = 1024 * 1024;
 const REMOVE_AGAIN_MS = 10_000;
@@ -188,14 +189,14 @@ export class Server {
     return { kind: 'state', state: serverState(state), resources: this.#resources() };
   }
 
-  async command(command: string): Promise<CallAnswer> {
+  async command(command: string, isLate: () => boolean): Promise<CallAnswer> {
     const { state } = this.#mailbox;
     const power = serverState(state);
     if (power !== 'running' || !isKnown(state)) {
       return refused(`The server is ${power}: only a running one takes commands.`);
     }
     try {
-      await this.#terminal.write(encodeCommand(command));
+      await this.#terminal.write(encodeCommand(command), isLate);
       return { kind: 'accepted' };
     } catch (error) {
       return refused(sentenceOf(error));

@@ -9,7 +9,8 @@ import { bounded } from '../bounded.ts';
 import { ServerConsole } from '../console/server-console.ts';
 import { type Engine, EngineError } from '../engine/engine.ts';
 import { PULL_MS } from '../power/launch.ts';
-import { type Owner, prepareFolder } from '../server-path.ts';
+import type { Owner } from '../server-folder/folder.ts';
+import { prepareFolder } from '../server-path.ts';
 
 const INSTALL_MS = 2 * 60 * 60_000;
 const LOG_LINES = 200;

@@ -4,7 +4,8 @@ import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
 import { bounded } from '../bounded.ts';
 import type { ApplyConfigFiles } from '../config-files/outcome.ts';
 import { type Engine, EngineError, type InstanceSpec } from '../engine/engine.ts';
-import { type Owner, prepareFolder } from '../server-path.ts';
+import type { Owner } from '../server-folder/folder.ts';
+import { prepareFolder } from '../server-path.ts';
 import type { Terminal } from './terminal.ts';
 
 export const PULL_MS = 30 * 60_000;

@@ -97,9 +97,10 @@ export class Terminal {
     });
   }
 
-  /** Rejects with `EngineError` when nobody took the bytes. */
-  async write(bytes: Buffer): Promise<void> {
+  /** Rejects with `EngineError` when nobody took the bytes, or nobody waits for that any more. */
+  async write(bytes: Buffer, isLate: () => boolean = () => false): Promise<void> {
     await this.#attaching.catch(() => {});
+    if (isLate()) throw new EngineError('timeout', 'The console was not connected in time.');
     if (this.#stream === null) {
       throw new EngineError('refused', 'The console of the server is not connected.');
     }
