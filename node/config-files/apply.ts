@@ -23,9 +23,15 @@ const NEW_MODE = 0o644;
 export function createApplyConfigFiles(lane = new EditLane()): ApplyConfigFiles {
   return async ({ folder, files, scope, owner }) => {
     const problems: ConfigProblem[] = [];
+    let spent = false;
     for (const file of files) {
       const { edits, unknown } = editsOf(file, scope);
       const say = (detail: string): void => void problems.push({ path: file.path, detail });
+      // Others wait for the lane too.
+      if (spent) {
+        say('Left as it is: another file of the server took too long to edit.');
+        continue;
+      }
       for (const name of unknown)
         say(`Nothing stands for {{${name}}}; what it would replace stays.`);
       try {
@@ -34,6 +40,7 @@ export function createApplyConfigFiles(lane = new EditLane()): ApplyConfigFiles 
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         say(`Left as it is: ${error.message}.`);
+        spent = error instanceof Spent;
       }
     }
     return problems;
@@ -54,6 +61,8 @@ function editsOf(
   return { edits, unknown: [...unknown] };
 }
 
+class Spent extends Refusal {}
+
 interface Rewriting {
   readonly root: string;
   readonly file: ConfigFile;
@@ -71,7 +80,7 @@ async function rewrite({ root, file, edits, owner, lane }: Rewriting): Promise<r
     const found = await folder.read(name, MAX_BYTES[parser], owner);
     const { text, encoding } = decode(found, parser);
     const answer = await lane.edit({ parser, text, edits });
-    if (!answer.ok) throw new Refusal(answer.reason);
+    if (!answer.ok) throw answer.spent ? new Spent(answer.reason) : new Refusal(answer.reason);
     if (answer.text !== text) {
       const bytes = Buffer.from(answer.text, encoding);
       await folder.write(name, bytes, found?.mode ?? NEW_MODE, owner);

@@ -2,51 +2,62 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { EditAnswer, EditOrder } from './edit-worker.ts';
 
+/** A thread takes a tenth of a second to begin; one that has nothing to do is not worth its memory for long. */
+const IDLE_MS = 1_000;
+const BEGIN_MS = 60_000;
+
 /**
  * Edits files in a thread of their own: what is in them is the game's, and a file that is made to take long, or much
  * memory, must cost nobody else anything. One thread for all servers, begun when there is something to do and ended
- * when there is nothing; a file that overstays its time ends with the thread.
+ * when there is nothing for a while; a file that overstays its time ends with the thread.
  */
 export class EditLane {
   private readonly limitMs: number;
   private worker: Worker | null = null;
   private last: Promise<unknown> = Promise.resolve();
   private waiting = 0;
+  private idle: NodeJS.Timeout | undefined;
 
-  constructor(limitMs = 10_000) {
+  constructor(limitMs = 5_000) {
     this.limitMs = limitMs;
   }
 
   /** In the order they are asked. Never rejects. */
   edit(order: EditOrder): Promise<EditAnswer> {
     this.waiting += 1;
+    clearTimeout(this.idle);
     const answer = this.last.then(() => this.run(order));
     this.last = answer.finally(() => {
       this.waiting -= 1;
-      if (this.waiting === 0) this.end();
+      if (this.waiting === 0) this.idle = setTimeout(() => this.end(), IDLE_MS);
+      this.idle?.unref();
     });
     return answer;
   }
 
   private async run(order: EditOrder): Promise<EditAnswer> {
-    const worker = (this.worker ??= this.begin());
-    const signal = AbortSignal.timeout(this.limitMs);
-    const answered = once(worker, 'message', { signal });
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-    worker.postMessage(order);
+    let limit: AbortSignal | null = null;
     try {
+      const worker = await this.begin();
+      limit = AbortSignal.timeout(this.limitMs);
+      const answered = once(worker, 'message', { signal: limit });
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+      worker.postMessage(order);
       const [answer] = (await answered) as [EditAnswer];
       return answer;
     } catch {
       this.end();
-      const reason = signal.aborted
+      if (limit === null) return { ok: false, reason: 'no thread could be begun to edit it' };
+      const reason = limit.aborted
         ? 'it took too long to edit'
         : 'it takes too much memory to edit';
-      return { ok: false, reason };
+      return { ok: false, reason, spent: true };
     }
   }
 
-  private begin(): Worker {
+  /** Its beginning is not the file's fault, and not of its time. */
+  private async begin(): Promise<Worker> {
+    if (this.worker !== null) return this.worker;
     const worker = new Worker(new URL('edit-worker.ts', import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: 256, stackSizeMb: 4 },
       // A debugger or a test's flags are no business of it.
@@ -57,6 +68,9 @@ export class EditLane {
     worker.on('exit', () => {
       if (this.worker === worker) this.worker = null;
     });
+    this.worker = worker;
+    await once(worker, 'message', { signal: AbortSignal.timeout(BEGIN_MS) });
+    worker.unref();
     return worker;
   }
 

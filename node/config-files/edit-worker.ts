@@ -10,10 +10,16 @@ export interface EditOrder {
 }
 export type EditAnswer =
   | ({ readonly ok: true } & Edited)
-  | { readonly ok: false; readonly reason: string };
+  /** `spent`: it took all that a file may take, of time or memory. */
+  | { readonly ok: false; readonly reason: string; readonly spent?: true };
 
-// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-parentPort?.on('message', (order: EditOrder) => parentPort?.postMessage(answer(order)));
+parentPort?.on('message', (order: EditOrder) => tell(answer(order)));
+tell('ready');
+
+function tell(message: EditAnswer | 'ready'): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+  parentPort?.postMessage(message);
+}
 
 function answer({ parser, text, edits }: EditOrder): EditAnswer {
   try {

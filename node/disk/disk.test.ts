@@ -87,7 +87,8 @@ describe('the disk use of a folder', () => {
     t.after(() => swapper.terminate());
     await once(swapper, 'online');
     const measure = createMeasureDisk({ entriesPerSecond: 1_000_000 });
-    for (let turn = 0; turn < 2000; turn += 1) {
+    const untilMs = performance.now() + 3000;
+    while (performance.now() < untilMs) {
       assert.ok((await measure(folder, never)).bytes < MIB);
     }
   });

@@ -10,14 +10,14 @@ import { insertLines, isOneLine, type Line, linesOf, textOf } from './lines.ts';
 export const editIni: Editor = (text, edits) => {
   const lines = linesOf(text);
   const problems: string[] = [];
-  const separator = separatorOf(lines);
+  const file = parseFile(lines);
   for (const edit of edits) {
     const place = parseMatch(edit.match);
     if (place === null) problems.push(`"${edit.match}" is neither a key nor section.key.`);
-    else if (isOneLine(String(edit.value))) editKey(lines, place, edit, separator);
+    else if (isOneLine(String(edit.value))) editKey(file, place, edit);
     else problems.push(`"${edit.match}": a value of several lines cannot be written.`);
   }
-  return { text: textOf(lines), problems };
+  return { text: textOf(written(lines, file)), problems };
 };
 
 interface Place {
@@ -44,76 +44,110 @@ function parseMatch(match: string): Place | null {
   return { section: parts[0]?.trim() ?? null, key };
 }
 
-function editKey(lines: Line[], place: Place, edit: Edit, separator: string): void {
-  const sections = sectionsOf(lines).filter(({ name }) => name === place.section);
-  let found = false;
-  for (const { first, end } of sections) {
-    for (let at = first; at < end; at += 1) {
-      const entry = parseEntry(lines[at]?.text ?? '');
-      if (entry === null || entry.key !== place.key) continue;
-      found = true;
-      const value = valueAfter(unquoted(entry.value), edit);
-      if (value === null || String(value) === unquoted(entry.value)) continue;
-      const written = quotedLike(entry.value, String(value));
-      lines[at] = { text: entry.head + written, end: (lines[at] as Line).end };
+interface Entry {
+  /** Of its line; -1: it is added. */
+  readonly at: number;
+  /** The line up to the value. */
+  readonly head: string;
+  readonly isQuoted: boolean;
+  value: string;
+  changed: boolean;
+}
+/** All parts of the file under one heading. */
+interface Section {
+  readonly entries: Map<string, Entry[]>;
+  /** Behind the last line of its last part that is not empty: there, lines are added. -1: it is added itself. */
+  end: number;
+  readonly added: Entry[];
+}
+interface IniFile {
+  /** As most of the file has it: `key=value` or `key = value`. */
+  readonly separator: string;
+  /** By heading; null: before the first. */
+  readonly sections: Map<string | null, Section>;
+}
+
+function parseFile(lines: readonly Line[]): IniFile {
+  let section = newSection(0);
+  const sections = new Map<string | null, Section>([[null, section]]);
+  let spaced = 0;
+  for (const [at, { text }] of lines.entries()) {
+    const name = /^\s*\[([^\]]+)\]/.exec(text)?.[1];
+    if (name !== undefined) section = sectionOf(sections, name.trim());
+    if (text.trim() !== '') section.end = at + 1;
+    const entry = name === undefined ? parseEntry(text, at) : null;
+    if (entry === null) continue;
+    const [key, found] = entry;
+    spaced += found.head.endsWith(' = ') ? 1 : -1;
+    const same = section.entries.get(key);
+    if (same === undefined) section.entries.set(key, [found]);
+    else same.push(found);
+  }
+  return { separator: spaced > 0 ? ' = ' : '=', sections };
+}
+
+function newSection(end: number): Section {
+  return { entries: new Map(), end, added: [] };
+}
+
+function sectionOf(sections: Map<string | null, Section>, name: string | null): Section {
+  const known = sections.get(name);
+  if (known !== undefined) return known;
+  const made = newSection(-1);
+  sections.set(name, made);
+  return made;
+}
+
+function parseEntry(text: string, at: number): readonly [key: string, entry: Entry] | null {
+  if (/^\s*(?:[;#]|\[|$)/.test(text)) return null;
+  const separator = text.search(/[=:]/);
+  if (separator === -1) return null;
+  const rest = text.slice(separator + 1);
+  const value = rest.trim();
+  const head = text.slice(0, separator + 1) + (/^\s*/.exec(rest)?.[0] ?? '');
+  const isQuoted = /^"[^"]*"$/.test(value);
+  const entry = { at, head, isQuoted, value: isQuoted ? value.slice(1, -1) : value };
+  return [text.slice(0, separator).trim(), { ...entry, changed: false }];
+}
+
+function editKey({ sections, separator }: IniFile, { section, key }: Place, edit: Edit): void {
+  const target = sectionOf(sections, section);
+  const found = target.entries.get(key) ?? [];
+  for (const entry of found) {
+    const value = valueAfter(entry.value, edit);
+    if (value === null || String(value) === entry.value) continue;
+    entry.value = String(value);
+    entry.changed = true;
+  }
+  const value = found.length > 0 ? null : valueAfter(null, edit);
+  if (value === null) return;
+  const head = `${key}${separator}`;
+  const entry = { at: -1, head, isQuoted: false, value: String(value), changed: true };
+  target.entries.set(key, [entry]);
+  target.added.push(entry);
+}
+
+function written(lines: readonly Line[], { sections }: IniFile): Line[] {
+  const result = [...lines];
+  for (const { entries } of sections.values()) {
+    for (const entry of [...entries.values()].flat()) {
+      if (entry.changed && entry.at !== -1) {
+        result[entry.at] = { text: lineOf(entry), end: lines[entry.at]?.end ?? '' };
+      }
     }
   }
-  const value = found ? null : valueAfter(null, edit);
-  if (value === null) return;
-  const line = `${place.key}${separator}${value}`;
-  const last = sections.at(-1);
-  if (last !== undefined) insertLines(lines, endOfText(lines, last), [line]);
-  else insertLines(lines, lines.length, [`[${place.section}]`, line]);
+  // From behind, so that places before stay where they are; what is new follows at the end.
+  const behind = [...sections.values()].toSorted((a, b) => b.end - a.end);
+  for (const { end, added } of behind) {
+    if (end !== -1) insertLines(result, end, added.map(lineOf));
+  }
+  for (const [name, { end, added }] of sections) {
+    if (end === -1 && added.length > 0)
+      insertLines(result, result.length, [`[${name}]`, ...added.map(lineOf)]);
+  }
+  return result;
 }
 
-interface Section {
-  readonly name: string | null;
-  /** Its lines after the heading. */
-  readonly first: number;
-  readonly end: number;
-}
-
-function sectionsOf(lines: readonly Line[]): Section[] {
-  const headings = lines.flatMap(({ text }, at) => {
-    const name = /^\s*\[([^\]]+)\]/.exec(text)?.[1];
-    return name === undefined ? [] : [{ name: name.trim(), at }];
-  });
-  const starts = [{ name: null, at: -1 }, ...headings];
-  return starts.map(({ name, at }, index) => ({
-    name,
-    first: at + 1,
-    end: starts[index + 1]?.at ?? lines.length,
-  }));
-}
-
-/** Where a key is added: before the empty lines that set the next section off. */
-function endOfText(lines: readonly Line[], { first, end }: Section): number {
-  let at = end;
-  while (at > first && (lines[at - 1]?.text.trim() ?? '') === '') at -= 1;
-  return at;
-}
-
-function parseEntry(
-  text: string,
-): { readonly head: string; readonly key: string; readonly value: string } | null {
-  if (/^\s*(?:[;#]|\[|$)/.test(text)) return null;
-  const match = /^(\s*([^=:]*?)\s*[=:]\s*)(.*?)\s*$/.exec(text);
-  if (match === null) return null;
-  const [, head = '', key = '', value = ''] = match;
-  return { head, key, value };
-}
-
-/** As most of the file has it: `key=value` or `key = value`. */
-function separatorOf(lines: readonly Line[]): string {
-  const spaced = lines.filter(({ text }) => /^\s*[^;#[=\s][^=]*\s=\s/.test(text)).length;
-  const tight = lines.filter(({ text }) => /^\s*[^;#[=\s][^=]*\S=\S/.test(text)).length;
-  return spaced > tight ? ' = ' : '=';
-}
-
-function unquoted(value: string): string {
-  return /^"[^"]*"$/.test(value) ? value.slice(1, -1) : value;
-}
-
-function quotedLike(before: string, value: string): string {
-  return /^"[^"]*"$/.test(before) && !value.includes('"') ? `"${value}"` : value;
+function lineOf({ head, isQuoted, value }: Entry): string {
+  return head + (isQuoted && !value.includes('"') ? `"${value}"` : value);
 }

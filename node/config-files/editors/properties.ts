@@ -1,5 +1,5 @@
 import { valueAfter } from './condition.ts';
-import type { Edit, Editor } from './edit.ts';
+import type { Editor } from './edit.ts';
 import { insertLines, type Line, linesOf, textOf } from './lines.ts';
 
 /**
@@ -9,23 +9,26 @@ import { insertLines, type Line, linesOf, textOf } from './lines.ts';
  */
 export const editProperties: Editor = (text, edits) => {
   const lines = linesOf(text);
+  const entries = entriesOf(lines);
+  const byKey = Map.groupBy(entries, ({ key }) => key);
+  const added: Entry[] = [];
   for (const edit of edits) {
-    const found = entriesOf(lines).filter(({ key }) => key === edit.match);
-    if (found.length === 0) {
-      const value = valueAfter(null, edit);
-      if (value !== null) insertLines(lines, lines.length, [`${escapeKey(edit)}=${escape(value)}`]);
-    }
-    for (const entry of found.toReversed()) {
+    const found = byKey.get(edit.match) ?? [];
+    for (const entry of found) {
       const value = valueAfter(entry.value, edit);
       if (value === null || String(value) === entry.value) continue;
-      const { end } = lines[entry.last] as Line;
-      lines.splice(entry.first, entry.last - entry.first + 1, {
-        text: `${entry.head}${escape(value)}`,
-        end,
-      });
+      entry.value = String(value);
+      entry.changed = true;
     }
+    const value = found.length > 0 ? null : valueAfter(null, edit);
+    if (value === null) continue;
+    const entry = newEntry(edit.match, String(value));
+    byKey.set(edit.match, [entry]);
+    added.push(entry);
   }
-  return { text: textOf(lines), problems: [] };
+  const kept = withChanges(lines, entries);
+  insertLines(kept, kept.length, added.map(lineOf));
+  return { text: textOf(kept), problems: [] };
 };
 
 interface Entry {
@@ -33,44 +36,72 @@ interface Entry {
   readonly first: number;
   readonly last: number;
   readonly key: string;
-  readonly value: string;
   /** What stands before the value. */
   readonly head: string;
+  value: string;
+  changed: boolean;
+}
+
+function newEntry(key: string, value: string): Entry {
+  return { first: -1, last: -1, key, head: `${escapeKey(key)}=`, value, changed: true };
+}
+
+function lineOf({ head, value }: Entry): string {
+  return head + escape(value);
+}
+
+function withChanges(lines: readonly Line[], entries: readonly Entry[]): Line[] {
+  const changed = new Map(entries.filter((entry) => entry.changed).map((one) => [one.first, one]));
+  const kept: Line[] = [];
+  for (let at = 0; at < lines.length; at += 1) {
+    const entry = changed.get(at);
+    if (entry === undefined) kept.push(lines[at] as Line);
+    else {
+      kept.push({ text: lineOf(entry), end: lines[entry.last]?.end ?? '' });
+      at = entry.last;
+    }
+  }
+  return kept;
 }
 
 function entriesOf(lines: readonly Line[]): Entry[] {
   const entries: Entry[] = [];
   for (let first = 0; first < lines.length; first += 1) {
-    const start = lines[first]?.text ?? '';
-    if (/^[ \t\f]*(?:[#!]|$)/.test(start)) continue;
+    if (/^[ \t\f]*(?:[#!]|$)/.test(lines[first]?.text ?? '')) continue;
     let last = first;
-    let logical = start;
-    while (/(?:^|[^\\])(?:\\\\)*\\$/.test(logical) && last + 1 < lines.length) {
-      last += 1;
-      logical = logical.slice(0, -1) + (lines[last]?.text ?? '').replace(/^[ \t\f]+/, '');
-    }
-    const [head, key] = headOf(logical);
-    const value = unescape(logical.slice(head.length));
-    entries.push({
-      first,
-      last,
-      key: unescape(key),
-      value,
-      head: /[=: \t\f]$/.test(head) ? head : `${head}=`,
-    });
+    while (goesOn(lines[last]?.text ?? '') && last + 1 < lines.length) last += 1;
+    const [head, key, value] = partsOf(logicalLine(lines, first, last));
+    entries.push({ first, last, key: unescape(key), head, value: unescape(value), changed: false });
     first = last;
   }
   return entries;
 }
 
-/** The key with what stands around it, up to the value; and the key alone. */
-function headOf(line: string): readonly [head: string, key: string] {
+/** An odd number of backslashes at the end. */
+function goesOn(text: string): boolean {
+  let count = 0;
+  while (text[text.length - 1 - count] === '\\') count += 1;
+  return count % 2 === 1;
+}
+
+function logicalLine(lines: readonly Line[], first: number, last: number): string {
+  const parts: string[] = [];
+  for (let at = first; at <= last; at += 1) {
+    const text = lines[at]?.text ?? '';
+    const part = at === first ? text : text.replace(/^[ \t\f]+/, '');
+    parts.push(at < last ? part.slice(0, -1) : part);
+  }
+  return parts.join('');
+}
+
+/** What stands before the value (with a separator, also where there was none), the key in it, and the value. */
+function partsOf(line: string): readonly [head: string, key: string, value: string] {
   const start = /^[ \t\f]*/.exec(line)?.[0].length ?? 0;
   let at = start;
   while (at < line.length && !/[=: \t\f]/.test(line[at] as string)) at += line[at] === '\\' ? 2 : 1;
-  const key = line.slice(start, at);
   const separator = /^[ \t\f]*[=:]?[ \t\f]*/.exec(line.slice(at))?.[0] ?? '';
-  return [line.slice(0, at) + separator, key];
+  const head = line.slice(0, at) + separator;
+  return [separator === '' ? `${head}=` : head, line.slice(start, at), line.slice(head.length)];
 }
 
 const ESCAPED: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r', f: '\f' };
@@ -82,10 +113,6 @@ function unescape(text: string): string {
   });
 }
 
-function escape(value: string | number | boolean): string {
-  const text = String(value).replaceAll(/[\\\n\r\t\f]/g, (char) => NAMES[char] ?? char);
-  return ascii(text.replace(/^ /, '\\ '));
-}
 const NAMES: Readonly<Record<string, string>> = {
   '\\': '\\\\',
   '\n': '\\n',
@@ -94,8 +121,13 @@ const NAMES: Readonly<Record<string, string>> = {
   '\f': '\\f',
 };
 
-function escapeKey({ match }: Edit): string {
-  const text = match.replaceAll(/[\\\n\r\t\f]/g, (char) => NAMES[char] ?? char);
+function escape(value: string): string {
+  const text = value.replaceAll(/[\\\n\r\t\f]/g, (char) => NAMES[char] ?? char);
+  return ascii(text.replace(/^ /, '\\ '));
+}
+
+function escapeKey(key: string): string {
+  const text = key.replaceAll(/[\\\n\r\t\f]/g, (char) => NAMES[char] ?? char);
   return ascii(text.replaceAll(/[ :=#!]/g, '\\$&'));
 }
 
