@@ -56,6 +56,8 @@ export interface StackOptions {
   /** YAML below `organisations: acme:`, in place of the default holdings. */
   readonly fleet?: string;
   readonly args?: readonly string[];
+  /** What lies beside the fleet file, by name. */
+  readonly files?: Readonly<Record<string, string>>;
   /** `false`: nftables alone drops, so that a test sees what it lets through. */
   readonly earlyDrop?: boolean;
 }
@@ -70,6 +72,8 @@ export async function startStack(internet: Internet, options: StackOptions = {})
   const key = generateSecret();
   const otherKey = generateSecret();
   writeFileSync(fleetFile, options.fleet ?? defaultFleet());
+  for (const [name, text] of Object.entries(options.files ?? {}))
+    writeFileSync(join(home, name), text);
   const bridge = await startBridge(internet.edge, join(home, 'api.sock'));
   const bpffs = join(home, 'bpffs');
   mountBpffs(bpffs);

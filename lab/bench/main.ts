@@ -2,10 +2,17 @@ import { join } from 'node:path';
 import { controlBench } from './control.ts';
 import { dataplaneBench } from './dataplane.ts';
 import { edgeBench } from './edge.ts';
+import { gameServersBench } from './game-servers.ts';
 import { type Bench, report } from './report.ts';
 import { scaleBench } from './scale.ts';
 
-const BENCHES: readonly Bench[] = [controlBench, dataplaneBench, edgeBench, scaleBench];
+const BENCHES: readonly Bench[] = [
+  controlBench,
+  dataplaneBench,
+  edgeBench,
+  gameServersBench,
+  scaleBench,
+];
 const root = join(import.meta.dirname, '..', '..');
 
 const wanted = process.argv.slice(2);
