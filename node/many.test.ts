@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { TestHost } from './testing/host.ts';
 
-const MANY = 150;
+const MANY = 120;
 /** One server's console, timers and state while nothing happens. */
 const BYTES_EACH = 256 * 1024;
 

@@ -17,7 +17,7 @@ import { NODE, TestControl } from './control.ts';
 import { assignmentOf, EGG, uuidOf } from './eggs.ts';
 
 const log = { debug() {}, info() {}, warn() {}, error() {} };
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 30_000;
 
 /** A game host on which everything but the engine is real: the agent, its journal on the disk, the link to control. */
 export class TestHost {
