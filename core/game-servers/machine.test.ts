@@ -134,11 +134,39 @@ describe('the power machine', () => {
     world.settle();
     assert.equal(serverState(world.machine), 'offline');
     assert.match(world.machine.problem ?? '', /exit code 1.*crashed twice within 60 s/);
-    world.post(START);
-    world.settle();
-    world.change(world.ends());
-    world.settle();
-    assert.equal(serverState(world.machine), 'running');
+  });
+
+  it('forgives the crashes before a start that a person asked for', () => {
+    const world = new World();
+    world.settings = { ...SETTINGS, hasDone: false };
+    for (let starts = 0; starts < 3; starts += 1) {
+      world.post(START);
+      world.settle();
+      world.change(world.ends());
+      world.settle();
+      assert.equal(serverState(world.machine), 'running');
+      world.change(world.ends());
+      world.settle();
+      assert.equal(serverState(world.machine), 'offline');
+    }
+  });
+
+  it('ignores answers and timers of what it no longer does', () => {
+    const world = worldIn('running');
+    world.post(STOP);
+    const { epoch, run } = world.machine;
+    world.post(KILL);
+    const before = world.machine;
+    world.post({ kind: 'told', epoch });
+    world.post({ kind: 'untold', epoch, reachable: true });
+    world.post({ kind: 'phase_timer', epoch });
+    world.post({ kind: 'inspected', run: run - 1, instance: null });
+    world.post({ kind: 'inspect_failed', run: run - 1 });
+    world.post({ kind: 'look_timer', run: run - 1 });
+    world.post({ kind: 'launched', run });
+    world.post({ kind: 'launch_failed', run, reason: 'Late.', reachable: true });
+    world.post({ kind: 'done', run });
+    assert.deepEqual(world.machine, before);
   });
 
   it('tries a start after a crash a few times, and one that a person asked for once', () => {
@@ -155,12 +183,17 @@ describe('the power machine', () => {
     assert.equal(serverState(world.machine), 'offline');
     assert.match(world.machine.problem ?? '', /could not be started/);
 
-    const asked = worldIn('launching');
+    const asked = worldIn('running');
+    asked.change(asked.ends());
+    asked.settle();
+    asked.post(STOP);
+    asked.settle();
     asked.nowMs = 2_000_000;
+    asked.post(START);
     asked.answer(0, false);
     asked.settle();
     assert.equal(serverState(asked.machine), 'offline');
-    assert.equal(asked.effects.filter(({ kind }) => kind === 'launch').length, 1);
+    assert.equal(asked.effects.filter(({ kind }) => kind === 'launch').length, 3);
   });
 
   it('takes a crash long after the last one as the first, and none where its policy says so', () => {

@@ -302,9 +302,7 @@ function onDead(state: MachineState, facts: InstanceFacts | null, context: Conte
       return phase.kind === 'offline' ? to(gone) : to(becomes(gone, was));
     case 'cancelling':
     case 'stopping':
-      return was.after === 'start' && gone.withheld === null
-        ? launch(gone)
-        : to(becomes(gone, { kind: 'offline' }));
+      return was.after === 'start' ? launch(gone) : to(becomes(gone, { kind: 'offline' }));
     case 'launching':
       // The launch ended with the agent that ran it; it was wanted, so it is done again.
       return gone.withheld === null ? launch(gone) : to(becomes(gone, { kind: 'offline' }));
