@@ -30,7 +30,7 @@ describe('the Docker engine, when Docker fails', { skip: skipUnless(['docker', '
       await events.until('lost');
       await assert.rejects(engine.inspect(stays.uuid), { code: 'unreachable' });
       // Ends while Docker is away; its terminal is of a process that lives on.
-      for (const pid of dockerd.processesOf(endsId)) process.kill(pid, 'SIGKILL');
+      killAll(dockerd.processesOf(endsId));
       await dockerd.launch({ liveRestore: true });
       await events.until('gap', 2);
       assert.deepEqual(await engine.inspect(stays.uuid), before);
@@ -120,6 +120,9 @@ describe('the Docker engine, when Docker fails', { skip: skipUnless(['docker', '
     await dockerd.call('DELETE', `/containers/${id}?force=1`);
     await eventually('it goes', async () => events.of(game.uuid).includes('removed'));
     assert.equal(await engine.inspect(game.uuid), null);
+    assert.match(await dockerd.call('GET', '/networks'), /portcullis-/);
+    await engine.remove(game.uuid);
+    assert.doesNotMatch(await dockerd.call('GET', '/networks'), /portcullis-/);
     events.stop();
   });
 
@@ -178,6 +181,15 @@ describe('the Docker engine, when Docker fails', { skip: skipUnless(['docker', '
     });
   });
 });
+
+function killAll(pids: readonly number[]): void {
+  for (const pid of pids)
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It ended with the first of them.
+    }
+}
 
 async function relaunch({ dockerd }: DockerGround, liveRestore: boolean): Promise<void> {
   await dockerd.end('SIGTERM');

@@ -164,6 +164,7 @@ export function engineSuite(open: () => Subject): void {
   it('keeps the last output, and no more than was asked for', async () => {
     await play(open(), async (game) => {
       await game.start();
+      await game.said(/ready hello/);
       await game.console.write(Buffer.from('flood 2000\nsay done\n'));
       await game.said(/said done/);
       const recent = await game.engine.recentOutput(game.uuid, 1000);

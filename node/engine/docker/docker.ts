@@ -139,6 +139,8 @@ export class DockerEngine implements Engine {
         organisations.add(container.Config.Labels?.[ORGANISATION_LABEL] ?? '');
       }
       for (const organisation of organisations) await this.#networks.release(organisation);
+      // Whose it was is not known where somebody else removed it.
+      if (organisations.size === 0) await this.#networks.sweep();
     });
   }
 

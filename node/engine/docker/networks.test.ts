@@ -27,11 +27,14 @@ test('a network stays while something is made in it, and its ports are in the gu
   await docker.networks.release('acme');
   assert.deepEqual(docker.deleted, [`/v1.41/networks/${NAMES.network('acme')}`]);
   assert.deepEqual(ports().at(-1), []);
+  await docker.networks.sweep();
+  assert.equal(docker.deleted.length, 2, 'whoever emptied it');
 });
 
 test('a network stays while a container is in it', async (t) => {
   const docker = await startDocker(t, [{ State: 'exited', Ports: [] }]);
   await docker.networks.release('acme');
+  await docker.networks.sweep();
   assert.deepEqual(docker.deleted, []);
 });
 
@@ -58,7 +61,12 @@ async function startDocker(
     const answers: Readonly<Record<string, unknown>> = {
       '/version': { Version: '20', ApiVersion: '1.41', MinAPIVersion: '1.12' },
       '/v1.41/containers/json': containers,
-      '/v1.41/networks': [{ Options: { 'com.docker.network.bridge.name': bridge } }],
+      '/v1.41/networks': [
+        {
+          Options: { 'com.docker.network.bridge.name': bridge },
+          Labels: { 'portcullis.organisation': 'acme' },
+        },
+      ],
     };
     asked.resume();
     answer.end(JSON.stringify(answers[path] ?? {}));

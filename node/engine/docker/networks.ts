@@ -4,8 +4,8 @@ import type { HostGuard } from './guard.ts';
 import { BRIDGE_PREFIX, type Names, ORGANISATION_LABEL, ROLE_LABEL } from './labels.ts';
 
 interface NetworkJson {
-  readonly Name: string;
   readonly Options: Readonly<Record<string, string>> | null;
+  readonly Labels: Readonly<Record<string, string>> | null;
 }
 interface ContainerListJson {
   readonly State: string;
@@ -87,36 +87,53 @@ export class Networks {
   /** Takes away the organisation's network when no container of ours is in it any more. */
   release(organisation: string): Promise<void> {
     return this.#inTurn(async () => {
-      if ([...this.#holds].some((hold) => hold.organisation === organisation)) return;
-      const filter = this.#names.filter({ [ORGANISATION_LABEL]: organisation });
-      if ((await this.#list(filter, true)).length > 0) return;
-      const path = `/networks/${encodeURIComponent(this.#names.network(organisation))}`;
-      // 403: somebody else put a container into it.
-      await this.#client.call('DELETE', path, { expected: [403, 404] });
+      if (!(await this.#drop(organisation))) return;
       await this.#applyGuard(await this.#bridges());
     });
   }
 
-  /** Puts the guard back where somebody flushed the firewall, until `close`. */
+  /** The same for every organisation: somebody else may have removed their containers. */
+  sweep(): Promise<void> {
+    return this.#inTurn(async () => {
+      for (const { Labels: labels } of await this.#networks())
+        await this.#drop(labels?.[ORGANISATION_LABEL] ?? '');
+      await this.#applyGuard(await this.#bridges());
+    });
+  }
+
+  /** Sweeps, and puts the guard back where somebody flushed the firewall, until `close`. */
   keep(): void {
-    if (this.#guard === null || this.#keeping !== null) return;
-    this.#keeping = setInterval(() => {
-      this.#inTurn(async () => this.#applyGuard(await this.#bridges())).catch(() => undefined);
-    }, KEEP_EVERY_MS);
-    this.#keeping.unref();
+    this.#keeping ??= setInterval(() => {
+      // Docker is away; it is tried again.
+      this.sweep().catch(() => undefined);
+    }, KEEP_EVERY_MS).unref();
   }
 
   close(): void {
     if (this.#keeping !== null) clearInterval(this.#keeping);
   }
 
+  /** Whether it is gone. */
+  async #drop(organisation: string): Promise<boolean> {
+    if ([...this.#holds].some((hold) => hold.organisation === organisation)) return false;
+    const filter = this.#names.filter({ [ORGANISATION_LABEL]: organisation });
+    if ((await this.#list(filter, true)).length > 0) return false;
+    const path = `/networks/${encodeURIComponent(this.#names.network(organisation))}`;
+    // 403: somebody else put a container into it.
+    const { status } = await this.#client.call('DELETE', path, { expected: [403, 404] });
+    return status !== 403;
+  }
+
   /** Interfaces of the networks that are ours. */
   async #bridges(): Promise<string[]> {
-    const filters = JSON.stringify(this.#names.filter());
-    const { body } = await this.#client.call('GET', '/networks', { query: { filters } });
-    return (body as readonly NetworkJson[])
+    return (await this.#networks())
       .map(({ Options: options }) => options?.[BRIDGE_NAME] ?? '')
       .filter((name) => name.startsWith(BRIDGE_PREFIX));
+  }
+
+  async #networks(): Promise<readonly NetworkJson[]> {
+    const query = { filters: JSON.stringify(this.#names.filter()) };
+    return (await this.#client.call('GET', '/networks', { query })).body as readonly NetworkJson[];
   }
 
   async #applyGuard(bridges: readonly string[]): Promise<void> {
