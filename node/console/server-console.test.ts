@@ -37,8 +37,8 @@ describe('a console', () => {
     const hostile = ['\x1b[', '\x1b]', '\x1b[0;', '\x1b[ ', '\x1bP\x1b', '\x9d\x9b'];
     for (const one of hostile) {
       const begin = performance.now();
-      plainText(Buffer.from(one.repeat(8192 / one.length)));
-      assert.ok(performance.now() - begin < 200, JSON.stringify(one));
+      plainText(Buffer.from(one.repeat(524_288 / one.length)));
+      assert.ok(performance.now() - begin < 5000, JSON.stringify(one));
     }
   });
 
@@ -115,7 +115,7 @@ describe('a done pattern', () => {
       assert.deepEqual(matcher.problems, []);
       const begin = performance.now();
       assert.equal(matcher.matches(`${'a'.repeat(8000)}!`, 0), false, pattern);
-      assert.ok(performance.now() - begin < 2000, pattern);
+      assert.ok(performance.now() - begin < 10_000, pattern);
     }
   });
 
@@ -124,7 +124,7 @@ describe('a done pattern', () => {
     const line = 'acbd'.repeat(2000).slice(0, -1);
     const begin = performance.now();
     for (let count = 0; count < 20_000; count += 1) matcher.matches(line, 0);
-    assert.ok(performance.now() - begin < 5000);
+    assert.ok(performance.now() - begin < 20_000);
   });
 });
 
