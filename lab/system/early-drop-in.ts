@@ -1,0 +1,59 @@
+import type { Packet } from '@portcullis/core/firewall/packet.ts';
+import { frameOf, udpPacket } from '@portcullis/edge/testing/frames.ts';
+import { readDevice } from '@portcullis/edge/xdp/device.ts';
+import type { EarlyDropDriver } from '@portcullis/edge/xdp/driver.ts';
+import { EarlyDrop } from '@portcullis/edge/xdp/early-drop.ts';
+import { createKernelDriver } from '@portcullis/edge/xdp/kernel-driver.ts';
+import type { Namespace, Network } from '../netns.ts';
+
+const DEVICE = 'wan';
+const TCP = 6;
+const SYN = 0x02;
+
+/** The early drop of an agent that runs in this process, on a device of another namespace. */
+export class EarlyDropIn extends EarlyDrop {
+  readonly #namespace: Namespace;
+  readonly #driver: EarlyDropDriver;
+
+  static on(network: Network, namespace: Namespace): EarlyDropIn {
+    const other = network.create('outside');
+    network.join(namespace, { device: DEVICE, addresses: [] }, other, {
+      device: 'eth0',
+      addresses: [],
+    });
+    return new EarlyDropIn(namespace, createKernelDriver({ pins: '' }));
+  }
+
+  private constructor(namespace: Namespace, driver: EarlyDropDriver) {
+    super({
+      driver,
+      readDevice: (name) => {
+        const device = namespace.within(() => readDevice(name));
+        // The rest is read from /sys, which is that of the process.
+        const plain = { uppers: [], isPort: false, hidesTags: false, isEthernet: true };
+        return device === null ? null : { ...device, ...plain };
+      },
+      listDevices: () => [DEVICE],
+      // Nobody speaks here.
+      openFlows: async () => true,
+      remember: () => ({ tcp: 600, udp: 600, other: 600 }),
+      log: { debug() {}, info() {}, warn() {}, error() {} },
+    });
+    this.#namespace = namespace;
+    this.#driver = driver;
+  }
+
+  override apply(...given: Parameters<EarlyDrop['apply']>): Promise<void> {
+    return this.#namespace.within(() => super.apply(...given));
+  }
+
+  override remove(): void {
+    this.#namespace.within(() => super.remove());
+  }
+
+  /** Whether a connection to the port gets past it. */
+  passes(address: string, port: number): boolean {
+    const packet: Packet = { ...udpPacket('192.0.2.9', address, port), protocol: TCP };
+    return this.#driver.judge(frameOf(packet, { flags: SYN }), 1) === 'pass';
+  }
+}
