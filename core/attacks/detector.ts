@@ -68,8 +68,9 @@ export function step(
   settings: DetectorSettings,
 ): { readonly state: DetectorState; readonly events: readonly AttackEvent[] } {
   const events: AttackEvent[] = [];
+  const sizes = new PrefixSizes(sample);
   const members = note(state.addresses, sample.addresses, sample, settings, (one) =>
-    inheritedBy(one, state, sample),
+    inheritedBy(one, state, sizes),
   );
   const around = note(state.prefixes, sample.prefixes, sample, settings, () =>
     calm(state.watchedMs),
@@ -163,12 +164,34 @@ function isWorthKeeping(
 function inheritedBy(
   { prefix }: SubjectSample,
   { prefixes, watchedMs }: DetectorState,
-  { addresses }: Sample,
+  sizes: PrefixSizes,
 ): Baseline {
   const outer = prefix === null ? undefined : prefixes.get(prefix);
-  if (outer === undefined) return inherited(null, 1, watchedMs);
-  const beside = addresses.filter((one) => one.prefix === prefix).length;
-  return inherited(outer.baseline, beside, watchedMs);
+  if (prefix === null || outer === undefined) return inherited(null, 1, watchedMs);
+  return inherited(outer.baseline, sizes.of(prefix), watchedMs);
+}
+
+/** How many addresses of each prefix got something; counted when it is first asked for. */
+class PrefixSizes {
+  readonly #sample: Sample;
+  #sizes: Map<string, number> | null = null;
+
+  constructor(sample: Sample) {
+    this.#sample = sample;
+  }
+
+  of(prefix: string): number {
+    this.#sizes ??= this.#count();
+    return this.#sizes.get(prefix) ?? 0;
+  }
+
+  #count(): Map<string, number> {
+    const sizes = new Map<string, number>();
+    for (const { prefix } of this.#sample.addresses) {
+      if (prefix !== null) sizes.set(prefix, (sizes.get(prefix) ?? 0) + 1);
+    }
+    return sizes;
+  }
 }
 
 function stepPrefix(

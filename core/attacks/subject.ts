@@ -35,6 +35,8 @@ interface Recorded {
 
 export interface Ongoing extends Recorded {
   readonly name: 'ongoing';
+  /** Since its type was last asked for. */
+  readonly namedMs: number;
   /** How long it has been below half of its limits. */
   readonly quietMs: number;
 }
@@ -57,6 +59,8 @@ const MERGE_MS = 300_000;
 const END_SHARE = 0.5;
 /** A peak is worth an event of its own from this much more. */
 const NEWS = 1.02;
+/** What kind it is, is asked so often. */
+const NAMING_MS = 1000;
 const RECENT_FADE_MS = 1500;
 /** Of what vectors are usual, a minute. */
 const USUAL_FADE_MS = 60_000;
@@ -85,7 +89,7 @@ export function noteVectors(
   { durationMs }: Moment,
 ): Vectors {
   const kept = Math.exp(-durationMs / RECENT_FADE_MS);
-  const next = recent.map((value) => value * kept);
+  const next = scaled(recent, kept);
   for (const { vector, packets, bytes } of counts) {
     next[vector * 2] = (next[vector * 2] as number) + packets;
     next[vector * 2 + 1] = (next[vector * 2 + 1] as number) + bytes;
@@ -102,9 +106,7 @@ export function stepQuiet(state: SubjectState, rates: Rates, { durationMs }: Mom
     baseline: learn(state.baseline, rates, durationMs),
     vectors: {
       recent,
-      usual: usual.map(
-        (value, index) => value + ((recent[index] as number) * perSecond - value) * weight,
-      ),
+      usual: mixed(usual, 1 - weight, recent, perSecond * weight),
     },
   };
 }
@@ -121,7 +123,7 @@ export function open(
   moment: Moment,
 ): Stepped {
   const limits = limitsOf(state.baseline, thresholds);
-  const evidence = excess(state.vectors, SHORT_MS);
+  const evidence = addExcess(createTotals(), state.vectors, SHORT_MS);
   const { type, shares } = classify(evidence, thresholds);
   const { pps, bps } = peaksOf(measured);
   const ends = endsOf(state.baseline, limits);
@@ -141,7 +143,7 @@ export function open(
     state: {
       ...state,
       window: restart(state.window, busy.length),
-      phase: { name: 'ongoing', attack, limits, ends, evidence, quietMs: 0 },
+      phase: { name: 'ongoing', attack, limits, ends, evidence, quietMs: 0, namedMs: 0 },
     },
     event: { kind: 'opened', attack, atMs: moment.atMs },
   };
@@ -199,28 +201,26 @@ export function stepOngoing(
   }
   const evidence = isQuiet
     ? phase.evidence
-    : added(phase.evidence, excess(state.vectors, moment.durationMs));
-  const attack = isQuiet ? phase.attack : update(phase.attack, evidence, thresholds, measured);
-  const kept = { ...phase, attack, evidence, quietMs };
+    : addExcess(phase.evidence, state.vectors, moment.durationMs);
+  const names = phase.namedMs >= NAMING_MS;
+  const attack = isQuiet
+    ? phase.attack
+    : {
+        ...phase.attack,
+        ...(names ? classify(evidence, thresholds) : {}),
+        ...higherPeaks(phase.attack, measured),
+      };
+  const namedMs = names ? 0 : phase.namedMs + moment.durationMs;
+  const kept = { ...phase, attack, evidence, quietMs, namedMs };
   return {
     state: { ...state, phase: kept },
     event: isNews(phase.attack, attack) ? { kind: 'changed', attack, atMs: moment.atMs } : null,
   };
 }
 
-function update(
-  attack: Attack,
-  evidence: VectorTotals,
-  thresholds: Thresholds,
-  measured: Window,
-): Attack {
+function higherPeaks(attack: Attack, measured: Window): Pick<Attack, 'peakPps' | 'peakBps'> {
   const { pps, bps } = peaksOf(measured);
-  return {
-    ...attack,
-    ...classify(evidence, thresholds),
-    peakPps: higher(attack.peakPps, pps),
-    peakBps: higher(attack.peakBps, bps),
-  };
+  return { peakPps: higher(attack.peakPps, pps), peakBps: higher(attack.peakBps, bps) };
 }
 
 /** A peak of samples rises only when it surely did: else the largest error would be the peak. */
@@ -247,7 +247,10 @@ export function stepEnded(
     const attack = { ...phase.attack, endedAtMs: null };
     const { limits, ends, evidence } = phase;
     return {
-      state: { ...state, phase: { name: 'ongoing', attack, limits, ends, evidence, quietMs: 0 } },
+      state: {
+        ...state,
+        phase: { name: 'ongoing', attack, limits, ends, evidence, quietMs: 0, namedMs: 0 },
+      },
       event: { kind: 'continued', attack, atMs: moment.atMs },
     };
   }
@@ -260,14 +263,33 @@ export function createVectors(): Vectors {
   return { usual: createTotals(), recent: createTotals() };
 }
 
-/** What the recent past holds beyond the usual, as much as would come in so long a time. */
-function excess({ usual, recent }: Vectors, durationMs: number): VectorTotals {
+/** Adds what the recent past holds beyond the usual, as much as would come in so long a time. */
+function addExcess(
+  evidence: VectorTotals,
+  { usual, recent }: Vectors,
+  durationMs: number,
+): VectorTotals {
   const seconds = durationMs / 1000;
-  return recent.map(
-    (value, index) => Math.max(0, value * perSecond - (usual[index] as number)) * seconds,
-  );
+  const next = evidence.slice();
+  for (let index = 0; index < next.length; index++) {
+    const excess = (recent[index] as number) * perSecond - (usual[index] as number);
+    if (excess > 0) next[index] = (next[index] as number) + excess * seconds;
+  }
+  return next;
 }
 
-function added(a: VectorTotals, b: VectorTotals): VectorTotals {
-  return a.map((value, index) => value + (b[index] as number));
+// Loops rather than `map`: these run for every subject in every bucket.
+
+function scaled(values: VectorTotals, factor: number): VectorTotals {
+  const next = values.slice();
+  for (let index = 0; index < next.length; index++) next[index] = (next[index] as number) * factor;
+  return next;
+}
+
+function mixed(a: VectorTotals, ofA: number, b: VectorTotals, ofB: number): VectorTotals {
+  const next = a.slice();
+  for (let index = 0; index < next.length; index++) {
+    next[index] = (a[index] as number) * ofA + (b[index] as number) * ofB;
+  }
+  return next;
 }

@@ -90,16 +90,16 @@ export function push({ buckets, faded }: Window, bucket: Bucket): Window {
 /** Takes other subjects' traffic out of this one's: attacks on single addresses out of what their prefix got. */
 export function subtract(window: Window, others: readonly Window[]): Window {
   if (others.length === 0) return window;
+  const { length } = window.buckets;
   const buckets = window.buckets.map((bucket, index) => {
-    const fromEnd = window.buckets.length - index;
-    return others.reduce((left, other) => less(left, other.buckets.at(-fromEnd) ?? null), bucket);
+    const same = others.flatMap((other) => other.buckets.at(index - length) ?? []);
+    return less(bucket, sum(same));
   });
-  const faded = others.reduce((left, other) => less(left, other.faded), window.faded);
+  const faded = less(window.faded, sum(others.map((other) => other.faded)));
   return { buckets, faded };
 }
 
-function less<T extends Amounts>(from: T, other: Amounts | null): T {
-  if (other === null) return from;
+function less<T extends Amounts>(from: T, other: Amounts): T {
   return {
     ...from,
     loadPackets: Math.max(0, from.loadPackets - other.loadPackets),
@@ -176,17 +176,23 @@ function peakOf(
   return isChance ? before : now;
 }
 
+/** Loops over numbers: this runs for every subject in every bucket. */
 function sum(buckets: readonly Bucket[]): Bucket {
-  return buckets.reduce(
-    (total, bucket) => ({
-      durationMs: total.durationMs + bucket.durationMs,
-      loadPackets: total.loadPackets + bucket.loadPackets,
-      loadBits: total.loadBits + bucket.loadBits,
-      packets: total.packets + bucket.packets,
-      bits: total.bits + bucket.bits,
-      packetVariance: total.packetVariance + bucket.packetVariance,
-      bitVariance: total.bitVariance + bucket.bitVariance,
-    }),
-    { ...NOTHING, durationMs: 0 },
-  );
+  let durationMs = 0;
+  let loadPackets = 0;
+  let loadBits = 0;
+  let packets = 0;
+  let bits = 0;
+  let packetVariance = 0;
+  let bitVariance = 0;
+  for (const bucket of buckets) {
+    durationMs += bucket.durationMs;
+    loadPackets += bucket.loadPackets;
+    loadBits += bucket.loadBits;
+    packets += bucket.packets;
+    bits += bucket.bits;
+    packetVariance += bucket.packetVariance;
+    bitVariance += bucket.bitVariance;
+  }
+  return { durationMs, loadPackets, loadBits, packets, bits, packetVariance, bitVariance };
 }

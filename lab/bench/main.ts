@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { controlBench } from './control.ts';
 import { dataplaneBench } from './dataplane.ts';
 import { edgeBench } from './edge.ts';
+import { flowsBench } from './flows.ts';
 import { gameServersBench } from './game-servers.ts';
 import { type Bench, report } from './report.ts';
 import { scaleBench } from './scale.ts';
@@ -10,6 +11,7 @@ const BENCHES: readonly Bench[] = [
   controlBench,
   dataplaneBench,
   edgeBench,
+  flowsBench,
   gameServersBench,
   scaleBench,
 ];
