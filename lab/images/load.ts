@@ -6,8 +6,22 @@ import { pipeline } from 'node:stream/promises';
 import { Archive, type Image, imageId } from './archive.ts';
 import type { Cache } from './cache.ts';
 
+const PING_MS = 10_000;
 const LOAD_MS = 300_000;
 const SAID_END = 2_000;
+
+/** Rejects in words when no engine answers at the socket. */
+export async function findEngine(socketPath: string): Promise<void> {
+  const asked = request({ socketPath, path: '/_ping', signal: AbortSignal.timeout(PING_MS) });
+  asked.end();
+  try {
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+    answer.resume();
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`Docker does not answer at ${socketPath}: ${why}`, { cause: error });
+  }
+}
 
 /** Gives the images to the Docker engine at the socket; those that it has already are not sent. Their references. */
 export async function loadImages(

@@ -1,7 +1,7 @@
 import type { Image } from './archive.ts';
 import { buildImages } from './build.ts';
 import { openCache, withCache } from './cache.ts';
-import { loadImages } from './load.ts';
+import { findEngine, loadImages } from './load.ts';
 
 type Say = (line: string) => void;
 
@@ -12,11 +12,13 @@ export function makeImages(names?: readonly string[], say?: Say): Promise<Image[
 }
 
 /** Makes the images of the shipped eggs and gives them to the engine at the socket. What it did not have before. */
-export function provideImages(
+export async function provideImages(
   socketPath: string,
   names?: readonly string[],
   say?: Say,
 ): Promise<string[]> {
+  // Before minutes of work for nobody.
+  await findEngine(socketPath);
   const cache = openCache();
   return withCache(cache, async () =>
     loadImages(cache, socketPath, await buildImages(cache, names, say)),
