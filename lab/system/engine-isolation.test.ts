@@ -97,6 +97,11 @@ describe('servers in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
     const address = await one.address(6);
     addRoute(client, address, '2001:db8:c::1');
     assert.equal(reaches(client, address, GAME_PORT), false, 'Docker 20 filters no IPv6');
+    for (const shell of shells) await shell.remove();
+    for (const organisation of ['six', 'seven']) {
+      const name = new Names('node-1').network(organisation);
+      await ground.dockerd.call('DELETE', `/networks/${name}`);
+    }
   });
 
   it('start only behind the guard, which comes back by itself and goes with the last of them', async () => {
@@ -158,7 +163,7 @@ async function makeWithIpv6(
   const prefix = `fd00:5eed:${digit}::`;
   await dockerd.call('POST', '/networks/create', {
     Name: names.network(organisation),
-    Labels: names.labels(organisation),
+    Labels: { ...names.labels(organisation), 'portcullis.keep': '' },
     Options: { 'com.docker.network.bridge.name': names.bridge(organisation) },
     EnableIPv6: true,
     IPAM: { Config: [{ Subnet: `${prefix}/64`, Gateway: `${prefix}1` }] },

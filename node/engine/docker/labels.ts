@@ -4,6 +4,8 @@ import { createHash } from 'node:crypto';
 export const OWNER_LABEL = 'portcullis.node';
 export const SERVER_LABEL = 'portcullis.server';
 export const ORGANISATION_LABEL = 'portcullis.organisation';
+/** On a network that an operator made and that stays without a server in it, whatever its value. */
+export const KEEP_LABEL = 'portcullis.keep';
 /** `game` or `install`. */
 export const ROLE_LABEL = 'portcullis.role';
 

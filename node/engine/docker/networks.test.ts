@@ -38,6 +38,12 @@ test('a network stays while a container is in it', async (t) => {
   assert.deepEqual(docker.deleted, []);
 });
 
+test('a network stays that an operator marked to be kept', async (t) => {
+  const docker = await startDocker(t, [], NAMES.bridge('acme'), { 'portcullis.keep': '' });
+  await docker.networks.sweep();
+  assert.deepEqual(docker.deleted, []);
+});
+
 test('a network that somebody else made, on a bridge without a guard, is not used', async (t) => {
   const docker = await startDocker(t, [], 'br-0123456789ab');
   const never = async (): Promise<void> => assert.fail('it is not guarded');
@@ -52,6 +58,7 @@ async function startDocker(
   t: TestContext,
   containers: readonly object[],
   bridge = NAMES.bridge('acme'),
+  labels: Readonly<Record<string, string>> = {},
 ): Promise<{ networks: Networks; deleted: string[]; plans: Pick<GuardPlan, 'published'>[] }> {
   const folder = mkdtempSync(join(tmpdir(), 'pcl-networks-'));
   const deleted: string[] = [];
@@ -64,7 +71,7 @@ async function startDocker(
       '/v1.41/networks': [
         {
           Options: { 'com.docker.network.bridge.name': bridge },
-          Labels: { 'portcullis.organisation': 'acme' },
+          Labels: { 'portcullis.organisation': 'acme', ...labels },
         },
       ],
     };

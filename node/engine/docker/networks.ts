@@ -1,7 +1,7 @@
 import { EngineError, type PublishedPort } from '../engine.ts';
 import type { DockerClient } from './client.ts';
 import type { HostGuard } from './guard.ts';
-import { BRIDGE_PREFIX, type Names, ORGANISATION_LABEL, ROLE_LABEL } from './labels.ts';
+import { BRIDGE_PREFIX, KEEP_LABEL, type Names, ORGANISATION_LABEL, ROLE_LABEL } from './labels.ts';
 
 interface NetworkJson {
   readonly Options: Readonly<Record<string, string>> | null;
@@ -118,6 +118,10 @@ export class Networks {
     if ([...this.#holds].some((hold) => hold.organisation === organisation)) return false;
     const filter = this.#names.filter({ [ORGANISATION_LABEL]: organisation });
     if ((await this.#list(filter, true)).length > 0) return false;
+    const found = (await this.#networks()).filter(
+      ({ Labels: labels }) => labels?.[ORGANISATION_LABEL] === organisation,
+    );
+    if (found.some(({ Labels: labels }) => labels?.[KEEP_LABEL] !== undefined)) return false;
     const path = `/networks/${encodeURIComponent(this.#names.network(organisation))}`;
     // 403: somebody else put a container into it.
     const { status } = await this.#client.call('DELETE', path, { expected: [403, 404] });
