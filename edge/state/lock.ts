@@ -1,10 +1,11 @@
 import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { libc, NativeUnavailable } from '../kernel/native.ts';
+import { errno, libc, NativeUnavailable, SystemError } from '../kernel/native.ts';
 
 const NAME = 'agent.lock';
 /** include/uapi/asm-generic/fcntl.h: exclusive, and without waiting. */
 const LOCK_EX_NB = 2 | 4;
+const EWOULDBLOCK = 11;
 const TRY_AGAIN_MS = 50;
 /** An agent that was killed may still be in a transaction of the kernel, which ends first. */
 const PATIENCE_MS = 5_000;
@@ -28,6 +29,9 @@ export async function lockState(stateDir: string, patienceMs = PATIENCE_MS): Pro
   const fd = openSync(path, 'a+', 0o600);
   const deadline = performance.now() + patienceMs;
   while (flock(fd, LOCK_EX_NB) !== 0) {
+    // A file system that has no locks says something else.
+    const number = errno();
+    if (number !== EWOULDBLOCK) throw new SystemError('flock', number);
     if (performance.now() > deadline) {
       closeSync(fd);
       throw new StateInUse(`another edge${ownerIn(path)} works on ${stateDir}`);
