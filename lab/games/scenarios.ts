@@ -103,6 +103,8 @@ export const SCENARIOS: readonly Scenario[] = [
     played: [
       { line: 'set minplayers 0', answer: 'minplayers' },
       { line: 'start', answer: 'rules the' },
+      // Read once the map is made and the game runs: before that there is nothing to save.
+      { line: 'save lab', answer: 'Game saved as' },
     ],
     saved: ['saves/*interrupted*'],
     resumed: { kind: 'said', text: 'Savegame' },
