@@ -8,11 +8,7 @@ import {
 } from '@portcullis/core/game-servers/machine-state.ts';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { LaunchSurroundings } from '@portcullis/core/game-servers/eggs/launch.ts';
-import type {
-  PowerSignal,
-  ServerAssignment,
-  ServerResources,
-} from '@portcullis/core/game-servers/power.ts';
+import type { PowerSignal, ServerAssignment } from '@portcullis/core/game-servers/power.ts';
 import type { Log } from '@portcullis/link/agent-log.ts';
 import type { CallAnswer, ServerBuild } from '@portcullis/link/node-messages.ts';
 import { bounded, sentenceOf } from './bounded.ts';
@@ -28,13 +24,13 @@ import { type LaunchedWith, NEW_RECORD, type ServerRecord } from './journal/reco
 import type { Limiter } from './limiter.ts';
 import { launch } from './power/launch.ts';
 import { Mailbox } from './power/mailbox.ts';
+import { Removal } from './power/removal.ts';
+import { isAlive, resourcesOf } from './power/resources.ts';
 import { Rim } from './power/rim.ts';
 import { Terminal } from './power/terminal.ts';
 import type { Owner } from './server-folder/folder.ts';
 import { serverFolder } from './server-path.ts';
 
-const MIB = 1024 * 1024;
-const REMOVE_AGAIN_MS = 10_000;
 const DISK_MS = 15_000;
 const BUILDING = 'The server is being built.';
 const GONE = 'The server is no longer on this node.';
@@ -82,6 +78,7 @@ export class Server {
   readonly #rim: Rim;
   readonly #mailbox: Mailbox;
   readonly #builder: Builder;
+  readonly #removal: Removal;
   /** null: it is no longer of this node; undefined: nobody has said yet. */
   #wanted: Wanted | null | undefined;
   #launched: LaunchedWith | null;
@@ -90,7 +87,6 @@ export class Server {
   #diskBytes = 0;
   /** As it was posted last. */
   #withheld: string | null;
-  #removing: NodeJS.Timeout | 'now' | undefined;
   #closed = false;
 
   constructor(around: ServerSurroundings, uuid: string, kept: ServerRecord = NEW_RECORD) {
@@ -132,6 +128,15 @@ export class Server {
         this.#consider();
       },
       build: (signal) => build(this.#order(), signal),
+    });
+    this.#removal = new Removal({
+      uuid,
+      engine,
+      log,
+      onGone: () => {
+        if (this.#wanted === null && !this.#closed) around.onGone(uuid);
+      },
+      onAgain: () => this.#consider(),
     });
     for (const effect of begun.effects) this.#rim.perform(effect);
   }
@@ -186,7 +191,14 @@ export class Server {
   look(): CallAnswer {
     const { state } = this.#mailbox;
     if (!isKnown(state)) return refused('The node does not know now whether the server runs.');
-    return { kind: 'state', state: serverState(state), resources: this.#resources() };
+    const resources = resourcesOf({
+      usage: this.#terminal.usage,
+      instance: this.#instance,
+      diskBytes: this.#diskBytes,
+      memoryMib: this.#wanted?.assignment.limits.memory ?? 0,
+      nowMs: this.#around.nowMs(),
+    });
+    return { kind: 'state', state: serverState(state), resources };
   }
 
   async command(command: string, isLate: () => boolean): Promise<CallAnswer> {
@@ -231,7 +243,7 @@ export class Server {
   /** What runs keeps running; what is under way is given up, and begun again by the agent that comes next. */
   async close(): Promise<void> {
     this.#closed = true;
-    if (this.#removing !== 'now') clearTimeout(this.#removing);
+    this.#removal.close();
     this.#builder.close();
     await this.#mailbox.close();
     this.#rim.close();
@@ -310,7 +322,7 @@ export class Server {
     }
     const { state } = this.#mailbox;
     if (!isKnown(state) || !isAtRest(state) || state.withheld === null) return;
-    if (this.#wanted === null) void this.#remove();
+    if (this.#wanted === null) this.#removal.begin();
     else if (this.#wanted.egg !== null) this.#builder.begin(this.#wanted.assignment.buildEpoch);
   }
 
@@ -322,40 +334,6 @@ export class Server {
       return this.#builder.isDue(buildEpoch) ? BUILDING : `The server was not built: ${reason}`;
     }
     return suspended ? 'The server is suspended.' : null;
-  }
-
-  async #remove(): Promise<void> {
-    if (this.#removing === 'now') return;
-    clearTimeout(this.#removing);
-    this.#removing = 'now';
-    try {
-      await this.#around.engine.remove(this.uuid);
-      this.#removing = undefined;
-      if (this.#wanted === null && !this.#closed) this.#around.onGone(this.uuid);
-    } catch (error) {
-      this.#around.log.warn({ uuid: this.uuid, error }, 'a server could not be removed');
-      this.#removing = setTimeout(() => {
-        this.#removing = undefined;
-        this.#consider();
-      }, REMOVE_AGAIN_MS);
-    }
-  }
-
-  #resources(): ServerResources {
-    const usage = this.#terminal.usage;
-    const limit = (this.#wanted?.assignment.limits.memory ?? 0) * MIB;
-    const now = this.#around.nowMs();
-    const startedAtMs = isAlive(this.#instance) ? this.#instance?.startedAtMs : null;
-    const upMs = now - (startedAtMs ?? now);
-    return {
-      memoryBytes: usage?.memoryBytes ?? 0,
-      memoryLimitBytes: usage?.memoryLimitBytes ?? limit,
-      cpuAbsolute: usage?.cpuPercent ?? 0,
-      diskBytes: this.#diskBytes,
-      networkRxBytes: usage?.networkRxBytes ?? 0,
-      networkTxBytes: usage?.networkTxBytes ?? 0,
-      uptimeMs: Math.max(0, Math.round(upMs)),
-    };
   }
 
   async #save(): Promise<void> {
@@ -377,10 +355,6 @@ function launchedWith(egg: Egg): LaunchedWith;
 function launchedWith(egg: Egg | null): LaunchedWith | null;
 function launchedWith(egg: Egg | null): LaunchedWith | null {
   return egg && { done: egg.done, stop: egg.stop, stopTimes: egg.stopTimes };
-}
-
-function isAlive(instance: Instance | null): boolean {
-  return instance?.status === 'running' || instance?.status === 'paused';
 }
 
 function refused(reason: string): CallAnswer {
