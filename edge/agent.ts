@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { RefusedByControl } from '@portcullis/link/ask.ts';
 import type { Question } from '@portcullis/link/messages.ts';
 import { LinkError } from '@portcullis/link/transport.ts';
 import type { AgentStatus, EdgeAgent, EdgeAgentOptions } from './agent-options.ts';
@@ -13,7 +14,7 @@ import { DEFAULT_LIMITS } from './nftables/base-chain.ts';
 import type { Filtering } from './nftables/filters.ts';
 import { type Applied, Reconciler } from './reconcile.ts';
 import { Reporter } from './report.ts';
-import { RefusedByControl, Session } from './session.ts';
+import { Session } from './session.ts';
 import { Disk } from './state/disk.ts';
 import { handsOffWanted, type Stance, takeStance } from './stance.ts';
 

@@ -1,3 +1,4 @@
+import { ask } from '@portcullis/link/ask.ts';
 import type {
   EdgeAnswer,
   EdgeConfirm,
@@ -6,25 +7,13 @@ import type {
   EdgePage,
   EdgeMode,
   EdgeWelcome,
-  Refused,
 } from '@portcullis/link/messages.ts';
 import { PROTOCOL_VERSION } from '@portcullis/link/messages.ts';
 import type { AgentSide } from '@portcullis/link/transport.ts';
 import { type Desired, mergePages } from './desired.ts';
 
-const REQUEST_MS = 30_000;
 /** A sync of more pages than this is no sync; each holds megabytes. */
 const MAX_PAGES = 10_000;
-
-/** Control said no, in a reply. */
-export class RefusedByControl extends Error {
-  override readonly name = 'RefusedByControl';
-  readonly code: Refused['code'];
-  constructor(refused: Refused) {
-    super(refused.detail);
-    this.code = refused.code;
-  }
-}
 
 /** The agent's half of the conversation; every call may reject with `LinkError` or `RefusedByControl`. */
 export class Session {
@@ -37,7 +26,8 @@ export class Session {
   }
 
   async hello(mode: EdgeMode, modeReason: string | null): Promise<EdgeWelcome> {
-    const reply = await this.#link.request(
+    return ask(
+      this.#link,
       {
         kind: 'edge.hello',
         protocolVersion: PROTOCOL_VERSION,
@@ -45,10 +35,8 @@ export class Session {
         mode,
         modeReason,
       },
-      REQUEST_MS,
+      'edge.welcome',
     );
-    if (reply.kind === 'edge.welcome') return reply;
-    throw unexpected(reply);
   }
 
   /**
@@ -87,7 +75,8 @@ export class Session {
   }
 
   async #page(held: Desired | null, after: number, cursor: string | null): Promise<EdgePage> {
-    const reply = await this.#link.request(
+    return ask(
+      this.#link,
       {
         kind: 'edge.sync',
         instance: this.#instance,
@@ -95,19 +84,11 @@ export class Session {
         cursor,
         sourceSetsVersion: held?.sourceSets.version ?? null,
       },
-      REQUEST_MS,
+      'edge.page',
     );
-    if (reply.kind === 'edge.page') return reply;
-    throw unexpected(reply);
   }
 
   async #tell(message: EdgeConfirm | EdgeHeartbeat | EdgeDropReport | EdgeAnswer): Promise<void> {
-    const reply = await this.#link.request(message, REQUEST_MS);
-    if (reply.kind !== 'done') throw unexpected(reply);
+    await ask(this.#link, message, 'done');
   }
-}
-
-function unexpected(reply: { readonly kind: string } | Refused): Error {
-  if (reply.kind === 'refused' && 'code' in reply) return new RefusedByControl(reply);
-  return new Error(`control answered with ${reply.kind}`);
 }

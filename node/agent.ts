@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { RefusedByControl } from '@portcullis/link/ask.ts';
 import type { Log } from '@portcullis/link/agent-log.ts';
 import { describeError } from '@portcullis/link/agent-log.ts';
 import { type Coalesced, coalesce } from '@portcullis/link/coalesce.ts';
@@ -12,7 +13,7 @@ import type { Journal } from './journal/journal.ts';
 import type { Assignments, ServerRecord } from './journal/record.ts';
 import { withinOneMessage } from './report.ts';
 import type { Server } from './server.ts';
-import { RefusedByControl, Session } from './session.ts';
+import { Session } from './session.ts';
 
 const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 30_000;

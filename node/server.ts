@@ -129,15 +129,7 @@ export class Server {
       },
       build: (signal) => build(this.#order(), signal),
     });
-    this.#removal = new Removal({
-      uuid,
-      engine,
-      log,
-      onGone: () => {
-        if (this.#wanted === null && !this.#closed) around.onGone(uuid);
-      },
-      onAgain: () => this.#consider(),
-    });
+    this.#removal = this.#createRemoval();
     for (const effect of begun.effects) this.#rim.perform(effect);
   }
 
@@ -247,6 +239,19 @@ export class Server {
     this.#builder.close();
     await this.#mailbox.close();
     this.#rim.close();
+  }
+
+  #createRemoval(): Removal {
+    const { engine, log, onGone } = this.#around;
+    return new Removal({
+      uuid: this.uuid,
+      engine,
+      log,
+      onGone: () => {
+        if (this.#wanted === null && !this.#closed) onGone(this.uuid);
+      },
+      onAgain: () => this.#consider(),
+    });
   }
 
   #settings(): PowerSettings {

@@ -1,6 +1,7 @@
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
-import { PROTOCOL_VERSION, type Refused } from '@portcullis/link/messages.ts';
+import { ask } from '@portcullis/link/ask.ts';
+import { PROTOCOL_VERSION } from '@portcullis/link/messages.ts';
 import type {
   NodeAnswer,
   NodeHeartbeat,
@@ -10,19 +11,8 @@ import type {
 import type { AgentSide } from '@portcullis/link/transport.ts';
 import type { Assignments } from './journal/record.ts';
 
-const REQUEST_MS = 30_000;
 /** A sync of more pages than this is no sync. */
 const MAX_PAGES = 10_000;
-
-/** Control said no, in a reply. */
-export class RefusedByControl extends Error {
-  override readonly name = 'RefusedByControl';
-  readonly code: Refused['code'];
-  constructor(refused: Refused) {
-    super(refused.detail);
-    this.code = refused.code;
-  }
-}
 
 /** The node's half of the conversation; every call may reject with `LinkError` or `RefusedByControl`. */
 export class Session {
@@ -35,12 +25,11 @@ export class Session {
   }
 
   async hello(): Promise<NodeWelcome> {
-    const reply = await this.#link.request(
+    return ask(
+      this.#link,
       { kind: 'node.hello', protocolVersion: PROTOCOL_VERSION, instance: this.#instance },
-      REQUEST_MS,
+      'node.welcome',
     );
-    if (reply.kind === 'node.welcome') return reply;
-    throw unexpected(reply);
   }
 
   /** null: what the node has is what control wants. */
@@ -69,21 +58,14 @@ export class Session {
   }
 
   async #page(revision: string | null, cursor: string | null): Promise<NodePage> {
-    const reply = await this.#link.request(
+    return ask(
+      this.#link,
       { kind: 'node.sync', instance: this.#instance, revision, cursor },
-      REQUEST_MS,
+      'node.page',
     );
-    if (reply.kind === 'node.page') return reply;
-    throw unexpected(reply);
   }
 
   async #tell(message: NodeHeartbeat | NodeAnswer): Promise<void> {
-    const reply = await this.#link.request(message, REQUEST_MS);
-    if (reply.kind !== 'done') throw unexpected(reply);
+    await ask(this.#link, message, 'done');
   }
-}
-
-function unexpected(reply: { readonly kind: string } | Refused): Error {
-  if (reply.kind === 'refused' && 'code' in reply) return new RefusedByControl(reply);
-  return new Error(`control answered with ${reply.kind}`);
 }

@@ -34,7 +34,7 @@ export class Removal {
 
   async #remove(): Promise<void> {
     const { uuid, engine, log, onGone, onAgain } = this.#options;
-    clearTimeout(this.#state as NodeJS.Timeout | undefined);
+    clearTimeout(this.#state);
     this.#state = 'under way';
     try {
       await engine.remove(uuid);
