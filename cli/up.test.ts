@@ -173,6 +173,28 @@ suite('one `up`, driven by the real commands', { timeout: 170_000 }, () => {
     assert.equal(await read(key), 200);
   });
 
+  test('stopped and started again and again, its game server runs on, and nothing takes that for a crash', async () => {
+    for (let times = 0; times < 2; times += 1) {
+      assert.equal(await stop(), 0);
+      const again = await start();
+      up = again.up;
+      first = { ...first, url: again.first.url };
+    }
+    const access = ['--url', first.url, '--key', first.keys[0]?.key ?? ''];
+    let state: unknown;
+    const until = performance.now() + LIMIT_MS;
+    while (state !== 'running' && performance.now() < until) {
+      const shown = await api('GET', `/${first.server?.uuid}`);
+      state = (shown.data as { state: unknown }).state;
+      if (state !== 'running') await delay(100);
+    }
+    assert.equal(state, 'running');
+    assert.doesNotMatch(
+      (await portcullis('servers', 'logs', 'Hearth', ...access)).out,
+      /crash|by itself/,
+    );
+  });
+
   async function start(): Promise<{ up: ChildProcess; first: Started }> {
     const args = ['up', '--listen', '127.0.0.1:0', '--metrics-listen', 'off', '--json'];
     const child = spawn(process.execPath, [MAIN, ...args], {

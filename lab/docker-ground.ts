@@ -33,6 +33,13 @@ const DEFAULTS = {
   ports: [],
 } as const;
 
+/** Its networks go with their last container, so that a test sees it. */
+function openEngine(dockerd: Dockerd, owner: string, callMs: number): DockerEngine {
+  const guard = createGuard({ command: dockerd.namespace.command('nft') });
+  const { socket: socketPath } = dockerd;
+  return new DockerEngine({ socketPath, owner, guard, callMs, emptyNetworkMs: 0 });
+}
+
 export async function buildDockerGround(
   label: string,
   options: DockerdOptions = {},
@@ -42,8 +49,7 @@ export async function buildDockerGround(
   const opened: DockerEngine[] = [];
   const dockerd = await Dockerd.start(label, options);
   const open: DockerGround['open'] = (owner = 'node-1', callMs = 15_000) => {
-    const guard = createGuard({ command: dockerd.namespace.command('nft') });
-    const engine = new DockerEngine({ socketPath: dockerd.socket, owner, guard, callMs });
+    const engine = openEngine(dockerd, owner, callMs);
     opened.push(engine);
     return engine;
   };

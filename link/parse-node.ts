@@ -44,7 +44,7 @@ const serverState = oneOf('offline', 'starting', 'running', 'stopping');
 const epoch = integer(0, 2_147_483_647);
 /** One line without control characters: what is written to a console may do nothing but say something. */
 const consoleCommand = matching(
-  /^[^\p{Cc}\p{Cs}]{1,2048}$/u,
+  /^[^\p{Cc}\p{Cs}\u2028\u2029]{1,2048}$/u,
   'one line of at most 2048 characters',
 );
 

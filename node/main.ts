@@ -5,13 +5,14 @@ import { connectIpc } from '@portcullis/link/ipc.ts';
 import { type NodeConfig, readConfig } from './config.ts';
 import { createNode } from './create-node.ts';
 import { createApplyConfigFiles } from './config-files/apply.ts';
-import { endAll } from './engine/end-all.ts';
+import { endAll } from './end-all.ts';
 import { DockerEngine } from './engine/docker/docker.ts';
 import { parseDockerHost } from './engine/docker/endpoint.ts';
 import { createGuard } from './engine/docker/guard.ts';
 import type { Engine } from './engine/engine.ts';
 import { ProcessEngine } from './engine/process/process.ts';
 import { PROCESS_IMAGES } from './examples/images.ts';
+import { Journal } from './journal/journal.ts';
 import type { Owner } from './server-folder/folder.ts';
 
 /** Below what a supervisor waits for a child. */
@@ -80,8 +81,11 @@ async function stop(why: string): Promise<void> {
   const ends = config.onStop === 'end';
   log.info({ why }, ends ? 'stopping, and what runs with it' : 'stopping; what runs keeps running');
   await agent.stop();
-  // An engine of its own: the agent that closed its one must not take these ends for crashes.
-  if (ends) await endAll(openEngine(config, process.getuid?.() === 0), END_WITHIN_MS);
+  if (ends) {
+    // Of its own: the agent closed its one.
+    const engine = openEngine(config, process.getuid?.() === 0);
+    await endAll(engine, new Journal(resolve(config.stateDir), log), END_WITHIN_MS);
+  }
   process.exit(0);
 }
 process.once('SIGINT', () => void stop('SIGINT'));

@@ -2,11 +2,14 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { endAll } from './end-all.ts';
 import { EngineError } from './engine/engine.ts';
-import type { StartProgram } from './engine/fake.ts';
+import { FakeEngine, type StartProgram } from './engine/fake.ts';
+import { Journal } from './journal/journal.ts';
 import { EGG, uuidOf } from './testing/eggs.ts';
 import { TestHost, until } from './testing/host.ts';
 
+const log = { debug() {}, info() {}, warn() {}, error() {} };
 const ACCEPTED = { kind: 'accepted' };
 const LOOK = { kind: 'look' } as const;
 
@@ -112,6 +115,48 @@ describe('an agent that was killed', () => {
     assert.equal(host.count('kill', second) + host.count('signal', second), 0);
     await host.becomes(first, 'running');
   });
+});
+
+describe('a node that ends its servers with itself', () => {
+  it('starts them again each time, however fast, and counts no crash; what was offline stays so', async (t) => {
+    const host = new TestHost(t);
+    const [first, second] = (await host.servers(2)) as [string, string];
+    await host.power(first, 'start');
+    await host.becomes(first, 'running');
+    for (let times = 0; times < 3; times += 1) {
+      await endTogether(host);
+      host.begin();
+      await host.becomes(first, 'running');
+    }
+    assert.equal(await host.state(second), 'offline');
+    // The budget of crashes is whole: the first of them starts it again.
+    host.engine.crash(first);
+    await until(async () => (await host.lines(first)).some((line) => /started again/.test(line)));
+    await host.becomes(first, 'running');
+  });
+
+  it('leaves one offline that was being stopped', async (t) => {
+    const host = new TestHost(t);
+    host.engine.program = ({ output }) => {
+      output('ready\n');
+      return { input: () => {} };
+    };
+    const uuid = await running(host);
+    await host.power(uuid, 'stop');
+    await host.becomes(uuid, 'stopping');
+    await endTogether(host);
+    host.begin();
+    await host.becomes(uuid, 'offline');
+    assert.equal(host.count('start', uuid), 0);
+  });
+
+  async function endTogether(host: TestHost): Promise<void> {
+    await host.agent?.stop();
+    host.engine = new FakeEngine(host.engine);
+    await endAll(host.engine, new Journal(host.stateDir, log), 1_000);
+    for (const { status } of await host.engine.list()) assert.notEqual(status, 'running');
+    host.engine = new FakeEngine(host.engine);
+  }
 });
 
 describe('an engine that does not answer', () => {

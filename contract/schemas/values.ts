@@ -8,8 +8,8 @@ import { type TSchema, type TUnsafe, Type } from 'typebox';
 /** Larger integers change on their way through JSON in many languages. */
 export const MAX_SAFE_INTEGER = 9_007_199_254_740_991;
 
-/** Refuses C0 and C1 control characters and DEL, wherever a caller sends text. */
-export const NO_CONTROL_CHARACTERS = '^[^\\u0000-\\u001F\\u007F-\\u009F]*$';
+/** Refuses C0 and C1 control characters, DEL, and U+2028 and U+2029, which end a line too, wherever a caller sends text. */
+export const NO_CONTROL_CHARACTERS = '^[^\\u0000-\\u001F\\u007F-\\u009F\\u2028\\u2029]*$';
 
 interface Notes {
   readonly title?: string;

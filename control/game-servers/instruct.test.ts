@@ -106,6 +106,8 @@ test('commands: one line of 1 to 2048 characters without control characters, eve
       '\t',
       '\u0085',
       '\u009b',
+      '\u2028',
+      '\u2029',
       '\ud800',
     ].map((code) => `say ${code}`),
     null,

@@ -3,7 +3,8 @@ import type { FieldError } from '../problem.ts';
 /** What an answer lists at most; the rest is found after these are mended. */
 export const MAX_ERRORS = 20;
 
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+/** With the line and paragraph separators: to many a program they end a line as well. */
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
 /** Why a text is refused anywhere in a request, in words; null when it is fine. */
 export function objectionToText(text: string): string | null {

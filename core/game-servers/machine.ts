@@ -59,6 +59,18 @@ export function recover(state: MachineState): Step {
   return to({ ...next, phase: { kind: 'recovering', was } }, inspect(state));
 }
 
+/**
+ * What is kept of a server that its node ends together with itself, where nobody else would look after it: the agent
+ * that comes next begins it again. That is no crash, however often and however fast it happens.
+ */
+export function endWithNode(state: MachineState): MachineState {
+  const { phase } = state;
+  const was = phase.kind === 'recovering' ? phase.was : phase;
+  const runs = was.kind === 'starting' || was.kind === 'running';
+  if (!runs || state.withheld !== null) return state;
+  return becomes(state, { kind: 'stopping', rung: 'term', told: true, after: 'start' });
+}
+
 const HANDLERS: Handlers = {
   signal: (state, { signal }) => onSignal(state, signal),
   withhold: (state, { reason }) => {

@@ -36,6 +36,8 @@ export interface DockerEngineOptions {
   readonly guard: HostGuard | null;
   /** Of calls that ask or order, not of those that make and start. */
   readonly callMs?: number;
+  /** How long a network without a container stays. */
+  readonly emptyNetworkMs?: number;
 }
 
 const STEP_MS = 60_000;
@@ -56,10 +58,10 @@ export class DockerEngine implements Engine {
   /** Replaced by `create`: that they are removed is no news. */
   readonly #replaced = new Set<string>();
 
-  constructor({ socketPath, owner, guard, callMs }: DockerEngineOptions) {
+  constructor({ socketPath, owner, guard, callMs, emptyNetworkMs }: DockerEngineOptions) {
     this.#client = new DockerClient(socketPath, callMs);
     this.#names = new Names(owner);
-    this.#networks = new Networks(this.#client, this.#names, guard);
+    this.#networks = new Networks(this.#client, this.#names, guard, emptyNetworkMs);
     this.#networks.keep();
   }
 

@@ -38,6 +38,26 @@ test('a network stays while a container is in it', async (t) => {
   assert.deepEqual(docker.deleted, []);
 });
 
+test('a network that was emptied just now stays: its Docker may be ending, and must not be caught half way', async (t) => {
+  const containers: object[] = [];
+  const docker = await startDocker(t, containers, NAMES.bridge('acme'), {}, 60_000);
+  let nowMs = 1_000_000;
+  t.mock.method(performance, 'now', () => nowMs);
+  await docker.networks.release('acme');
+  nowMs += 59_999;
+  await docker.networks.sweep();
+  assert.deepEqual(docker.deleted, []);
+  containers.push({ State: 'running', Ports: [] });
+  await docker.networks.sweep();
+  containers.pop();
+  nowMs += 60_000;
+  await docker.networks.sweep();
+  assert.deepEqual(docker.deleted, [], 'it was used meanwhile');
+  nowMs += 60_000;
+  await docker.networks.sweep();
+  assert.equal(docker.deleted.length, 1);
+});
+
 test('a network stays that an operator marked to be kept', async (t) => {
   const docker = await startDocker(t, [], NAMES.bridge('acme'), { 'portcullis.keep': '' });
   await docker.networks.sweep();
@@ -59,6 +79,7 @@ async function startDocker(
   containers: readonly object[],
   bridge = NAMES.bridge('acme'),
   labels: Readonly<Record<string, string>> = {},
+  emptyMs: number | undefined = 0,
 ): Promise<{ networks: Networks; deleted: string[]; plans: Pick<GuardPlan, 'published'>[] }> {
   const folder = mkdtempSync(join(tmpdir(), 'pcl-networks-'));
   const deleted: string[] = [];
@@ -89,5 +110,5 @@ async function startDocker(
   });
   const plans: Pick<GuardPlan, 'published'>[] = [];
   const guard = { apply: async (plan: Pick<GuardPlan, 'published'>) => void plans.push(plan) };
-  return { networks: new Networks(client, NAMES, guard), deleted, plans };
+  return { networks: new Networks(client, NAMES, guard, emptyMs), deleted, plans };
 }

@@ -18,6 +18,8 @@ interface ContainerListJson {
 
 const BRIDGE_NAME = 'com.docker.network.bridge.name';
 const KEEP_EVERY_MS = 15_000;
+/** A Docker that is asked to end takes less, its servers' ten seconds included. */
+const EMPTY_MS = 60_000;
 
 /**
  * A bridge network for each organisation that has a server here, and the guard around all of them. Both are made of
@@ -31,14 +33,23 @@ export class Networks {
     readonly organisation: string;
     readonly ports: readonly PublishedPort[];
   }>();
+  readonly #emptyMs: number;
+  /** By organisation, on the clock of the process. */
+  readonly #emptySince = new Map<string, number>();
   #last: Promise<unknown> = Promise.resolve();
   #keeping: NodeJS.Timeout | null = null;
 
   /** Without a guard nothing keeps servers from this host, and the facts say so. */
-  constructor(client: DockerClient, names: Names, guard: HostGuard | null) {
+  constructor(
+    client: DockerClient,
+    names: Names,
+    guard: HostGuard | null,
+    emptyMs: number = EMPTY_MS,
+  ) {
     this.#client = client;
     this.#names = names;
     this.#guard = guard;
+    this.#emptyMs = emptyMs;
   }
 
   get isGuarded(): boolean {
@@ -84,7 +95,7 @@ export class Networks {
     });
   }
 
-  /** Takes away the organisation's network when no container of ours is in it any more. */
+  /** Takes away the organisation's network when no container of ours has been in it for a while. */
   release(organisation: string): Promise<void> {
     return this.#inTurn(async () => {
       if (!(await this.#drop(organisation))) return;
@@ -113,11 +124,20 @@ export class Networks {
     if (this.#keeping !== null) clearInterval(this.#keeping);
   }
 
-  /** Whether it is gone. */
+  /**
+   * Whether it is gone. It goes only once it has been empty for a while: servers of a Docker that is ending go first,
+   * and a network that is deleted while its daemon ends may stay half deleted, of which no Docker 20 ever starts again.
+   */
   async #drop(organisation: string): Promise<boolean> {
+    const since = this.#emptySince.get(organisation) ?? performance.now();
+    this.#emptySince.delete(organisation);
     if ([...this.#holds].some((hold) => hold.organisation === organisation)) return false;
     const filter = this.#names.filter({ [ORGANISATION_LABEL]: organisation });
     if ((await this.#list(filter, true)).length > 0) return false;
+    if (performance.now() - since < this.#emptyMs) {
+      this.#emptySince.set(organisation, since);
+      return false;
+    }
     const found = (await this.#networks()).filter(
       ({ Labels: labels }) => labels?.[ORGANISATION_LABEL] === organisation,
     );
