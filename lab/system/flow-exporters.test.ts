@@ -26,35 +26,68 @@ const HEADERS = { 4: 28, 6: 48 } as const;
 /** nfdump counts frames of sFlow, their checksums included, where we count IP packets. */
 const FRAME_BYTES = 18;
 
+/** An exporter on a busy machine may miss packets; what it tells must be read alike all the same. */
+const ATTEMPTS = 3;
+const WHOLE_MS = 5000;
+
 describe('a real exporter', () => {
   for (const exporter of REAL_EXPORTERS) {
     it(`is read as nfdump reads it, and tells what was sent: ${exporter.name}`, async (t) => {
       if (!require(t, ['root', 'netns', 'flow-exporters'])) return;
-      const { client, host, folder } = prepare(t);
-      const capture = join(folder, 'capture');
-      mkdirSync(capture);
-      const readers = await TwoReaders.open(host, exporter.format, EXPORT_PORT, capture);
-      t.after(() => readers.close());
-      const probe = await start(t, exporter, host, folder);
-      await talk(client);
-      const isWhole = (): boolean => toldWhole(exporter, readers.ours().totals);
-      // Nothing says that pmacctd's probe has read what its core gave it.
-      if (exporter.tellsAtEnd) await pause(IDLE_MS);
-      else await eventually('the exporter tells', async () => isWhole());
-      await end(probe);
-      await eventually('the exporter has told everything', async () => isWhole());
-      await readers.settle();
-      const { totals, counters, lost } = readers.ours();
-      const theirs = await readers.theirs();
-      const { malformed, withoutTemplate, templatesRefused } = counters;
-      assert.deepEqual([malformed, withoutTemplate, templatesRefused], [0, 0, 0]);
-      // softflowd's numbers of IPFIX leave records out: nfdump finds an error in its sequence too.
-      if (exporter.name !== 'softflowd, IPFIX') assert.equal(lost, 0);
-      compare(exporter, totals, theirs);
-      tellsWhatWasSent(exporter, totals);
+      const place = prepare(t);
+      for (let attempt = 1; ; attempt += 1) {
+        const { totals, isWhole } = await bothRead(t, exporter, place, `capture-${attempt}`);
+        if (isWhole || attempt === ATTEMPTS) {
+          tellsWhatWasSent(exporter, totals);
+          return;
+        }
+        const told = families(exporter).map((family) => totals.get(udpKey(family))?.packets ?? 0);
+        t.diagnostic(`${exporter.name} told of ${told.join(' and ')} of ${DATAGRAMS}; once more`);
+      }
     });
   }
 });
+
+type Place = ReturnType<typeof prepare>;
+
+/** One exporter from its start to its end, watched by both readers, who must agree. */
+async function bothRead(
+  t: TestContext,
+  exporter: RealExporter,
+  { client, host, folder }: Place,
+  name: string,
+): Promise<{ readonly totals: Totals; readonly isWhole: boolean }> {
+  const capture = join(folder, name);
+  mkdirSync(capture);
+  const readers = await TwoReaders.open(host, exporter.format, EXPORT_PORT, capture);
+  t.after(() => readers.close());
+  const { probe, service } = await start(t, exporter, host, folder);
+  await talk(client);
+  const isWhole = (): boolean => toldWhole(exporter, readers.ours().totals);
+  // Nothing says that pmacctd's probe has read what its core gave it.
+  if (exporter.tellsAtEnd) await pause(IDLE_MS);
+  else await patiently(isWhole);
+  await end(probe);
+  await patiently(isWhole);
+  service.kill('SIGKILL');
+  await readers.settle();
+  const { totals, counters, lost } = readers.ours();
+  const { malformed, withoutTemplate, templatesRefused } = counters;
+  assert.deepEqual([malformed, withoutTemplate, templatesRefused], [0, 0, 0]);
+  // softflowd's numbers of IPFIX leave records out: nfdump finds an error in its sequence too.
+  if (exporter.name !== 'softflowd, IPFIX') assert.equal(lost, 0);
+  assert.ok(totals.size > 0, 'the exporter told nothing');
+  compare(exporter, totals, await readers.theirs());
+  readers.close();
+  return { totals, isWhole: isWhole() };
+}
+
+/** Until it holds, or for a while: whether it does is asked afterwards. */
+async function patiently(holds: () => boolean): Promise<void> {
+  await eventually('the exporter has told everything', async () => holds(), WHOLE_MS).catch(
+    () => {},
+  );
+}
 
 function prepare(t: TestContext): { client: Namespace; host: Namespace; folder: string } {
   const network = new Network('flows');
@@ -76,7 +109,7 @@ async function start(
   exporter: RealExporter,
   host: Namespace,
   folder: string,
-): Promise<ChildProcess> {
+): Promise<{ readonly probe: ChildProcess; readonly service: ChildProcess }> {
   const service = host.spawn([process.execPath, TALK, 'serve', String(SERVICE_PORT)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -99,7 +132,7 @@ async function start(
     });
   }
   await within(20_000, `${exporter.name} does not watch`, ready.promise);
-  return probe;
+  return { probe, service };
 }
 
 async function say(client: Namespace, ...words: readonly (string | number)[]): Promise<void> {
@@ -110,6 +143,8 @@ async function say(client: Namespace, ...words: readonly (string | number)[]): P
 
 async function talk(client: Namespace): Promise<void> {
   for (const family of [4, 6] as const) {
+    // First what waits for an answer: until neighbours know each other, datagrams beyond a hundred are thrown away.
+    await say(client, 'tcp', HOST[family], SERVICE_PORT, 1);
     await say(client, 'udp', HOST[family], SERVICE_PORT, DATAGRAMS, BYTES[family]);
     await say(client, 'tcp', HOST[family], SERVICE_PORT, 300_000);
   }
