@@ -55,7 +55,8 @@ export const SCENARIOS: readonly Scenario[] = [
       effect: { kind: 'told', facts: { detail: 'legacy password' } },
     },
     played: [{ line: '/time 6:00', answer: 'Time of day changed' }],
-    saved: ['world/map.sqlite', 'world/auth.sqlite'],
+    // The map itself comes to the disk only once somebody has seen some of it.
+    saved: ['world/env_meta.txt', 'world/auth.sqlite'],
     resumed: { kind: 'told', facts: { detail: 'legacy password' } },
   },
   {
