@@ -40,7 +40,7 @@ export function findGroups(root: string, filters: readonly string[]): Group[] {
     group('system', kinds.system, {
       concurrency: 1,
       timeoutMs: 240_000,
-      limitMs: 1_200_000,
+      limitMs: 1_900_000,
       needsDatabase: true,
     }),
   ];
@@ -63,7 +63,7 @@ function group(name: string, files: readonly string[] = [], options: Partial<Gro
     concurrency: availableParallelism(),
     timeoutMs: 60_000,
     fileLimitMs: (options.timeoutMs ?? 60_000) + 30_000,
-    limitMs: 300_000,
+    limitMs: 480_000,
     needsDatabase: false,
     ...options,
   };
