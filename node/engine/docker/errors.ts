@@ -19,6 +19,15 @@ const NO_SUBNET = /non-overlapping IPv[46] address pool/i;
 /** What is shown of a message that nobody foresaw. */
 const SHOWN = 500;
 
+/** Whether Docker refused because it has no network of this name: 20 says so at the start, newer ones also before. */
+export function isMissingNetwork(error: unknown, name: string): boolean {
+  return (
+    error instanceof DockerRefusal &&
+    error.status === 404 &&
+    error.message.includes(`network ${name} not found`)
+  );
+}
+
 /** What Docker's refusal means, in words for people; null for what is no refusal of Docker's. */
 export function describeRefusal(error: unknown): EngineError | null {
   if (!(error instanceof DockerRefusal)) return null;

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { DockerClient } from './client.ts';
+import { DockerRefusal } from './errors.ts';
 import type { GuardPlan } from './guard-rules.ts';
 import { Names } from './labels.ts';
 import { Networks } from './networks.ts';
@@ -29,6 +30,32 @@ test('a network stays while something is made in it, and its ports are in the gu
   assert.deepEqual(ports().at(-1), []);
   await docker.networks.sweep();
   assert.equal(docker.deleted.length, 2, 'whoever emptied it');
+});
+
+test('a network that somebody removes under what is made in it is made again, and not for ever', async (t) => {
+  const docker = await startDocker(t, []);
+  const name = NAMES.network('acme');
+  let tries = 0;
+  const done = await docker.networks.hold('acme', [], async () => {
+    tries += 1;
+    if (tries === 1) throw new DockerRefusal(404, `network ${name} not found`);
+    return 'done';
+  });
+  assert.equal(done, 'done');
+  assert.equal(docker.created.length, 2);
+  const refused = async (status: number, message: string): Promise<number> => {
+    let asked = 0;
+    const work = async (): Promise<never> => {
+      asked += 1;
+      throw new DockerRefusal(status, message);
+    };
+    await assert.rejects(docker.networks.hold('acme', [], work), { message });
+    return asked;
+  };
+  assert.equal(await refused(404, `network ${name} not found`), 3);
+  assert.equal(await refused(404, 'network other not found'), 1);
+  assert.equal(await refused(404, 'No such container: x'), 1);
+  assert.equal(await refused(500, 'port is already allocated'), 1);
 });
 
 test('a network stays while a container is in it', async (t) => {
@@ -80,12 +107,19 @@ async function startDocker(
   bridge = NAMES.bridge('acme'),
   labels: Readonly<Record<string, string>> = {},
   emptyMs: number | undefined = 0,
-): Promise<{ networks: Networks; deleted: string[]; plans: Pick<GuardPlan, 'published'>[] }> {
+): Promise<{
+  networks: Networks;
+  created: string[];
+  deleted: string[];
+  plans: Pick<GuardPlan, 'published'>[];
+}> {
   const folder = mkdtempSync(join(tmpdir(), 'pcl-networks-'));
+  const created: string[] = [];
   const deleted: string[] = [];
   const server = createServer((asked, answer) => {
     const path = asked.url?.split('?')[0] ?? '';
     if (asked.method === 'DELETE') deleted.push(path);
+    if (path.endsWith('/networks/create')) created.push(path);
     const answers: Readonly<Record<string, unknown>> = {
       '/version': { Version: '20', ApiVersion: '1.41', MinAPIVersion: '1.12' },
       '/v1.41/containers/json': containers,
@@ -110,5 +144,5 @@ async function startDocker(
   });
   const plans: Pick<GuardPlan, 'published'>[] = [];
   const guard = { apply: async (plan: Pick<GuardPlan, 'published'>) => void plans.push(plan) };
-  return { networks: new Networks(client, NAMES, guard, emptyMs), deleted, plans };
+  return { networks: new Networks(client, NAMES, guard, emptyMs), created, deleted, plans };
 }

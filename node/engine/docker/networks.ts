@@ -1,5 +1,6 @@
 import { EngineError, type PublishedPort } from '../engine.ts';
 import type { DockerClient } from './client.ts';
+import { isMissingNetwork } from './errors.ts';
 import type { HostGuard } from './guard.ts';
 import { BRIDGE_PREFIX, KEEP_LABEL, type Names, ORGANISATION_LABEL, ROLE_LABEL } from './labels.ts';
 
@@ -20,6 +21,8 @@ const BRIDGE_NAME = 'com.docker.network.bridge.name';
 const KEEP_EVERY_MS = 15_000;
 /** A Docker that is asked to end takes less, its servers' ten seconds included. */
 const EMPTY_MS = 60_000;
+/** Somebody who takes a network away again and again is not raced for ever. */
+const TRIES = 3;
 
 /**
  * A bridge network for each organisation that has a server here, and the guard around all of them. Both are made of
@@ -58,7 +61,9 @@ export class Networks {
 
   /**
    * Makes the organisation's network, if it is not there, and the guard with these ports beside those that run; both
-   * stay for as long as the work takes, whatever ends meanwhile.
+   * stay for as long as the work takes, whatever ends meanwhile. Nothing keeps another program from removing a network
+   * that no container runs in (`docker network prune`, an agent that is ending): where Docker then says that it is
+   * missing, it is made again and the work is done again, so work must bear that.
    */
   async hold<T>(
     organisation: string,
@@ -67,9 +72,16 @@ export class Networks {
   ): Promise<T> {
     const hold = { organisation, ports };
     this.#holds.add(hold);
+    this.#emptySince.delete(organisation);
     try {
-      await this.#ensure(organisation);
-      return await work();
+      for (let tries = 1; ; tries += 1)
+        try {
+          await this.#ensure(organisation);
+          return await work();
+        } catch (error) {
+          const missing = isMissingNetwork(error, this.#names.network(organisation));
+          if (!missing || tries >= TRIES) throw error;
+        }
     } finally {
       this.#holds.delete(hold);
     }
