@@ -1,6 +1,8 @@
 import { totalmem } from 'node:os';
+import { join } from 'node:path';
 import { fitToMemory } from '@portcullis/core/firewall/fragment-limits.ts';
 import { connectIpc } from '@portcullis/link/ipc.ts';
+import { lockState, StateInUse } from '@portcullis/link/state-lock.ts';
 import { createEdgeAgent } from './agent.ts';
 import { readConfig, readEarlyDrop } from './config.ts';
 import { switchOff } from './early-drop-off.ts';
@@ -17,7 +19,6 @@ import { openLearntReader } from './nftables/learnt-reader.ts';
 import { openDriver } from './nftables/open.ts';
 import { createSysctls, Reassembly } from './reassembly.ts';
 import { createEarlyDrop } from './xdp/create.ts';
-import { lockState, StateInUse } from './state/lock.ts';
 import { pinsFolder, recordPins } from './xdp/pins.ts';
 
 /** Incomplete datagrams of each family may fill one part in so many of this host's memory. */
@@ -29,7 +30,12 @@ const MEMORY_SHARE = 8;
  */
 const { config, logLevel, early } = readEverything();
 const log = createLineLog('edge', (line) => process.stderr.write(line), logLevel);
-await lockState(config.stateDir).catch((error: unknown) => {
+await lockState({
+  agent: 'edge',
+  stateDir: config.stateDir,
+  // Not beside the switches, which are watched.
+  path: join(config.stateDir, 'enforced', 'agent.lock'),
+}).catch((error: unknown) => {
   if (error instanceof StateInUse) giveUp(error);
   log.info({ error }, 'another edge on this state directory would not be noticed');
 });

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createLineLog, describeError, readLogLevel } from '@portcullis/link/agent-log.ts';
 import { connectIpc } from '@portcullis/link/ipc.ts';
+import { lockState, StateInUse } from '@portcullis/link/state-lock.ts';
+import type { NodeAgent } from './agent.ts';
 import { type NodeConfig, readConfig } from './config.ts';
 import { createNode } from './create-node.ts';
 import { createApplyConfigFiles } from './config-files/apply.ts';
@@ -25,21 +27,37 @@ const GAMES: Owner = { uid: 25_565, gid: 25_565 };
  * The process of a node. However it ends, its servers run on, unless it was told otherwise: an agent that comes after
  * finds them, by its journal and by what the engine says.
  */
-const { config, log, agent } = begin();
+const { config, log } = readEverything();
+const orphaned = (): void => process.exit(1);
+process.once('disconnect', orphaned);
+await lockState({
+  agent: 'node',
+  stateDir: config.stateDir,
+  path: join(config.stateDir, 'agent.lock'),
+}).catch((error: unknown) => {
+  if (error instanceof StateInUse) giveUp(error);
+  log.info({ error }, 'another node on this state directory would not be noticed');
+});
+process.off('disconnect', orphaned);
+const agent = begin();
 log.info({ name: config.name, engine: config.engine }, 'started');
 if (process.connected) process.send?.({ kind: 'ready', facts: { engine: config.engine } });
 
-function begin() {
+function readEverything() {
   try {
-    const config = readConfig(process.env);
-    const log = createLineLog(
-      'node',
-      (line) => process.stderr.write(line),
-      readLogLevel(process.env),
-    );
+    const { env } = process;
+    const log = createLineLog('node', (line) => process.stderr.write(line), readLogLevel(env));
+    return { config: readConfig(env), log };
+  } catch (error) {
+    return giveUp(error);
+  }
+}
+
+function begin(): NodeAgent {
+  try {
     const { name, linkPath, credential, stateDir } = config;
     const isRoot = process.getuid?.() === 0;
-    const agent = createNode({
+    const begun = createNode({
       name,
       link: connectIpc({ path: linkPath, agent: { kind: 'node', name }, credential }),
       engine: openEngine(config, isRoot),
@@ -48,8 +66,8 @@ function begin() {
       applyConfigFiles: createApplyConfigFiles(),
       log,
     });
-    agent.start();
-    return { config, log, agent };
+    begun.start();
+    return begun;
   } catch (error) {
     return giveUp(error);
   }

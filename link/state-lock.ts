@@ -1,8 +1,7 @@
 import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
-import { errno, libc, NativeUnavailable, SystemError } from '../kernel/native.ts';
+import { dirname } from 'node:path';
+import koffi from 'koffi';
 
-const NAME = 'agent.lock';
 /** include/uapi/asm-generic/fcntl.h: exclusive, and without waiting. */
 const LOCK_EX_NB = 2 | 4;
 const EWOULDBLOCK = 11;
@@ -15,26 +14,36 @@ export class StateInUse extends Error {
   override readonly name = 'StateInUse';
 }
 
+/** Whose lock, in words of people, and the file that is locked. */
+export interface StateLock {
+  /** `edge`, `node`. */
+  readonly agent: string;
+  readonly stateDir: string;
+  /** In the state directory; its folder is made where it is missing. */
+  readonly path: string;
+  readonly patienceMs?: number;
+}
+
 /**
  * Makes this process the only agent of a state directory for as long as it lives, however it ends: two would write
- * over each other's state, and undo each other in the kernel. Throws `StateInUse` after some seconds, and what the
- * file system says (then there is no lock, and none without native calls).
+ * over each other's state, and undo each other in the kernel or in the engine. Throws `StateInUse` after some seconds,
+ * and what the file system says (then there is no lock, and none without native calls).
  */
-export async function lockState(stateDir: string, patienceMs = PATIENCE_MS): Promise<void> {
+export async function lockState(lock: StateLock): Promise<void> {
+  const { agent, stateDir, path, patienceMs = PATIENCE_MS } = lock;
   const flock = openFlock();
   if (flock === null) return;
-  mkdirSync(join(stateDir, 'enforced'), { recursive: true, mode: 0o700 });
-  // Never closed: the lock is the kernel's, and goes with the process. Not beside the switches, which are watched.
-  const path = join(stateDir, 'enforced', NAME);
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  // Never closed: the lock is the kernel's, and goes with the process. No child inherits it.
   const fd = openSync(path, 'a+', 0o600);
   const deadline = performance.now() + patienceMs;
   while (flock(fd, LOCK_EX_NB) !== 0) {
+    const number = koffi.errno();
     // A file system that has no locks says something else.
-    const number = errno();
-    if (number !== EWOULDBLOCK) throw new SystemError('flock', number);
+    if (number !== EWOULDBLOCK) throw new Error(`flock: errno ${number}`);
     if (performance.now() > deadline) {
       closeSync(fd);
-      throw new StateInUse(`another edge${ownerIn(path)} works on ${stateDir}`);
+      throw new StateInUse(`another ${agent}${ownerIn(path)} works on ${stateDir}`);
     }
     await new Promise((resolve) => setTimeout(resolve, TRY_AGAIN_MS));
   }
@@ -52,11 +61,13 @@ function ownerIn(path: string): string {
   return pid === undefined ? '' : ` (process ${pid})`;
 }
 
-function openFlock(): ((fd: number, operation: number) => number) | null {
+type Flock = (fd: number, operation: number) => number;
+
+/** null: code of this host cannot be called (another platform, a libc of another kind). */
+function openFlock(): Flock | null {
   try {
-    return libc().func('int flock(int fd, int operation)') as (fd: number, op: number) => number;
-  } catch (error) {
-    if (error instanceof NativeUnavailable) return null;
-    throw error;
+    return koffi.load('libc.so.6').func('int flock(int fd, int operation)') as Flock;
+  } catch {
+    return null;
   }
 }
