@@ -9,6 +9,7 @@ import { bounded, sentenceOf } from './bounded.ts';
 import { DiskGuard, type GuardedServer } from './disk/disk-guard.ts';
 import type { MeasureDisk } from './disk/disk-use.ts';
 import type { Engine, EngineEvent } from './engine/engine.ts';
+import { EngineLife } from './engine-life.ts';
 import type { Journal } from './journal/journal.ts';
 import type { Assignments, ServerRecord } from './journal/record.ts';
 import { withinOneMessage } from './report.ts';
@@ -55,6 +56,7 @@ export class NodeAgent {
   readonly #session: Session;
   readonly #servers = new Map<string, Server>();
   readonly #disk: DiskGuard;
+  readonly #life: EngineLife;
   readonly #receiving: Coalesced;
   readonly #reporting: Coalesced;
   #assignments: Assignments | null = null;
@@ -72,6 +74,7 @@ export class NodeAgent {
     this.#log = options.log;
     this.#session = new Session(options.link, randomUUID());
     this.#engine = { kind: options.engine.kind, version: null, problem: 'It was not asked yet.' };
+    this.#life = new EngineLife(options.engine);
     const { measureDisk: measure, measurePauseMs, freeBytes } = options;
     this.#disk = new DiskGuard({
       measure,
@@ -294,6 +297,12 @@ export class NodeAgent {
     const server = this.#servers.get(uuid);
     if (server === undefined) {
       return { kind: 'refused', reason: 'The node does not have this server.' };
+    }
+    // The lines of a console are here; everything else is as true as the engine is alive. A kill is done when it is,
+    // and still waits, so that it overtakes nothing that was said before it.
+    const answers = call.kind === 'lines' || (await this.#life.answers());
+    if (!answers && !(call.kind === 'power' && call.signal === 'kill')) {
+      return { kind: 'refused', reason: 'The engine of this node does not answer.' };
     }
     switch (call.kind) {
       case 'look':

@@ -160,6 +160,33 @@ describe('power on a node', () => {
     await host.becomes(uuid, 'running');
   });
 
+  it('says nothing and takes nothing but a kill as soon as the engine hangs, and goes on when it does not', async (t) => {
+    const host = new TestHost(t);
+    const uuid = await running(host);
+    const hung = Promise.withResolvers<void>();
+    host.engine.before = () => hung.promise;
+    // What was heard of it counts for half a second.
+    await host.becomes(uuid, null);
+    const calls = [
+      { kind: 'look' },
+      { kind: 'power', signal: 'stop' },
+      { kind: 'power', signal: 'start' },
+      { kind: 'command', command: 'say hello' },
+    ] as const;
+    const asked = calls.map((call) => host.control.call(uuid, call, 2_000));
+    for (const answer of await Promise.all(asked))
+      assert.deepEqual(answer, {
+        kind: 'refused',
+        reason: 'The engine of this node does not answer.',
+      });
+    const lines = await host.control.call(uuid, { kind: 'lines', last: 10 }, 2_000);
+    assert.equal(lines?.kind, 'lines');
+    const kill = { kind: 'power', signal: 'kill' } as const;
+    assert.deepEqual(await host.control.call(uuid, kill, 2_000), ACCEPTED);
+    hung.resolve();
+    await host.becomes(uuid, 'offline');
+  });
+
   it('takes commands only while it runs', async (t) => {
     const host = new TestHost(t);
     const uuid = await host.server();

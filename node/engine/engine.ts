@@ -9,6 +9,8 @@ import type { ServerLimits } from '@portcullis/core/game-servers/power.ts';
  */
 export interface Engine {
   readonly kind: 'docker' | 'process' | 'fake';
+  /** Resolves when the engine answers, which costs it nothing. */
+  ping(): Promise<void>;
   /** Rejects with `unreachable` while the engine does not answer. */
   describe(): Promise<EngineFacts>;
   /** No-op for what is there and for local images (which are `missing_image` when absent). Aborts with the signal. */

@@ -34,7 +34,13 @@ export const echoServer: StartProgram = ({ output, exit }) => {
   };
 };
 
-export type FakeOperation = 'describe' | 'pull' | 'runInstall' | 'write' | FakeInstanceOperation;
+export type FakeOperation =
+  | 'ping'
+  | 'describe'
+  | 'pull'
+  | 'runInstall'
+  | 'write'
+  | FakeInstanceOperation;
 type FakeInstanceOperation =
   | 'create'
   | 'start'
@@ -102,6 +108,10 @@ export class FakeEngine implements Engine {
     this.images = other?.images ?? new Set();
     this.registry = other?.registry ?? new Set(['game:1']);
     if (other !== undefined) this.program = other.program;
+  }
+
+  async ping(): Promise<void> {
+    await this.#begin('ping', null);
   }
 
   async describe(): Promise<EngineFacts> {

@@ -33,6 +33,7 @@ export function engineSuite(open: () => Subject): void {
   it('describes itself', async () => {
     const { engine } = open();
     assert.match((await engine.describe()).version, /\S/);
+    await engine.ping();
   });
 
   it('knows nothing of what was never made, and lets it be killed, signalled and removed', async () => {

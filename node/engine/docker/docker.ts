@@ -15,7 +15,7 @@ import { DockerClient } from './client.ts';
 import { attachConsole } from './console.ts';
 import { renderContainer } from './container.ts';
 import { inWords } from './errors.ts';
-import { watchEvents } from './events.ts';
+import { pingDocker, watchEvents } from './events.ts';
 import { ownerOf } from '../folder.ts';
 import type { HostGuard } from './guard.ts';
 import { inspectImage, missingImage, pullImage } from './images.ts';
@@ -63,6 +63,10 @@ export class DockerEngine implements Engine {
     this.#names = new Names(owner);
     this.#networks = new Networks(this.#client, this.#names, guard, emptyNetworkMs);
     this.#networks.keep();
+  }
+
+  ping(): Promise<void> {
+    return inWords(() => pingDocker(this.#client));
   }
 
   describe(): Promise<EngineFacts> {

@@ -57,6 +57,10 @@ export class ProcessEngine implements Engine {
     this.#images = images;
   }
 
+  async ping(): Promise<void> {
+    // There is nothing beside this process that could hang.
+  }
+
   async describe(): Promise<EngineFacts> {
     return { version: process.version, apiVersion: 'none', warnings: [WARNING] };
   }
