@@ -9,9 +9,11 @@ import type {
   NodeRequest,
   NodeWelcome,
 } from './node-messages.ts';
+import type { WatchNotice, WatchRequest, WatchSettings } from './watch-messages.ts';
 
 /**
- * The messages between control and its edges; those with nodes stand in `node-messages.ts`. An agent one version behind still works:
+ * The messages between control and its edges; those with nodes stand in `node-messages.ts`,
+ * those about attacks in `watch-messages.ts`. An agent one version behind still works:
  * fields are only added, unknown fields are ignored, unknown kinds are answered with `unsupported`.
  */
 export const PROTOCOL_VERSION = 1;
@@ -37,7 +39,8 @@ export type EdgeRequest =
   | EdgeConfirm
   | EdgeHeartbeat
   | EdgeDropReport
-  | EdgeAnswer;
+  | EdgeAnswer
+  | WatchRequest;
 
 /** First message on every connection. A new `instance` (a restarted agent) must resync before it counts. */
 export interface EdgeHello {
@@ -124,7 +127,14 @@ export interface LiveVerdict {
   readonly kernel: KernelState;
 }
 
-export type ControlReply = EdgeWelcome | EdgePage | NodeWelcome | NodePage | Done | Refused;
+export type ControlReply =
+  | EdgeWelcome
+  | EdgePage
+  | WatchSettings
+  | NodeWelcome
+  | NodePage
+  | Done
+  | Refused;
 
 export interface EdgeWelcome {
   readonly kind: 'edge.welcome';
@@ -178,7 +188,7 @@ export interface Refused {
  * Control to agents. Losing one loses nothing: a timer asks anyway, or control goes without the answer. Only those
  * hear it whom it is for (`isFor`): a call to a node holds what an organisation types into its server.
  */
-export type Notice = NewGeneration | Question | NewAssignments | NodeCall;
+export type Notice = NewGeneration | Question | WatchNotice | NewAssignments | NodeCall;
 
 export function isFor(notice: Notice, agent: AgentRef): boolean {
   switch (notice.kind) {
@@ -186,6 +196,8 @@ export function isFor(notice: Notice, agent: AgentRef): boolean {
       return agent.kind === 'edge';
     case 'question':
       return agent.kind === 'edge' && notice.edges.includes(agent.name);
+    case 'watch':
+      return agent.kind !== 'node';
     case 'node.assignments':
       return agent.kind === 'node' && notice.nodes.includes(agent.name);
     case 'node.call':

@@ -73,7 +73,7 @@ const filter = object<PolicyFilter>({
   managed: flag,
 });
 
-const mitigation = object<Mitigation>({
+export const mitigation: Shape<Mitigation> = object<Mitigation>({
   ref,
   mode: oneOf('enforce', 'observe'),
   protocol,

@@ -12,6 +12,7 @@ import type {
 import { liveVerdict, packet } from './parse-explain.ts';
 import { NODE_NOTICES, NODE_REPLIES, NODE_REQUESTS } from './parse-node.ts';
 import { policies, sourceSets, targets } from './parse-policy.ts';
+import { WATCH_NOTICES, WATCH_REPLIES, WATCH_REQUESTS } from './parse-watch.ts';
 import { deviceName, drops, moment, report } from './parse-report.ts';
 import {
   check,
@@ -97,6 +98,7 @@ const EDGE_REQUESTS: {
     id: questionId,
     answer: liveVerdict,
   }),
+  ...WATCH_REQUESTS,
 };
 
 const managementPort = object<ManagementPort>({
@@ -135,6 +137,7 @@ const REPLIES: { readonly [K in ControlReply['kind']]: Shape<Extract<ControlRepl
       settings: edgeAssignment,
       next: nullable(cursor),
     }),
+    ...WATCH_REPLIES,
     ...NODE_REPLIES,
     done: object({ kind: oneOf('done') }),
     refused: object({
@@ -153,6 +156,7 @@ const NOTICES: { readonly [K in Notice['kind']]: Shape<Extract<Notice, { kind: K
     withinMs: integer(1, 60_000),
     packet,
   }),
+  ...WATCH_NOTICES,
   ...NODE_NOTICES,
 };
 

@@ -32,6 +32,14 @@ export const whole: Shape<number> = integer(0, Number.MAX_SAFE_INTEGER);
 export const amount: Shape<number> = (value, at) =>
   typeof value === 'number' && Number.isFinite(value) ? value : misshapen(at, 'a number');
 
+/** A measurement: whole or not, never NaN. */
+export function between(low: number, high: number): Shape<number> {
+  return (value, at) =>
+    typeof value === 'number' && value >= low && value <= high
+      ? value
+      : misshapen(at, `a number from ${low} to ${high}`);
+}
+
 export const flag: Shape<boolean> = (value, at) =>
   typeof value === 'boolean' ? value : misshapen(at, 'true or false');
 

@@ -26,6 +26,7 @@ import {
 import type { FleetEvents } from './events.ts';
 import type { Questions } from './questions.ts';
 import type { SyncDesk } from './sync.ts';
+import { NO_WATCH_DESK, takeWatch, type WatchDesk } from './watch-desk.ts';
 
 /** An edge not heard for this long is out of service. */
 export const LEASE_MS = 60_000;
@@ -39,6 +40,8 @@ export interface EdgeHandlerOptions {
   readonly desk: SyncDesk;
   readonly events: FleetEvents;
   readonly questions: Questions;
+  /** Absent: measurements are answered with `unsupported`. */
+  readonly watch?: WatchDesk;
   readonly heartbeatMs?: number;
   readonly resyncMs?: number;
 }
@@ -87,6 +90,10 @@ class EdgeSession {
         // Whoever speaks for the edge by now: an answer is about what its kernel has, and is checked nowhere else.
         this.#options.questions.answered(name, request);
         return { kind: 'done' };
+      case 'watch.ask':
+      case 'watch.samples':
+      case 'edge.attacks':
+        return takeWatch(this.#options.watch ?? NO_WATCH_DESK, { kind: 'edge', name }, request);
       case 'node.hello':
       case 'node.sync':
       case 'node.heartbeat':

@@ -11,7 +11,9 @@ import { startHoldingScheduler } from './scheduler.ts';
 import { loadSourceSets } from './source-sets.ts';
 import { startSweeps } from './sweeps.ts';
 import { SyncDesk } from './sync.ts';
+import { NO_WATCH_DESK, type WatchDesk } from './watch-desk.ts';
 
+export type { WatchDesk } from './watch-desk.ts';
 export type { AskEdges } from './questions.ts';
 export type { EdgeEnforcement, EnforcementReader } from './enforcement.ts';
 export { loadSourceSets, prepareSourceSets, releaseSourceSets } from './source-sets.ts';
@@ -20,6 +22,8 @@ export interface FleetDeps {
   readonly db: Db;
   readonly registry: Registry;
   readonly log: Logger;
+  /** Takes what edges measure; absent: nobody does. */
+  readonly watch?: WatchDesk;
 }
 
 /** Edges, generations, and what happens to them because time passes. */
@@ -43,7 +47,7 @@ export interface Clockwork {
   stop(): Promise<void>;
 }
 
-export function createFleet({ db, registry, log }: FleetDeps): Fleet {
+export function createFleet({ db, registry, log, watch = NO_WATCH_DESK }: FleetDeps): Fleet {
   const events = createFleetEvents(log, registry);
   const enforcement = createEnforcement({ db });
   const desk = new SyncDesk({ db, loadSourceSets });
@@ -51,7 +55,7 @@ export function createFleet({ db, registry, log }: FleetDeps): Fleet {
   registerFleetGauges(registry, enforcement);
   return {
     enforcement,
-    agentHandler: createEdgeHandler({ db, desk, events, questions }),
+    agentHandler: createEdgeHandler({ db, desk, events, questions, watch }),
     askEdges: questions.ask,
     speakThrough: (link) => questions.speakThrough(link),
     startClockwork() {

@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { VECTOR_COUNT } from '@portcullis/core/attacks/vectors.ts';
+import { isFor } from './messages.ts';
+import { parseNotice, parseReply, parseRequest } from './parse.ts';
+import {
+  MAX_SAFELIST,
+  MAX_SAMPLES_PER_MESSAGE,
+  MAX_SCOPES_PER_PAGE,
+  MAX_SERIES_POINTS,
+  MAX_SUBJECTS_PER_SAMPLE,
+  MAX_TOPS,
+} from './watch-messages.ts';
+
+const SCOPE = {
+  scope: '203.0.113.0/24',
+  pps: 20_000,
+  bps: 1_000_000_000,
+  holdMs: 60_000,
+  mitigation: 'on',
+  safelist: ['198.51.100.7', '2001:db8::/32'],
+  subject: true,
+};
+const SETTINGS = { kind: 'watch.settings', version: 'v1', scopes: [SCOPE], next: null };
+const SUBJECT = {
+  subject: '203.0.113.10',
+  prefix: '203.0.113.0/24',
+  packets: 10_000,
+  bytes: 600_000.5,
+  dataPackets: 0,
+  dataBytes: 0,
+  receiptPackets: 0,
+  packetVariance: 0,
+  byteVariance: 1e20,
+  vectors: [{ vector: 6, packets: 10_000, bytes: 600_000 }],
+};
+const TOPS = {
+  subject: '203.0.113.10',
+  sources: [{ source: '198.51.100.7', packets: 9 }],
+  sourcePorts: [{ port: 53, packets: 9 }],
+  destinationPorts: [{ port: 0, packets: 9 }],
+};
+const SAMPLE = {
+  atMs: 1_770_000_000_000,
+  durationMs: 250.25,
+  addresses: [SUBJECT],
+  prefixes: [{ ...SUBJECT, subject: '203.0.113.0/24', prefix: null }],
+  tops: [TOPS],
+};
+const SAMPLES = { kind: 'watch.samples', instance: 'one', sequence: 1, atMs: 5, samples: [SAMPLE] };
+const MITIGATION = {
+  ref: 'overlay:1',
+  mode: 'enforce',
+  protocol: 'udp',
+  sourcePort: 53,
+  destinationPort: null,
+  source: null,
+  safelist: [],
+};
+const ATTACK = {
+  id: '203.0.113.10@1',
+  subject: '203.0.113.10',
+  type: 'dns_amplification',
+  shares: [{ type: 'dns_amplification', share: 1 }],
+  peakPps: { value: 1, low: 1, high: 1 },
+  peakBps: { value: 1, low: 1, high: 1 },
+  startedAtMs: 1,
+  endedAtMs: null,
+  openedAtMs: 2,
+  mitigatedAtMs: 3,
+  mitigations: [{ target: '203.0.113.10', mitigation: MITIGATION, sinceMs: 3, untilMs: null }],
+  tops: TOPS,
+  series: { startMs: 1, stepMs: 1_000, pps: [1, 2], bps: [8, 16] },
+};
+const ATTACKS = { kind: 'edge.attacks', instance: 'one', sequence: 2, atMs: 5, attacks: [ATTACK] };
+
+const sample = (change: object): object => ({ ...SAMPLES, samples: [{ ...SAMPLE, ...change }] });
+const subject = (change: object): object => sample({ addresses: [{ ...SUBJECT, ...change }] });
+const attack = (change: object): object => ({ ...ATTACKS, attacks: [{ ...ATTACK, ...change }] });
+const scope = (change: object): object => ({ ...SETTINGS, scopes: [{ ...SCOPE, ...change }] });
+const many = (length: number, one: unknown): unknown[] => Array.from({ length }, () => one);
+
+describe('messages about attacks', () => {
+  it('arrive as they were sent', () => {
+    const ask = { kind: 'watch.ask', instance: 'one', version: null, cursor: null };
+    for (const message of [ask, SAMPLES, ATTACKS]) {
+      assert.deepEqual(parseRequest('edge', message), { ok: true, value: message });
+    }
+    assert.deepEqual(parseReply(SETTINGS), { ok: true, value: SETTINGS });
+    const current = { ...SETTINGS, scopes: null };
+    assert.deepEqual(parseReply(current), { ok: true, value: current });
+  });
+
+  it('are not for nodes to send or to hear', () => {
+    const notice = parseNotice({ kind: 'watch', version: 'v1' });
+    assert.ok(notice.ok);
+    assert.equal(isFor(notice.value, { kind: 'edge', name: 'fra1' }), true);
+    assert.equal(isFor(notice.value, { kind: 'node', name: 'node-1' }), false);
+    assert.equal(parseRequest('node', SAMPLES).ok, false);
+  });
+
+  const hostile: Readonly<Record<string, object>> = {
+    'an address that would end an nft statement': subject({ subject: '1.1.1.1; flush ruleset' }),
+    'an address that is not canonical': subject({ subject: '2001:DB8::1' }),
+    'a prefix with host bits': subject({ prefix: '203.0.113.1/24' }),
+    'a negative count': subject({ packets: -1 }),
+    'a count that is not finite (1e999)': subject({ bytes: Infinity }),
+    'a count that is no number': subject({ bytes: Number.NaN }),
+    'a vector below the first': subject({ vectors: [{ vector: -1, packets: 1, bytes: 1 }] }),
+    'a vector between two': subject({ vectors: [{ vector: 1.5, packets: 1, bytes: 1 }] }),
+    'a bucket without length': sample({ durationMs: 0 }),
+    'a bucket of an hour': sample({ durationMs: 3_600_000 }),
+    'a moment after the year 9999': sample({ atMs: 1e300 }),
+    'more addresses than a sample has': sample({
+      addresses: many(MAX_SUBJECTS_PER_SAMPLE + 1, SUBJECT),
+    }),
+    'more samples than a message has': {
+      ...SAMPLES,
+      samples: many(MAX_SAMPLES_PER_MESSAGE + 1, SAMPLE),
+    },
+    'a source with a length': sample({
+      tops: [{ ...TOPS, sources: [{ source: '198.51.100.0/24', packets: 1 }] }],
+    }),
+    'more top ports than there are places': sample({
+      tops: [{ ...TOPS, sourcePorts: many(MAX_TOPS + 1, { port: 1, packets: 1 }) }],
+    }),
+    'an attack of no known type': attack({ type: 'toString' }),
+    'an attack with an id beyond measure': attack({ id: 'x'.repeat(129) }),
+    'more than the whole as a share': attack({ shares: [{ type: 'udp_flood', share: 1.01 }] }),
+    'a series beyond measure': attack({
+      series: { ...ATTACK.series, pps: many(MAX_SERIES_POINTS + 1, 1) },
+    }),
+    'a mitigation for what is no target': attack({
+      mitigations: [{ ...ATTACK.mitigations[0], target: 'all' }],
+    }),
+  };
+  for (const [what, message] of Object.entries(hostile)) {
+    it(`are refused with ${what}`, () => {
+      const parsed = parseRequest('edge', message);
+      assert.equal(parsed.ok, false);
+      // Rubbish, not a newer version's kind.
+      assert.equal(parsed.ok ? '' : parsed.unknownKind, null);
+    });
+  }
+
+  it('tell an edge no thresholds of nothing, no networks that are none, and no more than it holds', () => {
+    const wrong = [
+      scope({ pps: 0 }),
+      scope({ bps: -1 }),
+      scope({ pps: 0.5 }),
+      scope({ holdMs: 0 }),
+      scope({ scope: '203.0.113.1/24' }),
+      scope({ mitigation: 'ON' }),
+      scope({ safelist: ['everybody'] }),
+      scope({ safelist: many(MAX_SAFELIST + 1, '198.51.100.7') }),
+      { ...SETTINGS, scopes: many(MAX_SCOPES_PER_PAGE + 1, SCOPE) },
+    ];
+    for (const reply of wrong)
+      assert.equal(parseReply(reply).ok, false, JSON.stringify(reply).slice(0, 200));
+  });
+
+  it('of a newer edge lose the vectors that are not known here, and nothing else', () => {
+    const newer = { vector: VECTOR_COUNT, packets: 1, bytes: 1 };
+    const parsed = parseRequest('edge', subject({ vectors: [...SUBJECT.vectors, newer] }));
+    assert.deepEqual(parsed, { ok: true, value: SAMPLES });
+  });
+
+  it('carry series whose two lists are of one length', () => {
+    const parsed = parseRequest('edge', attack({ series: { ...ATTACK.series, bps: [8] } }));
+    assert.ok(parsed.ok && parsed.value.kind === 'edge.attacks');
+    assert.deepEqual(parsed.value.attacks[0]?.series, { ...ATTACK.series, pps: [1], bps: [8] });
+  });
+
+  it('never make the parser throw', () => {
+    const part = fc.oneof(fc.jsonValue(), fc.constantFrom<unknown>([SUBJECT], [SAMPLE], [ATTACK]));
+    const message = fc.record({
+      kind: fc.constantFrom(
+        'watch.ask',
+        'watch.samples',
+        'edge.attacks',
+        'watch.settings',
+        'watch',
+      ),
+      instance: fc.constant('one'),
+      sequence: fc.constant(1),
+      atMs: fc.constant(1),
+      version: fc.oneof(fc.constant('v1'), fc.jsonValue()),
+      samples: fc.oneof(part, fc.array(fc.record({ atMs: part, addresses: part, tops: part }))),
+      attacks: part,
+      scopes: part,
+    });
+    fc.assert(
+      fc.property(message, (value) => {
+        assert.equal(typeof parseRequest('edge', value).ok, 'boolean');
+        assert.equal(typeof parseReply(value).ok, 'boolean');
+        assert.equal(typeof parseNotice(value).ok, 'boolean');
+      }),
+    );
+  });
+});

@@ -1,0 +1,201 @@
+import type { Attack, AttackType, Measured, Share } from '@portcullis/core/attacks/attack.ts';
+import type { SubjectSample, VectorCount } from '@portcullis/core/attacks/sample.ts';
+import { REFLECTORS, VECTOR_COUNT } from '@portcullis/core/attacks/vectors.ts';
+import { mitigation, network } from './parse-policy.ts';
+import { address, moment } from './parse-report.ts';
+import { cursor, instance } from './session-shapes.ts';
+import {
+  between,
+  flag,
+  integer,
+  list,
+  matching,
+  nullable,
+  object,
+  oneOf,
+  type Shape,
+  text,
+} from './shape.ts';
+import {
+  type AttackSeries,
+  MAX_ATTACKS_PER_MESSAGE,
+  MAX_OVERLAY_MITIGATIONS,
+  MAX_SAFELIST,
+  MAX_SAMPLES_PER_MESSAGE,
+  MAX_SCOPES_PER_PAGE,
+  MAX_SERIES_POINTS,
+  MAX_SUBJECTS_PER_SAMPLE,
+  MAX_TOPS,
+  MAX_TOPS_PER_SAMPLE,
+  MITIGATION_MODES,
+  type OverlayMitigation,
+  type SubjectTops,
+  type TopPort,
+  type TopSource,
+  type WatchNotice,
+  type WatchRequest,
+  type WatchScope,
+  type WatchSettings,
+  type WireAttack,
+  type WireSample,
+} from './watch-messages.ts';
+
+/** Packets, bytes and rates beyond any network. */
+const count = between(0, 1e15);
+/** An estimate's variance grows with the square of the sampling rate. */
+const variance = between(0, 1e30);
+const threshold = integer(1, 1_000_000_000_000_000);
+const MAX_HOLD_MS = 86_400_000;
+/** What lasts longer than a minute is no bucket; an edge that stood still begins anew. */
+const MAX_BUCKET_MS = 60_000;
+const version = matching(/^[\x21-\x7e]{1,128}$/, 'a version');
+const sequence = integer(1, Number.MAX_SAFE_INTEGER);
+
+/** Also of what an edge keeps on its disk. */
+export const watchScope = object<WatchScope>({
+  scope: network,
+  pps: threshold,
+  bps: threshold,
+  holdMs: integer(1, MAX_HOLD_MS),
+  mitigation: oneOf(...MITIGATION_MODES),
+  safelist: list(network, MAX_SAFELIST),
+  subject: flag,
+});
+
+const vectorCount = object<VectorCount>({
+  vector: integer(0, 255),
+  packets: count,
+  bytes: count,
+});
+/** A newer sender may tell vectors apart that are not known here: those are left out, their packets still count. */
+const knownVectors: Shape<VectorCount[]> = (value, at) =>
+  list(vectorCount, 256)(value, at).filter(({ vector }) => vector < VECTOR_COUNT);
+
+const subjectSample = object<SubjectSample>({
+  subject: network,
+  prefix: nullable(network),
+  packets: count,
+  bytes: count,
+  dataPackets: count,
+  dataBytes: count,
+  receiptPackets: count,
+  packetVariance: variance,
+  byteVariance: variance,
+  vectors: knownVectors,
+});
+const subjects = list(subjectSample, MAX_SUBJECTS_PER_SAMPLE);
+
+const topPort = object<TopPort>({ port: integer(0, 65_535), packets: count });
+const subjectTops = object<SubjectTops>({
+  subject: network,
+  sources: list(object<TopSource>({ source: address, packets: count }), MAX_TOPS),
+  sourcePorts: list(topPort, MAX_TOPS),
+  destinationPorts: list(topPort, MAX_TOPS),
+});
+
+const wireSample = object<WireSample>({
+  atMs: moment,
+  durationMs: between(1, MAX_BUCKET_MS),
+  addresses: subjects,
+  prefixes: subjects,
+  tops: list(subjectTops, MAX_TOPS_PER_SAMPLE),
+});
+
+const ATTACK_TYPES: readonly AttackType[] = [
+  'udp_flood',
+  'tcp_syn_flood',
+  'tcp_syn_ack_flood',
+  'tcp_ack_flood',
+  'tcp_rst_flood',
+  'icmp_flood',
+  'gre_flood',
+  'ip_fragment_flood',
+  ...(Object.keys(REFLECTORS) as (keyof typeof REFLECTORS)[]).map(
+    (name) => `${name}_amplification` as const,
+  ),
+  'multi_vector',
+  'other_flood',
+];
+const attackType = oneOf(...ATTACK_TYPES);
+const measured = object<Measured>({ value: count, low: count, high: count });
+
+/** Also of what an edge keeps on its disk. */
+export const attack = object<Attack>({
+  id: text(128),
+  subject: network,
+  type: attackType,
+  shares: list(object<Share>({ type: attackType, share: between(0, 1) }), ATTACK_TYPES.length),
+  peakPps: measured,
+  peakBps: measured,
+  startedAtMs: moment,
+  endedAtMs: nullable(moment),
+});
+
+const overlayMitigation = object<OverlayMitigation>({
+  target: network,
+  mitigation,
+  sinceMs: moment,
+  untilMs: nullable(moment),
+});
+
+const points = list(count, MAX_SERIES_POINTS);
+const series: Shape<AttackSeries> = (value, at) => {
+  const { startMs, stepMs, pps, bps } = object<AttackSeries>({
+    startMs: moment,
+    stepMs: integer(1, MAX_HOLD_MS),
+    pps: points,
+    bps: points,
+  })(value, at);
+  const length = Math.min(pps.length, bps.length);
+  return { startMs, stepMs, pps: pps.slice(0, length), bps: bps.slice(0, length) };
+};
+
+/** Also of what an edge keeps on its disk. */
+export const wireAttack: Shape<WireAttack> = (value, at) => ({
+  ...attack(value, at),
+  ...object<Omit<WireAttack, keyof Attack>>({
+    openedAtMs: moment,
+    mitigatedAtMs: nullable(moment),
+    mitigations: list(overlayMitigation, MAX_OVERLAY_MITIGATIONS),
+    tops: nullable(subjectTops),
+    series,
+  })(value, at),
+});
+
+export const WATCH_REQUESTS: {
+  readonly [K in WatchRequest['kind']]: Shape<Extract<WatchRequest, { kind: K }>>;
+} = {
+  'watch.ask': object({
+    kind: oneOf('watch.ask'),
+    instance,
+    version: nullable(version),
+    cursor: nullable(cursor),
+  }),
+  'watch.samples': object({
+    kind: oneOf('watch.samples'),
+    instance,
+    sequence,
+    atMs: moment,
+    samples: list(wireSample, MAX_SAMPLES_PER_MESSAGE),
+  }),
+  'edge.attacks': object({
+    kind: oneOf('edge.attacks'),
+    instance,
+    sequence,
+    atMs: moment,
+    attacks: list(wireAttack, MAX_ATTACKS_PER_MESSAGE),
+  }),
+};
+
+export const WATCH_REPLIES: { readonly 'watch.settings': Shape<WatchSettings> } = {
+  'watch.settings': object({
+    kind: oneOf('watch.settings'),
+    version,
+    scopes: nullable(list(watchScope, MAX_SCOPES_PER_PAGE)),
+    next: nullable(cursor),
+  }),
+};
+
+export const WATCH_NOTICES: { readonly watch: Shape<WatchNotice> } = {
+  watch: object({ kind: oneOf('watch'), version }),
+};

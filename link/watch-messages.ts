@@ -1,0 +1,138 @@
+import type { Attack } from '@portcullis/core/attacks/attack.ts';
+import type { Sample } from '@portcullis/core/attacks/sample.ts';
+import type { Mitigation } from '@portcullis/core/firewall/policy.ts';
+
+/**
+ * What those who count traffic (edges, collectors of flows) and control say to each other about attacks. Counting
+ * goes on without an answer: these messages are apart from those that policies travel by, and behind them.
+ */
+export type WatchRequest = WatchAsk | WatchSamples | EdgeAttacks;
+
+/** Asks what is to be watched. After hello, at each resync, and on a `WatchNotice`; losing one loses nothing. */
+export interface WatchAsk {
+  readonly kind: 'watch.ask';
+  readonly instance: string;
+  /** Of the settings that are held whole; null: none. */
+  readonly version: string | null;
+  /** `next` of the page before this one; null begins. */
+  readonly cursor: string | null;
+}
+
+/** One page of what is to be watched. All pages of one asking are of one `version`; otherwise it is begun again. */
+export interface WatchSettings {
+  readonly kind: 'watch.settings';
+  readonly version: string;
+  /** null: the version that was asked with is current. Canonical and each only once. */
+  readonly scopes: readonly WatchScope[] | null;
+  readonly next: string | null;
+}
+
+/** Of at most 100,000 scopes in all. A page is shorter where it would be large: `MAX_MESSAGE_BYTES`. */
+export const MAX_SCOPES_PER_PAGE = 10_000;
+export const MAX_SAFELIST = 1_000;
+
+/** What holds for an address or prefix, by the longest scope around it. */
+export interface WatchScope {
+  /** An address without length, or a network with it. */
+  readonly scope: string;
+  /** Thresholds: packets and bits a second, and how long it is quiet at the end of an attack. */
+  readonly pps: number;
+  readonly bps: number;
+  readonly holdMs: number;
+  readonly mitigation: MitigationMode;
+  /** Sources that no mitigation touches. */
+  readonly safelist: readonly string[];
+  /** Held: a subject of the detector itself, and every address in it is protected. */
+  readonly subject: boolean;
+}
+/** `observe` marks what a mitigation would drop, and drops nothing. */
+export const MITIGATION_MODES = ['off', 'observe', 'on'] as const;
+export type MitigationMode = (typeof MITIGATION_MODES)[number];
+
+/** A hint: the settings are of this version now. */
+export interface WatchNotice {
+  readonly kind: 'watch';
+  readonly version: string;
+}
+
+/** Measurements, not facts to keep: those not answered in time are thrown away, and newer ones are sent. */
+export interface WatchSamples {
+  readonly kind: 'watch.samples';
+  readonly instance: string;
+  /** From 1 on, for each instance; a gap is what was thrown away. */
+  readonly sequence: number;
+  /** What the sender's clock showed when this was sent. */
+  readonly atMs: number;
+  /** Oldest first. */
+  readonly samples: readonly WireSample[];
+}
+export const MAX_SAMPLES_PER_MESSAGE = 8;
+/** Addresses and prefixes of a sample together. */
+export const MAX_SUBJECTS_PER_SAMPLE = 2_048;
+/** Without the subjects that get less than a thirty-second part of their thresholds. */
+export interface WireSample extends Sample {
+  /** Evidence, of subjects near their thresholds only. */
+  readonly tops: readonly SubjectTops[];
+}
+
+/** Who sends the most to a subject, and from and to which ports; largest first. May be estimated from samples. */
+export interface SubjectTops {
+  readonly subject: string;
+  readonly sources: readonly TopSource[];
+  readonly sourcePorts: readonly TopPort[];
+  readonly destinationPorts: readonly TopPort[];
+}
+export interface TopSource {
+  readonly source: string;
+  readonly packets: number;
+}
+export interface TopPort {
+  readonly port: number;
+  readonly packets: number;
+}
+/** Of each kind, of each subject. */
+export const MAX_TOPS = 10;
+export const MAX_TOPS_PER_SAMPLE = 256;
+
+/**
+ * Attacks that an edge saw for itself while control was away. Kept on its disk until answered; control records each
+ * once, however often it is told.
+ */
+export interface EdgeAttacks {
+  readonly kind: 'edge.attacks';
+  readonly instance: string;
+  readonly sequence: number;
+  /** What the edge's clock showed when this was sent; tells control how far that clock is off. */
+  readonly atMs: number;
+  readonly attacks: readonly WireAttack[];
+}
+export const MAX_ATTACKS_PER_MESSAGE = 64;
+
+export interface WireAttack extends Attack {
+  /** When the edge's detector knew. */
+  readonly openedAtMs: number;
+  /** When the kernel had the first mitigation of the edge's own; null: there was none. */
+  readonly mitigatedAtMs: number | null;
+  readonly mitigations: readonly OverlayMitigation[];
+  readonly tops: SubjectTops | null;
+  readonly series: AttackSeries;
+}
+export const MAX_OVERLAY_MITIGATIONS = 32;
+
+/** What an edge did alone, in the policy of `target`. */
+export interface OverlayMitigation {
+  readonly target: string;
+  readonly mitigation: Mitigation;
+  readonly sinceMs: number;
+  /** When it was withdrawn; null: it was not yet. */
+  readonly untilMs: number | null;
+}
+
+/** Means over equal steps from `startMs` on; two lists of one length. */
+export interface AttackSeries {
+  readonly startMs: number;
+  readonly stepMs: number;
+  readonly pps: readonly number[];
+  readonly bps: readonly number[];
+}
+export const MAX_SERIES_POINTS = 600;
