@@ -1,3 +1,4 @@
+import { MITIGATION_MODES } from '@portcullis/core/attacks/scope-settings.ts';
 import type { Attack, AttackType, Measured, Share } from '@portcullis/core/attacks/attack.ts';
 import type { SubjectSample, VectorCount } from '@portcullis/core/attacks/sample.ts';
 import { REFLECTORS, VECTOR_COUNT } from '@portcullis/core/attacks/vectors.ts';
@@ -27,7 +28,6 @@ import {
   MAX_SUBJECTS_PER_SAMPLE,
   MAX_TOPS,
   MAX_TOPS_PER_SAMPLE,
-  MITIGATION_MODES,
   type OverlayMitigation,
   type SubjectTops,
   type TopPort,

@@ -1,5 +1,6 @@
 import type { Attack } from '@portcullis/core/attacks/attack.ts';
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
+import type { MitigationMode } from '@portcullis/core/attacks/scope-settings.ts';
 import type { Mitigation } from '@portcullis/core/firewall/policy.ts';
 
 /**
@@ -45,10 +46,6 @@ export interface WatchScope {
   /** Held: a subject of the detector itself, and every address in it is protected. */
   readonly subject: boolean;
 }
-/** `observe` marks what a mitigation would drop, and drops nothing. */
-export const MITIGATION_MODES = ['off', 'observe', 'on'] as const;
-export type MitigationMode = (typeof MITIGATION_MODES)[number];
-
 /** A hint: the settings are of this version now. */
 export interface WatchNotice {
   readonly kind: 'watch';

@@ -6,7 +6,8 @@ export type Channel =
   | 'portcullis_generation'
   | 'portcullis_access'
   | 'portcullis_nodes'
-  | 'portcullis_enrolment';
+  | 'portcullis_enrolment'
+  | 'portcullis_watch';
 
 export interface Listener {
   /** Ends the connection; nothing is reported after it. */

@@ -1,3 +1,4 @@
+import type { ScopeSettings } from '@portcullis/core/attacks/scope-settings.ts';
 import type { ColumnType, Generated, GeneratedAlways, Selectable } from 'kysely';
 
 /**
@@ -32,6 +33,7 @@ export interface Schema {
   nodes: NodeTable;
   eggs: EggTable;
   game_servers: GameServerTable;
+  collectors: CollectorTable;
   audit: AuditTable;
   idempotency_keys: IdempotencyKeyTable;
 }
@@ -58,6 +60,7 @@ export interface OrganisationTable {
   attack_history_days: Generated<number>;
   configured_addresses: Generated<number>;
   requests_per_minute: Generated<number>;
+  detection: JsonWithDefault<Partial<ScopeSettings>>;
   owner: Owner;
   created_at: Generated<Date>;
 }
@@ -80,6 +83,7 @@ export interface ServiceTable {
   name: string;
   active: Generated<boolean>;
   managed_filters: JsonWithDefault<ManagedFilter[]>;
+  detection: JsonWithDefault<Partial<ScopeSettings>>;
   owner: Owner;
 }
 
@@ -91,6 +95,7 @@ export interface HoldingTable {
   during: string;
   asn: number | null;
   service_id: number | null;
+  detection: JsonWithDefault<Partial<ScopeSettings>>;
   owner: Owner;
 }
 
@@ -109,6 +114,22 @@ export interface ApiKeyTable {
   revoked_at: Date | null;
   last_used_at: Date | null;
   created_at: Generated<Date>;
+  owner: Owner;
+}
+
+/** Who may send flows to a collector; the rate where it sends none itself. */
+export interface CollectorExporter {
+  readonly ip: string;
+  readonly samplingRate: number | null;
+}
+
+export interface CollectorTable {
+  id: Id;
+  name: string;
+  listen: string;
+  exporters: Json<CollectorExporter[]>;
+  /** Null: that of the first edge. */
+  site: string | null;
   owner: Owner;
 }
 

@@ -5,8 +5,9 @@ import { createKey, hashSecret, revokeKey } from '../../access/index.ts';
 import { assignGeoRule, createGeoRule, deleteGeoRule } from '../../firewall/geo/index.ts';
 import { assignGroup, createGroup, deleteGroup, editGroup } from '../../firewall/groups/index.ts';
 import { type Batch, BEGINS } from '../batch.ts';
-import type { FleetChange, HoldingRef } from './change.ts';
+import type { DetectionPlace, FleetChange, HoldingRef } from './change.ts';
 import { saveGameServer, saveNode } from './apply-servers.ts';
+import { saveCollector, saveDetection } from './apply-detection.ts';
 import type { DesiredEdge, DesiredKey, DesiredService } from './desired.ts';
 
 export interface CreatedFleetKey {
@@ -18,6 +19,12 @@ export interface CreatedFleetKey {
 
 /** A change of one kind. */
 type Change<Kind extends FleetChange['do']> = Extract<FleetChange, { readonly do: Kind }>;
+
+type WatchingChange = Change<'detection.set' | 'collector.save' | 'collector.delete'>;
+
+function isOfWatching(change: FleetChange): change is WatchingChange {
+  return change.do === 'detection.set' || change.do.startsWith('collector.');
+}
 
 /** Carries out the steps of a plan in one transaction, remembering what earlier steps made. */
 export class PlanRun {
@@ -52,6 +59,10 @@ export class PlanRun {
   }
 
   async carryOut(change: FleetChange): Promise<void> {
+    return isOfWatching(change) ? this.#saveWatching(change) : this.#saveObject(change);
+  }
+
+  async #saveObject(change: Exclude<FleetChange, WatchingChange>): Promise<void> {
     switch (change.do) {
       case 'organisation.create':
       case 'organisation.update':
@@ -288,6 +299,17 @@ export class PlanRun {
         batch.touch(change.target);
         return batch.end('geo_assignments', [change.assignmentId]);
     }
+  }
+
+  async #saveWatching(change: WatchingChange): Promise<void> {
+    if (change.do !== 'detection.set') return saveCollector(this.#tx, change);
+    const { of, detection } = change;
+    const id = of.kind === 'service' ? of.id : this.#rowOf(change, of);
+    await saveDetection(this.#tx, of.kind, id, detection);
+  }
+
+  #rowOf(change: FleetChange, of: Exclude<DetectionPlace, { readonly kind: 'service' }>): number {
+    return of.kind === 'holding' ? this.#holdingId(of.ref) : this.#idOf(change);
   }
 
   #holdingId(ref: HoldingRef): number {

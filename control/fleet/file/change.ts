@@ -1,6 +1,8 @@
+import type { ScopeSettings } from '@portcullis/core/attacks/scope-settings.ts';
 import type { FilterContent, RuleContent } from '../../firewall/groups/index.ts';
 import type { GeoContent } from '../../firewall/geo/index.ts';
 import type {
+  DesiredCollector,
   DesiredEdge,
   DesiredGameServer,
   DesiredKey,
@@ -18,6 +20,12 @@ export type HoldingRef =
       readonly cidr: string;
       readonly since: Date;
     };
+
+/** Whose thresholds and mitigation are said. */
+export type DetectionPlace =
+  | { readonly kind: 'organisation' }
+  | { readonly kind: 'service'; readonly id: number }
+  | { readonly kind: 'holding'; readonly ref: HoldingRef };
 
 interface Told {
   /** `+` begins, `~` changes, `-` ends. */
@@ -124,6 +132,13 @@ export type FleetChange = Told &
         readonly moved: boolean;
       }
     | { readonly do: 'server.delete'; readonly uuid: string }
+    | {
+        readonly do: 'detection.set';
+        readonly of: DetectionPlace;
+        readonly detection: ScopeSettings;
+      }
+    | { readonly do: 'collector.save'; readonly collector: DesiredCollector }
+    | { readonly do: 'collector.delete'; readonly id: number }
   );
 
 export interface FleetPlan {

@@ -1,7 +1,8 @@
 import type { Ability, Flag } from '@portcullis/core/access/abilities.ts';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { CrashPolicy, ServerLimits } from '@portcullis/core/game-servers/power.ts';
-import type { EdgeManagement, ManagedFilter } from '../../db/schema.ts';
+import type { ScopeSettings } from '@portcullis/core/attacks/scope-settings.ts';
+import type { CollectorExporter, EdgeManagement, ManagedFilter } from '../../db/schema.ts';
 import type { GeoContent } from '../../firewall/geo/index.ts';
 import type { FilterContent, RuleContent } from '../../firewall/groups/index.ts';
 import type { Position } from './mistakes.ts';
@@ -18,8 +19,7 @@ export interface FleetFile {
   readonly edges: readonly DesiredEdge[];
   readonly nodes: readonly DesiredNode[];
   readonly gameServers: readonly DesiredGameServer[];
-  /** Checked, but nothing uses it yet: a sentence each. */
-  readonly unused: readonly string[];
+  readonly collectors: readonly DesiredCollector[];
 }
 
 export interface Located {
@@ -47,6 +47,7 @@ export interface DesiredOrganisation extends Located {
   readonly keys: readonly DesiredKey[];
   readonly groups: readonly DesiredGroup[];
   readonly geoRules: readonly DesiredGeoRule[];
+  readonly detection: ScopeSettings;
 }
 
 export interface DesiredService extends Located {
@@ -54,6 +55,7 @@ export interface DesiredService extends Located {
   readonly name: string;
   readonly active: boolean;
   readonly managedFilters: readonly ManagedFilter[];
+  readonly detection: ScopeSettings;
 }
 
 /** A prefix (`asn`) or an address of a service (`serviceId`). */
@@ -65,6 +67,7 @@ export interface DesiredHolding extends Located {
   readonly since: Date | null;
   /** Null: still. */
   readonly until: Date | null;
+  readonly detection: ScopeSettings;
 }
 
 export interface DesiredKey extends Located {
@@ -112,6 +115,16 @@ export interface DesiredEdge extends Located {
 
 export interface DesiredNode extends Located {
   readonly name: string;
+}
+
+/** A listener for exports of flows. */
+export interface DesiredCollector extends Located {
+  readonly name: string;
+  /** `ADDRESS:PORT`, IPv6 in brackets. */
+  readonly listen: string;
+  readonly exporters: readonly CollectorExporter[];
+  /** Null: that of the first edge. */
+  readonly site: string | null;
 }
 
 /** An egg as a file of it was found. */

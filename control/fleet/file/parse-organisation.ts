@@ -8,6 +8,7 @@ import type {
   DesiredService,
   OrganisationLimits,
 } from './desired.ts';
+import { parseDetection } from './parse-detection.ts';
 import { checkFilterType, parseGeoRules, parseGroups, sentence } from './parse-firewall.ts';
 import type { Scope } from './parse-scope.ts';
 import type { KeyText, OrganisationText, ServiceText } from './schema.ts';
@@ -54,6 +55,7 @@ export function parseOrganisation(
     keys: parseKeys(text, scope.in('keys')),
     groups: parseGroups(text.groups ?? [], limits.maxPortsPerRequest, scope.in('groups')),
     geoRules: parseGeoRules(text.geo_rules ?? [], scope.in('geo_rules')),
+    detection: parseDetection(text, scope),
   };
 }
 
@@ -86,6 +88,7 @@ function parseService(text: ServiceText, scope: Scope): DesiredService {
     name: text.name,
     active: text.active ?? true,
     managedFilters,
+    detection: parseDetection(text, scope),
   };
 }
 
@@ -102,7 +105,16 @@ function parsePrefixes(text: OrganisationText, scope: Scope): DesiredHolding[] {
     const window = parseWindow(prefix, place);
     return cidr === null || window === null
       ? []
-      : [{ at: place.at, cidr, asn: prefix.asn, serviceId: null, ...window }];
+      : [
+          {
+            at: place.at,
+            cidr,
+            asn: prefix.asn,
+            serviceId: null,
+            detection: parseDetection(prefix, place),
+            ...window,
+          },
+        ];
   });
 }
 
@@ -113,7 +125,16 @@ function parseAddresses(service: ServiceText, scope: Scope): DesiredHolding[] {
     const window = parseWindow(address, place);
     return cidr === null || window === null
       ? []
-      : [{ at: place.at, cidr, asn: null, serviceId: service.id, ...window }];
+      : [
+          {
+            at: place.at,
+            cidr,
+            asn: null,
+            serviceId: service.id,
+            detection: parseDetection(address, place),
+            ...window,
+          },
+        ];
   });
 }
 

@@ -148,9 +148,20 @@ const CASES: readonly (readonly [name: string, text: string, expected: readonly 
   ],
   [
     'a collector that listens nowhere',
-    'collectors: [{ name: c, listen: "here" }]',
+    'collectors: [{ name: c, listen: "here", exporters: [{ ip: 192.0.2.1 }] }]',
     [/^1:33 This is no ADDRESS:PORT/],
   ],
+  [
+    'a collector that listens to nobody',
+    'collectors:\n- { name: c, listen: "0.0.0.0:6343", exporters: [] }',
+    [/^2:49 Exporters must have at least 1/],
+  ],
+  [
+    'an exporter twice, in two spellings',
+    'collectors: [{ name: c, listen: "0.0.0.0:1", exporters: [{ ip: "2001:db8::1" }, { ip: "2001:DB8::1" }] }]',
+    [/The exporter 2001:db8::1 is here twice/],
+  ],
+  ['a safelisted source with host bits', ACME('    safelist: [192.0.2.1/24]'), [/192.0.2.1\/24/]],
   [
     'an ASN of two organisations',
     'organisations:\n  a: { name: A, asns: [1] }\n  b: { name: B, asns: [1] }',
@@ -258,14 +269,43 @@ test('everything but names, ids and what an object is about has a default', () =
   assert.deepEqual(mustParse('').organisations, []);
 });
 
-test('sections that nothing uses yet are named, not ignored', () => {
+test('thresholds, mitigation and safelists are read on every scope, and collectors whole', () => {
   const file = mustParse(
-    'collectors: [{ name: c, listen: "[::]:6343" }]\n' + ACME('    thresholds: { pps: 1 }'),
+    `collectors: [{ name: c, listen: "[::]:6343", site: fra, exporters: [{ ip: "2001:DB8::1", sampling_rate: 1000 }, { ip: 192.0.2.1 }] }]\n` +
+      ACME(`    thresholds: { pps: 1 }
+    safelist: [192.0.2.0/24, 198.51.100.7/32]
+    prefixes: [{ cidr: 203.0.113.0/24, asn: 64500, thresholds: { mbps: 2 }, mitigation: observe }]
+    services: [{ id: 1, name: s, thresholds: { hold_seconds: 3 }, addresses: [{ ip: 198.51.100.1, mitigation: off }] }]`),
   );
-  assert.deepEqual(file.unused, [
-    'thresholds (1): not used until attack history is built',
-    'collectors (1): not used until attack history is built',
-  ]);
+  const [acme] = file.organisations;
+  const nothing = { pps: null, mbps: null, holdSeconds: null, mitigation: null, safelist: [] };
+  assert.deepEqual(acme?.detection, {
+    ...nothing,
+    pps: 1,
+    safelist: ['192.0.2.0/24', '198.51.100.7'],
+  });
+  assert.deepEqual(
+    acme?.holdings.map(({ detection }) => detection),
+    [
+      { ...nothing, mbps: 2, mitigation: 'observe' },
+      { ...nothing, mitigation: 'off' },
+    ],
+  );
+  assert.deepEqual(acme?.services[0]?.detection, { ...nothing, holdSeconds: 3 });
+  assert.deepEqual(
+    file.collectors.map(({ name, listen, site, exporters }) => ({ name, listen, site, exporters })),
+    [
+      {
+        name: 'c',
+        listen: '[::]:6343',
+        site: 'fra',
+        exporters: [
+          { ip: '2001:db8::1', samplingRate: 1000 },
+          { ip: '192.0.2.1', samplingRate: null },
+        ],
+      },
+    ],
+  );
 });
 
 test('anchors may be used, and cannot expand without end', () => {

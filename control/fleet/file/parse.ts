@@ -1,11 +1,11 @@
 import { DEFAULT_LIMITS, parseOrganisation } from './parse-organisation.ts';
 import type { DesiredBaselineRule, DesiredEdge, FleetFile } from './desired.ts';
 import { type Mistake, MistakeList } from './mistakes.ts';
+import { parseCollectors } from './parse-detection.ts';
 import { parseRules } from './parse-firewall.ts';
 import { Scope } from './parse-scope.ts';
 import { refuseOverlaps, refuseSharedNumbers } from './parse-shared.ts';
 import { type EggsAtHand, NO_EGGS, parseGameServers, parseNodes } from './parse-servers.ts';
-import { parseUnused } from './parse-unused.ts';
 import type { FleetText } from './schema.ts';
 import { checkShape } from './shape.ts';
 import { type Environment, locateYaml } from './yaml-source.ts';
@@ -51,7 +51,7 @@ function parseShaped(text: FleetText, path: string, scope: Scope, eggs: EggsAtHa
     edges: parseEdges(text.edges ?? [], scope.in('edges')),
     nodes: parseNodes(text.nodes ?? [], scope.in('nodes')),
     gameServers: parseGameServers(text, organisations, eggs, scope),
-    unused: parseUnused(text, scope),
+    collectors: parseCollectors(text.collectors ?? [], scope.in('collectors')),
   };
 }
 

@@ -20,6 +20,7 @@ const ORDER: Readonly<Record<FleetChange['do'], number>> = {
   'holding.create': 9,
   'server.update': 9,
   'server.create': 9,
+  'detection.set': 10,
   'service.close': 10,
   'service.delete': 10,
   'asn.remove': 11,
@@ -36,7 +37,9 @@ const ORDER: Readonly<Record<FleetChange['do'], number>> = {
   'edge.create': 16,
   'edge.update': 16,
   'node.delete': 16,
-  'organisation.close': 17,
+  'collector.delete': 16,
+  'collector.save': 17,
+  'organisation.close': 18,
 };
 
 /** A change before it is given its place. */
@@ -78,14 +81,14 @@ export class PlanDraft {
     this.#notes.push(message);
   }
 
-  finish(unused: readonly string[]): FleetPlan {
+  finish(): FleetPlan {
     const ordered = this.#steps.toSorted((a, b) => a.order - b.order);
     return {
       path: this.#path,
       changes: ordered.map(({ change }) => change),
       mistakes: this.#mistakes.list(),
       orphans: this.#orphans,
-      notes: [...this.#notes, ...unused],
+      notes: this.#notes,
     };
   }
 }

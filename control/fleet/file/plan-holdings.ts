@@ -1,3 +1,4 @@
+import type { ScopeSettings } from '@portcullis/core/attacks/scope-settings.ts';
 import { formatCidr, formatNetwork, networkOf, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { HoldingRef } from './change.ts';
 import type { DesiredHolding, DesiredOrganisation } from './desired.ts';
@@ -17,6 +18,8 @@ export interface PlannedHolding {
   readonly owner: CurrentHolding['owner'];
   /** Null: the file says nothing of it. */
   readonly at: Position | null;
+  /** Null likewise. */
+  readonly detection: ScopeSettings | null;
 }
 
 /** Plans every holding of the file and of the file's side, and tells what there will be. */
@@ -111,7 +114,19 @@ function planChange(
     draft.add({ do: 'holding.change', id, cidr, since, until, asn, serviceId, ...change }, at);
   }
   const ref = { kind: 'existing', id } as const;
-  return { ref, organisation: slug, cidr, since, until, asn, serviceId, owner: 'fleet', at };
+  const { detection } = wanted;
+  return {
+    ref,
+    organisation: slug,
+    cidr,
+    since,
+    until,
+    asn,
+    serviceId,
+    owner: 'fleet',
+    at,
+    detection,
+  };
 }
 
 /** What nothing ever hung on is deleted; the rest ends now and is history. What ended before is history already. */
@@ -173,7 +188,19 @@ function planCreate(
     at,
   );
   const ref = { kind: 'new', organisation: slug, cidr, since } as const;
-  return { ref, organisation: slug, cidr, since, until, asn, serviceId, owner: 'fleet', at };
+  const { detection } = wanted;
+  return {
+    ref,
+    organisation: slug,
+    cidr,
+    since,
+    until,
+    asn,
+    serviceId,
+    owner: 'fleet',
+    at,
+    detection,
+  };
 }
 
 /** A more specific holding takes its addresses out of the one around them, and their rules out of effect. */
@@ -185,7 +212,8 @@ function refuseCarving(draft: PlanDraft, state: FleetState, cidr: string, at: Po
 function asItIs(slug: string, current: CurrentHolding): PlannedHolding {
   const { id, cidr, since, until, asn, serviceId, owner } = current;
   const ref = { kind: 'existing', id } as const;
-  return { ref, organisation: slug, cidr, since, until, asn, serviceId, owner, at: null };
+  const nothing = { at: null, detection: null };
+  return { ref, organisation: slug, cidr, since, until, asn, serviceId, owner, ...nothing };
 }
 
 function refuseOverlaps(draft: PlanDraft, planned: readonly PlannedHolding[]): void {

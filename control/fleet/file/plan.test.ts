@@ -19,6 +19,8 @@ const EMPTY: FleetState = {
   edges: [],
   nodes: [],
   gameServers: [],
+  detection: { organisations: new Map(), services: new Map(), holdings: new Map() },
+  collectors: [],
   inside: new Map(),
 };
 const LIMITS = {
@@ -117,6 +119,40 @@ edges: [{ name: fra1, site: fra, devices: [eth0, eth1], sees: inbound }]
 nodes: [{ name: n }]
 `;
   assert.equal(renderPlan(planChanges(mustParse(text), IN_USE)), await golden('edits'));
+});
+
+test('golden: thresholds, mitigation modes and collectors that change', async () => {
+  const text = `organisations:
+  acme:
+    name: Acme
+    flags: [firewall_api]
+    asns: [64500]
+    thresholds: { pps: 50000, hold_seconds: 30 }
+    safelist: [192.0.2.0/24]
+    prefixes: [{ cidr: 203.0.113.0/24, asn: 64500, since: "2026-01-01T00:00:00Z", mitigation: observe }]
+    services: [{ id: 7, name: s, thresholds: { mbps: 200 }, addresses: [{ ip: 198.51.100.1, since: "2026-01-01T00:00:00Z", mitigation: off }] }]
+    keys: [{ name: ci, abilities: [firewall.read] }]
+    groups: [{ name: g, rules: [{ action: deny, protocol: udp, destination_port: "19" }], addresses: [203.0.113.0/24] }]
+edges: [{ name: fra1, site: fra, devices: [eth0] }]
+collectors:
+- { name: kept, listen: "0.0.0.0:6343", exporters: [{ ip: 192.0.2.1, sampling_rate: 1000 }] }
+- { name: new, listen: "[::]:2055", exporters: [{ ip: "2001:db8::1" }], site: fra }
+`;
+  const nothing = { mbps: null, holdSeconds: null, mitigation: null, safelist: [] };
+  const collector = { listen: '0.0.0.0:6343', site: null, owner: 'fleet' } as const;
+  const state: FleetState = {
+    ...IN_USE,
+    detection: {
+      organisations: new Map([[1, { ...nothing, pps: 20_000 }]]),
+      services: new Map(),
+      holdings: new Map([[5, { ...nothing, pps: 9, mitigation: 'off' as const }]]),
+    },
+    collectors: [
+      { ...collector, id: 1, name: 'kept', exporters: [{ ip: '192.0.2.1', samplingRate: null }] },
+      { ...collector, id: 2, name: 'gone', exporters: [] },
+    ],
+  };
+  assert.equal(renderPlan(planChanges(mustParse(text), state)), await golden('detection'));
 });
 
 test('golden: everything taken out of a fleet in use', async () => {

@@ -8,6 +8,7 @@ import {
   planServices,
   wordPortalSide,
 } from './plan-access.ts';
+import { planCollectors, planDetection } from './plan-detection.ts';
 import { PlanDraft } from './plan-draft.ts';
 import { planBaseline, planEdges, planGeoRules, planGroups } from './plan-firewall.ts';
 import { planGameServers, planNodes } from './plan-servers.ts';
@@ -51,7 +52,9 @@ export function planChanges(file: FleetFile, state: FleetState): FleetPlan {
   planEdges(draft, state, file);
   planNodes(draft, state, file);
   planGameServers(draft, state, file);
-  return draft.finish(file.unused);
+  planDetection(draft, state, organisations, planned);
+  planCollectors(draft, state, file);
+  return draft.finish();
 }
 
 /** The plan as people read it: a line a change, then what must be known. */

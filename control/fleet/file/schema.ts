@@ -1,3 +1,4 @@
+import { MITIGATION_MODES } from '@portcullis/core/attacks/scope-settings.ts';
 import { type Static, type TSchema, Type } from 'typebox';
 
 /**
@@ -39,10 +40,22 @@ const thresholds = closed(
   'When traffic is an attack; the nearest of address, service, prefix and organisation wins.',
 );
 
+const detection = {
+  thresholds: Type.Optional(thresholds),
+  mitigation: Type.Optional(
+    oneOf(MITIGATION_MODES, 'What edges do against an attack. Default: on.'),
+  ),
+  safelist: Type.Optional(
+    list(text('A CIDR.', 50), 'Sources that no mitigation touches; added to those around it.', {
+      maxItems: 64,
+    }),
+  ),
+};
+
 const window = {
   since: Type.Optional(moment),
   until: Type.Optional(moment),
-  thresholds: Type.Optional(thresholds),
+  ...detection,
 };
 
 const rule = closed(
@@ -75,7 +88,7 @@ const service = closed({
       'Filters that it manages itself. Default: tcp-syn-proxy and udp-stateful.',
     ),
   ),
-  thresholds: Type.Optional(thresholds),
+  ...detection,
 });
 
 const key = closed({
@@ -124,7 +137,7 @@ const organisation = closed({
     list(closed({ cidr: text('A network.', 50), asn, ...window }), 'Prefixes that it announces.'),
   ),
   services: Type.Optional(list(service, 'What it runs.')),
-  thresholds: Type.Optional(thresholds),
+  ...detection,
   keys: Type.Optional(list(key, 'API keys.')),
   groups: Type.Optional(
     list(
@@ -179,16 +192,21 @@ const edge = closed({
 });
 
 const collector = closed({
-  name: text('What people call it.'),
-  listen: text('HOST:PORT for sFlow, NetFlow and IPFIX.', 100),
-  exporters: Type.Optional(
-    list(
-      closed({
-        ip: text('The exporter.', 50),
-        sampling_rate: Type.Optional(whole(1, LARGEST, 'Where the exporter sends none.')),
-      }),
-      'Who may send.',
-    ),
+  name: Type.String({
+    pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
+    description: 'What the collector is called.',
+  }),
+  listen: text('ADDRESS:PORT for sFlow, NetFlow and IPFIX over UDP.', 100),
+  exporters: list(
+    closed({
+      ip: text('The exporter.', 50),
+      sampling_rate: Type.Optional(whole(1, 16_777_216, 'Where the exporter sends none.')),
+    }),
+    'Who may send.',
+    { minItems: 1, maxItems: 1_000 },
+  ),
+  site: Type.Optional(
+    text('What an edge of this site counts is the same traffic. Default: that of the first edge.'),
   ),
 });
 
@@ -265,7 +283,7 @@ export const FleetSchema = Type.Object(
       ),
     ),
     edges: Type.Optional(list(edge, 'Hosts that judge packets.')),
-    collectors: Type.Optional(list(collector, 'Listeners for flow samples.')),
+    collectors: Type.Optional(list(collector, 'Listeners for flow samples.', { maxItems: 100 })),
     nodes: Type.Optional(list(node, 'Game hosts.')),
     game_servers: Type.Optional(list(gameServer, 'Game servers.')),
   },
@@ -280,6 +298,7 @@ export const FleetSchema = Type.Object(
 
 export type FleetText = Static<typeof FleetSchema>;
 export type OrganisationText = Static<typeof organisation>;
+export type DetectionText = Pick<OrganisationText, keyof typeof detection>;
 export type RuleEntry = Static<typeof rule>;
 export type ServiceText = Static<typeof service>;
 export type GameServerText = Static<typeof gameServer>;

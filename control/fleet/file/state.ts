@@ -8,6 +8,12 @@ import {
   loadGameServers,
   loadNodes,
 } from './state-servers.ts';
+import {
+  type CurrentCollector,
+  type CurrentDetection,
+  loadCollectors,
+  loadDetection,
+} from './state-detection.ts';
 import type { OrganisationLimits } from './desired.ts';
 
 /** What the database has of everything that a fleet file can name, the portal's side too. */
@@ -30,6 +36,8 @@ export interface FleetState {
   readonly edges: readonly CurrentEdge[];
   readonly nodes: readonly CurrentNode[];
   readonly gameServers: readonly CurrentGameServer[];
+  readonly detection: CurrentDetection;
+  readonly collectors: readonly CurrentCollector[];
   /** Live own rules and filters, by a network of the file that would take their addresses out of a wider holding. */
   readonly inside: ReadonlyMap<
     string,
@@ -158,6 +166,8 @@ export async function loadFleetState(
     ),
     nodes: await loadNodes(db),
     gameServers: await loadGameServers(db),
+    detection: await loadDetection(db),
+    collectors: await loadCollectors(db),
     inside: await loadInside(db, networks),
   };
 }

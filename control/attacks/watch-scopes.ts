@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import { sql } from 'kysely';
+import {
+  NOTHING_SET,
+  resolveScopes,
+  type ScopeSettings,
+} from '@portcullis/core/attacks/scope-settings.ts';
+import { type Cidr, formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
+import type { WatchScope } from '@portcullis/link/watch-messages.ts';
+import type { Db, Tx } from '../db/database.ts';
+import { PrefixIndex } from '../fleet/index.ts';
+
+export interface WatchScopes {
+  /** Changes when, and only when, the scopes do. */
+  readonly version: string;
+  /** Sorted by scope. */
+  readonly scopes: readonly WatchScope[];
+}
+
+/**
+ * Every network that is held now, with the thresholds, mitigation mode and safelist that hold there: its own, its
+ * service's, those of prefixes around it that the same organisation holds, the organisation's, the defaults.
+ */
+export async function watchScopes(db: Db | Tx): Promise<WatchScopes> {
+  const { rows } = await sql<HeldRow>`
+    select h.cidr, h.organisation_id as "organisationId", h.detection as own,
+           s.detection as service, o.detection as organisation
+      from holdings h
+      join organisations o on o.id = h.organisation_id
+      left join services s on s.id = h.service_id
+     where h.during @> statement_timestamp()
+     order by h.cidr`.execute(db);
+  const scopes = resolveHeld(rows);
+  const version = createHash('sha256').update(JSON.stringify(scopes)).digest('hex').slice(0, 32);
+  return { version, scopes };
+}
+
+interface HeldRow {
+  readonly cidr: string;
+  readonly organisationId: number;
+  readonly own: Partial<ScopeSettings>;
+  /** Null: a prefix. */
+  readonly service: Partial<ScopeSettings> | null;
+  readonly organisation: Partial<ScopeSettings>;
+}
+
+function resolveHeld(rows: readonly HeldRow[]): WatchScope[] {
+  const held = new PrefixIndex<HeldRow>();
+  const networks = rows.map((row) => {
+    const network = networkOf(row.cidr);
+    held.add(network, row);
+    return { network, row };
+  });
+  return networks
+    .map(({ network, row }) => {
+      const around = held
+        .covering(network)
+        .filter((other) => other !== row && other.organisationId === row.organisationId)
+        .toReversed();
+      const nearestFirst = [
+        row.own,
+        row.service,
+        ...around.map(({ own }) => own),
+        row.organisation,
+      ];
+      const settings = nearestFirst.map((said) => ({ ...NOTHING_SET, ...said }));
+      return { scope: formatNetwork(network), subject: true, ...resolveScopes(settings) };
+    })
+    .toSorted((a, b) => (a.scope < b.scope ? -1 : 1));
+}
+
+function networkOf(text: string): Cidr {
+  const parsed = parseCidr(text);
+  if (!parsed.ok)
+    throw new Error(`the database holds ${text}, which is no network: ${parsed.reason}`);
+  return parsed.value;
+}
