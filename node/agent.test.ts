@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { TestHost } from './testing/host.ts';
+import type { NodeHeartbeat } from '@portcullis/link/node-messages.ts';
+import { assignmentOf, EGG, uuidOf } from './testing/eggs.ts';
+import { TestHost, until } from './testing/host.ts';
 
 const ACCEPTED = { kind: 'accepted' };
 
@@ -18,5 +20,21 @@ describe('a node', () => {
     assert.deepEqual(await host.power(uuid, 'stop'), ACCEPTED);
     await host.becomes(uuid, 'offline');
     assert.equal(host.count('signal', uuid) + host.count('kill', uuid), 0);
+  });
+
+  it('reports nothing of an engine that has not said anything yet', async (t) => {
+    const host = new TestHost(t);
+    const described = Promise.withResolvers<void>();
+    host.engine.before = (operation) => (operation === 'describe' ? described.promise : undefined);
+    const digest = 'a'.repeat(64);
+    host.control.assign([assignmentOf(1, digest)], { [digest]: EGG });
+    host.begin();
+    // It joined, and has been told of its server.
+    await until(async () => (await host.state(uuidOf(1))) === 'offline');
+    assert.ok(host.control.report === null);
+    described.resolve();
+    await host.built(uuidOf(1));
+    const { engine } = (host.control.report as NodeHeartbeat | null) ?? {};
+    assert.deepEqual(engine, { kind: 'fake', version: 'fake', problem: null });
   });
 });

@@ -60,7 +60,8 @@ export class NodeAgent {
   readonly #receiving: Coalesced;
   readonly #reporting: Coalesced;
   #assignments: Assignments | null = null;
-  #engine: NodeEngine;
+  /** null: it has not said anything yet, so there is nothing to report. */
+  #engine: NodeEngine | null = null;
   #greeted = false;
   #retryMs = FIRST_RETRY_MS;
   #news: NodeJS.Timeout | undefined;
@@ -73,7 +74,6 @@ export class NodeAgent {
     this.#options = options;
     this.#log = options.log;
     this.#session = new Session(options.link, randomUUID());
-    this.#engine = { kind: options.engine.kind, version: null, problem: 'It was not asked yet.' };
     this.#life = new EngineLife(options.engine);
     const { measureDisk: measure, measurePauseMs, freeBytes } = options;
     this.#disk = new DiskGuard({
@@ -211,7 +211,8 @@ export class NodeAgent {
       return;
     }
     if (event.kind === 'lost') {
-      this.#engine = { ...this.#engine, version: null, problem: event.reason };
+      const { kind } = this.#options.engine;
+      this.#engine = { kind, version: null, problem: event.reason };
       this.#log.error({ reason: event.reason }, 'the engine does not answer');
     } else {
       void this.#describe();
@@ -263,13 +264,14 @@ export class NodeAgent {
   }
 
   async #report(): Promise<number | null> {
-    if (!this.#greeted || this.#stopped) return null;
+    const engine = this.#engine;
+    if (!this.#greeted || this.#stopped || engine === null) return null;
     const named = new Set(this.#assignments?.servers.map(({ uuid }) => uuid));
     const builds = [...this.#servers.values()]
       .filter(({ uuid }) => named.has(uuid))
       .map((server) => server.report());
     try {
-      await this.#session.heartbeat({ engine: this.#engine, builds: withinOneMessage(builds) });
+      await this.#session.heartbeat({ engine, builds: withinOneMessage(builds) });
     } catch (error) {
       if (this.#afterFailure(error) !== null && !this.#greeted) this.#receiving.poke();
     }
