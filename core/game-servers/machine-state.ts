@@ -16,6 +16,10 @@ export interface MachineState {
   readonly triesLeft: number;
   /** The last crash that was answered with a restart; milliseconds since the epoch. */
   readonly crashAtMs: number | null;
+  /** When it was left to itself though it was to run: its crashes, or starts that failed; as above. */
+  readonly gaveUpAtMs: number | null;
+  /** The engine was away since the instance was last seen alive: whatever ended it was no crash. */
+  readonly engineLeft: boolean;
   /**
    * The instance whose console is connected, by when it was started; `launched` until that is known, null: none.
    * Tells one that somebody else restarted, and what must be connected anew after a gap.
@@ -131,6 +135,8 @@ export const NEW_MACHINE: MachineState = {
   withheld: null,
   triesLeft: 0,
   crashAtMs: null,
+  gaveUpAtMs: null,
+  engineLeft: false,
   attached: null,
   paused: false,
   problem: null,

@@ -136,6 +136,74 @@ describe('the power machine', () => {
     assert.match(world.machine.problem ?? '', /exit code 1.*crashed twice within 60 s/);
   });
 
+  it('takes no restart of the engine for a crash, however often, also one that ends its servers first', () => {
+    const world = worldIn('running');
+    for (let restarts = 0; restarts < 4; restarts += 1) {
+      // Docker without live restore ends them; launches fail until it is gone, or get through and end as well.
+      world.change(world.ends(0));
+      for (let answers = 0; answers < restarts; answers += 1) {
+        world.answer(0, restarts % 2 === 1);
+        world.change(world.ends(137));
+      }
+      world.post({ kind: 'lost' });
+      world.pass(2_000);
+      world.post({ kind: 'gap' });
+      while (world.pending.length > 0) world.answer(0, true);
+      assert.ok(world.isAlive, `restart ${restarts}`);
+      world.post({ kind: 'done', run: world.machine.run });
+      assert.equal(world.machine.crashAtMs, null);
+    }
+    // Killed without a word, it ends them when it is back.
+    for (let kills = 0; kills < 3; kills += 1) {
+      world.post({ kind: 'lost' });
+      world.instance = world.ends(137);
+      world.post({ kind: 'gap' });
+      world.answer(0, true);
+      assert.equal(serverState(world.machine), 'starting');
+      assert.match(world.machine.problem ?? '', /engine of this node was away/);
+      while (world.pending.length > 0) world.answer(0, true);
+      world.post({ kind: 'done', run: world.machine.run });
+    }
+    world.change(world.ends());
+    world.answer(0, true);
+    assert.match(world.machine.problem ?? '', /exit code 1\. It was started again/, 'its own');
+  });
+
+  it('starts again what had been given up just before the engine went away, and nothing else', () => {
+    const gaveUp = (): World => {
+      const world = worldIn('running');
+      world.settings = { ...SETTINGS, crashes: { restart: false, withinMs: 60_000 } };
+      world.change(world.ends());
+      world.answer(0, true);
+      assert.equal(serverState(world.machine), 'offline');
+      return world;
+    };
+    const ended = gaveUp();
+    ended.pass(15_000);
+    ended.post({ kind: 'lost' });
+    ended.settle();
+    assert.equal(serverState(ended.machine), 'running');
+
+    const failed = worldIn('launching');
+    failed.nowMs += failed.nowMs % 2;
+    failed.answer(0, false);
+    failed.post({ kind: 'lost' });
+    failed.settle();
+    assert.equal(serverState(failed.machine), 'running');
+
+    const long = gaveUp();
+    long.pass(31_000);
+    const stopped = gaveUp();
+    stopped.post(STOP);
+    const suspended = gaveUp();
+    suspended.post({ kind: 'withhold', reason: 'The server is suspended.' });
+    for (const world of [long, stopped, suspended]) {
+      world.post({ kind: 'lost' });
+      world.settle();
+      assert.equal(serverState(world.machine), 'offline');
+    }
+  });
+
   it('forgives the crashes before a start that a person asked for', () => {
     const world = new World();
     world.settings = { ...SETTINGS, hasDone: false };

@@ -1,25 +1,32 @@
 import type {
   Answer,
   Context,
-  Effect,
   InstanceFacts,
   KnownPhase,
   MachineEvent,
   MachineState,
-  Rung,
   Step,
   After,
 } from './machine-state.ts';
 import { serverState } from './machine-state.ts';
+import { onDead, onLost } from './machine-ends.ts';
+import {
+  becomes,
+  beginStop,
+  inspect,
+  launch,
+  LOOK_AGAIN_MS,
+  phaseTimer,
+  to,
+  TRIES,
+  tryLater,
+} from './machine-steps.ts';
 import type { PowerSignal, ServerState } from './power.ts';
 
 /** After a SIGKILL that was sent and did not end it, and after one that could not be sent. */
 const KILL_AGAIN_MS = 5_000;
 /** An engine that was not to be reached is asked again. */
 const TELL_AGAIN_MS = 2_000;
-const LOOK_AGAIN_MS = 5_000;
-/** Of a launch that nobody asked for: whoever would try again does not know that it failed. */
-const TRIES = 2;
 
 type Action = 'nothing' | 'launch' | 'stop' | 'restart' | 'kill' | 'refuse';
 
@@ -77,7 +84,7 @@ const HANDLERS: Handlers = {
     const next = { ...state, withheld: reason };
     return reason === null || reason === state.withheld ? to(next) : giveWay(next);
   },
-  lost: (state) => to({ ...state, reachable: false }),
+  lost: (state, _event, context) => onLost(state, context),
   gap: (state) => look({ ...state, reachable: true, attached: null }),
   changed: (state) => look(state),
   look_timer: (state, { run }) => (run === state.run ? look(state) : to(state)),
@@ -91,7 +98,7 @@ const HANDLERS: Handlers = {
     return alive ? onAlive(state, instance, context) : onDead(state, instance, context);
   },
   launched: (state, { run }, context) => onLaunched(state, run, context),
-  launch_failed: (state, { run, reason, reachable }) => {
+  launch_failed: (state, { run, reason, reachable }, { atMs }) => {
     if (run !== state.run) return to(state);
     const { phase } = state;
     // It may have begun all the same: whatever there is of it goes.
@@ -100,7 +107,7 @@ const HANDLERS: Handlers = {
     const failed = { ...state, problem: `It could not be started: ${reason}` };
     // A Docker that restarts ends its servers first and goes away then: what is wanted stays so until it is back.
     if (!reachable) return tryLater(failed, phase);
-    if (state.triesLeft === 0) return beginStop(failed, 'kill');
+    if (state.triesLeft === 0) return beginStop({ ...failed, gaveUpAtMs: atMs }, 'kill');
     return tryLater({ ...failed, triesLeft: state.triesLeft - 1 }, phase);
   },
   done: (state, { run }) => {
@@ -137,10 +144,12 @@ const HANDLERS: Handlers = {
 
 const LAUNCHED_DONE = { kind: 'launching', done: true } as const;
 
-function onSignal(state: MachineState, signal: PowerSignal): Step {
-  const refusal = refusalOf(state, signal);
-  if (refusal !== null) return { ...to(state), answer: { accepted: false, reason: refusal } };
-  const { phase } = state;
+function onSignal(before: MachineState, signal: PowerSignal): Step {
+  const refusal = refusalOf(before, signal);
+  if (refusal !== null) return { ...to(before), answer: { accepted: false, reason: refusal } };
+  const { phase } = before;
+  // From now on it is what this person wants.
+  const state = { ...before, gaveUpAtMs: null };
   if (phase.kind === 'recovering') {
     // Only a kill comes here. What is found alive is killed, and what was wanted of it is forgotten.
     const was = { kind: 'stopping', rung: 'kill', told: false, after: 'offline' } as const;
@@ -218,23 +227,6 @@ function giveWay(state: MachineState): Step {
     : to(state);
 }
 
-function launch(state: MachineState): Step {
-  const begun = becomes(state, { kind: 'launching', done: false });
-  const next = { ...begun, run: state.run + 1, attached: null, paused: false, problem: null };
-  return to(next, { kind: 'launch', run: next.run });
-}
-
-/** It is launched again once a look has shown that it does not run; at the latest after a while. */
-function tryLater(state: MachineState, was: KnownPhase): Step {
-  const next = becomes(state, { kind: 'recovering', was });
-  return to(next, { kind: 'look_timer', run: next.run, afterMs: LOOK_AGAIN_MS });
-}
-
-function beginStop(state: MachineState, rung: Rung, after: After = 'offline'): Step {
-  const next = becomes(state, { kind: 'stopping', rung, told: false, after });
-  return to(next, { kind: 'tell', rung, epoch: next.epoch });
-}
-
 function escalate(
   state: MachineState,
   { rung, told, after }: Extract<KnownPhase, { kind: 'stopping' }>,
@@ -261,7 +253,14 @@ function onLaunched(before: MachineState, run: number, { settings }: Context): S
 
 function onAlive(state: MachineState, facts: InstanceFacts, context: Context): Step {
   const { phase } = state;
-  const known = { ...state, attached: facts.startedAtMs, paused: facts.status === 'paused' };
+  const { reachable, engineLeft } = state;
+  const known = {
+    ...state,
+    attached: facts.startedAtMs,
+    paused: facts.status === 'paused',
+    // A look that was under way when the engine went away says nothing of what comes after.
+    engineLeft: engineLeft && !reachable,
+  };
   if (phase.kind === 'recovering') return resume(known, phase.was, context);
   // Somebody else started it.
   if (phase.kind === 'offline') return adopt(known, 'running', context);
@@ -305,54 +304,6 @@ function withConsole(done: Step): Step {
   return { ...done, effects: [{ kind: 'attach', run: done.state.run }, ...done.effects] };
 }
 
-function onDead(state: MachineState, facts: InstanceFacts | null, context: Context): Step {
-  const { phase } = state;
-  const was = phase.kind === 'recovering' ? phase.was : phase;
-  const gone = { ...state, attached: null, paused: false };
-  switch (was.kind) {
-    case 'offline':
-      return phase.kind === 'offline' ? to(gone) : to(becomes(gone, was));
-    case 'cancelling':
-    case 'stopping':
-      return was.after === 'start' ? launch(gone) : to(becomes(gone, { kind: 'offline' }));
-    case 'launching':
-      // The launch ended with the agent that ran it; it was wanted, so it is done again.
-      return gone.withheld === null ? launch(gone) : to(becomes(gone, { kind: 'offline' }));
-    case 'starting':
-    case 'running':
-    default:
-      return onCrash(gone, facts, context);
-  }
-}
-
-function onCrash(state: MachineState, facts: InstanceFacts | null, context: Context): Step {
-  const { restart, withinMs } = context.settings.crashes;
-  const problem = describeEnd(facts);
-  const offline = { ...becomes(state, { kind: 'offline' }), problem };
-  if (!restart || state.withheld !== null) return to(offline);
-  // A clock that was set back must not keep a server offline for ever.
-  const sinceMs = state.crashAtMs === null ? Infinity : Math.abs(context.atMs - state.crashAtMs);
-  if (sinceMs < withinMs) {
-    const seconds = Math.round(withinMs / 1_000);
-    const again = `${problem} It crashed twice within ${seconds} s and stays offline until somebody starts it.`;
-    return to({ ...offline, problem: again });
-  }
-  const begun = launch({ ...state, crashAtMs: context.atMs, triesLeft: TRIES });
-  return { ...begun, state: { ...begun.state, problem: `${problem} It was started again.` } };
-}
-
-function describeEnd(facts: InstanceFacts | null): string {
-  if (facts === null) return 'Its container was removed.';
-  if (facts.oomKilled) return 'It was killed because it went past its memory limit.';
-  return facts.exitCode === null
-    ? 'It ended by itself.'
-    : `It ended by itself with exit code ${facts.exitCode}.`;
-}
-
-function becomes(state: MachineState, phase: MachineState['phase']): MachineState {
-  return { ...state, phase, epoch: state.epoch + 1 };
-}
-
 /** A launch tells by itself how it ended; until then an instance may be there or not. */
 function isLooking({ phase }: MachineState): boolean {
   return phase.kind !== 'launching' && phase.kind !== 'cancelling';
@@ -360,18 +311,6 @@ function isLooking({ phase }: MachineState): boolean {
 
 function look(state: MachineState): Step {
   return isLooking(state) ? to(state, inspect(state)) : to(state);
-}
-
-function inspect({ run }: MachineState): Effect {
-  return { kind: 'inspect', run };
-}
-
-function phaseTimer({ epoch }: MachineState, afterMs: number): Effect {
-  return { kind: 'phase_timer', epoch, afterMs };
-}
-
-function to(state: MachineState, ...effects: readonly Effect[]): Step {
-  return { state, effects, answer: null };
 }
 
 function accepted(done: Step): Step {

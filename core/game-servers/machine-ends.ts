@@ -1,0 +1,75 @@
+import type { Context, InstanceFacts, MachineState, Step } from './machine-state.ts';
+import { becomes, launch, to, TRIES } from './machine-steps.ts';
+
+/** An engine that is ending ends its servers first: Docker gives them 10 s, and itself 15. */
+const ENGINE_ENDS_MS = 30_000;
+
+/**
+ * The engine went away. What it ended before it was gone, and what is found ended when it is back, ended with it:
+ * that is no crash, and what was wanted to run is wanted still.
+ */
+export function onLost(state: MachineState, { atMs }: Context): Step {
+  const isRecent = (ms: number | null): boolean =>
+    ms !== null && Math.abs(atMs - ms) < ENGINE_ENDS_MS;
+  const crashAtMs = isRecent(state.crashAtMs) ? null : state.crashAtMs;
+  const next: MachineState = { ...state, reachable: false, engineLeft: true, crashAtMs };
+  if (!isRecent(state.gaveUpAtMs)) return to(next);
+  const { phase } = state;
+  // A launch that failed is being made sure of.
+  if (phase.kind === 'stopping') return to({ ...next, phase: { ...phase, after: 'start' } });
+  return phase.kind === 'offline'
+    ? to(becomes(next, { kind: 'recovering', was: { kind: 'running' } }))
+    : to(next);
+}
+
+/** An inspection found that nothing runs. */
+export function onDead(state: MachineState, facts: InstanceFacts | null, context: Context): Step {
+  const { phase } = state;
+  const was = phase.kind === 'recovering' ? phase.was : phase;
+  const gone = { ...state, attached: null, paused: false };
+  switch (was.kind) {
+    case 'offline':
+      return phase.kind === 'offline' ? to(gone) : to(becomes(gone, was));
+    case 'cancelling':
+    case 'stopping':
+      return was.after === 'start' ? launch(gone) : to(becomes(gone, { kind: 'offline' }));
+    case 'launching':
+      // The launch ended with the agent that ran it; it was wanted, so it is done again.
+      return gone.withheld === null ? launch(gone) : to(becomes(gone, { kind: 'offline' }));
+    case 'starting':
+    case 'running':
+    default:
+      return onCrash(gone, facts, context);
+  }
+}
+
+function onCrash(state: MachineState, facts: InstanceFacts | null, context: Context): Step {
+  const { restart, withinMs } = context.settings.crashes;
+  const problem = describeEnd(facts);
+  const offline: MachineState = { ...becomes(state, { kind: 'offline' }), problem };
+  if (state.withheld !== null) return to(offline);
+  if (state.engineLeft) {
+    const begun = launch({ ...state, triesLeft: TRIES });
+    const why = 'It ended while the engine of this node was away. It was started again.';
+    return { ...begun, state: { ...begun.state, problem: why } };
+  }
+  const gaveUpAtMs = context.atMs;
+  if (!restart) return to({ ...offline, gaveUpAtMs });
+  // A clock that was set back must not keep a server offline for ever.
+  const sinceMs = state.crashAtMs === null ? Infinity : Math.abs(context.atMs - state.crashAtMs);
+  if (sinceMs < withinMs) {
+    const seconds = Math.round(withinMs / 1_000);
+    const again = `${problem} It crashed twice within ${seconds} s and stays offline until somebody starts it.`;
+    return to({ ...offline, gaveUpAtMs, problem: again });
+  }
+  const begun = launch({ ...state, crashAtMs: context.atMs, triesLeft: TRIES });
+  return { ...begun, state: { ...begun.state, problem: `${problem} It was started again.` } };
+}
+
+function describeEnd(facts: InstanceFacts | null): string {
+  if (facts === null) return 'Its container was removed.';
+  if (facts.oomKilled) return 'It was killed because it went past its memory limit.';
+  return facts.exitCode === null
+    ? 'It ended by itself.'
+    : `It ended by itself with exit code ${facts.exitCode}.`;
+}
