@@ -37,6 +37,7 @@ const BEAT = {
     lastError: null,
     lastApplyMs: null,
     repairs: 3,
+    counters: 'nftables',
     kernel: 'undisturbed',
     problems: [],
     devices: [
@@ -144,6 +145,7 @@ test('control serves the API, metrics and its link, says what is enforced, and s
   const metrics = await (await fetch(facts.metricsUrl ?? '')).text();
   assert.match(metrics, /^portcullis_edges_in_service 0$/m);
   assert.match(metrics, /^portcullis_generation_accepted 0$/m);
+  assert.match(metrics, /^portcullis_edge_counters_info\{edge="fra1",by="nftables"\} 1$/m);
   assert.match(
     metrics,
     /^portcullis_edge_device_info\{edge="fra1",device="bond0",kind="bond",xdp="generic",present="true"\} 1$/m,

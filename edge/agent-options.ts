@@ -10,6 +10,7 @@ import type { Driver } from './nftables/driver.ts';
 import type { LearntMemory } from './nftables/learnt-memory.ts';
 import type { Reassembly } from './reassembly.ts';
 import type { EdgeFacts } from './report.ts';
+import type { EdgeWatch } from './watch/watch.ts';
 import type { EarlyDrop } from './xdp/early-drop.ts';
 
 export interface EdgeAgentOptions {
@@ -38,6 +39,8 @@ export interface EdgeAgentOptions {
   readonly memory?: LearntMemory;
   /** Tells of devices that come, go and are renamed; absent: they are not followed. */
   readonly watchLinks?: WatchLinks;
+  /** Detects attacks; absent: this edge counts no traffic. */
+  readonly watch?: EdgeWatch;
   readonly clock?: () => Date;
   /** How often markers on disk are looked at. */
   readonly watchMs?: number;

@@ -38,6 +38,7 @@ export function createEdgeAgent(options: EdgeAgentOptions): EdgeAgent {
 class Agent implements EdgeAgent {
   readonly #options: EdgeAgentOptions;
   readonly #log: Log;
+  readonly #instance = randomUUID();
   readonly #session: Session;
   readonly #reconciler: Reconciler;
   readonly #reporter: Reporter;
@@ -73,7 +74,7 @@ class Agent implements EdgeAgent {
   constructor(options: EdgeAgentOptions) {
     this.#options = options;
     this.#log = options.log;
-    this.#session = new Session(options.link, randomUUID());
+    this.#session = new Session(options.link, this.#instance);
     const serverAt: Filtering['serverAt'] = (address, port) =>
       options.filters?.serverAt(address, port) ?? null;
     const limits = options.limits ?? DEFAULT_LIMITS;
@@ -113,7 +114,8 @@ class Agent implements EdgeAgent {
       // Ours alone, unlike a table: who only observes drops nothing.
       this.#options.earlyDrop?.remove();
     }
-    const { link } = this.#options;
+    const { link, watch } = this.#options;
+    watch?.start(this.#instance);
     link.onConnect(() => {
       this.#greeted = false;
       this.#receiving.poke();
@@ -136,6 +138,7 @@ class Agent implements EdgeAgent {
     this.#options.filters?.stop();
     this.#guard.stop();
     await this.#options.link.close();
+    await this.#options.watch?.stop();
     await Promise.all([this.#receiving.stop(), this.#applying.stop()]);
     await Promise.all([this.#disk.stop(), this.#options.memory?.stop()]);
     this.#options.earlyDrop?.close();
@@ -177,6 +180,7 @@ class Agent implements EdgeAgent {
     const welcome = await this.#session.hello(mode, reason);
     this.#greeted = true;
     this.#reporter.greeted();
+    this.#options.watch?.greeted();
     this.#devices = welcome.settings.devices;
     this.#name = welcome.settings.name;
     this.#confirmed = null;
@@ -351,7 +355,10 @@ class Agent implements EdgeAgent {
       void this.#reporter.collect();
       void this.#report();
     }, heartbeatMs);
-    this.#resync = setInterval(() => this.#receiving.poke(), resyncMs);
+    this.#resync = setInterval(() => {
+      this.#receiving.poke();
+      this.#options.watch?.resync();
+    }, resyncMs);
   }
 
   /** A question that cannot be answered now is not: control goes without the answer. */

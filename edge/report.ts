@@ -1,5 +1,5 @@
 import { RefusedByControl } from '@portcullis/link/ask.ts';
-import type { EdgeReport, KernelState } from '@portcullis/link/edge-report.ts';
+import type { CounterMode, EdgeReport, KernelState } from '@portcullis/link/edge-report.ts';
 import { parseReport } from '@portcullis/link/parse-report.ts';
 import { type DeviceModes, describeDevices } from './devices.ts';
 import { DropLedger, type DropReading } from './drop-ledger.ts';
@@ -29,6 +29,8 @@ export interface EdgeFacts {
   readonly drops?: readonly DropSource[];
   /** Filters on ports that are enforced now. */
   readonly filters?: () => number;
+  /** Which part of the kernel counts for the detection of attacks. */
+  readonly counters?: () => CounterMode;
   /** What stands in the way of something wished for, a sentence each. */
   readonly problems?: () => readonly string[];
 }
@@ -82,6 +84,7 @@ export class Reporter {
       kernel: this.kernel(),
       problems: [...(facts.problems?.() ?? []), ...this.#ownProblems()],
       devices: describeDevices(devices, host, facts.deviceModes ?? null),
+      counters: facts.counters?.() ?? 'none',
     });
   }
 
@@ -172,5 +175,6 @@ function acceptable(report: EdgeReport): EdgeReport {
     kernel: report.kernel,
     problems: [problem],
     devices: [],
+    counters: report.counters,
   };
 }

@@ -19,7 +19,13 @@ export interface EdgeReport {
   readonly problems: readonly string[];
   /** The devices that the operator named for this edge, in his order. */
   readonly devices: readonly EdgeDevice[];
+  /** Which part of the kernel counts traffic for the detection of attacks. */
+  readonly counters: CounterMode;
 }
+
+/** `none`: nothing is counted, so no attack is detected here. */
+export const COUNTER_MODES = ['xdp', 'nftables', 'none'] as const;
+export type CounterMode = (typeof COUNTER_MODES)[number];
 
 /** `unknown`: the agent cannot look. `disturbed`: somebody else changed it, and it is not mended yet. */
 export const KERNEL_STATES = ['undisturbed', 'disturbed', 'unknown'] as const;

@@ -60,6 +60,7 @@ test('the report of an agent one version behind is understood, and says nothing 
     kernel: 'unknown',
     problems: [],
     devices: [],
+    counters: 'none',
   });
 });
 
@@ -71,6 +72,7 @@ test('a report is taken as it is, without what a newer agent adds to it', () => 
     kernel: 'disturbed',
     problems: ['no XDP'],
     devices: [DEVICE],
+    counters: 'xdp',
   };
   const devices = [{ ...DEVICE, speed: '10G' }];
   const parsed = parseRequest('edge', { ...BEAT, report: { ...report, devices, mood: 'good' } });

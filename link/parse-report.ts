@@ -1,6 +1,7 @@
 import type { Parsed } from '@portcullis/core/net/parsed.ts';
 import { parseAddress, formatAddress } from '@portcullis/core/net/address.ts';
 import {
+  COUNTER_MODES,
   DEVICE_KINDS,
   DROP_STAGES,
   type DropEntry,
@@ -55,6 +56,7 @@ export const report = object<EdgeReport>({
   kernel: optional(oneOf(...KERNEL_STATES), 'unknown'),
   problems: optional(list(reason, 100), []),
   devices: optional(list(device, 256), []),
+  counters: optional(oneOf(...COUNTER_MODES), 'none'),
 });
 
 /** A report that was stored, perhaps by a version before this one. */

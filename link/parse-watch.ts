@@ -7,6 +7,7 @@ import { address, moment } from './parse-report.ts';
 import { cursor, instance } from './session-shapes.ts';
 import {
   between,
+  check,
   flag,
   integer,
   list,
@@ -100,6 +101,11 @@ const wireSample = object<WireSample>({
   prefixes: subjects,
   tops: list(subjectTops, MAX_TOPS_PER_SAMPLE),
 });
+
+/** Whether control would take it: one that it does not take ends the connection, and with it everything else. */
+export function isWireSample(value: WireSample): boolean {
+  return check(wireSample, value).ok;
+}
 
 const ATTACK_TYPES: readonly AttackType[] = [
   'udp_flood',

@@ -28,7 +28,8 @@ export interface WatchSettings {
   readonly next: string | null;
 }
 
-/** Of at most 100,000 scopes in all. A page is shorter where it would be large: `MAX_MESSAGE_BYTES`. */
+export const MAX_WATCH_SCOPES = 100_000;
+/** A page is shorter where it would be large: `MAX_MESSAGE_BYTES`. */
 export const MAX_SCOPES_PER_PAGE = 10_000;
 export const MAX_SAFELIST = 1_000;
 
@@ -66,7 +67,10 @@ export interface WatchSamples {
 export const MAX_SAMPLES_PER_MESSAGE = 8;
 /** Addresses and prefixes of a sample together. */
 export const MAX_SUBJECTS_PER_SAMPLE = 2_048;
-/** Without the subjects that get less than a thirty-second part of their thresholds. */
+/** Below this part of its threshold a subject is not sent. */
+export const SENT_SHARE = 1 / 32;
+
+/** Without the subjects that get little. */
 export interface WireSample extends Sample {
   /** Evidence, of subjects near their thresholds only. */
   readonly tops: readonly SubjectTops[];
@@ -93,7 +97,8 @@ export const MAX_TOPS_PER_SAMPLE = 256;
 
 /**
  * Attacks that an edge saw for itself while control was away. Kept on its disk until answered; control records each
- * once, however often it is told.
+ * once, however often it is told. One that still goes on when control is back is told then, and once more when it has
+ * ended, under the same id.
  */
 export interface EdgeAttacks {
   readonly kind: 'edge.attacks';

@@ -43,6 +43,12 @@ export async function showEdge(name: string, options: EdgesOptions): Promise<voi
   else await describeEdge(edge);
 }
 
+const DETECTION = {
+  xdp: 'traffic is counted by XDP',
+  nftables: 'traffic is counted by nftables',
+  none: 'traffic is not counted, so this edge detects no attacks',
+} as const;
+
 async function describeEdge(edge: EdgeStatus): Promise<void> {
   const { report } = edge;
   print(`${styled('bold', edge.name)} at ${edge.site}: ${serviceOf(edge)}`);
@@ -58,6 +64,7 @@ async function describeEdge(edge: EdgeStatus): Promise<void> {
     print(
       `kernel      ${report.kernel}, ${report.policies} policies, ${report.elements} elements, ${report.filters} filters, ${report.repairs} repairs${took}`,
     );
+    print(`detection   ${DETECTION[report.counters]}`);
     if (report.lastError !== null) print(styled('red', `last error  ${report.lastError}`));
     for (const problem of report.problems) print(styled('yellow', `problem     ${problem}`));
     await describeDevices(report.devices);

@@ -15,6 +15,15 @@ export const REPORT_GAUGES: readonly FleetGauge[] = [
         ]),
       ),
   },
+  {
+    name: 'edge_counters_info',
+    help: 'Which part of the kernel counts traffic for the detection of attacks: xdp, nftables or none.',
+    labels: ['edge', 'by'],
+    values: ({ edges }) =>
+      edges.flatMap(({ name: edge, report }) =>
+        report === null ? [] : [[{ edge, by: report.counters }, 1] as const],
+      ),
+  },
   ofReport('edge_policies', 'Targets judged by a policy of their own.', (one) => one.policies),
   ofReport('edge_elements', 'Entries of every map of the edge.', (one) => one.elements),
   ofReport('edge_filters', 'Filters on ports that are enforced.', (one) => one.filters),

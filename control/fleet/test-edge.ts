@@ -29,6 +29,7 @@ const REPORT: EdgeReport = {
   kernel: 'undisturbed',
   problems: [],
   devices: [],
+  counters: 'none',
 };
 
 /** Control's side of a link for tests, on a database. */

@@ -5,6 +5,7 @@ import type { TestContext } from 'node:test';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { createMemoryLink, type MemoryLink } from '@portcullis/link/memory.ts';
 import type { AgentRequest, ControlReply, EdgeConfirm } from '@portcullis/link/messages.ts';
+import type { WatchScope } from '@portcullis/link/watch-messages.ts';
 import { createEdgeAgent, type EdgeAgent, type EdgeAgentOptions } from '../agent.ts';
 import { createFakeKernel, type FakeKernel } from '../nftables/fake.ts';
 
@@ -14,6 +15,9 @@ export class FakeControl {
   readonly link: MemoryLink;
   generation = 1;
   policies = new Map<string, Policy>();
+  /** What is to be watched for attacks; its version is raised with it by `watch`. */
+  scopes: readonly WatchScope[] = [];
+  watchVersion = 'w0';
   /** Answers instead of the usual, once. */
   refuseNext: ControlReply | null = null;
   #changes: { readonly generation: number; readonly target: string }[] = [];
@@ -48,6 +52,13 @@ export class FakeControl {
     this.link.control.notify({ kind: 'generation', generation: this.generation });
   }
 
+  /** Others are to be watched. */
+  watch(scopes: readonly WatchScope[], version: string): void {
+    this.scopes = scopes;
+    this.watchVersion = version;
+    this.link.control.notify({ kind: 'watch', version });
+  }
+
   confirms(): EdgeConfirm[] {
     return this.heard.filter((request) => request.kind === 'edge.confirm');
   }
@@ -77,6 +88,10 @@ export class FakeControl {
         heartbeatMs: 20,
         resyncMs: 60_000,
       };
+    }
+    if (request.kind === 'watch.ask') {
+      const scopes = request.version === this.watchVersion ? null : this.scopes;
+      return { kind: 'watch.settings', version: this.watchVersion, scopes, next: null };
     }
     if (request.kind !== 'edge.sync') return { kind: 'done' };
     const whole = request.after === 0;

@@ -1,0 +1,98 @@
+import type { Log } from '@portcullis/link/agent-log.ts';
+import type { ControlReply } from '@portcullis/link/messages.ts';
+import { isWireSample } from '@portcullis/link/parse-watch.ts';
+import { type AgentSide, LinkError } from '@portcullis/link/transport.ts';
+import { MAX_SAMPLES_PER_MESSAGE, type WireSample } from '@portcullis/link/watch-messages.ts';
+
+export interface SampleSenderOptions {
+  readonly link: AgentSide;
+  readonly instance: string;
+  /** The wall clock. */
+  readonly nowMs: () => number;
+  readonly log: Log;
+  /** How long a message may take; what waits meanwhile is thrown away from the oldest on. */
+  readonly timeoutMs?: number;
+}
+
+const TIMEOUT_MS = 2_000;
+/** Subjects of a message: what a peer takes in some milliseconds. */
+const MAX_SUBJECTS = 4_096;
+
+/**
+ * Sends samples, one message at a time. Control that is slow or away gets the newest when it is back; nothing here
+ * waits for it or grows meanwhile. Whether control answers at all is known best here, where it is asked all the time.
+ */
+export class SampleSender {
+  readonly #options: SampleSenderOptions;
+  readonly #waiting: WireSample[] = [];
+  #sequence = 0;
+  #sending: Promise<void> | null = null;
+  #heardAtMs = performance.now();
+  #stopped = false;
+
+  constructor(options: SampleSenderOptions) {
+    this.#options = options;
+  }
+
+  /** Since control last answered as one that works. Never rejects, never waits. */
+  get silentMs(): number {
+    return performance.now() - this.#heardAtMs;
+  }
+
+  /** Control was heard elsewhere. */
+  heard(): void {
+    this.#heardAtMs = performance.now();
+  }
+
+  push(sample: WireSample): void {
+    if (this.#stopped) return;
+    if (!isWireSample(sample)) {
+      // Control hangs up on what it does not understand, and takes the policies with it.
+      this.#options.log.error({ atMs: sample.atMs }, 'counters told what makes no sense');
+      return;
+    }
+    this.#waiting.push(sample);
+    while (this.#waiting.length > MAX_SAMPLES_PER_MESSAGE) this.#waiting.shift();
+    this.#sending ??= this.#sendAll();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#waiting.length = 0;
+    await this.#sending;
+  }
+
+  async #sendAll(): Promise<void> {
+    while (this.#waiting.length > 0) await this.#send(this.#newest());
+    this.#sending = null;
+  }
+
+  /** What fits into a message, from the newest back; the rest is too old to be of use. */
+  #newest(): WireSample[] {
+    const all = this.#waiting.splice(0);
+    let room = MAX_SUBJECTS;
+    const begin = all.findLastIndex(({ addresses, prefixes }) => {
+      room -= addresses.length + prefixes.length;
+      return room < 0;
+    });
+    return all.slice(Math.min(begin + 1, all.length - 1));
+  }
+
+  async #send(samples: readonly WireSample[]): Promise<void> {
+    const { link, instance, nowMs, log, timeoutMs = TIMEOUT_MS } = this.#options;
+    const sequence = ++this.#sequence;
+    const atMs = Math.round(nowMs());
+    try {
+      const message = { kind: 'watch.samples', instance, sequence, atMs, samples } as const;
+      if (isWorking(await link.request(message, timeoutMs))) this.heard();
+    } catch (error) {
+      if (!(error instanceof LinkError)) throw error;
+      log.debug({ error }, 'samples did not reach control');
+    }
+  }
+}
+
+/** One whose database is away can neither record an attack nor do anything against it. */
+function isWorking(reply: ControlReply): boolean {
+  return reply.kind !== 'refused' || reply.code !== 'unavailable';
+}

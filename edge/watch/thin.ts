@@ -1,0 +1,54 @@
+import type { Sample, SubjectSample } from '@portcullis/core/attacks/sample.ts';
+import type { Thresholds } from '@portcullis/core/attacks/attack.ts';
+import {
+  MAX_SUBJECTS_PER_SAMPLE,
+  SENT_SHARE,
+  type SubjectTops,
+  type WireSample,
+} from '@portcullis/link/watch-messages.ts';
+
+export interface Thinning {
+  readonly thresholdsOf: (subject: string) => Pick<Thresholds, 'pps' | 'bps'>;
+  /** Null: no evidence with this sample. */
+  readonly tops: ((subject: string) => SubjectTops | null) | null;
+}
+
+/** From this part of its threshold on evidence of a subject is sent: an attack could be open when it arrives. */
+const EVIDENCE_SHARE = 0.5;
+/** Subjects of a sample with evidence. */
+const MAX_EVIDENCE = 32;
+
+interface Weighed {
+  readonly one: SubjectSample;
+  /** Parts of its threshold, in packets or in bits, whichever is more. */
+  readonly share: number;
+}
+
+/** What control needs of a sample: those who get a noteworthy part of their thresholds, the nearest to them first. */
+export function thin(sample: Sample, { thresholdsOf, tops }: Thinning): WireSample {
+  const seconds = Math.max(1, sample.durationMs) / 1000;
+  const weigh = (subjects: readonly SubjectSample[]): Weighed[] => {
+    const weighed: Weighed[] = [];
+    for (const one of subjects) {
+      const { pps, bps } = thresholdsOf(one.subject);
+      const share = Math.max(one.packets / pps, (one.bytes * 8) / bps) / seconds;
+      if (share >= SENT_SHARE) weighed.push({ one, share });
+    }
+    return weighed;
+  };
+  const all = weigh(sample.addresses).concat(weigh(sample.prefixes));
+  const isCrowded = all.length > MAX_SUBJECTS_PER_SAMPLE;
+  const near = isCrowded || tops !== null ? all.toSorted((a, b) => b.share - a.share) : all;
+  const sent = near.slice(0, MAX_SUBJECTS_PER_SAMPLE).map(({ one }) => one);
+  const evidence = near
+    .slice(0, MAX_EVIDENCE)
+    .filter(({ share }) => share >= EVIDENCE_SHARE)
+    .flatMap(({ one }) => tops?.(one.subject) ?? []);
+  return {
+    atMs: Math.round(sample.atMs),
+    durationMs: sample.durationMs,
+    addresses: sent.filter(({ subject }) => !subject.includes('/')),
+    prefixes: sent.filter(({ subject }) => subject.includes('/')),
+    tops: evidence,
+  };
+}

@@ -1,0 +1,40 @@
+/**
+ * Runs `work` on a grid of moments that does not drift, never twice at a time. What takes long is run less often: it
+ * leaves twice its own time to others. What was missed is not made up for.
+ */
+export function tick(
+  periodMs: number,
+  work: () => Promise<void>,
+): { readonly stop: () => Promise<void> } {
+  const beginMs = performance.now();
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> | null = null;
+  let stopped = false;
+  /** Which one is next: a timer may fire before its time. */
+  let next = 0;
+  const run = async (): Promise<void> => {
+    const startMs = performance.now();
+    await work();
+    const endMs = performance.now();
+    running = null;
+    if (!stopped) plan(endMs + (endMs - startMs) * 2, endMs);
+  };
+  const plan = (earliestMs: number, nowMs: number): void => {
+    next = Math.max(next + 1, Math.ceil((earliestMs - beginMs) / periodMs));
+    const atMs = beginMs + next * periodMs;
+    timer = setTimeout(
+      () => {
+        running = run();
+      },
+      Math.ceil(atMs - nowMs),
+    );
+  };
+  plan(beginMs, beginMs);
+  return {
+    stop: async () => {
+      stopped = true;
+      clearTimeout(timer);
+      await running;
+    },
+  };
+}
