@@ -57,7 +57,12 @@ export interface NodeAnswer {
   readonly answer: CallAnswer;
 }
 export type CallAnswer =
-  | { readonly kind: 'state'; readonly state: ServerState; readonly resources: ServerResources }
+  /** `resources`: null where something runs, or lies there, that was not measured yet. */
+  | {
+      readonly kind: 'state';
+      readonly state: ServerState;
+      readonly resources: ServerResources | null;
+    }
   | { readonly kind: 'accepted' }
   /** `reason` is a sentence for the caller. */
   | { readonly kind: 'refused'; readonly reason: string }

@@ -93,6 +93,7 @@ describe('messages of nodes', () => {
       { kind: 'accepted' },
       { kind: 'refused', reason: 'the server is stopping' },
       { kind: 'state', state: 'running', resources },
+      { kind: 'state', state: 'running', resources: null },
       { kind: 'lines', lines: ['one', 'two'] },
     ]) {
       const message = { kind: 'node.answer', instance: 'one', id: 'x', answer };

@@ -74,7 +74,7 @@ const resources = object<ServerResources>({
 });
 
 const answer = byKind<CallAnswer>({
-  state: object({ kind: oneOf('state'), state: serverState, resources }),
+  state: object({ kind: oneOf('state'), state: serverState, resources: nullable(resources) }),
   accepted: object({ kind: oneOf('accepted') }),
   refused: object({ kind: oneOf('refused'), reason }),
   lines: object({

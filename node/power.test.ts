@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import type { PowerSignal } from '@portcullis/core/game-servers/power.ts';
 import type { StartProgram } from './engine/fake.ts';
 import { EGG } from './testing/eggs.ts';
-import { TestHost } from './testing/host.ts';
+import { TestHost, until } from './testing/host.ts';
 
 const ACCEPTED = { kind: 'accepted' };
 
@@ -185,6 +185,34 @@ describe('power on a node', () => {
     assert.deepEqual(await host.control.call(uuid, kill, 2_000), ACCEPTED);
     hung.resolve();
     await host.becomes(uuid, 'offline');
+  });
+
+  it('tells what a server uses, never a zero that nobody measured, also paused and found again', async (t) => {
+    const host = new TestHost(t);
+    const uuid = await host.server();
+    const seen: unknown[] = [];
+    const measured = async (): Promise<boolean> => {
+      const answer = await host.control.call(uuid, { kind: 'look' });
+      if (answer?.kind !== 'state') return false;
+      const { state, resources } = answer;
+      if (state === 'running') seen.push(resources?.memoryBytes ?? null);
+      return state === 'running' && resources !== null;
+    };
+    const used = host.engine.usage.memoryBytes;
+    await host.power(uuid, 'start');
+    await until(measured);
+    host.engine.pause(uuid);
+    await until(async () => (await host.lines(uuid)).join('\n').includes('paused'));
+    await measured();
+    // The console is connected anew.
+    host.engine.lose();
+    host.engine.find();
+    await until(measured);
+    await host.restart();
+    host.engine.usage = { ...host.engine.usage, memoryBytes: used };
+    await until(measured);
+    assert.deepEqual(new Set(seen), new Set([null, used]));
+    assert.ok(seen.filter((memory) => memory === used).length >= 4);
   });
 
   it('takes commands only while it runs', async (t) => {

@@ -2,6 +2,7 @@ import { recover } from '@portcullis/core/game-servers/machine.ts';
 import {
   isAtRest,
   isKnown,
+  isUp,
   type MachineState,
   type PowerSettings,
   serverState,
@@ -84,7 +85,8 @@ export class Server {
   #launched: LaunchedWith | null;
   /** As the last inspection found it. */
   #instance: Instance | null = null;
-  #diskBytes = 0;
+  /** null: nobody measured it yet. */
+  #diskBytes: number | null = null;
   /** As it was posted last. */
   #withheld: string | null;
   #closed = false;
@@ -127,7 +129,11 @@ export class Server {
         around.onNews();
         this.#consider();
       },
-      build: (signal) => build(this.#order(), signal),
+      build: async (signal) => {
+        await build(this.#order(), signal);
+        // What it is told of it from now on is so.
+        await this.#checkDisk().catch(() => {});
+      },
     });
     this.#removal = this.#createRemoval();
     for (const effect of begun.effects) this.#rim.perform(effect);
@@ -184,6 +190,7 @@ export class Server {
     const { state } = this.#mailbox;
     if (!isKnown(state)) return refused('The node does not know now whether the server runs.');
     const resources = resourcesOf({
+      runs: isUp(state),
       usage: this.#terminal.usage,
       instance: this.#instance,
       diskBytes: this.#diskBytes,

@@ -37,7 +37,7 @@ export const GameServer = Type.Object(serverFields, {
 export const GameServerResources = Type.Object(
   {
     memory_bytes: natural(),
-    memory_limit_bytes: natural(),
+    memory_limit_bytes: natural({ description: 'As `limits.memory` has it.' }),
     cpu_absolute: Type.Number({ minimum: 0, description: 'Percent of one core.' }),
     disk_bytes: natural(),
     network_rx_bytes: natural({ description: 'Received since the start.' }),
@@ -54,7 +54,9 @@ export const GameServerDetail = Type.Object(
   {
     ...serverFields,
     state: choiceOrNull(SERVER_STATES, { description: `Live from the node; ${UNKNOWN_WHEN}` }),
-    resources: orNull(GameServerResources, { description: `Live from the node; ${UNKNOWN_WHEN}` }),
+    resources: orNull(GameServerResources, {
+      description: `Live from the node; ${UNKNOWN_WHEN} Also in the first seconds of a server, before it was measured.`,
+    }),
   },
   { title: 'GameServerDetail', description: 'A game server with its live state.' },
 );

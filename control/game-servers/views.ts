@@ -5,7 +5,8 @@ import type { ListedServer, ServerBuildRow } from './store.ts';
 /** What a node says of a server now; null: nobody knows. */
 export interface LiveServer {
   readonly state: ServerState;
-  readonly resources: ServerResources;
+  /** null: not measured yet. */
+  readonly resources: ServerResources | null;
 }
 
 export function listedView(server: ListedServer) {
@@ -23,7 +24,7 @@ export function detailView(server: ListedServer, live: LiveServer | null) {
   return {
     ...listedView(server),
     state: live?.state ?? null,
-    resources: live && resourcesView(live.resources),
+    resources: live?.resources ? resourcesView(live.resources) : null,
   };
 }
 

@@ -161,6 +161,11 @@ export function isKnown({ phase, reachable }: MachineState): boolean {
   return reachable && phase.kind !== 'recovering';
 }
 
+/** An instance was started, and its end was not seen yet. */
+export function isUp({ phase }: MachineState): boolean {
+  return phase.kind === 'starting' || phase.kind === 'running' || phase.kind === 'stopping';
+}
+
 /** Nothing runs and nothing is under way. */
 export function isAtRest({ phase }: MachineState): boolean {
   return phase.kind === 'offline';

@@ -6,8 +6,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
-import type { PowerSignal, ServerState } from '@portcullis/core/game-servers/power.ts';
+import type {
+  PowerSignal,
+  ServerResources,
+  ServerState,
+} from '@portcullis/core/game-servers/power.ts';
 import type { CallAnswer } from '@portcullis/link/node-messages.ts';
 import { CONFIG_VARIABLE } from '@portcullis/node/config.ts';
 import { GAME } from '@portcullis/node/engine/suite.ts';
@@ -128,9 +133,16 @@ describe('a node over Docker, when something fails', {
     const { dockerd } = ground;
     await host.run();
     const container = `/containers/${await idOf(ground, UUID)}`;
+    await eventually('it is measured', async () => (await host.resources()) !== null);
+    assert.equal((await host.resources())?.memoryLimitBytes, 512 * 1024 * 1024);
     await dockerd.call('POST', `${container}/pause`);
     await host.says('[portcullis] Somebody paused the server.');
     assert.equal(await host.state(), 'running');
+    // Through some of Docker's measurements.
+    for (let looks = 0; looks < 10; looks += 1) {
+      assert.ok(((await host.resources())?.memoryBytes ?? 0) > 0);
+      await delay(300);
+    }
     await dockerd.call('POST', `${container}/unpause`);
     await dockerd.call('POST', `${container}/stop?t=10`);
     await host.says('[portcullis] It ended by itself with exit code 0. It was started again.');
@@ -245,6 +257,11 @@ class Host {
   async state(): Promise<ServerState | null> {
     const answer = await this.call({ kind: 'look' }, 2_000);
     return answer?.kind === 'state' ? answer.state : null;
+  }
+
+  async resources(): Promise<ServerResources | null> {
+    const answer = await this.call({ kind: 'look' }, 2_000);
+    return answer?.kind === 'state' ? answer.resources : null;
   }
 
   async says(line: string): Promise<void> {

@@ -130,7 +130,6 @@ export interface Console {
 export interface Usage {
   /** Without the page cache (usage less inactive_file). */
   readonly memoryBytes: number;
-  readonly memoryLimitBytes: number;
   /** Percent of one core, three decimals. */
   readonly cpuPercent: number;
   readonly networkRxBytes: number;

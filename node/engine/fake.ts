@@ -88,7 +88,6 @@ export class FakeEngine implements Engine {
   /** What every running instance uses. */
   usage: Usage = {
     memoryBytes: 1_000_000,
-    memoryLimitBytes: 64_000_000,
     cpuPercent: 1.5,
     networkRxBytes: 100,
     networkTxBytes: 200,

@@ -77,7 +77,7 @@ export class Rim {
     this.#launching = abort;
     try {
       await launches.run(abort.signal, () => launch(abort.signal, run));
-      this.#options.terminal.watchUsage();
+      this.#options.terminal.started();
       post({ kind: 'launched', run });
     } catch (error) {
       log.warn({ uuid, error }, 'a server could not be started');
@@ -131,8 +131,6 @@ export class Rim {
     const { uuid, terminal, launched, log, post } = this.#options;
     const launch = launched();
     if (launch !== null) terminal.watchDone(launch, () => post({ kind: 'done', run }));
-    terminal.close();
-    terminal.watchUsage();
     await terminal.reattach().catch((error: unknown) => {
       log.warn({ uuid, error }, 'the console of a running server could not be connected');
     });

@@ -42,6 +42,7 @@ export class Terminal {
   /** To an instance that is about to start. Rejects when it cannot be had. */
   async attach(): Promise<void> {
     this.close();
+    this.#usage = null;
     this.#isFresh = false;
     await this.#connect((chunk) => this.console.push(chunk));
   }
@@ -65,6 +66,7 @@ export class Terminal {
   /** To an instance that runs. A write waits for it; one that cannot be had fails the writes. */
   reattach(): Promise<void> {
     this.#attaching = this.#reattach();
+    this.#watchUsage();
     return this.#attaching;
   }
 
@@ -90,7 +92,13 @@ export class Terminal {
     }
   }
 
-  watchUsage(): void {
+  /** It was started. */
+  started(): void {
+    this.#watchUsage();
+  }
+
+  /** What was measured last is told until something newer is. */
+  #watchUsage(): void {
     this.#unwatch();
     this.#unwatch = this.#engine.watchUsage(this.#uuid, (usage) => {
       this.#usage = usage;
@@ -111,7 +119,6 @@ export class Terminal {
   close(): void {
     this.#unwatch();
     this.#unwatch = () => {};
-    this.#usage = null;
     this.#connection = null;
     this.#stream?.close();
     this.#stream = null;

@@ -78,7 +78,7 @@ describe('what Docker is told and tells', () => {
     const at = (read: string, totalNs: number, stats: Record<string, number>): StatsJson => ({
       read,
       cpu_stats: { cpu_usage: { total_usage: totalNs } },
-      memory_stats: { usage: 1000, limit: 5000, stats },
+      memory_stats: { usage: 1000, stats },
       networks: { eth0: { rx_bytes: 1, tx_bytes: 2 }, eth1: { rx_bytes: 10, tx_bytes: 20 } },
     });
     const before = at('2026-11-21T00:00:00.000000000Z', 0, {});
@@ -88,7 +88,6 @@ describe('what Docker is told and tells', () => {
     });
     const usage = {
       memoryBytes: 700,
-      memoryLimitBytes: 5000,
       cpuPercent: 150,
       networkRxBytes: 11,
       networkTxBytes: 22,

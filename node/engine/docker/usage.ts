@@ -8,7 +8,6 @@ export interface StatsJson {
   readonly cpu_stats: { readonly cpu_usage: { readonly total_usage: number } };
   readonly memory_stats: {
     readonly usage?: number;
-    readonly limit?: number;
     /** Of cgroup v1 with `total_inactive_file`, of v2 with `inactive_file`; both know both names of it. */
     readonly stats?: Readonly<Record<string, number>>;
   };
@@ -19,7 +18,7 @@ export interface StatsJson {
 
 /** Null for the first message, which has nothing to be compared with, and for those of a container that ended. */
 export function parseUsage(before: StatsJson | null, now: StatsJson): Usage | null {
-  const { usage, limit = 0, stats = {} } = now.memory_stats;
+  const { usage, stats = {} } = now.memory_stats;
   if (before === null || usage === undefined) return null;
   const elapsedNs = (Date.parse(now.read) - Date.parse(before.read)) * 1e6;
   if (!(elapsedNs > 0)) return null;
@@ -29,7 +28,6 @@ export function parseUsage(before: StatsJson | null, now: StatsJson): Usage | nu
   const cache = stats['total_inactive_file'] ?? stats['inactive_file'] ?? 0;
   return {
     memoryBytes: Math.max(0, usage - cache),
-    memoryLimitBytes: limit,
     cpuPercent: Math.round(Math.max(0, (usedNs / elapsedNs) * 100) * 1000) / 1000,
     networkRxBytes: networks.reduce((sum, one) => sum + one.rx_bytes, 0),
     networkTxBytes: networks.reduce((sum, one) => sum + one.tx_bytes, 0),

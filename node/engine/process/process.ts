@@ -27,7 +27,6 @@ export interface ProcessEngineOptions {
 }
 
 const KILL_MS = 10_000;
-const MIB = 1024 * 1024;
 const WARNING =
   'Game servers run as plain processes: nothing isolates them from this host or from each other, and neither memory nor processor time nor files are limited. Use Docker for anything but trying out.';
 
@@ -182,9 +181,9 @@ export class ProcessEngine implements Engine {
     };
     usages.add(end);
     const begin = async (): Promise<void> => {
-      const [spec, { pid }] = [await home.spec(), await home.record()];
-      if (stopped || spec === null || pid === null || !home.isAlive()) return;
-      stop = watchGroupUsage(pid, spec.limits.memory * MIB, listener);
+      const { pid } = await home.record();
+      if (stopped || pid === null || !home.isAlive()) return;
+      stop = watchGroupUsage(pid, listener);
     };
     begin().catch(() => undefined);
     return end;

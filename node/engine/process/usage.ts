@@ -13,11 +13,7 @@ interface Sample {
 }
 
 /** What the processes of one group use together, every second until it is stopped. Networks are not told apart. */
-export function watchGroupUsage(
-  group: number,
-  memoryLimitBytes: number,
-  listener: (usage: Usage) => void,
-): () => void {
+export function watchGroupUsage(group: number, listener: (usage: Usage) => void): () => void {
   let before: Sample | null = null;
   let busy = false;
   const look = async (): Promise<void> => {
@@ -27,7 +23,6 @@ export function watchGroupUsage(
       const share = Math.max(0, now.ticks - before.ticks) / TICKS_PER_SECOND / seconds;
       listener({
         memoryBytes: now.pages * PAGE_BYTES,
-        memoryLimitBytes,
         cpuPercent: Math.round(share * 100_000) / 1000,
         networkRxBytes: 0,
         networkTxBytes: 0,
