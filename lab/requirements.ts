@@ -19,7 +19,8 @@ export type Need =
   | 'browser'
   | 'postgres'
   | 'python3'
-  | 'flow-exporters';
+  | 'flow-exporters'
+  | 'fastnetmon';
 
 const CHECKS: Readonly<Record<Need, () => string | null>> = {
   root: () => (process.getuid?.() === 0 ? null : 'must run as root'),
@@ -54,6 +55,7 @@ const CHECKS: Readonly<Record<Need, () => string | null>> = {
   'flow-exporters': () =>
     ['softflowd', 'pmacctd', 'nfcapd', 'sfcapd'].map(onPath).find((reason) => reason !== null) ??
     null,
+  fastnetmon: () => onPath('fastnetmon'),
 };
 
 const known = new Map<Need, string | null>();

@@ -22,7 +22,7 @@ export interface Destination {
 
 const SECOND_MS = 990;
 
-/** Adds up samples, and lets a detector judge them, until it is asked for the second. */
+/** Adds up samples, and lets a detector judge them, until it is asked for what there is. */
 export class Watch {
   readonly #settings: DetectorSettings;
   #detector: DetectorState = INITIAL;
@@ -51,8 +51,9 @@ export class Watch {
     }
   }
 
-  get isOver(): boolean {
-    return this.#durationMs >= SECOND_MS;
+  /** A second is over, or an attack began or ended: nobody waits for the second to hear of that. */
+  get hasNews(): boolean {
+    return this.#durationMs >= SECOND_MS || this.#events.some(({ kind }) => kind !== 'changed');
   }
 
   /** Rates over the time since it was last asked, and what happened in it; begins anew. */

@@ -30,7 +30,7 @@ export async function runCollector(options: CollectorCommandOptions): Promise<vo
   const watch = new Watch({ thresholdsOf: () => thresholds, maxSubjects: MAX_SUBJECTS });
   const onSample = (sample: Sample): void => {
     watch.add(sample);
-    if (watch.isOver) tell(watch.take(top), collector.counters());
+    if (watch.hasNews) tell(watch.take(top), collector.counters());
   };
   const collector: Collector = await Collector.open({
     listen: options.listen.map(parseListen),

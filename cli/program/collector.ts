@@ -34,7 +34,7 @@ export function addCollector(program: Command): void {
     .option('--mbps <count>', 'megabits a second to one destination that are an attack', '1000')
     .option('--hold <time>', 'quiet for so long, an attack has ended', '60s')
     .option('--top <count>', 'how many destinations to name each second', '5')
-    .option('--json', 'one JSON document a line, one line a second')
+    .option('--json', 'one JSON document a line, one line a second and one at once for an attack')
     .addHelpText(
       'after',
       `

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { controlBench } from './control.ts';
 import { dataplaneBench } from './dataplane.ts';
+import { detectionBench } from './detection.ts';
 import { edgeBench } from './edge.ts';
 import { flowsBench } from './flows.ts';
 import { gameServersBench } from './game-servers.ts';
@@ -10,6 +11,7 @@ import { scaleBench } from './scale.ts';
 const BENCHES: readonly Bench[] = [
   controlBench,
   dataplaneBench,
+  detectionBench,
   edgeBench,
   flowsBench,
   gameServersBench,

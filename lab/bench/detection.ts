@@ -1,0 +1,177 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { sendFloods } from '../floods/flood.ts';
+import type { FloodPlan } from '../floods/schedule.ts';
+import { REAL_EXPORTERS } from '../flows/exporters.ts';
+import { Network, type Namespace } from '../netns.ts';
+import { missing } from '../requirements.ts';
+import { FastNetMon } from './detection/fastnetmon.ts';
+import { OurCollector } from './detection/ours.ts';
+import { rowsOf, sayTrials } from './detection/rows.ts';
+import { sightingsOf } from './detection/theirs.ts';
+import { FACTORS, judge, type Trial, trialsOf } from './detection/trial.ts';
+import type { Bench, Row } from './report.ts';
+import { dropAtIngress, linkOf } from './traffic.ts';
+import { within } from './within.ts';
+
+const THRESHOLD = { pps: 2000, mbps: 1000 } as const;
+const NETWORKS = ['203.0.113.0/24', '2001:db8:5::/64'] as const;
+/** Longer than FastNetMon's ban time and its rounds of 5 s: it looks whether an attack is over when those have passed. */
+const FLOOD_SECONDS = 20;
+const HOLD_SECONDS = 5;
+const BAN_SECONDS = 10;
+/** What is usual is learnt, and rates of both have settled. */
+const CALM_MS = 5000;
+/** The longest that an end is waited for. */
+const END_MS = 25_000;
+const EXPORT_PORT = 9000;
+const OUR_PORT = 9001;
+const THEIR_PORT = 9002;
+const ROOT = join(import.meta.dirname, '..', '..');
+const DEVICE = 'v1';
+
+const INPUTS = [
+  { name: 'sFlow 1:10', exporter: 'pmacctd, sFlow', kind: 'sflow' },
+  { name: 'NetFlow 9', exporter: 'pmacctd, NetFlow 9', kind: 'netflow' },
+] as const;
+type Input = (typeof INPUTS)[number];
+
+/** Floods, seen by ours and by FastNetMon at once, through the same exports. */
+export const detectionBench: Bench = {
+  name: 'detection',
+  missing: () => missing(['root', 'netns', 'nft', 'flow-exporters']),
+  run: async (say) => {
+    const absent = missing(['fastnetmon']);
+    if (absent !== null) say(`FastNetMon is not compared: ${absent}`);
+    const rows: Row[] = [];
+    for (const input of INPUTS) rows.push(...(await compare(input, absent === null, say)));
+    return rows;
+  },
+};
+
+/** One input from its start to its end: a round of floods for each strength. */
+async function compare(
+  input: Input,
+  withTheirs: boolean,
+  say: (line: string) => void,
+): Promise<Row[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'pcl-detection-'));
+  const network = new Network('detection');
+  const running: { stop(): Promise<void> }[] = [];
+  try {
+    const { sender, host } = wire(network);
+    const theirs = withTheirs ? await startTheirs(host, folder, input) : null;
+    if (theirs !== null) running.push(theirs);
+    const ours = await OurCollector.start(host, {
+      port: OUR_PORT,
+      networks: NETWORKS,
+      ...THRESHOLD,
+      holdSeconds: HOLD_SECONDS,
+    });
+    running.push(ours, await startFan(host), await startExporter(host, folder, input));
+    const rows: Row[] = [];
+    for (const factor of FACTORS) {
+      const trials = trialsOf(factor);
+      await pause(CALM_MS);
+      const sent = await sendFloods(sender, plansOf(trials, sender, host));
+      await pause(END_MS);
+      const mine = judge(trials, sent, ours.sightings());
+      const other = theirs && judge(trials, sent, sightingsOf(theirs.notices()));
+      sayTrials(input.name, mine, other, say);
+      rows.push(...rowsOf(`${input.name}, ${factor} x`, mine, other));
+    }
+    const { lost = 0, socketDrops = 0 } = ours.counters();
+    say(`${input.name}: of ours, ${lost} exports lost, ${socketDrops} dropped at its socket`);
+    return rows;
+  } finally {
+    for (const one of running.toReversed()) await one.stop();
+    network.destroy();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The host takes everything in as far as readers of packets see it, and no further. */
+function wire(network: Network): { readonly sender: Namespace; readonly host: Namespace } {
+  const sender = network.create('sender');
+  const host = network.create('host');
+  network.join(sender, { device: 'v0', addresses: [] }, host, {
+    device: DEVICE,
+    addresses: ['203.0.113.1/24', '2001:db8:5::1/64'],
+  });
+  host.run('nft', dropAtIngress(DEVICE));
+  return { sender, host };
+}
+
+function plansOf(trials: readonly Trial[], sender: Namespace, host: Namespace): FloodPlan[] {
+  const { ifindex } = linkOf(sender, 'v0');
+  const { address: to } = linkOf(host, DEVICE);
+  return trials.map(({ name, kind, target, factor }) => ({
+    name,
+    kind,
+    target,
+    to,
+    device: 'v0',
+    ifindex,
+    pps: THRESHOLD.pps * factor,
+    seconds: FLOOD_SECONDS,
+  }));
+}
+
+async function startTheirs(host: Namespace, folder: string, { kind }: Input): Promise<FastNetMon> {
+  return FastNetMon.start(host, join(folder, 'fastnetmon'), {
+    input: { kind, port: THEIR_PORT },
+    networks: NETWORKS,
+    ...THRESHOLD,
+    banSeconds: BAN_SECONDS,
+  });
+}
+
+interface Running {
+  stop(): Promise<void>;
+}
+
+async function startFan(host: Namespace): Promise<Running> {
+  const script = join(ROOT, 'lab', 'flows', 'fan-process.ts');
+  const ports = [EXPORT_PORT, OUR_PORT, THEIR_PORT].map(String);
+  const fan = host.spawn([process.execPath, script, ...ports], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await within(10_000, 'exports are not passed on', once(fan.stdout as Readable, 'data'));
+  return stopping(fan, 'SIGKILL');
+}
+
+async function startExporter(host: Namespace, folder: string, { exporter }: Input) {
+  const real = REAL_EXPORTERS.find(({ name }) => name === exporter);
+  if (real === undefined) throw new Error(`no exporter ${exporter}`);
+  const place = join(folder, 'exporter');
+  mkdirSync(place);
+  const child = host.spawn(real.command(DEVICE, EXPORT_PORT, place), {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ready = Promise.withResolvers<void>();
+  let said = '';
+  for (const output of [child.stdout, child.stderr]) {
+    output?.on('data', (text: Buffer) => {
+      said = (said + text.toString()).slice(-20_000);
+      if (real.ready.every((words) => said.includes(words))) ready.resolve();
+    });
+  }
+  await within(20_000, `${exporter} does not watch`, ready.promise);
+  return stopping(child, 'SIGINT');
+}
+
+function stopping(child: ChildProcess, signal: NodeJS.Signals): Running {
+  return {
+    stop: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const gone = once(child, 'exit');
+      child.kill(signal);
+      await within(20_000, 'it does not end', gone);
+    },
+  };
+}

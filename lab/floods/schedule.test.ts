@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Schedule } from './schedule.ts';
+
+const PLAN = {
+  name: 'one',
+  kind: 'udp',
+  target: '192.0.2.1',
+  to: '02:00:00:00:00:01',
+  device: 'v0',
+  ifindex: 1,
+  pps: 1000,
+  seconds: 4,
+} as const;
+
+/** Sends all that is due at each of these moments. */
+function play(schedule: Schedule, moments: Iterable<number>): void {
+  for (const atMs of moments) {
+    const due = schedule.dueAt(atMs);
+    schedule.note(atMs, due, due * 100);
+  }
+}
+
+function* every(stepMs: number, untilMs: number): Generator<number> {
+  for (let atMs = 0; atMs <= untilMs; atMs += stepMs) yield atMs;
+}
+
+describe('a flood', () => {
+  it('is sent at its rate, and told as it was sent', () => {
+    const schedule = new Schedule(PLAN);
+    play(schedule, every(1.7, 5000));
+    assert.ok(schedule.isOverAt(4000) && !schedule.isOverAt(3999));
+    const { packets, bytes, peakPps, peakBps, beganAtMs, endedAtMs } = schedule.report(1_000_000);
+    assert.ok(packets > 3950 && packets <= 4000, `${packets}`);
+    assert.equal(bytes, packets * 100);
+    assert.ok(peakPps >= 990 && peakPps <= 1010, `${peakPps}`);
+    assert.equal(peakBps, peakPps * 800);
+    assert.ok(beganAtMs < 1_000_005 && endedAtMs > 1_003_990);
+  });
+
+  it('does not make up for a pause of the machine: its peak stays its rate', () => {
+    const schedule = new Schedule(PLAN);
+    play(schedule, every(1, 1000));
+    play(schedule, [1500]);
+    play(
+      schedule,
+      Array.from(every(1, 1000), (atMs) => atMs + 1500),
+    );
+    const { packets, peakPps } = schedule.report(0);
+    assert.ok(packets < 2050, `${packets}`);
+    assert.ok(peakPps <= 1025, `${peakPps}`);
+  });
+
+  it('of pulses rests between them', () => {
+    const schedule = new Schedule({ ...PLAN, seconds: 1, times: 2, pauseSeconds: 3 });
+    play(schedule, every(1, 4000));
+    const half = schedule.report(0).packets;
+    assert.ok(half > 980 && half <= 1021, `${half}`);
+    assert.ok(!schedule.isOverAt(4999) && schedule.isOverAt(5000));
+  });
+});

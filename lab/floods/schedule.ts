@@ -1,0 +1,106 @@
+import type { Aim } from './frames.ts';
+
+/** One flood, or other traffic, at a steady rate. */
+export interface FloodPlan extends Aim {
+  readonly name: string;
+  readonly device: string;
+  readonly ifindex: number;
+  readonly pps: number;
+  readonly seconds: number;
+  /** Seconds of pause after each `seconds`, and how often; once without. */
+  readonly times?: number;
+  readonly pauseSeconds?: number;
+}
+
+/** What really left, by the sender's own count. */
+export interface FloodReport {
+  readonly name: string;
+  readonly packets: number;
+  readonly bytes: number;
+  /** Wall clock of the first and the last packet. */
+  readonly beganAtMs: number;
+  readonly endedAtMs: number;
+  /** The most of any second, of IP packets without their Ethernet header. */
+  readonly peakPps: number;
+  readonly peakBps: number;
+}
+
+const SLOT_MS = 10;
+const SLOTS_PER_SECOND = 1000 / SLOT_MS;
+/** Of what is due after a pause of the machine, no more is made up for: a flood stays at its rate. */
+const CATCH_UP_MS = 20;
+
+/** When packets of a flood are due, and what has been sent of it. Times are milliseconds since it began. */
+export class Schedule {
+  readonly plan: FloodPlan;
+  readonly #slots: number[] = [];
+  #due = 0;
+  #atMs = 0;
+  #packets = 0;
+  #bytes = 0;
+  #firstMs = Number.NaN;
+  #lastMs = 0;
+
+  constructor(plan: FloodPlan) {
+    this.plan = plan;
+  }
+
+  /** How many packets are to be sent now. */
+  dueAt(atMs: number): number {
+    const { pps } = this.plan;
+    const passed = atMs - this.#atMs;
+    this.#atMs = atMs;
+    if (!this.#isOnAt(atMs)) return 0;
+    this.#due = Math.min(
+      this.#due + (pps * passed) / 1000,
+      Math.max(1, (pps * CATCH_UP_MS) / 1000),
+    );
+    return Math.floor(this.#due);
+  }
+
+  note(atMs: number, packets: number, bytes: number): void {
+    if (packets === 0) return;
+    const slot = Math.floor(atMs / SLOT_MS);
+    this.#slots[slot] = (this.#slots[slot] ?? 0) + packets;
+    this.#due -= packets;
+    this.#packets += packets;
+    this.#bytes += bytes;
+    if (Number.isNaN(this.#firstMs)) this.#firstMs = atMs;
+    this.#lastMs = atMs;
+  }
+
+  isOverAt(atMs: number): boolean {
+    const { seconds, times = 1, pauseSeconds = 0 } = this.plan;
+    return atMs >= (seconds * times + pauseSeconds * (times - 1)) * 1000;
+  }
+
+  /** `epochMs`: the wall clock when it began. */
+  report(epochMs: number): FloodReport {
+    const peakPps = this.#peak();
+    return {
+      name: this.plan.name,
+      packets: this.#packets,
+      bytes: this.#bytes,
+      beganAtMs: epochMs + this.#firstMs,
+      endedAtMs: epochMs + this.#lastMs,
+      peakPps,
+      peakBps: (peakPps * this.#bytes * 8) / Math.max(1, this.#packets),
+    };
+  }
+
+  #isOnAt(atMs: number): boolean {
+    const { seconds, pauseSeconds = 0 } = this.plan;
+    return !this.isOverAt(atMs) && (atMs / 1000) % (seconds + pauseSeconds) < seconds;
+  }
+
+  #peak(): number {
+    let sum = 0;
+    let peak = 0;
+    for (let slot = 0; slot < this.#slots.length; slot++) {
+      sum += this.#slots[slot] ?? 0;
+      if (slot >= SLOTS_PER_SECOND) sum -= this.#slots[slot - SLOTS_PER_SECOND] ?? 0;
+      peak = Math.max(peak, sum);
+    }
+    return peak;
+  }
+}
