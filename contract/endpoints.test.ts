@@ -52,7 +52,6 @@ const CODES = {
   managed_by_group: 422,
   rate_limited: 429,
   no_port_landed: 502,
-  not_implemented: 501,
   unavailable: 503,
   internal: 500,
 };
@@ -102,14 +101,6 @@ describe('the endpoint tables', () => {
       assert.equal(Object.hasOwn(row.responses, 304), isRead, row.operationId);
       assert.equal(row.responses[200]?.headers.includes('ETag') ?? false, isRead, row.operationId);
     }
-  });
-
-  it('answer 501 only for areas that are not built', () => {
-    const unbuilt = ALL.filter((row) => Object.hasOwn(row.responses, 501));
-    assert.deepEqual(
-      unbuilt.map((row) => row.operationId),
-      ['listAttacks'],
-    );
   });
 
   it('say how each operation with a body refuses one that it cannot read', () => {

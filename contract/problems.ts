@@ -147,13 +147,6 @@ export const PROBLEMS = {
       'Something failed on our side that should not have. Whether a write took effect can be read back.',
     remedy: 'Tell the operator the request_id; the cause is in the log under it.',
   },
-  not_implemented: {
-    status: 501,
-    title: 'Not implemented',
-    explanation:
-      'The operation is described, but this version of the service does not have it yet.',
-    remedy: 'Nothing to correct in the request; it will work as described once the area is built.',
-  },
   no_port_landed: {
     status: 502,
     title: 'No port landed',

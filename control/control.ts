@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { prepareLinkFolder, prepareNodeFolder } from './account.ts';
 import { createAccess, type Access } from './access/index.ts';
+import { createAttacks } from './attacks/index.ts';
 import type { ControlConfig } from './config/config.ts';
 import { type Db, openDatabase } from './db/database.ts';
 import { type Account, chooseAccount } from './db/embedded/account.ts';
@@ -20,7 +21,6 @@ import {
   releaseSourceSets,
 } from './fleet/index.ts';
 import { createGameServers, type GameServers } from './game-servers/index.ts';
-import { UNBUILT } from './http/handlers.ts';
 import { createRegistry } from './http/metrics.ts';
 import { createHttpServer } from './http/server.ts';
 import type { HttpConfig } from './http/config.ts';
@@ -151,7 +151,8 @@ function composeAreas({ config, httpConfig, db, database, log, stops }: AreaGrou
     postgresPid: database.pid,
   });
   const gameServers = createGameServers({ db, registry, log });
-  const handlers = { ...UNBUILT, ...firewall.handlers, ...gameServers.handlers };
+  const attacks = createAttacks({ publicUrl });
+  const handlers = { ...firewall.handlers, ...gameServers.handlers, ...attacks.handlers };
   const http = createHttpServer({
     config: httpConfig,
     db,

@@ -12,11 +12,11 @@ export const ATTACK_ENDPOINTS = [
     write: false,
     summary: 'List attacks',
     description:
-      'Attacks on addresses of the caller, newest first, that overlap the window from `from` to `to`: by default the last 24 hours. A window that reaches back further than the caller’s entitlement is raised silently; `meta.from` then holds the date used, and `meta.from_clamped` is true. `ip`, `prefix` and `asn` narrow together; what the caller does not hold gives an empty page. Follow `links.next` until it is null.',
+      'Attacks on addresses of the caller, newest first, that overlap the window from `from` to `to`: by default the last 24 hours. A window that reaches back further than the caller’s entitlement is raised silently; `meta.from` then holds the date used, and `meta.from_clamped` is true. `ip`, `prefix` and `asn` narrow together; what the caller does not hold gives an empty page. Follow `links.next` until it is null: links keep every parameter and show one state of the history, so pages do not shift while attacks begin, end or arrive late. An attack that is spread over a whole prefix is one attack, on the prefix’s own address.',
     requestHeaders: ['If-None-Match'],
     query: AttackQuery,
     responses: {
-      ...refusals(COMMON, ['area_not_enabled', 'not_implemented']),
+      ...refusals(COMMON, ['area_not_enabled']),
       200: {
         description: 'A page of attacks.',
         schema: AttackPage,
@@ -40,8 +40,9 @@ export const ATTACK_ENDPOINTS = [
             },
           ],
           links: {
-            first: 'https://portcullis.example/api/v1/attacks?page=1',
-            last: 'https://portcullis.example/api/v1/attacks?page=1',
+            first:
+              'https://portcullis.example/api/v1/attacks?from=2026-11-20T02%3A00%3A00%2B00%3A00&to=2026-11-21T02%3A00%3A00%2B00%3A00&snapshot=1842&page=1',
+            last: 'https://portcullis.example/api/v1/attacks?from=2026-11-20T02%3A00%3A00%2B00%3A00&to=2026-11-21T02%3A00%3A00%2B00%3A00&snapshot=1842&page=1',
             prev: null,
             next: null,
           },

@@ -136,6 +136,14 @@ export const AttackQuery = Type.Object(
     ),
     per_page: Type.Optional(integer({ minimum: 1, maximum: 100, default: 25 })),
     page: Type.Optional(integer({ minimum: 1, maximum: MAX_SAFE_INTEGER, default: 1 })),
+    snapshot: Type.Optional(
+      sentText({
+        minLength: 1,
+        maxLength: 20,
+        description:
+          'Set by `links`, for a day: pages show the history as it was when the first one was read. Take it from there.',
+      }),
+    ),
   },
   CLOSED,
 );

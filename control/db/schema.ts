@@ -1,12 +1,13 @@
 import type { ScopeSettings } from '@portcullis/core/attacks/scope-settings.ts';
 import type { ColumnType, Generated, GeneratedAlways, Selectable } from 'kysely';
+import type { AttackSchema } from './schema-attacks.ts';
 
 /**
  * The tables of migrations/, as kysely sees them; column names are those of the SQL.
  * bigint reads as number, timestamptz as Date (`infinity` as the last Date there is), and inet, cidr
  * and tstzrange as PostgreSQL's text: a cidr always with its length, a single inet without.
  */
-export interface Schema {
+export interface Schema extends AttackSchema {
   organisations: OrganisationTable;
   asns: AsnTable;
   services: ServiceTable;

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { chmod, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -141,7 +141,11 @@ async function provideTemplate(server: string): Promise<string> {
 
 async function makeTemplate(server: string): Promise<string> {
   const migrations = await loadMigrations();
-  const name = `portcullis_template_${migrations.map((m) => m.hash.slice(0, 8)).join('_')}`;
+  // PostgreSQL cuts names longer than 63 characters, and more migrations come.
+  const hash = createHash('sha256')
+    .update(migrations.map((one) => one.hash).join())
+    .digest('hex');
+  const name = `portcullis_template_${hash.slice(0, 16)}`;
   await onServer(server, async (client) => {
     // Test files start together; the first makes it. The lock goes with the connection.
     await client.query(`select pg_advisory_lock(hashtext('portcullis test template'))`);

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { sweepAttacks } from '../attacks/index.ts';
 import type { Db } from '../db/database.ts';
 import { DROPS_KEPT_HOURS } from './drops.ts';
 
@@ -21,7 +22,8 @@ export type SweepName =
   | 'generations'
   | 'deleted objects'
   | 'drop counts'
-  | 'drop samples';
+  | 'drop samples'
+  | 'attacks';
 
 /** One bounded sweep of everything that grows old. Replicas may sweep at the same time. */
 export async function sweepOldRows(
@@ -33,6 +35,7 @@ export async function sweepOldRows(
   onSwept('deleted objects', await sweepDeletedObjects(db));
   onSwept('drop counts', await inBatches(() => sweepDrops(db, 'drop_counts', 'minute')));
   onSwept('drop samples', await inBatches(() => sweepDrops(db, 'drop_samples', 'at')));
+  onSwept('attacks', await sweepAttacks(db));
 }
 
 async function inBatches(sweep: () => Promise<number>): Promise<number> {

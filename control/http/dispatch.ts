@@ -62,7 +62,6 @@ export async function dispatch(
   incoming: Incoming,
 ): Promise<Reply> {
   const { handler } = operation;
-  if (handler.kind === 'unbuilt') throw new Problem('not_implemented', NOT_BUILT);
   if (handler.kind === 'read') {
     const call = await judge(deps, deps.db, incoming, []);
     return toReply(await handler.run(call, deps.db));
@@ -91,8 +90,6 @@ export async function dispatch(
 }
 
 type Effect = () => void;
-
-export const NOT_BUILT = 'This part of the service is not built yet.';
 
 /**
  * Gives the stored answer, or makes one and stores it in the same transaction: a process that dies leaves the

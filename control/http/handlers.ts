@@ -17,21 +17,13 @@ import type {
 /** A request of one operation, with the types of its row's schemas. */
 export type CallOf<Id extends OperationId> = Call<BodyOf<Id>, QueryOf<Id>>;
 
-/** Stands in the map for an operation whose area is not built: it answers 501 to who may call it. */
-export const NOT_IMPLEMENTED = 'not implemented';
-
 export type HandlerOf<Id extends OperationId> =
   IsWrite<Id> extends true ? WriteHandler<CallOf<Id>> : ReadHandler<CallOf<Id>>;
 
 /** A handler for every operation of both tables; what is missing or misspelt does not compile. */
 export type Handlers = {
-  readonly [Id in OperationId]: HandlerOf<Id> | typeof NOT_IMPLEMENTED;
+  readonly [Id in OperationId]: HandlerOf<Id>;
 };
-
-/** Operations whose areas come with later issues. */
-export const UNBUILT = {
-  listAttacks: NOT_IMPLEMENTED,
-} as const satisfies Partial<Handlers>;
 
 export interface BoundOperation {
   readonly prefix: string;
@@ -51,7 +43,6 @@ export function bindOperations(handlers: Handlers): BoundOperation[] {
 
 /** The row says whether its handler writes, in the type as in the value. */
 function forgetTypes(row: OperationRow, handler: Handlers[OperationId]): OperationHandler {
-  if (handler === NOT_IMPLEMENTED) return { kind: 'unbuilt' };
   if (row.write === 'instructs') return { kind: 'instruct', run: handler };
   if (row.write) return { kind: 'write', run: handler };
   return { kind: 'read', run: handler };

@@ -53,5 +53,4 @@ export type OperationHandler =
   | { readonly kind: 'read'; run(call: Call<never, never>, db: Db): Promise<Answer> }
   /** Outside of any transaction: it waits for somebody else. */
   | { readonly kind: 'instruct'; run(call: Call<never, never>, db: Db): Promise<Answer> }
-  | { readonly kind: 'write'; run(call: Call<never, never>, tx: Tx): Promise<Answer> }
-  | { readonly kind: 'unbuilt' };
+  | { readonly kind: 'write'; run(call: Call<never, never>, tx: Tx): Promise<Answer> };

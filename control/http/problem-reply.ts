@@ -67,7 +67,7 @@ export function toProblem(error: unknown): Problem {
 
 /** Whether the operator should look: everything that the caller could not have avoided. */
 export function isOurFault(code: ProblemCode): boolean {
-  return PROBLEMS[code].status >= 500 && code !== 'not_implemented';
+  return PROBLEMS[code].status >= 500;
 }
 
 function codeOf(error: unknown): string | null {

@@ -49,17 +49,6 @@ test('401 comes before 403 flag, before 403 ability, before 404, before 422', as
   assertRefused(await writer.get(IP), 403, 'ability_missing');
 });
 
-test('operation 11 answers 501 to who may call it, whatever is sent', async (t) => {
-  const world = await startWorld(t);
-  const calls = [['GET', '/api/v1/attacks?per_page=0']] as const;
-  const poor = await world.client({ abilities: ['firewall.read'] });
-  for (const [method, path] of calls) {
-    assertRefused(await world.acme.send(method, path), 501, 'not_implemented');
-    assertRefused(await poor.send(method, path), 403, 'ability_missing');
-    assertRefused(await world.anonymous().send(method, path), 401, 'unauthenticated');
-  }
-});
-
 test('what is not a canonicalisable address of the caller is 404, in any spelling', async (t) => {
   const { acme } = await startWorld(t);
   const wrong = [

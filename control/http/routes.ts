@@ -2,11 +2,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import type { Access, Caller } from '../access/index.ts';
 import type { Db } from '../db/database.ts';
-import { Problem } from '../problem.ts';
 import { authorise } from './authorisation.ts';
 import { bodyOf } from './body.ts';
 import { clientAddress } from './client-address.ts';
-import { dispatch, NOT_BUILT, type Operation } from './dispatch.ts';
+import { dispatch, type Operation } from './dispatch.ts';
 import { notHeld, notSeen } from './not-found.ts';
 import { sendReply } from './problem-reply.ts';
 import { contentTag, namesTag } from './etag.ts';
@@ -61,7 +60,7 @@ export function registerOperations(app: FastifyInstance, deps: RouteDeps): void 
   }
 }
 
-/** Everything that is judged before a byte of the body is read: 401, 429, 403, an address or a server that is none, 501. */
+/** Everything that is judged before a byte of the body is read: 401, 429, 403, an address or a server that is none. */
 async function admit(
   operation: Operation,
   deps: RouteDeps,
@@ -85,9 +84,6 @@ async function admit(
   if (slice !== undefined) {
     if (!UUID.test(slice)) throw notSeen();
     request.gameServer = slice.toLowerCase();
-  }
-  if (operation.handler.kind === 'unbuilt') {
-    throw new Problem('not_implemented', NOT_BUILT);
   }
 }
 

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { createAttacks } from '../../attacks/index.ts';
 import { type Access, createAccess, createKey } from '../../access/index.ts';
 import type { Db } from '../../db/database.ts';
 import { testDatabase } from '../../db/testing.ts';
@@ -9,7 +10,6 @@ import { createMemoryLink, type MemoryLink } from '@portcullis/link/memory.ts';
 import type { Registry } from 'prom-client';
 import { createLogger, type Logger } from '../../log.ts';
 import { createGameServers, type GameServers } from '../../game-servers/index.ts';
-import { UNBUILT } from '../handlers.ts';
 import { createRegistry } from '../metrics.ts';
 import { createHttpServer, type HttpDeps, type HttpServer } from '../server.ts';
 import { createTestClient, type TestClient } from './client.ts';
@@ -114,6 +114,7 @@ interface Ground {
 function serverDeps({ db, access, log, askEdges, registry, gameServers }: Ground): HttpDeps {
   const publicUrl = 'https://portcullis.example';
   const firewall = createFirewall({ access, loadSourceSets, askEdges, publicUrl, registry, log });
+  const attacks = createAttacks({ publicUrl });
   const good = { ok: true, detail: 'As it should be.' };
   return {
     config: {
@@ -125,7 +126,7 @@ function serverDeps({ db, access, log, askEdges, registry, gameServers }: Ground
     },
     db,
     access,
-    handlers: { ...firewall.handlers, ...gameServers.handlers, ...UNBUILT },
+    handlers: { ...firewall.handlers, ...gameServers.handlers, ...attacks.handlers },
     registry,
     readiness: async () => ({
       database: good,

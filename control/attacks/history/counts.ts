@@ -1,0 +1,27 @@
+import { createHash } from 'node:crypto';
+import type { CompiledQuery } from 'kysely';
+
+const MAX_COUNTS = 2_000;
+
+/**
+ * Counts that are known: following a long list's links asks for the same ones again and again. What is as of a
+ * revision stays, so there is nothing to forget but what is too much.
+ */
+export class CountMemory {
+  readonly #counts = new Map<string, number>();
+
+  async get(query: CompiledQuery, count: () => Promise<number>): Promise<number> {
+    const key = createHash('sha256')
+      .update(JSON.stringify([query.sql, query.parameters]))
+      .digest('base64url');
+    const known = this.#counts.get(key);
+    if (known !== undefined) return known;
+    const counted = await count();
+    this.#counts.set(key, counted);
+    for (const oldest of this.#counts.keys()) {
+      if (this.#counts.size <= MAX_COUNTS) break;
+      this.#counts.delete(oldest);
+    }
+    return counted;
+  }
+}

@@ -1,0 +1,130 @@
+import { parseCidr } from '@portcullis/core/net/cidr.ts';
+import { type RawBuilder, sql } from 'kysely';
+import type { Db } from '../../db/database.ts';
+import type { CallOf } from '../../http/handlers.ts';
+import { CountMemory } from './counts.ts';
+import { pageLinks } from './links.ts';
+import { addressAsCidr, type Narrowing, narrowHoldings, type Reach, withinReach } from './reach.ts';
+import { parseSnapshot, type Snapshot } from './snapshot.ts';
+import {
+  type AttackRow,
+  type Clock,
+  countPart,
+  loadClock,
+  loadReach,
+  loadSlice,
+  partsOf,
+} from './store.ts';
+import { type AttackWindow, attackWindow, invalid } from './window.ts';
+import { attackView, momentView } from '../views.ts';
+
+type ListCall = CallOf<'listAttacks'>;
+
+const PER_PAGE = 25;
+
+export interface ListDeps {
+  readonly publicUrl: string;
+  readonly now?: () => Date;
+}
+
+/** Operation 11: a page of the attacks that the caller may see. Throws 422. */
+export function createList({ publicUrl, now = () => new Date() }: ListDeps) {
+  const counts = new CountMemory();
+  return async (call: ListCall, db: Db) => {
+    const narrowing = narrowingOf(call.query);
+    const asked = snapshotOf(call.query);
+    const at = now();
+    // Before what the caller holds: what is held later than the snapshot is left out, not shown twice.
+    const clock = await loadClock(db);
+    const reach = await loadReach(db, call.caller);
+    const { attackHistoryDays } = call.caller.organisation.limits;
+    const entitlement = { heldSince: heldSince(reach), historyDays: attackHistoryDays };
+    const window = attackWindow(call.query, entitlement, asked, at);
+    const revision = revisionOf(asked, clock);
+    const { page = 1, per_page: perPage = PER_PAGE, ongoing = false } = call.query;
+    const offset = (page - 1) * perPage;
+    const holdings = narrowHoldings(reach, narrowing);
+    const condition = withinReach(reach, narrowing, holdings);
+    const parts =
+      holdings.length === 0
+        ? []
+        : partsOf({ holdings, reach: condition, window, revision, ongoing });
+    const found = await loadPage(db, counts, parts, { offset, limit: perPage });
+    const snapshot = { revision, fromClamped: window.fromClamped };
+    const last = Math.max(1, Math.ceil(found.total / perPage));
+    return {
+      data: found.rows.map((row) => attackView(row, at)),
+      links: pageLinks(publicUrl, call.query, { window, snapshot }, { current: page, last }),
+      meta: {
+        current_page: page,
+        per_page: perPage,
+        total: found.total,
+        ...windowView(window),
+      },
+    };
+  };
+}
+
+function windowView({ from, to, fromClamped }: AttackWindow) {
+  return { from: momentView(from), to: momentView(to), from_clamped: fromClamped };
+}
+
+function heldSince({ holdings }: Reach): Date | null {
+  const earliest = Math.min(...holdings.map(({ since }) => since.getTime()));
+  return Number.isFinite(earliest) ? new Date(earliest) : null;
+}
+
+async function loadPage(
+  db: Db,
+  counts: CountMemory,
+  parts: readonly RawBuilder<unknown>[],
+  { offset, limit }: { readonly offset: number; readonly limit: number },
+): Promise<{ readonly total: number; readonly rows: readonly AttackRow[] }> {
+  const rows: AttackRow[] = [];
+  let total = 0;
+  for (const part of parts) {
+    const count = await counts.get(sql`${part}`.compile(db), () => countPart(db, part));
+    const skipped = Math.max(0, offset + rows.length - total);
+    rows.push(
+      ...(await loadSlice(db, part, count, { offset: skipped, limit: limit - rows.length })),
+    );
+    total += count;
+  }
+  return { total, rows };
+}
+
+/** Versions of rows that an old snapshot needs may be gone: then the list is shown as it is now. */
+function revisionOf(asked: Snapshot | null, { revision, forgotten }: Clock): number {
+  if (asked === null) return revision;
+  if (asked.revision > revision) throw invalid('snapshot', 'must be taken from a link of a page');
+  return asked.revision < forgotten ? revision : asked.revision;
+}
+
+function snapshotOf({ snapshot }: ListCall['query']): Snapshot | null {
+  if (snapshot === undefined) return null;
+  const asked = parseSnapshot(snapshot);
+  if (asked === null) throw invalid('snapshot', 'must be taken from a link of a page');
+  return asked;
+}
+
+function narrowingOf({ ip, prefix, asn }: ListCall['query']): Narrowing {
+  return {
+    ip: ip === undefined ? null : addressOf(ip),
+    prefix: prefix === undefined ? null : prefixOf(prefix),
+    asn: asn ?? null,
+  };
+}
+
+function addressOf(text: string) {
+  const address = addressAsCidr(text);
+  if (address === null) throw invalid('ip', 'must be an IPv4 or IPv6 address in its usual form');
+  return address;
+}
+
+function prefixOf(text: string) {
+  const cidr = parseCidr(text);
+  if (!cidr.ok) throw invalid('prefix', `must be a valid CIDR block: ${cidr.reason}`);
+  if (!text.includes('/'))
+    throw invalid('prefix', `must have a length, such as ${text}/${cidr.value.length}`);
+  return cidr.value;
+}

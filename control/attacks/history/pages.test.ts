@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startWorld } from '../../http/testing/fixture.ts';
+import { endAttack, putAttack } from '../testing.ts';
+import { ATTACKS, idsOf, list, moment, pageOf, path } from './testing.ts';
+
+const IP = '203.0.113.10';
+const HOUR = 3_600;
+const DAY = 86_400;
+
+test('following next shows each attack once while others begin, end, go on and arrive late', async (t) => {
+  const { acme, db } = await startWorld(t);
+  const now = new Date();
+  const ids: number[] = [];
+  for (let index = 0; index < 23; index += 1) {
+    // Two of each start: id decides.
+    const startedAgo = 100 + Math.floor(index / 2) * 60;
+    const subject = `203.0.113.${index + 1}/32`;
+    ids.push(await putAttack(db, { subject, startedAgo, now, endedAgo: index % 3 ? null : 60 }));
+  }
+  const expected = (await list(acme, '?per_page=100')).data;
+  assert.equal(expected.length, 23);
+  const sorted = expected.toSorted(
+    (a, b) => b.started_at.localeCompare(a.started_at) || b.id - a.id,
+  );
+  assert.deepEqual(expected, sorted);
+  for (const query of [
+    'per_page=4',
+    'per_page=4&ongoing=true',
+    `per_page=4&prefix=203.0.113.0/24`,
+  ]) {
+    const wanted = await idsOf(acme, `?${query.replace('per_page=4', 'per_page=100')}`);
+    const seen: number[] = [];
+    let page = await list(acme, `?${query}`);
+    const { from, to } = page.meta;
+    for (let turn = 0; ; turn += 1) {
+      seen.push(...page.data.map(({ id }) => id));
+      assert.deepEqual(
+        [page.meta.total, page.meta.from, page.meta.to, page.meta.current_page],
+        [wanted.length, from, to, turn + 1],
+      );
+      assert.equal(page.links.prev === null, turn === 0);
+      if (page.links.next === null) break;
+      // Everything that can happen between two pages.
+      const fresh = await putAttack(db, { subject: '203.0.113.99/32', startedAgo: 0 });
+      await putAttack(db, { subject: '203.0.113.98/32', startedAgo: 300 + turn, endedAgo: 10 });
+      await endAttack(db, ids[turn + 1] ?? fresh, new Date());
+      await endAttack(db, ids[turn * 3] ?? fresh, null);
+      page = pageOf(await acme.get(path(page.links.next)));
+    }
+    assert.deepEqual(seen, wanted, query);
+    assert.deepEqual(
+      pageOf(await acme.get(path(page.links.first))).data.map(({ id }) => id),
+      wanted.slice(0, 4),
+    );
+    assert.deepEqual(
+      pageOf(await acme.get(path(page.links.last))).data.map(({ id }) => id),
+      page.data.map(({ id }) => id),
+    );
+    if (page.links.prev !== null) {
+      const before = pageOf(await acme.get(path(page.links.prev)));
+      assert.deepEqual(before.data.at(-1)?.id, wanted[(page.meta.current_page - 1) * 4 - 1]);
+    }
+  }
+});
+
+test('links keep every parameter, and name the public URL whatever the request says', async (t) => {
+  const { acme, db, url } = await startWorld(t);
+  for (const last of [1, 2, 3]) {
+    await putAttack(db, { subject: `203.0.113.${last}/32`, startedAgo: 60 });
+  }
+  const query = `?prefix=203.0.113.0%2F24&asn=64500&ongoing=false&per_page=1&from=${moment(HOUR)}`;
+  const reply = await acme.get(`${ATTACKS}${query}`, { host: 'evil.example' });
+  const { links, meta } = pageOf(reply);
+  assert.equal(links.prev, null);
+  const next = new URL(links.next ?? '');
+  assert.equal(next.origin, 'https://portcullis.example');
+  assert.notEqual(next.origin, url);
+  const { snapshot, ...params } = Object.fromEntries(next.searchParams);
+  assert.match(snapshot ?? '', /^\d+$/);
+  assert.deepEqual(params, {
+    prefix: '203.0.113.0/24',
+    asn: '64500',
+    ongoing: 'false',
+    per_page: '1',
+    from: meta.from,
+    to: meta.to,
+    page: '2',
+  });
+  const beyond = pageOf(await acme.get(path(links.next).replace('page=2', 'page=9')));
+  assert.deepEqual([beyond.data, beyond.links.next], [[], null]);
+  assert.equal(new URL(beyond.links.prev ?? '').searchParams.get('page'), '3');
+});
+
+test('what was clamped on the first page stays clamped to the same moment on the next ones', async (t) => {
+  const { acme, db } = await startWorld(t);
+  for (const day of [1, 50, 89]) {
+    await putAttack(db, { subject: `${IP}/32`, startedAgo: day * DAY, endedAgo: day * DAY - 60 });
+  }
+  const first = await list(acme, '?from=2020-01-01T00:00:00Z&per_page=2');
+  assert.deepEqual([first.meta.total, first.meta.from_clamped], [3, true]);
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  const second = pageOf(await acme.get(path(first.links.next)));
+  assert.deepEqual(second.meta, { ...first.meta, current_page: 2 });
+  assert.equal(second.data.length, 1);
+});
+
+test('an unchanged list is not sent again', async (t) => {
+  const { acme, db } = await startWorld(t);
+  await putAttack(db, { subject: `${IP}/32`, startedAgo: 60, endedAgo: 5 });
+  const query = `?from=${moment(HOUR)}&to=${moment(0)}`;
+  const first = await acme.get(`${ATTACKS}${query}`);
+  const etag = first.headers.get('etag') ?? '';
+  assert.equal((await acme.get(`${ATTACKS}${query}`, { 'if-none-match': etag })).status, 304);
+  await putAttack(db, { subject: `${IP}/32`, startedAgo: 30, endedAgo: 5 });
+  assert.equal((await acme.get(`${ATTACKS}${query}`, { 'if-none-match': etag })).status, 200);
+});

@@ -1,0 +1,144 @@
+import { type RawBuilder, sql } from 'kysely';
+import { BITS, parseAddress } from '@portcullis/core/net/address.ts';
+import {
+  type Cidr,
+  cidrOfAddress,
+  containsCidr,
+  formatCidr,
+  overlaps,
+  parseCidr,
+} from '@portcullis/core/net/cidr.ts';
+
+/** What an organisation has now: by it, it sees attacks on what is in it. */
+export interface ReachedHolding {
+  readonly id: number;
+  readonly cidr: Cidr;
+  readonly asn: number | null;
+  readonly since: Date;
+}
+
+/** Whose attacks a caller sees. */
+export interface Reach {
+  readonly organisationId: number;
+  /** Present, and of active services. */
+  readonly holdings: readonly ReachedHolding[];
+  /** What is held now inside of them, by whomever: the longer holding has it. */
+  readonly carved: readonly Cidr[];
+  /** Prefixes that the key is bound to; null: everything. */
+  readonly bounds: readonly Cidr[] | null;
+}
+
+/** What a request narrows a list to; parameters narrow together. */
+export interface Narrowing {
+  readonly ip: Cidr | null;
+  readonly prefix: Cidr | null;
+  readonly asn: number | null;
+}
+
+/** Pure: the holdings whose attacks can be in the list. */
+export function narrowHoldings(
+  { holdings }: Reach,
+  { ip, prefix, asn }: Narrowing,
+): ReachedHolding[] {
+  const announced = holdings.filter((one) => one.asn === asn);
+  return holdings.filter(
+    ({ cidr }) =>
+      (ip === null || containsCidr(cidr, ip)) &&
+      (prefix === null || overlaps(cidr, prefix)) &&
+      (asn === null || announced.some((outer) => containsCidr(outer.cidr, cidr))),
+  );
+}
+
+/**
+ * The condition that a row of `attacks a` is one that the caller may see and asked for, whenever it was. The one place
+ * that decides this.
+ */
+export function withinReach(
+  reach: Reach,
+  narrowing: Narrowing,
+  holdings: readonly ReachedHolding[],
+): RawBuilder<unknown> {
+  const conditions = [
+    sql`a.organisation_id = ${reach.organisationId}
+        and a.holding_id = any(${holdings.map(({ id }) => id)}::bigint[])`,
+    ...narrowed(narrowing, holdings),
+    ...stillHad(reach.carved, holdings),
+  ];
+  if (reach.bounds !== null) {
+    conditions.push(sql`a.subject <<= any(${reach.bounds.map(formatCidr)}::cidr[])`);
+  }
+  return sql.join(conditions, sql` and `);
+}
+
+function narrowed(
+  { ip, prefix }: Narrowing,
+  holdings: readonly ReachedHolding[],
+): RawBuilder<unknown>[] {
+  const conditions: RawBuilder<unknown>[] = [];
+  if (ip !== null) {
+    // An attack on a whole prefix is shown under the prefix's own address.
+    const prefixes = holdings.filter(({ cidr }) => cidr.value === ip.value).map(({ cidr }) => cidr);
+    const subjects = new Set([ip, ...prefixes].map(formatCidr));
+    conditions.push(sql`a.subject = any(${[...subjects]}::cidr[])`);
+  }
+  if (prefix !== null) conditions.push(sql`a.subject <<= ${formatCidr(prefix)}::cidr`);
+  return conditions;
+}
+
+/** A longer holding has taken what is in it out of those around it. */
+function stillHad(
+  carved: readonly Cidr[],
+  holdings: readonly ReachedHolding[],
+): RawBuilder<unknown>[] {
+  const relevant = carved.filter((cidr) =>
+    holdings.some((one) => one.cidr.length < cidr.length && containsCidr(one.cidr, cidr)),
+  );
+  const isSingle = ({ family, length }: Cidr): boolean => length === BITS[family];
+  const conditions: RawBuilder<unknown>[] = [];
+  const around = holdings.filter(({ cidr }) => !isSingle(cidr)).map(({ id }) => id);
+  const singles = relevant.filter(isSingle).map(formatCidr);
+  if (singles.length > 0) {
+    conditions.push(
+      sql`not (a.subject = any(${singles}::cidr[]) and a.holding_id = any(${around}::bigint[]))`,
+    );
+  }
+  for (const cidr of relevant.filter((one) => !isSingle(one))) {
+    const outside = holdings
+      .filter((one) => one.cidr.length < cidr.length && containsCidr(one.cidr, cidr))
+      .map(({ id }) => id);
+    conditions.push(
+      sql`not (a.subject <<= ${formatCidr(cidr)}::cidr and a.holding_id = any(${outside}::bigint[]))`,
+    );
+  }
+  return conditions;
+}
+
+/**
+ * What began before its holding did was not the holder's: where the beginning of a holding was corrected. `all` of the
+ * holdings, or those alone that began after `since`.
+ */
+export function sinceHeld(
+  holdings: readonly ReachedHolding[],
+  after: Date | 'all',
+): RawBuilder<unknown> {
+  const judged = after === 'all' ? holdings : holdings.filter(({ since }) => since > after);
+  if (judged.length === 0) return sql`true`;
+  const ids = judged.map(({ id }) => id);
+  const since = judged.map((one) => one.since.toISOString());
+  return sql`(a.holding_id <> all(${ids}::bigint[]) or exists (
+    select from unnest(${ids}::bigint[], ${since}::timestamptz[]) h (id, since)
+     where h.id = a.holding_id and a.started_at >= h.since))`;
+}
+
+/** The database's own text of a cidr. */
+export function storedCidr(text: string): Cidr {
+  const cidr = parseCidr(text);
+  if (!cidr.ok) throw new Error(`the database holds ${text}: ${cidr.reason}`);
+  return cidr.value;
+}
+
+/** Null: no address in a spelling that is understood. */
+export function addressAsCidr(text: string): Cidr | null {
+  const address = parseAddress(text);
+  return address.ok ? cidrOfAddress(address.value) : null;
+}

@@ -1,0 +1,139 @@
+import { type RawBuilder, sql } from 'kysely';
+import { parseCidr } from '@portcullis/core/net/cidr.ts';
+import type { Caller } from '../../access/index.ts';
+import type { Db } from '../../db/database.ts';
+import { type Reach, type ReachedHolding, sinceHeld, storedCidr } from './reach.ts';
+import type { AttackWindow } from './window.ts';
+
+/** Where the history stands. */
+export interface Clock {
+  readonly revision: number;
+  /** Snapshots older than this can no longer be told. */
+  readonly forgotten: number;
+}
+
+export async function loadClock(db: Db): Promise<Clock> {
+  const { rows } = await sql<Clock>`select revision, forgotten from attack_clock`.execute(db);
+  const [clock] = rows;
+  if (clock === undefined) throw new Error('attack_clock has no row');
+  return clock;
+}
+
+export async function loadReach(db: Db, caller: Caller): Promise<Reach> {
+  const { organisationId, prefixes } = caller;
+  const held = await sql<Omit<ReachedHolding, 'cidr'> & { cidr: string }>`
+    select h.id, h.cidr::text as cidr, h.asn, lower(h.during) as since
+      from holdings h left join services s on s.id = h.service_id
+     where h.organisation_id = ${organisationId} and h.during @> statement_timestamp()
+       and (s.id is null or s.active)
+       and (${prefixes}::cidr[] is null or h.cidr && any(${prefixes}::cidr[]))`.execute(db);
+  const carved = await sql<{ cidr: string }>`
+    select distinct c.cidr::text as cidr
+      from holdings h join holdings c on c.cidr << h.cidr
+     where h.organisation_id = ${organisationId} and h.during @> statement_timestamp()
+       and h.service_id is null and c.during @> statement_timestamp()`.execute(db);
+  return {
+    organisationId,
+    holdings: held.rows.map((row) => ({ ...row, cidr: storedCidr(row.cidr) })),
+    carved: carved.rows.map(({ cidr }) => storedCidr(cidr)),
+    // What is none would allow nothing rather than all.
+    bounds:
+      prefixes?.flatMap((text) => {
+        const bound = parseCidr(text);
+        return bound.ok ? [bound.value] : [];
+      }) ?? null,
+  };
+}
+
+export interface AttackRow {
+  readonly id: number;
+  readonly destination: string;
+  readonly prefix: string;
+  readonly type: string;
+  readonly peakPps: number;
+  readonly peakBps: number;
+  readonly startedAt: Date;
+  readonly mitigatedAt: Date | null;
+  readonly endedAt: Date | null;
+}
+
+export const ATTACK_COLUMNS = sql.raw(
+  `a.id, host(a.subject) as destination, a.prefix::text as prefix, a.attack_type as type,
+   a.peak_pps as "peakPps", a.peak_bps as "peakBps", a.started_at as "startedAt",
+   a.mitigated_at as "mitigatedAt", a.ended_at as "endedAt"`,
+);
+
+/** Which rows a list is made of: what the caller may see, as of one revision, that overlaps the window. */
+export interface Listed {
+  readonly holdings: readonly ReachedHolding[];
+  /** Of `withinReach`. */
+  readonly reach: RawBuilder<unknown>;
+  readonly window: AttackWindow;
+  readonly revision: number;
+  readonly ongoing: boolean;
+}
+
+/**
+ * A part of a list that one index finds; every attack of a part began after every attack of the next.
+ * An attack that began long before the window is looked for among the long ones alone.
+ */
+type Part = RawBuilder<unknown>;
+
+const LONG_MS = 3_600_000;
+/** As the index has it. */
+const LONG = sql.raw(`(a.ended_at is null or a.ended_at - a.started_at > interval '1 hour')`);
+
+export function partsOf(listed: Listed): readonly Part[] {
+  const { holdings, reach, window, revision, ongoing } = listed;
+  const { from, to } = window;
+  const common = sql`${reach} and a.revision <= ${revision} and a.until_revision > ${revision}`;
+  const always = sinceHeld(holdings, 'all');
+  if (ongoing)
+    return [sql`${common} and a.ended_at is null and a.started_at <= ${to} and ${always}`];
+  const reaches = sql`(a.ended_at is null or a.ended_at >= ${from})`;
+  const before = new Date(from.getTime() - LONG_MS);
+  const since = sinceHeld(holdings, before);
+  return [
+    sql`${common} and a.started_at >= ${before} and a.started_at <= ${to} and ${reaches} and ${since}`,
+    sql`${common} and a.started_at < ${before} and ${LONG} and ${reaches} and ${always}`,
+  ];
+}
+
+/** Statements begin with this where they must be planned for their very values, each time: it keeps them unnamed. */
+const PLANNED_ANEW = sql.raw('/* planned anew */');
+
+export async function countPart(db: Db, part: Part): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    ${PLANNED_ANEW} select count(*) as count from attacks a where ${part}`.execute(db);
+  return rows[0]?.count ?? 0;
+}
+
+export interface Slice {
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** Newest first. Rows are found in the index alone and only those shown are fetched. */
+export async function loadSlice(
+  db: Db,
+  part: Part,
+  count: number,
+  { offset, limit }: Slice,
+): Promise<AttackRow[]> {
+  const rows = Math.min(limit, count - offset);
+  if (rows <= 0) return [];
+  // From whichever end is nearer.
+  const fromEnd = count - offset - rows;
+  const backwards = fromEnd < offset;
+  const direction = sql.raw(backwards ? 'asc' : 'desc');
+  const { rows: found } = await sql<AttackRow>`
+    ${PLANNED_ANEW} with page as materialized (
+      select a.id, a.revision, a.started_at from attacks a where ${part}
+       order by a.started_at ${direction}, a.id ${direction}
+       limit ${rows} offset ${backwards ? fromEnd : offset}
+    )
+    select ${ATTACK_COLUMNS} from page p join attacks a
+        on a.id = p.id and a.revision = p.revision and a.started_at = p.started_at
+     order by a.started_at desc, a.id desc`.execute(db);
+  return found;
+}

@@ -1,0 +1,104 @@
+import { sql } from 'kysely';
+import type { Db } from '../db/database.ts';
+
+/** Tables by month, with the column that says which. */
+const TABLES = ['attacks', 'attack_evidence'] as const;
+type Partitioned = (typeof TABLES)[number];
+
+/** Any number that no other user of the database takes; "PCLA" in ASCII. */
+const LOCK = 0x50_43_4c_41;
+
+/** The first moment of a month, UTC. */
+interface Month {
+  readonly year: number;
+  /** 0 to 11. */
+  readonly month: number;
+}
+
+export function monthOf(moment: Date): Month {
+  return { year: moment.getUTCFullYear(), month: moment.getUTCMonth() };
+}
+
+function after({ year, month }: Month, months: number): Month {
+  return monthOf(new Date(Date.UTC(year, month + months, 1)));
+}
+
+function startOf({ year, month }: Month): string {
+  return `${year}-${String(month + 1).padStart(2, '0')}-01 00:00:00+00`;
+}
+
+function nameOf(table: Partitioned, { year, month }: Month): string {
+  return `${table}_${year}_${String(month + 1).padStart(2, '0')}`;
+}
+
+/**
+ * Makes the partition of the month of `moment` and those of the months after it, where they are missing. Replicas take
+ * turns. A partition is made apart and then attached, which stops neither reads nor writes.
+ */
+export async function ensurePartitions(db: Db, moment: Date, monthsAhead: number): Promise<void> {
+  const months = Array.from({ length: monthsAhead + 1 }, (_, ahead) =>
+    after(monthOf(moment), ahead),
+  );
+  const names = months.flatMap((month) => TABLES.map((table) => nameOf(table, month)));
+  const { rows } = await sql<{ name: string }>`
+    select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+     where i.inhparent = any(${TABLES}::regclass[]) and c.relname = any(${names})`.execute(db);
+  const there = new Set(rows.map(({ name }) => name));
+  for (const month of months) {
+    for (const table of TABLES) {
+      if (!there.has(nameOf(table, month))) await makePartition(db, table, month);
+    }
+  }
+}
+
+async function makePartition(db: Db, table: Partitioned, month: Month): Promise<void> {
+  const name = nameOf(table, month);
+  const bounds = `for values from ('${startOf(month)}') to ('${startOf(after(month, 1))}')`;
+  await db.transaction().execute(async (tx) => {
+    await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tx);
+    const { rows } = await sql`
+      select from pg_inherits i join pg_class c on c.oid = i.inhrelid
+       where i.inhparent = ${table}::regclass and c.relname = ${name}`.execute(tx);
+    if (rows.length > 0) return;
+    await sql.raw(`create table ${name} (like ${table} including all)`).execute(tx);
+    await sql.raw(`alter table ${table} attach partition ${name} ${bounds}`).execute(tx);
+  });
+}
+
+/** Partitions that are wholly before this moment, and hold nothing that still goes on, are gone after. Their names. */
+export async function dropPartitionsBefore(db: Db, moment: Date): Promise<string[]> {
+  const dropped: string[] = [];
+  for (const table of TABLES) {
+    const { rows } = await sql<{ name: string }>`
+      select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+       where i.inhparent = ${table}::regclass order by c.relname`.execute(db);
+    for (const { name } of rows) {
+      const [year, month] = name
+        .slice(table.length + 1)
+        .split('_')
+        .map(Number);
+      if (year === undefined || month === undefined) continue;
+      const end = new Date(startOf(after({ year, month: month - 1 }, 1)));
+      if (end > moment) continue;
+      if (await dropPartition(db, table, name)) dropped.push(name);
+    }
+  }
+  return dropped;
+}
+
+/** How long everybody may be kept waiting for a lock on the whole table; another sweep comes. */
+const PATIENCE = '2s';
+
+async function dropPartition(db: Db, table: Partitioned, name: string): Promise<boolean> {
+  return db.transaction().execute(async (tx) => {
+    await sql.raw(`set local lock_timeout = '${PATIENCE}'`).execute(tx);
+    await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tx);
+    const column = table === 'attacks' ? 'id' : 'attack_id';
+    const { rows } = await sql`
+      select from ${sql.table(name)} p
+        join ongoing_attacks o on o.attack_id = p.${sql.ref(column)} limit 1`.execute(tx);
+    if (rows.length > 0) return false;
+    await sql.raw(`drop table ${name}`).execute(tx);
+    return true;
+  });
+}

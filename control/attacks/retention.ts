@@ -1,0 +1,38 @@
+import { sql } from 'kysely';
+import type { Db } from '../db/database.ts';
+import { dropPartitionsBefore, ensurePartitions } from './partitions.ts';
+
+/** This month's partition and those of as many months after it, so that none is missing when control was away. */
+const MONTHS_AHEAD = 2;
+/** Whoever follows the links of a list has so long to come to its end. */
+const VERSIONS_KEPT_HOURS = 24;
+
+/** Makes the partitions that will be needed, and forgets what nobody may see any longer. How many rows and partitions went. */
+export async function sweepAttacks(db: Db, now: Date = new Date()): Promise<number> {
+  await ensurePartitions(db, now, MONTHS_AHEAD);
+  const dropped = await dropPartitionsBefore(db, await seenSince(db, now));
+  return dropped.length + (await forgetVersions(db));
+}
+
+/** Who may look furthest back decides: rows of others that are as old are beyond their own entitlement. */
+async function seenSince(db: Db, now: Date): Promise<Date> {
+  const { rows } = await sql<{ since: Date }>`
+    select ${now}::timestamptz - make_interval(days => coalesce(max(attack_history_days), 36500)) as since
+      from organisations`.execute(db);
+  const [row] = rows;
+  if (row === undefined) throw new Error('an aggregate gave no row');
+  return row.since;
+}
+
+/** Versions that no list shows any longer. First that they will be missing is said, then they go. */
+async function forgetVersions(db: Db): Promise<number> {
+  const old = sql`superseded_at < now() - ${VERSIONS_KEPT_HOURS} * interval '1 hour'`;
+  await sql`
+    update attack_clock set forgotten = gone.revision
+      from (select max(until_revision) as revision from attacks where ${old}) gone
+     where gone.revision > forgotten`.execute(db);
+  const { numAffectedRows } = await sql`
+    delete from attacks where ${old}
+       and until_revision <= (select forgotten from attack_clock)`.execute(db);
+  return Number(numAffectedRows ?? 0);
+}

@@ -1,0 +1,57 @@
+import { sql } from 'kysely';
+import type { Db } from '../db/database.ts';
+import { ensurePartitions } from './partitions.ts';
+
+/** An attack as it is recorded. Times are seconds before `now`. */
+export interface TestAttack {
+  readonly subject: string;
+  readonly startedAgo: number;
+  /** Null: it goes on. */
+  readonly endedAgo?: number | null;
+  readonly now?: Date;
+  readonly peakPps?: number;
+  readonly peakBps?: number;
+  readonly type?: string;
+}
+
+/** Puts an attack into the history as the recorder does: under the next revision, for who had the subject then. */
+export async function putAttack(db: Db, attack: TestAttack): Promise<number> {
+  const { subject, now = new Date(), endedAgo = null, type = 'udp_flood' } = attack;
+  const { peakPps = 812_400, peakBps = 1_250_000_000 } = attack;
+  const ago = (seconds: number) => new Date(now.getTime() - seconds * 1000);
+  const startedAt = ago(attack.startedAgo);
+  await ensurePartitions(db, startedAt, 0);
+  return db.transaction().execute(async (tx) => {
+    const { rows } = await sql<{ id: number }>`
+      with tick as (update attack_clock set revision = revision + 1 returning revision), held as (
+        select id, organisation_id, cidr from holdings
+         where cidr >>= ${subject}::cidr and during @> ${startedAt}::timestamptz
+         order by masklen(cidr) desc limit 1)
+      insert into attacks (id, revision, organisation_id, holding_id, subject, prefix, attack_type,
+                           peak_pps, peak_bps, started_at, ended_at)
+      select nextval('attack_ids'), tick.revision, held.organisation_id, held.id, ${subject}::cidr,
+             coalesce(held.cidr, ${subject}::cidr), ${type}, ${peakPps}, ${peakBps}, ${startedAt},
+             ${endedAgo === null ? null : ago(endedAgo)}
+        from tick left join held on true returning id`.execute(tx);
+    const [row] = rows;
+    if (row === undefined) throw new Error('nothing was inserted');
+    return row.id;
+  });
+}
+
+/** The next version of an attack, as when it ends or goes on again. */
+export async function endAttack(db: Db, id: number, endedAt: Date | null): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    const { rows } = await sql<{ revision: number }>`
+      update attack_clock set revision = revision + 1 returning revision`.execute(tx);
+    const revision = rows[0]?.revision ?? 0;
+    await sql`
+      with old as (
+        update attacks set until_revision = ${revision}, superseded_at = now()
+         where id = ${id} and until_revision > ${revision} returning *)
+      insert into attacks (id, revision, organisation_id, holding_id, subject, prefix, attack_type,
+                           peak_pps, peak_bps, started_at, mitigated_at, ended_at)
+      select id, ${revision}, organisation_id, holding_id, subject, prefix, attack_type, peak_pps,
+             peak_bps, started_at, mitigated_at, ${endedAt} from old`.execute(tx);
+  });
+}

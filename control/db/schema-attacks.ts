@@ -1,0 +1,61 @@
+import type { ColumnType, Generated } from 'kysely';
+
+/** The tables of attacks; what schema.ts says of types holds here too. */
+export interface AttackSchema {
+  attack_clock: AttackClockTable;
+  attacks: AttackTable;
+  ongoing_attacks: OngoingAttackTable;
+  attack_sightings: AttackSightingTable;
+  attack_evidence: AttackEvidenceTable;
+}
+
+/** Written as JSON text. */
+type Json<T> = ColumnType<T, string, string>;
+
+interface AttackClockTable {
+  one: Generated<boolean>;
+  revision: Generated<number>;
+  forgotten: Generated<number>;
+}
+
+interface AttackTable {
+  id: number;
+  revision: number;
+  /** Of the version that holds now past 2^53: compare it in SQL, do not read it. */
+  until_revision: Generated<number>;
+  superseded_at: Date | null;
+  organisation_id: number | null;
+  holding_id: number | null;
+  subject: string;
+  prefix: string;
+  attack_type: string;
+  peak_pps: number;
+  peak_bps: number;
+  started_at: Date;
+  mitigated_at: Date | null;
+  ended_at: Date | null;
+}
+
+interface OngoingAttackTable {
+  subject: string;
+  attack_id: number;
+  revision: number;
+  started_at: Date;
+  opened_at: Date;
+  ended_at: Date | null;
+  seen_at: Date;
+  /** What a detector goes on with; control/attacks/record/resumed.ts reads it. */
+  detector: Json<object>;
+}
+
+interface AttackSightingTable {
+  subject: string;
+  recorder: string;
+  seen_at: Date;
+}
+
+interface AttackEvidenceTable {
+  attack_id: number;
+  opened_at: Date;
+  evidence: Json<object>;
+}
