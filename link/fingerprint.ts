@@ -23,6 +23,8 @@ export function policyFingerprint(policy: Policy): string {
       one.destinationPort,
       one.source,
       one.safelist,
+      one.fragment,
+      one.limit && [one.limit.per, one.limit.pps, one.limit.strangersOnly],
     ]),
     baseline.map(rule),
     geo.map((one) => [one.ref, one.action, one.sets]),

@@ -1,6 +1,7 @@
 import type { FilterType } from '@portcullis/core/filters/catalogue.ts';
 import type {
   Mitigation,
+  MitigationLimit,
   Policy,
   PolicyFilter,
   PolicyGeoRule,
@@ -16,7 +17,9 @@ import {
   matching,
   nullable,
   object,
+  misshapen,
   oneOf,
+  optional,
   record,
   type Shape,
 } from './shape.ts';
@@ -27,6 +30,8 @@ import {
  */
 const MAX_POLICIES_PER_PAGE = 100_000;
 const MAX_OBJECTS_PER_POLICY = 200_000;
+/** The kernel keeps rates of limits in nanoseconds a packet. */
+const MAX_LIMIT_PPS = 100_000_000;
 const MAX_NETWORKS_PER_SET = 2_000_000;
 
 /** An address without length, or a network with it; `0.0.0.0/0` keeps its length. */
@@ -73,7 +78,13 @@ const filter = object<PolicyFilter>({
   managed: flag,
 });
 
-export const mitigation: Shape<Mitigation> = object<Mitigation>({
+const limit = object<MitigationLimit>({
+  per: oneOf('destination', 'source'),
+  pps: integer(0, MAX_LIMIT_PPS),
+  strangersOnly: flag,
+});
+
+const anyMitigation = object<Mitigation>({
   ref,
   mode: oneOf('enforce', 'observe'),
   protocol,
@@ -81,7 +92,20 @@ export const mitigation: Shape<Mitigation> = object<Mitigation>({
   destinationPort: nullable(port),
   source: nullable(network),
   safelist: list(network, MAX_OBJECTS_PER_POLICY),
+  fragment: optional(oneOf('any', 'later'), 'any'),
+  limit: optional(nullable(limit), null),
 });
+
+/** Ports are of tcp and udp, and later parts of datagrams have none. */
+export const mitigation: Shape<Mitigation> = (value, at) => {
+  const parsed = anyMitigation(value, at);
+  const ported = parsed.sourcePort !== null || parsed.destinationPort !== null;
+  const hasPorts = parsed.protocol === 'tcp' || parsed.protocol === 'udp';
+  if (ported && (!hasPorts || parsed.fragment === 'later')) {
+    return misshapen(at, 'a mitigation: it names a port of what has none');
+  }
+  return parsed;
+};
 
 const policy = object<Policy>({
   target: network,

@@ -57,6 +57,8 @@ const MITIGATION = {
   destinationPort: null,
   source: null,
   safelist: [],
+  fragment: 'any',
+  limit: { per: 'source', pps: 100, strangersOnly: true },
 };
 const ATTACK = {
   id: '203.0.113.10@1',

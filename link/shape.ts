@@ -17,7 +17,7 @@ export function check<T>(shape: Shape<T>, value: unknown): Parsed<T> {
   }
 }
 
-function misshapen(at: string, wanted: string): never {
+export function misshapen(at: string, wanted: string): never {
   throw new Misshapen(`${at === '' ? 'the message' : at} is not ${wanted}`);
 }
 

@@ -29,6 +29,8 @@ const calm = {
   returnTraffic: false,
   icmpWithinRate: false,
   fragmentsWithinLimit: true,
+  answered: false,
+  aboveLimit: [],
   filters: {},
 };
 

@@ -58,7 +58,8 @@ function judging(policies: readonly Policy[], destination: string): Policy | und
     .toSorted((a, b) => bits(b.target).length - bits(a.target).length)[0];
 }
 
-function sentences({ settings, packet, state, sourceSets }: Situation, policy: Policy): Sentence[] {
+function sentences(drawn: Situation, policy: Policy): Sentence[] {
+  const { settings, packet, state, sourceSets } = drawn;
   const some = (rules: readonly PolicyRule[], action: string, named?: boolean): boolean =>
     rules.some(
       (rule) =>
@@ -73,7 +74,7 @@ function sentences({ settings, packet, state, sourceSets }: Situation, policy: P
     ['fragment-limits', 'drop', overLimit(packet, state)],
     ['needed-icmp', 'pass', needed(packet) && state.icmpWithinRate],
     ['return-traffic', 'pass', state.returnTraffic && settings.sees === 'both'],
-    ['mitigations', 'drop', struck(policy, packet, 'enforce').length > 0],
+    ['mitigations', 'drop', struck(policy, packet, 'enforce', drawn).length > 0],
     ['baseline', 'filter', some(policy.baseline, 'allow')],
     ['baseline', 'drop', some(policy.baseline, 'deny')],
     ['named-allows', 'filter', some(policy.rules, 'allow', true)],
@@ -90,14 +91,24 @@ function overLimit(packet: Packet, state: PacketState): boolean {
   return packet.fragment !== 'none' && !state.fragmentsWithinLimit;
 }
 
-function struck(policy: Policy, packet: Packet, mode: string): string[] {
+function struck(
+  policy: Policy,
+  packet: Packet,
+  mode: string,
+  { settings, state }: Pick<Situation, 'settings' | 'state'>,
+): string[] {
+  const toldApart = settings.sees === 'both' && !state.answered;
   return policy.mitigations
     .filter(
       (one) =>
         one.mode === mode &&
         matches(packet, { ...one, port: one.destinationPort }) &&
         (one.sourcePort === null || one.sourcePort === packet.sourcePort) &&
-        !one.safelist.some((network) => inside(network, packet.source)),
+        !one.safelist.some((network) => inside(network, packet.source)) &&
+        (one.fragment === 'any' || packet.fragment === 'later') &&
+        (one.limit === null ||
+          ((!one.limit.strangersOnly || toldApart) &&
+            (one.limit.pps === 0 || state.aboveLimit.includes(one.ref)))),
     )
     .map((one) => one.ref);
 }
@@ -177,7 +188,7 @@ test('observing changes no verdict, and marks just what enforcing would have dro
       const policy = judging(observing, packet.destination);
       const early = ['management', 'needed-icmp', 'fragment-limits', 'return-traffic'];
       const marks = early.includes(verdict.stage) || policy === undefined;
-      assert.deepEqual(observed, marks ? [] : struck(policy, packet, 'observe'));
+      assert.deepEqual(observed, marks ? [] : struck(policy, packet, 'observe', drawn));
     }),
     { numRuns: 1000 },
   );

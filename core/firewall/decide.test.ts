@@ -21,6 +21,8 @@ const calm: PacketState = {
   returnTraffic: false,
   icmpWithinRate: true,
   fragmentsWithinLimit: true,
+  answered: false,
+  aboveLimit: [],
   filters: {},
 };
 const empty: Policy = {
@@ -184,6 +186,8 @@ test('a later fragment matches no rule that names a port', () => {
 test('an enforcing mitigation drops, an observing one only marks, a safelisted source meets neither', () => {
   const mitigation = {
     ref: 'mitigation:1',
+    fragment: 'any' as const,
+    limit: null,
     mode: 'enforce' as const,
     protocol: 'udp' as const,
     sourcePort: null,

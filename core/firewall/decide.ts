@@ -1,7 +1,7 @@
 import { networkContains, protocolNumber, ruleMatches } from './match.ts';
 import { isNeededIcmp } from './needed-icmp.ts';
 import type { EdgeSettings, Packet, PacketState } from './packet.ts';
-import type { Mitigation, Policy, PolicyRule, SourceSets } from './policy.ts';
+import type { Mitigation, MitigationLimit, Policy, PolicyRule, SourceSets } from './policy.ts';
 import type { PolicyTable } from './policy-table.ts';
 import { anySetHas } from './source-sets.ts';
 import { STAGES, type StageName } from './stages.ts';
@@ -92,9 +92,12 @@ const JUDGES: Readonly<Record<StageName, (judgement: Judgement) => Outcome>> = {
   'return-traffic': ({ edge, state }) =>
     edge.settings.sees === 'both' && state.returnTraffic ? { action: 'pass', ref: null } : null,
 
-  mitigations: ({ policy, packet, observed }) => {
+  mitigations: (judgement) => {
+    const { policy, packet, observed } = judgement;
     for (const mitigation of policy?.mitigations ?? []) {
       if (!mitigationMatches(mitigation, packet)) continue;
+      if (mitigation.limit !== null && !isAbove(mitigation.ref, mitigation.limit, judgement))
+        continue;
       if (mitigation.mode === 'enforce') return { action: 'drop', ref: mitigation.ref };
       observed.push(mitigation.ref);
     }
@@ -146,8 +149,14 @@ function firstMatch(rules: readonly PolicyRule[], packet: Packet): Outcome {
   return { action: decided.action === 'allow' ? 'to-filters' : 'drop', ref: decided.ref };
 }
 
+function isAbove(ref: string, limit: MitigationLimit, { edge, state }: Judgement): boolean {
+  if (limit.strangersOnly && (edge.settings.sees === 'inbound' || state.answered)) return false;
+  return limit.pps === 0 || state.aboveLimit.includes(ref);
+}
+
 function mitigationMatches(mitigation: Mitigation, packet: Packet): boolean {
   const { ref, protocol, destinationPort: port, source, sourcePort, safelist } = mitigation;
+  if (mitigation.fragment === 'later' && packet.fragment !== 'later') return false;
   if (safelist.some((network) => networkContains(network, packet.source))) return false;
   if (sourcePort !== null && sourcePort !== packet.sourcePort) return false;
   return ruleMatches({ ref, action: 'deny', protocol, port, source }, packet);

@@ -5,5 +5,7 @@ export const FIRST_PACKET: PacketState = {
   returnTraffic: false,
   icmpWithinRate: true,
   fragmentsWithinLimit: true,
+  answered: false,
+  aboveLimit: [],
   filters: {},
 };

@@ -26,6 +26,10 @@ export interface PacketState {
   readonly icmpWithinRate: boolean;
   /** The destination's fragment limit is not used up. */
   readonly fragmentsWithinLimit: boolean;
+  /** Connection tracking says: the protected host has answered this sender on these ports. */
+  readonly answered: boolean;
+  /** Mitigations with a limit that the packet is above, by ref. */
+  readonly aboveLimit: readonly string[];
   /** What the filter on the port says of this source and packet; `pass` where no filter is enforced. */
   readonly filters: Readonly<Record<string, 'pass' | 'drop'>>;
 }

@@ -9,7 +9,7 @@ import type { FilterType } from '../filters/catalogue.ts';
 export interface Policy {
   /** A single address (`203.0.113.10`, no `/32`) or a prefix (`203.0.113.0/24`). */
   readonly target: string;
-  /** Stage 5. Written by attack mitigation; empty until that area exists. */
+  /** Stage 5: what is done against attacks, in the order in which it is asked. */
   readonly mitigations: readonly Mitigation[];
   /** Stage 6, the operator's own rules of every prefix that contains the target. */
   readonly baseline: readonly PolicyRule[];
@@ -47,11 +47,11 @@ export interface PolicyFilter {
   readonly ref: string;
   readonly type: FilterType;
   readonly port: number;
-  /** Put there by a service rather than by a caller: neither listed nor counted. */
+  /** Put there by a service, or against an attack, rather than by a caller: neither listed nor counted. */
   readonly managed: boolean;
 }
 
-/** A typed action against one attack. `observe` only marks what would have been dropped. */
+/** A typed action against one attack: drops what matches all of it. `observe` only marks what would have been dropped. */
 export interface Mitigation {
   readonly ref: string;
   readonly mode: 'enforce' | 'observe';
@@ -61,6 +61,25 @@ export interface Mitigation {
   readonly source: string | null;
   /** Sources that the mitigation never touches. */
   readonly safelist: readonly string[];
+  /** `later`: only parts of datagrams after the first, which have no ports. */
+  readonly fragment: 'any' | 'later';
+  /** Only what is above it is dropped; null: everything. */
+  readonly limit: MitigationLimit | null;
+}
+
+/** Refs of what is done against an attack, filters too: they go with it. */
+export const MITIGATION_REF = 'mitigation:';
+
+export interface MitigationLimit {
+  /** Packets that are counted together: all to one address, or those of one source to one address. */
+  readonly per: 'destination' | 'source';
+  /** Packets a second, and at once; 0: none pass. */
+  readonly pps: number;
+  /**
+   * Packets of connections that the protected host has answered are neither counted nor dropped. An edge that does
+   * not see answers cannot tell, and leaves the mitigation out.
+   */
+  readonly strangersOnly: boolean;
 }
 
 /** Contents of the source sets that policies name, all of one version. CIDRs are canonical, sorted, without overlaps. */

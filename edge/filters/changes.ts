@@ -25,10 +25,15 @@ export function changedPorts(
     const cidr = now?.cidr ?? old?.cidr;
     if (cidr === undefined) continue;
     const programs = { old: old?.filters.programs, now: now?.filters.programs };
-    const keys = new Set([...(programs.old?.keys() ?? []), ...(programs.now?.keys() ?? [])]);
+    const gone = endedProxies(old, now);
+    const keys = new Set([
+      ...(programs.old?.keys() ?? []),
+      ...(programs.now?.keys() ?? []),
+      ...gone,
+    ]);
     for (const key of keys) {
       const verdict = programs.now?.get(key);
-      if (verdict === programs.old?.get(key)) continue;
+      if (verdict === programs.old?.get(key) && !gone.has(key)) continue;
       const [protocol = '', port = ''] = key.split(' ');
       changed.push({
         cidr,
@@ -38,6 +43,19 @@ export function changedPorts(
     }
   }
   return changed;
+}
+
+/**
+ * Ports without a SYN proxy any more. One that came against an attack disconnected nobody; when it goes, nobody
+ * translates any more for whoever came through it.
+ */
+function endedProxies(
+  old: CompiledTarget | undefined,
+  now: CompiledTarget | undefined,
+): Set<string> {
+  const before = [...(old?.filters.ports.get('synproxy') ?? [])];
+  const after = now?.filters.ports.get('synproxy');
+  return new Set(before.filter((port) => after?.has(port) !== true).map((port) => `tcp ${port}`));
 }
 
 /** The port of them that this is; null: none. */

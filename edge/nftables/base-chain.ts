@@ -93,7 +93,7 @@ const renderStage: Readonly<Record<StageName, (rules: EdgeRules) => readonly str
   // In a hook of its own, before reassembly: fragment-limits.ts.
   'fragment-limits': () => [],
   'return-traffic': ({ sees }) => (sees === 'both' ? ['ct direction reply accept'] : []),
-  // A policy carries none until attacks are mitigated.
+  // A target's mitigations stand before its rules, in its own chain (mitigations.ts).
   mitigations: () => [],
   // These four are one look-up: every target's program has them in their order (match.ts).
   baseline: () => POLICY_LOOKUPS,

@@ -40,6 +40,8 @@ const STATE = {
   returnTraffic: false,
   icmpWithinRate: false,
   fragmentsWithinLimit: true,
+  answered: false,
+  aboveLimit: [],
   filters: {},
 };
 

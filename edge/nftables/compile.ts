@@ -2,6 +2,7 @@ import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { type Family, formatAddress } from '@portcullis/core/net/address.ts';
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
 import { ruleDrop } from './drop-counters.ts';
+import { mitigationStatements } from './mitigations.ts';
 import {
   compileFilters,
   DEFAULT_FILTERING,
@@ -81,7 +82,12 @@ export function compilePolicy(
   const filters = compileFilters(policy, cidr, filtering, (kind, statements) =>
     addChain(kind, chains, { statements, sets: [], maps: [] }),
   );
-  const context: Context = { family: cidr.family, chains, verdicts: verdictsOf(filters.accept) };
+  const context: Context = {
+    family: cidr.family,
+    chains,
+    verdicts: verdictsOf(filters.accept),
+    mitigations: mitigationStatements(policy, cidr.family, filtering.sees),
+  };
   const { elements, prefixChain } = isSingle(cidr)
     ? { elements: compileAddress(cidr, rules, context), prefixChain: null }
     : { elements: [], prefixChain: compilePrefix(rules, context) };
@@ -100,6 +106,8 @@ interface Context {
   readonly chains: Map<string, Chain>;
   /** What an outcome of the rules means: where there are filters, what is accepted goes on to them. */
   readonly verdicts: Readonly<Record<Outcome, string>>;
+  /** What is asked before the rules. */
+  readonly mitigations: readonly string[];
 }
 
 function verdictsOf(accept: string): Context['verdicts'] {
@@ -121,10 +129,15 @@ function compileAddress(cidr: Cidr, rules: readonly MatchRule[], context: Contex
     {
       map: dispatchMap('address', family),
       key: address,
-      verdict: addressVerdict(tree, context),
+      verdict: mitigated(addressVerdict(tree, context), context),
     },
     ...tree.lookedUp.flatMap((rule) => sourceElement(address, rule, context)),
   ];
+}
+
+function mitigated(verdict: string, { mitigations, chains }: Context): string {
+  if (mitigations.length === 0) return verdict;
+  return goto('mitigated', chains, { statements: [...mitigations, verdict], sets: [], maps: [] });
 }
 
 function sourceElement(
@@ -199,7 +212,7 @@ function compilePrefix(rules: readonly MatchRule[], context: Context): string {
   const { chains } = context;
   const steps = [...kept, fallback].map((rule) => linearStep(rule, context));
   return addChain('prefix', chains, {
-    statements: steps.map((step) => step.statement),
+    statements: [...context.mitigations, ...steps.map((step) => step.statement)],
     sets: steps.flatMap((step) => step.sets),
     maps: [],
   });

@@ -10,7 +10,7 @@ import { ADDRESS_TYPE, IP } from './names.ts';
  *     verdict of a map -> dropped_denied -> below the rate: dropped_denied_counted -> by address, drop
  *                                        -> above: one counter, drop
  */
-export const RULE_DROPS = ['denied', 'geo'] as const;
+export const RULE_DROPS = ['denied', 'geo', 'mitigated'] as const;
 export type RuleDrop = (typeof RULE_DROPS)[number];
 
 /**
@@ -31,13 +31,33 @@ export function countedSet(reason: RuleDrop, family: 4 | 6): string {
   return `dropped_${reason}${family}`;
 }
 
+/** What observing mitigations would have dropped, by address. */
+export function observedSet(family: 4 | 6): string {
+  return `observed${family}`;
+}
+
 export function uncountedCounter(reason: RuleDrop): string {
   return `uncounted_${reason}`;
 }
 
 /** A set that is full does not match, so the drop is a rule of its own. */
 export function dropChains(): RenderedChain[] {
-  return RULE_DROPS.flatMap((reason) => [
+  return [...RULE_DROPS.flatMap(chainsOfReason), ...OBSERVED];
+}
+
+/** Counted like a drop, and judged on: it is jumped to. */
+const OBSERVED: readonly RenderedChain[] = [
+  {
+    name: 'observed_mitigation',
+    statements: FAMILIES.map(
+      (family) =>
+        `meta nfproto ipv${family} limit name "counted_drops" update @${observedSet(family)} { ${IP[family]} daddr counter }`,
+    ),
+  },
+];
+
+function chainsOfReason(reason: RuleDrop): RenderedChain[] {
+  return [
     {
       name: `dropped_${reason}_counted`,
       statements: [
@@ -54,7 +74,7 @@ export function dropChains(): RenderedChain[] {
         `counter name "${uncountedCounter(reason)}" drop`,
       ],
     },
-  ]);
+  ];
 }
 
 export function declareDropCounters(): string[] {
@@ -67,12 +87,17 @@ export function declareDropCounters(): string[] {
       `counter ${uncountedCounter(reason)} {`,
       '}',
       '',
-      ...FAMILIES.flatMap((family) => [
-        `set ${countedSet(reason, family)} {`,
-        `\ttype ${ADDRESS_TYPE[family]}; size ${ADDRESSES}; flags dynamic,timeout; timeout ${SECONDS}s;`,
-        '}',
-        '',
-      ]),
+      ...FAMILIES.flatMap((family) => declareCounted(countedSet(reason, family), family)),
     ]),
+    ...FAMILIES.flatMap((family) => declareCounted(observedSet(family), family)),
+  ];
+}
+
+function declareCounted(set: string, family: 4 | 6): string[] {
+  return [
+    `set ${set} {`,
+    `\ttype ${ADDRESS_TYPE[family]}; size ${ADDRESSES}; flags dynamic,timeout; timeout ${SECONDS}s;`,
+    '}',
+    '',
   ];
 }

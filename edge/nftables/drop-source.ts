@@ -82,7 +82,8 @@ export class NftablesDrops implements DropSource {
       await this.#sinceLast(countedSet(reason, 6)),
     ];
     const counted = new Map(families.flatMap((one) => [...one]));
-    return entriesOf(shareOut(counted, beyond), { stage: 'policy', reason });
+    const stage = reason === 'mitigated' ? 'mitigations' : 'policy';
+    return entriesOf(shareOut(counted, beyond), { stage, reason });
   }
 
   async #sinceLast(set: string): Promise<ReadonlyMap<string, Count>> {

@@ -25,11 +25,16 @@ export type FilterState =
    */
   | 'reset_client'
   | 'reset_server'
+  /** Limits of mitigations, by the mitigation and the address that is protected, or that and the source. */
+  | 'mitigated_destination'
+  | 'mitigated_source'
   /** Counters by server address, protocol, port and reason. */
   | 'filtered';
 
 const PEER = ['ADDRESS', 'inet_service'];
 const METER = { fields: ['ADDRESS', ...PEER], size: 65_536, seconds: 10 };
+/** Its number, in halves: a constant of a key must have a type that nft can list. */
+const MITIGATION = ['inet_service', 'inet_service'];
 const TUPLE = [...PEER, ...PEER];
 const RESET = { fields: TUPLE, size: 65_536, seconds: 3600 };
 const BUDGET = { fields: PEER, size: 65_536, seconds: 10 };
@@ -58,6 +63,8 @@ const STATE: Readonly<Record<FilterState, StateSet>> = {
   connections: { fields: METER.fields, size: 65_536, seconds: null },
   reset_client: RESET,
   reset_server: RESET,
+  mitigated_destination: { fields: ['ADDRESS', ...MITIGATION], size: 65_536, seconds: 10 },
+  mitigated_source: { fields: ['ADDRESS', 'ADDRESS', ...MITIGATION], size: 131_072, seconds: 10 },
   filtered: {
     fields: ['ADDRESS', 'inet_proto', 'inet_service', 'inet_service'],
     size: 65_536,

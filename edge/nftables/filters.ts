@@ -3,7 +3,7 @@ import type { Filter } from '@portcullis/core/filters/filter.ts';
 import { combineFilters } from '@portcullis/core/filters/program.ts';
 import { protocolNumber } from '@portcullis/core/firewall/match.ts';
 import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
-import type { Policy } from '@portcullis/core/firewall/policy.ts';
+import { MITIGATION_REF, type Policy } from '@portcullis/core/firewall/policy.ts';
 import { formatAddress } from '@portcullis/core/net/address.ts';
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
 import type { Element } from './compile.ts';
@@ -12,7 +12,13 @@ import type { AddChain, FilteredPort, FilterPlace } from './filter-place.ts';
 import { LINUX_SERVER, type TcpServer } from '../filters/tcp-server.ts';
 import { prefixPortChain } from './filter-prefixes.ts';
 import { isSingle, PolicyError } from './match.ts';
-import { dispatchMap, PORT_DISPATCHES, type PortDispatch, protocolName } from './names.ts';
+import {
+  contentName,
+  dispatchMap,
+  PORT_DISPATCHES,
+  type PortDispatch,
+  protocolName,
+} from './names.ts';
 
 /**
  * What filters mean on this edge, beside the policies that name them.
@@ -36,7 +42,7 @@ export const DEFAULT_FILTERING: Filtering = {
 
 /** What the layout must know of a target's filters. */
 export interface TargetFilters {
-  /** By `tcp 25565`: the verdict that stands for its filters, another where they differ. */
+  /** By `tcp 25565`: the verdict that stands for its filters, another where they differ. Without those of mitigations. */
   readonly programs: ReadonlyMap<string, string>;
   /** Types that this version does not know, and leaves out. */
   readonly unknown: readonly string[];
@@ -86,7 +92,24 @@ export function compileFilters(
   const compiled = place.prefix
     ? filtersOfPrefix(judged, dispatched, add)
     : filtersOfAddress(cidr, judged, dispatched);
-  return { ...compiled, target: { ...compiled.target, unknown } };
+  const programs = lastingPrograms(policy, place, filtering);
+  return { ...compiled, target: { ...compiled.target, unknown, programs } };
+}
+
+/** A filter that comes with an attack must not disconnect the players whom it is to protect. */
+function lastingPrograms(
+  { filters, ...policy }: Policy,
+  place: FilterPlace,
+  filtering: Filtering,
+): TargetFilters['programs'] {
+  const lasting = filters.filter(({ ref }) => !ref.startsWith(MITIGATION_REF));
+  const nameOnly: AddChain = (kind, statements) => contentName(kind, statements.join('\n'));
+  return new Map(
+    filteredPorts({ ...policy, filters: lasting }, filtering).map(({ port, program }) => {
+      const protocol = protocolName(protocolNumber(program.transport, place.family));
+      return [`${protocol} ${port}`, `goto ${filterChain(program, place, nameOnly)}`];
+    }),
+  );
 }
 
 function unknownTypes({ filters }: Policy, { catalogue }: Filtering): string[] {
@@ -130,7 +153,7 @@ function filtersOfPrefix(
   return {
     accept: `goto ${add('filters_prefix', [lookup, 'accept'])}`,
     elements: [],
-    target: { ...portsOf(judged, dispatched), prefixChains },
+    target: { ...NONE, unknown: [], ports: portsOf(dispatched), prefixChains },
   };
 }
 
@@ -157,21 +180,12 @@ function filtersOfAddress(
   return {
     accept: 'goto filters',
     elements,
-    target: { ...portsOf(judged, dispatched), prefixChains: new Map() },
+    target: { ...NONE, unknown: [], ports: portsOf(dispatched) },
   };
 }
 
-function portsOf(
-  judged: readonly JudgedPort[],
-  dispatched: DispatchedPorts,
-): Omit<TargetFilters, 'prefixChains'> {
-  return {
-    unknown: [],
-    programs: new Map(
-      judged.map(({ protocol, port, verdict }) => [`${protocol} ${port}`, verdict]),
-    ),
-    ports: new Map([...dispatched].map(([dispatch, of]) => [dispatch, new Set(of.keys())])),
-  };
+function portsOf(dispatched: DispatchedPorts): TargetFilters['ports'] {
+  return new Map([...dispatched].map(([dispatch, of]) => [dispatch, new Set(of.keys())]));
 }
 
 /** In order, so that equal filters are equal text. */

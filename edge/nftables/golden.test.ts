@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import type { Policy, PolicyFilter, PolicyRule } from '@portcullis/core/firewall/policy.ts';
+import type {
+  Mitigation,
+  Policy,
+  PolicyFilter,
+  PolicyRule,
+} from '@portcullis/core/firewall/policy.ts';
 import { edgeRules } from '../testing/policies.ts';
 import { compilePolicy } from './compile.ts';
 import type { EdgeRules } from './base-chain.ts';
@@ -38,6 +43,10 @@ describe('rendered text', () => {
   it('is what a person reviewed: filters of a host, and of a prefix with a host of its own', () => {
     assertGolden('filters', renderWhole(layout(FILTERED)).text);
     assertGolden('filters-inbound', renderWhole(layout(FILTERED, { sees: 'inbound' })).text);
+  });
+
+  it('is what a person reviewed: an address and a prefix under attack', () => {
+    assertGolden('mitigated', renderWhole(layout(ATTACKED)).text);
   });
 
   it('is what a person reviewed: the first filter, and the last one gone', () => {
@@ -142,6 +151,52 @@ const FILTERED: readonly Policy[] = [
 function filter(type: PolicyFilter['type'], port: number): PolicyFilter {
   return { ref: `filter:${type}`, type, port, managed: false };
 }
+
+const MITIGATION: Mitigation = {
+  ref: 'mitigation:1',
+  mode: 'enforce',
+  protocol: 'udp',
+  sourcePort: 53,
+  destinationPort: null,
+  source: null,
+  safelist: ['192.0.2.0/24', '192.0.2.7', '2001:db8:9::/64'],
+  fragment: 'any',
+  limit: null,
+};
+const ATTACKED: readonly Policy[] = [
+  {
+    ...HOST,
+    mitigations: [
+      MITIGATION,
+      { ...MITIGATION, ref: 'mitigation:2', sourcePort: null, fragment: 'later', mode: 'observe' },
+      {
+        ...MITIGATION,
+        ref: 'mitigation:3',
+        sourcePort: null,
+        destinationPort: 27_015,
+        safelist: [],
+        limit: { per: 'destination', pps: 500, strangersOnly: true },
+      },
+      {
+        ...MITIGATION,
+        ref: 'mitigation:4',
+        protocol: 'any',
+        sourcePort: null,
+        source: '198.51.100.0/24',
+        limit: { per: 'source', pps: 2000, strangersOnly: false },
+      },
+    ],
+  },
+  {
+    ...HOST,
+    target: '2001:db8:7::/48',
+    rules: [],
+    baseline: [],
+    geo: [],
+    filters: [],
+    mitigations: [{ ...MITIGATION, ref: 'mitigation:5', fragment: 'later', sourcePort: null }],
+  },
+];
 
 function layout(policies: readonly Policy[], change: Partial<EdgeRules> = {}): Layout {
   const rules = edgeRules(change);

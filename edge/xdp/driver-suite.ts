@@ -309,6 +309,8 @@ const STATE = {
   returnTraffic: false,
   icmpWithinRate: true,
   fragmentsWithinLimit: true,
+  answered: false,
+  aboveLimit: [],
   filters: {},
 } as const;
 

@@ -42,8 +42,8 @@ describe('the verdict of the kernel', () => {
       t.diagnostic(JSON.stringify({ ...seen, stages: Object.fromEntries(edge.stages) }));
       assert.deepEqual(
         STAGES.map(({ name }) => name).filter((name) => !edge.stages.has(name)),
-        // Its own test has connections. Limits are out of the way here. No policy has a mitigation yet.
-        ['fragment-limits', 'return-traffic', 'mitigations'],
+        // Its own test has connections. Limits are out of the way here.
+        ['fragment-limits', 'return-traffic'],
       );
       assert.ok(seen.policies >= 400 && seen.packets >= 400 * PACKETS_TO_EACH);
       // It is there to drop: what it may judge is denied often enough.

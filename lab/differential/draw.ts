@@ -1,4 +1,5 @@
 import {
+  mitigationFor,
   packetTo,
   policyFor,
   sourceAddress,
@@ -6,7 +7,12 @@ import {
 } from '@portcullis/core/firewall/testing/arbitraries.ts';
 import { PROTOCOL_NUMBERS } from '@portcullis/core/firewall/match.ts';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
-import type { Policy, PolicyFilter, SourceSets } from '@portcullis/core/firewall/policy.ts';
+import type {
+  Mitigation,
+  Policy,
+  PolicyFilter,
+  SourceSets,
+} from '@portcullis/core/firewall/policy.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
 import fc from 'fast-check';
 import { EXTENSIONS, firstProtocol, type Form, type Numbered, PLAIN, SEGMENTS } from './frames.ts';
@@ -74,7 +80,7 @@ export class Draw {
   }
 }
 
-/** Half of the policies have filters, all of them on ports that packets go to. */
+/** Half of the policies have filters, all of them on ports that packets go to; a third have mitigations. */
 function filteredPolicy(target: string): fc.Arbitrary<Policy> {
   const filter = fc.constantFrom<PolicyFilter['type']>('udp-stateful', 'tcp-syn-proxy');
   const one = fc.tuple(fc.constantFrom(...FILTERED_PORTS), filter);
@@ -82,8 +88,16 @@ function filteredPolicy(target: string): fc.Arbitrary<Policy> {
     fc.constant<[number, PolicyFilter['type']][]>([]),
     fc.uniqueArray(one, { selector: ([port, type]) => `${port} ${type}` }),
   );
-  return fc.tuple(policyFor(target), filters).map(([policy, drawn]) => ({
+  const mitigations = fc.oneof(
+    { weight: 2, arbitrary: fc.constant<Mitigation[]>([]) },
+    {
+      weight: 1,
+      arbitrary: fc.array(mitigationFor(target.includes(':') ? 6 : 4), { maxLength: 3 }),
+    },
+  );
+  return fc.tuple(policyFor(target), filters, mitigations).map(([policy, drawn, struck]) => ({
     ...policy,
+    mitigations: struck,
     filters: drawn.map(([port, type]) => {
       return { ref: `filter:${type}:${port}`, type, port, managed: false } as const;
     }),
@@ -104,7 +118,11 @@ function toFiltered(destination: string): fc.Arbitrary<Packet> {
   return fc
     .record({
       source: sourceAddress(family),
-      sourcePort: fc.integer({ min: 1024, max: 65_535 }),
+      // Some from where reflectors answer.
+      sourcePort: fc.oneof(
+        fc.integer({ min: 1024, max: 65_535 }),
+        fc.constantFrom(...FILTERED_PORTS),
+      ),
       destinationPort: fc.constantFrom(...FILTERED_PORTS),
       protocol: fc.constantFrom(PROTOCOL_NUMBERS.udp, PROTOCOL_NUMBERS.udp, PROTOCOL_NUMBERS.tcp),
     })

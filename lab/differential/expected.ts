@@ -71,6 +71,8 @@ export function expectedOf(
     returnTraffic: known.returns(packet),
     icmpWithinRate: true,
     fragmentsWithinLimit: true,
+    answered: known.returns(packet),
+    aboveLimit: [],
     filters: validated ? {} : everyFilterDrops(edge.policies.lookup(packet.destination)),
   });
 }

@@ -5,7 +5,14 @@ import { mergeCidrs } from '../../net/cidr-sets.ts';
 import { parseCidr } from '../../net/cidr.ts';
 import { ICMP_NUMBERS, protocolNumber } from '../match.ts';
 import type { Packet } from '../packet.ts';
-import type { Policy, PolicyGeoRule, PolicyRule, RuleProtocol, SourceSets } from '../policy.ts';
+import type {
+  Mitigation,
+  Policy,
+  PolicyGeoRule,
+  PolicyRule,
+  RuleProtocol,
+  SourceSets,
+} from '../policy.ts';
 
 /**
  * Random policies and packets for property and differential tests. Everything is drawn from small, nested
@@ -93,6 +100,39 @@ export function policyFor(target: string): fc.Arbitrary<Policy> {
       const rules = [...own, ...group, ...(denyAll ? [last] : [])];
       const allowFirst = rules.toSorted((a, b) => a.action.localeCompare(b.action));
       return { target, mitigations: [], baseline, geo, rules: allowFirst, filters: [] };
+    });
+}
+
+/** A limit is either never used up or lets nobody pass, so that a kernel's verdict depends on no time. */
+export function mitigationFor(family: Family): fc.Arbitrary<Mitigation> {
+  const limit = fc.record({
+    per: fc.constantFrom('destination' as const, 'source' as const),
+    pps: fc.constantFrom(0, 1_000_000),
+    strangersOnly: fc.boolean(),
+  });
+  return fc
+    .record({
+      rule: policyRule(family, 'mitigation'),
+      mode: fc.constantFrom('enforce' as const, 'observe' as const),
+      sourcePort: fc.option(fc.constantFrom(...PORTS), { freq: 2 }),
+      safelist: fc.array(sourceNetwork(family), { maxLength: 2 }),
+      later: fc.integer({ min: 0, max: 3 }).map((drawn) => drawn === 0),
+      limit: fc.option(limit, { freq: 2 }),
+    })
+    .map(({ rule, mode, sourcePort, safelist, later, limit }) => {
+      const { ref, protocol, port, source } = rule;
+      const ported = !later && (protocol === 'tcp' || protocol === 'udp');
+      return {
+        ref,
+        mode,
+        protocol,
+        sourcePort: ported ? sourcePort : null,
+        destinationPort: ported ? port : null,
+        source,
+        safelist: safelist.filter((network) => network !== null),
+        fragment: later ? 'later' : 'any',
+        limit,
+      };
     });
 }
 

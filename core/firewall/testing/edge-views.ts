@@ -1,14 +1,7 @@
 import fc from 'fast-check';
-import {
-  packetTo,
-  policyFor,
-  policyRule,
-  sourceAddress,
-  sourceNetwork,
-  sourceSets,
-} from './arbitraries.ts';
+import { mitigationFor, packetTo, policyFor, sourceAddress, sourceSets } from './arbitraries.ts';
 import type { EdgeSettings, Packet, PacketState } from '../packet.ts';
-import type { Mitigation, Policy, PolicyFilter, SourceSets } from '../policy.ts';
+import type { Policy, PolicyFilter, SourceSets } from '../policy.ts';
 
 /** Prefixes nested around addresses, of both families. */
 export const TARGETS = [
@@ -69,8 +62,14 @@ export function situation(): fc.Arbitrary<Situation> {
         sourceSets: sourceSets(),
         packet: anyPacket(destination),
         state: packetState(),
+        above: fc.boolean(),
       }),
-    );
+    )
+    .map(({ above, state, ...drawn }) => {
+      const limited = drawn.policies.flatMap(({ mitigations }) => mitigations);
+      const aboveLimit = above ? limited.map(({ ref }) => ref) : [];
+      return { ...drawn, state: { ...state, aboveLimit } };
+    });
 }
 
 /** None mostly. */
@@ -81,22 +80,7 @@ function rare<T>(one: fc.Arbitrary<T>): fc.Arbitrary<T[]> {
 /** As `policyFor`, with mitigations and filters. */
 export function fullPolicy(target: string): fc.Arbitrary<Policy> {
   const family = target.includes(':') ? 6 : 4;
-  const mitigation: fc.Arbitrary<Mitigation> = fc
-    .record({
-      rule: policyRule(family, 'mitigation'),
-      mode: fc.constantFrom('enforce' as const, 'observe' as const),
-      sourcePort: fc.option(fc.constantFrom(...PORTS), { freq: 2 }),
-      safelist: fc.array(sourceNetwork(family), { maxLength: 2 }),
-    })
-    .map(({ rule: { ref, protocol, port, source }, mode, sourcePort, safelist }) => ({
-      ref,
-      mode,
-      protocol,
-      sourcePort: protocol === 'tcp' || protocol === 'udp' ? sourcePort : null,
-      destinationPort: port,
-      source,
-      safelist: safelist.filter((network) => network !== null),
-    }));
+  const mitigation = mitigationFor(family);
   return fc
     .tuple(policyFor(target), rare(mitigation), fc.subarray([...FILTERED], { minLength: 5 }))
     .map(([policy, mitigations, filters]) => Object.assign({}, policy, { mitigations, filters }));
@@ -147,6 +131,8 @@ function packetState(): fc.Arbitrary<PacketState> {
     returnTraffic: seldom,
     icmpWithinRate: fc.boolean(),
     fragmentsWithinLimit: seldom.map((drawn) => !drawn),
+    answered: fc.boolean(),
+    aboveLimit: fc.constant([]),
     filters: fc
       .subarray([...FILTERED])
       .map((dropping) => Object.fromEntries(dropping.map(({ ref }) => [ref, 'drop' as const]))),

@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto';
+import { protocolNumber } from '@portcullis/core/firewall/match.ts';
+import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
+import type { Mitigation, MitigationLimit, Policy } from '@portcullis/core/firewall/policy.ts';
+import type { Family } from '@portcullis/core/net/address.ts';
+import { type Cidr, formatNetwork } from '@portcullis/core/net/cidr.ts';
+import { mergeCidrs } from '@portcullis/core/net/cidr-sets.ts';
+import { ruleDrop } from './drop-counters.ts';
+import { stateSet } from './filter-state.ts';
+import { networkFrom, PolicyError } from './match.ts';
+import { IP, protocolName } from './names.ts';
+
+/**
+ * Stage 5 of one target, in order: a rule each, which matches what the mitigation drops. They stand in the target's
+ * own chain, before its rules, so who is not attacked pays nothing for them.
+ */
+export function mitigationStatements(
+  { mitigations }: Policy,
+  family: Family,
+  sees: EdgeSettings['sees'],
+): string[] {
+  return (
+    mitigations
+      // Who is a stranger is not known where replies go another way.
+      .filter(({ limit }) => limit === null || !limit.strangersOnly || sees === 'both')
+      .filter(({ safelist }) => !safeNetworks(safelist, family).some(({ length }) => length === 0))
+      .map((mitigation) => statementOf(mitigation, family))
+  );
+}
+
+function statementOf(mitigation: Mitigation, family: Family): string {
+  const { protocol, sourcePort, destinationPort, fragment, limit, mode } = mitigation;
+  return [
+    ...sourceMatches(mitigation, family),
+    ...(protocol === 'any'
+      ? []
+      : [`meta l4proto ${protocolName(protocolNumber(protocol, family))}`]),
+    ...portMatches(mitigation, 'sport', sourcePort),
+    ...portMatches(mitigation, 'dport', destinationPort),
+    ...(fragment === 'later' ? [LATER_PART[family]] : []),
+    ...(limit === null ? [] : limitMatches(mitigation.ref, limit, family)),
+    mode === 'enforce' ? ruleDrop('mitigated') : 'jump observed_mitigation',
+  ].join(' ');
+}
+
+const LATER_PART: Readonly<Record<Family, string>> = {
+  4: 'ip frag-off & 0x1fff != 0',
+  6: 'frag frag-off != 0',
+};
+
+function sourceMatches({ ref, source, safelist }: Mitigation, family: Family): string[] {
+  const saddr = `${IP[family]} saddr`;
+  const matches: string[] = [];
+  if (source !== null) {
+    const network = networkFrom(source);
+    if (network.family !== family)
+      throw new PolicyError(`${ref} names a source of the other family`);
+    if (network.length > 0) matches.push(`${saddr} ${formatNetwork(network)}`);
+  }
+  const safe = safeNetworks(safelist, family);
+  if (safe.length > 0) matches.push(`${saddr} != { ${safe.map(formatNetwork).join(', ')} }`);
+  return matches;
+}
+
+/** Merged, for the kernel refuses networks that overlap. */
+function safeNetworks(safelist: Mitigation['safelist'], family: Family): Cidr[] {
+  return mergeCidrs(safelist.map(networkFrom).filter((one) => one.family === family));
+}
+
+function portMatches({ ref, protocol }: Mitigation, field: string, port: number | null): string[] {
+  if (port === null) return [];
+  if (protocol !== 'tcp' && protocol !== 'udp') {
+    throw new PolicyError(`${ref} names a port of a protocol without ports`);
+  }
+  if (!(port >= 0 && port <= 65_535))
+    throw new PolicyError(`${ref} names a port that there is not`);
+  return [`th ${field} ${port}`];
+}
+
+/** Does not match while there is no room to count: nobody is dropped for that. */
+function limitMatches(ref: string, limit: MitigationLimit, family: Family): string[] {
+  const { per, pps, strangersOnly } = limit;
+  const strangers = strangersOnly ? ['ct state != established'] : [];
+  if (pps === 0) return strangers;
+  if (!Number.isSafeInteger(pps) || pps < 0) throw new PolicyError(`${ref} has no whole limit`);
+  const ip = IP[family];
+  const key = [
+    `${ip} daddr`,
+    ...(per === 'source' ? [`${ip} saddr`] : []),
+    ...numberOf(`${ref} ${pps}`),
+  ].join(' . ');
+  const set = stateSet(per === 'source' ? 'mitigated_source' : 'mitigated_destination', family);
+  return [
+    ...strangers,
+    `update @${set} { ${key} limit rate over ${pps}/second burst ${pps} packets }`,
+  ];
+}
+
+/**
+ * Stands for a mitigation and its rate: an element keeps the rate that it was made with. Only mitigations of one
+ * address could be taken for each other, with a chance of one in four thousand million.
+ */
+function numberOf(text: string): [number, number] {
+  const digest = createHash('sha256').update(text).digest();
+  return [digest.readUInt16BE(0), digest.readUInt16BE(2)];
+}

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import type { Mitigation, Policy } from '@portcullis/core/firewall/policy.ts';
+import { filteredPolicy } from '@portcullis/edge/testing/policies.ts';
+import { observedSet } from '@portcullis/edge/nftables/drop-counters.ts';
+import { NftablesDrops } from '@portcullis/edge/nftables/drop-source.ts';
+import { openCounterReader } from '@portcullis/edge/nftables/counter-reader.ts';
+import { CLIENT, SERVER } from '../internet.ts';
+import { require } from '../requirements.ts';
+import { TcpEnd } from '../wire/tcp-end.ts';
+import { UdpPeer } from '../wire/udp-peer.ts';
+import { FilterGround } from './filter-ground.ts';
+
+const GAME = 27_500;
+const OTHER = 27_600;
+const DNS = 53;
+
+const DROP: Mitigation = {
+  ref: 'mitigation:1',
+  mode: 'enforce',
+  protocol: 'udp',
+  sourcePort: null,
+  destinationPort: null,
+  source: null,
+  safelist: [],
+  fragment: 'any',
+  limit: null,
+};
+
+function attacked(target: string, ...mitigations: readonly Partial<Mitigation>[]): Policy {
+  const rules = mitigations.map((change, index) => ({
+    ...DROP,
+    ref: `mitigation:${index + 1}`,
+    ...change,
+  }));
+  return { ...filteredPolicy(target), mitigations: rules };
+}
+
+interface Field {
+  readonly ground: FilterGround;
+  readonly client: UdpPeer;
+  readonly server: UdpPeer;
+}
+
+async function field(t: TestContext, label: string): Promise<Field | null> {
+  if (!require(t, ['root', 'netns', 'nft', 'python3'])) return null;
+  const ground = new FilterGround(label);
+  t.after(() => ground.destroy());
+  const client = new UdpPeer(ground.internet.client);
+  t.after(() => client.stop());
+  const server = new UdpPeer(ground.internet.server);
+  t.after(() => server.stop());
+  return { ground, client, server };
+}
+
+describe('mitigations in the kernel', () => {
+  for (const family of [4, 6] as const) {
+    const to = SERVER[family];
+
+    it(`IPv${family}: answers of reflectors are dropped and counted, players and the safelist are not`, async (t) => {
+      const on = await field(t, `ampl${family}`);
+      if (on === null) return;
+      const { ground, client, server } = on;
+      const game = await server.open(to, GAME, '');
+      const reflector = await client.open(CLIENT[family], DNS);
+      const player = await client.open(CLIENT[family]);
+      const reader = new NftablesDrops(() => ground.internet.edge.within(openCounterReader));
+      t.after(() => reader.close());
+      await ground.apply([attacked(to, { sourcePort: DNS })]);
+      await reader.read();
+      await reflector.send(to, GAME, 50);
+      await player.exchange(to, GAME);
+      assert.equal(await game.received(), 1);
+      const { entries } = await reader.read();
+      assert.deepEqual(
+        entries.map(({ target, stage, reason, packets }) => [target, stage, reason, packets]),
+        [[to, 'mitigations', 'mitigated', 50]],
+      );
+      await ground.apply([attacked(to, { sourcePort: DNS, safelist: [CLIENT[family]] })]);
+      await reflector.exchange(to, GAME);
+      assert.equal(await game.received(), 2);
+    });
+
+    it(`IPv${family}: whoever the server has answered plays on while strangers are limited`, async (t) => {
+      const on = await field(t, `limit${family}`);
+      if (on === null) return;
+      const { ground, client, server } = on;
+      const game = await server.open(to, GAME, '');
+      await server.open(to, OTHER, '');
+      await ground.apply([attacked(to)]);
+      const player = await client.open(CLIENT[family]);
+      await player.exchange(to, GAME);
+      const limit = { per: 'destination', pps: 100, strangersOnly: true } as const;
+      // A stranger who is answered would be none any more: this port does not answer.
+      const silent = await server.open(to, GAME + 1);
+      await ground.apply([
+        attacked(to, { limit, destinationPort: GAME + 1 }, { limit, destinationPort: GAME }),
+      ]);
+      const stranger = await client.open(CLIENT[family]);
+      const begin = performance.now();
+      await stranger.send(to, GAME + 1, 1000);
+      await stranger.exchange(to, OTHER);
+      const seconds = (performance.now() - begin) / 1000;
+      const passed = await silent.received();
+      assert.ok(passed >= 100 && passed <= 100 * (1 + seconds) + 1, `${passed} in ${seconds} s`);
+      const before = await game.received();
+      await player.send(to, GAME, 500);
+      await player.exchange(to, GAME);
+      assert.equal((await game.received()) - before, 501);
+    });
+  }
+
+  it('limits each source by itself, and one that is slow never', async (t) => {
+    const on = await field(t, 'limit-source');
+    if (on === null) return;
+    const { ground, client, server } = on;
+    const to = SERVER[4];
+    const game = await server.open(to, GAME, '');
+    await server.open(to, OTHER, '');
+    const limit = { per: 'source', pps: 50, strangersOnly: false } as const;
+    await ground.apply([attacked(to, { limit, destinationPort: GAME })]);
+    const [loud, quiet] = [await client.open(CLIENT[4]), await client.open(CLIENT.others[0])];
+    const begin = performance.now();
+    await loud.send(to, GAME, 500);
+    await loud.exchange(to, OTHER);
+    const seconds = (performance.now() - begin) / 1000;
+    const passed = await game.received();
+    assert.ok(passed >= 50 && passed <= 50 * (1 + seconds) + 1, `${passed} in ${seconds} s`);
+    await quiet.send(to, GAME, 40);
+    await quiet.exchange(to, OTHER);
+    assert.equal((await game.received()) - passed, 40);
+  });
+
+  it('observing marks what would have been dropped, and drops nothing', async (t) => {
+    const on = await field(t, 'observe');
+    if (on === null) return;
+    const { ground, client, server } = on;
+    const to = SERVER[4];
+    const game = await server.open(to, GAME, '');
+    await server.open(to, OTHER, '');
+    const limit = { per: 'destination', pps: 5, strangersOnly: false } as const;
+    await ground.apply([
+      attacked(to, { mode: 'observe', sourcePort: DNS }, { mode: 'observe', limit }),
+    ]);
+    const reflector = await client.open(CLIENT[4], DNS);
+    await reflector.send(to, GAME, 50);
+    await reflector.exchange(to, OTHER);
+    assert.equal(await game.received(), 50);
+    const reader = ground.internet.edge.within(openCounterReader);
+    t.after(() => reader.close());
+    const marked = await reader.elements(observedSet(4));
+    assert.deepEqual([...(marked?.keys() ?? [])], [to]);
+    // Both mitigations say so of the same packets.
+    const packets = marked?.get(to)?.packets ?? 0;
+    assert.ok(packets >= 51 + 40, `${packets} were marked`);
+  });
+
+  it('puts a SYN proxy before a port without disconnecting anybody, until it goes', async (t) => {
+    const on = await field(t, 'syn-mitigation');
+    if (on === null) return;
+    const { ground } = on;
+    const { client, server } = ground.internet;
+    const to = SERVER[4];
+    const under = (target: string): Policy => ({
+      ...filteredPolicy(target),
+      filters: [{ ref: 'mitigation:9', type: 'tcp-syn-proxy', port: GAME, managed: true }],
+    });
+    await ground.apply([filteredPolicy(to)]);
+    await TcpEnd.serve(server, to, GAME);
+    const player = await TcpEnd.connect(client, to, GAME);
+    assert.equal(await player?.ask(), 'echo');
+    await ground.apply([under(to)]);
+    assert.equal(await player?.ask(), 'echo');
+    const newcomer = await TcpEnd.connect(client, to, GAME);
+    assert.equal(await newcomer?.ask(), 'echo');
+    assert.equal(ground.proxiedSyns(), 1);
+    const reached = ground.countAt(server, `tcp dport ${GAME} tcp flags & (syn|ack) == syn`);
+    ground.noise('syn', to, GAME, 500);
+    assert.equal(await newcomer?.ask(), 'echo');
+    assert.equal(reached(), 0);
+    // Nobody translates for him any more.
+    await ground.apply([filteredPolicy(to)]);
+    assert.equal(await newcomer?.ask(), 'reset');
+  });
+});
