@@ -13,7 +13,7 @@ export function onLost(state: MachineState, { atMs }: Context): Step {
     ms !== null && Math.abs(atMs - ms) < ENGINE_ENDS_MS;
   const crashAtMs = isRecent(state.crashAtMs) ? null : state.crashAtMs;
   const next: MachineState = { ...state, reachable: false, engineLeft: true, crashAtMs };
-  if (!isRecent(state.gaveUpAtMs)) return to(next);
+  if (state.withheld !== null || !isRecent(state.gaveUpAtMs)) return to(next);
   const { phase } = state;
   // A launch that failed is being made sure of.
   if (phase.kind === 'stopping') return to({ ...next, phase: { ...phase, after: 'start' } });

@@ -197,7 +197,10 @@ describe('the power machine', () => {
     stopped.post(STOP);
     const suspended = gaveUp();
     suspended.post({ kind: 'withhold', reason: 'The server is suspended.' });
-    for (const world of [long, stopped, suspended]) {
+    const suspendedAfter = worldIn('launching');
+    suspendedAfter.answer(0, false);
+    suspendedAfter.post({ kind: 'withhold', reason: 'The server is suspended.' });
+    for (const world of [long, stopped, suspended, suspendedAfter]) {
       world.post({ kind: 'lost' });
       world.settle();
       assert.equal(serverState(world.machine), 'offline');
