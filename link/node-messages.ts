@@ -62,6 +62,8 @@ export type CallAnswer =
       readonly kind: 'state';
       readonly state: ServerState;
       readonly resources: ServerResources | null;
+      /** What people should know of it, such as why its start failed. */
+      readonly problem: string | null;
     }
   | { readonly kind: 'accepted' }
   /** `reason` is a sentence for the caller. */

@@ -92,8 +92,8 @@ describe('messages of nodes', () => {
     for (const answer of [
       { kind: 'accepted' },
       { kind: 'refused', reason: 'the server is stopping' },
-      { kind: 'state', state: 'running', resources },
-      { kind: 'state', state: 'running', resources: null },
+      { kind: 'state', state: 'running', resources, problem: null },
+      { kind: 'state', state: 'offline', resources: null, problem: 'It ended.' },
       { kind: 'lines', lines: ['one', 'two'] },
     ]) {
       const message = { kind: 'node.answer', instance: 'one', id: 'x', answer };

@@ -22,6 +22,7 @@ import {
   nullable,
   object,
   oneOf,
+  optional,
   prose,
   record,
   type Shape,
@@ -74,7 +75,12 @@ const resources = object<ServerResources>({
 });
 
 const answer = byKind<CallAnswer>({
-  state: object({ kind: oneOf('state'), state: serverState, resources: nullable(resources) }),
+  state: object({
+    kind: oneOf('state'),
+    state: serverState,
+    resources: nullable(resources),
+    problem: optional(nullable(reason), null),
+  }),
   accepted: object({ kind: oneOf('accepted') }),
   refused: object({ kind: oneOf('refused'), reason }),
   lines: object({

@@ -150,14 +150,20 @@ describe('power on a node', () => {
   it('says in words why a start failed, and lets it be tried again', async (t) => {
     const host = new TestHost(t);
     const uuid = await host.server();
+    const problem = async (): Promise<string | null> => {
+      const answer = await host.control.call(uuid, { kind: 'look' });
+      return answer?.kind === 'state' ? answer.problem : null;
+    };
     host.engine.images.clear();
     host.engine.registry.clear();
     await host.power(uuid, 'start');
     await host.becomes(uuid, 'offline');
     assert.match((await host.lines(uuid)).join('\n'), /could not be started: The image game:1/);
+    assert.match((await problem()) ?? '', /could not be started: The image game:1/);
     host.engine.registry.add('game:1');
     await host.power(uuid, 'start');
     await host.becomes(uuid, 'running');
+    assert.equal(await problem(), null);
   });
 
   it('says nothing and takes nothing but a kill as soon as the engine hangs, and goes on when it does not', async (t) => {

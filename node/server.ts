@@ -197,7 +197,7 @@ export class Server {
       memoryMib: this.#wanted?.assignment.limits.memory ?? 0,
       nowMs: this.#around.nowMs(),
     });
-    return { kind: 'state', state: serverState(state), resources };
+    return { kind: 'state', state: serverState(state), resources, problem: state.problem };
   }
 
   async command(command: string, isLate: () => boolean): Promise<CallAnswer> {

@@ -33,6 +33,8 @@ export interface ServerBuild {
   readonly node_connected: boolean;
   readonly egg: string;
   readonly suspended: boolean;
+  /** What is amiss with it now. */
+  readonly problem: string | null;
   readonly allocation: { readonly ip: string; readonly port: number };
 }
 

@@ -3,7 +3,7 @@ import { failed, usageError } from '../exit.ts';
 import { parseDuration } from '../options.ts';
 import { print, printJson } from '../output.ts';
 import type { PowerOptions } from '../program/servers.ts';
-import { instruct, loadDetail, type ServerDetail, uuidOf } from './server-api.ts';
+import { instruct, loadBuild, loadDetail, type ServerDetail, uuidOf } from './server-api.ts';
 
 /** Where each signal leads. */
 const LEADS_TO = {
@@ -63,7 +63,8 @@ async function waitFor(
     if (server.state === wanted && (signal !== 'restart' || isNew(server, elapsedMs)))
       return server;
     if (wanted === 'running' && begun && server.state === 'offline') {
-      throw failed(`it ended again: portcullis servers logs ${uuid} may say why`);
+      const { problem } = await loadBuild(options, uuid);
+      throw failed(problem ?? `it ended again: portcullis servers logs ${uuid} may say why`);
     }
     if (server.state === 'starting') begun = true;
     if (elapsedMs > timeoutMs) {

@@ -61,6 +61,7 @@ function describeServer(server: ServerDetail, build: ServerBuild): void {
       `uses        ${mib(resources.memory_bytes)} MiB, ${resources.cpu_absolute} % of a core, ${mib(resources.disk_bytes)} MiB of disk, for ${Math.round(resources.uptime / 1_000)} s`,
     );
   }
+  if (build.problem !== null) print(styled('yellow', `problem     ${shown(build.problem)}`));
   if (build.state === 'built') return;
   const why = build.reason === null ? '' : `: ${build.reason}`;
   print(styled(build.state === 'failed' ? 'red' : 'yellow', `build       ${build.state}${why}`));

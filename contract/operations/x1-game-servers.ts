@@ -21,7 +21,7 @@ export const X1_GAME_SERVER_ENDPOINTS = [
     ability: 'game-servers.read',
     summary: 'See how far a server is built',
     description:
-      'Whether the node has built the server, and why not: the reason in words, and the last lines of an install that failed.',
+      'Whether the node has built the server, and why not: the reason in words, and the last lines of an install that failed. Of a built one, what is amiss with it now.',
     responses: {
       ...refusals(COMMON, ['not_found']),
       200: {
@@ -39,6 +39,7 @@ export const X1_GAME_SERVER_ENDPOINTS = [
             node_connected: true,
             egg: 'eggs/flying-squid.json',
             suspended: false,
+            problem: null,
             allocation: { ip: '198.51.100.10', port: 25_565 },
           },
         },

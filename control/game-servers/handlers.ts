@@ -1,7 +1,7 @@
 import type { Handlers } from '../http/handlers.ts';
 import { notSeen } from '../http/not-found.ts';
 import { instruct, type InstructDeps } from './instruct.ts';
-import { type LiveDeps, readLines, readLive } from './live.ts';
+import { type LiveDeps, readLines, readLive, readProblem } from './live.ts';
 import { listServers, loadBuild, loadServer } from './store.ts';
 import { buildView, detailView, listedView } from './views.ts';
 
@@ -44,7 +44,8 @@ export function createHandlers(deps: HandlerDeps): GameServerHandlers {
     async readGameServerBuild(call, db) {
       const build = await loadBuild(db, call.caller, call.server);
       if (build === null) throw notSeen();
-      return { status: 200, body: { data: buildView(build) } };
+      const problem = await readProblem(deps.live, build);
+      return { status: 200, body: { data: buildView(build, problem) } };
     },
     async readConsole(call, db) {
       const server = await loadServer(db, call.caller, 'game-servers.manage', call.server);

@@ -4,6 +4,8 @@ import type { CallNode } from './nodes/calls.ts';
 import type { ServerRow } from './store.ts';
 import type { LiveServer } from './views.ts';
 
+type Reached = Pick<ServerRow, 'node' | 'uuid' | 'provisioned'>;
+
 export interface LiveDeps {
   readonly callNode: CallNode;
   readonly events: GameServerEvents;
@@ -15,6 +17,13 @@ export interface LiveDeps {
 export async function readLive(deps: LiveDeps, server: ServerRow): Promise<LiveServer | null> {
   const answer = await ask(deps, server, { kind: 'look' });
   return answer?.kind === 'state' ? { state: answer.state, resources: answer.resources } : null;
+}
+
+/** What people should know of a server now, in words of its node; null: nothing, or nobody knows. */
+export async function readProblem(deps: LiveDeps, server: Reached): Promise<string | null> {
+  const answer = await ask(deps, server, { kind: 'look' });
+  if (answer?.kind === 'refused') return answer.reason;
+  return answer?.kind === 'state' ? answer.problem : null;
 }
 
 /** The last lines of a console, oldest first; null: nobody knows. */
@@ -29,7 +38,7 @@ export async function readLines(
 
 async function ask(
   { callNode, events, withinMs }: LiveDeps,
-  { node, uuid, provisioned }: ServerRow,
+  { node, uuid, provisioned }: Reached,
   call: NodeCall['call'],
 ): Promise<CallAnswer | null> {
   if (!provisioned) return null;

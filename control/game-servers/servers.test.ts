@@ -219,8 +219,23 @@ test('the build shows why a server is not there yet, with the log of its install
     node_connected: true,
     egg: 'eggs/test.json',
     suspended: false,
+    problem: null,
     allocation: { ip: '198.51.100.10', port: 20_001 },
   });
+});
+
+test('what is amiss with a server is told in the words of its node, also when that cannot tell its state', async (t) => {
+  const world = await start(t);
+  const uuid = await addServer(world.db, { number: 1 });
+  const problem = async (): Promise<unknown> =>
+    dataOf((await world.acme.get(`/api/x1/game-servers/${uuid}/build`)).body)['problem'];
+  const why = 'It could not be started: Port 20001/tcp is in use.';
+  world.node.answer = () => looked('offline', why);
+  assert.equal(await problem(), why);
+  world.node.answer = () => ({ kind: 'refused', reason: 'The engine does not answer.' });
+  assert.equal(await problem(), 'The engine does not answer.');
+  world.node.answer = () => null;
+  assert.equal(await problem(), null);
 });
 
 test('the console gives the last lines, and null when nobody knows', async (t) => {

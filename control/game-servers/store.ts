@@ -52,6 +52,7 @@ export async function loadServer(
 
 export interface ServerBuildRow {
   readonly uuid: string;
+  readonly provisioned: boolean;
   readonly state: BuildState;
   readonly reason: string | null;
   readonly log: string | null;
@@ -73,7 +74,7 @@ export async function loadBuild(
   uuid: string,
 ): Promise<ServerBuildRow | null> {
   const { rows } = await sql<ServerBuildRow>`
-    select game_servers.uuid, build_state as state, build_reason as reason, build_log as log,
+    select game_servers.uuid, provisioned, build_state as state, build_reason as reason, build_log as log,
            build_epoch as epoch, nodes.name as node, egg_name as egg, suspended, host(ip) as ip, port,
            coalesce(nodes.last_seen_at > now() - make_interval(secs => ${AWAY_AFTER_SECONDS}), false)
              as "nodeConnected"

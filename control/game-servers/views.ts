@@ -41,7 +41,8 @@ function resourcesView(resources: ServerResources) {
   };
 }
 
-export function buildView(build: ServerBuildRow) {
+/** `problem`: what its node says of it now. */
+export function buildView(build: ServerBuildRow, problem: string | null) {
   const { uuid, state, reason, log, epoch, node, nodeConnected, egg, suspended, ip, port } = build;
   return {
     uuid,
@@ -53,6 +54,7 @@ export function buildView(build: ServerBuildRow) {
     node_connected: nodeConnected,
     egg,
     suspended,
+    problem,
     allocation: { ip: canonicalAddress(ip) ?? ip, port },
   };
 }

@@ -148,8 +148,9 @@ function onSignal(before: MachineState, signal: PowerSignal): Step {
   const refusal = refusalOf(before, signal);
   if (refusal !== null) return { ...to(before), answer: { accepted: false, reason: refusal } };
   const { phase } = before;
-  // From now on it is what this person wants.
-  const state = { ...before, gaveUpAtMs: null };
+  // From now on it is what this person wants; what was amiss of it is seen, but for why it does not run.
+  const problem = phase.kind === 'offline' ? before.problem : null;
+  const state = { ...before, gaveUpAtMs: null, problem };
   if (phase.kind === 'recovering') {
     // Only a kill comes here. What is found alive is killed, and what was wanted of it is forgotten.
     const was = { kind: 'stopping', rung: 'kill', told: false, after: 'offline' } as const;

@@ -77,7 +77,7 @@ export class TestNode {
   }
 }
 
-export function looked(state: ServerState): CallAnswer {
+export function looked(state: ServerState, problem: string | null = null): CallAnswer {
   return {
     kind: 'state',
     state,
@@ -90,5 +90,6 @@ export function looked(state: ServerState): CallAnswer {
       networkTxBytes: 9,
       uptimeMs: 61_000,
     },
+    problem,
   };
 }
