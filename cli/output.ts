@@ -15,6 +15,12 @@ export function print(line = ''): void {
   process.stdout.write(`${line}\n`);
 }
 
+/** A game writes what its players write, and that must not steer the terminal of whoever reads it. */
+export function shown(line: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is taken out
+  return line.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '\uFFFD');
+}
+
 /** One document, so that a script can read the whole of stdout. */
 export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);

@@ -77,6 +77,13 @@ suite('one `up`, driven by the real commands', { timeout: 170_000 }, () => {
     assert.equal((JSON.parse(listed.out) as { servers: unknown[] }).servers.length, 1);
     const logs = await portcullis('servers', 'logs', 'Hearth', ...access);
     assert.match(logs.out, /hello there/);
+    const following = follow('servers', 'logs', 'Hearth', '--follow', ...access);
+    await following.says('said to 0: hello there');
+    await portcullis('servers', 'command', 'Hearth', 'say', 'once more', ...access);
+    const followed = await following.says('said to 0: once more');
+    following.stop();
+    for (const line of ['said to 0: hello there', 'said to 0: once more'])
+      assert.equal(followed.split(line).length, 2, 'each once');
     for (const [signal, state] of [
       ['restart', 'running'],
       ['stop', 'offline'],
@@ -234,6 +241,26 @@ suite('one `up`, driven by the real commands', { timeout: 170_000 }, () => {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     return (await response.json()) as Record<string, unknown>;
+  }
+
+  /** A command that runs until it is stopped. */
+  function follow(...args: readonly string[]) {
+    const child = spawn(process.execPath, [MAIN, ...args], {
+      env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+      timeout: LIMIT_MS,
+    });
+    let out = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
+    return {
+      stop: () => child.kill('SIGINT'),
+      says: async (wanted: string): Promise<string> => {
+        while (!out.includes(wanted) && child.exitCode === null && child.signalCode === null)
+          await Promise.race([once(child.stdout, 'data'), once(child, 'exit')]);
+        assert.ok(out.includes(wanted), out);
+        return out;
+      },
+    };
   }
 
   async function portcullis(...args: readonly string[]) {

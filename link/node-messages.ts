@@ -68,7 +68,12 @@ export type CallAnswer =
   | { readonly kind: 'accepted' }
   /** `reason` is a sentence for the caller. */
   | { readonly kind: 'refused'; readonly reason: string }
-  | { readonly kind: 'lines'; readonly lines: readonly string[] };
+  | {
+      readonly kind: 'lines';
+      readonly lines: readonly string[];
+      /** Of the last line; see `ServerConsole.lastNumber`. null: of a node that does not count. */
+      readonly lastNumber: number | null;
+    };
 
 export interface NodeWelcome {
   readonly kind: 'node.welcome';

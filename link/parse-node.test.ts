@@ -94,7 +94,7 @@ describe('messages of nodes', () => {
       { kind: 'refused', reason: 'the server is stopping' },
       { kind: 'state', state: 'running', resources, problem: null },
       { kind: 'state', state: 'offline', resources: null, problem: 'It ended.' },
-      { kind: 'lines', lines: ['one', 'two'] },
+      { kind: 'lines', lines: ['one', 'two'], lastNumber: 7 },
     ]) {
       const message = { kind: 'node.answer', instance: 'one', id: 'x', answer };
       assert.deepEqual(parseRequest('node', message), { ok: true, value: message });

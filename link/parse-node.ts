@@ -86,6 +86,7 @@ const answer = byKind<CallAnswer>({
   lines: object({
     kind: oneOf('lines'),
     lines: list(prose(MAX_CONSOLE_LINE_LENGTH), MAX_CONSOLE_LINES),
+    lastNumber: optional(nullable(whole), null),
   }),
 });
 

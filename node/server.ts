@@ -215,7 +215,8 @@ export class Server {
   }
 
   lines(last: number): CallAnswer {
-    return { kind: 'lines', lines: this.#terminal.console.last(last) };
+    const { console } = this.#terminal;
+    return { kind: 'lines', lines: console.last(last), lastNumber: console.lastNumber };
   }
 
   report(): ServerBuild {

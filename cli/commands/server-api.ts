@@ -38,6 +38,12 @@ export interface ServerBuild {
   readonly allocation: { readonly ip: string; readonly port: number };
 }
 
+export interface ConsoleLines {
+  readonly lines: readonly string[] | null;
+  /** Of the last line; each has the next. */
+  readonly last_number: number | null;
+}
+
 export async function loadServers(options: ServersOptions): Promise<readonly ListedServer[]> {
   const answer = await callApi(options, 'GET', '/api/v1/game-servers');
   return (answer as Envelope<readonly ListedServer[]>).data;
@@ -57,13 +63,13 @@ export async function loadLines(
   options: ServersOptions,
   uuid: string,
   lines: number,
-): Promise<readonly string[] | null> {
+): Promise<ConsoleLines> {
   const answer = await callApi(
     options,
     'GET',
     `/api/x1/game-servers/${uuid}/console?lines=${lines}`,
   );
-  return (answer as Envelope<{ readonly lines: readonly string[] | null }>).data.lines;
+  return (answer as Envelope<ConsoleLines>).data;
 }
 
 /** Throws what the node or control said against it. */

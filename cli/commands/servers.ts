@@ -1,11 +1,9 @@
-import { usageError } from '../exit.ts';
-import { print, printJson, printTable, styled } from '../output.ts';
-import type { LogsOptions, ServersOptions } from '../program/servers.ts';
+import { print, printJson, printTable, shown, styled } from '../output.ts';
+import type { ServersOptions } from '../program/servers.ts';
 import {
   instruct,
   loadBuild,
   loadDetail,
-  loadLines,
   loadServers,
   type ServerBuild,
   type ServerDetail,
@@ -13,7 +11,6 @@ import {
 } from './server-api.ts';
 
 const MIB = 1024 * 1024;
-const MAX_LINES = 1_000;
 
 /** `portcullis servers list`. */
 export async function listServers(options: ServersOptions): Promise<void> {
@@ -87,24 +84,4 @@ export async function sendCommand(
   await instruct(options, uuid, { command });
   if (options.json === true) printJson({ uuid, command, ok: true });
   else print('The node took it. What came of it: portcullis servers logs');
-}
-
-/** `portcullis servers logs SERVER`. */
-export async function showLogs(named: string, options: LogsOptions): Promise<void> {
-  const count = /^[1-9]\d{0,3}$/.test(options.lines) ? Number(options.lines) : Number.NaN;
-  if (!(count <= MAX_LINES)) {
-    throw usageError(`--lines ${options.lines} is not a number from 1 to ${MAX_LINES}`);
-  }
-  const uuid = await uuidOf(options, named);
-  const lines = await loadLines(options, uuid, count);
-  if (options.json === true) printJson({ uuid, lines });
-  else if (lines === null)
-    print('Nobody knows: it is not provisioned, or its node does not answer.');
-  else for (const line of lines) print(shown(line));
-}
-
-/** A game writes what its players write, and that must not steer the terminal of whoever reads it. */
-function shown(line: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is taken out
-  return line.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '\uFFFD');
 }

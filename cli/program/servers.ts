@@ -13,6 +13,7 @@ export interface PowerOptions extends ServersOptions {
 }
 export interface LogsOptions extends ServersOptions {
   readonly lines: string;
+  readonly follow?: boolean;
 }
 export interface ReinstallOptions {
   readonly data?: string;
@@ -33,6 +34,7 @@ A server is named by its uuid, or by its name where only one has it.
   portcullis servers power start Survival --wait
   portcullis servers command Survival say Restart in five minutes
   portcullis servers logs Survival --lines 200
+  portcullis servers logs Survival --follow
   portcullis servers reinstall 6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11    after a failed build
 
 What the node refuses, and a --wait that does not come true, are exit code 1.`,
@@ -60,8 +62,9 @@ What the node refuses, and a --wait that does not come true, are exit code 1.`,
     servers.command('logs').description('the last lines of its console').argument('<server>'),
   )
     .option('--lines <count>', 'how many, up to 1000', '100')
+    .option('--follow', 'and what comes after, until interrupted; with --json one document a line')
     .action(async (server: string, options: LogsOptions) =>
-      (await import('../commands/servers.ts')).showLogs(server, options),
+      (await import('../commands/servers-logs.ts')).showLogs(server, options),
     );
   addReinstall(servers);
 }

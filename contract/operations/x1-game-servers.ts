@@ -63,7 +63,10 @@ export const X1_GAME_SERVER_ENDPOINTS = [
         schema: Console,
         headers: HEADERS,
         example: {
-          data: { lines: ['[12:00:01] Done (2.1s)!', '[12:00:09] alex joined the game'] },
+          data: {
+            lines: ['[12:00:01] Done (2.1s)!', '[12:00:09] alex joined the game'],
+            last_number: 1_795_262_410_123,
+          },
         },
       },
       304: NOT_MODIFIED,

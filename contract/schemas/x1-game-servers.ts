@@ -1,5 +1,13 @@
 import { Type } from 'typebox';
-import { choice, CLOSED, integer, IpAddress, natural, textOrNull } from './values.ts';
+import {
+  choice,
+  CLOSED,
+  integer,
+  integerOrNull,
+  IpAddress,
+  natural,
+  textOrNull,
+} from './values.ts';
 
 export const BUILD_STATES = ['waiting', 'building', 'built', 'failed'] as const;
 
@@ -63,6 +71,10 @@ export const Console = Type.Object(
           items: { type: 'string' },
           description:
             'Oldest first. Null: unknown, because the server is not provisioned or the node did not answer.',
+        }),
+        last_number: integerOrNull({
+          description:
+            'Number of the last line. Each line has the next, also when its node begins anew it never goes back: by how much it rose says how many lines are new. Null: unknown.',
         }),
       },
       { title: 'ConsoleLines' },

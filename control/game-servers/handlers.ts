@@ -3,7 +3,7 @@ import { notSeen } from '../http/not-found.ts';
 import { instruct, type InstructDeps } from './instruct.ts';
 import { type LiveDeps, readLines, readLive, readProblem } from './live.ts';
 import { listServers, loadBuild, loadServer } from './store.ts';
-import { buildView, detailView, listedView } from './views.ts';
+import { buildView, consoleView, detailView, listedView } from './views.ts';
 
 /** Operations 7 to 10 of the interface, and what stands beside them under /api/x1. */
 export type GameServerHandlers = Pick<
@@ -50,8 +50,8 @@ export function createHandlers(deps: HandlerDeps): GameServerHandlers {
     async readConsole(call, db) {
       const server = await loadServer(db, call.caller, 'game-servers.manage', call.server);
       if (server === null) throw notSeen();
-      const lines = await readLines(deps.live, server, call.query.lines ?? DEFAULT_LINES);
-      return { status: 200, body: { data: { lines } } };
+      const console = await readLines(deps.live, server, call.query.lines ?? DEFAULT_LINES);
+      return { status: 200, body: { data: consoleView(console) } };
     },
   };
 }

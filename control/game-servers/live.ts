@@ -26,14 +26,22 @@ export async function readProblem(deps: LiveDeps, server: Reached): Promise<stri
   return answer?.kind === 'state' ? answer.problem : null;
 }
 
-/** The last lines of a console, oldest first; null: nobody knows. */
+export interface ConsoleLines {
+  /** Oldest first; null: nobody knows. */
+  readonly lines: readonly string[] | null;
+  /** Of the last of them; null also where the node does not count. */
+  readonly lastNumber: number | null;
+}
+
+/** The last lines of a console. */
 export async function readLines(
   deps: LiveDeps,
   server: ServerRow,
   last: number,
-): Promise<readonly string[] | null> {
+): Promise<ConsoleLines> {
   const answer = await ask(deps, server, { kind: 'lines', last });
-  return answer?.kind === 'lines' ? answer.lines.slice(-last) : null;
+  if (answer?.kind !== 'lines') return { lines: null, lastNumber: null };
+  return { lines: answer.lines.slice(-last), lastNumber: answer.lastNumber };
 }
 
 async function ask(

@@ -243,12 +243,16 @@ test('the console gives the last lines, and null when nobody knows', async (t) =
   const uuid = await addServer(world.db, { number: 1 });
   const path = `/api/x1/game-servers/${uuid}/console`;
   world.node.answer = ({ call }) =>
-    call.kind === 'lines' ? { kind: 'lines', lines: ['a', 'b', 'c', 'd'] } : { kind: 'accepted' };
+    call.kind === 'lines'
+      ? { kind: 'lines', lines: ['a', 'b', 'c', 'd'], lastNumber: 44 }
+      : { kind: 'accepted' };
   assert.deepEqual((await world.acme.get(`${path}?lines=3`)).body, {
-    data: { lines: ['b', 'c', 'd'] },
+    data: { lines: ['b', 'c', 'd'], last_number: 44 },
   });
   assertRefused(await world.acme.get(`${path}?lines=0`), 422, 'invalid_request');
   assertRefused(await world.acme.get(`${path}?lines=1001`), 422, 'invalid_request');
   world.node.answer = () => null;
-  assert.deepEqual((await world.acme.get(path)).body, { data: { lines: null } });
+  assert.deepEqual((await world.acme.get(path)).body, {
+    data: { lines: null, last_number: null },
+  });
 });

@@ -1,5 +1,6 @@
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import type { ServerResources, ServerState } from '@portcullis/core/game-servers/power.ts';
+import type { ConsoleLines } from './live.ts';
 import type { ListedServer, ServerBuildRow } from './store.ts';
 
 /** What a node says of a server now; null: nobody knows. */
@@ -39,6 +40,10 @@ function resourcesView(resources: ServerResources) {
     network_tx_bytes: resources.networkTxBytes,
     uptime: resources.uptimeMs,
   };
+}
+
+export function consoleView({ lines, lastNumber }: ConsoleLines) {
+  return { lines, last_number: lastNumber };
 }
 
 /** `problem`: what its node says of it now. */

@@ -9,14 +9,18 @@ export class LineRing {
   /** Lines before it are gone; the array is shortened only now and then. */
   private first = 0;
   private bytes = 0;
+  /** Of the last line; each has the next. */
+  lastNumber: number;
 
-  constructor(maxLines: number, maxBytes: number) {
+  constructor(maxLines: number, maxBytes: number, lastNumber = 0) {
     this.maxLines = maxLines;
     this.maxBytes = maxBytes;
+    this.lastNumber = lastNumber;
   }
 
   push(line: string): void {
     this.lines.push(line);
+    this.lastNumber += 1;
     this.bytes += costOf(line);
     while (this.lines.length - this.first > this.maxLines || this.bytes > this.maxBytes) {
       this.bytes -= costOf(this.lines[this.first] ?? '');

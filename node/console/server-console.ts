@@ -16,7 +16,8 @@ const FLOOD: FloodLimits = { windowMs: 100, lines: 2000, bytes: 1024 * 1024 };
 export class ServerConsole {
   private readonly now: () => number;
   private readonly splitter: LineSplitter;
-  private readonly ring = new LineRing(KEPT_LINES, KEPT_BYTES);
+  /** Numbered from the clock on, so that no agent gives the numbers of one before it again. */
+  private readonly ring = new LineRing(KEPT_LINES, KEPT_BYTES, Date.now());
   private readonly gate = new FloodGate(FLOOD);
   private watching: { readonly matcher: DoneMatcher; readonly onDone: () => void } | null = null;
 
@@ -46,6 +47,12 @@ export class ServerConsole {
   last(lines: number): readonly string[] {
     this.tellDropped();
     return this.ring.last(lines);
+  }
+
+  /** Number of the last line: whoever reads again knows by it how many are new. */
+  get lastNumber(): number {
+    this.tellDropped();
+    return this.ring.lastNumber;
   }
 
   /** Tells the next done line, once; also one that a flood drops or a prompt overwrites. Replaces an earlier watch. */
