@@ -188,7 +188,7 @@ test('a hung node holds no connection of the database: nothing is in a transacti
   const { acme, node, db } = await start(t);
   node.answer = () => null;
   const hung = Array.from({ length: 20 }, () => acme.post(POWER, START));
-  while (node.calls.length < hung.length) await new Promise((resolve) => setTimeout(resolve, 5));
+  await node.called(hung.length);
   const { rows } = await sql<{ held: number }>`
     select count(*)::integer as held from pg_stat_activity
      where datname = current_database() and state like 'idle in transaction%'`.execute(db);
@@ -247,7 +247,7 @@ test('Idempotency-Key: a control plane that died in between never sends the same
   const { acme, node, db } = await start(t);
   node.answer = () => null;
   const dying = acme.post(COMMAND, { command: 'x' }, key('a'));
-  while (node.calls.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  await node.called(1);
   // What a killed process leaves: the key claimed, and nobody who would settle it.
   const { rows } = await sql`select * from idempotency_keys`.execute(db);
   assert.equal(rows.length, 1);

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ServerState } from '@portcullis/core/game-servers/power.ts';
 import type { MemoryLink } from '@portcullis/link/memory.ts';
@@ -22,6 +23,7 @@ export class TestNode {
   /** Before each answer. */
   delayMs = 0;
   readonly link: AgentSide;
+  readonly #heard = new EventEmitter();
 
   constructor(
     nodes: Pick<MemoryLink, 'connect'>,
@@ -67,8 +69,15 @@ export class TestNode {
     });
   }
 
+  /** Resolves once it was called so often; rejects after some seconds. */
+  async called(times: number): Promise<void> {
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    while (this.calls.length < times) await once(this.#heard, 'call', { signal });
+  }
+
   async #take(call: NodeCall): Promise<void> {
     this.calls.push(call);
+    this.#heard.emit('call');
     const answer = this.answer(call);
     if (answer === null) return;
     if (this.delayMs > 0) await delay(this.delayMs);
