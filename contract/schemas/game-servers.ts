@@ -82,7 +82,8 @@ export const CommandRequest = Type.Object(
     command: sentText({
       minLength: 1,
       maxLength: 2048,
-      description: 'One line for the console: 1 to 2048 characters (code points).',
+      description:
+        'One line for the console: 1 to 2048 characters (code points). A server in a container has a terminal, which takes 4095 bytes a line: a longer one, such as 2048 emoji, is refused by its node (502), never cut.',
       examples: ['say Restart in five minutes'],
     }),
   },

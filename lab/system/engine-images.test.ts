@@ -102,8 +102,27 @@ describe('images in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
     await eventually('it is ready', async () => heard.includes('ready'));
     await console.write(Buffer.from('ab\né\n'));
     await eventually('it read them', async () => heard.includes('61 62 0a c3 a9 0a'));
-    const long = Buffer.alloc(5000, 'x');
-    await assert.rejects(console.write(long), { code: 'refused', message: /4095 bytes a line/ });
+  });
+
+  it('get lines as long as their terminal takes them, whole, and of longer ones nothing', async () => {
+    const spec = ground.spec(
+      randomUUID(),
+      'stty -echo; echo ready; while read -r a; do echo ${#a}; done',
+    );
+    await ground.engine.create(spec);
+    let heard = '';
+    const console = await ground.engine.attach(spec.uuid, (chunk) => (heard += chunk.toString()));
+    await ground.engine.start(spec.uuid);
+    await eventually('it is ready', async () => heard.includes('ready'));
+    await assert.rejects(console.write(Buffer.from(`${'x'.repeat(4096)}\n`)), {
+      code: 'refused',
+      message: /at most 4095 bytes, and this one has 4096 as UTF-8\. It was not sent/,
+    });
+    await console.write(Buffer.from(`${'x'.repeat(4095)}\n`));
+    await eventually('it read all of it', async () => heard.includes('4095'));
+    await console.write(Buffer.from('abc\n'));
+    await eventually('and the next', async () => /4095\s+3\s/.test(heard));
+    assert.doesNotMatch(heard, /4096/);
   });
 
   it('install: their exit code counts, what they print is heard, what they leave is the server’s', async () => {

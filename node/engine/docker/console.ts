@@ -48,8 +48,12 @@ export async function attachConsole(
 }
 
 async function write(socket: Duplex, bytes: Buffer): Promise<void> {
-  if (bytes.length > MAX_LINE_BYTES && longestLine(bytes) > MAX_LINE_BYTES)
-    throw new EngineError('refused', `The console takes at most ${MAX_LINE_BYTES} bytes a line.`);
+  const longest = bytes.length > MAX_LINE_BYTES ? longestLine(bytes) : 0;
+  if (longest > MAX_LINE_BYTES)
+    throw new EngineError(
+      'refused',
+      `The terminal of a container takes lines of at most ${MAX_LINE_BYTES} bytes, and this one has ${longest} as UTF-8. It was not sent.`,
+    );
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const late = setTimeout(
     () => reject(new EngineError('timeout', 'The server does not read its console.')),
