@@ -135,11 +135,25 @@ export function lookupElements(
   keyBytes: number,
   valueBytes: number,
 ): Buffer {
-  const keys = Buffer.alloc(count * keyBytes);
   const values = Buffer.alloc(count * valueBytes);
-  const next = Buffer.alloc(keyBytes);
+  readElements(map, 0, { keys: Buffer.alloc(count * keyBytes), values }, count);
+  return values;
+}
+
+/** The same from the element `first` on, into buffers that may be used again. */
+export function readElements(
+  map: Descriptor,
+  first: number,
+  { keys, values }: { readonly keys: Buffer; readonly values: Buffer },
+  count: number,
+): void {
+  if (count === 0) return;
+  const before = Buffer.alloc(4);
+  const next = Buffer.alloc(4);
+  if (first > 0) before.writeUInt32LE(first - 1, 0);
   const attr = Buffer.alloc(ATTR_BYTES);
-  keepUntilCalled(attr, keys, values, next);
+  keepUntilCalled(attr, keys, values, before, next);
+  if (first > 0) attr.writeBigUInt64LE(addressOf(before), 0);
   attr.writeBigUInt64LE(addressOf(next), 8);
   attr.writeBigUInt64LE(addressOf(keys), 16);
   attr.writeBigUInt64LE(addressOf(values), 24);
@@ -147,7 +161,6 @@ export function lookupElements(
   attr.writeUInt32LE(map, 36);
   // Answers ENOENT with the last of them.
   unlessAbsent(() => call('mapLookupBatch', attr));
-  return values;
 }
 
 export interface ProgramImage {

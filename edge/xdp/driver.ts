@@ -1,4 +1,5 @@
 import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
+import type { CounterDriver } from '../counters/driver.ts';
 import type { EarlyTarget } from './compile.ts';
 import type { Flow } from './flow-marks.ts';
 import type { SlotCount } from './map-set.ts';
@@ -33,6 +34,8 @@ export interface EarlyDropDriver {
   remember(flows: Iterable<Flow>): void;
   /** What each target (or each of these) has had dropped since it was loaded. Only grows, until the next load. */
   counts(targets?: readonly string[]): SlotCount[];
+  /** Counts what enters by the devices that it is on. Of this driver until it is closed. */
+  counters(): CounterDriver;
   /** Of packets dropped since the last call, with the target whose rules dropped it. */
   samples(): (Sample & { readonly target: string })[];
   /** What happens to a frame that enters by a device. For tests and explanations. */

@@ -3,44 +3,62 @@
  * and passes everything else on. Never needed for a right verdict, only for a fast one. What cannot be read
  * here (fragments, unknown headers, cut-off packets) is passed on.
  */
+#include "counting.h"
 #include "drops.h"
 #include "flows.h"
 #include "lines.h"
 #include "rules.h"
 
-/* By everything that is known. */
-INLINE int judge_whole(struct xdp_md *ctx)
+/* The network header of a packet; `at` is behind the Ethernet header and its tags, 0 for what is not judged here. */
+struct network {
+	void *at;
+	u16 ethertype;
+};
+
+INLINE struct network network_of(struct xdp_md *ctx)
 {
 	void *at = (void *)(long)ctx->data;
 	void *end = (void *)(long)ctx->data_end;
-	const struct settings *s = &settings_now;
+	struct network none = {};
 	if (at + 14 > end)
-		return XDP_PASS;
+		return none;
 	u16 ethertype = *(u16 *)(at + 12);
 	at += 14;
 	if (UNLIKELY(ethertype == ETHERTYPE_VLAN || ethertype == ETHERTYPE_QINQ)) {
 		struct vlan_key vlan = {.ifindex = ctx->ingress_ifindex};
-		if (!(s->flags & HAS_VLANS) || at + 4 > end)
-			return XDP_PASS;
+		if (!(settings_now.flags & HAS_VLANS) || at + 4 > end)
+			return none;
 		vlan.outer = NETWORK_16(*(u16 *)at) & 0xfff;
 		ethertype = *(u16 *)(at + 2);
 		at += 4;
 		if (ethertype == ETHERTYPE_VLAN || ethertype == ETHERTYPE_QINQ) {
 			if (at + 4 > end)
-				return XDP_PASS;
+				return none;
 			vlan.inner = NETWORK_16(*(u16 *)at) & 0xfff;
 			ethertype = *(u16 *)(at + 2);
 			at += 4;
 		}
 		if (!bpf_map_lookup_elem(&vlans, &vlan))
-			return XDP_PASS;
+			return none;
 	}
+	struct network found = {.at = at, .ethertype = ethertype};
+	return found;
+}
+
+/* By everything that is known. */
+INLINE int judge_whole(struct xdp_md *ctx)
+{
+	void *end = (void *)(long)ctx->data_end;
+	const struct settings *s = &settings_now;
+	struct network network = network_of(ctx);
 	struct packet p = {};
-	if (ethertype == ETHERTYPE_IP) {
-		if (!parse_4(at, end, &p, INGRESS))
+	if (!network.at)
+		return XDP_PASS;
+	if (network.ethertype == ETHERTYPE_IP) {
+		if (!parse_4(network.at, end, &p, INGRESS))
 			return XDP_PASS;
-	} else if (ethertype == ETHERTYPE_IPV6) {
-		if (!parse_6(at, end, &p, INGRESS))
+	} else if (network.ethertype == ETHERTYPE_IPV6) {
+		if (!parse_6(network.at, end, &p, INGRESS))
 			return XDP_PASS;
 	} else {
 		return XDP_PASS;
@@ -53,18 +71,86 @@ INLINE int judge_whole(struct xdp_md *ctx)
 	struct counter *counter = counter_at(place);
 	if (counter)
 		count(ctx, s, counter, place);
-	return XDP_DROP;
+	return verdict & OF_NETWORK ? XDP_DROP : TOLD;
+}
+
+/* What becomes of a packet is decided: `action` may be TOLD. */
+INLINE int count_rest(struct xdp_md *ctx, int action)
+{
+	int answer = action == TOLD ? XDP_DROP : action;
+	if (!counting_now.watching)
+		return answer;
+	void *end = (void *)(long)ctx->data_end;
+	struct network network = network_of(ctx);
+	struct seen p = {};
+	if (!network.at)
+		return answer;
+	u32 there = bpf_xdp_get_buff_len(ctx) - (u32)(network.at - (void *)(long)ctx->data);
+	if (network.ethertype == ETHERTYPE_IP ? see_4(network.at, end, there, INGRESS, &p)
+					      : network.ethertype == ETHERTYPE_IPV6 &&
+							see_6(network.at, end, there, INGRESS, &p))
+		count_seen(&p, action == TOLD);
+	return answer;
 }
 
 SEC("xdp")
 int early_drop(struct xdp_md *ctx)
 {
 	int action = judge_short(ctx);
-	if (LIKELY(action != DOUBT))
+	if (LIKELY(action == XDP_DROP))
 		return action;
 	/* Whatever was read is read anew, and need not be kept until then. */
 	BARRIER();
-	return judge_whole(ctx);
+	if (action == DOUBT)
+		action = judge_whole(ctx);
+	BARRIER();
+	return count_rest(ctx, action);
+}
+
+/* Behind the Ethernet header and tags of what leaves. */
+INLINE struct network network_leaving(struct __sk_buff *skb)
+{
+	void *at = (void *)(long)skb->data;
+	void *end = (void *)(long)skb->data_end;
+	struct network none = {};
+	if (at + 14 > end)
+		return none;
+	u16 ethertype = *(u16 *)(at + 12);
+	at += 14;
+	for (int tags = 0; tags < 2; tags++) {
+		if (ethertype != ETHERTYPE_VLAN && ethertype != ETHERTYPE_QINQ)
+			break;
+		if (at + 4 > end)
+			return none;
+		ethertype = *(u16 *)(at + 2);
+		at += 4;
+	}
+	struct network found = {.at = at, .ethertype = ethertype};
+	return found;
+}
+
+/* Large packets of TCP are answered by receipts, which are no flood. One buffer may become several of them. */
+INLINE void count_sent(struct __sk_buff *skb)
+{
+	if (!counting_now.watching || skb->len <= DATA_BYTES)
+		return;
+	void *end = (void *)(long)skb->data_end;
+	struct network network = network_leaving(skb);
+	struct seen p = {};
+	if (!network.at)
+		return;
+	if (!(network.ethertype == ETHERTYPE_IP ? see_4(network.at, end, skb->len, EGRESS, &p)
+						: network.ethertype == ETHERTYPE_IPV6 &&
+							  see_6(network.at, end, skb->len, EGRESS, &p)))
+		return;
+	if (p.protocol != TCP || p.part == LATER_PART)
+		return;
+	struct watched *followed = find_followed(&p);
+	struct watched *network_around = followed ? 0 : find_around(&p);
+	u32 place = followed ? followed->cell : network_around ? network_around->around : 0;
+	struct cell *cell = place ? bpf_map_lookup_elem(&cells, &place) : 0;
+	if (cell)
+		cell->sent_packets += skb->gso_segs ? skb->gso_segs : 1;
 }
 
 /*
@@ -75,27 +161,20 @@ int early_drop(struct xdp_md *ctx)
 SEC("tcx/egress")
 int remember_flow(struct __sk_buff *skb)
 {
-	void *at = (void *)(long)skb->data;
 	void *end = (void *)(long)skb->data_end;
 	const struct settings *s = &settings_now;
-	if (!(s->flags & KEEP_REPLIES) || at + 14 > end)
+	count_sent(skb);
+	if (!(s->flags & KEEP_REPLIES))
 		return -1;
-	u16 ethertype = *(u16 *)(at + 12);
-	at += 14;
-	for (int tags = 0; tags < 2; tags++) {
-		if (ethertype != ETHERTYPE_VLAN && ethertype != ETHERTYPE_QINQ)
-			break;
-		if (at + 4 > end)
-			return -1;
-		ethertype = *(u16 *)(at + 2);
-		at += 4;
-	}
+	struct network network = network_leaving(skb);
 	struct packet p = {};
-	if (ethertype == ETHERTYPE_IP) {
-		if (!parse_4(at, end, &p, EGRESS))
+	if (!network.at)
+		return -1;
+	if (network.ethertype == ETHERTYPE_IP) {
+		if (!parse_4(network.at, end, &p, EGRESS))
 			return -1;
-	} else if (ethertype == ETHERTYPE_IPV6) {
-		if (!parse_6(at, end, &p, EGRESS))
+	} else if (network.ethertype == ETHERTYPE_IPV6) {
+		if (!parse_6(network.at, end, &p, EGRESS))
 			return -1;
 	} else {
 		return -1;

@@ -1,7 +1,9 @@
 import { containsCidr } from '@portcullis/core/net/cidr.ts';
+import { FakeCounterDriver } from '../counter./fake-driver.ts';
 import type { EarlyRule, EarlyTarget } from './compile.ts';
 import type { Attached, EarlyDropDriver, EarlySettings } from './driver.ts';
 import { type Flow, markPlaces } from './flow-marks.ts';
+import { isAddress } from '../counters/networks.ts';
 import { addressBytes, type Reason } from './layout.ts';
 import type { SlotCount } from './map-set.ts';
 import { NO_UNIONS, type UnionTable } from './unions.ts';
@@ -30,6 +32,7 @@ class Fake implements FakeEarlyDrop {
   loads = 0;
   remembered = 0;
   earlier: ((frame: Buffer) => 'pass' | 'drop') | null = null;
+  readonly #counters = new FakeCounterDriver();
   #next: Map<string, EarlyTarget> | null = null;
   readonly #targets = new Map<string, EarlyTarget>();
   readonly #links = new Set<number>();
@@ -117,18 +120,29 @@ class Fake implements FakeEarlyDrop {
     return targets === undefined ? all : all.filter(({ target }) => targets.includes(target));
   }
 
+  counters(): FakeCounterDriver {
+    return this.#counters;
+  }
+
   samples(): [] {
     return [];
   }
 
   judge(frame: Buffer, ifindex: number): 'pass' | 'drop' {
     if (this.earlier !== null) return this.earlier(frame);
-    const facts = readFacts(frame);
     if (this.#settings === null) throw new Error('nothing is loaded');
-    if (facts === null || !this.#judges(facts, ifindex)) return 'pass';
+    const facts = readFacts(frame);
+    if (facts !== null && !this.#judges(facts, ifindex)) return 'pass';
+    const dropped = facts === null ? null : this.#drop(facts, frame);
+    this.#counters.count(frame, dropped !== null && isAddress(dropped.cidr));
+    return dropped === null ? 'pass' : 'drop';
+  }
+
+  /** Whose rules dropped it; null: it passes on. */
+  #drop(facts: FrameFacts, frame: Buffer): EarlyTarget | null {
     const target = this.#targetFor(facts);
     const reason = target === null ? 'pass' : verdict(target, facts, this.#unions);
-    if (target === null || reason === 'pass' || this.#mustPass(facts)) return 'pass';
+    if (target === null || reason === 'pass' || this.#mustPass(facts)) return null;
     const key = `${target.target} ${reason}`;
     const { packets = 0n, bytes = 0n } = this.#counts.get(key) ?? {};
     this.#counts.set(key, {
@@ -137,7 +151,7 @@ class Fake implements FakeEarlyDrop {
       packets: packets + 1n,
       bytes: bytes + BigInt(frame.length),
     });
-    return 'drop';
+    return target;
   }
 
   close(): void {

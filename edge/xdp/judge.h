@@ -61,6 +61,8 @@ INLINE u32 OF_FAMILY(judge_)(const struct packet *p, u32 flags, u32 *slot)
 	*slot = large->head.slot;
 	verdict = large->head.flags & SPILLED ? judge_spilled(&large->head, large->form, p, key)
 					      : OF_FAMILY(judge_listed_)(&large->head, large->rule, LARGE_RULES, p, key);
+	if (!small && verdict & DROP)
+		verdict |= OF_NETWORK;
 	return SEEN_WHOLE(&large->head, version, check_of(p)) ? verdict : PASS;
 }
 

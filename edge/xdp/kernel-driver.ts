@@ -1,17 +1,21 @@
 import { join } from 'node:path';
 import { testRun, updateElement } from '../kernel/bpf.ts';
 import { type BpfArtifact, readArtifact } from '../kernel/bpf-artifact.ts';
+import type { CounterDriver } from '../counters/driver.ts';
 import { mapMemory } from '../kernel/memory.ts';
 import { NativeUnavailable, SystemError } from '../kernel/native.ts';
 import { networkFrom } from '../nftables/match.ts';
 import { RingBuffer } from '../kernel/ring-buffer.ts';
 import type { EarlyTarget } from './compile.ts';
+import { XdpCounters } from './counter-driver.ts';
+import { CounterMaps } from './counter-maps.ts';
 import type { Attached, EarlyDropDriver, EarlySettings } from './driver.ts';
+import { AllDrops } from './drop-deltas.ts';
 import { type Flow, markNow, markPlaces } from './flow-marks.ts';
 import { Egress, type EgressWay } from './egress.ts';
 import { LAYOUT } from './layout.ts';
 import { Links } from './links.ts';
-import { MapSet, OutOfRoom, type SlotCount } from './map-set.ts';
+import { MapSet, OutOfRoom, type SharedMaps, type SlotCount } from './map-set.ts';
 import { Marks } from './marks.ts';
 import { Pins } from './pins.ts';
 import { readSample, type Sample } from './sample.ts';
@@ -47,6 +51,9 @@ interface Opened {
   readonly links: Links;
   readonly egress: Egress;
   readonly marks: Marks;
+  readonly counting: CounterMaps;
+  readonly counters: XdpCounters;
+  readonly shared: SharedMaps;
 }
 
 /** What judged before, until nothing does any more. */
@@ -66,6 +73,7 @@ class KernelDriver implements EarlyDropDriver {
   #settings: EarlySettings | null = null;
   #unions = NO_UNIONS;
   readonly #targets = new Targets();
+  readonly #drops = new AllDrops();
 
   constructor(options: KernelDriverOptions) {
     this.#options = options;
@@ -73,7 +81,7 @@ class KernelDriver implements EarlyDropDriver {
 
   probe(): string | null {
     try {
-      new MapSet(this.#artifact, this.#open().marks.maps, [], NO_UNIONS).close();
+      new MapSet(this.#artifact, this.#open().shared, [], NO_UNIONS).close();
       return null;
     } catch (error) {
       if (error instanceof NativeUnavailable) return error.message;
@@ -85,8 +93,8 @@ class KernelDriver implements EarlyDropDriver {
   }
 
   load(targets: readonly EarlyTarget[], settings: EarlySettings, unions: UnionTable): void {
-    const { egress, marks } = this.#open();
-    const next = new MapSet(this.#artifact, marks.maps, targets, unions);
+    const { egress, marks, shared } = this.#open();
+    const next = new MapSet(this.#artifact, shared, targets, unions);
     try {
       marks.keep();
       this.#targets.replace(targets);
@@ -100,6 +108,7 @@ class KernelDriver implements EarlyDropDriver {
     if (this.#retired === null) this.#retired = { set: this.#set, ring: this.#ring };
     else this.#close({ set: this.#set, ring: this.#ring });
     this.#set = next;
+    this.#drops.add(next);
     this.#unions = unions;
     this.#settings = settings;
     this.#ring = new RingBuffer(next.map('samples'), next.ringBytes);
@@ -202,6 +211,10 @@ class KernelDriver implements EarlyDropDriver {
     return this.#set?.counts(targets) ?? [];
   }
 
+  counters(): CounterDriver {
+    return this.#open().counters;
+  }
+
   samples(): (Sample & { readonly target: string })[] {
     const records = this.#ring?.read(SAMPLES_AT_ONCE) ?? [];
     return records.flatMap((record) => {
@@ -222,6 +235,7 @@ class KernelDriver implements EarlyDropDriver {
     this.#opened?.links.close();
     this.#opened?.egress.close();
     this.#opened?.marks.close();
+    this.#opened?.counting.close();
     this.#opened = null;
     this.#retired = null;
     this.#set = null;
@@ -230,7 +244,9 @@ class KernelDriver implements EarlyDropDriver {
 
   #close(retired: Retired | null): void {
     retired?.ring?.close();
-    retired?.set?.close();
+    if (retired === null || retired.set === null) return;
+    this.#drops.end(retired.set);
+    retired.set.close();
   }
 
   #loaded(): MapSet {
@@ -243,7 +259,10 @@ class KernelDriver implements EarlyDropDriver {
       const pins = Pins.open(this.#options.pins);
       const marks = Marks.open(pins, this.#artifact.maps);
       const egress = new Egress(pins, this.#options.egress);
-      this.#opened = { links: new Links(pins), egress, marks };
+      const counting = new CounterMaps(this.#artifact.maps);
+      const counters = new XdpCounters(counting, this.#drops);
+      const shared = { ...marks.maps, ...counting.maps };
+      this.#opened = { links: new Links(pins), egress, marks, counting, counters, shared };
     }
     return this.#opened;
   }

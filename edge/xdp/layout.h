@@ -222,6 +222,56 @@ struct sample {
 	u8 packet[SAMPLE_BYTES];
 };
 
+/*
+ * What destinations get, beside what is dropped by the rules of one address alone: `counters` has that. Cells are
+ * handed out by the agent, one to a destination that is followed and one to each network that is watched; cell 0 is
+ * nobody's.
+ */
+#define CELLS 16384
+struct watched {
+	/* Its own; 0: it has none. */
+	u32 cell;
+	/* Of the network around it. */
+	u32 around;
+};
+struct cell {
+	/* Bytes from the IP header on. Of them, those of `tcp_data`; packets of `tcp_ack`. */
+	u64 packets, bytes, data_packets, data_bytes, ack_packets;
+	/* Large packets of TCP that it sent. */
+	u64 sent_packets;
+};
+
+/* By vector, of cells that are told apart: `VECTORS` of core/attacks/vectors.ts, in its order. */
+#define CLASSES 1024
+#define VECTORS 25
+struct classes {
+	struct counter of[VECTORS];
+};
+
+/*
+ * Who without a cell gets much: whoever has the majority in a place, by votes. Places begin anew with each epoch.
+ * Processors write them without asking each other, so they say where to look, and never how much it was.
+ */
+#define SUSPECTS 4096
+#define EPOCH_SHIFT 28
+struct suspect {
+	u32 epoch, votes, packets, family;
+	u64 bytes;
+	u32 address[4];
+};
+
+/* What the agent writes and the programs read. */
+#define TOLD_BITS 14
+#define TOLD_WORDS 256
+struct counting {
+	/* Something is watched. */
+	u32 watching, unused;
+	/* By hash of an address: what is dropped of it is told apart. */
+	u64 told[TOLD_WORDS];
+	/* Of each cell, its place in `classes` plus 1; 0: not told apart. */
+	u32 classes[CELLS];
+};
+
 /* Both powers of two. Flows are marked with seconds since the host started (0: never), hosts with 1. */
 #define FLOW_MARKS (1u << 21)
 #define HOST_BITS 12

@@ -2,11 +2,14 @@
 #ifndef PORTCULLIS_LINES_H
 #define PORTCULLIS_LINES_H
 
+#include "counting.h"
 #include "drops.h"
 #include "flows.h"
 
 /* Judge it by all that is known: no XDP action has this number. */
 #define DOUBT -1
+/* Dropped, and counted as what its address has dropped. */
+#define TOLD -2
 #define BARRIER() asm volatile("" ::: "memory")
 #define VERSION_OF(line) (*(const volatile u16 *)&(line)->version)
 #define IS_TCP_OR_UDP(protocol) ((protocol) < 32 && 1u << (protocol) & (1u << TCP | 1u << UDP))
@@ -93,7 +96,7 @@ INLINE int judge_by_line(struct xdp_md *ctx, const struct settings *s, const str
 	if (!counter)
 		return DOUBT;
 	count(ctx, s, counter, place);
-	return XDP_DROP;
+	return UNLIKELY(is_told(address_hash)) ? TOLD : XDP_DROP;
 }
 
 /* The line of an address into `line`, with its version as it was before the address was compared (`is_ours`). */

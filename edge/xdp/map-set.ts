@@ -38,8 +38,8 @@ export interface Programs {
   readonly rememberFlow: Descriptor;
 }
 
-/** Maps that outlive a set: what flows are open does not depend on rules. */
-export type SharedMaps = Readonly<Record<'flow_marks' | 'host_marks', Descriptor>>;
+/** Maps that outlive a set: what flows are open, and what is counted, does not depend on rules. */
+export type SharedMaps = Readonly<Record<string, Descriptor>>;
 
 export interface SlotCount {
   readonly target: string;
@@ -134,6 +134,16 @@ export class MapSet {
 
   get size(): number {
     return this.#held.size;
+  }
+
+  /** Of all slots; those behind never had a target. */
+  get usedSlots(): number {
+    return this.#nextSlot;
+  }
+
+  /** Of single addresses and networks. */
+  targets(): Iterable<EarlyTarget> {
+    return [...this.#held.values()].map(({ target }) => target);
   }
 
   targetOf(slot: number): string | null {

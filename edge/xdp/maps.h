@@ -38,9 +38,19 @@ MAP(counters, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct counters), REASONS, 0)
 MAP(samples, BPF_MAP_TYPE_RINGBUF, 0, 0, 262144, 0);
 MAP(flow_marks, BPF_MAP_TYPE_ARRAY, 4, 4, FLOW_MARKS, 0);
 MAP(host_marks, BPF_MAP_TYPE_ARRAY, 4, HOST_MARKS, 1, BPF_F_MMAPABLE);
+MAP(watched_4, BPF_MAP_TYPE_HASH, 4, sizeof(struct watched), CELLS, BPF_F_NO_PREALLOC);
+MAP(watched_6, BPF_MAP_TYPE_HASH, 16, sizeof(struct watched), CELLS, BPF_F_NO_PREALLOC);
+MAP(around_4, BPF_MAP_TYPE_LPM_TRIE, sizeof(struct prefix_key4), sizeof(struct watched), 131072, BPF_F_NO_PREALLOC);
+MAP(around_6, BPF_MAP_TYPE_LPM_TRIE, sizeof(struct prefix_key6), sizeof(struct watched), 131072, BPF_F_NO_PREALLOC);
+MAP(cells, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct cell), CELLS, 0);
+MAP(classes, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct classes), CLASSES, 0);
+MAP(suspects, BPF_MAP_TYPE_ARRAY, 4, SUSPECTS * sizeof(struct suspect), 1, BPF_F_MMAPABLE);
+MAP(counting, BPF_MAP_TYPE_ARRAY, 4, sizeof(struct counting), 1, BPF_F_MMAPABLE);
 
 /* What stands in maps of one value: read where it is, without looking it up. */
 struct settings settings_now SEC("value:settings") EXPORT;
 u8 hosts[HOST_MARKS] SEC("value:host_marks") EXPORT;
+struct suspect suspects_now[SUSPECTS] SEC("value:suspects") EXPORT;
+struct counting counting_now SEC("value:counting") EXPORT;
 
 #endif

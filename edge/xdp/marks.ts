@@ -1,24 +1,30 @@
 import { randomInt } from 'node:crypto';
-import { closeDescriptor, createMap, mapShapeOf, type MapShape } from '../kernel/bpf.ts';
-import type { SharedMaps } from './map-set.ts';
+import {
+  closeDescriptor,
+  createMap,
+  type Descriptor,
+  mapShapeOf,
+  type MapShape,
+} from '../kernel/bpf.ts';
 import type { Pins } from './pins.ts';
 
 /** Another one where hashes, times or what is marked mean something else: then nothing is taken over. */
 const VERSION = 2;
 const NAMES = ['flow_marks', 'host_marks'] as const;
+type MarkMaps = Readonly<Record<(typeof NAMES)[number], Descriptor>>;
 
 /**
  * Where flows are marked, and the secret that they are hashed with. An agent finds those of the one before it, so
  * that programs of both know the same flows while it takes over. Pinned as `marks-VERSION-SECRET-MAP`.
  */
 export class Marks {
-  readonly maps: SharedMaps;
+  readonly maps: MarkMaps;
   readonly seed: number;
   /** They are those of an earlier agent. */
   readonly inherited: boolean;
   readonly #pins: Pins;
 
-  private constructor(pins: Pins, maps: SharedMaps, seed: number, inherited: boolean) {
+  private constructor(pins: Pins, maps: MarkMaps, seed: number, inherited: boolean) {
     this.#pins = pins;
     this.maps = maps;
     this.seed = seed;
@@ -55,7 +61,7 @@ export class Marks {
   }
 }
 
-function pinName(seed: number, map: keyof SharedMaps): string {
+function pinName(seed: number, map: keyof MarkMaps): string {
   return `marks-${VERSION}-${seed.toString(16).padStart(8, '0')}-${map}`;
 }
 
@@ -69,8 +75,8 @@ function adopt(
   pins: Pins,
   seed: number,
   shapes: Readonly<Record<string, MapShape>>,
-): SharedMaps | null {
-  const fits = (map: keyof SharedMaps) =>
+): MarkMaps | null {
+  const fits = (map: keyof MarkMaps) =>
     pins.adopt(pinName(seed, map), (one) => isShaped(mapShapeOf(one), shapes[map]));
   const [flows, hosts] = [fits('flow_marks'), fits('host_marks')];
   if (flows !== null && hosts !== null) return { flow_marks: flows, host_marks: hosts };
@@ -83,7 +89,7 @@ function isShaped(shape: ReturnType<typeof mapShapeOf>, wanted: MapShape | undef
   return fields.every((field) => shape[field] === wanted?.[field]);
 }
 
-function create(name: keyof SharedMaps, shapes: Readonly<Record<string, MapShape>>) {
+function create(name: keyof MarkMaps, shapes: Readonly<Record<string, MapShape>>) {
   const shape = shapes[name];
   if (shape === undefined) throw new Error(`the artifact has no map ${name}`);
   return createMap(name, shape);

@@ -13,7 +13,9 @@ INLINE u64 port_bit(u32 key)
 #define PASS 0u
 #define OPEN 1u
 #define DROP 2u
-#define DROP_REASON(verdict) ((verdict) >> 2)
+#define DROP_REASON(verdict) ((verdict) >> 2 & RULE_REASON_BITS)
+/* Of a DROP: by rules of a network, whose counter does not tell its addresses apart. */
+#define OF_NETWORK (1u << 8)
 
 INLINE u32 verdict_of(u32 mask, u32 any_source)
 {

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import { type Descriptor, lookupElement, lookupElements } from '../kernel/bpf.ts';
+import { possibleCpus } from '../kernel/possible-cpus.ts';
 import { LAYOUT, REASONS } from './layout.ts';
 
 export interface Totals {
@@ -56,20 +55,4 @@ function sumOf(values: Buffer, index: number): Totals {
     bytes += values.readBigUInt64LE(at + 8);
   }
   return { packets, bytes };
-}
-
-let cpus: number | null = null;
-
-function possibleCpus(): number {
-  cpus ??= countCpus();
-  return cpus;
-}
-
-function countCpus(): number {
-  try {
-    const last = /(\d+)\s*$/.exec(readFileSync('/sys/devices/system/cpu/possible', 'utf8'))?.[1];
-    return Number(last) + 1;
-  } catch {
-    return availableParallelism();
-  }
 }

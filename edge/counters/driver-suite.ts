@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { beforeEach, it } from 'node:test';
+import { VECTOR_INDEX, type Vector } from '@portcullis/core/attacks/vectors.ts';
+import type { Packet } from '@portcullis/core/firewall/packet.ts';
+import { parseCidr } from '@portcullis/core/net/cidr.ts';
+import { type FrameOptions, frameOf, udpPacket } from '../testing/frames.ts';
+import type { Counted, CounterChange, CounterDriver } from './driver.ts';
+
+/** A driver with nothing watched, and a way to it. */
+export interface CounterGround {
+  readonly counters: CounterDriver;
+  /** What enters by a device of the edge, in this order. */
+  send(frames: readonly Buffer[]): Promise<void>;
+}
+
+const ETHERNET_BYTES = 14;
+const FAMILIES = [
+  { family: 4, ours: ['203.0.113.1', '203.0.113.2'], net: '203.0.113.0/24', theirs: '198.51.100.7' },
+  { family: 6, ours: ['2001:db8:5::1', '2001:db8:5::2'], net: '2001:db8:5::/64', theirs: '2001:db8:9::7' },
+] as const;
+
+/** What every driver promises about packets to what is watched, and nobody's rules drop. */
+export function counterSuite(fresh: () => Promise<CounterGround>): void {
+  let ground: CounterGround;
+  beforeEach(async () => {
+    ground = await fresh();
+  });
+  const watch = (...networks: string[]) => ground.counters.watch(networks.map(cidr));
+  const change = (some: Partial<CounterChange>) =>
+    ground.counters.change({ hush: [], forget: [], follow: [], tell: [], ...some });
+
+  for (const { family, ours, net, theirs } of FAMILIES) {
+    const [one, two] = ours;
+    const packets = packetsTo(one, theirs);
+
+    it(`counts packets and bytes of a followed IPv${family} address, and of a network the others`, async () => {
+      await watch(net);
+      await change({ follow: [one] });
+      const toOne = repeat(frameOf(udpPacket(theirs, one, 9)), 7);
+      const toTwo = repeat(frameOf(udpPacket(theirs, two, 9)), 5);
+      await ground.send([...toOne, ...toTwo, ...toOne]);
+      const { addresses, networks } = await ground.counters.read();
+      assert.deepEqual(amounts(addresses), { [one]: [14, bytesOf(toOne) * 2] });
+      assert.deepEqual(amounts(networks), { [net]: [5, bytesOf(toTwo)] });
+      const again = await ground.counters.read();
+      assert.deepEqual([again.addresses, again.networks], [[], []]);
+    });
+
+    it(`tells every vector of IPv${family} by its name, of an address and of the network around it`, async () => {
+      await watch(net);
+      await change({ follow: [one], tell: [one, net] });
+      for (const [vector, frame] of packets) {
+        await ground.send(repeat(frame, 3));
+        const { addresses, networks } = await ground.counters.read();
+        const expected = { vector: VECTOR_INDEX[vector], packets: 3, bytes: bytesOf([frame]) * 3 };
+        assert.deepEqual(named(addresses, one)?.vectors, [expected], vector);
+        assert.deepEqual(named(networks, net)?.vectors, [expected], vector);
+        assert.equal(named(addresses, one)?.dataPackets, vector === 'tcp_data' ? 3 : 0, vector);
+      }
+    });
+
+    it(`says which IPv${family} address nobody follows gets much, whatever is sent to others`, async () => {
+      await watch(net);
+      const noise = Array.from({ length: 60 }, (_, index) =>
+        frameOf(udpPacket(theirs, family === 4 ? `203.0.113.${100 + index}` : `2001:db8:5::${100 + index}`, 9)),
+      );
+      const heavy = repeat(frameOf(udpPacket(theirs, two, 9)), 40);
+      await ground.send([...noise, ...heavy, ...noise]);
+      const { suspects, networks } = await ground.counters.read();
+      assert.deepEqual(
+        suspects.map(({ address }) => address),
+        [two],
+      );
+      assert.equal(named(networks, net)?.packets, 160);
+      await change({ follow: [two] });
+      await ground.send([...noise, ...heavy]);
+      const { addresses } = await ground.counters.read();
+      assert.deepEqual(amounts(addresses), { [two]: [40, bytesOf(heavy)] });
+    });
+  }
+
+  it('counts nothing of what is not watched, and no more of what no longer is', async () => {
+    const to = (address: string) => frameOf(udpPacket('198.51.100.7', address, 9));
+    await watch('203.0.113.0/24', '203.0.112.9');
+    await change({ follow: ['203.0.113.1', '203.0.112.9', '203.0.112.8'], tell: ['203.0.113.1'] });
+    const frames = ['203.0.113.1', '203.0.112.9', '203.0.112.8'].map(to);
+    await ground.send(frames);
+    const seen = await ground.counters.read();
+    assert.deepEqual(Object.keys(amounts(seen.addresses)).toSorted(), ['203.0.112.9', '203.0.113.1']);
+    assert.deepEqual(seen.networks, []);
+    await watch('203.0.112.9');
+    await ground.send(frames);
+    const after = await ground.counters.read();
+    assert.deepEqual([Object.keys(amounts(after.addresses)), after.networks], [['203.0.112.9'], []]);
+    await watch();
+    await ground.send(frames);
+    assert.deepEqual(await ground.counters.read(), { addresses: [], networks: [], suspects: [] });
+  });
+
+  it('counts in the longest network, and begins at nothing where a counter had another owner', async () => {
+    const frame = frameOf(udpPacket('198.51.100.7', '203.0.113.1', 9));
+    await watch('203.0.112.0/22', '203.0.113.0/24');
+    await ground.send(repeat(frame, 4));
+    assert.deepEqual(amounts((await ground.counters.read()).networks), {
+      '203.0.113.0/24': [4, bytesOf([frame]) * 4],
+    });
+    await ground.send(repeat(frame, 4));
+    await watch('203.0.112.0/22', '198.18.0.0/16');
+    await change({ follow: ['203.0.113.1'], tell: ['203.0.113.1'] });
+    await ground.send(repeat(frame, 3));
+    await change({ forget: ['203.0.113.1'], follow: ['203.0.112.1'], tell: ['203.0.112.1'] });
+    const { addresses, networks } = await ground.counters.read();
+    assert.deepEqual([named(addresses, '203.0.112.1'), named(networks, '198.18.0.0/16')], [
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it('follows and tells no more than it has room for', async () => {
+    const { followed } = ground.counters.room;
+    await watch('10.0.0.0/8');
+    const all = Array.from({ length: followed + 2 }, (_, index) => ipv4(0x0a00_0001 + index));
+    await change({ follow: all });
+    await ground.send([all[0] ?? '', all[followed - 1] ?? '', all[followed] ?? ''].map((to) =>
+      frameOf(udpPacket('198.51.100.7', to, 9)),
+    ));
+    const { addresses, networks } = await ground.counters.read();
+    assert.deepEqual(Object.keys(amounts(addresses)).toSorted(), [all[0], all[followed - 1]].toSorted());
+    assert.equal(named(networks, '10.0.0.0/8')?.packets, 1);
+  });
+}
+
+/** A frame of each vector, but those that come from other reflectors than DNS. */
+export function packetsTo(to: string, from: string): readonly (readonly [Vector, Buffer])[] {
+  const family = to.includes(':') ? 6 : 4;
+  const bare = (protocol: number): Packet => ({
+    ...udpPacket(from, to, 0),
+    protocol,
+    sourcePort: null,
+    destinationPort: null,
+  });
+  const tcp = (flags: number, bytes = 0): Buffer => {
+    const packet = { ...udpPacket(from, to, 80), protocol: 6 };
+    return frameOf(packet, { flags, payload: Buffer.alloc(bytes) });
+  };
+  const udp = (sourcePort: number, options: FrameOptions = {}): Buffer =>
+    frameOf(udpPacket(from, to, 9, sourcePort), options);
+  const echo = { type: family === 4 ? 8 : 128, code: 0 };
+  return [
+    ['tcp_syn', tcp(0x02)],
+    ['tcp_syn_ack', tcp(0x12)],
+    ['tcp_ack', tcp(0x10)],
+    ['tcp_data', tcp(0x18, 1000)],
+    ['tcp_rst', tcp(0x14)],
+    ['tcp_other', tcp(0x01)],
+    ['udp', udp(40_000)],
+    ['udp_dns', udp(53, { payload: Buffer.alloc(1000) })],
+    ['udp_memcached', udp(11_211)],
+    ['icmp', frameOf({ ...bare(family === 4 ? 1 : 58), icmp: echo })],
+    ['gre', frameOf(bare(47))],
+    ['fragment', frameOf({ ...udpPacket(from, to, 9), fragment: 'later' })],
+    ['fragment_first', frameOf({ ...udpPacket(from, to, 9), fragment: 'first' })],
+    ['other', frameOf(bare(132))],
+  ];
+}
+
+function cidr(text: string) {
+  const parsed = parseCidr(text);
+  if (!parsed.ok) throw new Error(parsed.reason);
+  return parsed.value;
+}
+
+function repeat(frame: Buffer, count: number): Buffer[] {
+  return Array.from({ length: count }, () => frame);
+}
+
+function bytesOf(frames: readonly Buffer[]): number {
+  return frames.reduce((sum, frame) => sum + frame.length - ETHERNET_BYTES, 0);
+}
+
+function named(all: readonly Counted[], subject: string): Counted | undefined {
+  return all.find((one) => one.subject === subject);
+}
+
+/** Packets and bytes by subject. */
+function amounts(all: readonly Counted[]): Record<string, [number, number]> {
+  return Object.fromEntries(
+    all
+      .filter(({ packets }) => packets > 0)
+      .map(({ subject, packets, bytes }) => [subject, [packets, bytes]]),
+  );
+}
+
+function ipv4(value: number): string {
+  return [24, 16, 8, 0].map((shift) => (value >>> shift) & 255).join('.');
+}

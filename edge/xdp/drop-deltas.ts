@@ -1,0 +1,88 @@
+import type { Cidr } from '@portcullis/core/net/cidr.ts';
+import { isAddress } from '../counters/networks.ts';
+import { CounterArray } from '../kernel/counter-array.ts';
+import type { AddressDrops, TakeDrops } from './counter-driver.ts';
+import { LAYOUT } from './layout.ts';
+import type { MapSet } from './map-set.ts';
+
+const ETHERNET_BYTES = 14;
+/** Packets and bytes. */
+const FIELDS = 2;
+
+/** What all sets of maps count that judge, or did since it was read last. */
+export class AllDrops implements AddressDrops {
+  readonly #sets = new Map<MapSet, DropDeltas>();
+  /** Of sets that are gone. */
+  #left: [target: string, packets: number, bytes: number][] = [];
+
+  add(set: MapSet): void {
+    this.#sets.set(set, new DropDeltas(set));
+  }
+
+  /** It judges no more, and is about to be closed. */
+  end(set: MapSet): void {
+    this.#sets.get(set)?.read((...drops) => {
+      if (this.#left.length < MOST_LEFT) this.#left.push(drops);
+    });
+    this.#sets.delete(set);
+  }
+
+  read(take: TakeDrops): void {
+    for (const drops of this.#left.splice(0)) take(...drops);
+    for (const deltas of this.#sets.values()) deltas.read(take);
+  }
+
+  *addresses(): Iterable<Cidr> {
+    for (const set of this.#sets.keys()) {
+      for (const { cidr } of set.targets()) if (isAddress(cidr)) yield cidr;
+    }
+  }
+}
+
+/** Where nobody reads, they are forgotten. */
+const MOST_LEFT = 65_536;
+
+/** What one set of maps has counted since it was read last, by target, whatever the reason. */
+export class DropDeltas {
+  readonly #set: MapSet;
+  readonly #counters: CounterArray;
+  readonly #last: Float64Array;
+  readonly #sums: Float64Array;
+
+  constructor(set: MapSet) {
+    this.#set = set;
+    this.#counters = new CounterArray(set.map('counters'), LAYOUT.COUNTERS_IN_VALUE * FIELDS);
+    this.#last = new Float64Array(set.slots * FIELDS);
+    this.#sums = new Float64Array(set.slots * FIELDS);
+  }
+
+  read(take: TakeDrops): void {
+    const used = this.#set.usedSlots;
+    const sums = this.#sum(used);
+    const last = this.#last;
+    for (let slot = 0; slot < used; slot++) {
+      const at = slot * FIELDS;
+      const packets = (sums[at] as number) - (last[at] as number);
+      if (packets === 0) continue;
+      const bytes = (sums[at + 1] as number) - (last[at + 1] as number);
+      last[at] = sums[at] as number;
+      last[at + 1] = sums[at + 1] as number;
+      const target = this.#set.targetOf(slot);
+      if (target !== null) take(target, packets, bytes - packets * ETHERNET_BYTES);
+    }
+  }
+
+  /** Over all reasons; those of one stand together. */
+  #sum(used: number): Float64Array {
+    const sums = this.#sums.fill(0, 0, used * FIELDS);
+    const values = Math.ceil(used / LAYOUT.COUNTERS_IN_VALUE);
+    for (let reason = 0; reason < LAYOUT.REASONS; reason++) {
+      const first = (reason * this.#set.slots) / LAYOUT.COUNTERS_IN_VALUE;
+      const counted = this.#counters.read(first, values);
+      for (let at = 0; at < used * FIELDS; at++) {
+        sums[at] = (sums[at] as number) + (counted[at] as number);
+      }
+    }
+    return sums;
+  }
+}
