@@ -5,6 +5,8 @@ import { connectIpc } from '@portcullis/link/ipc.ts';
 import { lockState, StateInUse } from '@portcullis/link/state-lock.ts';
 import { createEdgeAgent } from './agent.ts';
 import { readConfig, readEarlyDrop } from './config.ts';
+import { KernelCounterSource } from './counters/kernel-source.ts';
+import { xdpPlace } from './counters/places.ts';
 import { switchOff } from './early-drop-off.ts';
 import { FilterKeeper } from './filters/keeper.ts';
 import { createHost } from './host.ts';
@@ -18,6 +20,7 @@ import { LearntMemory } from './nftables/learnt-memory.ts';
 import { openLearntReader } from './nftables/learnt-reader.ts';
 import { openDriver } from './nftables/open.ts';
 import { createSysctls, Reassembly } from './reassembly.ts';
+import { EdgeWatch } from './watch/watch.ts';
 import { createEarlyDrop } from './xdp/create.ts';
 import { pinsFolder, recordPins } from './xdp/pins.ts';
 
@@ -56,8 +59,12 @@ const filters = new FilterKeeper({ driver, log, sysctls, removeConnections: remo
 const fragmentLimits = fitToMemory(DEFAULT_LIMITS.fragmentLimits, totalmem() / MEMORY_SHARE);
 const { stateDir } = config;
 const reassembly = new Reassembly({ sysctls, limits: fragmentLimits, stateDir, log });
+const link = connectIpc({ path: config.linkPath, agent: { kind: 'edge', name: config.name } });
+const counters = new KernelCounterSource(earlyDrop === null ? [] : [xdpPlace(earlyDrop)]);
+const watch = new EdgeWatch({ link, counters, stateDir, log });
 const agent = createEdgeAgent({
-  link: connectIpc({ path: config.linkPath, agent: { kind: 'edge', name: config.name } }),
+  link,
+  watch,
   driver,
   host: createHost(),
   limits: { ...DEFAULT_LIMITS, fragmentLimits },
@@ -75,7 +82,13 @@ const agent = createEdgeAgent({
     deviceModes,
     drops: [nftablesDrops, ...(earlyDrop === null ? [] : [earlyDrop]), filters.drops],
     filters: () => filters.count(),
-    problems: () => [...deviceModes.problems(), ...filters.problems(), ...reassembly.problems()],
+    counters: () => watch.mode(),
+    problems: () => [
+      ...deviceModes.problems(),
+      ...filters.problems(),
+      ...reassembly.problems(),
+      ...watch.problems(),
+    ],
   },
 });
 

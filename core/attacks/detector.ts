@@ -45,6 +45,8 @@ const LEARNING_MS = 30_000;
 /** An attack is on the prefix when no address gets as much of it as this; on an address when it gets a half. */
 const SPREAD_SHARE = 0.25;
 const OWN_SHARE = 0.5;
+/** For so long at most an attack is not opened because nothing says yet what kind it is. */
+const NAMELESS_BUCKETS = 2;
 
 /** What a subject gets in a bucket from which on the detector wants its vectors: counters need tell no others. */
 export function detailOf({ pps, bps }: Pick<Thresholds, 'pps' | 'bps'>): {
@@ -214,6 +216,7 @@ function stepPrefix(
   const begins =
     !isLearning &&
     tooMuch(rates, phaseLimits(phase) ?? limits) &&
+    isNameable(state) &&
     others.every((member) => shareOf(member.rates, rates, thresholds) < SPREAD_SHARE);
   const learns = isLearning || isUsual(rates, limits);
   return stepIdle(prefix, { state, rates, thresholds }, rest, { begins, learns }, moment);
@@ -233,7 +236,7 @@ function stepAddress(
   const spread = outer?.phase.name === 'ongoing';
   const own = !spread || shareOf(rates, ratesOf(outer.window), thresholds) >= OWN_SHARE;
   const decided = {
-    begins: own && tooMuch(rates, limits),
+    begins: own && tooMuch(rates, limits) && isNameable(state),
     learns: !spread && isUsual(rates, limits),
   };
   return stepIdle(address, judged, window, decided, moment);
@@ -251,6 +254,11 @@ function stepIdle(
   if (phase.name === 'ended') return stepEnded(state, phase, begins, moment);
   if (begins) return open(state, subject, thresholds, measured, moment);
   return { state: learns ? stepQuiet(state, rates, moment) : state, event: null };
+}
+
+/** Counters that only tell vectors of who gets much are given two buckets to do so. */
+function isNameable({ window, vectors }: SubjectState): boolean {
+  return window.buckets.length > NAMELESS_BUCKETS || vectors.recent.some((amount) => amount > 0);
 }
 
 function isUsual(rates: Rates, { pps, bps }: Pick<Thresholds, 'pps' | 'bps'>): boolean {

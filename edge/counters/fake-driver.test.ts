@@ -5,6 +5,7 @@ import { FakeCounterDriver } from './fake-driver.ts';
 describe('the fake counter driver', () =>
   counterSuite(async () => {
     const counters = new FakeCounterDriver();
-    const send = async (frames: readonly Buffer[]) => frames.forEach((frame) => counters.count(frame));
+    const send = async (frames: readonly Buffer[]) =>
+      frames.forEach((frame) => counters.count(frame));
     return { counters, send };
   }));

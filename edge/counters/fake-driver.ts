@@ -42,8 +42,9 @@ export class FakeCounterDriver implements CounterDriver {
 
   async watch(networks: readonly Cidr[]): Promise<void> {
     this.#networks = byName(networks);
-    for (const name of [...this.#followed]) if (this.#around(addressOf(name)) === null) this.#forget(name);
-    for (const name of [...this.#told]) {
+    for (const name of this.#followed)
+      if (this.#around(addressOf(name)) === null) this.#forget(name);
+    for (const name of this.#told) {
       if (!this.#followed.has(name) && !this.#networks.has(name)) this.#told.delete(name);
     }
   }

@@ -83,6 +83,11 @@ export class Attachments {
     });
   }
 
+  /** It sees all that enters by the named devices, and there are some. */
+  get isComplete(): boolean {
+    return this.#modes.size > 0 && [...this.#modes.values()].every(({ xdp }) => xdp !== 'none');
+  }
+
   /** Null: it is none of the named ones. */
   modeOf(device: string): DeviceMode | null {
     const known = this.#modes.get(device);

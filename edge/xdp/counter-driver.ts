@@ -1,5 +1,6 @@
 import type { VectorCount } from '@portcullis/core/attacks/sample.ts';
 import { type Cidr, containsCidr, parseCidr } from '@portcullis/core/net/cidr.ts';
+import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
 import type {
   Counted,
   CounterChange,
@@ -7,8 +8,8 @@ import type {
   CounterReading,
   CounterRoom,
 } from '../counters/driver.ts';
-import { byName, isAddress, Networks } from '../counters/networks.ts';
-import { CELL_FIELDS, CLASS_FIELDS, type CounterMaps } from './counter-maps.ts';
+import { byName, isAddress } from '../counters/networks.ts';
+import { CELL_FIELDS, CLASS_FIELDS, type CounterMaps, type Watched } from './counter-maps.ts';
 import { LAYOUT } from './layout.ts';
 import { readSuspects } from './suspects.ts';
 
@@ -47,11 +48,10 @@ export class XdpCounters implements CounterDriver {
   readonly #drops: AddressDrops;
   readonly #followed = new Map<string, Subject>();
   readonly #networks = new Map<string, Subject>();
-  /** Cells of networks by what they are around; 0: it has none. */
-  #around = new Networks<number>([]);
+  /** Those that are networks of several addresses, as far as there are cells. */
+  #around = new NearestScope<Subject>([]);
   #watched: ReadonlyMap<string, Cidr> = new Map();
-  /** Of addresses that rules drop: whether they are watched. */
-  readonly #known = new Map<string, boolean>();
+  #inside = new NearestScope<true>([]);
   readonly #owners: (Subject | undefined)[] = [];
   readonly #freeCells: number[] = [];
   #cells = 1;
@@ -66,6 +66,7 @@ export class XdpCounters implements CounterDriver {
   }
 
   async watch(networks: readonly Cidr[]): Promise<void> {
+    this.#mustBeOpen();
     const next = byName(networks);
     for (const [name, subject] of this.#networks) {
       if (next.has(name)) continue;
@@ -81,25 +82,24 @@ export class XdpCounters implements CounterDriver {
       made.push(one);
     }
     this.#own(made);
-    this.#around = new Networks(
-      [...next].map(([name, network]) => [network, this.#networks.get(name)?.cell ?? 0]),
-    );
+    this.#around = new NearestScope(this.#networks);
+    this.#inside = new NearestScope([...next.keys()].map((name) => [name, true] as const));
     this.#writeAround(next);
     this.#watched = next;
-    this.#known.clear();
     this.#refollow();
     this.#maps.setWatching(next.size > 0);
     this.#tellDrops();
   }
 
   async change({ hush, forget, follow, tell }: CounterChange): Promise<void> {
+    this.#mustBeOpen();
     for (const name of hush) this.#hush(this.#subject(name));
     for (const name of forget) this.#forget(name);
     const made: Subject[] = [];
     for (const subject of follow) {
       const network = cidrOf(subject);
       if (this.#followed.has(subject) || this.#followed.size === ROOM.followed) continue;
-      if (network === null || this.#around.around(network) === null) continue;
+      if (network === null || this.#inside.of(subject) === null) continue;
       const one = { subject, network, cell: this.#takeCell(), classes: null };
       this.#followed.set(subject, one);
       made.push(one);
@@ -112,6 +112,7 @@ export class XdpCounters implements CounterDriver {
   }
 
   async read(): Promise<CounterReading> {
+    this.#mustBeOpen();
     const amounts = this.#cellAmounts();
     const dropped = this.#dropped();
     const vectors = this.#vectors();
@@ -136,23 +137,25 @@ export class XdpCounters implements CounterDriver {
     return { addresses, networks, suspects };
   }
 
+  #mustBeOpen(): void {
+    if (this.#maps.closed) throw new Error('the early drop that counts is closed');
+  }
+
   #subject(name: string): Subject | undefined {
     return this.#followed.get(name) ?? this.#networks.get(name);
   }
 
-  #watchedBy({ network, cell }: Subject): { cell: number; around: number } {
-    return { cell, around: this.#around.around(network) || this.#outer(network) };
+  #watchedBy({ subject, cell }: Subject): Watched {
+    return { cell, around: this.#cellAround(subject) };
   }
 
-  /** The cell of the network around a network; an address that is watched alone has none itself. */
-  #outer(network: Cidr): number {
-    return this.#around.around(network, network.length) ?? 0;
+  #cellAround(subject: string): number {
+    return this.#around.of(subject)?.cell ?? 0;
   }
 
   #writeAround(next: ReadonlyMap<string, Cidr>): void {
     for (const [name, network] of next) {
-      const around = this.#networks.get(name)?.cell ?? this.#outer(network);
-      this.#maps.setAround(network, around);
+      this.#maps.setAround(network, this.#cellAround(name));
     }
     for (const [name, network] of this.#watched) {
       if (!next.has(name)) this.#maps.removeAround(network);
@@ -161,8 +164,8 @@ export class XdpCounters implements CounterDriver {
 
   /** After what is watched has changed. */
   #refollow(): void {
-    for (const [name, { network }] of this.#followed) {
-      if (this.#around.around(network) === null) this.#forget(name);
+    for (const name of this.#followed.keys()) {
+      if (this.#inside.of(name) === null) this.#forget(name);
     }
     const left = [...this.#followed.values()];
     this.#maps.follow(left.map((one) => [one.network, this.#watchedBy(one)]));
@@ -192,8 +195,7 @@ export class XdpCounters implements CounterDriver {
   #tell(subjects: readonly Subject[]): void {
     const given: Subject[] = [];
     for (const subject of subjects) {
-      const place =
-        this.#freeClasses.pop() ?? (this.#classes < ROOM.told ? this.#classes++ : null);
+      const place = this.#freeClasses.pop() ?? (this.#classes < ROOM.told ? this.#classes++ : null);
       if (place === null) break;
       subject.classes = place;
       given.push(subject);
@@ -256,21 +258,12 @@ export class XdpCounters implements CounterDriver {
   #dropped(): Map<string, Drops> {
     const dropped = new Map<string, Drops>();
     this.#drops.read((target, packets, bytes) => {
-      if (!this.#isWatched(target)) return;
+      // What those of a network drop is in cells.
+      if (target.includes('/') || this.#inside.of(target) === null) return;
       const before = dropped.get(target) ?? NO_DROPS;
       dropped.set(target, { packets: before.packets + packets, bytes: before.bytes + bytes });
     });
     return dropped;
-  }
-
-  #isWatched(target: string): boolean {
-    const known = this.#known.get(target);
-    if (known !== undefined) return known;
-    const network = cidrOf(target);
-    const watched =
-      network !== null && isAddress(network) && this.#around.around(network) !== null;
-    this.#known.set(target, watched);
-    return watched;
   }
 
   #vectors(): Map<Subject, VectorCount[]> {

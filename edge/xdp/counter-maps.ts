@@ -51,6 +51,7 @@ export class CounterMaps {
   readonly #counting: MappedMemory;
   readonly #suspects: MappedMemory;
   readonly #words: Uint32Array;
+  #closed = false;
 
   /** Throws `SystemError`. */
   constructor(shapes: Readonly<Record<string, MapShape>>) {
@@ -124,7 +125,13 @@ export class CounterMaps {
     return new Uint32Array(this.#suspects.view.buffer, 0, LAYOUT.SUSPECTS * SUSPECT_WORDS);
   }
 
+  /** Its memory is nobody's any more. */
+  get closed(): boolean {
+    return this.#closed;
+  }
+
   close(): void {
+    this.#closed = true;
     this.#counting.unmap();
     this.#suspects.unmap();
     Object.values(this.maps).forEach(closeDescriptor);

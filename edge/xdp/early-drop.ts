@@ -1,5 +1,6 @@
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import type { EdgeAssignment, RefusedTarget } from '@portcullis/link/messages.ts';
+import type { CounterDriver } from '../counters/driver.ts';
 import type { Desired } from '../desired.ts';
 import type { DeviceMode, DeviceModes } from '../devices.ts';
 import type { DropReading } from '../drop-ledger.ts';
@@ -142,6 +143,12 @@ export class EarlyDrop implements DeviceModes, DropSource {
   modeOf(device: string): DeviceMode {
     const nothing = { xdp: 'none', reason: this.#lack ?? 'nothing is loaded yet' } as const;
     return this.#devices.modeOf(device) ?? nothing;
+  }
+
+  /** Counts all that enters by the named devices; null: it does not see all of it. */
+  counters(): CounterDriver | null {
+    const sees = this.#loaded !== null && this.#devices.isComplete;
+    return sees ? this.#options.driver.counters() : null;
   }
 
   async read(): Promise<DropReading> {

@@ -1,5 +1,5 @@
 import { containsCidr } from '@portcullis/core/net/cidr.ts';
-import { FakeCounterDriver } from '../counter./fake-driver.ts';
+import { FakeCounterDriver } from '../counters/fake-driver.ts';
 import type { EarlyRule, EarlyTarget } from './compile.ts';
 import type { Attached, EarlyDropDriver, EarlySettings } from './driver.ts';
 import { type Flow, markPlaces } from './flow-marks.ts';

@@ -45,7 +45,5 @@ function addressAt(words: Uint32Array, at: number): Address {
 
 /** A word as a little-endian machine reads it from a packet. */
 function fromNetwork(word: number): number {
-  return (
-    ((word << 24) | ((word & 0xff00) << 8) | ((word >>> 8) & 0xff00) | (word >>> 24)) >>> 0
-  );
+  return ((word << 24) | ((word & 0xff00) << 8) | ((word >>> 8) & 0xff00) | (word >>> 24)) >>> 0;
 }

@@ -1,0 +1,108 @@
+import { BUCKET_MS, type Sample } from '@portcullis/core/attacks/sample.ts';
+import { describeError } from '@portcullis/link/agent-log.ts';
+import type { CounterMode } from '@portcullis/link/edge-report.ts';
+import type { SubjectTops, WatchScope } from '@portcullis/link/watch-messages.ts';
+import type { CounterDriver } from './driver.ts';
+import { Following } from './following.ts';
+import type { CounterSource } from './source.ts';
+
+/** A part of the kernel that can count. */
+export interface CounterPlace {
+  readonly mode: Exclude<CounterMode, 'none'>;
+  /** Counts whatever enters by the edge's devices, the same one each time; null: it cannot now. */
+  driver(): CounterDriver | null;
+}
+
+interface Chosen {
+  readonly place: CounterPlace;
+  readonly driver: CounterDriver;
+  readonly following: Following;
+}
+
+/** Counts in the first of these places that is available. */
+export class KernelCounterSource implements CounterSource {
+  readonly #places: readonly CounterPlace[];
+  readonly #nowMs: () => number;
+  #scopes: readonly WatchScope[] = [];
+  #chosen: Chosen | null = null;
+  #readMs: number;
+  #problem: string | null = null;
+
+  /** `nowMs`: of a clock that does not jump. */
+  constructor(places: readonly CounterPlace[], nowMs: () => number = () => performance.now()) {
+    this.#places = places;
+    this.#nowMs = nowMs;
+    this.#readMs = nowMs();
+  }
+
+  async watch(scopes: readonly WatchScope[]): Promise<void> {
+    this.#scopes = scopes;
+    if (!(await this.#choose())) await this.#chosen?.following.watch(scopes);
+  }
+
+  async read(atMs: number): Promise<Sample> {
+    await this.#choose();
+    let durationMs = BUCKET_MS;
+    const pass = (): number => {
+      const nowMs = this.#nowMs();
+      durationMs = Math.max(1, nowMs - this.#readMs);
+      this.#readMs = nowMs;
+      return durationMs / 1000;
+    };
+    const subjects = await this.#chosen?.following.read(pass);
+    if (subjects === undefined) pass();
+    return {
+      atMs,
+      durationMs,
+      addresses: subjects?.addresses ?? [],
+      prefixes: subjects?.prefixes ?? [],
+    };
+  }
+
+  tops(_subject: string): SubjectTops | null {
+    return null;
+  }
+
+  mode(): CounterMode {
+    return this.#chosen?.place.mode ?? 'none';
+  }
+
+  problems(): readonly string[] {
+    return this.#problem === null ? [] : [this.#problem];
+  }
+
+  async close(): Promise<void> {
+    const { driver } = this.#chosen ?? {};
+    this.#chosen = null;
+    // Who is gone counts nothing any more.
+    await driver?.watch([]).catch(() => {});
+  }
+
+  /** Whether another place counts now. */
+  async #choose(): Promise<boolean> {
+    const next = this.#firstAble();
+    if (next?.driver === this.#chosen?.driver) return false;
+    await this.close();
+    if (next === null) return true;
+    const { place, driver } = next;
+    const following = new Following(driver);
+    try {
+      await following.watch(this.#scopes);
+      this.#chosen = { place, driver, following };
+      this.#problem = null;
+      this.#readMs = this.#nowMs();
+    } catch (error) {
+      this.#problem = `Traffic cannot be counted by ${place.mode}: ${describeError(error)}.`;
+      throw error;
+    }
+    return true;
+  }
+
+  #firstAble(): Pick<Chosen, 'place' | 'driver'> | null {
+    for (const place of this.#places) {
+      const driver = place.driver();
+      if (driver !== null) return { place, driver };
+    }
+    return null;
+  }
+}
