@@ -61,6 +61,40 @@ describe('explainVerdict', () => {
     assert.match(explainVerdict(passed, policy), /no rule matches it/);
   });
 
+  it('says in words what a mitigation does against an attack', () => {
+    const attacked: Policy = {
+      ...policy,
+      mitigations: [
+        {
+          ref: 'mitigation:7',
+          mode: 'enforce',
+          protocol: 'udp',
+          sourcePort: 53,
+          destinationPort: null,
+          source: null,
+          safelist: [],
+          fragment: 'any',
+          limit: null,
+        },
+      ],
+      filters: [{ ref: 'mitigation:8', type: 'tcp-syn-proxy', port: 80, managed: true }],
+    };
+    assert.equal(
+      explainVerdict(
+        { action: 'drop', stage: 'mitigations', ref: 'mitigation:7', observed: [] },
+        attacked,
+      ),
+      'The packet is dropped: mitigation 7 (against an attack: drops UDP from port 53) decides.',
+    );
+    assert.equal(
+      explainVerdict(
+        { action: 'drop', stage: 'filters', ref: 'mitigation:8', observed: [] },
+        attacked,
+      ),
+      'The packet is dropped: the filter tcp-syn-proxy on port 80, mitigation 8 against an attack decides.',
+    );
+  });
+
   it('says which observing mitigations would have dropped the packet', () => {
     const passed = {
       action: 'pass',

@@ -1,5 +1,6 @@
 import type { Verdict } from './decide.ts';
-import type { Policy, PolicyRule } from './policy.ts';
+import { describeMitigation } from '../attacks/actions.ts';
+import { MITIGATION_REF, type Policy, type PolicyRule } from './policy.ts';
 
 /** Stages that decide without a rule of the policy. */
 const WITHOUT_RULE: Readonly<Partial<Record<Verdict['stage'], string>>> = {
@@ -14,7 +15,8 @@ const WITHOUT_RULE: Readonly<Partial<Record<Verdict['stage'], string>>> = {
 /** A verdict as a sentence that a person can act on. `policy`: the one that judged, null where none covers the address. */
 export function explainVerdict(verdict: Verdict, policy: Policy | null): string {
   const observed = verdict.observed.map(
-    (ref) => ` ${named(ref)} only observes; enforced, it would have dropped the packet.`,
+    (ref) =>
+      ` ${describe({ ref, stage: 'mitigations' }, policy)} only observes; enforced, it would have dropped the packet.`,
   );
   return [decision(verdict, policy), ...observed].join('');
 }
@@ -26,8 +28,11 @@ function decision(verdict: Verdict, policy: Policy | null): string {
   return WITHOUT_RULE[verdict.stage] ?? `The packet ${does}: ${describe(verdict, policy)} decides.`;
 }
 
-function describe(verdict: Verdict, policy: Policy | null): string {
-  const { ref } = verdict;
+function describe({ ref, stage }: Pick<Verdict, 'ref' | 'stage'>, policy: Policy | null): string {
+  const mitigation = policy?.mitigations.find((candidate) => candidate.ref === ref);
+  if (mitigation !== undefined) {
+    return `${named(mitigation.ref)} (against an attack: ${describeMitigation(mitigation)})`;
+  }
   const rules = [...(policy?.baseline ?? []), ...(policy?.rules ?? [])];
   const rule = rules.find((candidate) => candidate.ref === ref);
   if (rule !== undefined) return `${named(rule.ref)} (${describeRule(rule)})`;
@@ -36,8 +41,13 @@ function describe(verdict: Verdict, policy: Policy | null): string {
     return `${named(geo.ref)} (${geo.action === 'deny' ? 'deny' : 'only'} ${geo.sets.join(', ')})`;
   }
   const filter = policy?.filters.find((candidate) => candidate.ref === ref);
-  if (filter !== undefined) return `the filter ${filter.type} on port ${filter.port}`;
-  return ref === null ? `the stage ${verdict.stage}` : named(ref);
+  if (filter !== undefined) {
+    const why = filter.ref.startsWith(MITIGATION_REF)
+      ? `, ${named(filter.ref)} against an attack`
+      : '';
+    return `the filter ${filter.type} on port ${filter.port}${why}`;
+  }
+  return ref === null ? `the stage ${stage}` : named(ref);
 }
 
 /** `deny udp port 19 from anywhere`. */

@@ -1,0 +1,183 @@
+import type { FilterType } from '../filters/catalogue.ts';
+import type { MitigationLimit, RuleProtocol } from '../firewall/policy.ts';
+import type { MitigationAction } from './actions.ts';
+import type { Attack, AttackType, Thresholds } from './attack.ts';
+import { REFLECTORS, type Reflector } from './vectors.ts';
+
+/** Who sends most of an attack, and from and to which ports: largest first. Counts may be of samples. */
+export interface AttackTops {
+  readonly sources: readonly { readonly source: string; readonly packets: number }[];
+  readonly sourcePorts: readonly TopPort[];
+  readonly destinationPorts: readonly TopPort[];
+}
+interface TopPort {
+  readonly port: number;
+  readonly packets: number;
+}
+
+export interface ResponseContext {
+  readonly thresholds: Pick<Thresholds, 'pps'>;
+}
+
+/** What is done against one attack at most: an edge's message about itself holds as many. */
+export const MAX_ACTIONS = 24;
+const MAX_PORTS = 6;
+const MAX_SOURCES = 8;
+/** A port is what the attack is aimed at when so much of it goes there. */
+const AIMED_SHARE = 0.1;
+/** A source is one of few when it sends so much of the attack, and so many packets of it were seen. */
+const SOURCE_SHARE = 0.05;
+const SOURCE_EVIDENCE = 20;
+
+/** Of a threshold: what strangers may still send together. Servers bear that, and newcomers get through. */
+const STRANGERS_SHARE = 0.1;
+const LEAST_STRANGERS_PPS = 500;
+const MOST_STRANGERS_PPS = 5_000;
+/** No player sends as much; what one source may send of UDP. */
+const SOURCE_PPS = 2_000;
+/** Pings of whoever watches, and what else is not needed by networks: that passes in any case. */
+const ICMP_PPS = 200;
+const FRAGMENTS_PPS = 500;
+
+/**
+ * What to do against an attack: the same for the same facts, in an order, each once.
+ *
+ * Nothing here drops what players use. Dropped is what no player sends (answers of reflectors that nobody asked, one
+ * of few sources that floods by itself); of everything else only what is above a rate, and of that only what comes
+ * from whoever the protected host has not answered, where an edge can tell.
+ */
+export function planMitigations(
+  { type, shares, subject }: Pick<Attack, 'type' | 'shares' | 'subject'>,
+  tops: AttackTops | null,
+  context: ResponseContext,
+): readonly MitigationAction[] {
+  const kinds = type === 'multi_vector' ? shares.map((one) => one.type) : [type];
+  const facts: Facts = {
+    single: !subject.includes('/'),
+    tops: ofFamily(tops ?? NO_TOPS, subject),
+    strangersPps: clamp(context.thresholds.pps * STRANGERS_SHARE),
+  };
+  const actions = new Map<string, MitigationAction>();
+  for (const kind of kinds) {
+    for (const action of against(kind, facts)) actions.set(JSON.stringify(action), action);
+  }
+  return [...actions.values()].slice(0, MAX_ACTIONS);
+}
+
+interface Facts {
+  /** One address, not a prefix that the attack is spread over. */
+  readonly single: boolean;
+  readonly tops: AttackTops;
+  readonly strangersPps: number;
+}
+
+const NO_TOPS: AttackTops = { sources: [], sourcePorts: [], destinationPorts: [] };
+
+/** A policy cannot name sources of another family than its own. */
+function ofFamily(tops: AttackTops, subject: string): AttackTops {
+  const isSix = subject.includes(':');
+  return { ...tops, sources: tops.sources.filter(({ source }) => source.includes(':') === isSix) };
+}
+
+function against(type: AttackType, facts: Facts): MitigationAction[] {
+  const reflector = reflectorOf(type);
+  if (reflector !== null) return [{ kind: 'reflector', reflector }, { kind: 'fragments' }];
+  return (AGAINST[type] ?? againstOthers)(facts);
+}
+
+const AGAINST: Readonly<Partial<Record<AttackType, (facts: Facts) => MitigationAction[]>>> = {
+  udp_flood: againstUdp,
+  tcp_syn_flood: againstTcp,
+  tcp_syn_ack_flood: againstTcp,
+  tcp_ack_flood: againstTcp,
+  tcp_rst_flood: againstTcp,
+  icmp_flood: () => [
+    limit('icmp', null, { per: 'destination', pps: ICMP_PPS, strangersOnly: false }),
+  ],
+  gre_flood: (facts) => [...sources('gre', facts), limit('gre', null, strangers(facts))],
+  ip_fragment_flood: () => {
+    const rate = { per: 'destination', pps: FRAGMENTS_PPS, strangersOnly: false } as const;
+    return [{ ...limit('any', null, rate), fragment: 'later' }];
+  },
+};
+
+function againstOthers(facts: Facts): MitigationAction[] {
+  return [limit('any', null, strangers(facts))];
+}
+
+function againstUdp(facts: Facts): MitigationAction[] {
+  const ports = aimedPorts(facts);
+  const filters = facts.single ? filtersOn('udp-stateful', ports) : [];
+  const rate = strangers(facts);
+  return [
+    ...sources('udp', facts),
+    limit('udp', null, { per: 'source', pps: SOURCE_PPS, strangersOnly: false }),
+    ...(ports.length === 0
+      ? [limit('udp', null, rate)]
+      : ports.map((port) => limit('udp', port, rate))),
+    ...filters,
+  ];
+}
+
+/**
+ * A SYN proxy lets everybody in who is there, so ports that have one need no rate; it would only keep newcomers out.
+ * Where there is no port to stand before, strangers are held to a rate.
+ */
+function againstTcp(facts: Facts): MitigationAction[] {
+  const ports = facts.single ? aimedPorts(facts) : [];
+  if (ports.length > 0) {
+    return [...sources('tcp', facts), ...filtersOn('tcp-syn-proxy', ports)];
+  }
+  return [...sources('tcp', facts), limit('tcp', null, strangers(facts))];
+}
+
+function strangers({ strangersPps }: Facts): MitigationLimit {
+  return { per: 'destination', pps: strangersPps, strangersOnly: true };
+}
+
+function limit(
+  protocol: RuleProtocol,
+  port: number | null,
+  rate: MitigationLimit,
+): Extract<MitigationAction, { kind: 'limit' }> {
+  return { kind: 'limit', protocol, port, fragment: 'any', limit: rate };
+}
+
+/** Few sources are those that send much of the attack each; of forged ones none does. */
+function sources(protocol: RuleProtocol, { tops }: Facts): MitigationAction[] {
+  const total = totalOf(tops);
+  return tops.sources
+    .filter(({ packets }) => packets >= SOURCE_EVIDENCE && packets >= total * SOURCE_SHARE)
+    .slice(0, MAX_SOURCES)
+    .map(({ source }) => ({ kind: 'source', source, protocol }));
+}
+
+function aimedPorts({ tops }: Facts): number[] {
+  const total = totalOf(tops);
+  return tops.destinationPorts
+    .filter(({ port, packets }) => port > 0 && packets >= total * AIMED_SHARE)
+    .slice(0, MAX_PORTS)
+    .map(({ port }) => port);
+}
+
+/** Also where it stands already: what an edge confirms is then known to stand for as long as the attack. */
+function filtersOn(type: FilterType, ports: readonly number[]): MitigationAction[] {
+  return ports.map((port) => ({ kind: 'filter', type, port }));
+}
+
+/** What was counted at least: each list is of the same packets, cut after the largest. */
+function totalOf({ sources: from, sourcePorts, destinationPorts }: AttackTops): number {
+  const sums = [from, sourcePorts, destinationPorts].map((list) =>
+    list.reduce((sum, { packets }) => sum + packets, 0),
+  );
+  return Math.max(...sums);
+}
+
+function reflectorOf(type: AttackType): Reflector | null {
+  const name = type.endsWith('_amplification') ? type.slice(0, -'_amplification'.length) : '';
+  return Object.hasOwn(REFLECTORS, name) ? (name as Reflector) : null;
+}
+
+function clamp(pps: number): number {
+  return Math.round(Math.min(MOST_STRANGERS_PPS, Math.max(LEAST_STRANGERS_PPS, pps)));
+}
