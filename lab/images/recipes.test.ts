@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import type { ImportedEgg } from '@portcullis/core/game-servers/eggs/parse-egg.ts';
 import { parseEgg } from '@portcullis/core/game-servers/eggs/parse-egg.ts';
 import { reviewEgg } from '@portcullis/core/game-servers/eggs/review.ts';
+import { checkVariables } from '@portcullis/core/game-servers/eggs/variables.ts';
 import { compilePattern } from '@portcullis/node/eggs/re2.ts';
 import { BASE, FILES, RECIPES, referenceOf } from './recipes.ts';
 
@@ -32,6 +33,29 @@ describe('the shipped eggs', () => {
       assert.deepEqual(imported.notes, [], name);
       assert.deepEqual(reviewEgg(imported.egg, compilePattern), [], name);
     }
+  });
+
+  it('let no value out of its place in a settings file: a quote would begin another setting', () => {
+    const { variables, configFiles } = shippedEgg('teeworlds');
+    const file = configFiles.find(({ path }) => path === 'server.cfg');
+    const quoted = file?.replacements.find(({ match }) => match === 'sv_name ');
+    assert.equal(quoted?.value, 'sv_name "{{server.build.env.SERVER_NAME}}"');
+    const problems = (given: Readonly<Record<string, string>>): string[] =>
+      checkVariables(variables, given, compilePattern).map(({ env }) => env);
+    for (const name of ["Ada's arena", 'a; b', '# x', '日本'])
+      assert.deepEqual(problems({ SERVER_NAME: name }), [], name);
+    for (const name of [
+      'x"; sv_rcon_password "y',
+      'ends with \\',
+      'two\nlines',
+      'x'.repeat(61),
+      '',
+    ])
+      assert.deepEqual(problems({ SERVER_NAME: name }), ['SERVER_NAME'], name);
+    for (const map of ['dm1;sv_rcon_password', '../dm1', 'dm 1', '"'])
+      assert.deepEqual(problems({ MAP: map }), ['MAP'], map);
+    const given = { GAME_TYPE: 'dm\n', MAX_PLAYERS: '65', REGISTER: 'yes' };
+    assert.deepEqual(problems(given).toSorted(), ['GAME_TYPE', 'MAX_PLAYERS', 'REGISTER']);
   });
 
   it('each have one local image, which a recipe makes, and ask for no capability', () => {
@@ -72,6 +96,12 @@ describe('the recipes of images', () => {
     }
   });
 });
+
+function shippedEgg(wanted: string): ImportedEgg['egg'] {
+  const found = shipped.find(({ name }) => name === wanted);
+  assert.ok(found !== undefined);
+  return found.imported.egg;
+}
 
 function read(path: string): ImportedEgg {
   const parsed = parseEgg(readFileSync(path, 'utf8'));
