@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CONFIG_VARIABLE, type NodeConfig, readConfig } from './config.ts';
+import { CONFIG_VARIABLE, type NodeConfig, parseNetworks, readConfig } from './config.ts';
 
 const CONFIG: NodeConfig = {
   name: 'node-1',
@@ -9,6 +9,7 @@ const CONFIG: NodeConfig = {
   stateDir: '/var/lib/portcullis/node',
   engine: 'docker',
   dockerHost: 'unix:///var/run/docker.sock',
+  closedNetworks: ['10.0.0.0/8', '2001:db8::/32'],
   onStop: 'end',
 };
 const read = (value: unknown) => readConfig({ [CONFIG_VARIABLE]: JSON.stringify(value) });
@@ -19,7 +20,7 @@ test('a whole configuration is taken as it is, without what it does not know', (
 
 test('what is missing or wrong is named, and never its value: the credential is a secret', () => {
   assert.throws(() => readConfig({}), /PORTCULLIS_NODE_CONFIG/);
-  for (const name of Object.keys(CONFIG).filter((one) => one !== 'onStop')) {
+  for (const name of Object.keys(CONFIG).filter((one) => !/onStop|closedNetworks/.test(one))) {
     assert.throws(
       () => read({ ...CONFIG, [name]: '' }),
       (error: Error) => {
@@ -30,4 +31,16 @@ test('what is missing or wrong is named, and never its value: the credential is 
   }
   assert.throws(() => read({ ...CONFIG, engine: 'podman' }), /docker or process/);
   assert.throws(() => read(7), /object/);
+});
+
+test('networks that are closed are networks, each in one spelling: they become part of a script', () => {
+  assert.deepEqual(read({ ...CONFIG, closedNetworks: undefined }).closedNetworks, []);
+  assert.deepEqual(parseNetworks(' 10.0.0.0/8, 2001:DB8:0::/32,192.0.2.1,'), [
+    '10.0.0.0/8',
+    '2001:db8::/32',
+    '192.0.2.1',
+  ]);
+  for (const wrong of ['10.0.0.1/8', 'example.net', '10.0.0.0/8 }; add rule', 7, null])
+    assert.throws(() => read({ ...CONFIG, closedNetworks: [wrong] }), /closed network/);
+  assert.throws(() => read({ ...CONFIG, closedNetworks: '10.0.0.0/8' }), /closedNetworks/);
 });

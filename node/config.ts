@@ -1,3 +1,5 @@
+import { formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
+
 /** What a node's process is told by whoever starts it. */
 export interface NodeConfig {
   readonly name: string;
@@ -10,6 +12,8 @@ export interface NodeConfig {
   readonly engine: 'docker' | 'process';
   /** As `DOCKER_HOST` says it, `unix:///run/docker.sock`; only of the Docker engine. */
   readonly dockerHost: string;
+  /** Networks (CIDR) that no server may speak to, such as that of a control plane elsewhere; only of the Docker engine. */
+  readonly closedNetworks: readonly string[];
   /** What becomes of its servers when it is asked to stop; killed, it always leaves them running. */
   readonly onStop: 'leave' | 'end';
 }
@@ -33,8 +37,29 @@ export function readConfig(env: NodeJS.ProcessEnv): NodeConfig {
     stateDir: textOf(fields, 'stateDir'),
     engine,
     dockerHost: textOf(fields, 'dockerHost'),
+    closedNetworks: networksOf(fields['closedNetworks'] ?? []),
     onStop: fields['onStop'] === 'end' ? 'end' : 'leave',
   };
+}
+
+/** As people write them, with commas. Throws with the one that is no network. */
+export function parseNetworks(text: string): string[] {
+  return networksOf(
+    text
+      .split(',')
+      .map((one) => one.trim())
+      .filter(Boolean),
+  );
+}
+
+/** In one spelling each: they become part of a firewall's script. */
+function networksOf(value: unknown): string[] {
+  if (!Array.isArray(value)) throw new Error('closedNetworks is no list');
+  return value.map((one) => {
+    const network = parseCidr(String(one));
+    if (!network.ok) throw new Error(`a closed network is none: ${network.reason}`);
+    return formatNetwork(network.value);
+  });
 }
 
 function objectOf(value: unknown): Readonly<Record<string, unknown>> {

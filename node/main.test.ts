@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,6 +22,7 @@ it('works on a state directory alone: a second agent is refused, the next one is
     stateDir: join(home, 'state'),
     engine: 'process',
     dockerHost: 'unix:///nowhere',
+    closedNetworks: [],
     onStop: 'leave',
   };
   const begin = (): ChildProcess => {
@@ -51,4 +52,23 @@ it('works on a state directory alone: a second agent is refused, the next one is
   const third = begin();
   third.stderr?.resume();
   await once(third, 'message');
+});
+
+it('does not start where networks should be closed to servers that nothing keeps from them', () => {
+  const config = {
+    name: 'node-1',
+    linkPath: '/dev/null/no.sock',
+    credential: 'none',
+    stateDir: mkdtempSync(join(tmpdir(), 'pcl-closed-')),
+    engine: 'process',
+    dockerHost: 'unix:///nowhere',
+    closedNetworks: ['10.0.0.0/8'],
+  };
+  const { status, stderr } = spawnSync(process.execPath, [join(import.meta.dirname, 'main.ts')], {
+    env: { ...process.env, [CONFIG_VARIABLE]: JSON.stringify(config) },
+    encoding: 'utf8',
+  });
+  rmSync(config.stateDir, { recursive: true });
+  assert.equal(status, 1);
+  assert.match(stderr, /^portcullis node: networks can only be closed to servers in Docker/m);
 });

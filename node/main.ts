@@ -73,7 +73,14 @@ function begin(): NodeAgent {
   }
 }
 
-function openEngine({ name, stateDir, engine, dockerHost }: NodeConfig, isRoot: boolean): Engine {
+function openEngine(
+  { name, stateDir, engine, dockerHost, closedNetworks: closed }: NodeConfig,
+  isRoot: boolean,
+): Engine {
+  if (closed.length > 0 && (engine === 'process' || !isRoot))
+    throw new Error(
+      'networks can only be closed to servers in Docker, and by a node that runs as root',
+    );
   if (engine === 'process') {
     return new ProcessEngine({ stateDir: resolve(stateDir), images: PROCESS_IMAGES });
   }
@@ -82,7 +89,7 @@ function openEngine({ name, stateDir, engine, dockerHost }: NodeConfig, isRoot: 
   return new DockerEngine({
     socketPath: parseDockerHost(dockerHost),
     owner: `${name}-${place}`,
-    guard: isRoot ? createGuard() : null,
+    guard: isRoot ? createGuard({ closed }) : null,
   });
 }
 

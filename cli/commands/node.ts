@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join, resolve } from 'node:path';
 import { readEnvironment } from '@portcullis/control/config/env.ts';
-import { DEFAULT_DOCKER_HOST, type NodeConfig } from '@portcullis/node/config.ts';
+import { DEFAULT_DOCKER_HOST, type NodeConfig, parseNetworks } from '@portcullis/node/config.ts';
 import { failed, usageError } from '../exit.ts';
 import { credentialFile, readCredential } from '../node-credential.ts';
 import type { NodeOptions } from '../program/node.ts';
@@ -44,6 +44,7 @@ function nodeConfig(options: NodeOptions): NodeConfig {
     stateDir: join(dataDir, 'node'),
     engine: engineOf(options.engine),
     dockerHost: dockerHostOf(options.dockerHost),
+    closedNetworks: closedNetworksOf(options.closedNetworks),
     onStop: 'leave',
   };
 }
@@ -56,4 +57,12 @@ export function engineOf(asked: string | undefined): NodeConfig['engine'] {
 
 export function dockerHostOf(asked: string | undefined): string {
   return asked ?? (process.env['DOCKER_HOST'] || DEFAULT_DOCKER_HOST);
+}
+
+export function closedNetworksOf(asked: string | undefined): readonly string[] {
+  try {
+    return parseNetworks(asked ?? process.env['PORTCULLIS_NODE_CLOSED_NETWORKS'] ?? '');
+  } catch (error) {
+    throw usageError(`--closed-networks: ${(error as Error).message}`);
+  }
 }

@@ -6,6 +6,7 @@ export interface NodeOptions {
   readonly data?: string;
   readonly engine?: string;
   readonly dockerHost?: string;
+  readonly closedNetworks?: string;
   readonly credentialFile?: string;
   readonly logLevel?: string;
 }
@@ -24,6 +25,10 @@ export function addNode(program: Command): void {
     .option(
       '--docker-host <url>',
       "the engine's socket (default: DOCKER_HOST, else unix:///var/run/docker.sock)",
+    )
+    .option(
+      '--closed-networks <networks>',
+      'that no server may speak to, such as that of a control plane elsewhere, with commas',
     )
     .option('--credential-file <file>', 'what control knows it by (default: in the data directory)')
     .option('--log-level <level>', 'fatal, error, warn, info or debug')

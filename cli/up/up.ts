@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { EdgeConfig } from '@portcullis/edge/config.ts';
 import type { NodeConfig } from '@portcullis/node/config.ts';
 import { controlConfig, controlEnvironment } from '../commands/control.ts';
-import { dockerHostOf, engineOf } from '../commands/node.ts';
+import { closedNetworksOf, dockerHostOf, engineOf } from '../commands/node.ts';
 import { unavailable, usageError } from '../exit.ts';
 import { readFleet } from '../fleet-file.ts';
 import { credentialFile } from '../node-credential.ts';
@@ -122,6 +122,7 @@ async function startNode(
     stateDir: data.node,
     engine,
     dockerHost: dockerHostOf(options.dockerHost),
+    closedNetworks: closedNetworksOf(undefined),
     // Containers have somebody who looks after them while we are away; processes would be left to nobody.
     onStop: engine === 'process' ? 'end' : 'leave',
   };

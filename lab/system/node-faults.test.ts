@@ -74,6 +74,13 @@ describe('a node over Docker, when something fails', {
     assert.ok(!(await host.lines()).includes('saving'));
   });
 
+  it('closes the networks to servers that it was told to', async () => {
+    await host.run();
+    const rules = ground.dockerd.namespace.run('nft', 'list', 'ruleset');
+    assert.match(rules, /set closed4 {[^}]*elements = { [^}]*198\.51\.100\.0\/24/);
+    assert.match(rules, /set closed6 {[^}]*elements = { [^}]*2001:db8:77::\/48/);
+  });
+
   it('goes on with a restart in the middle of which its agent was killed', async () => {
     await host.run();
     for (let round = 0; round < 3; round += 1) {
@@ -212,6 +219,7 @@ class Host {
       stateDir: join(this.#home, 'state'),
       engine: 'docker',
       dockerHost: `unix://${dockerd.socket}`,
+      closedNetworks: ['198.51.100.0/24', '2001:db8:77::/48'],
     };
     const [command, ...args] = dockerd.namespace.command(process.execPath, MAIN);
     const env = { ...process.env, [CONFIG_VARIABLE]: JSON.stringify(config) };
