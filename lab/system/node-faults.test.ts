@@ -136,6 +136,23 @@ describe('a node over Docker, when something fails', {
     await host.becomes('running');
   });
 
+  it('starts a server again whose start after a crash a restart of Docker cut off, wherever it was', async () => {
+    const { dockerd } = ground;
+    await dockerd.end('SIGTERM');
+    await dockerd.launch({ liveRestore: false });
+    await host.run();
+    // Before it is made, while it is made, while it starts, and once it runs.
+    for (const afterMs of [0, 80, 200, 500, 1_200]) {
+      const id = await idOf(ground, UUID);
+      await dockerd.call('POST', `/containers/${id}/kill`);
+      await delay(afterMs);
+      await dockerd.end('SIGTERM');
+      await dockerd.launch({ liveRestore: false });
+      await host.replaces(id);
+      await host.becomes('running');
+    }
+  });
+
   it('takes `docker pause`, `stop` and `rm -f` as what they are', async () => {
     const { dockerd } = ground;
     await host.run();
