@@ -6,10 +6,11 @@ import type { PowerSignal, ServerState } from '@portcullis/core/game-servers/pow
 import type { ApiAnswer } from '../api-client.ts';
 import { Dockerd } from '../dockerd.ts';
 import { provideImages } from '../images/provide.ts';
-import { createInternet, EDGE_DEVICE, HOST, type Internet } from '../internet.ts';
+import { createInternet, type Internet } from '../internet.ts';
 import type { Namespace } from '../netns.ts';
-import { ORGANISATION, type Stack, startStack } from '../stack.ts';
+import { type Stack, startStack } from '../stack.ts';
 import type { Game } from './client.ts';
+import { NODE, renderGameFleet } from './fleet.ts';
 
 export interface HostedGame {
   readonly game: Game;
@@ -24,8 +25,6 @@ interface Build {
   readonly data: { readonly reason: string | null; readonly log: string | null };
 }
 
-const SERVICE = 501;
-const NODE = 'lab';
 const PATIENCE_MS = 60_000;
 const AGAIN_MS = 50;
 const LAST_LINES = 30;
@@ -159,40 +158,13 @@ export class GameHost {
 }
 
 function fleetOf(games: readonly HostedGame[]): string {
-  const servers = games.map(
-    ({ game, port, variables }) => `
-  - uuid: ${uuidOf(game)}
-    organisation: ${ORGANISATION}
-    service: ${SERVICE}
-    name: ${game}
-    node: ${NODE}
-    egg: eggs/${game}.json
-    limits: { memory: 512, cpu: 100, disk: 1024 }
-    allocation: { ip: ${HOST[4]}, port: ${port} }
-    variables: ${JSON.stringify(variables)}`,
+  const limits = { memory: 512, cpu: 100, disk: 1024 };
+  return renderGameFleet(
+    games.map(({ game, port, variables }) => {
+      const egg = `eggs/${game}.json`;
+      return { uuid: uuidOf(game), name: game, node: NODE, egg, limits, port, variables };
+    }),
   );
-  return `organisations:
-  ${ORGANISATION}:
-    name: Acme Hosting
-    flags: [firewall_api]
-    asns: [64500]
-    limits: { requests_per_minute: 1000000 }
-    prefixes:
-      - { cidr: 203.0.113.0/24, asn: 64500, since: "2026-01-01T00:00:00+00:00" }
-    services:
-      - id: ${SERVICE}
-        name: games
-        addresses: [{ ip: ${HOST[4]}, since: "2026-01-01T00:00:00+00:00" }]
-    keys:
-      - name: lab
-        abilities: [firewall.read, game-servers.read, game-servers.manage]
-        secret: "\${LAB_KEY}"
-edges:
-  - { name: lab, devices: [${EDGE_DEVICE}], management: [{ protocol: tcp, port: 22 }] }
-nodes:
-  - { name: ${NODE} }
-game_servers:${servers.join('')}
-`;
 }
 
 function uuidOf(game: Game): string {
