@@ -59,13 +59,20 @@ describe('images in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
     });
   });
 
-  it('are pulled once, with progress, and a pull that is called off ends', async () => {
+  it('are pulled once, with progress, local ones never, and a pull that is called off ends', async () => {
     const image = { reference: registry.reference, local: false };
     const calling = new AbortController();
     registry.stall(true);
     const pull = ground.engine.pull(image, () => calling.abort(), calling.signal);
     await assert.rejects(pull, { code: 'aborted' });
     registry.stall(false);
+    await assert.rejects(
+      ground.engine.pull({ ...image, local: true }, () => {}, NEVER),
+      {
+        code: 'missing_image',
+        message: /never pulls/,
+      },
+    );
     const lines: string[] = [];
     await ground.engine.pull(image, (line) => lines.push(line), NEVER);
     assert.ok(

@@ -144,6 +144,15 @@ describe('a server in Docker that takes what it can get', {
     assert.notEqual((await shell.run('ls /var/run/docker.sock /run/docker.sock')).status, 0);
   });
 
+  it('keeps the one capability that its egg states, and no other', async () => {
+    const shell = await startShell(ground, { capabilities: ['NET_BIND_SERVICE'] });
+    const { output } = await shell.run('cat /proc/self/status');
+    // CAP_NET_BIND_SERVICE is 10.
+    assert.match(output, /CapBnd:\s+0{13}400\b/);
+    // As Docker 20 has it for whoever is not root: see docs/decisions.
+    assert.match(output, /CapEff:\s+0{16}/);
+  });
+
   it('floods its console without taking memory of the agent, or the disk', async () => {
     const lines = 100_000;
     const uuid = randomUUID();
