@@ -10,6 +10,7 @@ export interface Noted {
   readonly told: boolean;
 }
 
+/** Addresses that get enough, or did lately, and all networks. */
 export interface Attention {
   readonly followed: ReadonlyMap<string, Noted>;
   readonly networks: ReadonlyMap<string, Noted>;
@@ -20,14 +21,14 @@ export interface Shares {
   /** Of addresses that are counted one by one, and of suspects. */
   readonly addresses: ReadonlyMap<string, number>;
   readonly networks: ReadonlyMap<string, number>;
-  /** Addresses that are followed whatever they get. */
+  /** Addresses that are followed anyway, and are only noted while they get enough. */
   readonly always: ReadonlySet<string>;
 }
 
 /** The detector looks at nobody who gets less than an eighth, and forgets who gets less than a sixteenth. */
-const FOLLOW = 1 / 64;
-const TELL = 1 / 16;
-const HUSH = TELL / 2;
+export const FOLLOW_SHARE = 1 / 64;
+const TELL_SHARE = 1 / 16;
+const HUSH_SHARE = TELL_SHARE / 2;
 /** Readings below these until nothing is told, or nobody is followed any more. */
 const QUIET = 20;
 const IDLE = 40;
@@ -36,6 +37,7 @@ const KEPT = 0.75;
 /** So much more than another one a newcomer gets to take its place. */
 const OUSTS = 2;
 
+export const UNNOTED: Noted = { share: 0, idle: 0, quiet: 0, told: false };
 export const INATTENTIVE: Attention = { followed: new Map(), networks: new Map() };
 
 /** Who is followed and told from now on. Whoever gets more comes first where there is not room for all. Pure. */
@@ -44,29 +46,27 @@ export function attend(
   shares: Shares,
   room: CounterRoom,
 ): { readonly attention: Attention; readonly change: CounterChange } {
+  const { always } = shares;
   const noted = noteAll(followed, shares.addresses);
   const around = noteAll(networks, shares.networks);
-  const forget = [...noted]
-    .filter(([name, { idle }]) => idle >= IDLE && !shares.always.has(name))
-    .map(([name]) => name);
-  for (const name of forget) noted.delete(name);
-  const follow = newcomers(noted, shares);
-  forget.push(...admit(noted, follow, shares.always, room.followed));
+  const gone = [...noted].filter(([, { idle }]) => idle >= IDLE).map(([name]) => name);
+  for (const name of gone) noted.delete(name);
+  const comers = newcomers(noted, shares.addresses);
+  gone.push(...admit(noted, comers, always, room.followed - always.size));
   const { hush, tell } = planTelling([noted, around], room.told);
-  const gone = new Set(forget);
+  for (const name of gone) if (followed.get(name)?.told === true) hush.push(name);
   return {
     attention: { followed: noted, networks: around },
     change: {
-      hush: hush.filter((name) => !gone.has(name)),
-      forget: forget.filter((name) => followed.has(name)),
-      follow: follow.map(([name]) => name).filter((name) => noted.has(name)),
+      hush,
+      forget: gone.filter((name) => !always.has(name)),
+      follow: comers.map(([name]) => name).filter((name) => noted.has(name) && !always.has(name)),
       tell,
     },
   };
 }
 
 type Notes = Map<string, Noted>;
-/** The most deserving first. */
 type Newcomer = readonly [name: string, share: number];
 
 function noteAll(before: ReadonlyMap<string, Noted>, shares: ReadonlyMap<string, number>): Notes {
@@ -75,76 +75,65 @@ function noteAll(before: ReadonlyMap<string, Noted>, shares: ReadonlyMap<string,
     const now = shares.get(name) ?? 0;
     notes.set(name, {
       share: Math.max(now, share * KEPT),
-      idle: now < FOLLOW ? idle + 1 : 0,
-      quiet: now < HUSH ? quiet + 1 : 0,
+      idle: now < FOLLOW_SHARE ? idle + 1 : 0,
+      quiet: now < HUSH_SHARE ? quiet + 1 : 0,
       told,
     });
   }
   return notes;
 }
 
-function newcomers(noted: Notes, { addresses, always }: Shares): Newcomer[] {
-  const first = [...always]
-    .filter((name) => !noted.has(name))
-    .map((name): Newcomer => [name, addresses.get(name) ?? 0]);
-  const others = [...addresses].filter(
-    ([name, share]) => share >= FOLLOW && !noted.has(name) && !always.has(name),
-  );
-  return [...first, ...others.toSorted(([, a], [, b]) => b - a)];
+/** Those who get the most first. */
+function newcomers(noted: Notes, addresses: ReadonlyMap<string, number>): Newcomer[] {
+  return [...addresses]
+    .filter(([name, share]) => share >= FOLLOW_SHARE && !noted.has(name))
+    .toSorted(([, a], [, b]) => b - a);
 }
 
-/** Takes in as many as there is room for, and answers who had to go. */
+/** Takes in as many as there is room for, and answers who had to go. Who is followed anyway needs none. */
 function admit(
   noted: Notes,
   comers: readonly Newcomer[],
   always: ReadonlySet<string>,
   room: number,
 ): string[] {
-  const lacking = noted.size + comers.length - room;
+  const others = [...noted].filter(([name]) => !always.has(name));
+  let free = room - others.length;
+  const lacking = comers.filter(([name]) => !always.has(name)).length - free;
   const victims =
-    lacking <= 0
-      ? []
-      : [...noted]
-          .filter(([name]) => !always.has(name))
-          .toSorted(([, a], [, b]) => a.share - b.share)
-          .slice(0, lacking);
+    lacking <= 0 ? [] : others.toSorted(([, a], [, b]) => b.share - a.share).slice(-lacking);
   const gone: string[] = [];
   for (const [name, share] of comers) {
-    if (noted.size >= room) {
-      const victim = victims[gone.length];
-      if (victim === undefined) break;
-      if (!always.has(name) && victim[1].share * OUSTS > share) break;
+    if (!always.has(name) && free > 0) free--;
+    else if (!always.has(name)) {
+      const victim = victims.pop();
+      if (victim === undefined || victim[1].share * OUSTS > share) continue;
       noted.delete(victim[0]);
       gone.push(victim[0]);
     }
-    noted.set(name, { share, idle: 0, quiet: 0, told: false });
+    noted.set(name, { ...UNNOTED, share });
   }
   return gone;
 }
 
-function planTelling(all: readonly Notes[], room: number): Pick<CounterChange, 'hush' | 'tell'> {
+function planTelling(all: readonly Notes[], room: number): { hush: string[]; tell: string[] } {
   const entries = all.flatMap((notes) =>
     [...notes].map(([name, noted]) => ({ notes, name, noted })),
   );
   const hush = entries.filter(({ noted }) => noted.told && noted.quiet >= QUIET);
   const staying = entries.filter(({ noted }) => noted.told && noted.quiet < QUIET);
   const wanted = entries
-    .filter(({ noted }) => !noted.told && noted.share >= TELL)
+    .filter(({ noted }) => !noted.told && noted.share >= TELL_SHARE)
     .toSorted((a, b) => b.noted.share - a.noted.share);
-  const lacking = Math.max(0, staying.length + wanted.length - room);
-  const victims =
-    lacking === 0
-      ? []
-      : staying.toSorted((a, b) => a.noted.share - b.noted.share).slice(0, lacking);
+  const victims = staying.toSorted((a, b) => b.noted.share - a.noted.share);
   let free = room - staying.length;
   const tell: typeof entries = [];
   for (const one of wanted) {
-    if (free === 0) {
-      const victim = victims.shift();
+    if (free > 0) free--;
+    else {
+      const victim = victims.pop();
       if (victim === undefined || victim.noted.share * OUSTS > one.noted.share) break;
       hush.push(victim);
-    } else {
-      free--;
     }
     tell.push(one);
   }

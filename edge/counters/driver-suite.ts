@@ -35,7 +35,8 @@ export function counterSuite(fresh: () => Promise<CounterGround>): void {
   beforeEach(async () => {
     ground = await fresh();
   });
-  const watch = (...networks: string[]) => ground.counters.watch(networks.map(cidr));
+  const watch = (...networks: string[]) =>
+    ground.counters.watch(networks.map(cidr), () => ({ packets: 1, bytes: 1 }));
   const change = (some: Partial<CounterChange>) =>
     ground.counters.change({ hush: [], forget: [], follow: [], tell: [], ...some });
 
@@ -43,7 +44,7 @@ export function counterSuite(fresh: () => Promise<CounterGround>): void {
     const [one, two] = ours;
     const packets = packetsTo(one, theirs);
 
-    it(`counts packets and bytes of a followed IPv${family} address, and of a network the others`, async () => {
+    it(`counts packets and bytes of a followed IPv${family} address, and of the network around it`, async () => {
       await watch(net);
       await change({ follow: [one] });
       const toOne = repeat(frameOf(udpPacket(theirs, one, 9)), 7);
@@ -51,7 +52,7 @@ export function counterSuite(fresh: () => Promise<CounterGround>): void {
       await ground.send([...toOne, ...toTwo, ...toOne]);
       const { addresses, networks } = await ground.counters.read();
       assert.deepEqual(amounts(addresses), { [one]: [14, bytesOf(toOne) * 2] });
-      assert.deepEqual(amounts(networks), { [net]: [5, bytesOf(toTwo)] });
+      assert.deepEqual(amounts(networks), { [net]: [19, bytesOf(toOne) * 2 + bytesOf(toTwo)] });
       const again = await ground.counters.read();
       assert.deepEqual([again.addresses, again.networks], [[], []]);
     });
@@ -99,14 +100,15 @@ export function counterSuite(fresh: () => Promise<CounterGround>): void {
     const to = (address: string) => frameOf(udpPacket('198.51.100.7', address, 9));
     await watch('203.0.113.0/24', '203.0.112.9');
     await change({ follow: ['203.0.113.1', '203.0.112.9', '203.0.112.8'], tell: ['203.0.113.1'] });
-    const frames = ['203.0.113.1', '203.0.112.9', '203.0.112.8'].map(to);
+    const first = to('203.0.113.1');
+    const frames = [first, to('203.0.112.9'), to('203.0.112.8')];
     await ground.send(frames);
     const seen = await ground.counters.read();
     assert.deepEqual(Object.keys(amounts(seen.addresses)).toSorted(), [
       '203.0.112.9',
       '203.0.113.1',
     ]);
-    assert.deepEqual(seen.networks, []);
+    assert.deepEqual(amounts(seen.networks), { '203.0.113.0/24': [1, bytesOf([first])] });
     await watch('203.0.112.9');
     await ground.send(frames);
     const after = await ground.counters.read();
@@ -153,7 +155,23 @@ export function counterSuite(fresh: () => Promise<CounterGround>): void {
       Object.keys(amounts(addresses)).toSorted(),
       [all[0], all[followed - 1]].toSorted((a = '', b = '') => (a < b ? -1 : 1)),
     );
-    assert.equal(named(networks, '10.0.0.0/8')?.packets, 1);
+    assert.equal(named(networks, '10.0.0.0/8')?.packets, 3);
+  });
+
+  it('tells no address one by one that gets too little, but those whose vectors are told', async () => {
+    const [one, two] = ['203.0.113.1', '203.0.113.2'];
+    const frame = frameOf(udpPacket('198.51.100.7', one, 9));
+    const other = frameOf(udpPacket('198.51.100.7', two, 9));
+    const least = { packets: 5, bytes: 8 * bytesOf([frame]) };
+    await ground.counters.watch([cidr('203.0.113.0/24')], () => least);
+    await change({ follow: [one, two] });
+    await ground.send([...repeat(frame, 4), ...repeat(other, 5)]);
+    const few = await ground.counters.read();
+    assert.deepEqual(Object.keys(amounts(few.addresses)), [two]);
+    assert.equal(named(few.networks, '203.0.113.0/24')?.packets, 9);
+    await change({ tell: [one] });
+    await ground.send([frame]);
+    assert.equal(named((await ground.counters.read()).addresses, one)?.vectors.length, 1);
   });
 }
 

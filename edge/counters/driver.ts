@@ -7,8 +7,11 @@ import type { Cidr } from '@portcullis/core/net/cidr.ts';
  */
 export interface CounterDriver {
   readonly room: CounterRoom;
-  /** Counts what is sent to these networks from now on (an address alone is one of full length), and to no others. */
-  watch(networks: readonly Cidr[]): Promise<void>;
+  /**
+   * Counts what is sent to these networks from now on (an address alone is one of full length), and to no others.
+   * `leastOf` an address, it is worth being told one by one; asked once or now and then.
+   */
+  watch(networks: readonly Cidr[], leastOf: (address: string) => Least): Promise<void>;
   /** Never more than there is room for. What is followed or told already stays so, and nothing is counted twice. */
   change(change: CounterChange): Promise<void>;
   /** What came since the last call. */
@@ -35,10 +38,16 @@ export interface CounterChange {
   readonly tell: readonly string[];
 }
 
+/** In one reading: so many packets, or so many bytes. */
+export interface Least {
+  readonly packets: number;
+  readonly bytes: number;
+}
+
 export interface CounterReading {
-  /** Followed addresses that got something, and others as far as they are counted one by one all the same. */
+  /** Followed addresses, and others as far as they are counted one by one all the same: who got enough, or is told. */
   readonly addresses: readonly Counted[];
-  /** Networks; packets to the addresses above are not in these, but their vectors are. */
+  /** Everything sent into each, the addresses above and those that got less included. */
   readonly networks: readonly Counted[];
   /** Addresses that nobody follows and that got much lately, with about how much. */
   readonly suspects: readonly Suspect[];

@@ -9,6 +9,7 @@ import type {
   CounterDriver,
   CounterReading,
   CounterRoom,
+  Least,
   Suspect,
 } from './driver.ts';
 import { byName, isAddress } from './networks.ts';
@@ -32,6 +33,7 @@ export class FakeCounterDriver implements CounterDriver {
   /** Of networks and followed addresses. */
   readonly #told = new Set<string>();
   readonly #followed = new Set<string>();
+  #leastOf: (address: string) => Least = () => ({ packets: 0, bytes: 0 });
   #tallies = new Map<string, Tally>();
   #dropped = new Map<string, Tally>();
   #suspects = new Map<string, { packets: number; bytes: number }>();
@@ -40,8 +42,9 @@ export class FakeCounterDriver implements CounterDriver {
     this.room = room;
   }
 
-  async watch(networks: readonly Cidr[]): Promise<void> {
+  async watch(networks: readonly Cidr[], leastOf: (address: string) => Least): Promise<void> {
     this.#networks = byName(networks);
+    this.#leastOf = leastOf;
     for (const name of this.#followed)
       if (this.#around(addressOf(name)) === null) this.#forget(name);
     for (const name of this.#told) {
@@ -75,7 +78,7 @@ export class FakeCounterDriver implements CounterDriver {
     const all = [...names].map((name) => countedOf(name, tallies.get(name), dropped.get(name)));
     const isNetwork = ({ subject }: Counted) => subject.includes('/');
     return {
-      addresses: all.filter((one) => !isNetwork(one)),
+      addresses: all.filter((one) => !isNetwork(one) && this.#isTold(one)),
       networks: all.filter(isNetwork),
       suspects,
     };
@@ -93,11 +96,18 @@ export class FakeCounterDriver implements CounterDriver {
     const vector = vectorOf(protocol, sourcePort, tcpFlags, part, bytes);
     const subjects = [...(this.#followed.has(address) ? [address] : []), ...around];
     if (byAddress) this.#add(this.#dropped, address, bytes, null);
-    else if (subjects[0] !== undefined) this.#add(this.#tallies, subjects[0], bytes, vector);
+    else if (this.#followed.has(address)) this.#add(this.#tallies, address, bytes, vector);
+    for (const network of around)
+      this.#add(this.#tallies, network, bytes, byAddress ? null : vector);
     if (!byAddress && !this.#followed.has(address)) this.#suspect(address, bytes);
     for (const subject of subjects) {
       if (this.#told.has(subject)) this.#tell(subject, vector, bytes);
     }
+  }
+
+  #isTold({ subject, packets, bytes }: Counted): boolean {
+    const least = this.#leastOf(subject);
+    return this.#told.has(subject) || packets >= least.packets || bytes >= least.bytes;
   }
 
   #forget(name: string): void {

@@ -1,9 +1,9 @@
-import type { SubjectSample } from '@portcullis/core/attacks/sample.ts';
+import { BUCKET_MS, type SubjectSample } from '@portcullis/core/attacks/sample.ts';
 import { type Cidr, formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
 import type { WatchScope } from '@portcullis/link/watch-messages.ts';
-import { attend, type Attention, INATTENTIVE } from './attention.ts';
-import type { Counted, CounterDriver, CounterReading, Suspect } from './driver.ts';
+import { attend, type Attention, FOLLOW_SHARE, INATTENTIVE, UNNOTED } from './attention.ts';
+import type { Counted, CounterDriver, CounterReading, Least, Suspect } from './driver.ts';
 import { isAddress } from './networks.ts';
 
 export type Subjects = Readonly<Record<'addresses' | 'prefixes', readonly SubjectSample[]>>;
@@ -18,7 +18,7 @@ export class Following {
   #thresholds = new NearestScope<WatchScope>([]);
   /** Networks around addresses, by name. */
   #around = new NearestScope<string>([]);
-  /** Protected addresses that have a scope of their own. */
+  /** Addresses that are followed whatever they get. */
   #always: ReadonlySet<string> = new Set();
 
   constructor(driver: CounterDriver) {
@@ -30,116 +30,104 @@ export class Following {
     const subjects = scopes
       .filter(({ subject }) => subject)
       .flatMap(({ scope }) => networkOf(scope));
-    await this.#driver.watch(subjects);
+    const thresholds = new NearestScope(scopes.map((one) => [one.scope, one] as const));
+    await this.#driver.watch(subjects, (address) => leastOf(thresholds.of(address)));
+    const alone = subjects.filter(isAddress).map(formatNetwork);
     const networks = subjects.filter((one) => !isAddress(one)).map(formatNetwork);
-    this.#thresholds = new NearestScope(scopes.map((one) => [one.scope, one] as const));
+    this.#thresholds = thresholds;
     this.#around = new NearestScope(networks.map((name) => [name, name] as const));
-    // Others still find room.
-    const most = Math.floor(this.#driver.room.followed / 2);
-    this.#always = new Set(subjects.filter(isAddress).slice(0, most).map(formatNetwork));
-    const inside = new NearestScope(subjects.map((one) => [formatNetwork(one), true] as const));
-    const { followed, networks: noted } = this.#attention;
-    this.#attention = {
-      followed: new Map([...followed].filter(([name]) => inside.of(name) !== null)),
-      networks: new Map(
-        networks.map((name) => [
-          name,
-          noted.get(name) ?? { share: 0, idle: 0, quiet: 0, told: false },
-        ]),
-      ),
-    };
-    await this.#attend({ addresses: [], networks: [], suspects: [] }, [], 1);
+    await this.#renote(alone, networks);
   }
 
-  /** What came since the last reading, which was so long ago. */
-  async read(seconds: () => number): Promise<Subjects> {
+  /** Nothing is counted any more. */
+  stop(): Promise<void> {
+    return this.#driver.watch([], () => leastOf(null));
+  }
+
+  /** What came since the last reading; `pass` answers how many seconds ago that was. */
+  async read(pass: () => number): Promise<Subjects> {
     const reading = await this.#driver.read();
-    const passed = seconds();
+    const seconds = pass();
+    const before = this.#attention;
+    await this.#attend(reading, seconds);
     const addresses = reading.addresses.map((one) => sampleOf(one, this.#around.of(one.subject)));
     const known = new Set(addresses.map(({ subject }) => subject));
-    const prefixes = this.#prefixes(reading, addresses);
-    const before = this.#attention;
-    await this.#attend(reading, prefixes, passed);
+    const isNew = (name: string) =>
+      this.#attention.followed.has(name) && !before.followed.has(name) && !known.has(name);
     // Until the next reading about as much is known of them as is enough for the detector to begin with.
     const suspects = reading.suspects
-      .filter(({ address }) => this.#isNew(address, before) && !known.has(address))
+      .filter(({ address }) => isNew(address))
       .map((one) => suspected(one, this.#around.of(one.address)));
+    const prefixes = reading.networks.map((one) => sampleOf(one, null));
     return { addresses: [...addresses, ...suspects], prefixes };
   }
 
-  /** Who is told apart. */
-  isTold(subject: string): boolean {
-    const { followed, networks } = this.#attention;
-    return (followed.get(subject) ?? networks.get(subject))?.told === true;
+  /** Addresses with a scope of their own are followed first of all, as long as others find room too. */
+  async #renote(alone: readonly string[], networks: readonly string[]): Promise<void> {
+    const { followed: room } = this.#driver.room;
+    const always = new Set(alone.slice(0, Math.floor(room / 2)));
+    const isWatched = (name: string) => always.has(name) || this.#around.of(name) !== null;
+    const { followed, networks: noted } = this.#attention;
+    const kept = [...followed]
+      .filter(([name]) => isWatched(name))
+      .toSorted(([, a], [, b]) => b.share - a.share)
+      .slice(0, room - always.size);
+    const staying = new Map(kept);
+    const gone = [...new Set([...followed.keys(), ...this.#always])].filter(
+      (name) => !staying.has(name) && !always.has(name),
+    );
+    const change = { hush: [], forget: gone, follow: [...always], tell: [] };
+    await this.#driver.change(change);
+    this.#always = always;
+    this.#attention = {
+      followed: staying,
+      networks: new Map(networks.map((name) => [name, noted.get(name) ?? UNNOTED])),
+    };
   }
 
-  #isNew(address: string, before: Attention): boolean {
-    return this.#attention.followed.has(address) && !before.followed.has(address);
-  }
-
-  /** Everything sent into each: what drivers count of networks is beside what they count of addresses. */
-  #prefixes({ networks }: CounterReading, addresses: readonly SubjectSample[]): SubjectSample[] {
-    const sums = new Map<string, Sum>();
-    for (const one of networks) sums.set(one.subject, { ...sampleOf(one, null) });
-    for (const one of addresses) {
-      if (one.prefix === null) continue;
-      const sum = sums.get(one.prefix) ?? emptySum(one.prefix);
-      sums.set(one.prefix, sum);
-      sum.packets += one.packets;
-      sum.bytes += one.bytes;
-      sum.dataPackets += one.dataPackets;
-      sum.dataBytes += one.dataBytes;
-      sum.receiptPackets += one.receiptPackets;
-    }
-    return [...sums.values()].filter(({ packets }) => packets > 0);
-  }
-
-  async #attend(
-    reading: CounterReading,
-    prefixes: readonly SubjectSample[],
-    seconds: number,
-  ): Promise<void> {
+  async #attend(reading: CounterReading, seconds: number): Promise<void> {
     const shareOf = (subject: string, packets: number, bytes: number): number => {
       const thresholds = this.#thresholds.of(subject);
       if (thresholds === null) return 0;
       return Math.max(packets / thresholds.pps, (bytes * 8) / thresholds.bps) / seconds;
     };
-    const addresses = new Map(
-      reading.suspects.map(({ address, packets, bytes }) => [
-        address,
-        shareOf(address, packets, bytes),
-      ]),
-    );
-    for (const { subject, packets, bytes } of reading.addresses) {
-      addresses.set(subject, shareOf(subject, packets, bytes) + (addresses.get(subject) ?? 0));
+    const shares = (all: readonly Counted[]) =>
+      new Map(
+        all.map(({ subject, packets, bytes }) => [subject, shareOf(subject, packets, bytes)]),
+      );
+    const addresses = shares(reading.addresses);
+    for (const { address, packets, bytes } of reading.suspects) {
+      addresses.set(address, shareOf(address, packets, bytes) + (addresses.get(address) ?? 0));
     }
-    const networks = new Map(
-      prefixes.map(({ subject, packets, bytes }) => [subject, shareOf(subject, packets, bytes)]),
+    const networks = shares(reading.networks);
+    const { attention, change } = attend(
+      this.#attention,
+      { addresses, networks, always: this.#always },
+      this.#driver.room,
     );
-    const shares = { addresses, networks, always: this.#always };
-    const { attention, change } = attend(this.#attention, shares, this.#driver.room);
     const isEmpty = Object.values(change).every((names) => names.length === 0);
     if (!isEmpty) await this.#driver.change(change);
     this.#attention = attention;
   }
 }
 
-type Sum = { -readonly [K in keyof SubjectSample]: SubjectSample[K] };
+/** Told one by one as soon as they are worth being followed. */
+function leastOf(scope: WatchScope | null): Least {
+  if (scope === null) return { packets: 1, bytes: 1 };
+  const part = FOLLOW_SHARE * (BUCKET_MS / 1000);
+  return { packets: scope.pps * part, bytes: (scope.bps / 8) * part };
+}
 
 function sampleOf(one: Counted, prefix: string | null): SubjectSample {
   return { ...one, prefix, packetVariance: 0, byteVariance: 0 };
 }
 
 function suspected({ address, packets, bytes }: Suspect, prefix: string | null): SubjectSample {
-  return { ...emptySum(address), prefix, packets, bytes };
-}
-
-function emptySum(subject: string): Sum {
   return {
-    subject,
-    prefix: null,
-    packets: 0,
-    bytes: 0,
+    subject: address,
+    prefix,
+    packets,
+    bytes,
     dataPackets: 0,
     dataBytes: 0,
     receiptPackets: 0,

@@ -93,14 +93,14 @@ test('a network gets what its addresses get, whether they are counted one by one
   assert.equal(prefixes[0]?.vectors[0]?.vector, VECTOR_INDEX.udp);
 });
 
-test('an address that is watched by itself is counted from its first packet on, in no network', async () => {
+test('an address that is watched by itself is counted exactly from its first packet on, in no network', async () => {
   const { send, read } = await setUp(scope(ONE), scope('203.0.112.0/23', false));
-  send(ONE, 1);
+  send(ONE, 2);
   send(TWO, 100);
   const { addresses, prefixes } = await read();
   assert.deepEqual(
     addresses.map(({ subject, prefix, packets }) => [subject, prefix, packets]),
-    [[ONE, null, 1]],
+    [[ONE, null, 2]],
   );
   assert.deepEqual(prefixes, []);
 });

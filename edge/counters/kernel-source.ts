@@ -72,10 +72,10 @@ export class KernelCounterSource implements CounterSource {
   }
 
   async close(): Promise<void> {
-    const { driver } = this.#chosen ?? {};
+    const { following } = this.#chosen ?? {};
     this.#chosen = null;
-    // Who is gone counts nothing any more.
-    await driver?.watch([]).catch(() => {});
+    // A driver that is gone counts nothing any more.
+    await following?.stop().catch(() => {});
   }
 
   /** Whether another place counts now. */

@@ -7,9 +7,11 @@ import type {
   CounterDriver,
   CounterReading,
   CounterRoom,
+  Least,
 } from '../counters/driver.ts';
 import { byName, isAddress } from '../counters/networks.ts';
-import { CELL_FIELDS, CLASS_FIELDS, type CounterMaps, type Watched } from './counter-maps.ts';
+import { ClassPlaces } from './class-places.ts';
+import { CELL_FIELDS, type CounterMaps, type Watched } from './counter-maps.ts';
 import { LAYOUT } from './layout.ts';
 import { readSuspects } from './suspects.ts';
 
@@ -20,27 +22,45 @@ export const ROOM: CounterRoom = {
   told: LAYOUT.CLASSES,
 };
 
-/** `bytes` from the IP header on. */
-export type TakeDrops = (target: string, packets: number, bytes: number) => void;
-
 /** What rules of single addresses have dropped since it was asked last, and which addresses have such rules. */
 export interface AddressDrops {
-  read(take: TakeDrops): void;
+  read(into: DropTaker): void;
   addresses(): Iterable<Cidr>;
 }
+
+export interface DropTaker {
+  /** Of another version, homes are others. */
+  readonly version: number;
+  /** Null: nobody wants to know. */
+  homeOf(target: string): Home | null;
+  /** `bytes` from the IP header on. */
+  take(home: Home, packets: number, bytes: number): void;
+}
+
+/** What is known of an address that packets were counted for. */
+export interface Home {
+  readonly address: string;
+  /** Its own cell, while it is followed; 0: it is not. */
+  cell: number;
+  /** Cell of the network around it; 0: there is none. */
+  readonly around: number;
+  readonly least: Least;
+}
+const HOMELESS = { home: null, homeVersion: -1 } as const;
+const MOST_HOMES = 131_072;
 
 interface Subject {
   readonly subject: string;
   readonly network: Cidr;
+  readonly isNetwork: boolean;
   readonly cell: number;
-  /** Place in `classes`; null: not told apart. */
-  classes: number | null;
+  /** Of an address: what was asked for last, of this version. */
+  home: Home | null;
+  homeVersion: number;
 }
 
 /** In `struct cell`. */
 const [PACKETS, BYTES, DATA_PACKETS, DATA_BYTES, ACKS, SENT] = [0, 1, 2, 3, 4, 5] as const;
-const NOTHING = new Float64Array(CELL_FIELDS);
-
 /** Counts in the XDP programs, and by what they count anyway of what the rules of an address drop. */
 export class XdpCounters implements CounterDriver {
   readonly room = ROOM;
@@ -53,20 +73,26 @@ export class XdpCounters implements CounterDriver {
   #watched: ReadonlyMap<string, Cidr> = new Map();
   #inside = new NearestScope<true>([]);
   readonly #owners: (Subject | undefined)[] = [];
+  #leastOf: (address: string) => Least = () => ({ packets: 1, bytes: 1 });
+  /** Of addresses, once they were asked for; null: they are not watched. */
+  readonly #homes = new Map<string, Home | null>();
+  #homesVersion = 0;
+  /** What each cell got in this reading. */
+  readonly #news = new Float64Array(LAYOUT.CELLS * CELL_FIELDS);
   readonly #freeCells: number[] = [];
   #cells = 1;
-  readonly #freeClasses: number[] = [];
-  #classes = 0;
   readonly #lastCells = new Float64Array(LAYOUT.CELLS * CELL_FIELDS);
-  readonly #lastClasses = new Float64Array(LAYOUT.CLASSES * CLASS_FIELDS);
+  readonly #classes: ClassPlaces;
 
   constructor(maps: CounterMaps, drops: AddressDrops) {
     this.#maps = maps;
     this.#drops = drops;
+    this.#classes = new ClassPlaces(maps);
   }
 
-  async watch(networks: readonly Cidr[]): Promise<void> {
+  async watch(networks: readonly Cidr[], leastOf: (address: string) => Least): Promise<void> {
     this.#mustBeOpen();
+    this.#leastOf = leastOf;
     const next = byName(networks);
     for (const [name, subject] of this.#networks) {
       if (next.has(name)) continue;
@@ -77,7 +103,7 @@ export class XdpCounters implements CounterDriver {
     for (const [subject, network] of next) {
       if (isAddress(network) || this.#networks.has(subject)) continue;
       if (this.#networks.size === ROOM.networks) break;
-      const one = { subject, network, cell: this.#takeCell(), classes: null };
+      const one = { subject, network, isNetwork: true, cell: this.#takeCell(), ...HOMELESS };
       this.#networks.set(subject, one);
       made.push(one);
     }
@@ -86,6 +112,7 @@ export class XdpCounters implements CounterDriver {
     this.#inside = new NearestScope([...next.keys()].map((name) => [name, true] as const));
     this.#writeAround(next);
     this.#watched = next;
+    this.#forgetHomes();
     this.#refollow();
     this.#maps.setWatching(next.size > 0);
     this.#tellDrops();
@@ -100,39 +127,33 @@ export class XdpCounters implements CounterDriver {
       const network = cidrOf(subject);
       if (this.#followed.has(subject) || this.#followed.size === ROOM.followed) continue;
       if (network === null || this.#inside.of(subject) === null) continue;
-      const one = { subject, network, cell: this.#takeCell(), classes: null };
+      const one = { subject, network, isNetwork: false, cell: this.#takeCell(), ...HOMELESS };
       this.#followed.set(subject, one);
+      const home = this.#homes.get(subject) ?? null;
+      if (home !== null) home.cell = one.cell;
       made.push(one);
     }
     this.#own(made);
     this.#maps.follow(made.map((one) => [one.network, this.#watchedBy(one)]));
     const told = tell.flatMap((name) => this.#subject(name) ?? []);
-    this.#tell(told.filter(({ classes }) => classes === null));
+    this.#classes.tell(told.map(({ cell }) => cell));
     if (hush.length + forget.length + tell.length > 0) this.#tellDrops();
   }
 
   async read(): Promise<CounterReading> {
     this.#mustBeOpen();
-    const amounts = this.#cellAmounts();
-    const dropped = this.#dropped();
-    const vectors = this.#vectors();
-    const addresses: Counted[] = [];
+    this.#readCells();
+    const dropped = this.#addDrops();
+    const vectors = this.#classes.read();
+    const addresses = [...this.#addresses(vectors), ...dropped];
     const networks: Counted[] = [];
-    const count = (subject: Subject): Counted => {
-      const amount = amounts.get(subject.cell) ?? NOTHING;
-      return counted(subject.subject, amount, dropped.get(subject.subject), vectors.get(subject));
-    };
-    for (const subject of this.#followed.values()) {
-      if (amounts.has(subject.cell) || dropped.has(subject.subject)) addresses.push(count(subject));
-    }
-    for (const [name, drops] of dropped) {
-      if (!this.#followed.has(name)) addresses.push(counted(name, NOTHING, drops, undefined));
-    }
     for (const subject of this.#networks.values()) {
-      if (amounts.has(subject.cell) || vectors.has(subject)) networks.push(count(subject));
+      const news = this.#newsOf(subject.cell);
+      if ((news[PACKETS] as number) === 0) continue;
+      networks.push(counted(subject.subject, news, vectors.get(subject.cell)));
     }
     const suspects = readSuspects(this.#maps.suspects, process.hrtime.bigint()).filter(
-      ({ address }) => !this.#followed.has(address),
+      ({ address }) => !this.#followed.has(address) && this.#inside.of(address) !== null,
     );
     return { addresses, networks, suspects };
   }
@@ -175,6 +196,8 @@ export class XdpCounters implements CounterDriver {
     const subject = this.#followed.get(name);
     if (subject === undefined) return;
     this.#followed.delete(name);
+    const home = this.#homes.get(name) ?? null;
+    if (home !== null) home.cell = 0;
     this.#maps.forget(subject.network);
     this.#release(subject);
   }
@@ -186,34 +209,13 @@ export class XdpCounters implements CounterDriver {
   }
 
   #hush(subject: Subject | undefined): void {
-    if (subject === undefined || subject.classes === null) return;
-    this.#maps.setClasses(subject.cell, null);
-    this.#freeClasses.push(subject.classes);
-    subject.classes = null;
-  }
-
-  #tell(subjects: readonly Subject[]): void {
-    const given: Subject[] = [];
-    for (const subject of subjects) {
-      const place = this.#freeClasses.pop() ?? (this.#classes < ROOM.told ? this.#classes++ : null);
-      if (place === null) break;
-      subject.classes = place;
-      given.push(subject);
-    }
-    // What an earlier owner of the place got is not this one's.
-    const sums = this.#maps.classes.read(0, given.length === 0 ? 0 : this.#classes);
-    for (const { cell, classes } of given) {
-      if (classes === null) continue;
-      const at = classes * CLASS_FIELDS;
-      this.#lastClasses.set(sums.subarray(at, at + CLASS_FIELDS), at);
-      this.#maps.setClasses(cell, classes);
-    }
+    if (subject !== undefined) this.#classes.hush(subject.cell);
   }
 
   /** The short way tells apart what it drops of told addresses, and of all in told networks. */
   #tellDrops(): void {
-    const addresses = [...this.#followed.values()].filter(({ classes }) => classes !== null);
-    const networks = [...this.#networks.values()].filter(({ classes }) => classes !== null);
+    const addresses = [...this.#followed.values()].filter(({ cell }) => this.#classes.has(cell));
+    const networks = [...this.#networks.values()].filter(({ cell }) => this.#classes.has(cell));
     const inside =
       networks.length === 0
         ? []
@@ -237,77 +239,107 @@ export class XdpCounters implements CounterDriver {
     }
   }
 
-  /** What cells got since they were read last, by cell; those that got something. */
-  #cellAmounts(): Map<number, Float64Array> {
-    const amounts = new Map<number, Float64Array>();
+  #newsOf(cell: number): Float64Array {
+    return this.#news.subarray(cell * CELL_FIELDS, (cell + 1) * CELL_FIELDS);
+  }
+
+  #readCells(): void {
+    const end = this.#cells * CELL_FIELDS;
     const sums = this.#maps.cells.read(0, this.#cells);
-    const last = this.#lastCells;
-    for (let cell = 1; cell < this.#cells; cell++) {
-      const at = cell * CELL_FIELDS;
-      if (sums[at] === last[at] && sums[at + SENT] === last[at + SENT]) continue;
-      const amount = new Float64Array(CELL_FIELDS);
-      for (let field = 0; field < CELL_FIELDS; field++) {
-        amount[field] = (sums[at + field] as number) - (last[at + field] as number);
-      }
-      last.set(sums.subarray(at, at + CELL_FIELDS), at);
-      if (this.#owners[cell] !== undefined) amounts.set(cell, amount);
-    }
-    return amounts;
-  }
-
-  #dropped(): Map<string, Drops> {
-    const dropped = new Map<string, Drops>();
-    this.#drops.read((target, packets, bytes) => {
-      // What those of a network drop is in cells.
-      if (target.includes('/') || this.#inside.of(target) === null) return;
-      const before = dropped.get(target) ?? NO_DROPS;
-      dropped.set(target, { packets: before.packets + packets, bytes: before.bytes + bytes });
-    });
-    return dropped;
-  }
-
-  #vectors(): Map<Subject, VectorCount[]> {
-    const told = new Map<Subject, VectorCount[]>();
-    const sums = this.#maps.classes.read(0, this.#classes);
-    for (const subject of this.#owners) {
-      if (subject === undefined || subject.classes === null) continue;
-      const counts = this.#vectorsOf(subject.classes, sums);
-      if (counts.length > 0) told.set(subject, counts);
-    }
-    return told;
-  }
-
-  #vectorsOf(place: number, sums: Float64Array): VectorCount[] {
-    const counts: VectorCount[] = [];
-    const last = this.#lastClasses;
-    for (let vector = 0; vector < LAYOUT.VECTORS; vector++) {
-      const at = place * CLASS_FIELDS + vector * 2;
-      const packets = (sums[at] as number) - (last[at] as number);
-      const bytes = (sums[at + 1] as number) - (last[at + 1] as number);
+    const [news, last] = [this.#news, this.#lastCells];
+    for (let at = 0; at < end; at++) {
+      news[at] = (sums[at] as number) - (last[at] as number);
       last[at] = sums[at] as number;
-      last[at + 1] = sums[at + 1] as number;
-      if (packets > 0) counts.push({ vector, packets, bytes });
     }
-    return counts;
+  }
+
+  /** Adds to cells what rules dropped. Answers addresses without a cell that had much dropped. */
+  #addDrops(): Counted[] {
+    const alone: Counted[] = [];
+    const news = this.#news;
+    this.#drops.read({
+      version: this.#homesVersion,
+      // What rules of a network drop is in cells.
+      homeOf: (target) => (target.includes('/') ? null : this.#homeOf(target)),
+      take: (home, packets, bytes) => {
+        const at = (home.cell || home.around) * CELL_FIELDS;
+        news[at + PACKETS] = (news[at + PACKETS] as number) + packets;
+        news[at + BYTES] = (news[at + BYTES] as number) + bytes;
+        const { least } = home;
+        if (home.cell !== 0 || (packets < least.packets && bytes < least.bytes)) return;
+        const amount = new Float64Array(CELL_FIELDS);
+        amount[PACKETS] = packets;
+        amount[BYTES] = bytes;
+        alone.push(counted(home.address, amount));
+      },
+    });
+    return alone;
+  }
+
+  /** Followed ones that got enough; adds what each got to the network around it. */
+  #addresses(vectors: ReadonlyMap<number, readonly VectorCount[]>): Counted[] {
+    const addresses: Counted[] = [];
+    const news = this.#news;
+    for (let cell = 1; cell < this.#cells; cell++) {
+      const owner = this.#owners[cell];
+      const at = cell * CELL_FIELDS;
+      const packets = news[at + PACKETS] as number;
+      if (owner === undefined || owner.isNetwork) continue;
+      if (packets === 0 && (news[at + SENT] as number) === 0) continue;
+      const home = this.#homeOfOwner(owner);
+      if (home === null) continue;
+      const around = home.around * CELL_FIELDS;
+      for (let field = 0; field < CELL_FIELDS; field++) {
+        news[around + field] = (news[around + field] as number) + (news[at + field] as number);
+      }
+      const { least } = home;
+      const isEnough = packets >= least.packets || (news[at + BYTES] as number) >= least.bytes;
+      if (packets === 0 || (!isEnough && !this.#classes.has(cell))) continue;
+      addresses.push(counted(owner.subject, this.#newsOf(cell), vectors.get(cell)));
+    }
+    return addresses;
+  }
+
+  #homeOfOwner(owner: Subject): Home | null {
+    if (owner.homeVersion !== this.#homesVersion) {
+      owner.home = this.#homeOf(owner.subject);
+      owner.homeVersion = this.#homesVersion;
+    }
+    return owner.home;
+  }
+
+  #homeOf(address: string): Home | null {
+    const known = this.#homes.get(address);
+    if (known !== undefined) return known;
+    const isWatched = this.#inside.of(address) !== null;
+    const home = isWatched
+      ? {
+          address,
+          cell: this.#followed.get(address)?.cell ?? 0,
+          around: this.#cellAround(address),
+          least: this.#leastOf(address),
+        }
+      : null;
+    if (this.#homes.size >= MOST_HOMES) this.#forgetHomes();
+    this.#homes.set(address, home);
+    return home;
+  }
+
+  #forgetHomes(): void {
+    this.#homes.clear();
+    this.#homesVersion++;
   }
 }
-
-interface Drops {
-  readonly packets: number;
-  readonly bytes: number;
-}
-const NO_DROPS: Drops = { packets: 0, bytes: 0 };
 
 function counted(
   subject: string,
   amount: Float64Array,
-  drops: Drops = NO_DROPS,
   vectors: readonly VectorCount[] = [],
 ): Counted {
   return {
     subject,
-    packets: (amount[PACKETS] as number) + drops.packets,
-    bytes: (amount[BYTES] as number) + drops.bytes,
+    packets: amount[PACKETS] as number,
+    bytes: amount[BYTES] as number,
     dataPackets: amount[DATA_PACKETS] as number,
     dataBytes: amount[DATA_BYTES] as number,
     // At most one for each large packet that left.

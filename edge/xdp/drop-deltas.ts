@@ -1,7 +1,7 @@
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
 import { isAddress } from '../counters/networks.ts';
 import { CounterArray } from '../kernel/counter-array.ts';
-import type { AddressDrops, TakeDrops } from './counter-driver.ts';
+import type { AddressDrops, DropTaker, Home } from './counter-driver.ts';
 import { LAYOUT } from './layout.ts';
 import type { MapSet } from './map-set.ts';
 
@@ -21,15 +21,18 @@ export class AllDrops implements AddressDrops {
 
   /** It judges no more, and is about to be closed. */
   end(set: MapSet): void {
-    this.#sets.get(set)?.read((...drops) => {
+    this.#sets.get(set)?.readLast((...drops) => {
       if (this.#left.length < MOST_LEFT) this.#left.push(drops);
     });
     this.#sets.delete(set);
   }
 
-  read(take: TakeDrops): void {
-    for (const drops of this.#left.splice(0)) take(...drops);
-    for (const deltas of this.#sets.values()) deltas.read(take);
+  read(into: DropTaker): void {
+    for (const [target, packets, bytes] of this.#left.splice(0)) {
+      const home = into.homeOf(target);
+      if (home !== null) into.take(home, packets, bytes);
+    }
+    for (const deltas of this.#sets.values()) deltas.read(into);
   }
 
   *addresses(): Iterable<Cidr> {
@@ -48,6 +51,10 @@ export class DropDeltas {
   readonly #counters: CounterArray;
   readonly #last: Float64Array;
   readonly #sums: Float64Array;
+  /** By slot: whose it was when its home was asked for. */
+  readonly #targets: string[] = [];
+  readonly #homes: (Home | null)[] = [];
+  #version = -1;
 
   constructor(set: MapSet) {
     this.#set = set;
@@ -56,7 +63,29 @@ export class DropDeltas {
     this.#sums = new Float64Array(set.slots * FIELDS);
   }
 
-  read(take: TakeDrops): void {
+  read(into: DropTaker): void {
+    if (this.#version !== into.version) this.#targets.length = 0;
+    this.#version = into.version;
+    this.#each((slot, packets, bytes) => {
+      const target = this.#set.targetOf(slot);
+      if (target === null) return;
+      if (this.#targets[slot] !== target) {
+        this.#targets[slot] = target;
+        this.#homes[slot] = into.homeOf(target);
+      }
+      const home = this.#homes[slot] ?? null;
+      if (home !== null) into.take(home, packets, bytes);
+    });
+  }
+
+  readLast(take: (target: string, packets: number, bytes: number) => void): void {
+    this.#each((slot, packets, bytes) => {
+      const target = this.#set.targetOf(slot);
+      if (target !== null) take(target, packets, bytes);
+    });
+  }
+
+  #each(take: (slot: number, packets: number, bytes: number) => void): void {
     const used = this.#set.usedSlots;
     const sums = this.#sum(used);
     const last = this.#last;
@@ -67,8 +96,7 @@ export class DropDeltas {
       const bytes = (sums[at + 1] as number) - (last[at + 1] as number);
       last[at] = sums[at] as number;
       last[at + 1] = sums[at + 1] as number;
-      const target = this.#set.targetOf(slot);
-      if (target !== null) take(target, packets, bytes - packets * ETHERNET_BYTES);
+      take(slot, packets, bytes - packets * ETHERNET_BYTES);
     }
   }
 
