@@ -221,6 +221,19 @@ describe('power on a node', () => {
     assert.ok(seen.filter((memory) => memory === used).length >= 4);
   });
 
+  it('takes the end of a console for no end of the server, and connects it anew', async (t) => {
+    const host = new TestHost(t);
+    const uuid = await running(host);
+    host.engine.detach(uuid);
+    const command = { kind: 'command', command: 'say hello' } as const;
+    const refused = await host.control.call(uuid, command);
+    assert.equal(refused?.kind, 'refused');
+    assert.equal(await host.state(uuid), 'running');
+    await until(async () => (await host.control.call(uuid, command))?.kind === 'accepted');
+    assert.ok((await host.lines(uuid)).includes('say hello'));
+    assert.equal(host.count('start', uuid), 1);
+  });
+
   it('takes commands only while it runs', async (t) => {
     const host = new TestHost(t);
     const uuid = await host.server();

@@ -97,7 +97,7 @@ export class Server {
     this.#launched = kept.launched;
     this.#withheld = kept.machine.withheld;
     const { engine, log, launches, builds } = around;
-    this.#terminal = new Terminal(engine, uuid);
+    this.#terminal = new Terminal(engine, uuid, () => this.#mailbox.post({ kind: 'detached' }));
     const begun = recover(kept.machine);
     this.#mailbox = new Mailbox({
       state: begun.state,

@@ -62,6 +62,8 @@ export type MachineEvent =
   | { readonly kind: 'gap' }
   /** It said something of the instance (started, exited, paused, removed): a reason to look, never the truth. */
   | { readonly kind: 'changed' }
+  /** Its console ended. Whether the instance did, this does not say. */
+  | { readonly kind: 'detached' }
   | {
       readonly kind: 'inspected';
       readonly run: number;

@@ -38,6 +38,7 @@ const move: fc.Arbitrary<[string, Move]> = fc.oneof(
       named('done', (w) => w.post({ kind: 'done', run: w.machine.run })),
       named('stale', (w) => w.post({ kind: 'launched', run: w.machine.run - 1 })),
       named('lost', (w) => w.post({ kind: 'lost' })),
+      named('detached', (w) => w.post({ kind: 'detached' })),
       named('gap', (w) => w.post({ kind: 'gap' })),
       named('suspended', (w) => w.post({ kind: 'withhold', reason: 'It is suspended.' })),
       named('free', (w) => w.post({ kind: 'withhold', reason: null })),

@@ -333,6 +333,40 @@ describe('the power machine', () => {
     assert.match(world.machine.problem ?? '', /removed.*started again/);
   });
 
+  it('takes the end of a console for no end of its server, and connects it anew', () => {
+    const world = worldIn('running');
+    while (world.pending.length > 0) world.answer(0, true);
+    const attached = (): number => world.effects.filter(({ kind }) => kind === 'attach').length;
+    const before = attached();
+    world.post({ kind: 'detached' });
+    assert.equal(serverState(world.machine), 'running');
+    world.pass(4_999);
+    assert.deepEqual(world.pending, []);
+    world.settle();
+    assert.equal(serverState(world.machine), 'running');
+    assert.equal(attached(), before + 1);
+    world.post(STOP);
+    world.post({ kind: 'detached' });
+    world.settle();
+    assert.equal(serverState(world.machine), 'offline');
+  });
+
+  it('asks nothing of an engine that is away, and looks as soon as it is back', () => {
+    const world = worldIn('running');
+    while (world.pending.length > 0) world.answer(0, true);
+    world.post({ kind: 'detached' });
+    world.post({ kind: 'changed' });
+    world.post({ kind: 'lost' });
+    world.answer(0, false);
+    world.pass(60_000);
+    assert.deepEqual(world.pending, []);
+    world.post({ kind: 'gap' });
+    assert.deepEqual(
+      world.pending.map(({ kind }) => kind),
+      ['inspect'],
+    );
+  });
+
   it('refuses what it cannot judge while the engine is away, but for a kill', () => {
     const world = worldIn('running');
     world.post({ kind: 'lost' });

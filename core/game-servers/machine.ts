@@ -8,7 +8,7 @@ import type {
   Step,
   After,
 } from './machine-state.ts';
-import { serverState } from './machine-state.ts';
+import { isUp, serverState } from './machine-state.ts';
 import { onDead, onLost } from './machine-ends.ts';
 import {
   becomes,
@@ -87,9 +87,17 @@ const HANDLERS: Handlers = {
   lost: (state, _event, context) => onLost(state, context),
   gap: (state) => look({ ...state, reachable: true, attached: null }),
   changed: (state) => look(state),
-  look_timer: (state, { run }) => (run === state.run ? look(state) : to(state)),
+  detached: (state) => {
+    const next = { ...state, attached: null };
+    // Not at once, for one that ends again and again. Mostly the instance ended, and the engine has said so by then.
+    return isUp(state)
+      ? to(next, { kind: 'look_timer', run: state.run, afterMs: LOOK_AGAIN_MS })
+      : to(next);
+  },
+  // While the engine is away nothing is asked of it: a gap comes when it is back.
+  look_timer: (state, { run }) => (run === state.run && state.reachable ? look(state) : to(state)),
   inspect_failed: (state, { run }) =>
-    run === state.run && isLooking(state)
+    run === state.run && state.reachable && isLooking(state)
       ? to(state, { kind: 'look_timer', run, afterMs: LOOK_AGAIN_MS })
       : to(state),
   inspected: (state, { run, instance }, context) => {

@@ -124,6 +124,8 @@ export type EngineEvent =
 export interface Console {
   /** Resolves when the engine took the bytes; rejects when the instance does not take any. */
   write(bytes: Buffer): Promise<void>;
+  /** Resolves when nothing comes of it any more: the instance ended, or only the connection. Says not which: look. */
+  readonly ended: Promise<void>;
   close(): void;
 }
 

@@ -61,7 +61,8 @@ interface FakeInstance {
   state: Instance;
   program: FakeProgram | null;
   kept: Buffer;
-  readonly listening: Set<(chunk: Buffer) => void>;
+  /** By who listens: what ends its console. */
+  readonly listening: Map<(chunk: Buffer) => void, () => void>;
   /** Stop watching. */
   readonly watching: Set<() => void>;
 }
@@ -148,7 +149,7 @@ export class FakeEngine implements Engine {
       },
       program: null,
       kept: Buffer.alloc(0),
-      listening: new Set(),
+      listening: new Map(),
       watching: new Set(),
     });
   }
@@ -223,8 +224,10 @@ export class FakeEngine implements Engine {
   async attach(uuid: string, onOutput: (chunk: Buffer) => void): Promise<Console> {
     await this.#begin('attach', uuid);
     const instance = this.#existing(uuid);
-    instance.listening.add(onOutput);
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    instance.listening.set(onOutput, resolve);
     return {
+      ended,
       write: async (bytes) => {
         await this.#begin('write', uuid);
         if (!isAlive(instance) || !instance.listening.has(onOutput))
@@ -232,7 +235,10 @@ export class FakeEngine implements Engine {
         for (const line of bytes.toString().split('\n').slice(0, -1))
           instance.program?.input?.(line);
       },
-      close: () => instance.listening.delete(onOutput),
+      close: () => {
+        instance.listening.delete(onOutput);
+        resolve();
+      },
     };
   }
 
@@ -296,6 +302,13 @@ export class FakeEngine implements Engine {
     this.#move(uuid, 'paused', 'running');
   }
 
+  /** Its consoles end, for whatever reason. */
+  detach(uuid: string): void {
+    const { listening } = this.#existing(uuid);
+    for (const end of listening.values()) end();
+    listening.clear();
+  }
+
   /** A running instance prints this. */
   say(uuid: string, text: string): void {
     this.#output(this.#existing(uuid), Buffer.from(text));
@@ -349,7 +362,7 @@ export class FakeEngine implements Engine {
   #output(instance: FakeInstance, chunk: Buffer): void {
     if (!isAlive(instance)) return;
     instance.kept = Buffer.concat([instance.kept, chunk]).subarray(-KEPT_BYTES);
-    for (const listener of instance.listening) listener(chunk);
+    for (const listener of instance.listening.keys()) listener(chunk);
   }
 
   #end(instance: FakeInstance, exitCode: number, oomKilled: boolean): void {
@@ -357,7 +370,7 @@ export class FakeEngine implements Engine {
     const { uuid } = instance.spec;
     instance.state = { ...instance.state, status: 'exited', exitCode, oomKilled };
     instance.program = null;
-    instance.listening.clear();
+    this.detach(uuid);
     for (const stop of instance.watching) stop();
     this.#emit({ kind: 'exited', uuid, exitCode, oomKilled });
   }

@@ -88,6 +88,9 @@ export function engineSuite(open: () => Subject): void {
       await game.said(/saving\r?\n/);
       assert.deepEqual(await game.end(), { status: 'exited', exitCode: 0, oomKilled: false });
       assert.deepEqual(game.kinds(), ['started', 'exited']);
+      let isEnded = false;
+      void game.console.ended.then(() => (isEnded = true));
+      await eventually(() => isEnded);
     });
   });
 

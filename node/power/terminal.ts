@@ -14,6 +14,7 @@ export class Terminal {
   readonly console = new ServerConsole();
   readonly #engine: Engine;
   readonly #uuid: string;
+  readonly #onEnded: () => void;
   #stream: Console | null = null;
   /** Whose output counts. */
   #connection: object | null = null;
@@ -23,7 +24,9 @@ export class Terminal {
   /** Whether anything was ever read here: if not, what was written before is worth showing. */
   #isFresh = true;
 
-  constructor(engine: Engine, uuid: string) {
+  /** `onEnded`: the console that was connected ended, and nobody here ended it. */
+  constructor(engine: Engine, uuid: string, onEnded: () => void) {
+    this.#onEnded = onEnded;
     this.#engine = engine;
     this.#uuid = uuid;
   }
@@ -60,7 +63,9 @@ export class Terminal {
       () => {},
     );
     const stream = await bounded('connect the console', ATTACH_MS, attached);
-    if (this.#connection === own) this.#stream = stream;
+    if (this.#connection !== own) return;
+    this.#stream = stream;
+    void stream.ended.then(() => this.#connection === own && this.#onEnded());
   }
 
   /** To an instance that runs. A write waits for it; one that cannot be had fails the writes. */

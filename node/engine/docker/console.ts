@@ -7,7 +7,6 @@ const WRITE_MS = 5_000;
 const MAX_LINE_BYTES = 4095;
 
 export interface DockerConsole extends Console {
-  readonly ended: Promise<void>;
   /** It ended: takes nothing from now on, and still gives what is on its way. */
   finish(): void;
 }

@@ -23,6 +23,7 @@ export class OutputTail {
   #now: Promise<void> = Promise.resolve();
   #next: Promise<void> | null = null;
   #closed = false;
+  readonly #ended = Promise.withResolvers<void>();
 
   static async open(home: Home, onOutput: (chunk: Buffer) => void): Promise<OutputTail> {
     const file = await open(home.path('out'));
@@ -54,8 +55,13 @@ export class OutputTail {
     return this.#next;
   }
 
+  get ended(): Promise<void> {
+    return this.#ended.promise;
+  }
+
   close(): void {
     this.#closed = true;
+    this.#ended.resolve();
     this.#watcher.close();
   }
 

@@ -155,6 +155,7 @@ export class ProcessEngine implements Engine {
     this.#tails.set(uuid, tails.add(tail));
     return {
       write: async (bytes) => writeInput(home, bytes),
+      ended: tail.ended,
       close: () => {
         tail.close();
         tails.delete(tail);
@@ -252,7 +253,10 @@ export class ProcessEngine implements Engine {
         const { pid, exitCode } = await home.record();
         // What the process left running goes with it, as in a container.
         if (pid !== null) signalGroup(pid, 'SIGKILL');
-        for (const tail of this.#tails.get(uuid) ?? []) await tail.drain();
+        for (const tail of this.#tails.get(uuid) ?? []) {
+          await tail.drain();
+          tail.close();
+        }
         this.#watched.delete(uuid);
         this.#endUsages(uuid);
         this.#emit({ kind: 'exited', uuid, exitCode: exitCode ?? KILLED, oomKilled: false });
