@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import {
   NOTHING_SET,
   resolveScopes,
@@ -22,17 +22,31 @@ export interface WatchScopes {
  * service's, those of prefixes around it that the same organisation holds, the organisation's, the defaults.
  */
 export async function watchScopes(db: Db | Tx): Promise<WatchScopes> {
-  const { rows } = await sql<HeldRow>`
+  const { rows } = await held(sql`true`).execute(db);
+  const scopes = resolveHeld(rows);
+  const version = createHash('sha256').update(JSON.stringify(scopes)).digest('hex').slice(0, 32);
+  return { version, scopes };
+}
+
+/** What holds for an address or a prefix, by the longest network around it that is held; null: nobody holds it. */
+export async function scopeOf(db: Db | Tx, subject: string): Promise<WatchScope | null> {
+  const { rows } = await held(sql`h.cidr >>= ${subject}::cidr`).execute(db);
+  return resolveHeld(rows).toSorted((a, b) => lengthOf(b) - lengthOf(a))[0] ?? null;
+}
+
+function lengthOf({ scope }: WatchScope): number {
+  return networkOf(scope).length;
+}
+
+function held(which: RawBuilder<unknown>): RawBuilder<HeldRow> {
+  return sql<HeldRow>`
     select h.cidr, h.organisation_id as "organisationId", h.detection as own,
            s.detection as service, o.detection as organisation
       from holdings h
       join organisations o on o.id = h.organisation_id
       left join services s on s.id = h.service_id
-     where h.during @> statement_timestamp()
-     order by h.cidr`.execute(db);
-  const scopes = resolveHeld(rows);
-  const version = createHash('sha256').update(JSON.stringify(scopes)).digest('hex').slice(0, 32);
-  return { version, scopes };
+     where h.during @> statement_timestamp() and ${which}
+     order by h.cidr`;
 }
 
 interface HeldRow {
@@ -45,15 +59,15 @@ interface HeldRow {
 }
 
 function resolveHeld(rows: readonly HeldRow[]): WatchScope[] {
-  const held = new PrefixIndex<HeldRow>();
+  const index = new PrefixIndex<HeldRow>();
   const networks = rows.map((row) => {
     const network = networkOf(row.cidr);
-    held.add(network, row);
+    index.add(network, row);
     return { network, row };
   });
   return networks
     .map(({ network, row }) => {
-      const around = held
+      const around = index
         .covering(network)
         .filter((other) => other !== row && other.organisationId === row.organisationId)
         .toReversed();

@@ -1,13 +1,14 @@
 import type { ScopeSettings } from '@portcullis/core/attacks/scope-settings.ts';
 import type { ColumnType, Generated, GeneratedAlways, Selectable } from 'kysely';
 import type { AttackSchema } from './schema-attacks.ts';
+import type { MitigationSchema } from './schema-mitigations.ts';
 
 /**
  * The tables of migrations/, as kysely sees them; column names are those of the SQL.
  * bigint reads as number, timestamptz as Date (`infinity` as the last Date there is), and inet, cidr
  * and tstzrange as PostgreSQL's text: a cidr always with its length, a single inet without.
  */
-export interface Schema extends AttackSchema {
+export interface Schema extends AttackSchema, MitigationSchema {
   organisations: OrganisationTable;
   asns: AsnTable;
   services: ServiceTable;

@@ -16,6 +16,7 @@ import type {
   GroupAssignmentRow,
   GroupRow,
   HoldingRow,
+  MitigationRow,
   OwnRow,
   PolicyRows,
   RuleTuple,
@@ -45,6 +46,7 @@ export class PolicyAssembly {
   readonly #groupAssignments = new PrefixIndex<GroupAssignmentRow>();
   readonly #geoAssignments = new PrefixIndex<GeoAssignmentRow>();
   readonly #baseline = new PrefixIndex<BaselineRow>();
+  readonly #mitigations = new PrefixIndex<MitigationRow>();
   readonly #rows: PolicyRows;
 
   constructor(rows: PolicyRows) {
@@ -61,6 +63,7 @@ export class PolicyAssembly {
     }
     for (const row of rows.geoAssignments) this.#geoAssignments.add(storedCidr(row.target), row);
     for (const row of rows.baseline) this.#baseline.add(storedCidr(row.prefix), row);
+    for (const row of rows.mitigations) this.#mitigations.add(storedCidr(row.target), row);
   }
 
   /** Every target that needs a policy, as far as the rows reach. */
@@ -79,6 +82,13 @@ export class PolicyAssembly {
     for (const row of [...this.#rows.groupAssignments, ...this.#rows.geoAssignments]) {
       const target = this.#assignedTarget(row);
       if (target === null) continue;
+      add(target, false);
+      assigned.add(target, target);
+    }
+    // Only where somebody holds it: whoever had it may be gone.
+    for (const row of this.#rows.mitigations) {
+      const target = storedCidr(row.target);
+      if (this.#holder(target) === undefined) continue;
       add(target, false);
       assigned.add(target, target);
     }
@@ -119,6 +129,9 @@ export class PolicyAssembly {
       filters: own?.filters.flatMap(filterOf) ?? [],
       groupFilters: groups.flatMap((group) => group.filters.flatMap(filterOf)),
       managedFilters: holding === undefined ? [] : managedFilters(holding),
+      mitigations: this.#mitigations
+        .covering(target)
+        .filter((row) => mine({ holdingId: this.#holder(storedCidr(row.target))?.id ?? -1 })),
     });
   }
 

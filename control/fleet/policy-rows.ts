@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import type { MitigationAction } from '@portcullis/core/attacks/actions.ts';
 import type { ManagedFilter, RuleAction, RuleProtocol } from '../db/schema.ts';
 import type { Tx } from '../db/database.ts';
 
@@ -47,6 +48,14 @@ export interface BaselineRow {
   readonly rules: readonly RuleTuple[];
 }
 
+export interface MitigationRow {
+  readonly target: string;
+  readonly id: number;
+  readonly action: MitigationAction;
+  readonly mode: 'enforce' | 'observe';
+  readonly safelist: readonly string[];
+}
+
 /** Everything that the policies of a region depend on. */
 export interface PolicyRows {
   readonly holdings: readonly HoldingRow[];
@@ -55,6 +64,7 @@ export interface PolicyRows {
   readonly groupAssignments: readonly GroupAssignmentRow[];
   readonly geoAssignments: readonly GeoAssignmentRow[];
   readonly baseline: readonly BaselineRow[];
+  readonly mitigations: readonly MitigationRow[];
 }
 
 export interface RowsRequest {
@@ -65,7 +75,7 @@ export interface RowsRequest {
   readonly generation: number | null;
 }
 
-/** Loads them in seven statements, whatever the size. Needs one snapshot (repeatable read) to be consistent. */
+/** Loads them in eight statements, whatever the size. Needs one snapshot (repeatable read) to be consistent. */
 export async function loadPolicyRows(tx: Tx, request: RowsRequest): Promise<PolicyRows> {
   const groupAssignments = await loadGroupAssignments(tx, request);
   return {
@@ -75,6 +85,7 @@ export async function loadPolicyRows(tx: Tx, request: RowsRequest): Promise<Poli
     groupAssignments,
     geoAssignments: await loadGeoAssignments(tx, request),
     baseline: await loadBaseline(tx, request),
+    mitigations: await loadMitigations(tx, request),
   };
 }
 
@@ -210,6 +221,17 @@ async function loadBaseline(tx: Tx, { region, generation }: RowsRequest): Promis
   return rows;
 }
 
+async function loadMitigations(
+  tx: Tx,
+  { region, generation }: RowsRequest,
+): Promise<MitigationRow[]> {
+  const { rows } = await sql<MitigationRow>`
+    select m.id, m.target, m.action, m.mode, m.safelist from mitigations m
+     where ${exists('m', generation)} and ${touches('m', 'mitigations', 'target', region)}
+  `.execute(tx);
+  return rows;
+}
+
 /**
  * Every target inside the region that may ever have had a policy: a policy that is not there any more
  * can only be named to an edge by remembering it. Deleted objects and past holdings are kept far longer
@@ -221,6 +243,7 @@ export async function loadFormerTargets(tx: Tx, region: readonly string[]): Prom
     select a.ip::cidr as target from addresses a where ${addressInside('a', region)}
     union select t.target from part join group_assignments t on t.target <<= part
     union select t.target from part join geo_assignments t on t.target <<= part
+    union select t.target from part join mitigations t on t.target <<= part
     union select t.prefix from part join baseline_rules t on t.prefix <<= part
     union select t.cidr from part join holdings t on t.cidr <<= part
   `.execute(tx);

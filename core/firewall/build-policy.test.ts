@@ -17,6 +17,7 @@ const source: PolicySource = {
   filters: [],
   groupFilters: [],
   managedFilters: [],
+  mitigations: [],
 };
 const any = { protocol: 'any', port: null, source: null } as const;
 const settings = {

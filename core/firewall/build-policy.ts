@@ -1,13 +1,16 @@
 import type { FilterType } from '../filters/catalogue.ts';
 import type { Family } from '../net/address.ts';
 import { type Cidr, formatNetwork, parseCidr, wholeFamily } from '../net/cidr.ts';
-import type {
-  Policy,
-  PolicyFilter,
-  PolicyGeoRule,
-  PolicyRule,
-  RuleAction,
-  RuleProtocol,
+import { type MitigationAction, renderAction } from '../attacks/actions.ts';
+import {
+  type Mitigation,
+  MITIGATION_REF,
+  type Policy,
+  type PolicyFilter,
+  type PolicyGeoRule,
+  type PolicyRule,
+  type RuleAction,
+  type RuleProtocol,
 } from './policy.ts';
 
 /** A rule as it is stored: ids are unique among rules of its kind. */
@@ -31,6 +34,14 @@ export interface SourceFilter {
   readonly port: number;
 }
 
+/** What is done against an attack on the target, or on a prefix around it. */
+export interface SourceMitigation {
+  readonly id: number;
+  readonly action: MitigationAction;
+  readonly mode: Mitigation['mode'];
+  readonly safelist: readonly string[];
+}
+
 /** Everything that bears on a target, gathered by whoever knows who holds what. */
 export interface PolicySource {
   readonly target: string;
@@ -41,6 +52,7 @@ export interface PolicySource {
   readonly filters: readonly SourceFilter[];
   readonly groupFilters: readonly SourceFilter[];
   readonly managedFilters: readonly { readonly type: FilterType; readonly port: number }[];
+  readonly mitigations: readonly SourceMitigation[];
 }
 
 /**
@@ -51,9 +63,10 @@ export interface PolicySource {
  */
 export function buildPolicy(source: PolicySource): Policy {
   const target = networkOf(source.target);
+  const struck = mitigationsOf(source.mitigations);
   return {
     target: formatNetwork(target),
-    mitigations: [],
+    mitigations: struck.mitigations,
     baseline: rulesOf('baseline', source.baseline, target.family),
     geo: source.geo
       .map(geoRuleOf)
@@ -68,7 +81,22 @@ export function buildPolicy(source: PolicySource): Policy {
       ...source.managedFilters.map((filter) =>
         filterOf(`managed-filter:${filter.type}:${filter.port}`, filter, true),
       ),
+      ...struck.filters,
     ].toSorted((a, b) => order(a.port, b.port) || order(a.type, b.type) || order(a.ref, b.ref)),
+  };
+}
+
+function mitigationsOf(
+  sources: readonly SourceMitigation[],
+): Pick<Policy, 'mitigations' | 'filters'> {
+  const rendered = sources
+    .toSorted((a, b) => order(a.id, b.id))
+    .map(({ id, action, mode, safelist }) =>
+      renderAction(action, { ref: `${MITIGATION_REF}${id}`, mode, safelist }),
+    );
+  return {
+    mitigations: rendered.flatMap((one) => (one.part === 'mitigation' ? [one.value] : [])),
+    filters: rendered.flatMap((one) => (one.part === 'filter' ? [one.value] : [])),
   };
 }
 

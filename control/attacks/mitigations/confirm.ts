@@ -1,0 +1,48 @@
+import { sql } from 'kysely';
+import type { Db } from '../../db/database.ts';
+
+/** Attacks whose mitigation no edge has in its kernel yet. */
+export async function awaitsConfirmation(db: Db): Promise<boolean> {
+  const { rows } = await sql<{ waits: boolean }>`
+    select exists (select ${ENFORCED}) as waits`.execute(db);
+  return rows[0]?.waits ?? false;
+}
+
+/** Mitigations that are to be enforced, of attacks that are not known to be mitigated. */
+const ENFORCED = sql`
+  from attack_responses r
+  join mitigations m on m.attack_id = r.attack_id
+   and m.mode = 'enforce' and m.deleted_generation is null
+ where r.closed_at is null and r.mitigated_at is null`;
+
+/**
+ * Dates the mitigation of attacks: an enforcing edge that serves the target has confirmed the generation, and has not
+ * refused the target. Answers those that are mitigated from now on. An edge that only observes confirms nothing.
+ */
+export async function recordConfirmed(db: Db): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    with wanted as (
+      select r.attack_id, r.target, r.started_at, min(m.created_generation) as generation
+      ${ENFORCED}
+       group by r.attack_id, r.target, r.started_at
+    ), confirmed as (
+      select w.attack_id, w.started_at from wanted w
+       where exists (
+         select from edges e
+          where e.mode = 'enforce' and e.in_service and e.confirmed_generation >= w.generation
+            and exists (select from unnest(e.serves) s where s >>= w.target)
+            and not exists (select from edge_refusals f
+                             where f.edge_id = e.id and f.target = w.target
+                               and f.good_generation < w.generation))
+    ), dated as (
+      update attacks a set mitigated_at = coalesce(a.mitigated_at, now())
+        from confirmed c
+       where a.id = c.attack_id and a.started_at = c.started_at
+         and a.until_revision = 9223372036854775807
+      returning a.id, a.mitigated_at
+    )
+    update attack_responses r set mitigated_at = dated.mitigated_at
+      from dated where r.attack_id = dated.id
+    returning r.attack_id as id`.execute(db);
+  return rows.map(({ id }) => id);
+}

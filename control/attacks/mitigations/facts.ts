@@ -1,0 +1,51 @@
+import type { Attack, Share } from '@portcullis/core/attacks/attack.ts';
+import type { AttackTops } from '@portcullis/core/attacks/respond.ts';
+
+/** What is kept of an attack to decide what to do against it. */
+export interface AttackFacts {
+  readonly type: Attack['type'];
+  readonly shares: readonly Share[];
+  /** Null: nobody told them. */
+  readonly tops: AttackTops | null;
+}
+
+/** What was heard of an attack, with whatever the recorder or an edge told. */
+export interface HeardAttack {
+  readonly attackId: number;
+  /** `ended`: quiet for its hold time. Anything else: it goes on. */
+  readonly kind: 'opened' | 'changed' | 'ended' | 'continued';
+  readonly attack: Pick<Attack, 'type' | 'shares' | 'subject' | 'startedAtMs'>;
+  /** Null: those that were heard before. */
+  readonly tops: AttackTops | null;
+}
+
+/** Facts out of evidence that was kept for people: as far as it has the shape. */
+export function factsOfEvidence(type: Attack['type'], evidence: unknown): AttackFacts {
+  const { shares, tops } = (evidence ?? {}) as { shares?: unknown; tops?: unknown };
+  const known = Array.isArray(shares) ? (shares as unknown[]).filter(isShare) : [];
+  return {
+    type,
+    shares: known.length > 0 ? known : [{ type, share: 1 }],
+    tops: isTops(tops) ? tops : null,
+  };
+}
+
+function isShare(value: unknown): value is Share {
+  const { type, share } = (value ?? {}) as Record<string, unknown>;
+  return typeof type === 'string' && typeof share === 'number';
+}
+
+function isTops(value: unknown): value is AttackTops {
+  const { sources, sourcePorts, destinationPorts } = (value ?? {}) as Record<string, unknown>;
+  const all = (list: unknown, key: string, type: string): boolean =>
+    Array.isArray(list) &&
+    (list as unknown[]).every((one) => {
+      const { [key]: named, packets } = (one ?? {}) as Record<string, unknown>;
+      return typeof named === type && typeof packets === 'number';
+    });
+  return (
+    all(sources, 'source', 'string') &&
+    all(sourcePorts, 'port', 'number') &&
+    all(destinationPorts, 'port', 'number')
+  );
+}

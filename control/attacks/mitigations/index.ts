@@ -1,0 +1,107 @@
+import type { Db } from '../../db/database.ts';
+import { awaitsConfirmation, recordConfirmed } from './confirm.ts';
+import type { HeardAttack } from './facts.ts';
+import { type Responded, respondToHeard, sweepResponses } from './respond.ts';
+
+export { cancelMitigations } from './cancel.ts';
+export type { HeardAttack } from './facts.ts';
+
+export interface MitigationEvents {
+  /** A generation has what is done against an attack from now on. */
+  responded(responded: Responded): void;
+  /** The first enforcing edge has it in its kernel. */
+  mitigated(attackId: number): void;
+  failed(what: string, error: unknown): void;
+}
+
+export interface MitigationOptions {
+  readonly db: Db;
+  readonly events: MitigationEvents;
+  /** How often it is looked whether something was missed; default 2 s. */
+  readonly sweepMs?: number;
+}
+
+/** What control does against attacks. */
+export interface Mitigations {
+  /** Told after the attack was recorded. Never rejects: what fails here is done by the next sweep. */
+  onAttack(heard: HeardAttack): Promise<void>;
+  /** Settings changed: look now. */
+  wake(): void;
+  stop(): Promise<void>;
+}
+
+const SWEEP_MS = 2_000;
+/** Of sweeps: how often all that stands is held against its settings. */
+const WHOLE_EVERY = 5;
+/** While an edge is awaited. */
+const CONFIRM_MS = 100;
+
+export function startMitigations(options: MitigationOptions): Mitigations {
+  return new Responder(options);
+}
+
+/** One thing at a time; the database keeps replicas from doing anything twice. */
+class Responder implements Mitigations {
+  readonly #db: Db;
+  readonly #events: MitigationEvents;
+  readonly #sweepMs: number;
+  #turn: Promise<void> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+  #sweepAtMs = 0;
+  #sweeps = 0;
+
+  constructor({ db, events, sweepMs = SWEEP_MS }: MitigationOptions) {
+    this.#db = db;
+    this.#events = events;
+    this.#sweepMs = sweepMs;
+    this.#arm(0);
+  }
+
+  onAttack(heard: HeardAttack): Promise<void> {
+    return this.#inTurn('mitigating an attack', async () => {
+      const responded = await respondToHeard(this.#db, heard);
+      if (responded !== null) this.#events.responded(responded);
+      this.#arm(CONFIRM_MS);
+    });
+  }
+
+  wake(): void {
+    this.#sweepAtMs = 0;
+    this.#sweeps = 0;
+    this.#arm(0);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#turn;
+  }
+
+  #inTurn(what: string, work: () => Promise<void>): Promise<void> {
+    this.#turn = this.#turn.then(work).catch((error: unknown) => this.#events.failed(what, error));
+    return this.#turn;
+  }
+
+  #arm(waitMs: number): void {
+    clearTimeout(this.#timer);
+    if (!this.#stopped) this.#timer = setTimeout(() => void this.#look(), waitMs);
+  }
+
+  async #look(): Promise<void> {
+    let waitMs = this.#sweepMs;
+    await this.#inTurn('mitigating attacks', async () => {
+      await this.#sweepWhenDue();
+      for (const id of await recordConfirmed(this.#db)) this.#events.mitigated(id);
+      if (await awaitsConfirmation(this.#db)) waitMs = Math.min(CONFIRM_MS, this.#sweepMs);
+    });
+    this.#arm(waitMs);
+  }
+
+  async #sweepWhenDue(): Promise<void> {
+    if (performance.now() < this.#sweepAtMs) return;
+    this.#sweepAtMs = performance.now() + this.#sweepMs;
+    const all = this.#sweeps++ % WHOLE_EVERY === 0;
+    await sweepResponses(this.#db, all, (responded) => this.#events.responded(responded));
+  }
+}

@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { sql } from 'kysely';
+import { NOTHING_SET, type ScopeSettings } from '@portcullis/core/attacks/scope-settings.ts';
+import type { Db } from '../../db/database.ts';
+import { testDatabase } from '../../db/testing.ts';
+import { currentGeneration } from '../../fleet/generations.ts';
+import { inSnapshot, loadPolicies } from '../../fleet/policies.ts';
+import { serveEdges, TestEdge } from '../../fleet/test-edge.ts';
+import { insertEdge, insertHolding, insertOrganisation } from '../../fleet/testing.ts';
+import { cancelMitigations } from './cancel.ts';
+import { recordConfirmed } from './confirm.ts';
+import { type MitigationEvents, startMitigations } from './index.ts';
+import { respondToHeard, sweepResponses } from './respond.ts';
+import { mitigatedAt, recordOngoing, standingKinds } from './testing.ts';
+
+const SUBJECT = '203.0.113.10';
+const OPERATOR = { kind: 'operator', name: 'root', source: null, requestId: null } as const;
+
+async function fleet(t: TestContext): Promise<{ db: Db; organisation: number; holding: number }> {
+  const { db } = await testDatabase(t);
+  const organisation = await insertOrganisation(db, 'acme');
+  const holding = await insertHolding(db, organisation, '203.0.113.0/24');
+  return { db, organisation, holding };
+}
+
+async function set(db: Db, holding: number, change: Partial<ScopeSettings>): Promise<void> {
+  await sql`update holdings set detection = ${JSON.stringify({ ...NOTHING_SET, ...change })}::jsonb
+             where id = ${holding}`.execute(db);
+}
+
+async function policies(db: Db) {
+  return inSnapshot(db, async (tx) => (await loadPolicies(tx, 'all')).policies);
+}
+
+async function sweep(db: Db, all = true): Promise<number> {
+  let count = 0;
+  await sweepResponses(db, all, () => (count += 1));
+  return count;
+}
+
+test('an attack on an address without a policy makes one, and its end takes it away', async (t) => {
+  const { db } = await fleet(t);
+  const heard = await recordOngoing(db, SUBJECT, 'dns_amplification');
+  const responded = await respondToHeard(db, heard);
+  assert.deepEqual(responded, {
+    attackId: heard.attackId,
+    subject: SUBJECT,
+    generation: await currentGeneration(db),
+    actions: 2,
+  });
+  const [policy, ...others] = await policies(db);
+  assert.deepEqual(others, []);
+  assert.equal(policy?.target, SUBJECT);
+  assert.deepEqual(
+    policy.mitigations.map(({ mode, protocol, sourcePort, fragment }) => [
+      mode,
+      protocol,
+      sourcePort,
+      fragment,
+    ]),
+    [
+      ['enforce', 'udp', 53, 'any'],
+      ['enforce', 'udp', null, 'later'],
+    ],
+  );
+  // Told again, nothing changes.
+  assert.equal(await respondToHeard(db, { ...heard, kind: 'changed' }), null);
+  const ended = await respondToHeard(db, { ...heard, kind: 'ended' });
+  assert.equal(ended?.actions, 0);
+  assert.deepEqual(await policies(db), []);
+  const whole = await inSnapshot(db, (tx) => loadPolicies(tx, ['203.0.113.0/24']));
+  assert.ok(whole.removed.includes(SUBJECT), 'an edge is told that the policy is gone');
+  // It goes on: the same record, and the same is done again.
+  assert.equal((await respondToHeard(db, { ...heard, kind: 'continued' }))?.actions, 2);
+});
+
+test('a prefix under attack is mitigated for all of its holder, and for nobody inside it', async (t) => {
+  const { db, organisation } = await fleet(t);
+  const other = await insertOrganisation(db, 'hive');
+  await insertHolding(db, other, '203.0.113.200/32', { service: 5 });
+  await insertHolding(db, organisation, '203.0.113.128/26');
+  await respondToHeard(db, await recordOngoing(db, '203.0.113.0/24', 'icmp_flood'));
+  const found = await policies(db);
+  assert.deepEqual(
+    found.map(({ target, mitigations }) => [target, mitigations.length]),
+    [
+      ['203.0.113.0/24', 1],
+      ['203.0.113.128/26', 0],
+      ['203.0.113.200', 0],
+    ],
+  );
+});
+
+test('more that is known does more, and what is not told any longer is not taken back', async (t) => {
+  const { db } = await fleet(t);
+  const port = (number: number) => ({
+    sources: [],
+    sourcePorts: [],
+    destinationPorts: [{ port: number, packets: 9000 }],
+  });
+  const heard = await recordOngoing(db, SUBJECT, 'tcp_syn_flood', port(80));
+  await respondToHeard(db, heard);
+  assert.deepEqual(await standingKinds(db, heard.attackId), ['enforce filter']);
+  await respondToHeard(db, { ...heard, kind: 'changed', tops: port(443) });
+  const [policy] = await policies(db);
+  assert.deepEqual(
+    policy?.filters.map(({ type, port: at, managed }) => [type, at, managed]),
+    [
+      ['tcp-syn-proxy', 80, true],
+      ['tcp-syn-proxy', 443, true],
+    ],
+  );
+  assert.equal(await respondToHeard(db, { ...heard, kind: 'changed', tops: null }), null);
+});
+
+test('modes and safelists change what stands: observing marks, off withdraws, and back', async (t) => {
+  const { db, holding } = await fleet(t);
+  await set(db, holding, { mitigation: 'observe', safelist: ['192.0.2.0/24'] });
+  const heard = await recordOngoing(db, SUBJECT, 'icmp_flood');
+  await respondToHeard(db, heard);
+  assert.deepEqual(await standingKinds(db, heard.attackId), ['observe limit']);
+  assert.deepEqual((await policies(db))[0]?.mitigations[0]?.safelist, ['192.0.2.0/24']);
+  await set(db, holding, { mitigation: 'on' });
+  assert.equal(await sweep(db), 1);
+  assert.deepEqual(await standingKinds(db, heard.attackId), ['enforce limit']);
+  assert.deepEqual((await policies(db))[0]?.mitigations[0]?.safelist, []);
+  assert.equal(await sweep(db), 0);
+  await set(db, holding, { mitigation: 'off' });
+  await sweep(db);
+  assert.deepEqual(await standingKinds(db, heard.attackId), []);
+  await set(db, holding, {});
+  await sweep(db);
+  assert.deepEqual(await standingKinds(db, heard.attackId), ['enforce limit']);
+});
+
+test('a process killed between the record and its mitigation leaves work that the next one does', async (t) => {
+  const { db } = await fleet(t);
+  const { attackId } = await recordOngoing(db, SUBJECT, 'ntp_amplification');
+  assert.deepEqual(await standingKinds(db, attackId), []);
+  assert.equal(await sweep(db, false), 1);
+  assert.deepEqual(await standingKinds(db, attackId), ['enforce reflector', 'enforce fragments']);
+  // And its end, which nobody told either.
+  await sql`update ongoing_attacks set ended_at = now()`.execute(db);
+  assert.equal(await sweep(db, false), 1);
+  assert.deepEqual(await standingKinds(db, attackId), []);
+  assert.equal(await sweep(db), 0);
+});
+
+test('what is not heard of any longer is withdrawn, be its record there or gone', async (t) => {
+  const { db } = await fleet(t);
+  const silent = await recordOngoing(db, SUBJECT, 'icmp_flood');
+  const gone = await recordOngoing(db, '203.0.113.11', 'icmp_flood');
+  for (const heard of [silent, gone]) await respondToHeard(db, heard);
+  await sql`update attack_responses set expires_at = now() where attack_id = ${silent.attackId}`.execute(
+    db,
+  );
+  await sql`update ongoing_attacks set seen_at = now() - interval '1 hour'`.execute(db);
+  await sql`delete from ongoing_attacks where attack_id = ${gone.attackId}`.execute(db);
+  assert.equal(await sweep(db, false), 2);
+  const { rows } = await sql<{ why: string }>`
+    select ended_because as why from mitigations order by attack_id`.execute(db);
+  assert.deepEqual(
+    rows.map(({ why }) => why),
+    ['expired', 'over'],
+  );
+});
+
+test('an attack is mitigated when the first enforcing edge has it in its kernel, and not before', async (t) => {
+  const { db } = await fleet(t);
+  for (const name of ['a', 'b', 'c']) await insertEdge(db, name);
+  const { link } = serveEdges(db);
+  const [first, refusing, observing] = ['a', 'b', 'c'].map(
+    (name) => new TestEdge(link, name, `${name}1`),
+  );
+  assert.ok(first && refusing && observing);
+  await first.join();
+  await refusing.join();
+  await observing.hello('observe');
+  const heard = await recordOngoing(db, SUBJECT, 'icmp_flood');
+  await respondToHeard(db, heard);
+  assert.deepEqual(await recordConfirmed(db), []);
+  await observing.sync();
+  await observing.confirm();
+  assert.deepEqual(await recordConfirmed(db), [], 'an edge that observes mitigates nothing');
+  await refusing.sync();
+  const generation = refusing.generation;
+  await refusing.confirm(generation, [
+    { target: SUBJECT, reason: 'too much', goodGeneration: generation - 1 },
+  ]);
+  assert.deepEqual(await recordConfirmed(db), [], 'a refused target is not mitigated');
+  assert.equal(await mitigatedAt(db, heard.attackId), null);
+  await first.sync();
+  assert.equal(first.policies.get(SUBJECT)?.mitigations.length, 1);
+  await first.confirm();
+  assert.deepEqual(await recordConfirmed(db), [heard.attackId]);
+  assert.ok((await mitigatedAt(db, heard.attackId)) instanceof Date);
+  assert.deepEqual(await recordConfirmed(db), [], 'once');
+});
+
+test('cancelled, nothing is done against this attack any more, and the trail says who', async (t) => {
+  const { db, organisation } = await fleet(t);
+  const heard = await recordOngoing(db, SUBJECT, 'icmp_flood');
+  await respondToHeard(db, heard);
+  const options = { actor: OPERATOR, organisationId: null };
+  const stranger = { actor: OPERATOR, organisationId: organisation + 1 };
+  assert.deepEqual(await cancelMitigations(db, heard.attackId, stranger), { kind: 'unknown' });
+  assert.equal((await standingKinds(db, heard.attackId)).length, 1);
+  const cancelled = await cancelMitigations(db, heard.attackId, options);
+  assert.equal(cancelled.kind === 'cancelled' && cancelled.generation, await currentGeneration(db));
+  assert.deepEqual(await policies(db), []);
+  await respondToHeard(db, { ...heard, kind: 'changed' });
+  await sweep(db);
+  assert.deepEqual(await standingKinds(db, heard.attackId), []);
+  const again = await cancelMitigations(db, heard.attackId, options);
+  assert.equal(again.kind === 'cancelled' && again.generation, null);
+  assert.deepEqual(await cancelMitigations(db, 4711, options), { kind: 'unknown' });
+  const { rows } = await sql<{ target: string }>`
+    select target from audit where action = 'attack.cancel'`.execute(db);
+  assert.deepEqual(rows, [
+    { target: `attack:${heard.attackId}` },
+    { target: `attack:${heard.attackId}` },
+  ]);
+});
+
+test('events told at the same time, by several processes too, do everything once', async (t) => {
+  const { db } = await fleet(t);
+  const heard = await recordOngoing(db, SUBJECT, 'dns_amplification');
+  await Promise.all(Array.from({ length: 8 }, () => respondToHeard(db, heard)));
+  assert.equal((await standingKinds(db, heard.attackId)).length, 2);
+  assert.equal(await currentGeneration(db), 1);
+});
+
+test('the responder mitigates what it is told, dates it when an edge confirms, and survives failures', async (t) => {
+  const { db } = await fleet(t);
+  await insertEdge(db, 'a');
+  const edge = new TestEdge(serveEdges(db).link, 'a', 'a1');
+  await edge.join();
+  const mitigated = Promise.withResolvers<number>();
+  const failures: string[] = [];
+  const events: MitigationEvents = {
+    responded: () => {},
+    mitigated: (id) => mitigated.resolve(id),
+    failed: (what) => failures.push(what),
+  };
+  const responder = startMitigations({ db, events, sweepMs: 200 });
+  t.after(() => responder.stop());
+  const heard = await recordOngoing(db, SUBJECT, 'dns_amplification');
+  const broken = { ...heard.attack, subject: 'nowhere' };
+  await responder.onAttack({ ...heard, attackId: 4711, attack: broken });
+  assert.deepEqual(failures, ['mitigating an attack']);
+  await responder.onAttack(heard);
+  await edge.sync();
+  await edge.confirm();
+  assert.equal(await mitigated.promise, heard.attackId);
+});

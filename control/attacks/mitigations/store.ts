@@ -1,0 +1,143 @@
+import { sql } from 'kysely';
+import type { Db, Tx } from '../../db/database.ts';
+import { takeGeneration } from '../../fleet/generations.ts';
+import { type AttackFacts, factsOfEvidence, type HeardAttack } from './facts.ts';
+import type { PlannedResponse, StandingMitigation } from './plan.ts';
+
+/** An attack of which nothing is heard any longer is nothing to act on. */
+export const EXPIRY_SECONDS = 900;
+
+/** Keeps what was heard; a later word of the same attack changes it, and lets it go on where it had ended. */
+export async function saveHeard(
+  tx: Tx,
+  { attackId, kind, attack, tops }: HeardAttack,
+): Promise<void> {
+  const { type, shares, subject, startedAtMs } = attack;
+  const startedAt = new Date(startedAtMs);
+  const facts = JSON.stringify({ type, shares, tops });
+  await sql`
+    insert into attack_responses (attack_id, target, started_at, facts, ended_at, expires_at)
+    values (${attackId}, ${subject}::cidr, ${startedAt}, ${facts}::jsonb,
+            ${kind === 'ended' ? sql`now()` : null}, now() + ${EXPIRY_SECONDS} * interval '1 second')
+    on conflict (attack_id) do update set
+      facts = case when excluded.facts -> 'tops' = 'null'
+                   then jsonb_set(excluded.facts, '{tops}', attack_responses.facts -> 'tops')
+                   else excluded.facts end,
+      ended_at = case when ${kind} = 'ended' then coalesce(attack_responses.ended_at, now()) end,
+      expires_at = excluded.expires_at,
+      closed_at = case when ${kind} = 'ended' then attack_responses.closed_at end`.execute(tx);
+}
+
+export interface KeptResponse {
+  readonly subject: string;
+  readonly facts: AttackFacts;
+  readonly ended: boolean;
+  readonly expired: boolean;
+  readonly cancelled: boolean;
+  readonly standing: readonly StandingMitigation[];
+}
+
+/** Locked until the transaction ends; null: there is none. */
+export async function lockResponse(tx: Tx, attackId: number): Promise<KeptResponse | null> {
+  const { rows } = await sql<Omit<KeptResponse, 'standing'>>`
+    select case when masklen(target) = case family(target) when 4 then 32 else 128 end
+                then host(target) else target::text end as subject,
+           facts, ended_at is not null as ended, expires_at <= now() as expired,
+           cancelled_at is not null as cancelled
+      from attack_responses where attack_id = ${attackId} for update`.execute(tx);
+  const [row] = rows;
+  if (row === undefined) return null;
+  const { rows: standing } = await sql<StandingMitigation>`
+    select id, action, mode, safelist from mitigations
+     where attack_id = ${attackId} and deleted_generation is null order by id`.execute(tx);
+  return { ...row, standing };
+}
+
+/** Carries a plan out as one generation; null: nothing changed that edges must hear of. */
+export async function saveResponse(
+  tx: Tx,
+  attackId: number,
+  subject: string,
+  { begin, end, closed }: PlannedResponse,
+): Promise<number | null> {
+  const generation =
+    begin.length + end.length === 0
+      ? null
+      : await takeGeneration(tx, { cause: 'mitigation', targets: [subject] });
+  if (generation !== null) {
+    await sql`
+      update mitigations m set deleted_generation = ${generation}, deleted_at = now(), ended_because = ended.why
+        from unnest(${end.map(({ id }) => id)}::bigint[], ${end.map(({ because }) => because)}::text[]) as ended (id, why)
+       where m.id = ended.id`.execute(tx);
+    for (const { action, mode, safelist } of begin) {
+      await sql`
+        insert into mitigations (attack_id, target, action, mode, safelist, created_generation)
+        values (${attackId}, ${subject}::cidr, ${JSON.stringify(action)}::jsonb, ${mode},
+                ${safelist}::text[], ${generation})`.execute(tx);
+    }
+  }
+  await sql`
+    update attack_responses set closed_at = case when ${closed} then coalesce(closed_at, now()) end
+     where attack_id = ${attackId} and (closed_at is not null) <> ${closed}`.execute(tx);
+  return generation;
+}
+
+/** Those that are not done with: all of them, or only what has ended or expired and still stands. */
+export async function openResponses(db: Db, all: boolean): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    select attack_id as id from attack_responses
+     where closed_at is null and (${all} or ended_at is not null or expires_at <= now())
+     order by attack_id`.execute(db);
+  return rows.map(({ id }) => id);
+}
+
+/** What is no ongoing attack any more has ended, whether anybody said so or not. */
+export async function endForgotten(db: Db): Promise<void> {
+  await sql`
+    update attack_responses r set ended_at = now()
+     where closed_at is null and ended_at is null
+       and not exists (select from ongoing_attacks o where o.attack_id = r.attack_id)`.execute(db);
+}
+
+/** Attacks that were recorded and not heard of here: whoever should have told died, or another replica recorded. */
+export async function unheardAttacks(db: Db): Promise<HeardAttack[]> {
+  const { rows } = await sql<UnheardRow>`
+    select o.attack_id as "attackId", host(o.subject) as host, o.subject::text as subject,
+           o.started_at as "startedAt", o.ended_at is not null as ended, r.attack_id is not null as known,
+           a.attack_type as type, e.evidence
+      from ongoing_attacks o
+      left join attack_responses r on r.attack_id = o.attack_id
+      join lateral (select attack_type from attacks
+                     where id = o.attack_id and started_at = o.started_at
+                     order by revision desc limit 1) a on true
+      left join lateral (select evidence from attack_evidence
+                          where attack_id = o.attack_id and opened_at = o.opened_at) e on true
+     where (r.attack_id is null and o.ended_at is null)
+        or (r.attack_id is not null and (o.ended_at is null) <> (r.ended_at is null))
+        or (o.ended_at is null and o.seen_at + ${EXPIRY_SECONDS / 2} * interval '1 second' > r.expires_at)
+     order by o.attack_id`.execute(db);
+  return rows.map(({ attackId, host, subject, startedAt, ended, known, type, evidence }) => {
+    const { shares, tops } = factsOfEvidence(type, evidence);
+    const single =
+      /\/(?:32|128)$/.test(subject) && subject.endsWith(host.includes(':') ? '/128' : '/32');
+    const kind = ended ? 'ended' : known ? 'changed' : 'opened';
+    const attack = {
+      type,
+      shares,
+      subject: single ? host : subject,
+      startedAtMs: startedAt.getTime(),
+    };
+    return { attackId, kind, attack, tops } as const;
+  });
+}
+
+interface UnheardRow {
+  readonly attackId: number;
+  readonly host: string;
+  readonly subject: string;
+  readonly startedAt: Date;
+  readonly ended: boolean;
+  readonly known: boolean;
+  readonly type: AttackFacts['type'];
+  readonly evidence: unknown;
+}

@@ -1,0 +1,39 @@
+import { sql } from 'kysely';
+import type { Attack } from '@portcullis/core/attacks/attack.ts';
+import type { AttackTops } from '@portcullis/core/attacks/respond.ts';
+import type { Db } from '../../db/database.ts';
+import { putAttack } from '../testing.ts';
+import type { HeardAttack } from './facts.ts';
+
+/** An attack that goes on, as the recorder leaves it; what it would tell of it. */
+export async function recordOngoing(
+  db: Db,
+  subject: string,
+  type: Attack['type'],
+  tops: AttackTops | null = null,
+): Promise<HeardAttack> {
+  const attackId = await putAttack(db, { subject, startedAgo: 2, type });
+  const { rows } = await sql<{ startedAt: Date }>`
+    insert into ongoing_attacks (subject, attack_id, revision, started_at, opened_at, seen_at, detector)
+    select subject, id, revision, started_at, now(), now(), '{}' from attacks where id = ${attackId}
+    returning started_at as "startedAt"`.execute(db);
+  const startedAtMs = rows[0]?.startedAt.getTime() ?? 0;
+  const attack = { type, shares: [{ type, share: 1 }], subject, startedAtMs };
+  return { attackId, kind: 'opened', attack, tops };
+}
+
+/** As `refs`, in words: `enforce reflector`, by id. */
+export async function standingKinds(db: Db, attackId: number): Promise<string[]> {
+  const { rows } = await sql<{ kind: string }>`
+    select mode || ' ' || (action ->> 'kind') as kind from mitigations
+     where attack_id = ${attackId} and deleted_generation is null order by id`.execute(db);
+  return rows.map(({ kind }) => kind);
+}
+
+export async function mitigatedAt(db: Db, attackId: number): Promise<Date | null> {
+  const { rows } = await sql<{ at: Date | null }>`
+    select mitigated_at as at from attacks where id = ${attackId} order by revision desc limit 1`.execute(
+    db,
+  );
+  return rows[0]?.at ?? null;
+}
