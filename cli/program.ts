@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import manifest from './package.json' with { type: 'json' };
 import { CliError, EXIT } from './exit.ts';
 import { styled } from './output.ts';
+import { addAttacks } from './program/attacks.ts';
 import { addCollector } from './program/collector.ts';
 import { addDrops } from './program/drops.ts';
 import { addEdge } from './program/edge.ts';
@@ -31,6 +32,7 @@ const COMMANDS = [
   addExplain,
   addDrops,
   addCollector,
+  addAttacks,
 ];
 
 /** Runs one command line and answers its exit code. Nothing heavy is loaded before a command is chosen. */

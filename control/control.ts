@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { prepareLinkFolder, prepareNodeFolder } from './account.ts';
 import { createAccess, type Access } from './access/index.ts';
-import { createAttacks } from './attacks/index.ts';
+import { type Attacks, createAttacks } from './attacks/index.ts';
 import type { ControlConfig } from './config/config.ts';
 import { type Db, openDatabase } from './db/database.ts';
 import { type Account, chooseAccount } from './db/embedded/account.ts';
@@ -104,7 +104,7 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
     },
   });
   stops.push('database connections', () => db.destroy());
-  const { access, fleet, gameServers, http } = composeAreas({
+  const { access, fleet, gameServers, attacks, http } = composeAreas({
     config,
     httpConfig,
     db,
@@ -122,7 +122,7 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
   const listening = await http.listen();
   stops.push('API', () => http.close());
   const databaseUrl = database.url;
-  await startFleet({ config, databaseUrl, db, access, fleet, gameServers, log, stops });
+  await startFleet({ config, databaseUrl, db, access, fleet, gameServers, attacks, log, stops });
   const { linkSocket, nodeSocket } = config;
   return { ...listening, databaseUrl, linkSocket, nodeSocket };
 }
@@ -151,7 +151,7 @@ function composeAreas({ config, httpConfig, db, database, log, stops }: AreaGrou
     postgresPid: database.pid,
   });
   const gameServers = createGameServers({ db, registry, log });
-  const attacks = createAttacks({ publicUrl });
+  const attacks = createAttacks({ db, publicUrl, registry, log });
   const handlers = { ...firewall.handlers, ...gameServers.handlers, ...attacks.handlers };
   const http = createHttpServer({
     config: httpConfig,
@@ -162,7 +162,7 @@ function composeAreas({ config, httpConfig, db, database, log, stops }: AreaGrou
     readiness,
     log,
   });
-  return { access, fleet, gameServers, http };
+  return { access, fleet, gameServers, attacks, http };
 }
 
 async function readHttpConfig(config: ControlConfig): Promise<HttpConfig> {
@@ -229,21 +229,25 @@ interface FleetGround {
   readonly access: Access;
   readonly fleet: Fleet;
   readonly gameServers: GameServers;
+  readonly attacks: Attacks;
   readonly log: Logger;
   readonly stops: StopStack;
 }
 
 /** The links, the clockwork, and what wakes both. */
 async function startFleet(ground: FleetGround): Promise<void> {
-  const { databaseUrl, access, fleet, log, stops } = ground;
+  const { databaseUrl, access, fleet, attacks, log, stops } = ground;
   const links = await serveLinks(ground);
   const clockwork = fleet.startClockwork();
   stops.push('holdings and sweeps', () => clockwork.stop());
+  const mitigations = attacks.startMitigations();
+  stops.push('mitigations', () => mitigations.stop());
   const listener = listen(
     databaseUrl,
-    [...LINK_CHANNELS, 'portcullis_access'],
+    [...LINK_CHANNELS, 'portcullis_access', 'portcullis_watch'],
     (channel, payload) => {
       clockwork.wake();
+      if (channel === 'portcullis_watch') mitigations.wake();
       if (channel === 'portcullis_access') access.forget();
       else links.tell(channel, payload);
     },

@@ -1,17 +1,32 @@
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { Db } from '../db/database.ts';
 import { type AttackHandlers, createHandlers } from './handlers.ts';
+import { createMitigationEvents } from './mitigations/events.ts';
+import { type Mitigations, startMitigations } from './mitigations/index.ts';
 
+export { cancelMitigations } from './mitigations/cancel.ts';
 export { sweepAttacks } from './retention.ts';
 
 export interface AttackDeps {
+  readonly db: Db;
   /** Base of the links in pages, without a trailing slash. */
   readonly publicUrl: string;
+  readonly registry: Registry;
+  readonly log: Logger;
 }
 
-/** Attacks: how they are recorded, and what callers see of them. */
+/** Attacks: how they are recorded, what is done against them, and what callers see of them. */
 export interface Attacks {
   readonly handlers: AttackHandlers;
+  /** Once the database is there. */
+  startMitigations(): Mitigations;
 }
 
-export function createAttacks({ publicUrl }: AttackDeps): Attacks {
-  return { handlers: createHandlers({ publicUrl }) };
+export function createAttacks({ db, publicUrl, registry, log }: AttackDeps): Attacks {
+  const events = createMitigationEvents(log, registry);
+  return {
+    handlers: createHandlers({ publicUrl }),
+    startMitigations: () => startMitigations({ db, events }),
+  };
 }

@@ -10,8 +10,12 @@ const VERSIONS_KEPT_HOURS = 24;
 /** Makes the partitions that will be needed, and forgets what nobody may see any longer. How many rows and partitions went. */
 export async function sweepAttacks(db: Db, now: Date = new Date()): Promise<number> {
   await ensurePartitions(db, now, MONTHS_AHEAD);
-  const dropped = await dropPartitionsBefore(db, await seenSince(db, now));
-  return dropped.length + (await forgetVersions(db));
+  const since = await seenSince(db, now);
+  const dropped = await dropPartitionsBefore(db, since);
+  // With them goes what was done against them.
+  const { numAffectedRows } = await sql`
+    delete from attack_responses where closed_at < ${since}`.execute(db);
+  return dropped.length + Number(numAffectedRows ?? 0) + (await forgetVersions(db));
 }
 
 /** Who may look furthest back decides: rows of others that are as old are beyond their own entitlement. */

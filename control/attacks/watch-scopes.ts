@@ -8,7 +8,7 @@ import {
 import { type Cidr, formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { WatchScope } from '@portcullis/link/watch-messages.ts';
 import type { Db, Tx } from '../db/database.ts';
-import { PrefixIndex } from '../fleet/index.ts';
+import { PrefixIndex } from '@portcullis/core/net/prefix-index.ts';
 
 export interface WatchScopes {
   /** Changes when, and only when, the scopes do. */

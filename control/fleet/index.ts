@@ -16,7 +16,6 @@ import { NO_WATCH_DESK, type WatchDesk } from './watch-desk.ts';
 export type { WatchDesk } from './watch-desk.ts';
 export type { AskEdges } from './questions.ts';
 export type { EdgeEnforcement, EnforcementReader } from './enforcement.ts';
-export { PrefixIndex } from './prefix-index.ts';
 export { loadSourceSets, prepareSourceSets, releaseSourceSets } from './source-sets.ts';
 
 export interface FleetDeps {

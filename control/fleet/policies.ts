@@ -6,7 +6,7 @@ import { mergeCidrs } from '@portcullis/core/net/cidr-sets.ts';
 import type { Db, Tx } from '../db/database.ts';
 import { PolicyAssembly, storedCidr } from './policy-assembly.ts';
 import { loadFormerTargets, loadPolicyRows } from './policy-rows.ts';
-import { PrefixIndex } from './prefix-index.ts';
+import { PrefixIndex } from '@portcullis/core/net/prefix-index.ts';
 
 export interface LoadedPolicies {
   /** Complete, of now; sorted by target as text. */

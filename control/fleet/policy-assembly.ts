@@ -21,7 +21,7 @@ import type {
   PolicyRows,
   RuleTuple,
 } from './policy-rows.ts';
-import { PrefixIndex } from './prefix-index.ts';
+import { PrefixIndex } from '@portcullis/core/net/prefix-index.ts';
 
 /** A target that needs a policy. */
 export interface PolicyTarget {

@@ -1,18 +1,8 @@
 import type { Db } from '../../db/database.ts';
 import { awaitsConfirmation, recordConfirmed } from './confirm.ts';
+import type { MitigationEvents } from './events.ts';
 import type { HeardAttack } from './facts.ts';
-import { type Responded, respondToHeard, sweepResponses } from './respond.ts';
-
-export { cancelMitigations } from './cancel.ts';
-export type { HeardAttack } from './facts.ts';
-
-export interface MitigationEvents {
-  /** A generation has what is done against an attack from now on. */
-  responded(responded: Responded): void;
-  /** The first enforcing edge has it in its kernel. */
-  mitigated(attackId: number): void;
-  failed(what: string, error: unknown): void;
-}
+import { respondToHeard, sweepResponses } from './respond.ts';
 
 export interface MitigationOptions {
   readonly db: Db;

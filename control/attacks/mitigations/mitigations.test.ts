@@ -10,7 +10,8 @@ import { serveEdges, TestEdge } from '../../fleet/test-edge.ts';
 import { insertEdge, insertHolding, insertOrganisation } from '../../fleet/testing.ts';
 import { cancelMitigations } from './cancel.ts';
 import { recordConfirmed } from './confirm.ts';
-import { type MitigationEvents, startMitigations } from './index.ts';
+import type { MitigationEvents } from './events.ts';
+import { startMitigations } from './index.ts';
 import { respondToHeard, sweepResponses } from './respond.ts';
 import { mitigatedAt, recordOngoing, standingKinds } from './testing.ts';
 

@@ -114,7 +114,7 @@ interface Ground {
 function serverDeps({ db, access, log, askEdges, registry, gameServers }: Ground): HttpDeps {
   const publicUrl = 'https://portcullis.example';
   const firewall = createFirewall({ access, loadSourceSets, askEdges, publicUrl, registry, log });
-  const attacks = createAttacks({ publicUrl });
+  const attacks = createAttacks({ db, publicUrl, registry, log });
   const good = { ok: true, detail: 'As it should be.' };
   return {
     config: {

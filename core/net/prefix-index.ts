@@ -1,5 +1,5 @@
-import { BITS, type Family } from '@portcullis/core/net/address.ts';
-import type { Cidr } from '@portcullis/core/net/cidr.ts';
+import { BITS, type Family } from './address.ts';
+import type { Cidr } from './cidr.ts';
 
 /** Items by prefix; finds all whose prefix contains a given one, in a look-up for each length in use. */
 export class PrefixIndex<T> {

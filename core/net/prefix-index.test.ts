@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { Family } from '@portcullis/core/net/address.ts';
-import { type Cidr, containsCidr, networkOf } from '@portcullis/core/net/cidr.ts';
+import type { Family } from './address.ts';
+import { type Cidr, containsCidr, networkOf } from './cidr.ts';
 import { PrefixIndex } from './prefix-index.ts';
 
 /** Networks crowded into few addresses, so that they nest. */
