@@ -5,7 +5,7 @@ import { LinkError } from '@portcullis/link/transport.ts';
 import type { AgentStatus, EdgeAgent, EdgeAgentOptions } from './agent-options.ts';
 import { type Coalesced, coalesce } from '@portcullis/link/coalesce.ts';
 import { type Desired, withMore } from './desired.ts';
-import { describeDevices } from './devices.ts';
+import { warnOfDevices } from './devices.ts';
 import { Guard, kernelWatch } from './guard.ts';
 import { beginTrial, lastTouched, readOff } from './hands-off.ts';
 import { LivePolicies } from './live-policies.ts';
@@ -115,7 +115,7 @@ class Agent implements EdgeAgent {
       this.#options.earlyDrop?.remove();
     }
     const { link, watch } = this.#options;
-    watch?.start(this.#instance);
+    watch?.start({ instance: this.#instance, changed: () => this.#applying.poke() });
     link.onConnect(() => {
       this.#greeted = false;
       this.#receiving.poke();
@@ -185,14 +185,8 @@ class Agent implements EdgeAgent {
     this.#name = welcome.settings.name;
     this.#confirmed = null;
     this.#beat(welcome.heartbeatMs, welcome.resyncMs);
-    this.#lookAtDevices();
+    warnOfDevices(this.#devices, this.#options.host, this.#log);
     this.#log.info({ mode, reason, generation: welcome.generation }, 'joined control');
-  }
-
-  #lookAtDevices(): void {
-    for (const { name, reason } of describeDevices(this.#devices, this.#options.host, null)) {
-      if (reason !== null) this.#log.warn({ device: name }, reason);
-    }
   }
 
   /** Answers when to try again; a lost connection says so itself when it is back. */
@@ -240,7 +234,9 @@ class Agent implements EdgeAgent {
   async #bringAbout(received: Desired): Promise<void> {
     const begin = performance.now();
     const devices = this.#guard.devices(received.settings.devices);
-    const desired = withMore(received, devices, this.#options.management);
+    const { management, watch } = this.#options;
+    const wanted = withMore(received, devices, management);
+    const desired = watch?.put(wanted) ?? wanted;
     if (this.#stance.mode === 'observe') {
       if (this.#applied?.generation === desired.generation) return;
       this.#applied = await this.#reconciler.check(desired, this.#stance.canAsk);
@@ -258,6 +254,7 @@ class Agent implements EdgeAgent {
         before === null ? earlyDrop?.prepare(desired.policies.values()) : null,
       ]);
       mended();
+      watch?.applied(this.#applied.refused.map(({ target }) => target));
       // Before all that follows: whoever is killed at it must find on disk what the kernel has.
       await this.#keep(received);
       const after = this.#reconciler.targets ?? new Map();

@@ -1,4 +1,5 @@
 import type { DeviceKind, EdgeDevice, XdpMode } from '@portcullis/link/edge-report.ts';
+import type { Log } from '@portcullis/link/agent-log.ts';
 import type { Host } from './host.ts';
 import { type DriverInfo, driverInfo } from './kernel/ethtool.ts';
 
@@ -25,6 +26,13 @@ const KIND_OF_DRIVER: Readonly<Record<string, DeviceKind>> = {
 export function kindOf(info: DriverInfo | null): DeviceKind {
   if (info === null) return 'other';
   return KIND_OF_DRIVER[info.driver] ?? (info.bus === '' ? 'other' : 'physical');
+}
+
+/** Says what is wrong with the devices that the operator named. */
+export function warnOfDevices(names: readonly string[], host: Host, log: Log): void {
+  for (const { name, reason } of describeDevices(names, host, null)) {
+    if (reason !== null) log.warn({ device: name }, reason);
+  }
 }
 
 /** What there is to say of the devices that the operator named, in his order. */

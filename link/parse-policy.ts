@@ -54,7 +54,7 @@ const action = oneOf('allow', 'deny');
 const protocol = oneOf('tcp', 'udp', 'icmp', 'gre', 'esp', 'any');
 
 /** A slug, known here or not: control may be a version ahead, and an edge skips what it cannot do. */
-const filterType: Shape<FilterType> = (value, at) =>
+export const filterType: Shape<FilterType> = (value, at) =>
   matching(/^[a-z0-9][a-z0-9-]{0,63}$/, 'a filter type')(value, at) as FilterType;
 
 const rule = object<PolicyRule>({
@@ -78,7 +78,7 @@ const filter = object<PolicyFilter>({
   managed: flag,
 });
 
-const limit = object<MitigationLimit>({
+export const mitigationLimit = object<MitigationLimit>({
   per: oneOf('destination', 'source'),
   pps: integer(0, MAX_LIMIT_PPS),
   strangersOnly: flag,
@@ -93,7 +93,7 @@ const anyMitigation = object<Mitigation>({
   source: nullable(network),
   safelist: list(network, MAX_OBJECTS_PER_POLICY),
   fragment: optional(oneOf('any', 'later'), 'any'),
-  limit: optional(nullable(limit), null),
+  limit: optional(nullable(mitigationLimit), null),
 });
 
 /** Ports are of tcp and udp, and later parts of datagrams have none. */

@@ -49,17 +49,14 @@ const SAMPLE = {
   tops: [TOPS],
 };
 const SAMPLES = { kind: 'watch.samples', instance: 'one', sequence: 1, atMs: 5, samples: [SAMPLE] };
-const MITIGATION = {
-  ref: 'overlay:1',
-  mode: 'enforce',
-  protocol: 'udp',
-  sourcePort: 53,
-  destinationPort: null,
-  source: null,
-  safelist: [],
-  fragment: 'any',
-  limit: { per: 'source', pps: 100, strangersOnly: true },
-};
+const LIMIT = { per: 'source', pps: 100, strangersOnly: true };
+const ACTIONS = [
+  { kind: 'reflector', reflector: 'dns' },
+  { kind: 'fragments' },
+  { kind: 'source', source: '198.51.100.7', protocol: 'tcp' },
+  { kind: 'limit', protocol: 'udp', port: null, fragment: 'any', limit: LIMIT },
+  { kind: 'filter', type: 'tcp-syn-proxy', port: 443 },
+];
 const ATTACK = {
   id: '203.0.113.10@1',
   subject: '203.0.113.10',
@@ -71,7 +68,7 @@ const ATTACK = {
   endedAtMs: null,
   openedAtMs: 2,
   mitigatedAtMs: 3,
-  mitigations: [{ target: '203.0.113.10', mitigation: MITIGATION, sinceMs: 3, untilMs: null }],
+  actions: ACTIONS.map((action) => ({ action, mode: 'enforce', sinceMs: 3, untilMs: null })),
   tops: TOPS,
   series: { startMs: 1, stepMs: 1_000, pps: [1, 2], bps: [8, 16] },
 };
@@ -133,8 +130,11 @@ describe('messages about attacks', () => {
     'a series beyond measure': attack({
       series: { ...ATTACK.series, pps: many(MAX_SERIES_POINTS + 1, 1) },
     }),
-    'a mitigation for what is no target': attack({
-      mitigations: [{ ...ATTACK.mitigations[0], target: 'all' }],
+    'an action against what is no network': attack({
+      actions: [{ ...ATTACK.actions[2], action: { ...ACTIONS[2], source: 'all' } }],
+    }),
+    'an action of no known kind': attack({
+      actions: [{ ...ATTACK.actions[0], action: { kind: 'pray' } }],
     }),
   };
   for (const [what, message] of Object.entries(hostile)) {

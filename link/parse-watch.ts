@@ -1,12 +1,14 @@
 import { MITIGATION_MODES } from '@portcullis/core/attacks/scope-settings.ts';
+import type { MitigationAction } from '@portcullis/core/attacks/actions.ts';
 import type { Attack, AttackType, Measured, Share } from '@portcullis/core/attacks/attack.ts';
 import type { SubjectSample, VectorCount } from '@portcullis/core/attacks/sample.ts';
-import { REFLECTORS, VECTOR_COUNT } from '@portcullis/core/attacks/vectors.ts';
-import { mitigation, network } from './parse-policy.ts';
+import { REFLECTORS, type Reflector, VECTOR_COUNT } from '@portcullis/core/attacks/vectors.ts';
+import { filterType, mitigationLimit, network } from './parse-policy.ts';
 import { address, moment } from './parse-report.ts';
 import { cursor, instance } from './session-shapes.ts';
 import {
   between,
+  byKind,
   check,
   flag,
   integer,
@@ -21,7 +23,7 @@ import {
 import {
   type AttackSeries,
   MAX_ATTACKS_PER_MESSAGE,
-  MAX_OVERLAY_MITIGATIONS,
+  MAX_OVERLAY_ACTIONS,
   MAX_SAFELIST,
   MAX_SAMPLES_PER_MESSAGE,
   MAX_SCOPES_PER_PAGE,
@@ -29,7 +31,7 @@ import {
   MAX_SUBJECTS_PER_SAMPLE,
   MAX_TOPS,
   MAX_TOPS_PER_SAMPLE,
-  type OverlayMitigation,
+  type OverlayAction,
   type SubjectTops,
   type TopPort,
   type TopSource,
@@ -116,9 +118,7 @@ const ATTACK_TYPES: readonly AttackType[] = [
   'icmp_flood',
   'gre_flood',
   'ip_fragment_flood',
-  ...(Object.keys(REFLECTORS) as (keyof typeof REFLECTORS)[]).map(
-    (name) => `${name}_amplification` as const,
-  ),
+  ...(Object.keys(REFLECTORS) as Reflector[]).map((name) => `${name}_amplification` as const),
   'multi_vector',
   'other_flood',
 ];
@@ -137,9 +137,29 @@ export const attack = object<Attack>({
   endedAtMs: nullable(moment),
 });
 
-const overlayMitigation = object<OverlayMitigation>({
-  target: network,
-  mitigation,
+const protocol = oneOf('tcp', 'udp', 'icmp', 'gre', 'esp', 'any');
+const port = integer(1, 65_535);
+/** Also of what an edge keeps on its disk. */
+export const mitigationAction = byKind<MitigationAction>({
+  reflector: object({
+    kind: oneOf('reflector'),
+    reflector: oneOf(...(Object.keys(REFLECTORS) as Reflector[])),
+  }),
+  fragments: object({ kind: oneOf('fragments') }),
+  source: object({ kind: oneOf('source'), source: network, protocol }),
+  limit: object({
+    kind: oneOf('limit'),
+    protocol,
+    port: nullable(port),
+    fragment: oneOf('any', 'later'),
+    limit: mitigationLimit,
+  }),
+  filter: object({ kind: oneOf('filter'), type: filterType, port }),
+});
+
+const overlayAction = object<OverlayAction>({
+  action: mitigationAction,
+  mode: oneOf('enforce', 'observe'),
   sinceMs: moment,
   untilMs: nullable(moment),
 });
@@ -162,11 +182,16 @@ export const wireAttack: Shape<WireAttack> = (value, at) => ({
   ...object<Omit<WireAttack, keyof Attack>>({
     openedAtMs: moment,
     mitigatedAtMs: nullable(moment),
-    mitigations: list(overlayMitigation, MAX_OVERLAY_MITIGATIONS),
+    actions: list(overlayAction, MAX_OVERLAY_ACTIONS),
     tops: nullable(subjectTops),
     series,
   })(value, at),
 });
+
+/** Whether control would take it. */
+export function isWireAttack(value: WireAttack): boolean {
+  return check(wireAttack, value).ok;
+}
 
 export const WATCH_REQUESTS: {
   readonly [K in WatchRequest['kind']]: Shape<Extract<WatchRequest, { kind: K }>>;

@@ -1,6 +1,7 @@
 import type { Attack } from '@portcullis/core/attacks/attack.ts';
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
 import type { MitigationMode } from '@portcullis/core/attacks/scope-settings.ts';
+import type { MitigationAction } from '@portcullis/core/attacks/actions.ts';
 import type { Mitigation } from '@portcullis/core/firewall/policy.ts';
 
 /**
@@ -115,16 +116,17 @@ export interface WireAttack extends Attack {
   readonly openedAtMs: number;
   /** When the kernel had the first mitigation of the edge's own; null: there was none. */
   readonly mitigatedAtMs: number | null;
-  readonly mitigations: readonly OverlayMitigation[];
+  readonly actions: readonly OverlayAction[];
   readonly tops: SubjectTops | null;
   readonly series: AttackSeries;
 }
-export const MAX_OVERLAY_MITIGATIONS = 32;
+/** Those of the end and those of before, when the attack turned to another kind; the last of more. */
+export const MAX_OVERLAY_ACTIONS = 64;
 
-/** What an edge did alone, in the policy of `target`. */
-export interface OverlayMitigation {
-  readonly target: string;
-  readonly mitigation: Mitigation;
+/** What an edge did alone against the attack, or marked only. */
+export interface OverlayAction {
+  readonly action: MitigationAction;
+  readonly mode: Mitigation['mode'];
   readonly sinceMs: number;
   /** When it was withdrawn; null: it was not yet. */
   readonly untilMs: number | null;

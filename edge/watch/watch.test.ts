@@ -25,7 +25,8 @@ function watchingEdge(t: TestContext) {
   const watching = () => {
     const counters = createFakeCounters();
     const link = edge.control.link.connect({ kind: 'edge', name: 'fra1' });
-    const watch = new EdgeWatch({ link, counters, stateDir: edge.stateDir, log, periodMs: 2 });
+    const { stateDir } = edge;
+    const watch = new EdgeWatch({ link, counters, stateDir, log, periodMs: 2 });
     return { counters, start: () => edge.start({ link, watch }), watch };
   };
   const samples = (): WatchSamples[] => edge.control.heard.filter(isSamples);

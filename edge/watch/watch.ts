@@ -7,10 +7,13 @@ import type { CounterMode } from '@portcullis/link/edge-report.ts';
 import type { AgentSide } from '@portcullis/link/transport.ts';
 import type { WatchScope } from '@portcullis/link/watch-messages.ts';
 import type { CounterSource } from '../counters/source.ts';
+import type { Desired } from '../desired.ts';
 import { enforcedFolder } from '../state/disk.ts';
+import { LoneWatch } from './lone-watch.ts';
 import { SampleSender } from './sender.ts';
 import { WatchSettingsKeeper } from './settings.ts';
 import { SettingsStore } from './settings-store.ts';
+import { AttackTeller } from './teller.ts';
 import { thin } from './thin.ts';
 import { tick } from './ticks.ts';
 
@@ -21,6 +24,16 @@ export interface WatchOptions {
   readonly log: Log;
   readonly clock?: () => Date;
   readonly periodMs?: number;
+  /** Control that did not answer for so long is away. */
+  readonly awayMs?: number;
+}
+
+/** What watching needs of the agent around it. */
+export interface WatchedAgent {
+  /** What the agent calls itself to control. */
+  readonly instance: string;
+  /** What `put` answers is another now: apply it. */
+  readonly changed: () => void;
 }
 
 /** Addresses and prefixes that the edge's own detector remembers; of more it judges their prefixes only. */
@@ -30,39 +43,52 @@ const STOOD_STILL_MS = 10_000;
 /** Evidence is sent once a second. */
 const EVIDENCE_TICKS = 4;
 const RETRY_TICKS = 20;
+const AWAY_MS = 3_000;
 
 /**
- * Counts traffic, tells control what it counted, and judges it itself. Beside the policies: nothing here is waited
+ * Counts traffic, tells control what it counted, and judges it itself: where control is away, it acts too. Beside the policies: nothing here is waited
  * for by their application, and whatever fails here fails alone.
  */
 export class EdgeWatch {
   readonly #options: WatchOptions;
   #sender: SampleSender | null = null;
   #settings: WatchSettingsKeeper | null = null;
+  #lone: LoneWatch | null = null;
+  #teller: AttackTeller | null = null;
   #ticks: ReturnType<typeof tick> | null = null;
   #nearest = new NearestScope<WatchScope>([]);
   /** What the kernel does not count yet; null: it counts what is wanted. */
   #uncounted: readonly WatchScope[] | null = null;
   #detector: DetectorState = INITIAL;
   #count = 0;
+  /** Since when control has been answering; null: it is away. */
+  #thereSinceMs: number | null = performance.now();
   #problem: string | null = null;
 
   constructor(options: WatchOptions) {
     this.#options = options;
   }
 
-  /** `instance`: what the agent calls itself to control. */
-  start(instance: string): void {
-    const { link, stateDir, log, periodMs = BUCKET_MS } = this.#options;
-    this.#sender = new SampleSender({ link, instance, log, nowMs: () => this.#nowMs() });
+  start({ instance, changed }: WatchedAgent): void {
+    const { link, stateDir, log, counters, periodMs = BUCKET_MS } = this.#options;
+    const folder = enforcedFolder(stateDir);
+    const common = { link, instance, log, nowMs: () => this.#nowMs() };
+    this.#sender = new SampleSender(common);
     this.#settings = new WatchSettingsKeeper({
-      link,
-      instance,
-      log,
-      store: new SettingsStore(enforcedFolder(stateDir), log),
+      ...common,
+      store: new SettingsStore(folder, log),
       changed: (scopes) => this.#watch(scopes),
     });
     this.#settings.load();
+    const lone = new LoneWatch({
+      folder,
+      log,
+      changed,
+      tops: (subject) => counters.tops(subject),
+      scopeOf: (subject) => this.#nearest.of(subject),
+    });
+    this.#lone = lone;
+    this.#teller = new AttackTeller({ ...common, told: (attacks) => lone.told(attacks) });
     link.onNotice((notice) => {
       if (notice.kind === 'watch') this.#settings?.poke(notice.version);
     });
@@ -73,11 +99,22 @@ export class EdgeWatch {
   greeted(): void {
     this.#sender?.heard();
     this.#settings?.greeted();
+    this.#teller?.greeted();
   }
 
   /** Notices may be lost. */
   resync(): void {
     this.#settings?.poke();
+  }
+
+  /** What is desired, with what this edge does alone. */
+  put(desired: Desired): Desired {
+    return this.#lone?.put(desired) ?? desired;
+  }
+
+  /** The kernel has what `put` answered last, but for the refused targets. */
+  applied(refused: Iterable<string>): void {
+    this.#lone?.applied(new Set(refused), this.#nowMs());
   }
 
   mode(): CounterMode {
@@ -86,12 +123,13 @@ export class EdgeWatch {
 
   problems(): string[] {
     const own = this.#problem === null ? [] : [`Traffic cannot be counted: ${this.#problem}.`];
-    return [...own, ...this.#options.counters.problems()];
+    return [...own, ...this.#options.counters.problems(), ...(this.#lone?.problems() ?? [])];
   }
 
   async stop(): Promise<void> {
     await this.#ticks?.stop();
     await Promise.all([this.#sender?.stop(), this.#settings?.stop()]);
+    await Promise.all([this.#teller?.stop(), this.#lone?.stop()]);
     await this.#options.counters.close();
   }
 
@@ -130,8 +168,25 @@ export class EdgeWatch {
     for (const { kind, attack } of events) log.info({ kind, attack }, 'saw an attack');
     const tops =
       this.#count % EVIDENCE_TICKS === 0 ? (subject: string) => counters.tops(subject) : null;
-    if (counters.mode() === 'none') return;
-    this.#sender?.push(thin(sample, { thresholdsOf, tops }));
+    if (counters.mode() !== 'none') this.#sender?.push(thin(sample, { thresholdsOf, tops }));
+    const controlMs = this.#lookForControl();
+    await this.#lone?.step(sample, events, controlMs);
+    if (controlMs !== null && this.#teller?.ready === true) {
+      this.#teller.tell(this.#lone?.untold() ?? []);
+    }
+  }
+
+  /** For how long control has been answering; null: it is away. */
+  #lookForControl(): number | null {
+    const { awayMs = AWAY_MS, log } = this.#options;
+    const isThere = (this.#sender?.silentMs ?? 0) <= awayMs;
+    const wasThere = this.#thereSinceMs !== null;
+    if (!isThere) this.#thereSinceMs = null;
+    else this.#thereSinceMs ??= performance.now();
+    if (isThere !== wasThere) {
+      log.info({}, isThere ? 'control is back' : 'control is away: attacks are mitigated alone');
+    }
+    return this.#thereSinceMs === null ? null : performance.now() - this.#thereSinceMs;
   }
 
   #nowMs(): number {

@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Mitigation } from '@portcullis/core/firewall/policy.ts';
+import { createMemoryLink } from '@portcullis/link/memory.ts';
+import type { AgentRequest, ControlReply } from '@portcullis/link/messages.ts';
+import type { WatchScope, WireAttack } from '@portcullis/link/watch-messages.ts';
+import { createFakeCounters } from '../counters/fake.ts';
+import type { Desired } from '../desired.ts';
+import { EdgeWatch } from './watch.ts';
+
+const A = '203.0.113.10';
+const SCOPE: WatchScope = {
+  scope: '203.0.113.0/24',
+  pps: 20_000,
+  bps: 1e9,
+  holdMs: 10_000,
+  mitigation: 'on',
+  safelist: [],
+  subject: true,
+};
+const DESIRED: Desired = {
+  generation: 1,
+  policies: new Map(),
+  sourceSets: { version: '', sets: {} },
+  settings: {
+    name: 'fra1',
+    site: 'fra',
+    devices: [],
+    management: [],
+    sees: 'both',
+    fragments: 'reassemble',
+  },
+};
+const FLOOD = { [A]: { pps: 100_000, vector: 'udp_dns', prefix: SCOPE.scope } } as const;
+
+/** An edge whose time passes a bucket each two milliseconds, and a control plane that comes and goes. */
+function loneEdge(t: TestContext, scope: WatchScope = SCOPE) {
+  const stateDir = mkdtempSync(join(tmpdir(), 'portcullis-alone-'));
+  const told: WireAttack[] = [];
+  const handler = async (_: unknown, request: AgentRequest): Promise<ControlReply> => {
+    if (request.kind === 'edge.attacks') told.push(...request.attacks);
+    if (request.kind !== 'watch.ask') return { kind: 'done' };
+    const scopes = request.version === 'v1' ? null : [scope];
+    return { kind: 'watch.settings', version: 'v1', scopes, next: null };
+  };
+  const link = createMemoryLink(handler);
+  let { control } = link;
+  const running: EdgeWatch[] = [];
+  const dead = Promise.withResolvers<void>();
+  t.after(async () => {
+    dead.resolve();
+    for (const watch of running) await watch.stop();
+    await control.close();
+    rmSync(stateDir, { recursive: true });
+  });
+  let setMs = 0;
+  const start = (desired = DESIRED) => {
+    const counters = createFakeCounters();
+    const side = link.connect({ kind: 'edge', name: 'fra1' });
+    const log = { debug() {}, info() {}, warn() {}, error() {} };
+    const watch = new EdgeWatch({
+      link: side,
+      counters,
+      stateDir,
+      log,
+      periodMs: 2,
+      awayMs: 50,
+      clock: () => new Date(Date.now() + setMs),
+    });
+    running.push(watch);
+    side.onConnect(() => watch.greeted());
+    /** What the kernel has, as an agent would bring it there. */
+    const kernel: { mitigations: readonly Mitigation[]; applies: number } = {
+      mitigations: [],
+      applies: 0,
+    };
+    const apply = (): void => {
+      const { policies } = watch.put(desired);
+      kernel.mitigations = policies.get(A)?.mitigations ?? [];
+      kernel.applies++;
+      watch.applied([]);
+    };
+    watch.start({ instance: 'one', changed: apply });
+    apply();
+    return { watch, counters, kernel };
+  };
+  const until = async (hope: () => boolean): Promise<void> => {
+    for (let tries = 0; !hope(); tries++) {
+      assert.ok(tries < 2_000, `in vain: ${hope}`);
+      await delay(5);
+    }
+  };
+  return {
+    told,
+    dead: dead.promise,
+    start,
+    until,
+    lose: () => control.close(),
+    come: () => void (control = link.serve(handler)),
+    setClock: (byMs: number) => void (setMs += byMs),
+  };
+}
+
+test('a flood while control is away is mitigated alone, and control hears of it once when it is back', async (t) => {
+  const { told, start, until, lose, come } = loneEdge(t);
+  const { counters, kernel } = start();
+  await until(() => counters.watched.length > 0);
+  await lose();
+  counters.rates = FLOOD;
+  await until(() => kernel.mitigations.length > 0);
+  assert.equal(kernel.mitigations[0]?.protocol, 'udp');
+  counters.rates = {};
+  await until(() => kernel.mitigations.length === 0);
+  assert.equal(told.length, 0);
+  come();
+  await until(() => told.length > 0);
+  await delay(100);
+  assert.equal(told.length, 1);
+  const [attack] = told;
+  assert.deepEqual([attack?.subject, attack?.type], [A, 'udp_flood']);
+  assert.ok(attack?.endedAtMs !== null && attack?.mitigatedAtMs !== null);
+  assert.ok((attack?.mitigatedAtMs ?? 0) >= (attack?.openedAtMs ?? Infinity));
+  assert.ok(attack?.actions.length);
+  assert.ok(attack?.actions.every(({ mode, untilMs }) => mode === 'enforce' && untilMs !== null));
+  assert.ok(attack?.series.pps.some((pps) => pps > 90_000));
+});
+
+test('while control is there an edge does nothing alone, and has nothing to tell', async (t) => {
+  const { told, start, until } = loneEdge(t);
+  const { counters, kernel } = start();
+  await until(() => counters.watched.length > 0);
+  counters.rates = FLOOD;
+  const reads = counters.reads + 100;
+  await until(() => counters.reads > reads);
+  assert.deepEqual([kernel.applies, kernel.mitigations, told.length], [1, [], 0]);
+});
+
+test('an attack that control saw begin is mitigated when control goes, and ends with its record', async (t) => {
+  const { told, start, until, lose, come } = loneEdge(t);
+  const { counters, kernel } = start();
+  await until(() => counters.watched.length > 0);
+  counters.rates = FLOOD;
+  const reads = counters.reads + 30;
+  await until(() => counters.reads > reads);
+  await lose();
+  await until(() => kernel.mitigations.length > 0);
+  come();
+  await until(() => told.length === 1);
+  assert.equal(told[0]?.endedAtMs, null);
+  counters.rates = {};
+  await until(() => told.length === 2);
+  assert.equal(told[1]?.id, told[0]?.id);
+  assert.ok(told[1]?.endedAtMs !== null);
+  await until(() => kernel.mitigations.length === 0);
+});
+
+test('an agent that was killed goes on with what it did alone, as the same attack', async (t) => {
+  const { told, start, until, lose, come, dead } = loneEdge(t);
+  const first = start();
+  await until(() => first.counters.watched.length > 0);
+  await lose();
+  first.counters.rates = FLOOD;
+  await until(() => first.kernel.mitigations.length > 0);
+  // Killed: it is not told to stop, and reads nothing any more.
+  first.counters.beforeRead = () => dead;
+  const second = start();
+  assert.deepEqual(second.kernel.mitigations, first.kernel.mitigations);
+  second.counters.rates = FLOOD;
+  const reads = second.counters.reads + 30;
+  await until(() => second.counters.reads > reads);
+  assert.deepEqual(second.kernel.mitigations, first.kernel.mitigations);
+  come();
+  await until(() => told.length > 0);
+  second.counters.rates = {};
+  await until(() => told.some(({ endedAtMs }) => endedAtMs !== null));
+  assert.equal(new Set(told.map(({ id }) => id)).size, 1);
+});
+
+test('a scope whose mitigation is off is watched, and nothing is done', async (t) => {
+  const { told, start, until, lose, come } = loneEdge(t, { ...SCOPE, mitigation: 'off' });
+  const { counters, kernel } = start();
+  await until(() => counters.watched.length > 0);
+  await lose();
+  counters.rates = FLOOD;
+  const reads = counters.reads + 60;
+  await until(() => counters.reads > reads);
+  come();
+  await until(() => told.length === 1);
+  assert.deepEqual([kernel.mitigations, told[0]?.actions, told[0]?.mitigatedAtMs], [[], [], null]);
+});
+
+test('a clock that jumps by a day neither opens nor closes an attack, and its record is of one piece', async (t) => {
+  const { told, start, until, lose, come, setClock } = loneEdge(t);
+  const { counters, kernel } = start();
+  await until(() => counters.watched.length > 0);
+  await lose();
+  const passing = async (count: number): Promise<void> => {
+    const reads = counters.reads + count;
+    await until(() => counters.reads > reads);
+  };
+  for (const byMs of [86_400_000, -172_800_000]) {
+    setClock(byMs);
+    await passing(10);
+  }
+  assert.equal(kernel.applies, 1);
+  counters.rates = FLOOD;
+  await until(() => kernel.mitigations.length > 0);
+  const { applies } = kernel;
+  for (const byMs of [-86_400_000, 172_800_000]) {
+    setClock(byMs);
+    await passing(20);
+  }
+  assert.equal(kernel.applies, applies);
+  counters.rates = {};
+  await until(() => kernel.mitigations.length === 0);
+  come();
+  await until(() => told.length > 0);
+  await delay(50);
+  assert.equal(told.length, 1);
+  const { startedAtMs = 0, endedAtMs = null } = told[0] ?? {};
+  const lastedMs = (endedAtMs ?? 0) - startedAtMs;
+  assert.ok(lastedMs >= 0 && lastedMs < 60_000, `${lastedMs} ms`);
+  // Set to the right time at last: it is dated by that.
+  assert.ok(Math.abs(startedAtMs - Date.now()) < 60_000);
+});

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { MitigationAction } from '@portcullis/core/attacks/actions.ts';
+import type { Attack, AttackEvent } from '@portcullis/core/attacks/attack.ts';
+import { BUCKET_MS } from '@portcullis/core/attacks/sample.ts';
+import { BEGIN_MS, sampleOf } from '@portcullis/core/attacks/testing/samples.ts';
+import { isWireAttack } from '@portcullis/link/parse-watch.ts';
+import type { KeptAttack } from './journal.ts';
+import { AttackLedger } from './ledger.ts';
+
+const A = '203.0.113.10';
+const HOLD_MS = 10_000;
+const OPTIONS = { tops: () => null, holdMsOf: () => HOLD_MS };
+const exactly = (value: number) => ({ value, low: value, high: value });
+
+function attackOf(startedAtMs: number, change: Partial<Attack> = {}): Attack {
+  return {
+    id: `${A}@${startedAtMs}`,
+    subject: A,
+    type: 'udp_flood',
+    shares: [],
+    peakPps: exactly(1_000),
+    peakBps: exactly(8_000),
+    startedAtMs,
+    endedAtMs: null,
+    ...change,
+  };
+}
+/** A ledger, and buckets of it in which A gets so many packets a second. */
+function ledgerOf(kept: readonly KeptAttack[] = []) {
+  const ledger = new AttackLedger(OPTIONS, kept);
+  let index = 0;
+  let setMs = 0;
+  const nowMs = (): number => BEGIN_MS + (index + 1) * BUCKET_MS + setMs;
+  const pass = (alone: boolean, pps: number, kind?: AttackEvent['kind'], attack?: Attack) => {
+    const sample = { ...sampleOf(index, { [A]: pps }), atMs: nowMs() };
+    const events = kind && attack ? [{ kind, attack, atMs: nowMs() }] : [];
+    const ended = ledger.note(sample, events, alone);
+    index++;
+    return ended;
+  };
+  const setClock = (byMs: number): void => {
+    setMs += byMs;
+    ledger.shift(byMs);
+  };
+  return { ledger, pass, nowMs, setClock };
+}
+const STARTED_MS = BEGIN_MS - 750;
+
+test('an attack that control saw from its beginning to its end is not told', () => {
+  const { ledger, pass } = ledgerOf();
+  pass(false, 5_000, 'opened', attackOf(STARTED_MS));
+  assert.deepEqual([...ledger.ongoing().keys()], [A]);
+  assert.deepEqual(pass(false, 0, 'ended', attackOf(STARTED_MS)), new Set([A]));
+  assert.deepEqual([ledger.untold(), ledger.unkept(true)], [[], []]);
+});
+
+test('an attack during which control was away is told while it goes on, and once more when it has ended', () => {
+  const { ledger, pass, nowMs } = ledgerOf();
+  pass(false, 5_000, 'opened', attackOf(STARTED_MS));
+  pass(true, 5_000);
+  const first = ledger.untold();
+  assert.deepEqual(
+    first.map(({ id, endedAtMs }) => [id, endedAtMs]),
+    [[`${A}@${STARTED_MS}`, null]],
+  );
+  assert.ok(first.every(isWireAttack));
+  assert.deepEqual(ledger.told(first), []);
+  assert.deepEqual(ledger.untold(), []);
+  const endedAtMs = nowMs() - HOLD_MS;
+  pass(false, 0, 'ended', attackOf(STARTED_MS - HOLD_MS, { endedAtMs }));
+  const last = ledger.untold();
+  assert.equal(last.length, 1);
+  assert.deepEqual(ledger.told(last), [`${A}@${STARTED_MS}`]);
+  assert.deepEqual([ledger.untold(), ledger.unkept(true)], [[], []]);
+});
+
+test('an answer to an older state of an attack does not settle a newer one', () => {
+  const { ledger, pass } = ledgerOf();
+  pass(true, 5_000, 'opened', attackOf(STARTED_MS));
+  const asOngoing = ledger.untold();
+  pass(true, 0, 'ended', attackOf(STARTED_MS));
+  assert.deepEqual(ledger.told(asOngoing), []);
+  assert.equal(ledger.untold()[0]?.endedAtMs !== null, true);
+});
+
+test('its series is what was counted, a second a point, from its start on', () => {
+  const { ledger, pass } = ledgerOf();
+  pass(true, 4_000, 'opened', attackOf(BEGIN_MS - 750 - BUCKET_MS));
+  for (let n = 0; n < 7; n++) pass(true, 4_000);
+  const { series } = ledger.untold()[0] ?? {};
+  assert.equal(series?.startMs, BEGIN_MS - 1_000);
+  assert.deepEqual(series?.pps.slice(-1), [4_000]);
+});
+
+test('after kill -9 an attack that goes on is the same one; one that does not ended when it was last seen', () => {
+  const before = ledgerOf();
+  before.pass(true, 5_000, 'opened', attackOf(STARTED_MS));
+  for (let n = 0; n < 8; n++) before.pass(true, 5_000);
+  const kept = before.ledger.unkept(true);
+  assert.equal(kept.length, 1);
+
+  const again = ledgerOf(kept);
+  const reopened = attackOf(BEGIN_MS + 60_000, { peakPps: exactly(9_000), type: 'multi_vector' });
+  again.pass(true, 9_000, 'opened', reopened);
+  const [same] = again.ledger.untold();
+  assert.equal(same?.id, `${A}@${STARTED_MS}`);
+  assert.equal(same?.startedAtMs, STARTED_MS);
+  assert.deepEqual([same?.type, same?.peakPps.value], ['multi_vector', 9_000]);
+
+  const gone = ledgerOf(kept);
+  for (let n = 0; n < 300_000 / BUCKET_MS; n++) gone.pass(true, 0);
+  assert.equal(gone.ledger.untold()[0]?.endedAtMs, kept[0]?.seenAtMs);
+});
+
+test('a clock that is set opens nothing, ends nothing, and dates everything anew', () => {
+  for (const byMs of [-86_400_000, 86_400_000]) {
+    const { ledger, pass, setClock } = ledgerOf();
+    pass(true, 5_000, 'opened', attackOf(STARTED_MS));
+    for (let n = 0; n < 8; n++) pass(true, 5_000);
+    const [before] = ledger.untold();
+    setClock(byMs);
+    pass(true, 5_000);
+    const [after] = ledger.untold();
+    assert.equal(after?.id, before?.id);
+    assert.equal(after?.endedAtMs, null);
+    assert.equal(after?.startedAtMs, (before?.startedAtMs ?? 0) + byMs);
+    assert.equal(after?.series.startMs, (before?.series.startMs ?? 0) + byMs);
+    // The detector dates by the clock of each moment, and its beginning is of before.
+    const endedAtMs = Math.max(STARTED_MS, BEGIN_MS + byMs);
+    pass(true, 0, 'ended', attackOf(STARTED_MS, { endedAtMs }));
+    const [ended] = ledger.untold();
+    const lastedMs = (ended?.endedAtMs ?? 0) - (ended?.startedAtMs ?? 0);
+    assert.ok(lastedMs >= 0 && lastedMs < 60_000, `${lastedMs} ms`);
+  }
+});
+
+test('it is told what was done alone, since when, until when, and when the kernel had it', () => {
+  const { ledger, pass, nowMs } = ledgerOf();
+  const dns: MitigationAction = { kind: 'reflector', reflector: 'dns' };
+  pass(true, 5_000, 'opened', attackOf(STARTED_MS));
+  const entry = {
+    subject: A,
+    actions: [dns],
+    mode: 'enforce',
+    safelist: [],
+    expiresMs: 1,
+  } as const;
+  const sinceMs = nowMs();
+  ledger.mitigating([entry], sinceMs);
+  ledger.mitigating([{ ...entry, expiresMs: 2 }], sinceMs + 5);
+  ledger.mitigated(new Set([A, '203.0.113.11']), sinceMs + 10);
+  ledger.mitigated(new Set([A]), sinceMs + 99);
+  ledger.mitigating([], sinceMs + 200);
+  const [told] = ledger.untold();
+  assert.equal(told?.mitigatedAtMs, sinceMs + 10);
+  assert.deepEqual(told?.actions, [
+    { action: dns, mode: 'enforce', sinceMs, untilMs: sinceMs + 200 },
+  ]);
+});
+
+test('what is kept on disk changes with news, not with every bucket', () => {
+  const { ledger, pass } = ledgerOf();
+  pass(true, 5_000, 'opened', attackOf(STARTED_MS));
+  assert.equal(ledger.unkept(false).length, 1);
+  for (let n = 1; n < 10; n++) {
+    pass(true, 5_000, 'changed', attackOf(STARTED_MS, { peakPps: exactly(1_000 * n) }));
+    assert.deepEqual(ledger.unkept(false), []);
+  }
+  pass(true, 5_000, 'changed', attackOf(STARTED_MS, { type: 'multi_vector' }));
+  assert.equal(ledger.unkept(false).length, 1);
+});
+
+test('attacks without end while control is away are bounded, and those that are lost are counted', () => {
+  const { ledger, pass } = ledgerOf();
+  for (let n = 0; n < 600; n++) {
+    const attack = attackOf(STARTED_MS + n);
+    pass(true, 5_000, 'opened', attack);
+    pass(true, 0, 'ended', attack);
+  }
+  assert.equal(ledger.untold().length, 512);
+  assert.equal(ledger.lost, 88);
+  assert.equal(ledger.untold().at(-1)?.id, `${A}@${STARTED_MS + 599}`);
+});

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type MitigationAction, renderAction } from '@portcullis/core/attacks/actions.ts';
+import type { MitigationMode } from '@portcullis/core/attacks/scope-settings.ts';
+import {
+  type OfControl,
+  OVERLAY_TTL_MS,
+  type OverlayEntry,
+  type OverlayFacts,
+  stepOverlay,
+} from './overlay.ts';
+
+const A = '203.0.113.10';
+const SAFE = ['198.51.100.0/24'];
+const DNS: MitigationAction = { kind: 'reflector', reflector: 'dns' };
+const NTP: MitigationAction = { kind: 'reflector', reflector: 'ntp' };
+const PROXY: MitigationAction = { kind: 'filter', type: 'tcp-syn-proxy', port: 443 };
+
+/** What control has in place. */
+function control(...actions: readonly MitigationAction[]): OfControl {
+  const rendered = actions.map((action) =>
+    renderAction(action, { ref: 'mitigation:7', mode: 'enforce', safelist: SAFE }),
+  );
+  return {
+    mitigations: rendered.flatMap((one) => (one.part === 'mitigation' ? [one.value] : [])),
+    filters: rendered.flatMap((one) => (one.part === 'filter' ? [one.value] : [])),
+  };
+}
+function facts(change: Partial<OverlayFacts> & { mode?: MitigationMode } = {}): OverlayFacts {
+  const { mode = 'on', ...rest } = change;
+  return {
+    nowMs: 0,
+    controlMs: null,
+    attacks: new Map([[A, [DNS]]]),
+    ended: new Set(),
+    scopeOf: () => ({ mitigation: mode, safelist: SAFE }),
+    ofControl: () => null,
+    ...rest,
+  };
+}
+const begun = (): readonly OverlayEntry[] => stepOverlay([], facts());
+const quiet = { attacks: new Map<string, readonly MitigationAction[]>() };
+
+test('an edge mitigates alone only while control is away, and never where mitigation is off', () => {
+  assert.deepEqual(begun(), [
+    { subject: A, actions: [DNS], mode: 'enforce', safelist: SAFE, expiresMs: OVERLAY_TTL_MS },
+  ]);
+  assert.deepEqual(stepOverlay([], facts({ controlMs: 0 })), []);
+  assert.deepEqual(stepOverlay([], facts({ mode: 'off' })), []);
+  assert.deepEqual(stepOverlay(begun(), facts({ mode: 'off' })), []);
+});
+
+test('a scope that is observed has its mitigations marked, not dropped, also when it becomes one later', () => {
+  const [observed] = stepOverlay([], facts({ mode: 'observe' }));
+  assert.deepEqual([observed?.mode, observed?.actions], ['observe', [DNS]]);
+  for (const change of [{}, quiet, { controlMs: 1_000 }]) {
+    const [later] = stepOverlay(begun(), facts({ mode: 'observe', ...change }));
+    assert.equal(later?.mode, 'observe');
+  }
+});
+
+test('nothing changes while nothing changes, so that nothing is written or applied', () => {
+  const before = begun();
+  assert.equal(stepOverlay(before, facts({ nowMs: 1_000 })), before);
+  assert.equal(stepOverlay(before, facts({ nowMs: 1_000, controlMs: 10, ...quiet })), before);
+});
+
+test('the end of the attack withdraws it', () => {
+  const ended = new Set([A]);
+  assert.deepEqual(stepOverlay(begun(), facts({ ended, ...quiet })), []);
+  assert.deepEqual(stepOverlay(begun(), facts({ ended, controlMs: 5, ...quiet })), []);
+});
+
+test('it is renewed while the attack goes on, and ends by itself when nobody sees the attack any more', () => {
+  const nowMs = OVERLAY_TTL_MS / 2 + 1;
+  const [renewed] = stepOverlay(begun(), facts({ nowMs }));
+  assert.equal(renewed?.expiresMs, nowMs + OVERLAY_TTL_MS);
+  const late = { nowMs: OVERLAY_TTL_MS, ...quiet };
+  assert.equal(stepOverlay(begun(), facts({ ...late, nowMs: OVERLAY_TTL_MS - 1 })).length, 1);
+  assert.deepEqual(stepOverlay(begun(), facts(late)), []);
+});
+
+test('control that is back takes over: at once with mitigations of its own, else after a while', () => {
+  const there = facts({ controlMs: 14_999 });
+  assert.equal(stepOverlay(begun(), there).length, 1);
+  assert.deepEqual(stepOverlay(begun(), { ...there, controlMs: 15_000 }), []);
+  const own = facts({ controlMs: 0, ofControl: () => control(NTP) });
+  assert.deepEqual(stepOverlay(begun(), own), []);
+});
+
+test('what control left in place is not done twice, and what it did not foresee is done', () => {
+  const left = facts({ ofControl: () => control(DNS, PROXY) });
+  assert.deepEqual(stepOverlay([], left), []);
+  const attacks = new Map([[A, [DNS, NTP, PROXY]]]);
+  assert.deepEqual(stepOverlay([], { ...left, attacks })[0]?.actions, [NTP]);
+  // Marking alone is not the same as dropping.
+  const { mitigations, filters } = control(DNS);
+  const observed = {
+    filters,
+    mitigations: mitigations.map((one) => ({ ...one, mode: 'observe' as const })),
+  };
+  assert.deepEqual(stepOverlay([], facts({ ofControl: () => observed }))[0]?.actions, [DNS]);
+});
+
+test('a source that is put on the safelist while the attack goes on is touched no longer', () => {
+  const wider = { mitigation: 'on', safelist: [...SAFE, '192.0.2.1'] } as const;
+  for (const change of [{}, quiet]) {
+    const [entry] = stepOverlay(begun(), facts({ scopeOf: () => wider, ...change }));
+    assert.deepEqual(entry?.safelist, wider.safelist);
+  }
+});
+
+test('an attack that turns to another vector is met by what is planned against that', () => {
+  const turned = stepOverlay(begun(), facts({ nowMs: 5, attacks: new Map([[A, [NTP]]]) }));
+  assert.deepEqual(
+    turned.map(({ actions, expiresMs }) => [actions, expiresMs]),
+    [[[NTP], OVERLAY_TTL_MS + 5]],
+  );
+});
+
+test('however many are attacked, what is done alone is bounded', () => {
+  const attacks = new Map(
+    Array.from({ length: 1_000 }, (_, n) => [`10.0.${n >> 8}.${n & 255}`, [DNS]]),
+  );
+  const entries = stepOverlay([], facts({ attacks }));
+  assert.equal(entries.length, 256);
+  assert.equal(stepOverlay(entries, facts({ attacks })), entries);
+});

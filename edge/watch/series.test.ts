@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { MAX_SERIES_POINTS } from '@portcullis/link/watch-messages.ts';
+import { Series } from './series.ts';
+
+const bucket = fc.record({
+  durationMs: fc.integer({ min: 1, max: 5_000 }),
+  pps: fc.constantFrom(0, 10, 1_000),
+});
+
+test('a series holds everything that was counted, in at most so many steps, however long the attack', () => {
+  fc.assert(
+    fc.property(fc.array(bucket, { maxLength: 2_000, size: 'max' }), (buckets) => {
+      const series = new Series(1_000);
+      let packets = 0;
+      let durationMs = 0;
+      for (const { durationMs: ms, pps } of buckets) {
+        series.add(ms, (pps * ms) / 1000, (pps * ms) / 125);
+        packets += (pps * ms) / 1000;
+        durationMs += ms;
+      }
+      const { startMs, stepMs, pps, bps } = series.value;
+      assert.equal(startMs, 1_000);
+      assert.ok(pps.length <= MAX_SERIES_POINTS && bps.length === pps.length);
+      // The last step is not full: it lasts what is left.
+      const lastMs = durationMs - stepMs * (pps.length - 1);
+      assert.ok(pps.length === 0 || (lastMs > -1e-6 && lastMs <= stepMs + 1e-6), `${lastMs}`);
+      const total = pps.reduce(
+        (sum, rate, index) => sum + (rate * (index === pps.length - 1 ? lastMs : stepMs)) / 1000,
+        0,
+      );
+      assert.ok(Math.abs(total - packets) <= 1e-6 * Math.max(1, packets), `${total} ${packets}`);
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test('a series goes on where it ended, with the time between as nothing', () => {
+  const before = new Series(1_000);
+  before.add(2_000, 20, 160);
+  const after = new Series(0, before.value);
+  after.skip(3_000);
+  after.add(1_000, 5, 40);
+  assert.deepEqual(after.value, {
+    startMs: 1_000,
+    stepMs: 1_000,
+    pps: [10, 10, 0, 0, 0, 5],
+    bps: [80, 80, 0, 0, 0, 40],
+  });
+});
+
+test('a gap of years takes no time and leaves the beginning', () => {
+  const series = new Series(0);
+  series.add(4_000, 4_000, 0);
+  series.skip(1e12);
+  assert.ok((series.value.pps[0] ?? 0) > 0);
+  assert.ok(series.value.pps.length <= MAX_SERIES_POINTS);
+});
