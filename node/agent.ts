@@ -25,6 +25,8 @@ const RESYNC_MS = 30_000;
 const NEWS_MS = 100;
 const DESCRIBE_MS = 5_000;
 const LIST_MS = 15_000;
+/** Of the time of a call, that the engine has to show life: 1.2 s of the 2 s of a reader. */
+const LIFE_SHARE = 0.6;
 
 export interface NodeAgentOptions {
   readonly link: AgentSide;
@@ -283,7 +285,7 @@ export class NodeAgent {
     const untilMs = performance.now() + withinMs;
     const isLate = (): boolean => performance.now() >= untilMs;
     try {
-      const answer = await this.#do(uuid, call, isLate);
+      const answer = await this.#do(uuid, call, { withinMs, isLate });
       if (answer === null || isLate() || !this.#greeted) return;
       await this.#session.answer({ id, answer });
     } catch (error) {
@@ -294,7 +296,7 @@ export class NodeAgent {
   async #do(
     uuid: string,
     call: NodeCall['call'],
-    isLate: () => boolean,
+    { withinMs, isLate }: { readonly withinMs: number; readonly isLate: () => boolean },
   ): Promise<CallAnswer | null> {
     const server = this.#servers.get(uuid);
     if (server === undefined) {
@@ -302,7 +304,7 @@ export class NodeAgent {
     }
     // The lines of a console are here; everything else is as true as the engine is alive. A kill is done when it is,
     // and still waits, so that it overtakes nothing that was said before it.
-    const answers = call.kind === 'lines' || (await this.#life.answers());
+    const answers = call.kind === 'lines' || (await this.#life.answers(withinMs * LIFE_SHARE));
     if (!answers && !(call.kind === 'power' && call.signal === 'kill')) {
       return { kind: 'refused', reason: 'The engine of this node does not answer.' };
     }

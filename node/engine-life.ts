@@ -3,8 +3,6 @@ import type { Engine } from './engine/engine.ts';
 
 /** So long an answer counts for everybody who asks. */
 const FRESH_MS = 500;
-/** Within the 2 s that readers of a state wait, with room for the way there and back. */
-const ANSWER_MS = 1_200;
 
 /**
  * Whether the engine answers now. One that hangs says nothing of it, and is taken for lost only after seconds: until
@@ -19,21 +17,22 @@ export class EngineLife {
     this.#engine = engine;
   }
 
-  async answers(): Promise<boolean> {
+  /** Resolves within that time. Whoever asks meanwhile waits for the same answer. */
+  async answers(withinMs: number): Promise<boolean> {
     if (performance.now() - this.#answeredAtMs < FRESH_MS) return true;
-    this.#asking ??= this.#ask().finally(() => {
-      this.#asking = null;
-    });
-    return this.#asking;
+    this.#asking ??= this.#ask();
+    return bounded('answer', withinMs, this.#asking).catch(() => false);
   }
 
   async #ask(): Promise<boolean> {
     try {
-      await bounded('answer', ANSWER_MS, this.#engine.ping());
+      await this.#engine.ping();
       this.#answeredAtMs = performance.now();
       return true;
     } catch {
       return false;
+    } finally {
+      this.#asking = null;
     }
   }
 }

@@ -106,6 +106,13 @@ export class DockerClient {
     }
   }
 
+  /** Resolves when it shows life, on a connection of its own: calls that wait for one another say nothing of that. */
+  async ping(limitMs: number): Promise<void> {
+    const deadline = AbortSignal.timeout(Math.min(limitMs, this.callMs));
+    const answer = await this.#send('GET', '/_ping', { deadline, agent: false });
+    settle(answer, (await this.#read(answer, MAX_ERROR_BYTES, deadline)).toString(), []);
+  }
+
   /** The engine may be another one now. */
   forgetVersion(): void {
     this.#version = null;

@@ -15,7 +15,7 @@ import { DockerClient } from './client.ts';
 import { attachConsole } from './console.ts';
 import { renderContainer } from './container.ts';
 import { inWords } from './errors.ts';
-import { pingDocker, watchEvents } from './events.ts';
+import { watchEvents } from './events.ts';
 import { ownerOf } from '../folder.ts';
 import type { HostGuard } from './guard.ts';
 import { inspectImage, missingImage, pullImage } from './images.ts';
@@ -41,6 +41,7 @@ export interface DockerEngineOptions {
 }
 
 const STEP_MS = 60_000;
+const PING_MS = 5_000;
 /** At once, when all are inspected. */
 const INSPECTIONS = 8;
 /** Far more than are replaced while one event is on its way. */
@@ -66,7 +67,7 @@ export class DockerEngine implements Engine {
   }
 
   ping(): Promise<void> {
-    return inWords(() => pingDocker(this.#client));
+    return inWords(() => this.#client.ping(PING_MS));
   }
 
   describe(): Promise<EngineFacts> {

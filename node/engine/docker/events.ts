@@ -16,11 +16,6 @@ const KINDS = { start: 'started', pause: 'paused', unpause: 'unpaused' } as cons
 const RETRY_MS = { first: 100, most: 2_000 };
 const PING_EVERY_MS = 5_000;
 
-/** Rejects where Docker shows no life within some seconds. */
-export async function pingDocker(client: DockerClient): Promise<void> {
-  await client.call('GET', '/_ping', { limitMs: Math.min(client.callMs, PING_EVERY_MS) });
-}
-
 /** Makes events of Docker's. It remembers which container ran out of memory, for its end does not say so. */
 export class EventReader {
   readonly #outOfMemory = new Set<string>();
@@ -109,7 +104,7 @@ async function followOnce(
   const stream = await client.stream('GET', '/events', { query: { since, filters }, signal });
   let why: unknown = new Error('Docker ended its events.');
   const asking = setInterval(() => {
-    pingDocker(client).catch((error: unknown) => {
+    client.ping(PING_EVERY_MS).catch((error: unknown) => {
       why = error;
       lifeless.abort();
     });
