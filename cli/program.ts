@@ -4,6 +4,7 @@ import { CliError, EXIT } from './exit.ts';
 import { styled } from './output.ts';
 import { addAttacks } from './program/attacks.ts';
 import { addCollector } from './program/collector.ts';
+import { addCollectors } from './program/collectors.ts';
 import { addDrops } from './program/drops.ts';
 import { addEdge } from './program/edge.ts';
 import { addEdges } from './program/edges.ts';
@@ -33,6 +34,7 @@ const COMMANDS = [
   addDrops,
   addCollector,
   addAttacks,
+  addCollectors,
 ];
 
 /** Runs one command line and answers its exit code. Nothing heavy is loaded before a command is chosen. */

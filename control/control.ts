@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { prepareLinkFolder, prepareNodeFolder } from './account.ts';
 import { createAccess, type Access } from './access/index.ts';
 import { type Attacks, createAttacks } from './attacks/index.ts';
+import { type Collectors, createCollectors } from './collectors/index.ts';
 import type { ControlConfig } from './config/config.ts';
 import { type Db, openDatabase } from './db/database.ts';
 import { type Account, chooseAccount } from './db/embedded/account.ts';
@@ -17,6 +18,7 @@ import {
   createFleet,
   type Fleet,
   loadSourceSets,
+  NO_WATCH_DESK,
   prepareSourceSets,
   releaseSourceSets,
 } from './fleet/index.ts';
@@ -104,7 +106,7 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
     },
   });
   stops.push('database connections', () => db.destroy());
-  const { access, fleet, gameServers, attacks, http } = composeAreas({
+  const { access, fleet, gameServers, collectors, attacks, http } = composeAreas({
     config,
     httpConfig,
     db,
@@ -122,7 +124,18 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
   const listening = await http.listen();
   stops.push('API', () => http.close());
   const databaseUrl = database.url;
-  await startFleet({ config, databaseUrl, db, access, fleet, gameServers, attacks, log, stops });
+  await startFleet({
+    config,
+    databaseUrl,
+    db,
+    access,
+    fleet,
+    gameServers,
+    collectors,
+    attacks,
+    log,
+    stops,
+  });
   const { linkSocket, nodeSocket } = config;
   return { ...listening, databaseUrl, linkSocket, nodeSocket };
 }
@@ -152,6 +165,7 @@ function composeAreas({ config, httpConfig, db, database, log, stops }: AreaGrou
   });
   const gameServers = createGameServers({ db, registry, log });
   const attacks = createAttacks({ db, publicUrl, registry, log });
+  const collectors = createCollectors({ db, registry, log, watch: NO_WATCH_DESK });
   const handlers = { ...firewall.handlers, ...gameServers.handlers, ...attacks.handlers };
   const http = createHttpServer({
     config: httpConfig,
@@ -162,7 +176,7 @@ function composeAreas({ config, httpConfig, db, database, log, stops }: AreaGrou
     readiness,
     log,
   });
-  return { access, fleet, gameServers, attacks, http };
+  return { access, fleet, gameServers, collectors, attacks, http };
 }
 
 async function readHttpConfig(config: ControlConfig): Promise<HttpConfig> {
@@ -230,6 +244,7 @@ interface FleetGround {
   readonly fleet: Fleet;
   readonly gameServers: GameServers;
   readonly attacks: Attacks;
+  readonly collectors: Collectors;
   readonly log: Logger;
   readonly stops: StopStack;
 }

@@ -1,5 +1,7 @@
 import { serveIpc } from '@portcullis/link/ipc.ts';
+import type { AgentRef } from '@portcullis/link/messages.ts';
 import type { ControlSide } from '@portcullis/link/transport.ts';
+import { type Collectors, tellCollectors } from './collectors/index.ts';
 import type { Db } from './db/database.ts';
 import type { ControlConfig } from './config/config.ts';
 import { currentGeneration } from './fleet/generations.ts';
@@ -12,6 +14,7 @@ export interface LinkGround {
   readonly db: Db;
   readonly fleet: Fleet;
   readonly gameServers: GameServers;
+  readonly collectors: Collectors;
   readonly stops: StopStack;
 }
 
@@ -20,6 +23,7 @@ export const LINK_CHANNELS = [
   'portcullis_generation',
   'portcullis_nodes',
   'portcullis_enrolment',
+  'portcullis_collectors',
 ] as const;
 
 export interface Links {
@@ -29,14 +33,16 @@ export interface Links {
 
 /**
  * Where agents of this host meet control: a socket for edges, which those may open who may program the firewall,
- * and one for nodes, which everybody may open and only an enrolled node gets past. A node stands beside games of
- * strangers; it can neither open the edges' socket nor say there what edges say.
+ * and one for nodes and collectors of flows, which everybody may open and only who is enrolled gets past. A node stands
+ * beside games of strangers, a collector reads what networks send; neither can open the edges' socket nor say here
+ * what edges say.
  */
 export async function serveLinks({
   config,
   db,
   fleet,
   gameServers,
+  collectors,
   stops,
 }: LinkGround): Promise<Links> {
   const edges = await serveIpc({
@@ -48,12 +54,14 @@ export async function serveLinks({
   });
   stops.push('link to edges', () => edges.close());
   fleet.speakThrough(edges);
+  const servedBy = ({ kind }: AgentRef): Pick<Collectors, 'agentHandler' | 'admit'> =>
+    kind === 'collector' ? collectors : gameServers;
   const nodes = await serveIpc({
     path: config.nodeSocket,
     mode: 0o666,
-    handler: gameServers.agentHandler,
-    admit: gameServers.admit,
-    onError: (error) => gameServers.failed('answering a node', error),
+    handler: (from, request) => servedBy(from).agentHandler(from, request),
+    admit: (agent, credential) => servedBy(agent).admit(agent, credential),
+    onError: (error) => gameServers.failed('answering a node or collector', error),
   });
   stops.push('link to nodes', () => nodes.close());
   gameServers.speakThrough(nodes);
@@ -64,7 +72,11 @@ export async function serveLinks({
       } else if (channel === 'portcullis_nodes' && payload !== null) {
         nodes.notify({ kind: 'node.assignments', nodes: [payload] });
       } else if (channel === 'portcullis_enrolment') {
-        nodes.recheck(({ name }) => payload === null || name === payload);
+        nodes.recheck(
+          ({ kind, name }) => kind === 'node' && (payload === null || name === payload),
+        );
+      } else if (channel === 'portcullis_collectors') {
+        tellCollectors(nodes, payload);
       }
     },
   };

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import type { AgentRequest } from './messages.ts';
 import type { NodeCall } from './node-messages.ts';
 import {
   answer,
@@ -16,8 +17,14 @@ import {
 } from './testing/meeting.ts';
 import type { Admit, AgentHandler } from './transport.ts';
 
+const COLLECTOR_HELLO: AgentRequest = {
+  kind: 'collector.hello',
+  protocolVersion: 1,
+  instance: 'instance-1',
+};
+
 export function kindTests(meet: Meet): void {
-  it('lets a node say what nodes say, and an edge what edges say, and nothing else', async (t) => {
+  it('lets each kind of agent say what its kind says, and nothing else', async (t) => {
     const meeting = await meet(t);
     const seen: string[] = [];
     await serve(t, meeting, async (from, request) => {
@@ -26,16 +33,26 @@ export function kindTests(meet: Meet): void {
     });
     const edge = await connected(t, meeting);
     const node = await connected(t, meeting, NODE);
+    const collector = await connected(t, meeting, { kind: 'collector', name: 'flows' });
     assert.deepEqual(await node.request(answer('1'), TIMEOUT_MS), DONE);
     for (const [agent, request] of [
       [node, confirm(1)],
       [edge, answer('1')],
+      [collector, confirm(1)],
+      [collector, answer('1')],
+      [edge, COLLECTOR_HELLO],
+      [node, COLLECTOR_HELLO],
     ] as const) {
       const reply = await agent.request(request, TIMEOUT_MS);
       assert.equal(reply.kind === 'refused' && reply.code, 'unsupported');
     }
     assert.deepEqual(await edge.request(confirm(1), TIMEOUT_MS), DONE);
-    assert.deepEqual(seen, ['node node-1: node.answer', 'edge fra1: edge.confirm']);
+    assert.deepEqual(await collector.request(COLLECTOR_HELLO, TIMEOUT_MS), DONE);
+    assert.deepEqual(seen, [
+      'node node-1: node.answer',
+      'edge fra1: edge.confirm',
+      'collector flows: collector.hello',
+    ]);
   });
 
   it('tells a call to the node that it is for, and to nobody else', async (t) => {

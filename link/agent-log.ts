@@ -15,7 +15,7 @@ export type Threshold = keyof typeof THRESHOLDS;
 
 /** One JSON object a line, shaped as control's; `name` says which agent. Nothing secret may be logged. */
 export function createLineLog(
-  name: 'edge' | 'node',
+  name: 'edge' | 'node' | 'collector',
   write: (line: string) => void,
   lowest: Threshold = 'info',
 ): Log {

@@ -1,6 +1,7 @@
 import type { Verdict } from '@portcullis/core/firewall/decide.ts';
 import type { EdgeSettings, Packet } from '@portcullis/core/firewall/packet.ts';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
+import type { CollectorRequest, CollectorsNotice, CollectorWelcome } from './collector-messages.ts';
 import type { EdgeDrops, EdgeReport, KernelState } from './edge-report.ts';
 import type {
   NewAssignments,
@@ -13,7 +14,7 @@ import type { WatchNotice, WatchRequest, WatchSettings } from './watch-messages.
 
 /**
  * The messages between control and its edges; those with nodes stand in `node-messages.ts`,
- * those about attacks in `watch-messages.ts`. An agent one version behind still works:
+ * those about attacks in `watch-messages.ts`, those with collectors in `collector-messages.ts`. An agent one version behind still works:
  * fields are only added, unknown fields are ignored, unknown kinds are answered with `unsupported`.
  */
 export const PROTOCOL_VERSION = 1;
@@ -21,12 +22,12 @@ export const OLDEST_PROTOCOL_VERSION = 1;
 
 /** Who speaks. The transport vouches for it: see `Admit` in `transport.ts`. */
 export interface AgentRef {
-  readonly kind: 'edge' | 'node';
+  readonly kind: 'edge' | 'node' | 'collector';
   readonly name: string;
 }
 
-/** Edges speak only the messages of edges, nodes only those of nodes; another's are answered with `unsupported`. */
-export type AgentRequest = EdgeRequest | NodeRequest;
+/** Each kind of agent speaks only its own messages; another's are answered with `unsupported`. */
+export type AgentRequest = EdgeRequest | NodeRequest | CollectorRequest;
 
 export function isOfNode(request: AgentRequest): request is NodeRequest {
   return request.kind.startsWith('node.');
@@ -134,7 +135,8 @@ export type ControlReply =
   | NodeWelcome
   | NodePage
   | Done
-  | Refused;
+  | Refused
+  | CollectorWelcome;
 
 export interface EdgeWelcome {
   readonly kind: 'edge.welcome';
@@ -188,7 +190,13 @@ export interface Refused {
  * Control to agents. Losing one loses nothing: a timer asks anyway, or control goes without the answer. Only those
  * hear it whom it is for (`isFor`): a call to a node holds what an organisation types into its server.
  */
-export type Notice = NewGeneration | Question | WatchNotice | NewAssignments | NodeCall;
+export type Notice =
+  | NewGeneration
+  | Question
+  | WatchNotice
+  | NewAssignments
+  | NodeCall
+  | CollectorsNotice;
 
 export function isFor(notice: Notice, agent: AgentRef): boolean {
   switch (notice.kind) {
@@ -198,6 +206,8 @@ export function isFor(notice: Notice, agent: AgentRef): boolean {
       return agent.kind === 'edge' && notice.edges.includes(agent.name);
     case 'watch':
       return agent.kind !== 'node';
+    case 'collectors':
+      return agent.kind === 'collector';
     case 'node.assignments':
       return agent.kind === 'node' && notice.nodes.includes(agent.name);
     case 'node.call':

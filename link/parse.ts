@@ -9,6 +9,7 @@ import type {
   Notice,
   RefusedTarget,
 } from './messages.ts';
+import { COLLECTOR_NOTICES, COLLECTOR_REPLIES, COLLECTOR_REQUESTS } from './parse-collector.ts';
 import { liveVerdict, packet } from './parse-explain.ts';
 import { NODE_NOTICES, NODE_REPLIES, NODE_REQUESTS } from './parse-node.ts';
 import { policies, sourceSets, targets } from './parse-policy.ts';
@@ -43,7 +44,7 @@ const mode = oneOf('enforce', 'observe');
 const reason = prose(2_000);
 
 const agentRef = object<AgentRef>({
-  kind: oneOf('edge', 'node'),
+  kind: oneOf('edge', 'node', 'collector'),
   name: matching(AGENT_NAME, 'the name of an agent'),
 });
 
@@ -138,6 +139,7 @@ const REPLIES: { readonly [K in ControlReply['kind']]: Shape<Extract<ControlRepl
       next: nullable(cursor),
     }),
     ...WATCH_REPLIES,
+    ...COLLECTOR_REPLIES,
     ...NODE_REPLIES,
     done: object({ kind: oneOf('done') }),
     refused: object({
@@ -157,15 +159,23 @@ const NOTICES: { readonly [K in Notice['kind']]: Shape<Extract<Notice, { kind: K
     packet,
   }),
   ...WATCH_NOTICES,
+  ...COLLECTOR_NOTICES,
   ...NODE_NOTICES,
 };
+
+const REQUESTS: Readonly<Record<AgentRef['kind'], Readonly<Record<string, Shape<AgentRequest>>>>> =
+  {
+    edge: EDGE_REQUESTS,
+    node: NODE_REQUESTS,
+    collector: COLLECTOR_REQUESTS,
+  };
 
 export function parseAgentRef(value: unknown): Parsed<AgentRef> {
   return check(agentRef, value);
 }
-/** What an agent of this kind may say; a message of the other kind is one that it does not know. */
+/** What an agent of this kind may say; a message of another kind is one that it does not know. */
 export function parseRequest(from: AgentRef['kind'], value: unknown): ParsedMessage<AgentRequest> {
-  return parseByKind<AgentRequest>(from === 'edge' ? EDGE_REQUESTS : NODE_REQUESTS, value);
+  return parseByKind<AgentRequest>(REQUESTS[from], value);
 }
 export function parseReply(value: unknown): ParsedMessage<ControlReply> {
   return parseByKind<ControlReply>(REPLIES, value);

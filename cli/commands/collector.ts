@@ -1,4 +1,6 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { resolve } from 'node:path';
 import { formatBps, formatPps } from '@portcullis/core/attacks/format.ts';
 import type { Thresholds } from '@portcullis/core/attacks/attack.ts';
 import { detailOf } from '@portcullis/core/attacks/detector.ts';
@@ -6,10 +8,12 @@ import type { Sample } from '@portcullis/core/attacks/sample.ts';
 import { Collector, type CollectorCounters } from '@portcullis/edge/flows/collector.ts';
 import { parseCount, parseExporters, parseListen, parsePrefixes } from '../collector/options.ts';
 import { Watch, type WatchedSecond } from '../collector/watch.ts';
-import { unavailable } from '../exit.ts';
+import { failed, unavailable, usageError } from '../exit.ts';
+import { readCredential } from '../node-credential.ts';
 import { parseDuration } from '../options.ts';
 import { print, styled, warn } from '../output.ts';
 import type { CollectorCommandOptions } from '../program/collector.ts';
+import { collectorProcess } from '../up/collector-launch.ts';
 
 const MAX_TOP = 1000;
 /** What the kernel gives without being asked; a busy exporter fills it in no time. */
@@ -20,6 +24,11 @@ const MAX_MBPS = 999_999_999;
 
 /** `portcullis collector`: until a signal ends it. */
 export async function runCollector(options: CollectorCommandOptions): Promise<void> {
+  if (options.link !== undefined) return runLinked(options, options.link);
+  const { listen, exporter } = options;
+  if (listen === undefined || exporter === undefined) {
+    throw usageError('give --listen and --exporter, or --link and --name');
+  }
   const top = parseCount(options.top, '--top', 0, MAX_TOP);
   const thresholds: Thresholds = {
     pps: parseCount(options.pps, '--pps', 1, MAX_PPS),
@@ -33,8 +42,8 @@ export async function runCollector(options: CollectorCommandOptions): Promise<vo
     if (watch.hasNews) tell(watch.take(top), collector.counters());
   };
   const collector: Collector = await Collector.open({
-    listen: options.listen.map(parseListen),
-    exporters: parseExporters(options.exporter),
+    listen: listen.map(parseListen),
+    exporters: parseExporters(exporter),
     prefixes: parsePrefixes(options.prefix),
     detail: detailOf(thresholds),
     onSample,
@@ -52,6 +61,34 @@ export async function runCollector(options: CollectorCommandOptions): Promise<vo
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   await Promise.race(signals.map((signal) => once(process, signal)));
   collector.close();
+}
+
+/** As one of the fleet: what is listened to and what is protected, control says. */
+async function runLinked(options: CollectorCommandOptions, link: string): Promise<void> {
+  const { name, listen, exporter, prefix, credentialFile } = options;
+  if (name === undefined) throw usageError('--link needs --name: which collector of the fleet');
+  if ((listen ?? exporter ?? prefix) !== undefined) {
+    throw usageError('with --link, the fleet file says what is listened to and protected');
+  }
+  const credential =
+    credentialFile === undefined
+      ? process.env['PORTCULLIS_COLLECTOR_CREDENTIAL']
+      : readCredential(credentialFile);
+  if (!credential) {
+    throw usageError(
+      `there is no credential: portcullis collectors enrol ${name} --save FILE makes one where control is; bring it here with --credential-file or PORTCULLIS_COLLECTOR_CREDENTIAL`,
+    );
+  }
+  const spec = collectorProcess({ name, linkPath: resolve(link), credential }, process.env);
+  const child = spawn(spec.command, spec.args, {
+    env: spec.env,
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => child.kill('SIGTERM'));
+  }
+  const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
+  if (code !== 0) throw failed(`the collector ended with ${signal ?? `exit code ${code}`}`);
 }
 
 function tellJson(second: WatchedSecond, counters: CollectorCounters): void {

@@ -33,3 +33,30 @@ function limited(
 function tryLaunch({ command, args }: Launch): boolean {
   return spawnSync(command, args, { stdio: 'ignore' }).status === 0;
 }
+
+/** Of no account: systems hand out none from 65000 on but `nobody`, which the database may run as. */
+const OF_NO_ACCOUNT = 65_533;
+
+/**
+ * Runs a program with no rights at all: as root, as an account that nobody has, which owns nothing. Where the checkout is closed to
+ * others it may read past permissions, for it could not even start.
+ */
+export function withoutRights(program: string, args: readonly string[]): Launch {
+  if (process.getuid?.() !== 0) return { command: program, args };
+  const readable = tryLaunch(asStranger([], 'test', ['-r', args[0] ?? program]));
+  return asStranger(readable ? [] : ['dac_read_search'], program, args);
+}
+
+function asStranger(
+  capabilities: readonly string[],
+  program: string,
+  args: readonly string[],
+): Launch {
+  const set = ['-all', ...capabilities.map((name) => `+${name}`)].join(',');
+  const account = [`--reuid=${OF_NO_ACCOUNT}`, `--regid=${OF_NO_ACCOUNT}`, '--clear-groups'];
+  const sets = ['bounding-set', 'inh-caps', 'ambient-caps'].map((name) => `--${name}=${set}`);
+  return {
+    command: 'setpriv',
+    args: [...account, ...sets, '--no-new-privs', '--', program, ...args],
+  };
+}

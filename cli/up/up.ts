@@ -10,6 +10,7 @@ import { parseDuration } from '../options.ts';
 import { warn } from '../output.ts';
 import type { UpOptions } from '../program/up.ts';
 import { describeStart, type Started } from './banner.ts';
+import { runCollectors } from './collectors.ts';
 import { type DataDirectory, takeDataDirectory } from './data-directory.ts';
 import { edgeProcess } from './edge-launch.ts';
 import { startFirstServer } from './first-power.ts';
@@ -33,7 +34,7 @@ export async function runUp(options: UpOptions): Promise<void> {
   const engine = options.engine === undefined ? null : engineOf(options.engine);
   const data = takeDataDirectory(config.dataDir);
   const stopping = stopRequested();
-  const running: Supervised[] = [];
+  const running: { stop(): Promise<void> }[] = [];
   const stopAll = async (): Promise<void> => {
     // Agents first: they say goodbye to a control plane that still listens.
     for (const part of running.toReversed()) await part.stop();
@@ -58,7 +59,7 @@ interface Site {
   /** null: whichever suits what there is to run. */
   readonly engine: NodeConfig['engine'] | null;
   /** What was started, for whoever stops it. */
-  readonly running: Supervised[];
+  readonly running: { stop(): Promise<void> }[];
 }
 
 async function bringUp(site: Site, stopping: Promise<unknown>): Promise<Started> {
@@ -77,6 +78,15 @@ async function bringUp(site: Site, stopping: Promise<unknown>): Promise<Started>
   );
   const enforcement = await startEdge(site, control, fleet);
   const node = await startNode(site, control, fleet);
+  site.running.push(
+    runCollectors({
+      databaseUrl: required(control, 'databaseUrl'),
+      linkPath: required(control, 'nodeSocket'),
+      folder: join(data.path, 'collectors'),
+      env: controlEnvironment(options),
+      supervise,
+    }),
+  );
   const server = node?.problem === null ? await startServer(url, fleet, stopping) : null;
   return { url, fleet, ...enforcement, node, server };
 }

@@ -7,7 +7,8 @@ export type Channel =
   | 'portcullis_access'
   | 'portcullis_nodes'
   | 'portcullis_enrolment'
-  | 'portcullis_watch';
+  | 'portcullis_watch'
+  | 'portcullis_collectors';
 
 export interface Listener {
   /** Ends the connection; nothing is reported after it. */

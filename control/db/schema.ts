@@ -133,6 +133,12 @@ export interface CollectorTable {
   /** Null: that of the first edge. */
   site: string | null;
   owner: Owner;
+  credential_hash: Buffer | null;
+  enrolled_at: Date | null;
+  instance: string | null;
+  last_seen_at: Date | null;
+  /** As link/parse-collector.ts reads it. */
+  report: Json<object> | null;
 }
 
 export interface FleetTable {

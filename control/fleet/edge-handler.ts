@@ -94,6 +94,8 @@ class EdgeSession {
       case 'watch.samples':
       case 'edge.attacks':
         return takeWatch(this.#options.watch ?? NO_WATCH_DESK, { kind: 'edge', name }, request);
+      case 'collector.hello':
+      case 'collector.report':
       case 'node.hello':
       case 'node.sync':
       case 'node.heartbeat':

@@ -55,6 +55,20 @@ describe('records added up', () => {
     assert.equal(aggregate.counters.outside, 2);
   });
 
+  it('of an address that is protected by itself are in no prefix', () => {
+    const aggregate = created({ prefixes: ['203.0.113.7/32', '2001:db8::7/128'].map(cidr) });
+    for (const ip of ['203.0.113.7', '203.0.113.8', '2001:db8::7']) aggregate.add(recordTo(ip));
+    const { addresses, prefixes } = aggregate.close(0, 250);
+    assert.deepEqual(
+      addresses.map(({ subject, prefix }) => [subject, prefix]),
+      [
+        ['203.0.113.7', null],
+        ['2001:db8::7', null],
+      ],
+    );
+    assert.deepEqual(prefixes, []);
+  });
+
   it('are told by vector, with the variance of what was sampled', () => {
     const aggregate = created();
     const sampled = { samplingRate: 1000, packets: 4000, bytes: 4000 * 1400 };

@@ -8,7 +8,7 @@ import { type Share, Smear } from './smear.ts';
 import { SubjectTable } from './subject-table.ts';
 
 export interface AggregateOptions {
-  /** What is protected; null: every destination, in prefixes of the usual lengths. */
+  /** What is protected, addresses with their whole length; null: every destination, in prefixes of the usual lengths. */
   readonly prefixes: readonly Cidr[] | null;
   /** Addresses that are counted at a time. */
   readonly addresses: number;
@@ -115,11 +115,15 @@ export class Aggregate {
     this.#addresses.drain((slot) => {
       const prefix = this.#prefixOf[slot] as number;
       const name = this.#addresses.subjectOf(slot, formatHost);
-      const around = prefix < 0 ? null : nameOfPrefix(prefix);
+      const outer = prefix < 0 ? null : nameOfPrefix(prefix);
+      // An address that is protected by itself is in no prefix, and is none.
+      const around = outer === null || isHost(outer) ? null : outer;
       addresses.push(this.#addresses.sampleOf(slot, name, around, this.#detailed));
     });
     this.#prefixes.drain((slot) => {
-      prefixes.push(this.#prefixes.sampleOf(slot, nameOfPrefix(slot), null, this.#detailed));
+      const name = nameOfPrefix(slot);
+      if (isHost(name)) return;
+      prefixes.push(this.#prefixes.sampleOf(slot, name, null, this.#detailed));
     });
     if (++this.#buckets % SKETCH_BUCKETS === 0) this.#sketch.clear();
     this.#smear.step((share) => this.#countShare(share));
@@ -193,6 +197,10 @@ function headOf(family: 4 | 6, length: number): number {
 function formatPrefix(head: number, words: Uint32Array): string {
   const family = head >> 8 === 4 ? 4 : 6;
   return formatCidr({ family, value: valueOf(words), length: head & 255 });
+}
+
+function isHost(prefix: string): boolean {
+  return prefix.endsWith(prefix.includes(':') ? '/128' : '/32');
 }
 
 function formatHost(head: number, words: Uint32Array): string {

@@ -53,8 +53,8 @@ const MAX_ADDRESSES = 131_072;
 /** Listens to exporters and tells what they told, a sample every bucket, until it is closed. */
 export class Collector {
   readonly #options: CollectorOptions;
-  readonly #exporters: ReadonlyMap<string, Exporter>;
-  readonly #aggregate: Aggregate;
+  #exporters: ReadonlyMap<string, Exporter>;
+  #aggregate: Aggregate;
   readonly #sockets: Socket[] = [];
   #strangers = 0;
   #timer: NodeJS.Timeout | null = null;
@@ -62,15 +62,8 @@ export class Collector {
 
   private constructor(options: CollectorOptions) {
     this.#options = options;
-    this.#exporters = new Map(
-      [...options.exporters].map(([address, rate]) => [address, new Exporter(address, rate)]),
-    );
-    this.#aggregate = new Aggregate({
-      prefixes: options.prefixes,
-      addresses: MAX_ADDRESSES,
-      seed: randomInt(2 ** 32),
-      detail: options.detail,
-    });
+    this.#exporters = exportersOf(options.exporters, new Map());
+    this.#aggregate = aggregateOf(options);
   }
 
   /** Rejects where an address cannot be listened on. */
@@ -93,6 +86,22 @@ export class Collector {
       ...endpointOf(socket),
       receiveBufferBytes: socket.getRecvBufferSize(),
     }));
+  }
+
+  /** From now on these are listened to. What is known of those that stay, their templates above all, is kept. */
+  listenTo(exporters: CollectorOptions['exporters']): void {
+    this.#exporters = exportersOf(exporters, this.#exporters);
+  }
+
+  /** From now on these are protected; the bucket that has begun is thrown away. */
+  watch(watched: Pick<CollectorOptions, 'prefixes' | 'detail'>): void {
+    const { counters } = this.#aggregate;
+    this.#aggregate = aggregateOf(watched);
+    Object.assign(this.#aggregate.counters, counters);
+  }
+
+  exporters(): readonly Exporter[] {
+    return [...this.#exporters.values()];
   }
 
   counters(): CollectorCounters {
@@ -144,8 +153,12 @@ export class Collector {
 
   #read(bytes: Buffer, address: string): void {
     const exporter = this.#exporters.get(address);
-    if (exporter === undefined) this.#strangers++;
-    else decode(bytes, { exporter, nowMs: Date.now(), emit: this.#add });
+    if (exporter === undefined) {
+      this.#strangers++;
+      return;
+    }
+    exporter.heardAtMs = performance.now();
+    decode(bytes, { exporter, nowMs: Date.now(), emit: this.#add });
   }
 
   readonly #add: (record: Exporter['record']) => void = (record) => this.#aggregate.add(record);
@@ -156,6 +169,27 @@ export class Collector {
     this.#bucketBegan = now;
     this.#options.onSample(this.#aggregate.close(Date.now(), durationMs));
   }
+}
+
+function exportersOf(
+  rates: CollectorOptions['exporters'],
+  known: ReadonlyMap<string, Exporter>,
+): Map<string, Exporter> {
+  return new Map(
+    [...rates].map(([address, rate]) => {
+      const before = known.get(address);
+      return [address, before?.defaultRate === rate ? before : new Exporter(address, rate)];
+    }),
+  );
+}
+
+function aggregateOf({ prefixes, detail }: Pick<CollectorOptions, 'prefixes' | 'detail'>) {
+  return new Aggregate({
+    prefixes,
+    addresses: MAX_ADDRESSES,
+    seed: randomInt(2 ** 32),
+    detail,
+  });
 }
 
 function endpointOf(socket: Socket): Endpoint {

@@ -30,6 +30,8 @@ export class Exporter {
     templatesRefused: 0,
     agentDrops: 0,
   };
+  /** By a clock that does not jump; null: nothing came of it yet. */
+  heardAtMs: number | null = null;
   readonly sequences = new Sequences();
   readonly netflow = new TemplateStore();
   readonly ipfix = new TemplateStore();
@@ -39,6 +41,10 @@ export class Exporter {
   constructor(address: string, defaultRate = 1) {
     this.address = address;
     this.defaultRate = defaultRate;
+  }
+
+  get templates(): number {
+    return this.netflow.templates + this.ipfix.templates;
   }
 
   /** Told rates that nobody has are not believed. */

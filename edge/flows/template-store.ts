@@ -98,6 +98,10 @@ export class TemplateStore {
     return taken.filter(({ arrivedMs }) => Math.abs(nowMs - arrivedMs) <= MAX_WAIT_MS);
   }
 
+  get templates(): number {
+    return this.#used.size + this.#fresh.size;
+  }
+
   /** For tests of the bounds: everything that is remembered, in objects and in bytes that wait. */
   get size(): { readonly objects: number; readonly waitingBytes: number } {
     return {

@@ -12,7 +12,8 @@ import type { HeldSettings, SettingsStore } from './settings-store.ts';
 export interface WatchSettingsOptions {
   readonly link: AgentSide;
   readonly instance: string;
-  readonly store: SettingsStore;
+  /** Null: nothing is kept over a restart. */
+  readonly store: SettingsStore | null;
   readonly log: Log;
   /** These are to be watched now. */
   readonly changed: (scopes: readonly WatchScope[]) => void;
@@ -37,7 +38,7 @@ export class WatchSettingsKeeper {
 
   /** What was watched before the restart. */
   load(): void {
-    const held = this.#options.store.load();
+    const held = this.#options.store?.load() ?? null;
     if (held === null || this.#held !== null) return;
     this.#held = held;
     this.#options.changed(held.scopes);
@@ -68,7 +69,7 @@ export class WatchSettingsKeeper {
       if (settings === null) return null;
       this.#held = settings;
       log.info({ scopes: settings.scopes.length }, 'watches for attacks');
-      await store.save(settings);
+      await store?.save(settings);
       changed(settings.scopes);
       return null;
     } catch (error) {

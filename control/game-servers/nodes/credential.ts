@@ -1,28 +1,17 @@
-import { hash, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Admission } from '@portcullis/link/transport.ts';
 import { type Actor, recordAudit } from '../../access/index.ts';
+import { generateCredential, hashCredential } from '../../agent-credential.ts';
 import type { Db, Tx } from '../../db/database.ts';
 
 const PREFIX = 'pcn_';
-const RANDOM_BYTES = 32;
-
-/** What a node presents when it connects: 256 random bits. Stores nothing. */
-function generateCredential(): string {
-  return PREFIX + randomBytes(RANDOM_BYTES).toString('base64url');
-}
-
-/** What is stored of it: so many random bits need no slow hash to withstand guessing. */
-function hashCredential(credential: string): Buffer {
-  return hash('sha256', credential, 'buffer');
-}
 
 /**
  * Gives a node of the fleet a credential, and takes away the one before. Returns it: the only time that it can be
  * seen. null: the fleet has no such node.
  */
 export async function enrolNode(tx: Tx, name: string, actor: Actor): Promise<string | null> {
-  const credential = generateCredential();
+  const credential = generateCredential(PREFIX);
   const { rows } = await sql`
     update nodes set credential_hash = ${hashCredential(credential)}, enrolled_at = now(), instance = null
      where name = ${name} returning 1`.execute(tx);

@@ -1,0 +1,42 @@
+import { sql } from 'kysely';
+import type { Admission } from '@portcullis/link/transport.ts';
+import { type Actor, recordAudit } from '../access/index.ts';
+import { generateCredential, hashCredential } from '../agent-credential.ts';
+import type { Db, Tx } from '../db/database.ts';
+
+const PREFIX = 'pcc_';
+
+/**
+ * Gives a collector of the fleet a credential, and takes away the one before. Returns it: the only time that it can
+ * be seen. null: the fleet has no such collector.
+ */
+export async function enrolCollector(tx: Tx, name: string, actor: Actor): Promise<string | null> {
+  const credential = generateCredential(PREFIX);
+  const { rows } = await sql`
+    update collectors set credential_hash = ${hashCredential(credential)}, enrolled_at = now(), instance = null
+     where name = ${name} returning 1`.execute(tx);
+  if (rows.length === 0) return null;
+  await recordAudit(tx, {
+    actor,
+    organisationId: null,
+    action: 'collector.enrol',
+    target: `collector:${name}`,
+  });
+  return credential;
+}
+
+/** Whether whoever presents this is the collector of this name. The same words whatever is wrong. */
+export async function admitCollector(
+  db: Db,
+  name: string,
+  credential: string | null,
+): Promise<Admission> {
+  const { rows } = await sql`
+    select from collectors
+     where name = ${name} and credential_hash = ${hashCredential(credential ?? '')}`.execute(db);
+  if (credential !== null && rows.length > 0) return { ok: true };
+  return {
+    ok: false,
+    reason: `This is not the credential of a collector ${name} of this fleet. Name the collector in the fleet file, then give it one: portcullis collectors enrol ${name}`,
+  };
+}

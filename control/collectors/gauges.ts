@@ -1,0 +1,77 @@
+import { Gauge, type Registry } from 'prom-client';
+import type { CollectorStatus } from '@portcullis/link/collector-messages.ts';
+import type { Db } from '../db/database.ts';
+import { type KnownCollector, loadCollectorStatuses } from './status.ts';
+
+interface CollectorGauge {
+  readonly name: string;
+  readonly help: string;
+  /** Null: not known. */
+  readonly value: (one: KnownCollector) => number | null;
+}
+
+const GAUGES: readonly CollectorGauge[] = [
+  {
+    name: 'connected',
+    help: '1: the collector was heard lately.',
+    value: ({ connected }) => Number(connected),
+  },
+  {
+    name: 'exporters_listed',
+    help: 'Exporters that may send to the collector.',
+    value: ({ listed }) => listed,
+  },
+  ofReport(
+    'exporters_heard',
+    'Exporters that sent something since its start.',
+    ({ exporters }) => exporters.filter(({ heardAgoMs }) => heardAgoMs !== null).length,
+  ),
+  ofReport('listening', '1: it listens. 0: portcullis collectors list says why not.', (report) =>
+    Number(report.listening !== null),
+  ),
+  ofReport(
+    'socket_drops',
+    'Datagrams since its start that came faster than they were read.',
+    (report) => report.socketDrops,
+  ),
+  ofReport(
+    'strangers',
+    'Datagrams since its start of exporters that are not listed.',
+    (report) => report.strangers,
+  ),
+  ofReport(
+    'lost_exports',
+    'Datagrams or records since its start that exporters numbered and that never came.',
+    ({ exporters }) => exporters.reduce((sum, { lost }) => sum + lost, 0),
+  ),
+  ofReport('templates', 'Templates that are known of its exporters.', ({ exporters }) =>
+    exporters.reduce((sum, { templates }) => sum + templates, 0),
+  ),
+];
+
+function ofReport(
+  name: string,
+  help: string,
+  value: (report: CollectorStatus) => number,
+): CollectorGauge {
+  return { name, help, value: ({ report }) => (report === null ? null : value(report)) };
+}
+
+/** Collectors as they are when somebody looks; absent while the database is away. */
+export function registerCollectorGauges(registry: Registry, db: Db): void {
+  for (const { name, help, value } of GAUGES) {
+    const made: Gauge = new Gauge({
+      name: `portcullis_collector_${name}`,
+      help,
+      labelNames: ['collector'],
+      registers: [registry],
+      async collect() {
+        made.reset();
+        for (const one of await loadCollectorStatuses(db).catch(() => [])) {
+          const now = value(one);
+          if (now !== null) made.set({ collector: one.name }, now);
+        }
+      },
+    });
+  }
+}

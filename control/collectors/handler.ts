@@ -1,0 +1,112 @@
+import { sql } from 'kysely';
+import type {
+  AssignedExporter,
+  CollectorHello,
+  CollectorReport,
+  CollectorRequest,
+} from '@portcullis/link/collector-messages.ts';
+import {
+  type AgentRef,
+  type ControlReply,
+  OLDEST_PROTOCOL_VERSION,
+  PROTOCOL_VERSION,
+  type Refused,
+} from '@portcullis/link/messages.ts';
+import type { WatchRequest } from '@portcullis/link/watch-messages.ts';
+import type { Db } from '../db/database.ts';
+import { isUnavailable } from '../db/failure.ts';
+import { takeWatch, type WatchDesk } from '../fleet/index.ts';
+
+const REPORT_MS = 10_000;
+/** Notices may be lost. */
+const RESYNC_MS = 30_000;
+
+export interface CollectorHandlerOptions {
+  readonly db: Db;
+  readonly watch: WatchDesk;
+  readonly failed: (what: string, error: unknown) => void;
+}
+
+/** Answers collectors. Never rejects. */
+export function createCollectorHandler(
+  options: CollectorHandlerOptions,
+): (name: string, request: CollectorRequest) => Promise<ControlReply> {
+  const session = new CollectorSession(options);
+  return async (name, request) => {
+    try {
+      return await session.answer(name, request);
+    } catch (error) {
+      options.failed(`answering collector ${name}`, error);
+      return refuse(
+        'unavailable',
+        isUnavailable(error)
+          ? 'The database does not answer at the moment. Ask again.'
+          : 'Control failed at this request; its log says why. Ask again.',
+      );
+    }
+  };
+}
+
+class CollectorSession {
+  readonly #options: CollectorHandlerOptions;
+  /** By name: who said hello last, here. What another measures is not counted beside it. */
+  readonly #instances = new Map<string, string>();
+
+  constructor(options: CollectorHandlerOptions) {
+    this.#options = options;
+  }
+
+  async answer(name: string, request: CollectorRequest): Promise<ControlReply> {
+    if (request.kind === 'collector.hello') return this.#hello(name, request);
+    if (request.kind === 'collector.report') return this.#report(name, request);
+    return this.#watch({ kind: 'collector', name }, request);
+  }
+
+  async #hello(name: string, { instance, protocolVersion }: CollectorHello): Promise<ControlReply> {
+    if (protocolVersion < OLDEST_PROTOCOL_VERSION) {
+      return refuse(
+        'unsupported',
+        `This agent speaks version ${protocolVersion}; the oldest that control understands is ${OLDEST_PROTOCOL_VERSION}. Update the agent.`,
+      );
+    }
+    const { rows } = await sql<{
+      readonly listen: string;
+      readonly exporters: readonly AssignedExporter[];
+    }>`
+      update collectors set instance = ${instance}, last_seen_at = now() where name = ${name}
+      returning listen, exporters`.execute(this.#options.db);
+    const [settings] = rows;
+    if (settings === undefined) {
+      this.#instances.delete(name);
+      return refuse('unknown_agent', `The fleet has no collector named ${name}.`);
+    }
+    this.#instances.set(name, instance);
+    return {
+      kind: 'collector.welcome',
+      protocolVersion: Math.min(protocolVersion, PROTOCOL_VERSION),
+      settings,
+      reportMs: REPORT_MS,
+      resyncMs: RESYNC_MS,
+    };
+  }
+
+  async #report(name: string, { instance, report }: CollectorReport): Promise<ControlReply> {
+    const { rows } = await sql`
+      update collectors set report = ${JSON.stringify(report)}::jsonb, last_seen_at = now()
+       where name = ${name} and instance = ${instance} returning 1`.execute(this.#options.db);
+    return rows.length === 0 ? sayHello() : { kind: 'done' };
+  }
+
+  async #watch(from: AgentRef, request: WatchRequest): Promise<ControlReply> {
+    if (this.#instances.get(from.name) !== request.instance) return sayHello();
+    return takeWatch(this.#options.watch, from, request);
+  }
+}
+
+function sayHello(): Refused {
+  return refuse('resync', 'Another instance speaks for this collector, or control is a new one.');
+}
+
+function refuse(code: Refused['code'], detail: string): Refused {
+  return { kind: 'refused', code, detail };
+}

@@ -1,0 +1,61 @@
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { CollectorRequest } from '@portcullis/link/collector-messages.ts';
+import type { AgentRequest } from '@portcullis/link/messages.ts';
+import type { Admit, AgentHandler, ControlSide } from '@portcullis/link/transport.ts';
+import type { Db } from '../db/database.ts';
+import type { WatchDesk } from '../fleet/index.ts';
+import { admitCollector } from './credential.ts';
+import { registerCollectorGauges } from './gauges.ts';
+import { createCollectorHandler } from './handler.ts';
+
+export { admitCollector, enrolCollector } from './credential.ts';
+export { type KnownCollector, loadCollectorStatuses } from './status.ts';
+
+export interface CollectorDeps {
+  readonly db: Db;
+  readonly registry: Registry;
+  readonly log: Logger;
+  /** Takes what collectors measure. */
+  readonly watch: WatchDesk;
+}
+
+/** Collectors of flows: who may speak for one, and what control answers. */
+export interface Collectors {
+  readonly agentHandler: AgentHandler;
+  readonly admit: Admit;
+}
+
+/** Collectors may be others now. A null name: whichever. */
+export function tellCollectors(link: ControlSide, name: string | null): void {
+  link.recheck((agent) => agent.kind === 'collector' && (name === null || agent.name === name));
+  link.notify({ kind: 'collectors' });
+}
+
+export function createCollectors({ db, registry, log, watch }: CollectorDeps): Collectors {
+  const failed = (what: string, error: unknown): void => log.error({ error, what }, 'failed');
+  const answer = createCollectorHandler({ db, watch, failed });
+  registerCollectorGauges(registry, db);
+  return {
+    async agentHandler(from, request) {
+      if (from.kind !== 'collector' || !isOfCollector(request)) {
+        const detail = 'Only collectors are served here.';
+        return { kind: 'refused', code: 'unsupported', detail };
+      }
+      return answer(from.name, request);
+    },
+    async admit({ kind, name }, credential) {
+      if (kind !== 'collector') return { ok: false, reason: 'Only collectors are served here.' };
+      return admitCollector(db, name, credential);
+    },
+  };
+}
+
+/** The transport lets a collector say nothing else. */
+function isOfCollector(request: AgentRequest): request is CollectorRequest {
+  return (
+    request.kind.startsWith('collector.') ||
+    request.kind === 'watch.ask' ||
+    request.kind === 'watch.samples'
+  );
+}

@@ -1,0 +1,24 @@
+/** What the process of a collector is told by whoever starts it. The rest it asks control. */
+export interface CollectorConfig {
+  readonly name: string;
+  /** The socket of link/ipc.ts. */
+  readonly linkPath: string;
+  readonly credential: string;
+}
+
+export const CONFIG_VARIABLE = 'PORTCULLIS_COLLECTOR_CONFIG';
+
+/** JSON from the environment: every process list shows arguments. Throws with what is wrong in it. */
+export function readConfig(env: NodeJS.ProcessEnv): CollectorConfig {
+  const text = env[CONFIG_VARIABLE];
+  if (text === undefined) throw new Error(`a collector needs ${CONFIG_VARIABLE}`);
+  const fields = Object(JSON.parse(text)) as Readonly<Record<string, unknown>>;
+  const read = (name: string): string => {
+    const value = fields[name];
+    if (typeof value !== 'string' || value === '') {
+      throw new Error(`the configuration lacks ${name}`);
+    }
+    return value;
+  };
+  return { name: read('name'), linkPath: read('linkPath'), credential: read('credential') };
+}
