@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { WatchScope } from '@portcullis/link/watch-messages.ts';
+import { SERVER } from '../internet.ts';
+import { require } from '../requirements.ts';
+import { AloneGround } from './alone-ground.ts';
+import { eventually } from './ground.ts';
+
+const SCOPE: WatchScope = {
+  scope: '203.0.113.0/24',
+  pps: 4_000,
+  bps: 1_000_000_000,
+  holdMs: 4_000,
+  mitigation: 'on',
+  safelist: [],
+  subject: true,
+};
+const FLOOD_PPS = 12_000;
+const FLOOD_SECONDS = 14;
+const target = SERVER[4];
+
+describe('an edge whose control plane is gone', () => {
+  it('drops a flood in the kernel by itself, also after kill -9, and tells of it once', async (t) => {
+    const ground = await prepare(t);
+    if (ground === null) return;
+    const arrived = ground.countAtServer('udp sport 53 ip saddr 11.0.0.0/8');
+    await ground.loseControl();
+    // What is seen from here on, control does not see.
+    await wait(4_000);
+    const flooding = ground.flood('dns', target, FLOOD_PPS, FLOOD_SECONDS);
+    const begin = performance.now();
+    await eventually('the flood arrives while it is not known', async () => arrived() > 0);
+    await eventually('nothing arrives any more', async () => {
+      const before = arrived();
+      await wait(300);
+      return arrived() === before;
+    });
+    const stoppedMs = performance.now() - begin;
+    t.diagnostic(`${arrived()} packets arrived; none after ${stoppedMs.toFixed(0)} ms`);
+    const leaked = arrived();
+
+    await ground.killEdge();
+    ground.startEdge();
+    const report = await flooding;
+    assert.equal(arrived(), leaked, 'what was done alone outlives the agent');
+    assert.ok(leaked < report.packets / 2, `${leaked} of ${report.packets}`);
+
+    await ground.comeControl();
+    await eventually(
+      'control hears of the end',
+      async () => ground.told.some(({ endedAtMs }) => endedAtMs !== null),
+      60_000,
+    );
+    const [last] = ground.told.toReversed();
+    assert.equal(new Set(ground.told.map(({ id }) => id)).size, 1, 'one attack');
+    assert.ok(ground.told.length <= 2, 'told as ongoing and as ended at most');
+    assert.deepEqual([last?.subject, last?.type], [target, 'dns_amplification']);
+    assert.ok(last?.actions.some(({ action }) => action.kind === 'reflector'));
+    const { peakPps, openedAtMs = 0, mitigatedAtMs = null, startedAtMs = 0 } = last ?? {};
+    const error = Math.abs((peakPps?.value ?? 0) - report.peakPps) / report.peakPps;
+    t.diagnostic(
+      `opened after ${openedAtMs - report.beganAtMs} ms, in the kernel ${(mitigatedAtMs ?? 0) - openedAtMs} ms later; peak off by ${(error * 100).toFixed(1)} %`,
+    );
+    assert.ok(mitigatedAtMs !== null && mitigatedAtMs - openedAtMs < 3_000);
+    assert.ok(Math.abs(startedAtMs - report.beganAtMs) < 3_000);
+    assert.ok(error < 0.1, `a peak of ${peakPps?.value}, sent were ${report.peakPps}`);
+
+    await eventually('it is withdrawn', async () => {
+      const before = arrived();
+      await ground.flood('dns', target, 100, 1);
+      return arrived() > before;
+    });
+  });
+
+  const passing: Readonly<Record<string, Partial<WatchScope>>> = {
+    'only marks what it would drop where the operator observes': { mitigation: 'observe' },
+    'touches nobody on the safelist': { safelist: ['11.0.0.0/8'] },
+    'does nothing where mitigation is off': { mitigation: 'off' },
+  };
+  for (const [what, scope] of Object.entries(passing)) {
+    it(what, async (t) => {
+      const ground = await prepare(t, scope);
+      if (ground === null) return;
+      const arrived = ground.countAtServer('udp sport 53 ip saddr 11.0.0.0/8');
+      await ground.loseControl();
+      await wait(4_000);
+      const { packets } = await ground.flood('dns', target, FLOOD_PPS, 4);
+      await ground.comeControl();
+      await eventually('control hears of it', async () => ground.told.length > 0);
+      assert.equal(arrived(), packets);
+      const mode = scope.mitigation === 'observe' ? 'observe' : 'enforce';
+      assert.ok(ground.told[0]?.actions.every((one) => one.mode === mode));
+      assert.equal(ground.told[0]?.actions.length === 0, scope.mitigation === 'off');
+    });
+  }
+
+  it('does nothing alone while control is there', async (t) => {
+    const ground = await prepare(t);
+    if (ground === null) return;
+    const arrived = ground.countAtServer('udp sport 53 ip saddr 11.0.0.0/8');
+    const { packets } = await ground.flood('dns', target, FLOOD_PPS, 4);
+    assert.equal(arrived(), packets);
+    const samples = ground.control.heard.flatMap((one) =>
+      one.kind === 'watch.samples' ? one.samples : [],
+    );
+    const counted = samples.flatMap(({ addresses }) => addresses);
+    const sum = counted.reduce((all, one) => all + (one.subject === target ? one.packets : 0), 0);
+    // The first and the last part of a bucket may be too little to be sent.
+    assert.ok(sum <= packets && sum > packets * 0.98, `${sum} of ${packets} were told`);
+    assert.deepEqual(ground.told, []);
+  });
+});
+
+async function prepare(
+  t: TestContext,
+  change: Partial<WatchScope> = {},
+): Promise<AloneGround | null> {
+  if (!require(t, ['root', 'netns', 'nft', 'bpf'])) return null;
+  const ground = new AloneGround('alone');
+  t.after(() => ground.destroy());
+  ground.control.scopes = [{ ...SCOPE, ...change }];
+  ground.control.watchVersion = 'w1';
+  await ground.comeControl();
+  ground.startEdge();
+  await ground.control.confirmed();
+  await eventually('it asked what to watch', async () =>
+    ground.control.heard.some((one) => one.kind === 'watch.samples'),
+  );
+  return ground;
+}
