@@ -11,6 +11,8 @@ export interface AttackTellerOptions {
   readonly log: Log;
   /** Control has these now. */
   readonly told: (attacks: readonly WireAttack[]) => void;
+  /** After what was not taken; twice as long each time. */
+  readonly firstRetryMs?: number;
 }
 
 const FIRST_RETRY_MS = 1_000;
@@ -24,19 +26,24 @@ export class AttackTeller {
   #pending: readonly WireAttack[] = [];
   #telling: Promise<void> | null = null;
   #notBeforeMs = 0;
-  #retryMs = FIRST_RETRY_MS;
+  #retryMs: number;
   /** Control does not know of this: as of its last hello. */
   #unwanted = false;
 
   constructor(options: AttackTellerOptions) {
     this.#options = options;
+    this.#retryMs = this.#firstRetryMs;
   }
 
   /** Control may be another one now. */
   greeted(): void {
     this.#unwanted = false;
     this.#notBeforeMs = 0;
-    this.#retryMs = FIRST_RETRY_MS;
+    this.#retryMs = this.#firstRetryMs;
+  }
+
+  get #firstRetryMs(): number {
+    return this.#options.firstRetryMs ?? FIRST_RETRY_MS;
   }
 
   /** Whether it would be told now; while control answers, ask often. */
@@ -75,7 +82,7 @@ export class AttackTeller {
       await ask(link, { kind: 'edge.attacks', instance, sequence, atMs, attacks }, 'done');
       this.#sequence++;
       this.#pending = [];
-      this.#retryMs = FIRST_RETRY_MS;
+      this.#retryMs = this.#firstRetryMs;
       log.info({ attacks: attacks.map(({ id }) => id) }, 'told control what was seen alone');
       told(attacks);
     } catch (error) {

@@ -168,7 +168,7 @@ export class EdgeWatch {
     for (const { kind, attack } of events) log.info({ kind, attack }, 'saw an attack');
     const tops =
       this.#count % EVIDENCE_TICKS === 0 ? (subject: string) => counters.tops(subject) : null;
-    if (counters.mode() !== 'none') this.#sender?.push(thin(sample, { thresholdsOf, tops }));
+    this.#sender?.push(thin(sample, { thresholdsOf, tops }));
     const controlMs = this.#lookForControl();
     await this.#lone?.step(sample, events, controlMs);
     if (controlMs !== null && this.#teller?.ready === true) {
