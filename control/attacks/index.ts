@@ -4,6 +4,7 @@ import type { Db } from '../db/database.ts';
 import { type AttackHandlers, createHandlers } from './handlers.ts';
 import { createMitigationEvents } from './mitigations/events.ts';
 import { type Mitigations, startMitigations } from './mitigations/index.ts';
+import { startCalls } from './responders/calls.ts';
 
 export { cancelMitigations } from './mitigations/cancel.ts';
 export { sweepAttacks } from './retention.ts';
@@ -19,7 +20,7 @@ export interface AttackDeps {
 /** Attacks: how they are recorded, what is done against them, and what callers see of them. */
 export interface Attacks {
   readonly handlers: AttackHandlers;
-  /** Once the database is there. */
+  /** Once the database is there: what edges do, and whom we call beside them. */
   startMitigations(): Mitigations;
 }
 
@@ -27,6 +28,16 @@ export function createAttacks({ db, publicUrl, registry, log }: AttackDeps): Att
   const events = createMitigationEvents(log, registry);
   return {
     handlers: createHandlers({ publicUrl }),
-    startMitigations: () => startMitigations({ db, events }),
+    startMitigations() {
+      const mitigations = startMitigations({ db, events });
+      const calls = startCalls({ db, events });
+      return {
+        onAttack: (heard) => mitigations.onAttack(heard),
+        wake: () => mitigations.wake(),
+        async stop() {
+          await Promise.all([mitigations.stop(), calls.stop()]);
+        },
+      };
+    },
   };
 }

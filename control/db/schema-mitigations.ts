@@ -5,6 +5,9 @@ import type { ColumnType, Generated, GeneratedAlways } from 'kysely';
 export interface MitigationSchema {
   attack_responses: AttackResponseTable;
   mitigations: MitigationTable;
+  responders: ResponderTable;
+  responder_runs: ResponderRunTable;
+  responder_calls: ResponderCallTable;
 }
 
 /** Written as JSON text. */
@@ -35,4 +38,50 @@ interface MitigationTable {
   deleted_generation: number | null;
   deleted_at: Date | null;
   ended_because: 'over' | 'expired' | 'cancelled' | 'settings' | null;
+}
+
+/** What is called for attacks beside the edges. */
+export interface ResponderSpec {
+  readonly call: /** The program's absolute path and its arguments; no shell reads them. */
+    | { readonly kind: 'command'; readonly command: readonly string[] }
+    /** Null: without an Authorization. */
+    | { readonly kind: 'webhook'; readonly url: string; readonly secret: string | null };
+  /** Only attacks on what lies in these; null: all. */
+  readonly prefixes: readonly string[] | null;
+  /** Only attacks with a peak above either; null: of any size. */
+  readonly pps: number | null;
+  readonly mbps: number | null;
+  /** A call takes no longer. */
+  readonly timeoutSeconds: number;
+  /** Taken back after so long. */
+  readonly expiresSeconds: number;
+}
+
+interface ResponderTable {
+  id: GeneratedAlways<number>;
+  name: string;
+  spec: Json<ResponderSpec>;
+  owner: 'fleet' | 'portal';
+}
+
+interface ResponderRunTable {
+  id: GeneratedAlways<number>;
+  attack_id: number;
+  responder: string;
+  spec: Json<ResponderSpec>;
+  begun_at: Generated<Date>;
+  expires_at: Date;
+  withdrawn_at: Date | null;
+  withdrawn_because: 'over' | 'expired' | 'cancelled' | 'settings' | null;
+}
+
+interface ResponderCallTable {
+  id: GeneratedAlways<number>;
+  run_id: number;
+  kind: 'start' | 'withdraw';
+  attempts: Generated<number>;
+  due_at: Generated<Date>;
+  settled_at: Date | null;
+  succeeded: boolean | null;
+  result: string | null;
 }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
+import type { CallResult } from '../responders/result.ts';
 import type { Responded } from './respond.ts';
 
 /** What happens to mitigations: each function writes its log line and its metric together. */
@@ -8,6 +9,13 @@ export interface MitigationEvents {
   responded(responded: Responded): void;
   /** The first enforcing edge has it in its kernel. */
   mitigated(attackId: number): void;
+  /** A responder was called, or will be again. */
+  called(
+    responder: string,
+    event: 'start' | 'withdraw',
+    result: CallResult,
+    settled: boolean,
+  ): void;
   failed(what: string, error: unknown): void;
 }
 
@@ -24,6 +32,12 @@ export function createMitigationEvents(log: Logger, registry: Registry): Mitigat
     help: 'Attacks whose mitigation an enforcing edge has confirmed',
     registers,
   });
+  const calls = new Counter({
+    name: 'portcullis_responder_calls_total',
+    help: 'Calls of responders beside the edges',
+    labelNames: ['responder', 'event', 'outcome'] as const,
+    registers,
+  });
   const failures = new Counter({
     name: 'portcullis_mitigation_failures_total',
     help: 'Times that mitigating failed; it is tried again',
@@ -38,6 +52,14 @@ export function createMitigationEvents(log: Logger, registry: Registry): Mitigat
     mitigated(attackId) {
       mitigated.inc();
       log.info({ attackId }, 'an attack is mitigated');
+    },
+    called(responder, event, { succeeded, said }, settled) {
+      calls.inc({ responder, event, outcome: succeeded ? 'succeeded' : 'failed' });
+      const told = { responder, event, said };
+      if (succeeded) log.info(told, 'a responder was called');
+      else if (settled)
+        log.error(told, 'a responder could not be called, and will not be called again');
+      else log.warn(told, 'a responder could not be called; it is tried again');
     },
     failed(what, error) {
       failures.inc();

@@ -242,6 +242,7 @@ test('the responder mitigates what it is told, dates it when an edge confirms, a
   const events: MitigationEvents = {
     responded: () => {},
     mitigated: (id) => mitigated.resolve(id),
+    called: () => {},
     failed: (what) => failures.push(what),
   };
   const responder = startMitigations({ db, events, sweepMs: 200 });

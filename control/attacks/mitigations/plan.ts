@@ -29,6 +29,8 @@ export interface PlannedResponse {
   readonly begin: readonly Omit<StandingMitigation, 'id'>[];
   /** Nothing is to be done any more. */
   readonly closed: boolean;
+  /** Why nobody beside the edges is to be called; null: they are. */
+  readonly uncalled: EndedBecause | null;
 }
 
 /**
@@ -41,7 +43,12 @@ export function planResponse(state: ResponseState): PlannedResponse {
   if (because !== null || scope === null) {
     const why = because ?? 'settings';
     const lasting = why === 'settings' && scope !== null;
-    return { end: standing.map(({ id }) => ({ id, because: why })), begin: [], closed: !lasting };
+    return {
+      end: standing.map(({ id }) => ({ id, because: why })),
+      begin: [],
+      closed: !lasting,
+      uncalled: why,
+    };
   }
   const mode = scope.mitigation === 'on' ? 'enforce' : 'observe';
   const isWanted = (one: StandingMitigation): boolean =>
@@ -62,6 +69,7 @@ export function planResponse(state: ResponseState): PlannedResponse {
       .filter(([key]) => !kept.has(key))
       .map(([, action]) => ({ action, mode, safelist: scope.safelist })),
     closed: false,
+    uncalled: mode === 'enforce' ? null : 'settings',
   };
 }
 

@@ -2,6 +2,7 @@ import type { Db, Tx } from '../../db/database.ts';
 import { scopeOf } from '../watch-scopes.ts';
 import type { HeardAttack } from './facts.ts';
 import { planResponse } from './plan.ts';
+import { expiredRuns, updateRuns } from '../responders/store.ts';
 import {
   endForgotten,
   lockResponse,
@@ -34,6 +35,7 @@ export async function respondIn(tx: Tx, attackId: number): Promise<Responded | n
   if (kept === null) return null;
   const { subject, standing } = kept;
   const plan = planResponse({ ...kept, scope: await scopeOf(tx, subject) });
+  await updateRuns(tx, attackId, subject, plan.uncalled);
   const generation = await saveResponse(tx, attackId, subject, plan);
   if (generation === null) return null;
   const actions = standing.length - plan.end.length + plan.begin.length;
@@ -54,7 +56,8 @@ export async function sweepResponses(
     if (responded !== null) tell(responded);
   }
   await endForgotten(db);
-  for (const id of await openResponses(db, all)) {
+  const due = new Set([...(await openResponses(db, all)), ...(await expiredRuns(db))]);
+  for (const id of due) {
     const responded = await db.transaction().execute((tx) => respondIn(tx, id));
     if (responded !== null) tell(responded);
   }

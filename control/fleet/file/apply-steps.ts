@@ -7,7 +7,7 @@ import { assignGroup, createGroup, deleteGroup, editGroup } from '../../firewall
 import { type Batch, BEGINS } from '../batch.ts';
 import type { DetectionPlace, FleetChange, HoldingRef } from './change.ts';
 import { saveGameServer, saveNode } from './apply-servers.ts';
-import { saveCollector, saveDetection } from './apply-detection.ts';
+import { saveCollector, saveDetection, saveResponder } from './apply-detection.ts';
 import type { DesiredEdge, DesiredKey, DesiredService } from './desired.ts';
 
 export interface CreatedFleetKey {
@@ -20,10 +20,12 @@ export interface CreatedFleetKey {
 /** A change of one kind. */
 type Change<Kind extends FleetChange['do']> = Extract<FleetChange, { readonly do: Kind }>;
 
-type WatchingChange = Change<'detection.set' | 'collector.save' | 'collector.delete'>;
+type WatchingChange = Change<
+  'detection.set' | 'collector.save' | 'collector.delete' | 'responder.save' | 'responder.delete'
+>;
 
 function isOfWatching(change: FleetChange): change is WatchingChange {
-  return change.do === 'detection.set' || change.do.startsWith('collector.');
+  return /^(?:detection|collector|responder)\./.test(change.do);
 }
 
 /** Carries out the steps of a plan in one transaction, remembering what earlier steps made. */
@@ -302,6 +304,9 @@ export class PlanRun {
   }
 
   async #saveWatching(change: WatchingChange): Promise<void> {
+    if (change.do === 'responder.save' || change.do === 'responder.delete') {
+      return saveResponder(this.#tx, change);
+    }
     if (change.do !== 'detection.set') return saveCollector(this.#tx, change);
     const { of, detection } = change;
     const id = of.kind === 'service' ? of.id : this.#rowOf(change, of);

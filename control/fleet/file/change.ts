@@ -6,6 +6,7 @@ import type {
   DesiredEdge,
   DesiredGameServer,
   DesiredKey,
+  DesiredResponder,
   DesiredService,
   OrganisationLimits,
 } from './desired.ts';
@@ -139,6 +140,8 @@ export type FleetChange = Told &
       }
     | { readonly do: 'collector.save'; readonly collector: DesiredCollector }
     | { readonly do: 'collector.delete'; readonly id: number }
+    | { readonly do: 'responder.save'; readonly responder: DesiredResponder }
+    | { readonly do: 'responder.delete'; readonly id: number }
   );
 
 export interface FleetPlan {

@@ -3,6 +3,7 @@ import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { CrashPolicy, ServerLimits } from '@portcullis/core/game-servers/power.ts';
 import type { ScopeSettings } from '@portcullis/core/attacks/scope-settings.ts';
 import type { CollectorExporter, EdgeManagement, ManagedFilter } from '../../db/schema.ts';
+import type { ResponderSpec } from '../../db/schema-mitigations.ts';
 import type { GeoContent } from '../../firewall/geo/index.ts';
 import type { FilterContent, RuleContent } from '../../firewall/groups/index.ts';
 import type { Position } from './mistakes.ts';
@@ -20,6 +21,7 @@ export interface FleetFile {
   readonly nodes: readonly DesiredNode[];
   readonly gameServers: readonly DesiredGameServer[];
   readonly collectors: readonly DesiredCollector[];
+  readonly responders: readonly DesiredResponder[];
 }
 
 export interface Located {
@@ -125,6 +127,12 @@ export interface DesiredCollector extends Located {
   readonly exporters: readonly CollectorExporter[];
   /** Null: that of the first edge. */
   readonly site: string | null;
+}
+
+/** What is called for attacks. */
+export interface DesiredResponder extends Located {
+  readonly name: string;
+  readonly spec: ResponderSpec;
 }
 
 /** An egg as a file of it was found. */

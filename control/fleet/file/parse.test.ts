@@ -161,6 +161,16 @@ const CASES: readonly (readonly [name: string, text: string, expected: readonly 
     'collectors: [{ name: c, listen: "0.0.0.0:1", exporters: [{ ip: "2001:db8::1" }, { ip: "2001:DB8::1" }] }]',
     [/The exporter 2001:db8::1 is here twice/],
   ],
+  [
+    'a responder that calls nothing, and one that calls twice',
+    'responders:\n- { name: a }\n- { name: b, command: [/x], webhook: "http://x" }',
+    [/^2:3 A responder has a command or a webhook/, /^3:3 A responder/],
+  ],
+  [
+    'a responder by a shell word, and one whose URL holds a password',
+    'responders:\n- { name: a, command: [blackhole] }\n- { name: b, webhook: "https://u:p@x/" }\n- { name: c, webhook: "file:///etc/passwd" }',
+    [/absolute path/, /Leave name and password out/, /no http or https URL/],
+  ],
   ['a safelisted source with host bits', ACME('    safelist: [192.0.2.1/24]'), [/192.0.2.1\/24/]],
   [
     'an ASN of two organisations',

@@ -4,6 +4,7 @@ import { type Mistake, MistakeList } from './mistakes.ts';
 import { parseCollectors } from './parse-detection.ts';
 import { parseRules } from './parse-firewall.ts';
 import { Scope } from './parse-scope.ts';
+import { parseResponders } from './parse-responders.ts';
 import { refuseOverlaps, refuseSharedNumbers } from './parse-shared.ts';
 import { type EggsAtHand, NO_EGGS, parseGameServers, parseNodes } from './parse-servers.ts';
 import type { FleetText } from './schema.ts';
@@ -52,6 +53,7 @@ function parseShaped(text: FleetText, path: string, scope: Scope, eggs: EggsAtHa
     nodes: parseNodes(text.nodes ?? [], scope.in('nodes')),
     gameServers: parseGameServers(text, organisations, eggs, scope),
     collectors: parseCollectors(text.collectors ?? [], scope.in('collectors')),
+    responders: parseResponders(text.responders ?? [], scope.in('responders')),
   };
 }
 

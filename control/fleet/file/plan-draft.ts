@@ -39,6 +39,8 @@ const ORDER: Readonly<Record<FleetChange['do'], number>> = {
   'node.delete': 16,
   'collector.delete': 16,
   'collector.save': 17,
+  'responder.delete': 16,
+  'responder.save': 17,
   'organisation.close': 18,
 };
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import type { ResponderSpec } from '../../db/schema-mitigations.ts';
 import { planChanges, renderPlan } from './plan.ts';
 import type { FleetState } from './state.ts';
 import { mustParse } from './testing.ts';
@@ -21,6 +22,7 @@ const EMPTY: FleetState = {
   gameServers: [],
   detection: { organisations: new Map(), services: new Map(), holdings: new Map() },
   collectors: [],
+  responders: [],
   inside: new Map(),
 };
 const LIMITS = {
@@ -121,7 +123,16 @@ nodes: [{ name: n }]
   assert.equal(renderPlan(planChanges(mustParse(text), IN_USE)), await golden('edits'));
 });
 
-test('golden: thresholds, mitigation modes and collectors that change', async () => {
+const COMMAND: ResponderSpec = {
+  call: { kind: 'command', command: ['/usr/local/sbin/blackhole'] },
+  prefixes: null,
+  pps: null,
+  mbps: null,
+  timeoutSeconds: 10,
+  expiresSeconds: 3600,
+};
+
+test('golden: thresholds, mitigation modes, responders and collectors that change', async () => {
   const text = `organisations:
   acme:
     name: Acme
@@ -137,6 +148,9 @@ edges: [{ name: fra1, site: fra, devices: [eth0] }]
 collectors:
 - { name: kept, listen: "0.0.0.0:6343", exporters: [{ ip: 192.0.2.1, sampling_rate: 1000 }] }
 - { name: new, listen: "[::]:2055", exporters: [{ ip: "2001:db8::1" }], site: fra }
+responders:
+- { name: rtbh, command: [/usr/local/sbin/blackhole, --as, "64500"], prefixes: [203.0.113.0/24], at: { mbps: 8000 } }
+- { name: scrubber, webhook: "https://scrubber.example/attacks", secret: hush }
 `;
   const nothing = { mbps: null, holdSeconds: null, mitigation: null, safelist: [] };
   const collector = { listen: '0.0.0.0:6343', site: null, owner: 'fleet' } as const;
@@ -150,6 +164,10 @@ collectors:
     collectors: [
       { ...collector, id: 1, name: 'kept', exporters: [{ ip: '192.0.2.1', samplingRate: null }] },
       { ...collector, id: 2, name: 'gone', exporters: [] },
+    ],
+    responders: [
+      { id: 1, name: 'rtbh', spec: { ...COMMAND, timeoutSeconds: 5 }, owner: 'fleet' },
+      { id: 2, name: 'old', spec: COMMAND, owner: 'fleet' },
     ],
   };
   assert.equal(renderPlan(planChanges(mustParse(text), state)), await golden('detection'));

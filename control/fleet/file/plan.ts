@@ -13,6 +13,7 @@ import { PlanDraft } from './plan-draft.ts';
 import { planBaseline, planEdges, planGeoRules, planGroups } from './plan-firewall.ts';
 import { planGameServers, planNodes } from './plan-servers.ts';
 import { HoldingIndex, planHoldings } from './plan-holdings.ts';
+import { planResponders } from './plan-responders.ts';
 import type { FleetState } from './state.ts';
 
 /**
@@ -54,6 +55,7 @@ export function planChanges(file: FleetFile, state: FleetState): FleetPlan {
   planGameServers(draft, state, file);
   planDetection(draft, state, organisations, planned);
   planCollectors(draft, state, file);
+  planResponders(draft, state, file);
   return draft.finish();
 }
 

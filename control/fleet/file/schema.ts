@@ -210,6 +210,48 @@ const collector = closed({
   ),
 });
 
+const responder = closed(
+  {
+    name: Type.String({
+      pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
+      description: 'How the file finds it again.',
+    }),
+    command: Type.Optional(
+      list(
+        Type.String({ minLength: 1, maxLength: 1000, pattern: NO_CONTROL, description: 'A word.' }),
+        "A program's absolute path and its arguments. No shell reads them; the attack is JSON on its standard input.",
+        { minItems: 1, maxItems: 64 },
+      ),
+    ),
+    webhook: Type.Optional(
+      text('An http or https URL that the attack is posted to as JSON.', 2000),
+    ),
+    secret: Type.Optional(
+      text('Sent as `Authorization: Bearer`, best as ${NAME}; of webhooks only.', 1000),
+    ),
+    prefixes: Type.Optional(
+      list(text('A CIDR.', 50), 'Only attacks on what lies in these. Default: all.', {
+        minItems: 1,
+        maxItems: 1000,
+      }),
+    ),
+    at: Type.Optional(
+      closed(
+        {
+          pps: Type.Optional(whole(1, LARGEST, 'Packets per second.')),
+          mbps: Type.Optional(whole(1, LARGEST, 'Megabits per second.')),
+        },
+        'Only attacks whose peak is above either. Default: all.',
+      ),
+    ),
+    timeout_seconds: Type.Optional(whole(1, 60, 'A call takes no longer. Default: 10.')),
+    expires_seconds: Type.Optional(
+      whole(10, 86_400, 'Taken back after so long, whatever the attack does. Default: 3600.'),
+    ),
+  },
+  'Called when an attack begins that is mitigated, and when it is over: `command` or `webhook`.',
+);
+
 const node = closed({
   name: Type.String({
     pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
@@ -284,6 +326,9 @@ export const FleetSchema = Type.Object(
     ),
     edges: Type.Optional(list(edge, 'Hosts that judge packets.')),
     collectors: Type.Optional(list(collector, 'Listeners for flow samples.', { maxItems: 100 })),
+    responders: Type.Optional(
+      list(responder, 'What is called for attacks beside the edges.', { maxItems: 32 }),
+    ),
     nodes: Type.Optional(list(node, 'Game hosts.')),
     game_servers: Type.Optional(list(gameServer, 'Game servers.')),
   },

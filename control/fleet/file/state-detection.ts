@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { NOTHING_SET, type ScopeSettings } from '@portcullis/core/attacks/scope-settings.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import type { CollectorExporter, Owner } from '../../db/schema.ts';
+import type { ResponderSpec } from '../../db/schema-mitigations.ts';
 
 /** What each scope says itself of detection and mitigation, by id; those that say nothing are left out. */
 export interface CurrentDetection {
@@ -17,6 +18,19 @@ export interface CurrentCollector {
   readonly exporters: readonly CollectorExporter[];
   readonly site: string | null;
   readonly owner: Owner;
+}
+
+export interface CurrentResponder {
+  readonly id: number;
+  readonly name: string;
+  readonly spec: ResponderSpec;
+  readonly owner: Owner;
+}
+
+export async function loadResponders(db: Db | Tx): Promise<CurrentResponder[]> {
+  const { rows } = await sql<CurrentResponder>`
+    select id, name, spec, owner from responders order by name`.execute(db);
+  return rows;
 }
 
 export async function loadDetection(db: Db | Tx): Promise<CurrentDetection> {

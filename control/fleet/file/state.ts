@@ -11,8 +11,10 @@ import {
 import {
   type CurrentCollector,
   type CurrentDetection,
+  type CurrentResponder,
   loadCollectors,
   loadDetection,
+  loadResponders,
 } from './state-detection.ts';
 import type { OrganisationLimits } from './desired.ts';
 
@@ -38,6 +40,7 @@ export interface FleetState {
   readonly gameServers: readonly CurrentGameServer[];
   readonly detection: CurrentDetection;
   readonly collectors: readonly CurrentCollector[];
+  readonly responders: readonly CurrentResponder[];
   /** Live own rules and filters, by a network of the file that would take their addresses out of a wider holding. */
   readonly inside: ReadonlyMap<
     string,
@@ -168,6 +171,7 @@ export async function loadFleetState(
     gameServers: await loadGameServers(db),
     detection: await loadDetection(db),
     collectors: await loadCollectors(db),
+    responders: await loadResponders(db),
     inside: await loadInside(db, networks),
   };
 }

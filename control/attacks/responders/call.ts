@@ -1,0 +1,48 @@
+import type { ResponderSpec } from '../../db/schema-mitigations.ts';
+import { callWebhook } from './webhook.ts';
+import { runCommand } from './command.ts';
+import { type CallResult, SAID_BYTES } from './result.ts';
+
+/** What a responder is told, as JSON. */
+export interface CallBody {
+  /** The same for each attempt: whoever is called twice knows it by this. */
+  readonly call: number;
+  readonly event: 'start' | 'withdraw';
+  /** Of the start and its withdrawal. */
+  readonly run: number;
+  readonly attack: {
+    readonly id: number;
+    readonly target: string;
+    readonly type: string;
+    readonly peak_pps: number;
+    readonly peak_bps: number;
+    readonly started_at: string;
+  };
+  /** When it is taken back at the latest. */
+  readonly expires_at: string;
+}
+
+/** Makes one call, within its time. Never rejects. */
+export async function makeCall(
+  { call, timeoutSeconds }: ResponderSpec,
+  body: CallBody,
+  stop: AbortSignal,
+): Promise<CallResult> {
+  const text = `${JSON.stringify(body)}\n`;
+  const signal = AbortSignal.any([stop, AbortSignal.timeout(timeoutSeconds * 1000)]);
+  try {
+    return call.kind === 'command'
+      ? await runCommand(call.command, text, signal)
+      : await callWebhook(call, text, signal);
+  } catch (error) {
+    const why =
+      signal.aborted && !stop.aborted ? `no answer within ${timeoutSeconds} s` : wordOf(error);
+    return { succeeded: false, said: why.slice(0, SAID_BYTES) };
+  }
+}
+
+function wordOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  return cause instanceof Error ? `${error.message}: ${cause.message}` : error.message;
+}

@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process';
+import { type CallResult, SAID_BYTES } from './result.ts';
+
+/**
+ * Runs a program without a shell, in a process group of its own, with nothing of our environment but a path: what it
+ * started is ended with it when its time is over. Rejects when it cannot be run or was ended.
+ */
+export function runCommand(
+  [program = '', ...args]: readonly string[],
+  input: string,
+  signal: AbortSignal,
+): Promise<CallResult> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const child = spawn(program, args, {
+      cwd: '/',
+      detached: true,
+      env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    let said = '';
+    const hear = (chunk: Buffer): void => {
+      if (said.length < SAID_BYTES) said += chunk.toString('utf8');
+    };
+    child.stdout.on('data', hear);
+    child.stderr.on('data', hear);
+    // One that does not read what it is told is no mistake.
+    child.stdin.on('error', () => {});
+    child.stdin.end(input);
+    const end = (): void => {
+      killGroup(child.pid);
+      // Something of it may keep the pipes open.
+      child.stdout.destroy();
+      child.stderr.destroy();
+    };
+    signal.addEventListener('abort', end, { once: true });
+    child.once('error', (error) => {
+      signal.removeEventListener('abort', end);
+      reject(error);
+    });
+    child.once('close', (code, killedBy) => {
+      signal.removeEventListener('abort', end);
+      if (signal.aborted) reject(new Error('it was ended'));
+      else {
+        const how = code === null ? `was ended by ${killedBy}` : `exit code ${code}`;
+        const words = said.trim().slice(0, SAID_BYTES);
+        resolve({ succeeded: code === 0, said: code === 0 ? words : `${how}: ${words}` });
+      }
+    });
+  });
+}
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It is gone.
+  }
+}

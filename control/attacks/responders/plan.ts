@@ -1,0 +1,70 @@
+import { containsCidr, parseCidr } from '@portcullis/core/net/cidr.ts';
+import type { ResponderSpec } from '../../db/schema-mitigations.ts';
+import type { EndedBecause } from '../mitigations/plan.ts';
+
+export interface NamedResponder {
+  readonly name: string;
+  readonly spec: ResponderSpec;
+}
+
+/** A responder that was called for an attack. */
+export interface ResponderRun {
+  readonly id: number;
+  readonly responder: string;
+  readonly expired: boolean;
+  /** Null: it stands. */
+  readonly withdrawnBecause: EndedBecause | null;
+}
+
+export interface ResponderState {
+  readonly subject: string;
+  readonly peakPps: number;
+  readonly peakBps: number;
+  /** Why nothing is to be done against the attack; null: it is mitigated. */
+  readonly because: EndedBecause | null;
+  readonly responders: readonly NamedResponder[];
+  readonly runs: readonly ResponderRun[];
+}
+
+export interface PlannedRuns {
+  readonly begin: readonly NamedResponder[];
+  readonly withdraw: readonly { readonly id: number; readonly because: EndedBecause }[];
+}
+
+/** Of one attack, however often it ends and goes on: whoever flaps must not make a router flap without end. */
+const MAX_RUNS_EACH = 5;
+
+/** Who has to be called. A responder that expired is not called for the same attack again. */
+export function planRuns(state: ResponderState): PlannedRuns {
+  const { runs, because } = state;
+  const standing = runs.filter(({ withdrawnBecause }) => withdrawnBecause === null);
+  const withdraw = standing.flatMap((run) => {
+    const isNamed = state.responders.some(({ name }) => name === run.responder);
+    const why = because ?? (run.expired ? 'expired' : isNamed ? null : 'settings');
+    return why === null ? [] : [{ id: run.id, because: why }];
+  });
+  if (because !== null) return { begin: [], withdraw };
+  const begin = state.responders.filter((responder) => {
+    const own = runs.filter((run) => run.responder === responder.name);
+    const isDone = own.some(
+      ({ withdrawnBecause }) => withdrawnBecause === null || withdrawnBecause === 'expired',
+    );
+    return !isDone && own.length < MAX_RUNS_EACH && isMeant(responder.spec, state);
+  });
+  return { begin, withdraw };
+}
+
+function isMeant({ prefixes, pps, mbps }: ResponderSpec, state: ResponderState): boolean {
+  const isLarge =
+    (pps === null && mbps === null) ||
+    (pps !== null && state.peakPps >= pps) ||
+    (mbps !== null && state.peakBps >= mbps * 1_000_000);
+  return (
+    isLarge && (prefixes === null || prefixes.some((prefix) => contains(prefix, state.subject)))
+  );
+}
+
+function contains(prefix: string, subject: string): boolean {
+  const [outer, inner] = [parseCidr(prefix), parseCidr(subject)];
+  return outer.ok && inner.ok && containsCidr(outer.value, inner.value);
+}

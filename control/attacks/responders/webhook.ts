@@ -1,0 +1,36 @@
+import type { ResponderSpec } from '../../db/schema-mitigations.ts';
+import { type CallResult, SAID_BYTES } from './result.ts';
+
+type Webhook = Extract<ResponderSpec['call'], { kind: 'webhook' }>;
+
+/** Posts JSON; any 2xx is a success. Redirects are not followed: the secret is for the URL that was named. */
+export async function callWebhook(
+  { url, secret }: Webhook,
+  body: string,
+  signal: AbortSignal,
+): Promise<CallResult> {
+  const response = await fetch(url, {
+    method: 'POST',
+    body,
+    signal,
+    redirect: 'manual',
+    headers: {
+      'content-type': 'application/json',
+      ...(secret === null ? {} : { authorization: `Bearer ${secret}` }),
+    },
+  });
+  const said = await beginningOf(response);
+  return { succeeded: response.ok, said: `${response.status} ${said}`.trim() };
+}
+
+/** Never more of an endless answer than is kept. */
+async function beginningOf({ body }: Response): Promise<string> {
+  if (body === null) return '';
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length >= SAID_BYTES) break;
+  }
+  return text.slice(0, SAID_BYTES);
+}
