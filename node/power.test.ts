@@ -130,6 +130,24 @@ describe('power on a node', () => {
     await host.becomes(uuid, 'running');
   });
 
+  it('keeps to the crash policy of the server: none, or another time', async (t) => {
+    const never = new TestHost(t);
+    const first = await never.server(EGG, { crashes: { restart: false, withinMs: 60_000 } });
+    await never.power(first, 'start');
+    await never.becomes(first, 'running');
+    never.engine.crash(first);
+    await never.becomes(first, 'offline');
+    assert.equal(never.count('start', first), 1);
+    const always = new TestHost(t);
+    const second = await always.server(EGG, { crashes: { restart: true, withinMs: 0 } });
+    await always.power(second, 'start');
+    for (let times = 1; times < 5; times += 1) {
+      await always.started(second, times);
+      always.engine.crash(second);
+    }
+    await always.started(second, 5);
+  });
+
   it('takes what people do with the engine as it is', async (t) => {
     const host = new TestHost(t);
     const uuid = await running(host);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { testDatabase } from '../../db/testing.ts';
+import { applyText } from '../../fleet/file/testing.ts';
 import { AssignmentDesk } from './assignments.ts';
 
 const NODE = { id: 1, name: 'node-1', instance: 'one' };
@@ -46,4 +47,42 @@ test('a list longer than a page arrives whole: every server once, every egg once
   assert.deepEqual([...eggs.values()], [1, 1, 1]);
   const stale = await desk.page(NODE, request('other/1'));
   assert.ok(stale.kind === 'refused' && stale.code === 'resync');
+});
+
+test('what the fleet file says of a server is what its node is told, its policy of crashes too', async (t) => {
+  const { db } = await testDatabase(t);
+  await applyText(
+    db,
+    `organisations:
+  acme: { name: Acme, services: [{ id: 501, name: s, addresses: [{ ip: 198.51.100.10 }] }] }
+nodes: [{ name: node-1 }]
+game_servers:
+  - uuid: 6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11
+    organisation: acme
+    service: 501
+    name: Survival
+    node: node-1
+    egg: test.json
+    limits: { memory: 1024, cpu: 150, disk: 2048 }
+    allocation: { ip: 198.51.100.10, port: 25565 }
+    crashes: { restart: false, within_seconds: 7 }
+    suspended: true
+`,
+  );
+  const page = await new AssignmentDesk(db).page(NODE, request(null));
+  assert.ok(page.kind === 'node.page');
+  const [{ egg, ...server } = { egg: '' }] = page.servers;
+  assert.deepEqual(server, {
+    uuid: '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11',
+    organisation: 'acme',
+    name: 'Survival',
+    image: null,
+    variables: {},
+    limits: { memory: 1024, cpu: 150, disk: 2048 },
+    allocation: { ip: '198.51.100.10', port: 25_565 },
+    suspended: true,
+    crashes: { restart: false, withinMs: 7_000 },
+    buildEpoch: 1,
+  });
+  assert.ok(page.eggs[egg] !== undefined);
 });
