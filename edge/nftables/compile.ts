@@ -26,6 +26,7 @@ import {
   sourceMapName,
   sourceStatement,
 } from './names.ts';
+import { isNamed, sourceKeys, unnamedSource } from './named-sources.ts';
 import {
   type Branch,
   type LevelledRule,
@@ -44,6 +45,8 @@ export interface CompiledTarget {
   readonly elements: readonly Element[];
   /** Of prefixes: the chain that judges, through the interval map. */
   readonly prefixChain: string | null;
+  /** Of single addresses: keys of the sources that are looked up (`named-sources.ts`), which other targets share. */
+  readonly sources: readonly number[];
   readonly filters: TargetFilters;
   /** Chains that elements go to, by name. A name stands for its content, so targets share them. */
   readonly chains: ReadonlyMap<string, Chain>;
@@ -88,14 +91,15 @@ export function compilePolicy(
     verdicts: verdictsOf(filters.accept),
     mitigations: mitigationStatements(policy, cidr.family, filtering.sees),
   };
-  const { elements, prefixChain } = isSingle(cidr)
-    ? { elements: compileAddress(cidr, rules, context), prefixChain: null }
-    : { elements: [], prefixChain: compilePrefix(rules, context) };
+  const { elements, sources, prefixChain } = isSingle(cidr)
+    ? { ...compileAddress(cidr, rules, context), prefixChain: null }
+    : { elements: [], sources: [], prefixChain: compilePrefix(rules, context) };
   return {
     target: policy.target,
     cidr,
     elements: [...elements, ...filters.elements],
     prefixChain,
+    sources,
     filters: filters.target,
     chains,
   };
@@ -114,12 +118,16 @@ function verdictsOf(accept: string): Context['verdicts'] {
   return { accept, drop: ruleDrop('denied') };
 }
 
-function compileAddress(cidr: Cidr, rules: readonly MatchRule[], context: Context): Element[] {
+function compileAddress(
+  cidr: Cidr,
+  rules: readonly MatchRule[],
+  context: Context,
+): Pick<CompiledTarget, 'elements' | 'sources'> {
   const { family } = cidr;
   const tree = planTree(rules);
   const address = formatAddress(cidr);
   const verdict = (branch: Branch): string => branchVerdict(branch, context);
-  return [
+  const elements = [
     ...tree.ports.map((branch) => ({
       map: dispatchMap('port', family),
       key: `${address} . ${protocolName(branch.protocol)} . ${branch.port}`,
@@ -133,6 +141,10 @@ function compileAddress(cidr: Cidr, rules: readonly MatchRule[], context: Contex
     },
     ...tree.lookedUp.flatMap((rule) => sourceElement(address, rule, context)),
   ];
+  const sources = tree.lookedUp.flatMap(({ rule: { source } }) =>
+    source?.kind === 'network' ? sourceKeys(source.cidr) : [],
+  );
+  return { elements, sources: [...new Set(sources)] };
 }
 
 function mitigated(verdict: string, { mitigations, chains }: Context): string {
@@ -184,11 +196,23 @@ function branchVerdict(
 ): string {
   if (before.length + branch.lookups.length === 0) return verdicts[branch.outcome];
   const steps = branch.lookups.map((lookup) => lookupStep(lookup, family));
+  const otherwise = verdicts[branch.outcome];
+  const shortcut = asksNamedSources(branch, family)
+    ? [`${unnamedSource(family)} ${otherwise}`]
+    : [];
   return goto('shape', chains, {
-    statements: [...before, ...steps.map((step) => step.statement), verdicts[branch.outcome]],
+    statements: [...before, ...shortcut, ...steps.map((step) => step.statement), otherwise],
     sets: steps.flatMap((step) => step.sets),
     maps: steps.flatMap((step) => step.maps),
   });
+}
+
+/** Only sources are looked up, and all of them are known coarsely: then others need not be looked up. */
+function asksNamedSources({ lookups }: Branch, family: Family): boolean {
+  return (
+    lookups.length > 0 &&
+    lookups.every((lookup) => lookup.kind === 'keyed' && isNamed(family, lookup.length))
+  );
 }
 
 interface Step {

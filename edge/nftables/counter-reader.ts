@@ -8,7 +8,6 @@ import {
   netfilterHeader,
   textAttribute,
   textOf,
-  u32Attribute,
 } from '../kernel/netlink-message.ts';
 import { addressText, dumpElements, each } from './element-dump.ts';
 import { TABLE_NAME } from './names.ts';
@@ -22,37 +21,36 @@ export interface Count {
 export interface CounterReader {
   /** Of a set keyed by destination address. Null: it changed while it was read, too often. */
   elements(set: string): Promise<ReadonlyMap<string, Count> | null>;
-  /** Every named counter. */
-  named(): Promise<ReadonlyMap<string, Count> | null>;
+  /** Of the one rule in a chain that counts. Null: as above. */
+  chain(name: string): Promise<Count | null>;
   close(): void;
 }
 
 // include/uapi/linux/netfilter/nf_tables.h
 const SUBSYSTEM = 10;
-const GET_OBJECT = (SUBSYSTEM << 8) | 19;
+const GET_RULE = (SUBSYSTEM << 8) | 7;
 const NFPROTO_INET = 1;
 const HEADER_BYTES = 4;
 const ELEMENT = { expression: 7, expressions: 11 } as const;
-const OBJECT = { table: 1, name: 2, type: 3, data: 4 } as const;
+const RULE = { table: 1, chain: 2, expressions: 4 } as const;
 const EXPRESSION = { name: 1, data: 2 } as const;
 const COUNTER = { bytes: 1, packets: 2 } as const;
-const OBJECT_COUNTER = 1;
+const NOTHING: Count = { packets: 0, bytes: 0 };
 const MAX_TRIES = 3;
 
 /** Reads in the network namespace that this thread is in now. Throws `SystemError` or `NativeUnavailable`. */
 export function openCounterReader(): CounterReader {
   const socket = new NetlinkSocket(NETLINK.netfilter, { bufferBytes: 1 << 20 });
-  const table = textAttribute(OBJECT.table, TABLE_NAME);
-  const dumpCounters = (take: (one: Message) => void) =>
+  const dumpRules = (chain: string, take: (one: Message) => void) =>
     socket.dump(
       (sequence) =>
         encodeMessage(
-          GET_OBJECT,
+          GET_RULE,
           FLAG.request | FLAG.dump,
           sequence,
           netfilterHeader(NFPROTO_INET),
-          table,
-          u32Attribute(OBJECT.type, OBJECT_COUNTER),
+          textAttribute(RULE.table, TABLE_NAME),
+          textAttribute(RULE.chain, chain),
         ),
       take,
     );
@@ -61,7 +59,12 @@ export function openCounterReader(): CounterReader {
       consistent((counts) =>
         dumpElements(socket, set, (key, attributes) => takeElement(key, attributes, counts)),
       ),
-    named: () => consistent((counts) => dumpCounters(({ payload }) => takeObject(payload, counts))),
+    chain: async (name) => {
+      const counts = await consistent((found) =>
+        dumpRules(name, ({ payload }) => takeRule(payload, found)),
+      );
+      return counts === null ? null : (counts.get(name) ?? NOTHING);
+    },
     close: () => socket.close(),
   };
 }
@@ -87,19 +90,21 @@ function takeElement(key: Buffer, attributes: ReadonlyMap<number, Buffer>, count
   if (key.length !== 4 && key.length !== 16) return;
   const one = attributes.get(ELEMENT.expression);
   const several = attributes.get(ELEMENT.expressions);
-  const expressions = [...(one ? [one] : []), ...(several ? each(several) : [])];
-  const count = expressions.map(counterOf).find((found) => found !== null);
+  const count = counterAmong([...(one ? [one] : []), ...(several ? each(several) : [])]);
   if (count) counts.set(addressText(key), count);
 }
 
-function takeObject(payload: Buffer, counts: Counts): void {
+function takeRule(payload: Buffer, counts: Counts): void {
   const attributes = attributesOf(payload, HEADER_BYTES);
-  const name = textOf(attributes.get(OBJECT.name));
-  const data = attributes.get(OBJECT.data);
-  if (textOf(attributes.get(OBJECT.table)) !== TABLE_NAME || name === null || data === undefined)
-    return;
-  const count = countOf(data);
-  if (count !== null) counts.set(name, count);
+  const chain = textOf(attributes.get(RULE.chain));
+  const expressions = attributes.get(RULE.expressions);
+  if (textOf(attributes.get(RULE.table)) !== TABLE_NAME || chain === null || !expressions) return;
+  const count = counterAmong([...each(expressions)]);
+  if (count) counts.set(chain, count);
+}
+
+function counterAmong(expressions: readonly Buffer[]): Count | undefined {
+  return expressions.map(counterOf).find((found) => found !== null) ?? undefined;
 }
 
 function counterOf(expression: Buffer): Count | null {

@@ -44,14 +44,14 @@ export interface Change {
   } | null;
 }
 
-/** Elements of one map of verdicts, as nft spells them. */
+/** Elements of one map of verdicts, or of a set, as nft spells them. */
 export interface MapChange {
   readonly map: string;
   /** Of an interval map: nothing of what is there stays. Keys added to one may be ranges. */
   readonly flush?: boolean;
   readonly removed: readonly string[];
-  /** Key and verdict. */
-  readonly added: readonly (readonly [string, string])[];
+  /** Key and verdict; elements of a set have none. */
+  readonly added: readonly (readonly [string, string | null])[];
 }
 
 /** The kernel, or the nft command on the way to it, said no. Nothing was changed. */

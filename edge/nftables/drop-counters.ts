@@ -36,8 +36,9 @@ export function observedSet(family: 4 | 6): string {
   return `observed${family}`;
 }
 
-export function uncountedCounter(reason: RuleDrop): string {
-  return `uncounted_${reason}`;
+/** The chain whose last rule counts what is counted for nobody: named counters are dearer to find. */
+export function uncountedChain(reason: RuleDrop): string {
+  return `dropped_${reason}`;
 }
 
 /** A set that is full does not match, so the drop is a rule of its own. */
@@ -68,11 +69,8 @@ function chainsOfReason(reason: RuleDrop): RenderedChain[] {
       ],
     },
     {
-      name: `dropped_${reason}`,
-      statements: [
-        `limit name "counted_drops" goto dropped_${reason}_counted`,
-        `counter name "${uncountedCounter(reason)}" drop`,
-      ],
+      name: uncountedChain(reason),
+      statements: [`limit name "counted_drops" goto dropped_${reason}_counted`, 'counter drop'],
     },
   ];
 }
@@ -83,12 +81,9 @@ export function declareDropCounters(): string[] {
     `\trate ${COUNTED_PPS}/second burst ${COUNTED_PPS} packets`,
     '}',
     '',
-    ...RULE_DROPS.flatMap((reason) => [
-      `counter ${uncountedCounter(reason)} {`,
-      '}',
-      '',
-      ...FAMILIES.flatMap((family) => declareCounted(countedSet(reason, family), family)),
-    ]),
+    ...RULE_DROPS.flatMap((reason) =>
+      FAMILIES.flatMap((family) => declareCounted(countedSet(reason, family), family)),
+    ),
     ...FAMILIES.flatMap((family) => declareCounted(observedSet(family), family)),
   ];
 }

@@ -4,7 +4,7 @@ import type { DropSource } from '../report.ts';
 import type { Count, CounterReader } from './counter-reader.ts';
 import { TABLE } from './names.ts';
 import type { Driver } from './driver.ts';
-import { countedSet, RULE_DROPS, type RuleDrop, uncountedCounter } from './drop-counters.ts';
+import { countedSet, RULE_DROPS, type RuleDrop, uncountedChain } from './drop-counters.ts';
 
 type Cause = Pick<DropEntry, 'stage' | 'reason'>;
 
@@ -20,7 +20,7 @@ export class NftablesDrops implements DropSource {
   readonly name = 'nftables';
   readonly #open: () => CounterReader;
   #reader: CounterReader | null = null;
-  /** By set or counter, what was there at the last look. */
+  /** By set or chain, what was there at the last look. */
   readonly #last = new Map<string, ReadonlyMap<string, Count>>();
   /** Read, and not told yet. */
   #kept: DropEntry[] = [];
@@ -59,14 +59,12 @@ export class NftablesDrops implements DropSource {
 
   async #entries(): Promise<DropEntry[]> {
     this.#reader ??= this.#open();
-    const uncounted = this.#since('counters', await this.#reader.named());
     const entries: DropEntry[] = [];
     for (const { set, stage, reason } of EXACT) {
       entries.push(...entriesOf(await this.#sinceLast(set), { stage, reason }));
     }
     for (const reason of RULE_DROPS) {
-      const beyond = uncounted.get(uncountedCounter(reason)) ?? NOTHING;
-      entries.push(...(await this.#ruleDrops(reason, beyond)));
+      entries.push(...(await this.#ruleDrops(reason)));
     }
     return entries;
   }
@@ -76,7 +74,11 @@ export class NftablesDrops implements DropSource {
     this.#reader = null;
   }
 
-  async #ruleDrops(reason: RuleDrop, beyond: Count): Promise<DropEntry[]> {
+  async #ruleDrops(reason: RuleDrop): Promise<DropEntry[]> {
+    const chain = uncountedChain(reason);
+    const uncounted = (await this.#reader?.chain(chain)) ?? null;
+    const since = this.#since(chain, uncounted && new Map([[chain, uncounted]]));
+    const beyond = since.get(chain) ?? NOTHING;
     const families = [
       await this.#sinceLast(countedSet(reason, 4)),
       await this.#sinceLast(countedSet(reason, 6)),

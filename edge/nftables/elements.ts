@@ -1,12 +1,13 @@
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import { bytesOf } from '../kernel/conntrack.ts';
 import type { MapChange } from './driver.ts';
+import { SOURCE_FIELD } from './named-sources.ts';
 import { keyType, protocolNumber, TABLE_NAME } from './names.ts';
 
 /**
  * Changes of elements as messages to nf_tables, without nft between: nft first loads every interval set of the
  * table to know what it may be asked about, a third of a second where one holds the networks of a large country.
- * Only maps of verdicts, and only keys made of the types below; what else there is has to go through nft.
+ * Only maps of verdicts and plain sets, and only keys made of the types below; what else there is has to go through nft.
  *
  *     message  = header of netlink (16) | header of netfilter (4) | table | set | elements
  *     elements = nested( element = nested( key = nested(value) , flags? , data = nested(verdict) ) ... )
@@ -78,9 +79,9 @@ function elementsOf(change: MapChange): { removed: Encoded[]; added: Encoded[] }
   }
   const added: Encoded[] = [];
   for (const [text, verdict] of change.added) {
-    const said = parseVerdict(verdict);
+    const said = verdict === null ? null : parseVerdict(verdict);
     const keys = change.flush === true ? encodeRange(types, text) : [encodeKey(types, text)];
-    if (said === null || keys === null) return null;
+    if ((said === null && verdict !== null) || keys === null) return null;
     for (const [index, key] of keys.entries()) {
       if (key === null) return null;
       added.push(
@@ -110,12 +111,19 @@ function encodeField(type: string, text: string): Uint8Array | null {
     if (!address.ok || address.value.family !== (type === 'ipv4_addr' ? 4 : 6)) return null;
     return bytesOf(address.value);
   }
+  if (type === SOURCE_FIELD) return sourceField(Number(text));
   const value = type === 'inet_proto' ? protocolNumber(text) : Number(text);
   const most = type === 'inet_proto' ? 255 : type === 'inet_service' ? 65_535 : -1;
   if (!Number.isInteger(value) || value < 0 || value > most) return null;
   return type === 'inet_proto'
     ? Uint8Array.of(value, 0, 0, 0)
     : Uint8Array.of(value >> 8, value & 255, 0, 0);
+}
+
+/** Not padded: it stands alone. */
+function sourceField(value: number): Uint8Array | null {
+  if (!Number.isInteger(value) || value < 0 || value > 65_535) return null;
+  return Uint8Array.of(value >> 8, value & 255);
 }
 
 /** Where an interval begins, and the first key behind it where there is one. */

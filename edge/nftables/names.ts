@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { BITS, type Family, formatAddress } from '@portcullis/core/net/address.ts';
+import { NAMED_SOURCES, SOURCE_FIELD } from './named-sources.ts';
 import type { Fields } from './program.ts';
 
 /** The one table of ours: whatever is in it is ours, so a restarted agent with no memory knows what to replace. */
@@ -55,7 +56,7 @@ export function prefixMap(dispatch: PortDispatch, family: Family): string {
   return `${dispatch}_prefix${family}`;
 }
 
-/** The type of a map's key, for its declaration. */
+/** The type of the key of a map, or of a set that we fill, for its declaration. */
 export function keyType(name: string): string {
   const source = parseSourceMapName(name);
   if (source !== null) {
@@ -63,6 +64,7 @@ export function keyType(name: string): string {
     return [address, ...FIELD_TYPES[source.fields], address].join(' . ');
   }
   const family: Family = name.endsWith('4') ? 4 : 6;
+  if (name === NAMED_SOURCES[family]) return SOURCE_FIELD;
   if (name.endsWith(`_prefix${family}`)) return ADDRESS_TYPE[family];
   const dispatch = name.slice(0, -1) as Dispatch;
   if (isPortDispatch(dispatch)) return `${ADDRESS_TYPE[family]} . inet_service`;

@@ -1,3 +1,4 @@
+import type { Family } from '@portcullis/core/net/address.ts';
 import { type RenderedChain, renderBaseChains, renderLimits } from './base-chain.ts';
 import type { Chain, CompiledTarget, Element } from './compile.ts';
 import type { Change, MapChange } from './driver.ts';
@@ -5,7 +6,9 @@ import { declareFilterState } from './filter-state.ts';
 import { FAMILIES, type Layout, type SourceSetContent } from './layout.ts';
 import type { Interval } from './intervals.ts';
 import { changedKeys } from '../changed-keys.ts';
+import { NAMED_SOURCES, SOURCE_FIELD } from './named-sources.ts';
 import { ADDRESS_TYPE, keyType, TABLE } from './names.ts';
+import { sourcesOf } from './tally.ts';
 
 /**
  * Room that maps were declared with. The kernel allots a hash table of that size once, so a map that
@@ -18,7 +21,11 @@ export interface RenderedWhole {
   readonly sizes: Sizes;
 }
 
-const SMALLEST_MAP = 64;
+const SMALLEST_MAP = 128;
+/** The kernel makes so many places for hashes that this much of them may be taken. */
+const FULL = 0.75;
+/** Not more: a table that is larger than it must be is one that caches hold less of. */
+const SPARE = 1.2;
 const ELEMENTS_PER_COMMAND = 4096;
 
 /**
@@ -31,6 +38,7 @@ export function renderWhole(layout: Layout): RenderedWhole {
     ...renderLimits(layout.rules),
     ...FAMILIES.flatMap((family) => declareFilterState(family, layout.rules.validatedSources)),
     ...[...layout.sets.values()].flatMap(declareSet),
+    ...FAMILIES.flatMap(declareNamedSources),
     ...[...sizes].toSorted(byName).flatMap(([map, size]) => declareMap(map, size)),
     ...[...layout.prefixes.keys()].flatMap(declarePrefixMap),
     ...[...layout.chains]
@@ -47,6 +55,7 @@ export function renderWhole(layout: Layout): RenderedWhole {
     ...body.map((line) => (line === '' ? line : `\t${line}`)),
     '}',
     ...fillSets(layout),
+    ...FAMILIES.flatMap((family) => fillNamedSources(layout, family)),
     ...addElements([...layout.targets.values()].flatMap((target) => target.elements)),
     ...[...layout.prefixes].flatMap(([map, intervals]) => addPrefixes(map, intervals)),
   ];
@@ -103,6 +112,7 @@ export function renderDelta(
   ]);
   const elements = [
     ...elementChanges(before, after, changed),
+    ...FAMILIES.flatMap((family) => sourceChanges(before, after, family)),
     ...[...after.prefixes].flatMap(([map, intervals]) =>
       replacePrefixes(map, before.prefixes.get(map) ?? [], intervals),
     ),
@@ -195,7 +205,7 @@ export function elementCommands(changes: readonly MapChange[]): string[] {
       command(
         'add',
         map,
-        added.map(([key, verdict]) => `${key} : ${verdict}`),
+        added.map(([key, verdict]) => (verdict === null ? key : `${key} : ${verdict}`)),
       ),
     ),
   ];
@@ -222,6 +232,27 @@ function elementChanges(before: Layout, after: Layout, changed: Iterable<string>
     }
   }
   return [...changes.values()].toSorted((a, b) => (a.map < b.map ? -1 : 1));
+}
+
+function sourceChanges(
+  { tally: before }: Layout,
+  { tally: after }: Layout,
+  family: Family,
+): MapChange[] {
+  const changed = changedKeys(before.sources, after.sources);
+  const [removed, added] = [
+    sourcesOf(
+      family,
+      changed.filter((name) => !after.sources.has(name)),
+    ),
+    sourcesOf(
+      family,
+      changed.filter((name) => !before.sources.has(name)),
+    ),
+  ];
+  if (removed.length + added.length === 0) return [];
+  const map = NAMED_SOURCES[family];
+  return [{ map, removed, added: added.map((key) => [key, null] as const) }];
 }
 
 function elementsByKey(target: CompiledTarget | undefined): Map<string, Element> {
@@ -292,6 +323,16 @@ function setType({ union }: SourceSetContent): string {
   return `type ${ADDRESS_TYPE[union.family]}; flags interval;`;
 }
 
+function declareNamedSources(family: Family): string[] {
+  return [`set ${NAMED_SOURCES[family]} {`, `\t${SOURCE_FIELD};`, '}', ''];
+}
+
+/** In order: which target came first is nothing that a packet could see. */
+function fillNamedSources({ tally }: Layout, family: Family): string[] {
+  const keys = sourcesOf(family, tally.sources.keys()).toSorted((a, b) => Number(a) - Number(b));
+  return batches(keys).map((batch) => addCommand(NAMED_SOURCES[family], batch));
+}
+
 function declareMap(map: string, size: number): string[] {
   return [`map ${map} {`, `\t${mapType(map, size)}`, '}', ''];
 }
@@ -324,9 +365,9 @@ function batches<T>(entries: readonly T[]): T[][] {
 }
 
 function roomFor(count: number): number {
-  let size = SMALLEST_MAP;
-  while (size < count * 2) size *= 2;
-  return size;
+  let buckets = SMALLEST_MAP;
+  while (buckets * FULL < count * SPARE) buckets *= 2;
+  return buckets * FULL;
 }
 
 function byName(a: readonly [string, unknown], b: readonly [string, unknown]): number {

@@ -63,6 +63,13 @@ function evaluate({ layout, maps, packet, facts }: Judging, statement: string): 
   const filtered = facts === null ? undefined : evaluateFilter(statement, packet, facts);
   if (filtered !== undefined) return filtered;
   if (/^goto \S+$/.test(statement)) return statement;
+  const unnamed = /^@nh,96,16 & 0xfff8 != @(sources[46]) (.*)$/.exec(statement);
+  if (unnamed !== null) {
+    const [, set = '', outcome = ''] = unnamed;
+    const { family, value } = parsed(packet.source);
+    const field = Number((value >> (family === 4 ? 16n : 80n)) & 0xfff8n);
+    return layout.tally.sources.has(`${set} ${field}`) ? null : outcome;
+  }
   const lookup = / vmap @(source[46]_(port|protocol|any)_(\d+)_\d+)$/.exec(statement);
   if (lookup !== null) {
     const [, map = '', fields, length] = lookup;

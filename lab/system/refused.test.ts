@@ -36,7 +36,7 @@ for (const early of [false, true]) {
       const { control, start } = testEdge(t);
       const real = namespace.within(() => createLibraryDriver());
       // Maps of less room than the edge thinks: the kernel itself says no.
-      const small = (text: string): string => text.replaceAll(/size 64;/g, `size ${ROOM};`);
+      const small = (text: string): string => text.replaceAll(/size 96;/g, `size ${ROOM};`);
       const driver: Driver = { ...real, apply: (text) => real.apply(small(text)) };
       for (const target of [A, B]) control.policies.set(target, opening(target, 443));
       const earlyDrop = early ? EarlyDropIn.on(network, namespace) : null;
