@@ -173,7 +173,10 @@ export class AttackLedger {
 
   #take({ kind, attack, atMs }: AttackEvent): void {
     const { subject } = attack;
-    const tracked = this.#ongoing.get(subject) ?? this.#resume(attack, atMs);
+    const known = this.#ongoing.get(subject);
+    // One there was no room for stays unknown, or it would be looked for in every bucket.
+    if (known === undefined && (kind === 'changed' || kind === 'ended')) return;
+    const tracked = known ?? this.#resume(attack, atMs);
     if (tracked === null) return;
     const { record, isNews } = tracked;
     const isSame = record.type === attack.type;

@@ -122,3 +122,29 @@ test('a control plane that takes no samples gets its policies applied and confir
   control.change([opening(A, 80)]);
   await control.confirmed();
 });
+
+test('an attack on twenty thousand addresses at once holds up no policy', async (t) => {
+  const { control, kernel, watching, samples, until } = watchingEdge(t);
+  control.scopes = [{ ...SCOPE, scope: '10.0.0.0/8' }];
+  control.policies.set(A, opening(A, 443));
+  const { counters, start } = watching();
+  counters.rates = Object.fromEntries(
+    Array.from({ length: 20_000 }, (_, n) => [
+      `10.1.${n >> 8}.${n & 255}`,
+      { pps: 40_000, vector: 'udp', prefix: '10.0.0.0/8' } as const,
+    ]),
+  );
+  await start();
+  await control.confirmed();
+  // Attacked and known to be: from here on every bucket costs what it can cost at most.
+  const reads = counters.reads + 8;
+  await until(() => counters.reads > reads);
+  const begin = performance.now();
+  for (let port = 1; port <= 3; port++) {
+    control.change([opening(A, port)]);
+    await control.confirmed();
+  }
+  assert.ok(performance.now() - begin < 10_000);
+  assert.equal(kernel.elements()?.get(`port4 ${A} . tcp . 3`), 'accept');
+  await until(() => samples().length > 0);
+});
