@@ -128,19 +128,10 @@ export function updateElements(map: Descriptor, keys: Buffer, values: Buffer, co
   call('mapUpdateBatch', attr);
 }
 
-/** The values of the first `count` elements of an array, each `valueBytes` long, one after the other. */
-export function lookupElements(
-  map: Descriptor,
-  count: number,
-  keyBytes: number,
-  valueBytes: number,
-): Buffer {
-  const values = Buffer.alloc(count * valueBytes);
-  readElements(map, 0, { keys: Buffer.alloc(count * keyBytes), values }, count);
-  return values;
-}
-
-/** The same from the element `first` on, into buffers that may be used again. */
+/**
+ * Elements of an array from the element `first` on: their values (of a per-CPU array: of every possible CPU) one after
+ * the other, into buffers that may be used again.
+ */
 export function readElements(
   map: Descriptor,
   first: number,

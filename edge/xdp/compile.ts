@@ -86,8 +86,8 @@ const PASSED_ON = {
 } as const;
 
 /** Its rules take more kinds of look-ups than are worth it. */
-export function isPassedOn({ rules }: EarlyTarget): boolean {
-  return rules === PASSED_ON.rules;
+export function isPassedOn(target: EarlyTarget | undefined): boolean {
+  return target?.rules === PASSED_ON.rules;
 }
 
 function earlyRule(rule: MatchRule, reason: (rule: MatchRule) => Reason): EarlyRule {

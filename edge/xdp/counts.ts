@@ -2,84 +2,52 @@ import type { DropEntry, DropSample } from '@portcullis/link/edge-report.ts';
 import type { DropReading } from '../drop-ledger.ts';
 import type { EarlyDropDriver } from './driver.ts';
 import type { Reason } from './layout.ts';
+import type { SlotCount } from './map-set.ts';
 import type { Sample } from './sample.ts';
 
-const ETHERNET_BYTES = 14n;
+const ETHERNET_BYTES = 14;
 const SLUGS: Readonly<Record<Reason, string>> = {
   rules: 'denied',
   baseline: 'baseline',
   geo: 'geo',
 };
 
-interface Totals {
-  readonly packets: bigint;
-  readonly bytes: bigint;
+type DeviceName = (ifindex: number) => string | null;
+
+/** What the driver counted and sampled since the last call. */
+export function readDrops(driver: EarlyDropDriver, deviceName: DeviceName): DropReading {
+  const entries = driver.counts().map(entryOf);
+  const nowMs = Date.now();
+  const now = process.hrtime.bigint();
+  const samples = driver.samples().map(({ at, ...sample }) => ({
+    ...sampleOf(sample, deviceName),
+    atMs: nowMs - Number((now - at) / 1_000_000n),
+  }));
+  return { entries, samples };
 }
 
-/** The driver's totals as what was added since they were read last. */
-export class EarlyDropCounts {
-  readonly #driver: EarlyDropDriver;
-  readonly #deviceName: (ifindex: number) => string | null;
-  #last = new Map<string, Totals>();
-  #pending: DropEntry[] = [];
+/** Bytes are told from the IP header on. */
+function entryOf({ target, reason, packets, bytes }: SlotCount): DropEntry {
+  return {
+    target,
+    stage: 'policy',
+    reason: SLUGS[reason],
+    by: 'xdp',
+    packets,
+    bytes: bytes - packets * ETHERNET_BYTES,
+  };
+}
 
-  constructor(driver: EarlyDropDriver, deviceName: (ifindex: number) => string | null) {
-    this.#driver = driver;
-    this.#deviceName = deviceName;
-  }
-
-  /** Takes in what a load, or the removal of these targets, is about to forget. */
-  before(targets?: readonly string[]): void {
-    this.#pending.push(...this.#entries(targets));
-  }
-
-  async read(): Promise<DropReading> {
-    const entries = [...this.#pending, ...this.#entries()];
-    this.#pending = [];
-    const nowMs = Date.now();
-    const now = process.hrtime.bigint();
-    const samples = this.#driver.samples().map((sample) => this.#sampleOf(sample, nowMs, now));
-    return { entries, samples };
-  }
-
-  #entries(targets?: readonly string[]): DropEntry[] {
-    // Of some targets only: what is known of the others stays.
-    const totals = new Map(targets === undefined ? [] : this.#last);
-    const entries = this.#driver.counts(targets).flatMap(({ target, reason, packets, bytes }) => {
-      const key = `${target} ${reason}`;
-      totals.set(key, { packets, bytes });
-      const last = this.#last.get(key);
-      // Totals that shrank began anew with another load.
-      const since =
-        last !== undefined && last.packets <= packets ? last : { packets: 0n, bytes: 0n };
-      const more = packets - since.packets;
-      if (more === 0n) return [];
-      return {
-        target,
-        stage: 'policy' as const,
-        reason: SLUGS[reason],
-        by: 'xdp' as const,
-        packets: Number(more),
-        bytes: Number(bytes - since.bytes - more * ETHERNET_BYTES),
-      };
-    });
-    this.#last = totals;
-    return entries;
-  }
-
-  #sampleOf(
-    { at, ifindex, reason, packet, target }: Sample & { readonly target: string },
-    nowMs: number,
-    now: bigint,
-  ): DropSample {
-    return {
-      atMs: nowMs - Number((now - at) / 1_000_000n),
-      target,
-      stage: 'policy',
-      reason: SLUGS[reason],
-      by: 'xdp',
-      ...packet,
-      device: this.#deviceName(ifindex),
-    };
-  }
+function sampleOf(
+  { ifindex, reason, packet, target }: Omit<Sample, 'at'> & { readonly target: string },
+  deviceName: DeviceName,
+): Omit<DropSample, 'atMs'> {
+  return {
+    target,
+    stage: 'policy',
+    reason: SLUGS[reason],
+    by: 'xdp',
+    ...packet,
+    device: deviceName(ifindex),
+  };
 }

@@ -32,8 +32,8 @@ export interface EarlyDropDriver {
   watches(ifindexes: readonly number[]): boolean;
   /** These flows were opened by the protected side: their replies pass on. */
   remember(flows: Iterable<Flow>): void;
-  /** What each target (or each of these) has had dropped since it was loaded. Only grows, until the next load. */
-  counts(targets?: readonly string[]): SlotCount[];
+  /** What each target has had dropped since the last call; also of targets that were removed, and before a load. */
+  counts(): SlotCount[];
   /** Counts what enters by the devices that it is on. Of this driver until it is closed. */
   counters(): CounterDriver;
   /** Of packets dropped since the last call, with the target whose rules dropped it. */

@@ -13,7 +13,7 @@ import { EarlyCompilation } from './compilation.ts';
 import { type EarlyTarget, isPassedOn } from './compile.ts';
 import type { Device } from './device.ts';
 import type { EarlyDropDriver, EarlySettings } from './driver.ts';
-import { EarlyDropCounts } from './counts.ts';
+import { readDrops } from './counts.ts';
 import type { Flow } from './flow-marks.ts';
 import { OpenFlows } from './open-flows.ts';
 import { protectedSides } from './protected-sides.ts';
@@ -38,7 +38,6 @@ export class EarlyDrop implements DeviceModes, DropSource {
   readonly name = 'the early drop';
   readonly #options: EarlyDropOptions;
   readonly #compilation = new EarlyCompilation();
-  readonly #counts: EarlyDropCounts;
   #loaded: ReadonlyMap<string, EarlyTarget> | null = null;
   #settings: EarlySettings | null = null;
   /** Unions of source sets that rules ask, and the data that they were filled from. */
@@ -53,11 +52,12 @@ export class EarlyDrop implements DeviceModes, DropSource {
   /** Devices whose outgoing packets cannot be seen. */
   #unseen = 0;
   #problem: string | null = null;
+  /** How many were passed on at the last look: only what changed since is looked at. */
+  #counted = { targets: NOTHING, passedOn: 0 };
 
   constructor(options: EarlyDropOptions) {
     this.#options = options;
     this.#devices = new Attachments(options.driver, options.readDevice);
-    this.#counts = new EarlyDropCounts(options.driver, (ifindex) => this.#devices.nameOf(ifindex));
     this.#flows = new OpenFlows({
       read: options.openFlows,
       whatMatters: () => protectedSides(this.#next, this.#loaded ?? NOTHING),
@@ -133,11 +133,22 @@ export class EarlyDrop implements DeviceModes, DropSource {
   }
 
   problems(): string[] {
-    const passedOn = [...(this.#loaded?.values() ?? [])].filter(isPassedOn).length;
+    const passedOn = this.#countPassedOn();
     return [
       ...[this.#problem, this.#flows.problem].filter((problem) => problem !== null),
       ...(passedOn === 0 ? [] : [`${passedOn} targets have too many kinds of rules to drop early`]),
     ];
+  }
+
+  #countPassedOn(): number {
+    const { targets, passedOn } = this.#counted;
+    const now = this.#loaded ?? NOTHING;
+    const among = (map: typeof now, names: readonly string[]): number =>
+      names.filter((name) => isPassedOn(map.get(name))).length;
+    const changed = changedKeys(targets, now);
+    const count = passedOn + among(now, changed) - among(targets, changed);
+    this.#counted = { targets: now, passedOn: count };
+    return count;
   }
 
   modeOf(device: string): DeviceMode {
@@ -152,7 +163,8 @@ export class EarlyDrop implements DeviceModes, DropSource {
   }
 
   async read(): Promise<DropReading> {
-    return this.#loaded === null ? { entries: [], samples: [] } : this.#counts.read();
+    if (this.#loaded === null) return { entries: [], samples: [] };
+    return readDrops(this.#options.driver, (ifindex) => this.#devices.nameOf(ifindex));
   }
 
   #able(): boolean {
@@ -181,9 +193,7 @@ export class EarlyDrop implements DeviceModes, DropSource {
 
   #load({ set, gone, asked, anew }: PlannedChange, wanted: EarlySettings, sets: SourceSets): void {
     const { driver } = this.#options;
-    if (gone.length > 0) this.#counts.before(gone);
     if (anew) {
-      this.#counts.before();
       this.#settings = wanted;
       driver.load([...this.#next.values()], wanted, planUnions(asked, sets));
     } else {

@@ -1,5 +1,9 @@
 import { describe } from 'node:test';
+import { countSuite } from './count-suite.ts';
 import { earlyDropSuite } from './driver-suite.ts';
 import { createFakeEarlyDrop } from './fake.ts';
 
-describe('the fake early drop', () => earlyDropSuite(createFakeEarlyDrop, 2_000));
+describe('the fake early drop', () => {
+  earlyDropSuite(createFakeEarlyDrop, 2_000);
+  countSuite(createFakeEarlyDrop);
+});

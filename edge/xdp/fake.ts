@@ -39,7 +39,7 @@ class Fake implements FakeEarlyDrop {
   #watched: number[] = [];
   readonly #flows = new Set<number>();
   readonly #hosts = new Set<number>();
-  #counts = new Map<string, SlotCount>();
+  readonly #counts = new Map<string, SlotCount>();
   #settings: EarlySettings | null = null;
   #unions = NO_UNIONS;
 
@@ -59,7 +59,6 @@ class Fake implements FakeEarlyDrop {
     this.#mayFail();
     this.earlier = null;
     this.#targets.clear();
-    this.#counts = new Map();
     for (const [name, target] of this.#next ?? []) this.#targets.set(name, target);
     this.#next = null;
   }
@@ -115,9 +114,10 @@ class Fake implements FakeEarlyDrop {
     }
   }
 
-  counts(targets?: readonly string[]): SlotCount[] {
+  counts(): SlotCount[] {
     const all = [...this.#counts.values()];
-    return targets === undefined ? all : all.filter(({ target }) => targets.includes(target));
+    this.#counts.clear();
+    return all;
   }
 
   counters(): FakeCounterDriver {
@@ -144,12 +144,12 @@ class Fake implements FakeEarlyDrop {
     const reason = target === null ? 'pass' : verdict(target, facts, this.#unions);
     if (target === null || reason === 'pass' || this.#mustPass(facts)) return null;
     const key = `${target.target} ${reason}`;
-    const { packets = 0n, bytes = 0n } = this.#counts.get(key) ?? {};
+    const { packets = 0, bytes = 0 } = this.#counts.get(key) ?? {};
     this.#counts.set(key, {
       target: target.target,
       reason,
-      packets: packets + 1n,
-      bytes: bytes + BigInt(frame.length),
+      packets: packets + 1,
+      bytes: bytes + frame.length,
     });
     return target;
   }

@@ -70,6 +70,8 @@ class KernelDriver implements EarlyDropDriver {
   /** Loaded, and not enforced yet: this judged before. */
   #retired: Retired | null = null;
   #ring: RingBuffer | null = null;
+  /** Of what judged before, and not told yet. */
+  readonly #untold: SlotCount[] = [];
   #settings: EarlySettings | null = null;
   #unions = NO_UNIONS;
   readonly #targets = new Targets();
@@ -118,7 +120,10 @@ class KernelDriver implements EarlyDropDriver {
     const { links } = this.#open();
     const { earlyDrop } = this.#loaded().programs;
     for (const ifindex of links.devices()) links.attach(ifindex, earlyDrop);
-    if (this.#retired !== null) this.#close(this.#retired);
+    if (this.#retired !== null) {
+      this.#untold.push(...(this.#retired.set?.counts() ?? []));
+      this.#close(this.#retired);
+    }
     this.#retired = null;
     this.configure(this.#settings as EarlySettings);
   }
@@ -207,8 +212,9 @@ class KernelDriver implements EarlyDropDriver {
     hosts.unmap();
   }
 
-  counts(targets?: readonly string[]): SlotCount[] {
-    return this.#set?.counts(targets) ?? [];
+  counts(): SlotCount[] {
+    const added = this.#set?.counts() ?? [];
+    return [...this.#untold.splice(0), ...added];
   }
 
   counters(): CounterDriver {

@@ -20,12 +20,11 @@ import {
   LAYOUT,
   mapsOf,
   prefixKey,
-  REASONS,
   type Reason,
   type Unions,
 } from './layout.ts';
 import { countLines, LineMaps } from './line-maps.ts';
-import { NO_DROPS, SlotCounters, type SlotTotals, type TotalsOf } from './slot-counters.ts';
+import { type Counted, SlotCounters } from './slot-counters.ts';
 import type { UnionTable } from './unions.ts';
 
 /** A map is full, or the kernel has no memory for it: a set with more room is needed. */
@@ -44,8 +43,8 @@ export type SharedMaps = Readonly<Record<string, Descriptor>>;
 export interface SlotCount {
   readonly target: string;
   readonly reason: Reason;
-  readonly packets: bigint;
-  readonly bytes: bigint;
+  readonly packets: number;
+  readonly bytes: number;
 }
 
 interface Held {
@@ -70,8 +69,8 @@ export class MapSet {
   readonly #unions: Unions;
   /** Targets by slot, for samples. */
   readonly #names = new Map<number, string>();
-  /** What a slot had counted when its target got it. */
-  readonly #bases = new Map<number, SlotTotals>();
+  /** Of targets that were removed, and not told yet. */
+  readonly #untold: SlotCount[] = [];
   #nextSlot = 0;
   #version = 1;
 
@@ -195,31 +194,22 @@ export class MapSet {
     this.#held.delete(name);
     this.#lines.remove(held.target);
     this.#removeElements(held.elements.toReversed(), []);
+    this.#untold.push(...this.#named(this.#counters.addedTo(held.slot)));
     this.#names.delete(held.slot);
     this.#freeSlots.push(held.slot);
   }
 
-  /** What each target (or each of these) has had dropped since it came into this set. */
-  counts(targets?: readonly string[]): SlotCount[] {
-    if (targets !== undefined) {
-      return targets.flatMap((target) => {
-        const slot = this.#held.get(target)?.slot;
-        if (slot === undefined) return [];
-        const totals = this.#counters.of(slot);
-        return this.#countsOf(target, slot, (_, reason) => totals[reason] ?? NO_DROPS);
-      });
-    }
-    const totals = this.#counters.all();
-    return [...this.#held].flatMap(([target, { slot }]) => this.#countsOf(target, slot, totals));
+  /** What each target has had dropped since the last call. */
+  counts(): SlotCount[] {
+    const added = this.#named(this.#counters.added(this.#nextSlot));
+    return [...this.#untold.splice(0), ...added];
   }
 
-  #countsOf(target: string, slot: number, totals: TotalsOf): SlotCount[] {
-    return REASONS.map((reason, index) => {
-      const now = totals(slot, index);
-      const base = this.#bases.get(slot)?.[index] ?? NO_DROPS;
-      const packets = now.packets - base.packets;
-      return { target, reason, packets, bytes: now.bytes - base.bytes };
-    }).filter(({ packets }) => packets > 0n);
+  #named(counted: readonly Counted[]): SlotCount[] {
+    return counted.flatMap(({ slot, reason, packets, bytes }) => {
+      const target = this.#names.get(slot);
+      return target === undefined ? [] : [{ target, reason, packets, bytes }];
+    });
   }
 
   #fill(targets: readonly EarlyTarget[]): void {
@@ -268,7 +258,8 @@ export class MapSet {
     const freed = this.#freeSlots.shift();
     const slot = freed ?? this.#nextSlot++;
     if (slot >= this.slots) throw new OutOfRoom(`no counter for ${target}`);
-    if (freed !== undefined) this.#bases.set(slot, this.#counters.of(slot));
+    // What packets under way counted of the target before it.
+    if (freed !== undefined) this.#counters.addedTo(slot);
     this.#names.set(slot, target);
     return slot;
   }

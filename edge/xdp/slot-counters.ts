@@ -1,58 +1,89 @@
-import { type Descriptor, lookupElement, lookupElements } from '../kernel/bpf.ts';
-import { possibleCpus } from '../kernel/possible-cpus.ts';
-import { LAYOUT, REASONS } from './layout.ts';
+import type { Descriptor } from '../kernel/bpf.ts';
+import { CounterArray } from '../kernel/counter-array.ts';
+import { LAYOUT, type Reason, REASONS } from './layout.ts';
 
-export interface Totals {
-  readonly packets: bigint;
-  readonly bytes: bigint;
+/** What a slot counted for one reason since it was asked last. */
+export interface Counted {
+  readonly slot: number;
+  readonly reason: Reason;
+  readonly packets: number;
+  readonly bytes: number;
 }
-/** By reason. */
-export type SlotTotals = readonly Totals[];
-export type TotalsOf = (slot: number, reason: number) => Totals;
-export const NO_DROPS: Totals = { packets: 0n, bytes: 0n };
 
-const COUNTER_BYTES = 16;
-const VALUE_BYTES = COUNTER_BYTES * LAYOUT.COUNTERS_IN_VALUE;
+/** Of `struct counter`: packets and bytes. */
+const FIELDS = 2;
+/** Slots that are read in one call: 64 KiB for each CPU that this host could have. */
+const SLOTS_AT_ONCE = 64 * LAYOUT.COUNTERS_IN_VALUE;
 
-/** What the programs count, by slot and reason (`struct counters` of layout.h). */
+/**
+ * What the programs count, by slot and reason (`struct counters` of layout.h). Most slots count nothing most of the
+ * time, and there may be a hundred thousand of them: sums are compared as numbers, and only what was added becomes
+ * an object.
+ */
 export class SlotCounters {
-  readonly #map: Descriptor;
   readonly #slots: number;
+  readonly #counters: CounterArray;
+  /** By place, of each slot and reason: what was told already. */
+  readonly #packets: Float64Array;
+  readonly #bytes: Float64Array;
 
   constructor(map: Descriptor, slots: number) {
-    this.#map = map;
+    this.#counters = new CounterArray(map, LAYOUT.COUNTERS_IN_VALUE * FIELDS);
     this.#slots = slots;
+    this.#packets = new Float64Array(slots * REASONS.length);
+    this.#bytes = new Float64Array(slots * REASONS.length);
   }
 
-  of(slot: number): SlotTotals {
-    const key = Buffer.alloc(4);
-    const values = Buffer.alloc(VALUE_BYTES * possibleCpus());
-    return REASONS.map((_, reason) => {
-      const place = reason * this.#slots + slot;
-      key.writeUInt32LE(Math.floor(place / LAYOUT.COUNTERS_IN_VALUE), 0);
-      lookupElement(this.#map, key, values);
-      return sumOf(values, place % LAYOUT.COUNTERS_IN_VALUE);
+  /** Of all slots below `end`. Throws `SystemError`; nothing is told then that was not before. */
+  added(end: number): Counted[] {
+    return this.#told(this.#changes(0, end));
+  }
+
+  addedTo(slot: number): Counted[] {
+    return this.#told(this.#changes(slot, slot + 1));
+  }
+
+  #changes(begin: number, end: number): Totals[] {
+    const changes: Totals[] = [];
+    for (let reason = 0; reason < REASONS.length; reason++) {
+      for (let slot = begin; slot < end; slot += SLOTS_AT_ONCE) {
+        const place = reason * this.#slots + slot;
+        this.#compare(place, Math.min(SLOTS_AT_ONCE, end - slot), changes);
+      }
+    }
+    return changes;
+  }
+
+  #compare(place: number, count: number, changes: Totals[]): void {
+    const first = Math.floor(place / LAYOUT.COUNTERS_IN_VALUE);
+    const values = Math.ceil((place + count) / LAYOUT.COUNTERS_IN_VALUE) - first;
+    const sums = this.#counters.read(first, values);
+    const told = this.#packets;
+    let at = (place - first * LAYOUT.COUNTERS_IN_VALUE) * FIELDS;
+    for (let one = place; one < place + count; one++, at += FIELDS) {
+      const packets = sums[at] as number;
+      if (packets === told[one]) continue;
+      changes.push({ place: one, packets, bytes: sums[at + 1] as number });
+    }
+  }
+
+  #told(changes: readonly Totals[]): Counted[] {
+    return changes.map(({ place, packets, bytes }) => {
+      const counted = {
+        slot: place % this.#slots,
+        reason: REASONS[Math.floor(place / this.#slots)] as Reason,
+        packets: packets - (this.#packets[place] as number),
+        bytes: bytes - (this.#bytes[place] as number),
+      };
+      this.#packets[place] = packets;
+      this.#bytes[place] = bytes;
+      return counted;
     });
-  }
-
-  all(): TotalsOf {
-    const count = (this.#slots * LAYOUT.REASONS) / LAYOUT.COUNTERS_IN_VALUE;
-    const bytes = VALUE_BYTES * possibleCpus();
-    const values = lookupElements(this.#map, count, 4, bytes);
-    return (slot, reason) => {
-      const place = reason * this.#slots + slot;
-      const begin = Math.floor(place / LAYOUT.COUNTERS_IN_VALUE) * bytes;
-      return sumOf(values.subarray(begin, begin + bytes), place % LAYOUT.COUNTERS_IN_VALUE);
-    };
   }
 }
 
-/** Per-CPU values come one after the other, of every CPU that this host could have. */
-function sumOf(values: Buffer, index: number): Totals {
-  let [packets, bytes] = [0n, 0n];
-  for (let at = index * COUNTER_BYTES; at < values.length; at += VALUE_BYTES) {
-    packets += values.readBigUInt64LE(at);
-    bytes += values.readBigUInt64LE(at + 8);
-  }
-  return { packets, bytes };
+interface Totals {
+  readonly place: number;
+  readonly packets: number;
+  readonly bytes: number;
 }

@@ -11,6 +11,7 @@ import { denyAll } from '@portcullis/edge/testing/policies.ts';
 import { compileEarly } from '@portcullis/edge/xdp/compile.ts';
 import { readDevice } from '@portcullis/edge/xdp/device.ts';
 import type { EarlyDropDriver } from '@portcullis/edge/xdp/driver.ts';
+import { countSuite } from '@portcullis/edge/xdp/count-suite.ts';
 import { earlyDropSuite } from '@portcullis/edge/xdp/driver-suite.ts';
 import type { EgressWay } from '@portcullis/edge/xdp/egress.ts';
 import { createKernelDriver } from '@portcullis/edge/xdp/kernel-driver.ts';
@@ -27,6 +28,7 @@ if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
 
 describe("the kernel's early drop", { skip: lacking ?? false }, () => {
   earlyDropSuite(() => createKernelDriver({ pins: '' }), 60);
+  countSuite(() => createKernelDriver({ pins: '' }));
 });
 
 const SETTINGS = {
