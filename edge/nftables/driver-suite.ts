@@ -53,6 +53,27 @@ export function driverSuite(fresh: () => Driver): void {
     }
   });
 
+  it('exchanges every element of maps that have hardly any room left', async () => {
+    for (const way of ['apply', 'change'] as const) {
+      const driver = fresh();
+      const [before, after] = [
+        manyOf('203.0.113', '192.0.2.0/24'),
+        manyOf('203.0.114', '10.0.0.0/8'),
+      ];
+      const whole = renderWhole(before);
+      assert.ok(before.targets.size > (whole.sizes.get('address4') ?? 0) * 0.8);
+      await driver.apply(whole.text);
+      const delta = renderDelta(
+        before,
+        after,
+        [...before.targets.keys(), ...after.targets.keys()],
+        whole.sizes,
+      );
+      assert.ok(delta);
+      await (way === 'apply' ? driver.apply(delta.text) : driver.change(delta));
+    }
+  });
+
   it('refuses a change of elements that are not there, chains that are not, and a key twice', async () => {
     const driver = fresh();
     await driver.apply(renderWhole(layoutOf(allowing(443))).text);
@@ -118,20 +139,26 @@ function changeOf(elements: readonly MapChange[]): Change {
   return { text, steps: { prepare: '', elements, cleanup: '' } };
 }
 
-function layoutOf(policy: Policy): Layout {
-  const targets = new Map([[policy.target, compilePolicy(policy)]]);
+function layoutOf(...policies: readonly Policy[]): Layout {
+  const targets = new Map(policies.map((policy) => [policy.target, compilePolicy(policy)]));
   return planLayout(edgeRules(), targets, { version: '1', sets: {} });
 }
 
-function allowing(port: number): Policy {
+/** As many addresses as a smallest map is made for. */
+function manyOf(network: string, source: string): Layout {
+  const hosts = Array.from({ length: 80 }, (_, index) => `${network}.${index + 1}`);
+  return layoutOf(...hosts.map((target) => allowing(443, target, source)));
+}
+
+function allowing(port: number, target = '203.0.113.10', source = '192.0.2.0/24'): Policy {
   const any = { protocol: 'any', port: null, source: null } as const;
   return {
-    target: '203.0.113.10',
+    target,
     mitigations: [],
     baseline: [],
     geo: [],
     rules: [
-      { ref: 'rule:1', action: 'allow', protocol: 'tcp', port, source: '192.0.2.0/24' },
+      { ref: 'rule:1', action: 'allow', protocol: 'tcp', port, source },
       { ref: 'rule:2', action: 'deny', ...any },
     ],
     filters: [],
