@@ -37,7 +37,7 @@ test('an operator withdraws what is done against an attack, once, and is told wh
   });
   const unknown = portcullis(url, 'attacks', 'cancel', '4711');
   assert.equal(unknown.code, 1);
-  assert.match(unknown.err, /nothing is done against an attack 4711/);
+  assert.match(unknown.err, /there is no attack 4711/);
   for (const bad of ['x', '-1', '1e3', '0', '99999999999999999999']) {
     assert.equal(portcullis(url, 'attacks', 'cancel', '--', bad).code, 2, bad);
   }

@@ -29,6 +29,8 @@ const BEYOND = [
   'GET /firewall/ips/{ip}/drops firewall.read firewall_api',
   'GET /game-servers/{slice}/build game-servers.read none',
   'GET /game-servers/{slice}/console game-servers.manage none',
+  'GET /attacks/{attack} attacks.read attack_history_api',
+  'DELETE /attacks/{attack}/mitigations firewall.manage attack_history_api',
 ];
 
 /** Every code with its status, by hand: clients program against both. */

@@ -1,4 +1,4 @@
-import { cancelMitigations } from '@portcullis/control/attacks/index.ts';
+import { cancelIn } from '@portcullis/control/attacks/index.ts';
 import { withDatabase } from '../database.ts';
 import { failed, usageError } from '../exit.ts';
 import { print, printJson } from '../output.ts';
@@ -12,11 +12,9 @@ export async function cancelAttack(id: string, options: AttacksOptions): Promise
     throw usageError(`an attack has a whole number, not ${id}`);
   }
   const cancelled = await withDatabase(options, (db) =>
-    cancelMitigations(db, attackId, { actor: operator(), organisationId: null }),
+    db.transaction().execute((tx) => cancelIn(tx, attackId, operator())),
   );
-  if (cancelled.kind === 'unknown') {
-    throw failed(`nothing is done against an attack ${id}, and nothing was`);
-  }
+  if (cancelled === null) throw failed(`there is no attack ${id}`);
   const { subject, generation } = cancelled;
   if (options.json === true) printJson({ attack: attackId, subject, generation });
   else if (generation === null) print(`Nothing stood against attack ${id} on ${subject} any more.`);

@@ -1,14 +1,38 @@
 import type { Handlers } from '../http/handlers.ts';
+import { noAttack } from '../http/not-found.ts';
+import { detailView, findAttack } from './detail.ts';
 import { createList, type ListDeps } from './history/list.ts';
+import { cancelIn } from './mitigations/cancel.ts';
 
-/** Operation 11 of the interface. */
-export type AttackHandlers = Pick<Handlers, 'listAttacks'>;
+/** Operation 11 of the interface, and what stands beyond it. */
+export type AttackHandlers = Pick<Handlers, 'listAttacks' | 'readAttack' | 'cancelMitigations'>;
 
 export function createHandlers(deps: ListDeps): AttackHandlers {
   const list = createList(deps);
   return {
     async listAttacks(call, db) {
       return { status: 200, body: await list(call, db) };
+    },
+    async readAttack(call, db) {
+      const attack = await findAttack(db, call.caller, call.attack);
+      if (attack === null) throw noAttack();
+      return { status: 200, body: await detailView(db, attack, new Date()) };
+    },
+    async cancelMitigations(call, tx) {
+      const { caller, attack: id, source, requestId } = call;
+      if ((await findAttack(tx, caller, id)) === null) throw noAttack();
+      const actor = {
+        kind: 'key',
+        name: `${caller.keyName} (${caller.keyId})`,
+        source,
+        requestId,
+      } as const;
+      const generation = (await cancelIn(tx, id, actor))?.generation ?? null;
+      const message =
+        generation === null
+          ? 'Nothing is done against this attack.'
+          : 'Nothing is done against this attack any more, as soon as edges have it.';
+      return { status: 200, body: { data: { attack: id, generation }, message } };
     },
   };
 }

@@ -6,7 +6,7 @@ import { createMitigationEvents } from './mitigations/events.ts';
 import { type Mitigations, startMitigations } from './mitigations/index.ts';
 import { startCalls } from './responders/calls.ts';
 
-export { cancelMitigations } from './mitigations/cancel.ts';
+export { cancelIn } from './mitigations/cancel.ts';
 export { sweepAttacks } from './retention.ts';
 
 export interface AttackDeps {

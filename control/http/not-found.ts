@@ -56,6 +56,14 @@ export function notHeld(): Problem {
   );
 }
 
+/** The same for an attack that there is not, that was on another, and for what is no number. */
+export function noAttack(): Problem {
+  return new Problem(
+    'not_found',
+    'No such attack among those this key may see. An attack is named by its id, as the list of attacks has it.',
+  );
+}
+
 /** The same for a server that is not there, that another has, that the key may not see, and for what is no uuid. */
 export function notSeen(): Problem {
   return new Problem(

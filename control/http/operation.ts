@@ -18,6 +18,8 @@ export interface Call<Body = unknown, Query = unknown> {
   readonly ip: string;
   /** The path's `slice`, a uuid in lower case; empty for operations without one. */
   readonly server: string;
+  /** The path's `attack`; 0 for operations without one. */
+  readonly attack: number;
   readonly body: Body;
   readonly query: Query;
   /** The `If-Match` header as sent; null without one. */

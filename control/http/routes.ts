@@ -6,7 +6,7 @@ import { authorise } from './authorisation.ts';
 import { bodyOf } from './body.ts';
 import { clientAddress } from './client-address.ts';
 import { dispatch, type Operation } from './dispatch.ts';
-import { notHeld, notSeen } from './not-found.ts';
+import { noAttack, notHeld, notSeen } from './not-found.ts';
 import { sendReply } from './problem-reply.ts';
 import { contentTag, namesTag } from './etag.ts';
 import { bindOperations, type Handlers } from './handlers.ts';
@@ -26,6 +26,8 @@ declare module 'fastify' {
     address: string;
     /** The path's `slice`, a uuid; empty for paths without one. */
     gameServer: string;
+    /** The path's `attack`, a whole number; 0 for paths without one. */
+    attack: number;
   }
 }
 
@@ -43,6 +45,7 @@ export function registerOperations(app: FastifyInstance, deps: RouteDeps): void 
   app.decorateRequest('caller', null);
   app.decorateRequest('address', '');
   app.decorateRequest('gameServer', '');
+  app.decorateRequest('attack', 0);
   for (const { prefix, row, handler } of bindOperations(deps.handlers)) {
     const operation: Operation = {
       row,
@@ -85,6 +88,11 @@ async function admit(
     if (!UUID.test(slice)) throw notSeen();
     request.gameServer = slice.toLowerCase();
   }
+  const attack = paramOf(request, 'attack');
+  if (attack !== undefined) {
+    if (!/^[1-9]\d{0,14}$/.test(attack)) throw noAttack();
+    request.attack = Number(attack);
+  }
 }
 
 async function answer(
@@ -106,6 +114,7 @@ async function answer(
     source: clientAddress(request.ip),
     ip: request.address,
     server: request.gameServer,
+    attack: request.attack,
     ifMatch: request.headers['if-match'] ?? null,
     query: operation.validateQuery(query),
     body: operation.validateBody?.(body?.value) ?? null,
@@ -136,7 +145,7 @@ function splitUrl(url: string): { path: string; query: string } {
     : { path: url.slice(0, mark), query: url.slice(mark + 1) };
 }
 
-function paramOf(request: FastifyRequest, name: 'ip' | 'slice'): string | undefined {
+function paramOf(request: FastifyRequest, name: 'ip' | 'slice' | 'attack'): string | undefined {
   const params = Object(request.params) as Readonly<Record<string, unknown>>;
   const value = Object.hasOwn(params, name) ? params[name] : undefined;
   return typeof value === 'string' ? value : undefined;

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Caller } from '../../access/index.ts';
-import type { Db } from '../../db/database.ts';
+import type { Db, Tx } from '../../db/database.ts';
 import { type Reach, type ReachedHolding, sinceHeld, storedCidr } from './reach.ts';
 import type { AttackWindow } from './window.ts';
 
@@ -19,7 +19,7 @@ export async function loadClock(db: Db): Promise<Clock> {
   return clock;
 }
 
-export async function loadReach(db: Db, caller: Caller): Promise<Reach> {
+export async function loadReach(db: Db | Tx, caller: Caller): Promise<Reach> {
   const { organisationId, prefixes } = caller;
   const held = await sql<Omit<ReachedHolding, 'cidr'> & { cidr: string }>`
     select h.id, h.cidr::text as cidr, h.asn, lower(h.during) as since

@@ -1,44 +1,48 @@
 import { sql } from 'kysely';
 import { type Actor, recordAudit } from '../../access/index.ts';
-import type { Db } from '../../db/database.ts';
+import type { Tx } from '../../db/database.ts';
 import { respondIn } from './respond.ts';
+import { EXPIRY_SECONDS } from './store.ts';
 
-export type Cancelled =
-  | { readonly kind: 'cancelled'; readonly subject: string; readonly generation: number | null }
-  /** Nothing was decided about an attack of this id, or it is not the caller's. */
-  | { readonly kind: 'unknown' };
+export interface Cancelled {
+  readonly subject: string;
+  /** Withdraws what stood; null: nothing stood. */
+  readonly generation: number | null;
+}
 
 /**
- * Withdraws everything that is done against an attack, for as long as it is this attack. Again does nothing.
- * `organisationId` null: whoever's it is.
+ * Withdraws everything that is done against an attack, and lets nothing more be done for as long as it is this attack,
+ * also where nothing was decided about it yet. Again does nothing. Null: there is no such attack.
  */
-export async function cancelMitigations(
-  db: Db,
-  attackId: number,
-  { actor, organisationId }: { readonly actor: Actor; readonly organisationId: number | null },
-): Promise<Cancelled> {
-  return db.transaction().execute(async (tx) => {
-    const { rows } = await sql<{ subject: string; organisationId: number | null }>`
-      update attack_responses r
-         set cancelled_at = coalesce(cancelled_at, now()),
-             cancelled_by = coalesce(cancelled_by, ${`${actor.kind} ${actor.name}`})
-        from (select organisation_id from attacks where id = ${attackId}
-               order by revision desc limit 1) a
-       where r.attack_id = ${attackId}
-         and (${organisationId}::bigint is null or a.organisation_id = ${organisationId})
-      returning r.target::text as subject, a.organisation_id as "organisationId"`.execute(tx);
-    const [row] = rows;
-    if (row === undefined) return { kind: 'unknown' };
-    const responded = await respondIn(tx, attackId);
-    const generation = responded?.generation ?? null;
-    await recordAudit(tx, {
-      actor,
-      organisationId: row.organisationId,
-      action: 'attack.cancel',
-      target: `attack:${attackId}`,
-      detail: { subject: row.subject },
-      generation,
-    });
-    return { kind: 'cancelled', subject: row.subject, generation };
+export async function cancelIn(tx: Tx, attackId: number, actor: Actor): Promise<Cancelled | null> {
+  const { rows } = await sql<{ subject: string; organisationId: number | null }>`
+    with attack as (
+      select * from attacks where id = ${attackId} order by revision desc limit 1
+    ), kept as (
+      insert into attack_responses (attack_id, target, started_at, facts, ended_at, expires_at,
+                                    cancelled_at, cancelled_by)
+      select id, subject, started_at,
+             json_build_object('type', attack_type, 'tops', null, 'shares',
+               json_build_array(json_build_object('type', attack_type, 'share', 1))),
+             ended_at, now() + ${EXPIRY_SECONDS} * interval '1 second', now(), ${`${actor.kind} ${actor.name}`}
+        from attack
+      on conflict (attack_id) do update set
+        cancelled_at = coalesce(attack_responses.cancelled_at, excluded.cancelled_at),
+        cancelled_by = coalesce(attack_responses.cancelled_by, excluded.cancelled_by)
+      returning target)
+    select kept.target::text as subject, attack.organisation_id as "organisationId"
+      from kept, attack`.execute(tx);
+  const [row] = rows;
+  if (row === undefined) return null;
+  const responded = await respondIn(tx, attackId);
+  const generation = responded?.generation ?? null;
+  await recordAudit(tx, {
+    actor,
+    organisationId: row.organisationId,
+    action: 'attack.cancel',
+    target: `attack:${attackId}`,
+    detail: { subject: row.subject },
+    generation,
   });
+  return { subject: row.subject, generation };
 }

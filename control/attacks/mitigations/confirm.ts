@@ -22,11 +22,11 @@ const ENFORCED = sql`
 export async function recordConfirmed(db: Db): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     with wanted as (
-      select r.attack_id, r.target, r.started_at, min(m.created_generation) as generation
+      select r.attack_id, r.target, min(m.created_generation) as generation
       ${ENFORCED}
-       group by r.attack_id, r.target, r.started_at
+       group by r.attack_id, r.target
     ), confirmed as (
-      select w.attack_id, w.started_at from wanted w
+      select w.attack_id from wanted w
        where exists (
          select from edges e
           where e.mode = 'enforce' and e.in_service and e.confirmed_generation >= w.generation
@@ -37,8 +37,7 @@ export async function recordConfirmed(db: Db): Promise<number[]> {
     ), dated as (
       update attacks a set mitigated_at = coalesce(a.mitigated_at, now())
         from confirmed c
-       where a.id = c.attack_id and a.started_at = c.started_at
-         and a.until_revision = 9223372036854775807
+       where a.id = c.attack_id and a.until_revision = 9223372036854775807
       returning a.id, a.mitigated_at
     )
     update attack_responses r set mitigated_at = dated.mitigated_at

@@ -8,7 +8,7 @@ import { currentGeneration } from '../../fleet/generations.ts';
 import { inSnapshot, loadPolicies } from '../../fleet/policies.ts';
 import { serveEdges, TestEdge } from '../../fleet/test-edge.ts';
 import { insertEdge, insertHolding, insertOrganisation } from '../../fleet/testing.ts';
-import { cancelMitigations } from './cancel.ts';
+import { cancelIn } from './cancel.ts';
 import { recordConfirmed } from './confirm.ts';
 import type { MitigationEvents } from './events.ts';
 import { startMitigations } from './index.ts';
@@ -200,28 +200,33 @@ test('an attack is mitigated when the first enforcing edge has it in its kernel,
 });
 
 test('cancelled, nothing is done against this attack any more, and the trail says who', async (t) => {
-  const { db, organisation } = await fleet(t);
+  const { db } = await fleet(t);
   const heard = await recordOngoing(db, SUBJECT, 'icmp_flood');
   await respondToHeard(db, heard);
-  const options = { actor: OPERATOR, organisationId: null };
-  const stranger = { actor: OPERATOR, organisationId: organisation + 1 };
-  assert.deepEqual(await cancelMitigations(db, heard.attackId, stranger), { kind: 'unknown' });
-  assert.equal((await standingKinds(db, heard.attackId)).length, 1);
-  const cancelled = await cancelMitigations(db, heard.attackId, options);
-  assert.equal(cancelled.kind === 'cancelled' && cancelled.generation, await currentGeneration(db));
+  const cancel = (id: number) => db.transaction().execute((tx) => cancelIn(tx, id, OPERATOR));
+  const cancelled = await cancel(heard.attackId);
+  assert.equal(cancelled?.generation, await currentGeneration(db));
   assert.deepEqual(await policies(db), []);
   await respondToHeard(db, { ...heard, kind: 'changed' });
   await sweep(db);
   assert.deepEqual(await standingKinds(db, heard.attackId), []);
-  const again = await cancelMitigations(db, heard.attackId, options);
-  assert.equal(again.kind === 'cancelled' && again.generation, null);
-  assert.deepEqual(await cancelMitigations(db, 4711, options), { kind: 'unknown' });
+  assert.equal((await cancel(heard.attackId))?.generation, null);
+  assert.equal(await cancel(4711), null);
   const { rows } = await sql<{ target: string }>`
     select target from audit where action = 'attack.cancel'`.execute(db);
   assert.deepEqual(rows, [
     { target: `attack:${heard.attackId}` },
     { target: `attack:${heard.attackId}` },
   ]);
+});
+
+test('cancelled before anything was done, nothing will be', async (t) => {
+  const { db } = await fleet(t);
+  const heard = await recordOngoing(db, SUBJECT, 'icmp_flood');
+  await db.transaction().execute((tx) => cancelIn(tx, heard.attackId, OPERATOR));
+  assert.equal(await respondToHeard(db, heard), null);
+  assert.equal(await sweep(db), 0);
+  assert.deepEqual(await standingKinds(db, heard.attackId), []);
 });
 
 test('events told at the same time, by several processes too, do everything once', async (t) => {

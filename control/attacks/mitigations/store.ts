@@ -107,9 +107,7 @@ export async function unheardAttacks(db: Db): Promise<HeardAttack[]> {
            a.attack_type as type, e.evidence
       from ongoing_attacks o
       left join attack_responses r on r.attack_id = o.attack_id
-      join lateral (select attack_type from attacks
-                     where id = o.attack_id and started_at = o.started_at
-                     order by revision desc limit 1) a on true
+      join attacks a on a.id = o.attack_id and a.revision = o.revision
       left join lateral (select evidence from attack_evidence
                           where attack_id = o.attack_id and opened_at = o.opened_at) e on true
      where (r.attack_id is null and o.ended_at is null)

@@ -1,0 +1,91 @@
+import { Type } from 'typebox';
+import { COMMON, type Endpoint, NOT_MODIFIED, RATE_HEADERS, refusals } from '../endpoint.ts';
+import { AttackDetail, MitigationsCancelled } from '../schemas/x1-attacks.ts';
+
+/** Not more than a string: what is no attack that the caller sees is answered 404. */
+const ATTACK_PARAMS = {
+  attack: Type.String({
+    description: 'The `id` of an attack, as the list returns it. What the key does not see is 404.',
+    examples: ['311'],
+  }),
+} as const;
+
+const common = { tag: 'Attacks', flag: 'attack_history_api', params: ATTACK_PARAMS } as const;
+const REFUSALS = ['area_not_enabled', 'not_found'] as const;
+
+/** What callers need of attacks beyond the public interface. */
+export const X1_ATTACK_ENDPOINTS = [
+  {
+    ...common,
+    operationId: 'readAttack',
+    method: 'GET',
+    path: '/attacks/{attack}',
+    ability: 'attacks.read',
+    write: false,
+    summary: 'Read an attack',
+    description: 'An attack as the list shows it, and what edges do against it, or did.',
+    requestHeaders: ['If-None-Match'],
+    responses: {
+      ...refusals(COMMON, REFUSALS),
+      200: {
+        description: 'The attack.',
+        schema: AttackDetail,
+        headers: [...RATE_HEADERS, 'ETag'],
+        example: {
+          data: {
+            attack: {
+              id: 311,
+              destination_ip: '203.0.113.10',
+              prefix: '203.0.113.0/24',
+              attack_type: 'dns_amplification',
+              peak_bps: 1_250_000_000,
+              peak_bps_formatted: '1.25 Gbps',
+              peak_pps: 812_400,
+              peak_pps_formatted: '812.40 Kpps',
+              started_at: '2026-11-21T01:12:04+00:00',
+              mitigated_at: '2026-11-21T01:12:07+00:00',
+              ended_at: null,
+              duration_seconds: 2876,
+              status: 'ongoing',
+            },
+            mitigations: [
+              {
+                id: 17,
+                action: 'UDP from port 53 (dns) is dropped',
+                mode: 'enforce',
+                since: '2026-11-21T01:12:06+00:00',
+                until: null,
+                ended_because: null,
+              },
+            ],
+            cancelled_at: null,
+          },
+        },
+      },
+      304: NOT_MODIFIED,
+    },
+  },
+  {
+    ...common,
+    operationId: 'cancelMitigations',
+    method: 'DELETE',
+    path: '/attacks/{attack}/mitigations',
+    ability: 'firewall.manage',
+    write: true,
+    summary: 'Withdraw what is done against an attack',
+    description:
+      'Withdraws every mitigation of the attack, and lets nothing more be done against it for as long as it is this attack. Again changes nothing. Rules and filters stay as they are.',
+    responses: {
+      ...refusals(COMMON, REFUSALS),
+      200: {
+        description: 'Accepted. Not live everywhere yet.',
+        schema: MitigationsCancelled,
+        headers: RATE_HEADERS,
+        example: {
+          data: { attack: 311, generation: 1842 },
+          message: 'Nothing is done against this attack any more, as soon as edges have it.',
+        },
+      },
+    },
+  },
+] as const satisfies readonly Endpoint[];

@@ -1,0 +1,61 @@
+import { sql } from 'kysely';
+import { describeAction, type MitigationAction } from '@portcullis/core/attacks/actions.ts';
+import type { Caller } from '../access/index.ts';
+import type { Db, Tx } from '../db/database.ts';
+import { narrowHoldings, sinceHeld, withinReach } from './history/reach.ts';
+import { ATTACK_COLUMNS, type AttackRow, loadReach } from './history/store.ts';
+import { attackView, secondView } from './views.ts';
+
+const EVERYTHING = { ip: null, prefix: null, asn: null } as const;
+
+/** One attack as it stands now, if the caller may see it in his list; else null. */
+export async function findAttack(
+  db: Db | Tx,
+  caller: Caller,
+  id: number,
+): Promise<AttackRow | null> {
+  const reach = await loadReach(db, caller);
+  const holdings = narrowHoldings(reach, EVERYTHING);
+  if (holdings.length === 0) return null;
+  const { attackHistoryDays: days } = caller.organisation.limits;
+  const { rows } = await sql<AttackRow>`
+    select ${ATTACK_COLUMNS} from attacks a
+     where a.id = ${id} and a.until_revision = 9223372036854775807
+       and ${withinReach(reach, EVERYTHING, holdings)} and ${sinceHeld(holdings, 'all')}
+       and (a.ended_at is null or a.ended_at >= now() - make_interval(days => ${days}))`.execute(
+    db,
+  );
+  return rows[0] ?? null;
+}
+
+interface MitigationRow {
+  readonly id: number;
+  readonly action: MitigationAction;
+  readonly mode: 'enforce' | 'observe';
+  readonly since: Date;
+  readonly until: Date | null;
+  readonly because: 'over' | 'expired' | 'cancelled' | 'settings' | null;
+}
+
+export async function detailView(db: Db, attack: AttackRow, now: Date) {
+  const { rows: mitigations } = await sql<MitigationRow>`
+    select id, action, mode, created_at as since, deleted_at as until, ended_because as because
+      from mitigations where attack_id = ${attack.id} order by id`.execute(db);
+  const { rows: responses } = await sql<{ at: Date | null }>`
+    select cancelled_at as at from attack_responses where attack_id = ${attack.id}`.execute(db);
+  const cancelledAt = responses[0]?.at ?? null;
+  return {
+    data: {
+      attack: attackView(attack, now),
+      mitigations: mitigations.map(({ id, action, mode, since, until, because }) => ({
+        id,
+        action: describeAction(action),
+        mode,
+        since: secondView(since),
+        until: until && secondView(until),
+        ended_because: because,
+      })),
+      cancelled_at: cancelledAt && secondView(cancelledAt),
+    },
+  };
+}
