@@ -8,6 +8,7 @@ import {
   netfilterHeader,
   textAttribute,
   textOf,
+  u32Attribute,
 } from '../kernel/netlink-message.ts';
 import { addressText, dumpElements, each } from './element-dump.ts';
 import { TABLE_NAME } from './names.ts';
@@ -17,29 +18,34 @@ export interface Count {
   readonly bytes: number;
 }
 
-/** Counters of our table, from the kernel itself: nft would load every set of the table first. */
+/** Counters of a table of ours, from the kernel itself: nft would load every set of the table first. */
 export interface CounterReader {
   /** Of a set keyed by destination address. Null: it changed while it was read, too often. */
   elements(set: string): Promise<ReadonlyMap<string, Count> | null>;
   /** Of the one rule in a chain that counts. Null: as above. */
   chain(name: string): Promise<Count | null>;
+  /** Every named counter. Null: as above. */
+  named(): Promise<ReadonlyMap<string, Count> | null>;
   close(): void;
 }
 
 // include/uapi/linux/netfilter/nf_tables.h
 const SUBSYSTEM = 10;
 const GET_RULE = (SUBSYSTEM << 8) | 7;
+const GET_OBJECT = (SUBSYSTEM << 8) | 19;
 const NFPROTO_INET = 1;
 const HEADER_BYTES = 4;
 const ELEMENT = { expression: 7, expressions: 11 } as const;
 const RULE = { table: 1, chain: 2, expressions: 4 } as const;
+const OBJECT = { table: 1, name: 2, type: 3, data: 4 } as const;
+const OBJECT_COUNTER = 1;
 const EXPRESSION = { name: 1, data: 2 } as const;
 const COUNTER = { bytes: 1, packets: 2 } as const;
 const NOTHING: Count = { packets: 0, bytes: 0 };
 const MAX_TRIES = 3;
 
 /** Reads in the network namespace that this thread is in now. Throws `SystemError` or `NativeUnavailable`. */
-export function openCounterReader(): CounterReader {
+export function openCounterReader(table = TABLE_NAME): CounterReader {
   const socket = new NetlinkSocket(NETLINK.netfilter, { bufferBytes: 1 << 20 });
   const dumpRules = (chain: string, take: (one: Message) => void) =>
     socket.dump(
@@ -49,19 +55,34 @@ export function openCounterReader(): CounterReader {
           FLAG.request | FLAG.dump,
           sequence,
           netfilterHeader(NFPROTO_INET),
-          textAttribute(RULE.table, TABLE_NAME),
+          textAttribute(RULE.table, table),
           textAttribute(RULE.chain, chain),
+        ),
+      take,
+    );
+  const dumpCounters = (take: (one: Message) => void) =>
+    socket.dump(
+      (sequence) =>
+        encodeMessage(
+          GET_OBJECT,
+          FLAG.request | FLAG.dump,
+          sequence,
+          netfilterHeader(NFPROTO_INET),
+          textAttribute(OBJECT.table, table),
+          u32Attribute(OBJECT.type, OBJECT_COUNTER),
         ),
       take,
     );
   return {
     elements: (set) =>
       consistent((counts) =>
-        dumpElements(socket, set, (key, attributes) => takeElement(key, attributes, counts)),
+        dumpElements(socket, set, (key, attributes) => takeElement(key, attributes, counts), table),
       ),
+    named: () =>
+      consistent((counts) => dumpCounters(({ payload }) => takeObject(payload, table, counts))),
     chain: async (name) => {
       const counts = await consistent((found) =>
-        dumpRules(name, ({ payload }) => takeRule(payload, found)),
+        dumpRules(name, ({ payload }) => takeRule(payload, table, found)),
       );
       return counts === null ? null : (counts.get(name) ?? NOTHING);
     },
@@ -94,13 +115,22 @@ function takeElement(key: Buffer, attributes: ReadonlyMap<number, Buffer>, count
   if (count) counts.set(addressText(key), count);
 }
 
-function takeRule(payload: Buffer, counts: Counts): void {
+function takeRule(payload: Buffer, table: string, counts: Counts): void {
   const attributes = attributesOf(payload, HEADER_BYTES);
   const chain = textOf(attributes.get(RULE.chain));
   const expressions = attributes.get(RULE.expressions);
-  if (textOf(attributes.get(RULE.table)) !== TABLE_NAME || chain === null || !expressions) return;
+  if (textOf(attributes.get(RULE.table)) !== table || chain === null || !expressions) return;
   const count = counterAmong([...each(expressions)]);
   if (count) counts.set(chain, count);
+}
+
+function takeObject(payload: Buffer, table: string, counts: Counts): void {
+  const attributes = attributesOf(payload, HEADER_BYTES);
+  const name = textOf(attributes.get(OBJECT.name));
+  const data = attributes.get(OBJECT.data);
+  if (textOf(attributes.get(OBJECT.table)) !== table || name === null || data === undefined) return;
+  const count = countOf(data);
+  if (count !== null) counts.set(name, count);
 }
 
 function counterAmong(expressions: readonly Buffer[]): Count | undefined {

@@ -17,11 +17,12 @@ const LIST = { table: 1, set: 2, elements: 3 } as const;
 const KEY = 1;
 const VALUE = 1;
 
-/** Shows the elements of a set of ours: the key, and all attributes by type. False: it changed while it was read. */
+/** Shows the elements of a set of a table of ours: the key, and all attributes by type. False: it changed while it was read. */
 export function dumpElements(
   socket: NetlinkSocket,
   set: string,
   take: (key: Buffer, attributes: ReadonlyMap<number, Buffer>) => void,
+  table = TABLE_NAME,
 ): Promise<boolean> {
   const request = (sequence: number): Uint8Array =>
     encodeMessage(
@@ -29,7 +30,7 @@ export function dumpElements(
       FLAG.request | FLAG.dump,
       sequence,
       netfilterHeader(NFPROTO_INET),
-      textAttribute(LIST.table, TABLE_NAME),
+      textAttribute(LIST.table, table),
       textAttribute(LIST.set, set),
     );
   return socket.dump(request, ({ payload }) => {

@@ -1,0 +1,77 @@
+import type { VectorCount } from '@portcullis/core/attacks/sample.ts';
+import { VECTOR_INDEX } from '@portcullis/core/attacks/vectors.ts';
+import type { Counted } from '../driver.ts';
+
+export interface Amount {
+  readonly packets: number;
+  readonly bytes: number;
+}
+
+/** What counters of the kernel were when they were read last, by name. */
+export class Deltas {
+  readonly #last = new Map<string, Amount>();
+  readonly #seen: Record<4 | 6, ReadonlyMap<string, Amount>> = { 4: new Map(), 6: new Map() };
+
+  /** What came since; null: nothing. */
+  step(name: string, now: Amount): Amount | null {
+    const last = this.#last.get(name);
+    if (last?.packets === now.packets || (last === undefined && now.packets === 0)) return null;
+    this.#last.set(name, now);
+    return since(last, now);
+  }
+
+  forget(name: string): void {
+    this.#last.delete(name);
+  }
+
+  /** Of a set whose elements the kernel forgets: all of it, each time. */
+  stepAll(family: 4 | 6, now: ReadonlyMap<string, Amount>): (readonly [string, Amount])[] {
+    const last = this.#seen[family];
+    this.#seen[family] = now;
+    return [...now].map(([address, count]) => [address, since(last.get(address), count)] as const);
+  }
+}
+
+/** A counter that shrank is another one, of the same name. */
+function since(last: Amount | undefined, now: Amount): Amount {
+  if (last === undefined || last.packets > now.packets) return now;
+  return { packets: now.packets - last.packets, bytes: now.bytes - last.bytes };
+}
+
+/** What a subject got, while it is added up. */
+export class Sum {
+  packets = 0;
+  bytes = 0;
+  /** Large packets of TCP that it sent. */
+  sentPackets = 0;
+  readonly #vectors = new Map<number, Amount>();
+
+  add({ packets, bytes }: Amount): void {
+    this.packets += packets;
+    this.bytes += bytes;
+  }
+
+  addVector(vector: number, { packets, bytes }: Amount): void {
+    const before = this.#vectors.get(vector) ?? NOTHING;
+    const sum = { packets: before.packets + packets, bytes: before.bytes + bytes };
+    this.#vectors.set(vector, sum);
+  }
+
+  counted(subject: string): Counted {
+    const data = this.#vectors.get(VECTOR_INDEX.tcp_data) ?? NOTHING;
+    const acks = this.#vectors.get(VECTOR_INDEX.tcp_ack) ?? NOTHING;
+    return {
+      subject,
+      packets: this.packets,
+      bytes: this.bytes,
+      dataPackets: data.packets,
+      dataBytes: data.bytes,
+      receiptPackets: Math.min(acks.packets, this.sentPackets),
+      vectors: [...this.#vectors]
+        .map(([vector, amount]): VectorCount => ({ vector, ...amount }))
+        .toSorted((a, b) => a.vector - b.vector),
+    };
+  }
+}
+
+const NOTHING: Amount = { packets: 0, bytes: 0 };

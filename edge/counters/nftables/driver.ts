@@ -1,0 +1,288 @@
+import { VECTOR_INDEX, VECTORS } from '@portcullis/core/attacks/vectors.ts';
+import { formatAddress } from '@portcullis/core/net/address.ts';
+import type { Cidr } from '@portcullis/core/net/cidr.ts';
+import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
+import type { Count, CounterReader } from '../../nftables/counter-reader.ts';
+import type {
+  Counted,
+  CounterChange,
+  CounterDriver,
+  CounterReading,
+  CounterRoom,
+  Least,
+  Suspect,
+} from '../driver.ts';
+import { byName, isAddress } from '../networks.ts';
+import { type Amount, Deltas, Sum } from './deltas.ts';
+import { type Piece, piecesOf } from './pieces.ts';
+import {
+  counterName,
+  rangeOf,
+  REMOVE_COUNTERS,
+  renderCounters,
+  renderFollow,
+  renderForget,
+  renderHush,
+  renderPlace,
+  renderTell,
+  SENTINEL,
+} from './ruleset.ts';
+
+export interface NftCountersOptions {
+  /** Throws `DriverError` where nft refuses. */
+  readonly apply: (text: string) => Promise<void>;
+  /** Of the table of counters, in the network namespace of the edge. Throws where there are no rights. */
+  readonly open: () => CounterReader;
+}
+
+const ROOM: CounterRoom = { followed: 512, networks: 512, told: 64 };
+/** Payload of most large packets. */
+const SEGMENT_BYTES = 1448;
+const LEAST_SUSPECT = 8;
+const MOST_SUSPECTS = 64;
+const FAMILIES = [4, 6] as const;
+
+/** Counts in a table of nftables of its own, before every hook that drops. */
+export class NftCounters implements CounterDriver {
+  readonly room = ROOM;
+  readonly #options: NftCountersOptions;
+  #reader: CounterReader | null = null;
+  #devices: readonly string[] = [];
+  #networks: ReadonlyMap<string, Cidr> = new Map();
+  #pieces: readonly Piece[] = [];
+  #leastOf: (address: string) => Least = () => ({ packets: 1, bytes: 1 });
+  #around = new NearestScope<string>([]);
+  #inside = new NearestScope<true>([]);
+  readonly #followed = new Set<string>();
+  /** Subjects that are told apart, by place. */
+  readonly #told = new Map<string, number>();
+  readonly #freePlaces = Array.from({ length: ROOM.told }, (_, index) => ROOM.told - 1 - index);
+  /** Places whose counters the table has. */
+  #places = new Set<number>();
+  #deltas = new Deltas();
+  /** What was read and is not handed on yet. */
+  #news = new Map<string, Sum>();
+
+  constructor(options: NftCountersOptions) {
+    this.#options = options;
+  }
+
+  /** Packets enter by these. Counting begins with the first. */
+  async enter(devices: readonly string[]): Promise<void> {
+    if (JSON.stringify(devices) === JSON.stringify(this.#devices)) return;
+    this.#devices = [...devices];
+    await this.#rewrite();
+  }
+
+  async watch(networks: readonly Cidr[], leastOf: (address: string) => Least): Promise<void> {
+    const alone = networks.filter(isAddress);
+    const several = networks.filter((one) => !isAddress(one)).slice(0, ROOM.networks);
+    this.#networks = byName([...several, ...alone]);
+    const all = [...this.#networks];
+    this.#leastOf = leastOf;
+    this.#inside = new NearestScope(all.map(([name]) => [name, true] as const));
+    const around = all.filter(([, network]) => !isAddress(network));
+    this.#around = new NearestScope(around.map(([name]) => [name, name] as const));
+    for (const name of this.#followed) if (this.#inside.of(name) === null) this.#drop(name);
+    for (const name of this.#told.keys()) {
+      if (!this.#followed.has(name) && !this.#networks.has(name)) this.#release(name);
+    }
+    await this.#rewrite();
+  }
+
+  async change({ hush, forget, follow, tell }: CounterChange): Promise<void> {
+    const lines: string[] = [];
+    for (const name of [...hush, ...forget]) {
+      if (this.#told.has(name)) lines.push(renderHush(this.#keysOf(name)));
+      this.#release(name);
+    }
+    const gone = forget.filter((name) => this.#followed.has(name));
+    lines.push(renderForget(gone));
+    for (const name of gone) this.#drop(name);
+    const come: string[] = [];
+    for (const name of follow) {
+      if (this.#followed.size === ROOM.followed) break;
+      if (this.#followed.has(name) || this.#inside.of(name) === null) continue;
+      this.#followed.add(name);
+      come.push(name);
+    }
+    lines.push(renderFollow(come));
+    for (const name of tell) lines.push(...this.#tell(name));
+    await this.#apply(lines);
+  }
+
+  async read(): Promise<CounterReading> {
+    if (this.#networks.size === 0) return { addresses: [], networks: [], suspects: [] };
+    const suspects = await this.#collect();
+    const news = this.#news;
+    this.#news = new Map();
+    const addresses: Counted[] = [];
+    const networks: Counted[] = [];
+    for (const [subject, sum] of news) {
+      if (sum.packets === 0) continue;
+      if (subject.includes('/')) {
+        networks.push(sum.counted(subject));
+        continue;
+      }
+      const least = this.#leastOf(subject);
+      const isEnough = sum.packets >= least.packets || sum.bytes >= least.bytes;
+      if (isEnough || this.#told.has(subject)) addresses.push(sum.counted(subject));
+    }
+    return { addresses, networks, suspects };
+  }
+
+  async close(): Promise<void> {
+    this.#reader?.close();
+    this.#reader = null;
+    await this.#options.apply(REMOVE_COUNTERS);
+  }
+
+  #drop(name: string): void {
+    this.#followed.delete(name);
+    this.#deltas.forget(`addresses ${name}`);
+    this.#deltas.forget(`sent ${name}`);
+    this.#release(name);
+  }
+
+  #release(name: string): void {
+    const place = this.#told.get(name);
+    if (place === undefined) return;
+    this.#told.delete(name);
+    this.#freePlaces.push(place);
+  }
+
+  #tell(name: string): string[] {
+    if (this.#told.has(name)) return [];
+    if (!this.#followed.has(name) && !this.#networks.has(name)) return [];
+    const place = this.#freePlaces.pop();
+    if (place === undefined) return [];
+    this.#told.set(name, place);
+    const isNew = !this.#places.has(place);
+    this.#places.add(place);
+    return [...(isNew ? [renderPlace(place)] : []), renderTell(place, this.#keysOf(name))];
+  }
+
+  /** What leads to a subject in the maps of those that are told. */
+  #keysOf(name: string): string[] {
+    const network = this.#networks.get(name);
+    if (network === undefined || isAddress(network)) return [name];
+    return this.#pieces.filter((piece) => piece.network === name).map(rangeOf);
+  }
+
+  async #apply(lines: readonly string[]): Promise<void> {
+    const text = lines.filter((line) => line !== '').join('\n');
+    if (text !== '' && this.#isCounting) await this.#options.apply(`${text}\n`);
+  }
+
+  get #isCounting(): boolean {
+    return this.#devices.length > 0 && this.#networks.size > 0;
+  }
+
+  /** The whole table anew, with what it had counted before kept. */
+  async #rewrite(): Promise<void> {
+    if (this.#reader !== null) await this.#collect();
+    const all = [...this.#networks.values()];
+    this.#pieces = FAMILIES.flatMap((family) => piecesOf(all, family));
+    const text = this.#isCounting ? renderCounters(this.#layout()) : null;
+    await this.#options.apply(text ?? REMOVE_COUNTERS);
+    this.#places = new Set(this.#told.values());
+    this.#deltas = new Deltas();
+    this.#reader ??= this.#options.open();
+  }
+
+  #layout() {
+    return {
+      devices: this.#devices,
+      pieces: this.#pieces,
+      followed: [...this.#followed],
+      told: [...this.#told].map(([name, place]) => [place, this.#keysOf(name)] as const),
+    };
+  }
+
+  async #collect(): Promise<Suspect[]> {
+    const reader = this.#reader;
+    if (reader === null || !this.#isCounting) return [];
+    const named = await reader.named();
+    if (named !== null && !named.has(SENTINEL)) {
+      // Somebody flushed it.
+      this.#reader = null;
+      reader.close();
+      await this.#rewrite();
+      return [];
+    }
+    const suspects: Suspect[] = [];
+    for (const family of FAMILIES) {
+      if (!this.#pieces.some((piece) => piece.family === family)) continue;
+      await this.#collectNetworks(reader, family);
+      await this.#collectAddresses(reader, family);
+      suspects.push(...(await this.#collectSeen(reader, family)));
+    }
+    this.#addVectors(named ?? new Map());
+    return suspects.toSorted((a, b) => b.packets - a.packets).slice(0, MOST_SUSPECTS);
+  }
+
+  async #collectNetworks(reader: CounterReader, family: 4 | 6): Promise<void> {
+    const counts = await reader.elements(`networks${family}`);
+    const byFirst = new Map(
+      this.#pieces
+        .filter((one) => one.family === family)
+        .map((one) => [formatAddress({ family, value: one.first }), one.network]),
+    );
+    for (const [first, count] of counts ?? []) {
+      const delta = this.#deltas.step(`networks ${first}`, count);
+      const network = byFirst.get(first) ?? null;
+      if (network !== null && delta !== null) this.#add(network, delta);
+    }
+  }
+
+  async #collectAddresses(reader: CounterReader, family: 4 | 6): Promise<void> {
+    for (const [address, count] of (await reader.elements(`addresses${family}`)) ?? []) {
+      const delta = this.#deltas.step(`addresses ${address}`, count);
+      if (delta !== null && this.#followed.has(address)) this.#add(address, delta);
+    }
+    for (const [address, count] of (await reader.elements(`sent${family}`)) ?? []) {
+      const delta = this.#deltas.step(`sent ${address}`, count);
+      if (delta === null || !this.#followed.has(address)) continue;
+      // One buffer may become several packets.
+      const sent = Math.max(delta.packets, Math.floor(delta.bytes / SEGMENT_BYTES));
+      for (const name of [address, this.#around.of(address)]) {
+        if (name !== null) this.#sum(name).sentPackets += sent;
+      }
+    }
+  }
+
+  async #collectSeen(reader: CounterReader, family: 4 | 6): Promise<Suspect[]> {
+    const counts: ReadonlyMap<string, Count> =
+      (await reader.elements(`seen${family}`)) ?? new Map();
+    return this.#deltas
+      .stepAll(family, counts)
+      .filter(([address, { packets }]) => packets >= LEAST_SUSPECT && !this.#followed.has(address))
+      .map(([address, amount]) => ({ address, ...amount }));
+  }
+
+  #addVectors(named: ReadonlyMap<string, Count>): void {
+    const places = new Map([...this.#told].map(([name, place]) => [place, name]));
+    for (const place of this.#places) {
+      const name = places.get(place);
+      for (const vector of VECTORS) {
+        const counter = counterName(place, vector);
+        const count = named.get(counter);
+        const delta = count === undefined ? null : this.#deltas.step(counter, count);
+        if (delta === null || name === undefined) continue;
+        this.#sum(name).addVector(VECTOR_INDEX[vector], delta);
+      }
+    }
+  }
+
+  #add(subject: string, amount: Amount): void {
+    this.#sum(subject).add(amount);
+  }
+
+  #sum(subject: string): Sum {
+    const known = this.#news.get(subject);
+    if (known !== undefined) return known;
+    const made = new Sum();
+    this.#news.set(subject, made);
+    return made;
+  }
+}
