@@ -138,8 +138,7 @@ class Agent implements EdgeAgent {
     this.#options.filters?.stop();
     this.#guard.stop();
     await this.#options.link.close();
-    await this.#options.watch?.stop();
-    await Promise.all([this.#receiving.stop(), this.#applying.stop()]);
+    await Promise.all([this.#options.watch?.stop(), this.#receiving.stop(), this.#applying.stop()]);
     await Promise.all([this.#disk.stop(), this.#options.memory?.stop()]);
     this.#options.earlyDrop?.close();
   }
@@ -235,6 +234,7 @@ class Agent implements EdgeAgent {
     const begin = performance.now();
     const devices = this.#guard.devices(received.settings.devices);
     const { management, watch } = this.#options;
+    watch?.enter(this.#stance.handsOff ? [] : devices);
     const wanted = withMore(received, devices, management);
     const desired = watch?.put(wanted) ?? wanted;
     if (this.#stance.mode === 'observe') {

@@ -6,7 +6,8 @@ import { lockState, StateInUse } from '@portcullis/link/state-lock.ts';
 import { createEdgeAgent } from './agent.ts';
 import { readConfig, readEarlyDrop } from './config.ts';
 import { KernelCounterSource } from './counters/kernel-source.ts';
-import { xdpPlace } from './counters/places.ts';
+import { COUNTER_TABLE } from './counters/nftables/ruleset.ts';
+import { nftablesPlace, xdpPlace } from './counters/places.ts';
 import { switchOff } from './early-drop-off.ts';
 import { FilterKeeper } from './filters/keeper.ts';
 import { createHost } from './host.ts';
@@ -19,6 +20,7 @@ import { countedBeforeRewrite, NftablesDrops } from './nftables/drop-source.ts';
 import { LearntMemory } from './nftables/learnt-memory.ts';
 import { openLearntReader } from './nftables/learnt-reader.ts';
 import { openDriver } from './nftables/open.ts';
+import { inTurns } from './nftables/turns.ts';
 import { createSysctls, Reassembly } from './reassembly.ts';
 import { EdgeWatch } from './watch/watch.ts';
 import { createEarlyDrop } from './xdp/create.ts';
@@ -50,17 +52,24 @@ try {
 }
 const earlyDrop = early === 'on' ? createEarlyDrop(pins, log) : null;
 const deviceModes = earlyDrop ?? switchOff(pins, log);
-const nftablesDrops = new NftablesDrops(openCounterReader);
+const nftablesDrops = new NftablesDrops(() => openCounterReader());
 // What an agent before this one has told already; without rights there is nothing to tell.
 await nftablesDrops.read().catch(() => {});
-const driver = countedBeforeRewrite(openDriver(log), nftablesDrops);
+const nft = inTurns(openDriver(log));
+const driver = countedBeforeRewrite(nft, nftablesDrops);
 const sysctls = createSysctls();
 const filters = new FilterKeeper({ driver, log, sysctls, removeConnections: removeWhere });
 const fragmentLimits = fitToMemory(DEFAULT_LIMITS.fragmentLimits, totalmem() / MEMORY_SHARE);
 const { stateDir } = config;
 const reassembly = new Reassembly({ sysctls, limits: fragmentLimits, stateDir, log });
 const link = connectIpc({ path: config.linkPath, agent: { kind: 'edge', name: config.name } });
-const counters = new KernelCounterSource(earlyDrop === null ? [] : [xdpPlace(earlyDrop)]);
+const counters = new KernelCounterSource([
+  ...(earlyDrop === null ? [] : [xdpPlace(earlyDrop)]),
+  nftablesPlace({
+    apply: (text) => nft.apply(text),
+    open: () => openCounterReader(COUNTER_TABLE),
+  }),
+]);
 const watch = new EdgeWatch({ link, counters, stateDir, log });
 const agent = createEdgeAgent({
   link,

@@ -39,6 +39,7 @@ export function createFakeCounters(): FakeCounters {
     watch: async (scopes) => {
       watched = scopes;
     },
+    enter: () => {},
     read: async (atMs) => {
       await fake.beforeRead();
       reads++;

@@ -9,9 +9,14 @@ import type { CounterSource } from './source.ts';
 /** A part of the kernel that can count. */
 export interface CounterPlace {
   readonly mode: Exclude<CounterMode, 'none'>;
-  /** Counts whatever enters by the edge's devices, the same one each time; null: it cannot now. */
-  driver(): CounterDriver | null;
+  /** Counts whatever enters by these devices (at least one), the same one each time; null: it cannot now. */
+  driver(devices: readonly string[]): CounterDriver | null;
+  /** Takes away what an agent that was killed may have left; before `driver`. */
+  discard?(): Promise<void>;
 }
+
+/** After the kernel refused. */
+const PAUSE_MS = 5_000;
 
 interface Chosen {
   readonly place: CounterPlace;
@@ -24,6 +29,10 @@ export class KernelCounterSource implements CounterSource {
   readonly #places: readonly CounterPlace[];
   readonly #nowMs: () => number;
   #scopes: readonly WatchScope[] = [];
+  #devices: readonly string[] = [];
+  /** Nothing is tried again before. */
+  #pausedUntilMs = 0;
+  #isClean = false;
   #chosen: Chosen | null = null;
   #readMs: number;
   #problem: string | null = null;
@@ -38,6 +47,10 @@ export class KernelCounterSource implements CounterSource {
   async watch(scopes: readonly WatchScope[]): Promise<void> {
     this.#scopes = scopes;
     if (!(await this.#choose())) await this.#chosen?.following.watch(scopes);
+  }
+
+  enter(devices: readonly string[]): void {
+    this.#devices = devices;
   }
 
   async read(atMs: number): Promise<Sample> {
@@ -80,8 +93,10 @@ export class KernelCounterSource implements CounterSource {
 
   /** Whether another place counts now. */
   async #choose(): Promise<boolean> {
+    await this.#discard();
     const next = this.#firstAble();
     if (next?.driver === this.#chosen?.driver) return false;
+    if (next !== null && this.#nowMs() < this.#pausedUntilMs) return true;
     await this.close();
     if (next === null) return true;
     const { place, driver } = next;
@@ -92,15 +107,24 @@ export class KernelCounterSource implements CounterSource {
       this.#problem = null;
       this.#readMs = this.#nowMs();
     } catch (error) {
+      this.#pausedUntilMs = this.#nowMs() + PAUSE_MS;
       this.#problem = `Traffic cannot be counted by ${place.mode}: ${describeError(error)}.`;
       throw error;
     }
     return true;
   }
 
+  async #discard(): Promise<void> {
+    if (this.#isClean) return;
+    this.#isClean = true;
+    // Who may not take it away may not count there either, and says so then.
+    for (const place of this.#places) await place.discard?.().catch(() => {});
+  }
+
   #firstAble(): Pick<Chosen, 'place' | 'driver'> | null {
+    if (this.#devices.length === 0) return null;
     for (const place of this.#places) {
-      const driver = place.driver();
+      const driver = place.driver(this.#devices);
       if (driver !== null) return { place, driver };
     }
     return null;

@@ -12,6 +12,8 @@ export interface CounterSource {
    * stay is kept. Rejects where the kernel refuses; it then counts what it counted.
    */
   watch(scopes: readonly WatchScope[]): Promise<void>;
+  /** Packets enter by these devices from now on, and are counted there; none: nothing is counted. */
+  enter(devices: readonly string[]): void;
   /**
    * What came since the last call, or since counting began; `atMs` becomes the sample's. Its duration is by a clock
    * that does not jump. Bounded in time and size: of more subjects than there is room for, those that get the most.

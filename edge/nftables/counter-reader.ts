@@ -24,9 +24,12 @@ export interface CounterReader {
   elements(set: string): Promise<ReadonlyMap<string, Count> | null>;
   /** Of the one rule in a chain that counts. Null: as above. */
   chain(name: string): Promise<Count | null>;
-  /** Every named counter. Null: as above. */
-  named(): Promise<ReadonlyMap<string, Count> | null>;
   close(): void;
+}
+
+export interface NamedCounterReader extends CounterReader {
+  /** Every counter that has a name. Null: as above. */
+  named(): Promise<ReadonlyMap<string, Count> | null>;
 }
 
 // include/uapi/linux/netfilter/nf_tables.h
@@ -45,7 +48,7 @@ const NOTHING: Count = { packets: 0, bytes: 0 };
 const MAX_TRIES = 3;
 
 /** Reads in the network namespace that this thread is in now. Throws `SystemError` or `NativeUnavailable`. */
-export function openCounterReader(table = TABLE_NAME): CounterReader {
+export function openCounterReader(table = TABLE_NAME): NamedCounterReader {
   const socket = new NetlinkSocket(NETLINK.netfilter, { bufferBytes: 1 << 20 });
   const dumpRules = (chain: string, take: (one: Message) => void) =>
     socket.dump(

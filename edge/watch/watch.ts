@@ -107,6 +107,11 @@ export class EdgeWatch {
     this.#teller?.greeted();
   }
 
+  /** Packets enter by these; none: nobody may look at them. */
+  enter(devices: readonly string[]): void {
+    this.#options.counters.enter(devices);
+  }
+
   /** Notices may be lost. */
   resync(): void {
     this.#settings?.poke();

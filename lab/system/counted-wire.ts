@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { openCounterReader } from '@portcullis/edge/nftables/counter-reader.ts';
+import { frameOf, udpPacket } from '@portcullis/edge/testing/frames.ts';
 import { readDevice } from '@portcullis/edge/xdp/device.ts';
 import { type Namespace, Network } from '../netns.ts';
 import { eventually } from './ground.ts';
@@ -9,12 +10,13 @@ import { eventually } from './ground.ts';
 const SEND = join(import.meta.dirname, '..', 'differential', 'send.py');
 /** Where frames of edge/testing/frames.ts go. */
 const MAC = '02:00:00:00:00:01';
-const SOURCE_MAC = '02:00:00:00:00:02';
+/** The last frame comes from here: whatever was sent before it has been counted. */
+const LAST_MAC = '02:00:00:00:00:03';
 const OBSERVER = `table inet observer {
   counter arrived { }
   chain enter {
     type filter hook prerouting priority -600;
-    ether saddr ${SOURCE_MAC} counter name arrived
+    ether saddr ${LAST_MAC} counter name arrived
   }
 }
 `;
@@ -48,12 +50,13 @@ export class CountedWire {
     this.ifindex = ifindex;
   }
 
-  /** Resolves when all that are not among `dropped` have passed. */
-  async send(frames: readonly Buffer[], dropped = 0): Promise<void> {
-    const input = Buffer.concat(frames.flatMap((frame) => [lengthOf(frame), checked(frame)]));
+  /** Resolves when all of them have come, whatever became of them. */
+  async send(frames: readonly Buffer[]): Promise<void> {
+    const all = [...frames, LAST];
+    const input = Buffer.concat(all.flatMap((frame) => [lengthOf(frame), checked(frame)]));
     const [program, ...args] = this.#outside.command('python3', SEND, 'eth');
     execFileSync(program, args, { input });
-    this.#arrived += frames.length - dropped;
+    this.#arrived++;
     const reader = this.edge.within(() => openCounterReader('observer'));
     try {
       const arrived = async () => (await reader.named())?.get('arrived')?.packets === this.#arrived;
@@ -67,6 +70,9 @@ export class CountedWire {
     this.#network.destroy();
   }
 }
+
+const LAST = Buffer.from(frameOf(udpPacket('192.0.2.1', '192.0.2.2', 9)));
+Buffer.from(LAST_MAC.replaceAll(':', ''), 'hex').copy(LAST, 6);
 
 function lengthOf(frame: Buffer): Buffer {
   const length = Buffer.alloc(2);

@@ -2,7 +2,7 @@ import { VECTOR_INDEX, VECTORS } from '@portcullis/core/attacks/vectors.ts';
 import { formatAddress } from '@portcullis/core/net/address.ts';
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
 import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
-import type { Count, CounterReader } from '../../nftables/counter-reader.ts';
+import type { Count, NamedCounterReader } from '../../nftables/counter-reader.ts';
 import type {
   Counted,
   CounterChange,
@@ -32,7 +32,7 @@ export interface NftCountersOptions {
   /** Throws `DriverError` where nft refuses. */
   readonly apply: (text: string) => Promise<void>;
   /** Of the table of counters, in the network namespace of the edge. Throws where there are no rights. */
-  readonly open: () => CounterReader;
+  readonly open: () => NamedCounterReader;
 }
 
 const ROOM: CounterRoom = { followed: 512, networks: 512, told: 64 };
@@ -46,8 +46,10 @@ const FAMILIES = [4, 6] as const;
 export class NftCounters implements CounterDriver {
   readonly room = ROOM;
   readonly #options: NftCountersOptions;
-  #reader: CounterReader | null = null;
+  #reader: NamedCounterReader | null = null;
   #devices: readonly string[] = [];
+  /** The kernel has another table than it should. */
+  #isStale = false;
   #networks: ReadonlyMap<string, Cidr> = new Map();
   #pieces: readonly Piece[] = [];
   #leastOf: (address: string) => Least = () => ({ packets: 1, bytes: 1 });
@@ -67,11 +69,11 @@ export class NftCounters implements CounterDriver {
     this.#options = options;
   }
 
-  /** Packets enter by these. Counting begins with the first. */
-  async enter(devices: readonly string[]): Promise<void> {
+  /** Packets enter by these. Known to the kernel with the next call. */
+  enter(devices: readonly string[]): void {
     if (JSON.stringify(devices) === JSON.stringify(this.#devices)) return;
     this.#devices = [...devices];
-    await this.#rewrite();
+    this.#isStale = true;
   }
 
   async watch(networks: readonly Cidr[], leastOf: (address: string) => Least): Promise<void> {
@@ -91,6 +93,7 @@ export class NftCounters implements CounterDriver {
   }
 
   async change({ hush, forget, follow, tell }: CounterChange): Promise<void> {
+    if (this.#isStale) await this.#rewrite();
     const lines: string[] = [];
     for (const name of [...hush, ...forget]) {
       if (this.#told.has(name)) lines.push(renderHush(this.#keysOf(name)));
@@ -113,6 +116,7 @@ export class NftCounters implements CounterDriver {
 
   async read(): Promise<CounterReading> {
     if (this.#networks.size === 0) return { addresses: [], networks: [], suspects: [] };
+    if (this.#isStale) await this.#rewrite();
     const suspects = await this.#collect();
     const news = this.#news;
     this.#news = new Map();
@@ -131,9 +135,8 @@ export class NftCounters implements CounterDriver {
     return { addresses, networks, suspects };
   }
 
-  async close(): Promise<void> {
-    this.#reader?.close();
-    this.#reader = null;
+  /** Takes away what an earlier agent may have left. */
+  async discard(): Promise<void> {
     await this.#options.apply(REMOVE_COUNTERS);
   }
 
@@ -171,7 +174,14 @@ export class NftCounters implements CounterDriver {
 
   async #apply(lines: readonly string[]): Promise<void> {
     const text = lines.filter((line) => line !== '').join('\n');
-    if (text !== '' && this.#isCounting) await this.#options.apply(`${text}\n`);
+    if (text === '' || !this.#isCounting) return;
+    try {
+      await this.#options.apply(`${text}\n`);
+    } catch (error) {
+      // What the kernel has is not what is known here.
+      this.#isStale = true;
+      throw error;
+    }
   }
 
   get #isCounting(): boolean {
@@ -180,11 +190,13 @@ export class NftCounters implements CounterDriver {
 
   /** The whole table anew, with what it had counted before kept. */
   async #rewrite(): Promise<void> {
-    if (this.#reader !== null) await this.#collect();
+    if (this.#reader !== null && !this.#isStale) await this.#collect();
+    this.#isStale = true;
     const all = [...this.#networks.values()];
     this.#pieces = FAMILIES.flatMap((family) => piecesOf(all, family));
     const text = this.#isCounting ? renderCounters(this.#layout()) : null;
     await this.#options.apply(text ?? REMOVE_COUNTERS);
+    this.#isStale = false;
     this.#places = new Set(this.#told.values());
     this.#deltas = new Deltas();
     this.#reader ??= this.#options.open();
@@ -205,8 +217,7 @@ export class NftCounters implements CounterDriver {
     const named = await reader.named();
     if (named !== null && !named.has(SENTINEL)) {
       // Somebody flushed it.
-      this.#reader = null;
-      reader.close();
+      this.#isStale = true;
       await this.#rewrite();
       return [];
     }
@@ -221,7 +232,7 @@ export class NftCounters implements CounterDriver {
     return suspects.toSorted((a, b) => b.packets - a.packets).slice(0, MOST_SUSPECTS);
   }
 
-  async #collectNetworks(reader: CounterReader, family: 4 | 6): Promise<void> {
+  async #collectNetworks(reader: NamedCounterReader, family: 4 | 6): Promise<void> {
     const counts = await reader.elements(`networks${family}`);
     const byFirst = new Map(
       this.#pieces
@@ -235,7 +246,7 @@ export class NftCounters implements CounterDriver {
     }
   }
 
-  async #collectAddresses(reader: CounterReader, family: 4 | 6): Promise<void> {
+  async #collectAddresses(reader: NamedCounterReader, family: 4 | 6): Promise<void> {
     for (const [address, count] of (await reader.elements(`addresses${family}`)) ?? []) {
       const delta = this.#deltas.step(`addresses ${address}`, count);
       if (delta !== null && this.#followed.has(address)) this.#add(address, delta);
@@ -251,7 +262,7 @@ export class NftCounters implements CounterDriver {
     }
   }
 
-  async #collectSeen(reader: CounterReader, family: 4 | 6): Promise<Suspect[]> {
+  async #collectSeen(reader: NamedCounterReader, family: 4 | 6): Promise<Suspect[]> {
     const counts: ReadonlyMap<string, Count> =
       (await reader.elements(`seen${family}`)) ?? new Map();
     return this.#deltas
