@@ -84,13 +84,16 @@ test('an answer to an older state of an attack does not settle a newer one', () 
   assert.equal(ledger.untold()[0]?.endedAtMs !== null, true);
 });
 
-test('its series is what was counted, a second a point, from its start on', () => {
+test('its series is what was counted, a second a point, from its start on: also before it was known', () => {
   const { ledger, pass } = ledgerOf();
-  pass(true, 4_000, 'opened', attackOf(BEGIN_MS - 750 - BUCKET_MS));
-  for (let n = 0; n < 7; n++) pass(true, 4_000);
+  for (const pps of [100, 4_000, 4_000, 4_000]) pass(true, pps);
+  // Known with the fifth bucket, and dated from the second on.
+  pass(true, 4_000, 'opened', attackOf(BEGIN_MS + BUCKET_MS));
+  for (let n = 0; n < 4; n++) pass(true, 2_000);
   const { series } = ledger.untold()[0] ?? {};
-  assert.equal(series?.startMs, BEGIN_MS - 1_000);
-  assert.deepEqual(series?.pps.slice(-1), [4_000]);
+  assert.equal(series?.startMs, BEGIN_MS + BUCKET_MS);
+  assert.deepEqual(series?.pps, [4_000, 2_000]);
+  assert.deepEqual(series?.bps, [4_000 * 800, 2_000 * 800]);
 });
 
 test('after kill -9 an attack that goes on is the same one; one that does not ended when it was last seen', () => {

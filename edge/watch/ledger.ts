@@ -1,10 +1,11 @@
 import type { Attack, AttackEvent, Measured } from '@portcullis/core/attacks/attack.ts';
-import type { Sample, SubjectSample } from '@portcullis/core/attacks/sample.ts';
+import type { Sample } from '@portcullis/core/attacks/sample.ts';
 import type { SubjectTops, WireAttack } from '@portcullis/link/watch-messages.ts';
 import { MAX_OVERLAY_ACTIONS } from '@portcullis/link/watch-messages.ts';
 import { keyOf } from './action-key.ts';
 import type { KeptAttack } from './journal.ts';
 import type { OverlayEntry } from './overlay.ts';
+import { RecentSamples } from './recent.ts';
 import { Series } from './series.ts';
 
 /** An attack as this edge sees it. */
@@ -38,6 +39,7 @@ export class AttackLedger {
   readonly #tracked = new Map<string, Tracked>();
   /** The attack of the detector that is ongoing, by its subject. */
   readonly #ongoing = new Map<string, Tracked>();
+  readonly #recent = new RecentSamples();
   #lost = 0;
 
   constructor(options: LedgerOptions, kept: readonly KeptAttack[] = []) {
@@ -73,18 +75,12 @@ export class AttackLedger {
   note(sample: Sample, events: readonly AttackEvent[], alone: boolean): Set<string> {
     const ended = new Set<string>();
     for (const event of events) {
-      this.#take(event);
+      this.#take(event, sample);
       if (event.kind === 'ended') ended.add(event.attack.subject);
     }
-    if (this.#tracked.size === 0) return ended;
-    const counted = new Map<string, SubjectSample>();
-    if (this.#ongoing.size > 0) {
-      for (const one of sample.addresses) counted.set(one.subject, one);
-      for (const one of sample.prefixes) counted.set(one.subject, one);
-    }
+    this.#recent.add(sample);
     for (const [subject, tracked] of this.#ongoing) {
-      const { packets = 0, bytes = 0 } = counted.get(subject) ?? {};
-      tracked.series.add(sample.durationMs, packets, bytes * 8);
+      this.#count(tracked.series, sample, subject);
       tracked.seenAtMs = sample.atMs;
       if (!alone || tracked.alone) continue;
       tracked.alone = true;
@@ -92,6 +88,11 @@ export class AttackLedger {
     }
     this.#endUnseen(sample.durationMs);
     return ended;
+  }
+
+  #count(series: Series, sample: Sample, subject: string): void {
+    const { packets, bytes } = this.#recent.countOf(sample, subject) ?? { packets: 0, bytes: 0 };
+    series.add(sample.durationMs, packets, bytes * 8);
   }
 
   /** What is done alone is this now. */
@@ -171,12 +172,12 @@ export class AttackLedger {
     return kept;
   }
 
-  #take({ kind, attack, atMs }: AttackEvent): void {
+  #take({ kind, attack, atMs }: AttackEvent, sample: Sample): void {
     const { subject } = attack;
     const known = this.#ongoing.get(subject);
     // One there was no room for stays unknown, or it would be looked for in every bucket.
     if (known === undefined && (kind === 'changed' || kind === 'ended')) return;
-    const tracked = known ?? this.#resume(attack, atMs);
+    const tracked = known ?? this.#resume(attack, atMs, sample);
     if (tracked === null) return;
     const { record, isNews } = tracked;
     const isSame = record.type === attack.type;
@@ -194,19 +195,22 @@ export class AttackLedger {
   }
 
   /** One that went on before, or a new one; null: there is no room. */
-  #resume(attack: Attack, atMs: number): Tracked | null {
+  #resume(attack: Attack, atMs: number, { durationMs }: Sample): Tracked | null {
     const before = [...this.#tracked.values()].find(
       ({ record, unseenMs }) =>
         record.id === attack.id || (unseenMs !== null && record.subject === attack.subject),
     );
     if (before !== undefined) {
-      before.series.skip(Math.max(0, atMs - before.seenAtMs));
+      before.series.skip(Math.max(0, atMs - before.seenAtMs - durationMs));
       before.unseenMs = null;
       return before;
     }
     if (this.#tracked.size >= MAX_TRACKED && !this.#makeRoom()) return null;
     const series = new Series(attack.startedAtMs);
-    series.skip(Math.max(0, atMs - attack.startedAtMs));
+    // The bucket of now is counted with those of all others.
+    for (const past of this.#recent.last(atMs - attack.startedAtMs - durationMs)) {
+      this.#count(series, past, attack.subject);
+    }
     const record: WireAttack = {
       ...attack,
       openedAtMs: Math.max(atMs, attack.startedAtMs),
