@@ -181,7 +181,7 @@ export const ExplainRequest = Type.Object(
       description: 'Where the packet comes from: an address of the same family.',
       examples: ['198.51.100.7'],
     }),
-    source_port: packetPort('With tcp and udp; no rule looks at it.'),
+    source_port: packetPort('With tcp and udp; only mitigations look at it.'),
     destination_port: packetPort('With tcp and udp, and required there.'),
     icmp_type: octet('With icmp; default: an echo request.'),
     icmp_code: octet('With icmp; default 0.'),

@@ -51,7 +51,9 @@ export function planMitigations(
   tops: AttackTops | null,
   context: ResponseContext,
 ): readonly MitigationAction[] {
-  const kinds = type === 'multi_vector' ? shares.map((one) => one.type) : [type];
+  // Of what kinds it is may not be known (yet): then it is any other flood.
+  const several = type === 'multi_vector' && shares.length > 0;
+  const kinds = several ? shares.map((one) => one.type) : [type];
   const facts: Facts = {
     single: !subject.includes('/'),
     tops: ofFamily(tops ?? NO_TOPS, subject),

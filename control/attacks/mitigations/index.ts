@@ -2,7 +2,7 @@ import type { Db } from '../../db/database.ts';
 import { awaitsConfirmation, recordConfirmed } from './confirm.ts';
 import type { MitigationEvents } from './events.ts';
 import type { HeardAttack } from './facts.ts';
-import { respondToHeard, sweepResponses } from './respond.ts';
+import { type Responded, respondToHeard, sweepResponses } from './respond.ts';
 
 export interface MitigationOptions {
   readonly db: Db;
@@ -23,8 +23,9 @@ export interface Mitigations {
 const SWEEP_MS = 2_000;
 /** Of sweeps: how often all that stands is held against its settings. */
 const WHOLE_EVERY = 5;
-/** While an edge is awaited. */
+/** While an edge is awaited: for so long after something was done, for none may be there that enforces. */
 const CONFIRM_MS = 100;
+const AWAITED_MS = 30_000;
 
 export function startMitigations(options: MitigationOptions): Mitigations {
   return new Responder(options);
@@ -40,6 +41,7 @@ class Responder implements Mitigations {
   #stopped = false;
   #sweepAtMs = 0;
   #sweeps = 0;
+  #awaitedUntilMs = 0;
 
   constructor({ db, events, sweepMs = SWEEP_MS }: MitigationOptions) {
     this.#db = db;
@@ -51,7 +53,7 @@ class Responder implements Mitigations {
   onAttack(heard: HeardAttack): Promise<void> {
     return this.#inTurn('mitigating an attack', async () => {
       const responded = await respondToHeard(this.#db, heard);
-      if (responded !== null) this.#events.responded(responded);
+      if (responded !== null) this.#tell(responded);
       this.#arm(CONFIRM_MS);
     });
   }
@@ -83,7 +85,8 @@ class Responder implements Mitigations {
     await this.#inTurn('mitigating attacks', async () => {
       await this.#sweepWhenDue();
       for (const id of await recordConfirmed(this.#db)) this.#events.mitigated(id);
-      if (await awaitsConfirmation(this.#db)) waitMs = Math.min(CONFIRM_MS, this.#sweepMs);
+      const awaits = performance.now() < this.#awaitedUntilMs;
+      if (awaits && (await awaitsConfirmation(this.#db))) waitMs = Math.min(CONFIRM_MS, waitMs);
     });
     this.#arm(waitMs);
   }
@@ -92,6 +95,11 @@ class Responder implements Mitigations {
     if (performance.now() < this.#sweepAtMs) return;
     this.#sweepAtMs = performance.now() + this.#sweepMs;
     const all = this.#sweeps++ % WHOLE_EVERY === 0;
-    await sweepResponses(this.#db, all, (responded) => this.#events.responded(responded));
+    await sweepResponses(this.#db, all, (responded) => this.#tell(responded));
+  }
+
+  #tell(responded: Responded): void {
+    this.#awaitedUntilMs = performance.now() + AWAITED_MS;
+    this.#events.responded(responded);
   }
 }

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AttackType } from '@portcullis/core/attacks/attack.ts';
+import { MAX_ACTIONS } from '@portcullis/core/attacks/respond.ts';
+import fc from 'fast-check';
+import {
+  type PlannedResponse,
+  planResponse,
+  type ResponseState,
+  type StandingMitigation,
+} from './plan.ts';
+
+const SUBJECT = '203.0.113.10';
+const TYPES: readonly AttackType[] = [
+  'udp_flood',
+  'tcp_syn_flood',
+  'icmp_flood',
+  'dns_amplification',
+  'multi_vector',
+  'other_flood',
+];
+const type = fc.constantFrom(...TYPES);
+const port = fc.record({ port: fc.integer({ min: 1, max: 8 }), packets: fc.nat(9000) });
+const seldom = fc.integer({ min: 0, max: 5 }).map((drawn) => drawn === 0);
+
+/** What is heard and set at a moment, whatever stands. */
+const moment: fc.Arbitrary<Omit<ResponseState, 'standing'>> = fc.record({
+  subject: fc.constant(SUBJECT),
+  facts: fc.record({
+    type,
+    shares: fc.uniqueArray(fc.record({ type, share: fc.double({ min: 0, max: 1, noNaN: true }) })),
+    tops: fc.option(
+      fc.record({
+        sources: fc.array(fc.record({ source: fc.ipV4(), packets: fc.nat(9000) }), {
+          maxLength: 10,
+        }),
+        sourcePorts: fc.array(port, { maxLength: 10 }),
+        destinationPorts: fc.array(port, { maxLength: 10 }),
+      }),
+    ),
+  }),
+  ended: seldom,
+  expired: seldom,
+  cancelled: seldom,
+  scope: fc.option(
+    fc.record({
+      pps: fc.integer({ min: 1, max: 100_000 }),
+      mitigation: fc.constantFrom('off' as const, 'observe' as const, 'on' as const, 'on' as const),
+      safelist: fc.subarray(['192.0.2.0/24', '198.51.100.7']),
+    }),
+    { freq: 8 },
+  ),
+});
+
+let lastId = 0;
+function carriedOut(
+  standing: readonly StandingMitigation[],
+  plan: PlannedResponse,
+): StandingMitigation[] {
+  const gone = new Set(plan.end.map(({ id }) => id));
+  return [
+    ...standing.filter(({ id }) => !gone.has(id)),
+    ...plan.begin.map((one) => ({ ...one, id: ++lastId })),
+  ];
+}
+
+test('whatever happens in whichever order, a plan carried out leaves nothing to plan, and what stands is bounded and wanted', () => {
+  fc.assert(
+    fc.property(fc.array(moment, { minLength: 1, maxLength: 8 }), (moments) => {
+      let standing: StandingMitigation[] = [];
+      for (const now of moments) {
+        const before = standing;
+        const plan = planResponse({ ...now, standing });
+        standing = carriedOut(standing, plan);
+        const again = planResponse({ ...now, standing });
+        assert.deepEqual([again.begin, again.end], [[], []]);
+        const actions = standing.map(({ action }) => JSON.stringify(action));
+        assert.equal(new Set(actions).size, actions.length);
+        assert.ok(standing.length <= MAX_ACTIONS);
+        const { scope, ended, expired, cancelled } = now;
+        if (ended || expired || cancelled || scope === null || scope.mitigation === 'off') {
+          assert.deepEqual(standing, []);
+          continue;
+        }
+        const mode = scope.mitigation === 'on' ? 'enforce' : 'observe';
+        assert.ok(
+          standing.every(
+            (one) => one.mode === mode && one.safelist.join() === scope.safelist.join(),
+          ),
+        );
+        // Nothing that was done is taken back while the attack goes on.
+        const kept = new Set(actions);
+        assert.ok(before.every(({ action }) => kept.has(JSON.stringify(action))));
+        assert.ok(standing.length > 0);
+      }
+    }),
+    { numRuns: 500 },
+  );
+});

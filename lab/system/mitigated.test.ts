@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import {
+  mitigatedAt,
+  recordOngoing,
+  standingKinds,
+} from '@portcullis/control/attacks/mitigations/testing.ts';
+import { type Db, openDatabase } from '@portcullis/control/db/database.ts';
+import { findEmbeddedPostgres } from '@portcullis/control/db/embedded/index.ts';
+import { sql } from 'kysely';
+import { CLIENT, SERVER } from '../internet.ts';
+import { buildGround, eventually, type Ground, packet, whyNot } from './ground.ts';
+
+let ground: Ground;
+let db: Db;
+
+const FAMILIES = [4, 6] as const;
+const answer = (family: 4 | 6) => packet(family, 'udp', { sourcePort: 53 });
+const player = (family: 4 | 6) => packet(family, 'udp');
+
+async function passes(one: ReturnType<typeof packet>): Promise<boolean> {
+  return ground.through.passes(one);
+}
+
+/**
+ * An attack is put into the database as a recorder that dies at once leaves it: what control and the edge make of it
+ * is all that is looked at.
+ */
+describe('a recorded attack on the wire', { skip: whyNot() }, () => {
+  before(async () => {
+    ground = await buildGround('mitigated');
+    const url = findEmbeddedPostgres(ground.stack.dataDir);
+    assert.ok(url !== null);
+    db = openDatabase({ url, poolSize: 2 });
+  });
+  after(async () => {
+    await db?.destroy();
+    await ground.stop();
+  });
+
+  for (const family of FAMILIES) {
+    it(`IPv${family}: is mitigated by the edge although its recorder died, dated, and cancelled by the operator`, async () => {
+      const { stack } = ground;
+      assert.equal(await passes(answer(family)), true);
+      const { attackId } = await recordOngoing(db, SERVER[family], 'dns_amplification');
+      await eventually('the edge has it in its kernel', async () => {
+        return (await mitigatedAt(db, attackId)) !== null;
+      });
+      assert.equal(await passes(answer(family)), false);
+      assert.equal(await passes(player(family)), true);
+      await assertExplained(family);
+      await stack.command('attacks', 'cancel', String(attackId));
+      await eventually('answers pass again', () => passes(answer(family)));
+      assert.deepEqual(await standingKinds(db, attackId), []);
+    });
+  }
+
+  it('goes on being mitigated through kill -9 of control, which then withdraws it at its end', async () => {
+    const { stack } = ground;
+    const { attackId } = await recordOngoing(db, SERVER.neighbours[0] ?? '', 'ntp_amplification');
+    const ntp = () =>
+      packet(4, 'udp', { destination: SERVER.neighbours[0] ?? '', sourcePort: 123 });
+    process.kill(stack.pidOf('control/main.ts'), 'SIGKILL');
+    await eventually(
+      'control came back and mitigates it',
+      async () => {
+        return (await mitigatedAt(db, attackId)) !== null;
+      },
+      60_000,
+    );
+    assert.equal(await passes(ntp()), false);
+    process.kill(stack.pidOf('control/main.ts'), 'SIGKILL');
+    assert.equal(await passes(ntp()), false, 'the edge keeps what it has');
+    await sql`update ongoing_attacks set ended_at = now() where attack_id = ${attackId}`.execute(
+      db,
+    );
+    await eventually('it is withdrawn', () => passes(ntp()), 60_000);
+  });
+});
+
+interface Explained {
+  readonly data: {
+    readonly decided_by: { readonly kind: string } | null;
+    readonly explanation: string;
+    readonly edges: readonly { readonly answer: { readonly verdict: string } | null }[];
+  };
+}
+
+/** In words, by control and by the edge. */
+async function assertExplained(family: 4 | 6): Promise<void> {
+  const path = `/api/x1/firewall/ips/${SERVER[family]}/explain`;
+  const { body } = await ground.stack.api.call<Explained>('POST', path, {
+    protocol: 'udp',
+    source_ip: CLIENT[family],
+    source_port: 53,
+    destination_port: 27_015,
+  });
+  assert.equal(body.data.decided_by?.kind, 'mitigation');
+  assert.match(body.data.explanation, /against an attack: drops UDP from port 53/);
+  assert.equal(body.data.edges[0]?.answer?.verdict, 'drop');
+}
