@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { after, afterEach, before, describe, it } from 'node:test';
+import { DockerEngine } from '@portcullis/node/engine/docker/docker.ts';
+import { createGuard } from '@portcullis/node/engine/docker/guard.ts';
 import { Names } from '@portcullis/node/engine/docker/labels.ts';
 import { buildDockerGround, type DockerGround } from '../docker-ground.ts';
 import { addAddress, addRoute, enableForwarding, type Namespace, Network } from '../netns.ts';
@@ -101,6 +103,35 @@ describe('servers in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
     for (const organisation of ['six', 'seven']) {
       const name = new Names('node-1').network(organisation);
       await ground.dockerd.call('DELETE', `/networks/${name}`);
+    }
+  });
+
+  it('reach no network that was closed to them, but names where this host asks for them', async () => {
+    const { dockerd } = ground;
+    const guard = createGuard({
+      command: dockerd.namespace.command('nft'),
+      closed: [`${CLIENT[4]}/32`],
+      resolvers: async () => [METADATA],
+    });
+    const engine = new DockerEngine({
+      socketPath: dockerd.socket,
+      owner: 'node-3',
+      guard,
+      emptyNetworkMs: 0,
+    });
+    const names = listen(client, 53);
+    try {
+      await eventually('names are told', async () => reaches(host, METADATA, 53));
+      const [open, closed] = [await startShell(ground), await startShell({ ...ground, engine })];
+      assert.equal(await open.reaches(CLIENT[4], CLIENT_PORT), true);
+      assert.equal(await closed.reaches(CLIENT[4], CLIENT_PORT), false);
+      assert.equal(await closed.reaches(METADATA, CLIENT_PORT), false, 'credentials');
+      assert.equal(await closed.reaches(METADATA, 53), true, 'names');
+      assert.equal(await open.reaches(METADATA, 53), false, 'its host asks elsewhere');
+      await closed.remove();
+    } finally {
+      names.kill('SIGKILL');
+      await engine.close();
     }
   });
 

@@ -1,12 +1,24 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { renderGuard } from './guard-rules.ts';
+import { parseResolvers, renderGuard } from './guard-rules.ts';
 
 test('a guard is replaced whole, and gone where there is no bridge', () => {
   const plan = { table: 'portcullis_node_x', published: [], resolvers: [], closed: [] };
   const empty = 'table inet portcullis_node_x\ndelete table inet portcullis_node_x\n';
   assert.equal(renderGuard({ ...plan, bridges: [] }), empty);
   assert.ok(renderGuard({ ...plan, bridges: ['pcn1'] }).startsWith(`${empty}table inet`));
+});
+
+test('resolvers are addresses, whatever else a file says', () => {
+  const text = `# nameserver 192.0.2.1
+nameserver 169.254.169.254
+ nameserver 192.0.2.2
+nameserver\t2001:DB8:0::53
+nameserver fe80::1%eth0
+nameserver 192.0.2.3 }; add rule
+nameserver example.net
+options edns0`;
+  assert.deepEqual(parseResolvers(text), ['169.254.169.254', '2001:db8::53', '192.0.2.3']);
 });
 
 test('a guard names every bridge, port, resolver and closed network, each once and in its family', () => {

@@ -1,4 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net';
+import { formatAddress, parseAddress } from '@portcullis/core/net/address.ts';
 import type { PublishedPort } from '../engine.ts';
 import { BRIDGE_PREFIX } from './labels.ts';
 
@@ -9,7 +10,7 @@ export interface GuardPlan {
   readonly bridges: readonly string[];
   /** Of running servers: containers may reach them at this host's addresses, as everybody may. */
   readonly published: readonly PublishedPort[];
-  /** Of this host's resolvers that are addresses of its own. */
+  /** That this host asks for names: servers may too, wherever they are, and nothing else of them. */
   readonly resolvers: readonly string[];
   /** Networks that no server may speak to, such as that of the control plane. */
   readonly closed: readonly string[];
@@ -59,6 +60,14 @@ ${CHAINS}
 `;
 }
 
+/** The addresses of a resolv.conf, in one spelling each. One with a zone is of one link of the host's, and no server's. */
+export function parseResolvers(text: string): string[] {
+  return [...text.matchAll(/^nameserver[ \t]+(\S+)/gm)].flatMap(([, named = '']) => {
+    const address = parseAddress(named);
+    return address.ok ? [formatAddress(address.value)] : [];
+  });
+}
+
 const CHAINS = `  chain forward {
     type filter hook forward priority -10; policy accept;
     iifname . oifname @same accept
@@ -67,6 +76,8 @@ const CHAINS = `  chain forward {
   }
   chain from_server {
     oifname "${BRIDGE_PREFIX}*" drop
+    ip daddr @resolvers4 meta l4proto { tcp, udp } th dport 53 accept
+    ip6 daddr @resolvers6 meta l4proto { tcp, udp } th dport 53 accept
     ip daddr @closed4 drop
     ip6 daddr @closed6 drop
   }

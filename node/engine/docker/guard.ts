@@ -1,10 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { isIP } from 'node:net';
-import { networkInterfaces } from 'node:os';
 import { EngineError } from '../engine.ts';
-import { type GuardPlan, LINK_LOCAL, renderGuard } from './guard-rules.ts';
+import { type GuardPlan, LINK_LOCAL, parseResolvers, renderGuard } from './guard-rules.ts';
 
 /** Keeps servers away from the host and from each other; see guard-rules.ts. */
 export interface HostGuard {
@@ -17,17 +15,23 @@ export interface GuardOptions {
   readonly command?: readonly [string, ...string[]];
   /** Networks that no server may speak to beside link-local ones. */
   readonly closed?: readonly string[];
+  /** What names are asked of; this host's unless said. */
+  readonly resolvers?: () => Promise<readonly string[]>;
 }
 
 const NFT_MS = 10_000;
 const MAX_SAID = 2_000;
 
-export function createGuard({ command = ['nft'], closed = [] }: GuardOptions = {}): HostGuard {
+export function createGuard({
+  command = ['nft'],
+  closed = [],
+  resolvers = loadResolvers,
+}: GuardOptions = {}): HostGuard {
   return {
     apply: async (plan) => {
       const whole = {
         ...plan,
-        resolvers: await ownResolvers(),
+        resolvers: await resolvers(),
         closed: [...LINK_LOCAL, ...closed],
       };
       await run(command, renderGuard(whole));
@@ -59,10 +63,16 @@ async function run(command: readonly [string, ...string[]], script: string): Pro
   }
 }
 
-/** Resolvers of containers that are addresses of this host; Docker takes them from here for containers as well. */
-async function ownResolvers(): Promise<string[]> {
-  const text = await readFile('/etc/resolv.conf', 'utf8').catch(() => '');
-  const named = [...text.matchAll(/^nameserver[ \t]+(\S+)/gm)].map(([, ip = '']) => ip);
-  const own = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
-  return named.filter((ip) => isIP(ip) !== 0 && own.some(({ address }) => address === ip));
+const RESOLV_CONF = '/etc/resolv.conf';
+/** What stands behind systemd's 127.0.0.53; Docker reads it there too. */
+const SYSTEMD_CONF = '/run/systemd/resolve/resolv.conf';
+
+/** As Docker hands them to containers. Some clouds have theirs at a link-local address. */
+async function loadResolvers(): Promise<string[]> {
+  const named = await Promise.all([RESOLV_CONF, SYSTEMD_CONF].map(namedIn));
+  return [...new Set(named.flat())];
+}
+
+async function namedIn(path: string): Promise<string[]> {
+  return parseResolvers(await readFile(path, 'utf8').catch(() => ''));
 }
