@@ -18,7 +18,6 @@ import {
   createFleet,
   type Fleet,
   loadSourceSets,
-  NO_WATCH_DESK,
   prepareSourceSets,
   releaseSourceSets,
 } from './fleet/index.ts';
@@ -152,10 +151,12 @@ interface AreaGround {
 /** Every area and the API over them; nothing listens yet. */
 function composeAreas({ config, httpConfig, db, database, log, stops }: AreaGround) {
   const registry = createRegistry();
-  const fleet = createFleet({ db, registry, log });
+  const { publicUrl } = config;
+  const attacks = createAttacks({ db, publicUrl, registry, log });
+  const watch = attacks.watching.desk;
+  const fleet = createFleet({ db, registry, log, watch });
   const access = createAccess({ db, log });
   stops.push('access', () => access.stop());
-  const { publicUrl } = config;
   const { askEdges } = fleet;
   const firewall = createFirewall({ access, loadSourceSets, askEdges, publicUrl, registry, log });
   const readiness = createReadiness({
@@ -164,8 +165,7 @@ function composeAreas({ config, httpConfig, db, database, log, stops }: AreaGrou
     postgresPid: database.pid,
   });
   const gameServers = createGameServers({ db, registry, log });
-  const attacks = createAttacks({ db, publicUrl, registry, log });
-  const collectors = createCollectors({ db, registry, log, watch: NO_WATCH_DESK });
+  const collectors = createCollectors({ db, registry, log, watch });
   const handlers = { ...firewall.handlers, ...gameServers.handlers, ...attacks.handlers };
   const http = createHttpServer({
     config: httpConfig,
@@ -257,12 +257,19 @@ async function startFleet(ground: FleetGround): Promise<void> {
   stops.push('holdings and sweeps', () => clockwork.stop());
   const mitigations = attacks.startMitigations();
   stops.push('mitigations', () => mitigations.stop());
+  const { watching } = attacks;
+  stops.push('detection', () => watching.stop());
+  await watching.start({
+    onAttack: (heard) => void mitigations.onAttack(heard),
+    onScopes: (version) => links.tellWatch(version),
+  });
   const listener = listen(
     databaseUrl,
     [...LINK_CHANNELS, 'portcullis_access', 'portcullis_watch'],
     (channel, payload) => {
       clockwork.wake();
       if (channel === 'portcullis_watch') mitigations.wake();
+      if (channel === 'portcullis_watch' || channel === 'portcullis_generation') watching.wake();
       if (channel === 'portcullis_access') access.forget();
       else links.tell(channel, payload);
     },

@@ -29,6 +29,8 @@ export const LINK_CHANNELS = [
 export interface Links {
   /** Something changed in the database. A null payload: some changes may have been missed, so all of them did. */
   tell(channel: string, payload: string | null): void;
+  /** What is to be watched has another version. */
+  tellWatch(version: string): void;
 }
 
 /**
@@ -66,6 +68,9 @@ export async function serveLinks({
   stops.push('link to nodes', () => nodes.close());
   gameServers.speakThrough(nodes);
   return {
+    tellWatch(version) {
+      for (const link of [edges, nodes]) link.notify({ kind: 'watch', version });
+    },
     tell(channel, payload) {
       if (channel === 'portcullis_generation') {
         void announce(edges, db, payload).catch((error) => fleet.failed('announcing', error));

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { MAX_SERIES_POINTS } from '@portcullis/core/attacks/series.ts';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { VECTOR_COUNT } from '@portcullis/core/attacks/vectors.ts';
@@ -8,7 +9,6 @@ import {
   MAX_SAFELIST,
   MAX_SAMPLES_PER_MESSAGE,
   MAX_SCOPES_PER_PAGE,
-  MAX_SERIES_POINTS,
   MAX_SUBJECTS_PER_SAMPLE,
   MAX_TOPS,
 } from './watch-messages.ts';

@@ -5,6 +5,7 @@ import type { SubjectSample, VectorCount } from '@portcullis/core/attacks/sample
 import { REFLECTORS, type Reflector, VECTOR_COUNT } from '@portcullis/core/attacks/vectors.ts';
 import { filterType, mitigationLimit, network } from './parse-policy.ts';
 import { address, moment } from './parse-report.ts';
+import { type AttackSeries, MAX_SERIES_POINTS } from '@portcullis/core/attacks/series.ts';
 import { cursor, instance } from './session-shapes.ts';
 import {
   between,
@@ -21,13 +22,11 @@ import {
   text,
 } from './shape.ts';
 import {
-  type AttackSeries,
   MAX_ATTACKS_PER_MESSAGE,
   MAX_OVERLAY_ACTIONS,
   MAX_SAFELIST,
   MAX_SAMPLES_PER_MESSAGE,
   MAX_SCOPES_PER_PAGE,
-  MAX_SERIES_POINTS,
   MAX_SUBJECTS_PER_SAMPLE,
   MAX_TOPS,
   MAX_TOPS_PER_SAMPLE,

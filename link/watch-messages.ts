@@ -1,4 +1,5 @@
 import type { Attack } from '@portcullis/core/attacks/attack.ts';
+import type { AttackSeries } from '@portcullis/core/attacks/series.ts';
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
 import type { MitigationMode } from '@portcullis/core/attacks/scope-settings.ts';
 import type { MitigationAction } from '@portcullis/core/attacks/actions.ts';
@@ -131,12 +132,3 @@ export interface OverlayAction {
   /** When it was withdrawn; null: it was not yet. */
   readonly untilMs: number | null;
 }
-
-/** Means over equal steps from `startMs` on; two lists of one length. */
-export interface AttackSeries {
-  readonly startMs: number;
-  readonly stepMs: number;
-  readonly pps: readonly number[];
-  readonly bps: readonly number[];
-}
-export const MAX_SERIES_POINTS = 600;

@@ -5,6 +5,7 @@ import { type AttackHandlers, createHandlers } from './handlers.ts';
 import { createMitigationEvents } from './mitigations/events.ts';
 import { type Mitigations, startMitigations } from './mitigations/index.ts';
 import { startCalls } from './responders/calls.ts';
+import { createWatching, type Watching } from './watch/index.ts';
 
 export { cancelIn } from './mitigations/cancel.ts';
 export { sweepAttacks } from './retention.ts';
@@ -20,6 +21,8 @@ export interface AttackDeps {
 /** Attacks: how they are recorded, what is done against them, and what callers see of them. */
 export interface Attacks {
   readonly handlers: AttackHandlers;
+  /** What is measured becomes records. */
+  readonly watching: Watching;
   /** Once the database is there: what edges do, and whom we call beside them. */
   startMitigations(): Mitigations;
 }
@@ -28,6 +31,7 @@ export function createAttacks({ db, publicUrl, registry, log }: AttackDeps): Att
   const events = createMitigationEvents(log, registry);
   return {
     handlers: createHandlers({ publicUrl }),
+    watching: createWatching({ db, log, registry }),
     startMitigations() {
       const mitigations = startMitigations({ db, events });
       const calls = startCalls({ db, events });

@@ -13,7 +13,7 @@ import { startSweeps } from './sweeps.ts';
 import { SyncDesk } from './sync.ts';
 import { NO_WATCH_DESK, type WatchDesk } from './watch-desk.ts';
 
-export { NO_WATCH_DESK, takeWatch, type WatchDesk } from './watch-desk.ts';
+export { takeWatch, type WatchDesk } from './watch-desk.ts';
 export type { AskEdges } from './questions.ts';
 export type { EdgeEnforcement, EnforcementReader } from './enforcement.ts';
 export { loadSourceSets, prepareSourceSets, releaseSourceSets } from './source-sets.ts';

@@ -5,8 +5,8 @@ import { MAX_OVERLAY_ACTIONS } from '@portcullis/link/watch-messages.ts';
 import { keyOf } from './action-key.ts';
 import type { KeptAttack } from './journal.ts';
 import type { OverlayEntry } from './overlay.ts';
+import { Series } from '@portcullis/core/attacks/series.ts';
 import { RecentSamples } from './recent.ts';
-import { Series } from './series.ts';
 
 /** An attack as this edge sees it. */
 interface Tracked {

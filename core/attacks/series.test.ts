@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { MAX_SERIES_POINTS } from '@portcullis/link/watch-messages.ts';
-import { Series } from './series.ts';
+import { MAX_SERIES_POINTS, Series } from './series.ts';
 
 const bucket = fc.record({
   durationMs: fc.integer({ min: 1, max: 5_000 }),

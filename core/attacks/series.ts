@@ -1,4 +1,11 @@
-import { type AttackSeries, MAX_SERIES_POINTS } from '@portcullis/link/watch-messages.ts';
+/** Means over equal steps from `startMs` on; two lists of one length. */
+export interface AttackSeries {
+  readonly startMs: number;
+  readonly stepMs: number;
+  readonly pps: readonly number[];
+  readonly bps: readonly number[];
+}
+export const MAX_SERIES_POINTS = 600;
 
 const FIRST_STEP_MS = 1_000;
 

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sql } from 'kysely';
+import type { Db } from '../../db/database.ts';
+import { startWorld } from '../../http/testing/fixture.ts';
+import { list } from '../history/testing.ts';
+import { SUBJECT, TestWatch } from '../watch/testing.ts';
+import type { Seen } from './plan.ts';
+
+const FLOOD = { [SUBJECT]: 60_000 };
+const QUIET = { [SUBJECT]: 10 };
+
+async function startWatch(db: Db, nowMs = Date.now() - 3_600_000, name = 'one') {
+  const watch = new TestWatch(db, nowMs, name);
+  await watch.scopes.load();
+  return watch;
+}
+
+async function recordsOf(db: Db) {
+  const { rows } = await sql<{ id: number; started: Date; ended: Date | null; pps: number }>`
+    select id, started_at as started, ended_at as ended, peak_pps as pps from attacks
+     where until_revision = 9223372036854775807 order by started_at`.execute(db);
+  return rows;
+}
+
+test('a flood becomes one record: opened, its peak kept, ended when it was over, with evidence', async (t) => {
+  const { db, acme } = await startWorld(t);
+  const watch = await startWatch(db);
+  await watch.play(30, QUIET);
+  const beganMs = watch.nowMs;
+  await watch.play(5, FLOOD);
+  const [open] = await recordsOf(db);
+  assert.ok(open !== undefined && open.ended === null);
+  assert.ok(Math.abs(open.started.getTime() - beganMs) <= 500, String(open.started));
+  assert.deepEqual(
+    watch.heard.map(({ kind, attackId }) => [kind, attackId]),
+    [['opened', open.id]],
+  );
+  assert.equal(watch.heard[0]?.tops?.sources[0]?.source, '192.0.2.66');
+  const overMs = watch.nowMs;
+  await watch.play(90, QUIET);
+  const [ended, ...others] = await recordsOf(db);
+  assert.deepEqual([ended?.id, others, watch.failures], [open.id, [], []]);
+  assert.ok(Math.abs((ended?.ended?.getTime() ?? 0) - overMs) <= 1_000);
+  assert.ok(Math.abs((ended?.pps ?? 0) - 60_000) < 600, String(ended?.pps));
+  assert.equal(watch.heard.at(-1)?.kind, 'ended');
+  const { data } = await list(acme);
+  assert.deepEqual([data.length, data[0]?.status], [1, 'ended']);
+  const { rows } = await sql<{ evidence: { series: { pps: number[] }; shares: unknown[] } }>`
+    select evidence from attack_evidence where attack_id = ${open.id}`.execute(db);
+  assert.ok(rows[0]?.evidence.series.pps.some((pps) => pps > 59_000));
+  assert.equal(rows[0]?.evidence.shares.length, 1);
+});
+
+test('an attack that begins again within five minutes goes on; later it is another', async (t) => {
+  const { db } = await startWorld(t);
+  const watch = await startWatch(db);
+  await watch.play(10, QUIET);
+  for (let turn = 0; turn < 3; turn++) {
+    await watch.play(5, FLOOD);
+    await watch.play(150, QUIET);
+  }
+  const [first, ...none] = await recordsOf(db);
+  assert.deepEqual(none, []);
+  const kinds = watch.heard.map(({ kind }) => kind);
+  assert.deepEqual(kinds, ['opened', 'ended', 'continued', 'ended', 'continued', 'ended']);
+  await watch.play(301, QUIET);
+  await watch.play(5, FLOOD);
+  const both = await recordsOf(db);
+  assert.deepEqual([both.length, both[0]?.id], [2, first?.id]);
+});
+
+test('control killed in an attack: the record goes on under its id, and under it alone', async (t) => {
+  const { db } = await startWorld(t);
+  const first = await startWatch(db);
+  await first.play(5, FLOOD);
+  const [before] = await recordsOf(db);
+  // Killed: nothing of it is told to stop. What it saw is in the database alone.
+  await sql`update attack_sightings set seen_at = now() - interval '1 minute'`.execute(db);
+  const second = await startWatch(db, first.nowMs + 20_000, 'two');
+  await second.takeUp();
+  await second.play(5, { [SUBJECT]: 90_000 });
+  const [after, ...others] = await recordsOf(db);
+  assert.deepEqual([after?.id, after?.started, others], [before?.id, before?.started, []]);
+  assert.ok((after?.pps ?? 0) > 85_000);
+  // One that does not know of it opens none either.
+  const third = await startWatch(db, second.nowMs, 'three');
+  await third.play(5, FLOOD);
+  assert.equal((await recordsOf(db)).length, 1);
+  assert.deepEqual(third.heard.map(({ kind }) => kind)[0], 'changed');
+});
+
+test('an attack that ended while control was down is closed at the last that was seen of it', async (t) => {
+  const { db } = await startWorld(t);
+  const first = await startWatch(db);
+  await first.play(5, FLOOD);
+  const seenAt = new Date(first.nowMs);
+  await sql`update attack_sightings set seen_at = now() - interval '1 minute'`.execute(db);
+  await sql`update ongoing_attacks set seen_at = ${seenAt}`.execute(db);
+  const second = await startWatch(db, first.nowMs + 600_000, 'two');
+  await second.takeUp();
+  await second.play(58, QUIET);
+  assert.equal((await recordsOf(db))[0]?.ended, null);
+  await second.play(10, QUIET);
+  const [record, ...others] = await recordsOf(db);
+  assert.deepEqual([record?.ended?.getTime(), others], [seenAt.getTime(), []]);
+});
+
+test('agents that fall silent end nothing at once, and everything in the end', async (t) => {
+  const { db } = await startWorld(t);
+  const watch = await startWatch(db);
+  await watch.play(5, FLOOD);
+  const pass = async (seconds: number): Promise<void> => {
+    for (let bucket = 0; bucket < seconds * 4; bucket++) {
+      watch.nowMs += 250;
+      watch.host.tick();
+    }
+    await watch.recorder.settled();
+  };
+  await pass(30);
+  assert.equal((await recordsOf(db))[0]?.ended, null);
+  await pass(60);
+  assert.notEqual((await recordsOf(db))[0]?.ended, null);
+});
+
+test('whatever recorders see an attack at once, it has one record, which ends with the last of them', async (t) => {
+  const { db } = await startWorld(t);
+  const watches = await Promise.all(
+    Array.from({ length: 6 }, (_, index) => startWatch(db, Date.now() - 60_000, `r${index}`)),
+  );
+  await Promise.all(watches.map((watch) => watch.play(5, FLOOD)));
+  const [record, ...others] = await recordsOf(db);
+  assert.deepEqual(others, []);
+  const told = watches.flatMap(({ heard }) => heard);
+  assert.equal(told.filter(({ kind }) => kind === 'opened').length, 1);
+  assert.ok(told.every(({ attackId }) => attackId === record?.id));
+  const [last, ...rest] = watches;
+  await Promise.all(rest.map((watch) => watch.play(70, QUIET)));
+  assert.equal((await recordsOf(db))[0]?.ended, null);
+  await last?.play(70, QUIET);
+  assert.notEqual((await recordsOf(db))[0]?.ended, null);
+});
+
+test('a record is written once the database is back, and nothing is told before', async (t) => {
+  const { db } = await startWorld(t);
+  const watch = await startWatch(db);
+  await sql`alter table attack_clock rename to gone`.execute(db);
+  const playing = watch.play(5, FLOOD);
+  while (watch.failures.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.equal(watch.heard.length, 0);
+  await sql`alter table gone rename to attack_clock`.execute(db);
+  await playing;
+  assert.equal((await recordsOf(db)).length, 1);
+  assert.equal(watch.heard[0]?.kind, 'opened');
+});
+
+test('thousands of attacks at once are all recorded, and what waits is bounded', async (t) => {
+  const { db } = await startWorld(t);
+  const watch = await startWatch(db);
+  const startedAtMs = watch.nowMs;
+  const measured = { value: 1, low: 1, high: 1 };
+  const seen = (index: number): Seen => ({
+    attack: {
+      id: String(index),
+      subject: `10.0.${index >> 8}.${index & 255}`,
+      type: 'udp_flood',
+      shares: [],
+      peakPps: measured,
+      peakBps: measured,
+      startedAtMs,
+      endedAtMs: null,
+    },
+    openedAtMs: startedAtMs,
+    resumable: null,
+    isNews: true,
+  });
+  for (let index = 0; index < 3_000; index++) watch.recorder.note(seen(index));
+  await watch.recorder.settled();
+  assert.equal((await recordsOf(db)).length, 3_000);
+  assert.deepEqual(watch.failures, []);
+});

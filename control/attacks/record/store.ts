@@ -1,0 +1,218 @@
+import { sql } from 'kysely';
+import type { Db, Tx } from '../../db/database.ts';
+import type { Known, Seen } from './plan.ts';
+
+/** Who saw an attack within so long sees it still. */
+const FRESH_SECONDS = 10;
+/** The version of a row that holds. */
+export const HOLDS = sql.raw('9223372036854775807');
+
+/** Recorders take turns from here to the end of the transaction. The newest revision. */
+export async function lockClock(tx: Tx): Promise<number> {
+  const { rows } = await sql<{ revision: number }>`
+    select revision from attack_clock for update`.execute(tx);
+  const [clock] = rows;
+  if (clock === undefined) throw new Error('attack_clock has no row');
+  return clock.revision;
+}
+
+export async function setClock(tx: Tx, revision: number): Promise<void> {
+  await sql`update attack_clock set revision = ${revision}`.execute(tx);
+}
+
+export async function loadKnown(
+  tx: Tx,
+  recorder: string,
+  subjects: readonly string[],
+): Promise<Map<string, Known>> {
+  const { rows } = await sql<Known & { asked: string }>`
+    select s.asked, o.subject::text as subject, o.attack_id as "attackId",
+           o.started_at as "startedAt", o.ended_at as "endedAt",
+           exists (select from attack_sightings g
+                    where g.subject = o.subject and g.recorder <> ${recorder}
+                      and g.seen_at > now() - ${FRESH_SECONDS} * interval '1 second') as "seenByOthers"
+      from unnest(${subjects}::text[]) s (asked) join ongoing_attacks o on o.subject = s.asked::cidr`.execute(
+    tx,
+  );
+  return new Map(rows.map((row) => [row.asked, row]));
+}
+
+/** A rate as a column holds it. */
+export function wholeRate(value: number): number {
+  return Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, Math.round(value)));
+}
+
+function items(seen: readonly Seen[]): string {
+  return JSON.stringify(
+    seen.map(({ attack, openedAtMs, resumable }) => ({
+      subject: attack.subject,
+      asked: attack.subject,
+      type: attack.type,
+      pps: wholeRate(attack.peakPps.value),
+      bps: wholeRate(attack.peakBps.value),
+      started: new Date(attack.startedAtMs),
+      opened: new Date(openedAtMs),
+      detector: resumable ?? {},
+    })),
+  );
+}
+
+const ITEM = sql.raw(
+  'i (subject cidr, asked text, type text, pps bigint, bps bigint, started timestamptz, opened timestamptz, detector jsonb)',
+);
+
+/**
+ * New records, for who had their subjects when they began; by subject. What stood for the subject before has ended long
+ * ago, and is replaced; or is kept, where the new one is older.
+ */
+export async function openRecords(
+  tx: Tx,
+  revision: number,
+  seen: readonly Seen[],
+  standing: 'replaced' | 'kept' = 'replaced',
+): Promise<Map<string, number>> {
+  const conflict =
+    standing === 'kept'
+      ? sql`do nothing`
+      : sql`do update set attack_id = excluded.attack_id, revision = excluded.revision,
+              started_at = excluded.started_at, opened_at = excluded.opened_at, ended_at = null,
+              seen_at = now(), detector = excluded.detector`;
+  const { rows } = await sql<{ id: number; asked: string }>`
+    with made as materialized (
+      select nextval('attack_ids') as id, i.*, h.id as holding, h.organisation_id, h.cidr as held
+        from jsonb_to_recordset(${items(seen)}::jsonb) as ${ITEM}
+        left join lateral (
+          select id, organisation_id, cidr from holdings
+           where cidr >>= i.subject and during @> i.started
+           order by masklen(cidr) desc limit 1) h on true
+    ), history as (
+      insert into attacks (id, revision, organisation_id, holding_id, subject, prefix, attack_type,
+                           peak_pps, peak_bps, started_at)
+      select id, ${revision}, organisation_id, holding, subject, coalesce(held, subject), type,
+             pps, bps, started from made
+    ), ongoing as (
+      insert into ongoing_attacks as o
+      select subject, id, ${revision}, started, opened, null, now(), detector from made
+      on conflict (subject) ${conflict}
+    )
+    select id, asked from made`.execute(tx);
+  return new Map(rows.map(({ id, asked }) => [asked, id]));
+}
+
+/** Peaks rise, and the kind is what it was last named. */
+export async function touchRecords(tx: Tx, seen: readonly Seen[]): Promise<void> {
+  const all = items(seen);
+  await sql`
+    update attacks a set peak_pps = greatest(a.peak_pps, i.pps), peak_bps = greatest(a.peak_bps, i.bps),
+           attack_type = i.type
+      from jsonb_to_recordset(${all}::jsonb) as ${ITEM} join ongoing_attacks o on o.subject = i.subject
+     where a.id = o.attack_id and a.revision = o.revision and a.started_at = o.started_at
+       and (a.peak_pps < i.pps or a.peak_bps < i.bps or a.attack_type <> i.type)`.execute(tx);
+  await sql`
+    update ongoing_attacks o set seen_at = now(),
+           detector = case when i.detector = '{}' then o.detector else i.detector end
+      from jsonb_to_recordset(${all}::jsonb) as ${ITEM} where o.subject = i.subject`.execute(tx);
+}
+
+export async function noteSightings(
+  tx: Tx,
+  recorder: string,
+  subjects: readonly string[],
+): Promise<void> {
+  await sql`
+    insert into attack_sightings (subject, recorder, seen_at)
+    select s::cidr, ${recorder}, now() from unnest(${subjects}::text[]) s
+        on conflict (subject, recorder) do update set seen_at = now()`.execute(tx);
+}
+
+export async function endSightings(
+  tx: Tx,
+  recorder: string,
+  subjects: readonly string[],
+): Promise<void> {
+  await sql`
+    delete from attack_sightings
+     where recorder = ${recorder} and subject = any(${subjects}::cidr[])`.execute(tx);
+}
+
+/** The next version of a record. */
+export interface Change {
+  readonly id: number;
+  readonly from: Date;
+  readonly startedAt: Date;
+  readonly endedAt: Date | null;
+}
+
+/** Old versions stay for the pages that show them. What may still go on follows. */
+export async function changeRecords(
+  tx: Tx,
+  revision: number,
+  changes: readonly Change[],
+): Promise<void> {
+  await sql`
+    with old as (
+      update attacks a set until_revision = ${revision}, superseded_at = now()
+        from jsonb_to_recordset(${JSON.stringify(changes)}::jsonb)
+          as c (id bigint, "from" timestamptz, "startedAt" timestamptz, "endedAt" timestamptz)
+       where a.id = c.id and a.started_at = c."from" and a.until_revision = ${HOLDS}
+      returning a.*, c."startedAt" as new_start,
+                case when c."endedAt" is not null then greatest(c."endedAt", c."startedAt") end as new_end
+    ), history as (
+      insert into attacks (id, revision, organisation_id, holding_id, subject, prefix, attack_type,
+                           peak_pps, peak_bps, started_at, mitigated_at, ended_at)
+      select id, ${revision}, organisation_id, holding_id, subject, prefix, attack_type, peak_pps,
+             peak_bps, new_start, mitigated_at, new_end from old
+    )
+    update ongoing_attacks o set revision = ${revision}, started_at = old.new_start,
+           ended_at = old.new_end
+      from old where o.attack_id = old.id`.execute(tx);
+}
+
+/** Of an attack that nobody sees, so that somebody goes on with it. */
+export interface Orphan {
+  readonly subject: string;
+  readonly type: string;
+  readonly startedAt: Date;
+  readonly openedAt: Date;
+  readonly seenAt: Date;
+  readonly peakPps: number;
+  readonly peakBps: number;
+  readonly detector: unknown;
+}
+
+export async function loadOrphans(db: Db, limit: number): Promise<Orphan[]> {
+  const { rows } = await sql<Orphan>`
+    select o.subject::text as subject, a.attack_type as type, o.started_at as "startedAt",
+           o.opened_at as "openedAt", o.seen_at as "seenAt",
+           a.peak_pps as "peakPps", a.peak_bps as "peakBps", o.detector
+      from ongoing_attacks o
+      join attacks a on a.id = o.attack_id and a.revision = o.revision and a.started_at = o.started_at
+     where o.ended_at is null
+       and not exists (select from attack_sightings g
+                        where g.subject = o.subject
+                          and g.seen_at > now() - ${FRESH_SECONDS} * interval '1 second')
+     order by o.seen_at limit ${limit}`.execute(db);
+  return rows;
+}
+
+/** What ended so long ago that going on is another attack, and sightings of recorders that are gone. */
+export async function forgetEnded(db: Db): Promise<void> {
+  await sql`delete from ongoing_attacks where ended_at < now() - interval '10 minutes'`.execute(db);
+  await sql`delete from attack_sightings where seen_at < now() - interval '1 hour'`.execute(db);
+}
+
+/** For people, and for who acts on an attack. */
+export async function saveEvidence(
+  tx: Tx | Db,
+  all: readonly { readonly subject: string; readonly evidence: object }[],
+): Promise<void> {
+  if (all.length === 0) return;
+  await sql`
+    insert into attack_evidence as e (attack_id, opened_at, evidence)
+    select o.attack_id, o.opened_at, i.evidence
+      from jsonb_to_recordset(${JSON.stringify(all)}::jsonb) as i (subject cidr, evidence jsonb)
+      join ongoing_attacks o on o.subject = i.subject
+        on conflict (attack_id, opened_at) do update set evidence = e.evidence || excluded.evidence`.execute(
+    tx,
+  );
+}

@@ -1,0 +1,91 @@
+import { DEFAULT_THRESHOLDS, type Thresholds } from '@portcullis/core/attacks/attack.ts';
+import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
+import type { AgentRef, ControlReply } from '@portcullis/link/messages.ts';
+import {
+  MAX_SCOPES_PER_PAGE,
+  type WatchAsk,
+  type WatchScope,
+} from '@portcullis/link/watch-messages.ts';
+import { sql } from 'kysely';
+import type { Db } from '../../db/database.ts';
+import { type WatchScopes, watchScopes } from '../watch-scopes.ts';
+
+const NOT_LOADED = 'none';
+/** What scopes of a page come to as JSON at most: a message carries it, however long its safelists. */
+const PAGE_BYTES = 256_000;
+
+/** What is watched now, and by whom: as the database had it when last looked. */
+export class ScopeTable {
+  readonly #db: Db;
+  #known: WatchScopes = { version: NOT_LOADED, scopes: [] };
+  #nearest = new NearestScope<WatchScope>([]);
+  #sites: ReadonlyMap<string, string> = new Map();
+
+  constructor(db: Db) {
+    this.#db = db;
+  }
+
+  get version(): string {
+    return this.#known.version;
+  }
+
+  /** Agents may ask before anybody looked. */
+  async ready(): Promise<void> {
+    if (this.#known.version === NOT_LOADED) await this.load();
+  }
+
+  /** Whether anything differs. */
+  async load(): Promise<boolean> {
+    const known = await watchScopes(this.#db);
+    this.#sites = await loadSites(this.#db);
+    if (known.version === this.#known.version) return false;
+    this.#known = known;
+    this.#nearest = new NearestScope(known.scopes.map((one) => [one.scope, one] as const));
+    return true;
+  }
+
+  /** Null: nobody holds it. */
+  of(subject: string): WatchScope | null {
+    return this.#nearest.of(subject);
+  }
+
+  thresholdsOf = (subject: string): Thresholds => this.of(subject) ?? DEFAULT_THRESHOLDS;
+
+  /** Null: no agent of the fleet. */
+  siteOf({ kind, name }: AgentRef): string | null {
+    return this.#sites.get(`${kind}/${name}`) ?? null;
+  }
+
+  /** A page of the settings; cursors are `VERSION@INDEX`. */
+  page({ version, cursor }: WatchAsk): ControlReply {
+    const { version: current, scopes } = this.#known;
+    if (cursor === null && version === current) {
+      return { kind: 'watch.settings', version: current, scopes: null, next: null };
+    }
+    const [of, index] = cursor?.split('@') ?? [];
+    // Of another version: it is begun again.
+    const begin = of === current && index !== undefined ? Number(index) : 0;
+    let bytes = 0;
+    const page: WatchScope[] = [];
+    for (const scope of scopes.slice(begin, begin + MAX_SCOPES_PER_PAGE)) {
+      bytes += JSON.stringify(scope).length;
+      if (page.length > 0 && bytes > PAGE_BYTES) break;
+      page.push(scope);
+    }
+    const end = begin + page.length;
+    const next = end < scopes.length && page.length > 0 ? `${current}@${end}` : null;
+    return { kind: 'watch.settings', version: current, scopes: page, next };
+  }
+}
+
+/** A collector without a site of its own sees what the first edge sees, as on one box. */
+async function loadSites(db: Db): Promise<Map<string, string>> {
+  const { rows } = await sql<{ agent: string; site: string }>`
+    select 'edge/' || name as agent, site from edges
+    union all
+    select 'collector/' || name,
+           coalesce(site, (select site from edges order by id limit 1), name) from collectors`.execute(
+    db,
+  );
+  return new Map(rows.map(({ agent, site }) => [agent, site]));
+}
