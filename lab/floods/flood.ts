@@ -13,7 +13,7 @@ export async function sendFloods(
 ): Promise<ReadonlyMap<string, FloodReport>> {
   const script = join(import.meta.dirname, 'flood-process.ts');
   // Before whatever else the machine does: what is measured beside it should be the floods' due.
-  const child = from.spawn(['nice', '--adjustment=-10', process.execPath, script], {
+  const child = from.spawn(['nice', '--adjustment=-20', process.execPath, script], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const reports = new Map<string, FloodReport>();

@@ -46,7 +46,8 @@ describe('a flood', () => {
       schedule,
       Array.from(every(1, 1000), (atMs) => atMs + 1500),
     );
-    const { packets, peakPps } = schedule.report(0);
+    const { packets, peakPps, longestPauseMs } = schedule.report(0);
+    assert.equal(longestPauseMs, 500);
     assert.ok(packets < 2050, `${packets}`);
     assert.ok(peakPps <= 1025, `${peakPps}`);
   });

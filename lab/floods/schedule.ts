@@ -23,6 +23,8 @@ export interface FloodReport {
   /** The most of any second, of IP packets without their Ethernet header. */
   readonly peakPps: number;
   readonly peakBps: number;
+  /** Of the time in which it should have been sent: how long the machine left it to wait. */
+  readonly longestPauseMs: number;
 }
 
 const SLOT_MS = 10;
@@ -40,6 +42,7 @@ export class Schedule {
   #bytes = 0;
   #firstMs = Number.NaN;
   #lastMs = 0;
+  #longestPauseMs = 0;
 
   constructor(plan: FloodPlan) {
     this.plan = plan;
@@ -51,6 +54,7 @@ export class Schedule {
     const passed = atMs - this.#atMs;
     this.#atMs = atMs;
     if (!this.#isOnAt(atMs)) return 0;
+    this.#longestPauseMs = Math.max(this.#longestPauseMs, passed);
     this.#due = Math.min(
       this.#due + (pps * passed) / 1000,
       Math.max(1, (pps * CATCH_UP_MS) / 1000),
@@ -84,6 +88,7 @@ export class Schedule {
       beganAtMs: epochMs + this.#firstMs,
       endedAtMs: epochMs + this.#lastMs,
       peakPps,
+      longestPauseMs: this.#longestPauseMs,
       peakBps: (peakPps * this.#bytes * 8) / Math.max(1, this.#packets),
     };
   }
