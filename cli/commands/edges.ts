@@ -158,6 +158,7 @@ function edgeView(edge: EdgeStatus): object {
       last_error: report.lastError,
       last_apply_ms: report.lastApplyMs,
       problems: report.problems,
+      counters: report.counters,
       devices: report.devices,
     },
   };

@@ -11,10 +11,11 @@ import { REAL_EXPORTERS } from '../flows/exporters.ts';
 import { Network, type Namespace } from '../netns.ts';
 import { missing } from '../requirements.ts';
 import { FastNetMon } from './detection/fastnetmon.ts';
+import { OurEdge } from './detection/our-edge.ts';
 import { OurCollector } from './detection/ours.ts';
 import { rowsOf, sayTrials } from './detection/rows.ts';
 import { sightingsOf } from './detection/theirs.ts';
-import { FACTORS, judge, type Trial, trialsOf } from './detection/trial.ts';
+import { FACTORS, judge, type Sighting, type Trial, trialsOf } from './detection/trial.ts';
 import type { Bench, Row } from './report.ts';
 import { dropAtIngress, linkOf } from './traffic.ts';
 import { within } from './within.ts';
@@ -36,15 +37,16 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const DEVICE = 'v1';
 
 const INPUTS = [
+  { name: 'packets', exporter: null, kind: 'packets' },
   { name: 'sFlow 1:10', exporter: 'pmacctd, sFlow', kind: 'sflow' },
   { name: 'NetFlow 9', exporter: 'pmacctd, NetFlow 9', kind: 'netflow' },
 ] as const;
 type Input = (typeof INPUTS)[number];
 
-/** Floods, seen by ours and by FastNetMon at once, through the same exports. */
+/** Floods, seen by ours and by FastNetMon at once, by the same packets or the same exports of them. */
 export const detectionBench: Bench = {
   name: 'detection',
-  missing: () => missing(['root', 'netns', 'nft', 'flow-exporters']),
+  missing: () => missing(['root', 'netns', 'nft', 'bpf', 'ethtool', 'flow-exporters']),
   run: async (say) => {
     const absent = missing(['fastnetmon']);
     if (absent !== null) say(`FastNetMon is not compared: ${absent}`);
@@ -62,18 +64,12 @@ async function compare(
 ): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'pcl-detection-'));
   const network = new Network('detection');
-  const running: { stop(): Promise<void> }[] = [];
+  const running: Running[] = [];
   try {
     const { sender, host } = wire(network);
     const theirs = withTheirs ? await startTheirs(host, folder, input) : null;
     if (theirs !== null) running.push(theirs);
-    const ours = await OurCollector.start(host, {
-      port: OUR_PORT,
-      networks: NETWORKS,
-      ...THRESHOLD,
-      holdSeconds: HOLD_SECONDS,
-    });
-    running.push(ours, await startFan(host), await startExporter(host, folder, input));
+    const { ours, lost } = await startOurs(host, folder, input, running);
     const rows: Row[] = [];
     for (const factor of FACTORS) {
       const trials = trialsOf(factor);
@@ -85,14 +81,57 @@ async function compare(
       sayTrials(input.name, mine, other, say);
       rows.push(...rowsOf(`${input.name}, ${factor} x`, mine, other));
     }
-    const { lost = 0, socketDrops = 0 } = ours.counters();
-    say(`${input.name}: of ours, ${lost} exports lost, ${socketDrops} dropped at its socket`);
+    rows.push(strayRow(input.name, ours.sightings(), theirs && sightingsOf(theirs.notices())));
+    const missed = lost();
+    if (missed !== null) say(`${input.name}: of ours, ${missed}`);
     return rows;
   } finally {
     for (const one of running.toReversed()) await one.stop();
     network.destroy();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Records on what nothing was sent to, such as the prefix around everything. */
+function strayRow(
+  name: string,
+  ours: readonly Sighting[],
+  theirs: readonly Sighting[] | null,
+): Row {
+  const sentTo = new Set(FACTORS.flatMap(trialsOf).map(({ target }) => target));
+  const strays = (all: readonly Sighting[]): number =>
+    all.filter(({ ip }) => !sentTo.has(ip)).length;
+  return {
+    name: `${name}: records on what was not flooded`,
+    value: strays(ours),
+    unit: 'records',
+    baseline: theirs && strays(theirs),
+    goal: null,
+  };
+}
+
+/** What we see the input with. */
+async function startOurs(
+  host: Namespace,
+  folder: string,
+  input: Input,
+  running: Running[],
+): Promise<{ readonly ours: OurEdge | OurCollector; readonly lost: () => string | null }> {
+  const options = { networks: NETWORKS, ...THRESHOLD, holdSeconds: HOLD_SECONDS };
+  if (input.exporter === null) {
+    const ours = await OurEdge.start(host, DEVICE, options);
+    running.push(ours);
+    return { ours, lost: () => null };
+  }
+  const ours = await OurCollector.start(host, { ...options, port: OUR_PORT });
+  running.push(ours, await startFan(host), await startExporter(host, folder, input.exporter));
+  return {
+    ours,
+    lost: () => {
+      const { lost = 0, socketDrops = 0 } = ours.counters();
+      return `${lost} exports lost, ${socketDrops} dropped at its socket`;
+    },
+  };
 }
 
 /** The host takes everything in as far as readers of packets see it, and no further. */
@@ -103,6 +142,10 @@ function wire(network: Network): { readonly sender: Namespace; readonly host: Na
     device: DEVICE,
     addresses: ['203.0.113.1/24', '2001:db8:5::1/64'],
   });
+  // A veth takes XDP programs only so.
+  for (const [where, device] of [[sender, 'v0'] as const, [host, DEVICE] as const]) {
+    where.run('ethtool', '-K', device, 'gro', 'on');
+  }
   host.run('nft', dropAtIngress(DEVICE));
   return { sender, host };
 }
@@ -124,7 +167,7 @@ function plansOf(trials: readonly Trial[], sender: Namespace, host: Namespace): 
 
 async function startTheirs(host: Namespace, folder: string, { kind }: Input): Promise<FastNetMon> {
   return FastNetMon.start(host, join(folder, 'fastnetmon'), {
-    input: { kind, port: THEIR_PORT },
+    input: kind === 'packets' ? { kind, device: DEVICE } : { kind, port: THEIR_PORT },
     networks: NETWORKS,
     ...THRESHOLD,
     banSeconds: BAN_SECONDS,
@@ -145,7 +188,7 @@ async function startFan(host: Namespace): Promise<Running> {
   return stopping(fan, 'SIGKILL');
 }
 
-async function startExporter(host: Namespace, folder: string, { exporter }: Input) {
+async function startExporter(host: Namespace, folder: string, exporter: string): Promise<Running> {
   const real = REAL_EXPORTERS.find(({ name }) => name === exporter);
   if (real === undefined) throw new Error(`no exporter ${exporter}`);
   const place = join(folder, 'exporter');

@@ -74,14 +74,18 @@ export function scopesOf(targets: readonly Target[], holdMs: number): WatchScope
   ];
 }
 
+/** Floods of one kind begin together, those of the next so much later. */
 export function plansOf(
   targets: readonly Target[],
   wire: Pick<FloodPlan, 'device' | 'ifindex' | 'to'>,
   seconds: number,
+  apartSeconds = 0,
 ): FloodPlan[] {
+  const kinds = [...new Set(targets.map(({ kind }) => kind))];
   return targets.map(({ name, address, kind, factor, threshold, pulse }) => ({
     ...wire,
     name,
+    startSeconds: kinds.indexOf(kind) * apartSeconds,
     kind,
     target: address,
     pps: factor * threshold,

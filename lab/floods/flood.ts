@@ -23,7 +23,10 @@ export async function sendFloods(
   });
   (child.stdin as Writable).end(JSON.stringify(plans));
   const longest = Math.max(
-    ...plans.map(({ seconds, times = 1, pauseSeconds = 0 }) => (seconds + pauseSeconds) * times),
+    ...plans.map(
+      ({ seconds, startSeconds = 0, times = 1, pauseSeconds = 0 }) =>
+        startSeconds + (seconds + pauseSeconds) * times,
+    ),
   );
   try {
     const [code] = (await within(

@@ -52,6 +52,15 @@ describe('a flood', () => {
     assert.ok(peakPps <= 1025, `${peakPps}`);
   });
 
+  it('that starts later is sent as long, and is told when it began', () => {
+    const schedule = new Schedule({ ...PLAN, seconds: 1, startSeconds: 2 });
+    play(schedule, every(1, 2500));
+    assert.ok(!schedule.isOverAt(2999) && schedule.isOverAt(3000));
+    const { packets, beganAtMs } = schedule.report(10_000);
+    assert.ok(packets >= 495 && packets <= 505, `${packets}`);
+    assert.ok(beganAtMs >= 12_000 && beganAtMs < 12_010, `${beganAtMs}`);
+  });
+
   it('of pulses rests between them', () => {
     const schedule = new Schedule({ ...PLAN, seconds: 1, times: 2, pauseSeconds: 3 });
     play(schedule, every(1, 4000));

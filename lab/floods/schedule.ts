@@ -7,6 +7,8 @@ export interface FloodPlan extends Aim {
   readonly ifindex: number;
   readonly pps: number;
   readonly seconds: number;
+  /** So much later than the others; at once without. */
+  readonly startSeconds?: number;
   /** Seconds of pause after each `seconds`, and how often; once without. */
   readonly times?: number;
   readonly pauseSeconds?: number;
@@ -32,9 +34,10 @@ const SLOTS_PER_SECOND = 1000 / SLOT_MS;
 /** Of what is due after a pause of the machine, no more is made up for: a flood stays at its rate. */
 const CATCH_UP_MS = 20;
 
-/** When packets of a flood are due, and what has been sent of it. Times are milliseconds since it began. */
+/** When packets of a flood are due, and what has been sent of it. Times are milliseconds since all floods began. */
 export class Schedule {
   readonly plan: FloodPlan;
+  readonly #startMs: number;
   readonly #slots: number[] = [];
   #due = 0;
   #atMs = 0;
@@ -46,12 +49,15 @@ export class Schedule {
 
   constructor(plan: FloodPlan) {
     this.plan = plan;
+    this.#startMs = (plan.startSeconds ?? 0) * 1000;
+    this.#atMs = this.#startMs;
   }
 
   /** How many packets are to be sent now. */
   dueAt(atMs: number): number {
     const { pps } = this.plan;
     const passed = atMs - this.#atMs;
+    if (passed < 0) return 0;
     this.#atMs = atMs;
     if (!this.#isOnAt(atMs)) return 0;
     this.#longestPauseMs = Math.max(this.#longestPauseMs, passed);
@@ -75,7 +81,7 @@ export class Schedule {
 
   isOverAt(atMs: number): boolean {
     const { seconds, times = 1, pauseSeconds = 0 } = this.plan;
-    return atMs >= (seconds * times + pauseSeconds * (times - 1)) * 1000;
+    return atMs - this.#startMs >= (seconds * times + pauseSeconds * (times - 1)) * 1000;
   }
 
   /** `epochMs`: the wall clock when it began. */
@@ -95,7 +101,9 @@ export class Schedule {
 
   #isOnAt(atMs: number): boolean {
     const { seconds, pauseSeconds = 0 } = this.plan;
-    return !this.isOverAt(atMs) && (atMs / 1000) % (seconds + pauseSeconds) < seconds;
+    return (
+      !this.isOverAt(atMs) && ((atMs - this.#startMs) / 1000) % (seconds + pauseSeconds) < seconds
+    );
   }
 
   #peak(): number {

@@ -24,6 +24,24 @@ export interface WatchedEdgeOptions {
   readonly onSample: (sample: Sample) => void;
 }
 
+/** The process of an edge, with all that it keeps in a folder in which a bpffs is mounted. */
+export function spawnEdge(
+  where: Namespace,
+  { name, linkPath, folder }: Record<'name' | 'linkPath' | 'folder', string>,
+): ChildProcess {
+  const config = { name, linkPath, stateDir: join(folder, 'edge'), mode: 'enforce' };
+  // As on a host of its own: what other tests do at the same time is none of its business.
+  return where.spawn(['nice', '--adjustment=-10', process.execPath, EDGE_MAIN], {
+    env: {
+      ...process.env,
+      PORTCULLIS_LOG_LEVEL: 'warn',
+      PORTCULLIS_BPFFS: join(folder, 'bpffs'),
+      [CONFIG_VARIABLE]: JSON.stringify(config),
+    },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+}
+
 /** The process of an edge as it is, with a control plane in this process that hears what it counts. */
 export class WatchedEdge {
   readonly #folder: string;
@@ -53,17 +71,7 @@ export class WatchedEdge {
         return answer(request, options);
       },
     });
-    const config = { name: 'lab', linkPath, stateDir: join(folder, 'edge'), mode: 'enforce' };
-    // As on a host of its own: what other tests do at the same time is none of its business.
-    const child = where.spawn(['nice', '--adjustment=-10', process.execPath, EDGE_MAIN], {
-      env: {
-        ...process.env,
-        PORTCULLIS_LOG_LEVEL: 'warn',
-        PORTCULLIS_BPFFS: join(folder, 'bpffs'),
-        [CONFIG_VARIABLE]: JSON.stringify(config),
-      },
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
+    const child = spawnEdge(where, { name: 'lab', linkPath, folder });
     const edge = new WatchedEdge(folder, control, child);
     try {
       await within(READY_MS, 'the edge does not count', counts.promise);
@@ -96,35 +104,31 @@ function answer(request: AgentRequest, { device, scopes }: WatchedEdgeOptions): 
     sees: 'both',
     fragments: 'limit',
   } as const;
-  switch (request.kind) {
-    case 'edge.hello':
-      return {
-        kind: 'edge.welcome',
-        protocolVersion: 1,
-        generation: 1,
-        settings,
-        heartbeatMs: 15_000,
-        resyncMs: 30_000,
-      };
-    case 'edge.sync':
-      return {
-        kind: 'edge.page',
-        generation: 1,
-        whole: true,
-        policies: [],
-        removed: [],
-        sourceSets: request.sourceSetsVersion === '1' ? null : { version: '1', sets: {} },
-        settings,
-        next: null,
-      };
-    case 'watch.ask':
-      return {
-        kind: 'watch.settings',
-        version: 'w1',
-        scopes: request.version === 'w1' ? null : scopes,
-        next: null,
-      };
-    default:
-      return { kind: 'done' };
+  if (request.kind === 'edge.hello') {
+    return {
+      kind: 'edge.welcome',
+      protocolVersion: 1,
+      generation: 1,
+      settings,
+      heartbeatMs: 15_000,
+      resyncMs: 30_000,
+    };
   }
+  if (request.kind === 'edge.sync') {
+    return {
+      kind: 'edge.page',
+      generation: 1,
+      whole: true,
+      policies: [],
+      removed: [],
+      sourceSets: request.sourceSetsVersion === '1' ? null : { version: '1', sets: {} },
+      settings,
+      next: null,
+    };
+  }
+  if (request.kind === 'watch.ask') {
+    const isHeld = request.version === 'w1';
+    return { kind: 'watch.settings', version: 'w1', scopes: isHeld ? null : scopes, next: null };
+  }
+  return { kind: 'done' };
 }

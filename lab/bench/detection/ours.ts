@@ -19,10 +19,31 @@ export interface CollectorTrialOptions {
   readonly holdSeconds: number;
 }
 
+/** What events tell of each attack, dated by when they came. */
+export class Sightings {
+  readonly #known = new Map<string, Sighting>();
+
+  note(atMs: number, { kind, attack }: AttackEvent): void {
+    const before = this.#known.get(attack.id);
+    this.#known.set(attack.id, {
+      ip: attack.subject,
+      openedAtMs: before?.openedAtMs ?? atMs,
+      type: attack.type,
+      peakPps: attack.peakPps.value,
+      endToldAtMs: kind === 'ended' ? atMs : null,
+      endedAtMs: attack.endedAtMs,
+    });
+  }
+
+  all(): readonly Sighting[] {
+    return [...this.#known.values()];
+  }
+}
+
 /** `portcullis collector` as anybody runs it, and what its lines say, dated by when they came. */
 export class OurCollector {
   readonly #child: ChildProcess;
-  readonly #sightings = new Map<string, Sighting>();
+  readonly #sightings = new Sightings();
   #counters: Readonly<Record<string, number>> = {};
 
   private constructor(child: ChildProcess) {
@@ -54,7 +75,7 @@ export class OurCollector {
   }
 
   sightings(): readonly Sighting[] {
-    return [...this.#sightings.values()];
+    return this.#sightings.all();
   }
 
   counters(): Readonly<Record<string, number>> {
@@ -74,16 +95,6 @@ export class OurCollector {
       readonly counters: Readonly<Record<string, number>>;
     };
     this.#counters = counters;
-    for (const { kind, attack } of events) {
-      const before = this.#sightings.get(attack.id);
-      this.#sightings.set(attack.id, {
-        ip: attack.subject,
-        openedAtMs: before?.openedAtMs ?? atMs,
-        type: attack.type,
-        peakPps: attack.peakPps.value,
-        endToldAtMs: kind === 'ended' ? atMs : null,
-        endedAtMs: attack.endedAtMs,
-      });
-    }
+    for (const event of events) this.#sightings.note(atMs, event);
   }
 }
