@@ -17,6 +17,8 @@ export interface DeskOptions {
 const DONE: ControlReply = { kind: 'done' };
 /** Less than this far off, an edge's clock is right: its messages take as long. */
 const CLOCK_ERROR_MS = 2_000;
+/** The database is asked every five seconds; one that misses two of these is lost. */
+const LOST_MS = 12_000;
 /** Nobody may look further back, so nothing older is recorded. */
 const OLDEST_MS = 36_500 * 86_400_000;
 
@@ -32,7 +34,7 @@ export function createWatchDesk({ db, scopes, host, onAttack }: DeskOptions): Wa
       const site = scopes.siteOf(from);
       if (site === null) return unknown(from);
       host.accept(`${from.kind}/${from.name}`, site, message);
-      return DONE;
+      return scopes.ageMs > LOST_MS ? unable() : DONE;
     },
     async attacks(from, message) {
       await scopes.ready();
@@ -47,6 +49,12 @@ export function createWatchDesk({ db, scopes, host, onAttack }: DeskOptions): Wa
       return DONE;
     },
   };
+}
+
+/** Nothing can be recorded or mitigated from here: edges that hear this act by themselves. */
+function unable(): ControlReply {
+  const detail = 'The database does not answer: attacks can be neither recorded nor mitigated.';
+  return { kind: 'refused', code: 'unavailable', detail };
 }
 
 /** Whether it is of the fleet, its hello is told; what is new there is known here within seconds. */

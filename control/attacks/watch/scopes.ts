@@ -17,12 +17,16 @@ const PAGE_BYTES = 256_000;
 /** What is watched now, and by whom: as the database had it when last looked. */
 export class ScopeTable {
   readonly #db: Db;
+  readonly #nowMs: () => number;
   #known: WatchScopes = { version: NOT_LOADED, scopes: [] };
   #nearest = new NearestScope<WatchScope>([]);
   #sites: ReadonlyMap<string, string> = new Map();
+  #loadedMs = -Infinity;
 
-  constructor(db: Db) {
+  /** `nowMs`: of a clock that does not jump. */
+  constructor(db: Db, nowMs: () => number = () => performance.now()) {
     this.#db = db;
+    this.#nowMs = nowMs;
   }
 
   get version(): string {
@@ -38,10 +42,16 @@ export class ScopeTable {
   async load(): Promise<boolean> {
     const known = await watchScopes(this.#db);
     this.#sites = await loadSites(this.#db);
+    this.#loadedMs = this.#nowMs();
     if (known.version === this.#known.version) return false;
     this.#known = known;
     this.#nearest = new NearestScope(known.scopes.map((one) => [one.scope, one] as const));
     return true;
+  }
+
+  /** For how long the database has not answered as it should: it is asked every few seconds. */
+  get ageMs(): number {
+    return this.#nowMs() - this.#loadedMs;
   }
 
   /** Null: nobody holds it. */
