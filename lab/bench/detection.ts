@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { sendFloods } from '../floods/flood.ts';
 import type { FloodPlan } from '../floods/schedule.ts';
-import { REAL_EXPORTERS } from '../flows/exporters.ts';
+import { REAL_EXPORTERS, startExporter } from '../flows/exporters.ts';
 import { Network, type Namespace } from '../netns.ts';
 import { missing } from '../requirements.ts';
 import { FastNetMon } from './detection/fastnetmon.ts';
@@ -124,7 +124,7 @@ async function startOurs(
     return { ours, lost: () => null };
   }
   const ours = await OurCollector.start(host, { ...options, port: OUR_PORT });
-  running.push(ours, await startFan(host), await startExporter(host, folder, input.exporter));
+  running.push(ours, await startFan(host), await exporting(host, folder, input.exporter));
   return {
     ours,
     lost: () => {
@@ -188,24 +188,12 @@ async function startFan(host: Namespace): Promise<Running> {
   return stopping(fan, 'SIGKILL');
 }
 
-async function startExporter(host: Namespace, folder: string, exporter: string): Promise<Running> {
+async function exporting(host: Namespace, folder: string, exporter: string): Promise<Running> {
   const real = REAL_EXPORTERS.find(({ name }) => name === exporter);
   if (real === undefined) throw new Error(`no exporter ${exporter}`);
   const place = join(folder, 'exporter');
   mkdirSync(place);
-  const child = host.spawn(real.command(DEVICE, EXPORT_PORT, place), {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const ready = Promise.withResolvers<void>();
-  let said = '';
-  for (const output of [child.stdout, child.stderr]) {
-    output?.on('data', (text: Buffer) => {
-      said = (said + text.toString()).slice(-20_000);
-      if (real.ready.every((words) => said.includes(words))) ready.resolve();
-    });
-  }
-  await within(20_000, `${exporter} does not watch`, ready.promise);
-  return stopping(child, 'SIGINT');
+  return stopping(await startExporter(real, host, DEVICE, EXPORT_PORT, place), 'SIGINT');
 }
 
 function stopping(child: ChildProcess, signal: NodeJS.Signals): Running {

@@ -1,5 +1,11 @@
+import type { ChildProcess } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { within } from '../bench/within.ts';
+import type { Namespace } from '../netns.ts';
+
+const READY_MS = 20_000;
+const MAX_SAID = 20_000;
 
 /** How a real exporter is started on a device, to export to a port of 127.0.0.1. */
 export interface RealExporter {
@@ -70,3 +76,32 @@ export const REAL_EXPORTERS: readonly RealExporter[] = [
     'sampling_rate: 10',
   ]),
 ];
+
+/** Starts it, and resolves when it watches the device and can tell. */
+export async function startExporter(
+  exporter: RealExporter,
+  where: Namespace,
+  device: string,
+  port: number,
+  folder: string,
+): Promise<ChildProcess> {
+  const child = where.spawn(exporter.command(device, port, folder), {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ready = Promise.withResolvers<void>();
+  let said = '';
+  for (const output of [child.stdout, child.stderr]) {
+    output?.on('data', (text: Buffer) => {
+      // The end of it is enough: it begins to say things when it is ready, and may say much later.
+      said = (said + text.toString()).slice(-MAX_SAID);
+      if (exporter.ready.every((words) => said.includes(words))) ready.resolve();
+    });
+  }
+  try {
+    await within(READY_MS, `${exporter.name} does not watch`, ready.promise);
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw error;
+  }
+  return child;
+}

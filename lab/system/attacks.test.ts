@@ -6,7 +6,6 @@ import { setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { within } from '../bench/within.ts';
 import { linkOf } from '../bench/traffic.ts';
 import { mountBpffs, unmountBpffs } from '../bpffs.ts';
 import { AttackLog, type AttackSeen } from '../floods/attack-log.ts';
@@ -14,7 +13,7 @@ import { campaign, plansOf, type Target } from '../floods/campaign.ts';
 import { sendFloods } from '../floods/flood.ts';
 import type { FloodPlan, FloodReport } from '../floods/schedule.ts';
 import { spawnEdge } from '../floods/watched-edge.ts';
-import { REAL_EXPORTERS } from '../flows/exporters.ts';
+import { REAL_EXPORTERS, startExporter } from '../flows/exporters.ts';
 import { createInternet, EDGE_DEVICE, type Internet } from '../internet.ts';
 import { Network } from '../netns.ts';
 import { skipUnless } from '../requirements.ts';
@@ -237,18 +236,7 @@ async function exporting({ edge }: Internet): Promise<() => Promise<void>> {
   const folder = mkdtempSync(join(tmpdir(), 'pcl-exporter-'));
   const exporter = REAL_EXPORTERS.find(({ name }) => name === 'pmacctd, sFlow');
   assert.ok(exporter !== undefined);
-  const child = edge.spawn(exporter.command(EDGE_DEVICE, EXPORTS, folder), {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const ready = Promise.withResolvers<void>();
-  let said = '';
-  for (const output of [child.stdout, child.stderr]) {
-    output?.on('data', (text: Buffer) => {
-      said += text.toString();
-      if (exporter.ready.every((words) => said.includes(words))) ready.resolve();
-    });
-  }
-  await within(20_000, 'the exporter does not watch', ready.promise);
+  const child = await startExporter(exporter, edge, EDGE_DEVICE, EXPORTS, folder);
   return async () => {
     const gone = once(child, 'exit');
     child.kill('SIGKILL');

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { within } from '../bench/within.ts';
-import { REAL_EXPORTERS, type RealExporter } from '../flows/exporters.ts';
+import { REAL_EXPORTERS, type RealExporter, startExporter } from '../flows/exporters.ts';
 import { keyOf, type Totals, TwoReaders } from '../flows/readers.ts';
 import { Network, type Namespace } from '../netns.ts';
 import { require } from '../requirements.ts';
@@ -119,19 +119,8 @@ async function start(
     'nobody takes the traffic',
     once(service.stdout as NodeJS.ReadableStream, 'data'),
   );
-  const probe = host.spawn(exporter.command('v1', EXPORT_PORT, folder), {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const probe = await startExporter(exporter, host, 'v1', EXPORT_PORT, folder);
   t.after(() => probe.kill('SIGKILL'));
-  const ready = Promise.withResolvers<void>();
-  let said = '';
-  for (const output of [probe.stdout, probe.stderr]) {
-    output?.on('data', (text: Buffer) => {
-      said += text.toString();
-      if (exporter.ready.every((words) => said.includes(words))) ready.resolve();
-    });
-  }
-  await within(20_000, `${exporter.name} does not watch`, ready.promise);
   return { probe, service };
 }
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import type { AttackEvent } from '@portcullis/core/attacks/attack.ts';
+import type { Attack, AttackEvent } from '@portcullis/core/attacks/attack.ts';
 import type { Namespace } from '../../netns.ts';
 import { within } from '../within.ts';
 import type { Sighting } from './trial.ts';
@@ -44,6 +44,8 @@ export class Sightings {
 export class OurCollector {
   readonly #child: ChildProcess;
   readonly #sightings = new Sightings();
+  /** By subject, as it was told last. */
+  readonly attacks = new Map<string, Attack>();
   #counters: Readonly<Record<string, number>> = {};
 
   private constructor(child: ChildProcess) {
@@ -95,6 +97,9 @@ export class OurCollector {
       readonly counters: Readonly<Record<string, number>>;
     };
     this.#counters = counters;
-    for (const event of events) this.#sightings.note(atMs, event);
+    for (const event of events) {
+      this.#sightings.note(atMs, event);
+      this.attacks.set(event.attack.subject, event.attack);
+    }
   }
 }
