@@ -23,7 +23,8 @@ export const X1_ATTACK_ENDPOINTS = [
     ability: 'attacks.read',
     write: false,
     summary: 'Read an attack',
-    description: 'An attack as the list shows it, and what edges do against it, or did.',
+    description:
+      'An attack as the list shows it, what edges do against it, or did, and what is known of it besides: what it is made of, who sent most of it, its traffic over time, and how fast it was detected and mitigated.',
     requestHeaders: ['If-None-Match'],
     responses: {
       ...refusals(COMMON, REFUSALS),
@@ -59,6 +60,23 @@ export const X1_ATTACK_ENDPOINTS = [
               },
             ],
             cancelled_at: null,
+            evidence: {
+              detected_at: '2026-11-21T01:12:05+00:00',
+              detected_after_ms: 750,
+              mitigated_after_ms: 310,
+              shares: [{ attack_type: 'dns_amplification', share: 0.98 }],
+              peak_pps_bounds: { low: 812_400, high: 812_400 },
+              peak_bps_bounds: { low: 1_250_000_000, high: 1_250_000_000 },
+              top_sources: [{ source_ip: '198.51.100.53', packets: 40_211 }],
+              top_source_ports: [{ port: 53, packets: 801_930 }],
+              top_destination_ports: [{ port: 27_015, packets: 700_113 }],
+              series: {
+                from: '2026-11-21T01:12:04+00:00',
+                step_ms: 1000,
+                pps: [412_800, 812_400],
+                bps: [630_000_000, 1_250_000_000],
+              },
+            },
           },
         },
       },

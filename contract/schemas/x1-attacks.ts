@@ -1,6 +1,16 @@
 import { Type } from 'typebox';
-import { Attack } from './attacks.ts';
-import { choice, id, integerOrNull, timestamp, timestampOrNull } from './values.ts';
+import { Attack, ATTACK_TYPES } from './attacks.ts';
+import {
+  choice,
+  id,
+  integer,
+  integerOrNull,
+  IpAddress,
+  natural,
+  orNull,
+  timestamp,
+  timestampOrNull,
+} from './values.ts';
 
 export const MITIGATION_MODES = ['enforce', 'observe'] as const;
 export const MITIGATION_ENDS = ['over', 'expired', 'cancelled', 'settings'] as const;
@@ -25,6 +35,56 @@ const AttackMitigation = Type.Object(
   { title: 'AttackMitigation' },
 );
 
+const packets = natural({ description: 'As far as they were counted; may be of samples.' });
+
+const Bounds = Type.Object(
+  { low: natural(), high: natural() },
+  {
+    title: 'Bounds',
+    description: 'Between what a peak surely was: equal where every packet was counted.',
+  },
+);
+
+const TopPort = Type.Object(
+  { port: integer({ minimum: 0, maximum: 65_535 }), packets },
+  { title: 'TopPort' },
+);
+
+const AttackSeries = Type.Object(
+  {
+    from: timestamp(),
+    step_ms: natural({ description: 'A second; longer where the attack was long.' }),
+    pps: Type.Array(natural()),
+    bps: Type.Array(natural()),
+  },
+  { title: 'AttackSeries', description: 'What the address got over time: means of equal steps.' },
+);
+
+const AttackEvidence = Type.Object(
+  {
+    detected_at: timestamp(),
+    detected_after_ms: natural({ description: 'Since it began.' }),
+    mitigated_after_ms: integerOrNull({
+      minimum: 0,
+      description: 'Since it was detected; null: no edge has confirmed a mitigation.',
+    }),
+    shares: Type.Array(
+      Type.Object({
+        attack_type: choice(ATTACK_TYPES),
+        share: Type.Number({ minimum: 0, maximum: 1 }),
+      }),
+      { description: 'What it is made of, the largest part first.' },
+    ),
+    peak_pps_bounds: orNull(Bounds),
+    peak_bps_bounds: orNull(Bounds),
+    top_sources: Type.Array(Type.Object({ source_ip: IpAddress, packets })),
+    top_source_ports: Type.Array(TopPort),
+    top_destination_ports: Type.Array(TopPort),
+    series: orNull(AttackSeries),
+  },
+  { title: 'AttackEvidence' },
+);
+
 export const AttackDetail = Type.Object(
   {
     data: Type.Object({
@@ -35,6 +95,10 @@ export const AttackDetail = Type.Object(
       cancelled_at: timestampOrNull({
         description:
           'Since when nothing is done against it because somebody said so; null: nobody did.',
+      }),
+      evidence: orNull(AttackEvidence, {
+        description:
+          'What is known of it besides; renewed every ten seconds. Null: nothing is kept.',
       }),
     }),
   },

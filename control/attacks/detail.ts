@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { describeAction, type MitigationAction } from '@portcullis/core/attacks/actions.ts';
 import type { Caller } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
+import { loadEvidence } from './evidence.ts';
 import { narrowHoldings, sinceHeld, withinReach } from './history/reach.ts';
 import { ATTACK_COLUMNS, type AttackRow, loadReach } from './history/store.ts';
 import { attackView, secondView } from './views.ts';
@@ -56,6 +57,7 @@ export async function detailView(db: Db, attack: AttackRow, now: Date) {
         ended_because: because,
       })),
       cancelled_at: cancelledAt && secondView(cancelledAt),
+      evidence: await loadEvidence(db, attack),
     },
   };
 }

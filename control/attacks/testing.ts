@@ -55,3 +55,11 @@ export async function endAttack(db: Db, id: number, endedAt: Date | null): Promi
              peak_bps, started_at, mitigated_at, ${endedAt} from old`.execute(tx);
   });
 }
+
+/** What is kept beside an attack that was known 750 ms after it began. */
+export async function putEvidence(db: Db, id: number, evidence: object): Promise<void> {
+  await sql`
+    insert into attack_evidence (attack_id, opened_at, evidence)
+    select id, started_at + interval '750 ms', ${JSON.stringify(evidence)}::jsonb
+      from attacks where id = ${id} and superseded_at is null`.execute(db);
+}

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { attacksBench } from './attacks.ts';
 import { controlBench } from './control.ts';
 import { dataplaneBench } from './dataplane.ts';
 import { detectionBench } from './detection.ts';
@@ -9,6 +10,7 @@ import { type Bench, report } from './report.ts';
 import { scaleBench } from './scale.ts';
 
 const BENCHES: readonly Bench[] = [
+  attacksBench,
   controlBench,
   dataplaneBench,
   detectionBench,

@@ -1,0 +1,98 @@
+import { sql } from 'kysely';
+import type { Db } from '../db/database.ts';
+import { secondView } from './views.ts';
+
+/** Evidence as it was written, by whichever version: read as far as it has the shape. */
+interface Kept {
+  readonly shares?: unknown;
+  readonly peakPps?: unknown;
+  readonly peakBps?: unknown;
+  readonly tops?: unknown;
+  readonly series?: unknown;
+}
+
+interface Row {
+  readonly openedAt: Date;
+  readonly evidence: Kept;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** What is known of an attack besides its record; null: nothing was kept. */
+export async function loadEvidence(
+  db: Db,
+  attack: { readonly id: number; readonly startedAt: Date; readonly mitigatedAt: Date | null },
+) {
+  const { rows } = await sql<Row>`
+    select opened_at as "openedAt", evidence from attack_evidence
+     where attack_id = ${attack.id} order by opened_at limit 1`.execute(db);
+  const [row] = rows;
+  if (row === undefined) return null;
+  const { openedAt, evidence } = row;
+  const { mitigatedAt, startedAt } = attack;
+  const tops = objectOf(evidence.tops);
+  return {
+    detected_at: secondView(openedAt),
+    detected_after_ms: betweenMs(startedAt, openedAt),
+    mitigated_after_ms: mitigatedAt && betweenMs(openedAt, mitigatedAt),
+    shares: listOf(evidence.shares).flatMap((one) => {
+      const { type, share } = one;
+      return typeof type === 'string' && typeof share === 'number'
+        ? [{ attack_type: type, share: Math.min(1, Math.max(0, share)) }]
+        : [];
+    }),
+    peak_pps_bounds: boundsOf(evidence.peakPps),
+    peak_bps_bounds: boundsOf(evidence.peakBps),
+    top_sources: listOf(tops['sources']).flatMap(({ source, packets }) =>
+      typeof source === 'string' ? [{ source_ip: source, packets: natural(packets) }] : [],
+    ),
+    top_source_ports: portsOf(tops['sourcePorts']),
+    top_destination_ports: portsOf(tops['destinationPorts']),
+    series: seriesOf(evidence.series),
+  };
+}
+
+function betweenMs(from: Date, to: Date): number {
+  return Math.max(0, to.getTime() - from.getTime());
+}
+
+function objectOf(value: unknown): Json {
+  return typeof value === 'object' && value !== null ? (value as Json) : {};
+}
+
+function listOf(value: unknown): Json[] {
+  return Array.isArray(value) ? (value as unknown[]).map(objectOf) : [];
+}
+
+function natural(value: unknown): number {
+  const number = typeof value === 'number' && Number.isFinite(value) ? Math.round(value) : 0;
+  return Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, number));
+}
+
+function boundsOf(value: unknown) {
+  const { low, high } = objectOf(value);
+  return typeof low !== 'number' || typeof high !== 'number'
+    ? null
+    : { low: natural(low), high: natural(high) };
+}
+
+function portsOf(value: unknown) {
+  return listOf(value).flatMap(({ port, packets }) =>
+    typeof port === 'number' && port >= 0 && port <= 65_535
+      ? [{ port, packets: natural(packets) }]
+      : [],
+  );
+}
+
+function seriesOf(value: unknown) {
+  const { startMs, stepMs, pps, bps } = objectOf(value);
+  if (typeof startMs !== 'number' || typeof stepMs !== 'number') return null;
+  const rates = (list: unknown): number[] =>
+    (Array.isArray(list) ? (list as unknown[]) : []).map(natural);
+  return {
+    from: secondView(new Date(startMs)),
+    step_ms: natural(stepMs),
+    pps: rates(pps),
+    bps: rates(bps),
+  };
+}
