@@ -11,6 +11,7 @@ import { createMachineClock } from './machine-clock.ts';
 import { keyOfEntry, type OverlayEntry, stepOverlay } from './overlay.ts';
 import { OverlayPolicies } from './overlay-policies.ts';
 import { OverlayStore } from './overlay-store.ts';
+import { withPatience } from './patience.ts';
 
 export interface LoneWatchOptions {
   readonly folder: string;
@@ -84,6 +85,7 @@ export class LoneWatch {
     this.#followClock(sample.atMs);
     if (this.#ticks === 0) this.#ledger.mitigating(this.#entries, sample.atMs);
     const ended = this.#ledger.note(sample, events, controlMs === null);
+    this.#journal.keep(this.#ledger.unkept(false));
     await this.#mitigate(ended, controlMs, sample.atMs);
     this.#journal.keep(this.#ledger.unkept(this.#ticks % KEEP_TICKS === KEEP_TICKS - 1));
     this.#ticks++;
@@ -137,8 +139,8 @@ export class LoneWatch {
     });
     if (next === this.#entries) return;
     const differs = keysOf(next) !== keysOf(this.#entries);
-    // On disk first: whoever is killed now must know what the kernel may have.
-    await this.#store.save(next);
+    // On disk first: whoever is killed now must know what the kernel may have, and why.
+    await withPatience(Promise.all([this.#store.save(next), this.#journal.settled()]));
     this.#entries = next;
     if (!differs) return;
     log.warn({ subjects: next.map(({ subject }) => subject) }, 'what is done alone changed');

@@ -7,6 +7,7 @@ import { between, check, integer, list, object, oneOf, text } from '@portcullis/
 import { MAX_SAFELIST } from '@portcullis/link/watch-messages.ts';
 import type { MachineClock } from './machine-clock.ts';
 import { OVERLAY_TTL_MS, type OverlayEntry } from './overlay.ts';
+import { withPatience } from './patience.ts';
 
 const FORMAT = 1;
 const shape = object<{ format: number; boot: string; entries: OverlayEntry[] }>({
@@ -23,9 +24,6 @@ const shape = object<{ format: number; boot: string; entries: OverlayEntry[] }>(
     1_000,
   ),
 });
-
-/** So long a disk may hold up a mitigation. */
-const PATIENCE_MS = 500;
 
 /** Keeps what an edge does alone over the death of its agent, with what is left of its time. Never throws. */
 export class OverlayStore {
@@ -69,10 +67,7 @@ export class OverlayStore {
       .catch((error: unknown) =>
         this.#log.warn({ error: describeError(error) }, 'what is done alone cannot be kept'),
       );
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, PATIENCE_MS)));
-    await Promise.race([this.#saving, late]);
-    clearTimeout(timer);
+    await withPatience(this.#saving);
   }
 
   /** Whatever was saved is on the disk, or cannot be. */
