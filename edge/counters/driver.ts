@@ -51,6 +51,18 @@ export interface CounterReading {
   readonly networks: readonly Counted[];
   /** Addresses that nobody follows and that got much lately, with about how much. */
   readonly suspects: readonly Suspect[];
+  /** Some packets to who is told; none where the kernel does not show them. */
+  readonly samples: readonly CounterSample[];
+}
+
+export interface CounterSample {
+  readonly destination: string;
+  readonly source: string;
+  /** 0 where the protocol has none. */
+  readonly destinationPort: number;
+  readonly sourcePort: number;
+  /** For so many it stands. */
+  readonly packets: number;
 }
 
 export interface Counted {

@@ -81,6 +81,7 @@ export class FakeCounterDriver implements CounterDriver {
       addresses: all.filter((one) => !isNetwork(one) && this.#isTold(one)),
       networks: all.filter(isNetwork),
       suspects,
+      samples: [],
     };
   }
 

@@ -1,10 +1,11 @@
 import { BUCKET_MS, type SubjectSample } from '@portcullis/core/attacks/sample.ts';
 import { type Cidr, formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
-import type { WatchScope } from '@portcullis/link/watch-messages.ts';
+import type { SubjectTops, WatchScope } from '@portcullis/link/watch-messages.ts';
 import { attend, type Attention, FOLLOW_SHARE, INATTENTIVE, UNNOTED } from './attention.ts';
 import type { Counted, CounterDriver, CounterReading, Least, Suspect } from './driver.ts';
 import { isAddress } from './networks.ts';
+import { TopTalkers } from './top-talkers.ts';
 
 export type Subjects = Readonly<Record<'addresses' | 'prefixes', readonly SubjectSample[]>>;
 
@@ -14,6 +15,7 @@ export type Subjects = Readonly<Record<'addresses' | 'prefixes', readonly Subjec
  */
 export class Following {
   readonly #driver: CounterDriver;
+  readonly #talkers = new TopTalkers();
   #attention: Attention = INATTENTIVE;
   #thresholds = new NearestScope<WatchScope>([]);
   /** Networks around addresses, by name. */
@@ -39,15 +41,24 @@ export class Following {
     await this.#renote(alone, networks);
   }
 
+  tops(subject: string, nowMs: number): SubjectTops | null {
+    return this.#talkers.of(subject, nowMs);
+  }
+
   /** Nothing is counted any more. */
   stop(): Promise<void> {
     return this.#driver.watch([], () => leastOf(null));
   }
 
   /** What came since the last reading; `pass` answers how many seconds ago that was. */
-  async read(pass: () => number): Promise<Subjects> {
+  async read(pass: () => number, nowMs: number): Promise<Subjects> {
     const reading = await this.#driver.read();
     const seconds = pass();
+    for (const sample of reading.samples) {
+      const around = this.#around.of(sample.destination);
+      const subjects = [sample.destination, ...(around === null ? [] : [around])];
+      this.#talkers.add(sample, subjects, nowMs);
+    }
     const before = this.#attention;
     await this.#attend(reading, seconds);
     const addresses = reading.addresses.map((one) => sampleOf(one, this.#around.of(one.subject)));

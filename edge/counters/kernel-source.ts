@@ -62,7 +62,7 @@ export class KernelCounterSource implements CounterSource {
       this.#readMs = nowMs;
       return durationMs / 1000;
     };
-    const subjects = await this.#chosen?.following.read(pass);
+    const subjects = await this.#chosen?.following.read(pass, this.#nowMs());
     if (subjects === undefined) pass();
     return {
       atMs,
@@ -72,8 +72,8 @@ export class KernelCounterSource implements CounterSource {
     };
   }
 
-  tops(_subject: string): SubjectTops | null {
-    return null;
+  tops(subject: string): SubjectTops | null {
+    return this.#chosen?.following.tops(subject, this.#nowMs()) ?? null;
   }
 
   mode(): CounterMode {

@@ -155,7 +155,7 @@ export class XdpCounters implements CounterDriver {
     const suspects = readSuspects(this.#maps.suspects, process.hrtime.bigint()).filter(
       ({ address }) => !this.#followed.has(address) && this.#inside.of(address) !== null,
     );
-    return { addresses, networks, suspects };
+    return { addresses, networks, suspects, samples: this.#maps.samples.read() };
   }
 
   #mustBeOpen(): void {

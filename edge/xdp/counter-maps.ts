@@ -10,8 +10,10 @@ import {
 } from '../kernel/bpf.ts';
 import { CounterArray } from '../kernel/counter-array.ts';
 import { mapMemory, type MappedMemory } from '../kernel/memory.ts';
+import { RingBuffer } from '../kernel/ring-buffer.ts';
 import { addressHash } from './address-hash.ts';
 import { addressBytes, LAYOUT, prefixKey } from './layout.ts';
+import { ToldSamples } from './told-samples.ts';
 
 const NAMES = [
   'watched_4',
@@ -21,6 +23,7 @@ const NAMES = [
   'cells',
   'classes',
   'suspects',
+  'told_samples',
   'counting',
 ] as const;
 type Name = (typeof NAMES)[number];
@@ -46,11 +49,13 @@ export interface Watched {
 /** The maps that packets are counted in, whatever rules judge by; everything is written as layout.h says. */
 export class CounterMaps {
   readonly maps: Readonly<Record<Name, Descriptor>>;
+  readonly samples: ToldSamples;
   readonly cells: CounterArray;
   readonly classes: CounterArray;
   readonly #counting: MappedMemory;
   readonly #suspects: MappedMemory;
   readonly #words: Uint32Array;
+  readonly #ring: RingBuffer;
   #closed = false;
 
   /** Throws `SystemError`. */
@@ -67,12 +72,19 @@ export class CounterMaps {
       };
       this.#counting = map('counting', COUNTING_BYTES, true);
       this.#suspects = map('suspects', LAYOUT.SUSPECTS * SUSPECT_BYTES, false);
+      this.#ring = new RingBuffer(
+        this.maps.told_samples,
+        shapeOf('told_samples', shapes).maxEntries,
+      );
     } catch (error) {
       for (const memory of mapped) memory.unmap();
       for (const [, descriptor] of made) closeDescriptor(descriptor);
       throw error;
     }
     this.#words = new Uint32Array(this.#counting.view.buffer, 0, COUNTING_BYTES / 4);
+    this.samples = new ToldSamples(this.#ring, (mask) => {
+      this.#words[1] = mask;
+    });
     this.cells = new CounterArray(this.maps.cells, CELL_FIELDS);
     this.classes = new CounterArray(this.maps.classes, CLASS_FIELDS);
   }
@@ -134,6 +146,7 @@ export class CounterMaps {
     this.#closed = true;
     this.#counting.unmap();
     this.#suspects.unmap();
+    this.#ring.close();
     Object.values(this.maps).forEach(closeDescriptor);
   }
 }

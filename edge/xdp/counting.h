@@ -48,14 +48,29 @@ enum part { WHOLE, FIRST_PART, LATER_PART };
 
 /* A packet as it is counted; unlike `struct packet`, also one that nobody can judge here. */
 struct seen {
-	u32 local[4];
+	u32 local[4], remote[4];
 	/* From the IP header on. */
 	u32 length;
 	u16 family;
 	/* Host order; of TCP and UDP. */
-	u16 remote_port;
+	u16 remote_port, local_port;
 	u8 protocol, flags, part;
 };
+
+MAP(seen_now, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct seen), 1, 0);
+
+/*
+ * A packet that nothing is known of yet. It stands in a map, not on the stack: a verifier that remembers what was
+ * written there follows every way through all headers on to the end, and gives up.
+ */
+INLINE struct seen *begin_seen(void)
+{
+	u32 first = 0;
+	struct seen *p = bpf_map_lookup_elem(&seen_now, &first);
+	if (p)
+		__builtin_memset(p, 0, sizeof(*p));
+	return p;
+}
 
 INLINE u32 tcp_vector(u32 flags, u32 length)
 {
@@ -129,14 +144,15 @@ INLINE u32 at_most(u32 said, u32 there)
 }
 
 /* Where headers end early, the packet is counted by what is known of it. */
-INLINE void see_upper(void *at, void *end, struct seen *p)
+INLINE void see_upper(void *at, void *end, enum direction direction, struct seen *p)
 {
 	if (p->part == LATER_PART || (p->protocol != TCP && p->protocol != UDP))
 		return;
 	u16 *ports = at;
 	if ((void *)(ports + 2) > end)
 		return;
-	p->remote_port = NETWORK_16(ports[0]);
+	p->remote_port = NETWORK_16(ports[direction == INGRESS ? 0 : 1]);
+	p->local_port = NETWORK_16(ports[direction == INGRESS ? 1 : 0]);
 	u8 *tcp = at;
 	if (p->protocol == TCP && (void *)(tcp + 14) <= end)
 		p->flags = tcp[13];
@@ -157,7 +173,8 @@ INLINE int see_4(void *at, void *end, u32 there, enum direction direction, struc
 	p->protocol = ip[9];
 	p->length = at_most(NETWORK_16(*(u16 *)(ip + 2)), there);
 	p->local[0] = *(u32 *)(ip + (direction == INGRESS ? 16 : 12));
-	see_upper(at + header, end, p);
+	p->remote[0] = *(u32 *)(ip + (direction == INGRESS ? 12 : 16));
+	see_upper(at + header, end, direction, p);
 	return 1;
 }
 
@@ -166,9 +183,11 @@ INLINE int see_6(void *at, void *end, u32 there, enum direction direction, struc
 	u8 *ip = at;
 	if ((void *)(ip + 40) > end || ip[0] >> 4 != 6)
 		return 0;
-	u32 *local = (u32 *)(ip + (direction == INGRESS ? 24 : 8));
-	for (int i = 0; i < 4; i++)
-		p->local[i] = local[i];
+	u32 *addresses = (u32 *)(ip + 8);
+	for (int i = 0; i < 4; i++) {
+		p->remote[i] = addresses[direction == INGRESS ? i : 4 + i];
+		p->local[i] = addresses[direction == INGRESS ? 4 + i : i];
+	}
 	p->family = 6;
 	u32 payload = NETWORK_16(*(u16 *)(ip + 4));
 	p->length = payload ? at_most(payload + 40, there) : there;
@@ -197,23 +216,44 @@ INLINE int see_6(void *at, void *end, u32 there, enum direction direction, struc
 			break;
 	}
 	p->protocol = next;
-	see_upper(at, end, p);
+	see_upper(at, end, direction, p);
 	return 1;
 }
 
-INLINE void add_class(u32 cell, u32 vector, u32 length)
+/* Whether it is told apart. */
+INLINE int add_class(u32 cell, u32 vector, u32 length)
 {
 	if (!cell || vector >= VECTORS)
-		return;
+		return 0;
 	u32 place = counting_now.classes[cell & (CELLS - 1)];
 	if (LIKELY(!place))
-		return;
+		return 0;
 	place--;
 	struct classes *there = bpf_map_lookup_elem(&classes, &place);
 	if (!there)
-		return;
+		return 0;
 	there->of[vector].packets++;
 	there->of[vector].bytes += length;
+	return 1;
+}
+
+INLINE void sample_told(const struct seen *p)
+{
+	u32 mask = counting_now.sample_mask;
+	if (LIKELY(bpf_get_prandom_u32() & mask))
+		return;
+	struct told_sample *sample = bpf_ringbuf_reserve(&told_samples, sizeof(*sample), 0);
+	if (!sample)
+		return;
+	__builtin_memcpy(sample->local, p->local, sizeof(sample->local));
+	__builtin_memcpy(sample->remote, p->remote, sizeof(sample->remote));
+	sample->local_port = p->local_port;
+	sample->remote_port = p->remote_port;
+	sample->packets = mask + 1;
+	sample->family = p->family;
+	sample->protocol = p->protocol;
+	/* Nobody waits for it: it is read several times a second. */
+	bpf_ringbuf_submit(sample, BPF_RB_NO_WAKEUP);
 }
 
 INLINE void add_to_cell(u32 place, u32 vector, u32 length)
@@ -297,8 +337,10 @@ INLINE void count_seen(const struct seen *p, int is_counted)
 	}
 	if (!is_counted)
 		add_to_cell(cell ? cell : around, vector, p->length);
-	add_class(cell, vector, p->length);
-	add_class(around, vector, p->length);
+	int told = add_class(cell, vector, p->length);
+	told |= add_class(around, vector, p->length);
+	if (UNLIKELY(told))
+		sample_told(p);
 }
 
 INLINE int is_told(u32 address_hash)

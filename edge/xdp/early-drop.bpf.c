@@ -82,14 +82,14 @@ INLINE int count_rest(struct xdp_md *ctx, int action)
 		return answer;
 	void *end = (void *)(long)ctx->data_end;
 	struct network network = network_of(ctx);
-	struct seen p = {};
-	if (!network.at)
+	struct seen *p = begin_seen();
+	if (!network.at || !p)
 		return answer;
 	u32 there = bpf_xdp_get_buff_len(ctx) - (u32)(network.at - (void *)(long)ctx->data);
-	if (network.ethertype == ETHERTYPE_IP ? see_4(network.at, end, there, INGRESS, &p)
+	if (network.ethertype == ETHERTYPE_IP ? see_4(network.at, end, there, INGRESS, p)
 					      : network.ethertype == ETHERTYPE_IPV6 &&
-							see_6(network.at, end, there, INGRESS, &p))
-		count_seen(&p, action == TOLD);
+							see_6(network.at, end, there, INGRESS, p))
+		count_seen(p, action == TOLD);
 	return answer;
 }
 
@@ -136,17 +136,17 @@ INLINE void count_sent(struct __sk_buff *skb)
 		return;
 	void *end = (void *)(long)skb->data_end;
 	struct network network = network_leaving(skb);
-	struct seen p = {};
-	if (!network.at)
+	struct seen *p = begin_seen();
+	if (!network.at || !p)
 		return;
-	if (!(network.ethertype == ETHERTYPE_IP ? see_4(network.at, end, skb->len, EGRESS, &p)
+	if (!(network.ethertype == ETHERTYPE_IP ? see_4(network.at, end, skb->len, EGRESS, p)
 						: network.ethertype == ETHERTYPE_IPV6 &&
-							  see_6(network.at, end, skb->len, EGRESS, &p)))
+							  see_6(network.at, end, skb->len, EGRESS, p)))
 		return;
-	if (p.protocol != TCP || p.part == LATER_PART)
+	if (p->protocol != TCP || p->part == LATER_PART)
 		return;
-	struct watched *followed = find_followed(&p);
-	struct watched *network_around = followed ? 0 : find_around(&p);
+	struct watched *followed = find_followed(p);
+	struct watched *network_around = followed ? 0 : find_around(p);
 	u32 place = followed ? followed->cell : network_around ? network_around->around : 0;
 	struct cell *cell = place ? bpf_map_lookup_elem(&cells, &place) : 0;
 	if (cell)

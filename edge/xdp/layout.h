@@ -260,12 +260,25 @@ struct suspect {
 	u32 address[4];
 };
 
+/* One of some packets to who is told apart: who sends to whom. */
+#define TOLD_SAMPLE_BYTES 40
+struct told_sample {
+	u32 local[4], remote[4];
+	/* Host order. */
+	u16 local_port, remote_port;
+	/* Stands for so many. */
+	u16 packets;
+	u8 family, protocol;
+};
+
 /* What the agent writes and the programs read. */
 #define TOLD_BITS 14
 #define TOLD_WORDS 256
 struct counting {
 	/* Something is watched. */
-	u32 watching, unused;
+	u32 watching;
+	/* One in so many packets of who is told apart is a sample, by chance; less one, of a power of two. */
+	u32 sample_mask;
 	/* By hash of an address: what is dropped of it is told apart. */
 	u64 told[TOLD_WORDS];
 	/* Of each cell, its place in `classes` plus 1; 0: not told apart. */

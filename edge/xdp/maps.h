@@ -45,6 +45,7 @@ MAP(around_6, BPF_MAP_TYPE_LPM_TRIE, sizeof(struct prefix_key6), sizeof(struct w
 MAP(cells, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct cell), CELLS, 0);
 MAP(classes, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct classes), CLASSES, 0);
 MAP(suspects, BPF_MAP_TYPE_ARRAY, 4, SUSPECTS * sizeof(struct suspect), 1, BPF_F_MMAPABLE);
+MAP(told_samples, BPF_MAP_TYPE_RINGBUF, 0, 0, 65536, 0);
 MAP(counting, BPF_MAP_TYPE_ARRAY, 4, sizeof(struct counting), 1, BPF_F_MMAPABLE);
 
 /* What stands in maps of one value: read where it is, without looking it up. */

@@ -55,7 +55,11 @@ function loaded(targets: readonly EarlyTarget[] = []): EarlyDropDriver {
 }
 
 /** Thousands of packets of every vector to some, and twice as many from anybody to anybody, are all counted. */
-async function flood(counters: CounterDriver, wire: CountedWire): Promise<void> {
+async function flood(
+  counters: CounterDriver,
+  wire: CountedWire,
+  { showsSamples }: { readonly showsSamples: boolean },
+): Promise<void> {
   await counters.watch([NET, NET_6, DENIED].map(cidr), EVERYTHING);
   const told = [ONE, SIX, INSIDE];
   await counters.change({ hush: [], forget: [], follow: told, tell: [...told, NET, NET_6] });
@@ -76,7 +80,17 @@ async function flood(counters: CounterDriver, wire: CountedWire): Promise<void> 
     for (let noise = 0; noise < 4; noise++) add('noise', madeUp());
   }
   await wire.send(frames);
-  const { addresses, networks, suspects } = await counters.read();
+  const { addresses, networks, suspects, samples } = await counters.read();
+  if (showsSamples) {
+    // One in 64 of them, at first.
+    const heard = samples.filter(({ destination }) => destination === INSIDE);
+    assert.ok(
+      heard.length > ROUNDS / 64 / 3 && heard.length < (ROUNDS / 64) * 3,
+      `${heard.length}`,
+    );
+    const asSent = { source: THEIRS, sourcePort: 40_000, destinationPort: 9, packets: 64 };
+    for (const one of heard) assert.deepEqual(one, { destination: INSIDE, ...asSent });
+  } else assert.deepEqual(samples, []);
   const of = (all: readonly Counted[], subject: string) =>
     all.find((one) => one.subject === subject);
   for (const subject of [ONE, SIX]) {
@@ -167,7 +181,7 @@ for (const kind of ['native', 'generic'] as const) {
     it('count exactly what rules drop and what passes, in a flood of made-up destinations and sources', async () => {
       const policies = [denyAll(ONE, [allowPort('udp', 9)]), denyAll(DENIED)].map(compileEarly);
       const attached = attach(policies);
-      await flood(attached.counters(), wire);
+      await flood(attached.counters(), wire, { showsSamples: true });
       const dropped = new Map<string, number>();
       for (const { target, packets } of attached.counts()) dropped.set(target, packets);
       // UDP to its open port, ICMP as asked for and parts of datagrams are left to nftables.
@@ -196,7 +210,7 @@ describe('the counters of nftables', { skip: lacking ?? false }, () => {
 
   it('count exactly in a flood of made-up destinations and sources, and keep out nobody who gets much', async () => {
     const { counters } = await fresh();
-    await flood(counters, wire);
+    await flood(counters, wire, { showsSamples: false });
   });
 
   it('are there again after somebody flushed everything', async () => {

@@ -115,7 +115,8 @@ export class NftCounters implements CounterDriver {
   }
 
   async read(): Promise<CounterReading> {
-    if (this.#networks.size === 0) return { addresses: [], networks: [], suspects: [] };
+    if (this.#networks.size === 0)
+      return { addresses: [], networks: [], suspects: [], samples: [] };
     if (this.#isStale) await this.#rewrite();
     const suspects = await this.#collect();
     const news = this.#news;
@@ -132,7 +133,7 @@ export class NftCounters implements CounterDriver {
       const isEnough = sum.packets >= least.packets || sum.bytes >= least.bytes;
       if (isEnough || this.#told.has(subject)) addresses.push(sum.counted(subject));
     }
-    return { addresses, networks, suspects };
+    return { addresses, networks, suspects, samples: [] };
   }
 
   /** Takes away what an earlier agent may have left. */

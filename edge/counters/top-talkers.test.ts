@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isWireSample } from '@portcullis/link/parse-watch.ts';
+import { TopTalkers } from './top-talkers.ts';
+
+const [ONE, NET] = ['203.0.113.1', '203.0.113.0/24'] as const;
+
+function sampleFrom(source: string, sourcePort: number, packets = 64, destinationPort = 27_015) {
+  return { destination: ONE, source, sourcePort, destinationPort, packets };
+}
+
+test('names who sent the most to an address and the network around it, by estimates, largest first', () => {
+  const talkers = new TopTalkers();
+  for (let index = 0; index < 3; index++) {
+    talkers.add(sampleFrom('198.51.100.7', 53), [ONE, NET], 0);
+  }
+  talkers.add(sampleFrom('198.51.100.8', 123, 1024), [ONE, NET], 0);
+  // Without ports, as ICMP is.
+  talkers.add(sampleFrom('198.51.100.9', 0, 1, 0), [ONE], 0);
+  const tops = talkers.of(ONE, 1000);
+  assert.deepEqual(tops, {
+    subject: ONE,
+    sources: [
+      { source: '198.51.100.8', packets: 1024 },
+      { source: '198.51.100.7', packets: 192 },
+      { source: '198.51.100.9', packets: 1 },
+    ],
+    sourcePorts: [
+      { port: 123, packets: 1024 },
+      { port: 53, packets: 192 },
+    ],
+    destinationPorts: [{ port: 27_015, packets: 1216 }],
+  });
+  assert.equal(talkers.of(NET, 1000)?.sources.length, 2);
+  assert.equal(talkers.of('203.0.113.2', 1000), null);
+  const sample = { atMs: 1, durationMs: 250, addresses: [], prefixes: [], tops: [tops] };
+  assert.ok(isWireSample(sample));
+});
+
+test('keeps few of each and of few, forgets what is old, and names no more than ten', () => {
+  const talkers = new TopTalkers();
+  for (let index = 0; index < 2000; index++) {
+    const source = `198.18.${index >> 8}.${index & 255}`;
+    talkers.add(sampleFrom(source, 1 + index), [ONE, `203.0.${index >> 8}.${index & 255}`], index);
+  }
+  const tops = talkers.of(ONE, 2000);
+  assert.deepEqual([tops?.sources.length, tops?.sourcePorts.length], [10, 10]);
+  const sum = tops?.destinationPorts[0]?.packets ?? 0;
+  assert.equal(sum, 256 * 64);
+  assert.equal(talkers.of('203.0.0.0', 2000), null);
+  assert.equal(talkers.of(ONE, 12_500), null);
+});
