@@ -1,5 +1,5 @@
 import { VECTOR_INDEX, VECTORS } from '@portcullis/core/attacks/vectors.ts';
-import { formatAddress } from '@portcullis/core/net/address.ts';
+import { type Family, formatAddress } from '@portcullis/core/net/address.ts';
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
 import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
 import type { Count, NamedCounterReader } from '../../nftables/counter-reader.ts';
@@ -41,6 +41,7 @@ const SEGMENT_BYTES = 1448;
 const LEAST_SUSPECT = 8;
 const MOST_SUSPECTS = 64;
 const FAMILIES = [4, 6] as const;
+const NONE: ReadonlyMap<string, string> = new Map();
 
 /** Counts in a table of nftables of its own, before every hook that drops. */
 export class NftCounters implements CounterDriver {
@@ -52,6 +53,9 @@ export class NftCounters implements CounterDriver {
   #isStale = false;
   #networks: ReadonlyMap<string, Cidr> = new Map();
   #pieces: readonly Piece[] = [];
+  #families: ReadonlySet<Family> = new Set();
+  /** Networks by the first addresses of their pieces. */
+  #networkAt: Readonly<Record<Family, ReadonlyMap<string, string>>> = { 4: NONE, 6: NONE };
   #leastOf: (address: string) => Least = () => ({ packets: 1, bytes: 1 });
   #around = new NearestScope<string>([]);
   #inside = new NearestScope<true>([]);
@@ -195,6 +199,8 @@ export class NftCounters implements CounterDriver {
     this.#isStale = true;
     const all = [...this.#networks.values()];
     this.#pieces = FAMILIES.flatMap((family) => piecesOf(all, family));
+    this.#families = new Set(this.#pieces.map(({ family }) => family));
+    this.#networkAt = { 4: networksAt(this.#pieces, 4), 6: networksAt(this.#pieces, 6) };
     const text = this.#isCounting ? renderCounters(this.#layout()) : null;
     await this.#options.apply(text ?? REMOVE_COUNTERS);
     this.#isStale = false;
@@ -224,7 +230,7 @@ export class NftCounters implements CounterDriver {
     }
     const suspects: Suspect[] = [];
     for (const family of FAMILIES) {
-      if (!this.#pieces.some((piece) => piece.family === family)) continue;
+      if (!this.#families.has(family)) continue;
       await this.#collectNetworks(reader, family);
       await this.#collectAddresses(reader, family);
       suspects.push(...(await this.#collectSeen(reader, family)));
@@ -235,14 +241,9 @@ export class NftCounters implements CounterDriver {
 
   async #collectNetworks(reader: NamedCounterReader, family: 4 | 6): Promise<void> {
     const counts = await reader.elements(`networks${family}`);
-    const byFirst = new Map(
-      this.#pieces
-        .filter((one) => one.family === family)
-        .map((one) => [formatAddress({ family, value: one.first }), one.network]),
-    );
     for (const [first, count] of counts ?? []) {
       const delta = this.#deltas.step(`networks ${first}`, count);
-      const network = byFirst.get(first) ?? null;
+      const network = this.#networkAt[family].get(first) ?? null;
       if (network !== null && delta !== null) this.#add(network, delta);
     }
   }
@@ -297,4 +298,13 @@ export class NftCounters implements CounterDriver {
     this.#news.set(subject, made);
     return made;
   }
+}
+
+function networksAt(pieces: readonly Piece[], family: Family): Map<string, string> {
+  const own = pieces.filter((piece) => piece.family === family);
+  return new Map(
+    own.flatMap(({ first, network }) =>
+      network === null ? [] : [[formatAddress({ family, value: first }), network] as const],
+    ),
+  );
 }

@@ -44,13 +44,14 @@ export function renderCounters(layout: CounterLayout): string | null {
     const { daddr, saddr } = fields(family);
     lines.push(
       `add rule ${TABLE} enter ${entering} ${daddr} @networks${family} jump watched${family}`,
+      `add rule ${TABLE} enter ${entering} ${daddr} @alone${family} jump watched${family}`,
       `add rule ${TABLE} leave meta l4proto tcp meta length > ${DATA_BYTES} ${saddr} @sent${family}`,
     );
   }
-  const ranges = Map.groupBy(layout.pieces, ({ family }) => family);
-  for (const [family, pieces] of ranges) {
-    lines.push(addElements(`networks${family}`, pieces.map(rangeOf)));
-  }
+  const sets = Map.groupBy(layout.pieces, ({ family, network }) =>
+    network === null ? `alone${family}` : `networks${family}`,
+  );
+  for (const [set, pieces] of sets) lines.push(addElements(set, pieces.map(rangeOf)));
   lines.push(renderFollow(layout.followed));
   for (const [place, keys] of layout.told) lines.push(renderPlace(place), renderTell(place, keys));
   return `${lines.filter((line) => line !== '').join('\n')}\n`;
@@ -113,6 +114,8 @@ function declareFamily(family: Family): string[] {
   const chain = `add rule ${TABLE} watched${family}`;
   return [
     `add set ${TABLE} networks${family} { type ${type}; flags interval; counter; }`,
+    // Looked at several times a second are only sets that stay small.
+    `add set ${TABLE} alone${family} { type ${type}; }`,
     `add set ${TABLE} addresses${family} { type ${type}; counter; }`,
     `add set ${TABLE} sent${family} { type ${type}; counter; }`,
     `add set ${TABLE} seen${family} { type ${type}; size ${MOST_SEEN}; flags dynamic,timeout; timeout ${SEEN_SECONDS}s; gc-interval 1s; counter; }`,
