@@ -7,8 +7,8 @@ const GROUP_LINK = 1;
 const [NEW_LINK, DELETE_LINK, GET_LINK] = [16, 17, 18] as const;
 const LINK_HEADER_BYTES = 16;
 const NAME_ATTRIBUTE = 3;
-/** What leaves by a new device is not seen before this. Nothing to read costs a system call. */
-const POLL_MS = 50;
+/** What leaves by a new device is not seen before it is watched. */
+const SETTLE_MS = 20;
 const BUFFER_BYTES = 1 << 20;
 
 /** A device of this network namespace. Its index stays for as long as it is there, its name may change. */
@@ -37,16 +37,10 @@ export function watchLinks(report: (event: LinkEvent) => void): LinkWatch {
   };
   // Those that are there are no news.
   follow(known, listAll());
-  const poll = (): void => {
+  socket.onArrival(SETTLE_MS, () => {
     for (const event of read(socket, known, listAll)) report(event);
-  };
-  const timer = setInterval(poll, POLL_MS);
-  return {
-    stop: () => {
-      clearInterval(timer);
-      socket.close();
-    },
-  };
+  });
+  return { stop: () => socket.close() };
 }
 
 /** Where news was lost, the list of all says what became of them. */

@@ -1,4 +1,5 @@
 import type { KoffiFunc } from 'koffi';
+import { type Arrivals, onArrival } from './arrivals.ts';
 import { errno, libc, SystemError } from './native.ts';
 import { type Message, messagesOf } from './netlink-message.ts';
 
@@ -79,6 +80,7 @@ export class NetlinkSocket {
   readonly #fd: number;
   readonly #incoming = Buffer.alloc(RECEIVE_BYTES);
   #sequence = 0;
+  #arrivals: Arrivals | null = null;
 
   /** Throws `SystemError` or `NativeUnavailable`. */
   constructor(protocol: number, { bufferBytes = 0 }: { readonly bufferBytes?: number } = {}) {
@@ -177,6 +179,12 @@ export class NetlinkSocket {
     throw new Error('a dump of the kernel does not end');
   }
 
+  /** Reads what nobody asked for so many milliseconds after it arrived, until the socket is closed. See `onArrival`. */
+  onArrival(settleMs: number, read: () => void): void {
+    this.#arrivals?.stop();
+    this.#arrivals = onArrival(this.#fd, settleMs, read);
+  }
+
   /** A multicast group: its news come as datagrams that nobody asked for. */
   join(group: number): void {
     this.#set(SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, group);
@@ -187,6 +195,7 @@ export class NetlinkSocket {
   }
 
   close(): void {
+    this.#arrivals?.stop();
     this.#calls.close(this.#fd);
   }
 

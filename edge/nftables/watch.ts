@@ -27,7 +27,8 @@ const WORDS: Readonly<Record<number, string>> = {
   22: 'added a flowtable',
   24: 'deleted a flowtable',
 };
-const POLL_MS = 200;
+/** Who changes a table step by step is undone once. */
+const SETTLE_MS = 100;
 const BUFFER_BYTES = 4 << 20;
 
 /** Somebody else did this to our table, in words; `doubt`: perhaps, because news was lost. */
@@ -82,14 +83,13 @@ class RulesetWatch implements Watch {
   readonly #rules: Ruleset;
   readonly #report: Report;
   readonly #socket = new NetlinkSocket(NETLINK.netfilter, { bufferBytes: BUFFER_BYTES });
-  readonly #timer: NodeJS.Timeout;
   #stopped = false;
 
   constructor(rules: Ruleset, report: Report) {
     this.#rules = rules;
     this.#report = report;
     this.#socket.join(GROUP_NFTABLES);
-    this.#timer = setInterval(() => this.poll(), POLL_MS);
+    this.#socket.onArrival(SETTLE_MS, () => this.poll());
   }
 
   poll(): void {
@@ -118,7 +118,6 @@ class RulesetWatch implements Watch {
   stop(): void {
     if (this.#stopped) return;
     this.#stopped = true;
-    clearInterval(this.#timer);
     this.#socket.close();
   }
 
