@@ -83,19 +83,25 @@ const LONG_MS = 3_600_000;
 /** As the index has it. */
 const LONG = sql.raw(`(a.ended_at is null or a.ended_at - a.started_at > interval '1 hour')`);
 
+/** Likewise: one that goes on ends after everything. */
+const ENDS = sql.raw(`coalesce(a.ended_at, 'infinity'::timestamptz)`);
+
 export function partsOf(listed: Listed): readonly Part[] {
   const { holdings, reach, window, revision, ongoing } = listed;
   const { from, to } = window;
   const common = sql`${reach} and a.revision <= ${revision} and a.until_revision > ${revision}`;
   const always = sinceHeld(holdings, 'all');
-  if (ongoing)
-    return [sql`${common} and a.ended_at is null and a.started_at <= ${to} and ${always}`];
+  if (ongoing) {
+    return [
+      sql`${common} and a.ended_at is null and ${ENDS} = 'infinity' and a.started_at <= ${to} and ${always}`,
+    ];
+  }
   const reaches = sql`(a.ended_at is null or a.ended_at >= ${from})`;
   const before = new Date(from.getTime() - LONG_MS);
   const since = sinceHeld(holdings, before);
   return [
     sql`${common} and a.started_at >= ${before} and a.started_at <= ${to} and ${reaches} and ${since}`,
-    sql`${common} and a.started_at < ${before} and ${LONG} and ${reaches} and ${always}`,
+    sql`${common} and a.started_at < ${before} and ${LONG} and ${ENDS} >= ${from} and ${always}`,
   ];
 }
 
