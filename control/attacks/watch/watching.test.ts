@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { startWorld } from '../../http/testing/fixture.ts';
+import { createRegistry } from '../../http/metrics.ts';
+import { createLogger } from '../../log.ts';
+import { list } from '../history/testing.ts';
+import type { HeardAttack } from '../mitigations/facts.ts';
+import { floodSample, SUBJECT } from './testing.ts';
+import { createWatching } from './index.ts';
+
+const FRA1 = { kind: 'edge', name: 'fra1' } as const;
+
+test('an edge asks what to watch, tells a flood, and the organisation sees it while it goes on', async (t) => {
+  const { db, acme } = await startWorld(t);
+  await sql`
+    insert into edges (name, site, devices, serves, sees, fragments, management, owner)
+    values ('fra1', 'fra', '{eth0}', '{0.0.0.0/0,::/0}', 'both', 'reassemble', '[]', 'fleet')`.execute(
+    db,
+  );
+  const log = createLogger({ level: 'silent' });
+  const watching = createWatching({ db, log, registry: createRegistry() });
+  const heard: HeardAttack[] = [];
+  const versions: string[] = [];
+  await watching.start({
+    onAttack: (one) => void heard.push(one),
+    onScopes: (version) => void versions.push(version),
+  });
+  t.after(() => watching.stop());
+  const ask = { kind: 'watch.ask', instance: 'i', version: null, cursor: null } as const;
+  const settings = await watching.desk.settings(FRA1, ask);
+  assert.ok(settings.kind === 'watch.settings' && settings.next === null);
+  assert.deepEqual(versions, [settings.version]);
+  assert.ok(settings.scopes?.some(({ scope }) => scope === '203.0.113.0/24'));
+  const again = await watching.desk.settings(FRA1, { ...ask, version: settings.version });
+  assert.ok(again.kind === 'watch.settings' && again.scopes === null);
+  for (let sequence = 1; heard.length === 0; sequence++) {
+    assert.ok(sequence < 120, 'no attack was recorded');
+    const atMs = Date.now();
+    const samples = [floodSample(atMs, { [SUBJECT]: 60_000 })];
+    const message = { kind: 'watch.samples', instance: 'i', sequence, atMs, samples } as const;
+    assert.deepEqual(await watching.desk.samples(FRA1, message), { kind: 'done' });
+    await delay(50);
+  }
+  const [attack] = (await list(acme, '?ongoing=true')).data;
+  assert.deepEqual([attack?.id, attack?.destination_ip], [heard[0]?.attackId, SUBJECT]);
+  assert.equal(heard[0]?.kind, 'opened');
+});
