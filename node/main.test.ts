@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { CONFIG_VARIABLE, type NodeConfig } from './config.ts';
+import { serverFolder } from './server-path.ts';
+import { NODE, TestControl } from './testing/control.ts';
+import { assignmentOf, EGG, uuidOf } from './testing/eggs.ts';
 
 it('works on a state directory alone: a second agent is refused, the next one is not once the first was killed', async (t) => {
   const home = mkdtempSync(join(tmpdir(), 'pcl-alone-'));
@@ -71,4 +76,58 @@ it('does not start where networks should be closed to servers that nothing keeps
   rmSync(config.stateDir, { recursive: true });
   assert.equal(status, 1);
   assert.match(stderr, /^portcullis node: networks can only be closed to servers in Docker/m);
+});
+
+it('ends what it runs when it is told to stop again while it waits for that', {
+  timeout: 60_000,
+}, async (t) => {
+  const home = mkdtempSync(join(tmpdir(), 'pcl-twice-'));
+  chmodSync(home, 0o711);
+  const control = new TestControl();
+  const stateDir = join(home, 'state');
+  mkdirSync(stateDir, { mode: 0o711 });
+  const config: NodeConfig = {
+    name: NODE,
+    linkPath: join(home, 'nodes.sock'),
+    credential: 'none',
+    stateDir,
+    engine: 'process',
+    dockerHost: 'unix:///nowhere',
+    closedNetworks: [],
+    onStop: 'end',
+  };
+  await control.listen(config.linkPath);
+  // It saves for a second: more than enough for what comes meanwhile.
+  const game = `trap "echo >asked; sleep 1; echo >saved; exit" TERM; echo ready; for n in $(seq 600); do sleep 0.1; done`;
+  const egg = {
+    ...EGG,
+    images: [{ label: 'game', reference: 'portcullis/hearth', local: true }],
+    launch: 'startup' as const,
+    startup: `sh -c '${game}'`,
+    protocols: [],
+  };
+  const digest = createHash('sha256').update(JSON.stringify(egg)).digest('hex');
+  control.assign([assignmentOf(1, digest)], { [digest]: egg });
+  const agent = spawn(process.execPath, [join(import.meta.dirname, 'main.ts')], {
+    env: { ...process.env, [CONFIG_VARIABLE]: JSON.stringify(config) },
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+  t.after(async () => {
+    agent.kill('SIGKILL');
+    await control.close();
+    rmSync(home, { recursive: true });
+  });
+  await control.reported(uuidOf(1), ({ state }) => state === 'built');
+  assert.deepEqual(await control.call(uuidOf(1), { kind: 'power', signal: 'start' }), {
+    kind: 'accepted',
+  });
+  await control.reported(uuidOf(1), ({ power }) => power === 'running');
+  const folder = serverFolder(stateDir, uuidOf(1));
+  const ended = once(agent, 'exit');
+  agent.kill('SIGTERM');
+  while (!existsSync(join(folder, 'asked')) && !t.signal.aborted) await delay(10);
+  agent.kill('SIGTERM');
+  agent.kill('SIGINT');
+  assert.deepEqual(await ended, [0, null]);
+  assert.ok(existsSync(join(folder, 'saved')));
 });

@@ -113,6 +113,7 @@ async function stop(why: string): Promise<void> {
   }
   process.exit(0);
 }
-process.once('SIGINT', () => void stop('SIGINT'));
-process.once('SIGTERM', () => void stop('SIGTERM'));
+// Not once: a service manager tells the agent and whoever started it, who tells it again. That must not cut its stop short.
+process.on('SIGINT', () => void stop('SIGINT'));
+process.on('SIGTERM', () => void stop('SIGTERM'));
 process.once('disconnect', () => void stop('its supervisor is gone'));

@@ -1,7 +1,7 @@
 import type { InstallSpec, InstanceSpec, PublishedPort } from '../engine.ts';
 import type { FolderOwner } from '../folder.ts';
 import { type Names, ROLE_LABEL, type Role, SERVER_LABEL } from './labels.ts';
-import { renderLimits } from './limits.ts';
+import { installLimits, renderLimits } from './limits.ts';
 
 export const SERVER_FOLDER = '/home/container';
 export const INSTALL_FOLDER = '/mnt/server';
@@ -57,7 +57,7 @@ export function renderInstall(names: Names, spec: InstallSpec): object {
     Tty: false,
     HostConfig: {
       ...renderHost(names, spec),
-      ...renderLimits(spec.limits, INSTALL_PIDS),
+      ...renderLimits(installLimits(spec.limits), INSTALL_PIDS),
       Mounts: [mount(spec.folder, INSTALL_FOLDER)],
       CapAdd: INSTALL_CAPABILITIES,
     },

@@ -32,6 +32,19 @@ export function renderLimits(limits: ServerLimits, pidsLimit: number): Record<st
   };
 }
 
+/** What an install has at least, so that a small game's can unpack or compile; the same as Wings. */
+const INSTALL_MEMORY_MIB = 1024;
+const INSTALL_CPU_PERCENT = 100;
+
+/** Limits of a server's install; its disk is the server's. */
+export function installLimits({ memory, cpu, disk }: ServerLimits): ServerLimits {
+  return {
+    memory: memory === 0 ? 0 : Math.max(memory, INSTALL_MEMORY_MIB),
+    cpu: cpu === 0 ? 0 : Math.max(cpu, INSTALL_CPU_PERCENT),
+    disk,
+  };
+}
+
 function memoryOf(memoryMib: number): Record<string, number> {
   const factor = OVERHEAD.find(([upToMib]) => memoryMib <= upToMib)?.[1] ?? 1;
   const bytes = Math.ceil(memoryMib * factor) * MIB;

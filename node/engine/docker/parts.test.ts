@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { InstanceSpec } from '../engine.ts';
-import { renderContainer } from './container.ts';
+import { renderContainer, renderInstall } from './container.ts';
 import { parseDockerHost } from './endpoint.ts';
 import { describeRefusal, DockerRefusal } from './errors.ts';
 import { EventReader } from './events.ts';
@@ -174,5 +174,29 @@ describe('what Docker is told and tells', () => {
         },
       },
     );
+  });
+
+  it('gives the install of a small server room to install, and that of a large one what it has', () => {
+    const limitsOf = (limits: InstanceSpec['limits']): Readonly<Record<string, unknown>> => {
+      const image = { reference: 'installer:1', local: false };
+      const spec = { uuid: UUID, organisation: 'acme', image, env: {}, folder: '/srv/a', limits };
+      const made = renderInstall(new Names('node-1'), {
+        ...spec,
+        entrypoint: 'sh',
+        script: 'true',
+      });
+      return (made as { readonly HostConfig: Readonly<Record<string, unknown>> }).HostConfig;
+    };
+    const small = limitsOf({ memory: 64, cpu: 20, disk: 8 });
+    assert.equal(small['MemoryReservation'], 1024 * 2 ** 20);
+    assert.equal(small['CpuQuota'], 100_000);
+    assert.deepEqual((small['Ulimits'] as object[])[1], {
+      Name: 'fsize',
+      Soft: 8 * 2 ** 20,
+      Hard: 8 * 2 ** 20,
+    });
+    const large = limitsOf({ memory: 8192, cpu: 400, disk: 8 });
+    assert.equal(large['MemoryReservation'], 8192 * 2 ** 20);
+    assert.equal(large['CpuQuota'], 400_000);
   });
 });
