@@ -11,6 +11,7 @@ import { REAL_EXPORTERS, startExporter } from '../flows/exporters.ts';
 import { Network, type Namespace } from '../netns.ts';
 import { missing } from '../requirements.ts';
 import { FastNetMon } from './detection/fastnetmon.ts';
+import { FIRST } from './detection/first.ts';
 import { OurEdge } from './detection/our-edge.ts';
 import { OurCollector } from './detection/ours.ts';
 import { rowsOf, sayTrials } from './detection/rows.ts';
@@ -181,7 +182,7 @@ interface Running {
 async function startFan(host: Namespace): Promise<Running> {
   const script = join(ROOT, 'lab', 'flows', 'fan-process.ts');
   const ports = [EXPORT_PORT, OUR_PORT, THEIR_PORT].map(String);
-  const fan = host.spawn([process.execPath, script, ...ports], {
+  const fan = host.spawn([...FIRST, process.execPath, script, ...ports], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   await within(10_000, 'exports are not passed on', once(fan.stdout as Readable, 'data'));

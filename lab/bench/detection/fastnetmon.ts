@@ -4,6 +4,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from '
 import { join } from 'node:path';
 import { formatAddress, parseAddress } from '@portcullis/core/net/address.ts';
 import { within } from '../within.ts';
+import { FIRST } from './first.ts';
 import type { Namespace } from '../../netns.ts';
 
 /** What it reads: packets of a device, or exports that come to a port. */
@@ -55,7 +56,9 @@ export class FastNetMon {
     writeFileSync(join(folder, 'whitelist'), '');
     writeFileSync(join(folder, 'fastnetmon.conf'), configuration(folder, options));
     const child = where.spawn(
+      // As our edge and collector: what else the machine does is nobody's due.
       [
+        ...FIRST,
         'fastnetmon',
         `--configuration_file=${join(folder, 'fastnetmon.conf')}`,
         '--log_to_console',

@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import type { Attack, AttackEvent } from '@portcullis/core/attacks/attack.ts';
 import type { Namespace } from '../../netns.ts';
 import { within } from '../within.ts';
+import { FIRST } from './first.ts';
 import type { Sighting } from './trial.ts';
 
 const MAIN = join(import.meta.dirname, '..', '..', '..', 'cli', 'main.ts');
@@ -55,6 +56,7 @@ export class OurCollector {
   static async start(where: Namespace, options: CollectorTrialOptions): Promise<OurCollector> {
     const child = where.spawn(
       [
+        ...FIRST,
         process.execPath,
         MAIN,
         'collector',
