@@ -165,7 +165,9 @@ export class Server {
     const limitMib = this.#wanted?.assignment.limits.disk;
     if (limitMib === undefined) return null;
     const folder = serverFolder(this.#around.stateDir, this.uuid);
-    return { uuid: this.uuid, folder, limitMib, running: !isAtRest(this.#mailbox.state) };
+    const game = isAtRest(this.#mailbox.state) ? 'nothing' : 'game';
+    const writes = this.#builder.isUnderWay ? 'install' : game;
+    return { uuid: this.uuid, folder, limitMib, writes };
   }
 
   measured({ bytes }: DiskUse): void {
@@ -174,6 +176,7 @@ export class Server {
 
   /** It has more on the disk than it may. */
   endOverDisk(action: 'stop' | 'kill', reason: string): void {
+    if (this.#builder.isUnderWay) return this.#builder.end(`${reason} Its install was ended.`);
     this.#terminal.console.say(reason);
     this.#around.log.warn({ uuid: this.uuid, reason }, `a server is told to ${action}`);
     this.#mailbox.post({ kind: 'signal', signal: action });

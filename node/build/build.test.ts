@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { EngineError } from '../engine/engine.ts';
 import { INSTALLED_EGG, uuidOf } from '../testing/eggs.ts';
@@ -44,6 +46,23 @@ describe('a build', () => {
     await host.restart();
     assert.equal((await host.built(await building)).state, 'built');
     assert.equal(host.count('runInstall', uuidOf(1)), 1);
+  });
+
+  it('whose install fills the disk is ended and has failed, with what it said', async (t) => {
+    const host = new TestHost(t, { measurePauseMs: 20 });
+    host.engine.install = (spec, output, signal) => {
+      output('writing\n');
+      writeFileSync(join(spec.folder, 'world'), Buffer.alloc(80 * 1024 * 1024));
+      return new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(new EngineError('aborted', 'Called off.')));
+      });
+    };
+    const { state, reason, log } = await host.built(
+      await host.server(INSTALLED_EGG, { limits: { memory: 512, cpu: 100, disk: 1 } }),
+    );
+    assert.equal(state, 'failed');
+    assert.match(reason ?? '', /8\d MiB on the disk and may have 1 MiB.*install was ended/);
+    assert.match(log ?? '', /writing/);
   });
 
   it('of a running server stops it first, and is not begun while it runs', async (t) => {

@@ -70,11 +70,17 @@ export async function build(order: BuildOrder, signal: AbortSignal): Promise<voi
     const { exitCode } = await bounded('end the install', INSTALL_MS, installed);
     if (exitCode === 0) return;
     throw new EngineError('refused', `The install ended with exit code ${exitCode}.`);
-  } catch (error) {
+  } catch (failure) {
+    const error = endedFor(signal) ?? failure;
     if (!(error instanceof EngineError)) throw error;
     if (error.code === 'unreachable' || error.code === 'aborted') throw error;
     output.end();
     const log = output.last(LOG_LINES).join('\n').slice(-LOG_LENGTH);
     throw new BuildFailed(error.message, log, { cause: error });
   }
+}
+
+/** Why it was called off, where that is the server's own fault and the build has failed with it. */
+function endedFor({ aborted, reason }: AbortSignal): EngineError | null {
+  return aborted && reason instanceof EngineError && reason.code === 'refused' ? reason : null;
 }

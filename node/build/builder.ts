@@ -53,6 +53,15 @@ export class Builder {
     return last < epoch || state === 'none' || state === 'building';
   }
 
+  get isUnderWay(): boolean {
+    return this.#abort !== null;
+  }
+
+  /** Fails what is under way, for a reason of the server's own. */
+  end(reason: string): void {
+    this.#abort?.abort(new EngineError('refused', reason));
+  }
+
   /** It was built, says what is there, though nobody remembers. */
   assume(epoch: number): void {
     void this.#keep({ epoch, state: 'built', reason: null, log: null });

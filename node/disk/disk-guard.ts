@@ -7,8 +7,11 @@ export interface GuardedServer {
   readonly uuid: string;
   readonly folder: string;
   readonly limitMib: number;
-  /** It runs, starts or stops: something of it may write. */
-  readonly running: boolean;
+  /**
+   * What of it may write: the game, from its start to its end, or an install. An install unpacks what it then throws
+   * away, so it is ended only where it is far over the limit.
+   */
+  readonly writes: 'nothing' | 'game' | 'install';
 }
 
 export interface GuardOptions {
@@ -16,7 +19,7 @@ export interface GuardOptions {
   /** All servers of the node, as they are now. */
   readonly servers: () => readonly GuardedServer[];
   readonly onMeasured: (uuid: string, use: DiskUse) => void;
-  /** Tells a server to stop, or kills it. */
+  /** Tells a server to stop, or kills it or its install. */
   readonly act: (uuid: string, action: 'stop' | 'kill', reason: string) => void;
   readonly onError: (uuid: string, error: unknown) => void;
   /** From the end of a round to the next; Wings takes 150 s. */
@@ -116,10 +119,11 @@ export class DiskGuard {
     if (server === undefined) return;
     const refusal = diskRefusal(use, server.limitMib);
     const killAfterMs = this.options.killAfterMs ?? KILL_AFTER_MS;
+    const farOver = isFarOver(use, server.limitMib);
     const { overSince, action } = stepDisk(this.overSince.get(uuid) ?? null, {
-      over: refusal !== null,
-      farOver: isFarOver(use, server.limitMib),
-      running: server.running,
+      over: server.writes === 'install' ? farOver : refusal !== null,
+      farOver,
+      running: server.writes !== 'nothing',
       nowMs: performance.now(),
       killAfterMs,
     });
@@ -135,6 +139,6 @@ export class DiskGuard {
     // Timers may be a little early.
     await wait(afterMs + 5, undefined, { signal }).catch(() => undefined);
     const server = this.options.servers().find((one) => one.uuid === uuid);
-    if (server?.running === true && !signal.aborted) await this.examine(server);
+    if (server?.writes === 'game' && !signal.aborted) await this.examine(server);
   }
 }

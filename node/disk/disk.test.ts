@@ -135,11 +135,13 @@ describe('the limit of a disk', () => {
       ['full', used(20)],
       ['fine', used(1)],
       ['off', used(20)],
+      ['unpacks', used(20)],
     ]);
     const servers = [
       server('full'),
       server('fine'),
-      { ...server('off'), running: false },
+      { ...server('off'), writes: 'nothing' } as const,
+      { ...server('unpacks'), writes: 'install' } as const,
       server('gone'),
     ];
     const acts: string[] = [];
@@ -204,7 +206,7 @@ function used(mib: number): DiskUse {
 }
 
 function server(uuid: string): GuardedServer {
-  return { uuid, folder: uuid, limitMib: 10, running: true };
+  return { uuid, folder: uuid, limitMib: 10, writes: 'game' };
 }
 
 function duOf(folder: string): number {
