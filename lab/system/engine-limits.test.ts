@@ -83,7 +83,7 @@ describe('a server in Docker that takes what it can get', {
     const exits = exitsOf(ground);
     const guard = new DiskGuard({
       measure: createMeasureDisk(),
-      servers: () => [{ uuid, folder, limitMib, running: !exits.has(uuid) }],
+      servers: () => [{ uuid, folder, limitMib, writes: exits.has(uuid) ? 'nothing' : 'game' }],
       onMeasured: () => {},
       // A game that takes its time to end, or does not, is the one that matters here.
       act: (server, action) => {
