@@ -2,6 +2,7 @@ import { MITIGATION_MODES } from '@portcullis/core/attacks/scope-settings.ts';
 import type { MitigationAction } from '@portcullis/core/attacks/actions.ts';
 import type { Attack, AttackType, Measured, Share } from '@portcullis/core/attacks/attack.ts';
 import type { SubjectSample, VectorCount } from '@portcullis/core/attacks/sample.ts';
+import type { Sampled } from '@portcullis/core/attacks/respond.ts';
 import { REFLECTORS, type Reflector, VECTOR_COUNT } from '@portcullis/core/attacks/vectors.ts';
 import { filterType, mitigationLimit, network } from './parse-policy.ts';
 import { address, moment } from './parse-report.ts';
@@ -18,6 +19,7 @@ import {
   nullable,
   object,
   oneOf,
+  plainObject,
   type Shape,
   text,
 } from './shape.ts';
@@ -88,12 +90,19 @@ const subjectSample = object<SubjectSample>({
 const subjects = list(subjectSample, MAX_SUBJECTS_PER_SAMPLE);
 
 const topPort = object<TopPort>({ port: integer(0, 65_535), packets: count });
-const subjectTops = object<SubjectTops>({
+const sampled = object<Sampled>({ samples: integer(1, 1_000_000), packets: between(1, 1e15) });
+const tops = object<Omit<SubjectTops, 'sampled'>>({
   subject: network,
   sources: list(object<TopSource>({ source: address, packets: count }), MAX_TOPS),
   sourcePorts: list(topPort, MAX_TOPS),
   destinationPorts: list(topPort, MAX_TOPS),
 });
+/** Whoever counts every packet says nothing of samples. */
+const subjectTops: Shape<SubjectTops> = (value, at) => {
+  const of = plainObject(value, at)['sampled'];
+  const named = tops(value, at);
+  return of === undefined ? named : { ...named, sampled: sampled(of, `${at}/sampled`) };
+};
 
 const wireSample = object<WireSample>({
   atMs: moment,

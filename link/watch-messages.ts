@@ -3,6 +3,7 @@ import type { AttackSeries } from '@portcullis/core/attacks/series.ts';
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
 import type { MitigationMode } from '@portcullis/core/attacks/scope-settings.ts';
 import type { MitigationAction } from '@portcullis/core/attacks/actions.ts';
+import type { Sampled } from '@portcullis/core/attacks/respond.ts';
 import type { Mitigation } from '@portcullis/core/firewall/policy.ts';
 
 /**
@@ -81,6 +82,7 @@ export interface WireSample extends Sample {
 /** Who sends the most to a subject, and from and to which ports; largest first. May be estimated from samples. */
 export interface SubjectTops {
   readonly subject: string;
+  readonly sampled?: Sampled;
   readonly sources: readonly TopSource[];
   readonly sourcePorts: readonly TopPort[];
   readonly destinationPorts: readonly TopPort[];

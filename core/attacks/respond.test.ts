@@ -226,6 +226,50 @@ describe('what is done against an attack', () => {
     assert.ok(planned('udp_flood', forged).every(({ kind }) => kind !== 'source'));
   });
 
+  it('takes nobody for one of few sources, and no port for what is aimed at, by samples that may be anybody’s', () => {
+    // A flood of forged sources to all ports, in 250 samples of 64 packets each: players are named first.
+    const players = Array.from({ length: 10 }, (_, index) => ({
+      source: `192.0.2.${index}`,
+      packets: 2 * 64,
+    }));
+    const ports = [GAME, 1, 2, 3, 4, 5, 6, 7, 8, 9].map((port) => ({
+      port,
+      packets: port === GAME ? 20 * 64 : 2 * 64,
+    }));
+    const spread: AttackTops = {
+      sampled: { samples: 250, packets: 250 * 64 },
+      sources: players,
+      sourcePorts: [],
+      destinationPorts: ports,
+    };
+    for (const flood of ['udp_flood', 'tcp_syn_flood'] as const) {
+      const actions = planned(flood, spread);
+      assert.ok(actions.every(({ kind }) => kind !== 'source' && kind !== 'filter'));
+      const isHeld = actions.some(
+        (one) => one.kind === 'limit' && one.port === null && one.limit.per === 'destination',
+      );
+      assert.ok(isHeld, `${flood}: whatever port it is sent to`);
+    }
+    // Of the first few samples of a flood, each is much of it.
+    const first: AttackTops = {
+      sampled: { samples: 9, packets: 9 * 64 },
+      sources: players.slice(0, 9).map((one) => ({ ...one, packets: 64 })),
+      sourcePorts: [],
+      destinationPorts: ports.slice(0, 9).map((one) => ({ ...one, packets: 64 })),
+    };
+    assert.deepEqual(
+      planned('udp_flood', first).map(({ kind }) => kind),
+      ['limit', 'limit'],
+    );
+    const loud = [{ source: '192.0.2.66', packets: 20 * 64 }, ...players.slice(1)];
+    assert.deepEqual(
+      planned('udp_flood', { ...spread, sources: loud }).flatMap((one) =>
+        one.kind === 'source' ? one.source : [],
+      ),
+      ['192.0.2.66'],
+    );
+  });
+
   it('answers every vector of an attack of several', () => {
     const shares = [
       { type: 'dns_amplification' as const, share: 0.5 },

@@ -6,9 +6,17 @@ import { REFLECTORS, type Reflector } from './vectors.ts';
 
 /** Who sends most of an attack, and from and to which ports: largest first. Counts may be of samples. */
 export interface AttackTops {
+  /** Missing: every packet was counted, and the lists name all of them. */
+  readonly sampled?: Sampled;
   readonly sources: readonly { readonly source: string; readonly packets: number }[];
   readonly sourcePorts: readonly TopPort[];
   readonly destinationPorts: readonly TopPort[];
+}
+/** All that the counts are from, named or not. */
+export interface Sampled {
+  readonly samples: number;
+  /** What they stand for. */
+  readonly packets: number;
 }
 interface TopPort {
   readonly port: number;
@@ -23,11 +31,14 @@ export interface ResponseContext {
 export const MAX_ACTIONS = 24;
 const MAX_PORTS = 6;
 const MAX_SOURCES = 8;
-/** A port is what the attack is aimed at when so much of it goes there. */
+/** A port is what the attack is aimed at when so much of it goes there, and most of it goes to such ports. */
 const AIMED_SHARE = 0.1;
+const AIMED_TOGETHER = 0.5;
 /** A source is one of few when it sends so much of the attack, and so many packets of it were seen. */
 const SOURCE_SHARE = 0.05;
 const SOURCE_EVIDENCE = 20;
+/** So often at least among samples: one alone stands for many packets, and may be anybody's. */
+const LEAST_SAMPLES = 10;
 
 /** Of a threshold: what strangers may still send together. Servers bear that, and newcomers get through. */
 const STRANGERS_SHARE = 0.1;
@@ -56,6 +67,7 @@ export function planMitigations(
   const kinds = several ? shares.map((one) => one.type) : [type];
   const facts: Facts = {
     single: !subject.includes('/'),
+    several,
     tops: ofFamily(tops ?? NO_TOPS, subject),
     strangersPps: clamp(context.thresholds.pps * STRANGERS_SHARE),
   };
@@ -69,6 +81,8 @@ export function planMitigations(
 interface Facts {
   /** One address, not a prefix that the attack is spread over. */
   readonly single: boolean;
+  /** Of several vectors: whoever is named may send any of them. */
+  readonly several: boolean;
   readonly tops: AttackTops;
   readonly strangersPps: number;
 }
@@ -114,7 +128,7 @@ function againstUdp(facts: Facts): MitigationAction[] {
   return [
     ...sources('udp', facts),
     limit('udp', null, { per: 'source', pps: SOURCE_PPS, strangersOnly: false }),
-    ...(ports.length === 0
+    ...(ports.length === 0 || facts.several
       ? [limit('udp', null, rate)]
       : ports.map((port) => limit('udp', port, rate))),
     ...filters,
@@ -147,19 +161,27 @@ function limit(
 
 /** Few sources are those that send much of the attack each; of forged ones none does. */
 function sources(protocol: RuleProtocol, { tops }: Facts): MitigationAction[] {
-  const total = totalOf(tops);
+  const least = Math.max(SOURCE_EVIDENCE, leastSeen(tops), totalOf(tops) * SOURCE_SHARE);
   return tops.sources
-    .filter(({ packets }) => packets >= SOURCE_EVIDENCE && packets >= total * SOURCE_SHARE)
+    .filter(({ packets }) => packets >= least)
     .slice(0, MAX_SOURCES)
     .map(({ source }) => ({ kind: 'source', source, protocol }));
 }
 
-function aimedPorts({ tops }: Facts): number[] {
+function aimedPorts({ tops, several }: Facts): number[] {
   const total = totalOf(tops);
-  return tops.destinationPorts
-    .filter(({ port, packets }) => port > 0 && packets >= total * AIMED_SHARE)
-    .slice(0, MAX_PORTS)
-    .map(({ port }) => port);
+  const least = Math.max(leastSeen(tops), total * AIMED_SHARE);
+  const aimed = tops.destinationPorts
+    .filter(({ port, packets }) => port > 0 && packets >= least)
+    .slice(0, MAX_PORTS);
+  const together = aimed.reduce((sum, { packets }) => sum + packets, 0);
+  // What is done before these ports alone would let most of it pass.
+  if (!several && together < total * AIMED_TOGETHER) return [];
+  return aimed.map(({ port }) => port);
+}
+
+function leastSeen({ sampled }: AttackTops): number {
+  return sampled === undefined ? 0 : (LEAST_SAMPLES * sampled.packets) / sampled.samples;
 }
 
 /** Also where it stands already: what an edge confirms is then known to stand for as long as the attack. */
@@ -167,8 +189,9 @@ function filtersOn(type: FilterType, ports: readonly number[]): MitigationAction
   return ports.map((port) => ({ kind: 'filter', type, port }));
 }
 
-/** What was counted at least: each list is of the same packets, cut after the largest. */
-function totalOf({ sources: from, sourcePorts, destinationPorts }: AttackTops): number {
+/** What was counted; where that is not told, at least: each list is of the same packets, cut after the largest. */
+function totalOf({ sampled, sources: from, sourcePorts, destinationPorts }: AttackTops): number {
+  if (sampled !== undefined) return sampled.packets;
   const sums = [from, sourcePorts, destinationPorts].map((list) =>
     list.reduce((sum, { packets }) => sum + packets, 0),
   );

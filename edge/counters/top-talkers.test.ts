@@ -20,6 +20,7 @@ test('names who sent the most to an address and the network around it, by estima
   const tops = talkers.of(ONE, 1000);
   assert.deepEqual(tops, {
     subject: ONE,
+    sampled: { samples: 5, packets: 1217 },
     sources: [
       { source: '198.51.100.8', packets: 1024 },
       { source: '198.51.100.7', packets: 192 },

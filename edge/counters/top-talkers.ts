@@ -44,6 +44,10 @@ export class TopTalkers {
       }));
     return {
       subject,
+      sampled: {
+        samples: recent.length,
+        packets: recent.reduce((sum, { packets }) => sum + packets, 0),
+      },
       sources: sources.map(([source, packets]) => ({ source, packets })),
       sourcePorts: ports(({ sourcePort }) => sourcePort),
       destinationPorts: ports(({ destinationPort }) => destinationPort),

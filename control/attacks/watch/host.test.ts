@@ -93,6 +93,27 @@ test('no sample of whatever numbers breaks the host, which sees the next flood a
   );
 });
 
+test('who sends a flood is told when it is known, and again only when it is known much better', () => {
+  const { noted, tell, pass } = startHost();
+  const flood = floodSample(0, { '10.0.0.1': 100_000 });
+  const sampledTops = (samples: number) =>
+    flood.tops.map((one) => ({ ...one, sampled: { samples, packets: samples * 64 } }));
+  const newsOf = (tops: WireSample['tops']): number => {
+    noted.length = 0;
+    for (let bucket = 0; bucket < 12; bucket++) {
+      pass(250);
+      tell([{ ...flood, tops }]);
+    }
+    return noted.filter(({ isNews }) => isNews).length;
+  };
+  assert.equal(newsOf([]), 1);
+  assert.equal(newsOf([]), 0);
+  assert.equal(newsOf(sampledTops(5)), 0);
+  assert.equal(newsOf(sampledTops(60)), 1);
+  assert.equal(newsOf(sampledTops(200)), 0);
+  assert.equal(newsOf(sampledTops(240)), 1);
+});
+
 test('messages told again, or late, count once; an agent that restarts counts anew', () => {
   const { noted, tell, pass, now } = startHost();
   const half = () => [floodSample(now(), { '10.0.0.1': 14_000 })];

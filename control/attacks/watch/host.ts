@@ -26,6 +26,11 @@ const GONE_MS = 60_000;
 /** Records follow their attacks so often, evidence so often. */
 const REPORT_MS = 1_000;
 const EVIDENCE_MS = 10_000;
+/** From so many samples on it is worth acting on who sends an attack and where to; and again from so many times as many. */
+const WORTH_SAMPLES = 10;
+const WORTH_TIMES = 4;
+/** Of who counts every packet. */
+const ALL_SAMPLES = 256;
 /** What an agent says of how old its sample is, is believed so far. */
 const MAX_AGE_MS = 10_000;
 
@@ -41,6 +46,8 @@ export class DetectorHost {
   readonly #unseen = new Map<string, number>();
   /** What kind each was last said to be. */
   readonly #named = new Map<string, string>();
+  /** By how many samples it was known who sends it, when that was last told. */
+  readonly #traced = new Map<string, number>();
   #counters: Counters = new Map();
   #state: DetectorState = INITIAL;
   #steppedMs: number;
@@ -142,6 +149,7 @@ export class DetectorHost {
       const endedAtMs = Math.max(attack.startedAtMs, Math.min(attack.endedAtMs ?? atMs, seenAtMs));
       this.#unseen.delete(subject);
       this.#named.delete(subject);
+      this.#traced.delete(subject);
       this.#options.noteEvidence(subject, this.trails.evidenceOf(attack));
       this.trails.end(subject);
       const ended = { ...attack, endedAtMs };
@@ -154,7 +162,10 @@ export class DetectorHost {
     // A peak that rises is written with the next report.
     const isNews = kind !== 'changed' || this.#named.get(subject) !== attack.type;
     this.#named.set(subject, attack.type);
-    if (isNews) this.#options.note({ attack, openedAtMs, resumable, isNews });
+    if (isNews) {
+      this.#traced.set(subject, this.#samplesOf(subject));
+      this.#options.note({ attack, openedAtMs, resumable, isNews });
+    }
     if (kind !== 'changed') this.#options.noteEvidence(subject, this.trails.evidenceOf(attack));
   }
 
@@ -168,8 +179,23 @@ export class DetectorHost {
       if (this.#unseen.has(subject)) continue;
       const { attack } = state.phase;
       const openedAtMs = this.trails.openedAtMs(subject) ?? attack.startedAtMs;
-      this.#options.note({ attack, openedAtMs, resumable: toResumable(state), isNews: false });
+      const isNews = this.#isTraced(subject);
+      this.#options.note({ attack, openedAtMs, resumable: toResumable(state), isNews });
       if (keeps) this.#options.noteEvidence(subject, this.trails.evidenceOf(attack));
     }
+  }
+
+  /** A flood is known before it is known who sends it: what is done against it waits for neither. */
+  #isTraced(subject: string): boolean {
+    const samples = this.#samplesOf(subject);
+    const told = this.#traced.get(subject) ?? 0;
+    if (samples < Math.max(WORTH_SAMPLES, told * WORTH_TIMES)) return false;
+    this.#traced.set(subject, samples);
+    return true;
+  }
+
+  #samplesOf(subject: string): number {
+    const tops = this.trails.topsOf(subject);
+    return tops === null ? 0 : (tops.sampled?.samples ?? ALL_SAMPLES);
   }
 }
