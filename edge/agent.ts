@@ -315,6 +315,7 @@ class Agent implements EdgeAgent {
   }
 
   async #takeHandsOff(): Promise<void> {
+    this.#options.watch?.enter([]);
     this.#options.earlyDrop?.remove();
     this.#options.reassembly?.giveBack();
     if (!this.#stance.canAsk || !(await this.#options.driver.present())) return;

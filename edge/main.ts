@@ -6,7 +6,7 @@ import { lockState, StateInUse } from '@portcullis/link/state-lock.ts';
 import { createEdgeAgent } from './agent.ts';
 import { readConfig, readEarlyDrop } from './config.ts';
 import { KernelCounterSource } from './counters/kernel-source.ts';
-import { COUNTER_TABLE } from './counters/nftables/ruleset.ts';
+import { COUNTER_TABLE_NAME } from './nftables/names.ts';
 import { nftablesPlace, xdpPlace } from './counters/places.ts';
 import { switchOff } from './early-drop-off.ts';
 import { FilterKeeper } from './filters/keeper.ts';
@@ -67,7 +67,7 @@ const counters = new KernelCounterSource([
   ...(earlyDrop === null ? [] : [xdpPlace(earlyDrop)]),
   nftablesPlace({
     apply: (text) => nft.apply(text),
-    open: () => openCounterReader(COUNTER_TABLE),
+    open: () => openCounterReader(COUNTER_TABLE_NAME),
   }),
 ]);
 const watch = new EdgeWatch({ link, counters, stateDir, log });

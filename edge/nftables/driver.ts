@@ -7,7 +7,7 @@
  *   it is refused, nothing has changed that a packet could see, but the table may hold what nothing refers to.
  * - `check` lets the kernel judge the text and changes nothing. A text that depends on what is there
  *   (a delta) is judged against what is there.
- * - `remove` takes our table away; nothing of anybody else. No table: no-op.
+ * - `remove` takes our tables away, that of counters too; nothing of anybody else. No table: no-op.
  * - `present` answers whether our table is there. It never reads its contents, which may be large.
  * - `list` answers the elements that the kernel itself put into a set of ours, as nft writes the set in JSON. It reads
  *   that set and nothing else.

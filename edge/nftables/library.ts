@@ -10,7 +10,7 @@ import {
 import { type Driver, DriverError, type MapChange } from './driver.ts';
 import { TABLE } from './names.ts';
 import { probeWith, refusal } from './nft.ts';
-import { elementCommands, linesOf, REMOVE_TABLE } from './render.ts';
+import { elementCommands, linesOf, REMOVE_TABLES } from './render.ts';
 import { openRuleset, type Ruleset } from './ruleset.ts';
 
 /** Of Debian's libnftables1, as nft itself has it. */
@@ -105,7 +105,7 @@ export function createLibraryDriver(large: Driver | null = null): Driver {
       await submit(steps.cleanup, false);
     },
     check: (text) => submit(text, true),
-    remove: () => submit(REMOVE_TABLE, false),
+    remove: () => submit(REMOVE_TABLES, false),
     present: async () => rules.present(),
     stamp: async () => rules.generation(),
     list: (set) => run(`list set ${TABLE} ${set}\n`, false, true),

@@ -6,6 +6,9 @@ import type { Fields } from './program.ts';
 /** The one table of ours: whatever is in it is ours, so a restarted agent with no memory knows what to replace. */
 export const TABLE_NAME = 'portcullis';
 export const TABLE = `inet ${TABLE_NAME}`;
+/** A table of its own: what counts is rewritten without touching what enforces. */
+export const COUNTER_TABLE_NAME = 'portcullis_counters';
+export const COUNTER_TABLE = `inet ${COUNTER_TABLE_NAME}`;
 
 /** How a rule reads a field in each family. */
 export const IP: Readonly<Record<Family, 'ip' | 'ip6'>> = { 4: 'ip', 6: 'ip6' };

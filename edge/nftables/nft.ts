@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { type Driver, DriverError } from './driver.ts';
 import { TABLE } from './names.ts';
-import { REMOVE_TABLE } from './render.ts';
+import { REMOVE_TABLES } from './render.ts';
 
 export interface NftOptions {
   /** The command; arguments before those of nft may lead into a network namespace. */
@@ -46,7 +46,7 @@ export function createNftDriver(options: NftOptions = {}): Driver {
     apply: (text) => submit(['-f', '-'], text),
     change: ({ text }) => submit(['-f', '-'], text),
     check: (text) => submit(['--check', '-f', '-'], text),
-    remove: () => submit(['-f', '-'], REMOVE_TABLE),
+    remove: () => submit(['-f', '-'], REMOVE_TABLES),
     watch: () => null,
     stamp: async () => null,
     present: async () => {

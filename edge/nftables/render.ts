@@ -7,7 +7,7 @@ import { FAMILIES, type Layout, type SourceSetContent } from './layout.ts';
 import type { Interval } from './intervals.ts';
 import { changedKeys } from '../changed-keys.ts';
 import { NAMED_SOURCES, SOURCE_FIELD } from './named-sources.ts';
-import { ADDRESS_TYPE, keyType, TABLE } from './names.ts';
+import { ADDRESS_TYPE, COUNTER_TABLE, keyType, TABLE } from './names.ts';
 import { sourcesOf } from './tally.ts';
 
 /**
@@ -212,7 +212,9 @@ export function elementCommands(changes: readonly MapChange[]): string[] {
 }
 
 /** Takes our hands off: valid whether the table is there or not. */
-export const REMOVE_TABLE = `add table ${TABLE}\ndelete table ${TABLE}\n`;
+export const REMOVE_TABLES = [TABLE, COUNTER_TABLE]
+  .map((table) => `add table ${table}\ndelete table ${table}\n`)
+  .join('');
 
 function elementChanges(before: Layout, after: Layout, changed: Iterable<string>): MapChange[] {
   const changes = new Map<string, { map: string; removed: string[]; added: [string, string][] }>();

@@ -14,7 +14,7 @@ import { allowPort, denyAll } from '@portcullis/edge/testing/policies.ts';
 import { compileEarly, type EarlyTarget } from '@portcullis/edge/xdp/compile.ts';
 import { addressBytes } from '@portcullis/edge/xdp/layout.ts';
 import { NftCounters } from '@portcullis/edge/counters/nftables/driver.ts';
-import { COUNTER_TABLE } from '@portcullis/edge/counters/nftables/ruleset.ts';
+import { COUNTER_TABLE_NAME } from '@portcullis/edge/nftables/names.ts';
 import { openCounterReader } from '@portcullis/edge/nftables/counter-reader.ts';
 import { createNftDriver } from '@portcullis/edge/nftables/nft.ts';
 import type { EarlyDropDriver } from '@portcullis/edge/xdp/driver.ts';
@@ -200,7 +200,7 @@ describe('the counters of nftables', { skip: lacking ?? false }, () => {
   after(() => wire.destroy());
   const fresh = async () => {
     const nft = createNftDriver({ command: wire.edge.command('nft') });
-    const open = () => wire.edge.within(() => openCounterReader(COUNTER_TABLE));
+    const open = () => wire.edge.within(() => openCounterReader(COUNTER_TABLE_NAME));
     const counters = new NftCounters({ apply: (text) => nft.apply(text), open });
     await counters.discard();
     counters.enter([wire.device]);
@@ -217,7 +217,7 @@ describe('the counters of nftables', { skip: lacking ?? false }, () => {
     const { counters, send } = await fresh();
     await counters.watch([cidr(NET)], EVERYTHING);
     await counters.change({ hush: [], forget: [], follow: [ONE], tell: [ONE] });
-    wire.edge.run('nft', 'delete', 'table', 'inet', COUNTER_TABLE);
+    wire.edge.run('nft', 'delete', 'table', 'inet', COUNTER_TABLE_NAME);
     await counters.read();
     await send(Array.from({ length: 5 }, () => frameOf(udpPacket(THEIRS, ONE, 9))));
     const { addresses } = await counters.read();

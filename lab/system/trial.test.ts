@@ -37,7 +37,7 @@ describe('an edge on trial', { skip: whyNot() }, () => {
     assert.equal(await isDenied(), true);
     await eventually('hands are off', async () => !(await isDenied()));
     assert.ok(performance.now() < deadline + 3_000, 'long after the trial');
-    assert.equal(hasTable(ground.internet.edge), false);
+    assert.equal(hasTable(ground.internet.edge), false, 'nothing of ours is left, nor what counts');
     await enforcement('none');
     await assert.rejects(stack.command('edge', 'confirm'), /too late/);
   });
@@ -86,6 +86,7 @@ describe('an edge on trial', { skip: whyNot() }, () => {
     assert.equal(await isDenied(), true, 'what is in the kernel stays');
     await stack.command('edge', 'off');
     assert.equal(await isDenied(), false);
+    assert.equal(hasTable(ground.internet.edge), false, 'nothing of ours is left, nor what counts');
     await stack.start();
     await enforcement('none');
     assert.equal(await isDenied(), false);

@@ -40,7 +40,7 @@ export function findGroups(root: string, filters: readonly string[]): Group[] {
     group('system', kinds.system, {
       concurrency: 1,
       timeoutMs: 240_000,
-      limitMs: 1_900_000,
+      limitMs: 2_400_000,
       needsDatabase: true,
     }),
   ];

@@ -1,12 +1,9 @@
 import { DATA_BYTES, REFLECTORS, VECTORS } from '@portcullis/core/attacks/vectors.ts';
 import { type Family, formatAddress } from '@portcullis/core/net/address.ts';
 import { deviceMatch } from '../../nftables/base-chain.ts';
-import { ADDRESS_TYPE, IP } from '../../nftables/names.ts';
+import { ADDRESS_TYPE, COUNTER_TABLE as TABLE, IP } from '../../nftables/names.ts';
 import type { Piece } from './pieces.ts';
 
-/** A table of its own: what counts is rewritten without touching what enforces. */
-export const COUNTER_TABLE = 'portcullis_counters';
-const TABLE = `inet ${COUNTER_TABLE}`;
 /** A counter that is there as long as the table is. */
 export const SENTINEL = 'alive';
 /** Before everything that drops or puts together (fragments are limited at -450), and what leaves. */
