@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { netflowV5 } from '@portcullis/edge/flows/testing/datagrams.ts';
+import { MAIN, runToEnd } from './testing/run.ts';
 
-const MAIN = join(import.meta.dirname, 'main.ts');
 const LIMIT_MS = 45_000;
 const FLOW = {
   source: '198.51.100.7',
@@ -175,19 +175,7 @@ suite('the collectors of a fleet, run by `up`', { timeout: 170_000 }, () => {
     }
   }
 
-  async function portcullis(...args: readonly string[]) {
-    const child = spawn(process.execPath, [MAIN, ...args], {
-      env,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: LIMIT_MS,
-    });
-    const [out, err, [code]] = await Promise.all([
-      child.stdout.setEncoding('utf8').toArray(),
-      child.stderr.setEncoding('utf8').toArray(),
-      once(child, 'exit') as Promise<[number | null]>,
-    ]);
-    return { code, out: out.join(''), err: err.join('') };
-  }
+  const portcullis = (...args: readonly string[]) => runToEnd(args, env, LIMIT_MS);
 });
 
 function fleet(collectors: string): string {

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { MAIN, runToEnd } from './testing/run.ts';
 
-const MAIN = join(import.meta.dirname, 'main.ts');
 /** Of one command, the first start of a database included. */
 const LIMIT_MS = 45_000;
 
@@ -263,17 +263,5 @@ suite('one `up`, driven by the real commands', { timeout: 170_000 }, () => {
     };
   }
 
-  async function portcullis(...args: readonly string[]) {
-    const child = spawn(process.execPath, [MAIN, ...args], {
-      env,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: LIMIT_MS,
-    });
-    const [out, err, [code]] = await Promise.all([
-      child.stdout.setEncoding('utf8').toArray(),
-      child.stderr.setEncoding('utf8').toArray(),
-      once(child, 'exit') as Promise<[number | null]>,
-    ]);
-    return { code, out: out.join(''), err: err.join('') };
-  }
+  const portcullis = (...args: readonly string[]) => runToEnd(args, env, LIMIT_MS);
 });
