@@ -18,6 +18,8 @@ export interface LoneWatchOptions {
   readonly log: Log;
   readonly tops: (subject: string) => SubjectTops | null;
   readonly scopeOf: (subject: string) => WatchScope | null;
+  /** Every network that is held by itself: the same list while it is the same. */
+  readonly held: () => readonly string[];
   /** What is done alone is another now: the policies are to be applied. */
   readonly changed: () => void;
 }
@@ -104,7 +106,7 @@ export class LoneWatch {
   put(desired: Desired): Desired {
     this.#desired = desired;
     this.#applying = this.#entries;
-    return this.#policies.put(desired, this.#entries);
+    return this.#policies.put(desired, this.#entries, this.#options.held());
   }
 
   /** The kernel has what `put` answered last, but for these. */

@@ -94,6 +94,20 @@ test('an attack on a prefix is mitigated for every address in it, and for no oth
   assert.deepEqual(policyOf(put, '203.0.112.0/22')?.mitigations, []);
 });
 
+test('an attack on a prefix is mitigated for nobody who holds a part of it by himself', () => {
+  const [own, theirs, none] = ['203.0.113.10', '203.0.113.200', '203.0.113.128/26'];
+  const held = ['203.0.113.0/24', theirs, none];
+  const desired = desiredOf(opening(own, 443), opening(theirs, 443));
+  const policies = new OverlayPolicies();
+  const put = policies.put(desired, [entry('203.0.113.0/24', DNS)], held);
+  assert.deepEqual(drops(policyOf(put, '203.0.113.0/24')), [53]);
+  assert.deepEqual(drops(policyOf(put, own)), [53]);
+  assert.equal(policyOf(put, theirs), policyOf(desired, theirs));
+  assert.deepEqual(drops(policyOf(put, none)), []);
+  const attacked = [entry('203.0.113.0/24', DNS), entry(theirs, NTP)];
+  assert.deepEqual(drops(policyOf(policies.put(desired, attacked, held), theirs)), [123]);
+});
+
 test('a filter that is put before a port alone says that it goes with the attack', () => {
   const policy = opening('203.0.113.10', 443);
   const proxy: MitigationAction = { kind: 'filter', type: 'tcp-syn-proxy', port: 443 };

@@ -26,19 +26,28 @@ interface Merged {
 export class OverlayPolicies {
   #entries: readonly OverlayEntry[] = [];
   /** What is against the nearest subject, and against those around it. */
-  #nearest = new NearestScope<Added>([]);
+  #nearest = new NearestScope<Added & { readonly subject: string }>([]);
   #merged = new Map<string, Merged>();
+  /** What is held, and the network by which each is. */
+  #held: readonly string[] = [];
+  #holding = new NearestScope<string>([]);
 
-  put(desired: Desired, entries: readonly OverlayEntry[]): Desired {
+  /** `held`: networks that are held each by itself; what is done around them is not done there. */
+  put(
+    desired: Desired,
+    entries: readonly OverlayEntry[],
+    held: readonly string[] = NOBODY,
+  ): Desired {
     if (entries.length === 0) {
-      this.#use(entries);
+      this.#use(entries, NOBODY);
       return desired;
     }
-    if (entries !== this.#entries) this.#use(entries);
+    if (entries !== this.#entries || held !== this.#held) this.#use(entries, held);
     const merged = new Map<string, Merged>();
     const prefixes = prefixPolicies(desired.policies);
     for (const target of this.#targets(desired.policies)) {
       const base = desired.policies.get(target);
+      if (base !== undefined && !this.#isMeant(target)) continue;
       merged.set(target, this.#merge(target, base ?? prefixes().of(target) ?? undefined));
     }
     this.#merged = merged;
@@ -50,15 +59,31 @@ export class OverlayPolicies {
     };
   }
 
-  #use(entries: readonly OverlayEntry[]): void {
+  #use(entries: readonly OverlayEntry[], held: readonly string[]): void {
     this.#entries = entries;
+    this.#held = held;
+    this.#holding = new NearestScope(held.map((one) => [one, one] as const));
+    const holder = (subject: string) => this.#holding.of(subject);
     this.#nearest = new NearestScope(
-      entries.map(({ subject }) => [subject, render(around(subject, entries))] as const),
+      entries.map(({ subject }) => {
+        const all = around(subject, entries);
+        const own = all.filter((one) => holder(one.subject) === holder(subject));
+        return [subject, { subject, ...render(own) }] as const;
+      }),
     );
     this.#merged.clear();
   }
 
-  /** Subjects, and whoever has a policy of his own in one of them: a prefix's would not judge him. */
+  /** Who holds it holds what is attacked. */
+  #isMeant(target: string): boolean {
+    const nearest = this.#nearest.of(target);
+    return nearest !== null && this.#holding.of(nearest.subject) === this.#holding.of(target);
+  }
+
+  /**
+   * Subjects, and whoever has a policy of his own in one of them or holds a part of it: a prefix's would not judge the
+   * one and would judge the other.
+   */
   *#targets(policies: ReadonlyMap<string, Policy>): Generator<string> {
     const subjects = new Set(this.#entries.map(({ subject }) => subject));
     yield* subjects;
@@ -66,10 +91,14 @@ export class OverlayPolicies {
     for (const target of policies.keys()) {
       if (!subjects.has(target) && this.#nearest.of(target) !== null) yield target;
     }
+    for (const target of this.#held) {
+      const isMissing = !subjects.has(target) && !policies.has(target);
+      if (isMissing && this.#nearest.of(target) !== null) yield target;
+    }
   }
 
   #merge(target: string, base: Policy | undefined): Merged {
-    const added = this.#nearest.of(target) ?? NOTHING;
+    const added = (this.#isMeant(target) ? this.#nearest.of(target) : null) ?? NOTHING;
     const there = base?.filters ?? [];
     const known = this.#merged.get(target);
     if (known !== undefined && known.base === base) return known;
@@ -83,6 +112,7 @@ export class OverlayPolicies {
   }
 }
 
+const NOBODY: readonly string[] = [];
 const NOTHING = { mitigations: [], baseline: [], geo: [], rules: [], filters: [] } as const;
 
 /** Whoever has none of his own is judged by that of the longest prefix around him. */

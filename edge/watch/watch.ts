@@ -62,6 +62,7 @@ export class EdgeWatch {
   #teller: AttackTeller | null = null;
   #ticks: ReturnType<typeof tick> | null = null;
   #nearest = new NearestScope<WatchScope>([]);
+  #held: readonly string[] = [];
   /** What the kernel does not count yet; null: it counts what is wanted. */
   #uncounted: readonly WatchScope[] | null = null;
   #detector: DetectorState = INITIAL;
@@ -91,6 +92,7 @@ export class EdgeWatch {
       changed,
       tops: (subject) => counters.tops(subject),
       scopeOf: (subject) => this.#nearest.of(subject),
+      held: () => this.#held,
     });
     this.#lone = lone;
     this.#teller = new AttackTeller({ ...common, told: (attacks) => lone.told(attacks) });
@@ -145,6 +147,7 @@ export class EdgeWatch {
 
   #watch(scopes: readonly WatchScope[]): void {
     this.#nearest = new NearestScope(scopes.map((one) => [one.scope, one] as const));
+    this.#held = scopes.filter(({ subject }) => subject).map(({ scope }) => scope);
     this.#uncounted = scopes;
   }
 
