@@ -32,8 +32,8 @@ const MITIGATED_MS = 1000;
 /** Of asking again and again, and of a machine where others work too. */
 const LATE_MS = 1000;
 const PEAK_ERROR = 0.05;
-/** Nine standard errors would be more: 400 samples a second, and the largest of many seconds. */
-const SAMPLED_ERROR = 0.2;
+/** An exporter that was kept waiting sends a burst, which is more than the edge counted then; twice would be 1. */
+const TWICE_SEEN_ERROR = 0.5;
 /** Seen by an edge and by an exporter; seen by two edges, by each below the threshold. */
 const TWICE = { address: '203.0.113.200', pps: 4000 } as const;
 const SHARED = { address: '203.0.113.201', pps: 700 } as const;
@@ -174,7 +174,7 @@ describe('floods from the wire to the history of attacks', {
     await pause((HOLD_SECONDS + 2) * 1000);
     const peak = (name: string): number => sent.get(name)?.peakPps ?? Number.NaN;
     for (const [address, pps, error] of [
-      [TWICE.address, peak('twice'), SAMPLED_ERROR],
+      [TWICE.address, peak('twice'), TWICE_SEEN_ERROR],
       [SHARED.address, peak('here') + peak('there'), 2 * PEAK_ERROR],
     ] as const) {
       const records = log.on(address);
