@@ -286,6 +286,18 @@ describe('what is done against an attack', () => {
     );
   });
 
+  it('lets less than a threshold pass of an attack spread thinly over a prefix', () => {
+    const kinds = ['udp_flood', 'tcp_syn_flood', 'icmp_flood', 'gre_flood', 'other_flood'] as const;
+    for (const kind of [...kinds, 'ip_fragment_flood'] as const) {
+      const rates = planned(kind, NO_TOPS, '203.0.113.0/24').flatMap((action) =>
+        action.kind === 'limit' && action.limit.per === 'destination' ? [action.limit.pps] : [],
+      );
+      assert.ok(rates.length > 0, kind);
+      assert.ok(Math.min(...rates) * 256 < CONTEXT.thresholds.pps, `${kind}: ${rates}`);
+      assert.ok(Math.min(...rates) >= 50, 'and a busy server in it keeps its newcomers');
+    }
+  });
+
   it('puts no filter before the ports of a whole prefix', () => {
     const aimed = { ...NO_TOPS, destinationPorts: [{ port: GAME, packets: 5000 }] };
     for (const flood of ['tcp_syn_flood', 'udp_flood'] as const) {

@@ -49,6 +49,11 @@ const SOURCE_PPS = 2_000;
 /** Pings of whoever watches, and what else is not needed by networks: that passes in any case. */
 const ICMP_PPS = 200;
 const FRAGMENTS_PPS = 500;
+/**
+ * What an address in an attacked prefix may get at least, where the rates above are shared by all addresses in it: an
+ * attack spread thinly is little for each, and a busy server in the prefix has more newcomers than an equal part.
+ */
+const LEAST_EACH_PPS = 50;
 
 /**
  * What to do against an attack: the same for the same facts, in an order, each once.
@@ -69,7 +74,9 @@ export function planMitigations(
     single: !subject.includes('/'),
     several,
     tops: ofFamily(tops ?? NO_TOPS, subject),
-    strangersPps: clamp(context.thresholds.pps * STRANGERS_SHARE),
+    strangersPps: each(subject, clamp(context.thresholds.pps * STRANGERS_SHARE)),
+    icmpPps: each(subject, ICMP_PPS),
+    fragmentsPps: each(subject, FRAGMENTS_PPS),
   };
   const actions = new Map<string, MitigationAction>();
   for (const kind of kinds) {
@@ -84,7 +91,10 @@ interface Facts {
   /** Of several vectors: whoever is named may send any of them. */
   readonly several: boolean;
   readonly tops: AttackTops;
+  /** Of each address. */
   readonly strangersPps: number;
+  readonly icmpPps: number;
+  readonly fragmentsPps: number;
 }
 
 const NO_TOPS: AttackTops = { sources: [], sourcePorts: [], destinationPorts: [] };
@@ -107,12 +117,12 @@ const AGAINST: Readonly<Partial<Record<AttackType, (facts: Facts) => MitigationA
   tcp_syn_ack_flood: againstTcp,
   tcp_ack_flood: againstTcp,
   tcp_rst_flood: againstTcp,
-  icmp_flood: () => [
-    limit('icmp', null, { per: 'destination', pps: ICMP_PPS, strangersOnly: false }),
+  icmp_flood: ({ icmpPps: pps }) => [
+    limit('icmp', null, { per: 'destination', pps, strangersOnly: false }),
   ],
   gre_flood: (facts) => [...sources('gre', facts), limit('gre', null, strangers(facts))],
-  ip_fragment_flood: () => {
-    const rate = { per: 'destination', pps: FRAGMENTS_PPS, strangersOnly: false } as const;
+  ip_fragment_flood: ({ fragmentsPps: pps }) => {
+    const rate = { per: 'destination', pps, strangersOnly: false } as const;
     return [{ ...limit('any', null, rate), fragment: 'later' }];
   },
 };
@@ -205,4 +215,12 @@ function reflectorOf(type: AttackType): Reflector | null {
 
 function clamp(pps: number): number {
   return Math.round(Math.min(MOST_STRANGERS_PPS, Math.max(LEAST_STRANGERS_PPS, pps)));
+}
+
+/** Limits are kept for each address: those of a prefix are an equal part for all addresses in it. */
+function each(subject: string, pps: number): number {
+  const [address = '', length] = subject.split('/');
+  if (length === undefined) return pps;
+  const addresses = 2 ** ((address.includes(':') ? 128 : 32) - Number(length));
+  return Math.min(pps, Math.max(LEAST_EACH_PPS, Math.round(pps / addresses)));
 }
