@@ -18,6 +18,8 @@ export interface Known {
   readonly attackId: number;
   readonly startedAt: Date;
   readonly endedAt: Date | null;
+  /** Since when somebody else has the subject than the one whose record it is; null: nobody else has. */
+  readonly otherSince: Date | null;
   /** Another recorder has seen it within the last seconds. */
   readonly seenByOthers: boolean;
 }
@@ -35,5 +37,17 @@ export function planRecord({ attack }: Seen, known: Known | null): RecordStep {
   }
   if (known === null) return 'open';
   if (known.endedAt === null) return 'touch';
+  if (known.otherSince !== null) return 'open';
   return attack.startedAtMs - known.endedAt.getTime() <= MERGE_MS ? 'reopen' : 'open';
+}
+
+/**
+ * What goes on against a new holder is an attack of his, which began when it went on: as a part of the record of the one
+ * before, nobody would see it.
+ */
+export function inHolderTime(seen: Seen, known: Known | null): Seen {
+  if (known === null || known.otherSince === null) return seen;
+  const { attack } = seen;
+  const leastMs = Math.max(known.otherSince.getTime(), known.endedAt?.getTime() ?? 0);
+  return { ...seen, attack: { ...attack, startedAtMs: Math.max(attack.startedAtMs, leastMs) } };
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import type { Db } from '../../db/database.ts';
-import { startWorld } from '../../http/testing/fixture.ts';
+import { OTHER, startWorld } from '../../http/testing/fixture.ts';
 import { list } from '../history/testing.ts';
 import { SUBJECT, TestWatch } from '../watch/testing.ts';
 import type { Seen } from './plan.ts';
@@ -68,6 +68,28 @@ test('an attack that begins again within five minutes goes on; later it is anoth
   await watch.play(5, FLOOD);
   const both = await recordsOf(db);
   assert.deepEqual([both.length, both[0]?.id], [2, first?.id]);
+});
+
+test('an attack that goes on when its address has another holder is the new one’s, from then on', async (t) => {
+  const { db, acme, other } = await startWorld(t);
+  const watch = await startWatch(db);
+  await watch.play(10, QUIET);
+  await watch.play(5, FLOOD);
+  await watch.play(90, QUIET);
+  const handedOver = new Date(watch.nowMs);
+  await sql`
+    insert into holdings (organisation_id, cidr, during, owner, asn)
+    select organisation_id, ${`${SUBJECT}/32`}::cidr, tstzrange(${handedOver}, null), owner, asn
+      from holdings where organisation_id = ${OTHER} and asn is not null limit 1`.execute(db);
+  await watch.play(5, FLOOD);
+  const [first, second, ...none] = await recordsOf(db);
+  assert.deepEqual(none, []);
+  assert.ok(first?.ended !== null && second !== undefined && second.started >= handedOver);
+  assert.deepEqual((await list(acme)).data.length, 0);
+  assert.deepEqual(
+    (await list(other)).data.map(({ id }) => id),
+    [second.id],
+  );
 });
 
 test('control killed in an attack: the record goes on under its id, and under it alone', async (t) => {

@@ -3,7 +3,7 @@ import type { AttackTops } from '@portcullis/core/attacks/respond.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import type { HeardAttack } from '../mitigations/facts.ts';
 import { ensurePartitions } from '../partitions.ts';
-import { type Known, planRecord, type RecordStep, type Seen } from './plan.ts';
+import { type Known, inHolderTime, planRecord, type RecordStep, type Seen } from './plan.ts';
 import {
   changeRecords,
   endSightings,
@@ -173,7 +173,8 @@ export async function recordBatch(
   const known = await loadKnown(tx, recorder, subjects);
   const steps = batch.map((seen) => {
     const row = known.get(seen.attack.subject) ?? null;
-    return { seen, row, step: planRecord(seen, row) };
+    const step = planRecord(seen, row);
+    return { seen: step === 'open' ? inHolderTime(seen, row) : seen, row, step };
   });
   const of = (...wanted: readonly RecordStep[]) =>
     steps.filter(({ step }) => wanted.includes(step));

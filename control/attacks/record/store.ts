@@ -28,12 +28,17 @@ export async function loadKnown(
   const { rows } = await sql<Known & { asked: string }>`
     select s.asked, o.subject::text as subject, o.attack_id as "attackId",
            o.started_at as "startedAt", o.ended_at as "endedAt",
+           case when h.id <> a.holding_id then h.since end as "otherSince",
            exists (select from attack_sightings g
                     where g.subject = o.subject and g.recorder <> ${recorder}
                       and g.seen_at > now() - ${FRESH_SECONDS} * interval '1 second') as "seenByOthers"
-      from unnest(${subjects}::text[]) s (asked) join ongoing_attacks o on o.subject = s.asked::cidr`.execute(
-    tx,
-  );
+      from unnest(${subjects}::text[]) s (asked)
+      join ongoing_attacks o on o.subject = s.asked::cidr
+      join attacks a on a.id = o.attack_id and a.revision = o.revision and a.started_at = o.started_at
+      left join lateral (
+        select id, lower(during) as since from holdings
+         where cidr >>= o.subject and during @> now()
+         order by masklen(cidr) desc limit 1) h on true`.execute(tx);
   return new Map(rows.map((row) => [row.asked, row]));
 }
 
