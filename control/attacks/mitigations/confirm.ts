@@ -13,23 +13,28 @@ const ENFORCED = sql`
   from attack_responses r
   join mitigations m on m.attack_id = r.attack_id
    and m.mode = 'enforce' and m.deleted_generation is null
+ cross join lateral (
+   select m.action ->> 'kind' = 'filter'
+       or coalesce((m.action #>> '{limit,strangersOnly}')::boolean, false) as needs_replies) n
  where r.closed_at is null and r.mitigated_at is null`;
 
 /**
  * Dates the mitigation of attacks: an enforcing edge that serves the target has confirmed the generation, and has not
- * refused the target. Answers those that are mitigated from now on. An edge that only observes confirms nothing.
+ * refused the target. Answers those that are mitigated from now on. An edge that only observes confirms nothing; one
+ * that sees no replies cannot tell strangers, and does nothing of what only concerns them.
  */
 export async function recordConfirmed(db: Db): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     with wanted as (
-      select r.attack_id, r.target, min(m.created_generation) as generation
+      select r.attack_id, r.target, n.needs_replies, min(m.created_generation) as generation
       ${ENFORCED}
-       group by r.attack_id, r.target
+       group by r.attack_id, r.target, n.needs_replies
     ), confirmed as (
-      select w.attack_id from wanted w
+      select distinct w.attack_id from wanted w
        where exists (
          select from edges e
           where e.mode = 'enforce' and e.in_service and e.confirmed_generation >= w.generation
+            and (e.sees = 'both' or not w.needs_replies)
             and exists (select from unnest(e.serves) s where s >>= w.target)
             and not exists (select from edge_refusals f
                              where f.edge_id = e.id and f.target = w.target

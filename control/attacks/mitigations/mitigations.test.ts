@@ -199,6 +199,22 @@ test('an attack is mitigated when the first enforcing edge has it in its kernel,
   assert.deepEqual(await recordConfirmed(db), [], 'once');
 });
 
+test('an edge that sees no replies does not date what is only done to strangers', async (t) => {
+  const { db } = await fleet(t);
+  await insertEdge(db, 'a');
+  await sql`update edges set sees = 'inbound'`.execute(db);
+  const edge = new TestEdge(serveEdges(db).link, 'a', 'a1');
+  await edge.join();
+  const strangers = await recordOngoing(db, SUBJECT, 'gre_flood');
+  const everybody = await recordOngoing(db, '203.0.113.11', 'icmp_flood');
+  for (const heard of [strangers, everybody]) await respondToHeard(db, heard);
+  await edge.sync();
+  await edge.confirm();
+  assert.deepEqual(await recordConfirmed(db), [everybody.attackId]);
+  await sql`update edges set sees = 'both'`.execute(db);
+  assert.deepEqual(await recordConfirmed(db), [strangers.attackId]);
+});
+
 test('cancelled, nothing is done against this attack any more, and the trail says who', async (t) => {
   const { db } = await fleet(t);
   const heard = await recordOngoing(db, SUBJECT, 'icmp_flood');
