@@ -76,10 +76,11 @@ const filter = object<PolicyFilter>({
   type: filterType,
   port,
   managed: flag,
+  safelist: optional(list(network, MAX_OBJECTS_PER_POLICY), []),
 });
 
 export const mitigationLimit = object<MitigationLimit>({
-  per: oneOf('destination', 'source'),
+  per: oneOf('destination', 'source', 'attack'),
   pps: integer(0, MAX_LIMIT_PPS),
   strangersOnly: flag,
 });

@@ -22,7 +22,13 @@ const SCOPE = {
   safelist: ['198.51.100.7', '2001:db8::/32'],
   subject: true,
 };
-const SETTINGS = { kind: 'watch.settings', version: 'v1', scopes: [SCOPE], next: null };
+const SETTINGS = {
+  kind: 'watch.settings',
+  version: 'v1',
+  scopes: [SCOPE],
+  cancelled: [{ subject: '203.0.113.10', startedAtMs: 1_790_000_000_000 }],
+  next: null,
+};
 const SUBJECT = {
   subject: '203.0.113.10',
   prefix: '203.0.113.0/24',
@@ -38,7 +44,10 @@ const SUBJECT = {
 const TOPS = {
   subject: '203.0.113.10',
   sources: [{ source: '198.51.100.7', packets: 9 }],
-  sourcePorts: [{ port: 53, packets: 9 }],
+  sourcePorts: [
+    { port: 53, protocol: 'udp', packets: 9 },
+    { port: 53, packets: 9 },
+  ],
   destinationPorts: [{ port: 0, packets: 9 }],
 };
 const SAMPLE = {
@@ -123,6 +132,9 @@ describe('messages about attacks', () => {
     }),
     'more top ports than there are places': sample({
       tops: [{ ...TOPS, sourcePorts: many(MAX_TOPS + 1, { port: 1, packets: 1 }) }],
+    }),
+    'a port of a protocol without ports': sample({
+      tops: [{ ...TOPS, sourcePorts: [{ port: 1, protocol: 'icmp', packets: 1 }] }],
     }),
     'an attack of no known type': attack({ type: 'toString' }),
     'an attack with an id beyond measure': attack({ id: 'x'.repeat(129) }),

@@ -19,12 +19,15 @@ import {
   nullable,
   object,
   oneOf,
+  optional,
   plainObject,
   type Shape,
   text,
 } from './shape.ts';
 import {
+  type CancelledAttack,
   MAX_ATTACKS_PER_MESSAGE,
+  MAX_CANCELLED,
   MAX_OVERLAY_ACTIONS,
   MAX_SAFELIST,
   MAX_SAMPLES_PER_MESSAGE,
@@ -66,6 +69,12 @@ export const watchScope = object<WatchScope>({
   subject: flag,
 });
 
+/** Also of what an edge keeps on its disk; what an older control, or agent, says nothing of, is none. */
+export const cancelledAttacks = optional(
+  list(object<CancelledAttack>({ subject: network, startedAtMs: moment }), MAX_CANCELLED),
+  [],
+);
+
 const vectorCount = object<VectorCount>({
   vector: integer(0, 255),
   packets: count,
@@ -89,7 +98,13 @@ const subjectSample = object<SubjectSample>({
 });
 const subjects = list(subjectSample, MAX_SUBJECTS_PER_SAMPLE);
 
-const topPort = object<TopPort>({ port: integer(0, 65_535), packets: count });
+const portCount = object<Omit<TopPort, 'protocol'>>({ port: integer(0, 65_535), packets: count });
+const portProtocol = oneOf('tcp', 'udp');
+const topPort: Shape<TopPort> = (value, at) => {
+  const of = plainObject(value, at)['protocol'];
+  const named = portCount(value, at);
+  return of === undefined ? named : { ...named, protocol: portProtocol(of, `${at}/protocol`) };
+};
 const sampled = object<Sampled>({ samples: integer(1, 1_000_000), packets: between(1, 1e15) });
 const tops = object<Omit<SubjectTops, 'sampled'>>({
   subject: network,
@@ -165,7 +180,8 @@ export const mitigationAction = byKind<MitigationAction>({
   filter: object({ kind: oneOf('filter'), type: filterType, port }),
 });
 
-const overlayAction = object<OverlayAction>({
+/** Also of what control keeps as evidence. */
+export const overlayAction = object<OverlayAction>({
   action: mitigationAction,
   mode: oneOf('enforce', 'observe'),
   sinceMs: moment,
@@ -226,11 +242,12 @@ export const WATCH_REQUESTS: {
   }),
 };
 
-export const WATCH_REPLIES: { readonly 'watch.settings': Shape<WatchSettings> } = {
+export const WATCH_REPLIES: { readonly 'watch.settings': Shape<Required<WatchSettings>> } = {
   'watch.settings': object({
     kind: oneOf('watch.settings'),
     version,
     scopes: nullable(list(watchScope, MAX_SCOPES_PER_PAGE)),
+    cancelled: cancelledAttacks,
     next: nullable(cursor),
   }),
 };

@@ -10,7 +10,7 @@ const POLICY = {
   baseline: [],
   geo: [{ ref: 'geo:1', action: 'only', sets: ['asn:64496', 'country:DE'] }],
   rules: [RULE],
-  filters: [{ ref: 'filter:1', type: 'udp-stateful', port: 27015, managed: true }],
+  filters: [{ ref: 'filter:1', type: 'udp-stateful', port: 27015, managed: true, safelist: [] }],
 };
 const PAGE = {
   kind: 'edge.page',

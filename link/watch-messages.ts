@@ -28,8 +28,18 @@ export interface WatchSettings {
   readonly version: string;
   /** null: the version that was asked with is current. Canonical and each only once. */
   readonly scopes: readonly WatchScope[] | null;
+  /** On the first page; missing: on none, or control is an older one. */
+  readonly cancelled?: readonly CancelledAttack[];
   readonly next: string | null;
 }
+
+/** An attack against which nothing is to be done any more, by anybody, for as long as it is this attack. */
+export interface CancelledAttack {
+  readonly subject: string;
+  readonly startedAtMs: number;
+}
+/** The newest; of more, edges that are alone act against the oldest. */
+export const MAX_CANCELLED = 256;
 
 export const MAX_WATCH_SCOPES = 100_000;
 /** A page is shorter where it would be large: `MAX_MESSAGE_BYTES`. */
@@ -93,6 +103,8 @@ export interface TopSource {
 }
 export interface TopPort {
   readonly port: number;
+  /** Missing: an older agent does not tell it, or it is another one's. */
+  readonly protocol?: 'tcp' | 'udp';
   readonly packets: number;
 }
 /** Of each kind, of each subject. */

@@ -41,8 +41,8 @@ export const ATTACK_ENDPOINTS = [
           ],
           links: {
             first:
-              'https://portcullis.example/api/v1/attacks?from=2026-11-20T02%3A00%3A00%2B00%3A00&to=2026-11-21T02%3A00%3A00%2B00%3A00&snapshot=1842&page=1',
-            last: 'https://portcullis.example/api/v1/attacks?from=2026-11-20T02%3A00%3A00%2B00%3A00&to=2026-11-21T02%3A00%3A00%2B00%3A00&snapshot=1842&page=1',
+              'https://portcullis.example/api/v1/attacks?from=2026-11-20T02%3A00%3A00%2B00%3A00&to=2026-11-21T02%3A00%3A00%2B00%3A00&snapshot=1842.9wq0cLzZ4dIhrbmUGSN3tA&page=1',
+            last: 'https://portcullis.example/api/v1/attacks?from=2026-11-20T02%3A00%3A00%2B00%3A00&to=2026-11-21T02%3A00%3A00%2B00%3A00&snapshot=1842.9wq0cLzZ4dIhrbmUGSN3tA&page=1',
             prev: null,
             next: null,
           },

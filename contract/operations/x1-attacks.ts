@@ -52,6 +52,7 @@ export const X1_ATTACK_ENDPOINTS = [
             mitigations: [
               {
                 id: 17,
+                edge: null,
                 action: 'UDP from port 53 (dns) is dropped',
                 mode: 'enforce',
                 since: '2026-11-21T01:12:06+00:00',
@@ -68,8 +69,8 @@ export const X1_ATTACK_ENDPOINTS = [
               peak_pps_bounds: { low: 812_400, high: 812_400 },
               peak_bps_bounds: { low: 1_250_000_000, high: 1_250_000_000 },
               top_sources: [{ source_ip: '198.51.100.53', packets: 40_211 }],
-              top_source_ports: [{ port: 53, packets: 801_930 }],
-              top_destination_ports: [{ port: 27_015, packets: 700_113 }],
+              top_source_ports: [{ port: 53, protocol: 'udp', packets: 801_930 }],
+              top_destination_ports: [{ port: 27_015, protocol: 'udp', packets: 700_113 }],
               series: {
                 from: '2026-11-21T01:12:04+00:00',
                 step_ms: 1000,

@@ -139,9 +139,9 @@ export const AttackQuery = Type.Object(
     snapshot: Type.Optional(
       sentText({
         minLength: 1,
-        maxLength: 20,
+        maxLength: 50,
         description:
-          'Set by `links`, for a day: pages show the history as it was when the first one was read. Take it from there.',
+          'Set by `links`, for a day: pages show the history as it was when the first one was read. Take it from there; it is of that very window.',
       }),
     ),
   },

@@ -17,7 +17,14 @@ export const MITIGATION_ENDS = ['over', 'expired', 'cancelled', 'settings'] as c
 
 const AttackMitigation = Type.Object(
   {
-    id: id({ description: 'As `explain` names it.' }),
+    id: integerOrNull({
+      minimum: 1,
+      description: 'As `explain` names it; null: an edge did it by itself.',
+    }),
+    edge: Type.Union([Type.String(), Type.Null()], {
+      description:
+        'Which edge did it by itself, while control was away; null: control had all edges do it.',
+    }),
     action: Type.String({
       description: 'What it does, in words for people.',
       examples: ['UDP from port 53 (dns) is dropped'],
@@ -26,10 +33,12 @@ const AttackMitigation = Type.Object(
       description: '`observe` marks what would have been dropped, and drops nothing.',
     }),
     since: timestamp(),
-    until: timestampOrNull({ description: 'When it was withdrawn; null: it stands.' }),
+    until: timestampOrNull({
+      description: 'When it was withdrawn; null: it stands, as far as the edge has said.',
+    }),
     ended_because: Type.Union([choice(MITIGATION_ENDS), Type.Null()], {
       description:
-        'Why it was withdrawn: the attack is over, nothing was heard of it any more, somebody cancelled, or settings say otherwise. Null: it stands.',
+        'Why it was withdrawn: the attack is over, nothing was heard of it any more, somebody cancelled, or settings say otherwise. Null: it stands, or an edge did it by itself.',
     }),
   },
   { title: 'AttackMitigation' },
@@ -46,7 +55,13 @@ const Bounds = Type.Object(
 );
 
 const TopPort = Type.Object(
-  { port: integer({ minimum: 0, maximum: 65_535 }), packets },
+  {
+    port: integer({ minimum: 0, maximum: 65_535 }),
+    protocol: Type.Union([choice(['tcp', 'udp']), Type.Null()], {
+      description: 'Null: who counted does not tell it.',
+    }),
+    packets,
+  },
   { title: 'TopPort' },
 );
 

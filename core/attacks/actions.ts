@@ -42,13 +42,13 @@ export type RenderedAction =
   | { readonly part: 'none' };
 
 export function renderAction(action: MitigationAction, rendering: ActionRendering): RenderedAction {
-  const { ref, mode } = rendering;
+  const { ref, mode, safelist } = rendering;
   if (action.kind === 'filter') {
     if (mode === 'observe') return { part: 'none' };
     const { type, port } = action;
     // Whoever holds the ref knows that it goes with the attack.
     const ofAttack = ref.startsWith(MITIGATION_REF) ? ref : `${MITIGATION_REF}${ref}`;
-    return { part: 'filter', value: { ref: ofAttack, type, port, managed: true } };
+    return { part: 'filter', value: { ref: ofAttack, type, port, managed: true, safelist } };
   }
   return { part: 'mitigation', value: { ...matchOf(action), ...rendering } };
 }
@@ -103,6 +103,12 @@ export function describeAction(action: MitigationAction): string {
   }
 }
 
+const PER: Readonly<Record<MitigationLimit['per'], string>> = {
+  destination: '',
+  source: ' of each source',
+  attack: ' over all addresses together',
+};
+
 function describeLimit({
   protocol,
   port,
@@ -112,8 +118,7 @@ function describeLimit({
   const parts = fragment === 'later' ? ' in parts after the first' : '';
   const what = `${nameOf(protocol)}${parts}${port === null ? '' : ` to port ${port}`}`;
   const whose = limit.strangersOnly ? ' of whoever was not answered' : '';
-  const each = limit.per === 'source' ? ' of each source' : '';
-  return `${what}${whose} is held to ${limit.pps} packets/s${each}`;
+  return `${what}${whose} is held to ${limit.pps} packets/s${PER[limit.per]}`;
 }
 
 function nameOf(protocol: RuleProtocol): string {
@@ -132,6 +137,5 @@ export function describeMitigation(mitigation: Mitigation): string {
     ...(limit?.strangersOnly ? ['of whoever was not answered'] : []),
   ];
   if (limit === null || limit.pps === 0) return `drops ${parts.join(' ')}`;
-  const each = limit.per === 'source' ? ' of each source' : '';
-  return `holds ${parts.join(' ')} to ${limit.pps} packets/s${each}`;
+  return `holds ${parts.join(' ')} to ${limit.pps} packets/s${PER[limit.per]}`;
 }

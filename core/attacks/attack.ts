@@ -52,6 +52,8 @@ export interface AttackEvent {
   readonly attack: Attack;
   /** When the detector knew: wall clock of the sample. */
   readonly atMs: number;
+  /** For how long it has been quiet then. */
+  readonly quietMs: number;
 }
 
 export interface Thresholds {

@@ -26,7 +26,11 @@ export function calm(watchedMs: number): Baseline {
   return { pps: 0, bps: 0, ppsDeviation: 0, bpsDeviation: 0, learntMs };
 }
 
-export function learn(baseline: Baseline, { pps, bps }: Rates, durationMs: number): Baseline {
+export function learn(
+  baseline: Baseline,
+  { pps, bps }: Pick<Rates, 'pps' | 'bps'>,
+  durationMs: number,
+): Baseline {
   const learntMs = Math.min(MEMORY_MS, baseline.learntMs + durationMs);
   const weight = learntMs === 0 ? 0 : durationMs / learntMs;
   const toward = (from: number, to: number): number => from + (to - from) * weight;

@@ -1,8 +1,19 @@
 import type { AttackEvent, Thresholds } from './attack.ts';
 import { type Baseline, calm, inherited, limitsOf } from './baseline.ts';
+import { type Claim, exchangesOf } from './places.ts';
 import { BUCKET_MS, type Sample, type SubjectSample } from './sample.ts';
 import {
+  around,
+  type Judged,
+  type Part,
+  type Spread,
+  shareOf,
+  spreadOf,
+  usualRates,
+} from './spread.ts';
+import {
   createVectors,
+  endNow,
   type Moment,
   noteVectors,
   open,
@@ -15,12 +26,12 @@ import {
   type SubjectState,
   tooMuch,
 } from './subject.ts';
-import { bucketOf, EMPTY, push, type Rates, ratesOf, subtract, type Window } from './window.ts';
+import { bucketOf, EMPTY, push, type Rates, ratesOf, SHORT_MS } from './window.ts';
 
 export interface DetectorSettings {
   /** Of an address or prefix: the nearest scope's. */
   readonly thresholdsOf: (subject: string) => Thresholds;
-  /** Subjects that are remembered at a time; of more, only their prefixes are judged. */
+  /** Subjects that are remembered at a time; of more, those that get most, and the prefixes of all. */
   readonly maxSubjects: number;
 }
 
@@ -42,14 +53,20 @@ const WARM = 0.125;
 const COLD = 0.0625;
 /** A prefix holds many hosts: what is usual is learnt before it is judged. */
 const LEARNING_MS = 30_000;
-/** An attack is on the prefix when no address gets as much of it as this; on an address when it gets a half. */
-const SPREAD_SHARE = 0.25;
+/**
+ * Few addresses together are an attack on the prefix when they have been too much for so long: by then an address that
+ * is above its own limit has a record of its own.
+ */
+const PATIENCE_MS = SHORT_MS;
+/** While a prefix is attacked, an address has a record of its own when it gets so much of that. */
 const OWN_SHARE = 0.5;
+/** So long after its last packets an attack may lose its place to one that goes on. */
+const YIELDS_MS = 5_000;
 /** For so long at most an attack is not opened because nothing says yet what kind it is. */
 const NAMELESS_BUCKETS = 2;
 
 /** What a subject gets in a bucket from which on the detector wants its vectors: counters need tell no others. */
-export function detailOf({ pps, bps }: Pick<Thresholds, 'pps' | 'bps'>): {
+export function detailOf({ pps, bps }: Limits): {
   readonly packets: number;
   readonly bytes: number;
 } {
@@ -57,10 +74,16 @@ export function detailOf({ pps, bps }: Pick<Thresholds, 'pps' | 'bps'>): {
   return { packets: pps * COLD * seconds, bytes: (bps / 8) * COLD * seconds };
 }
 
-interface Judged {
-  readonly state: SubjectState;
-  readonly rates: Rates;
-  readonly thresholds: Thresholds;
+type Limits = Pick<Thresholds, 'pps' | 'bps'>;
+type Pressure = 'none' | 'few' | 'many';
+
+/** A bucket, and who is told that an attack has lost its place, which is its end. */
+interface Noted {
+  readonly sample: Sample;
+  readonly settings: DetectorSettings;
+  readonly ended: (event: AttackEvent) => void;
+  /** From a part of which on a subject is looked at: an address counts in its prefix, whatever it may get itself. */
+  readonly floorOf: (prefix: string | null, own: Thresholds) => Limits;
 }
 
 /** One bucket further. Neither clock nor state but the arguments; the old state stays what it was. */
@@ -71,29 +94,36 @@ export function step(
 ): { readonly state: DetectorState; readonly events: readonly AttackEvent[] } {
   const events: AttackEvent[] = [];
   const sizes = new PrefixSizes(sample);
-  const members = note(state.addresses, sample.addresses, sample, settings, (one) =>
+  const ended = (event: AttackEvent): void => void events.push(event);
+  const noted = { sample, settings, ended, floorOf: (_: string | null, own: Thresholds) => own };
+  const around = note(state.prefixes, sample.prefixes, noted, () => calm(state.watchedMs));
+  const floorOf = (prefix: string | null, own: Thresholds): Limits =>
+    prefix === null ? own : lesser(own, around.get(prefix)?.thresholds ?? own);
+  const members = note(state.addresses, sample.addresses, { ...noted, floorOf }, (one) =>
     inheritedBy(one, state, sizes),
-  );
-  const around = note(state.prefixes, sample.prefixes, sample, settings, () =>
-    calm(state.watchedMs),
   );
   const byPrefix = Map.groupBy(members, ([, { state: member }]) => member.prefix);
   const prefixes = new Map<string, SubjectState>();
-  const take = (into: Map<string, SubjectState>, subject: string, stepped: Stepped): void => {
+  const take = (
+    into: Map<string, SubjectState>,
+    subject: string,
+    { thresholds }: Judged,
+    stepped: Stepped,
+  ): void => {
     if (stepped.event !== null) events.push(stepped.event);
-    if (isWorthKeeping(stepped.state, settings.thresholdsOf(subject))) {
+    if (isWorthKeeping(stepped.state, floorOf(stepped.state.prefix, thresholds))) {
       into.set(subject, stepped.state);
     }
   };
   for (const [prefix, judged] of around) {
     const inside = byPrefix.get(prefix)?.map(([, member]) => member) ?? [];
-    take(prefixes, prefix, stepPrefix(prefix, judged, inside, sample));
+    take(prefixes, prefix, judged, stepPrefix(prefix, judged, inside, sample));
   }
   const addresses = new Map<string, SubjectState>();
   for (const [address, judged] of members) {
     const prefix = judged.state.prefix;
     const outer = prefix === null ? undefined : prefixes.get(prefix);
-    take(addresses, address, stepAddress(address, judged, outer, sample));
+    take(addresses, address, judged, stepAddress(address, judged, outer, sample));
   }
   const watchedMs = state.watchedMs + sample.durationMs;
   return { state: { watchedMs, addresses, prefixes }, events };
@@ -103,17 +133,23 @@ export function step(
 function note(
   known: ReadonlyMap<string, SubjectState>,
   samples: readonly SubjectSample[],
-  moment: Moment,
-  { thresholdsOf, maxSubjects }: DetectorSettings,
+  noted: Noted,
   baselineOf: (one: SubjectSample) => Baseline,
 ): Map<string, Judged> {
+  const { sample: moment, settings, floorOf } = noted;
+  const { thresholdsOf, maxSubjects } = settings;
   const judged = new Map<string, Judged>();
+  const waiting: SubjectSample[] = [];
   let room = maxSubjects - known.size;
   for (const one of samples) {
     const thresholds = thresholdsOf(one.subject);
     const before = known.get(one.subject);
     if (before === undefined) {
-      if (!isWarm(one, moment, thresholds) || room <= 0) continue;
+      if (!isWarm(one, moment, floorOf(one.prefix, thresholds))) continue;
+      if (room <= 0) {
+        waiting.push(one);
+        continue;
+      }
       room--;
     }
     const state = before ?? created(one.prefix, baselineOf(one));
@@ -123,11 +159,55 @@ function note(
     if (judged.has(subject)) continue;
     judged.set(subject, noteBucket(state, null, moment, thresholdsOf(subject)));
   }
+  if (waiting.length > 0) displace(judged, waiting, noted, baselineOf);
   return judged;
 }
 
+/** There is no place left: it goes to those that get most. */
+function displace(
+  judged: Map<string, Judged>,
+  waiting: readonly SubjectSample[],
+  { sample: moment, settings: { thresholdsOf }, ended }: Noted,
+  baselineOf: (one: SubjectSample) => Baseline,
+): void {
+  const seconds = moment.durationMs / 1000;
+  const claims = new Map(waiting.map((one) => [one.subject, one]));
+  const strengths = waiting.map(({ subject, packets, bytes }): Claim => {
+    const rates = { pps: packets / seconds, bps: (bytes * 8) / seconds };
+    return { subject, strength: strengthOf(rates, thresholdsOf(subject)) };
+  });
+  const held = [...judged].flatMap(([subject, { state, rates, thresholds }]) =>
+    yieldsPlace(state) ? [{ subject, strength: strengthOf(rates, thresholds) }] : [],
+  );
+  for (const { taken, gone } of exchangesOf(strengths, held)) {
+    const one = claims.get(taken);
+    if (one === undefined) continue;
+    const phase = judged.get(gone)?.state.phase;
+    if (phase?.name === 'ongoing') ended(endNow(phase, moment));
+    judged.delete(gone);
+    const state = created(one.prefix, baselineOf(one));
+    judged.set(taken, noteBucket(state, one, moment, thresholdsOf(taken)));
+  }
+}
+
+function strengthOf(rates: Pick<Rates, 'pps' | 'bps'>, { pps, bps }: Limits): number {
+  return Math.max(rates.pps / pps, rates.bps / bps);
+}
+
+/** An attack keeps its place until it has been quiet for a while; what ended is known to whoever recorded it. */
+function yieldsPlace({ phase }: SubjectState): boolean {
+  return phase.name !== 'ongoing' || phase.quietMs >= YIELDS_MS;
+}
+
 function created(prefix: string | null, baseline: Baseline): SubjectState {
-  return { prefix, window: EMPTY, baseline, vectors: createVectors(), phase: QUIET };
+  return {
+    prefix,
+    window: EMPTY,
+    baseline,
+    vectors: createVectors(),
+    pressedMs: 0,
+    phase: QUIET,
+  };
 }
 
 function noteBucket(
@@ -142,15 +222,17 @@ function noteBucket(
   return { state: { ...before, window, vectors }, rates: ratesOf(window), thresholds };
 }
 
-function isWarm(one: SubjectSample, { durationMs }: Moment, { pps, bps }: Thresholds): boolean {
+function lesser(own: Thresholds, outer: Thresholds): Limits {
+  if (own.pps <= outer.pps && own.bps <= outer.bps) return own;
+  return { pps: Math.min(own.pps, outer.pps), bps: Math.min(own.bps, outer.bps) };
+}
+
+function isWarm(one: SubjectSample, { durationMs }: Moment, { pps, bps }: Limits): boolean {
   const seconds = durationMs / 1000;
   return one.packets >= pps * WARM * seconds || one.bytes * 8 >= bps * WARM * seconds;
 }
 
-function isWorthKeeping(
-  { phase, baseline, window }: SubjectState,
-  { pps, bps }: Thresholds,
-): boolean {
+function isWorthKeeping({ phase, baseline, window }: SubjectState, { pps, bps }: Limits): boolean {
   if (phase.name !== 'quiet') return true;
   const { faded } = window;
   const seconds = Math.max(1, faded.durationMs / 1000);
@@ -198,61 +280,80 @@ class PrefixSizes {
 
 function stepPrefix(
   prefix: string,
-  { state, thresholds }: Judged,
+  judged: Judged,
   members: readonly Judged[],
   moment: Moment,
 ): Stepped {
-  const attacked = members.filter((member) => member.state.phase.name === 'ongoing');
-  const rest = subtract(
-    state.window,
-    attacked.map((member) => member.state.window),
+  const { state, thresholds } = judged;
+  const { phase, baseline } = state;
+  const spread = spreadOf(judged, members);
+  const { whole, shared, measured } = spread;
+  if (phase.name === 'ongoing') {
+    return stepOngoing(
+      state,
+      phase,
+      thresholds,
+      { measured: whole, judged: shared.window },
+      moment,
+    );
+  }
+  const rates = ratesOf(whole);
+  const isLearning = baseline.learntMs < LEARNING_MS;
+  const pressure = isLearning ? 'none' : pressureOf(spread, phase, judged);
+  const pressedMs = pressure === 'few' ? state.pressedMs + moment.durationMs : 0;
+  const begins = isNameable(state) && (pressure === 'many' || pressedMs > PATIENCE_MS);
+  if (phase.name === 'ended') return stepEnded({ ...state, pressedMs }, phase, begins, moment);
+  if (begins) {
+    // What is judged is what the attack is measured by: it ends though one address is busy all the time.
+    const { state: opened, event } = open(
+      { ...state, baseline: shared.baseline },
+      prefix,
+      thresholds,
+      measured,
+      moment,
+    );
+    return { state: { ...opened, baseline, pressedMs: 0 }, event };
+  }
+  const learns =
+    isLearning || isUsual(ratesOf(shared.window), limitsOf(shared.baseline, thresholds));
+  const attacked = members.flatMap((member) =>
+    member.state.phase.name === 'ongoing' ? [member.state.baseline] : [],
   );
-  const rates = ratesOf(rest);
-  const { phase } = state;
-  if (phase.name === 'ongoing') return stepOngoing(state, phase, thresholds, rest, rates, moment);
-  const limits = limitsOf(state.baseline, thresholds);
-  const others = members.filter((member) => member.state.phase.name !== 'ongoing');
-  const isLearning = state.baseline.learntMs < LEARNING_MS;
-  const begins =
-    !isLearning &&
-    tooMuch(rates, phaseLimits(phase) ?? limits) &&
-    isNameable(state) &&
-    others.every((member) => shareOf(member.rates, rates, thresholds) < SPREAD_SHARE);
-  const learns = isLearning || isUsual(rates, limits);
-  return stepIdle(prefix, { state, rates, thresholds }, rest, { begins, learns }, moment);
+  const next = learns ? stepQuiet(state, usualRates(rates, baseline, attacked), moment) : state;
+  return { state: { ...next, pressedMs }, event: null };
+}
+
+/** Whether a prefix gets too much without its busy addresses (`many` get it), or only with them (`few`). */
+function pressureOf(spread: Spread, phase: Phase, { state, thresholds }: Judged): Pressure {
+  const before = phaseLimits(phase);
+  const rates = ratesOf(spread.whole);
+  const isTooMuch = ({ window, baseline }: Part): boolean => {
+    const limits = before ?? limitsOf(baseline, thresholds);
+    return (
+      tooMuch(ratesOf(window), limits) && tooMuch(rates, around(limits, baseline, state.baseline))
+    );
+  };
+  return isTooMuch(spread.thin) ? 'many' : isTooMuch(spread.shared) ? 'few' : 'none';
 }
 
 function stepAddress(
   address: string,
-  judged: Judged,
+  { state, rates, thresholds }: Judged,
   outer: SubjectState | undefined,
   moment: Moment,
 ): Stepped {
-  const { state, rates, thresholds } = judged;
   const { phase, window } = state;
-  if (phase.name === 'ongoing') return stepOngoing(state, phase, thresholds, window, rates, moment);
+  if (phase.name === 'ongoing') {
+    return stepOngoing(state, phase, thresholds, { measured: window, judged: window }, moment);
+  }
   const limits = phaseLimits(phase) ?? limitsOf(state.baseline, thresholds);
   // What is spread over a prefix is one attack, on the prefix; its part here is not usual here.
   const spread = outer?.phase.name === 'ongoing';
   const own = !spread || shareOf(rates, ratesOf(outer.window), thresholds) >= OWN_SHARE;
-  const decided = {
-    begins: own && tooMuch(rates, limits) && isNameable(state),
-    learns: !spread && isUsual(rates, limits),
-  };
-  return stepIdle(address, judged, window, decided, moment);
-}
-
-/** Without an attack now: one begins, one goes on, or what came is usual. */
-function stepIdle(
-  subject: string,
-  { state, rates, thresholds }: Judged,
-  measured: Window,
-  { begins, learns }: { readonly begins: boolean; readonly learns: boolean },
-  moment: Moment,
-): Stepped {
-  const { phase } = state;
+  const begins = own && tooMuch(rates, limits) && isNameable(state);
   if (phase.name === 'ended') return stepEnded(state, phase, begins, moment);
-  if (begins) return open(state, subject, thresholds, measured, moment);
+  if (begins) return open(state, address, thresholds, window, moment);
+  const learns = !spread && isUsual(rates, limits);
   return { state: learns ? stepQuiet(state, rates, moment) : state, event: null };
 }
 
@@ -261,17 +362,10 @@ function isNameable({ window, vectors }: SubjectState): boolean {
   return window.buckets.length > NAMELESS_BUCKETS || vectors.recent.some((amount) => amount > 0);
 }
 
-function isUsual(rates: Rates, { pps, bps }: Pick<Thresholds, 'pps' | 'bps'>): boolean {
+function isUsual(rates: Rates, { pps, bps }: Limits): boolean {
   return rates.pps < pps && rates.bps < bps;
 }
 
-function phaseLimits(phase: Phase): Pick<Thresholds, 'pps' | 'bps'> | null {
+function phaseLimits(phase: Phase): Limits | null {
   return phase.name === 'quiet' ? null : phase.limits;
-}
-
-/** How much of what a prefix gets one of its addresses has, in whatever is nearer to its threshold. */
-function shareOf(part: Rates, whole: Rates, { pps, bps }: Thresholds): number {
-  const inPackets = whole.pps / pps >= whole.bps / bps;
-  const [some, all] = inPackets ? [part.pps, whole.pps] : [part.bps, whole.bps];
-  return all <= 0 ? 0 : some / all;
 }

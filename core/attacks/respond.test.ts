@@ -98,6 +98,12 @@ const attack = fc.record({
   subject: fc.constantFrom(SUBJECT, '203.0.113.0/24', '2001:db8::1', '2001:db8::/48'),
 });
 
+function ratesOf(actions: readonly MitigationAction[], per: string): number[] {
+  return actions.flatMap((one) =>
+    one.kind === 'limit' && one.limit.per === per ? [one.limit.pps] : [],
+  );
+}
+
 describe('what is done against an attack', () => {
   it('is bounded, each thing once, and the same for the same facts', () => {
     fc.assert(
@@ -286,15 +292,40 @@ describe('what is done against an attack', () => {
     );
   });
 
-  it('lets less than a threshold pass of an attack spread thinly over a prefix', () => {
+  it('stands before the ports of each vector with what is meant for it, and before no other’s', () => {
+    const shares = [
+      { type: 'udp_flood' as const, share: 0.5 },
+      { type: 'tcp_syn_flood' as const, share: 0.5 },
+    ];
+    const destinationPorts = [
+      { port: GAME, protocol: 'udp', packets: 5000 },
+      { port: 443, protocol: 'tcp', packets: 4900 },
+    ] as const;
+    const actions = planMitigations(
+      { type: 'multi_vector', shares, subject: SUBJECT },
+      { ...NO_TOPS, destinationPorts },
+      CONTEXT,
+    );
+    assert.deepEqual(
+      actions.flatMap((one) => (one.kind === 'filter' ? [[one.type, one.port]] : [])),
+      [
+        ['udp-stateful', GAME],
+        ['tcp-syn-proxy', 443],
+      ],
+    );
+  });
+
+  it('lets no more pass of an attack spread over a prefix than of one on an address, and not all to one in it', () => {
     const kinds = ['udp_flood', 'tcp_syn_flood', 'icmp_flood', 'gre_flood', 'other_flood'] as const;
     for (const kind of [...kinds, 'ip_fragment_flood'] as const) {
-      const rates = planned(kind, NO_TOPS, '203.0.113.0/24').flatMap((action) =>
-        action.kind === 'limit' && action.limit.per === 'destination' ? [action.limit.pps] : [],
-      );
-      assert.ok(rates.length > 0, kind);
-      assert.ok(Math.min(...rates) * 256 < CONTEXT.thresholds.pps, `${kind}: ${rates}`);
-      assert.ok(Math.min(...rates) >= 50, 'and a busy server in it keeps its newcomers');
+      const ofAddress = ratesOf(planned(kind, NO_TOPS, '203.0.113.10'), 'destination');
+      for (const prefix of ['203.0.113.0/24', '203.0.0.0/16', '2001:db8:5::/48']) {
+        const actions = planned(kind, NO_TOPS, prefix);
+        assert.deepEqual(ratesOf(actions, 'attack'), ofAddress, `${kind} on ${prefix}`);
+        // A flood of one address in it, too little for an attack of its own, is not all that passes.
+        const [each = 0] = ratesOf(actions, 'destination');
+        assert.ok(each >= 50 && each < (ofAddress[0] ?? 0), 'a busy server in it has newcomers');
+      }
     }
   });
 

@@ -20,6 +20,8 @@ export interface Sampled {
 }
 interface TopPort {
   readonly port: number;
+  /** Missing: it may be of any. */
+  readonly protocol?: 'tcp' | 'udp';
   readonly packets: number;
 }
 
@@ -50,8 +52,9 @@ const SOURCE_PPS = 2_000;
 const ICMP_PPS = 200;
 const FRAGMENTS_PPS = 500;
 /**
- * What an address in an attacked prefix may get at least, where the rates above are shared by all addresses in it: an
- * attack spread thinly is little for each, and a busy server in the prefix has more newcomers than an equal part.
+ * What an address in an attacked prefix may get at least, where the rates above are shared by all addresses in it: a
+ * busy server in the prefix has more newcomers than an equal part. All together get no more than those rates: of an
+ * attack spread over thousands of addresses these parts would add up to it.
  */
 const LEAST_EACH_PPS = 50;
 
@@ -74,9 +77,8 @@ export function planMitigations(
     single: !subject.includes('/'),
     several,
     tops: ofFamily(tops ?? NO_TOPS, subject),
-    strangersPps: each(subject, clamp(context.thresholds.pps * STRANGERS_SHARE)),
-    icmpPps: each(subject, ICMP_PPS),
-    fragmentsPps: each(subject, FRAGMENTS_PPS),
+    subject,
+    strangersPps: clamp(context.thresholds.pps * STRANGERS_SHARE),
   };
   const actions = new Map<string, MitigationAction>();
   for (const kind of kinds) {
@@ -91,10 +93,8 @@ interface Facts {
   /** Of several vectors: whoever is named may send any of them. */
   readonly several: boolean;
   readonly tops: AttackTops;
-  /** Of each address. */
+  readonly subject: string;
   readonly strangersPps: number;
-  readonly icmpPps: number;
-  readonly fragmentsPps: number;
 }
 
 const NO_TOPS: AttackTops = { sources: [], sourcePorts: [], destinationPorts: [] };
@@ -117,30 +117,25 @@ const AGAINST: Readonly<Partial<Record<AttackType, (facts: Facts) => MitigationA
   tcp_syn_ack_flood: againstTcp,
   tcp_ack_flood: againstTcp,
   tcp_rst_flood: againstTcp,
-  icmp_flood: ({ icmpPps: pps }) => [
-    limit('icmp', null, { per: 'destination', pps, strangersOnly: false }),
-  ],
-  gre_flood: (facts) => [...sources('gre', facts), limit('gre', null, strangers(facts))],
-  ip_fragment_flood: ({ fragmentsPps: pps }) => {
-    const rate = { per: 'destination', pps, strangersOnly: false } as const;
-    return [{ ...limit('any', null, rate), fragment: 'later' }];
-  },
+  icmp_flood: ({ subject }) => held(subject, 'icmp', null, ICMP_PPS),
+  gre_flood: (facts) => [...sources('gre', facts), ...strangers(facts, 'gre')],
+  ip_fragment_flood: ({ subject }) =>
+    held(subject, 'any', null, FRAGMENTS_PPS).map((one) => ({ ...one, fragment: 'later' })),
 };
 
 function againstOthers(facts: Facts): MitigationAction[] {
-  return [limit('any', null, strangers(facts))];
+  return strangers(facts, 'any');
 }
 
 function againstUdp(facts: Facts): MitigationAction[] {
-  const ports = aimedPorts(facts);
+  const ports = aimedPorts(facts, 'udp');
   const filters = facts.single ? filtersOn('udp-stateful', ports) : [];
-  const rate = strangers(facts);
   return [
     ...sources('udp', facts),
     limit('udp', null, { per: 'source', pps: SOURCE_PPS, strangersOnly: false }),
     ...(ports.length === 0 || facts.several
-      ? [limit('udp', null, rate)]
-      : ports.map((port) => limit('udp', port, rate))),
+      ? strangers(facts, 'udp')
+      : ports.flatMap((port) => strangers(facts, 'udp', port))),
     ...filters,
   ];
 }
@@ -150,22 +145,37 @@ function againstUdp(facts: Facts): MitigationAction[] {
  * Where there is no port to stand before, strangers are held to a rate.
  */
 function againstTcp(facts: Facts): MitigationAction[] {
-  const ports = facts.single ? aimedPorts(facts) : [];
+  const ports = facts.single ? aimedPorts(facts, 'tcp') : [];
   if (ports.length > 0) {
     return [...sources('tcp', facts), ...filtersOn('tcp-syn-proxy', ports)];
   }
-  return [...sources('tcp', facts), limit('tcp', null, strangers(facts))];
+  return [...sources('tcp', facts), ...strangers(facts, 'tcp')];
 }
 
-function strangers({ strangersPps }: Facts): MitigationLimit {
-  return { per: 'destination', pps: strangersPps, strangersOnly: true };
+function strangers(
+  { subject, strangersPps }: Facts,
+  protocol: RuleProtocol,
+  port: number | null = null,
+): LimitAction[] {
+  return held(subject, protocol, port, strangersPps, true);
 }
 
-function limit(
+/** Of a prefix, each address to its part, and then all of them together. */
+function held(
+  subject: string,
   protocol: RuleProtocol,
   port: number | null,
-  rate: MitigationLimit,
-): Extract<MitigationAction, { kind: 'limit' }> {
+  pps: number,
+  strangersOnly = false,
+): LimitAction[] {
+  const own = limit(protocol, port, { per: 'destination', pps: each(subject, pps), strangersOnly });
+  if (!subject.includes('/')) return [own];
+  return [own, limit(protocol, port, { per: 'attack', pps, strangersOnly })];
+}
+
+type LimitAction = Extract<MitigationAction, { kind: 'limit' }>;
+
+function limit(protocol: RuleProtocol, port: number | null, rate: MitigationLimit): LimitAction {
   return { kind: 'limit', protocol, port, fragment: 'any', limit: rate };
 }
 
@@ -178,11 +188,12 @@ function sources(protocol: RuleProtocol, { tops }: Facts): MitigationAction[] {
     .map(({ source }) => ({ kind: 'source', source, protocol }));
 }
 
-function aimedPorts({ tops, several }: Facts): number[] {
+/** Of several vectors, each has ports of its own. */
+function aimedPorts({ tops, several }: Facts, of: 'tcp' | 'udp'): number[] {
   const total = totalOf(tops);
   const least = Math.max(leastSeen(tops), total * AIMED_SHARE);
   const aimed = tops.destinationPorts
-    .filter(({ port, packets }) => port > 0 && packets >= least)
+    .filter(({ port, protocol = of, packets }) => port > 0 && protocol === of && packets >= least)
     .slice(0, MAX_PORTS);
   const together = aimed.reduce((sum, { packets }) => sum + packets, 0);
   // What is done before these ports alone would let most of it pass.
@@ -217,7 +228,7 @@ function clamp(pps: number): number {
   return Math.round(Math.min(MOST_STRANGERS_PPS, Math.max(LEAST_STRANGERS_PPS, pps)));
 }
 
-/** Limits are kept for each address: those of a prefix are an equal part for all addresses in it. */
+/** Of a rate, an equal part for each address of a prefix. */
 function each(subject: string, pps: number): number {
   const [address = '', length] = subject.split('/');
   if (length === undefined) return pps;

@@ -1,9 +1,9 @@
 import type { Attack, Thresholds } from './attack.ts';
 import { type Baseline, calm } from './baseline.ts';
-import { createTotals } from './classify.ts';
+import { classify, createTotals } from './classify.ts';
 import type { DetectorState } from './detector.ts';
-import { createVectors, type Ongoing, type SubjectState } from './subject.ts';
-import { EMPTY } from './window.ts';
+import { BEGINNING, beginAnew, createVectors, type Ongoing, type SubjectState } from './subject.ts';
+import { EMPTY, subtract } from './window.ts';
 
 /** What another detector needs to go on with an attack. */
 export interface Resumable {
@@ -24,6 +24,14 @@ export function ongoingIn(state: DetectorState): Map<string, SubjectState & { ph
     if (phase.name === 'ongoing') found.set(subject, { ...one, phase });
   }
   return found;
+}
+
+export function ongoingOf(
+  { addresses, prefixes }: DetectorState,
+  subject: string,
+): (SubjectState & { phase: Ongoing }) | null {
+  const one = addresses.get(subject) ?? prefixes.get(subject);
+  return one?.phase.name === 'ongoing' ? { ...one, phase: one.phase } : null;
 }
 
 export function toResumable({
@@ -64,17 +72,81 @@ export function resume(state: DetectorState, known: Resumable): DetectorState {
     window: before?.window ?? EMPTY,
     baseline: known.baseline,
     vectors: before?.vectors ?? createVectors(),
+    pressedMs: 0,
     phase: {
       name: 'ongoing',
       attack: { ...known.attack, endedAtMs: null },
       limits: known.limits,
       ends: known.ends,
       evidence,
-      quietMs: 0,
-      namedMs: 0,
+      ...BEGINNING,
     },
   };
-  return isPrefix
-    ? { ...state, prefixes: new Map(state.prefixes).set(subject, resumed) }
-    : { ...state, addresses: new Map(state.addresses).set(subject, resumed) };
+  return withSubject(state, subject, resumed);
+}
+
+/** What goes on against a subject is an attack of its own from then on; nothing else changes. */
+export function handOver(
+  state: DetectorState,
+  subject: string,
+  thresholds: Thresholds,
+  startedAtMs: number,
+  atMs: number,
+): DetectorState {
+  const one = ongoingOf(state, subject);
+  if (one === null) return state;
+  const isPrefix = subject.includes('/');
+  const others = isPrefix ? [...state.addresses.values()] : [];
+  const attacked = others.filter(
+    ({ prefix, phase }) => prefix === subject && phase.name === 'ongoing',
+  );
+  const measured = subtract(
+    one.window,
+    attacked.map(({ window }) => window),
+  );
+  const anew = beginAnew(one, measured, thresholds, startedAtMs, atMs);
+  return withSubject(state, subject, anew);
+}
+
+/** What began is an attack that was known, and goes on: it is of all that came, within the limits it began with. */
+export function goOnAs(
+  state: DetectorState,
+  known: Resumable,
+  thresholds: Thresholds,
+): DetectorState {
+  const { subject, id, startedAtMs, peakPps, peakBps } = known.attack;
+  const one = ongoingOf(state, subject);
+  if (one === null) return state;
+  const { attack, evidence: newer } = one.phase;
+  const evidence = newer.slice();
+  if (known.evidence.length === evidence.length) {
+    for (const [index, amount] of known.evidence.entries()) {
+      evidence[index] = (newer[index] as number) + amount;
+    }
+  }
+  const whole: SubjectState = {
+    ...one,
+    baseline: known.baseline,
+    phase: {
+      ...one.phase,
+      attack: {
+        ...attack,
+        ...classify(evidence, thresholds),
+        id,
+        startedAtMs,
+        peakPps: peakPps.value > attack.peakPps.value ? peakPps : attack.peakPps,
+        peakBps: peakBps.value > attack.peakBps.value ? peakBps : attack.peakBps,
+      },
+      limits: known.limits,
+      ends: known.ends,
+      evidence,
+    },
+  };
+  return withSubject(state, subject, whole);
+}
+
+function withSubject(state: DetectorState, subject: string, one: SubjectState): DetectorState {
+  return subject.includes('/')
+    ? { ...state, prefixes: new Map(state.prefixes).set(subject, one) }
+    : { ...state, addresses: new Map(state.addresses).set(subject, one) };
 }

@@ -80,6 +80,12 @@ export class Series {
   }
 }
 
+/** What of it was before: the step within which that is, is left out. */
+export function seriesUntil(series: AttackSeries, untilMs: number): AttackSeries {
+  const count = Math.max(0, Math.floor((untilMs - series.startMs) / series.stepMs));
+  return { ...series, pps: series.pps.slice(0, count), bps: series.bps.slice(0, count) };
+}
+
 function halve(values: number[]): void {
   const { length } = values;
   for (let index = 0; index * 2 < length; index++) {

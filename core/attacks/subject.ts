@@ -1,8 +1,17 @@
 import type { Attack, AttackEvent, Measured, Thresholds } from './attack.ts';
 import { type Baseline, learn, limitsOf } from './baseline.ts';
 import { classify, createTotals, type VectorTotals } from './classify.ts';
-import type { VectorCount } from './sample.ts';
-import { type Bucket, peaksOf, type Rates, restart, SHORT_MS, type Window } from './window.ts';
+import { BUCKET_MS, type VectorCount } from './sample.ts';
+import {
+  type Bucket,
+  latest,
+  peaksOf,
+  type Rates,
+  ratesOf,
+  restart,
+  SHORT_MS,
+  type Window,
+} from './window.ts';
 
 /** What is remembered of a subject that gets enough to be looked at. */
 export interface SubjectState {
@@ -10,6 +19,8 @@ export interface SubjectState {
   readonly window: Window;
   readonly baseline: Baseline;
   readonly vectors: Vectors;
+  /** Of a prefix: for how long few of its addresses have together got too much for it. */
+  readonly pressedMs: number;
   readonly phase: Phase;
 }
 
@@ -39,6 +50,8 @@ export interface Ongoing extends Recorded {
   readonly namedMs: number;
   /** How long it has been below half of its limits. */
   readonly quietMs: number;
+  /** So much of the past is its own; null: all of it. What came before was another's to bear. */
+  readonly ownMs: number | null;
 }
 
 export interface Ended extends Recorded {
@@ -49,6 +62,8 @@ export interface Ended extends Recorded {
 type Limits = Pick<Thresholds, 'pps' | 'bps'>;
 
 export const QUIET: Phase = { name: 'quiet' };
+/** Of an attack that has just begun, or goes on again. */
+export const BEGINNING = { quietMs: 0, namedMs: 0, ownMs: null } as const;
 
 /** Beginning again within this time, it is the same attack. */
 const MERGE_MS = 300_000;
@@ -57,6 +72,12 @@ const MERGE_MS = 300_000;
  * download beside it does not keep it going.
  */
 const END_SHARE = 0.5;
+/**
+ * It is closed within its hold time, by whoever looks at the record: its last packet is up to a bucket older than the
+ * quiet, and counting, telling and writing take half a second. Of short hold times at most a quarter.
+ */
+const TOLD_MS = 3 * BUCKET_MS;
+const TOLD_SHARE = 0.25;
 /** A peak is worth an event of its own from this much more. */
 const NEWS = 1.02;
 /** What kind it is, is asked so often. */
@@ -98,7 +119,11 @@ export function noteVectors(
 }
 
 /** Without an attack: learns what is usual. */
-export function stepQuiet(state: SubjectState, rates: Rates, { durationMs }: Moment): SubjectState {
+export function stepQuiet(
+  state: SubjectState,
+  rates: Pick<Rates, 'pps' | 'bps'>,
+  { durationMs }: Moment,
+): SubjectState {
   const { usual, recent } = state.vectors;
   const weight = Math.min(1, durationMs / USUAL_FADE_MS);
   return {
@@ -143,9 +168,9 @@ export function open(
     state: {
       ...state,
       window: restart(state.window, busy.length),
-      phase: { name: 'ongoing', attack, limits, ends, evidence, quietMs: 0, namedMs: 0 },
+      phase: { name: 'ongoing', attack, limits, ends, evidence, ...BEGINNING },
     },
-    event: { kind: 'opened', attack, atMs: moment.atMs },
+    event: { kind: 'opened', attack, atMs: moment.atMs, quietMs: 0 },
   };
 }
 
@@ -176,46 +201,102 @@ function busyBuckets({ buckets }: Window, ends: Limits): readonly Bucket[] {
   return buckets.slice(before + 1);
 }
 
+/** Of an attack's subject. */
+interface Seen {
+  /** What counts for its peaks. */
+  readonly measured: Window;
+  /** What says whether it goes on; of a prefix, without what an address may get by itself. */
+  readonly judged: Window;
+}
+
 export function stepOngoing(
   state: SubjectState,
   phase: Ongoing,
   thresholds: Thresholds,
-  measured: Window,
-  rates: Rates,
+  { measured, judged }: Seen,
   moment: Moment,
 ): Stepped {
   const { ends } = phase;
+  const rates = ratesOf(judged);
   const isQuiet = rates.leastPps < ends.pps && rates.leastBps < ends.bps;
   const quietMs = !isQuiet
     ? 0
     : phase.quietMs > 0
       ? phase.quietMs + moment.durationMs
-      : quietSince(measured, ends);
-  if (quietMs >= thresholds.holdMs) {
+      : quietSince(judged, ends);
+  if (quietMs >= thresholds.holdMs - Math.min(TOLD_MS, thresholds.holdMs * TOLD_SHARE)) {
     const endedAtMs = Math.max(phase.attack.startedAtMs, Math.round(moment.atMs - quietMs));
     const attack = { ...phase.attack, endedAtMs };
     return {
       state: { ...state, phase: { ...phase, name: 'ended', attack, sinceMs: 0 } },
-      event: { kind: 'ended', attack, atMs: moment.atMs },
+      event: { kind: 'ended', attack, atMs: moment.atMs, quietMs },
     };
   }
   const evidence = isQuiet
     ? phase.evidence
     : addExcess(phase.evidence, state.vectors, moment.durationMs);
   const names = phase.namedMs >= NAMING_MS;
+  const ownMs = stillOwn(phase.ownMs, moment);
   const attack = isQuiet
     ? phase.attack
     : {
         ...phase.attack,
         ...(names ? classify(evidence, thresholds) : {}),
-        ...higherPeaks(phase.attack, measured),
+        ...higherPeaks(phase.attack, ownMs === null ? measured : latest(measured, ownMs)),
       };
   const namedMs = names ? 0 : phase.namedMs + moment.durationMs;
-  const kept = { ...phase, attack, evidence, quietMs, namedMs };
+  const kept = { ...phase, attack, evidence, quietMs, namedMs, ownMs };
   return {
     state: { ...state, phase: kept },
-    event: isNews(phase.attack, attack) ? { kind: 'changed', attack, atMs: moment.atMs } : null,
+    event: isNews(phase.attack, attack)
+      ? { kind: 'changed', attack, atMs: moment.atMs, quietMs }
+      : null,
   };
+}
+
+/** Once it is longer than anything that is measured, it is no matter. */
+function stillOwn(ownMs: number | null, { durationMs }: Moment): number | null {
+  return ownMs === null || ownMs + durationMs > SHORT_MS ? null : ownMs + durationMs;
+}
+
+/**
+ * Goes on as another attack, which began then: by what has come since, and the limits of who has the subject now.
+ * `measured` as for `open`.
+ */
+export function beginAnew(
+  state: SubjectState & { readonly phase: Ongoing },
+  measured: Window,
+  thresholds: Thresholds,
+  startedAtMs: number,
+  atMs: number,
+): SubjectState & { readonly phase: Ongoing } {
+  const { phase, baseline } = state;
+  const ownMs = Math.max(0, atMs - startedAtMs);
+  const { pps, bps } = peaksOf(latest(measured, ownMs));
+  const { subject } = phase.attack;
+  const id = `${subject}@${startedAtMs}`;
+  const attack = { ...phase.attack, id, startedAtMs, peakPps: pps, peakBps: bps };
+  const limits = limitsOf(baseline, thresholds);
+  const ends = endsOf(baseline, limits);
+  return {
+    ...state,
+    window: restart(state.window, latest(state.window, ownMs).buckets.length),
+    phase: {
+      ...phase,
+      attack,
+      limits,
+      ends,
+      evidence: createTotals(),
+      namedMs: 0,
+      ownMs: ownMs > SHORT_MS ? null : ownMs,
+    },
+  };
+}
+
+/** It is not looked at any longer, and had been quiet. */
+export function endNow({ attack, quietMs }: Ongoing, { atMs }: Moment): AttackEvent {
+  const endedAtMs = Math.max(attack.startedAtMs, Math.round(atMs - quietMs));
+  return { kind: 'ended', attack: { ...attack, endedAtMs }, atMs, quietMs };
 }
 
 function higherPeaks(attack: Attack, measured: Window): Pick<Attack, 'peakPps' | 'peakBps'> {
@@ -249,9 +330,9 @@ export function stepEnded(
     return {
       state: {
         ...state,
-        phase: { name: 'ongoing', attack, limits, ends, evidence, quietMs: 0, namedMs: 0 },
+        phase: { name: 'ongoing', attack, limits, ends, evidence, ...BEGINNING },
       },
-      event: { kind: 'continued', attack, atMs: moment.atMs },
+      event: { kind: 'continued', attack, atMs: moment.atMs, quietMs: 0 },
     };
   }
   const sinceMs = phase.sinceMs + moment.durationMs;

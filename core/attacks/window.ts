@@ -148,6 +148,19 @@ export function restart({ buckets }: Window, count: number): Window {
   return { buckets, faded: sum(latest) };
 }
 
+/** Of the latest buckets alone, that last no longer together; of one in any case. */
+export function latest({ buckets }: Window, forMs: number): Window {
+  let count = 0;
+  let durationMs = 0;
+  for (const bucket of buckets.toReversed()) {
+    durationMs += bucket.durationMs;
+    if (count > 0 && durationMs > forMs) break;
+    count++;
+  }
+  const kept = buckets.slice(-Math.max(1, count));
+  return { buckets: kept, faded: sum(kept) };
+}
+
 /** All traffic of the last second; where that differs from the longer past by chance alone, of the longer past. */
 export function peaksOf(window: Window): { readonly pps: Measured; readonly bps: Measured } {
   const second = sum(window.buckets.slice(-PEAK_DEPTH));

@@ -138,7 +138,7 @@ function filterOf(
   { type, port }: Omit<SourceFilter, 'id'>,
   managed: boolean,
 ): PolicyFilter {
-  return { ref, type, port, managed };
+  return { ref, type, port, managed, safelist: [] };
 }
 
 function idOf({ ref }: { readonly ref: string }): number {

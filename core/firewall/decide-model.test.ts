@@ -129,7 +129,8 @@ function expected(drawn: Situation): string {
   const [stage, action] = decided;
   if (action !== 'filter') return `${action} ${stage}`;
   const stopped = policy.filters.some(
-    ({ ref, type, port }) =>
+    ({ ref, type, port, safelist }) =>
+      !safelist.some((network) => inside(network, packet.source)) &&
       matches(packet, { protocol: type === 'udp-stateful' ? 'udp' : 'tcp', port, source: null }) &&
       state.filters[ref] === 'drop',
   );

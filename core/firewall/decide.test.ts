@@ -204,6 +204,18 @@ test('an enforcing mitigation drops, an observing one only marks, a safelisted s
   );
 });
 
+test('a filter that came with an attack is not there for the safelist; one that a holder asked for is for everybody', () => {
+  const filter = { type: 'udp-stateful', port: 27015, managed: true } as const;
+  const brought = { ...filter, ref: 'mitigation:1', safelist: ['198.51.100.0/24'] };
+  const asked = { ...filter, ref: 'filter:1', safelist: [] };
+  const dropping = { filters: { 'mitigation:1': 'drop', 'filter:1': 'drop' } } as const;
+  const others = { source: '192.0.2.1' };
+  assert.equal(outcome(judge({ filters: [brought] }, {}, dropping)), 'pass default');
+  assert.equal(outcome(judge({ filters: [brought] }, others, dropping)), 'drop filters');
+  const { stage, ref } = judge({ filters: [brought, asked] }, {}, dropping);
+  assert.deepEqual([stage, ref], ['filters', 'filter:1']);
+});
+
 test("the operator's baseline decides before the holder: a deny is final, an allow goes on to the filters", () => {
   const open = { rules: [rule('allow', { source: SOURCE })] };
   assert.equal(
@@ -214,7 +226,9 @@ test("the operator's baseline decides before the holder: a deny is final, an all
     outcome(judge({ rules: [denyAll], baseline: [rule('allow', { protocol: 'udp' })] })),
     'pass baseline',
   );
-  const filters = [{ ref: 'filter:1', type: 'udp-stateful', port: 27015, managed: false }] as const;
+  const filters = [
+    { ref: 'filter:1', type: 'udp-stateful', port: 27015, managed: false, safelist: [] },
+  ] as const;
   const filtered = judge(
     { filters, baseline: [rule('allow', {})] },
     {},
@@ -253,7 +267,9 @@ test('an allow beats a deny, whatever their order and their width', () => {
 });
 
 test('an allow passes the rules, not the filters', () => {
-  const filters = [{ ref: 'filter:1', type: 'udp-stateful', port: 27015, managed: false }] as const;
+  const filters = [
+    { ref: 'filter:1', type: 'udp-stateful', port: 27015, managed: false, safelist: [] },
+  ] as const;
   const dropped = { filters: { 'filter:1': 'drop' as const } };
   assert.equal(
     outcome(judge({ filters, rules: [rule('allow', { source: SOURCE })] }, {}, dropped)),

@@ -130,6 +130,7 @@ const JUDGES: Readonly<Record<StageName, (judgement: Judgement) => Outcome>> = {
       if (transport === undefined || protocolNumber(transport, packet.family) !== packet.protocol)
         continue;
       if (packet.fragment === 'later' || packet.destinationPort !== filter.port) continue;
+      if (isSafe(filter, packet)) continue;
       if (state.filters[filter.ref] === 'drop') return { action: 'drop', ref: filter.ref };
     }
     return null;
@@ -155,9 +156,13 @@ function isAbove(ref: string, limit: MitigationLimit, { edge, state }: Judgement
 }
 
 function mitigationMatches(mitigation: Mitigation, packet: Packet): boolean {
-  const { ref, protocol, destinationPort: port, source, sourcePort, safelist } = mitigation;
+  const { ref, protocol, destinationPort: port, source, sourcePort } = mitigation;
   if (mitigation.fragment === 'later' && packet.fragment !== 'later') return false;
-  if (safelist.some((network) => networkContains(network, packet.source))) return false;
+  if (isSafe(mitigation, packet)) return false;
   if (sourcePort !== null && sourcePort !== packet.sourcePort) return false;
   return ruleMatches({ ref, action: 'deny', protocol, port, source }, packet);
+}
+
+function isSafe({ safelist }: Pick<Mitigation, 'safelist'>, { source }: Packet): boolean {
+  return safelist.some((network) => networkContains(network, source));
 }

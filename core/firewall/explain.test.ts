@@ -14,7 +14,7 @@ const policy: Policy = {
     { ref: 'rule:12', action: 'deny', protocol: 'udp', port: 19, source: null },
     { ref: 'group-rule:7', action: 'deny', protocol: 'any', port: null, source: null },
   ],
-  filters: [{ ref: 'filter:9', type: 'udp-stateful', port: 27015, managed: false }],
+  filters: [{ ref: 'filter:9', type: 'udp-stateful', port: 27015, managed: false, safelist: [] }],
 };
 
 describe('explainVerdict', () => {
@@ -77,7 +77,9 @@ describe('explainVerdict', () => {
           limit: null,
         },
       ],
-      filters: [{ ref: 'mitigation:8', type: 'tcp-syn-proxy', port: 80, managed: true }],
+      filters: [
+        { ref: 'mitigation:8', type: 'tcp-syn-proxy', port: 80, managed: true, safelist: [] },
+      ],
     };
     assert.equal(
       explainVerdict(

@@ -49,6 +49,8 @@ export interface PolicyFilter {
   readonly port: number;
   /** Put there by a service, or against an attack, rather than by a caller: neither listed nor counted. */
   readonly managed: boolean;
+  /** Sources that it is not there for: of one that came with an attack. What a holder asked for is for everybody. */
+  readonly safelist: readonly string[];
 }
 
 /** A typed action against one attack: drops what matches all of it. `observe` only marks what would have been dropped. */
@@ -71,8 +73,11 @@ export interface Mitigation {
 export const MITIGATION_REF = 'mitigation:';
 
 export interface MitigationLimit {
-  /** Packets that are counted together: all to one address, or those of one source to one address. */
-  readonly per: 'destination' | 'source';
+  /**
+   * Packets that are counted together: all to one address, those of one source to one address, or all that this
+   * mitigation is for, to whichever address of the attacked prefix.
+   */
+  readonly per: 'destination' | 'source' | 'attack';
   /** Packets a second, and at once; 0: none pass. */
   readonly pps: number;
   /**

@@ -8,6 +8,7 @@ import type { Packet } from '../packet.ts';
 import type {
   Mitigation,
   Policy,
+  PolicyFilter,
   PolicyGeoRule,
   PolicyRule,
   RuleProtocol,
@@ -105,6 +106,37 @@ export function policyFor(target: string): fc.Arbitrary<Policy> {
 
 /** A limit is either never used up or lets nobody pass, so that a kernel's verdict depends on no time. */
 export function mitigationFor(family: Family): fc.Arbitrary<Mitigation> {
+  return fc.oneof(
+    { weight: 2, arbitrary: anyMitigation(family) },
+    { weight: 1, arbitrary: plainMitigation(family) },
+  );
+}
+
+/** Drops by the packet alone: answers of reflectors, and one of few sources. */
+function plainMitigation(family: Family): fc.Arbitrary<Mitigation> {
+  const address = sourceAddress(family);
+  return fc
+    .record({
+      id: fc.nat(9999),
+      mode: fc.constantFrom('enforce' as const, 'enforce' as const, 'observe' as const),
+      safelist: fc.array(sourceNetwork(family), { maxLength: 10 }),
+      sourcePort: fc.constantFrom(...PORTS),
+      from: fc.option(fc.record({ address, protocol: fc.constantFrom(...PROTOCOLS) })),
+    })
+    .map(({ id, mode, safelist, sourcePort, from }) => ({
+      ref: `mitigation:${id}`,
+      mode,
+      protocol: from?.protocol ?? 'udp',
+      sourcePort: from === null ? sourcePort : null,
+      destinationPort: null,
+      source: from?.address ?? null,
+      safelist: safelist.filter((network) => network !== null),
+      fragment: 'any',
+      limit: null,
+    }));
+}
+
+function anyMitigation(family: Family): fc.Arbitrary<Mitigation> {
   const limit = fc.record({
     per: fc.constantFrom('destination' as const, 'source' as const),
     pps: fc.constantFrom(0, 1_000_000),
@@ -134,6 +166,30 @@ export function mitigationFor(family: Family): fc.Arbitrary<Mitigation> {
         limit,
       };
     });
+}
+
+/** Filters of ports, as holders ask for them and as attacks bring them: those spare a safelist, mostly. */
+export function filtersFor(
+  family: Family,
+  ports: readonly number[],
+  count: fc.ArrayConstraints = { maxLength: 5 },
+): fc.Arbitrary<PolicyFilter[]> {
+  const safelist = fc.array(sourceNetwork(family), { minLength: 1, maxLength: 3 });
+  const one = fc.record({
+    type: fc.constantFrom('udp-stateful' as const, 'tcp-syn-proxy' as const),
+    port: fc.constantFrom(...ports),
+    attack: fc.boolean(),
+    drawn: fc.oneof(fc.constant<(string | null)[]>([]), safelist),
+  });
+  return fc.array(one, count).map((some) =>
+    some.map(({ type, port, attack, drawn }, index) => ({
+      ref: `${attack ? 'mitigation' : 'filter'}:${index + 1}`,
+      type,
+      port,
+      managed: attack,
+      safelist: attack ? drawn.filter((network) => network !== null) : [],
+    })),
+  );
 }
 
 /** Contents for `SOURCE_SET_NAMES`, of both families, sorted and merged as the real data is. */

@@ -1,7 +1,14 @@
 import fc from 'fast-check';
-import { mitigationFor, packetTo, policyFor, sourceAddress, sourceSets } from './arbitraries.ts';
+import {
+  filtersFor,
+  mitigationFor,
+  packetTo,
+  policyFor,
+  sourceAddress,
+  sourceSets,
+} from './arbitraries.ts';
 import type { EdgeSettings, Packet, PacketState } from '../packet.ts';
-import type { Policy, PolicyFilter, SourceSets } from '../policy.ts';
+import type { Policy, SourceSets } from '../policy.ts';
 
 /** Prefixes nested around addresses, of both families. */
 export const TARGETS = [
@@ -29,14 +36,12 @@ export const DESTINATIONS = [
 
 const LOCAL = ['203.0.113.10', '2001:db8:5::10'] as const;
 const PORTS = [19, 53, 80, 443, 27015] as const;
-const FILTERED: readonly PolicyFilter[] = PORTS.flatMap((port) =>
-  (['udp-stateful', 'tcp-syn-proxy'] as const).map((type) => ({
-    ref: `filter:${type}:${port}`,
-    type,
-    port,
-    managed: false,
-  })),
-);
+/** So many of every port. */
+const FILTERS = { minLength: 5, maxLength: 15 };
+const DROPPING = Array.from({ length: FILTERS.maxLength }, (_, index) => [
+  `filter:${index + 1}`,
+  `mitigation:${index + 1}`,
+]).flat();
 
 /** Everything that a verdict depends on, with mitigations, filters and state: all ten stages get their turn. */
 export interface Situation {
@@ -82,7 +87,7 @@ export function fullPolicy(target: string): fc.Arbitrary<Policy> {
   const family = target.includes(':') ? 6 : 4;
   const mitigation = mitigationFor(family);
   return fc
-    .tuple(policyFor(target), rare(mitigation), fc.subarray([...FILTERED], { minLength: 5 }))
+    .tuple(policyFor(target), rare(mitigation), filtersFor(family, PORTS, FILTERS))
     .map(([policy, mitigations, filters]) => Object.assign({}, policy, { mitigations, filters }));
 }
 
@@ -134,7 +139,7 @@ function packetState(): fc.Arbitrary<PacketState> {
     answered: fc.boolean(),
     aboveLimit: fc.constant([]),
     filters: fc
-      .subarray([...FILTERED])
-      .map((dropping) => Object.fromEntries(dropping.map(({ ref }) => [ref, 'drop' as const]))),
+      .subarray(DROPPING)
+      .map((dropping) => Object.fromEntries(dropping.map((ref) => [ref, 'drop' as const]))),
   });
 }
