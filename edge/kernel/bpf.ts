@@ -1,4 +1,5 @@
 import { closeSync } from 'node:fs';
+import type { KoffiFunc } from 'koffi';
 import { addressOf, errno, libc, NativeUnavailable, SystemError } from './native.ts';
 
 /**
@@ -57,26 +58,46 @@ const COMMANDS = {
   linkDetach: 34,
 } as const;
 
-const ATTR_BYTES = 152;
-const NAME_BYTES = 15;
+export const ATTR_BYTES = 152;
+export const NAME_BYTES = 15;
 export const MAP_FLAGS = { noPreallocation: 1, mappable: 1 << 10 } as const;
-/** The program copes with packets in several buffers, as a device of MTU 9000 has them. */
-const XDP_HAS_FRAGS = 1 << 5;
 const SYSCALL_NUMBERS: Readonly<Partial<Record<NodeJS.Architecture, number>>> = {
   x64: 321,
   arm64: 280,
 };
 
-type Syscall = (number: number, command: number, attr: Buffer, size: number) => number;
+type Syscall = KoffiFunc<(number: number, command: number, attr: Buffer, size: number) => number>;
 let syscall: Syscall | null = null;
 
-function call(command: keyof typeof COMMANDS, attr: Buffer): number {
+function opened(): { readonly syscall: Syscall; readonly number: number } {
   const number = SYSCALL_NUMBERS[process.arch];
   if (number === undefined) throw new NativeUnavailable(`no bpf(2) known on ${process.arch}`);
-  syscall ??= libc().func('long syscall(long number, long command, void *attr, unsigned int size)');
-  const result = syscall(number, COMMANDS[command], attr, attr.length);
+  syscall ??= libc().func(
+    'long syscall(long number, long command, void *attr, unsigned int size)',
+  ) as Syscall;
+  return { syscall, number };
+}
+
+export function call(command: keyof typeof COMMANDS, attr: Buffer): number {
+  const bpf = opened();
+  const result = bpf.syscall(bpf.number, COMMANDS[command], attr, attr.length);
   if (result < 0) throw new SystemError(`bpf ${command}`, errno());
   return result;
+}
+
+/** On another thread, while this one does something else. Null: it failed, and only that thread knows why. */
+export async function callAside(
+  command: keyof typeof COMMANDS,
+  attr: Buffer,
+): Promise<number | null> {
+  const bpf = opened();
+  const result = await new Promise<number>((resolve, reject) => {
+    bpf.syscall.async(bpf.number, COMMANDS[command], attr, attr.length, (error, value) => {
+      if (error instanceof Error) reject(error);
+      else resolve(value);
+    });
+  });
+  return result < 0 ? null : result;
 }
 
 export function createMap(name: string, shape: MapShape): Descriptor {
@@ -152,76 +173,6 @@ export function readElements(
   attr.writeUInt32LE(map, 36);
   // Answers ENOENT with the last of them.
   unlessAbsent(() => call('mapLookupBatch', attr));
-}
-
-export interface ProgramImage {
-  readonly type: ProgramType;
-  /** Eight bytes each, relocated. */
-  readonly instructions: Buffer;
-  readonly license: string;
-}
-
-/** The verifier said no; `log` ends with why. */
-export class ProgramRefused extends Error {
-  override readonly name = 'ProgramRefused';
-  readonly log: string;
-  constructor(log: string, cause: SystemError) {
-    super(`the kernel's verifier refused the program: ${cause.code}`, { cause });
-    this.log = log;
-  }
-}
-
-const LOG_BYTES = 1 << 20;
-
-/** A signal that arrives meanwhile (a child that ended, say) makes the verifier give up: not the program's fault. */
-const LOAD_TRIES = 20;
-const INTERRUPTED = ['EAGAIN', 'EWOULDBLOCK', 'EINTR'];
-
-export function loadProgram(name: string, image: ProgramImage): Descriptor {
-  try {
-    return loadUninterrupted(name, image);
-  } catch (error) {
-    if (!(error instanceof SystemError) || error.code === 'EPERM') throw error;
-    const log = Buffer.alloc(LOG_BYTES);
-    try {
-      return call('programLoad', programAttr(name, image, log));
-    } catch {
-      throw new ProgramRefused(log.toString('latin1', 0, log.indexOf(0)), error);
-    }
-  }
-}
-
-function loadUninterrupted(name: string, image: ProgramImage): Descriptor {
-  for (let tries = 1; ; tries++) {
-    try {
-      return call('programLoad', programAttr(name, image, null));
-    } catch (error) {
-      const again = error instanceof SystemError && INTERRUPTED.includes(error.code);
-      if (!again || tries === LOAD_TRIES) throw error;
-    }
-  }
-}
-
-function programAttr(name: string, image: ProgramImage, log: Buffer | null): Buffer {
-  const attr = Buffer.alloc(ATTR_BYTES);
-  const license = Buffer.alloc(image.license.length + 1);
-  license.write(image.license, 'ascii');
-  keepUntilCalled(attr, image.instructions, license);
-  attr.writeUInt32LE(PROGRAM_TYPES[image.type], 0);
-  attr.writeUInt32LE(image.instructions.length / 8, 4);
-  attr.writeBigUInt64LE(addressOf(image.instructions), 8);
-  attr.writeBigUInt64LE(addressOf(license), 16);
-  if (log !== null) {
-    attr.writeUInt32LE(1, 24);
-    attr.writeUInt32LE(log.length, 28);
-    attr.writeBigUInt64LE(addressOf(log), 32);
-  }
-  if (image.type === 'xdp') {
-    attr.writeUInt32LE(XDP_HAS_FRAGS, 44);
-    attr.writeUInt32LE(ATTACH_TYPES.xdp, 68);
-  }
-  attr.write(name.slice(0, NAME_BYTES), 48, 'ascii');
-  return attr;
 }
 
 /** `mode` only of an xdp link. */
@@ -379,6 +330,6 @@ function pathBuffer(path: string): Buffer {
 
 /** The structure holds addresses only: what they point at must live for as long as it does. */
 const kept = new WeakMap<Buffer, readonly Buffer[]>();
-function keepUntilCalled(attr: Buffer, ...buffers: readonly Buffer[]): void {
+export function keepUntilCalled(attr: Buffer, ...buffers: readonly Buffer[]): void {
   kept.set(attr, buffers);
 }

@@ -26,12 +26,14 @@ export interface Tuple {
 /** A connection as its first packet made it, and as its replies come, after NAT. */
 export interface Connection extends Tuple {
   readonly reply: Tuple;
+  /** A SYN proxy opened it, and translates its sequence numbers. */
+  readonly isProxied: boolean;
 }
 
 /** Source of all numbers: include/uapi/linux/netfilter/nfnetlink_conntrack.h. */
 const SUBSYSTEM = 1 << 8;
 const [NEW, GET, DELETE] = [SUBSYSTEM | 0, SUBSYSTEM | 1, SUBSYSTEM | 2] as const;
-const CTA = { tupleOrig: 1, tupleReply: 2, id: 12, zone: 18 } as const;
+const CTA = { tupleOrig: 1, tupleReply: 2, id: 12, zone: 18, synProxy: 24 } as const;
 const TUPLE = { ip: 1, proto: 2 } as const;
 const TUPLE_IP = {
   4: { source: 1, destination: 2 },
@@ -144,7 +146,11 @@ function parseConnection(
   if (orig === undefined) throw new MalformedMessage('a connection without its first packet');
   const reply = attributes.get(CTA.tupleReply);
   if (reply === undefined) throw new MalformedMessage('a connection without its replies');
-  const connection = { ...parseTuple(family, orig), reply: parseTuple(family, reply) };
+  const connection = {
+    ...parseTuple(family, orig),
+    reply: parseTuple(family, reply),
+    isProxied: attributes.has(CTA.synProxy),
+  };
   const identity = [
     attribute(CTA.tupleOrig | 0x8000, orig),
     // So that a connection that took its place meanwhile is left alone.

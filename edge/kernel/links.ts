@@ -10,6 +10,8 @@ const NAME_ATTRIBUTE = 3;
 /** What leaves by a new device is not seen before it is watched. */
 const SETTLE_MS = 20;
 const BUFFER_BYTES = 1 << 20;
+/** In one look: who makes news faster than it is read is asked for the list all the same. */
+const MAX_LOSSES = 10;
 
 /** A device of this network namespace. Its index stays for as long as it is there, its name may change. */
 export type LinkEvent =
@@ -25,36 +27,59 @@ export interface LinkWatch {
   stop(): void;
 }
 
-/** Tells of devices that come, go and change their names, from now on. Throws `SystemError` or `NativeUnavailable`. */
-export function watchLinks(report: (event: LinkEvent) => void): LinkWatch {
-  const socket = new NetlinkSocket(NETLINK.route, { bufferBytes: BUFFER_BYTES });
+/**
+ * Tells of devices that come, go and change their names, from now on; `stirred` is called also where something else
+ * about one of them may have changed. Throws `SystemError` or `NativeUnavailable`.
+ */
+export function watchLinks(
+  report: (event: LinkEvent) => void,
+  stirred: () => void = () => {},
+): LinkWatch {
+  const news = new NetlinkSocket(NETLINK.route, { bufferBytes: BUFFER_BYTES });
+  // Apart, so that no old news is taken for what is there now.
+  const questions = new NetlinkSocket(NETLINK.route);
   const known = new Map<number, string>();
-  socket.join(GROUP_LINK);
-  const listAll = (): Message[] => {
-    const header = Buffer.alloc(LINK_HEADER_BYTES);
-    socket.send(encodeMessage(GET_LINK, FLAG.request | FLAG.dump, socket.nextSequence(), header));
-    return socket.drain();
-  };
+  news.join(GROUP_LINK);
   // Those that are there are no news.
-  follow(known, listAll());
-  socket.onArrival(SETTLE_MS, () => {
-    for (const event of read(socket, known, listAll)) report(event);
+  follow(known, listAll(questions));
+  news.onArrival(SETTLE_MS, () => {
+    const heard = hear(news);
+    const events = heard === null ? compare(known, listAll(questions)) : follow(known, heard);
+    stirred();
+    for (const event of events) report(event);
   });
-  return { stop: () => socket.close() };
+  return {
+    stop: () => {
+      news.close();
+      questions.close();
+    },
+  };
 }
 
-/** Where news was lost, the list of all says what became of them. */
-function read(
-  socket: NetlinkSocket,
-  known: Map<number, string>,
-  listAll: () => Message[],
-): LinkEvent[] {
-  try {
-    return follow(known, socket.drain());
-  } catch (error) {
-    if (!(error instanceof SystemError) || error.code !== 'ENOBUFS') throw error;
+/** Null: news was lost, and what is left of it says nothing. */
+function hear(news: NetlinkSocket): Message[] | null {
+  let lost = false;
+  for (let tries = 0; tries < MAX_LOSSES; tries++) {
+    try {
+      const heard = news.drain();
+      return lost ? null : heard;
+    } catch (error) {
+      if (!(error instanceof SystemError) || error.code !== 'ENOBUFS') throw error;
+      lost = true;
+    }
   }
-  const listed = listAll();
+  return null;
+}
+
+function listAll(questions: NetlinkSocket): Message[] {
+  const header = Buffer.alloc(LINK_HEADER_BYTES);
+  const flags = FLAG.request | FLAG.dump;
+  questions.send(encodeMessage(GET_LINK, flags, questions.nextSequence(), header));
+  return questions.drain();
+}
+
+/** What became of them, from the list of all. */
+function compare(known: Map<number, string>, listed: readonly Message[]): LinkEvent[] {
   const there = new Set(listed.flatMap((message) => linkOf(message)?.index ?? []));
   const gone = [...known].filter(([index]) => !there.has(index));
   for (const [index] of gone) known.delete(index);

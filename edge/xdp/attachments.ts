@@ -2,7 +2,16 @@ import type { DeviceMode } from '../devices.ts';
 import { type Device, type DevicePlan, planDevice } from './device.ts';
 import type { Attached, EarlyDropDriver, EarlySettings } from './driver.ts';
 
-type ReadDevice = (name: string) => Device | null;
+export interface Devices {
+  /** Null: there is no such device (now). */
+  readonly readDevice: (name: string) => Device | null;
+  /** What the device of this index is called now; null: there is none (any more). */
+  readonly deviceName: (ifindex: number) => string | null;
+}
+interface AttachedAs extends DeviceMode {
+  /** What the device was called when it was named. */
+  readonly as: string;
+}
 
 interface KnownDevice extends DeviceMode {
   readonly ifindex: number | null;
@@ -13,18 +22,20 @@ interface KnownDevice extends DeviceMode {
 /** The named devices, and how what is loaded is attached to each. */
 export class Attachments {
   readonly #driver: EarlyDropDriver;
-  readonly #readDevice: ReadDevice;
+  readonly #devices: Devices;
   #named: ReadonlySet<string> = new Set();
   /** What the named devices were at the last look. */
   #seen: ReadonlyMap<string, Device | null> = new Map();
   readonly #modes = new Map<string, KnownDevice>();
   /** By index: devices that our programs are on, as far as we know. */
-  readonly #attached = new Map<number, DeviceMode>();
+  readonly #attached = new Map<number, AttachedAs>();
+  /** By index: devices that they should be on, and when the kernel refused it last. */
+  readonly #refused = new Map<number, number>();
   #repairs = 0;
 
-  constructor(driver: EarlyDropDriver, readDevice: ReadDevice) {
+  constructor(driver: EarlyDropDriver, devices: Devices) {
     this.#driver = driver;
-    this.#readDevice = readDevice;
+    this.#devices = devices;
   }
 
   /** How often somebody else's doing was undone. */
@@ -35,7 +46,7 @@ export class Attachments {
   /** What these devices are now; `vlans` and `attach` go by that. */
   look(named: readonly string[]): void {
     this.#named = new Set(named);
-    this.#seen = new Map(named.map((name) => [name, this.#readDevice(name)]));
+    this.#seen = new Map(named.map((name) => [name, this.#devices.readDevice(name)]));
   }
 
   /** VLANs over devices that it is attached to, and that are judged too. */
@@ -64,19 +75,46 @@ export class Attachments {
       // By its index: a device that only changed its name stays as it is.
       const known = this.#attached.get(ifindex);
       const mode =
-        known !== undefined && driver.attached(ifindex) ? known : this.#attachTo(ifindex);
+        known !== undefined && driver.attached(ifindex) ? known : this.#attachTo(ifindex, name);
+      if (mode.xdp !== 'none') this.#attached.set(ifindex, { ...mode, as: name });
       this.#modes.set(name, { xdp: mode.xdp, reason: mode.reason, ifindex, plan: text });
     }
+    for (const [ifindex, { as }] of this.#attached)
+      if (this.#isBeingRenamed(ifindex, as)) wanted.add(ifindex);
     for (const ifindex of driver.devices()) if (!wanted.has(ifindex)) driver.detach(ifindex);
-    for (const ifindex of this.#attached.keys())
-      if (!wanted.has(ifindex)) this.#attached.delete(ifindex);
+    for (const map of [this.#attached, this.#refused])
+      for (const ifindex of map.keys()) if (!wanted.has(ifindex)) map.delete(ifindex);
     for (const name of this.#modes.keys()) if (!this.#named.has(name)) this.#modes.delete(name);
+  }
+
+  /**
+   * Puts our programs back where somebody took them off, and where somebody else's are gone that kept them out. Goes by
+   * what the last `attach` knew and looks at nothing but our programs: some microseconds. Answers what devices
+   * were changed.
+   */
+  mend(): string[] {
+    const nowMs = performance.now();
+    const lost = [...this.#attached.keys()].filter((ifindex) => !this.#driver.attached(ifindex));
+    const due = [...this.#refused].flatMap(([ifindex, triedMs]) =>
+      nowMs - triedMs < TRY_AGAIN_MS ? [] : ifindex,
+    );
+    const changed = lost.map((ifindex) => this.#putBack(ifindex));
+    for (const ifindex of due) {
+      const name = this.#putBack(ifindex);
+      if (this.#attached.has(ifindex)) changed.push(name);
+    }
+    return changed;
+  }
+
+  /** Somebody took our programs off; looks at nothing else. */
+  get isOff(): boolean {
+    return [...this.#attached.keys()].some((ifindex) => !this.#driver.attached(ifindex));
   }
 
   /** A device is another now, or is to be used otherwise, or somebody took our programs off. */
   disturbed(): boolean {
     return [...this.#modes].some(([name, { ifindex, xdp, plan }]) => {
-      const device = this.#readDevice(name);
+      const device = this.#devices.readDevice(name);
       if (ifindex !== (device?.ifindex ?? null)) return true;
       if (plan !== planOf(device, this.#named).text) return true;
       return xdp !== 'none' && ifindex !== null && !this.#driver.attached(ifindex);
@@ -103,18 +141,45 @@ export class Attachments {
   remove(): void {
     this.#modes.clear();
     this.#attached.clear();
+    this.#refused.clear();
     for (const ifindex of this.#driver.devices()) this.#driver.detach(ifindex);
   }
 
-  #attachTo(ifindex: number): DeviceMode {
-    if (this.#attached.has(ifindex)) this.#repairs++;
+  /**
+   * It has another name, and those who name devices for us have not heard of it yet: it is judged under its new name
+   * from then on, and taken off in between it would let everything pass.
+   */
+  #isBeingRenamed(ifindex: number, as: string): boolean {
+    if (!this.#named.has(as) || this.#seen.get(as) !== null) return false;
+    return this.#devices.deviceName(ifindex) !== null;
+  }
+
+  #attachTo(ifindex: number, name: string): DeviceMode {
     const attached = this.#driver.attach(ifindex);
     const mode = describe(attached);
-    if (attached.mode === 'none') this.#attached.delete(ifindex);
-    else this.#attached.set(ifindex, mode);
+    if (attached.mode === 'none') {
+      this.#attached.delete(ifindex);
+      this.#refused.set(ifindex, performance.now());
+      return mode;
+    }
+    if (this.#attached.has(ifindex)) this.#repairs++;
+    this.#attached.set(ifindex, { ...mode, as: name });
+    this.#refused.delete(ifindex);
     return mode;
   }
+
+  /** What becomes of it is said to whoever asks for modes. Answers its name. */
+  #putBack(ifindex: number): string {
+    const name = this.nameOf(ifindex) ?? this.#attached.get(ifindex)?.as ?? '';
+    const { xdp, reason } = this.#attachTo(ifindex, name);
+    const known = this.#modes.get(name);
+    if (known !== undefined) this.#modes.set(name, { ...known, xdp, reason });
+    return name;
+  }
 }
+
+/** Once refused, the kernel is asked again so often. */
+const TRY_AGAIN_MS = 1_000;
 
 function planOf(
   device: Device | null,

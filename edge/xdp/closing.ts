@@ -8,6 +8,7 @@ export function closes(before: EarlyTarget | undefined, after: EarlyTarget | und
   // Without an element of its own a prefix around it judges.
   if (after === undefined) return before !== undefined;
   if (before === undefined) return true;
+  if (before.strucks.length === 0 && after.strucks.length > 0) return true;
   if (before.rules.fallback === null && after.rules.fallback !== null) return true;
   const open = openPorts(after);
   return [...openPorts(before)].some((port) => !open.has(port));

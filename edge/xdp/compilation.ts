@@ -15,13 +15,16 @@ export class EarlyCompilation {
   #refused: ReadonlyMap<string, number> = new Map();
   #targets = VersionedMap.from<EarlyTarget>([]);
 
-  /** Compiles ahead what `of` will be asked for. */
-  async prepare(policies: Iterable<Policy>): Promise<void> {
+  /** Compiles ahead what `of` will be asked for, and answers it. */
+  async prepare(policies: Iterable<Policy>): Promise<EarlyTarget[]> {
+    const targets: EarlyTarget[] = [];
     let count = 0;
     for (const policy of policies) {
-      this.#compile(policy);
+      const compiled = this.#compile(policy);
+      if (compiled !== undefined) targets.push(compiled);
       if (++count % AT_A_TIME === 0) await new Promise(setImmediate);
     }
+    return targets;
   }
 
   /** `refused`: targets that nftables has not, or has as of an older generation. */

@@ -3,11 +3,12 @@ import type { Cidr } from '@portcullis/core/net/cidr.ts';
 import { type MatchRule, networkFrom, orderedRules, overlapping } from '../nftables/match.ts';
 import { intoLevels, prune } from '../nftables/program.ts';
 import { addressBytes, keyMask, LAYOUT, maskBytes, packetKey, type Reason } from './layout.ts';
+import { type Struck, strucksOf } from './struck.ts';
 
 /**
- * What one target has dropped early: the rules of its policy that one packet alone decides. Never more than
- * the policy drops: mitigations only drop, so leaving them to nftables drops less, and filters judge what
- * passes here.
+ * What one target has dropped early: the mitigations and rules of its policy that one packet alone decides. Never
+ * more than the policy drops: mitigations only drop, so leaving others to nftables drops less, and filters judge
+ * what passes here.
  */
 export interface EarlyTarget {
   readonly target: string;
@@ -17,6 +18,8 @@ export interface EarlyTarget {
   readonly spilled: readonly Spilled[];
   /** Unions of source sets that the rules ask, by name. */
   readonly unions: ReadonlyMap<string, readonly string[]>;
+  /** What mitigations drop, whatever the rules say. */
+  readonly strucks: readonly Struck[];
 }
 
 /** The first match decides; nothing matched: `fallback` is why it is dropped, null that it passes on. */
@@ -66,17 +69,18 @@ export function compileEarly(policy: Policy): EarlyTarget {
   const end = ordered.find((rule) => rule.protocol === null && rule.source === null);
   const fallback = end?.outcome === 'drop' ? reasonOf(end) : null;
   const { target } = policy;
+  const strucks = strucksOf(policy, cidr.family);
   const { kept } = prune(ordered);
   if (kept.length <= LAYOUT.LARGE_RULES) {
     const { order, plain } = portsLast(kept);
     const rules = order.map((index) => earlyRule(kept[index] as MatchRule, reasonOf));
     const listed = { kind: 'listed', rules, plain, fallback } as const;
-    return { target, cidr, rules: listed, spilled: [], unions: unionsOf(kept) };
+    return { target, cidr, rules: listed, spilled: [], unions: unionsOf(kept), strucks };
   }
   // Geo rules stand in no hash: they are left to nftables.
   const byPacket = prune(ordered.filter((rule) => rule.source?.kind !== 'sets')).kept;
   const early = byPacket.map((rule) => earlyRule(rule, reasonOf));
-  return { target, cidr, ...spill(byPacket, early, fallback), unions: new Map() };
+  return { target, cidr, ...spill(byPacket, early, fallback), unions: new Map(), strucks };
 }
 
 /** What a target that cannot be dropped early has: everything passes on. */
@@ -88,6 +92,16 @@ const PASSED_ON = {
 /** Its rules take more kinds of look-ups than are worth it. */
 export function isPassedOn(target: EarlyTarget | undefined): boolean {
   return target?.rules === PASSED_ON.rules;
+}
+
+/** What its packets may be dropped for. */
+export function reasonsOf({ rules, spilled, strucks }: EarlyTarget): Set<Reason> {
+  const reasons = new Set<Reason>();
+  if (strucks.length > 0) reasons.add('mitigations');
+  if (rules.fallback !== null) reasons.add(rules.fallback);
+  const listed = rules.kind === 'listed' ? rules.rules : spilled;
+  for (const { verdict } of listed) if (verdict !== 'pass') reasons.add(verdict);
+  return reasons;
 }
 
 function earlyRule(rule: MatchRule, reason: (rule: MatchRule) => Reason): EarlyRule {

@@ -6,10 +6,11 @@ import type { SlotCount } from './map-set.ts';
 import type { Sample } from './sample.ts';
 
 const ETHERNET_BYTES = 14;
-const SLUGS: Readonly<Record<Reason, string>> = {
-  rules: 'denied',
-  baseline: 'baseline',
-  geo: 'geo',
+const CAUSES: Readonly<Record<Reason, Pick<DropEntry, 'stage' | 'reason'>>> = {
+  rules: { stage: 'policy', reason: 'denied' },
+  baseline: { stage: 'policy', reason: 'baseline' },
+  geo: { stage: 'policy', reason: 'geo' },
+  mitigations: { stage: 'mitigations', reason: 'mitigated' },
 };
 
 type DeviceName = (ifindex: number) => string | null;
@@ -30,8 +31,7 @@ export function readDrops(driver: EarlyDropDriver, deviceName: DeviceName): Drop
 function entryOf({ target, reason, packets, bytes }: SlotCount): DropEntry {
   return {
     target,
-    stage: 'policy',
-    reason: SLUGS[reason],
+    ...CAUSES[reason],
     by: 'xdp',
     packets,
     bytes: bytes - packets * ETHERNET_BYTES,
@@ -44,8 +44,7 @@ function sampleOf(
 ): Omit<DropSample, 'atMs'> {
   return {
     target,
-    stage: 'policy',
-    reason: SLUGS[reason],
+    ...CAUSES[reason],
     by: 'xdp',
     ...packet,
     device: deviceName(ifindex),

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { eachConnection } from '../kernel/conntrack.ts';
 import type { Log } from '@portcullis/link/agent-log.ts';
-import { listDevices, readDevice } from './device.ts';
+import { deviceName, listDevices, readDevice } from './device.ts';
 import type { EarlySettings } from './driver.ts';
 import { EarlyDrop } from './early-drop.ts';
 import type { Flow } from './flow-marks.ts';
@@ -11,7 +11,8 @@ import { createKernelDriver } from './kernel-driver.ts';
 export function createEarlyDrop(pins: string, log: Log): EarlyDrop {
   const driver = createKernelDriver({ pins });
   const remember = createTimeouts();
-  return new EarlyDrop({ driver, readDevice, listDevices, openFlows, remember, log });
+  const devices = { readDevice, deviceName, listDevices };
+  return new EarlyDrop({ driver, ...devices, openFlows, remember, log });
 }
 
 /** Every connection as its replies come in, from either side: which side is ours only its host knows. */

@@ -31,6 +31,16 @@ export function listDevices(): string[] {
 }
 
 let indexOf: ((name: string) => number) | null = null;
+let nameOf: ((index: number, name: Uint8Array) => unknown) | null = null;
+const NAME_BYTES = 16;
+
+/** What the device of this index is called now; null: there is none (any more). */
+export function deviceName(ifindex: number): string | null {
+  nameOf ??= libc().func('void *if_indextoname(unsigned int index, _Out_ uint8_t *name)');
+  const name = Buffer.alloc(NAME_BYTES);
+  if (nameOf(ifindex, name) === null) return null;
+  return name.toString('utf8', 0, name.indexOf(0));
+}
 
 /** Null: there is no such device (now). */
 export function readDevice(name: string): Device | null {

@@ -14,7 +14,7 @@ import { compileEarly } from './compile.ts';
 import type { EarlyDropDriver, EarlySettings } from './driver.ts';
 import type { Flow } from './flow-marks.ts';
 import { addressBytes } from './layout.ts';
-import { planUnions } from './unions.ts';
+import { NO_UNIONS, planUnions } from './unions.ts';
 
 const DEVICE = 1;
 const NO_SETS: SourceSets = { version: '', sets: {} };
@@ -51,6 +51,21 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
     }
   });
 
+  it('judges by what is loaded, whatever it was made ready for', async () => {
+    const { server, neighbour, client } = V4;
+    const targets = [denyAll(server, [allowPort('udp', 27_015)])].map(compileEarly);
+    const others = [denyAll(neighbour, [])].map(compileEarly);
+    const driver = fresh();
+    for (const ready of [targets, others, [], [...targets, ...others]]) {
+      assert.equal(await driver.prepare(ready, NO_UNIONS), null);
+      driver.load(targets, SETTINGS, NO_UNIONS);
+      driver.enforce();
+      assert.equal(driver.judge(frameOf(udpPacket(client, server, 27_015)), DEVICE), 'pass');
+      assert.equal(driver.judge(frameOf(udpPacket(client, server, 27_016)), DEVICE), 'drop');
+      assert.equal(driver.judge(frameOf(udpPacket(client, neighbour, 27_016)), DEVICE), 'pass');
+    }
+  });
+
   it('counts what it drops by address and reason', () => {
     const driver = loaded([denyAll(V4.server, [])]);
     const frame = frameOf(udpPacket(V4.client, V4.server, 9));
@@ -58,6 +73,18 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
     assert.deepEqual(driver.counts(), [
       { target: V4.server, reason: 'rules', packets: 3, bytes: frame.length * 3 },
     ]);
+  });
+
+  it('counts for a reason that came with a change, and for the one before it', () => {
+    const rules = denyAll(V4.server, []);
+    const driver = loaded([rules]);
+    const frame = frameOf(udpPacket(V4.client, V4.server, 9));
+    driver.judge(frame, DEVICE);
+    driver.change([compileEarly({ ...rules, baseline: rules.rules, rules: [] })], []);
+    driver.judge(frame, DEVICE);
+    driver.judge(frame, DEVICE);
+    const told = driver.counts().map(({ reason, packets }) => `${reason} ${packets}`);
+    assert.deepEqual(told.toSorted(), ['baseline 2', 'rules 1']);
   });
 
   it('reads through VLAN tags of VLANs that are judged, and leaves others alone', () => {

@@ -6,10 +6,15 @@ import type { SlotCount } from './map-set.ts';
 import type { Sample } from './sample.ts';
 import type { UnionTable } from './unions.ts';
 
-/** The early drop on one host. Calls are short: nothing here waits. A suite holds every driver to this. */
+/** The early drop on one host. Calls are short: nothing here waits but `prepare`. A suite holds every driver to this. */
 export interface EarlyDropDriver {
   /** Why early drop cannot work on this host; null: it can. */
   probe(): string | null;
+  /**
+   * Answers as `probe`, and makes what the next `load` needs where that is of the same targets and of the same table:
+   * other threads do what takes long. Nothing judges by it yet.
+   */
+  prepare(targets: readonly EarlyTarget[], unions: UnionTable): Promise<string | null>;
   /** Gets ready to judge by exactly these. What was there before goes on judging until `enforce`. */
   load(targets: readonly EarlyTarget[], settings: EarlySettings, unions: UnionTable): void;
   /** Judges by what was loaded; every packet is judged by what was there before, or by this. */
@@ -32,6 +37,8 @@ export interface EarlyDropDriver {
   watches(ifindexes: readonly number[]): boolean;
   /** These flows were opened by the protected side: their replies pass on. */
   remember(flows: Iterable<Flow>): void;
+  /** All that is loaded of this target stands in the kernel as it was put there; nothing is loaded: it does. */
+  holds(target: string): boolean;
   /** What each target has had dropped since the last call; also of targets that were removed, and before a load. */
   counts(): SlotCount[];
   /** Counts what enters by the devices that it is on. Of this driver until it is closed. */

@@ -4,6 +4,7 @@ import { CounterArray } from '../kernel/counter-array.ts';
 import type { AddressDrops, DropTaker, Home } from './counter-driver.ts';
 import { LAYOUT } from './layout.ts';
 import type { MapSet } from './map-set.ts';
+import { SLOTS_AT_ONCE } from './slot-counters.ts';
 
 const ETHERNET_BYTES = 14;
 /** Packets and bytes. */
@@ -100,15 +101,18 @@ export class DropDeltas {
     }
   }
 
-  /** Over all reasons; those of one stand together. */
+  /** Over all reasons that there are rules for; those of one stand together. */
   #sum(used: number): Float64Array {
     const sums = this.#sums.fill(0, 0, used * FIELDS);
-    const values = Math.ceil(used / LAYOUT.COUNTERS_IN_VALUE);
-    for (let reason = 0; reason < LAYOUT.REASONS; reason++) {
-      const first = (reason * this.#set.slots) / LAYOUT.COUNTERS_IN_VALUE;
-      const counted = this.#counters.read(first, values);
-      for (let at = 0; at < used * FIELDS; at++) {
-        sums[at] = (sums[at] as number) + (counted[at] as number);
+    for (const reason of this.#set.reasons) {
+      for (let slot = 0; slot < used; slot += SLOTS_AT_ONCE) {
+        const count = Math.min(SLOTS_AT_ONCE, used - slot);
+        const first = (reason * this.#set.slots + slot) / LAYOUT.COUNTERS_IN_VALUE;
+        const counted = this.#counters.read(first, Math.ceil(count / LAYOUT.COUNTERS_IN_VALUE));
+        const begin = slot * FIELDS;
+        for (let at = 0; at < count * FIELDS; at++) {
+          sums[begin + at] = (sums[begin + at] as number) + (counted[at] as number);
+        }
       }
     }
     return sums;

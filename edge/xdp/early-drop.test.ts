@@ -1,19 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
-import type { RefusedTarget } from '@portcullis/link/messages.ts';
-import type { Desired } from '../desired.ts';
-import type { Log } from '@portcullis/link/agent-log.ts';
-import { frameOf, udpPacket } from '../testing/frames.ts';
+import {
+  attached,
+  desired,
+  device,
+  flowTo,
+  packetsOf,
+  refused,
+  setUp,
+  syn,
+  WAN,
+} from '../testing/early-drop.ts';
+import { frameOf } from '../testing/frames.ts';
 import { allowPort, denyAll } from '../testing/policies.ts';
-import type { Device } from './device.ts';
-import { EarlyDrop } from './early-drop.ts';
-import { createFakeEarlyDrop, type FakeEarlyDrop } from './fake.ts';
-import type { Flow } from './flow-marks.ts';
 
 const [A, B] = ['203.0.113.10', '203.0.113.11'] as const;
-const WAN = 7;
 
 describe('the early drop of an edge', () => {
   it('drops what the policies deny once nftables has them', async () => {
@@ -68,6 +70,47 @@ describe('the early drop of an edge', () => {
     assert.equal(driver.loads, 3);
   });
 
+  it('loads what it has prepared, source sets included, unless nftables refused a part', async () => {
+    const geo: Policy = {
+      ...denyAll(A, []),
+      rules: [],
+      geo: [{ ref: 'geo-rule:1', action: 'deny', sets: ['country:AA'] }],
+    };
+    const wanted = desired([geo, denyAll(B, [])], { version: '1' });
+    for (const [refusals, ready] of [
+      [[], 1],
+      [[refused(B, 0)], 0],
+    ] as const) {
+      const { early, driver } = setUp();
+      await early.prepare(wanted);
+      await early.apply(wanted, refusals);
+      assert.deepEqual([driver.loads, driver.readyLoads], [1, ready]);
+    }
+  });
+
+  it('looks at devices when it is told of a change and every half a minute, at its programs always', async (t) => {
+    const { early, driver, devices } = setUp();
+    const wanted = desired([denyAll(A, [])]);
+    await early.apply(wanted, []);
+    const stir = early.followDevices();
+    assert.equal(early.disturbed(), false);
+    devices.set('wan', device('wan', { ifindex: 9 }));
+    assert.equal(early.disturbed(), false);
+    driver.detach(WAN);
+    assert.equal(early.disturbed(), true);
+    driver.attach(WAN);
+    assert.equal(early.disturbed(), false);
+    stir();
+    assert.deepEqual([early.disturbed(), early.disturbed()], [true, true]);
+    await early.apply(wanted, []);
+    assert.equal(early.disturbed(), false);
+    devices.set('wan', device('wan', { ifindex: 11 }));
+    assert.equal(early.disturbed(), false);
+    const later = performance.now() + 31_000;
+    t.mock.method(performance, 'now', () => later);
+    assert.equal(early.disturbed(), true);
+  });
+
   it('sees that it was taken off, or that its device is another, and is put back', async () => {
     const { early, driver, devices } = setUp();
     const wanted = desired([denyAll(A, [])]);
@@ -90,13 +133,14 @@ describe('the early drop of an edge', () => {
 
   it('drops nothing that may be a reply before it has learnt every open flow', async () => {
     const learnt = Promise.withResolvers<boolean>();
-    const { early, passes } = setUp({
+    const { early, driver, passes } = setUp({
       openFlows: (take) => {
         take(flowTo(A, 40_000));
         return learnt.promise;
       },
     });
     const applied = early.apply(desired([denyAll(A, [])]), []);
+    await attached(driver);
     assert.equal(passes(A, 40_000), true);
     learnt.resolve(true);
     await applied;
@@ -265,83 +309,3 @@ describe('the early drop of an edge', () => {
     assert.equal(driver.loads, 0);
   });
 });
-
-interface SetUp {
-  readonly early: EarlyDrop;
-  readonly driver: FakeEarlyDrop;
-  readonly devices: Map<string, Device>;
-  readonly passes: (to: string, port: number) => boolean;
-}
-
-type OpenFlows = (take: (flow: Flow) => void) => Promise<boolean>;
-
-function setUp({ openFlows = async () => true }: { openFlows?: OpenFlows } = {}): SetUp {
-  const driver = createFakeEarlyDrop();
-  const devices = new Map([['wan', device('wan')]]);
-  const early = new EarlyDrop({
-    driver,
-    readDevice: (name) => devices.get(name) ?? null,
-    listDevices: () => [...devices.keys()],
-    openFlows,
-    remember: () => ({ tcp: 600, udp: 180, other: 60 }),
-    log: SILENT,
-  });
-  const passes = (to: string, port: number): boolean =>
-    driver.judge(frameOf(udpPacket('192.0.2.9', to, port, 5353)), WAN) === 'pass';
-  return { early, driver, devices, passes };
-}
-
-const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-
-function device(name: string, change: Partial<Device> = {}): Device {
-  return {
-    name,
-    ifindex: WAN,
-    uppers: [],
-    isPort: false,
-    hidesTags: false,
-    isEthernet: true,
-    ...change,
-  };
-}
-
-function desired(policies: readonly Policy[], { version = '' } = {}): Desired {
-  return {
-    generation: 1,
-    policies: new Map(policies.map((policy) => [policy.target, policy])),
-    sourceSets: { version, sets: { 'country:AA': ['192.0.2.0/24'] } },
-    settings: {
-      name: 'edge',
-      site: 'lab',
-      devices: ['wan'],
-      management: [],
-      sees: 'both',
-      fragments: 'reassemble',
-    },
-  };
-}
-
-function refused(target: string, goodGeneration: number): RefusedTarget {
-  return { target, reason: 'it is refused', goodGeneration };
-}
-
-function flowTo(local: string, localPort: number): Flow {
-  const bytes = (address: string): Buffer => Buffer.from(address.split('.').map(Number));
-  return {
-    family: 4,
-    protocol: 17,
-    local: bytes(local),
-    remote: bytes('192.0.2.9'),
-    localPort,
-    remotePort: 5353,
-  };
-}
-
-function syn(to: string, port: number): Packet {
-  return { ...udpPacket('192.0.2.9', to, port, 5353), protocol: 6 };
-}
-
-async function packetsOf(early: EarlyDrop): Promise<Record<string, number>> {
-  const { entries } = await early.read();
-  return Object.fromEntries(entries.map(({ target, packets }) => [target, packets]));
-}

@@ -1,4 +1,4 @@
-import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
+import type { SourceSets } from '@portcullis/core/firewall/policy.ts';
 import type { EdgeAssignment, RefusedTarget } from '@portcullis/link/messages.ts';
 import type { CounterDriver } from '../counters/driver.ts';
 import type { Desired } from '../desired.ts';
@@ -7,21 +7,31 @@ import type { DropReading } from '../drop-ledger.ts';
 import { describeError, type Log } from '@portcullis/link/agent-log.ts';
 import { changedKeys } from '../changed-keys.ts';
 import type { DropSource } from '../report.ts';
+import {
+  AheadUnions,
+  type AskedUnions,
+  askedUnions,
+  asksUnions,
+  sameNames,
+} from './asked-unions.ts';
 import { Attachments } from './attachments.ts';
+import { Audit } from './audit.ts';
 import { closes } from './closing.ts';
 import { EarlyCompilation } from './compilation.ts';
-import { type EarlyTarget, isPassedOn } from './compile.ts';
+import type { EarlyTarget } from './compile.ts';
 import type { Device } from './device.ts';
+import { DeviceLook } from './device-look.ts';
 import type { EarlyDropDriver, EarlySettings } from './driver.ts';
 import { readDrops } from './counts.ts';
 import type { Flow } from './flow-marks.ts';
 import { OpenFlows } from './open-flows.ts';
+import { PassedOn } from './passed-on.ts';
 import { protectedSides } from './protected-sides.ts';
-import { planUnions } from './unions.ts';
 
 export interface EarlyDropOptions {
   readonly driver: EarlyDropDriver;
   readonly readDevice: (name: string) => Device | null;
+  readonly deviceName: (ifindex: number) => string | null;
   /** Names of the devices that packets may leave by. */
   readonly listDevices: () => readonly string[];
   /** Shows everything that connection tracking knows, as replies to it come in. False: some may be missing. */
@@ -43,21 +53,27 @@ export class EarlyDrop implements DeviceModes, DropSource {
   /** Unions of source sets that rules ask, and the data that they were filled from. */
   #asked: AskedUnions = new Map();
   #setsVersion = '';
+  readonly #unions = new AheadUnions();
   readonly #devices: Attachments;
+  readonly #deviceLook = new DeviceLook();
+  readonly #audit: Audit;
   /** Why it cannot work at all; undefined: not asked yet. */
   #lack: string | null | undefined;
   readonly #flows: OpenFlows;
   /** What is about to judge. */
   #next: ReadonlyMap<string, EarlyTarget> = NOTHING;
+  /** Indices of the devices whose outgoing packets are seen, and when that was last made sure of. */
+  #watched: readonly number[] = [];
+  #egressLookMs = -Infinity;
   /** Devices whose outgoing packets cannot be seen. */
   #unseen = 0;
   #problem: string | null = null;
-  /** How many were passed on at the last look: only what changed since is looked at. */
-  #counted = { targets: NOTHING, passedOn: 0 };
+  readonly #passedOn = new PassedOn();
 
   constructor(options: EarlyDropOptions) {
     this.#options = options;
-    this.#devices = new Attachments(options.driver, options.readDevice);
+    this.#devices = new Attachments(options.driver, options);
+    this.#audit = new Audit(options.driver);
     this.#flows = new OpenFlows({
       read: options.openFlows,
       whatMatters: () => protectedSides(this.#next, this.#loaded ?? NOTHING),
@@ -66,10 +82,15 @@ export class EarlyDrop implements DeviceModes, DropSource {
   }
 
   /** What needs nothing of nftables, while the kernel takes a large table. Without it `apply` does the same. */
-  async prepare(policies: Iterable<Policy>): Promise<void> {
+  async prepare({ policies, sourceSets }: Pick<Desired, 'policies' | 'sourceSets'>): Promise<void> {
     // nft is started first.
     await new Promise(setImmediate);
-    if (this.#able()) await this.#compilation.prepare(policies);
+    if (typeof this.#lack === 'string') return;
+    const targets = await this.#compilation.prepare(policies.values());
+    const { driver } = this.#options;
+    this.#found(
+      await driver.prepare(targets, this.#unions.table(askedUnions(targets), sourceSets)),
+    );
   }
 
   /** After nftables has it; `refused` it has not. */
@@ -79,12 +100,15 @@ export class EarlyDrop implements DeviceModes, DropSource {
   ): Promise<void> {
     if (!this.#able()) return;
     try {
+      this.#deviceLook.begin();
       this.#devices.look(settings.devices);
       this.#next = this.#compilation.of(policies, refused);
       // One that is being read still may be without what matters now.
       if (!this.#flows.known) this.#flows.forget();
       const change = this.#planChange(this.#next, sourceSets);
       const first = this.#loaded === null;
+      // Before the first it may have been prepared already. What judges goes on meanwhile, and so does everybody else.
+      if (change.anew && !first) await this.#prepareAnew(change, sourceSets);
       if (change.closes && !first) await this.#learnBeforeClosing();
       const inherits = first && this.#options.driver.inherits();
       this.#load(change, this.#settingsFor(settings), sourceSets);
@@ -101,12 +125,46 @@ export class EarlyDrop implements DeviceModes, DropSource {
     await this.#learnFlows();
   }
 
+  /**
+   * Puts back at once what somebody took off, whatever else is under way: an apply may wait for nftables or for open
+   * flows. Answers what was found, in words; null: nothing. Then there may be more to do, by the next `apply`.
+   */
+  mend(): string | null {
+    if (this.#loaded === null) return null;
+    try {
+      const devices = this.#devices.mend();
+      if (devices.length > 0) return `took our program off ${devices.join(', ')}`;
+      if (!this.#audit.isDoubted && !this.#audit.look(this.#loaded)) return 'changed its maps';
+      if (!this.#isEgressDue() || this.#options.driver.watches(this.#watched)) return null;
+      this.#watchEgress();
+      return 'took our program off what leaves, or a device is gone';
+    } catch (error) {
+      this.#giveUp(error);
+      return 'made the early drop fail';
+    }
+  }
+
+  /** Reads back what judges a target. False: somebody changed it, and the next `apply` puts all there anew. */
+  check(target: string): boolean {
+    return this.#loaded === null || this.#audit.check(target);
+  }
+
   /** Devices came, went or changed their names, or somebody took our programs off: it is time to apply again. */
   disturbed(): boolean {
     if (this.#loaded === null) return false;
     const { driver } = this.#options;
-    if (this.#flows.isDue || !driver.watches(this.#leaving())) return true;
-    return this.#devices.disturbed();
+    if (this.#audit.isDoubted || this.#flows.isDue) return true;
+    if (!this.#deviceLook.isDue) return this.#devices.isOff || !driver.watches(this.#watched);
+    this.#deviceLook.begin();
+    const disturbed = !driver.watches(this.#leaving()) || this.#devices.disturbed();
+    if (disturbed) this.#deviceLook.stir();
+    return disturbed;
+  }
+
+  /** Devices are looked at when what this answers was called, and rarely otherwise: there may be hundreds. */
+  followDevices(): () => void {
+    this.#deviceLook.follow();
+    return () => this.#deviceLook.stir();
   }
 
   /** Off every device: we observe, or somebody took our hands off. */
@@ -129,26 +187,15 @@ export class EarlyDrop implements DeviceModes, DropSource {
   }
 
   get repairs(): number {
-    return this.#devices.repairs;
+    return this.#devices.repairs + this.#audit.renewals;
   }
 
   problems(): string[] {
-    const passedOn = this.#countPassedOn();
+    const passedOn = this.#passedOn.count(this.#loaded ?? NOTHING);
     return [
       ...[this.#problem, this.#flows.problem].filter((problem) => problem !== null),
       ...(passedOn === 0 ? [] : [`${passedOn} targets have too many kinds of rules to drop early`]),
     ];
-  }
-
-  #countPassedOn(): number {
-    const { targets, passedOn } = this.#counted;
-    const now = this.#loaded ?? NOTHING;
-    const among = (map: typeof now, names: readonly string[]): number =>
-      names.filter((name) => isPassedOn(map.get(name))).length;
-    const changed = changedKeys(targets, now);
-    const count = passedOn + among(now, changed) - among(targets, changed);
-    this.#counted = { targets: now, passedOn: count };
-    return count;
   }
 
   modeOf(device: string): DeviceMode {
@@ -168,11 +215,13 @@ export class EarlyDrop implements DeviceModes, DropSource {
   }
 
   #able(): boolean {
-    if (this.#lack === undefined) {
-      this.#lack = this.#options.driver.probe();
-      if (this.#lack !== null) this.#options.log.warn({ reason: this.#lack }, 'no early drop');
-    }
+    if (this.#lack === undefined) this.#found(this.#options.driver.probe());
     return this.#lack === null;
+  }
+
+  #found(lack: string | null): void {
+    this.#lack = lack;
+    if (lack !== null) this.#options.log.warn({ reason: lack }, 'no early drop');
   }
 
   /** What is loaded is to become this. */
@@ -187,15 +236,26 @@ export class EarlyDrop implements DeviceModes, DropSource {
       gone: changed.filter((name) => !next.has(name)),
       closes: changed.some((name) => closes(before.get(name), next.get(name))),
       asked,
-      anew: this.#loaded === null || refilled || !sameNames(asked, this.#asked),
+      anew:
+        this.#loaded === null ||
+        this.#audit.isDoubted ||
+        refilled ||
+        !sameNames(asked, this.#asked),
     };
+  }
+
+  async #prepareAnew({ asked }: PlannedChange, sets: SourceSets): Promise<void> {
+    const targets = [...this.#next.values()];
+    await this.#options.driver.prepare(targets, this.#unions.table(asked, sets));
   }
 
   #load({ set, gone, asked, anew }: PlannedChange, wanted: EarlySettings, sets: SourceSets): void {
     const { driver } = this.#options;
     if (anew) {
       this.#settings = wanted;
-      driver.load([...this.#next.values()], wanted, planUnions(asked, sets));
+      driver.load([...this.#next.values()], wanted, this.#unions.table(asked, sets));
+      this.#unions.forget();
+      this.#audit.renewed();
     } else {
       // What is about to be closed is marked until it is.
       const marksAll = wanted.marksAll || this.#settings?.marksAll === true;
@@ -231,12 +291,23 @@ export class EarlyDrop implements DeviceModes, DropSource {
   #watchEgress(): void {
     const { driver } = this.#options;
     const leaving = this.#leaving();
+    // Also where an earlier agent left it so.
+    [this.#watched, this.#unseen] = [leaving, 0];
     if (driver.watches(leaving)) return;
     // What left by another device before is not known: until it is, replies must not be dropped.
     this.#flows.forget();
     this.#sayWhatIsKnown();
     const unseen = driver.watch(leaving);
+    this.#watched = leaving.filter((ifindex) => !unseen.includes(ifindex));
     this.#unseen = unseen.length;
+  }
+
+  /** There may be hundreds of devices. */
+  #isEgressDue(): boolean {
+    const nowMs = performance.now();
+    if (nowMs - this.#egressLookMs < EGRESS_LOOK_MS) return false;
+    this.#egressLookMs = nowMs;
+    return true;
   }
 
   /** What judges goes on, and drops as before, until nothing is missing for what is about to judge. */
@@ -300,8 +371,8 @@ interface PlannedChange {
 
 /** A change that closes something waits so long for open flows, and is then made without them. */
 const LONGEST_WAIT_MS = 250;
+const EGRESS_LOOK_MS = 1_000;
 
-type AskedUnions = ReadonlyMap<string, readonly string[]>;
 const NOTHING: ReadonlyMap<string, EarlyTarget> = new Map();
 
 async function within(work: Promise<void>, ms: number): Promise<void> {
@@ -309,18 +380,4 @@ async function within(work: Promise<void>, ms: number): Promise<void> {
   const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
   await Promise.race([work, late]);
   clearTimeout(timer);
-}
-
-function asksUnions(target: EarlyTarget | undefined): boolean {
-  return target !== undefined && target.unions.size > 0;
-}
-
-function askedUnions(targets: Iterable<EarlyTarget>): AskedUnions {
-  const asked = new Map<string, readonly string[]>();
-  for (const { unions } of targets) for (const [name, sets] of unions) asked.set(name, sets);
-  return asked;
-}
-
-function sameNames(a: AskedUnions, b: AskedUnions): boolean {
-  return a.size === b.size && [...a.keys()].every((name) => b.has(name));
 }

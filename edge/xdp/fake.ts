@@ -6,6 +6,7 @@ import { type Flow, markPlaces } from './flow-marks.ts';
 import { isAddress } from '../counters/networks.ts';
 import { addressBytes, type Reason } from './layout.ts';
 import type { SlotCount } from './map-set.ts';
+import type { Struck } from './struck.ts';
 import { NO_UNIONS, type UnionTable } from './unions.ts';
 import { type FrameFacts, readFacts } from './frame-facts.ts';
 
@@ -16,6 +17,12 @@ export interface FakeEarlyDrop extends EarlyDropDriver {
   /** The next calls fail like this. */
   fail: Error | null;
   readonly loads: number;
+  /** `prepare` waits for it. */
+  beforePrepared: () => Promise<void>;
+  /** Targets that somebody changed what is loaded of. */
+  readonly tampered: Set<string>;
+  /** Those that it was made ready for. */
+  readonly readyLoads: number;
   /** Flows that it was told of, each time counted. */
   readonly remembered: number;
   /** An earlier agent is there: this judges a frame until the first `enforce`. */
@@ -30,6 +37,10 @@ class Fake implements FakeEarlyDrop {
   lack: string | null = null;
   fail: Error | null = null;
   loads = 0;
+  beforePrepared = async (): Promise<void> => {};
+  readyLoads = 0;
+  readonly tampered = new Set<string>();
+  #ready: { readonly targets: readonly EarlyTarget[]; readonly unions: UnionTable } | null = null;
   remembered = 0;
   earlier: ((frame: Buffer) => 'pass' | 'drop') | null = null;
   readonly #counters = new FakeCounterDriver();
@@ -47,10 +58,19 @@ class Fake implements FakeEarlyDrop {
     return this.lack;
   }
 
+  async prepare(targets: readonly EarlyTarget[], unions: UnionTable): Promise<string | null> {
+    await this.beforePrepared();
+    this.#ready = { targets, unions };
+    return this.lack;
+  }
+
   load(targets: readonly EarlyTarget[], settings: EarlySettings, unions: UnionTable): void {
     this.#unions = unions;
     this.#mayFail();
     this.loads++;
+    if (this.#ready?.unions === unions && sameTargets(this.#ready.targets, targets))
+      this.readyLoads++;
+    this.#ready = null;
     this.#next = new Map(targets.map((target) => [target.target, target]));
     this.#settings = settings;
   }
@@ -61,6 +81,7 @@ class Fake implements FakeEarlyDrop {
     this.#targets.clear();
     for (const [name, target] of this.#next ?? []) this.#targets.set(name, target);
     this.#next = null;
+    this.tampered.clear();
   }
 
   inherits(): boolean {
@@ -112,6 +133,10 @@ class Fake implements FakeEarlyDrop {
       this.#flows.add(places.flow);
       this.#hosts.add(places.host);
     }
+  }
+
+  holds(target: string): boolean {
+    return !this.tampered.has(target);
   }
 
   counts(): SlotCount[] {
@@ -207,10 +232,11 @@ class Fake implements FakeEarlyDrop {
 const DHCP: readonly string[] = ['67 68', '547 546'];
 
 function verdict(
-  { rules, spilled }: EarlyTarget,
+  { rules, spilled, strucks }: EarlyTarget,
   facts: FrameFacts,
   unions: UnionTable,
 ): 'pass' | Reason {
+  if (strucks.some((one) => strikes(one, facts))) return 'mitigations';
   if (rules.kind === 'listed') {
     const matched = rules.rules.find((rule) => matches(rule, facts, unions));
     return matched?.verdict ?? rules.fallback ?? 'pass';
@@ -228,6 +254,14 @@ function verdict(
     if (found !== undefined) return found.verdict;
   }
   return rules.fallback ?? 'pass';
+}
+
+function strikes(struck: Struck, { protocol, source, sourcePort }: FrameFacts): boolean {
+  if (struck.kind === 'source') {
+    return protocol === struck.protocol && containsCidr(struck.source, source);
+  }
+  const isSpared = struck.safe.some((network) => containsCidr(network, source));
+  return protocol === 17 && sourcePort === struck.sourcePort && !isSpared;
 }
 
 function matches(
@@ -256,4 +290,9 @@ function keyOf({ protocol, destinationPort }: FrameFacts): number {
 
 function and(a: Buffer, b: Buffer): Buffer {
   return Buffer.from(a.map((byte, index) => byte & (b[index] ?? 0)));
+}
+
+function sameTargets(a: readonly EarlyTarget[], b: readonly EarlyTarget[]): boolean {
+  const some = new Set(a);
+  return a.length === b.length && b.every((target) => some.has(target));
 }

@@ -15,7 +15,7 @@ import { type Flow, markNow, markPlaces } from './flow-marks.ts';
 import { Egress, type EgressWay } from './egress.ts';
 import { LAYOUT } from './layout.ts';
 import { Links } from './links.ts';
-import { MapSet, OutOfRoom, type SharedMaps, type SlotCount } from './map-set.ts';
+import { MapSet, type MapSetParts, OutOfRoom, type SharedMaps, type SlotCount } from './map-set.ts';
 import { Marks } from './marks.ts';
 import { Pins } from './pins.ts';
 import { readSample, type Sample } from './sample.ts';
@@ -67,6 +67,8 @@ class KernelDriver implements EarlyDropDriver {
   readonly #artifact: BpfArtifact = readArtifact(ARTIFACT);
   #opened: Opened | null = null;
   #set: MapSet | null = null;
+  /** Made for the next `load`, if that is of the same. */
+  #ahead: { readonly set: MapSet; readonly unions: UnionTable } | null = null;
   /** Loaded, and not enforced yet: this judged before. */
   #retired: Retired | null = null;
   #ring: RingBuffer | null = null;
@@ -83,20 +85,28 @@ class KernelDriver implements EarlyDropDriver {
 
   probe(): string | null {
     try {
-      new MapSet(this.#artifact, this.#open().shared, [], NO_UNIONS).close();
+      MapSet.load(this.#parts([], NO_UNIONS)).close();
       return null;
     } catch (error) {
-      if (error instanceof NativeUnavailable) return error.message;
-      if (error instanceof SystemError && error.code === 'EPERM') {
-        return 'early drop needs root, or CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON';
-      }
-      return `this kernel does not take the early drop: ${error instanceof Error ? error.message : 'unknown'}`;
+      return whyNotLoaded(error);
+    }
+  }
+
+  async prepare(targets: readonly EarlyTarget[], unions: UnionTable): Promise<string | null> {
+    this.#ahead?.set.close();
+    this.#ahead = null;
+    try {
+      this.#ahead = { set: await MapSet.prepare(this.#parts(targets, unions)), unions };
+      return null;
+    } catch {
+      // It may be that these are too many.
+      return this.probe();
     }
   }
 
   load(targets: readonly EarlyTarget[], settings: EarlySettings, unions: UnionTable): void {
-    const { egress, marks, shared } = this.#open();
-    const next = new MapSet(this.#artifact, shared, targets, unions);
+    const { egress, marks } = this.#open();
+    const next = this.#takeAhead(targets, unions) ?? MapSet.load(this.#parts(targets, unions));
     try {
       marks.keep();
       this.#targets.replace(targets);
@@ -212,6 +222,10 @@ class KernelDriver implements EarlyDropDriver {
     hosts.unmap();
   }
 
+  holds(target: string): boolean {
+    return this.#set?.holds(target) ?? true;
+  }
+
   counts(): SlotCount[] {
     const added = this.#set?.counts() ?? [];
     return [...this.#untold.splice(0), ...added];
@@ -238,6 +252,8 @@ class KernelDriver implements EarlyDropDriver {
 
   close(): void {
     for (const one of [this.#retired, { set: this.#set, ring: this.#ring }]) this.#close(one);
+    this.#ahead?.set.close();
+    this.#ahead = null;
     this.#opened?.links.close();
     this.#opened?.egress.close();
     this.#opened?.marks.close();
@@ -253,6 +269,19 @@ class KernelDriver implements EarlyDropDriver {
     if (retired === null || retired.set === null) return;
     this.#drops.end(retired.set);
     retired.set.close();
+  }
+
+  #parts(targets: readonly EarlyTarget[], unions: UnionTable): MapSetParts {
+    return { artifact: this.#artifact, shared: this.#open().shared, targets, unions };
+  }
+
+  #takeAhead(targets: readonly EarlyTarget[], unions: UnionTable): MapSet | null {
+    const ahead = this.#ahead;
+    this.#ahead = null;
+    if (ahead === null) return null;
+    if (ahead.unions === unions && ahead.set.isOf(targets)) return ahead.set;
+    ahead.set.close();
+    return null;
   }
 
   #loaded(): MapSet {
@@ -276,6 +305,14 @@ class KernelDriver implements EarlyDropDriver {
   #hasPrefixes(): string {
     return `${this.#targets.hasPrefixes(4)} ${this.#targets.hasPrefixes(6)}`;
   }
+}
+
+function whyNotLoaded(error: unknown): string {
+  if (error instanceof NativeUnavailable) return error.message;
+  if (error instanceof SystemError && error.code === 'EPERM') {
+    return 'early drop needs root, or CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON';
+  }
+  return `this kernel does not take the early drop: ${error instanceof Error ? error.message : 'unknown'}`;
 }
 
 function whyNotAttached({ code }: SystemError): string {

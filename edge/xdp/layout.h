@@ -124,6 +124,8 @@ struct head {
 #define SPILLED 2u
 /* Some rule asks in which source sets the source is: that is looked up first. */
 #define ASKS_SETS 4u
+/* Mitigations drop something by the packet alone: `struck` is looked into before the rules. It has no line. */
+#define STRUCK 8u
 
 /*
  * `match`: see KEY. Of `mask`, the bits of KEY are a mask; above them stand the verdict and its reason. A rule on
@@ -156,6 +158,24 @@ struct spilled_key {
 	u32 level;
 	u32 match;
 	u32 source[4];
+};
+
+/*
+ * What mitigations drop by the packet alone, by the place of the counters of its destination: a protocol (in bits 16
+ * to 23 of `match`) from one source, or UDP from a port (below, in host order) whatever the source (0).
+ */
+struct struck_key {
+	u32 slot;
+	u32 match;
+	u32 source[4];
+};
+/* The first `count` of these sources are spared. */
+#define SAFE_NETWORKS 8
+struct struck {
+	u32 count;
+	struct {
+		u32 address[4], mask[4];
+	} safe[SAFE_NETWORKS];
 };
 
 struct small4 {
@@ -203,7 +223,8 @@ struct counter {
  * Counters of a slot: one for each reason, `slots` apart. Many stand in one value, because the kernel finds each value
  * by a pointer of its own: those few stay within the first cache.
  */
-#define REASONS 3
+#define REASONS 4
+#define REASON_MITIGATIONS 3u
 #define COUNTERS_IN_VALUE 64
 struct counters {
 	struct counter of[COUNTERS_IN_VALUE];

@@ -8,6 +8,7 @@ import { CELL_FIELDS, CLASS_FIELDS, COUNTING_BYTES, SUSPECT_BYTES } from './coun
 import { LAYOUT, valueBytes } from './layout.ts';
 import { LINE_BYTES, WIDE_BYTES } from './lines.ts';
 import { SETTINGS_BYTES } from './settings.ts';
+import { STRUCK_BYTES } from './struck.ts';
 
 const header = readFileSync(join(import.meta.dirname, 'layout.h'), 'utf8');
 const artifact = readArtifact(join(import.meta.dirname, 'early-drop.bpf.json'));
@@ -41,5 +42,6 @@ test('values are as long as the programs say', () => {
   assert.equal(artifact.maps['counting']?.valueSize, COUNTING_BYTES);
   assert.equal(artifact.maps['suspects']?.valueSize, LAYOUT.SUSPECTS * SUSPECT_BYTES);
   assert.equal(artifact.maps['wides']?.valueSize, WIDE_BYTES);
+  assert.equal(artifact.maps['struck_by']?.valueSize, STRUCK_BYTES);
   assert.equal(artifact.maps['settings']?.valueSize, SETTINGS_BYTES);
 });

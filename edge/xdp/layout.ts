@@ -24,12 +24,15 @@ export const LAYOUT = {
   IN_LARGE: 1,
   SPILLED: 2,
   ASKS_SETS: 4,
+  STRUCK: 8,
+  SAFE_NETWORKS: 8,
   KEY_HAS_PORT: 2 ** 24,
   RULE_DROPS: 2 ** 31,
   RULE_REASON_SHIFT: 28,
   RULE_SETS: 2 ** 27,
   RULE_INSIDE: 2 ** 26,
-  REASONS: 3,
+  REASONS: 4,
+  REASON_MITIGATIONS: 3,
   COUNTERS_IN_VALUE: 64,
   SAMPLE_BYTES: 96,
   CELLS: 16_384,
@@ -54,7 +57,7 @@ const NO_KEY = LAYOUT.KEY_HAS_PORT;
 const PORT_MASK = LAYOUT.KEY_HAS_PORT + PROTOCOL_MASK + 0xffff;
 
 /** In the order of the counters of a slot. */
-export const REASONS = ['rules', 'baseline', 'geo'] as const;
+export const REASONS = ['rules', 'baseline', 'geo', 'mitigations'] as const;
 export type Reason = (typeof REASONS)[number];
 
 export type SizeClass = 'small' | 'large';
@@ -78,12 +81,15 @@ export interface Place {
 }
 interface Written extends Place {
   readonly check: number;
+  /** Of the head: what is so whatever its rules are. */
+  readonly flags: number;
 }
 
 /** The elements of one target: its own first, then what only stands for it. */
 export function encodeTarget(target: EarlyTarget, place: Place): Encoded[] {
   const { cidr, rules } = target;
-  const written = { ...place, check: checkOf(cidr) };
+  const flags = target.strucks.length > 0 ? LAYOUT.STRUCK : 0;
+  const written = { ...place, check: checkOf(cidr), flags };
   const { family } = cidr;
   const single = cidr.length === BITS[family];
   if (!single) {
@@ -97,7 +103,7 @@ export function encodeTarget(target: EarlyTarget, place: Place): Encoded[] {
   }
   const value = encodeValue(family, 'large', rules, written);
   const pointer = Buffer.alloc(valueBytes(family, 'small'));
-  writeHead(pointer, NOTHING, LAYOUT.IN_LARGE, written);
+  writeHead(pointer, NOTHING, { ...written, flags: LAYOUT.IN_LARGE });
   return [
     { map: `large_${family}`, key, value },
     { map: `small_${family}`, key, value: pointer },
@@ -193,12 +199,13 @@ function encodeValue(
 ): Buffer {
   const value = Buffer.alloc(valueBytes(family, size));
   if (rules.kind === 'spilled') {
-    writeHead(value, rules, LAYOUT.SPILLED, written);
+    writeHead(value, rules, { ...written, flags: written.flags | LAYOUT.SPILLED });
     rules.forms.forEach((form, index) => writeForm(value, form, index, written.version));
     return value;
   }
   const asksSets = rules.rules.some((rule) => rule.sets !== null);
-  writeHead(value, rules, asksSets ? LAYOUT.ASKS_SETS : 0, written);
+  const flags = written.flags | (asksSets ? LAYOUT.ASKS_SETS : 0);
+  writeHead(value, rules, { ...written, flags });
   rules.rules.forEach((rule, index) => writeRule(value, rule, index, family, written.unions));
   return value;
 }
@@ -206,8 +213,7 @@ function encodeValue(
 function writeHead(
   value: Buffer,
   rules: CompiledRules,
-  flags: number,
-  { slot, version, check }: Written,
+  { slot, version, check, flags }: Written,
 ): void {
   const listed = rules.kind === 'listed' ? rules : NOTHING;
   const plain = listed.rules.slice(0, listed.plain);

@@ -108,6 +108,22 @@ export class LineMaps {
     this.#write(lines, place, encoded.line);
   }
 
+  /** Reads back the line of a target; it has none: it does. */
+  holds({ target, slot }: Slotted): boolean {
+    const { lines } = this.#families[target.cidr.family];
+    const plan = planLine(target);
+    const place = this.#placeOf(target);
+    if (plan === null || place === null) return true;
+    const wide = this.#wideOf.get(target.target) ?? 0;
+    const wanted = encodeLine(plan, { slot, slots: this.#slots, wide });
+    const line = readLine(lines, place);
+    if (line.readUInt16LE(0) === 0 || !line.subarray(2).equals(wanted.line.subarray(2)))
+      return false;
+    if (wanted.wide === null) return true;
+    const read = Buffer.alloc(wanted.wide.length);
+    return lookupElement(this.#wides, keyOf(wide), read) && read.equals(wanted.wide);
+  }
+
   remove(target: EarlyTarget): void {
     const place = this.#placeOf(target);
     if (place !== null) {

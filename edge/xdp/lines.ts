@@ -22,7 +22,9 @@ const ALL_ASK = 2 ** LAYOUT.LINE_PORTS - 1;
 
 /** Null: it has no line, and is judged by the other maps. */
 export function planLine(target: EarlyTarget): PlannedLine | null {
-  const { cidr, rules } = target;
+  const { cidr, rules, strucks } = target;
+  // Lines know nothing of the ports that packets come from.
+  if (strucks.length > 0) return null;
   if (cidr.length !== BITS[cidr.family] || rules.kind === 'spilled') return null;
   const { fallback } = rules;
   const asked = rules.rules.filter(({ protocol }) => protocol === null || isPorted(protocol));

@@ -4,15 +4,15 @@ import {
   createMap,
   deleteElement,
   type Descriptor,
-  loadProgram,
+  lookupElement,
   mapShapeOf,
   nextKey,
   type MapShape,
   updateElement,
   updateElements,
 } from '../kernel/bpf.ts';
-import { type BpfArtifact, relocated } from '../kernel/bpf-artifact.ts';
-import type { EarlyTarget } from './compile.ts';
+import type { BpfArtifact } from '../kernel/bpf-artifact.ts';
+import { type EarlyTarget, reasonsOf } from './compile.ts';
 import {
   type Encoded,
   encodeSpilled,
@@ -20,21 +20,19 @@ import {
   LAYOUT,
   mapsOf,
   prefixKey,
+  REASONS,
   type Reason,
   type Unions,
 } from './layout.ts';
 import { countLines, LineMaps } from './line-maps.ts';
+import { closePrograms, loadPrograms, loadProgramsAside, type Programs } from './programs.ts';
+import { encodeStruck } from './struck.ts';
 import { type Counted, SlotCounters } from './slot-counters.ts';
 import type { UnionTable } from './unions.ts';
 
 /** A map is full, or the kernel has no memory for it: a set with more room is needed. */
 export class OutOfRoom extends Error {
   override readonly name = 'OutOfRoom';
-}
-
-export interface Programs {
-  readonly earlyDrop: Descriptor;
-  readonly rememberFlow: Descriptor;
 }
 
 /** Maps that outlive a set: what flows are open, and what is counted, does not depend on rules. */
@@ -50,7 +48,17 @@ export interface SlotCount {
 interface Held {
   readonly target: EarlyTarget;
   readonly slot: number;
+  /** That stands in its elements. */
+  readonly version: number;
   readonly elements: readonly Encoded[];
+}
+
+/** What a set is made of. */
+export interface MapSetParts {
+  readonly artifact: BpfArtifact;
+  readonly shared: SharedMaps;
+  readonly targets: readonly EarlyTarget[];
+  readonly unions: UnionTable;
 }
 
 const SMALLEST = 64;
@@ -60,7 +68,7 @@ const SMALLEST = 64;
  * has no room left, a new set is filled beside this one and takes its place in one step.
  */
 export class MapSet {
-  readonly programs: Programs;
+  #programs: Programs | null = null;
   readonly #maps: Readonly<Record<string, Descriptor>>;
   readonly #held = new Map<string, Held>();
   readonly #freeSlots: number[] = [];
@@ -71,55 +79,74 @@ export class MapSet {
   readonly #names = new Map<number, string>();
   /** Of targets that were removed, and not told yet. */
   readonly #untold: SlotCount[] = [];
+  readonly #owned: Descriptor[] = [];
+  readonly #lines: LineMaps;
+  readonly #counters: SlotCounters;
+  readonly #reasons = new Set<number>();
   #nextSlot = 0;
   #version = 1;
 
-  /** Everything is in the maps before any packet sees them. Throws `SystemError`. */
-  constructor(
-    artifact: BpfArtifact,
-    shared: SharedMaps,
-    targets: readonly EarlyTarget[],
-    unions: UnionTable,
-  ) {
+  /** Its maps, empty, and no program. */
+  private constructor({ artifact, shared, targets, unions }: MapSetParts) {
     this.#unions = unions.numbers;
     this.slots = roomFor(targets.length);
     const shapes = sized(artifact.maps, targets, this.slots, unions);
-    const made: Descriptor[] = [];
+    const maps: Record<string, Descriptor> = { ...shared };
+    this.#maps = maps;
     try {
-      const maps: Record<string, Descriptor> = { ...shared };
       for (const [name, shape] of Object.entries(shapes)) {
         if (name in shared) continue;
         maps[name] = createMap(name, shape);
-        made.push(maps[name]);
+        this.#owned.push(maps[name]);
       }
-      this.#maps = maps;
       this.#counters = new SlotCounters(this.map('counters'), this.slots);
       this.#lines = new LineMaps((name) => this.map(name), this.slots);
-      this.#fill(targets);
-      this.#fillUnions(unions);
-      const load = (program: string, name: string): Descriptor => {
-        const image = artifact.programs[program];
-        if (image === undefined) throw new Error(`the artifact has no program ${program}`);
-        const { type } = image;
-        const instructions = relocated(image, maps);
-        const descriptor = loadProgram(name, { type, instructions, license: artifact.license });
-        made.push(descriptor);
-        return descriptor;
-      };
-      this.programs = {
-        earlyDrop: load('xdp', 'pcl_early_drop'),
-        rememberFlow: load('tcx/egress', 'pcl_remember'),
-      };
     } catch (error) {
-      made.forEach(closeDescriptor);
+      this.close();
       throw error;
     }
-    this.#owned = made;
   }
 
-  readonly #owned: readonly Descriptor[];
-  readonly #lines: LineMaps;
-  readonly #counters: SlotCounters;
+  /** Everything is in the maps before any packet sees them. Throws `SystemError`, or `ProgramRefused`. */
+  static load(parts: MapSetParts): MapSet {
+    const set = new MapSet(parts);
+    try {
+      set.#fill(parts);
+      set.#programs = loadPrograms(parts.artifact, set.#maps);
+      return set;
+    } catch (error) {
+      set.close();
+      throw error;
+    }
+  }
+
+  /** The same; the programs are verified on another thread while this one fills the maps. */
+  static async prepare(parts: MapSetParts): Promise<MapSet> {
+    const set = new MapSet(parts);
+    const loading = loadProgramsAside(parts.artifact, set.#maps);
+    const filling = (async () => set.#fill(parts))();
+    const [loaded, filled] = await Promise.allSettled([loading, filling]);
+    if (loaded.status === 'fulfilled') set.#programs = loaded.value;
+    for (const part of [loaded, filled]) {
+      if (part.status === 'fulfilled') continue;
+      set.close();
+      throw part.reason;
+    }
+    return set;
+  }
+
+  get programs(): Programs {
+    if (this.#programs === null) throw new Error('the programs are not loaded yet');
+    return this.#programs;
+  }
+
+  /** It was made of these, and nothing has changed since. */
+  isOf(targets: readonly EarlyTarget[]): boolean {
+    return (
+      this.#held.size === targets.length &&
+      targets.every((target) => this.#held.get(target.target)?.target === target)
+    );
+  }
 
   /** How far a hash is shifted to say where a line is. */
   lineShift(family: Family): number {
@@ -129,6 +156,7 @@ export class MapSet {
   /** Packets go on being judged by it for as long as a link has its program. */
   close(): void {
     this.#owned.forEach(closeDescriptor);
+    if (this.#programs !== null) closePrograms(this.#programs);
   }
 
   get size(): number {
@@ -143,6 +171,11 @@ export class MapSet {
   /** Of single addresses and networks. */
   targets(): Iterable<EarlyTarget> {
     return [...this.#held.values()].map(({ target }) => target);
+  }
+
+  /** Of REASONS, those that rules here have ever dropped for: nothing is counted for any other. */
+  get reasons(): Iterable<number> {
+    return this.#reasons;
   }
 
   targetOf(slot: number): string | null {
@@ -174,7 +207,8 @@ export class MapSet {
   set(target: EarlyTarget): void {
     const before = this.#held.get(target.target);
     const slot = before?.slot ?? this.#takeSlot(target.target);
-    const elements = this.#encode(target, slot);
+    const version = this.#nextVersion();
+    const elements = this.#encode({ target, slot, version });
     if (before !== undefined) this.#lines.withdraw(before.target);
     try {
       // What others point at first, what points at it last; then what nothing points at any more.
@@ -183,9 +217,20 @@ export class MapSet {
     } catch (error) {
       throw new OutOfRoom(`no room for ${target.target}`, { cause: error });
     }
-    this.#held.set(target.target, { target, slot, elements: elements.map(withoutValue) });
+    this.#held.set(target.target, { target, slot, version, elements: elements.map(withoutValue) });
     if (before !== undefined) this.#removeElements(before.elements, elements);
     this.#lines.set({ target, slot });
+  }
+
+  /** Reads back what stands in the maps of a target. */
+  holds(name: string): boolean {
+    const held = this.#held.get(name);
+    if (held === undefined) return true;
+    const stands = ({ map, key, value }: Encoded): boolean => {
+      const read = Buffer.alloc(value.length);
+      return lookupElement(this.map(map), key, read) && read.equals(value);
+    };
+    return this.#encode(held).every(stands) && this.#lines.holds(held);
   }
 
   remove(name: string): void {
@@ -194,14 +239,14 @@ export class MapSet {
     this.#held.delete(name);
     this.#lines.remove(held.target);
     this.#removeElements(held.elements.toReversed(), []);
-    this.#untold.push(...this.#named(this.#counters.addedTo(held.slot)));
+    this.#untold.push(...this.#named(this.#counters.addedTo(held.slot, this.#reasons)));
     this.#names.delete(held.slot);
     this.#freeSlots.push(held.slot);
   }
 
   /** What each target has had dropped since the last call. */
   counts(): SlotCount[] {
-    const added = this.#named(this.#counters.added(this.#nextSlot));
+    const added = this.#named(this.#counters.added(this.#nextSlot, this.#reasons));
     return [...this.#untold.splice(0), ...added];
   }
 
@@ -212,17 +257,24 @@ export class MapSet {
     });
   }
 
-  #fill(targets: readonly EarlyTarget[]): void {
+  #fill({ targets, unions }: MapSetParts): void {
+    this.#fillTargets(targets);
+    this.#fillUnions(unions);
+  }
+
+  #fillTargets(targets: readonly EarlyTarget[]): void {
     const byMap = new Map<string, Encoded[]>();
     for (const target of targets) {
       const slot = this.#takeSlot(target.target);
-      const elements = this.#encode(target, slot);
+      const version = this.#nextVersion();
+      const elements = this.#encode({ target, slot, version });
       for (const element of elements) {
         const list = byMap.get(element.map) ?? [];
         list.push(element);
         byMap.set(element.map, list);
       }
-      this.#held.set(target.target, { target, slot, elements: elements.map(withoutValue) });
+      const held = { target, slot, version, elements: elements.map(withoutValue) };
+      this.#held.set(target.target, held);
     }
     for (const [name, elements] of byMap) {
       const keys = Buffer.concat(elements.map(({ key }) => key));
@@ -241,10 +293,19 @@ export class MapSet {
     }
   }
 
-  #encode(target: EarlyTarget, slot: number): Encoded[] {
+  #nextVersion(): number {
     this.#version = this.#version === 0xffff_ffff ? 1 : this.#version + 1;
-    const place = { slot, version: this.#version, unions: this.#unions };
-    return [...encodeSpilled(target.spilled, slot, this.#version), ...encodeTarget(target, place)];
+    return this.#version;
+  }
+
+  #encode({ target, slot, version }: Omit<Held, 'elements'>): Encoded[] {
+    for (const reason of reasonsOf(target)) this.#reasons.add(REASONS.indexOf(reason));
+    const place = { slot, version, unions: this.#unions };
+    return [
+      ...encodeSpilled(target.spilled, slot, version),
+      ...encodeStruck(target.strucks, slot),
+      ...encodeTarget(target, place),
+    ];
   }
 
   #removeElements(gone: readonly ElementName[], kept: readonly ElementName[]): void {
@@ -259,7 +320,7 @@ export class MapSet {
     const slot = freed ?? this.#nextSlot++;
     if (slot >= this.slots) throw new OutOfRoom(`no counter for ${target}`);
     // What packets under way counted of the target before it.
-    if (freed !== undefined) this.#counters.addedTo(slot);
+    if (freed !== undefined) this.#counters.addedTo(slot, this.#reasons);
     this.#names.set(slot, target);
     return slot;
   }
@@ -297,11 +358,12 @@ function sized(
   for (const target of targets) {
     for (const map of mapsOf(target)) counts.set(map, (counts.get(map) ?? 0) + 1);
     counts.set('spilled', (counts.get('spilled') ?? 0) + target.spilled.length);
+    counts.set('struck_by', (counts.get('struck_by') ?? 0) + target.strucks.length);
   }
   for (const family of [4, 6] as const) {
     counts.set(`sets_${family}`, unions.networks[family].length);
   }
-  const growing = /^(?:lines|small|large|prefix|sets)_[46]$|^spilled$|^wides$/;
+  const growing = /^(?:lines|small|large|prefix|sets)_[46]$|^spilled$|^struck_by$|^wides$/;
   return Object.fromEntries(
     Object.entries(shapes).map(([name, shape]) => {
       if (name === 'counters')

@@ -13,7 +13,7 @@ export interface Counted {
 /** Of `struct counter`: packets and bytes. */
 const FIELDS = 2;
 /** Slots that are read in one call: 64 KiB for each CPU that this host could have. */
-const SLOTS_AT_ONCE = 64 * LAYOUT.COUNTERS_IN_VALUE;
+export const SLOTS_AT_ONCE = 64 * LAYOUT.COUNTERS_IN_VALUE;
 
 /**
  * What the programs count, by slot and reason (`struct counters` of layout.h). Most slots count nothing most of the
@@ -34,18 +34,21 @@ export class SlotCounters {
     this.#bytes = new Float64Array(slots * REASONS.length);
   }
 
-  /** Of all slots below `end`. Throws `SystemError`; nothing is told then that was not before. */
-  added(end: number): Counted[] {
-    return this.#told(this.#changes(0, end));
+  /**
+   * Of all slots below `end`, for these reasons; no other has ever been counted for. Throws `SystemError`; nothing is
+   * told then that was not before.
+   */
+  added(end: number, reasons: Iterable<number>): Counted[] {
+    return this.#told(this.#changes(0, end, reasons));
   }
 
-  addedTo(slot: number): Counted[] {
-    return this.#told(this.#changes(slot, slot + 1));
+  addedTo(slot: number, reasons: Iterable<number>): Counted[] {
+    return this.#told(this.#changes(slot, slot + 1, reasons));
   }
 
-  #changes(begin: number, end: number): Totals[] {
+  #changes(begin: number, end: number, reasons: Iterable<number>): Totals[] {
     const changes: Totals[] = [];
-    for (let reason = 0; reason < REASONS.length; reason++) {
+    for (const reason of reasons) {
       for (let slot = begin; slot < end; slot += SLOTS_AT_ONCE) {
         const place = reason * this.#slots + slot;
         this.#compare(place, Math.min(SLOTS_AT_ONCE, end - slot), changes);

@@ -4,7 +4,8 @@ import type { RingBuffer } from '../kernel/ring-buffer.ts';
 import { LAYOUT } from './layout.ts';
 
 /** `struct told_sample` of layout.h. */
-const [REMOTE_AT, LOCAL_PORT_AT, REMOTE_PORT_AT, PACKETS_AT, FAMILY_AT] = [16, 32, 34, 36, 38];
+const [REMOTE_AT, LOCAL_PORT_AT, REMOTE_PORT_AT, PACKETS_AT] = [16, 32, 34, 36];
+const [FAMILY_AT, PROTOCOL_AT] = [38, 39];
 /** As many as there is room for. */
 const AT_ONCE = 1024;
 /** Between these many in one reading, one in as many packets as before is a sample. */
@@ -47,6 +48,7 @@ function readSample(record: Buffer): CounterSample | null {
     return formatAddress({ family, value });
   };
   return {
+    protocol: record.readUInt8(PROTOCOL_AT),
     destination: addressAt(0),
     source: addressAt(REMOTE_AT),
     destinationPort: record.readUInt16LE(LOCAL_PORT_AT),

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Policy } from '@portcullis/core/firewall/policy.ts';
+import { attached, desired, setUp, WAN } from '../testing/early-drop.ts';
+import { denyAll } from '../testing/policies.ts';
+
+const A = '203.0.113.10';
+
+describe('an early drop that somebody takes off', () => {
+  it('is put back while an apply waits for something else', async () => {
+    const reading = Promise.withResolvers<boolean>();
+    const { early, driver } = setUp({ openFlows: () => reading.promise });
+    const applying = early.apply(desired([denyAll(A, [])]), []);
+    await attached(driver);
+    assert.deepEqual([early.mend(), driver.devices()], [null, [WAN]]);
+    driver.detach(WAN);
+    assert.match(early.mend() ?? '', /took our program off wan/);
+    assert.deepEqual([early.mend(), driver.devices(), early.repairs], [null, [WAN], 1]);
+    reading.resolve(true);
+    await applying;
+    assert.deepEqual(driver.devices(), [WAN]);
+  });
+
+  it('passes replies on from the look that finds what leaves unseen, until open flows are known again', async (t) => {
+    const { early, driver, passes } = setUp();
+    const wanted = desired([denyAll(A, [])]);
+    await early.apply(wanted, []);
+    assert.deepEqual([passes(A, 9), early.mend()], [false, null]);
+    driver.watch([]);
+    t.mock.method(performance, 'now', () => Number.MAX_SAFE_INTEGER);
+    assert.match(early.mend() ?? '', /what leaves/);
+    assert.deepEqual([driver.watches([WAN]), passes(A, 9)], [true, true]);
+    await early.apply(wanted, []);
+    assert.equal(passes(A, 9), false);
+  });
+
+  it('is not said to be off what leaves where an earlier agent left it there', async (t) => {
+    const { early, driver } = setUp();
+    driver.watch([WAN]);
+    await early.apply(desired([denyAll(A, [])]), []);
+    t.mock.method(performance, 'now', () => Number.MAX_SAFE_INTEGER);
+    assert.deepEqual([early.mend(), early.disturbed()], [null, false]);
+  });
+
+  it('goes on as before, and is put back, while what is to judge next is verified', async () => {
+    const { early, driver, passes } = setUp();
+    await early.apply(desired([denyAll(A, [])]), []);
+    const verified = Promise.withResolvers<void>();
+    driver.beforePrepared = () => verified.promise;
+    const geo: Policy = {
+      ...denyAll(A, []),
+      rules: [],
+      geo: [{ ref: 'geo-rule:1', action: 'deny', sets: ['country:AA'] }],
+    };
+    const applying = early.apply(desired([geo], { version: '1' }), []);
+    driver.detach(WAN);
+    assert.match(early.mend() ?? '', /wan/);
+    assert.deepEqual([driver.devices(), passes(A, 9), driver.loads], [[WAN], false, 1]);
+    verified.resolve();
+    await applying;
+    assert.deepEqual([passes(A, 9), driver.loads, driver.readyLoads], [false, 2, 1]);
+  });
+
+  it('is made anew where somebody changed its maps, found in turn or by who asks, and says so until then', async () => {
+    const { early, driver } = setUp();
+    const targets = Array.from({ length: 25 }, (_, index) => `198.18.0.${index}`);
+    const wanted = desired([A, ...targets].map((target) => denyAll(target, [])));
+    await early.apply(wanted, []);
+    assert.deepEqual([early.mend(), early.check(A), early.disturbed()], [null, true, false]);
+    driver.tampered.add(targets[24] ?? '');
+    const looks = Array.from({ length: 4 }, () => early.mend());
+    assert.equal(looks.filter((found) => found !== null).join(), 'changed its maps');
+    assert.deepEqual([early.disturbed(), early.repairs], [true, 0]);
+    await early.apply(wanted, []);
+    assert.deepEqual([early.disturbed(), early.repairs, driver.loads], [false, 1, 2]);
+    driver.tampered.add(A);
+    assert.deepEqual([early.check(A), early.disturbed()], [false, true]);
+    await early.apply(wanted, []);
+    assert.deepEqual([early.check(A), early.disturbed(), early.repairs], [true, false, 2]);
+  });
+});

@@ -1,0 +1,20 @@
+import { changedKeys } from '../changed-keys.ts';
+import { type EarlyTarget, isPassedOn } from './compile.ts';
+
+type Targets = ReadonlyMap<string, EarlyTarget>;
+
+/** How many targets are left to nftables whole: only what changed since the last count is looked at. */
+export class PassedOn {
+  #targets: Targets = new Map();
+  #count = 0;
+
+  count(now: Targets): number {
+    const before = this.#targets;
+    const among = (map: Targets, names: readonly string[]): number =>
+      names.filter((name) => isPassedOn(map.get(name))).length;
+    const changed = changedKeys(before, now);
+    this.#count += among(now, changed) - among(before, changed);
+    this.#targets = now;
+    return this.#count;
+  }
+}
