@@ -4,12 +4,29 @@ import type { Sample } from '@portcullis/core/attacks/sample.ts';
 import { VECTORS } from '@portcullis/core/attacks/vectors.ts';
 import { parseCidr } from '@portcullis/core/net/cidr.ts';
 import { Aggregate, type AggregateOptions } from './aggregate.ts';
+import type { FlowRecord } from './flow-record.ts';
 import { recordTo } from './testing/records.ts';
 
-function created(options: Partial<AggregateOptions> = {}): Aggregate {
-  const detail = { packets: 0, bytes: 0 };
-  return new Aggregate({ prefixes: null, addresses: 1024, seed: 1, detail, ...options });
+/** An aggregate and its time, which goes on with its buckets. */
+class Timed extends Aggregate {
+  #nowMs = 0;
+
+  constructor(options: Partial<AggregateOptions> = {}) {
+    const detail = { packets: 0, bytes: 0 };
+    super({ prefixes: null, addresses: 1024, seed: 1, detail, nowMs: 0, ...options });
+  }
+
+  override add(record: FlowRecord, nowMs = this.#nowMs): void {
+    super.add(record, nowMs);
+  }
+
+  override close(atMs: number, durationMs: number): Sample {
+    this.#nowMs += durationMs;
+    return super.close(atMs, durationMs);
+  }
 }
+
+const created = (options: Partial<AggregateOptions> = {}): Timed => new Timed(options);
 
 const cidr = (text: string) => {
   const one = parseCidr(text);
@@ -104,7 +121,7 @@ describe('records added up', () => {
 
   it('of a long flow are spread over as long as it took, and none are lost', () => {
     const aggregate = created();
-    aggregate.add(recordTo('203.0.113.10', { packets: 8000, startMs: 0, endMs: 10_000 }));
+    aggregate.add(recordTo('203.0.113.10', { packets: 8000, durationMs: 10_000 }));
     const buckets = Array.from({ length: 50 }, (_, index) => {
       return aggregate.close(index * 250, 250).addresses[0]?.packets ?? 0;
     });
@@ -114,7 +131,7 @@ describe('records added up', () => {
 
   it('of a flow of hours keep their rate, for a minute', () => {
     const aggregate = created();
-    aggregate.add(recordTo('203.0.113.10', { packets: 7_200_000, startMs: 0, endMs: 7_200_000 }));
+    aggregate.add(recordTo('203.0.113.10', { packets: 7_200_000, durationMs: 7_200_000 }));
     assert.equal(aggregate.close(0, 250).addresses[0]?.packets, 250);
   });
 
@@ -140,7 +157,7 @@ describe('records added up', () => {
     for (let round = 0; round < 3; round++) {
       for (let host = 0; host < 4; host++) aggregate.add(recordTo(`203.0.11${round}.${host}`));
       assert.equal(aggregate.close(0, 250).addresses.length, 4);
-      for (let quiet = 0; quiet < 45; quiet++) aggregate.close(0, 250);
+      for (let quiet = 0; quiet < 105; quiet++) aggregate.close(0, 250);
     }
     assert.equal(aggregate.counters.crowdedOut, 0);
   });

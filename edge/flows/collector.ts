@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { BUCKET_MS, type Sample } from '@portcullis/core/attacks/sample.ts';
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
+import type { SubjectTops } from '@portcullis/link/watch-messages.ts';
 import { Aggregate } from './aggregate.ts';
 import { decode } from './decode.ts';
 import { Exporter } from './exporter.ts';
@@ -44,26 +45,33 @@ export interface CollectorCounters {
   outside: number;
   crowdedOut: number;
   unspread: number;
+  /** Records of what goes out that were told when it came in. */
+  toldTwice: number;
 }
 
 /** Exports come in bursts: a second of them at a high rate. Where the kernel gives less, socketDrops tells. */
 const RECEIVE_BUFFER_BYTES = 16 * 1024 * 1024;
 const MAX_ADDRESSES = 131_072;
+/** Numbers of exporters are taken again after so many. */
+const MAX_NUMBER = 2 ** 19;
 
 /** Listens to exporters and tells what they told, a sample every bucket, until it is closed. */
 export class Collector {
   readonly #options: CollectorOptions;
-  #exporters: ReadonlyMap<string, Exporter>;
+  #exporters: ReadonlyMap<string, Exporter> = new Map();
   #aggregate: Aggregate;
   readonly #sockets: Socket[] = [];
+  /** Exporters that there were: each has a number of its own. */
+  #numbers = 0;
   #strangers = 0;
   #timer: NodeJS.Timeout | null = null;
-  #bucketBegan = performance.now();
+  /** When the open bucket began: buckets are of exact length, whenever they are closed. */
+  #beganMs = gridMs();
 
   private constructor(options: CollectorOptions) {
     this.#options = options;
-    this.#exporters = exportersOf(options.exporters, new Map());
-    this.#aggregate = aggregateOf(options);
+    this.#exporters = this.#exportersOf(options.exporters);
+    this.#aggregate = aggregateOf(options, this.#beganMs);
   }
 
   /** Rejects where an address cannot be listened on. */
@@ -75,8 +83,7 @@ export class Collector {
       collector.close();
       throw error;
     }
-    collector.#bucketBegan = performance.now();
-    collector.#timer = setInterval(() => collector.#closeBucket(), BUCKET_MS);
+    collector.#awaitBucket();
     return collector;
   }
 
@@ -90,18 +97,23 @@ export class Collector {
 
   /** From now on these are listened to. What is known of those that stay, their templates above all, is kept. */
   listenTo(exporters: CollectorOptions['exporters']): void {
-    this.#exporters = exportersOf(exporters, this.#exporters);
+    this.#exporters = this.#exportersOf(exporters);
   }
 
   /** From now on these are protected; the bucket that has begun is thrown away. */
   watch(watched: Pick<CollectorOptions, 'prefixes' | 'detail'>): void {
     const { counters } = this.#aggregate;
-    this.#aggregate = aggregateOf(watched);
+    this.#aggregate = aggregateOf(watched, this.#beganMs);
     Object.assign(this.#aggregate.counters, counters);
   }
 
   exporters(): readonly Exporter[] {
     return [...this.#exporters.values()];
+  }
+
+  /** Who sends the most to a subject of the last sample; null: not known (yet), for only what is asked for is looked at. */
+  tops(subject: string): SubjectTops | null {
+    return this.#aggregate.tops(subject);
   }
 
   counters(): CollectorCounters {
@@ -113,6 +125,7 @@ export class Collector {
       templatesRefused: 0,
       agentDrops: 0,
       lost: 0,
+      toldTwice: 0,
       strangers: this.#strangers,
       socketDrops: readSocketDrops(this.#sockets.map(endpointOf)),
       ...this.#aggregate.counters,
@@ -125,12 +138,13 @@ export class Collector {
       total.templatesRefused += counters.templatesRefused;
       total.agentDrops += counters.agentDrops;
       total.lost += sequences.lost;
+      total.toldTwice += counters.toldTwice;
     }
     return total;
   }
 
   close(): void {
-    if (this.#timer !== null) clearInterval(this.#timer);
+    if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     for (const socket of this.#sockets.splice(0)) socket.close();
   }
@@ -157,38 +171,56 @@ export class Collector {
       this.#strangers++;
       return;
     }
-    exporter.heardAtMs = performance.now();
-    decode(bytes, { exporter, nowMs: Date.now(), emit: this.#add });
+    const nowMs = performance.now();
+    exporter.heardAtMs = nowMs;
+    decode(bytes, { exporter, nowMs, emit: (record) => this.#aggregate.add(record, nowMs) });
   }
 
-  readonly #add: (record: Exporter['record']) => void = (record) => this.#aggregate.add(record);
+  #awaitBucket(): void {
+    const restMs = this.#beganMs + BUCKET_MS - performance.now();
+    this.#timer = setTimeout(
+      // After what waits in the sockets: where this process was kept waiting, that is of this bucket.
+      () => setImmediate(() => this.#closeBucket()),
+      Math.max(1, restMs),
+    );
+  }
 
   #closeBucket(): void {
-    const now = performance.now();
-    const durationMs = now - this.#bucketBegan;
-    this.#bucketBegan = now;
-    this.#options.onSample(this.#aggregate.close(Date.now(), durationMs));
+    if (this.#timer === null) return;
+    const buckets = Math.floor((performance.now() - this.#beganMs) / BUCKET_MS);
+    if (buckets > 0) {
+      this.#beganMs += buckets * BUCKET_MS;
+      this.#options.onSample(this.#aggregate.close(Date.now(), buckets * BUCKET_MS));
+    }
+    this.#awaitBucket();
+  }
+
+  /** Those that were known before stay what they are. */
+  #exportersOf(rates: CollectorOptions['exporters']): Map<string, Exporter> {
+    return new Map(
+      [...rates].map(([address, rate]) => {
+        const before = this.#exporters.get(address);
+        const stays = before?.defaultRate === rate ? before : null;
+        return [address, stays ?? new Exporter(address, rate, this.#numbers++ % MAX_NUMBER)];
+      }),
+    );
   }
 }
 
-function exportersOf(
-  rates: CollectorOptions['exporters'],
-  known: ReadonlyMap<string, Exporter>,
-): Map<string, Exporter> {
-  return new Map(
-    [...rates].map(([address, rate]) => {
-      const before = known.get(address);
-      return [address, before?.defaultRate === rate ? before : new Exporter(address, rate)];
-    }),
-  );
+function gridMs(): number {
+  return Math.floor(performance.now() / BUCKET_MS) * BUCKET_MS;
 }
 
-function aggregateOf({ prefixes, detail }: Pick<CollectorOptions, 'prefixes' | 'detail'>) {
+function aggregateOf(
+  { prefixes, detail }: Pick<CollectorOptions, 'prefixes' | 'detail'>,
+  nowMs: number,
+) {
   return new Aggregate({
     prefixes,
     addresses: MAX_ADDRESSES,
     seed: randomInt(2 ** 32),
     detail,
+    nowMs,
   });
 }
 

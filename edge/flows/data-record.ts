@@ -1,6 +1,7 @@
 import { readWords, u16, u32, unsigned } from './bytes.ts';
 import { FIELD } from './fields.ts';
 import { clearRecord, type FlowRecord } from './flow-record.ts';
+import { type Direction, EGRESS, INGRESS, UNTOLD } from './interfaces.ts';
 import { ETHERNET, RAW_IP, readPacket } from './packet-header.ts';
 
 /** What a record of templates said beside what goes straight into the `FlowRecord`. Filled again and again. */
@@ -32,6 +33,9 @@ export class Told {
   sectionAt = 0;
   sectionBytes = 0;
   addressed = false;
+  direction: Direction = UNTOLD;
+  /** Number of the interface by which the packets came in; 0: not told. */
+  input = 0;
 
   clear(): void {
     this.packets = this.bytes = this.packetsTotal = this.bytesTotal = this.frameBytes = 0;
@@ -41,7 +45,8 @@ export class Told {
     this.space = this.startUptime = this.endUptime = this.startMs = this.endMs = -1;
     this.durationMs = this.startAgoMs = this.endAgoMs = -1;
     this.moreFragments = this.addressed = false;
-    this.section = this.sectionAt = this.sectionBytes = 0;
+    this.section = this.sectionAt = this.sectionBytes = this.input = 0;
+    this.direction = UNTOLD;
   }
 }
 
@@ -173,6 +178,8 @@ function readOtherField(
 }
 
 const NUMBERS: Readonly<Record<number, (told: Told, value: number) => void>> = {
+  [FIELD.inputInterface]: (told, value) => (told.input = value),
+  [FIELD.flowDirection]: (told, value) => (told.direction = directionOf(value)),
   [FIELD.octetsTotal]: (told, value) => (told.bytesTotal = value),
   [FIELD.packetsTotal]: (told, value) => (told.packetsTotal = value),
   [FIELD.layer2Octets]: (told, value) => (told.bytesTotal ||= value),
@@ -199,6 +206,10 @@ const NUMBERS: Readonly<Record<number, (told: Told, value: number) => void>> = {
   [FIELD.fragmentOffset]: (told, value) => (told.fragmentOffset = value),
   [FIELD.fragmentFlags]: (told, value) => (told.moreFragments = (value & 0x20) !== 0),
 };
+
+function directionOf(value: number): Direction {
+  return value === INGRESS ? INGRESS : value === EGRESS ? EGRESS : UNTOLD;
+}
 
 function readNumber(field: number, value: number, told: Told): void {
   NUMBERS[field]?.(told, value);

@@ -1,6 +1,6 @@
 import { readFields, Told, toldRate } from './data-record.ts';
 import type { Arrival } from './exporter.ts';
-import { type FlowRecord, MAX_SAMPLING_RATE } from './flow-record.ts';
+import { type FlowRecord, MAX_SAMPLING_RATE, setTimes } from './flow-record.ts';
 import { type Template, walkRecord } from './template.ts';
 import { TemplateStore } from './template-store.ts';
 
@@ -10,9 +10,14 @@ export interface Message {
   readonly store: TemplateStore;
   /** Observation domain, or source id. */
   readonly domain: number;
+  /** By the exporter's clock, to a second. */
   readonly exportMs: number;
   /** Of the exporter when it sent; null where the format does not tell it. */
   readonly uptimeMs: number | null;
+  /** When it was sent, by our clock that does not jump. */
+  readonly sentMs: number;
+  /** What our clock shows more than the exporter's by which it tells times of the day; null: nobody knows. */
+  readonly aheadMs: number | null;
 }
 
 /** No flow has more: it is forged, or a counter that wrapped. */
@@ -32,12 +37,12 @@ export function readDataSet(
   id: number,
   message: Message,
 ): number | null {
-  const { store, domain, arrival, exportMs, uptimeMs } = message;
+  const { store, domain, arrival, exportMs, uptimeMs, sentMs } = message;
   const key = TemplateStore.key(domain, id);
   const template = store.find(key);
   if (template !== undefined) return readRecords(bytes, begin, end, template, message);
   const set = { key, bytes: bytes.subarray(begin, end), arrivedMs: arrival.nowMs };
-  arrival.exporter.counters.withoutTemplate += store.wait({ ...set, exportMs, uptimeMs });
+  arrival.exporter.counters.withoutTemplate += store.wait({ ...set, exportMs, uptimeMs, sentMs });
   return null;
 }
 
@@ -51,8 +56,8 @@ export function learnTemplate(id: number, template: Template | null, message: Me
     return;
   }
   store.add(key, template);
-  for (const { bytes, exportMs, uptimeMs } of store.takeWaiting(key, arrival.nowMs)) {
-    readRecords(bytes, 0, bytes.length, template, { ...message, exportMs, uptimeMs });
+  for (const { bytes, exportMs, uptimeMs, sentMs } of store.takeWaiting(key, arrival.nowMs)) {
+    readRecords(bytes, 0, bytes.length, template, { ...message, exportMs, uptimeMs, sentMs });
   }
 }
 
@@ -93,7 +98,7 @@ function learnRate({ store, domain }: Message): void {
 }
 
 function emitRecord(record: FlowRecord, message: Message): void {
-  const { exporter, emit } = message.arrival;
+  const { exporter, nowMs, emit } = message.arrival;
   const packets = told.packets > 0 ? told.packets : told.packetsTotal;
   if (!told.addressed || packets <= 0 || packets > MAX_PACKETS) return;
   const own = toldRate(told);
@@ -103,11 +108,11 @@ function emitRecord(record: FlowRecord, message: Message): void {
   record.packets = packets * rate;
   record.bytes = (told.bytes > 0 ? told.bytes : told.bytesTotal) * rate;
   record.samplingRate = rate;
-  setTimes(record, message);
+  datePackets(record, message);
   if (record.protocol === 1 || record.protocol === 58) clearPorts(record);
   else record.icmpType = -1;
   exporter.counters.records++;
-  emit(record);
+  exporter.pass(record, told.direction, told.input, nowMs, emit);
 }
 
 /** Some exporters send ICMP's type and code as the destination port, as version 5 does. */
@@ -117,20 +122,27 @@ function clearPorts(record: FlowRecord): void {
   record.destinationPort = 0;
 }
 
-function setTimes(record: FlowRecord, { exportMs, uptimeMs }: Message): void {
+function datePackets(record: FlowRecord, message: Message): void {
+  const { arrival, exportMs, uptimeMs, sentMs, aheadMs } = message;
   const { startMs, endMs, startUptime, endUptime, durationMs, startAgoMs, endAgoMs } = told;
+  let agoMs = 0;
   let length = 0;
-  record.endMs = exportMs;
+  let delayMs = arrival.nowMs - sentMs;
   if (endMs >= 0) {
-    record.endMs = endMs;
+    if (aheadMs === null) agoMs = exportMs - endMs;
+    else {
+      // To the millisecond, where the time of export is told in seconds only.
+      agoMs = arrival.nowMs - aheadMs - endMs;
+      delayMs = 0;
+    }
     if (startMs >= 0) length = endMs - startMs;
   } else if (endUptime >= 0) {
-    if (uptimeMs !== null) record.endMs = exportMs - ((uptimeMs - endUptime) | 0);
+    // Of a clock that wraps after 49 days.
+    if (uptimeMs !== null) agoMs = (uptimeMs - endUptime) | 0;
     if (startUptime >= 0) length = (endUptime - startUptime) | 0;
   } else if (endAgoMs >= 0) {
-    record.endMs = exportMs - endAgoMs;
+    agoMs = endAgoMs;
     if (startAgoMs >= 0) length = startAgoMs - endAgoMs;
   }
-  if (durationMs >= 0) length = durationMs;
-  record.startMs = record.endMs - Math.max(0, length);
+  setTimes(record, agoMs, durationMs >= 0 ? durationMs : length, delayMs);
 }

@@ -1,4 +1,7 @@
-import { createRecord, type Emit, MAX_SAMPLING_RATE } from './flow-record.ts';
+import { ExportClock } from './export-clock.ts';
+import { createRecord, type Emit, type FlowRecord, MAX_SAMPLING_RATE } from './flow-record.ts';
+import { type Direction, Interfaces } from './interfaces.ts';
+import { SamplePace } from './sample-pace.ts';
 import { Sequences } from './sequence.ts';
 import { TemplateStore } from './template-store.ts';
 
@@ -15,6 +18,8 @@ export interface ExporterCounters {
   templatesRefused: number;
   /** Samples that an sFlow agent says it could not send. */
   agentDrops: number;
+  /** Records of what goes out that were told when it came in, and count once. */
+  toldTwice: number;
 }
 
 /** Of one of the listed exporters: what has to be remembered between its datagrams. All of it is bounded. */
@@ -29,22 +34,41 @@ export class Exporter {
     withoutTemplate: 0,
     templatesRefused: 0,
     agentDrops: 0,
+    toldTwice: 0,
   };
   /** By a clock that does not jump; null: nothing came of it yet. */
   heardAtMs: number | null = null;
   readonly sequences = new Sequences();
+  readonly clock = new ExportClock();
+  readonly pace = new SamplePace();
+  readonly interfaces = new Interfaces();
   readonly netflow = new TemplateStore();
   readonly ipfix = new TemplateStore();
   /** The one that is filled again and again. */
   readonly record = createRecord();
 
-  constructor(address: string, defaultRate = 1) {
+  readonly #observer: number;
+
+  /** `number`: another for each exporter that is listened to, from 0 on. */
+  constructor(address: string, defaultRate = 1, number = 0) {
     this.address = address;
     this.defaultRate = defaultRate;
+    this.#observer = number * 2;
   }
 
   get templates(): number {
     return this.netflow.templates + this.ipfix.templates;
+  }
+
+  /** Hands a record on, unless it tells of packets that were told when they came in. */
+  pass(record: FlowRecord, direction: Direction, input: number, nowMs: number, emit: Emit): void {
+    const told = this.interfaces.judge(direction, input, nowMs);
+    if (told === 'twice') {
+      this.counters.toldTwice++;
+      return;
+    }
+    record.observer = told === 'unsure' ? this.#observer + 1 : this.#observer;
+    emit(record);
   }
 
   /** Told rates that nobody has are not believed. */
@@ -56,6 +80,7 @@ export class Exporter {
 /** Where and when a datagram came from, and where its records go. */
 export interface Arrival {
   readonly exporter: Exporter;
+  /** By a clock that does not jump. */
   readonly nowMs: number;
   readonly emit: Emit;
 }

@@ -26,15 +26,25 @@ export interface FlowRecord {
   bytes: number;
   /** One packet in so many was looked at; 1: all of them. What error bounds are made from. */
   samplingRate: number;
-  /** By the exporter's clock, milliseconds since 1970; both are the time of export where it tells none. */
-  startMs: number;
-  endMs: number;
+  /** How long ago the last of the packets was, milliseconds; below 0 by as much as nobody can tell; 0: not told. */
+  agoMs: number;
+  /** How long before the last the first was. */
+  durationMs: number;
+  /** Who saw the packets, by a number: exporters see the same ones, and an exporter may see them twice. */
+  observer: number;
 }
 
 export type Emit = (record: FlowRecord) => void;
 
 /** More than one packet in 16 million: nobody samples so thinly, and one forged record would be a flood. */
 export const MAX_SAMPLING_RATE = 0x1000000;
+
+/** No exporter keeps what it knows for longer: it tells a wrong time. */
+const MAX_AGO_MS = 3_600_000;
+/** Times of export are told in seconds: what is told in milliseconds may be that far ahead of them. */
+const MAX_AHEAD_MS = 1_000;
+/** A flow that goes on for longer is told in between. */
+const MAX_DURATION_MS = 86_400_000;
 
 export function createRecord(): FlowRecord {
   return {
@@ -50,8 +60,9 @@ export function createRecord(): FlowRecord {
     packets: 0,
     bytes: 0,
     samplingRate: 1,
-    startMs: 0,
-    endMs: 0,
+    agoMs: 0,
+    durationMs: 0,
+    observer: 0,
   };
 }
 
@@ -64,4 +75,15 @@ export function clearRecord(record: FlowRecord): void {
   record.tcpFlags = 0;
   record.part = 0;
   record.icmpType = -1;
+}
+
+/** `agoMs` before the datagram was sent, by differences of the exporter's own clock; `delayMs`: since then. */
+export function setTimes(
+  record: FlowRecord,
+  agoMs: number,
+  durationMs: number,
+  delayMs: number,
+): void {
+  record.agoMs = (agoMs >= -MAX_AHEAD_MS && agoMs <= MAX_AGO_MS ? agoMs : 0) + delayMs;
+  record.durationMs = durationMs > 0 && durationMs <= MAX_DURATION_MS ? durationMs : 0;
 }

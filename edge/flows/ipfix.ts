@@ -12,12 +12,19 @@ const OPTIONS_TEMPLATES = 3;
 export function decodeIpfix(bytes: Uint8Array, arrival: Arrival): boolean {
   const length = u16(bytes, 2);
   if (length < HEADER_BYTES || length > bytes.length) return false;
+  const { exporter, nowMs } = arrival;
+  const domain = u32(bytes, 12);
+  const exportMs = u32(bytes, 4) * 1000;
+  const stream = `10/${domain}`;
+  const { delayMs, aheadMs } = exporter.clock.read(stream, nowMs, exportMs);
   const message: Message = {
     arrival,
-    store: arrival.exporter.ipfix,
-    domain: u32(bytes, 12),
-    exportMs: u32(bytes, 4) * 1000,
+    store: exporter.ipfix,
+    domain,
+    exportMs,
     uptimeMs: null,
+    sentMs: nowMs - delayMs,
+    aheadMs,
   };
   let records: number | null = 0;
   for (let at = HEADER_BYTES; at + 4 <= length; ) {
@@ -34,7 +41,7 @@ export function decodeIpfix(bytes: Uint8Array, arrival: Arrival): boolean {
     at = end;
   }
   // It numbers records of data: what a message holds can be known only where every template is.
-  arrival.exporter.sequences.note(`10/${message.domain}`, u32(bytes, 8), records);
+  exporter.sequences.note(stream, u32(bytes, 8), records);
   return true;
 }
 

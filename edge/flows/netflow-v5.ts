@@ -1,6 +1,7 @@
 import { u16, u32 } from './bytes.ts';
 import type { Arrival } from './exporter.ts';
-import { clearRecord } from './flow-record.ts';
+import { UNTOLD } from './interfaces.ts';
+import { clearRecord, setTimes } from './flow-record.ts';
 
 /**
  * NetFlow version 5: a header of 24 bytes and up to 30 records of 48 bytes, IPv4 only.
@@ -10,14 +11,15 @@ const HEADER_BYTES = 24;
 const RECORD_BYTES = 48;
 const MAX_RECORDS = 30;
 
-export function decodeNetflowV5(bytes: Uint8Array, { exporter, emit }: Arrival): boolean {
+export function decodeNetflowV5(bytes: Uint8Array, { exporter, nowMs, emit }: Arrival): boolean {
   if (bytes.length < HEADER_BYTES) return false;
   const count = u16(bytes, 2);
   const uptimeMs = u32(bytes, 4);
-  const exportMs = u32(bytes, 8) * 1000 + Math.floor(u32(bytes, 12) / 1e6);
   if (count > MAX_RECORDS || HEADER_BYTES + count * RECORD_BYTES > bytes.length) return false;
   // Engine type and number: each engine of a router counts alone.
-  exporter.sequences.note(0x50000 + u16(bytes, 20), u32(bytes, 16), count);
+  const stream = 0x50000 + u16(bytes, 20);
+  exporter.sequences.note(stream, u32(bytes, 16), count);
+  const { delayMs } = exporter.clock.read(stream, nowMs, uptimeMs);
   // Two bits of mode in front of the interval.
   const rate = exporter.rate(u16(bytes, 22) & 0x3fff);
   const { record } = exporter;
@@ -33,12 +35,14 @@ export function decodeNetflowV5(bytes: Uint8Array, { exporter, emit }: Arrival):
     record.bytes = u32(bytes, at + 20) * rate;
     record.samplingRate = rate;
     // Differences of a clock that wraps after 49 days.
-    record.endMs = exportMs - ((uptimeMs - u32(bytes, at + 28)) | 0);
-    record.startMs = record.endMs - Math.max(0, (u32(bytes, at + 28) - u32(bytes, at + 24)) | 0);
+    const first = u32(bytes, at + 24);
+    const last = u32(bytes, at + 28);
+    setTimes(record, (uptimeMs - last) | 0, (last - first) | 0, delayMs);
     record.protocol = bytes[at + 38] as number;
     readPorts(bytes, at, record);
     exporter.counters.records++;
-    emit(record);
+    // It tells no direction: routers tell by it what comes in.
+    exporter.pass(record, UNTOLD, 0, nowMs, emit);
   }
   return true;
 }

@@ -11,15 +11,22 @@ const OPTIONS_TEMPLATES = 1;
 
 export function decodeNetflowV9(bytes: Uint8Array, arrival: Arrival): boolean {
   if (bytes.length < HEADER_BYTES) return false;
+  const { exporter, nowMs } = arrival;
+  const domain = u32(bytes, 16);
+  const uptimeMs = u32(bytes, 4);
+  const exportMs = u32(bytes, 8) * 1000;
+  const stream = `9/${domain}`;
+  // It numbers datagrams, not records.
+  exporter.sequences.note(stream, u32(bytes, 12), 1);
   const message: Message = {
     arrival,
-    store: arrival.exporter.netflow,
-    domain: u32(bytes, 16),
-    exportMs: u32(bytes, 8) * 1000,
-    uptimeMs: u32(bytes, 4),
+    store: exporter.netflow,
+    domain,
+    exportMs,
+    uptimeMs,
+    sentMs: nowMs - exporter.clock.read(stream, nowMs, uptimeMs).delayMs,
+    aheadMs: exporter.clock.read(`9 by day/${domain}`, nowMs, exportMs).aheadMs,
   };
-  // It numbers datagrams, not records.
-  arrival.exporter.sequences.note(`9/${message.domain}`, u32(bytes, 12), 1);
   for (let at = HEADER_BYTES; at + 4 <= bytes.length; ) {
     const id = u16(bytes, at);
     const end = at + u16(bytes, at + 2);

@@ -1,6 +1,7 @@
 import { readWords, u32 } from './bytes.ts';
 import type { Arrival, Exporter } from './exporter.ts';
-import { clearRecord, type FlowRecord } from './flow-record.ts';
+import { clearRecord, type FlowRecord, setTimes } from './flow-record.ts';
+import { type Direction, EGRESS, INGRESS, UNTOLD } from './interfaces.ts';
 import { ETHERNET, MPLS, RAW_IP, readPacket } from './packet-header.ts';
 
 /**
@@ -12,6 +13,11 @@ const EXPANDED_FLOW_SAMPLE = 3;
 const RAW_HEADER = 1;
 const SAMPLED_IPV4 = 3;
 const SAMPLED_IPV6 = 4;
+/** Numbers of interfaces that are none: not known, and the agent itself. */
+const NO_INTERFACE = 0x3fffffff;
+const INTERNAL = 0xffffffff;
+/** Two bits of format in front say that it was dropped, or went out by several. */
+const UNKNOWN_OUTPUT = 0xffffffff;
 /** Protocols of raw headers that are read: how what was sampled begins. */
 const FIRST_HEADERS = new Map([
   [1, ETHERNET],
@@ -26,7 +32,11 @@ export function decodeSflow(bytes: Uint8Array, arrival: Arrival): boolean {
   if (agentBytes === 0 || at + 16 > bytes.length) return false;
   const subAgent = u32(bytes, at);
   const agent = agentBytes === 4 ? u32(bytes, 8) : u32(bytes, 20);
-  arrival.exporter.sequences.note(`${agent}/${subAgent}`, u32(bytes, at + 4), 1);
+  const stream = `${agent}/${subAgent}`;
+  const { exporter, nowMs } = arrival;
+  exporter.sequences.note(stream, u32(bytes, at + 4), 1);
+  const { delayMs } = exporter.clock.read(stream, nowMs, u32(bytes, at + 8));
+  const agoMs = delayMs + exporter.pace.lagOf(stream, nowMs - delayMs);
   const samples = u32(bytes, at + 12);
   at += 16;
   for (let index = 0; index < samples; index++) {
@@ -35,9 +45,8 @@ export function decodeSflow(bytes: Uint8Array, arrival: Arrival): boolean {
     const end = at + 8 + u32(bytes, at + 4);
     if (end > bytes.length) return false;
     const known = format === FLOW_SAMPLE || format === EXPANDED_FLOW_SAMPLE;
-    if (known && !readSample(bytes, at + 8, end, format === EXPANDED_FLOW_SAMPLE, arrival)) {
-      return false;
-    }
+    const expanded = format === EXPANDED_FLOW_SAMPLE;
+    if (known && !readSample(bytes, at + 8, end, expanded, arrival, agoMs)) return false;
     at = end;
   }
   return true;
@@ -49,12 +58,12 @@ function readSample(
   begin: number,
   end: number,
   expanded: boolean,
-  arrival: Arrival,
+  { exporter, nowMs, emit }: Arrival,
+  agoMs: number,
 ): boolean {
   const head = expanded ? 44 : 32;
   if (begin + head > end) return false;
   const rateAt = begin + (expanded ? 12 : 8);
-  const { exporter } = arrival;
   const { record } = exporter;
   noteDrops(exporter, u32(bytes, rateAt + 8));
   const rate = exporter.rate(u32(bytes, rateAt));
@@ -73,11 +82,47 @@ function readSample(
   record.packets = rate;
   record.bytes *= rate;
   record.samplingRate = rate;
-  record.startMs = arrival.nowMs;
-  record.endMs = arrival.nowMs;
+  setTimes(record, agoMs, 0, 0);
   exporter.counters.records++;
-  arrival.emit(record);
+  const { direction, input } = expanded ? expandedSides(bytes, begin) : sides(bytes, begin);
+  exporter.pass(record, direction, input, nowMs, emit);
   return true;
+}
+
+/** On which side of the switch the packet was sampled: where it came in, or where it went out. */
+interface Sides {
+  readonly direction: Direction;
+  readonly input: number;
+}
+
+/** Type and number of the source in one word, formats and numbers of the interfaces in one each. */
+function sides(bytes: Uint8Array, begin: number): Sides {
+  const source = u32(bytes, begin + 4);
+  const input = u32(bytes, begin + 20);
+  const output = u32(bytes, begin + 24);
+  return sidesOf(source >>> 24, source & 0xffffff, input >>> 30, input & NO_INTERFACE, output);
+}
+
+function expandedSides(bytes: Uint8Array, begin: number): Sides {
+  const output = u32(bytes, begin + 32) === 0 ? u32(bytes, begin + 36) : UNKNOWN_OUTPUT;
+  const inputFormat = u32(bytes, begin + 24);
+  const at = u32(bytes, begin + 28);
+  return sidesOf(u32(bytes, begin + 4), u32(bytes, begin + 8), inputFormat, at, output);
+}
+
+/** A source that is an interface (type 0) is one of the two of its packet. */
+function sidesOf(
+  type: number,
+  source: number,
+  inputFormat: number,
+  inputNumber: number,
+  output: number,
+): Sides {
+  const isKnown = inputFormat === 0 && inputNumber !== NO_INTERFACE && inputNumber !== INTERNAL;
+  const input = isKnown ? inputNumber : 0;
+  if (type !== 0 || source === 0) return { direction: UNTOLD, input };
+  if (source === input) return { direction: INGRESS, input };
+  return { direction: source === output ? EGRESS : UNTOLD, input };
 }
 
 /** Cumulative, of every source of samples apart: what is kept is the largest that any of them told. */

@@ -1,5 +1,10 @@
-import type { SubjectSample, VectorCount } from '@portcullis/core/attacks/sample.ts';
+import {
+  BUCKET_MS,
+  type SubjectSample,
+  type VectorCount,
+} from '@portcullis/core/attacks/sample.ts';
 import { VECTOR_COUNT, VECTOR_INDEX } from '@portcullis/core/attacks/vectors.ts';
+import type { Lead } from './leaders.ts';
 
 const NONE = -1;
 /** Totals of a slot in a bucket, in `#totals`. */
@@ -13,8 +18,10 @@ const DATA = VECTOR_INDEX.tcp_data;
 const ACK = VECTOR_INDEX.tcp_ack;
 /** Slots that are looked at for one to give up when all are taken. */
 const CANDIDATES = 8;
-/** Buckets without traffic after which a slot is free. */
-const IDLE_BUCKETS = 40;
+/** Buckets without traffic after which a slot is free: more than anything told waits to be counted. */
+const IDLE_BUCKETS = 100;
+/** What is remembered of what a subject got lately fades by this in a bucket: with 8 s. */
+const KEPT = Math.exp(-BUCKET_MS / 8_000);
 const FREE = 255;
 
 /**
@@ -30,8 +37,11 @@ export class SubjectTable {
   readonly #keys: Uint32Array;
   readonly #totals: Float64Array;
   readonly #vectors: Float32Array;
-  /** Packets of late, so that the lightest can go first. */
+  /** Packets that were told of late, so that the lightest can go first. */
   readonly #weights: Float64Array;
+  /** Packets that counted lately, and their variance. */
+  readonly #lately: Float64Array;
+  readonly #latelyVariance: Float64Array;
   /** Buckets without traffic in a row; `FREE` for a slot that nobody has. */
   readonly #idle: Uint8Array;
   /** Raised when a slot gets another subject: who remembers a slot remembers this with it. */
@@ -55,6 +65,8 @@ export class SubjectTable {
     this.#totals = new Float64Array(capacity * TOTALS);
     this.#vectors = new Float32Array(capacity * VECTOR_COUNT * 2);
     this.#weights = new Float64Array(capacity);
+    this.#lately = new Float64Array(capacity);
+    this.#latelyVariance = new Float64Array(capacity);
     this.#idle = new Uint8Array(capacity).fill(FREE);
     this.#tenures = new Uint32Array(capacity);
     this.#subjects = Array<string | null>(capacity).fill(null);
@@ -106,7 +118,7 @@ export class SubjectTable {
     if (slot === NONE && this.#used < this.capacity) slot = this.#used++;
     if (slot === NONE) {
       slot = this.#lightest();
-      if (this.#weightOf(slot) >= weight) return NONE;
+      if ((this.#weights[slot] as number) >= weight) return NONE;
       this.#release(slot);
     }
     const at = slot * 5;
@@ -116,8 +128,28 @@ export class SubjectTable {
     this.#next[slot] = this.#heads[bucket] as number;
     this.#heads[bucket] = slot;
     this.#weights[slot] = 0;
+    this.#lately[slot] = 0;
+    this.#latelyVariance[slot] = 0;
     this.#idle[slot] = 0;
     return slot;
+  }
+
+  /** So much was told of a slot, whenever it counts. */
+  expect(slot: number, packets: number): void {
+    this.#weights[slot] = (this.#weights[slot] as number) + packets;
+    this.#idle[slot] = 0;
+  }
+
+  /** What counted for a slot lately, the open bucket included. */
+  leadOf(slot: number): Lead {
+    const at = slot * TOTALS;
+    return {
+      slot,
+      tenure: this.#tenures[slot] as number,
+      packets: (this.#lately[slot] as number) + (this.#totals[at + PACKETS] as number),
+      variance:
+        (this.#latelyVariance[slot] as number) + (this.#totals[at + PACKET_VARIANCE] as number),
+    };
   }
 
   add(
@@ -161,9 +193,13 @@ export class SubjectTable {
     return made;
   }
 
-  /** Ends a bucket: hands on every slot with traffic, forgets who had none for long, and begins at zero. */
-  drain(take: (slot: number) => void): void {
-    for (let index = 0; index < this.#activeCount; index++) take(this.#active[index] as number);
+  /** The slots with traffic in this bucket. */
+  active(): number[] {
+    return [...this.#active.subarray(0, this.#activeCount)];
+  }
+
+  /** Ends a bucket: forgets who had none for long, and begins at zero. */
+  drain(): void {
     for (let slot = 0; slot < this.#used; slot++) this.#age(slot);
     for (let index = 0; index < this.#activeCount; index++) {
       const slot = this.#active[index] as number;
@@ -218,15 +254,11 @@ export class SubjectTable {
     this.#active[this.#activeCount++] = slot;
   }
 
-  #weightOf(slot: number): number {
-    return (this.#weights[slot] as number) + (this.#totals[slot * TOTALS] as number);
-  }
-
   #lightest(): number {
     let best = this.#cursor;
     for (let step = 1; step < CANDIDATES; step++) {
       const slot = (this.#cursor + step) % this.capacity;
-      if (this.#weightOf(slot) < this.#weightOf(best)) best = slot;
+      if ((this.#weights[slot] as number) < (this.#weights[best] as number)) best = slot;
     }
     this.#cursor = (this.#cursor + CANDIDATES) % this.capacity;
     return best;
@@ -235,7 +267,14 @@ export class SubjectTable {
   #age(slot: number): void {
     const idle = this.#idle[slot] as number;
     if (idle === FREE) return;
-    this.#weights[slot] = this.#weightOf(slot) / 2;
+    const at = slot * TOTALS;
+    this.#weights[slot] = (this.#weights[slot] as number) / 2;
+    this.#lately[slot] =
+      KEPT * ((this.#lately[slot] as number) + (this.#totals[at + PACKETS] as number));
+    this.#latelyVariance[slot] =
+      KEPT *
+      KEPT *
+      ((this.#latelyVariance[slot] as number) + (this.#totals[at + PACKET_VARIANCE] as number));
     if (this.#isActive[slot] === 1) this.#idle[slot] = 0;
     else if (idle < IDLE_BUCKETS || this.#permanent)
       this.#idle[slot] = Math.min(idle + 1, IDLE_BUCKETS);

@@ -17,6 +17,7 @@ export interface WaitingSet {
   /** Of its datagram. */
   readonly exportMs: number;
   readonly uptimeMs: number | null;
+  readonly sentMs: number;
 }
 
 /** What one exporter has told of its records in one format. Everything in it is bounded. */

@@ -194,6 +194,10 @@ export interface SflowSample {
   readonly rate: number;
   readonly records: readonly Buffer[];
   readonly expanded?: boolean;
+  /** Numbers of interfaces: where it was sampled, came in and went out. */
+  readonly source?: number;
+  readonly input?: number;
+  readonly output?: number;
 }
 
 export function rawHeader(frame: Buffer, protocol = 1, frameBytes = frame.length + 4): Buffer {
@@ -209,19 +213,33 @@ export function rawHeader(frame: Buffer, protocol = 1, frameBytes = frame.length
   return bytesOf([1, 4], [body.length, 4], body);
 }
 
-export function sflow(samples: readonly SflowSample[], { sequence = 1 } = {}): Buffer {
-  const parts = samples.map(({ rate, records, expanded = false }) => {
+export function sflow(
+  samples: readonly SflowSample[],
+  { sequence = 1, uptimeMs = 5000 } = {},
+): Buffer {
+  const parts = samples.map(({ rate, records, expanded = false, ...sides }) => {
+    const { source = 3, input = 0, output = 0 } = sides;
     const before: Part[] = expanded
       ? [
           [1, 4],
           [0, 4],
-          [3, 4],
+          [source, 4],
         ]
       : [
           [1, 4],
-          [3, 4],
+          [source, 4],
         ];
-    const interfaces: Part[] = expanded ? [[0, 16]] : [[0, 8]];
+    const interfaces: Part[] = expanded
+      ? [
+          [0, 4],
+          [input, 4],
+          [0, 4],
+          [output, 4],
+        ]
+      : [
+          [input, 4],
+          [output, 4],
+        ];
     const counts: Part[] = [
       [rate, 4],
       [rate, 4],
@@ -231,5 +249,5 @@ export function sflow(samples: readonly SflowSample[], { sequence = 1 } = {}): B
     return bytesOf([expanded ? 3 : 1, 4], [body.length, 4], body);
   });
   const agent: Part[] = [[1, 4], addressBytes('192.0.2.1'), [0, 4]];
-  return bytesOf([5, 4], ...agent, [sequence, 4], [5000, 4], [samples.length, 4], ...parts);
+  return bytesOf([5, 4], ...agent, [sequence, 4], [uptimeMs, 4], [samples.length, 4], ...parts);
 }

@@ -30,27 +30,29 @@ export interface Fuzzed {
 
 /** Reads so many datagrams: of real shape with bytes changed, cut, joined and repeated, or of chance alone. */
 export function fuzz(datagrams: number, seed: number): Fuzzed {
-  const draw = randomOf(seed);
+  const drawn = fuzzedDatagrams(seed);
   const exporter = new Exporter('192.0.2.1');
   const aggregate = new Aggregate({
     prefixes: null,
     addresses: 4096,
     seed,
     detail: { packets: 0, bytes: 0 },
+    nowMs: 0,
   });
   let wrong: string | null = null;
+  let nowMs = 0;
   const emit = (record: FlowRecord): void => {
     wrong ??= complaintAbout(record);
-    aggregate.add(record);
+    aggregate.add(record, nowMs);
   };
-  const seeds = wellFormed();
   let slowestMs = 0;
   for (let index = 0; index < datagrams; index++) {
-    const bytes = mutated(seeds, draw);
+    const bytes = drawn.next().value;
+    nowMs = index / 4;
     const begin = performance.now();
-    decode(bytes, { exporter, nowMs: index, emit });
+    decode(bytes, { exporter, nowMs, emit });
     slowestMs = Math.max(slowestMs, performance.now() - begin);
-    if (index % 1000 === 0) aggregate.close(index, 250);
+    if (index % 1000 === 0) aggregate.close(nowMs, 250);
   }
   const stores = [exporter.netflow.size, exporter.ipfix.size];
   return {
@@ -65,14 +67,21 @@ export function fuzz(datagrams: number, seed: number): Fuzzed {
 }
 
 function complaintAbout(record: FlowRecord): string | null {
-  const { packets, bytes, samplingRate, startMs, endMs, protocol, sourcePort } = record;
-  const numbers = { packets, bytes, samplingRate, startMs, endMs, protocol, sourcePort };
+  const { packets, bytes, samplingRate, agoMs, durationMs, protocol, sourcePort } = record;
+  const numbers = { packets, bytes, samplingRate, agoMs, durationMs, protocol, sourcePort };
   const odd = Object.entries(numbers).find(([, value]) => !Number.isFinite(value));
   if (odd !== undefined) return `${odd[0]} is ${odd[1]}`;
   if (packets <= 0 || bytes < 0) return `${packets} packets of ${bytes} bytes`;
   if (samplingRate < 1 || samplingRate > MAX_SAMPLING_RATE) return `a rate of ${samplingRate}`;
-  if (startMs > endMs) return 'it ends before it begins';
+  if (agoMs < -1000 || durationMs < 0) return 'it ends before it begins, or has not come yet';
   return protocol > 255 || sourcePort > 65_535 ? 'a number out of its range' : null;
+}
+
+/** Datagrams without end, the same for the same seed: of real shape with bytes changed, or of chance alone. */
+export function* fuzzedDatagrams(seed: number): Generator<Buffer, never> {
+  const draw = randomOf(seed);
+  const seeds = wellFormed();
+  for (;;) yield mutated(seeds, draw);
 }
 
 type Draw = (below: number) => number;
