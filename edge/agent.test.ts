@@ -49,7 +49,7 @@ describe('an edge agent', () => {
   it('puts back what a new table has no room for in transactions behind it, after confirming', async (t) => {
     const { control, kernel, start } = testEdge(t);
     const filters = [
-      { ref: 'filter:1', type: 'udp-stateful', port: 27_015, managed: false },
+      { ref: 'filter:1', type: 'udp-stateful', port: 27_015, managed: false, safelist: [] },
     ] as const;
     control.policies.set(A, { ...opening(A, 443), filters });
     await kernel.apply('add table inet portcullis\n');
@@ -151,6 +151,7 @@ describe('an edge agent', () => {
     const earlyDrop = new EarlyDrop({
       driver,
       readDevice: () => null,
+      deviceName: () => null,
       listDevices: () => [],
       openFlows: async () => true,
       remember: () => ({ tcp: 1, udp: 1, other: 1 }),

@@ -4,11 +4,13 @@ import type { Question } from '@portcullis/link/messages.ts';
 import { LinkError } from '@portcullis/link/transport.ts';
 import type { AgentStatus, EdgeAgent, EdgeAgentOptions } from './agent-options.ts';
 import { type Coalesced, coalesce } from '@portcullis/link/coalesce.ts';
+import { Confirmation } from './confirmation.ts';
 import { type Desired, withMore } from './desired.ts';
 import { warnOfDevices } from './devices.ts';
 import { Guard, kernelWatch } from './guard.ts';
-import { beginTrial, lastTouched, readOff } from './hands-off.ts';
+import { beginTrial, readOff } from './hands-off.ts';
 import { LivePolicies } from './live-policies.ts';
+import { MarkerWatch } from './marker-watch.ts';
 import { describeError, type Log } from '@portcullis/link/agent-log.ts';
 import { DEFAULT_LIMITS } from './nftables/base-chain.ts';
 import type { Filtering } from './nftables/filters.ts';
@@ -16,7 +18,7 @@ import { type Applied, Reconciler } from './reconcile.ts';
 import { Reporter } from './report.ts';
 import { Session } from './session.ts';
 import { Disk } from './state/disk.ts';
-import { handsOffWanted, type Stance, takeStance } from './stance.ts';
+import { type Stance, takeStance } from './stance.ts';
 
 export type { EdgeAgent, EdgeAgentOptions } from './agent-options.ts';
 
@@ -43,9 +45,11 @@ class Agent implements EdgeAgent {
   readonly #reconciler: Reconciler;
   readonly #reporter: Reporter;
   readonly #disk: Disk;
+  readonly #markers: MarkerWatch;
   readonly #guard: Guard;
   readonly #receiving: Coalesced;
   readonly #applying: Coalesced;
+  readonly #confirmation: Confirmation;
   #stance: Stance = { mode: 'observe', reason: 'starting', handsOff: false, canAsk: false };
   #greeted = false;
   readonly #live = new LivePolicies();
@@ -57,15 +61,11 @@ class Agent implements EdgeAgent {
   /** Control has sent this instance everything; until then what is desired is of the disk, or of before. */
   #synced = false;
   #applied: Applied | null = null;
-  /** What control has acknowledged, as text. */
-  #confirmed: string | null = null;
   #started = false;
   #lastError: string | null = null;
   #lastApplyMs: number | null = null;
   #receiveRetryMs = FIRST_RETRY_MS;
   #applyRetryMs = FIRST_RETRY_MS;
-  /** When somebody last touched the markers, as of the last look; `unreadable` is said once. */
-  #touched: bigint | null | 'unreadable' = null;
   #watch: NodeJS.Timeout | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
   #resync: NodeJS.Timeout | undefined;
@@ -85,9 +85,11 @@ class Agent implements EdgeAgent {
     });
     const { host, log } = options;
     this.#disk = new Disk(options.stateDir, log);
+    this.#markers = new MarkerWatch(options.stateDir, log);
     this.#guard = new Guard({
       driver: options.driver,
       watchLinks: options.watchLinks ?? null,
+      earlyDrop: options.earlyDrop ?? null,
       log,
       enforcing: () => this.#stance.mode === 'enforce',
       doubt: () => this.#reconciler.doubt(),
@@ -102,6 +104,13 @@ class Agent implements EdgeAgent {
     });
     this.#receiving = coalesce(() => this.#receive());
     this.#applying = coalesce(() => this.#apply());
+    this.#confirmation = new Confirmation({
+      tell: (what) => this.#session.confirm(what),
+      failed: (error) => {
+        if (error instanceof RefusedByControl && error.code === 'stale') return;
+        if (this.#afterFailure(error) !== null) this.#receiving.poke();
+      },
+    });
   }
 
   async start(): Promise<AgentStatus> {
@@ -125,7 +134,7 @@ class Agent implements EdgeAgent {
       else if (notice.kind === 'question' && notice.edges.includes(this.#name))
         void this.#answer(notice);
     });
-    this.#watch = setInterval(() => this.#lookAtMarkers(), this.#options.watchMs ?? WATCH_MS);
+    this.#watch = setInterval(() => this.#look(), this.#options.watchMs ?? WATCH_MS);
     this.#beat(HEARTBEAT_MS, RESYNC_MS);
     this.#started = true;
     this.#applying.poke();
@@ -138,7 +147,9 @@ class Agent implements EdgeAgent {
     this.#options.filters?.stop();
     this.#guard.stop();
     await this.#options.link.close();
-    await Promise.all([this.#options.watch?.stop(), this.#receiving.stop(), this.#applying.stop()]);
+    const { watch } = this.#options;
+    await Promise.all([watch?.stop(), this.#receiving.stop(), this.#applying.stop()]);
+    await this.#confirmation.stop();
     await Promise.all([this.#disk.stop(), this.#options.memory?.stop()]);
     this.#options.earlyDrop?.close();
   }
@@ -160,7 +171,9 @@ class Agent implements EdgeAgent {
     try {
       if (!this.#greeted) await this.#greet();
       const known = this.#synced ? (this.#desired?.generation ?? 0) : 0;
-      const desired = await this.#session.sync(this.#desired, known);
+      const desired = await this.#session.sync(this.#desired, known, ({ policies, settings }) =>
+        this.#reconciler.compileAhead(policies, settings.sees),
+      );
       const news = desired.generation !== this.#desired?.generation;
       if (desired.generation < known) return null;
       this.#desired = desired;
@@ -182,7 +195,7 @@ class Agent implements EdgeAgent {
     this.#options.watch?.greeted();
     this.#devices = welcome.settings.devices;
     this.#name = welcome.settings.name;
-    this.#confirmed = null;
+    this.#confirmation.forget();
     this.#beat(welcome.heartbeatMs, welcome.resyncMs);
     warnOfDevices(this.#devices, this.#options.host, this.#log);
     this.#log.info({ mode, reason, generation: welcome.generation }, 'joined control');
@@ -227,7 +240,8 @@ class Agent implements EdgeAgent {
       this.#applyRetryMs = Math.min(againMs * 2, LONGEST_RETRY_MS);
       return againMs;
     }
-    return told ? this.#confirm() : null;
+    if (told) this.#confirm();
+    return null;
   }
 
   async #bringAbout(received: Desired): Promise<void> {
@@ -251,7 +265,7 @@ class Agent implements EdgeAgent {
       const { earlyDrop } = this.#options;
       [this.#applied] = await Promise.all([
         this.#reconciler.apply(desired),
-        before === null ? earlyDrop?.prepare(desired.policies.values()) : null,
+        before === null ? earlyDrop?.prepare(desired) : null,
       ]);
       mended();
       watch?.applied(this.#applied.refused.map(({ target }) => target));
@@ -281,22 +295,9 @@ class Agent implements EdgeAgent {
   }
 
   /** Only of what the kernel has: an observing edge confirms nothing. */
-  async #confirm(): Promise<number | null> {
-    if (this.#stance.mode !== 'enforce' || this.#applied === null) return null;
-    if (!this.#greeted) return null;
-    const { generation, refused } = this.#applied;
-    const said = JSON.stringify({ generation, refused });
-    if (said === this.#confirmed) return null;
-    try {
-      await this.#session.confirm({ generation, refused });
-      this.#confirmed = said;
-      return null;
-    } catch (error) {
-      if (error instanceof RefusedByControl && error.code === 'stale') return null;
-      const againMs = this.#afterFailure(error);
-      if (againMs !== null) this.#receiving.poke();
-      return null;
-    }
+  #confirm(): void {
+    if (this.#stance.mode !== 'enforce' || this.#applied === null || !this.#greeted) return;
+    this.#confirmation.say(this.#applied);
   }
 
   async #takeStance(): Promise<void> {
@@ -308,6 +309,7 @@ class Agent implements EdgeAgent {
     if (mode === before.mode && reason === before.reason) return;
     this.#log.info({ mode, reason }, mode === 'enforce' ? 'enforcing' : 'observing');
     this.#applied = null;
+    this.#confirmation.forget();
     if (!this.#started) return;
     // Control must know before it counts on us, or stop counting on us.
     this.#greeted = false;
@@ -331,19 +333,9 @@ class Agent implements EdgeAgent {
     beginTrial(stateDir, this.#nowMs() + confirmWithinMs);
   }
 
-  #lookAtMarkers(): void {
-    const { stateDir } = this.#options;
-    try {
-      const touched = lastTouched(stateDir);
-      const wanted = handsOffWanted(stateDir, this.#nowMs());
-      // Off and on again between two looks leaves the same stance, and no table.
-      if (wanted !== this.#stance.handsOff || touched !== this.#touched) this.#applying.poke();
-      else if (this.#options.earlyDrop?.disturbed() === true) this.#applying.poke();
-      this.#touched = touched;
-    } catch (error) {
-      if (this.#touched !== 'unreadable') this.#log.error({ error }, 'nobody can switch this edge');
-      this.#touched = 'unreadable';
-    }
+  #look(): void {
+    const asked = this.#markers.asksForMore(this.#stance.handsOff, this.#nowMs());
+    if (asked || this.#options.earlyDrop?.disturbed() === true) this.#applying.poke();
   }
 
   #beat(heartbeatMs: number, resyncMs: number): void {
@@ -364,6 +356,7 @@ class Agent implements EdgeAgent {
     const { mode } = this.#stance;
     const answer = this.#live.explain(packet, this.#options.host.localAddresses());
     if (answer === null || !this.#greeted) return;
+    if (answer.target !== null) this.#options.earlyDrop?.check(answer.target);
     const kernel = this.#reporter.kernel();
     await this.#session
       .answer({ id, answer: { mode, kernel, ...answer } })

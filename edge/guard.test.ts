@@ -42,6 +42,18 @@ describe('an edge whose table somebody else changes', () => {
     assert.deepEqual(await reported(), ['undisturbed', 1]);
   });
 
+  it('repairs while control takes its time to answer a confirmation', async (t) => {
+    const { control, kernel, start } = testEdge(t);
+    control.policies.set(A, opening(A, 443));
+    control.deafTo = 'edge.confirm';
+    await start();
+    await control.confirmed();
+    const repaired = kernel.nextApply();
+    kernel.meddle((elements) => assert.ok(elements.delete(KEY)));
+    await repaired;
+    assert.equal(kernel.elements()?.has(KEY), true);
+  });
+
   it('repairs what was changed while it wrote, too', async (t) => {
     const { control, kernel, start } = testEdge(t);
     control.policies.set(A, opening(A, 443));

@@ -2,15 +2,17 @@ import type { KernelState } from '@portcullis/link/edge-report.ts';
 import { DeviceNames } from './device-names.ts';
 import type { LinkEvent, LinkWatch } from './kernel/links.ts';
 import type { Log } from '@portcullis/link/agent-log.ts';
-import type { Driver } from './nftables/driver.ts';
+import type { Driver, Watch } from './nftables/driver.ts';
 import type { KernelWatch } from './report.ts';
 
-export type WatchLinks = (report: (event: LinkEvent) => void) => LinkWatch;
+export type WatchLinks = (report: (event: LinkEvent) => void, stirred: () => void) => LinkWatch;
 
 export interface GuardOptions {
   readonly driver: Driver;
   /** Null: devices are not followed. */
   readonly watchLinks: WatchLinks | null;
+  /** Puts back what somebody took off; in words what it found, null: nothing. */
+  readonly earlyDrop: { mend(): string | null; followDevices(): () => void } | null;
   readonly log: Log;
   /** Whether the table is ours to keep. */
   readonly enforcing: () => boolean;
@@ -26,6 +28,11 @@ const AT_ONCE = 10;
 const SOON = 40;
 const SHORT_PAUSE_MS = 1_500;
 const LONGEST_PAUSE_MS = 30_000;
+/**
+ * How often is looked whether our programs are on their devices: the kernel has no news of a link that is detached
+ * (`ip monitor` is silent). A look takes some microseconds.
+ */
+const LOOK_MS = 250;
 /** So long without another change, and the next one is the first again. */
 const CALM_MS = 60_000;
 
@@ -48,7 +55,7 @@ export class Guard {
   #pending: NodeJS.Timeout | undefined;
   #said: string | null = null;
   #started = false;
-  #watching = false;
+  #table: Watch | null = null;
   /** Changes by others that were noticed, and how many of them are mended. */
   #noticed = 0;
   #mended = 0;
@@ -62,13 +69,25 @@ export class Guard {
   start(): void {
     if (this.#started) return;
     this.#started = true;
-    const { driver, watchLinks, log } = this.#options;
+    const { driver, watchLinks, log, earlyDrop } = this.#options;
+    if (earlyDrop !== null) {
+      const look = setInterval(() => this.#mend(earlyDrop), LOOK_MS);
+      this.#watches.push({ stop: () => clearInterval(look) });
+    }
     const watch = driver.watch((what) => this.#changed(what));
     if (watch !== null) this.#watches.push(watch);
-    this.#watching = watch !== null;
+    this.#table = watch;
     if (watchLinks === null) return;
     try {
-      this.#watches.push(watchLinks((event) => this.#follow(event)));
+      let stir = (): void => {};
+      this.#watches.push(
+        watchLinks(
+          (event) => this.#follow(event),
+          () => stir(),
+        ),
+      );
+      // Only now that there will be news.
+      if (earlyDrop !== null) stir = earlyDrop.followDevices();
     } catch (error) {
       log.warn({ error }, 'devices that are renamed are not noticed');
     }
@@ -86,7 +105,9 @@ export class Guard {
 
   /** Whether the kernel has what we put there. `unknown`: we do not enforce, or nobody tells us of changes. */
   get kernel(): KernelState {
-    if (!this.#watching || !this.#options.enforcing()) return 'unknown';
+    if (this.#table === null || !this.#options.enforcing()) return 'unknown';
+    // What is done is told a little later: whoever asks hears of what was done before.
+    this.#table.poll();
     return this.#noticed > this.#mended ? 'disturbed' : 'undisturbed';
   }
 
@@ -133,6 +154,15 @@ export class Guard {
       this.#pending = undefined;
       repair();
     }, pauseMs);
+  }
+
+  #mend(earlyDrop: NonNullable<GuardOptions['earlyDrop']>): void {
+    const { log, repair, enforcing } = this.#options;
+    if (!enforcing()) return;
+    const what = earlyDrop.mend();
+    if (what === null) return;
+    log.warn({ what }, 'somebody else changed the early drop');
+    repair();
   }
 
   #follow(event: LinkEvent): void {

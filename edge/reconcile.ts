@@ -1,3 +1,4 @@
+import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import type { RefusedTarget } from '@portcullis/link/messages.ts';
 import { Compilation } from './compilation.ts';
 import type { Desired } from './desired.ts';
@@ -103,6 +104,11 @@ export class Reconciler {
   /** What these targets compile to depends on more than their policies, and that has changed. */
   recompile(targets: Iterable<string>): void {
     this.#compilation.recompile(targets);
+  }
+
+  /** Spares the next `apply` work, of policies that it is going to be asked for. */
+  compileAhead(policies: Iterable<Policy>, sees: Desired['settings']['sees']): void {
+    this.#compilation.ahead(policies, sees);
   }
 
   /** There is more to put back of what the kernel had learnt: every apply puts a part of it back. */

@@ -42,19 +42,27 @@ export class Session {
   /**
    * All pages of what changed since `after`, merged into what is held; of everything where `after` is 0. What is
    * held then only saves work: equal policies stay the same objects, source sets of one version are not sent.
+   * `seen` is shown each page while control makes the next one.
    */
-  async sync(held: Desired | null, after: number): Promise<Desired> {
+  async sync(
+    held: Desired | null,
+    after: number,
+    seen: (page: EdgePage) => void = () => {},
+  ): Promise<Desired> {
     const pages: EdgePage[] = [];
-    let cursor: string | null = null;
-    do {
-      const page = await this.#page(held, after, cursor);
+    let coming: Promise<EdgePage> | null = this.#page(held, after, null);
+    while (coming !== null) {
+      const page: EdgePage = await coming;
       if (page.generation !== (pages[0]?.generation ?? page.generation)) {
         throw new Error('the pages of one sync are of several generations');
       }
       if (pages.length >= MAX_PAGES) throw new Error('a sync does not end');
       pages.push(page);
-      cursor = page.next;
-    } while (cursor !== null);
+      coming = page.next === null ? null : this.#page(held, after, page.next);
+      // Whoever awaits it hears of its failure.
+      coming?.catch(() => {});
+      seen(page);
+    }
     return mergePages(held, pages);
   }
 

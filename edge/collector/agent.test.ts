@@ -101,6 +101,30 @@ test('a collector tells control what listed exporters tell of what is protected,
   await until('what is not protected is counted', () => (status()?.outside ? true : undefined));
 });
 
+test('who sends what listed exporters tell is evidence: of who gets much only, and scaled by the rate', async (t) => {
+  const listen = await freeAddress();
+  const { until, status, samples } = meet(t, {
+    listen,
+    exporters: [{ ip: '127.0.0.1', samplingRate: 50 }],
+  });
+  await until('it listens', () => (status()?.listening === listen ? true : undefined));
+  const sender = await bound(t);
+  const port = Number(listen.split(':')[1]);
+  const told = await until('it tells who', () => {
+    sender.send(flowTo(HELD), port, '127.0.0.1');
+    return samples().flatMap(({ tops }) => tops)[0];
+  });
+  const { samples: seen = 0, packets = 0 } = told.sampled ?? {};
+  assert.equal(told.subject, HELD);
+  // 100,000 packets in every record, each for 50.
+  assert.ok(seen >= 100_000 && packets >= 5_000_000, `${seen} of ${packets}`);
+  assert.deepEqual(
+    [told.sources.map(({ source }) => source), told.sourcePorts[0]?.port],
+    [['198.51.100.7'], 53],
+  );
+  assert.equal(told.destinationPorts[0]?.port, 4444);
+});
+
 test('an address that another program has is said, and taken when it is free; who is of no fleet listens to nobody', async (t) => {
   const other = await bound(t);
   const elsewhere = { ...other.address() };

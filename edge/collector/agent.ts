@@ -7,7 +7,7 @@ import { ask, RefusedByControl } from '@portcullis/link/ask.ts';
 import { type Coalesced, coalesce } from '@portcullis/link/coalesce.ts';
 import { PROTOCOL_VERSION } from '@portcullis/link/messages.ts';
 import { type AgentSide, LinkError } from '@portcullis/link/transport.ts';
-import type { WatchScope } from '@portcullis/link/watch-messages.ts';
+import type { SubjectTops, WatchScope } from '@portcullis/link/watch-messages.ts';
 import { SampleSender } from '../watch/sender.ts';
 import { WatchSettingsKeeper } from '../watch/settings.ts';
 import { thin } from '../watch/thin.ts';
@@ -19,6 +19,8 @@ export interface CollectorAgentOptions {
 }
 
 const RETRY_MS = 5_000;
+/** Evidence is sent once in so many buckets. */
+const EVIDENCE_BUCKETS = 4;
 /** Before control says otherwise. */
 const FIRST_PERIODS = { reportMs: 10_000, resyncMs: 30_000 } as const;
 
@@ -38,6 +40,8 @@ export class CollectorAgent {
   #periods: { readonly reportMs: number; readonly resyncMs: number } = FIRST_PERIODS;
   #connected = false;
   #told: string | null = null;
+  /** Samples so far. */
+  #count = 0;
 
   constructor(options: CollectorAgentOptions) {
     this.#options = options;
@@ -132,7 +136,13 @@ export class CollectorAgent {
 
   #tell(sample: Sample): void {
     const thresholdsOf = (subject: string) => this.#nearest.of(subject) ?? DEFAULT_THRESHOLDS;
-    this.#sender.push(thin(sample, { thresholdsOf, tops: null }));
+    // Asked for in every sample, so that it is looked at; sent once a second.
+    const isDue = this.#count++ % EVIDENCE_BUCKETS === 0;
+    const tops = (subject: string): SubjectTops | null => {
+      const known = this.#ear.tops(subject);
+      return isDue ? known : null;
+    };
+    this.#sender.push(thin(sample, { thresholdsOf, tops }));
   }
 
   #sayProblem(): void {

@@ -9,7 +9,7 @@ import type {
   ExporterStatus,
 } from '@portcullis/link/collector-messages.ts';
 import { MAX_REPORTED_EXPORTERS } from '@portcullis/link/collector-messages.ts';
-import { type WatchScope } from '@portcullis/link/watch-messages.ts';
+import type { SubjectTops, WatchScope } from '@portcullis/link/watch-messages.ts';
 import { Collector, type CollectorOptions, type Listen } from '../flows/collector.ts';
 import type { Exporter } from '../flows/exporter.ts';
 
@@ -46,6 +46,10 @@ export class Ear {
   watch(scopes: readonly WatchScope[]): void {
     this.#watched = watchedOf(scopes);
     this.#open?.collector.watch(this.#watched);
+  }
+
+  tops(subject: string): SubjectTops | null {
+    return this.#open?.collector.tops(subject) ?? null;
   }
 
   status(): CollectorStatus {

@@ -56,6 +56,8 @@ export interface CounterReading {
 }
 
 export interface CounterSample {
+  /** Number of the IP protocol. */
+  readonly protocol: number;
   readonly destination: string;
   readonly source: string;
   /** 0 where the protocol has none. */

@@ -89,7 +89,7 @@ function topsOf(subject: string, rates: FakeCounters['rates']): SubjectTops | nu
   return {
     subject,
     sources: [{ source: '198.51.100.7', packets }],
-    sourcePorts: [{ port: 40_000, packets }],
-    destinationPorts: [{ port: 27_015, packets }],
+    sourcePorts: [{ port: 40_000, protocol: 'udp', packets }],
+    destinationPorts: [{ port: 27_015, protocol: 'udp', packets }],
   };
 }

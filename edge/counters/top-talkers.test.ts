@@ -6,7 +6,8 @@ import { TopTalkers } from './top-talkers.ts';
 const [ONE, NET] = ['203.0.113.1', '203.0.113.0/24'] as const;
 
 function sampleFrom(source: string, sourcePort: number, packets = 64, destinationPort = 27_015) {
-  return { destination: ONE, source, sourcePort, destinationPort, packets };
+  const protocol = sourcePort === 0 ? 1 : 17;
+  return { protocol, destination: ONE, source, sourcePort, destinationPort, packets };
 }
 
 test('names who sent the most to an address and the network around it, by estimates, largest first', () => {
@@ -27,15 +28,28 @@ test('names who sent the most to an address and the network around it, by estima
       { source: '198.51.100.9', packets: 1 },
     ],
     sourcePorts: [
-      { port: 123, packets: 1024 },
-      { port: 53, packets: 192 },
+      { port: 123, protocol: 'udp', packets: 1024 },
+      { port: 53, protocol: 'udp', packets: 192 },
     ],
-    destinationPorts: [{ port: 27_015, packets: 1216 }],
+    destinationPorts: [{ port: 27_015, protocol: 'udp', packets: 1216 }],
   });
   assert.equal(talkers.of(NET, 1000)?.sources.length, 2);
   assert.equal(talkers.of('203.0.113.2', 1000), null);
   const sample = { atMs: 1, durationMs: 250, addresses: [], prefixes: [], tops: [tops] };
   assert.ok(isWireSample(sample));
+});
+
+test('a port of one vector is told apart from the same port of another', () => {
+  const talkers = new TopTalkers();
+  const one = sampleFrom('198.51.100.7', 4000, 64, 443);
+  talkers.add(one, [ONE], 0);
+  talkers.add({ ...one, protocol: 6, packets: 128 }, [ONE], 0);
+  talkers.add({ ...one, protocol: 132, packets: 32 }, [ONE], 0);
+  assert.deepEqual(talkers.of(ONE, 0)?.destinationPorts, [
+    { port: 443, protocol: 'tcp', packets: 128 },
+    { port: 443, protocol: 'udp', packets: 64 },
+    { port: 443, packets: 32 },
+  ]);
 });
 
 test('keeps few of each and of few, forgets what is old, and names no more than ten', () => {

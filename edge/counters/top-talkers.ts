@@ -1,5 +1,6 @@
 import { MAX_TOPS, type SubjectTops } from '@portcullis/link/watch-messages.ts';
 import type { CounterSample } from './driver.ts';
+import { portKeyOf, portOfKey } from './port-key.ts';
 
 /** Subjects of which samples are kept; of more, those that had some last. */
 const MAX_SUBJECTS = 256;
@@ -38,10 +39,9 @@ export class TopTalkers {
     if (recent.length === 0) return null;
     const sources = largest(recent, ({ source }) => source);
     const ports = (port: (one: Kept) => number) =>
-      largest(recent, (one) => port(one) || null).map(([number, packets]) => ({
-        port: number,
-        packets,
-      }));
+      largest(recent, (one) => (port(one) === 0 ? null : portKeyOf(one.protocol, port(one)))).map(
+        ([key, packets]) => ({ ...portOfKey(key), packets }),
+      );
     return {
       subject,
       sampled: {

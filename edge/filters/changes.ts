@@ -9,6 +9,8 @@ export interface ChangedPort {
   readonly cidr: Cidr;
   readonly protocol: 'tcp' | 'udp';
   readonly port: number;
+  /** Whose connections cannot stay: everybody's, or only of those who came through the SYN proxy that is gone. */
+  readonly whose: 'all' | 'proxied';
 }
 
 type Targets = ReadonlyMap<string, CompiledTarget>;
@@ -39,6 +41,7 @@ export function changedPorts(
         cidr,
         protocol: protocol === 'udp' ? 'udp' : 'tcp',
         port: Number(port),
+        whose: verdict === programs.old?.get(key) ? 'proxied' : 'all',
       });
     }
   }
@@ -47,7 +50,7 @@ export function changedPorts(
 
 /**
  * Ports without a SYN proxy any more. One that came against an attack disconnected nobody; when it goes, nobody
- * translates any more for whoever came through it.
+ * translates any more for whoever came through it. Whoever was there before, or is on a safelist, did not.
  */
 function endedProxies(
   old: CompiledTarget | undefined,

@@ -36,10 +36,10 @@ export async function reconnectPorts(
   await driver.apply(asText(lines));
   const resets: Record<Family, string[]> = { 4: [], 6: [] };
   await removeConnections(families, (connection) => {
-    const { family, protocol, destination, destinationPort } = connection;
+    const { family, protocol, destination, destinationPort, isProxied } = connection;
     if (destinationPort === null) return false;
     const port = asked(protocol, destinationPort, () => valueOf(destination), family);
-    if (port === null) return false;
+    if (port === null || (port.whose === 'proxied' && !isProxied)) return false;
     if (port.protocol === 'tcp' && resets[family].length < MAX_RESETS) {
       resets[family].push(tupleOf(connection));
     }

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { packetTo, policyFor, sourceSets } from '@portcullis/core/firewall/testing/arbitraries.ts';
+import {
+  filtersFor,
+  packetTo,
+  policyFor,
+  sourceSets,
+} from '@portcullis/core/firewall/testing/arbitraries.ts';
 import { decide } from '@portcullis/core/firewall/decide.ts';
 import { PROTOCOL_NUMBERS } from '@portcullis/core/firewall/match.ts';
 import type { Packet, PacketState } from '@portcullis/core/firewall/packet.ts';
@@ -66,14 +71,15 @@ describe('compiled policies', () => {
   });
 
   it('say with filters what the reference evaluator says of the same state', () => {
-    const filter = fc.record({
-      type: fc.constantFrom('udp-stateful' as const, 'tcp-syn-proxy' as const),
-      port: fc.constantFrom(19, 53, 443, 27_015),
-    });
     const drawn = fc.record({
       policies: fc.tuple(
         ...TARGETS.map((target) =>
-          fc.option(fc.tuple(policyFor(target), fc.array(filter, { maxLength: 4 })), { freq: 6 }),
+          fc.option(
+            fc.tuple(policyFor(target), filtersFor(familyOf(target), [19, 53, 443, 27_015])),
+            {
+              freq: 6,
+            },
+          ),
         ),
       ),
       packets: fc.array(fc.constantFrom(...DESTINATIONS).chain(packetTo), {
@@ -96,7 +102,7 @@ describe('compiled policies', () => {
           .map(([policy, filters]) => ({
             ...policy,
             geo: [],
-            filters: filters.map((one, index) => ({ ...one, ref: `f:${index}`, managed: false })),
+            filters,
           }));
         const sets = { version: '1', sets: {} };
         assertAgreement(present, sets, packets, { sees, facts });
@@ -247,6 +253,10 @@ function filterPasses({ protocol }: Packet, { sees, facts }: Filtered): boolean 
 function everyFilterDrops(policies: readonly Policy[]): PacketState['filters'] {
   const refs = policies.flatMap(({ filters }) => filters.map(({ ref }) => ref));
   return Object.fromEntries(refs.map((ref) => [ref, 'drop' as const]));
+}
+
+function familyOf(target: string): 4 | 6 {
+  return target.includes(':') ? 6 : 4;
 }
 
 function laterFragment(packet: Packet): Packet {

@@ -31,6 +31,7 @@ import {
   type Branch,
   type LevelledRule,
   type Lookup,
+  lookupName,
   lookupOf,
   planTree,
   prune,
@@ -130,7 +131,8 @@ function compileAddress(
   const elements = [
     ...tree.ports.map((branch) => ({
       map: dispatchMap('port', family),
-      key: `${address} . ${protocolName(branch.protocol)} . ${branch.port}`,
+      // Joined, for a template would keep its parts, and there are hundreds of thousands of these.
+      key: [address, protocolName(branch.protocol), branch.port].join(' . '),
       verdict: verdict(branch),
     })),
     // Also where it only says accept: a prefix around this address must not judge it.
@@ -194,17 +196,48 @@ function branchVerdict(
   { family, chains, verdicts }: Context,
   before: readonly string[] = [],
 ): string {
-  if (before.length + branch.lookups.length === 0) return verdicts[branch.outcome];
-  const steps = branch.lookups.map((lookup) => lookupStep(lookup, family));
   const otherwise = verdicts[branch.outcome];
+  if (before.length + branch.lookups.length === 0) return otherwise;
+  const lookups = branch.lookups.map(lookupName);
+  const key = [family, otherwise, ...before, ...lookups].join('\n');
+  const shape = shapes.get(key) ?? keepShape(key, shapeOf(branch, family, before, otherwise));
+  chains.set(shape.name, shape.chain);
+  return shape.verdict;
+}
+
+interface Shape {
+  readonly name: string;
+  readonly chain: Chain;
+  readonly verdict: string;
+}
+
+function shapeOf(
+  branch: Branch,
+  family: Family,
+  before: readonly string[],
+  otherwise: string,
+): Shape {
+  const steps = branch.lookups.map((lookup) => lookupStep(lookup, family));
   const shortcut = asksNamedSources(branch, family)
     ? [`${unnamedSource(family)} ${otherwise}`]
     : [];
-  return goto('shape', chains, {
+  const chain = {
     statements: [...before, ...shortcut, ...steps.map((step) => step.statement), otherwise],
     sets: steps.flatMap((step) => step.sets),
     maps: steps.flatMap((step) => step.maps),
-  });
+  };
+  const name = chainName('shape', chain);
+  return { name, chain, verdict: `goto ${name}` };
+}
+
+/** By all that one is made of: most addresses are of a few shapes, and hold the same objects then. */
+const shapes = new Map<string, Shape>();
+const SHAPES_KEPT = 1000;
+
+function keepShape(key: string, shape: Shape): Shape {
+  if (shapes.size >= SHAPES_KEPT) shapes.clear();
+  shapes.set(key, shape);
+  return shape;
 }
 
 /** Only sources are looked up, and all of them are known coarsely: then others need not be looked up. */
@@ -279,7 +312,11 @@ function goto(kind: string, chains: Map<string, Chain>, chain: Chain): string {
 }
 
 function addChain(kind: string, chains: Map<string, Chain>, chain: Chain): string {
-  const name = contentName(kind, chain.statements.join('\n'));
+  const name = chainName(kind, chain);
   chains.set(name, chain);
   return name;
+}
+
+function chainName(kind: string, { statements }: Chain): string {
+  return contentName(kind, statements.join('\n'));
 }

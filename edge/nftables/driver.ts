@@ -28,7 +28,13 @@ export interface Driver {
   present(): Promise<boolean>;
   stamp(): Promise<number | null>;
   list(set: string): Promise<string>;
-  watch(report: (what: string) => void): { stop(): void } | null;
+  watch(report: (what: string) => void): Watch | null;
+}
+
+export interface Watch {
+  /** Tells at once what others did before this call. */
+  poll(): void;
+  stop(): void;
 }
 
 /** A delta: the whole of it as text, and the same in steps for who knows a shorter way. */

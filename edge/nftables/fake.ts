@@ -64,7 +64,7 @@ export function createFakeKernel(): FakeKernel {
     list: async () => '{"nftables":[{"set":{}}]}',
     watch: (report) => {
       watching = report;
-      return { stop: () => (watching = null) };
+      return { poll: () => {}, stop: () => (watching = null) };
     },
     nextApply: () => new Promise((resolve) => waiting.push(resolve)),
     meddle: (change) => {

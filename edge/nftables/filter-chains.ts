@@ -2,11 +2,24 @@ import type { FilterProgram } from '@portcullis/core/filters/program.ts';
 import type { AddChain, FilteredPort, FilterPlace } from './filter-place.ts';
 import { dropFor, sourceRate, stateSet } from './filter-state.ts';
 import { IP, type PortDispatch } from './names.ts';
+import { chainBySource, mapBySource, valuesOf } from './safe-sources.ts';
 import { synProxyChains } from './syn-proxy.ts';
 import { signatureMatches } from './signature.ts';
 
-/** The chain that judges packets to a port with this program: accept, or a drop with its reason. */
-export function filterChain(program: FilterProgram, place: FilterPlace, add: AddChain): string {
+/** The chain that judges packets to a port: accept, or a drop with its reason. */
+export function judgingChain(
+  { programs }: FilteredPort,
+  place: FilterPlace,
+  add: AddChain,
+): string {
+  const chains = mapBySource(programs, (program) =>
+    program === null ? null : filterChain(program, place, add),
+  );
+  return chainBySource(chains, { family: place.family, address: 'saddr', add });
+}
+
+/** With this program, whoever sends. */
+function filterChain(program: FilterProgram, place: FilterPlace, add: AddChain): string {
   const statements =
     program.transport === 'udp'
       ? udpStatements(program, place, add)
@@ -16,14 +29,33 @@ export function filterChain(program: FilterProgram, place: FilterPlace, add: Add
 
 /** The chains of other hooks that the port has use for. */
 export function portChains(
-  { port, program }: FilteredPort,
+  { port, programs }: FilteredPort,
+  place: FilterPlace,
+  add: AddChain,
+): [PortDispatch, string][] {
+  const chains = mapBySource(
+    programs,
+    (program) => new Map(program === null ? [] : chainsOf(port, program, place, add)),
+  );
+  const dispatches = new Set([...valuesOf(chains)].flatMap((one) => [...one.keys()]));
+  return [...dispatches].map((dispatch) => {
+    const ofDispatch = mapBySource(chains, (one) => one.get(dispatch) ?? null);
+    // What a server sends goes to the source that the filters are or are not there for.
+    const address = dispatch === 'learn' ? 'daddr' : 'saddr';
+    return [dispatch, chainBySource(ofDispatch, { family: place.family, address, add })];
+  });
+}
+
+function chainsOf(
+  port: number,
+  program: FilterProgram,
   place: FilterPlace,
   add: AddChain,
 ): [PortDispatch, string][] {
   // All of them need both directions.
   if (place.sees === 'inbound') return [];
   if (program.transport === 'udp') return [['learn', learnChain(program, place, add)]];
-  return program.synProxy ? synProxyChains({ port, program }, place, add) : [];
+  return program.synProxy ? synProxyChains(program, place.serverAt(port), place, add) : [];
 }
 
 /** Learns from what the server sends. */

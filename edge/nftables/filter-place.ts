@@ -2,6 +2,7 @@ import type { FilterProgram } from '@portcullis/core/filters/program.ts';
 import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
 import type { TcpServer } from '../filters/tcp-server.ts';
+import type { BySource } from './safe-sources.ts';
 
 /** How chains of a filter are made; equal programs share theirs. */
 export interface FilterPlace {
@@ -15,7 +16,9 @@ export interface FilterPlace {
 
 export interface FilteredPort {
   readonly port: number;
-  readonly program: FilterProgram;
+  readonly transport: FilterProgram['transport'];
+  /** Null: no filter is there for these sources. For some there is one. */
+  readonly programs: BySource<FilterProgram | null>;
 }
 
 /** Takes a chain in and answers its name. */

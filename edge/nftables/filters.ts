@@ -3,11 +3,15 @@ import type { Filter } from '@portcullis/core/filters/filter.ts';
 import { combineFilters } from '@portcullis/core/filters/program.ts';
 import { protocolNumber } from '@portcullis/core/firewall/match.ts';
 import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
-import { MITIGATION_REF, type Policy } from '@portcullis/core/firewall/policy.ts';
-import { formatAddress } from '@portcullis/core/net/address.ts';
+import {
+  MITIGATION_REF,
+  type Policy,
+  type PolicyFilter,
+} from '@portcullis/core/firewall/policy.ts';
+import { type Family, formatAddress } from '@portcullis/core/net/address.ts';
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
 import type { Element } from './compile.ts';
-import { filterChain, portChains } from './filter-chains.ts';
+import { judgingChain, portChains } from './filter-chains.ts';
 import type { AddChain, FilteredPort, FilterPlace } from './filter-place.ts';
 import { LINUX_SERVER, type TcpServer } from '../filters/tcp-server.ts';
 import { prefixPortChain } from './filter-prefixes.ts';
@@ -19,6 +23,7 @@ import {
   type PortDispatch,
   protocolName,
 } from './names.ts';
+import { bySource, valuesOf } from './safe-sources.ts';
 
 /**
  * What filters mean on this edge, beside the policies that name them.
@@ -72,21 +77,21 @@ export function compileFilters(
   filtering: Filtering,
   add: AddChain,
 ): CompiledFilters {
-  const filtered = filteredPorts(policy, filtering);
+  const { family } = cidr;
+  const filtered = filteredPorts(policy, family, filtering);
   const unknown = unknownTypes(policy, filtering);
   if (filtered.length === 0) {
     return { accept: 'accept', elements: [], target: { ...NONE, unknown } };
   }
-  const { family } = cidr;
   const place: FilterPlace = {
     family,
     sees: filtering.sees,
     prefix: !isSingle(cidr),
     serverAt: (port) => filtering.serverAt(policy.target, port) ?? LINUX_SERVER[family],
   };
-  const judged = filtered.map(({ port, program }): JudgedPort => {
-    const protocol = protocolName(protocolNumber(program.transport, family));
-    return { protocol, port, verdict: `goto ${filterChain(program, place, add)}` };
+  const judged = filtered.map((one): JudgedPort => {
+    const protocol = protocolName(protocolNumber(one.transport, family));
+    return { protocol, port: one.port, verdict: `goto ${judgingChain(one, place, add)}` };
   });
   const dispatched = dispatchedPorts(filtered, place, add);
   const compiled = place.prefix
@@ -105,9 +110,9 @@ function lastingPrograms(
   const lasting = filters.filter(({ ref }) => !ref.startsWith(MITIGATION_REF));
   const nameOnly: AddChain = (kind, statements) => contentName(kind, statements.join('\n'));
   return new Map(
-    filteredPorts({ ...policy, filters: lasting }, filtering).map(({ port, program }) => {
-      const protocol = protocolName(protocolNumber(program.transport, place.family));
-      return [`${protocol} ${port}`, `goto ${filterChain(program, place, nameOnly)}`];
+    filteredPorts({ ...policy, filters: lasting }, place.family, filtering).map((one) => {
+      const protocol = protocolName(protocolNumber(one.transport, place.family));
+      return [`${protocol} ${one.port}`, `goto ${judgingChain(one, place, nameOnly)}`];
     }),
   );
 }
@@ -188,10 +193,18 @@ function portsOf(dispatched: DispatchedPorts): TargetFilters['ports'] {
   return new Map([...dispatched].map(([dispatch, of]) => [dispatch, new Set(of.keys())]));
 }
 
+interface KnownFilter extends Pick<PolicyFilter, 'ref' | 'safelist'> {
+  readonly filter: Filter;
+}
+
 /** In order, so that equal filters are equal text. */
-function filteredPorts({ filters }: Policy, { catalogue }: Filtering): FilteredPort[] {
-  const byPort = new Map<string, { port: number; filters: Filter[] }>();
-  for (const { type, port, ref } of filters) {
+function filteredPorts(
+  { filters }: Policy,
+  family: Family,
+  { catalogue }: Filtering,
+): FilteredPort[] {
+  const byPort = new Map<string, { port: number; known: KnownFilter[] }>();
+  for (const { type, port, ref, safelist } of filters) {
     const filter = catalogue.find((one) => one.type === type);
     // Control would not send what no edge knows, unless it is newer than this one: its rules still hold.
     if (filter === undefined) continue;
@@ -199,11 +212,17 @@ function filteredPorts({ filters }: Policy, { catalogue }: Filtering): FilteredP
       throw new PolicyError(`${ref} names a port that there is not`);
     }
     const key = `${filter.transport} ${port}`;
-    const same = byPort.get(key) ?? { port, filters: [] };
-    same.filters.push(filter);
+    const same = byPort.get(key) ?? { port, known: [] };
+    same.known.push({ ref, safelist, filter });
     byPort.set(key, same);
   }
   return [...byPort]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([, { port, filters: some }]) => ({ port, program: combineFilters(some) }));
+    .map(([key, { port, known }]): FilteredPort => {
+      const programs = bySource(known, family, (some) =>
+        some.length === 0 ? null : combineFilters(some.map(({ filter }) => filter)),
+      );
+      return { port, transport: key.startsWith('udp') ? 'udp' : 'tcp', programs };
+    })
+    .filter(({ programs }) => [...valuesOf(programs)].some((program) => program !== null));
 }

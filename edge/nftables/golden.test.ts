@@ -149,7 +149,7 @@ const FILTERED: readonly Policy[] = [
 ];
 
 function filter(type: PolicyFilter['type'], port: number): PolicyFilter {
-  return { ref: `filter:${type}`, type, port, managed: false };
+  return { ref: `filter:${type}`, type, port, managed: false, safelist: [] };
 }
 
 const MITIGATION: Mitigation = {
@@ -163,6 +163,7 @@ const MITIGATION: Mitigation = {
   fragment: 'any',
   limit: null,
 };
+const OF_ATTACK = { ref: 'mitigation:6', managed: true, safelist: MITIGATION.safelist };
 const ATTACKED: readonly Policy[] = [
   {
     ...HOST,
@@ -185,6 +186,11 @@ const ATTACKED: readonly Policy[] = [
         source: '198.51.100.0/24',
         limit: { per: 'source', pps: 2000, strangersOnly: false },
       },
+    ],
+    filters: [
+      filter('udp-stateful', 27_015),
+      { ...filter('udp-stateful', 27_016), ...OF_ATTACK },
+      { ...filter('tcp-syn-proxy', 443), ...OF_ATTACK },
     ],
   },
   {

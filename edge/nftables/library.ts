@@ -1,12 +1,6 @@
-import { closeSync, writeFileSync } from 'node:fs';
-import {
-  errno,
-  libc,
-  type Library,
-  loadLibrary,
-  NativeUnavailable,
-  SystemError,
-} from '../kernel/native.ts';
+import { closeSync } from 'node:fs';
+import { memoryFile } from '../kernel/memory-file.ts';
+import { type Library, loadLibrary, NativeUnavailable } from '../kernel/native.ts';
 import { type Driver, DriverError, type MapChange } from './driver.ts';
 import { TABLE } from './names.ts';
 import { probeWith, refusal } from './nft.ts';
@@ -19,7 +13,6 @@ const LIBRARY = 'libnftables.so.1';
 const CTX_DEFAULT = 0;
 const OUTPUT_JSON = 1 << 4;
 const OUTPUT_NUMERIC_PROTOCOL = 1 << 7;
-const MFD_CLOEXEC = 1;
 
 interface Calls {
   readonly ctxNew: (flags: number) => unknown;
@@ -32,7 +25,6 @@ interface Calls {
   readonly run: {
     async(context: unknown, path: string, done: (error: unknown, status: number) => void): void;
   };
-  readonly memfdCreate: (name: string, flags: number) => number;
 }
 
 let calls: Calls | null = null;
@@ -49,7 +41,6 @@ function libraryCalls(): Calls {
     outputBuffer: library.func('const char *nft_ctx_get_output_buffer(void *context)'),
     setDryRun: library.func('void nft_ctx_set_dry_run(void *context, bool dry)'),
     run: library.func('int nft_run_cmd_from_filename(void *context, const char *path)'),
-    memfdCreate: libc().func('int memfd_create(const char *name, uint32_t flags)'),
   };
   return calls;
 }
@@ -124,10 +115,8 @@ async function changeElements(
 
 /** As a file in memory: of a mere text nft does not say which line it refuses. */
 async function runCommand(library: Calls, context: unknown, text: string): Promise<number> {
-  const fd = library.memfdCreate('portcullis', MFD_CLOEXEC);
-  if (fd < 0) throw unavailable(new SystemError('memfd_create', errno()));
+  const fd = asFile(text);
   try {
-    writeFileSync(fd, text);
     return await new Promise((resolve, reject) => {
       library.run.async(context, `/proc/self/fd/${fd}`, (error, status) => {
         if (error instanceof Error) reject(unavailable(error));
@@ -136,6 +125,14 @@ async function runCommand(library: Calls, context: unknown, text: string): Promi
     });
   } finally {
     closeSync(fd);
+  }
+}
+
+function asFile(text: string): number {
+  try {
+    return memoryFile('portcullis', text);
+  } catch (error) {
+    throw unavailable(error as Error);
   }
 }
 

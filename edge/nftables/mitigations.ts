@@ -3,12 +3,12 @@ import { protocolNumber } from '@portcullis/core/firewall/match.ts';
 import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
 import type { Mitigation, MitigationLimit, Policy } from '@portcullis/core/firewall/policy.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
-import { type Cidr, formatNetwork } from '@portcullis/core/net/cidr.ts';
-import { mergeCidrs } from '@portcullis/core/net/cidr-sets.ts';
+import { formatNetwork } from '@portcullis/core/net/cidr.ts';
 import { ruleDrop } from './drop-counters.ts';
 import { stateSet } from './filter-state.ts';
 import { networkFrom, PolicyError } from './match.ts';
 import { IP, protocolName } from './names.ts';
+import { networkSet, safeNetworks } from './safe-sources.ts';
 
 /**
  * Stage 5 of one target, in order: a rule each, which matches what the mitigation drops. They stand in the target's
@@ -58,13 +58,8 @@ function sourceMatches({ ref, source, safelist }: Mitigation, family: Family): s
     if (network.length > 0) matches.push(`${saddr} ${formatNetwork(network)}`);
   }
   const safe = safeNetworks(safelist, family);
-  if (safe.length > 0) matches.push(`${saddr} != { ${safe.map(formatNetwork).join(', ')} }`);
+  if (safe.length > 0) matches.push(`${saddr} != ${networkSet(safe)}`);
   return matches;
-}
-
-/** Merged, for the kernel refuses networks that overlap. */
-function safeNetworks(safelist: Mitigation['safelist'], family: Family): Cidr[] {
-  return mergeCidrs(safelist.map(networkFrom).filter((one) => one.family === family));
 }
 
 function portMatches({ ref, protocol }: Mitigation, field: string, port: number | null): string[] {
@@ -85,7 +80,8 @@ function limitMatches(ref: string, limit: MitigationLimit, family: Family): stri
   if (!Number.isSafeInteger(pps) || pps < 0) throw new PolicyError(`${ref} has no whole limit`);
   const ip = IP[family];
   const key = [
-    `${ip} daddr`,
+    // One place for all addresses of an attacked prefix, whichever chain they are judged in.
+    per === 'attack' ? NO_ADDRESS[family] : `${ip} daddr`,
     ...(per === 'source' ? [`${ip} saddr`] : []),
     ...numberOf(`${ref} ${pps}`),
   ].join(' . ');
@@ -96,9 +92,11 @@ function limitMatches(ref: string, limit: MitigationLimit, family: Family): stri
   ];
 }
 
+const NO_ADDRESS: Readonly<Record<Family, string>> = { 4: '0.0.0.0', 6: '::' };
+
 /**
  * Stands for a mitigation and its rate: an element keeps the rate that it was made with. Only mitigations of one
- * address could be taken for each other, with a chance of one in four thousand million.
+ * address, or of all attacked prefixes, could be taken for each other, with a chance of one in four thousand million.
  */
 function numberOf(text: string): [number, number] {
   const digest = createHash('sha256').update(text).digest();

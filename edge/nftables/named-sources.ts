@@ -14,9 +14,15 @@ const FIELD_BITS = 16;
 const KEY_BITS = 13;
 /** Of an address, where the field begins: IPv6 sources of one region all begin alike. */
 const STARTS_AT: Readonly<Record<Family, number>> = { 4: 0, 6: 32 };
-/** A network that is larger than so many keys leaves the set out. */
-const MAX_KEYS = 256;
+/** A network of more keys than so many bits can number leaves the set out. */
+const MAX_KEY_BITS = 8;
 const UNUSED_BITS = FIELD_BITS - KEY_BITS;
+const ALL_KEYS = (1n << BigInt(KEY_BITS)) - 1n;
+/** Bits of an address behind its key. */
+const BEHIND_KEY: Readonly<Record<Family, bigint>> = {
+  4: BigInt(BITS[4] - STARTS_AT[4] - KEY_BITS),
+  6: BigInt(BITS[6] - STARTS_AT[6] - KEY_BITS),
+};
 const MASK = ((1 << KEY_BITS) - 1) << UNUSED_BITS;
 /** In both headers, that bit of the source stands here. */
 const FIELD = `@nh,96,${FIELD_BITS}`;
@@ -33,14 +39,15 @@ export function unnamedSource(family: Family): string {
 
 /** Whether networks of this length are in the set. */
 export function isNamed(family: Family, length: number): boolean {
-  return length >= STARTS_AT[family] + KEY_BITS - Math.log2(MAX_KEYS);
+  return length >= STARTS_AT[family] + KEY_BITS - MAX_KEY_BITS;
 }
 
 /** The keys that addresses of the network have; none where there are too many. */
 export function sourceKeys({ family, value, length }: Cidr): number[] {
   if (!isNamed(family, length)) return [];
   const end = STARTS_AT[family] + KEY_BITS;
-  const first = Number((value >> BigInt(BITS[family] - end)) & ((1n << BigInt(KEY_BITS)) - 1n));
-  const count = 2 ** Math.max(0, end - length);
-  return Array.from({ length: count }, (_, index) => (first + index) << UNUSED_BITS);
+  const first = Number((value >> BEHIND_KEY[family]) & ALL_KEYS);
+  const keys = [first << UNUSED_BITS];
+  for (let at = 1; at < 2 ** (end - length); at++) keys.push((first + at) << UNUSED_BITS);
+  return keys;
 }

@@ -28,7 +28,7 @@ export const PORT_DISPATCHES = ['learn', 'untrack', 'synproxy', 'connect'] as co
 export type PortDispatch = (typeof PORT_DISPATCHES)[number];
 
 export function dispatchMap(dispatch: Dispatch, family: Family): string {
-  return `${dispatch}${family}`;
+  return DISPATCH_MAPS[family][dispatch];
 }
 
 /** One map for each (fields, prefix length, level) in use. */
@@ -40,7 +40,15 @@ export interface SourceMap {
 }
 
 export function sourceMapName({ family, fields, length, level }: SourceMap): string {
-  return `source${family}_${fields}_${length}_${level}`;
+  // The same string each time: hundreds of thousands of elements hold these, and maps are looked up by them.
+  const key = ((level * 129 + length) * 3 + FIELD_NUMBERS[fields]) * 2 + (family === 4 ? 0 : 1);
+  let name = sourceMapNames.get(key);
+  if (name === undefined) {
+    name = `source${family}_${fields}_${length}_${level}`;
+    if (sourceMapNames.size >= NAMES_KEPT) sourceMapNames.clear();
+    sourceMapNames.set(key, name);
+  }
+  return name;
 }
 
 export function parseSourceMapName(name: string): SourceMap | null {
@@ -104,6 +112,9 @@ export function protocolNumber(name: string): number {
   return PROTOCOL_NUMBERS.get(name) ?? (/^\d{1,3}$/.test(name) ? Number(name) : Number.NaN);
 }
 
+const FIELD_NUMBERS: Readonly<Record<Fields, number>> = { port: 0, protocol: 1, any: 2 };
+const sourceMapNames = new Map<number, string>();
+
 /** 80 bits: nobody makes two contents of one name on purpose. */
 export function contentName(kind: string, content: string): string {
   const key = `${kind}\n${content}`;
@@ -146,6 +157,14 @@ const DISPATCH_FIELDS: Readonly<Record<Exclude<Dispatch, PortDispatch>, Fields>>
   prefix: 'any',
   filter: 'port',
 };
+const DISPATCHES: readonly Dispatch[] = ['port', 'address', 'prefix', 'filter', ...PORT_DISPATCHES];
+const DISPATCH_MAPS = { 4: namesWith(4), 6: namesWith(6) } as const;
+
+function namesWith(family: Family): Readonly<Record<Dispatch, string>> {
+  const names = DISPATCHES.map((dispatch) => [dispatch, `${dispatch}${family}`] as const);
+  return Object.fromEntries(names) as Record<Dispatch, string>;
+}
+
 const PROTOCOL_NAMES: Readonly<Record<number, string>> = {
   1: 'icmp',
   6: 'tcp',

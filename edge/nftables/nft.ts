@@ -1,4 +1,7 @@
 import { spawn } from 'node:child_process';
+import { closeSync } from 'node:fs';
+import { memoryFile } from '../kernel/memory-file.ts';
+import { NativeUnavailable, SystemError } from '../kernel/native.ts';
 import { type Driver, DriverError } from './driver.ts';
 import { TABLE } from './names.ts';
 import { REMOVE_TABLES } from './render.ts';
@@ -29,6 +32,8 @@ const TIMEOUT_MS = 60_000;
 /** An error names lines of the text; a text of errors would be as long as the text. */
 const MAX_OUTPUT = 16_384;
 const MAX_REASON = 300;
+/** What Linux takes into a pipe before it is read. */
+const PIPE_BYTES = 65_536;
 
 /** The nft command, the text on its standard input. One process an apply: 15-25 ms beside 100,000 elements. */
 export function createNftDriver(options: NftOptions = {}): Driver {
@@ -104,11 +109,13 @@ function run(
   { wanted, keep = false }: Reading,
 ): Promise<Result> {
   return new Promise((resolve, reject) => {
+    const file = fileOf(text);
     const child = spawn(program, args, {
-      stdio: ['pipe', wanted === undefined && !keep ? 'ignore' : 'pipe', 'pipe'],
+      stdio: [file ?? 'pipe', wanted === undefined && !keep ? 'ignore' : 'pipe', 'pipe'],
       // Messages are parsed, so they must not be translated.
       env: { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin`, LC_ALL: 'C' },
     });
+    if (file !== null) closeSync(file);
     // Not the option of spawn: its timer outlives a program that could not be started.
     const late = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
     let stderr = '';
@@ -137,4 +144,15 @@ function run(
     child.stdin?.on('error', () => {});
     child.stdin?.end(text);
   });
+}
+
+/** A text that fills a pipe would wait there for this thread, which has other work. Null: it goes through a pipe. */
+function fileOf(text: string): number | null {
+  if (text.length <= PIPE_BYTES) return null;
+  try {
+    return memoryFile('portcullis', text);
+  } catch (error) {
+    if (error instanceof NativeUnavailable || error instanceof SystemError) return null;
+    throw error;
+  }
 }

@@ -142,7 +142,14 @@ interface Prepared extends LevelledRule {
 
 function prepare(levelled: LevelledRule, place: number): Prepared {
   const lookup = levelled.rule.source === null ? null : lookupOf(levelled);
-  return { ...levelled, place, lookup, name: JSON.stringify(lookup) };
+  return { ...levelled, place, lookup, name: lookup === null ? '' : lookupName(lookup) };
+}
+
+/** Equal look-ups have equal names. */
+export function lookupName(lookup: Lookup): string {
+  return lookup.kind === 'keyed'
+    ? `${lookup.fields} ${lookup.length} ${lookup.level}`
+    : `${lookup.inside ? 'in' : 'out'} ${lookup.names.join()} ${lookup.level}`;
 }
 
 interface Key {
@@ -152,18 +159,19 @@ interface Key {
 
 /** The rules that packets of a protocol and port can reach, in order. */
 function matcher(rules: readonly Prepared[]): (key: Key) => readonly Prepared[] {
-  const ofPort = Map.groupBy(
-    rules.filter(({ rule }) => rule.port !== null),
-    ({ rule }) => `${rule.protocol}/${rule.port}`,
-  );
+  const ofPort = new Map<number, Prepared[]>();
+  for (const one of rules) {
+    const { protocol, port } = one.rule;
+    if (protocol === null || port === null) continue;
+    const same = ofPort.get(portKey(protocol, port));
+    if (same === undefined) ofPort.set(portKey(protocol, port), [one]);
+    else same.push(one);
+  }
   const ofProtocol = new Map<number | null, readonly Prepared[]>();
   const reached = (protocol: number | null): readonly Prepared[] => {
     const known = ofProtocol.get(protocol);
     if (known !== undefined) return known;
-    const wide = rules.filter(
-      ({ rule }) => rule.port === null && (rule.protocol === null || rule.protocol === protocol),
-    );
-    const found = wide.slice(0, wide.findIndex(({ rule }) => rule.source === null) + 1);
+    const found = portless(rules, protocol);
     if (found.length * ofPort.size > MAX_STEPS) {
       throw new PolicyError(
         `its rules name ${ofPort.size} ports beside ${found.length - 1} sources for any port, which takes too long to compile: name fewer of either`,
@@ -173,24 +181,50 @@ function matcher(rules: readonly Prepared[]): (key: Key) => readonly Prepared[] 
     return found;
   };
   return ({ protocol, port }) => {
-    const narrow = port === null ? undefined : ofPort.get(`${protocol}/${port}`);
-    if (narrow === undefined) return reached(protocol);
-    return [...reached(protocol), ...narrow].toSorted((a, b) => a.place - b.place);
+    const narrow =
+      protocol === null || port === null ? undefined : ofPort.get(portKey(protocol, port));
+    return narrow === undefined ? reached(protocol) : inPlace(reached(protocol), narrow);
   };
+}
+
+/** Those of any port, up to the first without a source. */
+function portless(rules: readonly Prepared[], protocol: number | null): Prepared[] {
+  const found: Prepared[] = [];
+  for (const one of rules) {
+    const { rule } = one;
+    if (rule.port !== null || (rule.protocol !== null && rule.protocol !== protocol)) continue;
+    found.push(one);
+    if (rule.source === null) break;
+  }
+  return found;
+}
+
+/** Both in order, and together. */
+function inPlace(some: readonly Prepared[], others: readonly Prepared[]): Prepared[] {
+  const merged: Prepared[] = [];
+  let at = 0;
+  for (const one of some) {
+    while (at < others.length && (others[at] as Prepared).place < one.place)
+      merged.push(others[at++] as Prepared);
+    merged.push(one);
+  }
+  for (; at < others.length; at++) merged.push(others[at] as Prepared);
+  return merged;
+}
+
+function portKey(protocol: number, port: number | null): number {
+  return protocol * 65_537 + (port === null ? 65_536 : port);
 }
 
 /** What is left of the list for packets of one protocol and port: look-ups on the source, then an outcome. */
 function evaluate(matching: readonly Prepared[], lookedUp: Set<LevelledRule>): Branch {
   const end = matching.findIndex(({ rule }) => rule.source === null);
   const terminal = matching[end] as Prepared;
+  const { outcome } = terminal.rule;
+  if (end === 0) return { lookups: NO_LOOKUPS, outcome };
   const before = matching.slice(0, end);
-  const needed = new Set(
-    withoutEchoes(
-      before.map(({ rule }) => rule),
-      terminal.rule.outcome,
-      compared(),
-    ),
-  );
+  const rules = before.map(({ rule }) => rule);
+  const needed = new Set(withoutEchoes(rules, outcome, compared()));
   const lookups = new Map<string, Lookup>();
   for (const one of before) {
     // An equal verdict from the terminal's level on was reached by no disagreeing rule below it.
@@ -198,8 +232,10 @@ function evaluate(matching: readonly Prepared[], lookedUp: Set<LevelledRule>): B
     lookedUp.add(one);
     if (one.lookup !== null) lookups.set(one.name, one.lookup);
   }
-  return { lookups: [...lookups.values()].toSorted(inOrder), outcome: terminal.rule.outcome };
+  return { lookups: [...lookups.values()].toSorted(inOrder), outcome };
 }
+
+const NO_LOOKUPS: readonly Lookup[] = [];
 
 export function lookupOf({ rule, level }: LevelledRule): Lookup {
   const { source } = rule;
@@ -221,17 +257,23 @@ function inOrder(a: Lookup, b: Lookup): number {
 }
 
 function same(a: Branch, b: Branch): boolean {
-  return a.outcome === b.outcome && JSON.stringify(a.lookups) === JSON.stringify(b.lookups);
+  const { lookups } = b;
+  return (
+    a.outcome === b.outcome &&
+    a.lookups.length === lookups.length &&
+    a.lookups.every((one, at) => lookupName(one) === lookupName(lookups[at] as Lookup))
+  );
 }
 
 function distinct(
   rules: readonly LevelledRule[],
   wanted: (rule: MatchRule) => boolean,
 ): { protocol: number; port: number | null }[] {
-  const found = new Map<string, { protocol: number; port: number | null }>();
+  const found = new Map<number, { protocol: number; port: number | null }>();
   for (const { rule } of rules) {
     if (rule.protocol === null || !wanted(rule)) continue;
-    found.set(`${rule.protocol}/${rule.port}`, { protocol: rule.protocol, port: rule.port });
+    const key = portKey(rule.protocol, rule.port);
+    if (!found.has(key)) found.set(key, { protocol: rule.protocol, port: rule.port });
   }
   return [...found.values()].toSorted(
     (a, b) => a.protocol - b.protocol || (a.port ?? 0) - (b.port ?? 0),

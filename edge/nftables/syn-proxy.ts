@@ -1,20 +1,22 @@
+import type { FilterProgram } from '@portcullis/core/filters/program.ts';
 import { HANDSHAKES } from '@portcullis/core/filters/reasons.ts';
 import type { TcpServer } from '../filters/tcp-server.ts';
-import type { AddChain, FilteredPort, FilterPlace } from './filter-place.ts';
+import type { AddChain, FilterPlace } from './filter-place.ts';
 import { count, dropFor, sourceRate, stateSet } from './filter-state.ts';
 import { IP, type PortDispatch } from './names.ts';
 
 /** The chains that a port behind the SYN proxy needs in other hooks; servers that are alike share them. */
 export function synProxyChains(
-  { port, program }: FilteredPort,
+  program: FilterProgram,
+  server: TcpServer,
   place: FilterPlace,
   add: AddChain,
 ): [PortDispatch, string][] {
-  const { family, serverAt } = place;
+  const { family } = place;
   const ip = IP[family];
   const chains: [PortDispatch, string][] = [
     ['untrack', add('untrack', ['notrack'])],
-    ['synproxy', add(`synproxy${family}`, proxyStatements(serverAt(port), place))],
+    ['synproxy', add(`synproxy${family}`, proxyStatements(server, place))],
   ];
   const peer = `${ip} saddr . ${ip} daddr . th dport`;
   const limits =

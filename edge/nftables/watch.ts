@@ -1,7 +1,7 @@
 import { NETLINK, NetlinkSocket } from '../kernel/netlink.ts';
 import { attributesOf, type Message, textOf } from '../kernel/netlink-message.ts';
 import { SystemError } from '../kernel/native.ts';
-import type { Change, Driver } from './driver.ts';
+import type { Change, Driver, Watch } from './driver.ts';
 import { TABLE_NAME } from './names.ts';
 import type { Ruleset } from './ruleset.ts';
 
@@ -33,10 +33,6 @@ const BUFFER_BYTES = 4 << 20;
 
 /** Somebody else did this to our table, in words; `doubt`: perhaps, because news was lost. */
 export type Report = (what: string) => void;
-
-export interface Watch {
-  stop(): void;
-}
 
 /**
  * A driver that knows what others do to our table. Its own writes are not listened to: a whole table would be as

@@ -20,12 +20,17 @@ export class FakeControl {
   watchVersion = 'w0';
   /** Answers instead of the usual, once. */
   refuseNext: ControlReply | null = null;
+  /** Hears what is of this kind and never answers. */
+  deafTo: AgentRequest['kind'] | null = null;
   #changes: { readonly generation: number; readonly target: string }[] = [];
   #waiting: { readonly wanted: (request: AgentRequest) => boolean; readonly met: () => void }[] =
     [];
 
   constructor() {
-    this.link = createMemoryLink(async (_, request) => this.answer(request));
+    this.link = createMemoryLink(async (_, request) => {
+      const reply = this.answer(request);
+      return request.kind === this.deafTo ? new Promise<never>(() => {}) : reply;
+    });
   }
 
   answer(request: AgentRequest): ControlReply {

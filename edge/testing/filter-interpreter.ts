@@ -1,4 +1,7 @@
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
+import { parseAddress } from '@portcullis/core/net/address.ts';
+import { containsAddress } from '@portcullis/core/net/cidr.ts';
+import { networkFrom } from '../nftables/match.ts';
 import { protocolName } from '../nftables/names.ts';
 
 /** What the kernel would know when a filter asks. */
@@ -23,6 +26,11 @@ export function evaluateFilter(
     const wanted = `${protocolName(packet.protocol)} . ${packet.destinationPort}`;
     const entries = dispatch.split(', ').map((entry) => entry.split(' : '));
     return entries.find(([key]) => key === wanted)?.[1] ?? null;
+  }
+  const safe = /^ip6? saddr \{ (.*) \} (accept|goto \S+)$/.exec(statement);
+  if (safe !== null) {
+    const [, networks = '', outcome = ''] = safe;
+    return networks.split(', ').some((network) => isFrom(network, packet)) ? outcome : null;
   }
   const words = statement.split(' ');
   const verdict = words.at(-2) === 'goto' ? `goto ${words.at(-1)}` : (words.at(-1) ?? '');
@@ -49,4 +57,9 @@ export function evaluateFilter(
     default:
       return undefined;
   }
+}
+
+export function isFrom(network: string, { source }: Packet): boolean {
+  const address = parseAddress(source);
+  return address.ok && containsAddress(networkFrom(network), address.value);
 }

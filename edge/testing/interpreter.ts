@@ -1,10 +1,9 @@
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import { type Family, parseAddress } from '@portcullis/core/net/address.ts';
-import { containsAddress, networkOf } from '@portcullis/core/net/cidr.ts';
+import { networkOf } from '@portcullis/core/net/cidr.ts';
 import { formatAddress } from '@portcullis/core/net/address.ts';
 import type { Layout } from '../nftables/layout.ts';
-import { networkFrom } from '../nftables/match.ts';
-import { evaluateFilter, type FilterFacts } from './filter-interpreter.ts';
+import { evaluateFilter, type FilterFacts, isFrom } from './filter-interpreter.ts';
 import { dispatchMap, protocolName } from '../nftables/names.ts';
 
 /**
@@ -97,7 +96,7 @@ function evaluate({ layout, maps, packet, facts }: Judging, statement: string): 
     } else if (second === 'saddr' && wanted.startsWith('@')) {
       if (!inSet(layout, wanted, packet)) return null;
     } else if (second === 'saddr') {
-      if (!containsAddress(networkFrom(wanted), parsed(packet.source))) return null;
+      if (!isFrom(wanted, packet)) return null;
     } else if (`${first} ${second}` === 'meta l4proto') {
       if (wanted !== protocolName(packet.protocol)) return null;
     } else if (`${first} ${second}` === 'th dport') {
@@ -110,7 +109,7 @@ function evaluate({ layout, maps, packet, facts }: Judging, statement: string): 
 function inSet(layout: Layout, reference: string, packet: Packet): boolean {
   const set = layout.sets.get(reference.slice(1));
   if (set === undefined) throw new Error(`no set ${reference}`);
-  return set.networks.some((text) => containsAddress(networkFrom(text), parsed(packet.source)));
+  return set.networks.some((text) => isFrom(text, packet));
 }
 
 function prefixVerdict(layout: Layout, packet: Packet): string | undefined {

@@ -19,7 +19,7 @@ export function filteredPolicy(
   ...filters: readonly (readonly [type: PolicyFilter['type'], port: number])[]
 ): Policy {
   const of = ([type, port]: readonly [PolicyFilter['type'], number]): PolicyFilter => {
-    return { ref: `filter:${type}:${port}`, type, port, managed: false };
+    return { ref: `filter:${type}:${port}`, type, port, managed: false, safelist: [] };
   };
   return { target, mitigations: [], baseline: [], geo: [], rules: [], filters: filters.map(of) };
 }

@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Mitigation } from '@portcullis/core/firewall/policy.ts';
 import { createMemoryLink } from '@portcullis/link/memory.ts';
 import type { AgentRequest, ControlReply } from '@portcullis/link/messages.ts';
-import type { WatchScope, WireAttack } from '@portcullis/link/watch-messages.ts';
+import type { CancelledAttack, WatchScope, WireAttack } from '@portcullis/link/watch-messages.ts';
 import { createFakeCounters } from '../counters/fake.ts';
 import type { Desired } from '../desired.ts';
 import { EdgeWatch } from './watch.ts';
@@ -40,14 +40,18 @@ const AWAY_MS = 1_000;
 const FLOOD = { [A]: { pps: 100_000, vector: 'udp_dns', prefix: SCOPE.scope } } as const;
 
 /** An edge whose time passes a bucket each two milliseconds, and a control plane that comes and goes. */
-function loneEdge(t: TestContext, scope: WatchScope = SCOPE) {
+function loneEdge(
+  t: TestContext,
+  scope: WatchScope = SCOPE,
+  cancelled: readonly CancelledAttack[] = [],
+) {
   const stateDir = mkdtempSync(join(tmpdir(), 'portcullis-alone-'));
   const told: WireAttack[] = [];
   const handler = async (_: unknown, request: AgentRequest): Promise<ControlReply> => {
     if (request.kind === 'edge.attacks') told.push(...request.attacks);
     if (request.kind !== 'watch.ask') return { kind: 'done' };
     const scopes = request.version === 'v1' ? null : [scope];
-    return { kind: 'watch.settings', version: 'v1', scopes, next: null };
+    return { kind: 'watch.settings', version: 'v1', scopes, cancelled, next: null };
   };
   const link = createMemoryLink(handler);
   let { control } = link;
@@ -144,6 +148,24 @@ test('while control is there an edge does nothing alone, and has nothing to tell
   assert.deepEqual([kernel.applies, kernel.mitigations, told.length], [1, [], 0]);
 });
 
+test('a flood that control missed the beginning of is told, though control is back before it counts as away', async (t) => {
+  const { told, start, until, lose, come } = loneEdge(t);
+  const { counters } = start();
+  await until(() => counters.watched.length > 0);
+  const passing = async (count: number): Promise<void> => {
+    const reads = counters.reads + count;
+    await until(() => counters.reads > reads);
+  };
+  await lose();
+  counters.rates = FLOOD;
+  await passing(10);
+  come();
+  counters.rates = {};
+  await until(() => told.some(({ endedAtMs }) => endedAtMs !== null));
+  assert.equal(new Set(told.map(({ id }) => id)).size, 1);
+  assert.ok(told.every(({ subject, actions }) => subject === A && actions.length === 0));
+});
+
 test('an attack that control saw begin is mitigated when control goes, and ends with its record', async (t) => {
   const { told, start, until, lose, come } = loneEdge(t);
   const { counters, kernel } = start();
@@ -195,6 +217,27 @@ test('a scope whose mitigation is off is watched, and nothing is done', async (t
   come();
   await until(() => told.length === 1);
   assert.deepEqual([kernel.mitigations, told[0]?.actions, told[0]?.mitigatedAtMs], [[], [], null]);
+});
+
+test('what an operator cancelled is not mitigated alone either, also by an agent that was killed since', async (t) => {
+  const B = '203.0.113.11';
+  const cancelled = [{ subject: A, startedAtMs: Date.now() - 1_000 }];
+  const { start, until, lose, dead } = loneEdge(t, SCOPE, cancelled);
+  const first = start();
+  await until(() => first.counters.watched.length > 0);
+  await lose();
+  const both = { ...FLOOD, [B]: FLOOD[A] };
+  first.counters.rates = both;
+  await until(() => first.watch.put(DESIRED).policies.has(B));
+  assert.equal(first.watch.put(DESIRED).policies.has(A), false);
+  first.counters.beforeRead = () => dead;
+  const second = start();
+  second.counters.rates = both;
+  const applies = second.kernel.applies;
+  await delay(AWAY_MS * 1.5);
+  const reads = second.counters.reads + 30;
+  await until(() => second.counters.reads > reads);
+  assert.deepEqual([second.kernel.mitigations, second.kernel.applies], [[], applies]);
 });
 
 test('a clock that jumps by a day neither opens nor closes an attack, and its record is of one piece', async (t) => {

@@ -34,16 +34,21 @@ function ledgerOf(kept: readonly KeptAttack[] = []) {
   const nowMs = (): number => BEGIN_MS + (index + 1) * BUCKET_MS + setMs;
   const pass = (alone: boolean, pps: number, kind?: AttackEvent['kind'], attack?: Attack) => {
     const sample = { ...sampleOf(index, { [A]: pps }), atMs: nowMs() };
-    const events = kind && attack ? [{ kind, attack, atMs: nowMs() }] : [];
-    const ended = ledger.note(sample, events, alone);
+    const events = kind && attack ? [{ kind, attack, atMs: nowMs(), quietMs: 0 }] : [];
+    const ended = ledger.note(sample, events, alone ? sample.atMs : null);
     index++;
     return ended;
+  };
+  /** A bucket in which it turns out that control did not take the one that ended at `unheardAtMs`. */
+  const passMissing = (unheardAtMs: number, pps: number): void => {
+    ledger.note({ ...sampleOf(index, { [A]: pps }), atMs: nowMs() }, [], unheardAtMs);
+    index++;
   };
   const setClock = (byMs: number): void => {
     setMs += byMs;
     ledger.shift(byMs);
   };
-  return { ledger, pass, nowMs, setClock };
+  return { ledger, pass, passMissing, nowMs, setClock };
 }
 const STARTED_MS = BEGIN_MS - 750;
 
@@ -72,6 +77,31 @@ test('an attack during which control was away is told while it goes on, and once
   const last = ledger.untold();
   assert.equal(last.length, 1);
   assert.deepEqual(ledger.told(last), [`${A}@${STARTED_MS}`]);
+  assert.deepEqual([ledger.untold(), ledger.unkept(true)], [[], []]);
+});
+
+test('an attack of which control missed one bucket is told, also where that came before it was known', () => {
+  const early = ledgerOf();
+  early.passMissing(BEGIN_MS, 5_000);
+  early.pass(false, 5_000, 'opened', attackOf(STARTED_MS));
+  assert.equal(early.ledger.untold().length, 1);
+
+  const late = ledgerOf();
+  late.pass(false, 5_000, 'opened', attackOf(STARTED_MS));
+  late.pass(false, 5_000);
+  assert.deepEqual(late.ledger.untold(), []);
+  // As late as a message takes to be given up.
+  late.passMissing(BEGIN_MS + BUCKET_MS, 0);
+  assert.equal(late.ledger.untold().length, 1);
+  late.pass(false, 0, 'ended', attackOf(STARTED_MS, { endedAtMs: BEGIN_MS + BUCKET_MS }));
+  assert.equal(late.ledger.untold()[0]?.endedAtMs, BEGIN_MS + BUCKET_MS);
+});
+
+test('what control missed before an attack began is no reason to tell of it', () => {
+  const { ledger, pass, passMissing } = ledgerOf();
+  passMissing(STARTED_MS, 5_000);
+  pass(false, 5_000, 'opened', attackOf(STARTED_MS));
+  pass(false, 0, 'ended', attackOf(STARTED_MS));
   assert.deepEqual([ledger.untold(), ledger.unkept(true)], [[], []]);
 });
 

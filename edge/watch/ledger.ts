@@ -12,7 +12,7 @@ import { RecentSamples } from './recent.ts';
 interface Tracked {
   record: WireAttack;
   readonly series: Series;
-  /** Seen while control was away: control is told, and until then it is kept on disk. */
+  /** Control did not hear all of it: it is told, and until then this is kept on disk. */
   alone: boolean;
   seenAtMs: number;
   /** What of it control knows. */
@@ -40,6 +40,8 @@ export class AttackLedger {
   /** The attack of the detector that is ongoing, by its subject. */
   readonly #ongoing = new Map<string, Tracked>();
   readonly #recent = new RecentSamples();
+  /** When the newest bucket that control did not take ended. */
+  #unheardAtMs = -Infinity;
   #lost = 0;
 
   constructor(options: LedgerOptions, kept: readonly KeptAttack[] = []) {
@@ -71,8 +73,14 @@ export class AttackLedger {
     return new Map([...this.#ongoing].map(([subject, { record }]) => [subject, record]));
   }
 
-  /** A bucket further. Answers the subjects whose attacks ended. */
-  note(sample: Sample, events: readonly AttackEvent[], alone: boolean): Set<string> {
+  /**
+   * A bucket further. `unheardAtMs`: when the newest one that control did not take ended, of which it was not said
+   * before; null: there is none. Answers the subjects whose attacks ended.
+   */
+  note(sample: Sample, events: readonly AttackEvent[], unheardAtMs: number | null): Set<string> {
+    // The clock may have been set back meanwhile.
+    const missedAtMs = Math.min(unheardAtMs ?? -Infinity, sample.atMs);
+    this.#unheardAtMs = Math.max(this.#unheardAtMs, missedAtMs);
     const ended = new Set<string>();
     for (const event of events) {
       this.#take(event, sample);
@@ -82,12 +90,17 @@ export class AttackLedger {
     for (const [subject, tracked] of this.#ongoing) {
       this.#count(tracked.series, sample, subject);
       tracked.seenAtMs = sample.atMs;
-      if (!alone || tracked.alone) continue;
-      tracked.alone = true;
-      tracked.isNews = true;
+      this.#judgeHeard(tracked);
     }
     this.#endUnseen(sample.durationMs);
     return ended;
+  }
+
+  /** Control that misses one bucket may miss the attack, or date it by what it heard: one killed forgets the rest. */
+  #judgeHeard(tracked: Tracked): void {
+    if (tracked.alone || this.#unheardAtMs <= tracked.record.startedAtMs) return;
+    tracked.alone = true;
+    tracked.isNews = true;
   }
 
   #count(series: Series, sample: Sample, subject: string): void {
@@ -130,6 +143,7 @@ export class AttackLedger {
 
   /** The wall clock was set: what was dated before is dated by it now. */
   shift(byMs: number): void {
+    this.#unheardAtMs += byMs;
     for (const tracked of this.#tracked.values()) {
       const { record } = tracked;
       tracked.seenAtMs = Math.max(0, tracked.seenAtMs + byMs);
@@ -249,6 +263,7 @@ export class AttackLedger {
   #end(tracked: Tracked, atMs: number): void {
     const { id, subject, startedAtMs } = tracked.record;
     this.#ongoing.delete(subject);
+    this.#judgeHeard(tracked);
     tracked.unseenMs = null;
     this.#change(tracked, { endedAtMs: Math.max(startedAtMs, Math.round(atMs)) });
     if (!tracked.alone) this.#tracked.delete(id);

@@ -3,12 +3,18 @@ import { type AttackEvent, DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/a
 import { planMitigations } from '@portcullis/core/attacks/respond.ts';
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
 import type { Log } from '@portcullis/link/agent-log.ts';
-import type { SubjectTops, WatchScope, WireAttack } from '@portcullis/link/watch-messages.ts';
+import type {
+  CancelledAttack,
+  SubjectTops,
+  WatchScope,
+  WireAttack,
+} from '@portcullis/link/watch-messages.ts';
 import type { Desired } from '../desired.ts';
 import { AttackJournal } from './journal.ts';
 import { AttackLedger } from './ledger.ts';
+import { CancelledAttacks } from './cancelled.ts';
 import { createMachineClock } from './machine-clock.ts';
-import { keyOfEntry, type OverlayEntry, stepOverlay } from './overlay.ts';
+import { keyOfEntry, type OverlayEntry, type OverlayFacts, stepOverlay } from './overlay.ts';
 import { OverlayPolicies } from './overlay-policies.ts';
 import { OverlayStore } from './overlay-store.ts';
 import { withPatience } from './patience.ts';
@@ -20,8 +26,18 @@ export interface LoneWatchOptions {
   readonly scopeOf: (subject: string) => WatchScope | null;
   /** Every network that is held by itself: the same list while it is the same. */
   readonly held: () => readonly string[];
+  /** Against these, control was to do nothing when it was last heard. */
+  readonly cancelled: () => readonly CancelledAttack[];
   /** What is done alone is another now: the policies are to be applied. */
   readonly changed: () => void;
+}
+
+/** What is known of control in a bucket. */
+export interface ControlNow {
+  /** For how long it has been answering; null: it is away, and this edge acts. */
+  readonly controlMs: number | null;
+  /** When the newest bucket that it did not take ended, of which it was not said before; null: it took all. */
+  readonly unheardAtMs: number | null;
 }
 
 /** So often what is planned against an ongoing attack is looked at again, and what is on disk brought up to date. */
@@ -42,6 +58,7 @@ export class LoneWatch {
   readonly #ledger: AttackLedger;
   readonly #clock = createMachineClock();
   readonly #policies = new OverlayPolicies();
+  readonly #cancelled = new CancelledAttacks();
   readonly #planned = new Map<
     string,
     { readonly type: string; readonly plan: readonly MitigationAction[] }
@@ -78,17 +95,22 @@ export class LoneWatch {
     ];
   }
 
-  /** A bucket further. `controlMs`: for how long control has been answering; null: it is away. */
+  /** A bucket further. */
   async step(
     sample: Sample,
     events: readonly AttackEvent[],
-    controlMs: number | null,
+    { controlMs, unheardAtMs }: ControlNow,
   ): Promise<void> {
     this.#followClock(sample.atMs);
     if (this.#ticks === 0) this.#ledger.mitigating(this.#entries, sample.atMs);
-    const ended = this.#ledger.note(sample, events, controlMs === null);
+    const ended = this.#ledger.note(sample, events, controlMs === null ? sample.atMs : unheardAtMs);
     this.#journal.keep(this.#ledger.unkept(false));
-    await this.#mitigate(ended, controlMs, sample.atMs);
+    const cancelled = this.#cancelled.step(this.#options.cancelled(), {
+      durationMs: sample.durationMs,
+      isControlThere: controlMs !== null,
+      ongoing: this.#ledger.ongoing(),
+    });
+    await this.#mitigate({ ended, cancelled }, controlMs, sample.atMs);
     this.#journal.keep(this.#ledger.unkept(this.#ticks % KEEP_TICKS === KEEP_TICKS - 1));
     this.#ticks++;
   }
@@ -124,7 +146,7 @@ export class LoneWatch {
   }
 
   async #mitigate(
-    ended: ReadonlySet<string>,
+    { ended, cancelled }: Pick<OverlayFacts, 'ended' | 'cancelled'>,
     controlMs: number | null,
     atMs: number,
   ): Promise<void> {
@@ -136,6 +158,7 @@ export class LoneWatch {
       controlMs,
       attacks: controlMs === null ? this.#wanted() : NONE,
       ended,
+      cancelled,
       scopeOf,
       ofControl: (subject) => this.#desired?.policies.get(subject) ?? null,
     });

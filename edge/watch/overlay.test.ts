@@ -33,6 +33,7 @@ function facts(change: Partial<OverlayFacts> & { mode?: MitigationMode } = {}): 
     controlMs: null,
     attacks: new Map([[A, [DNS]]]),
     ended: new Set(),
+    cancelled: new Set(),
     scopeOf: () => ({ mitigation: mode, safelist: SAFE }),
     ofControl: () => null,
     ...rest,
@@ -69,6 +70,14 @@ test('the end of the attack withdraws it', () => {
   const ended = new Set([A]);
   assert.deepEqual(stepOverlay(begun(), facts({ ended, ...quiet })), []);
   assert.deepEqual(stepOverlay(begun(), facts({ ended, controlMs: 5, ...quiet })), []);
+});
+
+test('against an attack that an operator cancelled an edge does nothing alone, and takes back what it does', () => {
+  const cancelled = new Set([A]);
+  assert.deepEqual(stepOverlay([], facts({ cancelled })), []);
+  assert.deepEqual(stepOverlay(begun(), facts({ cancelled })), []);
+  assert.deepEqual(stepOverlay(begun(), facts({ cancelled, controlMs: 0, ...quiet })), []);
+  assert.equal(stepOverlay([], facts({ cancelled: new Set(['203.0.113.11']) })).length, 1);
 });
 
 test('it is renewed while the attack goes on, and ends by itself when nobody sees the attack any more', () => {

@@ -32,6 +32,8 @@ export interface OverlayFacts {
   readonly attacks: ReadonlyMap<string, readonly MitigationAction[]>;
   /** Subjects whose attacks the detector saw end since the last step. */
   readonly ended: ReadonlySet<string>;
+  /** Subjects whose attacks nothing is to be done against. */
+  readonly cancelled: ReadonlySet<string>;
   /** Null: nothing is said of it, so nothing is done. */
   readonly scopeOf: (subject: string) => OverlayScope | null;
   readonly ofControl: (subject: string) => OfControl | null;
@@ -70,7 +72,7 @@ export function keyOfEntry({ subject, actions, mode, safelist }: OverlayEntry): 
 function stepEntry(entry: OverlayEntry, facts: OverlayFacts): OverlayEntry | null {
   const { subject, expiresMs } = entry;
   const { nowMs, controlMs } = facts;
-  if (expiresMs <= nowMs || facts.ended.has(subject)) return null;
+  if (expiresMs <= nowMs || facts.ended.has(subject) || facts.cancelled.has(subject)) return null;
   const wanted = controlMs === null ? facts.attacks.get(subject) : undefined;
   if (wanted === undefined) {
     const isTaken = controlMs !== null && isTakenOver(subject, controlMs, facts);
@@ -91,11 +93,11 @@ function isTakenOver(subject: string, controlMs: number, { ofControl }: OverlayF
 function entryAgainst(
   subject: string,
   wanted: readonly MitigationAction[],
-  { nowMs, controlMs, scopeOf, ofControl }: OverlayFacts,
+  { nowMs, controlMs, cancelled, scopeOf, ofControl }: OverlayFacts,
 ): OverlayEntry | null {
   const scope = scopeOf(subject);
   const mode = modeOf(scope);
-  if (controlMs !== null || scope === null || mode === null) return null;
+  if (controlMs !== null || scope === null || mode === null || cancelled.has(subject)) return null;
   const there = ofControl(subject);
   const actions = wanted.filter((action) => there === null || !isDone(action, there, scope));
   if (actions.length === 0) return null;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as delay } from 'node:timers/promises';
 import { BEGIN_MS, sampleOf } from '@portcullis/core/attacks/testing/samples.ts';
 import { createMemoryLink } from '@portcullis/link/memory.ts';
 import type { ControlReply } from '@portcullis/link/messages.ts';
@@ -49,7 +49,7 @@ async function meet(t: TestContext, timeoutMs = 10_000) {
     answers.shift()?.(reply);
     for (let turn = 0; turn < 20; turn++) await setImmediate();
   };
-  return { sender, taken, answer, errors };
+  return { sender, taken, answer, errors, lose: () => agent.close() };
 }
 
 test('while control does not answer, only the newest samples wait, and go together when it does', async (t) => {
@@ -95,16 +95,35 @@ test('a message that is not answered in time is given up, and the newest goes ne
 
 test('control that cannot work is silent; one that does not know of samples is not', async (t) => {
   const { sender, answer } = await meet(t);
-  const before = performance.now();
-  const silentAfter = async (reply: ControlReply): Promise<number> => {
+  /** Whether it heard of control since `sinceMs`, however long this process was kept waiting. */
+  const hearsAfter = async (reply: ControlReply): Promise<boolean> => {
+    await delay(5);
+    const sinceMs = performance.now();
     sender.push(wireSample(0));
     await answer(reply);
-    return performance.now() - sender.silentMs;
+    const { silentMs } = sender;
+    return silentMs <= performance.now() - sinceMs;
   };
-  const since = await silentAfter(DONE);
-  assert.ok(since >= before);
-  assert.ok((await silentAfter(unavailable)) - since < 1);
-  assert.ok((await silentAfter(unsupported)) - since > 0);
+  assert.equal(await hearsAfter(DONE), true);
+  assert.equal(await hearsAfter(unavailable), false);
+  assert.equal(await hearsAfter(unsupported), true);
+});
+
+test('a bucket that control did not take is told of once, whether refused, lost, or never sent', async (t) => {
+  const { sender, answer, lose } = await meet(t);
+  sender.push(wireSample(0));
+  await answer(DONE);
+  assert.equal(sender.takeUnheard(), null);
+  sender.push(wireSample(1));
+  await answer(unavailable);
+  assert.equal(sender.takeUnheard(), wireSample(1).atMs);
+  assert.equal(sender.takeUnheard(), null);
+  for (let index = 2; index <= 3 + MAX_SAMPLES_PER_MESSAGE; index++) sender.push(wireSample(index));
+  assert.equal(sender.takeUnheard(), wireSample(3).atMs);
+  await answer(DONE);
+  await lose();
+  while (sender.takeUnheard() !== wireSample(3 + MAX_SAMPLES_PER_MESSAGE).atMs)
+    await setImmediate();
 });
 
 test('what control would hang up on is not sent', async (t) => {

@@ -28,6 +28,8 @@ export class SampleSender {
   #sequence = 0;
   #sending: Promise<void> | null = null;
   #heardAtMs = performance.now();
+  #unheardAtMs: number | null = null;
+  #answers = true;
   #stopped = false;
 
   constructor(options: SampleSenderOptions) {
@@ -39,8 +41,21 @@ export class SampleSender {
     return performance.now() - this.#heardAtMs;
   }
 
+  /** Whether control took the last message that is settled: what is told now is likely to arrive as it is now. */
+  get answers(): boolean {
+    return this.#answers;
+  }
+
+  /** When the newest bucket that control did not take ended, of those since this was last asked; null: it took all. */
+  takeUnheard(): number | null {
+    const atMs = this.#unheardAtMs;
+    this.#unheardAtMs = null;
+    return atMs;
+  }
+
   /** Control was heard elsewhere. */
   heard(): void {
+    this.#answers = true;
     this.#heardAtMs = performance.now();
   }
 
@@ -52,7 +67,7 @@ export class SampleSender {
       return;
     }
     this.#waiting.push(sample);
-    while (this.#waiting.length > MAX_SAMPLES_PER_MESSAGE) this.#waiting.shift();
+    while (this.#waiting.length > MAX_SAMPLES_PER_MESSAGE) this.#missed(this.#waiting.shift());
     this.#sending ??= this.#sendAll();
   }
 
@@ -75,7 +90,20 @@ export class SampleSender {
       room -= addresses.length + prefixes.length;
       return room < 0;
     });
-    return all.slice(Math.min(begin + 1, all.length - 1));
+    const first = Math.min(begin + 1, all.length - 1);
+    this.#missed(all[first - 1]);
+    return all.slice(first);
+  }
+
+  #refused(samples: readonly WireSample[]): void {
+    this.#answers = false;
+    this.#missed(samples.at(-1));
+  }
+
+  /** Control judges without this bucket, and those before it. */
+  #missed(sample: WireSample | undefined): void {
+    if (sample === undefined) return;
+    this.#unheardAtMs = Math.max(this.#unheardAtMs ?? sample.atMs, sample.atMs);
   }
 
   async #send(samples: readonly WireSample[]): Promise<void> {
@@ -85,8 +113,10 @@ export class SampleSender {
     try {
       const message = { kind: 'watch.samples', instance, sequence, atMs, samples } as const;
       if (isWorking(await link.request(message, timeoutMs))) this.heard();
+      else this.#refused(samples);
     } catch (error) {
       if (!(error instanceof LinkError)) throw error;
+      this.#refused(samples);
       log.debug({ error }, 'samples did not reach control');
     }
   }

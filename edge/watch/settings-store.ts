@@ -1,14 +1,19 @@
 import { join } from 'node:path';
 import { describeError, type Log } from '@portcullis/link/agent-log.ts';
 import { readIfThere, replaceFile } from '@portcullis/link/durable-file.ts';
-import { watchScope } from '@portcullis/link/parse-watch.ts';
+import { cancelledAttacks, watchScope } from '@portcullis/link/parse-watch.ts';
 import { check, integer, list, matching, object } from '@portcullis/link/shape.ts';
-import { MAX_WATCH_SCOPES, type WatchScope } from '@portcullis/link/watch-messages.ts';
+import {
+  type CancelledAttack,
+  MAX_WATCH_SCOPES,
+  type WatchScope,
+} from '@portcullis/link/watch-messages.ts';
 
 /** What is to be watched, whole. */
 export interface HeldSettings {
   readonly version: string;
   readonly scopes: readonly WatchScope[];
+  readonly cancelled: readonly CancelledAttack[];
 }
 
 const FORMAT = 1;
@@ -16,6 +21,7 @@ const shape = object<HeldSettings & { readonly format: number }>({
   format: integer(FORMAT, FORMAT),
   version: matching(/^[\x21-\x7e]{1,128}$/, 'a version'),
   scopes: list(watchScope, MAX_WATCH_SCOPES),
+  cancelled: cancelledAttacks,
 });
 
 /** Scopes in a piece of the file: about a millisecond. */
@@ -38,8 +44,8 @@ export class SettingsStore {
       if (bytes === null) return null;
       const parsed = check(shape, JSON.parse(bytes.toString()));
       if (!parsed.ok) throw new Error(parsed.reason);
-      const { version, scopes } = parsed.value;
-      return { version, scopes };
+      const { version, scopes, cancelled } = parsed.value;
+      return { version, scopes, cancelled };
     } catch (error) {
       this.#log.warn({ error: describeError(error) }, 'what is to be watched cannot be read');
       return null;
@@ -55,11 +61,11 @@ export class SettingsStore {
   }
 }
 
-function* render({ version, scopes }: HeldSettings): Generator<string> {
+function* render({ version, scopes, cancelled }: HeldSettings): Generator<string> {
   yield `{"format":${FORMAT},"version":${JSON.stringify(version)},"scopes":[`;
   for (let at = 0; at < scopes.length; at += PER_PIECE) {
     const piece = JSON.stringify(scopes.slice(at, at + PER_PIECE)).slice(1, -1);
     yield at === 0 ? piece : `,${piece}`;
   }
-  yield ']}\n';
+  yield `],"cancelled":${JSON.stringify(cancelled)}}\n`;
 }

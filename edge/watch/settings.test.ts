@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createMemoryLink } from '@portcullis/link/memory.ts';
 import type { ControlReply } from '@portcullis/link/messages.ts';
-import type { WatchAsk, WatchScope } from '@portcullis/link/watch-messages.ts';
+import type { CancelledAttack, WatchAsk, WatchScope } from '@portcullis/link/watch-messages.ts';
 import { WatchSettingsKeeper } from './settings.ts';
 import { SettingsStore } from './settings-store.ts';
 
@@ -21,6 +21,8 @@ const PAGES: readonly (readonly WatchScope[])[] = [
   [scopeOf('2001:db8::/32')],
 ];
 
+const CANCELLED = [{ subject: '203.0.113.7', startedAtMs: 1_790_000_000_000 }];
+
 async function meet(t: TestContext, answer: (asked: WatchAsk) => ControlReply) {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-watch-'));
   const asked: WatchAsk[] = [];
@@ -34,7 +36,11 @@ async function meet(t: TestContext, answer: (asked: WatchAsk) => ControlReply) {
   agent.onConnect(() => connected.resolve());
   await connected.promise;
   const changes: (readonly WatchScope[])[] = [];
-  const changed = (scopes: readonly WatchScope[]) => void changes.push(scopes);
+  const cancels: (readonly CancelledAttack[])[] = [];
+  const changed = (scopes: readonly WatchScope[], cancelled: readonly CancelledAttack[]) => {
+    changes.push(scopes);
+    cancels.push(cancelled);
+  };
   const store = new SettingsStore(folder, LOG);
   const create = () =>
     new WatchSettingsKeeper({ link: agent, instance: 'one', store, log: LOG, changed });
@@ -51,7 +57,7 @@ async function meet(t: TestContext, answer: (asked: WatchAsk) => ControlReply) {
       await delay(5);
     }
   };
-  return { keeper, create, asked, changes, folder, until };
+  return { keeper, create, asked, changes, cancels, folder, until };
 }
 
 /** Two pages of one version. */
@@ -62,7 +68,9 @@ function paged(version: () => string): (asked: WatchAsk) => ControlReply {
     }
     const index = cursor === null ? 0 : 1;
     const scopes = PAGES[index] ?? [];
-    return { kind: 'watch.settings', version: version(), scopes, next: index === 0 ? 'two' : null };
+    const next = index === 0 ? 'two' : null;
+    const settings = { kind: 'watch.settings', version: version(), scopes, next } as const;
+    return index === 0 ? { ...settings, cancelled: CANCELLED } : settings;
   };
 }
 
@@ -83,8 +91,8 @@ test('what is to be watched comes in pages, and is asked for again only by its v
   assert.equal(changes.length, 1);
 });
 
-test('an agent that restarts without control watches what it watched', async (t) => {
-  const { keeper, create, changes, until } = await meet(
+test('an agent that restarts without control watches what it watched, and knows what was cancelled', async (t) => {
+  const { keeper, create, changes, cancels, until } = await meet(
     t,
     paged(() => 'v1'),
   );
@@ -94,7 +102,24 @@ test('an agent that restarts without control watches what it watched', async (t)
   const restarted = create();
   restarted.load();
   assert.deepEqual(changes[1], changes[0]);
+  assert.deepEqual(cancels, [CANCELLED, CANCELLED]);
   await restarted.stop();
+});
+
+test('a file of before anything could be cancelled is read', async (t) => {
+  const { keeper, create, changes, cancels, folder, until } = await meet(
+    t,
+    paged(() => 'v1'),
+  );
+  keeper.greeted();
+  await until(() => changes.length === 1);
+  await keeper.stop();
+  const path = join(folder, 'watch.json');
+  const { cancelled, ...older } = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
+  assert.deepEqual(cancelled, CANCELLED);
+  writeFileSync(path, JSON.stringify(older));
+  create().load();
+  assert.deepEqual([changes[1], cancels[1]], [changes[0], []]);
 });
 
 test('a file that is damaged is as none: nothing is watched that nobody asked for', async (t) => {
@@ -110,6 +135,7 @@ test('a file that is damaged is as none: nothing is watched that nobody asked fo
   const damages = [
     text.slice(0, -9),
     text.replace('20000', '-1'),
+    text.replace('"startedAtMs":', '"startedAtMs":-'),
     text.replace('"format":1', '"format":2'),
     '',
     'null',

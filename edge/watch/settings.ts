@@ -3,6 +3,7 @@ import { ask, RefusedByControl } from '@portcullis/link/ask.ts';
 import { type Coalesced, coalesce } from '@portcullis/link/coalesce.ts';
 import { type AgentSide, LinkError } from '@portcullis/link/transport.ts';
 import {
+  type CancelledAttack,
   MAX_WATCH_SCOPES,
   type WatchScope,
   type WatchSettings,
@@ -15,8 +16,8 @@ export interface WatchSettingsOptions {
   /** Null: nothing is kept over a restart. */
   readonly store: SettingsStore | null;
   readonly log: Log;
-  /** These are to be watched now. */
-  readonly changed: (scopes: readonly WatchScope[]) => void;
+  /** These are to be watched now, and nothing is to be done against these attacks. */
+  readonly changed: (scopes: readonly WatchScope[], cancelled: readonly CancelledAttack[]) => void;
 }
 
 const FIRST_RETRY_MS = 1_000;
@@ -41,7 +42,7 @@ export class WatchSettingsKeeper {
     const held = this.#options.store?.load() ?? null;
     if (held === null || this.#held !== null) return;
     this.#held = held;
-    this.#options.changed(held.scopes);
+    this.#options.changed(held.scopes, held.cancelled);
   }
 
   /** Control may be another one now. */
@@ -70,7 +71,7 @@ export class WatchSettingsKeeper {
       this.#held = settings;
       log.info({ scopes: settings.scopes.length }, 'watches for attacks');
       await store?.save(settings);
-      changed(settings.scopes);
+      changed(settings.scopes, settings.cancelled);
       return null;
     } catch (error) {
       return this.#afterFailure(error);
@@ -104,7 +105,7 @@ export class WatchSettingsKeeper {
       if (scopes.length > MAX_WATCH_SCOPES) throw new Error(`more than ${MAX_WATCH_SCOPES} scopes`);
       ({ next } = page);
     }
-    return { version: first.version, scopes };
+    return { version: first.version, scopes, cancelled: first.cancelled ?? [] };
   }
 
   #page(cursor: string | null): Promise<WatchSettings> {

@@ -5,7 +5,7 @@ import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
 import { describeError, type Log } from '@portcullis/link/agent-log.ts';
 import type { CounterMode } from '@portcullis/link/edge-report.ts';
 import type { AgentSide } from '@portcullis/link/transport.ts';
-import type { WatchScope } from '@portcullis/link/watch-messages.ts';
+import type { CancelledAttack, WatchScope } from '@portcullis/link/watch-messages.ts';
 import type { CounterSource } from '../counters/source.ts';
 import type { Desired } from '../desired.ts';
 import { enforcedFolder } from '../state/disk.ts';
@@ -63,6 +63,7 @@ export class EdgeWatch {
   #ticks: ReturnType<typeof tick> | null = null;
   #nearest = new NearestScope<WatchScope>([]);
   #held: readonly string[] = [];
+  #cancelled: readonly CancelledAttack[] = [];
   /** What the kernel does not count yet; null: it counts what is wanted. */
   #uncounted: readonly WatchScope[] | null = null;
   #detector: DetectorState = INITIAL;
@@ -83,7 +84,7 @@ export class EdgeWatch {
     this.#settings = new WatchSettingsKeeper({
       ...common,
       store: new SettingsStore(folder, log),
-      changed: (scopes) => this.#watch(scopes),
+      changed: (scopes, cancelled) => this.#watch(scopes, cancelled),
     });
     this.#settings.load();
     const lone = new LoneWatch({
@@ -93,6 +94,7 @@ export class EdgeWatch {
       tops: (subject) => counters.tops(subject),
       scopeOf: (subject) => this.#nearest.of(subject),
       held: () => this.#held,
+      cancelled: () => this.#cancelled,
     });
     this.#lone = lone;
     this.#teller = new AttackTeller({ ...common, told: (attacks) => lone.told(attacks) });
@@ -145,7 +147,8 @@ export class EdgeWatch {
     await this.#options.counters.close();
   }
 
-  #watch(scopes: readonly WatchScope[]): void {
+  #watch(scopes: readonly WatchScope[], cancelled: readonly CancelledAttack[]): void {
+    this.#cancelled = cancelled;
     this.#nearest = new NearestScope(scopes.map((one) => [one.scope, one] as const));
     this.#held = scopes.filter(({ subject }) => subject).map(({ scope }) => scope);
     this.#uncounted = scopes;
@@ -183,8 +186,11 @@ export class EdgeWatch {
       this.#count % EVIDENCE_TICKS === 0 ? (subject: string) => counters.tops(subject) : null;
     this.#sender?.push(thin(sample, { thresholdsOf, tops }));
     const controlMs = this.#lookForControl();
-    await this.#lone?.step(sample, events, controlMs);
-    if (controlMs !== null && this.#teller?.ready === true) {
+    const unheardAtMs = this.#sender?.takeUnheard() ?? null;
+    await this.#lone?.step(sample, events, { controlMs, unheardAtMs });
+    // Told before it arrives, an attack would be told as it was then.
+    const listens = controlMs !== null && this.#sender?.answers === true;
+    if (listens && this.#teller?.ready === true) {
       this.#teller.tell(this.#lone?.untold() ?? []);
     }
   }
