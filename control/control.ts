@@ -265,8 +265,10 @@ async function startFleet(ground: FleetGround): Promise<void> {
   });
   const listener = listen(
     databaseUrl,
-    [...LINK_CHANNELS, 'portcullis_access', 'portcullis_watch'],
+    [...LINK_CHANNELS, 'portcullis_access', 'portcullis_watch', 'portcullis_samples'],
     (channel, payload) => {
+      // Comes several times a second, and changes nothing else.
+      if (channel === 'portcullis_samples') return watching.relayed();
       clockwork.wake();
       if (channel === 'portcullis_watch') mitigations.wake();
       if (channel === 'portcullis_watch' || channel === 'portcullis_generation') watching.wake();

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from './db/database.ts';
+import type { EdgeReport } from '@portcullis/link/edge-report.ts';
 import type { EdgeEnforcement, EnforcementReader } from './fleet/index.ts';
 import type { Check, EdgeReadiness, ReadinessReport } from './http/health.ts';
 
@@ -49,7 +50,7 @@ function edgeReadiness(edge: EdgeEnforcement): EdgeReadiness {
       xdp,
       reason,
     })),
-    problems: report?.problems ?? [],
+    problems: report === null ? [] : problemsOf(report),
   };
 }
 
@@ -70,4 +71,9 @@ function judgePostgres(pid: ReadinessDeps['postgresPid']): Check {
   return now === null
     ? { ok: false, detail: 'PostgreSQL is down and being started again.' }
     : { ok: true, detail: `PostgreSQL runs as process ${now}.` };
+}
+
+/** The last error among them: whoever looks here asks whether anything is wrong. */
+function problemsOf({ lastError, problems }: EdgeReport): readonly string[] {
+  return lastError === null ? problems : [lastError, ...problems];
 }

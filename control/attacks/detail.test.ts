@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/attack.ts';
+import type { OverlayAction } from '@portcullis/link/watch-messages.ts';
 import { assertRefused } from '../http/testing/client.ts';
 import { startWorld } from '../http/testing/fixture.ts';
-import { respondToHeard } from './mitigations/respond.ts';
-import { recordOngoing, standingKinds } from './mitigations/testing.ts';
+import { recordOngoing, respondTo, standingKinds } from './mitigations/testing.ts';
+import { recordLate } from './record/late.ts';
+import { wireAttack } from './watch/testing.ts';
 
 const X1 = '/api/x1/attacks';
 
@@ -11,6 +14,9 @@ interface Detail {
   readonly data: {
     readonly attack: { readonly id: number; readonly destination_ip: string };
     readonly mitigations: readonly {
+      readonly id: number | null;
+      readonly edge: string | null;
+      readonly since: string;
       readonly action: string;
       readonly mode: string;
       readonly until: string | null;
@@ -23,7 +29,7 @@ interface Detail {
 test('whoever sees an attack reads what is done against it in words, and may withdraw it', async (t) => {
   const { acme, db } = await startWorld(t);
   const heard = await recordOngoing(db, '203.0.113.10', 'dns_amplification');
-  await respondToHeard(db, heard);
+  await respondTo(db, heard);
   const path = `${X1}/${heard.attackId}`;
   const read = (await acme.get(path)).body as Detail;
   assert.deepEqual(
@@ -46,6 +52,40 @@ test('whoever sees an attack reads what is done against it in words, and may wit
     after.data.mitigations.map(({ ended_because: why }) => why),
     ['cancelled', 'cancelled'],
   );
+});
+
+test('what an edge did alone is read beside what control had done, with its name and its time', async (t) => {
+  const { acme, db } = await startWorld(t);
+  const heard = await recordOngoing(db, '203.0.113.10', 'dns_amplification');
+  await respondTo(db, heard);
+  const { startedAtMs } = heard.attack;
+  const second = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}+00:00`;
+  const reflector = { kind: 'reflector', reflector: 'ntp' } as const;
+  const done: OverlayAction = {
+    action: reflector,
+    mode: 'enforce',
+    sinceMs: startedAtMs + 1_000,
+    untilMs: startedAtMs + 9_000,
+  };
+  const before = { ...done, sinceMs: startedAtMs - 9_000, untilMs: startedAtMs - 5_000 };
+  const attack = { ...wireAttack(startedAtMs, null), actions: [before, done] };
+  const late = { edge: 'fra1', attack, thresholds: DEFAULT_THRESHOLDS };
+  const told = await recordLate(db, late);
+  assert.equal(told?.attackId, heard.attackId);
+  const read = (await acme.get(`${X1}/${heard.attackId}`)).body as Detail;
+  const [first, ...others] = read.data.mitigations.filter(({ edge }) => edge !== null);
+  assert.deepEqual(others, []);
+  assert.deepEqual(first, {
+    id: null,
+    edge: 'fra1',
+    action: 'UDP from port 123 (ntp) is dropped',
+    mode: 'enforce',
+    since: second(done.sinceMs),
+    until: second(startedAtMs + 9_000),
+    ended_because: null,
+  });
+  const sinces = read.data.mitigations.map(({ since }) => since);
+  assert.deepEqual([sinces.length, sinces], [3, sinces.toSorted()]);
 });
 
 test('an attack on somebody else, one that there is not, and what is no id are alike: 404', async (t) => {

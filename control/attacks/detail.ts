@@ -5,6 +5,7 @@ import type { Db, Tx } from '../db/database.ts';
 import { loadEvidence } from './evidence.ts';
 import { narrowHoldings, sinceHeld, withinReach } from './history/reach.ts';
 import { ATTACK_COLUMNS, type AttackRow, loadReach } from './history/store.ts';
+import { type LoneAction, loadLoneActions } from './lone-actions.ts';
 import { attackView, secondView } from './views.ts';
 
 const EVERYTHING = { ip: null, prefix: null, asn: null } as const;
@@ -44,20 +45,40 @@ export async function detailView(db: Db, attack: AttackRow, now: Date) {
       from mitigations where attack_id = ${attack.id} order by id`.execute(db);
   const { rows: responses } = await sql<{ at: Date | null }>`
     select cancelled_at as at from attack_responses where attack_id = ${attack.id}`.execute(db);
+  const alone = await loadLoneActions(db, attack);
   const cancelledAt = responses[0]?.at ?? null;
   return {
     data: {
       attack: attackView(attack, now),
-      mitigations: mitigations.map(({ id, action, mode, since, until, because }) => ({
-        id,
-        action: describeAction(action),
-        mode,
-        since: secondView(since),
-        until: until && secondView(until),
-        ended_because: because,
-      })),
+      mitigations: [...mitigations.map(mitigationView), ...alone.map(loneView)].toSorted((a, b) =>
+        a.since < b.since ? -1 : Number(a.since > b.since),
+      ),
       cancelled_at: cancelledAt && secondView(cancelledAt),
       evidence: await loadEvidence(db, attack),
     },
+  };
+}
+
+function mitigationView({ id, action, mode, since, until, because }: MitigationRow) {
+  return {
+    id,
+    edge: null,
+    action: describeAction(action),
+    mode,
+    since: secondView(since),
+    until: until && secondView(until),
+    ended_because: because,
+  };
+}
+
+function loneView({ edge, action, mode, sinceMs, untilMs }: LoneAction) {
+  return {
+    id: null,
+    edge,
+    action: describeAction(action),
+    mode,
+    since: secondView(new Date(sinceMs)),
+    until: untilMs === null ? null : secondView(new Date(untilMs)),
+    ended_because: null,
   };
 }

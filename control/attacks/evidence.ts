@@ -77,11 +77,11 @@ function boundsOf(value: unknown) {
 }
 
 function portsOf(value: unknown) {
-  return listOf(value).flatMap(({ port, packets }) =>
-    typeof port === 'number' && port >= 0 && port <= 65_535
-      ? [{ port, packets: natural(packets) }]
-      : [],
-  );
+  return listOf(value).flatMap(({ port, protocol, packets }) => {
+    if (typeof port !== 'number' || port < 0 || port > 65_535) return [];
+    const known = protocol === 'tcp' || protocol === 'udp' ? protocol : null;
+    return [{ port, protocol: known, packets: natural(packets) }];
+  });
 }
 
 function seriesOf(value: unknown) {

@@ -65,9 +65,14 @@ async function makePartition(db: Db, table: Partitioned, month: Month): Promise<
   });
 }
 
-/** Partitions that are wholly before this moment, and hold nothing that still goes on, are gone after. Their names. */
-export async function dropPartitionsBefore(db: Db, moment: Date): Promise<string[]> {
-  const dropped: string[] = [];
+/**
+ * Partitions of which nothing reaches beyond this moment are gone after. What began in them and ended later, or goes on,
+ * stays; of such a partition only the rest goes.
+ */
+export async function forgetBefore(db: Db, moment: Date): Promise<Forgotten> {
+  let dropped = 0;
+  let deleted = 0;
+  // Evidence after its attacks: it is kept as long as they are.
   for (const table of TABLES) {
     const { rows } = await sql<{ name: string }>`
       select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
@@ -80,25 +85,45 @@ export async function dropPartitionsBefore(db: Db, moment: Date): Promise<string
       if (year === undefined || month === undefined) continue;
       const end = new Date(startOf(after({ year, month: month - 1 }, 1)));
       if (end > moment) continue;
-      if (await dropPartition(db, table, name)) dropped.push(name);
+      const gone = await forgetPartition(db, table, name, moment);
+      if (gone === 'dropped') dropped++;
+      else deleted += gone;
     }
   }
-  return dropped;
+  return { dropped, deleted };
+}
+
+/** How many partitions, and rows of others. */
+export interface Forgotten {
+  readonly dropped: number;
+  readonly deleted: number;
 }
 
 /** How long everybody may be kept waiting for a lock on the whole table; another sweep comes. */
 const PATIENCE = '2s';
 
-async function dropPartition(db: Db, table: Partitioned, name: string): Promise<boolean> {
+async function forgetPartition(
+  db: Db,
+  table: Partitioned,
+  name: string,
+  moment: Date,
+): Promise<'dropped' | number> {
+  const stays =
+    table === 'attacks'
+      ? sql`(coalesce(p.ended_at >= ${moment}, false)
+             or exists (select from ongoing_attacks o where o.attack_id = p.id))`
+      : sql`exists (select from attacks a where a.id = p.attack_id)`;
   return db.transaction().execute(async (tx) => {
     await sql.raw(`set local lock_timeout = '${PATIENCE}'`).execute(tx);
     await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tx);
-    const column = table === 'attacks' ? 'id' : 'attack_id';
     const { rows } = await sql`
-      select from ${sql.table(name)} p
-        join ongoing_attacks o on o.attack_id = p.${sql.ref(column)} limit 1`.execute(tx);
-    if (rows.length > 0) return false;
-    await sql.raw(`drop table ${name}`).execute(tx);
-    return true;
+      select from ${sql.table(name)} p where ${stays} limit 1`.execute(tx);
+    if (rows.length === 0) {
+      await sql.raw(`drop table ${name}`).execute(tx);
+      return 'dropped';
+    }
+    const { numAffectedRows } = await sql`
+      delete from ${sql.table(name)} p where not ${stays}`.execute(tx);
+    return Number(numAffectedRows ?? 0);
   });
 }

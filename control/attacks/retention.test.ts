@@ -72,6 +72,42 @@ test('history is kept for the longest that any organisation may look back, then 
   assert.deepEqual(await idsOf(db), [recent]);
 });
 
+test('an attack is kept by when it ended, with its evidence, and of its month nothing else is', async (t) => {
+  const { db, acme } = await startWorld(t);
+  await sql`update organisations set attack_history_days = 90`.execute(db);
+  const put = async (last: number, endedAgo: number): Promise<number> => {
+    const startedAgo = 200 * DAY;
+    const id = await putAttack(db, { subject: `203.0.113.${last}`, startedAgo, endedAgo });
+    const at = new Date(Date.now() - startedAgo * 1000);
+    await ensurePartitions(db, at, 0);
+    await sql`
+      insert into attack_evidence values (${id}, ${at}, '{}')`.execute(db);
+    return id;
+  };
+  await put(1, 199 * DAY);
+  const long = await put(2, 80 * DAY);
+  await put(3, 91 * DAY);
+  await sweepAttacks(db);
+  assert.deepEqual(await idsOf(db), [long]);
+  const evidence = async () => {
+    const { rows } = await sql<{ id: number }>`
+      select attack_id as id from attack_evidence`.execute(db);
+    return rows.map(({ id }) => id);
+  };
+  assert.deepEqual(await evidence(), [long]);
+  const from = new Date(Date.now() - 85 * DAY * 1000).toISOString();
+  const { body } = await acme.get(`/api/v1/attacks?from=${encodeURIComponent(from)}`);
+  assert.deepEqual(
+    (body as { data: { id: number }[] }).data.map(({ id }) => id),
+    [long],
+  );
+  const month = `attacks_${new Date(Date.now() - 200 * DAY * 1000).toISOString().slice(0, 7).replace('-', '_')}`;
+  assert.ok((await partitionsOf(db)).includes(month));
+  await sweepAttacks(db, new Date(Date.now() + 11 * DAY * 1000));
+  assert.deepEqual([await idsOf(db), await evidence()], [[], []]);
+  assert.ok(!(await partitionsOf(db)).includes(month));
+});
+
 test('old versions go after a day, and links that need them show the list as it is', async (t) => {
   const { db, acme } = await startWorld(t);
   for (const last of [1, 2, 3]) {

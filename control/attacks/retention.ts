@@ -1,31 +1,34 @@
 import { sql } from 'kysely';
 import type { Db } from '../db/database.ts';
-import { dropPartitionsBefore, ensurePartitions } from './partitions.ts';
+import { forgetBefore, ensurePartitions } from './partitions.ts';
 
 /** This month's partition and those of as many months after it, so that none is missing when control was away. */
 const MONTHS_AHEAD = 2;
 /** Whoever follows the links of a list has so long to come to its end. */
 const VERSIONS_KEPT_HOURS = 24;
 
+const DAY_MS = 86_400_000;
+
 /** Makes the partitions that will be needed, and forgets what nobody may see any longer. How many rows and partitions went. */
 export async function sweepAttacks(db: Db, now: Date = new Date()): Promise<number> {
   await ensurePartitions(db, now, MONTHS_AHEAD);
-  const since = await seenSince(db, now);
-  const dropped = await dropPartitionsBefore(db, since);
+  const since = new Date(now.getTime() - (await keptDays(db)) * DAY_MS);
+  const { dropped, deleted } = await forgetBefore(db, since);
   // With them goes what was done against them.
   const { numAffectedRows } = await sql`
     delete from attack_responses where closed_at < ${since}`.execute(db);
-  return dropped.length + Number(numAffectedRows ?? 0) + (await forgetVersions(db));
+  await sql`delete from responder_turns where served_at < now() - interval '1 day'`.execute(db);
+  const responses = Number(numAffectedRows ?? 0);
+  return dropped + deleted + responses + (await forgetVersions(db));
 }
 
 /** Who may look furthest back decides: rows of others that are as old are beyond their own entitlement. */
-async function seenSince(db: Db, now: Date): Promise<Date> {
-  const { rows } = await sql<{ since: Date }>`
-    select ${now}::timestamptz - make_interval(days => coalesce(max(attack_history_days), 36500)) as since
-      from organisations`.execute(db);
+export async function keptDays(db: Db): Promise<number> {
+  const { rows } = await sql<{ days: number }>`
+    select coalesce(max(attack_history_days), 36500)::int as days from organisations`.execute(db);
   const [row] = rows;
   if (row === undefined) throw new Error('an aggregate gave no row');
-  return row.since;
+  return row.days;
 }
 
 /** Versions that no list shows any longer. First that they will be missing is said, then they go. */

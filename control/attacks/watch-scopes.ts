@@ -5,16 +5,20 @@ import {
   resolveScopes,
   type ScopeSettings,
 } from '@portcullis/core/attacks/scope-settings.ts';
+import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
 import { type Cidr, formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
-import type { WatchScope } from '@portcullis/link/watch-messages.ts';
+import type { CancelledAttack, WatchScope } from '@portcullis/link/watch-messages.ts';
 import type { Db, Tx } from '../db/database.ts';
+import { cancelledAttacks } from './cancelled.ts';
 import { PrefixIndex } from '@portcullis/core/net/prefix-index.ts';
 
 export interface WatchScopes {
-  /** Changes when, and only when, the scopes do. */
+  /** Changes when, and only when, the rest does. */
   readonly version: string;
   /** Sorted by scope. */
   readonly scopes: readonly WatchScope[];
+  /** Sorted by subject. */
+  readonly cancelled: readonly CancelledAttack[];
 }
 
 /**
@@ -24,18 +28,22 @@ export interface WatchScopes {
 export async function watchScopes(db: Db | Tx): Promise<WatchScopes> {
   const { rows } = await held(sql`true`).execute(db);
   const scopes = resolveHeld(rows);
-  const version = createHash('sha256').update(JSON.stringify(scopes)).digest('hex').slice(0, 32);
-  return { version, scopes };
+  const cancelled = await cancelledAttacks(db);
+  const all = JSON.stringify([scopes, cancelled]);
+  const version = createHash('sha256').update(all).digest('hex').slice(0, 32);
+  return { version, scopes, cancelled };
 }
 
-/** What holds for an address or a prefix, by the longest network around it that is held; null: nobody holds it. */
-export async function scopeOf(db: Db | Tx, subject: string): Promise<WatchScope | null> {
-  const { rows } = await held(sql`h.cidr >>= ${subject}::cidr`).execute(db);
-  return resolveHeld(rows).toSorted((a, b) => lengthOf(b) - lengthOf(a))[0] ?? null;
-}
-
-function lengthOf({ scope }: WatchScope): number {
-  return networkOf(scope).length;
+/** What holds for addresses and prefixes, by the longest network around each that is held; null: nobody holds it. */
+export async function scopesOf(
+  db: Db | Tx,
+  subjects: readonly string[],
+): Promise<NearestScope<WatchScope>> {
+  const { rows } = await held(sql`h.id in (
+    select a.id from unnest(${subjects}::cidr[]) as s join holdings a on a.cidr >>= s)`).execute(
+    db,
+  );
+  return new NearestScope(resolveHeld(rows).map((one) => [one.scope, one] as const));
 }
 
 function held(which: RawBuilder<unknown>): RawBuilder<HeldRow> {

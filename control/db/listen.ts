@@ -8,7 +8,8 @@ export type Channel =
   | 'portcullis_nodes'
   | 'portcullis_enrolment'
   | 'portcullis_watch'
-  | 'portcullis_collectors';
+  | 'portcullis_collectors'
+  | 'portcullis_samples';
 
 export interface Listener {
   /** Ends the connection; nothing is reported after it. */

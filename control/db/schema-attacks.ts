@@ -16,6 +16,8 @@ interface AttackClockTable {
   one: Generated<boolean>;
   revision: Generated<number>;
   forgotten: Generated<number>;
+  /** Secret. */
+  snapshot_key: Generated<string>;
 }
 
 interface AttackTable {

@@ -7,6 +7,7 @@ export interface MitigationSchema {
   mitigations: MitigationTable;
   responders: ResponderTable;
   responder_runs: ResponderRunTable;
+  responder_turns: ResponderTurnTable;
   responder_calls: ResponderCallTable;
 }
 
@@ -67,12 +68,19 @@ interface ResponderTable {
 interface ResponderRunTable {
   id: GeneratedAlways<number>;
   attack_id: number;
+  organisation_id: number | null;
   responder: string;
   spec: Json<ResponderSpec>;
   begun_at: Generated<Date>;
   expires_at: Date;
   withdrawn_at: Date | null;
   withdrawn_because: 'over' | 'expired' | 'cancelled' | 'settings' | null;
+}
+
+interface ResponderTurnTable {
+  responder: string;
+  organisation_id: number;
+  served_at: Date;
 }
 
 interface ResponderCallTable {

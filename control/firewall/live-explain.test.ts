@@ -36,6 +36,16 @@ const explained = ({ status, body }: TestReply): Explained => {
   return (body as { data: Explained }).data;
 };
 
+/** An edge that has not joined yet, or has nothing in its kernel, answers nobody. */
+async function firstAnswered(ask: () => Promise<Explained>): Promise<Explained> {
+  for (let tries = 0; tries < 500; tries += 1) {
+    const told = await ask();
+    if (told.edges.some(({ answer }) => answer !== null)) return told;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  return assert.fail('no edge has answered');
+}
+
 /** The API, and a real agent on a kernel that is not. */
 async function worldWithEdge(t: TestContext) {
   let ask: AskEdges = async () => new Map();
@@ -82,9 +92,12 @@ async function worldWithEdge(t: TestContext) {
 test('an edge answers by what its kernel was given, and what differs from the accepted is said', async (t) => {
   const { acme, enforced, announce, disturb, agent } = await worldWithEdge(t);
   const ask = async (ip = IP) => explained(await acme.post(`${X1}/${ip}/explain`, TCP_80));
-  await enforced(0);
   assert.deepEqual(
-    (await ask()).edges.map(({ name, answer }) => [name, answer?.verdict, answer?.up_to_date]),
+    (await firstAnswered(ask)).edges.map(({ name, answer }) => [
+      name,
+      answer?.verdict,
+      answer?.up_to_date,
+    ]),
     [['fra1', 'pass', true]],
   );
   await acme.post(`${V1}/${IP}/rules`, { action: 'deny', protocol: 'any' });

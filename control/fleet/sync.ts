@@ -200,5 +200,8 @@ function cutPages(content: SyncContent, pageBytes: number): Page[] {
 function estimateBytes(policy: Policy): number {
   const rules = policy.rules.length + policy.baseline.length;
   const sets = policy.geo.reduce((sum, rule) => sum + rule.sets.length, 0);
-  return 160 + 140 * rules + 100 * policy.filters.length + 60 * policy.geo.length + 16 * sets;
+  const against = [...policy.mitigations, ...policy.filters];
+  const safe = against.reduce((sum, { safelist }) => sum + safelist.length, 0);
+  const others = 300 * policy.mitigations.length + 120 * policy.filters.length + 46 * safe;
+  return 160 + 140 * rules + others + 60 * policy.geo.length + 16 * sets;
 }

@@ -1,7 +1,6 @@
 import { V1_PREFIX } from '@portcullis/contract/endpoints.ts';
 import { momentView } from '../views.ts';
-import { formatSnapshot, type Snapshot } from './snapshot.ts';
-import type { AttackWindow } from './window.ts';
+import type { AskedWindow } from './window.ts';
 
 export type LinkedQuery = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -19,7 +18,7 @@ export interface PageLinks {
 export function pageLinks(
   publicUrl: string,
   query: LinkedQuery,
-  pinned: { readonly window: AttackWindow; readonly snapshot: Snapshot },
+  pinned: { readonly window: AskedWindow; readonly snapshot: string },
   pages: { readonly current: number; readonly last: number },
 ): PageLinks {
   const { window, snapshot } = pinned;
@@ -29,7 +28,7 @@ export function pageLinks(
       ...query,
       from: momentView(window.from),
       to: momentView(window.to),
-      snapshot: formatSnapshot(snapshot),
+      snapshot,
       page,
     };
     for (const [name, value] of Object.entries(all)) {

@@ -196,12 +196,31 @@ test('a window that reaches back too far is raised to the earliest entitled date
   const short = await list(acme, '?from=2020-01-01T00:00:00Z');
   assert.ok(Math.abs(Date.parse(short.meta.from) - (Date.now() - 2 * DAY * 1000)) < 5_000);
   assert.equal((await list(acme)).meta.from_clamped, false);
+  // What went on when entitlement began is in a window that reaches so far, and in none that ends before.
+  await sql`update holdings set during = tstzrange(now() - interval '200 days', null) where organisation_id = ${ACME}`.execute(
+    db,
+  );
+  await putAttack(db, { subject: `${IP}/32`, startedAgo: 100 * DAY });
+  assert.equal((await list(acme, `?from=2020-01-01T00:00:00Z&to=${moment(DAY)}`)).data.length, 1);
   // Wholly before: empty, and its links can be followed.
   const past = await list(acme, '?from=2020-01-01T00:00:00Z&to=2020-01-02T00:00:00Z');
   assert.deepEqual([past.data, past.meta.total, past.meta.from_clamped], [[], 0, true]);
   assert.deepEqual([past.links.prev, past.links.next], [null, null]);
-  assert.equal(pageOf(await acme.get(path(past.links.first))).meta.from_clamped, true);
+  const again = pageOf(await acme.get(path(past.links.first)));
+  assert.deepEqual([again.data, again.meta], [[], past.meta]);
   await sql`update organisations set attack_history_days = 1 where id = ${ACME}`.execute(db);
+});
+
+test('in a window to come there is nothing yet, whatever goes on now', async (t) => {
+  const { acme, db } = await startWorld(t);
+  const id = await putAttack(db, { subject: `${IP}/32`, startedAgo: 60 });
+  for (const ongoing of ['', '&ongoing=true']) {
+    const to = encodeURIComponent('9999-12-31T23:59:59+00:00');
+    const ahead = await list(acme, `?from=${moment(-HOUR)}&to=${to}${ongoing}`);
+    assert.deepEqual([ahead.data, ahead.meta.total, ahead.links.next], [[], 0, null]);
+    assert.equal(ahead.meta.to, '9999-12-31T23:59:59+00:00');
+    assert.deepEqual(await idsOf(acme, `?to=${to}&from=${moment(1)}${ongoing}`), [id]);
+  }
 });
 
 test('what is not valid is 422 at the parameter at fault', async (t) => {
@@ -227,6 +246,10 @@ test('what is not valid is 422 at the parameter at fault', async (t) => {
     ['from=2026-11-21T02:00:00', 'from'],
     ['from=2026-11-21', 'from'],
     ['to=2026-11-21T23:59:60Z', 'to'],
+    // A year that no date-time of an answer could say.
+    ['to=9999-12-31T23:59:59-23:59', 'to'],
+    ['from=9999-12-31T23:59:59-23:59', 'from'],
+    ['from=0000-01-01T00:00:00%2B23:59', 'from'],
     ['from=2026-11-21T02:00:00Z&to=2026-11-21T01:59:59Z', 'to'],
     ['ongoing=yes', 'ongoing'],
     ['ongoing=', 'ongoing'],

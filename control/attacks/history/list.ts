@@ -5,7 +5,7 @@ import type { CallOf } from '../../http/handlers.ts';
 import { CountMemory } from './counts.ts';
 import { pageLinks } from './links.ts';
 import { addressAsCidr, type Narrowing, narrowHoldings, type Reach, withinReach } from './reach.ts';
-import { parseSnapshot, type Snapshot } from './snapshot.ts';
+import { formatSnapshot, parseSnapshot, type Snapshot, type SnapshotGround } from './snapshot.ts';
 import {
   type AttackRow,
   type Clock,
@@ -15,7 +15,7 @@ import {
   loadSlice,
   partsOf,
 } from './store.ts';
-import { type AttackWindow, attackWindow, invalid } from './window.ts';
+import { askedWindow, type AttackWindow, attackWindow, invalid } from './window.ts';
 import { attackView, momentView } from '../views.ts';
 
 type ListCall = CallOf<'listAttacks'>;
@@ -32,25 +32,28 @@ export function createList({ publicUrl, now = () => new Date() }: ListDeps) {
   const counts = new CountMemory();
   return async (call: ListCall, db: Db) => {
     const narrowing = narrowingOf(call.query);
-    const asked = snapshotOf(call.query);
     const at = now();
+    const asked = askedWindow(call.query, at);
     // Before what the caller holds: what is held later than the snapshot is left out, not shown twice.
     const clock = await loadClock(db);
     const reach = await loadReach(db, call.caller);
+    const ground = { key: clock.snapshotKey, organisationId: call.caller.organisationId };
+    const before = snapshotOf(call.query, { ...ground, ...asked });
     const { attackHistoryDays } = call.caller.organisation.limits;
     const entitlement = { heldSince: heldSince(reach), historyDays: attackHistoryDays };
-    const window = attackWindow(call.query, entitlement, asked, at);
-    const revision = revisionOf(asked, clock);
+    const window = attackWindow(asked, entitlement, before, at);
+    const revision = revisionOf(before, clock);
     const { page = 1, per_page: perPage = PER_PAGE, ongoing = false } = call.query;
     const offset = (page - 1) * perPage;
     const holdings = narrowHoldings(reach, narrowing);
     const condition = withinReach(reach, narrowing, holdings);
     const parts =
-      holdings.length === 0
+      holdings.length === 0 || window.isEmpty
         ? []
         : partsOf({ holdings, reach: condition, window, revision, ongoing });
     const found = await loadPage(db, counts, parts, { offset, limit: perPage });
-    const snapshot = { revision, fromClamped: window.fromClamped };
+    const { from, to, clamp } = window;
+    const snapshot = formatSnapshot({ revision, clamp }, { ...ground, from, to });
     const last = Math.max(1, Math.ceil(found.total / perPage));
     return {
       data: found.rows.map((row) => attackView(row, at)),
@@ -65,8 +68,8 @@ export function createList({ publicUrl, now = () => new Date() }: ListDeps) {
   };
 }
 
-function windowView({ from, to, fromClamped }: AttackWindow) {
-  return { from: momentView(from), to: momentView(to), from_clamped: fromClamped };
+function windowView({ from, to, clamp }: AttackWindow) {
+  return { from: momentView(from), to: momentView(to), from_clamped: clamp !== 'none' };
 }
 
 function heldSince({ holdings }: Reach): Date | null {
@@ -100,9 +103,9 @@ function revisionOf(asked: Snapshot | null, { revision, forgotten }: Clock): num
   return asked.revision < forgotten ? revision : asked.revision;
 }
 
-function snapshotOf({ snapshot }: ListCall['query']): Snapshot | null {
+function snapshotOf({ snapshot }: ListCall['query'], ground: SnapshotGround): Snapshot | null {
   if (snapshot === undefined) return null;
-  const asked = parseSnapshot(snapshot);
+  const asked = parseSnapshot(snapshot, ground);
   if (asked === null) throw invalid('snapshot', 'must be taken from a link of a page');
   return asked;
 }

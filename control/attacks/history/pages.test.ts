@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { assertRefused } from '../../http/testing/client.ts';
 import { startWorld } from '../../http/testing/fixture.ts';
 import { endAttack, putAttack } from '../testing.ts';
 import { ATTACKS, idsOf, list, moment, pageOf, path } from './testing.ts';
@@ -77,7 +78,7 @@ test('links keep every parameter, and name the public URL whatever the request s
   assert.equal(next.origin, 'https://portcullis.example');
   assert.notEqual(next.origin, url);
   const { snapshot, ...params } = Object.fromEntries(next.searchParams);
-  assert.match(snapshot ?? '', /^\d+$/);
+  assert.match(snapshot ?? '', /^\d+\.[\w-]{22}$/);
   assert.deepEqual(params, {
     prefix: '203.0.113.0/24',
     asn: '64500',
@@ -103,6 +104,35 @@ test('what was clamped on the first page stays clamped to the same moment on the
   const second = pageOf(await acme.get(path(first.links.next)));
   assert.deepEqual(second.meta, { ...first.meta, current_page: 2 });
   assert.equal(second.data.length, 1);
+});
+
+test('a snapshot is one that we made, for the caller and the window that it is of', async (t) => {
+  const { acme, other, db } = await startWorld(t);
+  const now = new Date();
+  // An hour beyond what is kept.
+  const startedAgo = 90 * DAY + HOUR;
+  await putAttack(db, { subject: `${IP}/32`, startedAgo, endedAgo: startedAgo - 60, now });
+  const before = `from=${moment(startedAgo + HOUR)}&to=${moment(0)}`;
+  const first = await list(acme, `?${before}`);
+  assert.deepEqual([first.data, first.meta.from_clamped], [[], true]);
+  const link = new URL(path(first.links.first), 'https://portcullis.example');
+  const own = link.searchParams.get('snapshot') ?? '';
+  const refused = async (query: string, client = acme): Promise<void> => {
+    const body = assertRefused(await client.get(`${ATTACKS}?${query}`), 422, 'invalid_request');
+    const [error] = body['errors'] as { parameter: string }[];
+    assert.equal(error?.parameter, 'snapshot', query);
+  };
+  const window = `from=${moment(HOUR)}&to=${moment(0)}`;
+  for (const made of ['0', '0c', '1', '1c', `1.${'A'.repeat(22)}`, own, own.replace(/^\d+/, '0')]) {
+    await refused(`${before}&snapshot=${made}`);
+    await refused(`${window}&snapshot=${made}`);
+    await refused(`snapshot=${made}`);
+  }
+  await refused(link.searchParams.toString(), other);
+  const unmarked = new URLSearchParams(link.searchParams);
+  unmarked.set('snapshot', own.replace('c.', '.'));
+  await refused(unmarked.toString());
+  assert.equal((await list(acme, link.search)).meta.from_clamped, true);
 });
 
 test('an unchanged list is not sent again', async (t) => {

@@ -10,10 +10,13 @@ export interface Clock {
   readonly revision: number;
   /** Snapshots older than this can no longer be told. */
   readonly forgotten: number;
+  /** What snapshots are signed with. */
+  readonly snapshotKey: string;
 }
 
 export async function loadClock(db: Db): Promise<Clock> {
-  const { rows } = await sql<Clock>`select revision, forgotten from attack_clock`.execute(db);
+  const { rows } = await sql<Clock>`
+    select revision, forgotten, snapshot_key as "snapshotKey" from attack_clock`.execute(db);
   const [clock] = rows;
   if (clock === undefined) throw new Error('attack_clock has no row');
   return clock;

@@ -1,15 +1,21 @@
 import { Problem } from '../../problem.ts';
-import type { Snapshot } from './snapshot.ts';
+import type { Clamp, Snapshot } from './snapshot.ts';
 
 const SECOND_MS = 1_000;
 const DAY_MS = 86_400_000;
+const FIRST_MS = Date.parse('0000-01-01T00:00:00Z');
+const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 /** As long as the links of a page are followed, entitlement does not creep forward under them. */
 const LINKS_LIVE_MS = DAY_MS;
 
-export interface AttackWindow {
+export interface AskedWindow {
   readonly from: Date;
   readonly to: Date;
-  readonly fromClamped: boolean;
+}
+export interface AttackWindow extends AskedWindow {
+  readonly clamp: Clamp;
+  /** Nothing can be in it. */
+  readonly isEmpty: boolean;
 }
 
 /** How far back a caller may look. */
@@ -26,23 +32,37 @@ interface Asked {
 
 /**
  * Pure: the window that a request is about, on whole seconds where the caller named no others, since links carry it.
- * `snapshot` is that of the page before, whose window the request repeats. Throws 422.
+ * Throws 422.
+ */
+export function askedWindow(query: Asked, now: Date): AskedWindow {
+  const to = query.to === undefined ? ceilSecond(now.getTime()) : momentOf('to', query.to);
+  const from = query.from === undefined ? to - DAY_MS : momentOf('from', query.from);
+  if (to < from) throw invalid('to', 'must not be earlier than from');
+  return { from: new Date(from), to: new Date(to) };
+}
+
+/**
+ * Pure: of it what the caller may see. `snapshot` is that of the page before, whose very window the request repeats.
  */
 export function attackWindow(
-  query: Asked,
+  { from, to }: AskedWindow,
   entitlement: Entitlement,
   snapshot: Snapshot | null,
   now: Date,
 ): AttackWindow {
-  const to = query.to === undefined ? ceilSecond(now.getTime()) : momentOf('to', query.to);
-  const from = query.from === undefined ? to - DAY_MS : momentOf('from', query.from);
-  if (to < from) throw invalid('to', 'must not be earlier than from');
   const floor = floorOf(entitlement, now);
-  const wasClamped = snapshot?.fromClamped ?? false;
-  if (from >= (snapshot === null ? floor : floor - LINKS_LIVE_MS)) {
-    return { from: new Date(from), to: new Date(to), fromClamped: wasClamped };
+  const earliest = snapshot === null ? floor : floor - LINKS_LIVE_MS;
+  if (from.getTime() >= earliest) {
+    const clamp = snapshot?.clamp ?? 'none';
+    // An attack that goes on has lasted until now; what is to come is not known.
+    const isToCome = from.getTime() > ceilSecond(now.getTime());
+    return { from, to, clamp, isEmpty: clamp === 'all' || isToCome };
   }
-  return { from: new Date(floor), to: new Date(Math.max(floor, to)), fromClamped: true };
+  if (to.getTime() >= floor) {
+    return { from: new Date(floor), to, clamp: 'from', isEmpty: false };
+  }
+  // Raised whole: a window cannot end before it begins.
+  return { from: new Date(floor), to: new Date(floor), clamp: 'all', isEmpty: true };
 }
 
 function floorOf({ heldSince, historyDays }: Entitlement, now: Date): number {
@@ -53,7 +73,8 @@ function floorOf({ heldSince, historyDays }: Entitlement, now: Date): number {
 /** The schema has seen to its form, which takes seconds and days that do not exist. */
 function momentOf(parameter: 'from' | 'to', text: string): number {
   const ms = Date.parse(text);
-  if (Number.isNaN(ms)) throw invalid(parameter, 'must be a valid date-time');
+  // By its offset it may be of a year that has no four digits, which no date-time can say.
+  if (!(ms >= FIRST_MS && ms <= LAST_MS)) throw invalid(parameter, 'must be a valid date-time');
   return ms;
 }
 

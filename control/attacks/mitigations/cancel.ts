@@ -34,8 +34,10 @@ export async function cancelIn(tx: Tx, attackId: number, actor: Actor): Promise<
       from kept, attack`.execute(tx);
   const [row] = rows;
   if (row === undefined) return null;
-  const responded = await respondIn(tx, attackId);
+  const [responded] = await respondIn(tx, [attackId]);
   const generation = responded?.generation ?? null;
+  // Also where nothing stood: edges that are alone later are to know of it.
+  await sql`select pg_notify('portcullis_watch', '')`.execute(tx);
   await recordAudit(tx, {
     actor,
     organisationId: row.organisationId,

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
-import type { Db } from '../../db/database.ts';
+import type { Db, Tx } from '../../db/database.ts';
+import { HOLDS, lockClock } from '../record/store.ts';
 
 /** Attacks whose mitigation no edge has in its kernel yet. */
 export async function awaitsConfirmation(db: Db): Promise<boolean> {
@@ -29,24 +30,40 @@ export async function recordConfirmed(db: Db): Promise<number[]> {
       select r.attack_id, r.target, n.needs_replies, min(m.created_generation) as generation
       ${ENFORCED}
        group by r.attack_id, r.target, n.needs_replies
-    ), confirmed as (
-      select distinct w.attack_id from wanted w
-       where exists (
-         select from edges e
-          where e.mode = 'enforce' and e.in_service and e.confirmed_generation >= w.generation
-            and (e.sees = 'both' or not w.needs_replies)
-            and exists (select from unnest(e.serves) s where s >>= w.target)
-            and not exists (select from edge_refusals f
-                             where f.edge_id = e.id and f.target = w.target
-                               and f.good_generation < w.generation))
-    ), dated as (
-      update attacks a set mitigated_at = coalesce(a.mitigated_at, now())
-        from confirmed c
-       where a.id = c.attack_id and a.until_revision = 9223372036854775807
-      returning a.id, a.mitigated_at
     )
-    update attack_responses r set mitigated_at = dated.mitigated_at
-      from dated where r.attack_id = dated.id
-    returning r.attack_id as id`.execute(db);
+    select distinct w.attack_id as id from wanted w
+     where exists (
+       select from edges e
+        where e.mode = 'enforce' and e.in_service and e.confirmed_generation >= w.generation
+          and (e.sees = 'both' or not w.needs_replies)
+          and exists (select from unnest(e.serves) s where s >>= w.target)
+          and not exists (select from edge_refusals f
+                           where f.edge_id = e.id and f.target = w.target
+                             and f.good_generation < w.generation))`.execute(db);
+  const confirmed = rows.map(({ id }) => id);
+  return confirmed.length === 0
+    ? []
+    : db.transaction().execute((tx) => dateMitigated(tx, confirmed));
+}
+
+/**
+ * In turn with recorders, who may be making another version of the same record; then responses by id, as everybody
+ * takes them.
+ */
+async function dateMitigated(tx: Tx, attackIds: readonly number[]): Promise<number[]> {
+  await lockClock(tx);
+  await sql`
+    update attacks set mitigated_at = coalesce(mitigated_at, now())
+     where id = any(${attackIds}::bigint[]) and until_revision = ${HOLDS}`.execute(tx);
+  const { rows } = await sql<{ id: number }>`
+    with locked as materialized (
+      select attack_id, attacks.mitigated_at from attack_responses r
+        join attacks on attacks.id = r.attack_id and attacks.until_revision = ${HOLDS}
+       where r.attack_id = any(${attackIds}::bigint[]) and r.mitigated_at is null
+       order by attack_id for update of r
+    )
+    update attack_responses r set mitigated_at = locked.mitigated_at
+      from locked where r.attack_id = locked.attack_id
+    returning r.attack_id as id`.execute(tx);
   return rows.map(({ id }) => id);
 }

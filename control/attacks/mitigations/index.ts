@@ -2,7 +2,7 @@ import type { Db } from '../../db/database.ts';
 import { awaitsConfirmation, recordConfirmed } from './confirm.ts';
 import type { MitigationEvents } from './events.ts';
 import type { HeardAttack } from './facts.ts';
-import { type Responded, respondToHeard, sweepResponses } from './respond.ts';
+import { type Responded, type RespondHooks, respondToHeard, sweepResponses } from './respond.ts';
 
 export interface MitigationOptions {
   readonly db: Db;
@@ -36,6 +36,10 @@ class Responder implements Mitigations {
   readonly #db: Db;
   readonly #events: MitigationEvents;
   readonly #sweepMs: number;
+  readonly #hooks: RespondHooks;
+  /** By attack, the last word of it that nobody answered yet. */
+  readonly #heard = new Map<number, HeardAttack>();
+  #answering: Promise<void> | null = null;
   #turn: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
@@ -47,15 +51,25 @@ class Responder implements Mitigations {
     this.#db = db;
     this.#events = events;
     this.#sweepMs = sweepMs;
+    this.#hooks = {
+      tell: (responded) => this.#tell(responded),
+      failed: (what, error) => events.failed(what, error),
+    };
     this.#arm(0);
   }
 
+  /** What is heard while something is done is done together. */
   onAttack(heard: HeardAttack): Promise<void> {
-    return this.#inTurn('mitigating an attack', async () => {
-      const responded = await respondToHeard(this.#db, heard);
-      if (responded !== null) this.#tell(responded);
+    const before = this.#heard.get(heard.attackId);
+    this.#heard.set(heard.attackId, { ...heard, tops: heard.tops ?? before?.tops ?? null });
+    this.#answering ??= this.#inTurn('mitigating attacks', async () => {
+      this.#answering = null;
+      const all = [...this.#heard.values()];
+      this.#heard.clear();
+      await respondToHeard(this.#db, all, this.#hooks);
       this.#arm(CONFIRM_MS);
     });
+    return this.#answering;
   }
 
   wake(): void {
@@ -95,7 +109,7 @@ class Responder implements Mitigations {
     if (performance.now() < this.#sweepAtMs) return;
     this.#sweepAtMs = performance.now() + this.#sweepMs;
     const all = this.#sweeps++ % WHOLE_EVERY === 0;
-    await sweepResponses(this.#db, all, (responded) => this.#tell(responded));
+    await sweepResponses(this.#db, all, this.#hooks);
   }
 
   #tell(responded: Responded): void {

@@ -12,8 +12,7 @@ import { cancelIn } from './cancel.ts';
 import { recordConfirmed } from './confirm.ts';
 import type { MitigationEvents } from './events.ts';
 import { startMitigations } from './index.ts';
-import { respondToHeard, sweepResponses } from './respond.ts';
-import { mitigatedAt, recordOngoing, standingKinds } from './testing.ts';
+import { mitigatedAt, recordOngoing, respondTo, standingKinds, sweepAll } from './testing.ts';
 
 const SUBJECT = '203.0.113.10';
 const OPERATOR = { kind: 'operator', name: 'root', source: null, requestId: null } as const;
@@ -34,16 +33,10 @@ async function policies(db: Db) {
   return inSnapshot(db, async (tx) => (await loadPolicies(tx, 'all')).policies);
 }
 
-async function sweep(db: Db, all = true): Promise<number> {
-  let count = 0;
-  await sweepResponses(db, all, () => (count += 1));
-  return count;
-}
-
 test('an attack on an address without a policy makes one, and its end takes it away', async (t) => {
   const { db } = await fleet(t);
   const heard = await recordOngoing(db, SUBJECT, 'dns_amplification');
-  const responded = await respondToHeard(db, heard);
+  const responded = await respondTo(db, heard);
   assert.deepEqual(responded, {
     attackId: heard.attackId,
     subject: SUBJECT,
@@ -66,14 +59,14 @@ test('an attack on an address without a policy makes one, and its end takes it a
     ],
   );
   // Told again, nothing changes.
-  assert.equal(await respondToHeard(db, { ...heard, kind: 'changed' }), null);
-  const ended = await respondToHeard(db, { ...heard, kind: 'ended' });
+  assert.equal(await respondTo(db, { ...heard, kind: 'changed' }), null);
+  const ended = await respondTo(db, { ...heard, kind: 'ended' });
   assert.equal(ended?.actions, 0);
   assert.deepEqual(await policies(db), []);
   const whole = await inSnapshot(db, (tx) => loadPolicies(tx, ['203.0.113.0/24']));
   assert.ok(whole.removed.includes(SUBJECT), 'an edge is told that the policy is gone');
   // It goes on: the same record, and the same is done again.
-  assert.equal((await respondToHeard(db, { ...heard, kind: 'continued' }))?.actions, 2);
+  assert.equal((await respondTo(db, { ...heard, kind: 'continued' }))?.actions, 2);
 });
 
 test('a prefix under attack is mitigated for all of its holder, and for nobody inside it', async (t) => {
@@ -81,12 +74,12 @@ test('a prefix under attack is mitigated for all of its holder, and for nobody i
   const other = await insertOrganisation(db, 'hive');
   await insertHolding(db, other, '203.0.113.200/32', { service: 5 });
   await insertHolding(db, organisation, '203.0.113.128/26');
-  await respondToHeard(db, await recordOngoing(db, '203.0.113.0/24', 'icmp_flood'));
+  await respondTo(db, await recordOngoing(db, '203.0.113.0/24', 'icmp_flood'));
   const found = await policies(db);
   assert.deepEqual(
     found.map(({ target, mitigations }) => [target, mitigations.length]),
     [
-      ['203.0.113.0/24', 1],
+      ['203.0.113.0/24', 2],
       ['203.0.113.128/26', 0],
       ['203.0.113.200', 0],
     ],
@@ -101,9 +94,9 @@ test('more that is known does more, and what is not told any longer is not taken
     destinationPorts: [{ port: number, packets: 9000 }],
   });
   const heard = await recordOngoing(db, SUBJECT, 'tcp_syn_flood', port(80));
-  await respondToHeard(db, heard);
+  await respondTo(db, heard);
   assert.deepEqual(await standingKinds(db, heard.attackId), ['enforce filter']);
-  await respondToHeard(db, { ...heard, kind: 'changed', tops: port(443) });
+  await respondTo(db, { ...heard, kind: 'changed', tops: port(443) });
   const [policy] = await policies(db);
   assert.deepEqual(
     policy?.filters.map(({ type, port: at, managed }) => [type, at, managed]),
@@ -112,26 +105,26 @@ test('more that is known does more, and what is not told any longer is not taken
       ['tcp-syn-proxy', 443, true],
     ],
   );
-  assert.equal(await respondToHeard(db, { ...heard, kind: 'changed', tops: null }), null);
+  assert.equal(await respondTo(db, { ...heard, kind: 'changed', tops: null }), null);
 });
 
 test('modes and safelists change what stands: observing marks, off withdraws, and back', async (t) => {
   const { db, holding } = await fleet(t);
   await set(db, holding, { mitigation: 'observe', safelist: ['192.0.2.0/24'] });
   const heard = await recordOngoing(db, SUBJECT, 'icmp_flood');
-  await respondToHeard(db, heard);
+  await respondTo(db, heard);
   assert.deepEqual(await standingKinds(db, heard.attackId), ['observe limit']);
   assert.deepEqual((await policies(db))[0]?.mitigations[0]?.safelist, ['192.0.2.0/24']);
   await set(db, holding, { mitigation: 'on' });
-  assert.equal(await sweep(db), 1);
+  assert.equal(await sweepAll(db), 1);
   assert.deepEqual(await standingKinds(db, heard.attackId), ['enforce limit']);
   assert.deepEqual((await policies(db))[0]?.mitigations[0]?.safelist, []);
-  assert.equal(await sweep(db), 0);
+  assert.equal(await sweepAll(db), 0);
   await set(db, holding, { mitigation: 'off' });
-  await sweep(db);
+  await sweepAll(db);
   assert.deepEqual(await standingKinds(db, heard.attackId), []);
   await set(db, holding, {});
-  await sweep(db);
+  await sweepAll(db);
   assert.deepEqual(await standingKinds(db, heard.attackId), ['enforce limit']);
 });
 
@@ -139,26 +132,26 @@ test('a process killed between the record and its mitigation leaves work that th
   const { db } = await fleet(t);
   const { attackId } = await recordOngoing(db, SUBJECT, 'ntp_amplification');
   assert.deepEqual(await standingKinds(db, attackId), []);
-  assert.equal(await sweep(db, false), 1);
+  assert.equal(await sweepAll(db, false), 1);
   assert.deepEqual(await standingKinds(db, attackId), ['enforce reflector', 'enforce fragments']);
   // And its end, which nobody told either.
   await sql`update ongoing_attacks set ended_at = now()`.execute(db);
-  assert.equal(await sweep(db, false), 1);
+  assert.equal(await sweepAll(db, false), 1);
   assert.deepEqual(await standingKinds(db, attackId), []);
-  assert.equal(await sweep(db), 0);
+  assert.equal(await sweepAll(db), 0);
 });
 
 test('what is not heard of any longer is withdrawn, be its record there or gone', async (t) => {
   const { db } = await fleet(t);
   const silent = await recordOngoing(db, SUBJECT, 'icmp_flood');
   const gone = await recordOngoing(db, '203.0.113.11', 'icmp_flood');
-  for (const heard of [silent, gone]) await respondToHeard(db, heard);
+  for (const heard of [silent, gone]) await respondTo(db, heard);
   await sql`update attack_responses set expires_at = now() where attack_id = ${silent.attackId}`.execute(
     db,
   );
   await sql`update ongoing_attacks set seen_at = now() - interval '1 hour'`.execute(db);
   await sql`delete from ongoing_attacks where attack_id = ${gone.attackId}`.execute(db);
-  assert.equal(await sweep(db, false), 2);
+  assert.equal(await sweepAll(db, false), 2);
   const { rows } = await sql<{ why: string }>`
     select ended_because as why from mitigations order by attack_id`.execute(db);
   assert.deepEqual(
@@ -179,7 +172,7 @@ test('an attack is mitigated when the first enforcing edge has it in its kernel,
   await refusing.join();
   await observing.hello('observe');
   const heard = await recordOngoing(db, SUBJECT, 'icmp_flood');
-  await respondToHeard(db, heard);
+  await respondTo(db, heard);
   assert.deepEqual(await recordConfirmed(db), []);
   await observing.sync();
   await observing.confirm();
@@ -207,7 +200,7 @@ test('an edge that sees no replies does not date what is only done to strangers'
   await edge.join();
   const strangers = await recordOngoing(db, SUBJECT, 'gre_flood');
   const everybody = await recordOngoing(db, '203.0.113.11', 'icmp_flood');
-  for (const heard of [strangers, everybody]) await respondToHeard(db, heard);
+  for (const heard of [strangers, everybody]) await respondTo(db, heard);
   await edge.sync();
   await edge.confirm();
   assert.deepEqual(await recordConfirmed(db), [everybody.attackId]);
@@ -218,13 +211,13 @@ test('an edge that sees no replies does not date what is only done to strangers'
 test('cancelled, nothing is done against this attack any more, and the trail says who', async (t) => {
   const { db } = await fleet(t);
   const heard = await recordOngoing(db, SUBJECT, 'icmp_flood');
-  await respondToHeard(db, heard);
+  await respondTo(db, heard);
   const cancel = (id: number) => db.transaction().execute((tx) => cancelIn(tx, id, OPERATOR));
   const cancelled = await cancel(heard.attackId);
   assert.equal(cancelled?.generation, await currentGeneration(db));
   assert.deepEqual(await policies(db), []);
-  await respondToHeard(db, { ...heard, kind: 'changed' });
-  await sweep(db);
+  await respondTo(db, { ...heard, kind: 'changed' });
+  await sweepAll(db);
   assert.deepEqual(await standingKinds(db, heard.attackId), []);
   assert.equal((await cancel(heard.attackId))?.generation, null);
   assert.equal(await cancel(4711), null);
@@ -240,15 +233,15 @@ test('cancelled before anything was done, nothing will be', async (t) => {
   const { db } = await fleet(t);
   const heard = await recordOngoing(db, SUBJECT, 'icmp_flood');
   await db.transaction().execute((tx) => cancelIn(tx, heard.attackId, OPERATOR));
-  assert.equal(await respondToHeard(db, heard), null);
-  assert.equal(await sweep(db), 0);
+  assert.equal(await respondTo(db, heard), null);
+  assert.equal(await sweepAll(db), 0);
   assert.deepEqual(await standingKinds(db, heard.attackId), []);
 });
 
 test('events told at the same time, by several processes too, do everything once', async (t) => {
   const { db } = await fleet(t);
   const heard = await recordOngoing(db, SUBJECT, 'dns_amplification');
-  await Promise.all(Array.from({ length: 8 }, () => respondToHeard(db, heard)));
+  await Promise.all(Array.from({ length: 8 }, () => respondTo(db, heard)));
   assert.equal((await standingKinds(db, heard.attackId)).length, 2);
   assert.equal(await currentGeneration(db), 1);
 });

@@ -7,28 +7,34 @@ import type { PlannedResponse, StandingMitigation } from './plan.ts';
 /** An attack of which nothing is heard any longer is nothing to act on. */
 export const EXPIRY_SECONDS = 900;
 
-/** Keeps what was heard; a later word of the same attack changes it, and lets it go on where it had ended. */
-export async function saveHeard(
-  tx: Tx,
-  { attackId, kind, attack, tops }: HeardAttack,
-): Promise<void> {
-  const { type, shares, subject, startedAtMs } = attack;
-  const startedAt = new Date(startedAtMs);
-  const facts = JSON.stringify({ type, shares, tops });
+/** Keeps what was heard, each attack once; a later word changes it, and lets it go on where it had ended. */
+export async function saveHeard(tx: Tx, heard: readonly HeardAttack[]): Promise<void> {
+  const items = heard.map(({ attackId, kind, attack, tops }) => {
+    const { type, shares, subject, startedAtMs } = attack;
+    const startedAt = new Date(startedAtMs);
+    return { attackId, subject, startedAt, ended: kind === 'ended', facts: { type, shares, tops } };
+  });
   await sql`
     insert into attack_responses (attack_id, target, started_at, facts, ended_at, expires_at)
-    values (${attackId}, ${subject}::cidr, ${startedAt}, ${facts}::jsonb,
-            ${kind === 'ended' ? sql`now()` : null}, now() + ${EXPIRY_SECONDS} * interval '1 second')
+    select "attackId", subject, "startedAt", facts, case when ended then now() end,
+           now() + ${EXPIRY_SECONDS} * interval '1 second'
+      from jsonb_to_recordset(${JSON.stringify(items)}::jsonb)
+        as i ("attackId" bigint, subject cidr, "startedAt" timestamptz, ended boolean, facts jsonb)
+     order by "attackId"
     on conflict (attack_id) do update set
       facts = case when excluded.facts -> 'tops' = 'null'
                    then jsonb_set(excluded.facts, '{tops}', attack_responses.facts -> 'tops')
                    else excluded.facts end,
-      ended_at = case when ${kind} = 'ended' then coalesce(attack_responses.ended_at, now()) end,
+      ended_at = case when excluded.ended_at is not null
+                      then coalesce(attack_responses.ended_at, now()) end,
       expires_at = excluded.expires_at,
-      closed_at = case when ${kind} = 'ended' then attack_responses.closed_at end`.execute(tx);
+      closed_at = case when excluded.ended_at is not null then attack_responses.closed_at end`.execute(
+    tx,
+  );
 }
 
 export interface KeptResponse {
+  readonly attackId: number;
   readonly subject: string;
   readonly facts: AttackFacts;
   readonly ended: boolean;
@@ -37,48 +43,65 @@ export interface KeptResponse {
   readonly standing: readonly StandingMitigation[];
 }
 
-/** Locked until the transaction ends; null: there is none. */
-export async function lockResponse(tx: Tx, attackId: number): Promise<KeptResponse | null> {
+/** Of those that there are, by id: locked, in this order, until the transaction ends. */
+export async function lockResponses(tx: Tx, attackIds: readonly number[]): Promise<KeptResponse[]> {
   const { rows } = await sql<Omit<KeptResponse, 'standing'>>`
-    select case when masklen(target) = case family(target) when 4 then 32 else 128 end
+    select attack_id as "attackId",
+           case when masklen(target) = case family(target) when 4 then 32 else 128 end
                 then host(target) else target::text end as subject,
            facts, ended_at is not null as ended, expires_at <= now() as expired,
            cancelled_at is not null as cancelled
-      from attack_responses where attack_id = ${attackId} for update`.execute(tx);
-  const [row] = rows;
-  if (row === undefined) return null;
-  const { rows: standing } = await sql<StandingMitigation>`
-    select id, action, mode, safelist from mitigations
-     where attack_id = ${attackId} and deleted_generation is null order by id`.execute(tx);
-  return { ...row, standing };
+      from attack_responses where attack_id = any(${attackIds}::bigint[])
+     order by attack_id for update`.execute(tx);
+  const { rows: all } = await sql<StandingMitigation & { attackId: number }>`
+    select attack_id as "attackId", id, action, mode, safelist from mitigations
+     where attack_id = any(${attackIds}::bigint[]) and deleted_generation is null
+     order by id`.execute(tx);
+  const standing = Map.groupBy(all, ({ attackId }) => attackId);
+  return rows.map((row) => ({
+    ...row,
+    standing: (standing.get(row.attackId) ?? []).map(toStanding),
+  }));
 }
 
-/** Carries a plan out as one generation; null: nothing changed that edges must hear of. */
-export async function saveResponse(
-  tx: Tx,
-  attackId: number,
-  subject: string,
-  { begin, end, closed }: PlannedResponse,
-): Promise<number | null> {
-  const generation =
-    begin.length + end.length === 0
-      ? null
-      : await takeGeneration(tx, { cause: 'mitigation', targets: [subject] });
-  if (generation !== null) {
-    await sql`
-      update mitigations m set deleted_generation = ${generation}, deleted_at = now(), ended_because = ended.why
-        from unnest(${end.map(({ id }) => id)}::bigint[], ${end.map(({ because }) => because)}::text[]) as ended (id, why)
-       where m.id = ended.id`.execute(tx);
-    for (const { action, mode, safelist } of begin) {
-      await sql`
-        insert into mitigations (attack_id, target, action, mode, safelist, created_generation)
-        values (${attackId}, ${subject}::cidr, ${JSON.stringify(action)}::jsonb, ${mode},
-                ${safelist}::text[], ${generation})`.execute(tx);
-    }
-  }
+function toStanding({ id, action, mode, safelist }: StandingMitigation): StandingMitigation {
+  return { id, action, mode, safelist };
+}
+
+/** What is to be done about an attack. */
+export interface ToSave {
+  readonly attackId: number;
+  readonly subject: string;
+  readonly plan: PlannedResponse;
+}
+
+/** Carries plans out as one generation; null: nothing changed that edges must hear of. */
+export async function saveResponses(tx: Tx, all: readonly ToSave[]): Promise<number | null> {
+  const ids = all.map(({ attackId }) => attackId);
   await sql`
-    update attack_responses set closed_at = case when ${closed} then coalesce(closed_at, now()) end
-     where attack_id = ${attackId} and (closed_at is not null) <> ${closed}`.execute(tx);
+    update attack_responses r set closed_at = case when c.closed then coalesce(r.closed_at, now()) end
+      from unnest(${ids}::bigint[], ${all.map(({ plan }) => plan.closed)}::boolean[]) as c (id, closed)
+     where r.attack_id = c.id and (r.closed_at is not null) <> c.closed`.execute(tx);
+  const targets = all.flatMap(({ subject, plan: { begin, end } }) =>
+    begin.length + end.length === 0 ? [] : [subject],
+  );
+  if (targets.length === 0) return null;
+  const generation = await takeGeneration(tx, { cause: 'mitigation', targets });
+  const end = all.flatMap(({ plan }) => plan.end);
+  await sql`
+    update mitigations m set deleted_generation = ${generation}, deleted_at = now(), ended_because = ended.why
+      from unnest(${end.map(({ id }) => id)}::bigint[], ${end.map(({ because }) => because)}::text[]) as ended (id, why)
+     where m.id = ended.id`.execute(tx);
+  const begin = all.flatMap(({ attackId, subject, plan }) =>
+    plan.begin.map((one) => ({ attackId, subject, ...one })),
+  );
+  await sql`
+    insert into mitigations (attack_id, target, action, mode, safelist, created_generation)
+    select "attackId", subject, action, mode, safelist, ${generation}
+      from jsonb_to_recordset(${JSON.stringify(begin)}::jsonb)
+        as i ("attackId" bigint, subject cidr, action jsonb, mode text, safelist text[])`.execute(
+    tx,
+  );
   return generation;
 }
 
@@ -94,9 +117,11 @@ export async function openResponses(db: Db, all: boolean): Promise<number[]> {
 /** What is no ongoing attack any more has ended, whether anybody said so or not. */
 export async function endForgotten(db: Db): Promise<void> {
   await sql`
-    update attack_responses r set ended_at = now()
-     where closed_at is null and ended_at is null
-       and not exists (select from ongoing_attacks o where o.attack_id = r.attack_id)`.execute(db);
+    update attack_responses set ended_at = now() where attack_id in (
+      select attack_id from attack_responses r
+       where closed_at is null and ended_at is null
+         and not exists (select from ongoing_attacks o where o.attack_id = r.attack_id)
+       order by attack_id for update)`.execute(db);
 }
 
 /** Attacks that were recorded and not heard of here: whoever should have told died, or another replica recorded. */

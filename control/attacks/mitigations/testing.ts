@@ -4,6 +4,7 @@ import type { AttackTops } from '@portcullis/core/attacks/respond.ts';
 import type { Db } from '../../db/database.ts';
 import { putAttack } from '../testing.ts';
 import type { HeardAttack } from './facts.ts';
+import { type Responded, respondToHeard, type RespondHooks, sweepResponses } from './respond.ts';
 
 /** An attack that goes on, as the recorder leaves it; what it would tell of it. */
 export async function recordOngoing(
@@ -40,4 +41,33 @@ export async function mitigatedAt(db: Db, attackId: number): Promise<Date | null
     db,
   );
   return rows[0]?.at ?? null;
+}
+
+/** Fails where a decision does. */
+function hooksInto(all: Responded[]): RespondHooks {
+  return {
+    tell: (one) => void all.push(one),
+    failed(what, error) {
+      throw new Error(what, { cause: error });
+    },
+  };
+}
+
+/** Of the attacks of which something changed. */
+export async function respondToAll(db: Db, heard: readonly HeardAttack[]): Promise<Responded[]> {
+  const all: Responded[] = [];
+  await respondToHeard(db, heard, hooksInto(all));
+  return all;
+}
+
+/** Null: nothing changed. */
+export async function respondTo(db: Db, heard: HeardAttack): Promise<Responded | null> {
+  return (await respondToAll(db, [heard]))[0] ?? null;
+}
+
+/** How many attacks it changed something of. */
+export async function sweepAll(db: Db, all = true): Promise<number> {
+  const responded: Responded[] = [];
+  await sweepResponses(db, all, hooksInto(responded));
+  return responded.length;
 }

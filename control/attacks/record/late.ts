@@ -5,6 +5,7 @@ import type { WireAttack } from '@portcullis/link/watch-messages.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import type { HeardAttack } from '../mitigations/facts.ts';
 import { ensurePartitions } from '../partitions.ts';
+import { type Held, sliceByHolder } from './late-slices.ts';
 import { MERGE_MS, type Seen } from './plan.ts';
 import { changeRecords, HOLDS, lockClock, openRecords, setClock, wholeRate } from './store.ts';
 
@@ -24,35 +25,116 @@ interface Overlap {
 
 /**
  * Records an attack that an edge tells of late: once, however often, by however many, and whether control saw a part of
- * it itself. Where records turn out to be of one attack, the one that goes on stays, else the first. What there is to
- * tell whoever acts on attacks; null: it is over.
+ * it itself. Where records turn out to be of one attack, the one that goes on stays, else the first. Each holder of the
+ * subject has his part of it. What there is to tell whoever acts on attacks; null: it is over.
  */
 export async function recordLate(db: Db, late: LateAttack): Promise<HeardAttack | null> {
-  const { attack } = late;
-  await ensurePartitions(db, new Date(attack.startedAtMs), 0);
-  await ensurePartitions(db, new Date(attack.openedAtMs), 0);
+  const slices = sliceByHolder(late.attack, await loadHeld(db, late.attack), Date.now());
+  if (slices.length === 0) return null;
+  for (const { attack } of slices) {
+    await ensurePartitions(db, new Date(attack.startedAtMs), 0);
+    await ensurePartitions(db, new Date(attack.openedAtMs), 0);
+  }
   return db.transaction().execute(async (tx) => {
     const revision = (await lockClock(tx)) + 1;
-    const overlaps = await loadOverlaps(tx, attack);
-    const kept = overlaps.find(({ endedAt }) => endedAt === null) ?? overlaps[0];
-    const id =
-      kept === undefined
-        ? await open(tx, revision, late)
-        : await join(tx, revision, late, kept, overlaps);
     await setClock(tx, revision);
-    await raise(tx, id, attack);
-    await keepEvidence(tx, id, late);
-    if (attack.endedAtMs !== null) return null;
-    return { attackId: id, kind: 'changed' as const, attack, tops: attack.tops };
+    let heard: HeardAttack | null = null;
+    const ids: number[] = [];
+    // The newest first: what may go on is the last.
+    for (const { holdingId, attack } of slices.toReversed()) {
+      const id = await recordSlice(tx, revision, holdingId, { ...late, attack });
+      ids.push(id);
+      if (attack.endedAtMs === null) {
+        heard = { attackId: id, kind: 'changed', attack, tops: attack.tops };
+      }
+    }
+    await redateResponses(tx, ids);
+    return heard;
   });
 }
 
-async function loadOverlaps(tx: Tx, { subject, startedAtMs, endedAtMs }: WireAttack) {
+/** By id, as everybody takes them who takes several. */
+async function redateResponses(tx: Tx, attackIds: readonly number[]): Promise<void> {
+  await sql`
+    with moved as materialized (
+      select r.attack_id, a.started_at from attack_responses r
+        join attacks a on a.id = r.attack_id and a.until_revision = ${HOLDS}
+       where r.attack_id = any(${attackIds}::bigint[]) and r.started_at <> a.started_at
+       order by r.attack_id for update of r
+    )
+    update attack_responses r set started_at = moved.started_at
+      from moved where r.attack_id = moved.attack_id`.execute(tx);
+}
+
+/** Holdings that one attack is cut by at most; the newest. */
+const MAX_HELD = 64;
+
+/** In whole milliseconds, none of which is before a holding began. */
+async function loadHeld(db: Db, { subject, startedAtMs, endedAtMs }: WireAttack): Promise<Held[]> {
+  const from = new Date(startedAtMs);
+  const to = new Date(endedAtMs ?? Date.now());
+  const { rows } = await sql<Held>`
+    select id as "holdingId", masklen(cidr) as length,
+           ceil(extract(epoch from lower(during)) * 1000)::float8 as "fromMs",
+           ceil(extract(epoch from upper(during)) * 1000)::float8 as "untilMs"
+      from holdings
+     where cidr >>= ${subject}::cidr and during && tstzrange(${from}, ${to}, '[]')
+     order by lower(during) desc limit ${MAX_HELD}`.execute(db);
+  return rows;
+}
+
+async function recordSlice(
+  tx: Tx,
+  revision: number,
+  holdingId: number,
+  late: LateAttack,
+): Promise<number> {
+  const { attack } = late;
+  // Whoever sees it go on hands it over; until then nothing of the new holder's time is the old one's.
+  const before = attack.endedAtMs === null ? await goingOnFromBefore(tx, holdingId, attack) : null;
+  if (before !== null) return before;
+  const id = await recordHeld(tx, revision, holdingId, late);
+  await raise(tx, id, attack);
+  await keepEvidence(tx, id, late);
+  return id;
+}
+
+/** Of whoever had the subject before, and not handed over yet. */
+async function goingOnFromBefore(
+  tx: Tx,
+  holdingId: number,
+  { subject }: WireAttack,
+): Promise<number | null> {
+  const { rows } = await sql<{ id: number }>`
+    select o.attack_id as id from ongoing_attacks o
+      join attacks a on a.id = o.attack_id and a.revision = o.revision and a.started_at = o.started_at
+     where o.subject = ${subject}::cidr and o.ended_at is null
+       and a.holding_id is distinct from ${holdingId}`.execute(tx);
+  return rows[0]?.id ?? null;
+}
+
+async function recordHeld(
+  tx: Tx,
+  revision: number,
+  holdingId: number,
+  late: LateAttack,
+): Promise<number> {
+  const overlaps = await loadOverlaps(tx, holdingId, late.attack);
+  const kept = overlaps.find(({ endedAt }) => endedAt === null) ?? overlaps[0];
+  return kept === undefined ? open(tx, revision, late) : join(tx, revision, late, kept, overlaps);
+}
+
+/** Of the same holder: another's records are not to be had by him, nor his by them. */
+async function loadOverlaps(
+  tx: Tx,
+  holdingId: number,
+  { subject, startedAtMs, endedAtMs }: WireAttack,
+) {
   const from = new Date(startedAtMs - MERGE_MS);
   const to = new Date((endedAtMs ?? Date.now()) + MERGE_MS);
   const { rows } = await sql<Overlap>`
     select id, started_at as "startedAt", ended_at as "endedAt" from attacks
-     where subject = ${subject}::cidr and until_revision = ${HOLDS}
+     where subject = ${subject}::cidr and until_revision = ${HOLDS} and holding_id = ${holdingId}
        and started_at <= ${to} and (ended_at is null or ended_at >= ${from})
      order by started_at, id`.execute(tx);
   return rows;
@@ -61,7 +143,8 @@ async function loadOverlaps(tx: Tx, { subject, startedAtMs, endedAtMs }: WireAtt
 async function open(tx: Tx, revision: number, late: LateAttack): Promise<number> {
   const { attack, thresholds } = late;
   const resumable = resumableOf(attack, null, thresholds);
-  const seen: Seen = { attack, openedAtMs: attack.openedAtMs, resumable, isNews: true };
+  const { openedAtMs } = attack;
+  const seen: Seen = { attack, openedAtMs, busyAtMs: openedAtMs, resumable, isNews: true };
   // What is over takes the place of nothing that may go on.
   const standing = attack.endedAtMs === null ? 'replaced' : 'kept';
   const ids = await openRecords(tx, revision, [seen], standing);
@@ -104,10 +187,6 @@ async function join(
     const startedAt = new Date(startedMs);
     const endedAt = endedMs === null ? null : new Date(endedMs);
     await changeRecords(tx, revision, [{ id: kept.id, from: kept.startedAt, startedAt, endedAt }]);
-    await sql`
-      update attack_responses set started_at = ${startedAt} where attack_id = ${kept.id}`.execute(
-      tx,
-    );
   }
   return kept.id;
 }
@@ -154,8 +233,8 @@ async function raise(tx: Tx, id: number, attack: WireAttack): Promise<void> {
 
 /** What an edge tells stands beside what control saw, under the edge's name; of an edge, the last. */
 async function keepEvidence(tx: Tx, id: number, { edge, attack }: LateAttack): Promise<void> {
-  const { shares, tops, series, peakPps, peakBps, actions } = attack;
-  const told = JSON.stringify({ [edge]: { series, tops, peakPps, peakBps, actions } });
+  const { shares, tops, series, peakPps, peakBps, actions, endedAtMs } = attack;
+  const told = JSON.stringify({ [edge]: { series, tops, peakPps, peakBps, actions, endedAtMs } });
   const first = JSON.stringify({ shares, tops, series, peakPps, peakBps });
   const openedAt = new Date(attack.openedAtMs);
   const { numAffectedRows } = await sql`

@@ -1,11 +1,14 @@
 import type { Attack } from '@portcullis/core/attacks/attack.ts';
 import type { Resumable } from '@portcullis/core/attacks/resume.ts';
+import type { Kept } from './store.ts';
 
 /** What a detector says of a subject. Said again, it changes nothing. */
 export interface Seen {
   readonly attack: Attack;
   /** When the detector knew of it first. */
   readonly openedAtMs: number;
+  /** When the last of it came that was too much. */
+  readonly busyAtMs: number;
   /** Null once it has ended. */
   readonly resumable: Resumable | null;
   /** It is worth telling whoever acts on attacks. */
@@ -24,30 +27,56 @@ export interface Known {
   readonly seenByOthers: boolean;
 }
 
-export type RecordStep = 'open' | 'touch' | 'reopen' | 'end' | 'leave' | 'nothing';
+/** A part of an attack that its detector told apart, because its subject was handed over. */
+export interface HandedOver {
+  readonly seen: Seen;
+  /** Evidence of what was before; null: it had been told apart already. */
+  readonly before: object | null;
+}
+
+/** An attack goes on as another one, of what came since. */
+type HandOver = (subject: string, sinceMs: number) => HandedOver | null;
+
+/** Of whoever sees attacks go on; null: here nobody sees that one. */
+export interface Detecting {
+  readonly handOver: HandOver;
+  /** What began was a recorded attack, which goes on: it is of both. */
+  readonly goOn: (kept: Kept) => Seen | null;
+}
+
+export type RecordStep = 'open' | 'hand-over' | 'touch' | 'reopen' | 'end' | 'leave' | 'nothing';
 
 /** Beginning again within this time, it is the same attack. */
 export const MERGE_MS = 300_000;
 
-/** Pure: what becomes of the record. One that others still see is theirs to end. */
-export function planRecord({ attack }: Seen, known: Known | null): RecordStep {
+/**
+ * Pure: what becomes of the record. One that others still see is theirs to end. What goes on after the subject was
+ * handed over is another's: his who has it now; what was quiet by then is not.
+ */
+export function planRecord({ attack, busyAtMs }: Seen, known: Known | null): RecordStep {
   if (attack.endedAtMs !== null) {
     if (known === null || known.endedAt !== null) return 'nothing';
     return known.seenByOthers ? 'leave' : 'end';
   }
   if (known === null) return 'open';
-  if (known.endedAt === null) return 'touch';
+  if (known.endedAt === null) {
+    return known.otherSince !== null && busyAtMs > known.otherSince.getTime()
+      ? 'hand-over'
+      : 'touch';
+  }
   if (known.otherSince !== null) return 'open';
   return attack.startedAtMs - known.endedAt.getTime() <= MERGE_MS ? 'reopen' : 'open';
 }
 
-/**
- * What goes on against a new holder is an attack of his, which began when it went on: as a part of the record of the one
- * before, nobody would see it.
- */
-export function inHolderTime(seen: Seen, known: Known | null): Seen {
-  if (known === null || known.otherSince === null) return seen;
+/** From when on what goes on is the new holder's: since the subject is his, and not before the one before him was over. */
+export function otherFromMs({ otherSince, endedAt }: Known): number | null {
+  if (otherSince === null) return null;
+  return Math.max(otherSince.getTime(), endedAt?.getTime() ?? 0);
+}
+
+/** No attack of a holder began before he had its subject: nobody would see it. */
+export function inHolderTime(seen: Seen, known: Known): Seen {
   const { attack } = seen;
-  const leastMs = Math.max(known.otherSince.getTime(), known.endedAt?.getTime() ?? 0);
+  const leastMs = otherFromMs(known) ?? 0;
   return { ...seen, attack: { ...attack, startedAtMs: Math.max(attack.startedAtMs, leastMs) } };
 }

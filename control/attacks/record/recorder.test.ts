@@ -112,6 +112,38 @@ test('control killed in an attack: the record goes on under its id, and under it
   assert.deepEqual(third.heard.map(({ kind }) => kind)[0], 'changed');
 });
 
+for (const [whose, set] of [
+  ['an edge', 'edgeClockOffMs'],
+  ['control', 'clockOffMs'],
+] as const) {
+  for (const byMs of [3_600_000, -3_600_000]) {
+    test(`the clock of ${whose} set by ${byMs / 3_600_000} h in an attack leaves one record, as long as it was`, async (t) => {
+      const { db } = await startWorld(t);
+      const watch = await startWatch(db, Date.now() - 7_200_000);
+      await watch.play(10, QUIET);
+      const beganMs = watch.nowMs;
+      await watch.play(6, FLOOD);
+      watch[set] += byMs;
+      await watch.play(6, FLOOD);
+      await watch.play(90, QUIET);
+      const [record, ...others] = await recordsOf(db);
+      assert.deepEqual(others, []);
+      const startedMs = record?.started.getTime() ?? 0;
+      const lastedMs = (record?.ended?.getTime() ?? 0) - startedMs;
+      assert.ok(Math.abs(startedMs - beganMs) <= 500, `began ${startedMs - beganMs} ms off`);
+      assert.ok(Math.abs(lastedMs - 12_000) <= 1_000, `lasted ${lastedMs} ms`);
+      assert.ok(Math.abs((record?.pps ?? 0) - 60_000) < 600, String(record?.pps));
+      // What begins later is dated by the clock as it is; set back, that may be within the one before.
+      await watch.play(400, QUIET);
+      const laterMs = watch.nowMs + watch.clockOffMs;
+      await watch.play(6, FLOOD);
+      const starts = (await recordsOf(db)).map(({ started }) => started.getTime());
+      assert.equal(starts.length, watch.clockOffMs < 0 ? 1 : 2);
+      assert.ok(watch.clockOffMs < 0 || starts.some((ms) => Math.abs(ms - laterMs) <= 500));
+    });
+  }
+}
+
 test('an attack that ended while control was down is closed at the last that was seen of it', async (t) => {
   const { db } = await startWorld(t);
   const first = await startWatch(db);
@@ -196,6 +228,7 @@ test('thousands of attacks at once are all recorded, and what waits is bounded',
       endedAtMs: null,
     },
     openedAtMs: startedAtMs,
+    busyAtMs: startedAtMs,
     resumable: null,
     isNews: true,
   });

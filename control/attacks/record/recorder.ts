@@ -3,10 +3,20 @@ import type { AttackTops } from '@portcullis/core/attacks/respond.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import type { HeardAttack } from '../mitigations/facts.ts';
 import { ensurePartitions } from '../partitions.ts';
-import { type Known, inHolderTime, planRecord, type RecordStep, type Seen } from './plan.ts';
 import {
+  type Detecting,
+  inHolderTime,
+  type Known,
+  otherFromMs,
+  planRecord,
+  type RecordStep,
+  type Seen,
+} from './plan.ts';
+import {
+  type Change,
   changeRecords,
   endSightings,
+  loadKept,
   loadKnown,
   lockClock,
   noteSightings,
@@ -22,6 +32,8 @@ export interface RecorderOptions {
   readonly name: string;
   readonly onAttack: (heard: HeardAttack) => void;
   readonly topsOf: (subject: string) => AttackTops | null;
+  /** Of the detector that notes here. */
+  readonly detector: Detecting;
   readonly failed: (what: string, error: unknown) => void;
 }
 
@@ -111,11 +123,18 @@ export class Recorder {
     batch: readonly Seen[],
     evidence: readonly { readonly subject: string; readonly evidence: object }[],
   ): Promise<HeardAttack[]> {
-    const { db, name, topsOf } = this.#options;
+    const { db, name, topsOf, detector } = this.#options;
     await this.#makePartitions(batch);
     const steps = await db.transaction().execute(async (tx) => {
-      const done = batch.length === 0 ? [] : await recordBatch(tx, name, batch);
-      await saveEvidence(tx, evidence);
+      const done = batch.length === 0 ? [] : await recordBatch(tx, name, batch, detector);
+      // What was noted before the detector told attacks apart, or together, is no evidence of these.
+      const anew = new Set(
+        done.flatMap(({ seen, isAnew }) => (isAnew ? [seen.attack.subject] : [])),
+      );
+      await saveEvidence(
+        tx,
+        evidence.filter(({ subject }) => !anew.has(subject)),
+      );
       return done;
     });
     return steps.flatMap(({ seen, step, attackId }) => {
@@ -149,6 +168,7 @@ function newsOf(step: RecordStep, { isNews }: Seen): HeardAttack['kind'] | null 
       return 'ended';
     case 'touch':
       return isNews ? 'changed' : null;
+    case 'hand-over':
     case 'leave':
     case 'nothing':
     default:
@@ -156,10 +176,22 @@ function newsOf(step: RecordStep, { isNews }: Seen): HeardAttack['kind'] | null 
   }
 }
 
+/** What a seen attack came to; where it was handed over, the end of one record and the beginning of another. */
 interface Recorded {
   readonly seen: Seen;
   readonly step: RecordStep;
   readonly attackId: number | null;
+  /** It was told apart from what was before, or together with it, only now. */
+  readonly isAnew: boolean;
+}
+
+interface Planned {
+  readonly seen: Seen;
+  readonly row: Known | null;
+  readonly step: RecordStep;
+  /** Evidence of what was before; null: nothing was told apart. */
+  readonly before: object | null;
+  readonly isAnew: boolean;
 }
 
 /** Each subject once. */
@@ -167,47 +199,95 @@ export async function recordBatch(
   tx: Tx,
   recorder: string,
   batch: readonly Seen[],
+  detector: Detecting,
 ): Promise<Recorded[]> {
   const newest = await lockClock(tx);
   const subjects = batch.map(({ attack }) => attack.subject);
   const known = await loadKnown(tx, recorder, subjects);
-  const steps = batch.map((seen) => {
-    const row = known.get(seen.attack.subject) ?? null;
-    const step = planRecord(seen, row);
-    return { seen: step === 'open' ? inHolderTime(seen, row) : seen, row, step };
-  });
+  const planned = batch.map((seen) =>
+    planOne(seen, known.get(seen.attack.subject) ?? null, detector),
+  );
+  const steps = await joinReopened(tx, planned, detector);
   const of = (...wanted: readonly RecordStep[]) =>
     steps.filter(({ step }) => wanted.includes(step));
   const revision = newest + 1;
-  if (of('open', 'reopen', 'end').length > 0) await setClock(tx, revision);
-  const opened = await openRecords(
-    tx,
-    revision,
-    of('open').map(({ seen }) => seen),
-  );
+  if (of('open', 'hand-over', 'reopen', 'end').length > 0) await setClock(tx, revision);
   await touchRecords(
     tx,
     of('touch', 'reopen', 'end').map(({ seen }) => seen),
   );
-  await changeRecords(
+  // Before the new records take the places of the old ones.
+  await saveEvidence(
+    tx,
+    of('hand-over').flatMap(({ seen, before }) =>
+      before === null ? [] : [{ subject: seen.attack.subject, evidence: before }],
+    ),
+  );
+  await changeRecords(tx, revision, of('hand-over', 'reopen', 'end').flatMap(changeOf));
+  const opened = await openRecords(
     tx,
     revision,
-    of('reopen', 'end').flatMap(({ seen, row }) => (row === null ? [] : [changeOf(seen, row)])),
+    of('open', 'hand-over').map(({ seen }) => seen),
   );
-  const goOn = of('open', 'touch', 'reopen').map(({ seen }) => seen.attack.subject);
+  const goOn = of('open', 'hand-over', 'touch', 'reopen').map(({ seen }) => seen.attack.subject);
   await noteSightings(tx, recorder, goOn);
   await endSightings(
     tx,
     recorder,
     of('end', 'leave').map(({ seen }) => seen.attack.subject),
   );
-  return steps.map(({ seen, row, step }) => {
-    const made = opened.get(seen.attack.subject);
-    return { seen, step, attackId: (step === 'open' ? made : row?.attackId) ?? null };
+  return steps.flatMap((one) => recordedAs(one, opened.get(one.seen.attack.subject) ?? null));
+}
+
+/** What began again is of the attack that it is. */
+async function joinReopened(
+  tx: Tx,
+  planned: readonly Planned[],
+  detector: Detecting,
+): Promise<Planned[]> {
+  const subjects = planned.flatMap(({ seen, step }) =>
+    step === 'reopen' ? [seen.attack.subject] : [],
+  );
+  const all = await loadKept(tx, subjects);
+  return planned.map((one) => {
+    const kept = one.step === 'reopen' ? all.get(one.seen.attack.subject) : undefined;
+    const seen = kept === undefined ? null : detector.goOn(kept);
+    return seen === null ? one : { ...one, seen, isAnew: true };
   });
 }
 
-function changeOf({ attack: { endedAtMs } }: Seen, { attackId, startedAt }: Known) {
-  const endedAt = endedAtMs === null ? null : new Date(endedAtMs);
-  return { id: attackId, from: startedAt, startedAt, endedAt };
+function planOne(seen: Seen, row: Known | null, { handOver }: Detecting): Planned {
+  const step = planRecord(seen, row);
+  const opens = step === 'open' || step === 'hand-over';
+  const sinceMs = row === null || !opens ? null : otherFromMs(row);
+  if (row === null || sinceMs === null) return { seen, row, step, before: null, isAnew: false };
+  const handed = handOver(seen.attack.subject, sinceMs);
+  return {
+    seen: inHolderTime(handed?.seen ?? seen, row),
+    row,
+    step,
+    before: handed?.before ?? null,
+    isAnew: handed !== null && handed.before !== null,
+  };
+}
+
+function recordedAs(planned: Planned, opened: number | null): Recorded[] {
+  const { seen, row, step, isAnew } = planned;
+  const attackId = row?.attackId ?? null;
+  if (step === 'open') return [{ seen, step, attackId: opened, isAnew }];
+  if (step !== 'hand-over') return [{ seen, step, attackId, isAnew }];
+  return [
+    { seen, step: 'end', attackId, isAnew },
+    { seen, step: 'open', attackId: opened, isAnew },
+  ];
+}
+
+/** A record ends with its holder's time at the latest. */
+function changeOf({ seen: { attack }, row, step }: Planned): Change[] {
+  if (row === null) return [];
+  const { attackId: id, startedAt, otherSince } = row;
+  const untilMs = otherSince?.getTime() ?? Infinity;
+  const endedMs = step === 'hand-over' ? untilMs : attack.endedAtMs;
+  const endedAt = endedMs === null ? null : new Date(Math.min(endedMs, untilMs));
+  return [{ id, from: startedAt, startedAt, endedAt }];
 }

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import type { Known, Seen } from './plan.ts';
 
@@ -20,6 +20,10 @@ export async function setClock(tx: Tx, revision: number): Promise<void> {
   await sql`update attack_clock set revision = ${revision}`.execute(tx);
 }
 
+/**
+ * What stands for each subject. Somebody else has it since his holding began, or since the last longer one in it ended
+ * that had it before: in whole milliseconds, none of which is before that.
+ */
 export async function loadKnown(
   tx: Tx,
   recorder: string,
@@ -28,7 +32,7 @@ export async function loadKnown(
   const { rows } = await sql<Known & { asked: string }>`
     select s.asked, o.subject::text as subject, o.attack_id as "attackId",
            o.started_at as "startedAt", o.ended_at as "endedAt",
-           case when h.id <> a.holding_id then h.since end as "otherSince",
+           case when h.id is distinct from a.holding_id then h.since end as "otherSince",
            exists (select from attack_sightings g
                     where g.subject = o.subject and g.recorder <> ${recorder}
                       and g.seen_at > now() - ${FRESH_SECONDS} * interval '1 second') as "seenByOthers"
@@ -36,7 +40,11 @@ export async function loadKnown(
       join ongoing_attacks o on o.subject = s.asked::cidr
       join attacks a on a.id = o.attack_id and a.revision = o.revision and a.started_at = o.started_at
       left join lateral (
-        select id, lower(during) as since from holdings
+        select id, to_timestamp(ceil(extract(epoch from greatest(lower(during), (
+                 select max(upper(inner_one.during)) from holdings inner_one
+                  where inner_one.cidr >>= o.subject and masklen(inner_one.cidr) > masklen(holdings.cidr)
+                    and upper(inner_one.during) <= now()))) * 1000) / 1000) as since
+          from holdings
          where cidr >>= o.subject and during @> now()
          order by masklen(cidr) desc limit 1) h on true`.execute(tx);
   return new Map(rows.map((row) => [row.asked, row]));
@@ -148,7 +156,10 @@ export interface Change {
   readonly endedAt: Date | null;
 }
 
-/** Old versions stay for the pages that show them. What may still go on follows. */
+/**
+ * Old versions stay for the pages that show them. What may still go on follows. What ends, ends no earlier than an edge
+ * said late: who goes on with it after a restart knows only what was seen before.
+ */
 export async function changeRecords(
   tx: Tx,
   revision: number,
@@ -161,7 +172,10 @@ export async function changeRecords(
           as c (id bigint, "from" timestamptz, "startedAt" timestamptz, "endedAt" timestamptz)
        where a.id = c.id and a.started_at = c."from" and a.until_revision = ${HOLDS}
       returning a.*, c."startedAt" as new_start,
-                case when c."endedAt" is not null then greatest(c."endedAt", c."startedAt") end as new_end
+                case when c."endedAt" is not null then greatest(c."endedAt", c."startedAt", (
+                  select to_timestamp(max((edge.value ->> 'endedAtMs')::float8) / 1000)
+                    from attack_evidence e, jsonb_each(e.evidence -> 'edges') as edge
+                   where e.attack_id = a.id)) end as new_end
     ), history as (
       insert into attacks (id, revision, organisation_id, holding_id, subject, prefix, attack_type,
                            peak_pps, peak_bps, started_at, mitigated_at, ended_at)
@@ -173,23 +187,46 @@ export async function changeRecords(
       from old where o.attack_id = old.id`.execute(tx);
 }
 
-/** Of an attack that nobody sees, so that somebody goes on with it. */
-export interface Orphan {
+/** What is kept of an attack, so that a detector goes on with it. */
+export interface Kept {
+  /** With its length. */
   readonly subject: string;
   readonly type: string;
   readonly startedAt: Date;
   readonly openedAt: Date;
-  readonly seenAt: Date;
   readonly peakPps: number;
   readonly peakBps: number;
   readonly detector: unknown;
+  readonly series: unknown;
+}
+
+/** Nobody sees it. */
+export interface Orphan extends Kept {
+  readonly seenAt: Date;
+}
+
+const KEPT = sql.raw(`
+  o.subject::text as subject, a.attack_type as type, o.started_at as "startedAt",
+  o.opened_at as "openedAt", a.peak_pps as "peakPps", a.peak_bps as "peakBps", o.detector,
+  (select e.evidence -> 'series' from attack_evidence e
+    where e.attack_id = o.attack_id and e.opened_at = o.opened_at) as series`);
+
+/** Of the subjects that have a record which may go on. */
+export async function loadKept(tx: Tx, subjects: readonly string[]): Promise<Map<string, Kept>> {
+  if (subjects.length === 0) return new Map();
+  const { rows } = await sql<Kept & { asked: string }>`
+    select s.asked, ${KEPT}
+      from unnest(${subjects}::text[]) s (asked)
+      join ongoing_attacks o on o.subject = s.asked::cidr
+      join attacks a on a.id = o.attack_id and a.revision = o.revision and a.started_at = o.started_at`.execute(
+    tx,
+  );
+  return new Map(rows.map((row) => [row.asked, row]));
 }
 
 export async function loadOrphans(db: Db, limit: number): Promise<Orphan[]> {
   const { rows } = await sql<Orphan>`
-    select o.subject::text as subject, a.attack_type as type, o.started_at as "startedAt",
-           o.opened_at as "openedAt", o.seen_at as "seenAt",
-           a.peak_pps as "peakPps", a.peak_bps as "peakBps", o.detector
+    select ${KEPT}, o.seen_at as "seenAt"
       from ongoing_attacks o
       join attacks a on a.id = o.attack_id and a.revision = o.revision and a.started_at = o.started_at
      where o.ended_at is null
@@ -206,7 +243,7 @@ export async function forgetEnded(db: Db): Promise<void> {
   await sql`delete from attack_sightings where seen_at < now() - interval '1 hour'`.execute(db);
 }
 
-/** For people, and for who acts on an attack. */
+/** For people, and for who acts on an attack. Bounds are those of the highest peak. */
 export async function saveEvidence(
   tx: Tx | Db,
   all: readonly { readonly subject: string; readonly evidence: object }[],
@@ -217,7 +254,13 @@ export async function saveEvidence(
     select o.attack_id, o.opened_at, i.evidence
       from jsonb_to_recordset(${JSON.stringify(all)}::jsonb) as i (subject cidr, evidence jsonb)
       join ongoing_attacks o on o.subject = i.subject
-        on conflict (attack_id, opened_at) do update set evidence = e.evidence || excluded.evidence`.execute(
-    tx,
-  );
+        on conflict (attack_id, opened_at) do update set evidence = e.evidence || excluded.evidence
+           || ${keptPeak('peakPps')} || ${keptPeak('peakBps')}`.execute(tx);
+}
+
+/** The one that stands, where what would take its place is lower. */
+function keptPeak(name: 'peakPps' | 'peakBps'): RawBuilder<unknown> {
+  return sql.raw(`
+    case when (e.evidence #>> '{${name},value}')::float8 > (excluded.evidence #>> '{${name},value}')::float8
+         then jsonb_build_object('${name}', e.evidence -> '${name}') else '{}' end`);
 }

@@ -1,7 +1,7 @@
 import type { Db } from '../../db/database.ts';
 import type { MitigationEvents } from '../mitigations/events.ts';
 import { makeCall } from './call.ts';
-import { claimCalls, type DueCall, giveBack, saveResult } from './store.ts';
+import { claimCalls, type DueCall, giveBack, saveResult } from './queue.ts';
 
 export interface CallsOptions {
   readonly db: Db;
@@ -15,50 +15,78 @@ export interface Calls {
 }
 
 const EVERY_MS = 500;
-/** One that hangs must not keep the others waiting. */
-const AT_A_TIME = 4;
 
 /** Makes the calls that are due, as long as it runs. */
-export function startCalls({ db, events, everyMs = EVERY_MS }: CallsOptions): Calls {
-  const stopping = new AbortController();
-  const underWay = new Set<Promise<void>>();
-  let timer: NodeJS.Timeout | undefined;
-  let looking: Promise<void> = Promise.resolve();
+export function startCalls(options: CallsOptions): Calls {
+  return new Caller(options);
+}
 
-  const run = async (due: DueCall): Promise<void> => {
+class Caller implements Calls {
+  readonly #db: Db;
+  readonly #events: CallsOptions['events'];
+  readonly #everyMs: number;
+  readonly #stopping = new AbortController();
+  readonly #underWay = new Map<DueCall, Promise<void>>();
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> | null = null;
+  /** A call ended since it was looked. */
+  #isRoom = false;
+
+  constructor({ db, events, everyMs = EVERY_MS }: CallsOptions) {
+    this.#db = db;
+    this.#events = events;
+    this.#everyMs = everyMs;
+    this.#arm(everyMs);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    clearTimeout(this.#timer);
+    await this.#looking;
+    await Promise.all(this.#underWay.values());
+  }
+
+  #arm(waitMs: number): void {
+    if (this.#stopping.signal.aborted || this.#looking !== null) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#isRoom = false;
+      this.#looking = this.#look().finally(() => {
+        this.#looking = null;
+        this.#arm(this.#isRoom ? 0 : this.#everyMs);
+      });
+    }, waitMs);
+  }
+
+  async #look(): Promise<void> {
     try {
-      const result = await makeCall(due.spec, due.body, stopping.signal);
-      if (stopping.signal.aborted && !result.succeeded) return await giveBack(db, due);
-      const settled = await saveResult(db, due, result);
-      events.called(due.responder, due.body.event, result, settled);
-    } catch (error) {
-      events.failed(`calling the responder ${due.responder}`, error);
-    }
-  };
-  const look = async (): Promise<void> => {
-    try {
-      for (const due of await claimCalls(db, AT_A_TIME - underWay.size)) {
-        const call = run(due).finally(() => underWay.delete(call));
-        underWay.add(call);
+      for (const due of await claimCalls(this.#db, [...this.#underWay.keys()])) {
+        this.#underWay.set(
+          due,
+          this.#run(due).finally(() => this.#ended(due)),
+        );
       }
     } catch (error) {
-      events.failed('looking for responders to call', error);
+      this.#events.failed('looking for responders to call', error);
     }
-    arm();
-  };
-  const arm = (): void => {
-    if (stopping.signal.aborted) return;
-    timer = setTimeout(() => {
-      looking = look();
-    }, everyMs);
-  };
-  arm();
-  return {
-    async stop() {
-      stopping.abort();
-      clearTimeout(timer);
-      await looking;
-      await Promise.all(underWay);
-    },
-  };
+  }
+
+  /** There is room for the next, which need not wait until somebody looks. */
+  #ended(due: DueCall): void {
+    this.#underWay.delete(due);
+    this.#isRoom = true;
+    this.#arm(0);
+  }
+
+  async #run(due: DueCall): Promise<void> {
+    const { signal } = this.#stopping;
+    try {
+      const result = await makeCall(due.spec, due.body, signal);
+      if (signal.aborted && !result.succeeded) return await giveBack(this.#db, due);
+      const settled = await saveResult(this.#db, due, result);
+      this.#events.called(due.responder, due.body.event, result, settled);
+    } catch (error) {
+      this.#events.failed(`calling the responder ${due.responder}`, error);
+    }
+  }
 }

@@ -1,9 +1,12 @@
 import { spawn } from 'node:child_process';
 import { type CallResult, SAID_BYTES } from './result.ts';
 
+/** A program has answered when it exits; what it said last, or what it started still says, is heard for so long. */
+const LAST_WORDS_MS = 200;
+
 /**
  * Runs a program without a shell, in a process group of its own, with nothing of our environment but a path: what it
- * started is ended with it when its time is over. Rejects when it cannot be run or was ended.
+ * started is ended with it, be it that it exits or that its time is over. Rejects when it cannot be run or was ended.
  */
 export function runCommand(
   [program = '', ...args]: readonly string[],
@@ -38,16 +41,29 @@ export function runCommand(
       signal.removeEventListener('abort', end);
       reject(error);
     });
-    child.once('close', (code, killedBy) => {
+    // Not when its pipes close: whoever it left behind may keep them open for ever.
+    child.once('exit', (code, killedBy) => {
       signal.removeEventListener('abort', end);
-      if (signal.aborted) reject(new Error('it was ended'));
-      else {
-        const how = code === null ? `was ended by ${killedBy}` : `exit code ${code}`;
-        const words = said.trim().slice(0, SAID_BYTES);
-        resolve({ succeeded: code === 0, said: code === 0 ? words : `${how}: ${words}` });
+      if (signal.aborted) {
+        reject(new Error('it was ended'));
+        return;
       }
+      const finish = (): void => {
+        clearTimeout(timer);
+        end();
+        resolve(resultOf(code, killedBy, said));
+      };
+      const timer = setTimeout(finish, LAST_WORDS_MS);
+      child.once('close', finish);
     });
   });
+}
+
+function resultOf(code: number | null, killedBy: string | null, said: string): CallResult {
+  const words = said.trim().slice(0, SAID_BYTES);
+  if (code === 0) return { succeeded: true, said: words };
+  const how = code === null ? `was ended by ${killedBy}` : `exit code ${code}`;
+  return { succeeded: false, said: `${how}: ${words}` };
 }
 
 function killGroup(pid: number | undefined): void {

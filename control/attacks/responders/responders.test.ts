@@ -13,8 +13,7 @@ import type { ResponderSpec } from '../../db/schema-mitigations.ts';
 import { testDatabase } from '../../db/testing.ts';
 import { insertHolding, insertOrganisation } from '../../fleet/testing.ts';
 import type { HeardAttack } from '../mitigations/facts.ts';
-import { respondToHeard, sweepResponses } from '../mitigations/respond.ts';
-import { recordOngoing } from '../mitigations/testing.ts';
+import { recordOngoing, respondTo, sweepAll } from '../mitigations/testing.ts';
 import { type CallBody, makeCall } from './call.ts';
 import { startCalls } from './calls.ts';
 
@@ -170,6 +169,40 @@ test('a command that fails, hangs with its children, says without end or is not 
   assert.ok(state === 'gone' || / [ZX] /.test(state), `its child runs on: ${state}`);
 });
 
+test('a command has answered when it exits, whoever it left keeps its output open, and leaves nobody', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'portcullis-responder-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'pid');
+  const ran = async (source: string) => {
+    const result = await call({ kind: 'command', command: ['/bin/sh', '-c', source, 'sh', file] });
+    const pid = Number(await readFile(file, 'utf8'));
+    assert.ok(pid > 1);
+    return { result, pid };
+  };
+  const left = await ran('sleep 600 & echo $! >"$1"; cat >/dev/null; echo done');
+  assert.deepEqual(left.result, { succeeded: true, said: 'done' });
+  await gone(left.pid);
+  const silent = await ran('sleep 600 >/dev/null 2>&1 & echo $! >"$1"; exit 0');
+  assert.deepEqual(silent.result, { succeeded: true, said: '' });
+  await gone(silent.pid);
+  const failed = await ran('sleep 600 & echo $! >"$1"; echo no route >&2; exit 3');
+  assert.deepEqual(failed.result, { succeeded: false, said: 'exit code 3: no route' });
+  await gone(failed.pid);
+  // What it piped away may come a moment after its end.
+  const late = await ran('(/bin/echo late) & echo $$ >"$1"; exit 0');
+  assert.deepEqual(late.result, { succeeded: true, said: 'late' });
+});
+
+/** Once it was killed: whoever reaps it may take a moment. */
+async function gone(pid: number): Promise<void> {
+  for (let look = 0; look < 200; look += 1) {
+    const state = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => 'gone');
+    if (state === 'gone' || / [ZX] /.test(state)) return;
+    await delay(25);
+  }
+  assert.fail(`${pid} runs on`);
+}
+
 test('a webhook gets JSON and its secret; refusals, redirects and silence are failures', async (t) => {
   const server = await webhook(t, (_, count) => [204, 500, 302][count - 1] ?? 200);
   const hook = { kind: 'webhook', url: server.url, secret: 'hush' } as const;
@@ -198,10 +231,10 @@ test('an attack starts a responder once, and its end takes it back, in this orde
   const events = { called: () => {}, failed: (_: string, error: unknown) => failures.push(error) };
   const calls = startCalls({ db, events, everyMs: 20 });
   t.after(() => calls.stop());
-  await respondToHeard(db, heard);
-  await respondToHeard(db, { ...heard, kind: 'changed' });
+  await respondTo(db, heard);
+  await respondTo(db, { ...heard, kind: 'changed' });
   await server.until(2);
-  await respondToHeard(db, { ...heard, kind: 'ended' });
+  await respondTo(db, { ...heard, kind: 'ended' });
   const rows = await settled(db, 2);
   assert.deepEqual(rows, [
     { kind: 'start', attempts: 2, succeeded: true, result: '200 said 200' },
@@ -221,13 +254,13 @@ test('a run that lasts too long is taken back while the attack goes on, and not 
   const { db, heard } = await attacked(t, spec);
   const calls = startCalls({ db, events: { called: () => {}, failed: () => {} }, everyMs: 20 });
   t.after(() => calls.stop());
-  await respondToHeard(db, heard);
+  await respondTo(db, heard);
   await settled(db, 1);
   await sql`update responder_runs set expires_at = now()`.execute(db);
-  await sweepResponses(db, false, () => {});
+  await sweepAll(db, false);
   await settled(db, 2);
-  await respondToHeard(db, { ...heard, kind: 'changed' });
-  await sweepResponses(db, true, () => {});
+  await respondTo(db, { ...heard, kind: 'changed' });
+  await sweepAll(db);
   assert.deepEqual(
     server.received.map(({ body }) => body.event),
     ['start', 'withdraw'],
@@ -252,7 +285,7 @@ test('a process that dies with a call leaves it to the next, and one that stops 
     call: script(source, file),
     timeoutSeconds: 30,
   });
-  await respondToHeard(db, heard);
+  await respondTo(db, heard);
   const events = { called: () => {}, failed: () => {} };
   const first = startCalls({ db, events, everyMs: 20 });
   for (let look = 0; look < 400 && (await readFile(file, 'utf8')) === ''; look += 1)
@@ -269,22 +302,22 @@ test('only attacks that it is meant for call a responder: by size, by prefix, an
   const command = script('');
   const { db, heard } = await attacked(t, { ...SPEC, call: command, pps: 900_000, mbps: 9000 });
   const count = async (): Promise<number> => (await callRows(db)).length;
-  await respondToHeard(db, heard);
+  await respondTo(db, heard);
   assert.equal(await count(), 0, 'too small');
   const set = (spec: ResponderSpec) =>
     sql`update responders set spec = ${JSON.stringify(spec)}::jsonb`.execute(db);
   await set({ ...SPEC, call: command, prefixes: ['198.51.100.0/24'] });
-  await respondToHeard(db, { ...heard, kind: 'changed' });
+  await respondTo(db, { ...heard, kind: 'changed' });
   assert.equal(await count(), 0, 'elsewhere');
   await set({ ...SPEC, call: command, prefixes: ['203.0.113.0/25'], mbps: 1000 });
   await sql`update holdings set detection = '{"mitigation": "observe"}'`.execute(db);
-  await respondToHeard(db, { ...heard, kind: 'changed' });
+  await respondTo(db, { ...heard, kind: 'changed' });
   assert.equal(await count(), 0, 'only observed');
   await sql`update holdings set detection = '{}'`.execute(db);
-  await respondToHeard(db, { ...heard, kind: 'changed' });
+  await respondTo(db, { ...heard, kind: 'changed' });
   assert.equal(await count(), 1);
   // Ended before anybody was called: there is nothing to take back.
-  await respondToHeard(db, { ...heard, kind: 'ended' });
+  await respondTo(db, { ...heard, kind: 'ended' });
   assert.deepEqual(await callRows(db), [
     { kind: 'start', attempts: 0, succeeded: false, result: 'not needed any more' },
   ]);

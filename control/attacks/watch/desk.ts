@@ -1,59 +1,101 @@
 import type { AgentRef, ControlReply } from '@portcullis/link/messages.ts';
-import type { EdgeAttacks, WireAttack } from '@portcullis/link/watch-messages.ts';
+import type { WireAttack } from '@portcullis/link/watch-messages.ts';
 import type { WatchDesk } from '../../fleet/index.ts';
 import type { Db } from '../../db/database.ts';
+import { codeOf } from '../../db/failure.ts';
 import type { HeardAttack } from '../mitigations/facts.ts';
 import { recordLate } from '../record/late.ts';
-import type { DetectorHost } from './host.ts';
+import type { WatchEvents } from './events.ts';
+import type { Judge } from './judge.ts';
+import { LateBudget } from './late-budget.ts';
+import { judgeLate } from './late-terms.ts';
+import { servedSamples } from './samples.ts';
 import type { ScopeTable } from './scopes.ts';
 
 export interface DeskOptions {
   readonly db: Db;
   readonly scopes: ScopeTable;
-  readonly host: Pick<DetectorHost, 'accept'>;
+  readonly judge: Pick<Judge, 'accept'>;
+  readonly events: Pick<WatchEvents, 'refused'>;
   readonly onAttack: (heard: HeardAttack) => void;
+  /** Of a clock that does not jump. */
+  readonly nowMs?: () => number;
 }
 
 const DONE: ControlReply = { kind: 'done' };
-/** Less than this far off, an edge's clock is right: its messages take as long. */
-const CLOCK_ERROR_MS = 2_000;
 /** The database is asked every five seconds; one that misses two of these is lost. */
 const LOST_MS = 12_000;
-/** Nobody may look further back, so nothing older is recorded. */
-const OLDEST_MS = 36_500 * 86_400_000;
 
 /** What control answers those who measure traffic. */
-export function createWatchDesk({ db, scopes, host, onAttack }: DeskOptions): WatchDesk {
+export function createWatchDesk(options: DeskOptions): WatchDesk {
+  const { scopes, judge, events } = options;
+  const budget = new LateBudget(options.nowMs);
   return {
     async settings(_from, asked) {
       await scopes.ready();
       return scopes.page(asked);
     },
-    async samples(from, message) {
+    async samples(from, told) {
       await scopes.ready();
-      const site = scopes.siteOf(from);
-      if (site === null) return unknown(from);
-      host.accept(`${from.kind}/${from.name}`, site, message);
-      return scopes.ageMs > LOST_MS ? unable() : DONE;
+      const agent = scopes.agents.of(from);
+      if (agent === null) return unknown(from);
+      const { message, first, refused: count } = servedSamples(told, agent.served);
+      if (first !== null) {
+        events.refused({ from, what: 'samples', why: 'not_served', count, first });
+      }
+      const isJudged = await judge.accept(from, agent.site, message);
+      return !isJudged || scopes.ageMs > LOST_MS ? unable() : DONE;
     },
     async attacks(from, message) {
       await scopes.ready();
-      if (scopes.siteOf(from) === null) return unknown(from);
-      for (const attack of datedHere(message)) {
-        // What nobody holds, nobody could see.
-        if (scopes.of(attack.subject) === null) continue;
-        const thresholds = scopes.thresholdsOf(attack.subject);
-        const heard = await recordLate(db, { edge: from.name, attack, thresholds });
-        if (heard !== null) onAttack(heard);
+      const agent = from.kind === 'edge' ? scopes.agents.of(from) : null;
+      if (agent === null) return unknown(from);
+      const { taken, refused } = judgeLate(message, Date.now(), {
+        isHeld: (subject) => scopes.of(subject) !== null,
+        isServed: (subject) => agent.served.has(subject),
+        keptMs: scopes.keptMs,
+      });
+      for (const { attack, why } of refused) {
+        events.refused({ from, what: 'attacks', why, count: 1, first: attack.subject });
+      }
+      const count = taken.length;
+      if (!budget.take(from.name, count)) {
+        const first = taken[0]?.subject ?? '';
+        events.refused({ from, what: 'attacks', why: 'too_many', count, first });
+        return tooMany();
+      }
+      try {
+        for (const attack of taken) await take(options, from, attack);
+      } catch (error) {
+        budget.giveBack(from.name, count);
+        throw error;
       }
       return DONE;
     },
   };
 }
 
-/** Nothing can be recorded or mitigated from here: edges that hear this act by themselves. */
+/** One that the database can hold in no case is told again for nothing, and keeps back those behind it. */
+async function take(
+  { db, scopes, events, onAttack }: DeskOptions,
+  from: AgentRef,
+  attack: WireAttack,
+): Promise<void> {
+  const { subject: first } = attack;
+  try {
+    const thresholds = scopes.thresholdsOf(first);
+    const heard = await recordLate(db, { edge: from.name, attack, thresholds });
+    if (heard !== null) onAttack(heard);
+  } catch (error) {
+    if (!/^2[23]/.test(codeOf(error) ?? '')) throw error;
+    events.refused({ from, what: 'attacks', why: 'unrecordable', count: 1, first });
+  }
+}
+
+/** Nothing can be judged, recorded or mitigated from here: edges that hear this act by themselves. */
 function unable(): ControlReply {
-  const detail = 'The database does not answer: attacks can be neither recorded nor mitigated.';
+  const detail =
+    'Attacks can be neither judged nor recorded at the moment: the database does not answer, or no control plane judges.';
   return { kind: 'refused', code: 'unavailable', detail };
 }
 
@@ -63,20 +105,7 @@ function unknown({ kind, name }: AgentRef): ControlReply {
   return { kind: 'refused', code: 'unavailable', detail };
 }
 
-/** By control's clock, as far as the message tells how far the edge's is off; nothing is of the future. */
-function datedHere({ atMs, attacks }: EdgeAttacks): WireAttack[] {
-  const now = Date.now();
-  const offMs = Math.abs(now - atMs) > CLOCK_ERROR_MS ? now - atMs : 0;
-  const dated = (ms: number): number => Math.min(now, Math.max(now - OLDEST_MS, ms + offMs));
-  return attacks.map((attack) => {
-    const startedAtMs = dated(attack.startedAtMs);
-    const later = (ms: number): number => Math.max(startedAtMs, dated(ms));
-    return {
-      ...attack,
-      startedAtMs,
-      openedAtMs: later(attack.openedAtMs),
-      endedAtMs: attack.endedAtMs === null ? null : later(attack.endedAtMs),
-      mitigatedAtMs: attack.mitigatedAtMs === null ? null : later(attack.mitigatedAtMs),
-    };
-  });
+function tooMany(): ControlReply {
+  const detail = 'This edge has told of as many attacks as it may for now. Tell these later.';
+  return { kind: 'refused', code: 'unavailable', detail };
 }

@@ -33,7 +33,7 @@ function startHost() {
   let sequence = 0;
   const tell = (samples: readonly WireSample[], message: Partial<WatchSamples> = {}) => {
     sequence++;
-    host.accept('edge/a', 'x', {
+    host.accept({ kind: 'edge', name: 'a' }, 'x', {
       kind: 'watch.samples',
       instance: 'i',
       sequence,

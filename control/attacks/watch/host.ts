@@ -1,10 +1,29 @@
 import type { Attack, AttackEvent } from '@portcullis/core/attacks/attack.ts';
 import { type DetectorState, INITIAL, step } from '@portcullis/core/attacks/detector.ts';
-import { accept, type Counters, forget, take } from '@portcullis/core/attacks/merge.ts';
-import { ongoingIn, type Resumable, resume, toResumable } from '@portcullis/core/attacks/resume.ts';
+import {
+  accept,
+  type Counters,
+  forget,
+  NO_COUNTERS,
+  take,
+} from '@portcullis/core/attacks/merge.ts';
+import {
+  goOnAs,
+  handOver,
+  ongoingIn,
+  ongoingOf,
+  type Resumable,
+  resume,
+  toResumable,
+} from '@portcullis/core/attacks/resume.ts';
+import type { Ongoing, SubjectState } from '@portcullis/core/attacks/subject.ts';
+import { SHORT_MS } from '@portcullis/core/attacks/window.ts';
 import { BUCKET_MS, type Sample, type SubjectSample } from '@portcullis/core/attacks/sample.ts';
+import type { AgentRef } from '@portcullis/link/messages.ts';
 import type { WatchSamples, WireSample } from '@portcullis/link/watch-messages.ts';
-import type { Seen } from '../record/plan.ts';
+import type { HandedOver, Seen } from '../record/plan.ts';
+import type { Kept } from '../record/store.ts';
+import { resumableOfKept, seriesOfKept, shownSubject } from './kept.ts';
 import type { ScopeTable } from './scopes.ts';
 import { Trails } from './trails.ts';
 
@@ -31,6 +50,8 @@ const WORTH_SAMPLES = 10;
 const WORTH_TIMES = 4;
 /** Of who counts every packet. */
 const ALL_SAMPLES = 256;
+/** A clock that moves so far against one that does not jump was set. */
+const CLOCK_SET_MS = 1_000;
 /** What an agent says of how old its sample is, is believed so far. */
 const MAX_AGE_MS = 10_000;
 
@@ -48,8 +69,12 @@ export class DetectorHost {
   readonly #named = new Map<string, string>();
   /** By how many samples it was known who sends it, when that was last told. */
   readonly #traced = new Map<string, number>();
-  #counters: Counters = new Map();
+  #counters: Counters = NO_COUNTERS;
   #state: DetectorState = INITIAL;
+  /** By how much our clock was set since each attack that goes on began. */
+  readonly #setBy = new Map<string, number>();
+  /** The wall clock less the one that does not jump. */
+  #clockMs: number;
   #steppedMs: number;
   #reportedMs = 0;
   #keptMs = 0;
@@ -59,27 +84,31 @@ export class DetectorHost {
     this.#nowMs = options.nowMs ?? (() => performance.now());
     this.#wallMs = options.wallMs ?? (() => Date.now());
     this.#steppedMs = this.#nowMs();
+    this.#clockMs = this.#wallMs() - this.#nowMs();
   }
 
   /** What an agent of a site counted. Told twice, it counts once. */
-  accept(agent: string, site: string, message: WatchSamples): void {
+  accept({ kind, name: of }: AgentRef, site: string, message: WatchSamples): void {
+    const name = `${kind}/${of}`;
     const { instance, sequence, atMs, samples } = message;
-    const before = this.#heard.get(agent);
+    const before = this.#heard.get(name);
     if (before?.instance === instance && sequence <= before.sequence) return;
-    this.#heard.set(agent, { instance, sequence });
+    this.#heard.set(name, { instance, sequence });
     const wallMs = this.#wallMs();
     const dated = samples.map((sample) => {
       // By our clock: theirs may be set to anything.
       const ageMs = Math.min(MAX_AGE_MS, Math.max(0, atMs - sample.atMs));
       return this.#held(sample, wallMs - ageMs);
     });
-    this.#counters = accept(this.#counters, agent, site, dated, this.#nowMs());
+    const counting = kind === 'edge' ? 'packets' : 'exports';
+    this.#counters = accept(this.#counters, { name, site, counting }, dated, this.#nowMs());
     this.tick();
   }
 
   /** Called each bucket's time, and whenever something came. */
   tick(): void {
     const nowMs = this.#nowMs();
+    this.#followClock();
     for (;;) {
       const taken = take(this.#counters, nowMs);
       if (taken === null) break;
@@ -98,12 +127,63 @@ export class DetectorHost {
   }
 
   /** Goes on with an attack that another process saw last. */
-  adopt(known: Resumable, seenAtMs: number, openedAtMs: number): void {
-    const { subject } = known.attack;
-    if (ongoingIn(this.#state).has(subject)) return;
+  adopt(kept: Kept, seenAtMs: number): void {
+    const subject = shownSubject(kept.subject);
+    if (ongoingOf(this.#state, subject) !== null) return;
+    const known = this.#resumable(kept, subject);
     this.#state = resume(this.#state, known);
     this.#unseen.set(subject, seenAtMs);
-    this.trails.begin(known.attack, openedAtMs);
+    this.#goOnTrail(known.attack, kept);
+  }
+
+  /** What began is a recorded attack, which goes on: as if it had been known all the time. Again does nothing. */
+  goOn(kept: Kept): Seen | null {
+    const subject = shownSubject(kept.subject);
+    const one = ongoingOf(this.#state, subject);
+    if (one === null) return null;
+    if (one.phase.attack.startedAtMs !== kept.startedAt.getTime()) {
+      const thresholds = this.#options.scopes.thresholdsOf(subject);
+      this.#state = goOnAs(this.#state, this.#resumable(kept, subject), thresholds);
+    }
+    const whole = ongoingOf(this.#state, subject) ?? one;
+    this.#goOnTrail(whole.phase.attack, kept);
+    const seen = this.#seenOf(whole, true);
+    // Instead of what waits to be written: that is of the newer part alone.
+    this.#options.note({ ...seen, isNews: false });
+    this.#options.noteEvidence(subject, this.trails.evidenceOf(whole.phase.attack));
+    return seen;
+  }
+
+  #resumable(kept: Kept, subject: string): Resumable {
+    return resumableOfKept(kept, subject, this.#options.scopes.thresholdsOf(subject));
+  }
+
+  #goOnTrail(attack: Attack, kept: Kept): void {
+    this.trails.goOn(attack, seriesOfKept(kept), kept.openedAt.getTime(), this.#wallMs());
+  }
+
+  /** Another has the subject since then: what goes on is an attack of his. Asked again, it changes nothing. */
+  handOver(subject: string, sinceMs: number): HandedOver | null {
+    const one = ongoingOf(this.#state, subject);
+    if (one === null) return null;
+    const { attack } = one.phase;
+    const atMs = this.#wallMs();
+    if (attack.startedAtMs >= sinceMs) return { seen: this.#seenOf(one, false), before: null };
+    const before = this.trails.evidenceOf(attack, sinceMs);
+    // It may have gone on again only when the subject was his already.
+    const wentOnMs = (this.trails.openedAtMs(subject) ?? -Infinity) - SHORT_MS;
+    const startedAtMs = Math.round(Math.max(sinceMs, wentOnMs));
+    const thresholds = this.#options.scopes.thresholdsOf(subject);
+    this.#state = handOver(this.#state, subject, thresholds, startedAtMs, atMs);
+    const anew = ongoingOf(this.#state, subject) ?? one;
+    this.#setBy.delete(subject);
+    this.trails.end(subject);
+    this.trails.begin(anew.phase.attack, atMs);
+    this.#options.noteEvidence(subject, this.trails.evidenceOf(anew.phase.attack));
+    const seen = this.#seenOf(anew, true);
+    // Instead of what waits to be written: that is of both.
+    this.#options.note({ ...seen, isNews: false });
+    return { seen, before };
   }
 
   ongoing(): Attack[] {
@@ -125,6 +205,17 @@ export class DetectorHost {
     };
   }
 
+  /** An attack ends by the clock that it began by: it was as long as it was. */
+  #followClock(): void {
+    const clockMs = this.#wallMs() - this.#nowMs();
+    const byMs = clockMs - this.#clockMs;
+    this.#clockMs = clockMs;
+    if (Math.abs(byMs) < CLOCK_SET_MS) return;
+    for (const subject of ongoingIn(this.#state).keys()) {
+      this.#setBy.set(subject, (this.#setBy.get(subject) ?? 0) + byMs);
+    }
+  }
+
   #step(sample: Sample): void {
     const { thresholdsOf } = this.#options.scopes;
     const { state, events } = step(this.#state, sample, {
@@ -140,20 +231,23 @@ export class DetectorHost {
     }
   }
 
-  #tell({ kind, attack, atMs }: AttackEvent): void {
+  #tell({ kind, attack, atMs, quietMs }: AttackEvent): void {
     const { subject } = attack;
     if (kind === 'opened' || kind === 'continued') this.trails.begin(attack, atMs);
     const openedAtMs = this.trails.openedAtMs(subject) ?? atMs;
     if (kind === 'ended') {
       const seenAtMs = this.#unseen.get(subject) ?? Infinity;
-      const endedAtMs = Math.max(attack.startedAtMs, Math.min(attack.endedAtMs ?? atMs, seenAtMs));
+      const overAtMs = atMs - quietMs - (this.#setBy.get(subject) ?? 0);
+      const endedAtMs = Math.max(attack.startedAtMs, Math.min(Math.round(overAtMs), seenAtMs));
+      this.#setBy.delete(subject);
       this.#unseen.delete(subject);
       this.#named.delete(subject);
       this.#traced.delete(subject);
       this.#options.noteEvidence(subject, this.trails.evidenceOf(attack));
       this.trails.end(subject);
       const ended = { ...attack, endedAtMs };
-      this.#options.note({ attack: ended, openedAtMs, resumable: null, isNews: true });
+      const busyAtMs = endedAtMs;
+      this.#options.note({ attack: ended, openedAtMs, busyAtMs, resumable: null, isNews: true });
       return;
     }
     const state = this.#state.addresses.get(subject) ?? this.#state.prefixes.get(subject);
@@ -164,7 +258,8 @@ export class DetectorHost {
     this.#named.set(subject, attack.type);
     if (isNews) {
       this.#traced.set(subject, this.#samplesOf(subject));
-      this.#options.note({ attack, openedAtMs, resumable, isNews });
+      const busyAtMs = atMs - quietMs;
+      this.#options.note({ attack, openedAtMs, busyAtMs, resumable, isNews });
     }
     if (kind !== 'changed') this.#options.noteEvidence(subject, this.trails.evidenceOf(attack));
   }
@@ -177,12 +272,17 @@ export class DetectorHost {
     for (const [subject, state] of ongoingIn(this.#state)) {
       // What nobody has seen since is not seen by us either.
       if (this.#unseen.has(subject)) continue;
+      this.#options.note(this.#seenOf(state, this.#isTraced(subject)));
       const { attack } = state.phase;
-      const openedAtMs = this.trails.openedAtMs(subject) ?? attack.startedAtMs;
-      const isNews = this.#isTraced(subject);
-      this.#options.note({ attack, openedAtMs, resumable: toResumable(state), isNews });
       if (keeps) this.#options.noteEvidence(subject, this.trails.evidenceOf(attack));
     }
+  }
+
+  #seenOf(state: SubjectState & { phase: Ongoing }, isNews: boolean): Seen {
+    const { attack, quietMs } = state.phase;
+    const openedAtMs = this.trails.openedAtMs(attack.subject) ?? attack.startedAtMs;
+    const busyAtMs = this.#wallMs() - quietMs;
+    return { attack, openedAtMs, busyAtMs, resumable: toResumable(state), isNews };
   }
 
   /** A flood is known before it is known who sends it: what is done against it waits for neither. */

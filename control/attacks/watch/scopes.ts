@@ -1,26 +1,29 @@
 import { DEFAULT_THRESHOLDS, type Thresholds } from '@portcullis/core/attacks/attack.ts';
 import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
-import type { AgentRef, ControlReply } from '@portcullis/link/messages.ts';
+import type { ControlReply } from '@portcullis/link/messages.ts';
 import {
   MAX_SCOPES_PER_PAGE,
   type WatchAsk,
   type WatchScope,
 } from '@portcullis/link/watch-messages.ts';
-import { sql } from 'kysely';
 import type { Db } from '../../db/database.ts';
+import { keptDays } from '../retention.ts';
 import { type WatchScopes, watchScopes } from '../watch-scopes.ts';
+import { WatchAgents } from './agents.ts';
 
+const DAY_MS = 86_400_000;
 const NOT_LOADED = 'none';
 /** What scopes of a page come to as JSON at most: a message carries it, however long its safelists. */
 const PAGE_BYTES = 256_000;
 
 /** What is watched now, and by whom: as the database had it when last looked. */
 export class ScopeTable {
+  readonly agents = new WatchAgents();
   readonly #db: Db;
   readonly #nowMs: () => number;
-  #known: WatchScopes = { version: NOT_LOADED, scopes: [] };
+  #known: WatchScopes = { version: NOT_LOADED, scopes: [], cancelled: [] };
   #nearest = new NearestScope<WatchScope>([]);
-  #sites: ReadonlyMap<string, string> = new Map();
+  #keptDays = 0;
   #loadedMs = -Infinity;
 
   /** `nowMs`: of a clock that does not jump. */
@@ -41,7 +44,8 @@ export class ScopeTable {
   /** Whether anything differs. */
   async load(): Promise<boolean> {
     const known = await watchScopes(this.#db);
-    this.#sites = await loadSites(this.#db);
+    await this.agents.load(this.#db);
+    this.#keptDays = await keptDays(this.#db);
     this.#loadedMs = this.#nowMs();
     if (known.version === this.#known.version) return false;
     this.#known = known;
@@ -54,6 +58,11 @@ export class ScopeTable {
     return this.#nowMs() - this.#loadedMs;
   }
 
+  /** Of older attacks nobody may see anything. */
+  get keptMs(): number {
+    return this.#keptDays * DAY_MS;
+  }
+
   /** Null: nobody holds it. */
   of(subject: string): WatchScope | null {
     return this.#nearest.of(subject);
@@ -61,14 +70,9 @@ export class ScopeTable {
 
   thresholdsOf = (subject: string): Thresholds => this.of(subject) ?? DEFAULT_THRESHOLDS;
 
-  /** Null: no agent of the fleet. */
-  siteOf({ kind, name }: AgentRef): string | null {
-    return this.#sites.get(`${kind}/${name}`) ?? null;
-  }
-
   /** A page of the settings; cursors are `VERSION@INDEX`. */
   page({ version, cursor }: WatchAsk): ControlReply {
-    const { version: current, scopes } = this.#known;
+    const { version: current, scopes, cancelled } = this.#known;
     if (cursor === null && version === current) {
       return { kind: 'watch.settings', version: current, scopes: null, next: null };
     }
@@ -84,18 +88,7 @@ export class ScopeTable {
     }
     const end = begin + page.length;
     const next = end < scopes.length && page.length > 0 ? `${current}@${end}` : null;
-    return { kind: 'watch.settings', version: current, scopes: page, next };
+    const settings = { kind: 'watch.settings', version: current, scopes: page, next } as const;
+    return begin === 0 ? { ...settings, cancelled } : settings;
   }
-}
-
-/** A collector without a site of its own sees what the first edge sees, as on one box. */
-async function loadSites(db: Db): Promise<Map<string, string>> {
-  const { rows } = await sql<{ agent: string; site: string }>`
-    select 'edge/' || name as agent, site from edges
-    union all
-    select 'collector/' || name,
-           coalesce(site, (select site from edges order by id limit 1), name) from collectors`.execute(
-    db,
-  );
-  return new Map(rows.map(({ agent, site }) => [agent, site]));
 }

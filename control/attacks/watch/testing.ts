@@ -3,18 +3,28 @@ import type { AttackTops } from '@portcullis/core/attacks/respond.ts';
 import type { WatchSamples, WireAttack, WireSample } from '@portcullis/link/watch-messages.ts';
 import type { Db } from '../../db/database.ts';
 import type { HeardAttack } from '../mitigations/facts.ts';
-import { resumableOf } from '@portcullis/core/attacks/resume.ts';
-import type { Attack } from '@portcullis/core/attacks/attack.ts';
 import { Recorder } from '../record/recorder.ts';
 import { loadOrphans } from '../record/store.ts';
+import { createRegistry } from '../../http/metrics.ts';
+import { createLogger } from '../../log.ts';
+import { createWatchEvents, type WatchEvents } from './events.ts';
 import { DetectorHost } from './host.ts';
+import type { Judge } from './judge.ts';
 import { ScopeTable } from './scopes.ts';
 
 export const SUBJECT = '203.0.113.10';
 export const PREFIX = '203.0.113.0/24';
 
-/** A bucket of UDP to single addresses, packets a second each. */
-export function floodSample(atMs: number, rates: Readonly<Record<string, number>>): WireSample {
+export function silentWatchEvents(): WatchEvents {
+  return createWatchEvents(createLogger({ level: 'silent' }), createRegistry());
+}
+
+/** A bucket of one vector to single addresses, packets a second each. */
+export function floodSample(
+  atMs: number,
+  rates: Readonly<Record<string, number>>,
+  vector: 'udp' | 'gre' = 'udp',
+): WireSample {
   const addresses = Object.entries(rates).map(([subject, pps]) => {
     const packets = pps / 4;
     return {
@@ -27,7 +37,7 @@ export function floodSample(atMs: number, rates: Readonly<Record<string, number>
       receiptPackets: 0,
       packetVariance: 0,
       byteVariance: 0,
-      vectors: [{ vector: VECTOR_INDEX.udp, packets, bytes: packets * 100 }],
+      vectors: [{ vector: VECTOR_INDEX[vector], packets, bytes: packets * 100 }],
     };
   });
   const tops = addresses.map(({ subject, packets }) => ({
@@ -44,21 +54,43 @@ export class TestWatch {
   readonly scopes: ScopeTable;
   readonly host: DetectorHost;
   readonly recorder: Recorder;
+  /** It judges all by itself. */
+  readonly judge: Pick<Judge, 'accept'> = {
+    accept: async (...told) => {
+      this.host.accept(...told);
+      return true;
+    },
+  };
   readonly heard: HeardAttack[] = [];
   readonly failures: unknown[] = [];
   readonly #db: Db;
   #sequence = 0;
   nowMs: number;
+  /** How far wall clocks are off. */
+  clockOffMs = 0;
+  edgeClockOffMs = 0;
 
-  constructor(db: Db, nowMs: number, name = 'one') {
+  constructor(
+    db: Db,
+    nowMs: number,
+    name = 'one',
+    onAttack: (heard: HeardAttack) => void = () => {},
+  ) {
     this.#db = db;
     this.nowMs = nowMs;
     this.scopes = new ScopeTable(db);
     this.recorder = new Recorder({
       db,
       name,
-      onAttack: (heard) => void this.heard.push(heard),
+      onAttack: (heard) => {
+        this.heard.push(heard);
+        onAttack(heard);
+      },
       topsOf: (subject): AttackTops | null => this.host.trails.topsOf(subject),
+      detector: {
+        handOver: (subject, sinceMs) => this.host.handOver(subject, sinceMs),
+        goOn: (kept) => this.host.goOn(kept),
+      },
       failed: (_, error) => void this.failures.push(error),
     });
     this.host = new DetectorHost({
@@ -66,34 +98,33 @@ export class TestWatch {
       note: (seen) => this.recorder.note(seen),
       noteEvidence: (subject, evidence) => this.recorder.noteEvidence(subject, evidence),
       nowMs: () => this.nowMs,
-      wallMs: () => this.nowMs,
+      wallMs: () => this.nowMs + this.clockOffMs,
     });
   }
 
   /** Takes up what goes on, as control does when it starts. */
   async takeUp(): Promise<void> {
     for (const one of await loadOrphans(this.#db, 100)) {
-      const known = one.detector as { attack: Attack };
-      this.host.adopt(
-        resumableOf(known.attack, PREFIX, this.scopes.thresholdsOf(SUBJECT)),
-        one.seenAt.getTime(),
-        one.openedAt.getTime(),
-      );
+      this.host.adopt(one, one.seenAt.getTime());
     }
   }
 
   /** So many seconds of traffic, told by one edge a bucket at a time; then all is written. */
-  async play(seconds: number, rates: Readonly<Record<string, number>>): Promise<void> {
+  async play(
+    seconds: number,
+    rates: Readonly<Record<string, number>>,
+    vector: 'udp' | 'gre' = 'udp',
+  ): Promise<void> {
     for (let bucket = 0; bucket < seconds * 4; bucket++) {
       this.nowMs += 250;
-      const samples = [floodSample(this.nowMs, rates)];
-      this.tell({ instance: 'i', atMs: this.nowMs, samples });
+      const atMs = this.nowMs + this.edgeClockOffMs;
+      this.tell({ instance: 'i', atMs, samples: [floodSample(atMs, rates, vector)] });
     }
     await this.recorder.settled();
   }
 
   tell(message: Omit<WatchSamples, 'kind' | 'sequence'>): void {
-    this.host.accept('edge/fra1', 'fra', {
+    this.host.accept({ kind: 'edge', name: 'fra1' }, 'fra', {
       kind: 'watch.samples',
       sequence: ++this.#sequence,
       ...message,

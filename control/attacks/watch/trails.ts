@@ -1,6 +1,6 @@
 import type { Attack } from '@portcullis/core/attacks/attack.ts';
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
-import { Series } from '@portcullis/core/attacks/series.ts';
+import { type AttackSeries, Series, seriesUntil } from '@portcullis/core/attacks/series.ts';
 import type { SubjectTops } from '@portcullis/link/watch-messages.ts';
 
 /** Attacks whose evidence is kept at a time: of more, only the records. */
@@ -11,6 +11,8 @@ const MAX_TOPS_KNOWN = 4_096;
 interface Trail {
   readonly series: Series;
   readonly openedAtMs: number;
+  /** It goes on where what was recorded ended. */
+  readonly goesOn: boolean;
 }
 
 /** What is kept of ongoing attacks for people: their traffic over time, and who sent most of it. */
@@ -33,7 +35,21 @@ export class Trails {
 
   begin(attack: Attack, atMs: number): void {
     if (this.#trails.has(attack.subject) || this.#trails.size >= MAX_TRAILS) return;
-    this.#trails.set(attack.subject, { series: new Series(atMs), openedAtMs: atMs });
+    this.#trails.set(attack.subject, { series: new Series(atMs), openedAtMs: atMs, goesOn: false });
+  }
+
+  /** Its recorded part comes first: from its end to now nobody looked. Again does nothing. */
+  goOn(attack: Attack, recorded: AttackSeries | null, openedAtMs: number, nowMs: number): void {
+    const { subject } = attack;
+    const trail = this.#trails.get(subject);
+    if (trail?.goesOn === true) return;
+    if (trail === undefined && this.#trails.size >= MAX_TRAILS) return;
+    const series = new Series(nowMs, recorded);
+    if (recorded !== null) {
+      const { startMs, stepMs, pps } = recorded;
+      series.skip(Math.max(0, nowMs - startMs - pps.length * stepMs));
+    }
+    this.#trails.set(subject, { series, openedAtMs, goesOn: true });
   }
 
   /** What every attack got in a bucket; nothing, where the sample does not name it. */
@@ -57,15 +73,15 @@ export class Trails {
     return this.#trails.get(subject)?.openedAtMs ?? null;
   }
 
-  /** As it is kept beside the record. */
-  evidenceOf(attack: Attack): object {
+  /** As it is kept beside the record. `untilMs`: of what was before then. */
+  evidenceOf(attack: Attack, untilMs = Infinity): object {
     const trail = this.#trails.get(attack.subject);
     return {
       shares: attack.shares,
       peakPps: attack.peakPps,
       peakBps: attack.peakBps,
       tops: this.topsOf(attack.subject),
-      ...(trail !== undefined && { series: trail.series.value }),
+      ...(trail !== undefined && { series: seriesUntil(trail.series.value, untilMs) }),
     };
   }
 }

@@ -1,3 +1,4 @@
+import { lstatSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { Logger } from 'pino';
@@ -72,6 +73,15 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   } catch (error) {
     lock.release();
     throw error;
+  }
+}
+
+/** Whether a data directory holds a cluster, running or not, as far as we may look. */
+export function mayHaveEmbeddedPostgres(dataDir: string): boolean {
+  try {
+    return lstatSync(clusterOf(dataDir)).isDirectory();
+  } catch (error) {
+    return !['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
   }
 }
 

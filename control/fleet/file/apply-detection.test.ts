@@ -28,7 +28,7 @@ responders:
     'hook {"url": "https://a.example/x", "kind": "webhook", "secret": "hush"} -',
     'run {"kind": "command", "command": ["/usr/local/sbin/blackhole", "--x"]} 5',
   ]);
-  const changed = await applyText(db, text('[::]:6343', 'https://b.example/x'));
+  const changed = await applyText(db, text('192.0.2.9:6343', 'https://b.example/x'));
   assert.deepEqual(
     changed.changes.map(({ sign, subject }) => `${sign} ${subject}`),
     ['~ collector c', '~ responder hook'],

@@ -109,7 +109,3 @@ export class Scope {
     }
   }
 }
-
-export function isAddress(text: string): boolean {
-  return canonicalAddress(text) !== null;
-}

@@ -158,8 +158,22 @@ const CASES: readonly (readonly [name: string, text: string, expected: readonly 
   ],
   [
     'an exporter twice, in two spellings',
-    'collectors: [{ name: c, listen: "0.0.0.0:1", exporters: [{ ip: "2001:db8::1" }, { ip: "2001:DB8::1" }] }]',
+    'collectors: [{ name: c, listen: "[::]:1", exporters: [{ ip: "2001:db8::1" }, { ip: "2001:DB8::1" }] }]',
     [/The exporter 2001:db8::1 is here twice/],
+  ],
+  [
+    'an exporter that its collector would never hear',
+    'collectors:\n- { name: a, listen: "[::]:1", exporters: [{ ip: "2001:db8::1" }, { ip: 192.0.2.1 }] }\n- { name: b, listen: "0.0.0.0:1", exporters: [{ ip: "2001:db8::1" }] }',
+    [/^2:.* 192\.0\.2\.1 is not heard at \[::\]:1, .*IPv6 alone/, /^3:.*2001:db8::1 is not heard/],
+  ],
+  [
+    'two collectors at one address, in two spellings, and beside one that takes every address',
+    'collectors:\n- { name: a, listen: "[2001:DB8:0::1]:1", exporters: [{ ip: "2001:db8::2" }] }\n- { name: b, listen: "[2001:db8::1]:1", exporters: [{ ip: "2001:db8::2" }] }\n- { name: c, listen: "[::]:1", exporters: [{ ip: "2001:db8::2" }] }\n- { name: d, listen: "127.0.0.1:1", exporters: [{ ip: 192.0.2.1 }] }\n- { name: e, listen: "0.0.0.0:1", exporters: [{ ip: 192.0.2.1 }] }\n- { name: f, listen: "127.0.0.1:2", exporters: [{ ip: 192.0.2.1 }] }\n- { name: g, listen: "127.0.0.2:2", exporters: [{ ip: 192.0.2.1 }] }',
+    [
+      /^3:22 .*taken by the collector a \(line 2\), which listens to \[2001:db8::1\]:1/,
+      /^4:22 .*taken by the collector a/,
+      /^6:22 0\.0\.0\.0:1 is taken by the collector d \(line 5\)/,
+    ],
   ],
   [
     'a responder that calls nothing, and one that calls twice',
@@ -170,6 +184,16 @@ const CASES: readonly (readonly [name: string, text: string, expected: readonly 
     'a responder by a shell word, and one whose URL holds a password',
     'responders:\n- { name: a, command: [blackhole] }\n- { name: b, webhook: "https://u:p@x/" }\n- { name: c, webhook: "file:///etc/passwd" }',
     [/absolute path/, /Leave name and password out/, /no http or https URL/],
+  ],
+  [
+    'a safelist of everybody, in halves too, which would switch mitigation off',
+    ACME('    safelist: [0.0.0.0/0, "::/0", 128.0.0.0/1, 10.0.0.0/8, "2000::/15", "2001::/16"]'),
+    [
+      /^5:16 0\.0\.0\.0\/0 would keep/,
+      /^5:27 ::\/0 would/,
+      /128\.0\.0\.0\/1 would/,
+      /2000::\/15 would/,
+    ],
   ],
   ['a safelisted source with host bits', ACME('    safelist: [192.0.2.1/24]'), [/192.0.2.1\/24/]],
   [
@@ -281,7 +305,7 @@ test('everything but names, ids and what an object is about has a default', () =
 
 test('thresholds, mitigation and safelists are read on every scope, and collectors whole', () => {
   const file = mustParse(
-    `collectors: [{ name: c, listen: "[::]:6343", site: fra, exporters: [{ ip: "2001:DB8::1", sampling_rate: 1000 }, { ip: 192.0.2.1 }] }]\n` +
+    `collectors: [{ name: c, listen: "[::]:6343", site: fra, exporters: [{ ip: "2001:DB8::1", sampling_rate: 1000 }, { ip: "2001:db8::2" }] }]\n` +
       ACME(`    thresholds: { pps: 1 }
     safelist: [192.0.2.0/24, 198.51.100.7/32]
     prefixes: [{ cidr: 203.0.113.0/24, asn: 64500, thresholds: { mbps: 2 }, mitigation: observe }]
@@ -311,7 +335,7 @@ test('thresholds, mitigation and safelists are read on every scope, and collecto
         site: 'fra',
         exporters: [
           { ip: '2001:db8::1', samplingRate: 1000 },
-          { ip: '192.0.2.1', samplingRate: null },
+          { ip: '2001:db8::2', samplingRate: null },
         ],
       },
     ],

@@ -1,7 +1,7 @@
 import { DEFAULT_LIMITS, parseOrganisation } from './parse-organisation.ts';
 import type { DesiredBaselineRule, DesiredEdge, FleetFile } from './desired.ts';
 import { type Mistake, MistakeList } from './mistakes.ts';
-import { parseCollectors } from './parse-detection.ts';
+import { parseCollectors } from './parse-collectors.ts';
 import { parseRules } from './parse-firewall.ts';
 import { Scope } from './parse-scope.ts';
 import { parseResponders } from './parse-responders.ts';

@@ -113,20 +113,7 @@ function planChange(
     const change = { sign: '~', subject, words, organisation: slug } as const;
     draft.add({ do: 'holding.change', id, cidr, since, until, asn, serviceId, ...change }, at);
   }
-  const ref = { kind: 'existing', id } as const;
-  const { detection } = wanted;
-  return {
-    ref,
-    organisation: slug,
-    cidr,
-    since,
-    until,
-    asn,
-    serviceId,
-    owner: 'fleet',
-    at,
-    detection,
-  };
+  return asWanted({ kind: 'existing', id }, slug, { ...wanted, cidr, since });
 }
 
 /** What nothing ever hung on is deleted; the rest ends now and is history. What ended before is history already. */
@@ -188,19 +175,15 @@ function planCreate(
     at,
   );
   const ref = { kind: 'new', organisation: slug, cidr, since } as const;
-  const { detection } = wanted;
-  return {
-    ref,
-    organisation: slug,
-    cidr,
-    since,
-    until,
-    asn,
-    serviceId,
-    owner: 'fleet',
-    at,
-    detection,
-  };
+  return asWanted(ref, slug, { ...wanted, since });
+}
+
+function asWanted(
+  ref: PlannedHolding['ref'],
+  organisation: string,
+  { cidr, since, until, asn, serviceId, at, detection }: DesiredHolding & { readonly since: Date },
+): PlannedHolding {
+  return { ref, organisation, cidr, since, until, asn, serviceId, owner: 'fleet', at, detection };
 }
 
 /** A more specific holding takes its addresses out of the one around them, and their rules out of effect. */

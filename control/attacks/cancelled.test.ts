@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sql } from 'kysely';
+import { startWorld } from '../http/testing/fixture.ts';
+import { recordOngoing, respondTo } from './mitigations/testing.ts';
+import { ScopeTable } from './watch/scopes.ts';
+
+test('what is cancelled is told to edges with what they watch, until it is over for as long as it might go on', async (t) => {
+  const { acme, db } = await startWorld(t);
+  const heard = await recordOngoing(db, '203.0.113.10', 'ntp_amplification');
+  await respondTo(db, heard);
+  await respondTo(db, await recordOngoing(db, '203.0.113.11', 'ntp_amplification'));
+  const scopes = new ScopeTable(db);
+  await scopes.load();
+  const before = scopes.version;
+  const told = () => {
+    const settings = scopes.page({ kind: 'watch.ask', instance: 'i', version: null, cursor: null });
+    assert.ok(settings.kind === 'watch.settings');
+    return settings.cancelled;
+  };
+  assert.deepEqual(told(), []);
+  const path = `/api/x1/attacks/${heard.attackId}/mitigations`;
+  assert.equal((await acme.delete(path, undefined)).status, 200);
+  assert.equal(await scopes.load(), true);
+  const { startedAtMs } = heard.attack;
+  assert.deepEqual(told(), [{ subject: '203.0.113.10', startedAtMs }]);
+  const end = (ago: string) =>
+    sql`update ongoing_attacks set ended_at = now() - ${ago}::interval
+         where attack_id = ${heard.attackId}`.execute(db);
+  await end('4 minutes');
+  assert.equal(await scopes.load(), false);
+  await end('6 minutes');
+  assert.equal(await scopes.load(), true);
+  assert.deepEqual([told(), scopes.version], [[], before]);
+});

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sql } from 'kysely';
+import { DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/attack.ts';
+import type { Db } from '../db/database.ts';
+import { testDatabase } from '../db/testing.ts';
+import { insertEdge, insertHolding, insertOrganisation } from '../fleet/testing.ts';
+import { recordConfirmed } from './mitigations/confirm.ts';
+import type { HeardAttack } from './mitigations/facts.ts';
+import { recordOngoing, respondToAll, sweepAll } from './mitigations/testing.ts';
+import { recordLate } from './record/late.ts';
+import { recordBatch } from './record/recorder.ts';
+import { wireAttack } from './watch/testing.ts';
+
+const ATTACKS = 60;
+const ROUNDS = 12;
+
+/** As with many attacks: rows are taken in the order in which they are named, not in that of a whole table. */
+async function planAsWithMany(db: Db): Promise<void> {
+  const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(db);
+  for (const way of ['seqscan', 'hashjoin', 'mergejoin', 'bitmapscan']) {
+    await sql`alter database ${sql.id(rows[0]?.name ?? '')} set ${sql.raw(`enable_${way}`)} = off`.execute(
+      db,
+    );
+  }
+  // Connections have it from their beginning on.
+  await sql`
+    select pg_terminate_backend(pid) from pg_stat_activity
+     where datname = current_database() and pid <> pg_backend_pid()`.execute(db);
+}
+
+test('whoever records, dates and mitigates the same attacks at once waits for the others, and none for each other', async (t) => {
+  const { db } = await testDatabase(t);
+  await planAsWithMany(db);
+  const organisation = await insertOrganisation(db, 'acme');
+  await insertHolding(db, organisation, '203.0.113.0/24');
+  await insertEdge(db, 'fra1');
+  await sql`
+    update edges set mode = 'enforce', in_service = true, confirmed_generation = 1000000`.execute(
+    db,
+  );
+  const heard: HeardAttack[] = [];
+  for (let last = 1; last <= ATTACKS; last++) {
+    heard.push(await recordOngoing(db, `203.0.113.${last}`, 'dns_amplification'));
+  }
+  await respondToAll(db, heard);
+  const backwards = heard.toReversed();
+  let rate = 1e9;
+  const records = async (): Promise<void> => {
+    // Each time more, so that each time all are written.
+    rate += 1e6;
+    const batch = backwards.map(({ attack }) => {
+      const peak = { value: rate, low: rate, high: rate };
+      const seen = { id: '', endedAtMs: null, peakPps: peak, peakBps: peak };
+      return {
+        attack: { ...attack, ...seen },
+        openedAtMs: attack.startedAtMs,
+        busyAtMs: attack.startedAtMs,
+        resumable: null,
+        isNews: true,
+      };
+    });
+    await db
+      .transaction()
+      .execute((tx) => recordBatch(tx, 'one', batch, { handOver: () => null, goOn: () => null }));
+  };
+  const late = async (round: number): Promise<void> => {
+    const { attack } = backwards[round % ATTACKS] ?? assert.fail();
+    const told = { ...wireAttack(attack.startedAtMs - round, null), subject: attack.subject };
+    await recordLate(db, { edge: 'fra1', attack: told, thresholds: DEFAULT_THRESHOLDS });
+  };
+  // Each round is dated anew.
+  const date = async (): Promise<void> => {
+    await recordConfirmed(db);
+    await sql`
+      update attack_responses set mitigated_at = null where attack_id in (
+        select attack_id from attack_responses order by attack_id for update)`.execute(db);
+  };
+  const rounds = async (work: (round: number) => Promise<unknown>): Promise<void> => {
+    for (let round = 0; round < ROUNDS; round++) await work(round);
+  };
+  // Any two that wait for each other are told so by the database, and the round rejects.
+  await Promise.all([
+    rounds(records),
+    rounds(records),
+    rounds(date),
+    rounds(date),
+    rounds(late),
+    rounds(() => respondToAll(db, heard)),
+    rounds(() => respondToAll(db, backwards)),
+    rounds(() => sweepAll(db)),
+  ]);
+  const { rows } = await sql<{ dated: number; records: number }>`
+    select count(mitigated_at)::int as dated, count(*)::int as records from attacks
+     where until_revision = 9223372036854775807`.execute(db);
+  assert.deepEqual(rows, [{ dated: ATTACKS, records: ATTACKS }]);
+});

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test, type TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'kysely';
+import type { Db } from '../../db/database.ts';
+import type { ResponderSpec } from '../../db/schema-mitigations.ts';
+import { testDatabase } from '../../db/testing.ts';
+import { insertHolding, insertOrganisation } from '../../fleet/testing.ts';
+import { recordOngoing, respondToAll } from '../mitigations/testing.ts';
+import type { CallBody } from './call.ts';
+import { startCalls } from './calls.ts';
+
+const HANGS_SECONDS = 600;
+
+/** A real server that is told, and never answers what `hangs` says. */
+async function webhook(t: TestContext, hangs: (body: CallBody) => boolean) {
+  const told: string[] = [];
+  const server = createServer((request, response) => {
+    let text = '';
+    request.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    request.on('end', () => {
+      const body = JSON.parse(text) as CallBody;
+      told.push(body.attack.target);
+      if (!hangs(body)) response.end('ok');
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const call = { kind: 'webhook', url: `http://127.0.0.1:${port}/`, secret: null } as const;
+  return { call, told };
+}
+
+async function addResponder(
+  db: Db,
+  name: string,
+  call: ResponderSpec['call'],
+  timeoutSeconds = HANGS_SECONDS,
+): Promise<void> {
+  const spec = {
+    call,
+    prefixes: null,
+    pps: null,
+    mbps: null,
+    timeoutSeconds,
+    expiresSeconds: 3600,
+  };
+  await sql`insert into responders (name, spec, owner)
+            values (${name}, ${JSON.stringify(spec)}::jsonb, 'fleet')`.execute(db);
+}
+
+/** Each organisation with so many attacks, in this order; 10.N.0.x is of the Nth. */
+async function attack(db: Db, organisation: number, count: number): Promise<void> {
+  const id = await insertOrganisation(db, `org${organisation}`);
+  await insertHolding(db, id, `10.${organisation}.0.0/24`);
+  const heard = [];
+  for (let last = 1; last <= count; last++) {
+    heard.push(await recordOngoing(db, `10.${organisation}.0.${last}`, 'udp_flood'));
+  }
+  await respondToAll(db, heard);
+}
+
+async function until(db: Db, responder: string, succeeded: number): Promise<void> {
+  for (let looks = 0; ; looks++) {
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::int as count from responder_calls c join responder_runs r on r.id = c.run_id
+       where r.responder = ${responder} and c.succeeded`.execute(db);
+    if (rows[0]?.count === succeeded) return;
+    assert.ok(looks < 400, `${rows[0]?.count} of ${succeeded} calls of ${responder}`);
+    await delay(50);
+  }
+}
+
+function start(t: TestContext, db: Db): void {
+  const events = { called: () => {}, failed: (what: string) => assert.fail(what) };
+  const calls = startCalls({ db, events, everyMs: 20 });
+  t.after(() => calls.stop());
+}
+
+test('a webhook that never answers, and a command that never ends, keep no other responder waiting', async (t) => {
+  const { db } = await testDatabase(t);
+  const silent = await webhook(t, () => true);
+  const works = await webhook(t, () => false);
+  // By name they are called before the one that works.
+  await addResponder(db, 'a-silent', silent.call);
+  await addResponder(db, 'b-endless', {
+    kind: 'command',
+    command: ['/bin/sleep', String(HANGS_SECONDS)],
+  });
+  await addResponder(db, 'c-works', works.call);
+  await attack(db, 1, 40);
+  start(t, db);
+  await until(db, 'c-works', 40);
+  // The silent one is not drowned either.
+  assert.equal(silent.told.length, 4);
+});
+
+test('an organisation whose calls hang keeps those of no other waiting, also at the same responder', async (t) => {
+  const { db } = await testDatabase(t);
+  const hook = await webhook(t, ({ attack: { target } }) => target.startsWith('10.1.'));
+  await addResponder(db, 'hook', hook.call);
+  await attack(db, 1, 40);
+  await attack(db, 2, 20);
+  start(t, db);
+  await until(db, 'hook', 20);
+  const [first, second] = [1, 2].map(
+    (organisation) => hook.told.filter((target) => target.startsWith(`10.${organisation}.`)).length,
+  );
+  assert.deepEqual([first, second], [4, 20]);
+});
+
+test('whoever has one attack has his turn before those with many have theirs again, however all calls hang', async (t) => {
+  const { db } = await testDatabase(t);
+  const hook = await webhook(t, ({ attack: { target } }) => !target.startsWith('10.20.'));
+  // More than are called at a time, each of which hangs for its whole time.
+  await addResponder(db, 'hook', hook.call, 1);
+  for (let organisation = 1; organisation <= 10; organisation++) await attack(db, organisation, 6);
+  await attack(db, 20, 1);
+  start(t, db);
+  await until(db, 'hook', 1);
+  const place = hook.told.findIndex((target) => target.startsWith('10.20.'));
+  assert.ok(place <= 16, `called in place ${place + 1}`);
+});

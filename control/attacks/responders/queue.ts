@@ -1,0 +1,156 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Db } from '../../db/database.ts';
+import type { ResponderSpec } from '../../db/schema-mitigations.ts';
+import type { CallBody } from './call.ts';
+import type { CallResult } from './result.ts';
+
+export interface DueCall {
+  readonly id: number;
+  readonly responder: string;
+  /** Whose attack it is; 0: nobody's. */
+  readonly organisation: number;
+  readonly spec: ResponderSpec;
+  readonly attempts: number;
+  readonly body: CallBody;
+}
+
+/** What a call takes beyond its time until its result is kept. */
+const SPARE_SECONDS = 15;
+
+/** Of each responder at a time, and of them for one organisation: one that hangs, hangs for itself. */
+const PER_RESPONDER = 8;
+const PER_ORGANISATION = 4;
+/** A fleet has 32 responders; of more, because some were taken out of it, the rest waits. */
+const AT_A_TIME = 256;
+
+/**
+ * Takes calls that are due, beside those that this process makes already; nobody else makes them until their time is
+ * over. Responders do not wait for each other, and of one of them organisations take turns. A withdrawal waits for its
+ * start to be settled. A process that dies with a call leaves it to be made again.
+ */
+export async function claimCalls(db: Db, underWay: readonly DueCall[]): Promise<DueCall[]> {
+  const room = AT_A_TIME - underWay.length;
+  if (room <= 0) return [];
+  const { rows } = await sql<ClaimedRow>`
+    with ${inTurn(underWay)}, due as materialized (
+      select c.id from responder_calls c
+       where c.id in (select id from turns where nth + calls <= ${PER_RESPONDER}
+                       order by nth + calls, id limit ${room})
+         and c.settled_at is null and c.due_at <= now()
+       order by c.id for update skip locked
+    ), served as (
+      insert into responder_turns
+      select r.responder, coalesce(r.organisation_id, 0), clock_timestamp()
+        from due join responder_calls c on c.id = due.id join responder_runs r on r.id = c.run_id
+       group by 1, 2 order by 1, 2
+      on conflict (responder, organisation_id) do update set served_at = excluded.served_at
+    )
+    update responder_calls c
+       set attempts = attempts + 1,
+           due_at = now() + ((r.spec ->> 'timeoutSeconds')::integer + ${SPARE_SECONDS}) * interval '1 second'
+      from due, responder_runs r, attack_responses a
+     where c.id = due.id and r.id = c.run_id and a.attack_id = r.attack_id
+    returning c.id, c.kind, c.attempts, r.id as "runId", r.responder, r.spec, r.attack_id as "attackId",
+              coalesce(r.organisation_id, 0) as organisation,
+              r.expires_at as "expiresAt", a.target::text as target, a.facts ->> 'type' as type,
+              a.started_at as "startedAt",
+              (select json_build_object('pps', t.peak_pps, 'bps', t.peak_bps) from attacks t
+                where t.id = r.attack_id order by revision desc limit 1) as peak`.execute(db);
+  return rows.map(dueCallOf);
+}
+
+/** `turns`: calls that are due, as the nth of their responder beside those under way, each organisation by turns. */
+function inTurn(underWay: readonly DueCall[]): RawBuilder<unknown> {
+  const busy = JSON.stringify(
+    underWay.map(({ responder, organisation }) => ({ responder, organisation })),
+  );
+  return sql`
+    busy as (
+      select responder, organisation, count(*) as calls
+        from jsonb_to_recordset(${busy}::jsonb) as b (responder text, organisation bigint)
+       group by responder, organisation
+    ), waiting as (
+      select c.id, r.responder, coalesce(r.organisation_id, 0) as organisation,
+             row_number() over (partition by r.responder, r.organisation_id order by c.id) as nth
+        from responder_calls c join responder_runs r on r.id = c.run_id
+       where c.settled_at is null and c.due_at <= now()
+         and (c.kind = 'start' or not exists (
+               select from responder_calls s
+                where s.run_id = c.run_id and s.kind = 'start' and s.settled_at is null))
+    ), turns as (
+      select w.id, row_number() over (
+               partition by w.responder
+               order by w.nth + coalesce(b.calls, 0), t.served_at nulls first, w.id) as nth,
+             coalesce((select sum(calls) from busy a where a.responder = w.responder), 0) as calls
+        from waiting w
+        left join busy b on b.responder = w.responder and b.organisation = w.organisation
+        left join responder_turns t
+               on t.responder = w.responder and t.organisation_id = w.organisation
+       where w.nth + coalesce(b.calls, 0) <= ${PER_ORGANISATION}
+    )`;
+}
+
+interface ClaimedRow {
+  readonly id: number;
+  readonly kind: 'start' | 'withdraw';
+  readonly attempts: number;
+  readonly runId: number;
+  readonly responder: string;
+  readonly organisation: number;
+  readonly spec: ResponderSpec;
+  readonly attackId: number;
+  readonly expiresAt: Date;
+  readonly target: string;
+  readonly type: string;
+  readonly startedAt: Date;
+  readonly peak: { readonly pps: number; readonly bps: number } | null;
+}
+
+function dueCallOf(row: ClaimedRow): DueCall {
+  const { id, kind, attempts, responder, organisation, spec, runId } = row;
+  const body: CallBody = {
+    call: id,
+    event: kind,
+    run: runId,
+    attack: {
+      id: row.attackId,
+      target: row.target,
+      type: row.type,
+      peak_pps: row.peak?.pps ?? 0,
+      peak_bps: row.peak?.bps ?? 0,
+      started_at: row.startedAt.toISOString(),
+    },
+    expires_at: row.expiresAt.toISOString(),
+  };
+  return { id, responder, organisation, spec, attempts, body };
+}
+
+/** A start is tried for half a minute, a withdrawal for a quarter of an hour: what it leaves standing hurts. */
+const ATTEMPTS: Readonly<Record<CallBody['event'], number>> = { start: 5, withdraw: 20 };
+const LONGEST_WAIT_SECONDS = 60;
+
+/** Answers whether it is settled: it succeeded, or was tried often enough. */
+export async function saveResult(
+  db: Db,
+  { id, attempts, body }: DueCall,
+  { succeeded, said }: CallResult,
+): Promise<boolean> {
+  const settled = succeeded || attempts >= ATTEMPTS[body.event];
+  const waitSeconds = Math.min(LONGEST_WAIT_SECONDS, 2 ** (attempts - 1));
+  // PostgreSQL takes no NUL in text.
+  const result = said.replaceAll('\0', '\uFFFD').toWellFormed();
+  await sql`
+    update responder_calls
+       set result = ${result}, due_at = now() + ${waitSeconds} * interval '1 second',
+           settled_at = case when ${settled} then now() end,
+           succeeded = case when ${settled} then ${succeeded}::boolean end
+     where id = ${id} and settled_at is null`.execute(db);
+  return settled;
+}
+
+/** Not finished, because we stop: due at once. It may have been heard, so it counts as tried. */
+export async function giveBack(db: Db, { id }: DueCall): Promise<void> {
+  await sql`
+    update responder_calls set due_at = now()
+     where id = ${id} and settled_at is null`.execute(db);
+}

@@ -1,0 +1,73 @@
+import type { Logger } from 'pino';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { AgentRef } from '@portcullis/link/messages.ts';
+import type { HeardAttack } from '../mitigations/facts.ts';
+import type { LateRefusal } from './late-terms.ts';
+
+export type WatchRefusal = LateRefusal | 'too_many' | 'unrecordable';
+
+/** What an agent told and was not taken. */
+export interface Refused {
+  readonly from: AgentRef;
+  readonly what: 'samples' | 'attacks';
+  readonly why: WatchRefusal;
+  readonly count: number;
+  /** One of them. */
+  readonly first: string;
+}
+
+/** What happens to what is measured: each function writes its log line and its metric together. */
+export interface WatchEvents {
+  /** An attack was recorded. */
+  recorded(heard: HeardAttack): void;
+  /** Logged once a minute of each agent and reason: samples come several times a second. */
+  refused(refused: Refused): void;
+  /** This control plane judges from now on, or another one does. */
+  judges(isMine: boolean): void;
+  failed(what: string, error: unknown): void;
+}
+
+const REFUSALS_LOGGED_MS = 60_000;
+
+export function createWatchEvents(log: Logger, registry: Registry): WatchEvents {
+  const registers = [registry];
+  const recorded = new Counter({
+    name: 'portcullis_attacks_recorded_total',
+    help: 'What was recorded of attacks: opened, changed, ended, continued',
+    labelNames: ['kind'] as const,
+    registers,
+  });
+  const refusals = new Counter({
+    name: 'portcullis_watch_refusals_total',
+    help: 'Samples and attacks that agents told and that were not taken',
+    labelNames: ['agent', 'what', 'why'] as const,
+    registers,
+  });
+  const judging = new Gauge({
+    name: 'portcullis_watch_judges',
+    help: '1 where this control plane judges what all agents count, 0 where it hands it on',
+    registers,
+  });
+  const loggedMs = new Map<string, number>();
+  return {
+    recorded({ attackId, kind, attack: { subject, type } }) {
+      recorded.inc({ kind });
+      log.info({ attackId, subject, type }, `an attack: ${kind}`);
+    },
+    refused({ from, what, why, count, first }) {
+      const agent = `${from.kind}/${from.name}`;
+      refusals.inc({ agent, what, why }, count);
+      const key = `${agent} ${what} ${why}`;
+      const nowMs = performance.now();
+      if (nowMs - (loggedMs.get(key) ?? -Infinity) < REFUSALS_LOGGED_MS) return;
+      loggedMs.set(key, nowMs);
+      log.warn({ agent, what, why, count, first }, 'what an agent told is not taken');
+    },
+    judges(isMine) {
+      judging.set(isMine ? 1 : 0);
+      const who = isMine ? 'this control plane' : 'another control plane';
+      log.info(`${who} judges what agents count from now on`);
+    },
+    failed: (what, error) => log.error({ error }, `${what} failed; it is tried again`),
+  };
+}

@@ -1,0 +1,75 @@
+import type { EdgeAttacks, WireAttack } from '@portcullis/link/watch-messages.ts';
+
+/** Why control does not record what an edge says it saw. */
+export type LateRefusal = 'not_held' | 'not_served' | 'too_old' | 'future';
+
+export interface LateTerms {
+  readonly isHeld: (subject: string) => boolean;
+  readonly isServed: (subject: string) => boolean;
+  /** How far back anybody may look. */
+  readonly keptMs: number;
+}
+
+export interface JudgedLate {
+  /** Dated by control's clock. */
+  readonly taken: readonly WireAttack[];
+  readonly refused: readonly { readonly attack: WireAttack; readonly why: LateRefusal }[];
+}
+
+/** Less than this far off, an edge's clock is right: its messages take as long. */
+const CLOCK_ERROR_MS = 2_000;
+
+/**
+ * Pure: an edge tells of what it serves, that happened as far back as anybody may look. By control's clock, as far as
+ * the message tells how far the edge's is off.
+ */
+export function judgeLate(
+  { atMs, attacks }: Pick<EdgeAttacks, 'atMs' | 'attacks'>,
+  nowMs: number,
+  terms: LateTerms,
+): JudgedLate {
+  const offMs = Math.abs(nowMs - atMs) > CLOCK_ERROR_MS ? nowMs - atMs : 0;
+  const oldestMs = nowMs - terms.keptMs;
+  const taken: WireAttack[] = [];
+  const refused: { attack: WireAttack; why: LateRefusal }[] = [];
+  for (const attack of attacks) {
+    const why = refusalOf(attack, offMs, nowMs, oldestMs, terms);
+    if (why === null) taken.push(dated(attack, offMs, nowMs, oldestMs));
+    else refused.push({ attack, why });
+  }
+  return { taken, refused };
+}
+
+function refusalOf(
+  { subject, startedAtMs, openedAtMs, endedAtMs, mitigatedAtMs }: WireAttack,
+  offMs: number,
+  nowMs: number,
+  oldestMs: number,
+  { isHeld, isServed }: LateTerms,
+): LateRefusal | null {
+  // What nobody holds, nobody could see.
+  if (!isHeld(subject)) return 'not_held';
+  if (!isServed(subject)) return 'not_served';
+  const latestMs = Math.max(startedAtMs, openedAtMs, endedAtMs ?? 0, mitigatedAtMs ?? 0) + offMs;
+  if (latestMs > nowMs + CLOCK_ERROR_MS) return 'future';
+  return endedAtMs !== null && endedAtMs + offMs < oldestMs ? 'too_old' : null;
+}
+
+function dated(attack: WireAttack, offMs: number, nowMs: number, oldestMs: number): WireAttack {
+  const within = (ms: number): number => Math.min(nowMs, Math.max(oldestMs, ms + offMs));
+  const startedAtMs = within(attack.startedAtMs);
+  const later = (ms: number): number => Math.max(startedAtMs, within(ms));
+  return {
+    ...attack,
+    startedAtMs,
+    openedAtMs: later(attack.openedAtMs),
+    endedAtMs: attack.endedAtMs === null ? null : later(attack.endedAtMs),
+    mitigatedAtMs: attack.mitigatedAtMs === null ? null : later(attack.mitigatedAtMs),
+    actions: attack.actions.map((one) => ({
+      ...one,
+      sinceMs: later(one.sinceMs),
+      untilMs: one.untilMs === null ? null : later(one.untilMs),
+    })),
+    series: { ...attack.series, startMs: within(attack.series.startMs) },
+  };
+}

@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'kysely';
+import type { ControlReply } from '@portcullis/link/messages.ts';
+import type { Db } from '../../db/database.ts';
+import { listen } from '../../db/listen.ts';
+import { testDatabase } from '../../db/testing.ts';
+import { insertEdge, insertHolding, insertOrganisation } from '../../fleet/testing.ts';
+import { createRegistry } from '../../http/metrics.ts';
+import { createLogger } from '../../log.ts';
+import { createWatching, type Watching } from './index.ts';
+import { renewLease } from './lease.ts';
+import { relaySamples } from './relay.ts';
+import { floodSample, PREFIX, SUBJECT } from './testing.ts';
+
+/** Neither is an attack by itself; the threshold is 20,000 packets a second. */
+const HALF_PPS = 14_000;
+
+interface Replica {
+  readonly watching: Watching;
+  readonly edge: string;
+  /** 1: it judges. */
+  judges(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+async function startReplica(t: TestContext, db: Db, url: string, edge: string): Promise<Replica> {
+  const registry = createRegistry();
+  const watching = createWatching({ db, log: createLogger({ level: 'silent' }), registry });
+  await watching.start({ onAttack: () => {}, onScopes: () => {} });
+  const listener = listen(url, ['portcullis_samples'], () => watching.relayed());
+  let isRunning = true;
+  const stop = async (): Promise<void> => {
+    if (!isRunning) return;
+    isRunning = false;
+    await listener.stop();
+    await watching.stop();
+  };
+  t.after(stop);
+  const judges = async (): Promise<number> => {
+    const metric = await registry.getSingleMetric('portcullis_watch_judges')?.get();
+    return metric?.values[0]?.value ?? 0;
+  };
+  return { watching, edge, judges, stop };
+}
+
+async function startFleet(t: TestContext) {
+  const { db, url } = await testDatabase(t);
+  await insertHolding(db, await insertOrganisation(db, 'acme'), PREFIX);
+  for (const name of ['fra1', 'ams1']) await insertEdge(db, name);
+  await sql`update edges set site = name`.execute(db);
+  const first = await startReplica(t, db, url, 'fra1');
+  const second = await startReplica(t, db, url, 'ams1');
+  let sequence = 0;
+  /** Each edge tells the control plane that it is connected to. */
+  const tell = (replicas: readonly Replica[], pps: number): Promise<ControlReply[]> => {
+    const atMs = Date.now();
+    sequence++;
+    const samples = [floodSample(atMs, { [SUBJECT]: pps })];
+    const message = { kind: 'watch.samples', instance: 'i', sequence, atMs, samples } as const;
+    return Promise.all(
+      replicas.map(({ watching, edge }) =>
+        watching.desk.samples({ kind: 'edge', name: edge }, message),
+      ),
+    );
+  };
+  return { db, first, second, tell };
+}
+
+async function recordsOf(db: Db) {
+  const { rows } = await sql<{ id: number; pps: number; ended: Date | null }>`
+    select id, peak_pps as pps, ended_at as ended from attacks
+     where until_revision = 9223372036854775807 order by id`.execute(db);
+  return rows;
+}
+
+test('half an attack at an edge of one control plane and half at another’s is one attack, with the sum of both', async (t) => {
+  const { db, first, second, tell } = await startFleet(t);
+  assert.deepEqual(await Promise.all([first.judges(), second.judges()]), [1, 0]);
+  for (let bucket = 0; bucket < 24; bucket++) {
+    for (const reply of await tell([first, second], HALF_PPS)) assert.equal(reply.kind, 'done');
+    await delay(250);
+  }
+  await delay(1_500);
+  const [record, ...others] = await recordsOf(db);
+  assert.deepEqual(others, []);
+  const pps = record?.pps ?? 0;
+  assert.ok(Math.abs(pps - 2 * HALF_PPS) < 0.1 * HALF_PPS, `${pps} packets/s`);
+  const { rows } = await sql`select from watch_relay`.execute(db);
+  assert.equal(rows.length, 0, 'nothing is left lying');
+});
+
+test('when the control plane that judges goes, another one does and goes on with the same attacks', async (t) => {
+  const { db, first, second, tell } = await startFleet(t);
+  const flood = async (until: () => Promise<boolean>, what: string): Promise<void> => {
+    for (let bucket = 0; !(await until()); bucket++) {
+      assert.ok(bucket < 120, what);
+      await tell([second], 60_000);
+      await delay(250);
+    }
+  };
+  await flood(async () => (await recordsOf(db)).length > 0, 'nothing was recorded');
+  const [before] = await recordsOf(db);
+  await first.stop();
+  await flood(async () => (await second.judges()) === 1, 'nobody judges');
+  const since = new Date();
+  const isSeen = async (): Promise<boolean> => {
+    const { rows } = await sql`
+      select from ongoing_attacks where seen_at > ${since} and ended_at is null`.execute(db);
+    return rows.length > 0;
+  };
+  await flood(isSeen, 'nobody goes on with it');
+  const after = await recordsOf(db);
+  assert.deepEqual(
+    after.map(({ id, ended }) => [id, ended]),
+    [[before?.id, null]],
+  );
+});
+
+test('a control plane that is killed judges no longer than its lease, and one that is cut off hands nothing on', async (t) => {
+  const { db, first, second, tell } = await startFleet(t);
+  assert.equal(await first.judges(), 1);
+  // Another process has it, as after a long stall of ours; it is killed then and renews nothing.
+  await sql`update attack_judge set judge = 'killed', until = now() + interval '3 seconds'`.execute(
+    db,
+  );
+  const became = async (replica: Replica, wanted: number): Promise<boolean> =>
+    (await replica.judges()) === wanted;
+  for (let look = 0; !(await became(first, 0)); look++) {
+    assert.ok(look < 100, 'it goes on judging beside another');
+    await delay(50);
+  }
+  for (let look = 0; !(await became(first, 1)) && !(await became(second, 1)); look++) {
+    assert.ok(look < 200, 'nobody judges');
+    await delay(50);
+  }
+  const other = (await became(first, 1)) ? second : first;
+  await sql`alter table watch_relay rename to gone`.execute(db);
+  // The edge hears it as a failure, and acts by itself.
+  await assert.rejects(tell([other], HALF_PPS));
+  await sql`alter table gone rename to watch_relay`.execute(db);
+});
+
+test('one of many control planes judges, also where a crash of the database has forgotten which', async (t) => {
+  const { db } = await testDatabase(t);
+  const names = Array.from({ length: 8 }, (_, index) => `control-${index}`);
+  const judges = async (): Promise<string[]> => {
+    const had = await Promise.all(names.map((name) => renewLease(db, name)));
+    return names.filter((_, index) => had[index]);
+  };
+  const first = await judges();
+  assert.equal(first.length, 1);
+  assert.deepEqual(await judges(), first);
+  await sql`delete from attack_judge`.execute(db);
+  assert.equal((await judges()).length, 1);
+});
+
+test('what an agent counted is taken of it by nobody while no control plane judges, or the judge is far behind', async (t) => {
+  const { db } = await testDatabase(t);
+  const from = { kind: 'edge', name: 'fra1' } as const;
+  const message = {
+    kind: 'watch.samples',
+    instance: 'i',
+    sequence: 1,
+    atMs: 1,
+    samples: [],
+  } as const;
+  assert.equal(await relaySamples(db, { from, message }), false);
+  await sql`update attack_judge set judge = 'one', until = now() + interval '1 hour'`.execute(db);
+  assert.equal(await relaySamples(db, { from, message }), true);
+  await sql`
+    insert into watch_relay (kind, name, message)
+    select 'edge', 'fra1', '{}' from generate_series(1, 2000)`.execute(db);
+  assert.equal(await relaySamples(db, { from, message }), false);
+});
