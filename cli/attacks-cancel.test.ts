@@ -3,8 +3,11 @@ import { spawnSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { recordOngoing, standingKinds } from '@portcullis/control/attacks/mitigations/testing.ts';
-import { respondToHeard } from '@portcullis/control/attacks/mitigations/respond.ts';
+import {
+  recordOngoing,
+  respondTo,
+  standingKinds,
+} from '@portcullis/control/attacks/mitigations/testing.ts';
 import { testDatabase } from '@portcullis/control/db/testing.ts';
 import { insertHolding, insertOrganisation } from '@portcullis/control/fleet/testing.ts';
 
@@ -23,7 +26,7 @@ test('an operator withdraws what is done against an attack, once, and is told wh
   const { db, url } = await testDatabase(t);
   await insertHolding(db, await insertOrganisation(db, 'acme'), '203.0.113.0/24');
   const heard = await recordOngoing(db, '203.0.113.10', 'dns_amplification');
-  await respondToHeard(db, heard);
+  await respondTo(db, heard);
   const id = String(heard.attackId);
   const cancelled = portcullis(url, 'attacks', 'cancel', id);
   assert.equal(cancelled.code, 0, cancelled.err);

@@ -1,16 +1,20 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { endAttack, putAttack, putEvidence } from '@portcullis/control/attacks/testing.ts';
 import { startWorld, type World } from '@portcullis/control/http/testing/fixture.ts';
-import { newsOf, sparkline } from './commands/attacks.ts';
+import { sparkline } from './commands/attacks.ts';
+import { newsOf } from './commands/attacks-watch.ts';
 
 const MAIN = join(import.meta.dirname, 'main.ts');
 
-function start(world: World, ...args: readonly string[]) {
+function start(world: Pick<World, 'acme' | 'url'>, ...args: readonly string[]) {
   const key = (world.acme.authorization ?? '').replace('Bearer ', '');
   const child = spawn(process.execPath, [MAIN, 'attacks', ...args], {
     env: {
@@ -28,7 +32,7 @@ function start(world: World, ...args: readonly string[]) {
   return { child, told, ended };
 }
 
-async function run(world: World, ...args: readonly string[]) {
+async function run(world: Pick<World, 'acme' | 'url'>, ...args: readonly string[]) {
   const { told, ended } = start(world, ...args);
   const code = await ended;
   return { code, ...told };
@@ -70,7 +74,7 @@ test('attacks are listed over all pages, narrowed as asked, and shown with their
     peakBps: { value: 10, low: 8, high: 12 },
     tops: {
       sources: [{ source: '192.0.2.66', packets: 7.5 }],
-      sourcePorts: [{ port: 53, packets: 1 }],
+      sourcePorts: [{ port: 53, protocol: 'udp', packets: 1 }],
       destinationPorts: [],
     },
     series: { startMs: Date.now(), stepMs: 1000, pps: [1, 2, 8], bps: [8, 16, 64] },
@@ -80,7 +84,7 @@ test('attacks are listed over all pages, narrowed as asked, and shown with their
   assert.match(shown.out, /udp_flood: udp_flood 70 %, icmp_flood 30 %/);
   assert.match(shown.out, /between 8\.00 pps and 12\.00 pps/);
   assert.match(shown.out, /after 750 ms, not mitigated/);
-  assert.match(shown.out, /192\.0\.2\.66\nfrom ports +53\nto ports +not known\ntraffic +▂▃█/);
+  assert.match(shown.out, /192\.0\.2\.66\nfrom ports +udp 53\nto ports +not known\ntraffic +▂▃█/);
 });
 
 test('what is wrong is said, with the exit code of its kind', async (t) => {
@@ -114,6 +118,110 @@ test('a watch tells an attack as it begins and ends', async (t) => {
   await ended;
 });
 
+test('a watch goes on when control was away in the middle of an attack, and says so once', async (t) => {
+  const world = await startWorld(t);
+  const front = await startFront(t, world.url);
+  const { child, told, ended } = start({ acme: world.acme, url: front.url }, 'watch');
+  const until = async (stream: 'out' | 'err', pattern: RegExp): Promise<void> => {
+    for (let tries = 0; !pattern.test(told[stream]); tries++) {
+      assert.ok(tries < 300, `${told.out}${told.err}`);
+      assert.equal(child.exitCode, null, told.err);
+      await delay(100);
+    }
+  };
+  const id = await putAttack(world.db, { subject: '203.0.113.10', startedAgo: 1 });
+  await until('out', /began/);
+  front.state = 'cut';
+  await until('err', /Control is away, .+\n/);
+  front.state = 'refusing';
+  const seen = front.asked;
+  for (let tries = 0; front.asked === seen; tries++) {
+    assert.ok(tries < 300, 'it was not looked for again');
+    await delay(100);
+  }
+  await endAttack(world.db, id, new Date());
+  front.state = 'open';
+  await until('out', / ended /);
+  await until('err', /Control is back\.\n/);
+  assert.equal(told.err.trim().split('\n').length, 2, told.err);
+  child.kill('SIGINT');
+  await ended;
+  // It was never there: the URL may be wrong.
+  front.state = 'cut';
+  const never = await run({ acme: world.acme, url: front.url }, 'watch');
+  assert.deepEqual([never.code, never.out], [69, '']);
+  // A refusal is no absence.
+  const refused = await run(world, 'watch', '--ip', 'nonsense');
+  assert.equal(refused.code, 1);
+});
+
+/** Stands before control, so that it can be away: connections break off, or a proxy says that nobody is behind it. */
+async function startFront(t: TestContext, target: string) {
+  const front: { state: 'open' | 'cut' | 'refusing'; asked: number; url: string } = {
+    state: 'open',
+    asked: 0,
+    url: '',
+  };
+  const server = createServer((request, response) => {
+    front.asked += 1;
+    if (front.state === 'cut') request.socket.destroy();
+    else if (front.state === 'refusing') response.writeHead(502).end();
+    else void pass(request, response);
+  });
+  const pass = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const answer = await fetch(new URL(request.url ?? '/', target), {
+      headers: { authorization: request.headers.authorization ?? '' },
+    });
+    const body = await answer.text();
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(body);
+  };
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  front.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return front;
+}
+
+test('a watch misses none of five hundred attacks that begin at once, nor that one of them is over', async (t) => {
+  const world = await startWorld(t);
+  const { child, told, ended } = start(world, 'watch', '--json');
+  const linesOf = (status: string): Set<number> =>
+    new Set(
+      told.out
+        .split('\n')
+        .filter((line) => line.endsWith('}'))
+        .map((line) => JSON.parse(line) as { id: number; status: string })
+        .filter((attack) => attack.status === status)
+        .map(({ id }) => id),
+    );
+  const until = async (status: string, ids: readonly number[]): Promise<void> => {
+    for (let tries = 0; !ids.every((id) => linesOf(status).has(id)); tries++) {
+      assert.ok(tries < 300, `${linesOf(status).size} of ${ids.length} are ${status} ${told.err}`);
+      await delay(100);
+    }
+  };
+  const first = await putAttack(world.db, { subject: '203.0.113.1', startedAgo: 30 });
+  await until('ongoing', [first]);
+  const now = new Date();
+  const ids: number[] = [];
+  for (let index = 0; index < 500; index++) {
+    const subject = `203.0.113.${index % 100}`;
+    ids.push(await putAttack(world.db, { subject, startedAgo: 1, now }));
+  }
+  await until('ongoing', ids);
+  // It is on the last page.
+  await endAttack(world.db, first, new Date());
+  await until('ended', [first]);
+  const lines = told.out.trim().split('\n').length;
+  assert.equal(lines, 502, 'each is told once');
+  assert.equal(told.err, '');
+  child.kill('SIGINT');
+  await ended;
+});
+
 test('news of attacks are told once, and a traffic line keeps its highest', () => {
   const attack = {
     id: 1,
@@ -138,6 +246,10 @@ test('news of attacks are told once, and a traffic line keeps its highest', () =
   assert.deepEqual(told({}, { duration_seconds: 9 }), []);
   assert.deepEqual(told({}, { peak_pps: 11 }), ['rises']);
   assert.deepEqual(told({}, { mitigated_at: 'x' }), ['mitigated']);
+  assert.deepEqual(told(null, { mitigated_at: 'x' }), ['began, mitigated']);
+  assert.deepEqual(told({}, { mitigated_at: 'x', ended_at: 'x' }), ['mitigated, ended']);
+  assert.deepEqual(told({ mitigated_at: 'x' }, { mitigated_at: 'x', ended_at: 'x' }), ['ended']);
+  assert.deepEqual(told(null, { mitigated_at: 'x', ended_at: 'x' }), ['ended before']);
   assert.deepEqual(told({}, { ended_at: 'x' }), ['ended']);
   assert.deepEqual(told({ ended_at: 'x' }, {}), ['goes on']);
   const long = Array.from({ length: 600 }, (_, index) => (index === 333 ? 100 : 0));

@@ -9,6 +9,8 @@ import type { Sample } from '@portcullis/core/attacks/sample.ts';
 
 export interface WatchedSecond {
   readonly at: string;
+  /** Over how long the rates are. */
+  readonly seconds: number;
   readonly destinations: number;
   readonly top: readonly Destination[];
   readonly events: readonly AttackEvent[];
@@ -72,6 +74,7 @@ export class Watch {
         pps: Math.round(packets / seconds),
         bps: Math.round((bytes * 8) / seconds),
       }));
-    return { at: new Date(this.#atMs).toISOString(), destinations: totals.length, top, events };
+    const at = new Date(this.#atMs).toISOString();
+    return { at, seconds, destinations: totals.length, top, events };
   }
 }

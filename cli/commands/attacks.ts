@@ -1,11 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { formatBps, formatPps } from '@portcullis/core/attacks/format.ts';
+import { formatPps } from '@portcullis/core/attacks/format.ts';
 import { callApi } from '../api.ts';
-import { usageError } from '../exit.ts';
+import { unavailable, usageError } from '../exit.ts';
 import { print, printJson, printTable, styled } from '../output.ts';
 import type { AttackListOptions } from '../program/attacks.ts';
 
-interface Attack {
+export interface Attack {
   readonly id: number;
   readonly destination_ip: string;
   readonly prefix: string;
@@ -28,6 +27,7 @@ interface Page {
 interface Detail {
   readonly attack: Attack;
   readonly mitigations: readonly {
+    readonly edge: string | null;
     readonly action: string;
     readonly mode: string;
     readonly since: string;
@@ -41,40 +41,32 @@ interface Bounds {
   readonly low: number;
   readonly high: number;
 }
+interface TopPort {
+  readonly port: number;
+  readonly protocol: string | null;
+  readonly packets: number;
+}
 interface Evidence {
   readonly detected_after_ms: number;
   readonly mitigated_after_ms: number | null;
   readonly shares: readonly { readonly attack_type: string; readonly share: number }[];
   readonly peak_pps_bounds: Bounds | null;
   readonly top_sources: readonly { readonly source_ip: string; readonly packets: number }[];
-  readonly top_source_ports: readonly { readonly port: number; readonly packets: number }[];
-  readonly top_destination_ports: readonly { readonly port: number; readonly packets: number }[];
+  readonly top_source_ports: readonly TopPort[];
+  readonly top_destination_ports: readonly TopPort[];
   readonly series: { readonly step_ms: number; readonly pps: readonly number[] } | null;
 }
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 100_000;
 const PER_PAGE = 100;
-/** Records keep up with their attacks each second. */
-const WATCH_MS = 1_000;
-/** Attacks that a watch remembers. */
-const MAX_WATCHED = 10_000;
 
 /** `portcullis attacks list`. */
 export async function listAttacks(options: AttackListOptions): Promise<void> {
   const limit = limitOf(options.limit);
   const query = queryOf(options);
-  query.set('per_page', String(Math.min(limit, PER_PAGE)));
-  let page = await ask(options, `/api/v1/attacks?${query}`);
-  const attacks = [...page.data];
-  while (page.links.next !== null && attacks.length < limit) {
-    // By the address that was asked, wherever links say that the service is.
-    const { pathname, search } = new URL(page.links.next);
-    page = await ask(options, `${pathname}${search}`);
-    attacks.push(...page.data);
-  }
+  const { attacks, meta } = await askAll(options, query, limit);
   const shown = attacks.slice(0, limit);
-  const { meta } = page;
   if (options.json === true) {
     printJson({ attacks: shown, total: meta.total, from: meta.from });
     return;
@@ -128,17 +120,22 @@ function describe({ attack, mitigations, cancelled_at: cancelledAt, evidence }: 
     const top = (list: readonly string[]): string =>
       list.length === 0 ? 'not known' : list.join(', ');
     print(`sources     ${top(evidence.top_sources.map((one) => one.source_ip))}`);
-    print(`from ports  ${top(evidence.top_source_ports.map((one) => String(one.port)))}`);
-    print(`to ports    ${top(evidence.top_destination_ports.map((one) => String(one.port)))}`);
+    print(`from ports  ${top(evidence.top_source_ports.map(portText))}`);
+    print(`to ports    ${top(evidence.top_destination_ports.map(portText))}`);
     if (evidence.series !== null) print(`traffic     ${sparkline(evidence.series.pps)}`);
   }
   for (const one of mitigations) {
+    const by = one.edge === null ? '' : ` by ${one.edge} alone`;
     const ended = one.until === null ? '' : ` until ${one.until} (${one.ended_because ?? 'ended'})`;
     print(
-      `${one.mode === 'observe' ? 'observed   ' : 'done       '} ${one.action}, since ${one.since}${ended}`,
+      `${one.mode === 'observe' ? 'observed   ' : 'done       '} ${one.action}${by}, since ${one.since}${ended}`,
     );
   }
   if (cancelledAt !== null) print(`cancelled   ${cancelledAt}: nothing is done against it`);
+}
+
+function portText({ port, protocol }: TopPort): string {
+  return protocol === null ? String(port) : `${protocol} ${port}`;
 }
 
 function sharesOf(evidence: Evidence | null): string {
@@ -171,55 +168,29 @@ export function sparkline(rates: readonly number[]): string {
   }).join('');
 }
 
-/** `portcullis attacks watch`: until it is interrupted, or control refuses. */
-export async function watchAttacks(options: AttackListOptions): Promise<void> {
-  let known = new Map<number, Attack>();
-  for (;;) {
-    const query = queryOf(options);
-    query.set('from', new Date(Date.now() - 600_000).toISOString());
-    query.set('per_page', String(PER_PAGE));
-    const { data } = await ask(options, `/api/v1/attacks?${query}`);
-    const news = newsOf(known, data);
-    for (const { attack, line } of news) {
-      if (options.json === true) process.stdout.write(`${JSON.stringify(attack)}\n`);
-      else print(line);
-    }
-    known = new Map([...known, ...data.map((one) => [one.id, one] as const)].slice(-MAX_WATCHED));
-    await delay(WATCH_MS);
+/** Every page that is needed for so many attacks, of one moment: whatever begins meanwhile, none is missed. */
+export async function askAll(options: AttackListOptions, query: URLSearchParams, limit: number) {
+  query.set('per_page', String(Math.min(limit, PER_PAGE)));
+  let page = await ask(options, `/api/v1/attacks?${query}`);
+  const attacks = [...page.data];
+  let pages = 1;
+  while (page.links.next !== null && attacks.length < limit) {
+    // By the address that was asked, wherever links say that the service is.
+    const { pathname, search } = new URL(page.links.next);
+    page = await ask(options, `${pathname}${search}`);
+    attacks.push(...page.data);
+    pages++;
   }
-}
-
-/** Pure: what is new of each attack, oldest first, in words. */
-export function newsOf(
-  known: ReadonlyMap<number, Attack>,
-  now: readonly Attack[],
-): { readonly attack: Attack; readonly line: string }[] {
-  return now.toReversed().flatMap((attack) => {
-    const what = changeOf(known.get(attack.id) ?? null, attack);
-    if (what === null) return [];
-    const { id, destination_ip: ip, attack_type: type } = attack;
-    const peak = `${formatPps(attack.peak_pps)}, ${formatBps(attack.peak_bps)}`;
-    return [{ attack, line: `${id}  ${ip}  ${type}  ${what}  ${peak}` }];
-  });
-}
-
-function changeOf(before: Attack | null, attack: Attack): string | null {
-  if (before === null) return attack.ended_at === null ? 'began' : 'ended before';
-  if (before.ended_at === null && attack.ended_at !== null) return 'ended';
-  if (before.ended_at !== null && attack.ended_at === null) return 'goes on';
-  if (before.mitigated_at === null && attack.mitigated_at !== null) return 'mitigated';
-  const rises =
-    attack.peak_pps > before.peak_pps ||
-    attack.peak_bps > before.peak_bps ||
-    attack.attack_type !== before.attack_type;
-  return rises ? 'rises' : null;
+  return { attacks, meta: page.meta, pages };
 }
 
 async function ask(options: AttackListOptions, path: string): Promise<Page> {
-  return (await callApi(options, 'GET', path)) as Page;
+  const page = (await callApi(options, 'GET', path)) as Page | null;
+  if (page === null) throw unavailable('the answer of control broke off');
+  return page;
 }
 
-function queryOf(options: AttackListOptions): URLSearchParams {
+export function queryOf(options: AttackListOptions): URLSearchParams {
   const query = new URLSearchParams();
   const { ip, prefix, asn, from, to, ongoing } = options;
   for (const [name, value] of Object.entries({ ip, prefix, asn })) {

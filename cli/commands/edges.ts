@@ -29,6 +29,10 @@ export async function listEdges(options: EdgesOptions): Promise<void> {
   ]);
   const head = ['NAME', 'SITE', 'SERVICE', 'GENERATION', 'LAG', 'REFUSED', 'XDP', 'HEARD'];
   await printTable(head, rows);
+  for (const { name, report } of edges) {
+    const lastError = report?.lastError ?? null;
+    if (lastError !== null) print(styled('red', `${name}: ${lastError}`));
+  }
 }
 
 /** `portcullis edges show NAME`. */

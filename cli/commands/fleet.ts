@@ -10,7 +10,7 @@ import type { FleetOptions } from '../program/fleet.ts';
 
 export async function planFleet(path: string, options: FleetOptions): Promise<void> {
   const file = await readFleet(path);
-  const plan = await withDatabase(options, (db) => planFile(db, file));
+  const plan = await withDatabase(options, (db) => planFile(db, file), { create: true });
   const { changes, notes, mistakes, orphans } = plan;
   if (options.json === true) printJson({ changes: changes.map(toView), notes, mistakes, orphans });
   else describeChanges(changes, notes);
@@ -20,8 +20,10 @@ export async function planFleet(path: string, options: FleetOptions): Promise<vo
 }
 
 export async function applyFleet(path: string, options: FleetOptions): Promise<void> {
-  const applied = await withDatabase(options, (db) =>
-    applyFleetFile(db, path, options.force === true),
+  const applied = await withDatabase(
+    options,
+    (db) => applyFleetFile(db, path, options.force === true),
+    { create: true },
   );
   const { changes, notes, createdKeys, generation } = applied;
   if (options.json === true) {

@@ -23,6 +23,7 @@ export interface AttackListOptions {
 export function addAttacks(program: Command): void {
   const attacks = program.command('attacks').description('attacks, and what is done against them');
   addReading(attacks);
+  addWatching(attacks);
   withDatabaseOptions(
     attacks
       .command('cancel')
@@ -76,6 +77,9 @@ function addReading(attacks: Command): void {
     .action(async (id: string, options: AttackListOptions) =>
       (await import('../commands/attacks.ts')).showAttack(id, options),
     );
+}
+
+function addWatching(attacks: Command): void {
   withNarrowing(
     attacks
       .command('watch')
@@ -87,9 +91,10 @@ function addReading(attacks: Command): void {
   portcullis attacks watch
   portcullis attacks watch --prefix 203.0.113.0/24 --json
 
-With --json: one JSON document a line, for each attack that is new or changed.`,
+With --json: one JSON document a line, for each attack that is new or changed.
+Control that goes away while it is watched is waited for; that is told on standard error.`,
     )
     .action(async (options: AttackListOptions) =>
-      (await import('../commands/attacks.ts')).watchAttacks(options),
+      (await import('../commands/attacks-watch.ts')).watchAttacks(options),
     );
 }

@@ -10,6 +10,11 @@ export interface EdgeOptions {
   readonly json?: boolean;
 }
 
+export interface BootUnitOptions extends EdgeOptions {
+  readonly install?: boolean;
+  readonly uninstall?: boolean;
+}
+
 const DATA = ['--data <dir>', 'data directory of this host'] as const;
 
 export function addEdge(program: Command): void {
@@ -61,9 +66,10 @@ function addBootUnit(edge: Command): void {
     .description('the systemd unit that enforces from before the network is up, after a reboot')
     .option(...DATA)
     .option('--install', 'put it in its place and enable it')
+    .option('--uninstall', 'take it away again')
     .action(async (_options: EdgeOptions, command: Command) =>
       (await import('../commands/boot-unit.ts')).bootUnit(
-        command.optsWithGlobals<EdgeOptions & { readonly install?: boolean }>(),
+        command.optsWithGlobals<BootUnitOptions>(),
       ),
     );
 }
