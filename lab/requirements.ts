@@ -12,6 +12,7 @@ export type Need =
   | 'clang'
   | 'conntrack'
   | 'ethtool'
+  | 'systemd'
   | 'nginx'
   | 'teeworlds'
   | 'docker'
@@ -36,6 +37,8 @@ const CHECKS: Readonly<Record<Need, () => string | null>> = {
   },
   conntrack: () => onPath('conntrack'),
   ethtool: () => onPath('ethtool'),
+  // To read units, not to run them.
+  systemd: () => onPath('systemctl') ?? onPath('systemd-analyze'),
   nginx: () => onPath('nginx'),
   teeworlds: () => onPath('teeworlds-server'),
   // One of its own is started by lab/dockerd.ts; the machine's is never touched.

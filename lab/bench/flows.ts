@@ -8,6 +8,7 @@ import type { Readable } from 'node:stream';
 import { Aggregate } from '@portcullis/edge/flows/aggregate.ts';
 import { decode } from '@portcullis/edge/flows/decode.ts';
 import { Exporter } from '@portcullis/edge/flows/exporter.ts';
+import type { FlowRecord } from '@portcullis/edge/flows/flow-record.ts';
 import { LOAD_FORMATS, type Load, type LoadFormat, loadOf } from '../flows/load.ts';
 import { Network, type Namespace } from '../netns.ts';
 import { missing } from '../requirements.ts';
@@ -59,16 +60,21 @@ function decodeRate({ datagrams, recordsEach }: Load, adds: boolean): number {
     addresses: 131_072,
     seed: 1,
     detail: { packets: 300, bytes: 1_000_000 },
+    nowMs: 0,
   });
   const exporter = new Exporter('192.0.2.1');
-  const emit = adds ? aggregate.add.bind(aggregate) : () => {};
+  let nowMs = 0;
+  const emit = adds ? (record: FlowRecord) => aggregate.add(record, nowMs) : () => {};
   const rates: number[] = [];
   for (let round = 0; round <= ROUNDS; round++) {
     const before = exporter.counters.records;
     const begin = process.cpuUsage();
     for (let sent = 0; sent * recordsEach < ROUND_RECORDS; sent++) {
-      decode(datagrams[sent % datagrams.length] as Buffer, { exporter, nowMs: 0, emit });
-      if (adds && sent % 1000 === 999) aggregate.close(0, 250);
+      decode(datagrams[sent % datagrams.length] as Buffer, { exporter, nowMs, emit });
+      if (adds && sent % 1000 === 999) {
+        aggregate.close(0, 250);
+        nowMs += 250;
+      }
     }
     const { user, system } = process.cpuUsage(begin);
     if (round > 0) rates.push((exporter.counters.records - before) / ((user + system) / 1e6));

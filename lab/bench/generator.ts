@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { createMap, loadProgram, testRun, updateElement } from '@portcullis/edge/kernel/bpf.ts';
+import { createMap, testRun, updateElement } from '@portcullis/edge/kernel/bpf.ts';
+import { loadProgram } from '@portcullis/edge/kernel/bpf-program.ts';
 import { readArtifact, relocated } from '@portcullis/edge/kernel/bpf-artifact.ts';
 import { type Counted, encodePlan, FRAME_BYTES, PLAN_BYTES, type Round } from './plan.ts';
 

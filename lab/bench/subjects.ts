@@ -4,9 +4,9 @@ import {
   closeDescriptor,
   createLink,
   type Descriptor,
-  loadProgram,
   type XdpMode,
 } from '@portcullis/edge/kernel/bpf.ts';
+import { loadProgram } from '@portcullis/edge/kernel/bpf-program.ts';
 import { compileEarly } from '@portcullis/edge/xdp/compile.ts';
 import type { EarlyDropDriver } from '@portcullis/edge/xdp/driver.ts';
 import { createKernelDriver } from '@portcullis/edge/xdp/kernel-driver.ts';

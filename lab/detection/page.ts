@@ -1,6 +1,6 @@
 import type { Score } from './score.ts';
 import { SEEDS } from './score.ts';
-import { THRESHOLDS } from './traces.ts';
+import { THRESHOLDS } from './trace.ts';
 
 const BEGIN = '<!-- made by: npm run build:detection -->';
 const END = '<!-- end of what is made -->';

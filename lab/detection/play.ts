@@ -8,7 +8,7 @@ import {
 } from '@portcullis/core/attacks/sample.ts';
 import { VECTOR_INDEX } from '@portcullis/core/attacks/vectors.ts';
 import { type Chance, chanceOf, poisson } from './chance.ts';
-import { PREFIXES, THRESHOLDS, type Trace } from './traces.ts';
+import { HOST, PREFIXES, THRESHOLDS, type Trace } from './trace.ts';
 import { rateAt } from './traffic.ts';
 
 /** A detector's records of a trace, and when it knew of each, in seconds from its beginning. */
@@ -26,9 +26,11 @@ export function play(trace: Trace, seed: number): Found[] {
   const chance = chanceOf(seed);
   const found = new Map<string, Found>();
   let state: DetectorState = INITIAL;
+  const own = { ...THRESHOLDS, pps: trace.hostPps ?? THRESHOLDS.pps };
+  const thresholdsOf = (subject: string) => (subject === HOST[4] ? own : THRESHOLDS);
   for (let bucket = 1; bucket * BUCKET_MS <= trace.lengthS * 1000; bucket++) {
     const sample = sampleOf(trace, bucket * BUCKET_MS, chance);
-    const stepped = step(state, sample, { thresholdsOf: () => THRESHOLDS, maxSubjects: 10_000 });
+    const stepped = step(state, sample, { thresholdsOf, maxSubjects: 10_000 });
     state = stepped.state;
     for (const event of stepped.events) note(found, event);
   }

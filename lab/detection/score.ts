@@ -1,5 +1,5 @@
 import { type Found, play } from './play.ts';
-import { THRESHOLDS, type Trace } from './traces.ts';
+import { THRESHOLDS, type Trace } from './trace.ts';
 import { rateAt } from './traffic.ts';
 
 /** Seeds that each trace is played with: chance must not be what makes a result. */

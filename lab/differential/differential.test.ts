@@ -39,7 +39,8 @@ describe('the verdict of the kernel', () => {
         seen.policies += targets.length;
         seen.packets += packets.length;
       }
-      t.diagnostic(JSON.stringify({ ...seen, stages: Object.fromEntries(edge.stages) }));
+      const early = Object.fromEntries(edge.earlyStages);
+      t.diagnostic(JSON.stringify({ ...seen, stages: Object.fromEntries(edge.stages), early }));
       assert.deepEqual(
         STAGES.map(({ name }) => name).filter((name) => !edge.stages.has(name)),
         // Its own test has connections. Limits are out of the way here.
@@ -48,6 +49,7 @@ describe('the verdict of the kernel', () => {
       assert.ok(seen.policies >= 400 && seen.packets >= 400 * PACKETS_TO_EACH);
       // It is there to drop: what it may judge is denied often enough.
       assert.ok(Math.min(seen.vanished, seen.alone) > seen.packets / 8);
+      assert.ok((early['mitigations'] ?? 0) > 0, JSON.stringify(early));
     });
   });
 

@@ -1,4 +1,5 @@
 import {
+  filtersFor,
   mitigationFor,
   packetTo,
   policyFor,
@@ -82,25 +83,23 @@ export class Draw {
 
 /** Half of the policies have filters, all of them on ports that packets go to; a third have mitigations. */
 function filteredPolicy(target: string): fc.Arbitrary<Policy> {
-  const filter = fc.constantFrom<PolicyFilter['type']>('udp-stateful', 'tcp-syn-proxy');
-  const one = fc.tuple(fc.constantFrom(...FILTERED_PORTS), filter);
+  const family = target.includes(':') ? 6 : 4;
   const filters = fc.oneof(
-    fc.constant<[number, PolicyFilter['type']][]>([]),
-    fc.uniqueArray(one, { selector: ([port, type]) => `${port} ${type}` }),
+    fc.constant<PolicyFilter[]>([]),
+    // As many of one port as may come together: the holder's, and of two attacks.
+    filtersFor(family, FILTERED_PORTS, { maxLength: 8 }),
   );
   const mitigations = fc.oneof(
     { weight: 2, arbitrary: fc.constant<Mitigation[]>([]) },
     {
       weight: 1,
-      arbitrary: fc.array(mitigationFor(target.includes(':') ? 6 : 4), { maxLength: 3 }),
+      arbitrary: fc.array(mitigationFor(family), { maxLength: 3 }),
     },
   );
   return fc.tuple(policyFor(target), filters, mitigations).map(([policy, drawn, struck]) => ({
     ...policy,
     mitigations: struck,
-    filters: drawn.map(([port, type]) => {
-      return { ref: `filter:${type}:${port}`, type, port, managed: false } as const;
-    }),
+    filters: drawn,
   }));
 }
 

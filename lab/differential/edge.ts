@@ -12,10 +12,11 @@ import { TABLE } from '@portcullis/edge/nftables/names.ts';
 import { Reconciler } from '@portcullis/edge/reconcile.ts';
 import { compileEarly } from '@portcullis/edge/xdp/compile.ts';
 import { planUnions } from '@portcullis/edge/xdp/unions.ts';
-import { readDevice } from '@portcullis/edge/xdp/device.ts';
+import { deviceName, readDevice } from '@portcullis/edge/xdp/device.ts';
 import type { EarlyDropDriver } from '@portcullis/edge/xdp/driver.ts';
 import { EarlyDrop } from '@portcullis/edge/xdp/early-drop.ts';
 import { createKernelDriver } from '@portcullis/edge/xdp/kernel-driver.ts';
+import { driverWithin } from '../driver-within.ts';
 import { expectedOf, type Known, NOTHING_KNOWN, type State } from './expected.ts';
 import { framesOf, type Numbered } from './frames.ts';
 import { VLANS } from './vlans.ts';
@@ -62,6 +63,8 @@ export class JudgedEdge {
   #inFront = false;
   /** How often each stage decided. */
   readonly stages = new Map<string, number>();
+  /** The same, of what the early drop dropped alone. */
+  readonly earlyStages = new Map<string, number>();
 
   constructor() {
     const { edge } = this.wire;
@@ -69,7 +72,8 @@ export class JudgedEdge {
       catalogue: CATALOGUE,
     });
     this.#earlyDrop = new EarlyDrop({
-      driver: createKernelDriver({ pins: '' }),
+      driver: driverWithin(edge, createKernelDriver({ pins: '' })),
+      deviceName: (ifindex) => edge.within(() => deviceName(ifindex)),
       readDevice: (name) => {
         const device = edge.within(() => readDevice(name));
         if (device === null || name !== 'wan') return device;
@@ -95,7 +99,7 @@ export class JudgedEdge {
     const { refused } = await this.#reconciler.apply(desired);
     assert.deepEqual(refused, []);
     if (!this.#inFront) return;
-    await this.wire.edge.within(() => this.#earlyDrop.apply(desired, refused));
+    await this.#earlyDrop.apply(desired, refused);
     const { xdp, reason } = this.#earlyDrop.modeOf('wan');
     assert.deepEqual([xdp, reason, this.#earlyDrop.problems()], ['native', reason, []]);
   }
@@ -162,9 +166,11 @@ export class JudgedEdge {
     const dropped = packets.filter((one) =>
       framesOf(one, ANY_MAC).some((frame) => this.#alone.judge(frame, ANY_DEVICE) === 'drop'),
     );
-    const wrong = dropped.filter(
-      (one) => expectedOf(state, one, { ...NOTHING_KNOWN, validated }).action !== 'drop',
-    );
+    const wrong = dropped.filter((one) => {
+      const { action, stage } = expectedOf(state, one, { ...NOTHING_KNOWN, validated });
+      this.earlyStages.set(stage, (this.earlyStages.get(stage) ?? 0) + 1);
+      return action !== 'drop';
+    });
     this.#assertNone(state, wrong, `dropped by XDP alone, of ${packets.length}`);
     return dropped.length;
   }

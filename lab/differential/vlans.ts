@@ -1,9 +1,5 @@
-import {
-  closeDescriptor,
-  createLink,
-  type Descriptor,
-  loadProgram,
-} from '@portcullis/edge/kernel/bpf.ts';
+import { closeDescriptor, createLink, type Descriptor } from '@portcullis/edge/kernel/bpf.ts';
+import { loadProgram } from '@portcullis/edge/kernel/bpf-program.ts';
 import type { Namespace } from '../netns.ts';
 
 /** VLANs that end at the edge; the edge judges what enters by the first, and not what enters by the second. */

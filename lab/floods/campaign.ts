@@ -35,9 +35,13 @@ const THRESHOLDS = [
 const FIRST_HOST = 130;
 const NETWORKS = { 4: '203.0.113.', 6: '2001:db8:5::' } as const;
 
+/** How often it can be sent, each time to addresses that nothing was sent to before. */
+export const CAMPAIGNS = 3;
+const HOSTS = 27;
+
 /** Every vector at every strength in both families, and beside them what only looks like an attack. */
-export function campaign(): Target[] {
-  let host = FIRST_HOST;
+export function campaign(attempt = 0): Target[] {
+  let host = FIRST_HOST + attempt * HOSTS;
   const both = (target: Omit<Target, 'name' | 'address'>, what: string): Target[] => {
     const number = host++;
     return ([4, 6] as const).map((family) => ({
@@ -58,6 +62,16 @@ export function campaign(): Target[] {
     ...both({ kind: 'download', type: null, factor: 2, threshold: 1000 }, 'a download'),
     ...both({ kind: 'udp', type: null, factor: 0.85, threshold: 1000 }, 'players rushing in'),
   ];
+}
+
+/** What may be sent in all. */
+export function everyCampaign(): Target[] {
+  return Array.from({ length: CAMPAIGNS }, (_, attempt) => campaign(attempt)).flat();
+}
+
+/** Within how many milliseconds a flood is to be known, by how many times its threshold it is. */
+export function knownWithinMs(factor: number): number {
+  return factor >= 2 ? 1500 : 3000;
 }
 
 export function scopesOf(targets: readonly Target[], holdMs: number): WatchScope[] {

@@ -15,7 +15,7 @@ const plans = JSON.parse(await text(process.stdin)) as readonly FloodPlan[];
 const sockets = new Map(plans.map(({ ifindex }) => [ifindex, new PacketSocket(ifindex)]));
 const floods = plans.map((plan) => ({
   schedule: new Schedule(plan),
-  ring: new FrameRing(floodFrames(plan, FRAMES)),
+  ring: new FrameRing(floodFrames(plan, plan.frames ?? FRAMES)),
   socket: sockets.get(plan.ifindex) as PacketSocket,
   next: 0,
 }));
@@ -42,6 +42,7 @@ function advance(flood: Flood, atMs: number): void {
   let bytes = 0;
   for (let due = schedule.dueAt(atMs); due > 0; ) {
     const sent = socket.send(ring, flood.next, due);
+    if (sent === 0) break;
     for (let index = 0; index < sent; index++) {
       bytes += (ring.frames[flood.next + index]?.length ?? 0) - ETHERNET_BYTES;
     }

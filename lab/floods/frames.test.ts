@@ -15,6 +15,8 @@ const VECTORS_OF: Readonly<Record<FloodKind, readonly string[]>> = {
   dns: ['udp_dns'],
   ntp: ['udp_ntp'],
   'syn+udp': ['tcp_syn', 'udp'],
+  gre: ['gre'],
+  few: ['udp'],
   download: ['tcp_data'],
 };
 const COUNT = 4;

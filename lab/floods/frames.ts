@@ -1,7 +1,9 @@
 import { randomInt } from 'node:crypto';
+import { formatAddress } from '@portcullis/core/net/address.ts';
+import { parseCidr } from '@portcullis/core/net/cidr.ts';
 import { addressBytes, bytesOf, type Part } from '@portcullis/edge/flows/testing/datagrams.ts';
 
-/** What a flood is made of. `download`: large segments of one connection, which are no flood. */
+/** What a flood is made of. `few`: UDP of some sources. `download`: large segments of one connection, no flood. */
 export const FLOOD_KINDS = [
   'udp',
   'syn',
@@ -11,6 +13,8 @@ export const FLOOD_KINDS = [
   'dns',
   'ntp',
   'syn+udp',
+  'gre',
+  'few',
   'download',
 ] as const;
 export type FloodKind = (typeof FLOOD_KINDS)[number];
@@ -18,6 +22,7 @@ export type FloodKind = (typeof FLOOD_KINDS)[number];
 /** Where frames of a flood go to. */
 export interface Aim {
   readonly kind: FloodKind;
+  /** An address; or a prefix that it is spread over, one packet to each address of it by turns. */
   readonly target: string;
   /** MAC of whoever takes them. */
   readonly to: string;
@@ -34,6 +39,7 @@ interface Upper {
 
 const TCP = 6;
 const UDP = 17;
+const GRE = 47;
 const SYN = 0x02;
 const ACK = 0x10;
 /** Where games and web servers listen. */
@@ -42,11 +48,27 @@ const PORT = 27_015;
 const DNS_BYTES = 1200;
 const NTP_BYTES = 440;
 const SEGMENT_BYTES = 1400;
+/** Always the same. */
+const FEW = 4;
 
 /** So many whole Ethernet frames, their checksums right, from as many forged sources. */
 export function floodFrames(aim: Aim, count: number): Buffer[] {
   const from = sourceOf(aim);
-  return Array.from({ length: count }, (_, index) => frameOf(aim, from(), index));
+  return Array.from({ length: count }, (_, index) => {
+    const target = targetOf(aim.target, index);
+    return frameOf({ ...aim, target }, from(), index);
+  });
+}
+
+/** Of an IPv6 prefix, one address in each /64. */
+function targetOf(target: string, index: number): string {
+  if (!target.includes('/')) return target;
+  const prefix = parseCidr(target);
+  if (!prefix.ok) throw new Error(prefix.reason);
+  const { family, value, length } = prefix.value;
+  const [bits, shift] = family === 4 ? [32, 0n] : [64, 64n];
+  const host = BigInt(index) % (1n << BigInt(bits - length));
+  return formatAddress({ family, value: value + (host << shift) + (family === 4 ? 0n : 1n) });
 }
 
 function sourceOf({ kind, target }: Aim): () => string {
@@ -56,6 +78,8 @@ function sourceOf({ kind, target }: Aim): () => string {
       ? `2001:db8:bad:${randomInt(65_536).toString(16)}::${randomInt(1, 65_536).toString(16)}`
       : `11.${randomInt(256)}.${randomInt(256)}.${randomInt(1, 255)}`;
   const one = draw();
+  if (kind === 'few')
+    return () => `${isIpv6 ? '2001:db8:bad::' : '11.66.0.'}${randomInt(1, FEW + 1)}`;
   return kind === 'download' ? () => one : draw;
 }
 
@@ -73,6 +97,7 @@ function upperOf(kind: FloodKind, family: 4 | 6, index: number): Upper {
   const port = randomInt(1024, 65_536);
   switch (kind) {
     case 'udp':
+    case 'few':
       return udp(port, PORT, 90);
     case 'dns':
       return udp(53, port, DNS_BYTES);
@@ -95,6 +120,14 @@ function upperOf(kind: FloodKind, family: 4 | 6, index: number): Upper {
       ];
       const protocol = family === 4 ? 1 : 58;
       return { protocol, bytes: bytesOf(...echo, Buffer.alloc(56)), checksumAt: 2 };
+    }
+    case 'gre': {
+      // Of version 0, around IPv4.
+      const header: readonly Part[] = [
+        [0, 2],
+        [0x0800, 2],
+      ];
+      return { protocol: GRE, bytes: bytesOf(...header, Buffer.alloc(60)), checksumAt: -1 };
     }
     case 'fragments':
     default:

@@ -61,7 +61,10 @@ export class PacketSocket {
     const wanted = Math.min(count, frames.length - from, MAX_MESSAGES);
     const at = addressOf(headers) + BigInt(from * HEADER_BYTES);
     const sent = this.#sendmmsg(this.#fd, at, wanted, 0);
-    if (sent < 0) throw new SystemError('sendmmsg', errno());
-    return sent;
+    if (sent >= 0) return sent;
+    const failure = new SystemError('sendmmsg', errno());
+    // Whoever takes them has no room for more just now.
+    if (failure.code === 'ENOBUFS') return 0;
+    throw failure;
   }
 }

@@ -30,8 +30,10 @@ describe('a flood', () => {
     const schedule = new Schedule(PLAN);
     play(schedule, every(1.7, 5000));
     assert.ok(schedule.isOverAt(4000) && !schedule.isOverAt(3999));
-    const { packets, bytes, peakPps, peakBps, beganAtMs, endedAtMs } = schedule.report(1_000_000);
+    const { packets, bytes, peakPps, peakBps, ...report } = schedule.report(1_000_000);
+    const { plannedPackets, beganAtMs, endedAtMs } = report;
     assert.ok(packets > 3950 && packets <= 4000, `${packets}`);
+    assert.equal(plannedPackets, 4000);
     assert.equal(bytes, packets * 100);
     assert.ok(peakPps >= 990 && peakPps <= 1010, `${peakPps}`);
     assert.equal(peakBps, peakPps * 800);

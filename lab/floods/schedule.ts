@@ -12,12 +12,16 @@ export interface FloodPlan extends Aim {
   /** Seconds of pause after each `seconds`, and how often; once without. */
   readonly times?: number;
   readonly pauseSeconds?: number;
+  /** So many are made, each of a source of its own, and sent over and over: as many as sent, and none comes twice. */
+  readonly frames?: number;
 }
 
 /** What really left, by the sender's own count. */
 export interface FloodReport {
   readonly name: string;
   readonly packets: number;
+  /** As many as its plan asks for: fewer are sent when the machine keeps the sender waiting. */
+  readonly plannedPackets: number;
   readonly bytes: number;
   /** Wall clock of the first and the last packet. */
   readonly beganAtMs: number;
@@ -87,9 +91,11 @@ export class Schedule {
   /** `epochMs`: the wall clock when it began. */
   report(epochMs: number): FloodReport {
     const peakPps = this.#peak();
+    const { pps, seconds, times = 1 } = this.plan;
     return {
       name: this.plan.name,
       packets: this.#packets,
+      plannedPackets: pps * seconds * times,
       bytes: this.#bytes,
       beganAtMs: epochMs + this.#firstMs,
       endedAtMs: epochMs + this.#lastMs,

@@ -1,21 +1,19 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { linkOf } from '../bench/traffic.ts';
-import { mountBpffs, unmountBpffs } from '../bpffs.ts';
-import { AttackLog, type AttackSeen } from '../floods/attack-log.ts';
-import { campaign, plansOf, type Target } from '../floods/campaign.ts';
+import { AttackJournal, type Journalled } from '../floods/attack-journal.ts';
+import { everyCampaign, knownWithinMs, plansOf, type Target } from '../floods/campaign.ts';
 import { sendFloods } from '../floods/flood.ts';
-import type { FloodPlan, FloodReport } from '../floods/schedule.ts';
-import { spawnEdge } from '../floods/watched-edge.ts';
+import { sendCampaign, type Sent } from '../floods/resend.ts';
+import type { FloodReport } from '../floods/schedule.ts';
+import { edgesCount, SecondEdge, wireToFirst } from '../floods/second-edge.ts';
+import { Witness } from '../floods/witness.ts';
 import { REAL_EXPORTERS, startExporter } from '../flows/exporters.ts';
 import { createInternet, EDGE_DEVICE, type Internet } from '../internet.ts';
-import { Network } from '../netns.ts';
 import { skipUnless } from '../requirements.ts';
 import { type Stack, startStack } from '../stack.ts';
 import { eventually } from './ground.ts';
@@ -24,24 +22,16 @@ const SECONDS = 6;
 /** Floods of each kind begin so long after those of the kind before: six at a time. */
 const APART_SECONDS = 3;
 const HOLD_SECONDS = 3;
-const LIMITS_MS = [
-  [1.2, 3000],
-  [2, 1500],
-] as const;
 const MITIGATED_MS = 1000;
-/** Of asking again and again, and of a machine where others work too. */
-const LATE_MS = 1000;
+const DATED_MS = 500;
 const PEAK_ERROR = 0.05;
-/** An exporter that was kept waiting sends a burst, which is more than the edge counted then; twice would be 1. */
-const TWICE_SEEN_ERROR = 0.5;
 /** Seen by an edge and by an exporter; seen by two edges, by each below the threshold. */
-const TWICE = { address: '203.0.113.200', pps: 4000 } as const;
-const SHARED = { address: '203.0.113.201', pps: 700 } as const;
+const TWICE = { address: '203.0.113.128', pps: 4000 } as const;
+const SHARED = { address: '203.0.113.129', pps: 700 } as const;
 const EXPORTS = 6343;
 const HEARTBEAT_MS = 40_000;
 
-const targets = campaign();
-const attacks = targets.filter(({ type }) => type !== null);
+const everyTarget = everyCampaign();
 const started = performance.now();
 
 describe('floods from the wire to the history of attacks', {
@@ -49,11 +39,15 @@ describe('floods from the wire to the history of attacks', {
 }, () => {
   let internet: Internet;
   let stack: Stack;
-  let log: AttackLog;
-  let reports: ReadonlyMap<string, FloodReport> = new Map();
-  const undo: (() => Promise<void> | void)[] = [];
+  let journal: AttackJournal;
+  let records: readonly Journalled[] = [];
+  const witness = new Witness();
+  let sent: readonly Sent[] = [];
+  let again: readonly string[] = [];
+  const undo: (() => Promise<void> | void)[] = [() => witness.stop()];
 
   before(async () => {
+    // So are the processes of the stack, which this one starts: what keeps it waiting keeps them waiting.
     setPriority(-10);
     internet = createInternet('attacks');
     undo.push(() => internet.destroy());
@@ -64,97 +58,140 @@ describe('floods from the wire to the history of attacks', {
       where.run('ethtool', '-K', device, 'gro', 'on');
     }
     // Whoever is attacked here is behind the edge, and nobody: what passes goes nowhere.
-    for (const net of ['203.0.113.128/25', '2001:db8:5::100/120']) {
+    for (const net of ['203.0.113.128/25', '2001:db8:5::100/120', '2001:db8:5::200/120']) {
       internet.edge.run('ip', 'route', 'add', 'blackhole', net);
     }
     stack = await startStack(internet, { fleet: fleet('') });
     undo.push(() => stack.stop());
     await counting(stack, 1);
-    log = new AttackLog(stack.api);
-    undo.push(() => log.stop());
-    reports = await sendFloods(
-      internet.client,
-      plansOf(targets, wireTo(internet, EDGE_DEVICE), SECONDS, APART_SECONDS),
-    );
-    await pause((HOLD_SECONDS + 2) * 1000);
+    journal = await AttackJournal.open(stack);
+    undo.push(() => journal.close());
+    const wire = wireToFirst(internet);
+    ({ sent, again } = await sendCampaign({
+      witness,
+      holdMs: HOLD_SECONDS * 1000,
+      thenMs: MITIGATED_MS,
+      send: async (targets) => {
+        const plans = plansOf(targets, wire, SECONDS, APART_SECONDS);
+        const reports = await sendFloods(internet.client, plans);
+        await pause((HOLD_SECONDS + 1) * 1000);
+        return reports;
+      },
+    }));
+    records = await journal.read();
   });
   after(async () => {
     for (const step of undo.toReversed()) await step();
   });
 
   /** The one record of each, held against what was sent. */
-  function each(check: (target: Target, one: AttackSeen, sent: FloodReport) => string | null) {
-    const wrong = attacks.flatMap((target) => {
-      const sent = reports.get(target.name);
-      assert.ok(sent !== undefined);
-      const [one, ...more] = log.on(target.address);
+  function each(check: (one: Journalled, report: FloodReport, target: Target) => string | null) {
+    const wrong = sent.flatMap(({ target, report }) => {
+      if (target.type === null) return [];
+      const [one, ...more] = records.filter(({ subject }) => subject === target.address);
       const why =
         one === undefined
           ? 'not recorded'
           : more.length > 0
             ? `${more.length + 1} records`
-            : check(target, one, sent);
+            : check(one, report, target);
       return why === null ? [] : [`${target.name}: ${why}`];
     });
     assert.deepEqual(wrong, []);
   }
 
-  it('each is one record, named rightly, and downloads and players rushing in are none', () => {
-    each(({ type }, { attack }) => (attack.attack_type === type ? null : attack.attack_type));
-    const known = new Set(attacks.map(({ address }) => address));
-    const others = [...log.seen.values()].map(({ attack }) => attack.destination_ip);
+  it('each is one record, named rightly, and downloads and players rushing in are none', (t) => {
+    if (again.length > 0) t.diagnostic(`the machine was busy; sent again: ${again.join(', ')}`);
+    each(({ type }, _, target) => (type === target.type ? null : type));
+    const attacked = everyTarget.filter(({ type }) => type !== null);
+    const known = new Set(attacked.map(({ address }) => address));
     assert.deepEqual(
-      others.filter((address) => !known.has(address)),
+      records.filter(({ subject }) => !known.has(subject)),
       [],
     );
   });
 
-  it('each is shown within 3 s at 1.2 times its threshold, and within 1.5 s at twice it', (t) => {
+  it('each is told by operation 11 as it was recorded', async () => {
+    const { status, body } = await stack.api.call<{ readonly data: readonly AttackRead[] }>(
+      'GET',
+      '/api/v1/attacks?per_page=100',
+    );
+    assert.equal(status, 200);
+    const second = (ms: number | null) => (ms === null ? null : Math.floor(ms / 1000));
+    assert.deepEqual(
+      body.data
+        .map((one) => ({
+          subject: one.destination_ip,
+          type: one.attack_type,
+          peakPps: one.peak_pps,
+          endedS: one.ended_at === null ? null : Date.parse(one.ended_at) / 1000,
+        }))
+        .toSorted((a, b) => a.subject.localeCompare(b.subject)),
+      records
+        .slice(-100)
+        .map(({ subject, type, peakPps, endedAtMs }) => ({
+          subject,
+          type,
+          peakPps,
+          endedS: second(endedAtMs),
+        }))
+        .toSorted((a, b) => a.subject.localeCompare(b.subject)),
+    );
+  });
+
+  it('each is recorded within 3 s at 1.2 times its threshold, and within 1.5 s at twice it', (t) => {
     const worst = new Map<number, number>();
-    each(({ factor }, { openedAtMs }, { beganAtMs }) => {
-      const [, limit] = LIMITS_MS.findLast(([from]) => factor >= from) ?? [0, 0];
-      const tookMs = openedAtMs - beganAtMs;
+    each(({ openedCommittedMs }, { beganAtMs }, { factor }) => {
+      const tookMs = Math.round(openedCommittedMs - beganAtMs);
       worst.set(factor, Math.max(worst.get(factor) ?? 0, tookMs));
-      return tookMs <= limit + LATE_MS ? null : `after ${Math.round(tookMs)} ms`;
+      return tookMs <= knownWithinMs(factor) ? null : `after ${tookMs} ms`;
     });
     t.diagnostic(`at most ${JSON.stringify([...worst])}`);
   });
 
-  it('each is mitigated, as the kernel confirms, within a second of being shown', (t) => {
+  it('each is mitigated, as the kernel confirms, within a second of being recorded', (t) => {
     let worst = 0;
-    each((_, { openedAtMs, mitigatedAtMs }) => {
-      if (mitigatedAtMs === null) return 'never';
-      worst = Math.max(worst, mitigatedAtMs - openedAtMs);
-      const isLate = mitigatedAtMs - openedAtMs > MITIGATED_MS + LATE_MS;
-      return isLate ? `after ${mitigatedAtMs - openedAtMs} ms` : null;
+    each(({ openedCommittedMs, mitigatedCommittedMs }) => {
+      if (mitigatedCommittedMs === null) return 'never';
+      const tookMs = mitigatedCommittedMs - openedCommittedMs;
+      worst = Math.max(worst, tookMs);
+      return tookMs <= MITIGATED_MS ? null : `after ${tookMs} ms`;
     });
     t.diagnostic(`at most ${worst} ms`);
   });
 
   it('each has peaks within 5 % of what was sent', (t) => {
     let worst = 0;
-    each((_, { attack }, sent) => {
-      const pps = Math.abs(attack.peak_pps / sent.peakPps - 1);
-      const off = Math.max(pps, Math.abs(attack.peak_bps / sent.peakBps - 1));
+    each(({ peakPps, peakBps }, report) => {
+      const pps = Math.abs(peakPps / report.peakPps - 1);
+      const off = Math.max(pps, Math.abs(peakBps / report.peakBps - 1));
       worst = Math.max(worst, off);
       return off <= PEAK_ERROR ? null : `off by ${(off * 100).toFixed(1)} %`;
     });
     t.diagnostic(`${(worst * 100).toFixed(1)} % at most`);
   });
 
-  it('each is over after its hold time, at the time when it was', () => {
-    each((_, { attack, endedAtMs }, sent) => {
-      if (endedAtMs === null || attack.ended_at === null) return 'goes on';
-      const lateMs = endedAtMs - sent.endedAtMs - HOLD_SECONDS * 1000;
-      const offMs = Math.abs(Date.parse(attack.ended_at) - sent.endedAtMs);
-      // Told in whole seconds.
-      return lateMs <= 1500 && offMs <= 2000 ? null : `${lateMs} ms late, off by ${offMs} ms`;
+  it('each is closed within its hold time, and dated as it was sent', (t) => {
+    let worst = 0;
+    each(({ startedAtMs, endedAtMs, endedCommittedMs }, report) => {
+      if (endedCommittedMs === null || endedAtMs === null) return 'goes on';
+      const closedMs = Math.round(endedCommittedMs - report.endedAtMs);
+      worst = Math.max(worst, closedMs);
+      const beginMs = Math.round(startedAtMs - report.beganAtMs);
+      const endMs = Math.round(endedAtMs - report.endedAtMs);
+      const isDated = Math.abs(beginMs) <= DATED_MS && Math.abs(endMs) <= DATED_MS;
+      return closedMs <= HOLD_SECONDS * 1000 && isDated
+        ? null
+        : `closed ${closedMs} ms after its last packet, dated ${beginMs} and ${endMs} ms off`;
     });
+    t.diagnostic(`closed ${worst} ms after the last packet at most`);
   });
 
   it('what an edge counts and a router exports counts once in a site, and what two sites see is one', async () => {
     await stack.applyFleet(fleet(BOTH));
-    const second = await secondEdge(internet, stack, undo);
+    const second = new SecondEdge('attacks2', internet, stack);
+    undo.push(() => second.destroy());
+    second.start();
     await counting(stack, 2);
     undo.push(await exporting(internet));
     await eventually('the collector hears', async () => {
@@ -163,72 +200,44 @@ describe('floods from the wire to the history of attacks', {
       };
       return collectors[0]?.report?.listening !== null && collectors[0]?.report !== null;
     });
-    const first = wireTo(internet, EDGE_DEVICE);
+    const first = wireToFirst(internet);
     const flood = { kind: 'udp', seconds: 6 } as const;
     const shared = { ...flood, target: SHARED.address, pps: SHARED.pps };
-    const sent = await sendFloods(internet.client, [
+    const floods = await sendFloods(internet.client, [
       { ...first, ...flood, name: 'twice', target: TWICE.address, pps: TWICE.pps },
       { ...first, ...shared, name: 'here' },
-      { ...second, ...shared, name: 'there' },
+      { ...second.wire, ...shared, name: 'there' },
     ]);
     await pause((HOLD_SECONDS + 2) * 1000);
-    const peak = (name: string): number => sent.get(name)?.peakPps ?? Number.NaN;
+    const peak = (name: string): number => floods.get(name)?.peakPps ?? Number.NaN;
+    const found = await journal.read();
     for (const [address, pps, error] of [
-      [TWICE.address, peak('twice'), TWICE_SEEN_ERROR],
+      [TWICE.address, peak('twice'), PEAK_ERROR],
       [SHARED.address, peak('here') + peak('there'), 2 * PEAK_ERROR],
     ] as const) {
-      const records = log.on(address);
-      assert.equal(records.length, 1, address);
-      const told = records[0]?.attack.peak_pps ?? Number.NaN;
+      const known = found.filter(({ subject }) => subject === address);
+      assert.equal(known.length, 1, address);
+      const told = known[0]?.peakPps ?? Number.NaN;
       assert.ok(Math.abs(told / pps - 1) <= error, `${address}: ${told} where ${pps} were sent`);
     }
   });
 
-  it('all of this takes less than 150 s', () => {
-    assert.ok(performance.now() - started < 150_000);
+  it('all of this takes less than 230 s', () => {
+    assert.ok(performance.now() - started < 230_000);
   });
 });
 
-/** Where a flood leaves the client, and who takes it. */
-function wireTo(internet: Internet, device: string): Pick<FloodPlan, 'device' | 'ifindex' | 'to'> {
-  const { ifindex } = linkOf(internet.client, 'eth0');
-  return { device: 'eth0', ifindex, to: linkOf(internet.edge, device).address };
+/** Of operation 11, what is looked at. */
+interface AttackRead {
+  readonly destination_ip: string;
+  readonly attack_type: string;
+  readonly peak_pps: number;
+  readonly ended_at: string | null;
 }
 
+/** Told with the next heartbeat. */
 async function counting(stack: Stack, edges: number): Promise<void> {
-  const counts = async (): Promise<boolean> => {
-    const status = JSON.parse(await stack.command('edges', 'list', '--json')) as {
-      readonly edges: readonly { readonly report: { readonly counters?: string } | null }[];
-    };
-    const counters = status.edges.map(({ report }) => report?.counters);
-    return counters.length === edges && counters.every((by) => by === 'xdp' || by === 'nftables');
-  };
-  // Told with the next heartbeat.
-  await eventually('every edge counts in the kernel', counts, HEARTBEAT_MS);
-}
-
-async function secondEdge(internet: Internet, stack: Stack, undo: (() => void)[]) {
-  const network = new Network('attacks2');
-  undo.push(() => network.destroy());
-  const host = network.create('edge');
-  network.join(internet.client, { device: 'eth1', addresses: [] }, host, {
-    device: EDGE_DEVICE,
-    addresses: ['192.0.2.65/26'],
-  });
-  internet.client.run('ethtool', '-K', 'eth1', 'gro', 'on');
-  host.run('ethtool', '-K', EDGE_DEVICE, 'gro', 'on');
-  host.run('ip', 'route', 'add', 'blackhole', '203.0.113.0/24');
-  const folder = mkdtempSync(join(tmpdir(), 'pcl-edge2-'));
-  mountBpffs(join(folder, 'bpffs'));
-  const linkPath = join(stack.dataDir, 'link', 'control.sock');
-  const child: ChildProcess = spawnEdge(host, { name: 'second', linkPath, folder });
-  undo.push(() => {
-    child.kill('SIGKILL');
-    unmountBpffs(join(folder, 'bpffs'));
-    rmSync(folder, { recursive: true, force: true });
-  });
-  const { ifindex } = linkOf(internet.client, 'eth1');
-  return { device: 'eth1', ifindex, to: linkOf(host, EDGE_DEVICE).address };
+  await eventually('every edge counts in the kernel', () => edgesCount(stack, edges), HEARTBEAT_MS);
 }
 
 /** A real exporter of what comes in at the first edge; answers how it is ended. */
@@ -254,7 +263,7 @@ collectors:
 /** The addresses of each threshold are a service of their own. */
 function fleet(more: string): string {
   const since = 'since: "2026-01-01T00:00:00+00:00"';
-  const services = [...Map.groupBy(targets, ({ threshold }) => threshold)].map(
+  const services = [...Map.groupBy(everyTarget, ({ threshold }) => threshold)].map(
     ([pps, members], index) => `      - id: ${501 + index}
         name: at-${pps}
         managed_filters: []

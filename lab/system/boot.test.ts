@@ -16,6 +16,8 @@ import { stateOf } from '@portcullis/edge/testing/states.ts';
 import { type Namespace, Network } from '../netns.ts';
 import { whyNot } from './ground.ts';
 
+/** Those that the unit leaves it. */
+const RIGHTS = ['--bounding-set=-all,+net_admin', '--no-new-privs'];
 const log = { debug() {}, info() {}, warn() {}, error() {} };
 
 describe('what a boot loads before there is Node', { skip: whyNot() }, () => {
@@ -57,7 +59,7 @@ describe('what a boot loads before there is Node', { skip: whyNot() }, () => {
     }
   }
   function load(stateDir: string): { readonly status: number | null; readonly said: string } {
-    const [program, ...args] = host.command('sh', BOOT_SCRIPT, stateDir);
+    const [program, ...args] = host.command('setpriv', ...RIGHTS, 'sh', BOOT_SCRIPT, stateDir);
     const { status, stderr } = spawnSync(program, args, { encoding: 'utf8' });
     return { status, said: stderr };
   }
@@ -103,6 +105,7 @@ describe('what a boot loads before there is Node', { skip: whyNot() }, () => {
       type: 'tcp-syn-proxy',
       port: 25_565,
       managed: false,
+      safelist: [],
     } as const;
     const policies = [...stateOf(2).policies].map(
       ([target, policy]) => [target, { ...policy, filters: [filter] }] as const,

@@ -88,8 +88,8 @@ async function flood(
       heard.length > ROUNDS / 64 / 3 && heard.length < (ROUNDS / 64) * 3,
       `${heard.length}`,
     );
-    const asSent = { source: THEIRS, sourcePort: 40_000, destinationPort: 9, packets: 64 };
-    for (const one of heard) assert.deepEqual(one, { destination: INSIDE, ...asSent });
+    const asSent = { protocol: 17, source: THEIRS, sourcePort: 40_000, destinationPort: 9 };
+    for (const one of heard) assert.deepEqual(one, { destination: INSIDE, packets: 64, ...asSent });
   } else assert.deepEqual(samples, []);
   const of = (all: readonly Counted[], subject: string) =>
     all.find((one) => one.subject === subject);

@@ -7,15 +7,23 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import { frameOf, udpPacket } from '@portcullis/edge/testing/frames.ts';
-import { denyAll } from '@portcullis/edge/testing/policies.ts';
+import { allowPort, denyAll } from '@portcullis/edge/testing/policies.ts';
 import { compileEarly } from '@portcullis/edge/xdp/compile.ts';
 import { readDevice } from '@portcullis/edge/xdp/device.ts';
 import type { EarlyDropDriver } from '@portcullis/edge/xdp/driver.ts';
 import { countSuite } from '@portcullis/edge/xdp/count-suite.ts';
 import { earlyDropSuite } from '@portcullis/edge/xdp/driver-suite.ts';
 import type { EgressWay } from '@portcullis/edge/xdp/egress.ts';
+import {
+  type Descriptor,
+  lookupElement,
+  mapShapeOf,
+  updateElement,
+} from '@portcullis/edge/kernel/bpf.ts';
 import { createKernelDriver } from '@portcullis/edge/xdp/kernel-driver.ts';
+import { struckSuite } from '@portcullis/edge/xdp/struck-suite.ts';
 import { NO_UNIONS } from '@portcullis/edge/xdp/unions.ts';
+import { keysOf, withMapsOf } from '../bpf-maps.ts';
 import { mountBpffs, unmountBpffs } from '../bpffs.ts';
 import { type Namespace, Network } from '../netns.ts';
 import { missing } from '../requirements.ts';
@@ -29,6 +37,7 @@ if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
 describe("the kernel's early drop", { skip: lacking ?? false }, () => {
   earlyDropSuite(() => createKernelDriver({ pins: '' }), 60);
   countSuite(() => createKernelDriver({ pins: '' }));
+  struckSuite(() => createKernelDriver({ pins: '' }));
 });
 
 const SETTINGS = {
@@ -187,6 +196,29 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
     });
   });
 
+  for (const [what, rules, places] of [
+    ['few rules', 3, 2],
+    ['as many as stand in the value', 17, 2],
+    ['more rules than stand in a value', 140, 2],
+  ] as const) {
+    it(`finds what somebody changed in any map of an address with ${what}`, () => {
+      const driver = createKernelDriver({ pins: '' });
+      const ports = Array.from({ length: rules }, (_, index) =>
+        allowPort('udp', 1_000 + 3 * index),
+      );
+      const target = denyAll(OURS[4], ports);
+      driver.load([target, denyAll(THEIRS[4])].map(compileEarly), SETTINGS, NO_UNIONS);
+      driver.enforce();
+      assert.equal(driver.holds(OURS[4]), true);
+      const changed = withMapsOf(process.pid, (maps) =>
+        maps.map((map) => harmful(map, () => driver.holds(OURS[4]))).filter((count) => count > 0),
+      );
+      assert.ok(changed.length >= places, `in ${changed.length} maps`);
+      assert.deepEqual([driver.holds(OURS[4]), driver.holds(THEIRS[4])], [true, true]);
+      driver.close();
+    });
+  }
+
   it('says in words what stands in its way', () => {
     const driver = createKernelDriver({ pins: '' });
     const other = createKernelDriver({ pins: '' });
@@ -262,4 +294,20 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
 
 function replyTo(family: 4 | 6, port: number): Packet {
   return udpPacket(THEIRS[family], OURS[family], port, 5353);
+}
+
+/** Changes one element after the other, and back: how many of these were found. */
+function harmful(map: Descriptor, isWhole: () => boolean): number {
+  const { type, valueSize, maxEntries } = mapShapeOf(map);
+  // Flows and counters stand in larger ones.
+  if (maxEntries > 1_000 || !['hash', 'array', 'lpmTrie'].includes(type)) return 0;
+  return keysOf(map).filter((key) => {
+    const value = Buffer.alloc(valueSize);
+    // Of an array, what is not used is as it was made.
+    if (!lookupElement(map, key, value) || value.every((byte) => byte === 0)) return false;
+    updateElement(map, key, Buffer.from(value.map((byte) => byte ^ 0x5a)));
+    const found = !isWhole();
+    updateElement(map, key, value);
+    return found;
+  }).length;
 }

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
 import { EDGE_DEVICE, SERVER } from '../internet.ts';
+import type { Namespace } from '../netns.ts';
 import { missing } from '../requirements.ts';
+import { defaultFleet } from '../stack.ts';
 import { attachedMode, detachAll } from './attached.ts';
 import { buildGround, eventually, type Ground, whyNot } from './ground.ts';
 import {
@@ -13,6 +16,7 @@ import {
 import { remakeUplink, restoreUplink } from './uplink.ts';
 
 const REPAIRED_MS = 2_000;
+const OPEN_UDP = { action: 'allow', protocol: 'udp' } as const;
 
 const lacking = whyNot() || missing(['bpf']);
 if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
@@ -60,6 +64,26 @@ describe('packets that never stop, with early drop in front', { skip: lacking ??
     assertNothingDeniedPassed(flows);
   });
 
+  it('control hangs at the confirmation of a change: what others undo is repaired as soon', async () => {
+    const { stack, internet } = ground;
+    const control = stack.pidOf('control/main.ts');
+    for (const port of ['1001', '1002', '1003']) {
+      const hung = hangAtNextChange(internet.edge, control);
+      const live = stack.api.createRule(SERVER[4], { ...OPEN_UDP, destination_port: port });
+      try {
+        await hung;
+        const flows = await duringSteadyFlows(ground, async () => {
+          await repairedSoon(hasTable, () => internet.edge.run('nft', 'flush ruleset'));
+          await repairedSoon(isAttached, () => detachAll(stack));
+        });
+        assertUndisturbed(flows);
+      } finally {
+        process.kill(control, 'SIGCONT');
+      }
+      await live;
+    }
+  });
+
   it('the agent is killed and takes over what it left', async () => {
     const { stack } = ground;
     const flows = await duringSteadyFlows(ground, async () => {
@@ -67,6 +91,19 @@ describe('packets that never stop, with early drop in front', { skip: lacking ??
       // Live only once the new agent has it in the kernel.
       const ids = await stack.api.createRule(SERVER[4], { action: 'deny', protocol: 'gre' });
       await stack.api.deleteRules(SERVER[4], ids);
+    });
+    assertUndisturbed(flows);
+  });
+
+  it('the edge is given another layout, and is killed at it', async () => {
+    const { stack } = ground;
+    const flows = await duringSteadyFlows(ground, async () => {
+      for (const [round, port] of ['2200', '2201', '2202'].entries()) {
+        // Other settings are another table: written whole, in place of the one that is there.
+        const applied = stack.applyFleet(defaultFleet().replace('port: 22', `port: ${port}`));
+        if (round === 1) process.kill(stack.pidOf('edge/main.ts'), 'SIGKILL');
+        await applied;
+      }
     });
     assertUndisturbed(flows);
   });
@@ -88,6 +125,19 @@ describe('packets that never stop, with early drop in front', { skip: lacking ??
     assertNothingDeniedPassed(flows);
   });
 });
+
+/** Stops control the moment that the kernel has a change: before the edge can have said so and been answered. */
+async function hangAtNextChange(edge: Namespace, control: number): Promise<void> {
+  const monitor = edge.spawn(['nft', 'monitor', 'new', 'elements'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  assert.ok(monitor.stdout);
+  await once(monitor.stdout, 'data');
+  process.kill(control, 'SIGSTOP');
+  const gone = once(monitor, 'exit');
+  monitor.kill();
+  await gone;
+}
 
 async function repairedSoon(isWhole: () => boolean, deed: () => unknown): Promise<void> {
   deed();

@@ -1,9 +1,10 @@
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import { frameOf, udpPacket } from '@portcullis/edge/testing/frames.ts';
-import { readDevice } from '@portcullis/edge/xdp/device.ts';
+import { deviceName, readDevice } from '@portcullis/edge/xdp/device.ts';
 import type { EarlyDropDriver } from '@portcullis/edge/xdp/driver.ts';
 import { EarlyDrop } from '@portcullis/edge/xdp/early-drop.ts';
 import { createKernelDriver } from '@portcullis/edge/xdp/kernel-driver.ts';
+import { driverWithin } from '../driver-within.ts';
 import type { Namespace, Network } from '../netns.ts';
 
 const DEVICE = 'wan';
@@ -12,7 +13,6 @@ const SYN = 0x02;
 
 /** The early drop of an agent that runs in this process, on a device of another namespace. */
 export class EarlyDropIn extends EarlyDrop {
-  readonly #namespace: Namespace;
   readonly #driver: EarlyDropDriver;
 
   static on(network: Network, namespace: Namespace): EarlyDropIn {
@@ -21,7 +21,7 @@ export class EarlyDropIn extends EarlyDrop {
       device: 'eth0',
       addresses: [],
     });
-    return new EarlyDropIn(namespace, createKernelDriver({ pins: '' }));
+    return new EarlyDropIn(namespace, driverWithin(namespace, createKernelDriver({ pins: '' })));
   }
 
   private constructor(namespace: Namespace, driver: EarlyDropDriver) {
@@ -33,22 +33,14 @@ export class EarlyDropIn extends EarlyDrop {
         const plain = { uppers: [], isPort: false, hidesTags: false, isEthernet: true };
         return device === null ? null : { ...device, ...plain };
       },
+      deviceName: (ifindex) => namespace.within(() => deviceName(ifindex)),
       listDevices: () => [DEVICE],
       // Nobody speaks here.
       openFlows: async () => true,
       remember: () => ({ tcp: 600, udp: 600, other: 600 }),
       log: { debug() {}, info() {}, warn() {}, error() {} },
     });
-    this.#namespace = namespace;
     this.#driver = driver;
-  }
-
-  override apply(...given: Parameters<EarlyDrop['apply']>): Promise<void> {
-    return this.#namespace.within(() => super.apply(...given));
-  }
-
-  override remove(): void {
-    this.#namespace.within(() => super.remove());
   }
 
   /** Whether a connection to the port gets past it. */

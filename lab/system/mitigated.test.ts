@@ -9,12 +9,16 @@ import { type Db, openDatabase } from '@portcullis/control/db/database.ts';
 import { findEmbeddedPostgres } from '@portcullis/control/db/embedded/index.ts';
 import { sql } from 'kysely';
 import { CLIENT, SERVER } from '../internet.ts';
+import { UdpPeer } from '../wire/udp-peer.ts';
 import { buildGround, eventually, type Ground, packet, whyNot } from './ground.ts';
 
 let ground: Ground;
 let db: Db;
 
 const FAMILIES = [4, 6] as const;
+const DNS = 53;
+/** Where nobody listens, so that nobody answers what passes. */
+const CLOSED = 27_016;
 const answer = (family: 4 | 6) => packet(family, 'udp', { sourcePort: 53 });
 const player = (family: 4 | 6) => packet(family, 'udp');
 
@@ -55,6 +59,45 @@ describe('a recorded attack on the wire', { skip: whyNot() }, () => {
     });
   }
 
+  for (const family of FAMILIES) {
+    it(`IPv${family}: answers are dropped before nftables, and those that the attacked asked for pass, also of a flow from before`, async (t) => {
+      const { client, server, edge } = ground.internet;
+      const [outside, inside] = [new UdpPeer(client), new UdpPeer(server)];
+      t.after(async () => {
+        await outside.stop();
+        await inside.stop();
+      });
+      const attacked = family === 4 ? '203.0.113.30' : '2001:db8:5::30';
+      const options = family === 4 ? [] : ['nodad'];
+      server.run(
+        'ip',
+        'addr',
+        'add',
+        `${attacked}/${family === 4 ? 24 : 64}`,
+        'dev',
+        'eth0',
+        ...options,
+      );
+      const resolver = await outside.open(CLIENT[family], DNS, '');
+      const before = await inside.open(attacked);
+      await before.exchange(CLIENT[family], DNS);
+      const { attackId } = await recordOngoing(db, attacked, 'dns_amplification');
+      await eventually('the edge has it', async () => (await mitigatedAt(db, attackId)) !== null);
+      const entered = countEntering(edge, `udp sport ${DNS} udp dport ${CLOSED}`);
+      t.after(() => edge.run('nft', 'delete', 'table', 'inet', 'entering'));
+      const unasked = async (): Promise<boolean> => {
+        const already = entered();
+        await resolver.send(attacked, CLOSED, 50);
+        return entered() === already;
+      };
+      await eventually('none of them reaches nftables', unasked);
+      const since = await inside.open(attacked);
+      for (const asking of [before, since]) await asking.exchange(CLIENT[family], DNS);
+      assert.deepEqual([await before.received(), await since.received()], [2, 1]);
+      await ground.stack.command('attacks', 'cancel', String(attackId));
+    });
+  }
+
   it('goes on being mitigated through kill -9 of control, which then withdraws it at its end', async () => {
     const { stack } = ground;
     const { attackId } = await recordOngoing(db, SERVER.neighbours[0] ?? '', 'ntp_amplification');
@@ -77,6 +120,16 @@ describe('a recorded attack on the wire', { skip: whyNot() }, () => {
     await eventually('it is withdrawn', () => passes(ntp()), 60_000);
   });
 });
+
+/** How many have come past the device since, before anything of nftables judges. */
+function countEntering(edge: Ground['internet']['edge'], match: string): () => number {
+  const chain = `type filter hook prerouting priority -1000;\n${match} counter`;
+  edge.run('nft', `table inet entering {\nchain input {\n${chain}\n}\n}\n`);
+  return () => {
+    const listed = edge.run('nft', 'list', 'chain', 'inet', 'entering', 'input');
+    return Number(/counter packets (\d+)/.exec(listed)?.[1]);
+  };
+}
 
 interface Explained {
   readonly data: {

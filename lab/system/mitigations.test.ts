@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import type { Filter } from '@portcullis/core/filters/filter.ts';
 import type { Mitigation, Policy } from '@portcullis/core/firewall/policy.ts';
 import { filteredPolicy } from '@portcullis/edge/testing/policies.ts';
 import { observedSet } from '@portcullis/edge/nftables/drop-counters.ts';
@@ -42,9 +43,13 @@ interface Field {
   readonly server: UdpPeer;
 }
 
-async function field(t: TestContext, label: string): Promise<Field | null> {
+async function field(
+  t: TestContext,
+  label: string,
+  change: Partial<Filter> = {},
+): Promise<Field | null> {
   if (!require(t, ['root', 'netns', 'nft', 'python3'])) return null;
-  const ground = new FilterGround(label);
+  const ground = new FilterGround(label, change);
   t.after(() => ground.destroy());
   const client = new UdpPeer(ground.internet.client);
   t.after(() => client.stop());
@@ -163,7 +168,9 @@ describe('mitigations in the kernel', () => {
     const to = SERVER[4];
     const under = (target: string): Policy => ({
       ...filteredPolicy(target),
-      filters: [{ ref: 'mitigation:9', type: 'tcp-syn-proxy', port: GAME, managed: true }],
+      filters: [
+        { ref: 'mitigation:9', type: 'tcp-syn-proxy', port: GAME, managed: true, safelist: [] },
+      ],
     });
     await ground.apply([filteredPolicy(to)]);
     await TcpEnd.serve(server, to, GAME);
@@ -178,8 +185,54 @@ describe('mitigations in the kernel', () => {
     ground.noise('syn', to, GAME, 500);
     assert.equal(await newcomer?.ask(), 'echo');
     assert.equal(reached(), 0);
-    // Nobody translates for him any more.
+    // Nobody translates for him any more; whoever was there before never was translated.
     await ground.apply([filteredPolicy(to)]);
     assert.equal(await newcomer?.ask(), 'reset');
+    assert.equal(await player?.ask(), 'echo');
   });
+
+  for (const family of [4, 6] as const) {
+    it(`IPv${family}: filters that an attack brought do not meet the safelist, those of the holder do`, async (t) => {
+      // Nobody who was not answered before passes a filter on UDP.
+      const on = await field(t, `safe${family}`, { budgetPps: 0 });
+      if (on === null) return;
+      const { ground, client, server } = on;
+      const to = SERVER[family];
+      const safelist = [CLIENT[family], '192.0.2.0/30'];
+      const brought = { ref: 'mitigation:7', managed: true, safelist } as const;
+      const udp = { ...brought, type: 'udp-stateful', port: GAME } as const;
+      const tcp = { ...brought, type: 'tcp-syn-proxy', port: GAME } as const;
+      const game = await server.open(to, GAME, '');
+      await server.open(to, OTHER, '');
+      await TcpEnd.serve(ground.internet.server, to, GAME);
+      await ground.apply([{ ...filteredPolicy(to), filters: [udp, tcp] }]);
+      const [monitoring, stranger] = [
+        await client.open(CLIENT[family]),
+        await client.open(CLIENT.others[family === 4 ? 0 : 3]),
+      ];
+      await stranger.send(to, GAME, 20);
+      await stranger.exchange(to, OTHER);
+      await monitoring.send(to, GAME, 50);
+      await monitoring.exchange(to, GAME);
+      assert.equal(await game.received(), 51, 'of the safelist, and of nobody else');
+      const payment = await TcpEnd.connect(ground.internet.client, to, GAME);
+      assert.equal(await payment?.ask(), 'echo');
+      assert.equal(ground.proxiedSyns(), 0);
+      // What forges sources does so in IPv4 only.
+      const forged = family === 4 ? 100 : 0;
+      if (forged > 0) ground.noise('syn', to, GAME, forged);
+      assert.equal(await payment?.ask(), 'echo');
+      assert.equal(ground.proxiedSyns(), forged);
+      // What the holder asks for is for everybody.
+      const own = { ...udp, ref: 'filter:1', managed: false, safelist: [] };
+      await ground.apply([{ ...filteredPolicy(to), filters: [own, udp, tcp] }]);
+      const before = await game.received();
+      await (await client.open(CLIENT[family])).send(to, GAME, 20);
+      await stranger.exchange(to, OTHER);
+      assert.equal((await game.received()) - before, 0);
+      // The attack is over: who did not come through its proxy stays.
+      await ground.apply([{ ...filteredPolicy(to), filters: [own] }]);
+      assert.equal(await payment?.ask(), 'echo');
+    });
+  }
 });

@@ -30,10 +30,11 @@ for (const early of [false, true]) {
   describe(`a policy that the kernel has no room for${early ? ', with early drop in front' : ''}`, () => {
     it('stays at its last good one, whole, and all others move on', async (t) => {
       if (!require(t, ['root', 'netns', 'nft', 'bpf'])) return;
+      // Before the network: the agent is to stop while that is still there.
+      const { control, start } = testEdge(t);
       const network = new Network('refused');
       t.after(() => network.destroy());
       const namespace = network.create('edge');
-      const { control, start } = testEdge(t);
       const real = namespace.within(() => createLibraryDriver());
       // Maps of less room than the edge thinks: the kernel itself says no.
       const small = (text: string): string => text.replaceAll(/size 96;/g, `size ${ROOM};`);

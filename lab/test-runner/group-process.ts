@@ -3,10 +3,11 @@ import { resolve } from 'node:path';
 import { run } from 'node:test';
 import { inspect } from 'node:util';
 import type { Group } from './groups.ts';
-import type { Outcome } from './report.ts';
+import type { Outcome, Timing } from './report.ts';
 
 /**
- * Runs one group in this process, a child of main.ts, and sends it an `Outcome` for each test that ended.
+ * Runs one group in this process, a child of main.ts, and sends it an `Outcome` for each test that ended and a `Timing` for each
+ * file that had a process of its own.
  * Argument: the group as JSON.
  */
 const group = JSON.parse(process.argv[2] ?? '') as Group;
@@ -17,7 +18,6 @@ interface Ended {
   readonly file?: string | undefined;
   readonly skip?: string | boolean | undefined;
   readonly details: {
-    readonly duration_ms: number;
     readonly type?: string | undefined;
     readonly error?: { readonly cause?: unknown; readonly failureType?: string };
   };
@@ -35,6 +35,7 @@ async function runNext(): Promise<void> {
 }
 
 async function runFiles(files: readonly string[]): Promise<void> {
+  const begin = performance.now();
   const limit = new AbortController();
   const late = setTimeout(() => {
     const detail = `still running after ${group.fileLimitMs / 1000} s: a test hangs, or something was left open`;
@@ -44,8 +45,7 @@ async function runFiles(files: readonly string[]): Promise<void> {
       name,
       result: 'failed',
       detail,
-      durationMs: group.fileLimitMs,
-    });
+    } satisfies Outcome);
     limit.abort();
   }, group.fileLimitMs);
   // Files in this very process end when nothing is left to do: the limit must not be something to do.
@@ -59,6 +59,9 @@ async function runFiles(files: readonly string[]): Promise<void> {
   report(stream, limit.signal);
   await once(stream, 'end');
   clearTimeout(late);
+  const [file] = files;
+  if (files.length > 1 || file === undefined) return;
+  process.send?.({ file, ms: performance.now() - begin } satisfies Timing);
 }
 
 function report(stream: ReturnType<typeof run>, aborted: AbortSignal): void {
@@ -94,7 +97,6 @@ function send(
     name: [...around.slice(0, ended.nesting), ended.name].join(' > '),
     result,
     detail,
-    durationMs: ended.details.duration_ms,
   };
   process.send?.(outcome);
 }

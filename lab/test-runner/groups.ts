@@ -62,7 +62,7 @@ function group(name: string, files: readonly string[] = [], options: Partial<Gro
     isolation: 'process',
     concurrency: availableParallelism(),
     timeoutMs: 60_000,
-    fileLimitMs: (options.timeoutMs ?? 60_000) + 30_000,
+    fileLimitMs: (options.timeoutMs ?? 60_000) * 2 + 30_000,
     limitMs: 480_000,
     needsDatabase: false,
     ...options,

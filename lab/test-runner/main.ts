@@ -2,7 +2,14 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join, relative } from 'node:path';
 import { findGroups, type Group } from './groups.ts';
-import { describeFailure, type Outcome, seconds, summarise } from './report.ts';
+import {
+  describeFailure,
+  describeSlowest,
+  type Outcome,
+  seconds,
+  summarise,
+  type Timing,
+} from './report.ts';
 
 /**
  * `npm test [-- FILTER...]`: every test, or those whose path contains a filter. Exit code 1 when one
@@ -16,6 +23,8 @@ if (groups.length === 0) {
   process.exit(2);
 }
 
+/** So many files are named with their times. */
+const SLOWEST = 12;
 const outcomes: Outcome[] = [];
 const cluster = groups.some((group) => group.needsDatabase) ? startCluster() : null;
 try {
@@ -38,6 +47,7 @@ async function startCluster(): Promise<{ readonly url: string; stop(): Promise<v
 async function runGroup(group: Group, databaseUrl: string): Promise<Outcome[]> {
   const groupBegin = performance.now();
   const ended: Outcome[] = [];
+  const timings: Timing[] = [];
   const child = fork(join(import.meta.dirname, 'group-process.ts'), [JSON.stringify(group)], {
     cwd: root,
     env: {
@@ -46,9 +56,10 @@ async function runGroup(group: Group, databaseUrl: string): Promise<Outcome[]> {
     },
   });
   child.on('message', (message) => {
-    const outcome = message as Outcome;
-    ended.push(outcome);
-    if (outcome.result === 'failed') console.log(describeFailure(root, outcome));
+    const told = message as Outcome | Timing;
+    if ('ms' in told) timings.push(told);
+    else ended.push(told);
+    if ('result' in told && told.result === 'failed') console.log(describeFailure(root, told));
   });
   const stop = setTimeout(() => child.kill('SIGKILL'), group.limitMs);
   const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
@@ -60,6 +71,7 @@ async function runGroup(group: Group, databaseUrl: string): Promise<Outcome[]> {
   const took = seconds(performance.now() - groupBegin);
   const files = group.files.length;
   console.log(`${group.name}: ${ended.length} tests in ${files} files, ${failed} failed, ${took}`);
+  if (timings.length > SLOWEST) console.log(describeSlowest(timings, SLOWEST));
   return ended;
 }
 
@@ -72,5 +84,5 @@ function died(group: Group, ended: readonly Outcome[], how: string): Outcome {
   const seen = new Set(ended.map(({ file }) => relative(root, file)));
   const silent = group.files.filter((file) => !seen.has(file)).join(', ') || 'none';
   const detail = `the process of these tests ended early (${how}, limit ${seconds(group.limitMs)}); last: ${ended.at(-1)?.name ?? 'nothing'}; files without a result: ${silent}`;
-  return { file: root, name: `the group ${group.name}`, result: 'failed', detail, durationMs: 0 };
+  return { file: root, name: `the group ${group.name}`, result: 'failed', detail };
 }

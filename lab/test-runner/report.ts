@@ -7,7 +7,12 @@ export interface Outcome {
   readonly result: 'passed' | 'failed' | 'skipped';
   /** Why it failed or was skipped. */
   readonly detail: string;
-  readonly durationMs: number;
+}
+
+/** How long a file of tests took, in its own process. */
+export interface Timing {
+  readonly file: string;
+  readonly ms: number;
 }
 
 export function describeFailure(root: string, outcome: Outcome): string {
@@ -30,6 +35,12 @@ export function summarise(root: string, outcomes: readonly Outcome[]): string[] 
   const counts = [of('passed'), of('failed'), of('skipped')].map((list) => list.length);
   lines.push('', `${counts[0]} passed, ${counts[1]} failed, ${counts[2]} skipped`);
   return lines;
+}
+
+/** Where the time of a group went: its slowest files, one line. */
+export function describeSlowest(timings: readonly Timing[], count: number): string {
+  const slowest = timings.toSorted((a, b) => b.ms - a.ms).slice(0, count);
+  return `  slowest: ${slowest.map(({ file, ms }) => `${file} ${seconds(ms)}`).join(', ')}`;
 }
 
 export function seconds(ms: number): string {

@@ -17,6 +17,7 @@ const REPORTS = new Map(
       peakPps: 4000,
       peakBps: 1,
       longestPauseMs: 1,
+      plannedPackets: 1,
     },
   ]),
 );

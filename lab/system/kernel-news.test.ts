@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { after, before, beforeEach, describe, it, type TestContext } from 'node:test';
+import { type LinkEvent, watchLinks } from '@portcullis/edge/kernel/links.ts';
+import type { Driver } from '@portcullis/edge/nftables/driver.ts';
+import { createNftDriver } from '@portcullis/edge/nftables/nft.ts';
+import { openRuleset, type Ruleset } from '@portcullis/edge/nftables/ruleset.ts';
+import { watched } from '@portcullis/edge/nftables/watch.ts';
+import { type Namespace, Network } from '../netns.ts';
+import { skipUnless } from '../requirements.ts';
+import { eventually } from './ground.ts';
+
+/** More than the socket of a watch has room for, while nobody reads: a mebibyte, and four. */
+const [MANY_LINK_NEWS, MANY_ELEMENTS] = [4_000, 60_000];
+const TABLE = 'inet portcullis';
+
+describe('news of the kernel', { skip: skipUnless(['root', 'netns', 'nft']) }, () => {
+  const network = new Network('news');
+  let host: Namespace;
+  before(() => {
+    host = network.create('host');
+  });
+  after(() => network.destroy());
+  beforeEach(() => host.run('nft', 'flush', 'ruleset'));
+
+  /** What is told of devices from now on. */
+  function followLinks(t: TestContext): string[] {
+    const told: string[] = [];
+    const watch = host.within(() => watchLinks((event) => told.push(inWords(event))));
+    t.after(() => watch.stop());
+    return told;
+  }
+
+  /** What is told of our table from now on. */
+  function followTable(t: TestContext): { driver: Driver; told: string[] } {
+    const told: string[] = [];
+    const rules: Ruleset = host.within(openRuleset);
+    const driver = watched(createNftDriver({ command: host.command('nft') }), rules);
+    const watch = host.within(() => driver.watch((what) => told.push(what)));
+    t.after(() => {
+      watch?.stop();
+      rules.close();
+    });
+    return { driver, told };
+  }
+
+  /** From now on nothing that looks every so often ever looks: what is heard, a signal said. */
+  function lookAtNothing(t: TestContext): void {
+    t.mock.timers.enable({ apis: ['setInterval'] });
+  }
+
+  it('of devices comes by a signal, without looking', async (t) => {
+    lookAtNothing(t);
+    const told = followLinks(t);
+    for (const name of ['one', 'two', 'three']) {
+      host.run('ip', 'link', 'add', name, 'type', 'bridge');
+      await eventually('it is heard of', async () => told.includes(`there ${name}`));
+      host.run('ip', 'link', 'set', name, 'name', `${name}b`);
+      await eventually('its new name too', async () => told.includes(`renamed ${name} ${name}b`));
+      host.run('ip', 'link', 'del', `${name}b`);
+      await eventually('and its end', async () => told.includes(`gone ${name}b`));
+    }
+  });
+
+  it('of what a device belongs to comes by a signal too, and changes no name', async (t) => {
+    lookAtNothing(t);
+    host.run('ip', 'link', 'add', 'bridge', 'type', 'bridge');
+    host.run('ip', 'link', 'add', 'port', 'type', 'veth', 'peer', 'name', 'other');
+    const told: string[] = [];
+    let stirred = 0;
+    const watch = host.within(() =>
+      watchLinks(
+        (event) => told.push(inWords(event)),
+        () => stirred++,
+      ),
+    );
+    t.after(() => watch.stop());
+    for (const change of [['master', 'bridge'], ['nomaster']]) {
+      const before = stirred;
+      host.run('ip', 'link', 'set', 'port', ...change);
+      await eventually('it is heard of', async () => stirred > before);
+    }
+    assert.deepEqual(told, []);
+    for (const name of ['bridge', 'port']) host.run('ip', 'link', 'del', name);
+  });
+
+  it('of our table comes by a signal, without looking', async (t) => {
+    lookAtNothing(t);
+    const { driver, told } = followTable(t);
+    await driver.apply(`add table ${TABLE}\nadd chain ${TABLE} judge\n`);
+    host.run('nft', 'add', 'rule', ...TABLE.split(' '), 'judge', 'accept');
+    await eventually('a rule is heard of', async () => /added a rule/.test(told.join()));
+    host.run('nft', 'delete', 'table', ...TABLE.split(' '));
+    await eventually('its end too', async () => /deleted the table/.test(told.join()));
+  });
+
+  it('of devices that was lost is made up for by the list of all', async (t) => {
+    for (const name of ['stays', 'leaves', 'changes'])
+      host.run('ip', 'link', 'add', name, 'type', 'bridge');
+    const told = followLinks(t);
+    // Nobody reads until all of it is done.
+    const noise = Array.from(
+      { length: MANY_LINK_NEWS },
+      (_, n) => `link set stays ${n % 2 === 0 ? 'up' : 'down'}`,
+    );
+    const deeds = [
+      'link del leaves',
+      'link set changes name changed',
+      'link add comes type bridge',
+    ];
+    const [ip, ...args] = host.command('ip', '-batch', '-');
+    execFileSync(ip, args, { input: [...noise, ...deeds].join('\n') });
+    const wanted = ['gone leaves', 'renamed changes changed', 'there comes'];
+    await eventually('all of it is known', async () => wanted.every((one) => told.includes(one)));
+    assert.deepEqual(told.toSorted(), wanted.toSorted(), 'and nothing else was told');
+  });
+
+  it('of our table that was lost leaves it in doubt, whatever was read of it', async (t) => {
+    const { driver, told } = followTable(t);
+    await driver.apply(`add table ${TABLE}\nadd set ${TABLE} sources { type ipv4_addr; }\n`);
+    const elements = Array.from(
+      { length: MANY_ELEMENTS },
+      (_, n) => `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`,
+    );
+    const noise = `table ip somebody { set sources { type ipv4_addr; elements = { ${elements.join()} }; }; }`;
+    const [nft, ...args] = host.command('nft', '-f', '-');
+    execFileSync(nft, args, { input: `${noise}\ndelete set ${TABLE} sources\n` });
+    await eventually('it is in doubt', async () => told.length > 0);
+    assert.deepEqual(told, ['changed more than could be followed']);
+  });
+});
+
+function inWords(event: LinkEvent): string {
+  const { kind, name } = event;
+  return kind === 'renamed' ? `${kind} ${event.before} ${name}` : `${kind} ${name}`;
+}
