@@ -15,6 +15,8 @@ export interface Group {
   readonly fileLimitMs: number;
   /** Of the whole group, whatever hangs. */
   readonly limitMs: number;
+  /** Of so many files that failed each is asked once more (again.ts); when more fail, none is. */
+  readonly secondTries: number;
   readonly needsDatabase: boolean;
 }
 
@@ -41,6 +43,7 @@ export function findGroups(root: string, filters: readonly string[]): Group[] {
       concurrency: 1,
       timeoutMs: 240_000,
       limitMs: 2_400_000,
+      secondTries: 2,
       needsDatabase: true,
     }),
   ];
@@ -64,6 +67,7 @@ function group(name: string, files: readonly string[] = [], options: Partial<Gro
     timeoutMs: 60_000,
     fileLimitMs: (options.timeoutMs ?? 60_000) * 2 + 30_000,
     limitMs: 480_000,
+    secondTries: 0,
     needsDatabase: false,
     ...options,
   };

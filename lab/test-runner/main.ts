@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join, relative } from 'node:path';
+import { afterSecondTry, filesToTryAgain } from './again.ts';
 import { findGroups, type Group } from './groups.ts';
 import {
   describeFailure,
@@ -30,7 +31,16 @@ const cluster = groups.some((group) => group.needsDatabase) ? startCluster() : n
 try {
   for (const group of groups) {
     const url = group.needsDatabase ? ((await cluster)?.url ?? '') : '';
-    outcomes.push(...(await runGroup(group, url)));
+    const ended = await runGroup(group, url);
+    const again = filesToTryAgain(root, group, ended);
+    outcomes.push(
+      ...(again.length === 0
+        ? ended
+        : afterSecondTry(
+            ended,
+            await runGroup({ ...group, name: 'once more', files: again }, url),
+          )),
+    );
   }
 } finally {
   await (await cluster)?.stop();

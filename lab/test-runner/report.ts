@@ -4,7 +4,8 @@ import { relative } from 'node:path';
 export interface Outcome {
   readonly file: string;
   readonly name: string;
-  readonly result: 'passed' | 'failed' | 'skipped';
+  /** `unsteady`: failed, and passed when its file was run once more. */
+  readonly result: 'passed' | 'failed' | 'skipped' | 'unsteady';
   /** Why it failed or was skipped. */
   readonly detail: string;
 }
@@ -21,7 +22,7 @@ export function describeFailure(root: string, outcome: Outcome): string {
   return `  failed: ${outcome.name}\n    in ${where}\n${detail}\n`;
 }
 
-/** Everything that did not run, then everything that failed, then the totals alone on the last line. */
+/** Everything that did not run, was unsteady, and failed, in that order; then the totals alone on the last line. */
 export function summarise(root: string, outcomes: readonly Outcome[]): string[] {
   const of = (result: Outcome['result']): Outcome[] =>
     outcomes.filter((outcome) => outcome.result === result);
@@ -30,10 +31,15 @@ export function summarise(root: string, outcomes: readonly Outcome[]): string[] 
     const why = detail === 'true' ? 'no reason given' : detail;
     lines.push(`skipped: ${name} (${relative(root, file)}): ${why}`);
   }
-  for (const { file, name } of of('failed'))
-    lines.push(`failed: ${name} (${relative(root, file)})`);
-  const counts = [of('passed'), of('failed'), of('skipped')].map((list) => list.length);
-  lines.push('', `${counts[0]} passed, ${counts[1]} failed, ${counts[2]} skipped`);
+  for (const result of ['unsteady', 'failed'] as const) {
+    for (const { file, name } of of(result)) {
+      lines.push(`${result}: ${name} (${relative(root, file)})`);
+    }
+  }
+  const count = (result: Outcome['result']): string => `${of(result).length} ${result}`;
+  const totals = [count('passed'), count('failed'), count('skipped')];
+  if (of('unsteady').length > 0) totals.push(count('unsteady'));
+  lines.push('', totals.join(', '));
   return lines;
 }
 
