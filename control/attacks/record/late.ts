@@ -150,16 +150,6 @@ async function open(tx: Tx, revision: number, late: LateAttack): Promise<number>
   const ids = await openRecords(tx, revision, [seen], standing);
   const id = ids.get(attack.subject);
   if (id === undefined) throw new Error('nothing was recorded');
-  const startedAt = new Date(attack.startedAtMs);
-  if (attack.endedAtMs !== null) {
-    const endedAt = new Date(attack.endedAtMs);
-    await sql`
-      update attacks set ended_at = greatest(${endedAt}, started_at)
-       where id = ${id} and revision = ${revision} and started_at = ${startedAt}`.execute(tx);
-    await sql`
-      update ongoing_attacks set ended_at = greatest(${endedAt}, started_at)
-       where attack_id = ${id}`.execute(tx);
-  }
   return id;
 }
 

@@ -44,7 +44,16 @@ export interface Detecting {
   readonly goOn: (kept: Kept) => Seen | null;
 }
 
-export type RecordStep = 'open' | 'hand-over' | 'touch' | 'reopen' | 'end' | 'leave' | 'nothing';
+export type RecordStep =
+  | 'open'
+  | 'hand-over'
+  | 'touch'
+  | 'reopen'
+  | 'end'
+  | 'leave'
+  /** Nothing could be written while it went on: it is recorded with its end. */
+  | 'whole'
+  | 'nothing';
 
 /** Beginning again within this time, it is the same attack. */
 export const MERGE_MS = 300_000;
@@ -55,7 +64,10 @@ export const MERGE_MS = 300_000;
  */
 export function planRecord({ attack, busyAtMs }: Seen, known: Known | null): RecordStep {
   if (attack.endedAtMs !== null) {
-    if (known === null || known.endedAt !== null) return 'nothing';
+    if (known === null) return 'whole';
+    if (known.endedAt !== null) {
+      return attack.startedAtMs - known.endedAt.getTime() > MERGE_MS ? 'whole' : 'nothing';
+    }
     return known.seenByOthers ? 'leave' : 'end';
   }
   if (known === null) return 'open';

@@ -211,6 +211,40 @@ test('a record is written once the database is back, and nothing is told before'
   assert.equal(watch.heard[0]?.kind, 'opened');
 });
 
+test('an attack that began and ended while nothing could be written is recorded whole, once', async (t) => {
+  const { db, acme } = await startWorld(t);
+  const watch = await startWatch(db);
+  await sql`update organisations set detection = '{"holdSeconds": 2}'`.execute(db);
+  await watch.scopes.load();
+  await watch.play(10, QUIET);
+  await sql`alter table attack_clock rename to gone`.execute(db);
+  const beganMs = watch.nowMs;
+  const playing = watch.play(5, FLOOD);
+  const overMs = watch.nowMs;
+  const over = watch.play(10, QUIET);
+  for (let tries = 0; watch.failures.length === 0; tries++) {
+    assert.ok(tries < 1_000, 'nobody was told of the failure');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  await sql`alter table gone rename to attack_clock`.execute(db);
+  await Promise.all([playing, over]);
+  const [one, ...others] = await recordsOf(db);
+  assert.ok(one?.ended !== undefined && one.ended !== null, 'it is recorded, and over');
+  assert.deepEqual(others, []);
+  assert.ok(Math.abs(one.started.getTime() - beganMs) <= 500);
+  assert.ok(Math.abs(one.ended.getTime() - overMs) <= 500);
+  assert.ok(one.pps > 59_000, String(one.pps));
+  assert.deepEqual(
+    watch.heard.map(({ kind }) => kind),
+    ['ended'],
+  );
+  const { data } = await list(acme);
+  assert.deepEqual([data.length, data[0]?.status], [1, 'ended']);
+  const { rows } = await sql<{ evidence: { series: { pps: number[] } } }>`
+    select evidence from attack_evidence where attack_id = ${one.id}`.execute(db);
+  assert.ok(rows[0]?.evidence.series.pps.some((pps) => pps > 59_000));
+});
+
 test('thousands of attacks at once are all recorded, and what waits is bounded', async (t) => {
   const { db } = await startWorld(t);
   const watch = await startWatch(db);

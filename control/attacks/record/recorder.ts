@@ -18,6 +18,7 @@ import {
   endSightings,
   loadKept,
   loadKnown,
+  loadRecorded,
   lockClock,
   noteSightings,
   openRecords,
@@ -105,6 +106,9 @@ export class Recorder {
           const { subject } = one.attack;
           if (!this.#pending.has(subject)) this.#pending.set(subject, one);
         }
+        for (const { subject, evidence: one } of evidence) {
+          if (!this.#evidence.has(subject)) this.#evidence.set(subject, one);
+        }
         if (this.#stopped) return;
         await delay(RETRY_MS);
       }
@@ -165,6 +169,7 @@ function newsOf(step: RecordStep, { isNews }: Seen): HeardAttack['kind'] | null 
     case 'reopen':
       return 'continued';
     case 'end':
+    case 'whole':
       return 'ended';
     case 'touch':
       return isNews ? 'changed' : null;
@@ -207,11 +212,11 @@ export async function recordBatch(
   const planned = batch.map((seen) =>
     planOne(seen, known.get(seen.attack.subject) ?? null, detector),
   );
-  const steps = await joinReopened(tx, planned, detector);
+  const steps = await leaveRecorded(tx, await joinReopened(tx, planned, detector));
   const of = (...wanted: readonly RecordStep[]) =>
     steps.filter(({ step }) => wanted.includes(step));
   const revision = newest + 1;
-  if (of('open', 'hand-over', 'reopen', 'end').length > 0) await setClock(tx, revision);
+  if (of('open', 'hand-over', 'reopen', 'end', 'whole').length > 0) await setClock(tx, revision);
   await touchRecords(
     tx,
     of('touch', 'reopen', 'end').map(({ seen }) => seen),
@@ -227,7 +232,7 @@ export async function recordBatch(
   const opened = await openRecords(
     tx,
     revision,
-    of('open', 'hand-over').map(({ seen }) => seen),
+    of('open', 'hand-over', 'whole').map(({ seen }) => seen),
   );
   const goOn = of('open', 'hand-over', 'touch', 'reopen').map(({ seen }) => seen.attack.subject);
   await noteSightings(tx, recorder, goOn);
@@ -256,6 +261,17 @@ async function joinReopened(
   });
 }
 
+/** What another recorder wrote, or an edge told late, while this one could not. */
+async function leaveRecorded(tx: Tx, planned: readonly Planned[]): Promise<readonly Planned[]> {
+  const whole = planned.flatMap(({ seen, step }) => (step === 'whole' ? [seen] : []));
+  const recorded = await loadRecorded(tx, whole);
+  return planned.map((one) =>
+    one.step === 'whole' && recorded.has(one.seen.attack.subject)
+      ? { ...one, step: 'nothing' }
+      : one,
+  );
+}
+
 function planOne(seen: Seen, row: Known | null, { handOver }: Detecting): Planned {
   const step = planRecord(seen, row);
   const opens = step === 'open' || step === 'hand-over';
@@ -274,7 +290,7 @@ function planOne(seen: Seen, row: Known | null, { handOver }: Detecting): Planne
 function recordedAs(planned: Planned, opened: number | null): Recorded[] {
   const { seen, row, step, isAnew } = planned;
   const attackId = row?.attackId ?? null;
-  if (step === 'open') return [{ seen, step, attackId: opened, isAnew }];
+  if (step === 'open' || step === 'whole') return [{ seen, step, attackId: opened, isAnew }];
   if (step !== 'hand-over') return [{ seen, step, attackId, isAnew }];
   return [
     { seen, step: 'end', attackId, isAnew },

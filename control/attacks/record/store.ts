@@ -64,6 +64,7 @@ function items(seen: readonly Seen[]): string {
       pps: wholeRate(attack.peakPps.value),
       bps: wholeRate(attack.peakBps.value),
       started: new Date(attack.startedAtMs),
+      ended: attack.endedAtMs === null ? null : new Date(attack.endedAtMs),
       opened: new Date(openedAtMs),
       detector: resumable ?? {},
     })),
@@ -71,7 +72,8 @@ function items(seen: readonly Seen[]): string {
 }
 
 const ITEM = sql.raw(
-  'i (subject cidr, asked text, type text, pps bigint, bps bigint, started timestamptz, opened timestamptz, detector jsonb)',
+  `i (subject cidr, asked text, type text, pps bigint, bps bigint, started timestamptz,
+      ended timestamptz, opened timestamptz, detector jsonb)`,
 );
 
 /**
@@ -88,11 +90,11 @@ export async function openRecords(
     standing === 'kept'
       ? sql`do nothing`
       : sql`do update set attack_id = excluded.attack_id, revision = excluded.revision,
-              started_at = excluded.started_at, opened_at = excluded.opened_at, ended_at = null,
+              started_at = excluded.started_at, opened_at = excluded.opened_at, ended_at = excluded.ended_at,
               seen_at = now(), detector = excluded.detector`;
   const { rows } = await sql<{ id: number; asked: string }>`
     with made as materialized (
-      select nextval('attack_ids') as id, i.*, h.id as holding, h.organisation_id, h.cidr as held
+      select nextval('attack_ids') as id, i.*, case when i.ended is not null then greatest(i.ended, i.started) end as over, h.id as holding, h.organisation_id, h.cidr as held
         from jsonb_to_recordset(${items(seen)}::jsonb) as ${ITEM}
         left join lateral (
           select id, organisation_id, cidr from holdings
@@ -100,16 +102,29 @@ export async function openRecords(
            order by masklen(cidr) desc limit 1) h on true
     ), history as (
       insert into attacks (id, revision, organisation_id, holding_id, subject, prefix, attack_type,
-                           peak_pps, peak_bps, started_at)
+                           peak_pps, peak_bps, started_at, ended_at)
       select id, ${revision}, organisation_id, holding, subject, coalesce(held, subject), type,
-             pps, bps, started from made
+             pps, bps, started, over from made
     ), ongoing as (
       insert into ongoing_attacks as o
-      select subject, id, ${revision}, started, opened, null, now(), detector from made
+      select subject, id, ${revision}, started, opened, over, now(), detector from made
       on conflict (subject) ${conflict}
     )
     select id, asked from made`.execute(tx);
   return new Map(rows.map(({ id, asked }) => [asked, id]));
+}
+
+/** Of subjects whose attack is over, those that have a record of it: whoever recorded it, and wherever it went since. */
+export async function loadRecorded(tx: Tx, seen: readonly Seen[]): Promise<ReadonlySet<string>> {
+  if (seen.length === 0) return new Set();
+  const { rows } = await sql<{ asked: string }>`
+    select i.asked from jsonb_to_recordset(${items(seen)}::jsonb) as ${ITEM}
+     where exists (select from attacks a
+                    where a.subject = i.subject and a.until_revision = ${HOLDS}
+                      and a.started_at <= i.ended and (a.ended_at is null or a.ended_at >= i.started))`.execute(
+    tx,
+  );
+  return new Set(rows.map(({ asked }) => asked));
 }
 
 /** Peaks rise, and the kind is what it was last named. */
