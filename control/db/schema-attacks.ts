@@ -7,6 +7,7 @@ export interface AttackSchema {
   ongoing_attacks: OngoingAttackTable;
   attack_sightings: AttackSightingTable;
   attack_evidence: AttackEvidenceTable;
+  late_budgets: LateBudgetTable;
 }
 
 /** Written as JSON text. */
@@ -60,4 +61,10 @@ interface AttackEvidenceTable {
   attack_id: number;
   opened_at: Date;
   evidence: Json<object>;
+}
+
+interface LateBudgetTable {
+  edge: string;
+  spent: number;
+  at: Generated<Date>;
 }

@@ -89,6 +89,7 @@ interface ResponderCallTable {
   kind: 'start' | 'withdraw';
   attempts: Generated<number>;
   due_at: Generated<Date>;
+  claimed_until: Date | null;
   settled_at: Date | null;
   succeeded: boolean | null;
   result: string | null;

@@ -60,7 +60,7 @@ class Caller implements Calls {
 
   async #look(): Promise<void> {
     try {
-      for (const due of await claimCalls(this.#db, [...this.#underWay.keys()])) {
+      for (const due of await claimCalls(this.#db, this.#underWay.size)) {
         this.#underWay.set(
           due,
           this.#run(due).finally(() => this.#ended(due)),

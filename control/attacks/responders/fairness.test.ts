@@ -128,3 +128,21 @@ test('whoever has one attack has his turn before those with many have theirs aga
   const place = hook.told.findIndex((target) => target.startsWith('10.20.'));
   assert.ok(place <= 16, `called in place ${place + 1}`);
 });
+
+test('several control planes together call a responder no oftener at a time than one', async (t) => {
+  const { db } = await testDatabase(t);
+  const hook = await webhook(t, () => true);
+  const works = await webhook(t, () => false);
+  await addResponder(db, 'a-hangs', hook.call);
+  await addResponder(db, 'b-works', works.call);
+  for (let organisation = 1; organisation <= 3; organisation++) await attack(db, organisation, 6);
+  for (let plane = 0; plane < 3; plane++) start(t, db);
+  // By then each of them has looked often enough.
+  await until(db, 'b-works', 18);
+  await attack(db, 4, 6);
+  await until(db, 'b-works', 24);
+  assert.equal(hook.told.length, 8);
+  const of = (organisation: number): number =>
+    hook.told.filter((target) => target.startsWith(`10.${organisation}.`)).length;
+  assert.ok([1, 2, 3].every((organisation) => of(organisation) <= 4));
+});

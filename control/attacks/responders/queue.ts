@@ -7,8 +7,6 @@ import type { CallResult } from './result.ts';
 export interface DueCall {
   readonly id: number;
   readonly responder: string;
-  /** Whose attack it is; 0: nobody's. */
-  readonly organisation: number;
   readonly spec: ResponderSpec;
   readonly attempts: number;
   readonly body: CallBody;
@@ -17,22 +15,32 @@ export interface DueCall {
 /** What a call takes beyond its time until its result is kept. */
 const SPARE_SECONDS = 15;
 
-/** Of each responder at a time, and of them for one organisation: one that hangs, hangs for itself. */
+/** Of each responder at a time, by all control planes, and of them for one organisation: one that hangs, hangs for itself. */
 const PER_RESPONDER = 8;
 const PER_ORGANISATION = 4;
-/** A fleet has 32 responders; of more, because some were taken out of it, the rest waits. */
+/** A fleet has 32 responders; of more, because some were taken out of it, the rest waits. Of one process. */
 const AT_A_TIME = 256;
+/** Who claims, claims alone: what others are at is counted. */
+const CLAIMING = 0x70636c63;
 
 /**
- * Takes calls that are due, beside those that this process makes already; nobody else makes them until their time is
- * over. Responders do not wait for each other, and of one of them organisations take turns. A withdrawal waits for its
- * start to be settled. A process that dies with a call leaves it to be made again.
+ * Takes calls that are due, beside `underWay` that this process makes already and those that others make; nobody else
+ * makes them until their time is over. Responders do not wait for each other, and of one of them organisations take
+ * turns. A withdrawal waits for its start to be settled. A process that dies with a call leaves it to be made again.
  */
-export async function claimCalls(db: Db, underWay: readonly DueCall[]): Promise<DueCall[]> {
-  const room = AT_A_TIME - underWay.length;
+export async function claimCalls(db: Db, underWay: number): Promise<DueCall[]> {
+  const room = AT_A_TIME - underWay;
   if (room <= 0) return [];
-  const { rows } = await sql<ClaimedRow>`
-    with ${inTurn(underWay)}, due as materialized (
+  return db.transaction().execute(async (tx) => {
+    await sql`select pg_advisory_xact_lock(${CLAIMING})`.execute(tx);
+    const { rows } = await claim(room).execute(tx);
+    return rows.map(dueCallOf);
+  });
+}
+
+function claim(room: number): RawBuilder<ClaimedRow> {
+  return sql<ClaimedRow>`
+    with ${IN_TURN}, due as materialized (
       select c.id from responder_calls c
        where c.id in (select id from turns where nth + calls <= ${PER_RESPONDER}
                        order by nth + calls, id limit ${room})
@@ -45,30 +53,24 @@ export async function claimCalls(db: Db, underWay: readonly DueCall[]): Promise<
        group by 1, 2 order by 1, 2
       on conflict (responder, organisation_id) do update set served_at = excluded.served_at
     )
-    update responder_calls c
-       set attempts = attempts + 1,
-           due_at = now() + ((r.spec ->> 'timeoutSeconds')::integer + ${SPARE_SECONDS}) * interval '1 second'
-      from due, responder_runs r, attack_responses a
+    update responder_calls c set attempts = attempts + 1, due_at = t.until, claimed_until = t.until
+      from due, responder_runs r, attack_responses a, lateral (
+        select now() + ((r.spec ->> 'timeoutSeconds')::integer + ${SPARE_SECONDS}) * interval '1 second' as until) t
      where c.id = due.id and r.id = c.run_id and a.attack_id = r.attack_id
     returning c.id, c.kind, c.attempts, r.id as "runId", r.responder, r.spec, r.attack_id as "attackId",
-              coalesce(r.organisation_id, 0) as organisation,
               r.expires_at as "expiresAt", a.target::text as target, a.facts ->> 'type' as type,
               a.started_at as "startedAt",
               (select json_build_object('pps', t.peak_pps, 'bps', t.peak_bps) from attacks t
-                where t.id = r.attack_id order by revision desc limit 1) as peak`.execute(db);
-  return rows.map(dueCallOf);
+                where t.id = r.attack_id order by revision desc limit 1) as peak`;
 }
 
 /** `turns`: calls that are due, as the nth of their responder beside those under way, each organisation by turns. */
-function inTurn(underWay: readonly DueCall[]): RawBuilder<unknown> {
-  const busy = JSON.stringify(
-    underWay.map(({ responder, organisation }) => ({ responder, organisation })),
-  );
-  return sql`
+const IN_TURN = sql`
     busy as (
-      select responder, organisation, count(*) as calls
-        from jsonb_to_recordset(${busy}::jsonb) as b (responder text, organisation bigint)
-       group by responder, organisation
+      select r.responder, coalesce(r.organisation_id, 0) as organisation, count(*) as calls
+        from responder_calls c join responder_runs r on r.id = c.run_id
+       where c.settled_at is null and c.claimed_until > now()
+       group by 1, 2
     ), waiting as (
       select c.id, r.responder, coalesce(r.organisation_id, 0) as organisation,
              row_number() over (partition by r.responder, r.organisation_id order by c.id) as nth
@@ -88,7 +90,6 @@ function inTurn(underWay: readonly DueCall[]): RawBuilder<unknown> {
                on t.responder = w.responder and t.organisation_id = w.organisation
        where w.nth + coalesce(b.calls, 0) <= ${PER_ORGANISATION}
     )`;
-}
 
 interface ClaimedRow {
   readonly id: number;
@@ -96,7 +97,6 @@ interface ClaimedRow {
   readonly attempts: number;
   readonly runId: number;
   readonly responder: string;
-  readonly organisation: number;
   readonly spec: ResponderSpec;
   readonly attackId: number;
   readonly expiresAt: Date;
@@ -107,7 +107,7 @@ interface ClaimedRow {
 }
 
 function dueCallOf(row: ClaimedRow): DueCall {
-  const { id, kind, attempts, responder, organisation, spec, runId } = row;
+  const { id, kind, attempts, responder, spec, runId } = row;
   const body: CallBody = {
     call: id,
     event: kind,
@@ -122,7 +122,7 @@ function dueCallOf(row: ClaimedRow): DueCall {
     },
     expires_at: row.expiresAt.toISOString(),
   };
-  return { id, responder, organisation, spec, attempts, body };
+  return { id, responder, spec, attempts, body };
 }
 
 /** A start is tried for half a minute, a withdrawal for a quarter of an hour: what it leaves standing hurts. */
@@ -141,7 +141,7 @@ export async function saveResult(
   const result = said.replaceAll('\0', '\uFFFD').toWellFormed();
   await sql`
     update responder_calls
-       set result = ${result}, due_at = now() + ${waitSeconds} * interval '1 second',
+       set result = ${result}, claimed_until = null, due_at = now() + ${waitSeconds} * interval '1 second',
            settled_at = case when ${settled} then now() end,
            succeeded = case when ${settled} then ${succeeded}::boolean end
      where id = ${id} and settled_at is null`.execute(db);
@@ -151,6 +151,6 @@ export async function saveResult(
 /** Not finished, because we stop: due at once. It may have been heard, so it counts as tried. */
 export async function giveBack(db: Db, { id }: DueCall): Promise<void> {
   await sql`
-    update responder_calls set due_at = now()
+    update responder_calls set due_at = now(), claimed_until = null
      where id = ${id} and settled_at is null`.execute(db);
 }

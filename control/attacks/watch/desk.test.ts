@@ -33,18 +33,24 @@ async function startDesk(t: TestContext, serves = '{203.0.113.0/25}') {
   await sql`update edges set serves = ${serves}::cidr[]`.execute(db);
   const watch = new TestWatch(db, Date.now());
   const refused: Refused[] = [];
-  let deskMs = 0;
   const { scopes, judge } = watch;
-  const desk = createWatchDesk({
-    db,
-    scopes,
-    judge,
-    events: { ...silentWatchEvents(), refused: (one) => void refused.push(one) },
-    onAttack: () => {},
-    nowMs: () => deskMs,
-  });
-  const tellAttacks = (attacks: readonly WireAttack[], from = FRA1): Promise<ControlReply> =>
-    desk.attacks(from, {
+  const open = () =>
+    createWatchDesk({
+      db,
+      scopes,
+      judge,
+      events: { ...silentWatchEvents(), refused: (one) => void refused.push(one) },
+      onAttack: () => {},
+    });
+  const desk = open();
+  /** Of another control plane. */
+  const another = open();
+  const tellAttacks = (
+    attacks: readonly WireAttack[],
+    from = FRA1,
+    to = desk,
+  ): Promise<ControlReply> =>
+    to.attacks(from, {
       kind: 'edge.attacks',
       instance: 'i',
       sequence: 1,
@@ -66,7 +72,9 @@ async function startDesk(t: TestContext, serves = '{203.0.113.0/25}') {
     why,
     tellAttacks,
     subjects,
-    pass: (ms: number) => void (deskMs += ms),
+    another,
+    pass: (ms: number) =>
+      sql`update late_budgets set at = at - ${ms} * interval '1 millisecond'`.execute(db),
   };
 }
 
@@ -150,12 +158,14 @@ test('nothing is recorded late of the future, nor of before anybody may look; wh
   assert.ok(Math.abs((rows[0]?.days ?? 0) - 90) < 0.01, JSON.stringify(rows));
 });
 
-test('an edge tells as many attacks as it can have kept, then waits; another is heard all the while', async (t) => {
-  const { tellAttacks, refused, pass } = await startDesk(t, '{0.0.0.0/0}');
+test('an edge tells as many attacks as it can have kept, through however many control planes, then waits; another is heard all the while', async (t) => {
+  const { tellAttacks, desk, another, refused, pass } = await startDesk(t, '{0.0.0.0/0}');
   const flood = wireAttack(minutesAgo(20), minutesAgo(15));
   const many = Array.from({ length: 64 }, () => flood);
   // At once, as whoever means harm does.
-  const replies = await Promise.all(Array.from({ length: 18 }, () => tellAttacks(many)));
+  const replies = await Promise.all(
+    Array.from({ length: 18 }, (_, index) => tellAttacks(many, FRA1, index % 2 ? desk : another)),
+  );
   const taken = replies.filter(({ kind }) => kind === 'done').length;
   assert.equal(taken, 16);
   assert.deepEqual(
@@ -166,7 +176,9 @@ test('an edge tells as many attacks as it can have kept, then waits; another is 
     ],
   );
   assert.equal((await tellAttacks(many, { kind: 'edge', name: 'fra2' })).kind, 'done');
-  pass(10 * MINUTE);
+  await pass(-60 * MINUTE);
+  assert.equal((await tellAttacks(many)).kind, 'refused', 'a clock set back gives nothing back');
+  await pass(70 * MINUTE);
   assert.equal((await tellAttacks(many)).kind, 'done');
 });
 

@@ -7,7 +7,7 @@ import type { HeardAttack } from '../mitigations/facts.ts';
 import { recordLate } from '../record/late.ts';
 import type { WatchEvents } from './events.ts';
 import type { Judge } from './judge.ts';
-import { LateBudget } from './late-budget.ts';
+import { giveLateBack, takeLate } from './late-budget.ts';
 import { judgeLate } from './late-terms.ts';
 import { servedSamples } from './samples.ts';
 import type { ScopeTable } from './scopes.ts';
@@ -18,8 +18,6 @@ export interface DeskOptions {
   readonly judge: Pick<Judge, 'accept'>;
   readonly events: Pick<WatchEvents, 'refused'>;
   readonly onAttack: (heard: HeardAttack) => void;
-  /** Of a clock that does not jump. */
-  readonly nowMs?: () => number;
 }
 
 const DONE: ControlReply = { kind: 'done' };
@@ -28,8 +26,7 @@ const LOST_MS = 12_000;
 
 /** What control answers those who measure traffic. */
 export function createWatchDesk(options: DeskOptions): WatchDesk {
-  const { scopes, judge, events } = options;
-  const budget = new LateBudget(options.nowMs);
+  const { db, scopes, judge, events } = options;
   return {
     async settings(_from, asked) {
       await scopes.ready();
@@ -59,7 +56,7 @@ export function createWatchDesk(options: DeskOptions): WatchDesk {
         events.refused({ from, what: 'attacks', why, count: 1, first: attack.subject });
       }
       const count = taken.length;
-      if (!budget.take(from.name, count)) {
+      if (!(await takeLate(db, from.name, count))) {
         const first = taken[0]?.subject ?? '';
         events.refused({ from, what: 'attacks', why: 'too_many', count, first });
         return tooMany();
@@ -67,7 +64,8 @@ export function createWatchDesk(options: DeskOptions): WatchDesk {
       try {
         for (const attack of taken) await take(options, from, attack);
       } catch (error) {
-        budget.giveBack(from.name, count);
+        // What keeps them from being recorded may keep this too: then they are taken, and come back with time.
+        await giveLateBack(db, from.name, count).catch(() => {});
         throw error;
       }
       return DONE;

@@ -1,33 +1,32 @@
+import { sql } from 'kysely';
+import type { Db } from '../../db/database.ts';
+
 /** An edge keeps 512 attacks on its disk, and tells each again when it has ended. */
 const MOST = 1_024;
 /** So long until it may tell as many again. */
-const REFILL_MS = 3_600_000;
+const REFILL_SECONDS = 3_600;
 
-/** How many attacks each edge may tell of, so that none can fill the history. */
-export class LateBudget {
-  readonly #nowMs: () => number;
-  readonly #spent = new Map<string, { readonly amount: number; readonly atMs: number }>();
+/** What is spent now; a clock that was set back gives nothing back. */
+const SPENT = sql`greatest(0, b.spent - ${MOST}::float8 * greatest(0, extract(epoch from now() - b.at)) / ${REFILL_SECONDS})`;
 
-  /** `nowMs`: of a clock that does not jump. */
-  constructor(nowMs: () => number = () => performance.now()) {
-    this.#nowMs = nowMs;
-  }
+/**
+ * Of how many attacks each edge may tell late, so that none can fill the history, through however many control planes.
+ * Whether there is room for so many; then they are taken.
+ */
+export async function takeLate(db: Db, edge: string, amount: number): Promise<boolean> {
+  if (amount === 0) return true;
+  const { rows } = await sql`
+    insert into late_budgets as b (edge, spent) select ${edge}, ${amount}::float8 where ${amount}::float8 <= ${MOST}::float8
+        on conflict (edge) do update set spent = ${SPENT} + excluded.spent, at = now()
+     where ${SPENT} + excluded.spent <= ${MOST}
+    returning 1`.execute(db);
+  return rows.length > 0;
+}
 
-  /** Whether there is room for so many; then they are taken. */
-  take(edge: string, amount: number): boolean {
-    const spent = this.#spentBy(edge);
-    if (spent + amount > MOST) return false;
-    this.#spent.set(edge, { amount: spent + amount, atMs: this.#nowMs() });
-    return true;
-  }
-
-  /** They could not be recorded, and will be told again. */
-  giveBack(edge: string, amount: number): void {
-    this.#spent.set(edge, { amount: this.#spentBy(edge) - amount, atMs: this.#nowMs() });
-  }
-
-  #spentBy(edge: string): number {
-    const { amount, atMs } = this.#spent.get(edge) ?? { amount: 0, atMs: 0 };
-    return Math.max(0, amount - (MOST * (this.#nowMs() - atMs)) / REFILL_MS);
-  }
+/** They could not be recorded, and will be told again. */
+export async function giveLateBack(db: Db, edge: string, amount: number): Promise<void> {
+  await sql`
+    update late_budgets set spent = greatest(0, spent - ${amount}::float8) where edge = ${edge}`.execute(
+    db,
+  );
 }
