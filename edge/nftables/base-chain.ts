@@ -78,16 +78,8 @@ export function judgeStatements({ devices }: EdgeRules): string[] {
 
 /** Exhaustive over the table of stages in core, so that a new stage cannot be forgotten here. */
 const renderStage: Readonly<Record<StageName, (rules: EdgeRules) => readonly string[]>> = {
-  management: ({ management }) => {
-    if (management.length === 0) return [];
-    return (['tcp', 'udp'] as const).flatMap((protocol) => {
-      const ports = management.filter((one) => one.protocol === protocol).map(({ port }) => port);
-      // The port first: a route costs more to look up.
-      return ports.length === 0
-        ? []
-        : [`${protocol} dport ${anonymous(ports)} fib daddr type local accept`];
-    });
-  },
+  management: (rules) =>
+    (['tcp', 'udp'] as const).flatMap((protocol) => passManagement(rules, protocol)),
   // Above its rate a packet does not match there, and is judged by what follows.
   'needed-icmp': () => ['icmp', 'icmpv6'].map((one) => `meta l4proto ${one} jump needed_icmp`),
   // In a hook of its own, before reassembly: fragment-limits.ts.
@@ -103,6 +95,17 @@ const renderStage: Readonly<Record<StageName, (rules: EdgeRules) => readonly str
   // What programs accept of a target with filters goes to the chain of that name.
   filters: () => [],
 };
+
+/** What manages the host itself passes, in this hook: nothing where it is not managed by that protocol. */
+export function passManagement(
+  { management }: Pick<EdgeRules, 'management'>,
+  protocol: 'tcp' | 'udp',
+): string[] {
+  const ports = management.filter((one) => one.protocol === protocol).map(({ port }) => port);
+  if (ports.length === 0) return [];
+  // The port first: a route costs more to look up.
+  return [`${protocol} dport ${anonymous(ports)} fib daddr type local accept`];
+}
 
 /** The address says what else must be asked (compile.ts). The other family is told apart without a look-up. */
 const POLICY_LOOKUPS = (['address', 'prefix'] as const).flatMap((dispatch) => [

@@ -1,4 +1,4 @@
-import { deviceMatch, type EdgeRules } from './base-chain.ts';
+import { deviceMatch, type EdgeRules, passManagement } from './base-chain.ts';
 import type { Chain } from './compile.ts';
 import type { Interval } from './intervals.ts';
 import { resetClients, resetServers } from './reset.ts';
@@ -34,18 +34,20 @@ export function filterHooks(
   const devices = deviceMatch(rules.devices);
   const hooks: [string, Chain][] = used('learn') ? [['learn', LEARN]] : [];
   if (devices === null) return hooks;
-  if (used('synproxy')) hooks.push(...synProxyHooks(devices));
+  // It passes for good: no filter of its port is asked.
+  const managed = passManagement(rules, 'tcp').map((statement) => `${devices} ${statement}`);
+  if (used('synproxy')) hooks.push(...synProxyHooks(devices, managed));
   if (used('synproxy') || before?.chains.has(RESET_HOOK) === true)
-    hooks.push(...resetHooks(devices));
+    hooks.push(...resetHooks(devices, managed));
   return hooks;
 }
 
 const RESET_HOOK = 'reset_forward';
 
-function resetHooks(devices: string): [string, Chain][] {
+function resetHooks(devices: string, managed: readonly string[]): [string, Chain][] {
   const clients = resetClients(devices);
   return [
-    ['reset_input', hook(`input priority ${BEFORE_SYN_PROXY}`, clients)],
+    ['reset_input', hook(`input priority ${BEFORE_SYN_PROXY}`, [...managed, ...clients])],
     [RESET_HOOK, hook(`forward priority ${BEFORE_SYN_PROXY}`, [...clients, ...resetServers()])],
     ['reset_output', hook(`output priority ${BEFORE_SYN_PROXY}`, resetServers())],
   ];
@@ -60,7 +62,7 @@ const LEARN = hook(
  * A SYN is kept from connection tracking, judged like any packet, and answered where it would be delivered: at the
  * host itself or on the way through. Untracked it meets no DNAT, so a published port is found by its public address.
  */
-function synProxyHooks(devices: string): [string, Chain][] {
+function synProxyHooks(devices: string, managed: readonly string[]): [string, Chain][] {
   const entered = `${devices} meta l4proto tcp`;
   const proxied = lookups(
     `${entered} ct state invalid,untracked`,
@@ -71,12 +73,12 @@ function synProxyHooks(devices: string): [string, Chain][] {
   return [
     [
       'untrack',
-      hook(
-        `prerouting priority ${BEFORE_CONNTRACK}`,
-        lookups(`${entered} ${BARE_SYN}`, 'daddr', 'tcp dport', 'untrack'),
-      ),
+      hook(`prerouting priority ${BEFORE_CONNTRACK}`, [
+        ...managed,
+        ...lookups(`${entered} ${BARE_SYN}`, 'daddr', 'tcp dport', 'untrack'),
+      ]),
     ],
-    ['synproxy_input', hook(`input priority ${BEFORE_FIREWALLS}`, proxied)],
+    ['synproxy_input', hook(`input priority ${BEFORE_FIREWALLS}`, [...managed, ...proxied])],
     ['synproxy_forward', hook(`forward priority ${BEFORE_FIREWALLS}`, proxied)],
     [
       'connect',

@@ -32,11 +32,13 @@ export function synProxyChains(
 
 /**
  * A SYN is answered with a cookie, an ACK that brings it back opens the connection to the server; what else comes
- * without a connection has no business here.
+ * without a connection has no business here. The kernel's proxy answers whatever has SYN set: what a reflector says
+ * to our address (SYN-ACK) would be answered too, and be a flood of ours.
  */
 function proxyStatements(server: TcpServer, { family }: FilterPlace): string[] {
   return [
     `tcp flags & (syn|rst|ack) == ack ${count(HANDSHAKES.claimed, family)}`,
+    `tcp flags & syn == syn tcp flags & (fin|rst|ack) != 0 ${dropFor('syn-proxy-invalid')}`,
     `ct state invalid,untracked synproxy ${optionsOf(server)}`,
     dropFor('syn-proxy-invalid'),
   ];

@@ -8,12 +8,14 @@ import { require } from '../requirements.ts';
 import { Draw, targetsOfRound } from './draw.ts';
 import { actionOf, JudgedEdge } from './edge.ts';
 import { expectedOf, stateOf } from './expected.ts';
-import { PLAIN, SYN_ACK } from './frames.ts';
+import { PLAIN } from './frames.ts';
+import { SYN_ACK } from './segments.ts';
 import { LOCAL } from './wire.ts';
 
 /**
  * The kernel's verdict on random packets under random policies equals the reference evaluator's, each time:
- * that of nftables, that of nftables behind the early drop, and the early drop alone drops nothing else.
+ * that of nftables, that of nftables behind the early drop, and the early drop alone drops nothing else. Twice: what
+ * the rules let pass, and what gets to the server behind a SYN proxy (syn-proxy.ts).
  * A failure names its seed; the same seed draws the same run: PORTCULLIS_SEED=123.
  */
 const ROUNDS = 10;
@@ -32,15 +34,24 @@ describe('the verdict of the kernel', () => {
         const packets = draw.packets(destinations, PACKETS_TO_EACH);
         await edge.apply(state);
         await edge.assertAgreement(state, packets);
+        await edge.proxy.assertHandshakes(draw);
         await edge.putInFront(state);
         seen.vanished += await edge.assertAgreement(state, packets);
+        await edge.proxy.assertHandshakes(draw);
         edge.takeAway();
         seen.alone += edge.assertDropsNoMore(state, packets);
         seen.policies += targets.length;
         seen.packets += packets.length;
       }
       const early = Object.fromEntries(edge.earlyStages);
-      t.diagnostic(JSON.stringify({ ...seen, stages: Object.fromEntries(edge.stages), early }));
+      t.diagnostic(
+        JSON.stringify({
+          ...seen,
+          stages: Object.fromEntries(edge.stages),
+          early,
+          proxy: edge.proxy.seen,
+        }),
+      );
       assert.deepEqual(
         STAGES.map(({ name }) => name).filter((name) => !edge.stages.has(name)),
         // Its own test has connections. Limits are out of the way here.
@@ -50,6 +61,7 @@ describe('the verdict of the kernel', () => {
       // It is there to drop: what it may judge is denied often enough.
       assert.ok(Math.min(seen.vanished, seen.alone) > seen.packets / 8);
       assert.ok((early['mitigations'] ?? 0) > 0, JSON.stringify(early));
+      assert.ok(Math.min(...Object.values(edge.proxy.seen)) > 50, JSON.stringify(edge.proxy.seen));
     });
   });
 
@@ -154,7 +166,7 @@ async function onEdge(
   t: TestContext,
   run: (edge: JudgedEdge, draw: Draw) => Promise<void>,
 ): Promise<void> {
-  if (!require(t, ['root', 'netns', 'nft', 'bpf', 'python3'])) return;
+  if (!require(t, ['root', 'netns', 'nft', 'bpf', 'conntrack', 'ethtool', 'python3'])) return;
   const seed = Number(process.env['PORTCULLIS_SEED'] ?? randomInt(1, 2 ** 30));
   t.diagnostic(`PORTCULLIS_SEED=${seed}`);
   const edge = new JudgedEdge();

@@ -16,11 +16,13 @@ import type {
 } from '@portcullis/core/firewall/policy.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
 import fc from 'fast-check';
-import { EXTENSIONS, firstProtocol, type Form, type Numbered, PLAIN, SEGMENTS } from './frames.ts';
+import { EXTENSIONS, firstProtocol, type Form, type Numbered, PLAIN } from './frames.ts';
+import { ANY_FLAGS, FLAGS, SEGMENTS } from './segments.ts';
 import { VLANS } from './vlans.ts';
 import { LOCAL } from './wire.ts';
 
-const FILTERED_PORTS = [19, 53, 443, 27_015] as const;
+/** One of them is what the host is managed by, where it is the host's own. */
+const FILTERED_PORTS = [19, 22, 53, 443, 27_015] as const;
 
 /** Everything random comes from here, so that a seed names a whole run. */
 export class Draw {
@@ -135,15 +137,23 @@ function toFiltered(destination: string): fc.Arbitrary<Packet> {
     }));
 }
 
-/** Half of the packets plain. */
+/** Half of the packets plain but for the flags of TCP. */
 function form(): fc.Arbitrary<Form> {
+  const flags = fc.oneof(
+    fc.constant(FLAGS.syn),
+    fc.constantFrom(...SEGMENTS),
+    fc.integer({ min: 0, max: ANY_FLAGS }),
+  );
+  const plain = flags.map((drawn): Form => ({ ...PLAIN, flags: drawn }));
   const drawn = fc.record<Form>({
     cut: fc.constantFrom('whole', 'cut', 'reversed'),
     vlan: fc.constantFrom(null, null, 0, VLANS.judged, VLANS.untouched),
     extensions: fc.oneof(fc.constant([]), fc.subarray([...EXTENSIONS])),
-    flags: fc.constantFrom(...SEGMENTS),
+    flags,
+    sequence: fc.constant(0),
+    acknowledged: fc.constant(0),
   });
-  return fc.oneof(fc.constant(PLAIN), drawn);
+  return fc.oneof(plain, drawn);
 }
 
 /** What is seen of it without its first part: which protocol its first header is of, and no more. */

@@ -17,8 +17,10 @@ import type { EarlyDropDriver } from '@portcullis/edge/xdp/driver.ts';
 import { EarlyDrop } from '@portcullis/edge/xdp/early-drop.ts';
 import { createKernelDriver } from '@portcullis/edge/xdp/kernel-driver.ts';
 import { driverWithin } from '../driver-within.ts';
-import { expectedOf, type Known, NOTHING_KNOWN, type State } from './expected.ts';
+import { assertNone, expectedOf, type Known, NOTHING_KNOWN, type State } from './expected.ts';
 import { framesOf, type Numbered } from './frames.ts';
+import { opens } from './segments.ts';
+import { JudgedProxy } from './syn-proxy.ts';
 import { VLANS } from './vlans.ts';
 import { type Judged, JudgedWire } from './wire.ts';
 
@@ -46,11 +48,18 @@ const CATALOGUE: readonly Filter[] = FILTERS.map((filter) => ({
   ...filter,
   budgetPps: 0,
   rates: { unvalidatedPps: ROOM, validatedPps: ROOM },
+  connections: filter.connections === null ? null : { perSecond: ROOM, concurrent: ROOM },
 }));
 
 /** Half of the sources that a filter on UDP may ask about. */
 function validated({ protocol, sourcePort }: Packet): boolean {
   return protocol === PROTOCOL_NUMBERS.udp && sourcePort !== null && sourcePort % 2 === 0;
+}
+
+/** Half of the sources that send what only a connection has. What opens one is a stranger's to a SYN proxy anyway. */
+function established({ packet: { protocol, sourcePort }, form }: Numbered): boolean {
+  const ofTcp = protocol === PROTOCOL_NUMBERS.tcp && sourcePort !== null;
+  return ofTcp && sourcePort % 2 === 0 && !opens(form.flags);
 }
 
 /** nftables of a judged wire, with the early drop in front or without it, as the agent applies to them. */
@@ -65,6 +74,7 @@ export class JudgedEdge {
   readonly stages = new Map<string, number>();
   /** The same, of what the early drop dropped alone. */
   readonly earlyStages = new Map<string, number>();
+  readonly proxy = new JudgedProxy(this.wire);
 
   constructor() {
     const { edge } = this.wire;
@@ -122,7 +132,9 @@ export class JudgedEdge {
     returns: Known['returns'] = NOTHING_KNOWN.returns,
   ): Promise<number> {
     this.#validate(packets);
-    const known = { returns, validated };
+    const clients = packets.filter((one) => established(one) && !returns(one.packet));
+    this.wire.establish(clients.map(({ packet }) => packet));
+    const known = { returns, validated, established };
     const expected = new Map(packets.map((one) => [one, expectedOf(state, one, known)]));
     for (const { stage } of expected.values())
       this.stages.set(stage, (this.stages.get(stage) ?? 0) + 1);
@@ -130,7 +142,8 @@ export class JudgedEdge {
       this.#inFront && expected.get(one)?.action === 'drop';
     const judged = await this.wire.judge(packets, mayVanish);
     const wrong = packets.filter((one) => actionOf(judged, one) !== expected.get(one)?.action);
-    this.#assertNone(state, wrong, `judged otherwise, of ${packets.length}`);
+    assertNone(state, wrong, `judged otherwise, of ${packets.length}`);
+    this.proxy.judged({ state, packets, known, judged });
     return judged.vanished.size;
   }
 
@@ -167,19 +180,16 @@ export class JudgedEdge {
       framesOf(one, ANY_MAC).some((frame) => this.#alone.judge(frame, ANY_DEVICE) === 'drop'),
     );
     const wrong = dropped.filter((one) => {
-      const { action, stage } = expectedOf(state, one, { ...NOTHING_KNOWN, validated });
+      const { action, stage } = expectedOf(state, one, {
+        ...NOTHING_KNOWN,
+        validated,
+        established,
+      });
       this.earlyStages.set(stage, (this.earlyStages.get(stage) ?? 0) + 1);
       return action !== 'drop';
     });
-    this.#assertNone(state, wrong, `dropped by XDP alone, of ${packets.length}`);
+    assertNone(state, wrong, `dropped by XDP alone, of ${packets.length}`);
     return dropped.length;
-  }
-
-  #assertNone(state: State, [first, ...others]: readonly Numbered[], what: string): void {
-    if (first === undefined) return;
-    const policy = state.edge.policies.lookup(first.packet.destination);
-    const example = { expected: expectedOf(state, first), ...first, policy };
-    assert.fail(`${1 + others.length} ${what}, the first ${JSON.stringify(example, null, 1)}`);
   }
 }
 

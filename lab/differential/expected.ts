@@ -1,9 +1,11 @@
+import assert from 'node:assert/strict';
 import { decide, type EdgeView, type Verdict } from '@portcullis/core/firewall/decide.ts';
-import type { EdgeSettings, Packet, PacketState } from '@portcullis/core/firewall/packet.ts';
+import type { EdgeSettings, Packet } from '@portcullis/core/firewall/packet.ts';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
 import type { Desired } from '@portcullis/edge/desired.ts';
 import type { Numbered } from './frames.ts';
+import { goesOn } from './segments.ts';
 import { VLANS } from './vlans.ts';
 import { JUDGED_DEVICES, LOCAL } from './wire.ts';
 
@@ -52,33 +54,82 @@ export interface Known {
   readonly returns: (packet: Packet) => boolean;
   /** The filters of its port take its source for validated. */
   readonly validated: (packet: Packet) => boolean;
+  /** Connection tracking has an established connection of its addresses and ports, that its source opened. */
+  readonly established: (numbered: Numbered) => boolean;
 }
 
-export const NOTHING_KNOWN: Known = { returns: () => false, validated: () => false };
+export const NOTHING_KNOWN: Known = {
+  returns: () => false,
+  validated: () => false,
+  established: () => false,
+};
 
-/** The reference evaluator's verdict; what enters by a device that is not named is not judged. */
-export function expectedOf(
+/**
+ * The reference evaluator's verdict where the rules are judged; what enters by a device that is not named is not.
+ * A SYN proxy drops nothing here: it judges where it answers, behind this hook and behind any host's own DNAT.
+ */
+export function expectedOf(state: State, one: Numbered, known: Known = NOTHING_KNOWN): Verdict {
+  return verdictOf(state, one, known, 'pass');
+}
+
+/**
+ * The same of what gets to the server. To a SYN proxy its source is known by nothing but the connection that it
+ * belongs to: what opens one is answered in the server's place, and what claims one that is not there is dropped.
+ */
+export function deliveredOf(state: State, one: Numbered, known: Known = NOTHING_KNOWN): Verdict {
+  return verdictOf(state, one, known, belongs(one, known) ? 'pass' : 'drop');
+}
+
+/** The rules let it in, and a SYN proxy keeps it from the server. */
+export function isProxied(state: State, one: Numbered, known: Known = NOTHING_KNOWN): boolean {
+  return (
+    expectedOf(state, one, known).action === 'pass' &&
+    deliveredOf(state, one, known).action === 'drop'
+  );
+}
+
+/** To a connection that connection tracking knows, and takes it for a part of. */
+export function belongs(one: Numbered, known: Known): boolean {
+  // What is not put together is no part of a connection to it.
+  if (one.packet.fragment !== 'none') return false;
+  return known.established(one) && goesOn(one.form.flags);
+}
+
+function verdictOf(
   { edge }: State,
-  { packet, form }: Numbered,
-  known: Known = NOTHING_KNOWN,
+  one: Numbered,
+  known: Known,
+  synProxy: 'pass' | 'drop',
 ): Verdict {
+  const { packet, form } = one;
   if (form.vlan === VLANS.untouched) {
     return { action: 'pass', stage: 'default', ref: null, observed: [] };
   }
   // Where replies go another way nobody is ever validated, and only rates are left.
-  const validated = edge.settings.sees === 'inbound' || known.validated(packet);
+  const { sees } = edge.settings;
+  const udp = sees === 'inbound' || known.validated(packet) ? 'pass' : 'drop';
+  const tcp = sees === 'inbound' ? 'pass' : synProxy;
+  const filters = (edge.policies.lookup(packet.destination)?.filters ?? []).map(
+    ({ ref, type }) => [ref, type === 'tcp-syn-proxy' ? tcp : udp] as const,
+  );
   return decide(edge, packet, {
     returnTraffic: known.returns(packet),
     icmpWithinRate: true,
     fragmentsWithinLimit: true,
-    answered: known.returns(packet),
+    answered: known.returns(packet) || belongs(one, known),
     aboveLimit: [],
-    filters: validated ? {} : everyFilterDrops(edge.policies.lookup(packet.destination)),
+    filters: Object.fromEntries(filters),
   });
 }
 
-/** But the SYN proxy, which judges where it answers: behind this hook, and behind any host's own DNAT. */
-function everyFilterDrops(policy: Policy | null): PacketState['filters'] {
-  const here = (policy?.filters ?? []).filter(({ type }) => type !== 'tcp-syn-proxy');
-  return Object.fromEntries(here.map(({ ref }) => [ref, 'drop'] as const));
+/** Fails with the first of these as an example. */
+export function assertNone(
+  state: State,
+  [first, ...others]: readonly Numbered[],
+  what: string,
+): void {
+  if (first === undefined) return;
+  const policy = state.edge.policies.lookup(first.packet.destination);
+  const example = { expected: expectedOf(state, first), ...first, policy };
+  assert.fail(`${1 + others.length} ${what}, the first ${JSON.stringify(example, null, 1)}`);
 }

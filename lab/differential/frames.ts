@@ -1,5 +1,6 @@
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import { type Family, parseAddress } from '@portcullis/core/net/address.ts';
+import { FLAGS } from './segments.ts';
 
 /**
  * Ethernet frames of packets. The source MAC is the packet's number: every part of a datagram carries it,
@@ -20,8 +21,11 @@ export interface Form {
   readonly vlan: number | null;
   /** IPv6 extension headers, in the order that they stand in. An IPv4 packet has options for each. */
   readonly extensions: readonly Extension[];
-  /** Of TCP. No rule asks for them, so every segment is judged alike. */
+  /** Of TCP. No rule asks for them, so every segment is judged alike, until a SYN proxy stands in front of a port. */
   readonly flags: number;
+  /** Of TCP: what it sends begins here, and what it has got ends here. */
+  readonly sequence: number;
+  readonly acknowledged: number;
 }
 
 /**
@@ -31,21 +35,14 @@ export interface Form {
 export const EXTENSIONS = ['hop-by-hop', 'routing', 'destination'] as const;
 export type Extension = (typeof EXTENSIONS)[number];
 
-/** Flags of TCP, RFC 9293 section 3.1. */
-const [FIN, SYN, RST, PSH, ACK] = [0x01, 0x02, 0x04, 0x08, 0x10];
-export const SYN_ACK = SYN | ACK;
-/** What there is of segments: they open, answer, carry data, acknowledge and end. */
-export const SEGMENTS: readonly number[] = [
-  SYN,
-  SYN_ACK,
-  ACK,
-  PSH | ACK,
-  FIN | ACK,
-  RST,
-  RST | ACK,
-];
-
-export const PLAIN: Form = { cut: 'whole', vlan: null, extensions: [], flags: SYN };
+export const PLAIN: Form = {
+  cut: 'whole',
+  vlan: null,
+  extensions: [],
+  flags: FLAGS.syn,
+  sequence: 0,
+  acknowledged: 0,
+};
 
 const ETHERTYPE: Readonly<Record<Family, number>> = { 4: 0x0800, 6: 0x86dd };
 const VLAN = 0x8100;
@@ -55,6 +52,7 @@ const EXTENSION_HEADERS: Readonly<Record<Extension, number>> = {
   destination: 60,
 };
 const FRAGMENT_HEADER = 44;
+const TCP = 6;
 /** More than one part of 8 bytes, and the ports in the first. */
 const PAYLOAD = Buffer.alloc(48, 0x2e);
 const CUT_AT = 32;
@@ -98,13 +96,10 @@ function alignedTo8(data: Buffer): Buffer {
   return data.subarray(0, data.length & ~7);
 }
 
-function fragmentable(
-  packet: Packet,
-  { extensions, flags }: Form,
-): { data: Buffer; protocol: number } {
-  const upper = { data: upperLayer(packet, flags), protocol: packet.protocol };
+function fragmentable(packet: Packet, form: Form): { data: Buffer; protocol: number } {
+  const upper = { data: upperLayer(packet, form), protocol: packet.protocol };
   if (packet.family === 4) return upper;
-  return behind(extensions.filter(isFragmentable), upper);
+  return behind(form.extensions.filter(isFragmentable), upper);
 }
 
 function isFragmentable(extension: Extension): boolean {
@@ -136,21 +131,34 @@ function extensionHeader(extension: Extension, next: number): Buffer {
   return Buffer.from([next, 0, 1, 4, 0, 0, 0, 0]);
 }
 
-function upperLayer(packet: Packet, flags: number): Buffer {
+function upperLayer(packet: Packet, form: Form): Buffer {
   if (packet.icmp !== null) {
     const { type, code } = packet.icmp;
     return Buffer.concat([Buffer.from([type, code, 0, 0, 0, 77, 0, 1]), PAYLOAD]);
   }
   if (packet.destinationPort === null) return PAYLOAD;
-  const tcp = packet.protocol === 6;
-  const header = Buffer.alloc(tcp ? 20 : 8);
+  if (packet.protocol === TCP) return segment(packet, form);
+  const header = Buffer.alloc(8);
   header.writeUInt16BE(packet.sourcePort ?? 0, 0);
   header.writeUInt16BE(packet.destinationPort, 2);
-  if (tcp) {
-    header[12] = 5 << 4;
-    header[13] = flags;
-  } else header.writeUInt16BE(8 + PAYLOAD.length, 4);
+  header.writeUInt16BE(8 + PAYLOAD.length, 4);
   return Buffer.concat([header, PAYLOAD]);
+}
+
+/** With its checksum, that the SYN proxy looks at; nothing else that judges does. */
+function segment({ source, destination, sourcePort, destinationPort }: Packet, form: Form): Buffer {
+  const header = Buffer.alloc(20);
+  header.writeUInt16BE(sourcePort ?? 0, 0);
+  header.writeUInt16BE(destinationPort ?? 0, 2);
+  header.writeUInt32BE(form.sequence, 4);
+  header.writeUInt32BE(form.acknowledged, 8);
+  header[12] = 5 << 4;
+  header[13] = form.flags;
+  const data = Buffer.concat([header, PAYLOAD]);
+  const pseudo = Buffer.from([0, TCP, 0, data.length]);
+  const summed = [addressBytes(source), addressBytes(destination), pseudo, data];
+  data.writeUInt16BE(checksum(Buffer.concat(summed)), 16);
+  return data;
 }
 
 function ipv4({ packet, form, id }: Numbered, { data, offset, more }: Part): Buffer {

@@ -1,7 +1,9 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { endianness } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import { addAddress, enableForwarding, type Namespace, Network, sysctl } from '../netns.ts';
 import { closeDescriptor, type Descriptor } from '@portcullis/edge/kernel/bpf.ts';
 import { framesOf, macOf, type Numbered, PLAIN } from './frames.ts';
@@ -11,7 +13,7 @@ import { standInForVlans, VLANS } from './vlans.ts';
 export const LOCAL = { 4: '198.51.100.1', 6: '2001:db8:e::1' } as const;
 export const JUDGED_DEVICES: readonly string[] = ['wan', `wan.${VLANS.judged}`];
 const DEVICES = [...JUDGED_DEVICES, `wan.${VLANS.untouched}`];
-/** Whatever the edge passes to these ends there, without an answer. */
+/** Whatever the edge passes to these leaves by `lan`, and nobody answers. */
 const PROTECTED = ['203.0.0.0/8', '2001:db8:5::/48'];
 /** The block that arbitraries draw sources from. */
 const SOURCES = ['10.77.0.0/16', 'fd77::/16'];
@@ -19,30 +21,64 @@ const SEND_TRIES = 4;
 const END_OF_ROUND = 0xffff_ffff;
 const SLOWLY_SECONDS = '0.1';
 
+/** Of connections that the kernel was told of. */
+const MARK = '7';
+
 /** Whom the last packets are for. */
 const NOBODY = '203.255.255.1';
 
+/** Connections as the kernel writes them in a set: client and its port, server and its port. */
+const TUPLE = {
+  4: 'ip daddr . tcp dport . ip saddr . tcp sport',
+  6: 'ip6 daddr . tcp dport . ip6 saddr . tcp sport',
+} as const;
+const REVERSED = {
+  4: 'ip saddr . tcp sport . ip daddr . tcp dport',
+  6: 'ip6 saddr . tcp sport . ip6 daddr . tcp dport',
+} as const;
+const FAMILIES = [4, 6] as const;
+
 /**
  * Packets that came before our hook and those that came past it, by their number: reassembly is done, no DNAT
- * and no routing yet.
+ * and no routing yet. Those that the host or the server behind it would get, which ends their way: nobody answers,
+ * and no connection comes of it. What the edge says in a server's place: its answers to SYNs, with their cookies, and
+ * its own SYNs to servers.
  */
 const ENTERED = `iifname { ${DEVICES.map((device) => `"${device}"`).join(', ')} }`;
 const OBSERVER = `table inet observer {
   set arrived { type ether_addr; size 200000; flags dynamic; }
   set passed { type ether_addr; size 200000; flags dynamic; }
+  set delivered { type ether_addr; size 200000; flags dynamic; }
   set last { type ether_addr; size 16; flags dynamic; }
+  ${FAMILIES.map(
+    (family) => `
+  set answered${family} { typeof ${TUPLE[family]} . meta mark; size 65536; flags dynamic; }
+  set opened${family} { typeof ${REVERSED[family]}; size 65536; flags dynamic; }`,
+  ).join('')}
   chain before {
     type filter hook prerouting priority -390;
     ${ENTERED} ip daddr ${NOBODY} add @last { ether saddr } accept;
     ${ENTERED} add @arrived { ether saddr };
   }
   chain after { type filter hook prerouting priority -140; ${ENTERED} add @passed { ether saddr }; }
+  chain here { type filter hook input priority 50; ${ENTERED} add @delivered { ether saddr } drop; }
+  chain through { type filter hook forward priority 50; ${ENTERED} add @delivered { ether saddr } drop; }
+  chain said {
+    type filter hook output priority 50;
+    ${FAMILIES.map(
+      (family) => `
+    tcp flags & (syn|ack) == (syn|ack) meta mark set tcp sequence add @answered${family} { ${TUPLE[family]} . meta mark };
+    tcp flags & (syn|ack) == syn add @opened${family} { ${REVERSED[family]} };`,
+    ).join('')}
+  }
 }
 `;
 
 export interface Judged {
   /** Numbers of packets that our hook passed. */
   readonly passed: ReadonlySet<number>;
+  /** Numbers of packets that came to where they were sent: to the host, or on their way to the server. */
+  readonly delivered: ReadonlySet<number>;
   /** Packets that did not reach our hook: dropped before it, or lost on the way. */
   readonly vanished: ReadonlySet<Numbered>;
 }
@@ -85,16 +121,21 @@ export class JudgedWire {
     this.#network.join(this.#client, wire('eth'), this.edge, wire('wan'));
     this.#network.join(this.#behind, wire('eth'), this.edge, wire('lan'));
     enableForwarding(this.edge);
+    // Looks at checksums of TCP as nearly every card does: see `mayBeUnheard` in edge.ts.
+    this.edge.run('ethtool', '-K', 'wan', 'gro', 'on');
+    this.#client.run('ethtool', '-K', 'eth', 'tso', 'off', 'gso', 'off');
     // What is sent leaves, though nobody answers for its address.
-    this.edge.run('ip', 'link', 'set', 'wan', 'arp', 'off');
+    for (const device of ['wan', 'lan']) this.edge.run('ip', 'link', 'set', device, 'arp', 'off');
     for (const device of ['default', 'all', 'wan', 'lan'])
       sysctl(this.edge, `net.ipv4.conf.${device}.rp_filter`, 0);
     // Checksums of upper layers are not what is tested; connections must be found without them.
     for (const address of Object.values(LOCAL)) addAddress(this.edge, 'lo', address);
-    for (const network of PROTECTED) this.edge.run('ip', 'route', 'add', 'blackhole', network);
+    for (const network of PROTECTED) this.edge.run('ip', 'route', 'add', network, 'dev', 'lan');
     for (const network of SOURCES) this.edge.run('ip', 'route', 'add', network, 'dev', 'wan');
     execFileSync('ip', ['netns', 'exec', this.edge.name, 'nft', '-f', '-'], { input: OBSERVER });
     sysctl(this.edge, 'net.netfilter.nf_conntrack_checksum', 0);
+    // As an agent does where a SYN proxy is used: an ACK begins no connection.
+    sysctl(this.edge, 'net.netfilter.nf_conntrack_tcp_loose', 0);
   }
 
   /**
@@ -138,7 +179,21 @@ export class JudgedWire {
   }
 
   #judged(vanished: readonly Numbered[]): Judged {
-    return { passed: this.#numbers('passed'), vanished: new Set(vanished) };
+    const [passed, delivered] = [this.#numbers('passed'), this.#numbers('delivered')];
+    return { passed, delivered, vanished: new Set(vanished) };
+  }
+
+  /** What the edge has answered in the place of a server since the last `judge`: the cookie, by connection. */
+  answered(): Map<string, number> {
+    const lines = this.#tuples('answered').map(
+      (fields) => [fields.slice(0, 4), fields[4]] as const,
+    );
+    return new Map(lines.map(([tuple, mark]) => [tuple.join(' '), sequenceOf(Number(mark))]));
+  }
+
+  /** Connections that the edge has opened to servers since the last `judge`. */
+  opened(): Set<string> {
+    return new Set(this.#tuples('opened').map((fields) => fields.join(' ')));
   }
 
   /** Lets hosts behind the edge speak first: these leave by it, and conntrack knows their connections. */
@@ -152,13 +207,34 @@ export class JudgedWire {
     this.edge.run('nft', `table inet somebody { chain forward { ${chain}; ct state invalid; }; }`);
   }
 
+  /** Connection tracking knows these, and no others that it was told of so. */
+  establish(packets: readonly Packet[]): void {
+    const lines = packets.map(
+      ({ source, destination, sourcePort, destinationPort }) =>
+        `-I -p tcp --state ESTABLISHED -t 600 -u SEEN_REPLY,ASSURED -m ${MARK} -s ${source} -d ${destination} --sport ${sourcePort} --dport ${destinationPort}\n`,
+    );
+    // It stops at one that is there already, and opens what it reads anew, which no socket can be.
+    const script = `{ conntrack -D -m ${MARK}; cat | conntrack --load-file -; } >/dev/null 2>&1`;
+    const [program, ...args] = this.edge.command('sh', '-c', script);
+    spawnSync(program, args, {
+      input: [...new Set(lines)].join(''),
+      stdio: ['pipe', 'ignore', 'ignore'],
+    });
+  }
+
+  /** Also those that the edge has begun to open. */
+  forgetConnections(): void {
+    this.edge.run('conntrack', '-F');
+  }
+
   destroy(): void {
     if (this.#vlans !== null) closeDescriptor(this.#vlans);
     this.#network.destroy();
   }
 
   #forget(): void {
-    const sets = ['arrived', 'passed', 'last'];
+    const said = FAMILIES.flatMap((family) => [`answered${family}`, `opened${family}`]);
+    const sets = ['arrived', 'passed', 'delivered', 'last', ...said];
     this.edge.run('nft', sets.map((set) => `flush set inet observer ${set}`).join('; '));
   }
 
@@ -202,7 +278,13 @@ export class JudgedWire {
     throw new Error('the edge does not receive what is sent');
   }
 
-  #numbers(set: 'arrived' | 'passed'): Set<number> {
+  #tuples(set: 'answered' | 'opened'): string[][] {
+    const listed = FAMILIES.map((family) => this.#list(`${set}${family}`)).join();
+    const tuples = listed.match(/[0-9a-f.:]+(?: \. [0-9a-fx.:]+){3,4}/g) ?? [];
+    return tuples.map((tuple) => tuple.split(' . '));
+  }
+
+  #numbers(set: 'arrived' | 'passed' | 'delivered'): Set<number> {
     const macs = this.#list(set).match(/02:00:[0-9a-f:]{11}/g) ?? [];
     return new Set(macs.map((mac) => Number.parseInt(mac.slice(6).replaceAll(':', ''), 16)));
   }
@@ -211,6 +293,11 @@ export class JudgedWire {
     const [program, ...args] = this.edge.command('nft', 'list', 'set', 'inet', 'observer', set);
     return execFileSync(program, args, { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
   }
+}
+
+/** A mark is shown as a number of this machine, and has the bytes of the segment. */
+function sequenceOf(mark: number): number {
+  return endianness() === 'BE' ? mark : Buffer.from(Uint32Array.of(mark).buffer).readUInt32BE(0);
 }
 
 /** One for each device. */
