@@ -58,6 +58,7 @@ test('drops are told in words: totals, the worst minute and samples', async (t) 
   assert.match(out, /203\.0\.113\.10: 1205192 packets/);
   assert.match(out, /policy +denied +xdp +1204882 +77112448/);
   assert.match(out, /and of 203\.0\.113\.0\/24 as a whole: 902 packets .*policy baseline \(xdp\)/);
+  assert.match(out, /that only observe would have dropped 4711 packets \(282660 bytes\)/);
   assert.match(out, /worst minute: 2026-11-21T02:00:00\+00:00, 1205192 packets/);
   assert.match(out, /fra1 +198\.51\.100\.7:53 +27015 +udp +64 +eth0/);
   const url = new URL(asked[0]?.url ?? '', 'http://x');

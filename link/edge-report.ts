@@ -95,6 +95,8 @@ export interface DropCause {
   readonly reason: string;
   readonly by: 'xdp' | 'nftables';
 }
+/** Of the stage `mitigations`: nothing was dropped, one that only observes would have. */
+export const OBSERVED_REASON = 'observed';
 /** Stages that drop. `policy`: baseline, geo rules and rules, which a data plane merges into one look-up. */
 export const DROP_STAGES = ['fragment-limits', 'mitigations', 'policy', 'filters'] as const;
 export type DropStage = (typeof DROP_STAGES)[number];

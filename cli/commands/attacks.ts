@@ -34,8 +34,14 @@ interface Detail {
     readonly until: string | null;
     readonly ended_because: string | null;
   }[];
+  readonly dropped: Counted;
+  readonly would_drop: Counted;
   readonly cancelled_at: string | null;
   readonly evidence: Evidence | null;
+}
+interface Counted {
+  readonly packets: number;
+  readonly bytes: number;
 }
 interface Bounds {
   readonly low: number;
@@ -100,7 +106,8 @@ export async function showAttack(id: string, options: AttackListOptions): Promis
   else describe(data);
 }
 
-function describe({ attack, mitigations, cancelled_at: cancelledAt, evidence }: Detail): void {
+function describe(detail: Detail): void {
+  const { attack, mitigations, cancelled_at: cancelledAt, evidence } = detail;
   const { prefix, status } = attack;
   print(
     `${styled('bold', `attack ${attack.id}`)} on ${attack.destination_ip} (${prefix}): ${status}`,
@@ -131,7 +138,15 @@ function describe({ attack, mitigations, cancelled_at: cancelledAt, evidence }: 
       `${one.mode === 'observe' ? 'observed   ' : 'done       '} ${one.action}${by}, since ${one.since}${ended}`,
     );
   }
+  if (detail.dropped.packets > 0) print(`dropped     ${countedText(detail.dropped)}`);
+  if (detail.would_drop.packets > 0) {
+    print(`would drop  ${countedText(detail.would_drop)}; mitigation: on drops them`);
+  }
   if (cancelledAt !== null) print(`cancelled   ${cancelledAt}: nothing is done against it`);
+}
+
+function countedText({ packets, bytes }: Counted): string {
+  return `${packets} packets, ${bytes} bytes, as far as edges have told`;
 }
 
 function portText({ port, protocol }: TopPort): string {

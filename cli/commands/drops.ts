@@ -26,6 +26,7 @@ interface Sample extends Cause {
 interface Drops {
   readonly data: {
     readonly ip: string;
+    readonly observed: Count;
     readonly totals: readonly (Cause & Count)[];
     readonly prefixes: readonly (Cause & Count & { readonly prefix: string })[];
     readonly series: readonly (Count & { readonly at: string })[];
@@ -92,6 +93,9 @@ async function describe({ data, meta }: Drops): Promise<void> {
   }
   for (const { prefix, ...one } of data.prefixes) {
     print(`and of ${prefix} as a whole: ${counted(one)}, ${nameOf(one)}`);
+  }
+  if (data.observed.packets > 0) {
+    print(`mitigations that only observe would have dropped ${counted(data.observed)}`);
   }
   const peak = data.series.toSorted((a, b) => b.packets - a.packets)[0];
   if (peak !== undefined) {

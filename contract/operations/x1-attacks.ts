@@ -60,6 +60,8 @@ export const X1_ATTACK_ENDPOINTS = [
                 ended_because: null,
               },
             ],
+            dropped: { packets: 51_204_310, bytes: 9_830_000_000 },
+            would_drop: { packets: 0, bytes: 0 },
             cancelled_at: null,
             evidence: {
               detected_at: '2026-11-21T01:12:05+00:00',

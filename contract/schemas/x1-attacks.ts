@@ -100,6 +100,9 @@ const AttackEvidence = Type.Object(
   { title: 'AttackEvidence' },
 );
 
+const counted = (description: string) =>
+  Type.Object({ packets: natural(), bytes: natural() }, { description });
+
 export const AttackDetail = Type.Object(
   {
     data: Type.Object({
@@ -107,6 +110,12 @@ export const AttackDetail = Type.Object(
       mitigations: Type.Array(AttackMitigation, {
         description: 'What edges do or did against it, oldest first.',
       }),
+      dropped: counted(
+        'What mitigations of it have dropped, as far as edges have told, every 15 s. What filters dropped that came with it is among the drops of the address.',
+      ),
+      would_drop: counted(
+        'What passed, and mitigations of it would have dropped that only observe. A packet counts once.',
+      ),
       cancelled_at: timestampOrNull({
         description:
           'Since when nothing is done against it because somebody said so; null: nobody did.',

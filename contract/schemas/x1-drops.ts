@@ -90,6 +90,13 @@ export const Drops = Type.Object(
   {
     data: Type.Object({
       ip: IpAddress,
+      observed: Type.Object(
+        { packets: natural(), bytes: natural() },
+        {
+          description:
+            'What passed, and mitigations would have dropped that only observe (`mitigation: observe`). Part of no other number here.',
+        },
+      ),
       totals: Type.Array(DropTotal, { description: 'By what dropped and why, largest first.' }),
       prefixes: Type.Array(PrefixDropTotal, {
         description:

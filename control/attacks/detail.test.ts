@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { sql } from 'kysely';
 import { DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/attack.ts';
+import type { DropEntry } from '@portcullis/link/edge-report.ts';
 import type { OverlayAction } from '@portcullis/link/watch-messages.ts';
+import { recordDrops } from '../fleet/drops.ts';
 import { assertRefused } from '../http/testing/client.ts';
 import { startWorld } from '../http/testing/fixture.ts';
 import { recordOngoing, respondTo, standingKinds } from './mitigations/testing.ts';
@@ -10,6 +13,10 @@ import { wireAttack } from './watch/testing.ts';
 
 const X1 = '/api/x1/attacks';
 
+interface Counted {
+  readonly packets: number;
+  readonly bytes: number;
+}
 interface Detail {
   readonly data: {
     readonly attack: { readonly id: number; readonly destination_ip: string };
@@ -22,6 +29,8 @@ interface Detail {
       readonly until: string | null;
       readonly ended_because: string | null;
     }[];
+    readonly dropped: Counted;
+    readonly would_drop: Counted;
     readonly cancelled_at: string | null;
   };
 }
@@ -52,6 +61,43 @@ test('whoever sees an attack reads what is done against it in words, and may wit
     after.data.mitigations.map(({ ended_because: why }) => why),
     ['cancelled', 'cancelled'],
   );
+});
+
+test('what was dropped of an attack, and what would have been, is read with it, once and of no other', async (t) => {
+  const { acme, db } = await startWorld(t);
+  const single = await recordOngoing(db, '203.0.113.10', 'dns_amplification');
+  const spread = await recordOngoing(db, '203.0.113.0/24', 'udp_flood');
+  const nowMs = Date.now() + 1_000;
+  const entryOf = (target: string, packets: number, stage = 'mitigations', reason = 'mitigated') =>
+    ({ target, stage, reason, by: 'nftables', packets, bytes: packets * 100 }) as DropEntry;
+  const tell = (sequence: number, entries: readonly DropEntry[]) => {
+    const drops = { sinceMs: nowMs - 500, untilMs: nowMs, entries, samples: [] };
+    const report = { kind: 'edge.drops', instance: 'i', sequence, atMs: nowMs, drops } as const;
+    return recordDrops(db, { id: 1 }, report, nowMs);
+  };
+  const entries = [
+    entryOf('203.0.113.10', 1_000),
+    entryOf('203.0.113.10', 300, 'mitigations', 'observed'),
+    // What its holder's rules dropped is none of it.
+    entryOf('203.0.113.10', 7, 'policy', 'denied'),
+    entryOf('203.0.113.11', 20),
+    entryOf('203.0.113.12', 3),
+    entryOf('203.0.113.0/24', 100),
+  ];
+  await tell(1, entries);
+  await tell(1, entries);
+  await tell(2, [entryOf('203.0.113.10', 1)]);
+  const read = async (id: number) => ((await acme.get(`${X1}/${id}`)).body as Detail).data;
+  const { dropped, would_drop: wouldDrop } = await read(single.attackId);
+  assert.deepEqual(dropped, { packets: 1_001, bytes: 100_100 });
+  assert.deepEqual(wouldDrop, { packets: 300, bytes: 30_000 });
+  assert.equal((await read(spread.attackId)).dropped.packets, 123);
+  // Long after it is over, nothing counts for it.
+  await sql`
+    update attacks set started_at = started_at - interval '1 hour',
+           ended_at = started_at - interval '1 hour'`.execute(db);
+  await tell(3, [entryOf('203.0.113.10', 5_000)]);
+  assert.equal((await read(single.attackId)).dropped.packets, 1_001);
 });
 
 test('what an edge did alone is read beside what control had done, with its name and its time', async (t) => {

@@ -39,6 +39,11 @@ interface MitigationRow {
   readonly because: 'over' | 'expired' | 'cancelled' | 'settings' | null;
 }
 
+interface Counted {
+  readonly packets: number;
+  readonly bytes: number;
+}
+
 export async function detailView(db: Db, attack: AttackRow, now: Date) {
   const { rows: mitigations } = await sql<MitigationRow>`
     select id, action, mode, created_at as since, deleted_at as until, ended_because as because
@@ -46,6 +51,12 @@ export async function detailView(db: Db, attack: AttackRow, now: Date) {
   const { rows: responses } = await sql<{ at: Date | null }>`
     select cancelled_at as at from attack_responses where attack_id = ${attack.id}`.execute(db);
   const alone = await loadLoneActions(db, attack);
+  const { rows: drops } = await sql<Counted & { what: 'dropped' | 'observed' }>`
+    select what, packets, bytes from attack_drops where attack_id = ${attack.id}`.execute(db);
+  const countedAs = (what: 'dropped' | 'observed'): Counted => {
+    const { packets = 0, bytes = 0 } = drops.find((one) => one.what === what) ?? {};
+    return { packets, bytes };
+  };
   const cancelledAt = responses[0]?.at ?? null;
   return {
     data: {
@@ -53,6 +64,8 @@ export async function detailView(db: Db, attack: AttackRow, now: Date) {
       mitigations: [...mitigations.map(mitigationView), ...alone.map(loneView)].toSorted((a, b) =>
         a.since < b.since ? -1 : Number(a.since > b.since),
       ),
+      dropped: countedAs('dropped'),
+      would_drop: countedAs('observed'),
       cancelled_at: cancelledAt && secondView(cancelledAt),
       evidence: await loadEvidence(db, attack),
     },

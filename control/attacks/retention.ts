@@ -17,6 +17,9 @@ export async function sweepAttacks(db: Db, now: Date = new Date()): Promise<numb
   // With them goes what was done against them.
   const { numAffectedRows } = await sql`
     delete from attack_responses where closed_at < ${since}`.execute(db);
+  await sql`
+    delete from attack_drops d
+     where not exists (select from attacks a where a.id = d.attack_id)`.execute(db);
   await sql`delete from late_budgets where at < now() - interval '1 day'`.execute(db);
   await sql`delete from responder_turns where served_at < now() - interval '1 day'`.execute(db);
   const responses = Number(numAffectedRows ?? 0);

@@ -8,6 +8,7 @@ export interface AttackSchema {
   attack_sightings: AttackSightingTable;
   attack_evidence: AttackEvidenceTable;
   late_budgets: LateBudgetTable;
+  attack_drops: AttackDropTable;
 }
 
 /** Written as JSON text. */
@@ -67,4 +68,11 @@ interface LateBudgetTable {
   edge: string;
   spent: number;
   at: Generated<Date>;
+}
+
+interface AttackDropTable {
+  attack_id: number;
+  what: 'dropped' | 'observed';
+  packets: number;
+  bytes: number;
 }

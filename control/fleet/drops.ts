@@ -1,5 +1,10 @@
 import { sql } from 'kysely';
-import type { DropEntry, DropSample, EdgeDrops } from '@portcullis/link/edge-report.ts';
+import {
+  type DropEntry,
+  type DropSample,
+  type EdgeDrops,
+  OBSERVED_REASON,
+} from '@portcullis/link/edge-report.ts';
 import type { EdgeDropReport } from '@portcullis/link/messages.ts';
 import type { Db, Tx } from '../db/database.ts';
 import type { EdgeState } from './edges.ts';
@@ -10,6 +15,8 @@ export const SAMPLES_KEPT = 100;
 export const DROPS_KEPT_HOURS = 24;
 
 const HOUR_MS = 3_600_000;
+/** The version of an attack that holds. */
+const HOLDS = sql.raw('9223372036854775807');
 /** A report takes its time to arrive, so its moments seem later than they were. More than the link ever takes. */
 const GUARD_MS = 2_000;
 
@@ -54,6 +61,7 @@ export async function recordDrops(
     if (Number(numAffectedRows ?? 0) === 0) return 'repeated';
     const span = spanOf(drops, atMs, nowMs);
     await countDrops(tx, edge.id, drops.entries, span);
+    await countOfAttacks(tx, drops.entries, span);
     await keepSamples(tx, edge.id, drops.samples, nowMs - atMs, span);
     return 'counted';
   });
@@ -86,6 +94,40 @@ async function countDrops(
     ${heldThroughout('target', span)}
     group by 1, 2, 5, 6, 7
     on conflict (holding_id, target, minute, edge_id, stage, reason, dropped_by)
+    do update set packets = known.packets + excluded.packets, bytes = known.bytes + excluded.bytes`.execute(
+    tx,
+  );
+}
+
+/** Of an attack that ended so long ago what is done against it may still stand. */
+const STANDS_SECONDS = 300;
+
+/**
+ * What mitigations dropped counts for the attack that they are against: on the address, or on the prefix that is held
+ * around it. By id, as everybody takes rows who takes several.
+ */
+async function countOfAttacks(tx: Tx, all: readonly DropEntry[], span: Span): Promise<void> {
+  const entries = all.filter(({ stage }) => stage === 'mitigations');
+  if (entries.length === 0) return;
+  await sql`
+    insert into attack_drops as known (attack_id, what, packets, bytes)
+    select attack.id, case when r.reason = ${OBSERVED_REASON} then 'observed' else 'dropped' end,
+           sum(r.packets)::bigint, sum(r.bytes)::bigint
+      from unnest(${entries.map((one) => one.target)}::cidr[], ${entries.map((one) => one.reason)}::text[],
+                  ${entries.map((one) => one.packets)}::bigint[], ${entries.map((one) => one.bytes)}::bigint[])
+             as r (target, reason, packets, bytes)
+     cross join lateral (
+       select h.id, h.cidr from holdings h
+        where h.cidr >>= r.target and h.during @> ${span.until}::timestamptz
+        order by masklen(h.cidr) desc limit 1) held
+     cross join lateral (
+       select a.id from attacks a
+        where a.subject in (r.target, held.cidr) and a.holding_id = held.id
+          and a.until_revision = ${HOLDS} and a.started_at <= ${span.until}
+          and (a.ended_at is null or a.ended_at >= ${span.since}::timestamptz - ${STANDS_SECONDS} * interval '1 second')
+        order by masklen(a.subject) desc, a.started_at desc limit 1) attack
+     group by 1, 2 order by 1, 2
+    on conflict (attack_id, what)
     do update set packets = known.packets + excluded.packets, bytes = known.bytes + excluded.bytes`.execute(
     tx,
   );

@@ -83,14 +83,16 @@ export function compilePolicy(
   const cidr = networkFrom(policy.target);
   const rules = orderedRules(policy, cidr.family);
   const chains = new Map<string, Chain>();
-  const filters = compileFilters(policy, cidr, filtering, (kind, statements) =>
-    addChain(kind, chains, { statements, sets: [], maps: [] }),
-  );
+  const add = (kind: string, statements: readonly string[]): string =>
+    addChain(kind, chains, { statements, sets: [], maps: [] });
+  const filters = compileFilters(policy, cidr, filtering, add);
   const context: Context = {
     family: cidr.family,
     chains,
     verdicts: verdictsOf(filters.accept),
-    mitigations: mitigationStatements(policy, cidr.family, filtering.sees),
+    mitigations: mitigationStatements(policy, cidr.family, filtering.sees, (statements) =>
+      add('observing', statements),
+    ),
   };
   const { elements, sources, prefixChain } = isSingle(cidr)
     ? { ...compileAddress(cidr, rules, context), prefixChain: null }

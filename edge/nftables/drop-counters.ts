@@ -12,6 +12,10 @@ import { ADDRESS_TYPE, IP } from './names.ts';
  */
 export const RULE_DROPS = ['denied', 'geo', 'mitigated'] as const;
 export type RuleDrop = (typeof RULE_DROPS)[number];
+/** What observing mitigations would have dropped: counted likewise, and judged on, for it is jumped to. */
+export const OBSERVED = 'observed';
+export const COUNTED = [...RULE_DROPS, OBSERVED] as const;
+export type Counted = (typeof COUNTED)[number];
 
 /**
  * Of packets a second that are counted by address; the burst is one second's worth. Such a packet takes 5 us, and of
@@ -27,50 +31,39 @@ export function ruleDrop(reason: RuleDrop): string {
   return `goto dropped_${reason}`;
 }
 
-export function countedSet(reason: RuleDrop, family: 4 | 6): string {
-  return `dropped_${reason}${family}`;
-}
-
-/** What observing mitigations would have dropped, by address. */
-export function observedSet(family: 4 | 6): string {
-  return `observed${family}`;
+export function countedSet(reason: Counted, family: 4 | 6): string {
+  return `${uncountedChain(reason)}${family}`;
 }
 
 /** The chain whose last rule counts what is counted for nobody: named counters are dearer to find. */
-export function uncountedChain(reason: RuleDrop): string {
-  return `dropped_${reason}`;
+export function uncountedChain(reason: Counted): string {
+  return reason === OBSERVED ? 'observed' : `dropped_${reason}`;
 }
 
 /** A set that is full does not match, so the drop is a rule of its own. */
 export function dropChains(): RenderedChain[] {
-  return [...RULE_DROPS.flatMap(chainsOfReason), ...OBSERVED];
+  return COUNTED.flatMap(chainsOf);
 }
 
-/** Counted like a drop, and judged on: it is jumped to. */
-const OBSERVED: readonly RenderedChain[] = [
-  {
-    name: 'observed_mitigation',
-    statements: FAMILIES.map(
-      (family) =>
-        `meta nfproto ipv${family} limit name "counted_drops" update @${observedSet(family)} { ${IP[family]} daddr counter }`,
-    ),
-  },
-];
-
-function chainsOfReason(reason: RuleDrop): RenderedChain[] {
+function chainsOf(reason: Counted): RenderedChain[] {
+  const name = uncountedChain(reason);
+  const isDrop = reason !== OBSERVED;
   return [
     {
-      name: `dropped_${reason}_counted`,
+      name: `${name}_counted`,
       statements: [
         ...FAMILIES.map(
           (family) => `update @${countedSet(reason, family)} { ${IP[family]} daddr counter }`,
         ),
-        'drop',
+        ...(isDrop ? ['drop'] : []),
       ],
     },
     {
-      name: uncountedChain(reason),
-      statements: [`limit name "counted_drops" goto dropped_${reason}_counted`, 'counter drop'],
+      name,
+      statements: [
+        `limit name "counted_drops" goto ${name}_counted`,
+        isDrop ? 'counter drop' : 'counter',
+      ],
     },
   ];
 }
@@ -81,10 +74,9 @@ export function declareDropCounters(): string[] {
     `\trate ${COUNTED_PPS}/second burst ${COUNTED_PPS} packets`,
     '}',
     '',
-    ...RULE_DROPS.flatMap((reason) =>
+    ...COUNTED.flatMap((reason) =>
       FAMILIES.flatMap((family) => declareCounted(countedSet(reason, family), family)),
     ),
-    ...FAMILIES.flatMap((family) => declareCounted(observedSet(family), family)),
   ];
 }
 

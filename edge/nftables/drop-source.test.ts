@@ -47,6 +47,18 @@ test('what was counted for nobody is shared out by what was counted, and the sum
   assert.deepEqual([...shareOut(new Map(), count(7))], []);
 });
 
+test('what observing mitigations would have dropped is told as that, with its share of what no address was counted for', async () => {
+  const reader: CounterReader = {
+    elements: async (set) => new Map(set === 'observed6' ? [[B, count(2_000)]] : []),
+    chain: async (name) => count(name === 'observed' ? 6_000 : 0),
+    close: () => {},
+  };
+  const { entries } = await new NftablesDrops(() => reader).read();
+  assert.deepEqual(entries, [
+    { target: B, stage: 'mitigations', reason: 'observed', by: 'nftables', ...count(8_000) },
+  ]);
+});
+
 test('a read that the kernel disturbed is told with the next one, once', async () => {
   let disturbed = false;
   let packets = 10;

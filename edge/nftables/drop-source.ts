@@ -1,10 +1,10 @@
-import type { DropEntry } from '@portcullis/link/edge-report.ts';
+import { type DropEntry, OBSERVED_REASON } from '@portcullis/link/edge-report.ts';
 import type { DropReading } from '../drop-ledger.ts';
 import type { DropSource } from '../report.ts';
 import type { Count, CounterReader } from './counter-reader.ts';
 import { TABLE } from './names.ts';
 import type { Driver } from './driver.ts';
-import { countedSet, RULE_DROPS, type RuleDrop, uncountedChain } from './drop-counters.ts';
+import { COUNTED, type Counted, countedSet, uncountedChain } from './drop-counters.ts';
 
 type Cause = Pick<DropEntry, 'stage' | 'reason'>;
 
@@ -13,9 +13,15 @@ const EXACT: readonly (Cause & { readonly set: string })[] = [
   { set: 'fragment_dropped4', stage: 'fragment-limits', reason: 'rate' },
   { set: 'fragment_dropped6', stage: 'fragment-limits', reason: 'rate' },
 ];
+const CAUSES: Readonly<Record<Counted, Cause>> = {
+  denied: { stage: 'policy', reason: 'denied' },
+  geo: { stage: 'policy', reason: 'geo' },
+  mitigated: { stage: 'mitigations', reason: 'mitigated' },
+  observed: { stage: 'mitigations', reason: OBSERVED_REASON },
+};
 const NOTHING: Count = { packets: 0, bytes: 0 };
 
-/** What nftables dropped by rules and by fragment limits, by address. */
+/** What nftables dropped by rules and by fragment limits, and what observing mitigations would have, by address. */
 export class NftablesDrops implements DropSource {
   readonly name = 'nftables';
   readonly #open: () => CounterReader;
@@ -63,8 +69,8 @@ export class NftablesDrops implements DropSource {
     for (const { set, stage, reason } of EXACT) {
       entries.push(...entriesOf(await this.#sinceLast(set), { stage, reason }));
     }
-    for (const reason of RULE_DROPS) {
-      entries.push(...(await this.#ruleDrops(reason)));
+    for (const reason of COUNTED) {
+      entries.push(...entriesOf(await this.#counted(reason), CAUSES[reason]));
     }
     return entries;
   }
@@ -74,7 +80,7 @@ export class NftablesDrops implements DropSource {
     this.#reader = null;
   }
 
-  async #ruleDrops(reason: RuleDrop): Promise<DropEntry[]> {
+  async #counted(reason: Counted): Promise<ReadonlyMap<string, Count>> {
     const chain = uncountedChain(reason);
     const uncounted = (await this.#reader?.chain(chain)) ?? null;
     const since = this.#since(chain, uncounted && new Map([[chain, uncounted]]));
@@ -84,8 +90,7 @@ export class NftablesDrops implements DropSource {
       await this.#sinceLast(countedSet(reason, 6)),
     ];
     const counted = new Map(families.flatMap((one) => [...one]));
-    const stage = reason === 'mitigated' ? 'mitigations' : 'policy';
-    return entriesOf(shareOut(counted, beyond), { stage, reason });
+    return shareOut(counted, beyond);
   }
 
   async #sinceLast(set: string): Promise<ReadonlyMap<string, Count>> {

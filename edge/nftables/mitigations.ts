@@ -4,7 +4,7 @@ import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
 import type { Mitigation, MitigationLimit, Policy } from '@portcullis/core/firewall/policy.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
 import { formatNetwork } from '@portcullis/core/net/cidr.ts';
-import { ruleDrop } from './drop-counters.ts';
+import { OBSERVED, ruleDrop, uncountedChain } from './drop-counters.ts';
 import { stateSet } from './filter-state.ts';
 import { networkFrom, PolicyError } from './match.ts';
 import { IP, protocolName } from './names.ts';
@@ -12,20 +12,36 @@ import { networkSet, safeNetworks } from './safe-sources.ts';
 
 /**
  * Stage 5 of one target, in order: a rule each, which matches what the mitigation drops. They stand in the target's
- * own chain, before its rules, so who is not attacked pays nothing for them.
+ * own chain, before its rules, so who is not attacked pays nothing for them. Those that only observe stand in a chain
+ * beside it, which `addChain` names: what one of them would have dropped, none after it is asked of.
  */
 export function mitigationStatements(
   { mitigations }: Policy,
   family: Family,
   sees: EdgeSettings['sees'],
+  addChain: (statements: readonly string[]) => string,
 ): string[] {
-  return (
-    mitigations
-      // Who is a stranger is not known where replies go another way.
-      .filter(({ limit }) => limit === null || !limit.strangersOnly || sees === 'both')
-      .filter(({ safelist }) => !safeNetworks(safelist, family).some(({ length }) => length === 0))
-      .map((mitigation) => statementOf(mitigation, family))
-  );
+  const asked = mitigations
+    // Who is a stranger is not known where replies go another way.
+    .filter(({ limit }) => limit === null || !limit.strangersOnly || sees === 'both')
+    .filter(({ safelist }) => !safeNetworks(safelist, family).some(({ length }) => length === 0));
+  const statements: string[] = [];
+  let observing: string[] = [];
+  const judgeOn = (): void => {
+    if (observing.length > 0) statements.push(`jump ${addChain(observing)}`);
+    observing = [];
+  };
+  for (const mitigation of asked) {
+    const statement = statementOf(mitigation, family);
+    if (mitigation.mode === 'observe') {
+      observing.push(statement);
+      continue;
+    }
+    judgeOn();
+    statements.push(statement);
+  }
+  judgeOn();
+  return statements;
 }
 
 function statementOf(mitigation: Mitigation, family: Family): string {
@@ -39,7 +55,7 @@ function statementOf(mitigation: Mitigation, family: Family): string {
     ...portMatches(mitigation, 'dport', destinationPort),
     ...(fragment === 'later' ? [LATER_PART[family]] : []),
     ...(limit === null ? [] : limitMatches(mitigation.ref, limit, family)),
-    mode === 'enforce' ? ruleDrop('mitigated') : 'jump observed_mitigation',
+    mode === 'enforce' ? ruleDrop('mitigated') : `goto ${uncountedChain(OBSERVED)}`,
   ].join(' ');
 }
 

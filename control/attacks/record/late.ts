@@ -206,6 +206,14 @@ async function giveUp(
            peak_bps = greatest(a.peak_bps, most.bps), mitigated_at = least(a.mitigated_at, most.mitigated)
       from most where a.id = ${kept} and a.until_revision = ${HOLDS}`.execute(tx);
   await sql`delete from ongoing_attacks where attack_id = any(${others}::bigint[])`.execute(tx);
+  await sql`
+    with gone as (delete from attack_drops where attack_id = any(${others}::bigint[]) returning *)
+    insert into attack_drops as known
+    select ${kept}::bigint, what, sum(packets)::bigint, sum(bytes)::bigint from gone group by what order by what
+    on conflict (attack_id, what)
+    do update set packets = known.packets + excluded.packets, bytes = known.bytes + excluded.bytes`.execute(
+    tx,
+  );
 }
 
 /** To what the edge measured, and dated: what it did alone was in its kernel then. */

@@ -14,6 +14,7 @@ const DAY_MS = 86_400_000;
 
 interface Body {
   readonly data: {
+    readonly observed: { packets: number; bytes: number };
     readonly totals: readonly { reason: string; by: string; packets: number; bytes: number }[];
     readonly prefixes: readonly { prefix: string; packets: number }[];
     readonly series: readonly { at: string; packets: number }[];
@@ -72,6 +73,7 @@ test('drops are told by reason, by minute and by edge, with samples, newest firs
   await EDGES.execute(db);
   assert.deepEqual(bodyOf(await acme.get(DROPS)).data, {
     ip: IP,
+    observed: { packets: 0, bytes: 0 },
     totals: [],
     prefixes: [],
     series: [],
@@ -116,6 +118,21 @@ test('drops are told by reason, by minute and by edge, with samples, newest firs
   assert.deepEqual(
     [early.meta.packets, early.meta.from, early.meta.to],
     [5, first?.at, decodeURIComponent(until)],
+  );
+});
+
+test('what passed and would have been dropped is told apart from all that was', async (t) => {
+  const { acme, db } = await startWorld(t);
+  await EDGES.execute(db);
+  await count(db, { minutesAgo: 3, packets: 5 });
+  await count(db, { minutesAgo: 2, packets: 700, reason: 'observed' });
+  await count(db, { minutesAgo: 2, packets: 900, reason: 'observed', target: '203.0.113.0/24' });
+  const { data, meta } = bodyOf(await acme.get(DROPS));
+  assert.deepEqual(data.observed, { packets: 700, bytes: 42_000 });
+  assert.deepEqual([meta.packets, data.totals.length, data.prefixes], [5, 1, []]);
+  assert.deepEqual(
+    data.series.map(({ packets }) => packets),
+    [5],
   );
 });
 

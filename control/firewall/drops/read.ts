@@ -34,10 +34,11 @@ export async function readDrops(db: Db, call: CallOf<'readDrops'>): Promise<Drop
 }
 
 export function dropsView(ip: string, { window, drops }: DropsRead) {
-  const { totals, prefixes, series, samples, edges } = drops;
+  const { observed, totals, prefixes, series, samples, edges } = drops;
   return {
     data: {
       ip,
+      observed: countView(observed),
       totals: totals.map((one) => ({ ...causeView(one), ...countView(one) })),
       prefixes: prefixes.map((one) => ({
         prefix: one.prefix,

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { BITS, parseAddress } from '@portcullis/core/net/address.ts';
 import { formatCidr, networkOf } from '@portcullis/core/net/cidr.ts';
 import type { Db, Tx } from '../../db/database.ts';
+import { OBSERVED_REASON } from '@portcullis/link/edge-report.ts';
 import type { DropWindow } from './window.ts';
 
 export interface DropCause {
@@ -42,6 +43,8 @@ export interface DropsAsked extends DropWindow {
   readonly bounds: readonly string[] | null;
 }
 export interface Drops {
+  /** Passed: mitigations that only observe would have dropped it. Part of nothing else here. */
+  readonly observed: { readonly packets: number; readonly bytes: number };
   readonly totals: readonly DropTotal[];
   readonly prefixes: readonly PrefixTotal[];
   readonly series: readonly DropMinute[];
@@ -66,7 +69,11 @@ export async function loadDrops(tx: Tx, asked: DropsAsked): Promise<Drops> {
    where c.holding_id = ${asked.holdingId} and ${target}
      and c.minute >= ${asked.from} and c.minute < ${asked.to}
      and (${asked.edge}::text is null or e.name = ${asked.edge})`;
-  const counted = countedFor(sql`c.target = ${asked.ip}::cidr`);
+  const own = sql`c.target = ${asked.ip}::cidr`;
+  const counted = countedFor(sql`${own} and c.reason <> ${OBSERVED_REASON}`);
+  const observed = await sql<{ packets: number; bytes: number }>`
+    select coalesce(sum(c.packets), 0)::bigint as packets, coalesce(sum(c.bytes), 0)::bigint as bytes
+      ${countedFor(sql`${own} and c.reason = ${OBSERVED_REASON}`)}`.execute(tx);
   const totals = await sql<DropTotal>`
     select c.stage, c.reason, c.dropped_by as by, sum(c.packets)::bigint as packets,
            sum(c.bytes)::bigint as bytes ${counted}
@@ -77,6 +84,7 @@ export async function loadDrops(tx: Tx, asked: DropsAsked): Promise<Drops> {
   const edges = await sql<{ name: string }>`
     select distinct e.name ${counted} and e.name is not null order by 1`.execute(tx);
   const around = countedFor(sql`c.target = any (${prefixesAround(asked.ip)}::cidr[])
+     and c.reason <> ${OBSERVED_REASON}
      and (${asked.bounds}::cidr[] is null or c.target <<= any (${asked.bounds}::cidr[]))`);
   const prefixes = await sql<PrefixTotal>`
     select c.target::text as prefix, c.stage, c.reason, c.dropped_by as by,
@@ -84,6 +92,7 @@ export async function loadDrops(tx: Tx, asked: DropsAsked): Promise<Drops> {
      group by c.target, 2, 3, 4 order by masklen(c.target) desc, packets desc, 2, 3, 4`.execute(tx);
   const samples = await loadSamples(tx, asked);
   return {
+    observed: observed.rows[0] ?? { packets: 0, bytes: 0 },
     totals: totals.rows,
     prefixes: prefixes.rows,
     series: series.rows,
