@@ -31,9 +31,7 @@ interface Line {
 }
 
 describe('portcullis collector', () => {
-  it('tells every second, a document a line, who got the most and who is attacked, and ends by a signal', {
-    timeout: 30_000,
-  }, async (t) => {
+  it('tells every second, a document a line, who got the most and who is attacked, and ends by a signal', async (t) => {
     const sender = createSocket('udp4');
     t.after(() => sender.close());
     const port = await freePort();

@@ -56,7 +56,7 @@ suite('one `up`, driven by the real commands', { timeout: 170_000 }, () => {
     );
     // What it uses is measured about once a second, and unmeasured it is null.
     let used = 0;
-    for (let tries = 0; used === 0 && tries < 50; tries += 1) {
+    for (let tries = 0; used === 0 && tries < 300; tries += 1) {
       const { state, resources } = (await api('GET', `/${uuid}`)).data as Record<string, unknown>;
       assert.equal(state, 'running');
       used = (resources as { memory_bytes: number } | null)?.memory_bytes ?? 0;

@@ -109,7 +109,7 @@ async function readyz(facts: ControlFacts): Promise<{ status: number; body: Read
 
 /** What was read a moment ago is answered again, so a new report shows at the latest after half a second. */
 async function reportedDevices(facts: ControlFacts): Promise<readonly unknown[]> {
-  for (let tries = 0; tries < 100; tries += 1) {
+  for (let tries = 0; tries < 600; tries += 1) {
     const [edge] = (await readyz(facts)).body.enforcement.edges;
     if (edge !== undefined && edge.devices.length > 0) return edge.devices;
     await delay(50);

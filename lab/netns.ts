@@ -138,7 +138,8 @@ function within<T>(path: string, work: () => T): T {
   }
 }
 
-function pidsIn(name: string): number[] {
+/** Asked from outside: who asks inside is one of them. */
+export function pidsIn(name: string): number[] {
   return execute(['ip', 'netns', 'pids', name]).split('\n').filter(Boolean).map(Number);
 }
 

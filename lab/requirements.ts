@@ -61,6 +61,9 @@ const CHECKS: Readonly<Record<Need, () => string | null>> = {
   fastnetmon: () => onPath('fastnetmon'),
 };
 
+/** A busy machine takes its time: what can be used must not count as missing. */
+const TRIED_MS = 120_000;
+
 const known = new Map<Need, string | null>();
 
 /** Why these cannot all be had here, in words; null when they can. */
@@ -102,7 +105,7 @@ function check(need: Need): string | null {
 }
 
 function tried(what: string, [command, ...args]: readonly [string, ...string[]]): string | null {
-  const result = spawnSync(command, args, { encoding: 'utf8', timeout: 10_000 });
+  const result = spawnSync(command, args, { encoding: 'utf8', timeout: TRIED_MS });
   if (result.status === 0) return null;
   const why = result.error?.message ?? result.stderr.trim().split('\n')[0] ?? 'no reason given';
   return `${what} cannot be used: ${why}`;

@@ -11,7 +11,9 @@ export interface ServerShell {
   run(command: string): Promise<{ readonly status: number; readonly output: string }>;
   /** Whether a TCP connection from inside comes about and brings something. */
   reaches(ip: string, port: number): Promise<boolean>;
-  /** Those of them for which it does, all tried at once. */
+  /** The same where it is not hoped for: it is not waited for as long. */
+  isKeptFrom(ip: string, port: number): Promise<boolean>;
+  /** Those of them for which it does, all tried at once and not waited for long. */
   reached(targets: readonly (readonly [ip: string, port: number])[]): Promise<string[]>;
   remove(): Promise<void>;
 }
@@ -21,7 +23,11 @@ export const GAME_PORT = 7000;
 const SCRIPT = `stty -echo
 nc -ll -p ${GAME_PORT} -e echo hello &
 while read -r line; do sh -c "$line"; echo "<status $?>"; done`;
+/** Until a try counts as lost, unless it is said otherwise: whoever is hoped to answer has longer, which costs nothing. */
 const REACH_S = 1;
+const PATIENT_S = 10;
+/** Of the kernel's list of sockets: who listens to the port. */
+const LISTENS = `:${GAME_PORT.toString(16).toUpperCase().padStart(4, '0')} 0*:0000 0A`;
 const RUN_MS = 20_000;
 
 export async function startShell(
@@ -59,21 +65,28 @@ export async function startShell(
   };
   // Typed before the echo is off, it would be heard again.
   await run('true');
-  const reached: ServerShell['reached'] = async (targets) => {
-    const tries = targets.map(
-      ([ip, port]) => `nc -w ${REACH_S} ${ip} ${port} </dev/null | sed s/hello/${ip}/ &`,
-    );
-    const { output } = await run(`${tries.join(' ')} wait`);
-    return output.split('\n').filter((line) => targets.some(([ip]) => ip === line));
-  };
+  await run(`until grep -q '${LISTENS}' /proc/net/tcp /proc/net/tcp6; do sleep 0.05; done`);
   return {
     uuid,
     run,
-    reached,
-    reaches: async (ip, port) => (await reached([[ip, port]])).length === 1,
+    reached: (targets) => tried(run, targets, REACH_S),
+    reaches: async (ip, port) => (await tried(run, [[ip, port]], PATIENT_S)).length === 1,
+    isKeptFrom: async (ip, port) => (await tried(run, [[ip, port]], REACH_S)).length === 0,
     address: (family) => addressOf(ground, uuid, family),
     remove: () => engine.remove(uuid),
   };
+}
+
+async function tried(
+  run: ServerShell['run'],
+  targets: readonly (readonly [ip: string, port: number])[],
+  seconds: number,
+): Promise<string[]> {
+  const tries = targets.map(
+    ([ip, port]) => `nc -w ${seconds} ${ip} ${port} </dev/null | sed s/hello/${ip}/ &`,
+  );
+  const { output } = await run(`${tries.join(' ')} wait`);
+  return output.split('\n').filter((line) => targets.some(([ip]) => ip === line));
 }
 
 async function addressOf(ground: DockerGround, uuid: string, family: 4 | 6): Promise<string> {

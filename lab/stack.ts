@@ -15,7 +15,7 @@ import { generateSecret } from '@portcullis/control/access/index.ts';
 import { ApiClient } from './api-client.ts';
 import { mountBpffs, unmountBpffs } from './bpffs.ts';
 import { EDGE_DEVICE, HOST, type Internet, SERVER } from './internet.ts';
-import type { Namespace } from './netns.ts';
+import { type Namespace, pidsIn } from './netns.ts';
 
 /** A running `portcullis up --enforce` on the edge host of a lab's internet. */
 export interface Stack {
@@ -230,12 +230,13 @@ class RunningStack implements Stack {
 
   async killAll(): Promise<void> {
     const gone = this.#up === null ? null : ended(this.#up);
-    for (const pid of pidsOn(this.#edge, this.#ground.bridge.pid)) {
-      try {
-        process.kill(pid, 'SIGKILL');
-      } catch {
-        // Ended by itself meanwhile.
-      }
+    const left = (): number[] => pidsOn(this.#edge, this.#ground.bridge.pid);
+    const deadline = performance.now() + START_MS;
+    // Again for what was forked meanwhile; and who is killed goes a little later.
+    for (let pids = left(); pids.length > 0; pids = left()) {
+      if (performance.now() > deadline) throw new Error(`still there: ${pids.join(', ')}`);
+      for (const pid of pids) kill(pid);
+      await new Promise((resolve) => setTimeout(resolve, 5));
     }
     await gone;
     this.#up = null;
@@ -262,6 +263,14 @@ class RunningStack implements Stack {
   }
 }
 
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // Ended by itself meanwhile.
+  }
+}
+
 /** Empty: it has ended meanwhile. */
 function commandLineOf(pid: number): string {
   try {
@@ -277,12 +286,7 @@ async function ended(child: ChildProcess): Promise<void> {
 }
 
 function pidsOn(edge: Namespace, but: number | undefined): number[] {
-  return edge
-    .run('ip', 'netns', 'pids', edge.name)
-    .split('\n')
-    .filter(Boolean)
-    .map(Number)
-    .filter((pid) => pid !== but);
+  return pidsIn(edge.name).filter((pid) => pid !== but);
 }
 
 /** The edge host's loopback is another network: a Unix socket reaches across. */

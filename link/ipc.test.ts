@@ -114,7 +114,7 @@ describe('serveIpc', () => {
     const request = { kind: 'edge.confirm', instance: 'a', generation: 1, refused: [] };
     for (let id = 0; id < 2_000; id += 1) peer.write(encodeFrame({ id, request }));
     let before = -1;
-    while (before !== handled) {
+    while (handled === 0 || before !== handled) {
       before = handled;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }

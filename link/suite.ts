@@ -260,7 +260,7 @@ function nextNotice(agent: AgentSide): Promise<Notice> {
 
 /** The other side learns of a close a moment later. */
 async function eventually(attempt: () => Promise<void>): Promise<void> {
-  for (let tries = 0; tries < 200; tries += 1) {
+  for (let tries = 0; tries < 4_000; tries += 1) {
     const failed = await attempt().then(
       () => false,
       () => true,

@@ -38,7 +38,7 @@ const explained = ({ status, body }: TestReply): Explained => {
 
 /** An edge that has not joined yet, or has nothing in its kernel, answers nobody. */
 async function firstAnswered(ask: () => Promise<Explained>): Promise<Explained> {
-  for (let tries = 0; tries < 500; tries += 1) {
+  for (let tries = 0; tries < 3_000; tries += 1) {
     const told = await ask();
     if (told.edges.some(({ answer }) => answer !== null)) return told;
     await new Promise((resolve) => setTimeout(resolve, 10));
@@ -72,7 +72,7 @@ async function worldWithEdge(t: TestContext) {
   });
   await agent.start();
   const enforced = async (generation: number): Promise<void> => {
-    for (let tries = 0; agent.status().generation < generation && tries < 500; tries += 1)
+    for (let tries = 0; agent.status().generation < generation && tries < 3_000; tries += 1)
       await new Promise((resolve) => setTimeout(resolve, 10));
     assert.equal(agent.status().generation, generation);
   };

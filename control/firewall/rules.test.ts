@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
+import { processorClock } from '@portcullis/core/testing/processor-clock.ts';
 import { startWorld, type World } from '../http/testing/fixture.ts';
 import { assertRefused, type TestReply } from '../http/testing/client.ts';
 
@@ -229,9 +230,9 @@ test('each limit is refused with its numbers and nothing is cut off', async (t) 
     'limit_exceeded',
   );
   assert.match(String(ports['detail']), /102 ports.*101/);
-  const begun = performance.now();
+  const tookMs = processorClock();
   assertRefused(await acme.post(`${V1}/203.0.113.11/rules`, tcp('1-65535')), 422, 'limit_exceeded');
-  assert.ok(performance.now() - begun < 1000);
+  assert.ok(tookMs() < 1000);
 });
 
 test('deletes take 1 to 100 ids; more is limit_exceeded, and ten thousand are answered at once', async (t) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { isIP } from 'node:net';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { processorClock } from '../testing/processor-clock.ts';
 import { canonicalAddress, formatAddress, parseAddress } from './address.ts';
 import { anyAddress, anyFamily } from './testing/arbitraries.ts';
 import { readVectors, splitQuoted } from './testing/vectors.ts';
@@ -76,8 +77,8 @@ describe('parseAddress', () => {
   });
 
   it('answers in time that does not grow with hostile input', () => {
-    const started = performance.now();
+    const tookMs = processorClock();
     for (const unit of ['0', ':', '.', '1.', '::', '%', '\u0000']) parseAddress(unit.repeat(1e6));
-    assert.ok(performance.now() - started < 5000);
+    assert.ok(tookMs() < 5000);
   });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { processorClock } from '../testing/processor-clock.ts';
 import { countPorts, expandPorts, parsePortExpression, type PortRange } from './ports.ts';
 import { readVectors, splitQuoted } from './testing/vectors.ts';
 
@@ -76,7 +77,7 @@ describe('parsePortExpression', () => {
   });
 
   it('counts the widest ranges without expanding them, and reads hostile lists in bounded time', () => {
-    const started = performance.now();
+    const tookMs = processorClock();
     const widest = parsePortExpression(Array(8000).fill('1-65535').join(','));
     assert.ok(widest.ok);
     assert.deepEqual(widest.value, [{ low: 1, high: 65_535 }]);
@@ -88,7 +89,7 @@ describe('parsePortExpression', () => {
     assert.ok(!parsePortExpression('80,'.repeat(10_000)).ok);
     assert.ok(!parsePortExpression(`80${' '.repeat(60_000)}x`).ok);
     assert.ok(!parsePortExpression('1'.repeat(60_000)).ok);
-    assert.ok(performance.now() - started < 5000);
+    assert.ok(tookMs() < 5000);
   });
 
   it('refuses a text of any length past its bound without reading it', () => {

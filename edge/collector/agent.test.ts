@@ -68,7 +68,7 @@ function meet(t: TestContext, first: CollectorAssignment) {
     for (let tries = 0; ; tries++) {
       const found = find();
       if (found !== undefined) return found;
-      assert.ok(tries < 2_000, what);
+      assert.ok(tries < 6_000, what);
       await delay(5);
     }
   };

@@ -4,7 +4,7 @@ import { fuzz } from './testing/fuzz.ts';
 
 /** `PORTCULLIS_FUZZ_DATAGRAMS`: how many; CI asks for a million. */
 const DATAGRAMS = Number(process.env['PORTCULLIS_FUZZ_DATAGRAMS'] ?? 40_000);
-/** A datagram of 64 KiB may hold thousands of records; none may take longer than this, on a busy machine too. */
+/** A datagram of 64 KiB may hold thousands of records; none may take longer than this of a processor's time. */
 const SLOWEST_MS = 500;
 
 test('random and mutated datagrams neither throw, nor stall, nor grow what is remembered', () => {

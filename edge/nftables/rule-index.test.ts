@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { PolicyRule } from '@portcullis/core/firewall/policy.ts';
+import { processorClock } from '@portcullis/core/testing/processor-clock.ts';
 import { compilePolicy } from './compile.ts';
 import { covers, type MatchRule, networkFrom, overlapping, PolicyError } from './match.ts';
 import {
@@ -86,20 +87,20 @@ test('ten thousand rules of an address compile in seconds, whether they name sou
     [bySource, 5_001],
     [byPort, 5_001],
   ] as const) {
-    const begun = performance.now();
+    const tookMs = processorClock();
     const compiled = compilePolicy({ ...address, rules: allowed(10_000, of) });
     assert.equal(compiled.elements.length, elements);
-    assert.ok(performance.now() - begun < 2_500);
+    assert.ok(tookMs() < 2_500);
   }
 });
 
 test('more ports beside more sources than an edge can compile in time are refused in words', () => {
   const rules = [...allowed(20_000, byPort), ...allowed(20_000, bySource)];
-  const begun = performance.now();
+  const tookMs = processorClock();
   assert.throws(
     () => compilePolicy({ ...address, rules }),
     (error) =>
       error instanceof PolicyError && /20000 ports beside 20000 sources/.test(error.message),
   );
-  assert.ok(performance.now() - begun < 5_000);
+  assert.ok(tookMs() < 5_000);
 });

@@ -192,7 +192,7 @@ describe('the desired state on disk', () => {
     assert.deepEqual(held, stateOf(held.generation));
     assert.match(problem ?? '', /ends at generation/);
     rmSync(ballast);
-    for (let tries = 0; store.problem !== null && tries < 500; tries += 1) {
+    for (let tries = 0; store.problem !== null && tries < 6_000; tries += 1) {
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
     assert.equal(store.problem, null);

@@ -96,7 +96,7 @@ function loneEdge(
   };
   const until = async (hope: () => boolean): Promise<void> => {
     for (let tries = 0; !hope(); tries++) {
-      assert.ok(tries < 2_000, `in vain: ${hope}`);
+      assert.ok(tries < 6_000, `in vain: ${hope}`);
       await delay(5);
     }
   };

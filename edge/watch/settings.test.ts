@@ -53,7 +53,7 @@ async function meet(t: TestContext, answer: (asked: WatchAsk) => ControlReply) {
   });
   const until = async (hope: () => boolean): Promise<void> => {
     for (let tries = 0; !hope(); tries++) {
-      assert.ok(tries < 1_000, `in vain: ${hope}`);
+      assert.ok(tries < 6_000, `in vain: ${hope}`);
       await delay(5);
     }
   };

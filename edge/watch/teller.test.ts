@@ -49,7 +49,7 @@ async function meet(t: TestContext) {
   /** Offers these until control has heard so much. */
   const offer = async (attacks: readonly WireAttack[], messages: number): Promise<void> => {
     for (let tries = 0; heard.length < messages; tries++) {
-      assert.ok(tries < 1_000, `${heard.length} messages`);
+      assert.ok(tries < 10_000, `${heard.length} messages`);
       teller.tell(attacks);
       await delay(2);
     }

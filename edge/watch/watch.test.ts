@@ -32,7 +32,7 @@ function watchingEdge(t: TestContext) {
   const samples = (): WatchSamples[] => edge.control.heard.filter(isSamples);
   const until = async (hope: () => boolean): Promise<void> => {
     for (let tries = 0; !hope(); tries++) {
-      assert.ok(tries < 2_000, `in vain: ${hope}`);
+      assert.ok(tries < 6_000, `in vain: ${hope}`);
       await delay(5);
     }
   };

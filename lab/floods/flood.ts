@@ -6,16 +6,18 @@ import { within } from '../bench/within.ts';
 import type { Namespace } from '../netns.ts';
 import type { FloodPlan, FloodReport } from './schedule.ts';
 
-/** Sends these floods from a namespace, all at once, and answers what was sent when the last has ended. */
+/** Sends these floods from a namespace, all at once, and answers what was sent when the last has ended; rejects when called off. */
 export async function sendFloods(
   from: Namespace,
   plans: readonly FloodPlan[],
+  calledOff: AbortSignal = new AbortController().signal,
 ): Promise<ReadonlyMap<string, FloodReport>> {
   const script = join(import.meta.dirname, 'flood-process.ts');
   // Before whatever else the machine does: what is measured beside it should be the floods' due.
   const child = from.spawn(['nice', '--adjustment=-20', process.execPath, script], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
+  calledOff.addEventListener('abort', () => child.kill('SIGKILL'));
   const reports = new Map<string, FloodReport>();
   createInterface({ input: child.stdout as Readable }).on('line', (line) => {
     const report = JSON.parse(line) as Partial<FloodReport>;

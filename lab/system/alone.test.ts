@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { setPriority } from 'node:os';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { WatchScope } from '@portcullis/link/watch-messages.ts';
+import { isCutOff } from '../floods/cut-off.ts';
+import { Witness } from '../floods/witness.ts';
 import { SERVER } from '../internet.ts';
 import { require } from '../requirements.ts';
 import { AloneGround } from './alone-ground.ts';
@@ -29,6 +32,8 @@ describe('an edge whose control plane is gone', () => {
   it('drops a flood in the kernel by itself, also after kill -9, and tells of it once', async (t) => {
     const ground = await prepare(t);
     if (ground === null) return;
+    const witness = new Witness();
+    t.after(() => witness.stop());
     const arrived = ground.countAtServer('udp sport 53 ip saddr 11.0.0.0/8');
     await ground.loseControl();
     // What is seen from here on, control does not see.
@@ -36,11 +41,8 @@ describe('an edge whose control plane is gone', () => {
     const flooding = ground.flood('dns', target, FLOOD_PPS, FLOOD_SECONDS);
     const begin = performance.now();
     await eventually('the flood arrives while it is not known', async () => arrived() > 0);
-    await eventually('nothing arrives any more', async () => {
-      const before = arrived();
-      await wait(300);
-      return arrived() === before;
-    });
+    const { client } = ground.internet;
+    await eventually('nothing arrives any more', () => isCutOff(client, 'eth0', arrived));
     const stoppedMs = performance.now() - begin;
     t.diagnostic(`${arrived()} packets arrived; none after ${stoppedMs.toFixed(0)} ms`);
     const leaked = arrived();
@@ -71,7 +73,9 @@ describe('an edge whose control plane is gone', () => {
     t.diagnostic(
       `opened after ${openedMs} ms, in the kernel ${mitigatedMs} ms later; peak off by ${(error * 100).toFixed(1)} %, end by ${endMs} ms`,
     );
-    assert.ok(openedMs <= OPENED_MS && mitigatedMs <= MITIGATED_MS);
+    const stalledMs = witness.stalledMs(report.beganAtMs, openedAtMs + (mitigatedMs || 0));
+    const times = `opened after ${openedMs} ms, in the kernel ${mitigatedMs} ms later; nobody ran for ${stalledMs} ms`;
+    assert.ok(openedMs <= OPENED_MS + stalledMs && mitigatedMs <= MITIGATED_MS + stalledMs, times);
     assert.ok(Math.abs(startedAtMs - report.beganAtMs) <= DATED_MS);
     assert.ok(Math.abs(endMs) <= DATED_MS);
     assert.ok(error <= PEAK_ERROR, `a peak of ${peakPps.value}, sent were ${report.peakPps}`);
@@ -127,6 +131,8 @@ async function prepare(
   change: Partial<WatchScope> = {},
 ): Promise<AloneGround | null> {
   if (!require(t, ['root', 'netns', 'nft', 'bpf'])) return null;
+  // So is the edge, which this process starts: what keeps it waiting keeps the other waiting.
+  setPriority(-10);
   const ground = new AloneGround('alone');
   t.after(() => ground.destroy());
   ground.control.scopes = [{ ...SCOPE, ...change }];

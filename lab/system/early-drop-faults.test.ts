@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
+import { NETLINK, NetlinkSocket } from '@portcullis/edge/kernel/netlink.ts';
 import { EDGE_DEVICE, SERVER } from '../internet.ts';
 import type { Namespace } from '../netns.ts';
 import { missing } from '../requirements.ts';
@@ -16,6 +16,8 @@ import {
 import { remakeUplink, restoreUplink } from './uplink.ts';
 
 const REPAIRED_MS = 2_000;
+/** Source: include/uapi/linux/netfilter/nfnetlink.h. */
+const GROUP_NFTABLES = 7;
 const OPEN_UDP = { action: 'allow', protocol: 'udp' } as const;
 
 const lacking = whyNot() || missing(['bpf']);
@@ -128,15 +130,19 @@ describe('packets that never stop, with early drop in front', { skip: lacking ??
 
 /** Stops control the moment that the kernel has a change: before the edge can have said so and been answered. */
 async function hangAtNextChange(edge: Namespace, control: number): Promise<void> {
-  const monitor = edge.spawn(['nft', 'monitor', 'new', 'elements'], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  assert.ok(monitor.stdout);
-  await once(monitor.stdout, 'data');
-  process.kill(control, 'SIGSTOP');
-  const gone = once(monitor, 'exit');
-  monitor.kill();
-  await gone;
+  const news = edge.within(() => new NetlinkSocket(NETLINK.netfilter));
+  try {
+    // Heard from here on, before anybody is asked for a change.
+    news.join(GROUP_NFTABLES);
+    await new Promise<void>((resolve) => {
+      news.onArrival(0, () => {
+        if (news.drain().length > 0) resolve();
+      });
+    });
+    process.kill(control, 'SIGSTOP');
+  } finally {
+    news.close();
+  }
 }
 
 async function repairedSoon(isWhole: () => boolean, deed: () => unknown): Promise<void> {

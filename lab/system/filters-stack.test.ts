@@ -12,6 +12,8 @@ const GAME = 27_500;
 const WEB = 8000;
 const PLAYED = 27_700;
 const LOOKED_MS = 6_000;
+/** Two heartbeats of the edge, and time for a slow machine. */
+const TOLD_MS = 45_000;
 const MANAGED = 28_015;
 
 let ground: Ground;
@@ -38,11 +40,15 @@ describe('filters from the interface to the wire', { skip: whyNot() }, () => {
       await stranger.exchange(SERVER[4], GAME + 1);
       const passed = await silent.received();
       assert.ok(passed >= 20 && passed < 300, `${passed}`);
-      await eventually('the drops are told', async () => {
-        const { body } = await stack.api.call('GET', `/api/x1/firewall/ips/${SERVER[4]}/drops`);
-        const text = JSON.stringify(body);
-        return text.includes('"unvalidated-rate"') && text.includes(String(300 - passed));
-      });
+      await eventually(
+        'the drops are told',
+        async () => {
+          const { body } = await stack.api.call('GET', `/api/x1/firewall/ips/${SERVER[4]}/drops`);
+          const text = JSON.stringify(body);
+          return text.includes('"unvalidated-rate"') && text.includes(String(300 - passed));
+        },
+        TOLD_MS,
+      );
     } finally {
       await client.stop();
       await server.stop();
@@ -57,14 +63,18 @@ describe('filters from the interface to the wire', { skip: whyNot() }, () => {
     try {
       await server.open(SERVER[4], PLAYED, '');
       const player = await client.open(CLIENT[4]);
-      await eventually('a flush forgets nobody', async () => {
-        await player.exchange(SERVER[4], PLAYED);
-        // The agent looks by itself, and tells nobody.
-        await setTimeout(LOOKED_MS);
-        internet.edge.run('nft', 'flush', 'ruleset');
-        await eventually('the table is back', async () => validated() !== null);
-        return validated()?.includes(`${SERVER[4]} . ${PLAYED}`) === true;
-      });
+      await eventually(
+        'a flush forgets nobody',
+        async () => {
+          await player.exchange(SERVER[4], PLAYED);
+          // The agent looks by itself, and tells nobody.
+          await setTimeout(LOOKED_MS);
+          internet.edge.run('nft', 'flush', 'ruleset');
+          await eventually('the table is back', async () => validated() !== null);
+          return validated()?.includes(`${SERVER[4]} . ${PLAYED}`) === true;
+        },
+        TOLD_MS,
+      );
     } finally {
       await client.stop();
       await server.stop();

@@ -87,14 +87,14 @@ export async function eventually(
   }
 }
 
-/** Whether an HTTP GET from a namespace gets an answer. */
+/** Whether an HTTP GET from a namespace gets an answer. Where none is hoped for, `--max-time 1` among `options` is enough. */
 export function reaches(
   from: Internet[keyof Internet & ('client' | 'edge' | 'container' | 'server')],
   url: string,
   ...options: string[]
 ): boolean {
   try {
-    from.run('curl', '-s', '-o', '/dev/null', '--max-time', '1', ...options, url);
+    from.run('curl', '-s', '-o', '/dev/null', '--max-time', '5', ...options, url);
     return true;
   } catch {
     return false;

@@ -7,8 +7,8 @@ import type { Sent } from '../wire/path.ts';
 import { buildGround, type Ground, packet, whyNot } from './ground.ts';
 
 const SOONEST = '2026-01-01T00:00:00+00:00';
-/** From a fleet file that is written until the moment that it names. */
-const AHEAD_MS = 5_000;
+/** From a fleet file that is written until the moment that it names, beside the time that this takes. */
+const AHEAD_MS = 2_500;
 /** Longer than a handover may take, so that what comes too late shows. */
 const BEYOND_MS = 1_500;
 const HANDOVER_MS = 1_000;
@@ -102,7 +102,10 @@ async function handOver(
   probe: (family: 4 | 6) => ReturnType<typeof packet>,
 ): Promise<number[]> {
   const { stack, through } = ground;
-  const moment = Date.now() + AHEAD_MS;
+  const begin = performance.now();
+  await stack.applyFleet(fleet(spans));
+  // So long it takes this machine; then the moment is still to come when packets flow.
+  const moment = Date.now() + AHEAD_MS + 3 * (performance.now() - begin);
   spans = change(new Date(moment).toISOString().replace('Z', '+00:00'));
   await stack.applyFleet(fleet(spans));
   const streams = FAMILIES.map((family) => through.stream(() => probe(family)));

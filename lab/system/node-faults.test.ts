@@ -302,7 +302,7 @@ class Host {
   }
 
   async resources(): Promise<ServerResources | null> {
-    const answer = await this.call({ kind: 'look' }, 2_000);
+    const answer = await this.call({ kind: 'look' });
     return answer?.kind === 'state' ? answer.resources : null;
   }
 

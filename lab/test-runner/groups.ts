@@ -36,9 +36,9 @@ export function findGroups(root: string, filters: readonly string[]): Group[] {
     .toSorted();
   const kinds = Object.groupBy(files, (file) => kindOf(root, file));
   const groups: Group[] = [
-    group('pure', kinds.pure, { isolation: 'none', concurrency: 1, limitMs: 120_000 }),
+    group('pure', kinds.pure, { isolation: 'none', concurrency: 1 }),
     group('unit', kinds.unit),
-    group('integration', kinds.integration, { timeoutMs: 120_000, needsDatabase: true }),
+    group('integration', kinds.integration, { needsDatabase: true }),
     group('system', kinds.system, {
       concurrency: 1,
       timeoutMs: 240_000,
@@ -64,9 +64,9 @@ function group(name: string, files: readonly string[] = [], options: Partial<Gro
     files,
     isolation: 'process',
     concurrency: availableParallelism(),
-    timeoutMs: 60_000,
-    fileLimitMs: (options.timeoutMs ?? 60_000) * 2 + 30_000,
-    limitMs: 480_000,
+    timeoutMs: 120_000,
+    fileLimitMs: (options.timeoutMs ?? 120_000) * 2 + 30_000,
+    limitMs: 900_000,
     secondTries: 0,
     needsDatabase: false,
     ...options,

@@ -1,5 +1,5 @@
 """tcp-end.py serve ADDRESS PORT: sends back what comes. tcp-end.py connect ADDRESS PORT SOURCE_PORT: a connection
-driven by lines.
+driven by lines. tcp-end.py crowd ADDRESS PORT COUNT: so many connections, which stay open and say nothing.
 
 Each line to a client is sent and awaited; it answers `echo`, or `reset`, `closed`, `silent` when nothing came back.
 """
@@ -29,6 +29,12 @@ if role == "serve":
     say("ready")
     while True:
         threading.Thread(target=echo, args=(listener.accept()[0],), daemon=True).start()
+
+if role == "crowd":
+    crowd = [socket.create_connection((address, port), timeout=10) for _ in range(int(sys.argv[4]))]
+    say("ready")
+    sys.stdin.read()
+    sys.exit()
 
 end = socket.socket(family)
 end.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -36,6 +36,18 @@ export class TcpEnd {
     return (await end.next()) === 'ready' ? end : null;
   }
 
+  /** Opens so many connections one after the other, as fast as they are answered; resolves when all are. */
+  static async connectMany(
+    namespace: Namespace,
+    address: string,
+    port: number,
+    count: number,
+  ): Promise<void> {
+    const end = new TcpEnd(namespace, 'crowd', address, port, count);
+    const word = await end.next();
+    if (word !== 'ready') throw new Error(`${count} connections to ${address}: ${word}`);
+  }
+
   /** Of a client: sends something and says what comes of it. */
   async ask(): Promise<string> {
     this.#child.stdin?.write('hello\n');

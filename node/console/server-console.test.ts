@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
+import { processorClock } from '@portcullis/core/testing/processor-clock.ts';
 import { DoneMatcher } from './done.ts';
 import { encodeCommand } from './command.ts';
 import { plainText } from './plain-text.ts';
@@ -36,9 +37,9 @@ describe('a console', () => {
   it('strips every sequence in time linear in the line', () => {
     const hostile = ['\x1b[', '\x1b]', '\x1b[0;', '\x1b[ ', '\x1bP\x1b', '\x9d\x9b'];
     for (const one of hostile) {
-      const begin = performance.now();
+      const tookMs = processorClock();
       plainText(Buffer.from(one.repeat(524_288 / one.length)));
-      assert.ok(performance.now() - begin < 5000, JSON.stringify(one));
+      assert.ok(tookMs() < 5000, JSON.stringify(one));
     }
   });
 
@@ -113,18 +114,18 @@ describe('a done pattern', () => {
     for (const pattern of ['(a+)+$', '(a|aa)+$', '(.*)*x', '([a-z]+)*[0-9]', '(a{0,30}){0,30}b']) {
       const matcher = new DoneMatcher([{ kind: 'regex', pattern }]);
       assert.deepEqual(matcher.problems, []);
-      const begin = performance.now();
+      const tookMs = processorClock();
       assert.equal(matcher.matches(`${'a'.repeat(8000)}!`, 0), false, pattern);
-      assert.ok(performance.now() - begin < 10_000, pattern);
+      assert.ok(tookMs() < 10_000, pattern);
     }
   });
 
   it('leaves the agent its time when hostile lines and a slow expression meet', () => {
     const matcher = new DoneMatcher([{ kind: 'regex', pattern: '(.*)(a|b)*c+(.*)d$' }]);
     const line = 'acbd'.repeat(2000).slice(0, -1);
-    const begin = performance.now();
+    const tookMs = processorClock();
     for (let count = 0; count < 20_000; count += 1) matcher.matches(line, 0);
-    assert.ok(performance.now() - begin < 20_000);
+    assert.ok(tookMs() < 20_000);
   });
 });
 

@@ -73,7 +73,7 @@ async function until(db: Db, responder: string, succeeded: number): Promise<void
       select count(*)::int as count from responder_calls c join responder_runs r on r.id = c.run_id
        where r.responder = ${responder} and c.succeeded`.execute(db);
     if (rows[0]?.count === succeeded) return;
-    assert.ok(looks < 400, `${rows[0]?.count} of ${succeeded} calls of ${responder}`);
+    assert.ok(looks < 1_200, `${rows[0]?.count} of ${succeeded} calls of ${responder}`);
     await delay(50);
   }
 }

@@ -117,7 +117,7 @@ async function callRows(db: Db): Promise<CallRow[]> {
 }
 
 async function settled(db: Db, count: number): Promise<CallRow[]> {
-  for (let look = 0; look < 400; look += 1) {
+  for (let look = 0; look < 1_200; look += 1) {
     const rows = await callRows(db);
     if (rows.filter(({ succeeded }) => succeeded !== null).length >= count) return rows;
     await delay(25);
@@ -195,7 +195,7 @@ test('a command has answered when it exits, whoever it left keeps its output ope
 
 /** Once it was killed: whoever reaps it may take a moment. */
 async function gone(pid: number): Promise<void> {
-  for (let look = 0; look < 200; look += 1) {
+  for (let look = 0; look < 1_200; look += 1) {
     const state = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => 'gone');
     if (state === 'gone' || / [ZX] /.test(state)) return;
     await delay(25);
@@ -288,7 +288,7 @@ test('a process that dies with a call leaves it to the next, and one that stops 
   await respondTo(db, heard);
   const events = { called: () => {}, failed: () => {} };
   const first = startCalls({ db, events, everyMs: 20 });
-  for (let look = 0; look < 400 && (await readFile(file, 'utf8')) === ''; look += 1)
+  for (let look = 0; look < 1_200 && (await readFile(file, 'utf8')) === ''; look += 1)
     await delay(25);
   await first.stop();
   const second = startCalls({ db, events, everyMs: 20 });

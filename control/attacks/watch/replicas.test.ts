@@ -82,13 +82,18 @@ test('half an attack at an edge of one control plane and half at another’s is 
     for (const reply of await tell([first, second], HALF_PPS)) assert.equal(reply.kind, 'done');
     await delay(250);
   }
-  await delay(1_500);
-  const [record, ...others] = await recordsOf(db);
-  assert.deepEqual(others, []);
-  const pps = record?.pps ?? 0;
-  assert.ok(Math.abs(pps - 2 * HALF_PPS) < 0.1 * HALF_PPS, `${pps} packets/s`);
-  const { rows } = await sql`select from watch_relay`.execute(db);
-  assert.equal(rows.length, 0, 'nothing is left lying');
+  const isWhole = (pps: number): boolean => Math.abs(pps - 2 * HALF_PPS) < 0.1 * HALF_PPS;
+  for (let look = 0; !isWhole((await recordsOf(db))[0]?.pps ?? 0); look++) {
+    assert.ok(look < 400, JSON.stringify(await recordsOf(db)));
+    await delay(50);
+  }
+  assert.equal((await recordsOf(db)).length, 1);
+  for (let look = 0; ; look++) {
+    const { rows } = await sql`select from watch_relay`.execute(db);
+    if (rows.length === 0) break;
+    assert.ok(look < 400, 'something is left lying');
+    await delay(50);
+  }
 });
 
 test('when the control plane that judges goes, another one does and goes on with the same attacks', async (t) => {

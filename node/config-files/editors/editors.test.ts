@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { processorClock } from '@portcullis/core/testing/processor-clock.ts';
 import type { Edit } from './edit.ts';
 import { EDITORS } from './editors.ts';
 
@@ -307,9 +308,9 @@ describe('every parser', () => {
     };
     for (const [parser, pieces] of Object.entries(hostile)) {
       for (const piece of pieces) {
-        const begin = performance.now();
+        const tookMs = processorClock();
         edited(parser as Parser, piece.repeat(200_000 / piece.length), edits);
-        assert.ok(performance.now() - begin < 10_000, `${parser} ${JSON.stringify(piece)}`);
+        assert.ok(tookMs() < 10_000, `${parser} ${JSON.stringify(piece)}`);
       }
     }
   });
