@@ -32,7 +32,10 @@ export interface AssignedExporter {
   readonly ip: string;
   /** For what the exporter tells no rate for; null: every packet. */
   readonly samplingRate: number | null;
+  /** What it is believed of: destinations in these. Null: everything. */
+  readonly prefixes: readonly string[] | null;
 }
+export const MAX_EXPORTER_PREFIXES = 64;
 export const MAX_EXPORTERS = 1_000;
 
 /** Every `reportMs`. A restarted control answers `resync`: say hello. */
@@ -54,7 +57,7 @@ export interface CollectorStatus {
   readonly socketDrops: number;
   /** Datagrams of exporters that are not listed. */
   readonly strangers: number;
-  /** Records to destinations that are not protected. */
+  /** Records to destinations that are not protected, or that their exporter is not believed of. */
   readonly outside: number;
   /** Those that were heard the latest come first; all of them, up to `MAX_REPORTED_EXPORTERS`. */
   readonly exporters: readonly ExporterStatus[];

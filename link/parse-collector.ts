@@ -6,9 +6,11 @@ import {
   type CollectorStatus,
   type CollectorWelcome,
   type ExporterStatus,
+  MAX_EXPORTER_PREFIXES,
   MAX_EXPORTERS,
   MAX_REPORTED_EXPORTERS,
 } from './collector-messages.ts';
+import { network } from './parse-policy.ts';
 import { address } from './parse-report.ts';
 import { WATCH_REQUESTS } from './parse-watch.ts';
 import { instance } from './session-shapes.ts';
@@ -20,6 +22,7 @@ import {
   nullable,
   object,
   oneOf,
+  optional,
   prose,
   type Shape,
   whole,
@@ -81,6 +84,7 @@ export const COLLECTOR_REPLIES: { readonly 'collector.welcome': Shape<CollectorW
         object<AssignedExporter>({
           ip: address,
           samplingRate: nullable(integer(1, 16_777_216)),
+          prefixes: optional(nullable(list(network, MAX_EXPORTER_PREFIXES)), null),
         }),
         MAX_EXPORTERS,
       ),

@@ -45,7 +45,11 @@ function meet(db: Db) {
 }
 
 async function insertCollector(db: Db): Promise<void> {
-  const exporters = JSON.stringify([{ ip: '192.0.2.1', samplingRate: 1000 }]);
+  const exporters = JSON.stringify([
+    // As rows of before an exporter could be believed of less.
+    { ip: '192.0.2.1', samplingRate: 1000 },
+    { ip: '192.0.2.2', samplingRate: null, prefixes: ['203.0.113.0/24', '198.51.100.1/32'] },
+  ]);
   await sql`
     insert into collectors (name, listen, exporters, owner)
     values ('flows', '0.0.0.0:6343', ${exporters}::jsonb, 'fleet')`.execute(db);
@@ -87,7 +91,10 @@ test('who said hello last speaks for a collector; what another measures is not c
   const welcome = await agentHandler(FROM, hello('a'));
   assert.deepEqual(welcome.kind === 'collector.welcome' && welcome.settings, {
     listen: '0.0.0.0:6343',
-    exporters: [{ ip: '192.0.2.1', samplingRate: 1000 }],
+    exporters: [
+      { ip: '192.0.2.1', samplingRate: 1000, prefixes: null },
+      { ip: '192.0.2.2', samplingRate: null, prefixes: ['203.0.113.0/24', '198.51.100.1'] },
+    ],
   });
   assert.equal(await refusal(samples('a')), 'done');
   await agentHandler(FROM, hello('b'));
@@ -104,7 +111,7 @@ test('what a collector says of itself is kept and shown; what nobody can read is
   const { agentHandler, registry } = meet(db);
   await insertCollector(db);
   const [unheard] = await loadCollectorStatuses(db);
-  assert.deepEqual([unheard?.connected, unheard?.report, unheard?.listed], [false, null, 1]);
+  assert.deepEqual([unheard?.connected, unheard?.report, unheard?.listed], [false, null, 2]);
   await agentHandler(FROM, hello('a'));
   await agentHandler(FROM, report('a'));
   const [known] = await loadCollectorStatuses(db);

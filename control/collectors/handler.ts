@@ -13,8 +13,10 @@ import {
   type Refused,
 } from '@portcullis/link/messages.ts';
 import type { WatchRequest } from '@portcullis/link/watch-messages.ts';
+import { formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Db } from '../db/database.ts';
 import { isUnavailable } from '../db/failure.ts';
+import type { CollectorExporter } from '../db/schema.ts';
 import { takeWatch, type WatchDesk } from '../fleet/index.ts';
 
 const REPORT_MS = 10_000;
@@ -71,7 +73,7 @@ class CollectorSession {
     }
     const { rows } = await sql<{
       readonly listen: string;
-      readonly exporters: readonly AssignedExporter[];
+      readonly exporters: readonly CollectorExporter[];
     }>`
       update collectors set instance = ${instance}, last_seen_at = now() where name = ${name}
       returning listen, exporters`.execute(this.#options.db);
@@ -84,7 +86,7 @@ class CollectorSession {
     return {
       kind: 'collector.welcome',
       protocolVersion: Math.min(protocolVersion, PROTOCOL_VERSION),
-      settings,
+      settings: { ...settings, exporters: settings.exporters.map(assigned) },
       reportMs: REPORT_MS,
       resyncMs: RESYNC_MS,
     };
@@ -101,6 +103,15 @@ class CollectorSession {
     if (this.#instances.get(from.name) !== request.instance) return sayHello();
     return takeWatch(this.#options.watch, from, request);
   }
+}
+
+function assigned({ ip, samplingRate, prefixes = null }: CollectorExporter): AssignedExporter {
+  if (prefixes === null) return { ip, samplingRate, prefixes };
+  const networks = prefixes.flatMap((text) => {
+    const cidr = parseCidr(text);
+    return cidr.ok ? [formatNetwork(cidr.value)] : [];
+  });
+  return { ip, samplingRate, prefixes: networks };
 }
 
 function sayHello(): Refused {

@@ -123,6 +123,8 @@ export interface ApiKeyTable {
 export interface CollectorExporter {
   readonly ip: string;
   readonly samplingRate: number | null;
+  /** What it is believed of; null, or missing in rows of before there was this: everything. */
+  readonly prefixes?: readonly string[] | null;
 }
 
 export interface CollectorTable {

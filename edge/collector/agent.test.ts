@@ -83,7 +83,7 @@ test('a collector tells control what listed exporters tell of what is protected,
   const listen = await freeAddress();
   const { until, status, samples } = meet(t, {
     listen,
-    exporters: [{ ip: '127.0.0.1', samplingRate: null }],
+    exporters: [{ ip: '127.0.0.1', samplingRate: null, prefixes: null }],
   });
   await until('it listens', () => (status()?.listening === listen ? true : undefined));
   const sender = await bound(t);
@@ -101,11 +101,44 @@ test('a collector tells control what listed exporters tell of what is protected,
   await until('what is not protected is counted', () => (status()?.outside ? true : undefined));
 });
 
+test('an exporter that is believed of some networks counts for these alone, also where the list changes', async (t) => {
+  const listen = await freeAddress();
+  const only = (prefixes: readonly string[] | null) => ({
+    listen,
+    exporters: [{ ip: '127.0.0.1', samplingRate: null, prefixes }],
+  });
+  const { link, wants, until, status, samples } = meet(
+    t,
+    only(['203.0.113.128/25', '2001:db8::/32']),
+  );
+  wants.scopes = [scopeOf('203.0.113.0/24')];
+  await until('it listens', () => (status()?.listening === listen ? true : undefined));
+  const sender = await bound(t);
+  const port = Number(listen.split(':')[1]);
+  const told = () =>
+    new Set(samples().flatMap((one) => one.addresses.map(({ subject }) => subject)));
+  const tell = (): void => {
+    for (const last of [1, 127, 128, 255])
+      sender.send(flowTo(`203.0.113.${last}`), port, '127.0.0.1');
+  };
+  await until('it tells of those', () => {
+    tell();
+    return told().size === 2 && (status()?.outside ?? 0) > 0 ? true : undefined;
+  });
+  assert.deepEqual(told(), new Set(['203.0.113.128', '203.0.113.255']));
+  wants.settings = only(null);
+  link.control.notify({ kind: 'collectors' });
+  await until('it tells of all', () => {
+    tell();
+    return told().size === 4 ? true : undefined;
+  });
+});
+
 test('who sends what listed exporters tell is evidence: of who gets much only, and scaled by the rate', async (t) => {
   const listen = await freeAddress();
   const { until, status, samples } = meet(t, {
     listen,
-    exporters: [{ ip: '127.0.0.1', samplingRate: 50 }],
+    exporters: [{ ip: '127.0.0.1', samplingRate: 50, prefixes: null }],
   });
   await until('it listens', () => (status()?.listening === listen ? true : undefined));
   const sender = await bound(t);
@@ -129,7 +162,7 @@ test('an address that another program has is said, and taken when it is free; wh
   const other = await bound(t);
   const elsewhere = { ...other.address() };
   const taken = `127.0.0.1:${elsewhere.port}`;
-  const exporters = [{ ip: '127.0.0.1', samplingRate: 100 }];
+  const exporters = [{ ip: '127.0.0.1', samplingRate: 100, prefixes: null }];
   const { link, wants, until, status } = meet(t, { listen: taken, exporters });
   const { problem } = await until('it says so', () => (status()?.problem ? status() : undefined));
   assert.match(problem ?? '', /is taken by another program/);

@@ -39,7 +39,7 @@ export class Ear {
         return false;
       }
     }
-    this.#open.collector.listenTo(ratesOf(assigned));
+    this.#open.collector.listenTo(listedOf(assigned));
     return true;
   }
 
@@ -78,7 +78,7 @@ export class Ear {
   #listen(assigned: CollectorAssignment): Promise<Collector> {
     return Collector.open({
       listen: [parseListen(assigned.listen)],
-      exporters: ratesOf(assigned),
+      ...listedOf(assigned),
       ...this.#watched,
       onSample: this.#onSample,
     });
@@ -87,10 +87,7 @@ export class Ear {
 
 function watchedOf(scopes: readonly WatchScope[]): Pick<CollectorOptions, 'prefixes' | 'detail'> {
   const subjects = scopes.filter(({ subject }) => subject);
-  const networks = subjects.flatMap(({ scope }): Cidr[] => {
-    const cidr = parseCidr(scope);
-    return cidr.ok ? [cidr.value] : [];
-  });
+  const networks = networksOf(subjects.map(({ scope }) => scope));
   const isHost = ({ family, length }: Cidr): boolean => length === BITS[family];
   const wide = networks.filter((network) => !isHost(network));
   const around = new NearestScope(wide.map((network) => [formatCidr(network), network] as const));
@@ -105,8 +102,24 @@ function watchedOf(scopes: readonly WatchScope[]): Pick<CollectorOptions, 'prefi
   };
 }
 
-function ratesOf({ exporters }: CollectorAssignment): Map<string, number> {
-  return new Map(exporters.map(({ ip, samplingRate }) => [ip, samplingRate ?? 1]));
+function listedOf({
+  exporters,
+}: CollectorAssignment): Pick<CollectorOptions, 'exporters' | 'within'> {
+  const limited = exporters.flatMap(({ ip, prefixes }) =>
+    prefixes === null ? [] : [[ip, networksOf(prefixes)] as const],
+  );
+  return {
+    exporters: new Map(exporters.map(({ ip, samplingRate }) => [ip, samplingRate ?? 1])),
+    within: new Map(limited),
+  };
+}
+
+/** What is none is nothing that anybody is believed of. */
+function networksOf(texts: readonly string[]): Cidr[] {
+  return texts.flatMap((text) => {
+    const cidr = parseCidr(text);
+    return cidr.ok ? [cidr.value] : [];
+  });
 }
 
 /** Control checked it when it took it in. */

@@ -7,6 +7,7 @@ import type { SubjectTops } from '@portcullis/link/watch-messages.ts';
 import { Aggregate } from './aggregate.ts';
 import { decode } from './decode.ts';
 import { Exporter } from './exporter.ts';
+import { Networks } from './networks.ts';
 import { type Endpoint, readSocketDrops } from './socket-drops.ts';
 
 export interface Listen {
@@ -21,6 +22,8 @@ export interface CollectorOptions {
   readonly listen: readonly Listen[];
   /** By canonical address; the rate is for what the exporter tells none for, 1 where nothing is said. */
   readonly exporters: ReadonlyMap<string, number>;
+  /** By canonical address, what exporters are believed of; who is not in it, is believed of everything. */
+  readonly within?: ReadonlyMap<string, readonly Cidr[]>;
   /** What is protected; null: every destination. */
   readonly prefixes: readonly Cidr[] | null;
   /** Packets and bytes in a bucket from which a subject's vectors are told. */
@@ -42,6 +45,7 @@ export interface CollectorCounters {
   strangers: number;
   /** Datagrams that came faster than they were read. */
   socketDrops: number;
+  /** Records to destinations that are not protected, or that their exporter is not believed of. */
   outside: number;
   crowdedOut: number;
   unspread: number;
@@ -70,7 +74,7 @@ export class Collector {
 
   private constructor(options: CollectorOptions) {
     this.#options = options;
-    this.#exporters = this.#exportersOf(options.exporters);
+    this.#exporters = this.#exportersOf(options);
     this.#aggregate = aggregateOf(options, this.#beganMs);
   }
 
@@ -96,8 +100,8 @@ export class Collector {
   }
 
   /** From now on these are listened to. What is known of those that stay, their templates above all, is kept. */
-  listenTo(exporters: CollectorOptions['exporters']): void {
-    this.#exporters = this.#exportersOf(exporters);
+  listenTo(listed: Pick<CollectorOptions, 'exporters' | 'within'>): void {
+    this.#exporters = this.#exportersOf(listed);
   }
 
   /** From now on these are protected; the bucket that has begun is thrown away. */
@@ -139,6 +143,7 @@ export class Collector {
       total.agentDrops += counters.agentDrops;
       total.lost += sequences.lost;
       total.toldTwice += counters.toldTwice;
+      total.outside += counters.beyond;
     }
     return total;
   }
@@ -196,12 +201,18 @@ export class Collector {
   }
 
   /** Those that were known before stay what they are. */
-  #exportersOf(rates: CollectorOptions['exporters']): Map<string, Exporter> {
+  #exportersOf({
+    exporters,
+    within,
+  }: Pick<CollectorOptions, 'exporters' | 'within'>): Map<string, Exporter> {
     return new Map(
-      [...rates].map(([address, rate]) => {
+      [...exporters].map(([address, rate]) => {
         const before = this.#exporters.get(address);
         const stays = before?.defaultRate === rate ? before : null;
-        return [address, stays ?? new Exporter(address, rate, this.#numbers++ % MAX_NUMBER)];
+        const one = stays ?? new Exporter(address, rate, this.#numbers++ % MAX_NUMBER);
+        const networks = within?.get(address);
+        one.within = networks === undefined ? null : new Networks(networks);
+        return [address, one];
       }),
     );
   }

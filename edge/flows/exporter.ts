@@ -1,6 +1,7 @@
 import { ExportClock } from './export-clock.ts';
 import { createRecord, type Emit, type FlowRecord, MAX_SAMPLING_RATE } from './flow-record.ts';
 import { type Direction, Interfaces } from './interfaces.ts';
+import type { Networks } from './networks.ts';
 import { SamplePace } from './sample-pace.ts';
 import { Sequences } from './sequence.ts';
 import { TemplateStore } from './template-store.ts';
@@ -20,6 +21,8 @@ export interface ExporterCounters {
   agentDrops: number;
   /** Records of what goes out that were told when it came in, and count once. */
   toldTwice: number;
+  /** Records of what the operator does not believe it of. */
+  beyond: number;
 }
 
 /** Of one of the listed exporters: what has to be remembered between its datagrams. All of it is bounded. */
@@ -35,7 +38,10 @@ export class Exporter {
     templatesRefused: 0,
     agentDrops: 0,
     toldTwice: 0,
+    beyond: 0,
   };
+  /** What it is believed of; null: everything. */
+  within: Networks | null = null;
   /** By a clock that does not jump; null: nothing came of it yet. */
   heardAtMs: number | null = null;
   readonly sequences = new Sequences();
@@ -60,8 +66,12 @@ export class Exporter {
     return this.netflow.templates + this.ipfix.templates;
   }
 
-  /** Hands a record on, unless it tells of packets that were told when they came in. */
+  /** Hands a record on, unless it is of others than it is believed of, or of packets that were told when they came in. */
   pass(record: FlowRecord, direction: Direction, input: number, nowMs: number, emit: Emit): void {
+    if (this.within !== null && !this.within.hasDestinationOf(record)) {
+      this.counters.beyond++;
+      return;
+    }
     const told = this.interfaces.judge(direction, input, nowMs);
     if (told === 'twice') {
       this.counters.toldTwice++;

@@ -44,7 +44,7 @@ export function parseCollectors(
 }
 
 function parseExporters({ exporters }: CollectorText, listen: Listen | null, scope: Scope) {
-  const list = exporters.map(({ ip, sampling_rate }, at) => {
+  const list = exporters.map(({ ip, sampling_rate, prefixes }, at) => {
     const place = scope.in(at, 'ip');
     const parsed = parseAddress(ip);
     if (parsed.ok && listen !== null && parsed.value.family !== listen.family) {
@@ -53,7 +53,11 @@ function parseExporters({ exporters }: CollectorText, listen: Listen | null, sco
         `${ip} is not heard at ${formatListen(listen)}, which takes IPv${listen.family} alone; give it a collector at an IPv${parsed.value.family} address, such as ${own}.`,
       );
     }
-    return { ip: place.host(ip) ?? ip, samplingRate: sampling_rate ?? null };
+    return {
+      ip: place.host(ip) ?? ip,
+      samplingRate: sampling_rate ?? null,
+      prefixes: prefixes === undefined ? null : scope.in(at, 'prefixes').cidrs(prefixes).toSorted(),
+    };
   });
   scope.unique(list, ({ ip }) => ip, 'ip', 'The exporter');
   return list;

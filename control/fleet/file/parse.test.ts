@@ -306,7 +306,7 @@ test('everything but names, ids and what an object is about has a default', () =
 
 test('thresholds, mitigation and safelists are read on every scope, and collectors whole', () => {
   const file = mustParse(
-    `collectors: [{ name: c, listen: "[::]:6343", site: fra, exporters: [{ ip: "2001:DB8::1", sampling_rate: 1000 }, { ip: "2001:db8::2" }] }]\n` +
+    `collectors: [{ name: c, listen: "[::]:6343", site: fra, exporters: [{ ip: "2001:DB8::1", sampling_rate: 1000 }, { ip: "2001:db8::2", prefixes: [203.0.113.0/24, 198.51.100.1] }] }]\n` +
       ACME(`    thresholds: { pps: 1 }
     safelist: [192.0.2.0/24, 198.51.100.7/32]
     prefixes: [{ cidr: 203.0.113.0/24, asn: 64500, thresholds: { mbps: 2 }, mitigation: observe }]
@@ -335,8 +335,12 @@ test('thresholds, mitigation and safelists are read on every scope, and collecto
         listen: '[::]:6343',
         site: 'fra',
         exporters: [
-          { ip: '2001:db8::1', samplingRate: 1000 },
-          { ip: '2001:db8::2', samplingRate: null },
+          { ip: '2001:db8::1', samplingRate: 1000, prefixes: null },
+          {
+            ip: '2001:db8::2',
+            samplingRate: null,
+            prefixes: ['198.51.100.1/32', '203.0.113.0/24'],
+          },
         ],
       },
     ],

@@ -95,6 +95,7 @@ export function planCollectors(draft: PlanDraft, state: FleetState, file: FleetF
   }
 }
 
-function wordExporter({ ip, samplingRate }: CollectorExporter): string {
-  return samplingRate === null ? ip : `${ip} 1:${samplingRate}`;
+function wordExporter({ ip, samplingRate, prefixes = null }: CollectorExporter): string {
+  const rate = samplingRate === null ? '' : ` 1:${samplingRate}`;
+  return `${ip}${rate}${prefixes === null ? '' : ` of ${prefixes.join(' ')}`}`;
 }

@@ -147,7 +147,7 @@ test('golden: thresholds, mitigation modes, responders and collectors that chang
 edges: [{ name: fra1, site: fra, devices: [eth0] }]
 collectors:
 - { name: kept, listen: "0.0.0.0:6343", exporters: [{ ip: 192.0.2.1, sampling_rate: 1000 }] }
-- { name: new, listen: "[::]:2055", exporters: [{ ip: "2001:db8::1" }], site: fra }
+- { name: new, listen: "[::]:2055", exporters: [{ ip: "2001:db8::1", prefixes: [203.0.113.0/24] }], site: fra }
 responders:
 - { name: rtbh, command: [/usr/local/sbin/blackhole, --as, "64500"], prefixes: [203.0.113.0/24], at: { mbps: 8000 } }
 - { name: scrubber, webhook: "https://scrubber.example/attacks", secret: hush }

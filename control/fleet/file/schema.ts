@@ -201,6 +201,16 @@ const collector = closed({
     closed({
       ip: text('The exporter.', 50),
       sampling_rate: Type.Optional(whole(1, 16_777_216, 'Where the exporter sends none.')),
+      prefixes: Type.Optional(
+        list(
+          text('A network.', 50),
+          'What it is believed of: destinations in these. Default: everything.',
+          {
+            minItems: 1,
+            maxItems: 64,
+          },
+        ),
+      ),
     }),
     'Who may send.',
     { minItems: 1, maxItems: 1_000 },
