@@ -304,9 +304,22 @@ function higherPeaks(attack: Attack, measured: Window): Pick<Attack, 'peakPps' |
   return { peakPps: higher(attack.peakPps, pps), peakBps: higher(attack.peakBps, bps) };
 }
 
-/** A peak of samples rises only when it surely did: else the largest error would be the peak. */
+/** What is the same is known better by so much less error at least: else the largest of many would be taken for it. */
+const BETTER = 0.9;
+
+/**
+ * A peak of samples rises beyond its bounds, or to what is known better: of many seconds that are the same but for
+ * chance the highest is no peak, however long the attack lasts.
+ */
 function higher(before: Measured, now: Measured): Measured {
-  return now.value > before.value && now.low > before.low ? now : before;
+  if (now.value <= before.value) return before;
+  const isBetter = errorOf(now) < errorOf(before) * BETTER;
+  return now.value > before.high || isBetter ? now : before;
+}
+
+/** As a part of it: what rises is known worse in packets for that alone. */
+function errorOf({ value, high }: Measured): number {
+  return (high - value) / value;
 }
 
 function isNews(before: Attack, now: Attack): boolean {

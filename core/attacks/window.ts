@@ -38,7 +38,9 @@ const FADED_ERRORS = 2.5;
 /** That is not over yet is judged more readily than that something begins. */
 const LEAST_ERRORS = 2;
 /** Half the width of bounds of a peak: it is the largest of many, so 1.96 would be too few. */
-const PEAK_ERRORS = 3;
+const PEAK_ERRORS = 4;
+/** A second that differs by so much from the longer past does so in none of the thousands of an attack by chance. */
+const SURE_ERRORS = 5;
 
 const NOTHING: Amounts = {
   loadPackets: 0,
@@ -185,7 +187,8 @@ function peakOf(
   };
   const now = measured(second);
   const before = measured(faded);
-  const isChance = second[variance] > 0 && now.low <= before.value && before.value <= now.high;
+  const sure = ((now.high - now.value) / PEAK_ERRORS) * SURE_ERRORS;
+  const isChance = second[variance] > 0 && Math.abs(now.value - before.value) <= sure;
   return isChance ? before : now;
 }
 
