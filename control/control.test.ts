@@ -37,6 +37,7 @@ const BEAT = {
     lastError: null,
     lastApplyMs: null,
     repairs: 3,
+    forgottenConnections: 4,
     counters: 'nftables',
     kernel: 'undisturbed',
     problems: [],
@@ -155,6 +156,7 @@ test('control serves the API, metrics and its link, says what is enforced, and s
     /^portcullis_dropped_packets_total\{edge="fra1",stage="policy",reason="denied",by="xdp"\} 12$/m,
   );
   assert.match(metrics, /^portcullis_edge_repairs\{edge="fra1"\} 3$/m);
+  assert.match(metrics, /^portcullis_edge_forgotten_connections\{edge="fra1"\} 4$/m);
   assert.match(metrics, /^portcullis_edge_kernel_disturbed\{edge="fra1"\} 0$/m);
   assert.match(metrics, /^portcullis_edge_refused_targets\{edge="fra1"\} 0$/m);
   await agent.close();

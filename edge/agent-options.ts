@@ -1,6 +1,7 @@
 import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
 import type { EdgeMode } from '@portcullis/link/messages.ts';
 import type { AgentSide } from '@portcullis/link/transport.ts';
+import type { DeniedFlows } from './connections/denied-flows.ts';
 import type { FilterKeeper } from './filters/keeper.ts';
 import type { WatchLinks } from './guard.ts';
 import type { Host } from './host.ts';
@@ -35,6 +36,8 @@ export interface EdgeAgentOptions {
   readonly facts?: EdgeFacts;
   /** What filters need beside the table; absent: only the table. */
   readonly filters?: FilterKeeper;
+  /** Has connection tracking forget what rules deny; absent: it goes on knowing it. */
+  readonly deniedFlows?: DeniedFlows;
   /** Remembers what filters learn, for when others delete the table; absent: it is learnt anew then. */
   readonly memory?: LearntMemory;
   /** Tells of devices that come, go and are renamed; absent: they are not followed. */

@@ -150,7 +150,8 @@ class Agent implements EdgeAgent {
     const { watch } = this.#options;
     await Promise.all([watch?.stop(), this.#receiving.stop(), this.#applying.stop()]);
     await this.#confirmation.stop();
-    await Promise.all([this.#disk.stop(), this.#options.memory?.stop()]);
+    const { deniedFlows, memory } = this.#options;
+    await Promise.all([this.#disk.stop(), memory?.stop(), deniedFlows?.stop()]);
     this.#options.earlyDrop?.close();
   }
 
@@ -281,6 +282,10 @@ class Agent implements EdgeAgent {
       if (off || this.#reconciler.unfinished) this.#applying.poke();
     }
     this.#live.keep(desired, this.#applied);
+    const { targets } = this.#reconciler;
+    const wrote = (): void => this.#applying.poke();
+    if (this.#stance.mode === 'enforce' && targets !== null)
+      this.#options.deniedFlows?.applied({ desired, targets, live: this.#live, wrote });
     this.#lastApplyMs = performance.now() - begin;
     const { generation, policies, elements, refused } = this.#applied;
     const { mode } = this.#stance;
@@ -320,6 +325,7 @@ class Agent implements EdgeAgent {
     this.#options.watch?.enter([]);
     this.#options.earlyDrop?.remove();
     this.#options.reassembly?.giveBack();
+    this.#options.deniedFlows?.forget();
     if (!this.#stance.canAsk || !(await this.#options.driver.present())) return;
     await this.#options.driver.remove();
     this.#reconciler.forget();

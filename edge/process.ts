@@ -6,13 +6,17 @@ import { lockState, StateInUse } from '@portcullis/link/state-lock.ts';
 import { createEdgeAgent } from './agent.ts';
 import { readConfig, readEarlyDrop } from './config.ts';
 import { KernelCounterSource } from './counters/kernel-source.ts';
+import { DeniedFlows } from './connections/denied-flows.ts';
+import { createDeniedMemory } from './connections/denied-memory.ts';
+import { judgedBy } from './connections/judged.ts';
 import { COUNTER_TABLE_NAME } from './nftables/names.ts';
 import { nftablesPlace, xdpPlace } from './counters/places.ts';
 import { switchOff } from './early-drop-off.ts';
 import { FilterKeeper } from './filters/keeper.ts';
 import { createHost } from './host.ts';
-import { removeWhere } from './kernel/conntrack.ts';
+import { removeWhere, sweepConnections } from './kernel/conntrack.ts';
 import { watchLinks } from './kernel/links.ts';
+import { openRoutes } from './kernel/routes.ts';
 import { createLineLog, describeError, readLogLevel } from '@portcullis/link/agent-log.ts';
 import { DEFAULT_LIMITS } from './nftables/base-chain.ts';
 import { openCounterReader } from './nftables/counter-reader.ts';
@@ -24,6 +28,7 @@ import { inTurns } from './nftables/turns.ts';
 import { createSysctls, Reassembly } from './reassembly.ts';
 import { EdgeWatch } from './watch/watch.ts';
 import { createEarlyDrop } from './xdp/create.ts';
+import { deviceName } from './xdp/device.ts';
 import { pinsFolder, recordPins } from './xdp/pins.ts';
 
 /** Incomplete datagrams of each family may fill one part in so many of this host's memory. */
@@ -71,15 +76,25 @@ const counters = new KernelCounterSource([
   }),
 ]);
 const watch = new EdgeWatch({ link, counters, stateDir, log });
+const host = createHost();
+const memory = new LearntMemory({ open: openLearntReader, log });
+const deniedFlows = new DeniedFlows({
+  log,
+  sweep: sweepConnections,
+  memory: createDeniedMemory(driver, memory),
+  openJudged: (devices) => judgedBy(devices, openRoutes(), deviceName),
+  localAddresses: () => host.localAddresses(),
+});
 const agent = createEdgeAgent({
   link,
   watch,
   driver,
-  host: createHost(),
+  host,
   limits: { ...DEFAULT_LIMITS, fragmentLimits },
   reassembly,
   filters,
-  memory: new LearntMemory({ open: openLearntReader, log }),
+  memory,
+  deniedFlows,
   watchLinks,
   stateDir,
   log,
@@ -91,12 +106,14 @@ const agent = createEdgeAgent({
     deviceModes,
     drops: [nftablesDrops, ...(earlyDrop === null ? [] : [earlyDrop]), filters.drops],
     filters: () => filters.count(),
+    forgottenConnections: () => deniedFlows.removed,
     counters: () => watch.mode(),
     problems: () => [
       ...deviceModes.problems(),
       ...filters.problems(),
       ...reassembly.problems(),
       ...watch.problems(),
+      ...deniedFlows.problems(),
     ],
   },
 });

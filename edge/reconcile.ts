@@ -297,11 +297,16 @@ export class Reconciler {
     // One that comes up while this is written may be of what came after it.
     const doubts = this.#doubts;
     const { text, sizes } = renderWhole(layout);
-    const remembered = this.#memory?.recall() ?? [];
-    const kept = await keptState(this.#driver, layout, { remembered });
     const overlap = (await this.#driver.present()) ? overlapWith(layout.rules) : null;
-    await this.#driver.apply(`${text}${overlap?.begin ?? ''}${kept.text}`);
-    this.#later.add(kept.rest);
+    const rewritten = this.#memory?.beginRewrite();
+    try {
+      const remembered = this.#memory?.recall() ?? [];
+      const kept = await keptState(this.#driver, layout, { remembered });
+      await this.#driver.apply(`${text}${overlap?.begin ?? ''}${kept.text}`);
+      this.#later.add(kept.rest);
+    } finally {
+      rewritten?.();
+    }
     if (overlap !== null) await this.#endOverlap(overlap.end);
     this.#answered = doubts;
     this.#remember(desired, layout, sizes, reasons);

@@ -29,6 +29,8 @@ export interface EdgeFacts {
   readonly drops?: readonly DropSource[];
   /** Filters on ports that are enforced now. */
   readonly filters?: () => number;
+  /** Connections that were forgotten because rules deny them. */
+  readonly forgottenConnections?: () => number;
   /** Which part of the kernel counts for the detection of attacks. */
   readonly counters?: () => CounterMode;
   /** What stands in the way of something wished for, a sentence each. */
@@ -81,6 +83,7 @@ export class Reporter {
       ...own,
       filters: facts.filters?.() ?? 0,
       repairs: facts.kernel?.repairs() ?? 0,
+      forgottenConnections: facts.forgottenConnections?.() ?? 0,
       kernel: this.kernel(),
       problems: [...(facts.problems?.() ?? []), ...this.#ownProblems()],
       devices: describeDevices(devices, host, facts.deviceModes ?? null),
@@ -172,6 +175,7 @@ function acceptable(report: EdgeReport): EdgeReport {
     lastError,
     lastApplyMs: null,
     repairs: 0,
+    forgottenConnections: 0,
     kernel: report.kernel,
     problems: [problem],
     devices: [],

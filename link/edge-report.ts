@@ -13,6 +13,8 @@ export interface EdgeReport {
   readonly lastApplyMs: number | null;
   /** Times since the agent's start that the kernel was found changed by somebody else, and mended. */
   readonly repairs: number;
+  /** Since the agent's start, by connection tracking, because rules had come to deny them. */
+  readonly forgottenConnections: number;
   /** Whether the kernel has what the agent put there, as of the last look. */
   readonly kernel: KernelState;
   /** What stands in the way of something wished for (XDP, filters, SYN proxy), a sentence each. */

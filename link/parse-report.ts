@@ -53,6 +53,7 @@ export const report = object<EdgeReport>({
   lastApplyMs: nullable(amount),
   filters: optional(whole, 0),
   repairs: optional(whole, 0),
+  forgottenConnections: optional(whole, 0),
   kernel: optional(oneOf(...KERNEL_STATES), 'unknown'),
   problems: optional(list(reason, 100), []),
   devices: optional(list(device, 256), []),

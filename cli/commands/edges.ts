@@ -66,7 +66,7 @@ async function describeEdge(edge: EdgeStatus): Promise<void> {
   } else {
     const took = report.lastApplyMs === null ? '' : `; last change took ${ms(report.lastApplyMs)}`;
     print(
-      `kernel      ${report.kernel}, ${report.policies} policies, ${report.elements} elements, ${report.filters} filters, ${report.repairs} repairs${took}`,
+      `kernel      ${report.kernel}, ${report.policies} policies, ${report.elements} elements, ${report.filters} filters, ${report.repairs} repairs, ${report.forgottenConnections} connections forgotten${took}`,
     );
     print(`detection   ${DETECTION[report.counters]}`);
     if (report.lastError !== null) print(styled('red', `last error  ${report.lastError}`));
@@ -158,6 +158,7 @@ function edgeView(edge: EdgeStatus): object {
       elements: report.elements,
       filters: report.filters,
       repairs: report.repairs,
+      forgotten_connections: report.forgottenConnections,
       kernel: report.kernel,
       last_error: report.lastError,
       last_apply_ms: report.lastApplyMs,

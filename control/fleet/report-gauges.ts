@@ -33,6 +33,11 @@ export const REPORT_GAUGES: readonly FleetGauge[] = [
     (one) => one.repairs,
   ),
   ofReport(
+    'edge_forgotten_connections',
+    'Connections since its start that an edge had connection tracking forget, because rules had come to deny them.',
+    (one) => one.forgottenConnections,
+  ),
+  ofReport(
     'edge_kernel_disturbed',
     '1: the kernel has something other than the agent put there. Absent: not known.',
     ({ kernel }) => (kernel === 'unknown' ? null : Number(kernel === 'disturbed')),

@@ -26,6 +26,7 @@ const REPORT: EdgeReport = {
   lastError: null,
   lastApplyMs: 1,
   repairs: 0,
+  forgottenConnections: 0,
   kernel: 'undisturbed',
   problems: [],
   devices: [],

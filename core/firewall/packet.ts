@@ -20,7 +20,10 @@ export interface Packet {
 
 /** What the edge knows beside the packet. Every piece of state that a verdict needs is here, so `decide` stays pure. */
 export interface PacketState {
-  /** Connection tracking says: a reply to (or an error about) a connection that the protected host opened. */
+  /**
+   * Connection tracking says: a reply to (or an error about) a connection that the protected host opened. One that the
+   * other side opened, and rules denied, is none, whoever of both connection tracking takes for the first since.
+   */
   readonly returnTraffic: boolean;
   /** The rate of ICMP that always passes is not used up. */
   readonly icmpWithinRate: boolean;

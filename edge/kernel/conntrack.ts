@@ -26,6 +26,10 @@ export interface Tuple {
 /** A connection as its first packet made it, and as its replies come, after NAT. */
 export interface Connection extends Tuple {
   readonly reply: Tuple;
+  /** Of its first packet, where that is ICMP. */
+  readonly icmp: { readonly type: number; readonly code: number } | null;
+  /** Until it is forgotten, if nobody sends; null: the kernel does not say. */
+  readonly secondsLeft: number | null;
   /** A SYN proxy opened it, and translates its sequence numbers. */
   readonly isProxied: boolean;
 }
@@ -33,13 +37,14 @@ export interface Connection extends Tuple {
 /** Source of all numbers: include/uapi/linux/netfilter/nfnetlink_conntrack.h. */
 const SUBSYSTEM = 1 << 8;
 const [NEW, GET, DELETE] = [SUBSYSTEM | 0, SUBSYSTEM | 1, SUBSYSTEM | 2] as const;
-const CTA = { tupleOrig: 1, tupleReply: 2, id: 12, zone: 18, synProxy: 24 } as const;
+const CTA = { tupleOrig: 1, tupleReply: 2, timeout: 7, id: 12, zone: 18, synProxy: 24 } as const;
 const TUPLE = { ip: 1, proto: 2 } as const;
 const TUPLE_IP = {
   4: { source: 1, destination: 2 },
   6: { source: 3, destination: 4 },
 } as const;
 const PROTO = { number: 1, sourcePort: 2, destinationPort: 3 } as const;
+const ICMP = { 4: { type: 5, code: 6 }, 6: { type: 8, code: 9 } } as const;
 const AF: Readonly<Record<Family, number>> = { 4: 2, 6: 10 };
 const DELETES_A_SEND = 64;
 const BUFFER_BYTES = 1 << 20;
@@ -92,6 +97,72 @@ export async function removeWhere(
   } finally {
     socket.close();
   }
+}
+
+export interface Sweep {
+  /** Whether connections begun towards this address may be `wanted`: asked for every one, so it must be quick. */
+  readonly concerns: (family: Family, destination: Buffer) => boolean;
+  /** Asked once for each of those; what it is shown is good only during that call. */
+  readonly wanted: (connection: Connection) => boolean;
+  /** Awaited with so many that were wanted, in their order, before they are removed; false: they stay. */
+  readonly release: (count: number) => Promise<boolean>;
+}
+
+export interface Swept {
+  readonly removed: number;
+  /** The kernel changed nothing under it, so nobody was missed. */
+  readonly whole: boolean;
+}
+
+/**
+ * As `removeWhere`, of both families, little by little: no more is kept than was found in one turn. Throws `SystemError`
+ * or `NativeUnavailable`, and what `release` throws.
+ */
+export async function sweepConnections({ concerns, wanted, release }: Sweep): Promise<Swept> {
+  const [dumping, removing] = [1, 2].map(
+    () => new NetlinkSocket(NETLINK.netfilter, { bufferBytes: BUFFER_BYTES }),
+  ) as [NetlinkSocket, NetlinkSocket];
+  let found: Found[] = [];
+  let removed = 0;
+  let whole = true;
+  try {
+    for (const family of [4, 6] as const) {
+      const take = (message: Message): void => {
+        const destination = firstDestination(message, family);
+        if (destination === null || !concerns(family, destination)) return;
+        const one = parseConnection(message);
+        if (one !== null && wanted(one.connection)) found.push({ family, identity: one.identity });
+      };
+      const between = async (): Promise<void> => {
+        if (found.length === 0) return;
+        const some = found;
+        found = [];
+        if (await release(some.length)) removed += await removeFound(removing, some);
+      };
+      const request = (sequence: number): Uint8Array =>
+        encodeMessage(GET, FLAG.request | FLAG.dump, sequence, netfilterHeader(AF[family]));
+      const consistent = await dumping.dump(request, take, between);
+      whole &&= consistent;
+    }
+    return { removed, whole };
+  } finally {
+    dumping.close();
+    removing.close();
+  }
+}
+
+/**
+ * Where the first packet went, found without reading the rest: the kernel writes it always in the same place, a header
+ * of netfilter (4), of the tuple, of its addresses (4 each), and the source as an attribute.
+ */
+function firstDestination({ type, payload }: Message, family: Family): Buffer | null {
+  if (type !== NEW) return null;
+  const bytes = family === 4 ? 4 : 16;
+  const at = 12 + 4 + bytes;
+  const [wanted, length] = [TUPLE_IP[family].destination, 4 + bytes];
+  if (payload.length < at + length || payload[0] !== AF[family]) return null;
+  const isThere = payload.readUInt16LE(at) === length && payload.readUInt16LE(at + 2) === wanted;
+  return isThere ? payload.subarray(at + 4, at + length) : null;
 }
 
 interface Found {
@@ -149,6 +220,8 @@ function parseConnection(
   const connection = {
     ...parseTuple(family, orig),
     reply: parseTuple(family, reply),
+    icmp: parseIcmp(family, orig),
+    secondsLeft: attributes.get(CTA.timeout)?.readUInt32BE(0) ?? null,
     isProxied: attributes.has(CTA.synProxy),
   };
   const identity = [
@@ -181,6 +254,12 @@ function parseTuple(family: Family, bytes: Buffer): Tuple {
     sourcePort: port(PROTO.sourcePort),
     destinationPort: port(PROTO.destinationPort),
   };
+}
+
+function parseIcmp(family: Family, bytes: Buffer): Connection['icmp'] {
+  const proto = attributesOf(attributesOf(bytes).get(TUPLE.proto) ?? Buffer.alloc(0));
+  const [type, code] = [proto.get(ICMP[family].type)?.[0], proto.get(ICMP[family].code)?.[0]];
+  return type === undefined || code === undefined ? null : { type, code };
 }
 
 /** An address in network order. */

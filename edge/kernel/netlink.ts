@@ -26,8 +26,8 @@ const NETLINK_EXT_ACK = 11;
 const NLMSG_DONE = 3;
 /** The kernel makes datagrams of a dump no larger than 32 KiB (netlink_dump). */
 const RECEIVE_BYTES = 65_536;
-/** Datagrams of a dump that are read before anybody else gets a turn: about a millisecond. */
-const DATAGRAMS_A_TURN = 16;
+/** Of a dump, before anybody else gets a turn. */
+const TURN_MS = 1;
 /** A dump of four million entries has fewer. */
 const MAX_DATAGRAMS = 200_000;
 /** About a thousand elements, a few milliseconds in the kernel. */
@@ -151,15 +151,18 @@ export class NetlinkSocket {
 
   /**
    * Asks for a dump and hands over its messages, which are good only during that call. Others get their turn
-   * meanwhile. Resolves false when the kernel says that what it dumped has changed under it.
+   * meanwhile, and `between` is awaited then and at the end. Resolves false when the kernel says that what it dumped has
+   * changed under it.
    */
   async dump(
     request: (sequence: number) => Uint8Array,
     take: (message: Message) => void,
+    between: () => Promise<void> = async () => {},
   ): Promise<boolean> {
     const sequence = this.nextSequence();
     this.send(request(sequence));
     let consistent = true;
+    let begunMs = performance.now();
     for (let datagrams = 1; datagrams <= MAX_DATAGRAMS; datagrams++) {
       const datagram = this.receive();
       if (datagram === null) throw new Error('a dump of the kernel ended early');
@@ -169,12 +172,16 @@ export class NetlinkSocket {
         if (message.error !== null && message.error !== 0) {
           throw new SystemError('dump', message.error);
         }
-        if (message.type === NLMSG_DONE) return consistent;
+        if (message.type === NLMSG_DONE) {
+          await between();
+          return consistent;
+        }
         take(message);
       }
-      if (datagrams % DATAGRAMS_A_TURN === 0) {
-        await new Promise<void>((resolve) => setImmediate(resolve));
-      }
+      if (performance.now() - begunMs < TURN_MS) continue;
+      await between();
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      begunMs = performance.now();
     }
     throw new Error('a dump of the kernel does not end');
   }

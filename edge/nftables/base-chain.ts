@@ -8,6 +8,7 @@ import {
 } from '@portcullis/core/firewall/needed-icmp.ts';
 import { STAGES, type StageName } from '@portcullis/core/firewall/stages.ts';
 import { reasonChains, VALIDATED_SOURCES } from './filter-state.ts';
+import { deniedFlowChains, REPLIES } from './denied-flows.ts';
 import { declareDropCounters, dropChains } from './drop-counters.ts';
 import { declareFragmentState, fragmentChains } from './fragment-limits.ts';
 import { dispatchStatement } from './names.ts';
@@ -60,6 +61,7 @@ export function renderBaseChains(rules: EdgeRules): RenderedChain[] {
     },
     ...reasonChains(),
     ...dropChains(),
+    ...(rules.sees === 'both' ? deniedFlowChains() : []),
     ...fragmentChains(rules, devices),
     ...reassemblyChains(rules),
   ];
@@ -84,7 +86,7 @@ const renderStage: Readonly<Record<StageName, (rules: EdgeRules) => readonly str
   'needed-icmp': () => ['icmp', 'icmpv6'].map((one) => `meta l4proto ${one} jump needed_icmp`),
   // In a hook of its own, before reassembly: fragment-limits.ts.
   'fragment-limits': () => [],
-  'return-traffic': ({ sees }) => (sees === 'both' ? ['ct direction reply accept'] : []),
+  'return-traffic': ({ sees }) => (sees === 'both' ? [`ct direction reply jump ${REPLIES}`] : []),
   // A target's mitigations stand before its rules, in its own chain (mitigations.ts).
   mitigations: () => [],
   // These four are one look-up: every target's program has them in their order (match.ts).

@@ -56,7 +56,7 @@ export interface MapChange {
   /** Of an interval map: nothing of what is there stays. Keys added to one may be ranges. */
   readonly flush?: boolean;
   readonly removed: readonly string[];
-  /** Key and verdict; elements of a set have none. */
+  /** Key and verdict; elements of a set have none. A key may end in how long it stays: ` timeout 60s`. */
   readonly added: readonly (readonly [string, string | null])[];
 }
 

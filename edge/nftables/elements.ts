@@ -2,6 +2,7 @@ import { parseAddress } from '@portcullis/core/net/address.ts';
 import { bytesOf } from '../kernel/conntrack.ts';
 import type { MapChange } from './driver.ts';
 import { SOURCE_FIELD } from './named-sources.ts';
+import { stateType } from './filter-state.ts';
 import { keyType, protocolNumber, TABLE_NAME } from './names.ts';
 
 /**
@@ -10,7 +11,7 @@ import { keyType, protocolNumber, TABLE_NAME } from './names.ts';
  * Only maps of verdicts and plain sets, and only keys made of the types below; what else there is has to go through nft.
  *
  *     message  = header of netlink (16) | header of netfilter (4) | table | set | elements
- *     elements = nested( element = nested( key = nested(value) , flags? , data = nested(verdict) ) ... )
+ *     elements = nested( element = nested( key = nested(value) , flags? , data = nested(verdict) , timeout? ) ... )
  *
  * Source: include/uapi/linux/netfilter/nf_tables.h.
  */
@@ -20,7 +21,7 @@ const [BATCH_BEGIN, BATCH_END] = [0x10, 0x11] as const;
 const [REQUEST, ACK, CREATE] = [0x1, 0x4, 0x400] as const;
 const NFPROTO_INET = 1;
 const LIST = { table: 1, set: 2, elements: 3, element: 1 } as const;
-const ELEMENT = { key: 1, data: 2, flags: 3 } as const;
+const ELEMENT = { key: 1, data: 2, flags: 3, timeout: 4 } as const;
 const DATA = { value: 1, verdict: 2 } as const;
 const VERDICT = { code: 1, chain: 2 } as const;
 const INTERVAL_END = 1;
@@ -31,6 +32,8 @@ const CODES: Readonly<Record<string, number>> = {
   goto: -4,
   return: -5,
 };
+/** As nft spells it. */
+const TIMED = /^(.*) timeout (\d+)s$/;
 const NESTED = 0x8000;
 /** An attribute has a length of 16 bits. */
 const MAX_LIST = 60_000;
@@ -63,6 +66,7 @@ interface Encoded {
   readonly key: Uint8Array;
   readonly end: boolean;
   readonly verdict: Verdict | null;
+  readonly seconds: number | null;
 }
 interface Verdict {
   readonly code: number;
@@ -70,22 +74,26 @@ interface Verdict {
 }
 
 function elementsOf(change: MapChange): { removed: Encoded[]; added: Encoded[] } | null {
-  const types = keyType(change.map).split(' . ');
+  const types = (stateType(change.map) ?? keyType(change.map)).split(' . ');
   const removed: Encoded[] = [];
   for (const text of change.removed) {
     const key = encodeKey(types, text);
     if (key === null) return null;
-    removed.push({ key, end: false, verdict: null });
+    removed.push({ key, end: false, verdict: null, seconds: null });
   }
   const added: Encoded[] = [];
-  for (const [text, verdict] of change.added) {
+  for (const [entry, verdict] of change.added) {
+    const [, text = entry, time] = TIMED.exec(entry) ?? [];
+    const seconds = time === undefined ? null : Number(time);
     const said = verdict === null ? null : parseVerdict(verdict);
     const keys = change.flush === true ? encodeRange(types, text) : [encodeKey(types, text)];
     if ((said === null && verdict !== null) || keys === null) return null;
     for (const [index, key] of keys.entries()) {
       if (key === null) return null;
       added.push(
-        index === 0 ? { key, end: false, verdict: said } : { key, end: true, verdict: null },
+        index === 0
+          ? { key, end: false, verdict: said, seconds }
+          : { key, end: true, verdict: null, seconds },
       );
     }
   }
@@ -205,7 +213,7 @@ class Writer {
     return begin;
   }
 
-  #element({ key, end, verdict }: Encoded): void {
+  #element({ key, end, verdict, seconds }: Encoded): void {
     const element = this.#open(LIST.element);
     const keyAt = this.#open(ELEMENT.key);
     this.#attribute(DATA.value, key);
@@ -219,6 +227,7 @@ class Writer {
       this.#close(said);
       this.#close(data);
     }
+    if (seconds !== null) this.#milliseconds(ELEMENT.timeout, seconds * 1_000);
     this.#close(element);
   }
 
@@ -235,6 +244,11 @@ class Writer {
   #number(type: number, value: number): void {
     const at = this.#header(type, 4);
     this.#bytes.writeInt32BE(value, at);
+  }
+
+  #milliseconds(type: number, value: number): void {
+    const at = this.#header(type, 8);
+    this.#bytes.writeBigUInt64BE(BigInt(value), at);
   }
 
   #text(type: number, text: string): void {

@@ -25,6 +25,12 @@ export type FilterState =
    */
   | 'reset_client'
   | 'reset_server'
+  /**
+   * Client address and port, server address and port, protocol; or both addresses and a protocol without ports: of
+   * connections that rules denied (`denied-flows.ts`).
+   */
+  | 'denied_flows'
+  | 'denied_pairs'
   /** Limits of mitigations, by the mitigation and the address that is protected, or that and the source. */
   | 'mitigated_destination'
   | 'mitigated_source'
@@ -36,6 +42,7 @@ const METER = { fields: ['ADDRESS', ...PEER], size: 65_536, seconds: 10 };
 /** Its number, in halves: a constant of a key must have a type that nft can list. */
 const MITIGATION = ['inet_service', 'inet_service'];
 const TUPLE = [...PEER, ...PEER];
+const DENIED_FLOW = [...TUPLE, 'inet_proto'];
 const RESET = { fields: TUPLE, size: 65_536, seconds: 3600 };
 const BUDGET = { fields: PEER, size: 65_536, seconds: 10 };
 
@@ -63,6 +70,8 @@ const STATE: Readonly<Record<FilterState, StateSet>> = {
   connections: { fields: METER.fields, size: 65_536, seconds: null },
   reset_client: RESET,
   reset_server: RESET,
+  denied_flows: { fields: DENIED_FLOW, size: 65_536, seconds: 600 },
+  denied_pairs: { fields: ['ADDRESS', 'ADDRESS', 'inet_proto'], size: 65_536, seconds: 600 },
   mitigated_destination: { fields: ['ADDRESS', ...MITIGATION], size: 65_536, seconds: 10 },
   mitigated_source: { fields: ['ADDRESS', 'ADDRESS', ...MITIGATION], size: 131_072, seconds: 10 },
   filtered: {
@@ -76,16 +85,26 @@ export function stateSet(state: FilterState, family: Family): string {
   return `${state}${family}`;
 }
 
+/** The type of its key; null: there is no such set. */
+export function stateType(set: string): string | null {
+  const family: Family = set.endsWith('4') ? 4 : 6;
+  const state = STATE[set.slice(0, -1) as FilterState] as StateSet | undefined;
+  return state === undefined ? null : typeOf(state, family);
+}
+
+function typeOf({ fields }: StateSet, family: Family): string {
+  return fields.map((field) => (field === 'ADDRESS' ? ADDRESS_TYPE[family] : field)).join(' . ');
+}
+
 export function declareFilterState(family: Family, validatedSources: number): string[] {
   return (Object.keys(STATE) as FilterState[]).flatMap((state) => {
-    const { fields, seconds } = STATE[state];
+    const { seconds } = STATE[state];
     const size = STATE[state].size === 'validated sources' ? validatedSources : STATE[state].size;
-    const type = fields.map((field) => (field === 'ADDRESS' ? ADDRESS_TYPE[family] : field));
     const flags =
       seconds === null ? 'flags dynamic;' : `flags dynamic,timeout; timeout ${seconds}s;`;
     return [
       `set ${stateSet(state, family)} {`,
-      `\ttype ${type.join(' . ')}; size ${size}; ${flags}`,
+      `\ttype ${typeOf(STATE[state], family)}; size ${size}; ${flags}`,
       '}',
       '',
     ];

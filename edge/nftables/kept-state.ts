@@ -6,7 +6,9 @@ import type { Layout } from './layout.ts';
 import { TABLE } from './names.ts';
 
 /** What players would notice the loss of, and what only the kernel knows. */
-const KEPT: readonly FilterState[] = ['validated', 'reset_client', 'reset_server'];
+const OF_FILTERS: readonly FilterState[] = ['validated', 'reset_client', 'reset_server'];
+/** Without it denied connections would pass as replies. */
+export const DENIED: readonly FilterState[] = ['denied_flows', 'denied_pairs'];
 /**
  * Of each set, in the transaction of the table itself: those with the most time left, because who plays renews it with
  * every packet, and under a flood most others are forged. More would hold the write up (100,000 take four seconds),
@@ -37,13 +39,16 @@ export interface KeptState {
  */
 export async function keptState(
   driver: Driver,
-  { targets }: Layout,
+  { targets, rules }: Layout,
   { remembered = [], atOnce = AT_ONCE }: Partial<KeepOptions> = {},
 ): Promise<KeptState> {
-  if (!hasFilters(targets)) return { text: '', rest: [] };
+  const kept = [
+    ...(rules.sees === 'both' ? DENIED : []),
+    ...(hasFilters(targets) ? OF_FILTERS : []),
+  ];
   const there = await driver.present();
   const [first, rest]: [Learnt[], Learnt[]] = [[], []];
-  for (const state of KEPT) {
+  for (const state of kept) {
     for (const family of [4, 6] as const) {
       const set = stateSet(state, family);
       const known = there
@@ -62,7 +67,7 @@ interface KeepOptions {
   readonly atOnce: number;
 }
 
-/** Whether there is anything to learn. */
+/** Whether filters have anything to learn. */
 export function hasFilters(targets: Layout['targets']): boolean {
   for (const { filters } of targets.values()) if (filters.ports.size > 0) return true;
   return false;

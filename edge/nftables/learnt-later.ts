@@ -77,6 +77,7 @@ export function withoutPorts(elements: readonly Learnt[], ports: readonly Change
   const asked = portIndex(ports);
   const [tcp, udp] = [protocolNumber('tcp'), protocolNumber('udp')];
   return elements.filter(({ set, family, fields }) => {
+    if (set.startsWith('denied')) return true;
     const [, , server = '', port = ''] = fields;
     const value = addressOf(server);
     const protocol = set.startsWith('validated') ? udp : tcp;

@@ -1,6 +1,7 @@
 import { describeError, type Log } from '@portcullis/link/agent-log.ts';
 import type { ChangedPort } from '../filters/changes.ts';
-import { type Learnt, newestFirst } from './kept-state.ts';
+import type { FilterState } from './filter-state.ts';
+import { DENIED, type Learnt, newestFirst } from './kept-state.ts';
 import { withoutPorts } from './learnt-later.ts';
 import type { LearntReader } from './learnt-reader.ts';
 
@@ -13,19 +14,23 @@ export interface LearntMemoryOptions {
 const EVERY_MS = 5_000;
 /** Looking never takes more than about a twentieth of the time. */
 const PAUSES = 20;
-/** Of a family; those with the most time left, as in `keptState`. */
+/** Of a set; those with the most time left, as in `keptState`. */
 const MOST = 20_000;
 
 /**
- * Who was validated a few seconds ago. A table that somebody else deletes takes that with it; from here it is put back,
- * so that players go on playing. Nothing here fails anything: without a memory they are validated anew.
+ * Who was validated a few seconds ago, and which connections were denied. A table that somebody else deletes takes that
+ * with it; from here it is put back, so that players go on playing. Nothing here fails anything: without a memory they
+ * are validated anew.
  */
 export class LearntMemory {
   readonly #options: LearntMemoryOptions;
   #reader: LearntReader | null = null;
   #known: readonly Learnt[] = [];
-  /** Forgotten meanwhile: what a look under way has seen of before is not to be kept. */
-  #forgotten = 0;
+  /** Others than before: what a look under way has seen of before is not to be kept. */
+  #changed = 0;
+  #filters = false;
+  #rewriting = 0;
+  #rewrites = 0;
   #looking: Promise<void> | null = null;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
@@ -35,12 +40,40 @@ export class LearntMemory {
     this.#options = options;
   }
 
-  /** There are filters, or none any more. */
-  watch(wanted: boolean): void {
-    if (!wanted) this.clear();
-    if (this.#stopped || wanted === (this.#timer !== undefined)) return;
-    if (wanted) this.#lookIn(this.#options.everyMs ?? EVERY_MS);
-    else this.#rest();
+  /** From now on. `filters`: there are some, or none any more. */
+  watch(filters: boolean): void {
+    if (!filters && this.#filters) {
+      this.#changed++;
+      this.#known = this.#known.filter(({ set }) => set.startsWith('denied'));
+    }
+    this.#filters = filters;
+    if (this.#stopped || this.#timer !== undefined) return;
+    this.#lookIn(this.#options.everyMs ?? EVERY_MS);
+  }
+
+  /** Somebody is about to put these into the table. */
+  add(elements: readonly Learnt[]): void {
+    this.#changed++;
+    const known = new Map(this.#known.map((one) => [keyOf(one), one]));
+    for (const one of elements) known.set(keyOf(one), one);
+    this.#known = [...known.values()];
+  }
+
+  /** The table is being written anew, with what is known of it now, until what this gives is called. */
+  beginRewrite(): () => void {
+    this.#rewriting++;
+    return () => {
+      this.#rewriting--;
+      this.#rewrites++;
+    };
+  }
+
+  /**
+   * Whoever puts something into the table and finds the same number before and after it knows that no rewrite has lost
+   * it; null: one is under way.
+   */
+  get rewrites(): number | null {
+    return this.#rewriting > 0 ? null : this.#rewrites;
   }
 
   /** As of the last look, without those whose time is up. */
@@ -52,12 +85,12 @@ export class LearntMemory {
   /** Everybody on these ports begins anew. */
   forget(ports: readonly ChangedPort[]): void {
     if (ports.length === 0) return;
-    this.#forgotten++;
+    this.#changed++;
     this.#known = withoutPorts(this.#known, ports);
   }
 
   clear(): void {
-    this.#forgotten++;
+    this.#changed++;
     this.#known = [];
   }
 
@@ -88,22 +121,29 @@ export class LearntMemory {
   }
 
   async #look(): Promise<void> {
-    const forgotten = this.#forgotten;
+    const changed = this.#changed;
+    const states: readonly FilterState[] = this.#filters ? [...DENIED, 'validated'] : DENIED;
     try {
       this.#reader ??= this.#options.open();
       const seen: Learnt[] = [];
-      for (const family of [4, 6] as const) {
-        const found = await this.#reader.read('validated', family);
-        // The table is gone: this is what it is remembered for.
-        if (found === null) return;
-        for (const one of newestFirst(found).slice(0, MOST)) seen.push(one);
+      for (const state of states) {
+        for (const family of [4, 6] as const) {
+          const found = await this.#reader.read(state, family);
+          // The table is gone: this is what it is remembered for.
+          if (found === null) return;
+          for (const one of newestFirst(found).slice(0, MOST)) seen.push(one);
+        }
       }
-      if (forgotten === this.#forgotten) this.#known = seen;
+      if (changed === this.#changed) this.#known = seen;
     } catch (error) {
       const said = describeError(error);
       if (said !== this.#said)
-        this.#options.log.warn({ error }, 'validated sources cannot be read');
+        this.#options.log.warn({ error }, 'what the table has learnt cannot be read');
       this.#said = said;
     }
   }
+}
+
+function keyOf({ set, fields }: Learnt): string {
+  return `${set} ${fields.join(' ')}`;
 }

@@ -2,10 +2,11 @@ import { BITS, type Family } from '@portcullis/core/net/address.ts';
 import { SystemError } from '../kernel/native.ts';
 import { NETLINK, NetlinkSocket } from '../kernel/netlink.ts';
 import { addressText, dumpElements } from './element-dump.ts';
-import { type FilterState, stateSet } from './filter-state.ts';
+import { type FilterState, stateSet, stateType } from './filter-state.ts';
 import type { Learnt } from './kept-state.ts';
+import { protocolName } from './names.ts';
 
-/** What filters have learnt, from the kernel itself: nft takes seconds for what this takes a tenth of. */
+/** What the table has learnt, from the kernel itself: nft takes seconds for what this takes a tenth of. */
 export interface LearntReader {
   /** Null: there is no such set (now). Rejects with `SystemError`. */
   read(state: FilterState, family: Family): Promise<Learnt[] | null>;
@@ -14,7 +15,8 @@ export interface LearntReader {
 
 /** Milliseconds, in network order. */
 const EXPIRATION = 5;
-const PORT_BYTES = 4;
+/** Of a port or a protocol. */
+const FIELD_BYTES = 4;
 
 /** Reads in the network namespace that this thread is in now. Throws `SystemError` or `NativeUnavailable`. */
 export function openLearntReader(): LearntReader {
@@ -22,11 +24,12 @@ export function openLearntReader(): LearntReader {
   return {
     read: async (state, family) => {
       const set = stateSet(state, family);
+      const types = (stateType(set) ?? '').split(' . ');
       const found: Learnt[] = [];
       try {
         // Who comes or goes meanwhile may be among them or not.
         await dumpElements(socket, set, (key, attributes) => {
-          const fields = tupleOf(key, family);
+          const fields = fieldsOf(key, types);
           const left = attributes.get(EXPIRATION);
           if (fields === null || left?.length !== 8) return;
           const expiresAtMs = performance.now() + Number(left.readBigUInt64BE());
@@ -42,12 +45,18 @@ export function openLearntReader(): LearntReader {
   };
 }
 
-/** Client address and port, server address and port, each padded to 4 bytes; null: it is another key. */
-function tupleOf(key: Buffer, family: Family): string[] | null {
-  const address = BITS[family] / 8;
-  if (key.length !== 2 * (address + PORT_BYTES)) return null;
-  return [0, address + PORT_BYTES].flatMap((at) => [
-    addressText(key.subarray(at, at + address)),
-    String(key.readUInt16BE(at + address)),
-  ]);
+/** As nft writes them, each padded to 4 bytes; null: it is another key. */
+function fieldsOf(key: Buffer, types: readonly string[]): string[] | null {
+  const fields: string[] = [];
+  let at = 0;
+  for (const type of types) {
+    const length = type === 'ipv4_addr' ? BITS[4] / 8 : type === 'ipv6_addr' ? BITS[6] / 8 : 0;
+    const end = at + (length || FIELD_BYTES);
+    if (end > key.length) return null;
+    if (length > 0) fields.push(addressText(key.subarray(at, end)));
+    else if (type === 'inet_proto') fields.push(protocolName(key.readUInt8(at)));
+    else fields.push(String(key.readUInt16BE(at)));
+    at = end;
+  }
+  return at === key.length ? fields : null;
 }

@@ -4,7 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { parseAddress } from '@portcullis/core/net/address.ts';
-import { bytesOf, type Connection, removeWhere } from '@portcullis/edge/kernel/conntrack.ts';
+import {
+  bytesOf,
+  type Connection,
+  removeWhere,
+  sweepConnections,
+} from '@portcullis/edge/kernel/conntrack.ts';
+import { createDeniedMemory, type Forgotten } from '@portcullis/edge/connections/denied-memory.ts';
+import { openLearntReader } from '@portcullis/edge/nftables/learnt-reader.ts';
+import { createLibraryDriver } from '@portcullis/edge/nftables/library.ts';
 import { type Namespace, Network } from '../netns.ts';
 import { missing } from '../requirements.ts';
 
@@ -130,5 +138,132 @@ describe('connections that are to begin anew', { skip: lacking ?? false }, () =>
     clearInterval(ticking);
     assert.ok(turns > 2, `${turns}`);
     assert.equal(await remove(OTHER, { protocol: UDP, port: 7 }), 0);
+  });
+
+  it('are swept little by little: those that are let go, of the addresses that are asked about', async () => {
+    const before = listed();
+    const to = (text: string): Buffer => {
+      const parsed = parseAddress(text);
+      assert.ok(parsed.ok);
+      return bytesOf(parsed.value);
+    };
+    const asked = [to(SERVER), to(SERVER6)];
+    const shown: string[] = [];
+    const sweep = (letGo: boolean): ReturnType<typeof sweepConnections> =>
+      namespace.within(() =>
+        sweepConnections({
+          concerns: (_, destination) => asked.some((one) => one.equals(destination)),
+          wanted: ({ protocol, destinationPort, icmp, secondsLeft }) => {
+            assert.ok(secondsLeft !== null && secondsLeft > 50 && secondsLeft <= 100);
+            shown.push(`${protocol} ${destinationPort ?? JSON.stringify(icmp)}`);
+            return destinationPort !== 80;
+          },
+          release: async () => letGo,
+        }),
+      );
+    assert.equal((await sweep(false)).removed, 0);
+    assert.deepEqual(listed(), before);
+    const of6 = ['17 53', '17 80', '6 53', '6 80'];
+    assert.deepEqual(shown.toSorted(), ['1 {"type":8,"code":0}', ...of6, ...of6].toSorted());
+    assert.equal((await sweep(true)).removed, 5);
+    assert.deepEqual(
+      gone(before),
+      [
+        `icmp ${CLIENT} ${SERVER} -`,
+        `tcp ${CLIENT6} ${SERVER6} 53`,
+        `tcp ${CLIENT} ${SERVER} 53`,
+        `udp ${CLIENT6} ${SERVER6} 53`,
+        `udp ${CLIENT} ${SERVER} 53`,
+      ].toSorted(),
+    );
+  });
+
+  it('may be a hundred thousand: nobody waits long for his turn meanwhile', async (t) => {
+    const COUNT = 120_000;
+    const [asked, other] = [0, 1].map((net) =>
+      Array.from({ length: COUNT / 2 }, (_, index) => {
+        const client = `10.${net}.${index >> 8}.${index & 255}`;
+        return `-I -p udp -t 600 -s ${client} -d ${net === 0 ? SERVER : OTHER} --sport 5 --dport 7`;
+      }),
+    ) as [string[], string[]];
+    insert([...asked, ...other]);
+    const parsed = parseAddress(SERVER);
+    assert.ok(parsed.ok);
+    const destination = bytesOf(parsed.value);
+    let [batches, largest] = [0, 0];
+    // What this thread did between two turns of others, however busy the machine is.
+    const turnsMs: number[] = [];
+    let last = process.threadCpuUsage();
+    const ticking = setInterval(() => {
+      const now = process.threadCpuUsage();
+      turnsMs.push((now.user + now.system - last.user - last.system) / 1_000);
+      last = now;
+    }, 0);
+    const pass = (wanted: boolean) =>
+      namespace.within(async () => {
+        const beginMs = performance.now();
+        const { removed } = await sweepConnections({
+          concerns: (_, to) => to.equals(destination),
+          wanted: () => wanted,
+          release: async (count) => {
+            batches += 1;
+            largest = Math.max(largest, count);
+            return true;
+          },
+        });
+        return { removed, ms: Math.round(performance.now() - beginMs) };
+      });
+    const looked = await pass(false);
+    const removed = await pass(true);
+    clearInterval(ticking);
+    turnsMs.sort((one, other) => one - other);
+    const [half, most, longest] = [0.5, 0.99, 1].map(
+      (part) => turnsMs[Math.ceil(turnsMs.length * part) - 1] ?? 0,
+    ) as [number, number, number];
+    t.diagnostic(
+      `${COUNT} connections: looked through in ${looked.ms} ms, ${removed.removed} of them removed in ` +
+        `${removed.ms} ms, ${largest} at most at a time; turns of ${half} ms (99 of 100 within ${most}, all within ${longest})`,
+    );
+    assert.ok(removed.removed >= COUNT / 2);
+    // What is kept at a time is what one turn finds, not what there is.
+    assert.ok(batches > 20 && largest < 2_000, `${batches}, ${largest}`);
+    assert.ok(most < 25, `${most}`);
+  });
+
+  it('are remembered in the kernel for as long as they would have been known, up to what there is room for', async (t) => {
+    namespace.run(
+      'nft',
+      `table inet portcullis {
+        set denied_flows4 {
+          type ipv4_addr . inet_service . ipv4_addr . inet_service . inet_proto;
+          size 3; flags dynamic,timeout; timeout 600s;
+        }
+      }`,
+    );
+    t.after(() => namespace.run('nft', 'delete table inet portcullis'));
+    const driver = namespace.within(() => createLibraryDriver());
+    const learnt = { rewrites: 0, add: () => {} };
+    const memory = createDeniedMemory(driver, learnt);
+    const flow = (sourcePort: number, secondsLeft: number): Forgotten => {
+      const ends = { source: CLIENT, destination: SERVER, sourcePort, destinationPort: 53 };
+      return { flow: { family: 4, protocol: UDP, icmp: null, ...ends }, secondsLeft };
+    };
+    assert.equal(await memory.keep([flow(1, 30), flow(2, 7_200)]), true);
+    // What is there needs no other place.
+    assert.equal(await memory.keep([flow(1, 30)]), true);
+    assert.equal(await memory.keep([flow(3, 30), flow(4, 30)]), false);
+    const reader = namespace.within(openLearntReader);
+    t.after(() => reader.close());
+    const found = await namespace.within(() => reader.read('denied_flows', 4));
+    const nowMs = performance.now();
+    assert.deepEqual(
+      found
+        ?.map(
+          ({ fields, expiresAtMs }) => [fields.join(' '), (expiresAtMs - nowMs) / 1_000] as const,
+        )
+        .map(([fields, seconds]) => `${fields}, ${Math.ceil(seconds / 60)} minutes`)
+        .toSorted(),
+      [`${CLIENT} 1 ${SERVER} 53 udp, 10 minutes`, `${CLIENT} 2 ${SERVER} 53 udp, 120 minutes`],
+    );
   });
 });

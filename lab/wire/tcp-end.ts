@@ -54,6 +54,12 @@ export class TcpEnd {
     return this.next();
   }
 
+  /** Of a server: sends something to everybody who is connected. */
+  async tellAll(): Promise<void> {
+    this.#child.stdin?.write('news\n');
+    await this.next();
+  }
+
   /** Closes the connection of a client. */
   async close(): Promise<void> {
     const gone = once(this.#child, 'exit');

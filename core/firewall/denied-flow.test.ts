@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { decide } from './decide.ts';
+import { deniesFlow } from './denied-flow.ts';
+import { FIRST_PACKET } from './first-packet.ts';
+import type { Packet, PacketState } from './packet.ts';
+import { createPolicyTable } from './policy-table.ts';
+import { situation } from './testing/edge-views.ts';
+
+test('a connection is forgotten if and only if rules drop a new packet of it', () => {
+  const seen = { kept: 0, forgotten: 0 };
+  fc.assert(
+    fc.property(situation(), ({ policies, settings, sourceSets, packet }) => {
+      const edge = { settings, sourceSets, policies: createPolicyTable(policies) };
+      const begin: Packet = { ...packet, hopLimit: 64, fragment: 'none' };
+      const bare = policies.map((policy) => ({ ...policy, mitigations: [] }));
+      const withoutAttacks = { ...edge, policies: createPolicyTable(bare) };
+      const denied = deniesFlow(edge, begin);
+      seen[denied ? 'forgotten' : 'kept'] += 1;
+      assert.equal(denied, decide(withoutAttacks, begin, FIRST_PACKET).action === 'drop');
+      const now = decide(edge, begin, FIRST_PACKET);
+      // Of a connection that goes, no new packet passes.
+      if (denied) assert.equal(now.action, 'drop');
+      else if (now.action === 'drop') assert.equal(now.stage, 'mitigations');
+    }),
+    { numRuns: 800 },
+  );
+  assert.ok(seen.kept > 50 && seen.forgotten > 50, JSON.stringify(seen));
+});
+
+test('no rate and no filter forgets a connection that rules let pass', () => {
+  const busy: PacketState = { ...FIRST_PACKET, icmpWithinRate: false, fragmentsWithinLimit: false };
+  fc.assert(
+    fc.property(situation(), ({ policies, settings, sourceSets, packet, state }) => {
+      const edge = { settings, sourceSets, policies: createPolicyTable(policies) };
+      const begin: Packet = { ...packet, hopLimit: 64, fragment: 'none' };
+      const { aboveLimit, filters } = state;
+      const { action, stage } = decide(edge, begin, { ...busy, aboveLimit, filters });
+      // Filters come last: whoever meets one has passed the rules.
+      if (action === 'drop' && stage === 'filters') assert.equal(deniesFlow(edge, begin), false);
+    }),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Change, DriverError } from '../nftables/driver.ts';
+import type { Learnt } from '../nftables/kept-state.ts';
+import { createDeniedMemory, type Forgotten } from './denied-memory.ts';
+
+const DAYS = 24 * 3_600;
+
+function forgotten(protocol: number, secondsLeft: number, more: object = {}): Forgotten {
+  const ports = protocol === 6 || protocol === 17 ? [4_000, 80] : [null, null];
+  const flow = {
+    family: 4 as const,
+    source: '192.0.2.2',
+    destination: '203.0.113.10',
+    protocol,
+    sourcePort: ports[0] ?? null,
+    destinationPort: ports[1] ?? null,
+    icmp: null,
+    ...more,
+  };
+  return { flow, secondsLeft };
+}
+
+function table() {
+  const written: Change[] = [];
+  const added: Learnt[] = [];
+  const learnt = {
+    rewrites: 0 as number | null,
+    add: (elements: readonly Learnt[]) => void added.push(...elements),
+  };
+  const driver = { change: async (change: Change) => void written.push(change) };
+  return { written, added, learnt, driver };
+}
+
+const keysOf = (change: Change | undefined): Record<string, string[]> =>
+  Object.fromEntries(
+    (change?.steps?.elements ?? []).map(({ map, added }) => [map, added.map(([key]) => key)]),
+  );
+
+test('what is forgotten is remembered for as long as it would have been known, in one transaction', async () => {
+  const { written, added, learnt, driver } = table();
+  const flows = [
+    forgotten(17, 30),
+    forgotten(6, 5 * DAYS),
+    forgotten(6, 9 * DAYS, { sourcePort: 4_001 }),
+    forgotten(47, 100),
+    // What answers an echo begins nothing.
+    forgotten(1, 30, { icmp: { type: 8, code: 0 } }),
+    forgotten(17, 30, { family: 6, source: '2001:db8::1', destination: '2001:db8:5::10' }),
+  ];
+  assert.equal(await createDeniedMemory(driver, learnt).keep(flows), true);
+  assert.equal(written.length, 1);
+  assert.deepEqual(keysOf(written[0]), {
+    denied_flows4: [
+      '192.0.2.2 . 4000 . 203.0.113.10 . 80 . udp timeout 600s',
+      `192.0.2.2 . 4000 . 203.0.113.10 . 80 . tcp timeout ${5 * DAYS}s`,
+      `192.0.2.2 . 4001 . 203.0.113.10 . 80 . tcp timeout ${5 * DAYS}s`,
+    ],
+    denied_pairs4: ['192.0.2.2 . 203.0.113.10 . gre timeout 600s'],
+    denied_flows6: ['2001:db8::1 . 4000 . 2001:db8:5::10 . 80 . udp timeout 600s'],
+  });
+  // For when somebody else deletes the table.
+  assert.equal(added.length, 5);
+});
+
+test('nothing is forgotten that the table has no room to remember', async () => {
+  const { learnt } = table();
+  const change = async (): Promise<void> => {
+    throw new DriverError('refused', 'Too many open files in system');
+  };
+  assert.equal(await createDeniedMemory({ change }, learnt).keep([forgotten(17, 30)]), false);
+});
+
+test('nothing is forgotten that a rewrite of the table may have lost: it is put there again', async () => {
+  const { written, learnt } = table();
+  const driver = {
+    change: async (change: Change): Promise<void> => {
+      written.push(change);
+      if (written.length === 1) learnt.rewrites = 1;
+    },
+  };
+  assert.equal(await createDeniedMemory(driver, learnt).keep([forgotten(17, 30)]), true);
+  assert.equal(written.length, 2);
+  learnt.rewrites = null;
+  const keeping = createDeniedMemory(driver, learnt).keep([forgotten(17, 30)]);
+  await new Promise(setImmediate);
+  assert.equal(written.length, 2, 'while it is written anew');
+  learnt.rewrites = 2;
+  assert.equal(await keeping, true);
+  assert.equal(written.length, 3);
+});

@@ -1,0 +1,73 @@
+import type { FlowStart } from '@portcullis/core/firewall/denied-flow.ts';
+import { deniedElement, LONGEST_SECONDS } from '../nftables/denied-flows.ts';
+import { type Driver, DriverError, type MapChange } from '../nftables/driver.ts';
+import type { Learnt } from '../nftables/kept-state.ts';
+import type { LearntMemory } from '../nftables/learnt-memory.ts';
+import { elementCommands, linesOf } from '../nftables/render.ts';
+
+/** A connection that is about to be forgotten, and how long it would have been known without another packet. */
+export interface Forgotten {
+  readonly flow: FlowStart;
+  readonly secondsLeft: number | null;
+}
+
+export interface DeniedMemory {
+  /** The table judges answers to these from now on. False: it does not, for want of room or for now. */
+  keep(flows: readonly Forgotten[]): Promise<boolean>;
+}
+
+const TRIES = 50;
+const PAUSE_MS = 100;
+
+/** In sets of the table, which outlive a rewrite of it. */
+export function createDeniedMemory(
+  driver: Pick<Driver, 'change'>,
+  learnt: Pick<LearntMemory, 'add' | 'rewrites'>,
+): DeniedMemory {
+  return {
+    keep: async (flows) => {
+      const elements = flows.flatMap((one) => elementOf(one) ?? []);
+      if (elements.length === 0) return true;
+      learnt.add(elements);
+      const change = asChange(elements);
+      for (let tries = 0; tries < TRIES; tries++) {
+        const before = learnt.rewrites;
+        if (before !== null) {
+          try {
+            await driver.change(change);
+          } catch (error) {
+            if (error instanceof DriverError && error.code === 'refused') return false;
+            throw error;
+          }
+          if (learnt.rewrites === before) return true;
+        }
+        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      }
+      return false;
+    },
+  };
+}
+
+function elementOf({ flow, secondsLeft }: Forgotten): Learnt | null {
+  const { family, source: client, destination: server, protocol } = flow;
+  const [clientPort, serverPort] = [flow.sourcePort, flow.destinationPort];
+  const element = deniedElement({ family, client, server, protocol, clientPort, serverPort });
+  if (element === null) return null;
+  const { set, fields } = element;
+  const seconds = Math.min(LONGEST_SECONDS, Math.max(element.seconds, secondsLeft ?? 0));
+  return { set, family, fields, expiresAtMs: performance.now() + seconds * 1_000 };
+}
+
+function asChange(elements: readonly Learnt[]): Parameters<Driver['change']>[0] {
+  const nowMs = performance.now();
+  const sets = new Map<string, [string, null][]>();
+  for (const { set, fields, expiresAtMs } of elements) {
+    const seconds = Math.ceil((expiresAtMs - nowMs) / 1_000);
+    const some = sets.get(set) ?? [];
+    some.push([`${fields.join(' . ')} timeout ${seconds}s`, null]);
+    sets.set(set, some);
+  }
+  const changes: MapChange[] = [...sets].map(([map, added]) => ({ map, removed: [], added }));
+  const text = linesOf(elementCommands(changes));
+  return { text, steps: { prepare: '', elements: changes, cleanup: '' } };
+}
