@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { setPriority } from 'node:os';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { linkOf } from '../bench/traffic.ts';
@@ -43,8 +42,6 @@ let ground: Ground;
 
 describe('a control plane that hangs during a flood', { skip: whyNot() }, () => {
   before(async () => {
-    // So are the processes of the stack, which this one starts: others keep them waiting less.
-    setPriority(-10);
     ground = await buildGround('hanging', { fleet: FLEET });
   });
   after(() => ground.stop());

@@ -23,7 +23,7 @@ const READ = 200_000;
 /** After so many the process is warm: what is remembered by then is as much as ever. */
 const WARM = 50_000;
 const RATE = 12_000;
-const FUZZ_MS = 120_000;
+const FUZZ_MS = 180_000;
 /** A forged record of long ago makes others of its exporter wait for so long. */
 const COUNTED_MS = 30_000;
 const MAX_GROWTH_MB = 120;

@@ -9,7 +9,7 @@ import { buildGround, eventually, type Ground, packet, whyNot } from './ground.t
 
 /** A device of the edge that comes later. */
 const LATE = { device: 'late', edge: '198.18.9.1', client: '198.18.9.2' } as const;
-const TRIAL_MS = 8_000;
+const TRIAL_MS = 12_000;
 const ON_TRIAL = ['--enforce', '--confirm-within', `${TRIAL_MS / 1000}s`] as const;
 
 let ground: Ground;
@@ -36,8 +36,10 @@ describe('an edge on trial', { skip: whyNot() }, () => {
     process.kill(stack.pidOf('edge/main.ts'), 'SIGKILL');
     assert.equal(await isDenied(), true);
     await eventually('hands are off', async () => !(await isDenied()));
-    assert.ok(performance.now() < deadline + 3_000, 'long after the trial');
-    assert.equal(hasTable(ground.internet.edge), false, 'nothing of ours is left, nor what counts');
+    assert.ok(performance.now() < deadline + 10_000, 'long after the trial');
+    // What counts goes by itself, a moment later.
+    const isClean = async (): Promise<boolean> => !hasTable(ground.internet.edge);
+    await eventually('nothing of ours is left, nor what counts', isClean);
     await enforcement('none');
     await assert.rejects(stack.command('edge', 'confirm'), /too late/);
   });
