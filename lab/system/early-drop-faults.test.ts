@@ -6,7 +6,7 @@ import type { Namespace } from '../netns.ts';
 import { missing } from '../requirements.ts';
 import { defaultFleet } from '../stack.ts';
 import { attachedMode, detachAll } from './attached.ts';
-import { buildGround, eventually, type Ground, whyNot } from './ground.ts';
+import { buildGround, eventually, type Ground, takesOver, whyNot } from './ground.ts';
 import {
   assertNothingDeniedPassed,
   assertUndisturbed,
@@ -90,9 +90,7 @@ describe('packets that never stop, with early drop in front', { skip: lacking ??
     const { stack } = ground;
     const flows = await duringSteadyFlows(ground, async () => {
       process.kill(stack.pidOf('edge/main.ts'), 'SIGKILL');
-      // Live only once the new agent has it in the kernel.
-      const ids = await stack.api.createRule(SERVER[4], { action: 'deny', protocol: 'gre' });
-      await stack.api.deleteRules(SERVER[4], ids);
+      await takesOver(stack);
     });
     assertUndisturbed(flows);
   });
@@ -115,7 +113,7 @@ describe('packets that never stop, with early drop in front', { skip: lacking ??
     const flows = await duringSteadyFlows(ground, async () => {
       await stack.killAll();
       await stack.start('--enforce');
-      await stack.api.enforced(SERVER[4]);
+      await takesOver(stack);
     });
     assertUndisturbed(flows);
   });

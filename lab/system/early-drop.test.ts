@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { CLIENT, EDGE_DEVICE, SERVER, settleUplink } from '../internet.ts';
 import { missing } from '../requirements.ts';
 import { attachedMode, detachAll, pinsOf } from './attached.ts';
-import { buildGround, eventually, type Ground, packet, whyNot } from './ground.ts';
+import { buildGround, eventually, type Ground, packet, takesOver, whyNot } from './ground.ts';
 
 const OPEN_PORT = 27_016;
 const REPAIRED_MS = 2_000;
@@ -43,7 +43,7 @@ describe('early drop on the wire', { skip: lacking ?? false }, () => {
     ground.internet.edge.run('nft', 'delete', 'table', 'inet', 'portcullis');
     await judgesRightly();
     await ground.stack.start('--enforce');
-    await ground.stack.api.enforced(SERVER[4]);
+    await takesOver(ground.stack);
     await judgesRightly();
   });
 

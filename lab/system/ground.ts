@@ -93,6 +93,15 @@ export async function eventually(
   }
 }
 
+/**
+ * Resolves when the agent that runs now has its work in the kernel: what another one confirmed counts as enforced for as
+ * long as its lease, so an answer to that says nothing of a new one.
+ */
+export async function takesOver({ api }: Stack): Promise<void> {
+  const ids = await api.createRule(SERVER[4], { action: 'deny', protocol: 'gre' });
+  await api.deleteRules(SERVER[4], ids);
+}
+
 /** Whether an HTTP GET from a namespace gets an answer. Where none is hoped for, `--max-time 1` among `options` is enough. */
 export function reaches(
   from: Internet[keyof Internet & ('client' | 'edge' | 'container' | 'server')],
