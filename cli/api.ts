@@ -49,10 +49,24 @@ function isAcknowledgement(body: unknown): body is { readonly message: string } 
   return ok === false && typeof message === 'string';
 }
 
+/** What is wrong, with the parameter that it is wrong with. */
 function problemText(response: Response, body: unknown): string {
-  const problem = Object(body) as { detail?: unknown; errors?: readonly { detail: string }[] };
-  const reasons = (problem.errors ?? []).map((one) => one.detail);
-  const detail =
-    typeof problem.detail === 'string' ? problem.detail : `control answered ${response.status}`;
-  return [detail, ...reasons].join(' ');
+  const { code, detail, errors = [] } = Object(body) as Problem;
+  const reasons = errors.map(({ parameter, pointer, detail: why }) =>
+    [parameter ?? pointer, why].filter(Boolean).join(' '),
+  );
+  // That it does not fit is all that such a detail says.
+  if (code === 'invalid_request' && reasons.length > 0) return reasons.join('; ');
+  const whole = typeof detail === 'string' ? detail : `control answered ${response.status}`;
+  return [whole, ...reasons].join(' ');
+}
+
+interface Problem {
+  readonly code?: unknown;
+  readonly detail?: unknown;
+  readonly errors?: readonly {
+    readonly parameter?: string;
+    readonly pointer?: string;
+    readonly detail: string;
+  }[];
 }

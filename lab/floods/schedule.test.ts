@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Schedule } from './schedule.ts';
+import { peakTogether, Schedule } from './schedule.ts';
 
 const PLAN = {
   name: 'one',
@@ -38,6 +38,19 @@ describe('a flood', () => {
     assert.ok(peakPps >= 990 && peakPps <= 1010, `${peakPps}`);
     assert.equal(peakBps, peakPps * 800);
     assert.ok(beganAtMs < 1_000_005 && endedAtMs > 1_003_990);
+  });
+
+  it('beside others is told with the most that all sent in one second, not with the sum of their best', () => {
+    const reports = [0, 2].map((startSeconds) => {
+      const schedule = new Schedule({ ...PLAN, seconds: 2, startSeconds });
+      play(schedule, every(1, 5000));
+      return schedule.report(0);
+    });
+    const alone = peakTogether(reports.slice(0, 1));
+    assert.equal(alone, reports[0]?.peakPps);
+    assert.ok(peakTogether(reports) <= alone + 15, `${peakTogether(reports)} of ${alone}`);
+    const [first] = reports;
+    assert.equal(peakTogether(first === undefined ? [] : [first, first]), 2 * alone);
   });
 
   it('does not make up for a pause of the machine: its peak stays its rate', () => {

@@ -29,6 +29,8 @@ export interface FloodReport {
   /** The most of any second, of IP packets without their Ethernet header. */
   readonly peakPps: number;
   readonly peakBps: number;
+  /** Packets in each 10 ms since all floods began; null: none. */
+  readonly slots: readonly (number | null)[];
   /** Of the time in which it should have been sent: how long the machine left it to wait. */
   readonly longestPauseMs: number;
 }
@@ -90,7 +92,7 @@ export class Schedule {
 
   /** `epochMs`: the wall clock when it began. */
   report(epochMs: number): FloodReport {
-    const peakPps = this.#peak();
+    const peakPps = peakOf([this.#slots]);
     const { pps, seconds, times = 1 } = this.plan;
     return {
       name: this.plan.name,
@@ -100,6 +102,7 @@ export class Schedule {
       beganAtMs: epochMs + this.#firstMs,
       endedAtMs: epochMs + this.#lastMs,
       peakPps,
+      slots: Array.from(this.#slots, (packets) => packets ?? null),
       longestPauseMs: this.#longestPauseMs,
       peakBps: (peakPps * this.#bytes * 8) / Math.max(1, this.#packets),
     };
@@ -111,15 +114,23 @@ export class Schedule {
       !this.isOverAt(atMs) && ((atMs - this.#startMs) / 1000) % (seconds + pauseSeconds) < seconds
     );
   }
+}
 
-  #peak(): number {
-    let sum = 0;
-    let peak = 0;
-    for (let slot = 0; slot < this.#slots.length; slot++) {
-      sum += this.#slots[slot] ?? 0;
-      if (slot >= SLOTS_PER_SECOND) sum -= this.#slots[slot - SLOTS_PER_SECOND] ?? 0;
-      peak = Math.max(peak, sum);
-    }
-    return peak;
+/** The most packets of any second that were sent of several floods, which were sent at once, together. */
+export function peakTogether(reports: readonly FloodReport[]): number {
+  return peakOf(reports.map(({ slots }) => slots));
+}
+
+function peakOf(floods: readonly (readonly (number | null | undefined)[])[]): number {
+  const length = Math.max(0, ...floods.map((slots) => slots.length));
+  const inSlot = (slot: number): number =>
+    floods.reduce((sum, slots) => sum + (slots[slot] ?? 0), 0);
+  let sum = 0;
+  let peak = 0;
+  for (let slot = 0; slot < length; slot++) {
+    sum += inSlot(slot);
+    if (slot >= SLOTS_PER_SECOND) sum -= inSlot(slot - SLOTS_PER_SECOND);
+    peak = Math.max(peak, sum);
   }
+  return peak;
 }

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { AttackJournal, type Journalled } from '../floods/attack-journal.ts';
 import { sendFloods } from '../floods/flood.ts';
-import type { FloodReport } from '../floods/schedule.ts';
+import { type FloodReport, peakTogether } from '../floods/schedule.ts';
 import { edgesCount, SecondEdge, wireToFirst } from '../floods/second-edge.ts';
 import { createInternet, EDGE_DEVICE, type Internet } from '../internet.ts';
 import { skipUnless } from '../requirements.ts';
@@ -111,7 +111,7 @@ describe('processes killed with -9 while floods go on', {
       assert.ok(one !== undefined && sent.length === names.length);
       const beganAtMs = Math.min(...sent.map((report) => report.beganAtMs));
       const overAtMs = Math.max(...sent.map((report) => report.endedAtMs));
-      const sentPps = sent.reduce((sum, { peakPps }) => sum + peakPps, 0);
+      const sentPps = peakTogether(sent);
       const beginMs = Math.round(one.startedAtMs - beganAtMs);
       const endMs = Math.round((one.endedAtMs ?? Number.NaN) - overAtMs);
       const peak = one.peakPps / sentPps - 1;

@@ -16,6 +16,7 @@ const REPORTS = new Map(
       endedAtMs: 30_000,
       peakPps: 4000,
       peakBps: 1,
+      slots: [],
       longestPauseMs: 1,
       plannedPackets: 1,
     },
