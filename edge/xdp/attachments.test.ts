@@ -6,6 +6,8 @@ import type { Attached } from './driver.ts';
 import { createFakeEarlyDrop } from './fake.ts';
 
 const WAN = 7;
+const VLAN = 8;
+const TWICE = 9;
 const BUSY: Attached = { mode: 'none', reason: 'another XDP program is on this device' };
 
 describe('programs on devices', () => {
@@ -65,7 +67,42 @@ describe('programs on devices', () => {
     attachments.remove();
     assert.deepEqual([attachments.mend(), driver.devices()], [[], []]);
   });
+
+  it('are on a device beneath and not on what is built upon it, whose packets would be counted twice', (t) => {
+    const { attachments, driver } = stacked('vlan', 'wan', 'twice');
+    assert.deepEqual(driver.devices(), [WAN, TWICE], 'tags in tags are read by nobody beneath');
+    const mode = attachments.modeOf('vlan');
+    assert.deepEqual(mode, { xdp: 'native', reason: 'its packets are judged on wan' });
+    assert.deepEqual([attachments.isComplete, attachments.disturbed()], [true, false]);
+    // What keeps it off the device beneath leaves the other to itself.
+    const attach = driver.attach.bind(driver);
+    t.mock.method(driver, 'attach', (index: number) => (index === WAN ? BUSY : attach(index)));
+    driver.detach(WAN);
+    assert.deepEqual(attachments.mend(), ['wan']);
+    assert.deepEqual([attachments.modeOf('vlan')?.xdp, attachments.isComplete], ['none', false]);
+    attachments.attach();
+    assert.deepEqual(driver.devices(), [VLAN]);
+    assert.deepEqual(attachments.modeOf('vlan'), { xdp: 'native', reason: null });
+    assert.equal(attachments.modeOf('twice')?.reason, 'its packets are judged on vlan');
+  });
 });
+
+/** Two VLANs on each other, on a device. */
+function stacked(...named: string[]) {
+  const driver = createFakeEarlyDrop();
+  const devices: Readonly<Record<string, Device>> = {
+    wan: { ...wan('wan'), uppers: [{ name: 'vlan', vlan: 100 }] },
+    vlan: { ...wan('vlan'), ifindex: VLAN, uppers: [{ name: 'twice', vlan: 7 }] },
+    twice: { ...wan('twice'), ifindex: TWICE },
+  };
+  const attachments = new Attachments(driver, {
+    readDevice: (name) => devices[name] ?? null,
+    deviceName: () => null,
+  });
+  attachments.look(named);
+  attachments.attach();
+  return { attachments, driver };
+}
 
 function attached() {
   const driver = createFakeEarlyDrop();

@@ -1,5 +1,5 @@
 import type { DeviceMode } from '../devices.ts';
-import { type Device, type DevicePlan, planDevice } from './device.ts';
+import { type Device, type DevicePlan, judgedBeneath, planDevice } from './device.ts';
 import type { Attached, EarlyDropDriver, EarlySettings } from './driver.ts';
 
 export interface Devices {
@@ -15,6 +15,8 @@ interface AttachedAs extends DeviceMode {
 
 interface KnownDevice extends DeviceMode {
   readonly ifindex: number | null;
+  /** The device beneath whose program judges its packets; null: it has one of its own, or none does. */
+  readonly beneath: number | null;
   /** As text: another one asks for another look. */
   readonly plan: string;
 }
@@ -62,13 +64,21 @@ export class Attachments {
   attach(): void {
     const driver = this.#driver;
     const wanted = new Set<number>();
-    for (const name of this.#named) {
+    for (const name of this.#lowerFirst()) {
       const device = this.#seen.get(name) ?? null;
       const { plan, text } = planOf(device, this.#named);
       const ifindex = device?.ifindex ?? null;
       if (ifindex === null || !plan.attach) {
         const reason = plan.attach ? null : plan.reason;
-        this.#modes.set(name, { xdp: 'none', reason, ifindex, plan: text });
+        this.#modes.set(name, { xdp: 'none', reason, ifindex, beneath: null, plan: text });
+        continue;
+      }
+      const below = judgedBeneath(name, this.#seen, this.#named);
+      const byBelow = below === null ? undefined : this.#modes.get(below.name);
+      if (below !== null && byBelow?.beneath === null && byBelow.xdp !== 'none') {
+        const reason = `its packets are judged on ${below.name}`;
+        const mode = { xdp: byBelow.xdp, reason, beneath: below.ifindex };
+        this.#modes.set(name, { ...mode, ifindex, plan: text });
         continue;
       }
       wanted.add(ifindex);
@@ -77,7 +87,8 @@ export class Attachments {
       const mode =
         known !== undefined && driver.attached(ifindex) ? known : this.#attachTo(ifindex, name);
       if (mode.xdp !== 'none') this.#attached.set(ifindex, { ...mode, as: name });
-      this.#modes.set(name, { xdp: mode.xdp, reason: mode.reason, ifindex, plan: text });
+      const { xdp, reason } = mode;
+      this.#modes.set(name, { xdp, reason, ifindex, beneath: null, plan: text });
     }
     for (const [ifindex, { as }] of this.#attached)
       if (this.#isBeingRenamed(ifindex, as)) wanted.add(ifindex);
@@ -113,11 +124,12 @@ export class Attachments {
 
   /** A device is another now, or is to be used otherwise, or somebody took our programs off. */
   disturbed(): boolean {
-    return [...this.#modes].some(([name, { ifindex, xdp, plan }]) => {
+    return [...this.#modes].some(([name, { ifindex, beneath, xdp, plan }]) => {
       const device = this.#devices.readDevice(name);
       if (ifindex !== (device?.ifindex ?? null)) return true;
       if (plan !== planOf(device, this.#named).text) return true;
-      return xdp !== 'none' && ifindex !== null && !this.#driver.attached(ifindex);
+      const judging = beneath ?? ifindex;
+      return xdp !== 'none' && judging !== null && !this.#driver.attached(judging);
     });
   }
 
@@ -154,6 +166,16 @@ export class Attachments {
     return this.#devices.deviceName(ifindex) !== null;
   }
 
+  /** Those that others are built upon first: one that cannot be attached to judges for nobody. */
+  #lowerFirst(): string[] {
+    const depthOf = (name: string, most: number): number => {
+      const below = most === 0 ? null : judgedBeneath(name, this.#seen, this.#named);
+      return below === null ? 0 : 1 + depthOf(below.name, most - 1);
+    };
+    const depths = new Map([...this.#named].map((name) => [name, depthOf(name, this.#named.size)]));
+    return [...depths].toSorted(([, a], [, b]) => a - b).map(([name]) => name);
+  }
+
   #attachTo(ifindex: number, name: string): DeviceMode {
     const attached = this.#driver.attach(ifindex);
     const mode = describe(attached);
@@ -174,6 +196,9 @@ export class Attachments {
     const { xdp, reason } = this.#attachTo(ifindex, name);
     const known = this.#modes.get(name);
     if (known !== undefined) this.#modes.set(name, { ...known, xdp, reason });
+    // Whoever is judged by it is not for as long; the next `attach` gives them programs of their own.
+    for (const [upper, mode] of this.#modes)
+      if (mode.beneath === ifindex) this.#modes.set(upper, { ...mode, xdp });
     return name;
   }
 }

@@ -49,13 +49,22 @@ export function readDevice(name: string): Device | null {
   if (ifindex === 0) return null;
   const about = `/sys/class/net/${name}`;
   const entries = existsSync(about) ? readdirSync(about) : [];
+  const { uppers, isPort } = shapeOf(entries, vlanOf);
+  const isEthernet = readType(about) === ARPHRD_ETHER;
+  return { name, ifindex, uppers, isPort, hidesTags: takesVlanTags(name), isEthernet };
+}
+
+/** From the names in its folder of /sys/class/net; of devices in other network namespaces it has none. Pure. */
+export function shapeOf(
+  entries: readonly string[],
+  vlan: (upper: string) => number | null,
+): Pick<Device, 'uppers' | 'isPort'> {
   const uppers = entries
     .filter((entry) => entry.startsWith('upper_'))
     .map((entry) => entry.slice('upper_'.length))
-    .map((upper) => ({ name: upper, vlan: vlanOf(upper) }));
+    .map((upper) => ({ name: upper, vlan: vlan(upper) }));
   const isPort = ['brport', 'bonding_slave'].some((entry) => entries.includes(entry));
-  const isEthernet = readType(about) === ARPHRD_ETHER;
-  return { name, ifindex, uppers, isPort, hidesTags: takesVlanTags(name), isEthernet };
+  return { uppers, isPort };
 }
 
 // include/uapi/linux/if_arp.h
@@ -71,11 +80,16 @@ function readType(about: string): number | null {
 
 function vlanOf(name: string): number | null {
   try {
-    const tag = /VID: (\d+)/.exec(readFileSync(`/proc/net/vlan/${name}`, 'utf8'))?.[1];
-    return tag === undefined ? null : Number(tag);
+    return parseVlan(readFileSync(`/proc/net/vlan/${name}`, 'utf8'));
   } catch {
     return null;
   }
+}
+
+/** The tag of a VLAN, from its file in /proc/net/vlan; null: it says none. Pure. */
+export function parseVlan(text: string): number | null {
+  const tag = /VID: (\d+)/.exec(text)?.[1];
+  return tag === undefined ? null : Number(tag);
 }
 
 /** How a device is to be used; `named`: every device that is judged. Pure. */
@@ -104,4 +118,21 @@ export function planDevice(device: Device, named: ReadonlySet<string>): DevicePl
   }
   const vlans = uppers.flatMap(({ name, vlan }) => (vlan !== null && named.has(name) ? vlan : []));
   return { attach: true, vlans };
+}
+
+/**
+ * The named device that a named one is built upon and whose program judges its packets too, tags and all: a second
+ * program would judge, and count, what the first one passes. Pure.
+ */
+export function judgedBeneath(
+  name: string,
+  seen: ReadonlyMap<string, Device | null>,
+  named: ReadonlySet<string>,
+): Device | null {
+  for (const below of seen.values()) {
+    if (below === null || below.name === name) continue;
+    if (!below.uppers.some((upper) => upper.name === name)) continue;
+    if (planDevice(below, named).attach) return below;
+  }
+  return null;
 }

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type Device, judgedBeneath, parseVlan, planDevice, shapeOf } from './device.ts';
+
+/** What stands in folders of /sys/class/net of a host: two ports in a bond, VLANs upon it, one of them in a bridge. */
+const SYS: Readonly<Record<string, readonly string[]>> = {
+  eno1: ['address', 'bonding_slave', 'device', 'master', 'queues', 'type', 'upper_bond0'],
+  eno2: ['address', 'bonding_slave', 'device', 'master', 'queues', 'type', 'upper_bond0'],
+  bond0: ['bonding', 'lower_eno1', 'lower_eno2', 'type', 'upper_bond0.100', 'upper_bond0.200'],
+  'bond0.100': ['lower_bond0', 'type', 'upper_bond0.100.7'],
+  'bond0.100.7': ['lower_bond0.100', 'type'],
+  'bond0.200': ['brport', 'lower_bond0', 'master', 'type', 'upper_vmbr0'],
+  vmbr0: ['bridge', 'brif', 'lower_bond0.200', 'lower_tap0', 'type'],
+  eno3: ['address', 'device', 'type', 'upper_macvlan0'],
+  macvlan0: ['lower_eno3', 'type'],
+};
+/** As /proc/net/vlan has it. */
+const vlanFile = (name: string, tag: number): string =>
+  `${name}  VID: ${tag}\t REORDER_HDR: 1  dev->priv_flags: 1021\n         total frames received  9\n`;
+const VLANS: Readonly<Record<string, string>> = {
+  'bond0.100': vlanFile('bond0.100', 100),
+  'bond0.100.7': vlanFile('bond0.100.7', 7),
+  'bond0.200': vlanFile('bond0.200', 200),
+};
+
+const vlanOf = (name: string): number | null => parseVlan(VLANS[name] ?? '');
+const devices = new Map(
+  Object.entries(SYS).map(([name, entries], index): [string, Device] => [
+    name,
+    { name, ifindex: index + 2, ...shapeOf(entries, vlanOf), hidesTags: false, isEthernet: true },
+  ]),
+);
+
+function plan(name: string, ...named: string[]) {
+  return planDevice(devices.get(name) as Device, new Set([name, ...named]));
+}
+function beneath(name: string, ...named: string[]): string | undefined {
+  const seen = new Map([name, ...named].map((one) => [one, devices.get(one) ?? null]));
+  return judgedBeneath(name, seen, new Set(seen.keys()))?.name;
+}
+
+describe('how a device of a host is used', () => {
+  it('never is a port of a bond or bridge, whatever else is named', () => {
+    const reason = 'nothing enters by a port of a bridge or bond';
+    assert.deepEqual(plan('eno1', 'eno2', 'bond0'), { attach: false, reason });
+    assert.deepEqual(plan('bond0.200', 'vmbr0'), { attach: false, reason });
+  });
+
+  it('is a bond with the VLANs upon it that are named, and leaves what is for others alone', () => {
+    assert.deepEqual(plan('bond0'), { attach: true, vlans: [] });
+    assert.deepEqual(plan('bond0', 'bond0.100'), { attach: true, vlans: [100] });
+    assert.deepEqual(plan('bond0', 'bond0.100', 'bond0.200'), { attach: true, vlans: [100, 200] });
+    assert.deepEqual(plan('vmbr0'), { attach: true, vlans: [] });
+  });
+
+  it('is none that another is built upon, unless that is named or of a tag that can be read', () => {
+    const reason = 'macvlan0 is built upon it, and is not judged';
+    assert.deepEqual(plan('eno3'), { attach: false, reason });
+    assert.deepEqual(plan('eno3', 'macvlan0'), { attach: true, vlans: [] });
+  });
+
+  it('is judged once: beneath, where that sees all of it', () => {
+    assert.equal(beneath('bond0.100', 'bond0'), 'bond0');
+    assert.equal(beneath('macvlan0', 'eno3'), 'eno3');
+    assert.equal(beneath('bond0.100'), undefined, 'nothing beneath it is named');
+    // Two tags are read by nobody but the device of the first.
+    assert.equal(beneath('bond0.100.7', 'bond0'), undefined);
+    assert.equal(beneath('bond0', 'eno1', 'eno2'), undefined, 'ports have no program');
+    assert.equal(beneath('vmbr0', 'bond0.200'), undefined);
+  });
+});
