@@ -8,7 +8,7 @@ import { BOOT_SCRIPT } from '@portcullis/edge/boot/unit.ts';
 import { pinsFolder, takeOffPinned } from '@portcullis/edge/xdp/pins.ts';
 import { CLIENT, EDGE_DEVICE, SERVER } from '../internet.ts';
 import { addAddress, addRoute } from '../netns.ts';
-import { buildGround, eventually, type Ground, packet, whyNot } from './ground.ts';
+import { buildGround, eventually, type Ground, packet, takesOver, whyNot } from './ground.ts';
 
 const FAMILIES = [4, 6] as const;
 const OPEN_PORT = 27_016;
@@ -44,7 +44,7 @@ describe('a reboot of the edge host, control being away', { skip: whyNot() }, ()
     const agent = await startAgentAlone();
     await end(agent);
     await stack.start('--enforce');
-    await stack.api.enforced(SERVER[4]);
+    await takesOver(stack);
 
     for (const sent of await open.stop()) {
       assert.ok(sent.length > 500, `${sent.length} packets`);

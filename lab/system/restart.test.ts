@@ -6,7 +6,7 @@ import { openRuleset } from '@portcullis/edge/nftables/ruleset.ts';
 import { SERVER } from '../internet.ts';
 import type { Namespace } from '../netns.ts';
 import { defaultFleet } from '../stack.ts';
-import { buildGround, eventually, type Ground, whyNot } from './ground.ts';
+import { buildGround, eventually, type Ground, takesOver, whyNot } from './ground.ts';
 import { assertUndisturbed, duringSteadyFlows, protectServer } from './steady-flows.ts';
 
 let ground: Ground;
@@ -23,16 +23,14 @@ describe('packets that never stop', { skip: whyNot() }, () => {
     undisturbed(async () => {
       await ground.stack.terminate();
       await ground.stack.start('--enforce');
-      await ground.stack.api.enforced(SERVER[4]);
+      await takesOver(ground.stack);
     }));
 
   it('meet the same rules while the agent is killed and comes back by itself', () =>
     undisturbed(async () => {
       const { stack } = ground;
       process.kill(stack.pidOf('edge/main.ts'), 'SIGKILL');
-      // Live only once the new agent has it in the kernel.
-      const ids = await stack.api.createRule(SERVER[4], { action: 'deny', protocol: 'gre' });
-      await stack.api.deleteRules(SERVER[4], ids);
+      await takesOver(stack);
     }));
 
   it('meet the very same table after that: it is recognised, not written again', async () => {
@@ -75,7 +73,7 @@ describe('packets that never stop', { skip: whyNot() }, () => {
 async function killAndStart(): Promise<void> {
   await ground.stack.killAll();
   await ground.stack.start('--enforce');
-  await ground.stack.api.enforced(SERVER[4]);
+  await takesOver(ground.stack);
 }
 
 /** Another one for every table that is made, also of the same name. */
