@@ -46,6 +46,7 @@ const TUPLE_IP = {
 const PROTO = { number: 1, sourcePort: 2, destinationPort: 3 } as const;
 const ICMP = { 4: { type: 5, code: 6 }, 6: { type: 8, code: 9 } } as const;
 const AF: Readonly<Record<Family, number>> = { 4: 2, 6: 10 };
+const ANY_FAMILY = 0;
 const DELETES_A_SEND = 64;
 const BUFFER_BYTES = 1 << 20;
 
@@ -124,26 +125,24 @@ export async function sweepConnections({ concerns, wanted, release }: Sweep): Pr
   ) as [NetlinkSocket, NetlinkSocket];
   let found: Found[] = [];
   let removed = 0;
-  let whole = true;
   try {
-    for (const family of [4, 6] as const) {
-      const take = (message: Message): void => {
-        const destination = firstDestination(message, family);
-        if (destination === null || !concerns(family, destination)) return;
-        const one = parseConnection(message);
-        if (one !== null && wanted(one.connection)) found.push({ family, identity: one.identity });
-      };
-      const between = async (): Promise<void> => {
-        if (found.length === 0) return;
-        const some = found;
-        found = [];
-        if (await release(some.length)) removed += await removeFound(removing, some);
-      };
-      const request = (sequence: number): Uint8Array =>
-        encodeMessage(GET, FLAG.request | FLAG.dump, sequence, netfilterHeader(AF[family]));
-      const consistent = await dumping.dump(request, take, between);
-      whole &&= consistent;
-    }
+    const take = (message: Message): void => {
+      const family = message.payload[0] === AF[4] ? 4 : 6;
+      const destination = firstDestination(message, family);
+      if (destination === null || !concerns(family, destination)) return;
+      const one = parseConnection(message);
+      if (one !== null && wanted(one.connection)) found.push({ family, identity: one.identity });
+    };
+    const between = async (): Promise<void> => {
+      if (found.length === 0) return;
+      const some = found;
+      found = [];
+      if (await release(some.length)) removed += await removeFound(removing, some);
+    };
+    const request = (sequence: number): Uint8Array =>
+      encodeMessage(GET, FLAG.request | FLAG.dump, sequence, netfilterHeader(ANY_FAMILY));
+    // The kernel walks the table of all network namespaces, also where hardly anything in it is of this one.
+    const whole = await dumping.dump(request, take, { between, offThread: true });
     return { removed, whole };
   } finally {
     dumping.close();

@@ -46,8 +46,27 @@ interface Calls {
   readonly send: KoffiFunc<
     (fd: number, bytes: Uint8Array, length: number, flags: number) => number
   >;
-  readonly recv: (fd: number, bytes: Uint8Array, length: number, flags: number) => number;
+  readonly recv: KoffiFunc<
+    (fd: number, bytes: Uint8Array, length: number, flags: number) => number
+  >;
   readonly close: (fd: number) => number;
+}
+
+interface DumpOptions {
+  /** Awaited whenever others get their turn, and at the end. */
+  readonly between?: () => Promise<void>;
+  /** The kernel may take long between two messages, because it passes over most of what it looks at. */
+  readonly offThread?: boolean;
+}
+
+/** What a call answers that another thread makes. */
+function aside(call: (done: (error: unknown, result: number) => void) => void): Promise<number> {
+  return new Promise((resolve, reject) => {
+    call((error, result) => {
+      if (error instanceof Error) reject(error);
+      else resolve(result);
+    });
+  });
 }
 
 let calls: Calls | null = null;
@@ -65,7 +84,9 @@ function libcCalls(): Calls {
     send: library.func(
       'intptr_t send(int fd, const uint8_t *bytes, size_t length, int flags)',
     ) as Calls['send'],
-    recv: library.func('intptr_t recv(int fd, _Out_ uint8_t *bytes, size_t length, int flags)'),
+    recv: library.func(
+      'intptr_t recv(int fd, _Out_ uint8_t *bytes, size_t length, int flags)',
+    ) as Calls['recv'],
     close: library.func('int close(int fd)'),
   };
   return calls;
@@ -110,18 +131,27 @@ export class NetlinkSocket {
 
   /** The same off this thread where it may take the kernel long. One at a time. */
   async sendLarge(bytes: Uint8Array): Promise<void> {
-    if (bytes.length > LARGE_BYTES) {
-      const { send } = this.#calls;
-      const sent = await new Promise<number>((resolve, reject) => {
-        send.async(this.#fd, bytes, bytes.length, 0, (error, result) => {
-          if (error instanceof Error) reject(error);
-          else resolve(result);
-        });
-      });
-      if (sent >= 0) return;
-      // Nothing was taken, and its errno stayed on the other thread: hear it on this one.
-    }
+    if (bytes.length > LARGE_BYTES) return this.#sendAside(bytes);
     this.send(bytes);
+  }
+
+  async #sendAside(bytes: Uint8Array): Promise<void> {
+    const { send } = this.#calls;
+    const sent = await aside((done) => send.async(this.#fd, bytes, bytes.length, 0, done));
+    // Nothing was taken, and its errno stayed on the other thread: hear it on this one.
+    if (sent < 0) this.send(bytes);
+  }
+
+  /** As `receive`, off this thread. */
+  async #receiveAside(): Promise<Buffer | null> {
+    const { recv } = this.#calls;
+    const bytes = this.#incoming;
+    const length = await aside((done) =>
+      recv.async(this.#fd, bytes, bytes.length, MSG_DONTWAIT | MSG_TRUNC, done),
+    );
+    if (length < 0) return this.receive();
+    if (length > bytes.length) throw new Error('a netlink datagram is too long');
+    return bytes.subarray(0, length);
   }
 
   /**
@@ -151,20 +181,21 @@ export class NetlinkSocket {
 
   /**
    * Asks for a dump and hands over its messages, which are good only during that call. Others get their turn
-   * meanwhile, and `between` is awaited then and at the end. Resolves false when the kernel says that what it dumped has
+   * meanwhile. Resolves false when the kernel says that what it dumped has
    * changed under it.
    */
   async dump(
     request: (sequence: number) => Uint8Array,
     take: (message: Message) => void,
-    between: () => Promise<void> = async () => {},
+    { between = async () => {}, offThread = false }: DumpOptions = {},
   ): Promise<boolean> {
     const sequence = this.nextSequence();
-    this.send(request(sequence));
+    if (offThread) await this.#sendAside(request(sequence));
+    else this.send(request(sequence));
     let consistent = true;
     let begunMs = performance.now();
     for (let datagrams = 1; datagrams <= MAX_DATAGRAMS; datagrams++) {
-      const datagram = this.receive();
+      const datagram = offThread ? await this.#receiveAside() : this.receive();
       if (datagram === null) throw new Error('a dump of the kernel ended early');
       for (const message of messagesOf(datagram)) {
         if (message.sequence !== sequence) continue;
