@@ -22,7 +22,7 @@ export interface Count {
 export interface CounterReader {
   /** Of a set keyed by destination address. Null: it changed while it was read, too often. */
   elements(set: string): Promise<ReadonlyMap<string, Count> | null>;
-  /** Of the one rule in a chain that counts. Null: as above. */
+  /** Of the rules in a chain that count, together. Null: as above. */
   chain(name: string): Promise<Count | null>;
   close(): void;
 }
@@ -124,7 +124,9 @@ function takeRule(payload: Buffer, table: string, counts: Counts): void {
   const expressions = attributes.get(RULE.expressions);
   if (textOf(attributes.get(RULE.table)) !== table || chain === null || !expressions) return;
   const count = counterAmong([...each(expressions)]);
-  if (count) counts.set(chain, count);
+  if (!count) return;
+  const { packets, bytes } = counts.get(chain) ?? NOTHING;
+  counts.set(chain, { packets: packets + count.packets, bytes: bytes + count.bytes });
 }
 
 function takeObject(payload: Buffer, table: string, counts: Counts): void {

@@ -86,6 +86,7 @@ describe('drops that nftables counts', { skip: lacking ?? false }, () => {
   });
 
   it('of a flood are all told, though only some are counted by address', async () => {
+    const begin = performance.now();
     // As fast as one socket sends: well above what is counted in a second.
     sender.run(
       'python3',
@@ -97,7 +98,10 @@ for i in range(${FLOOD}): s.send(b'x')`,
     );
     const counted = edge.run('nft', 'list', 'set', 'inet', 'portcullis', 'dropped_denied4');
     const exact = Number(/counter packets (\d+)/.exec(counted)?.[1] ?? 0);
-    assert.ok(exact > 0 && exact < FLOOD, counted);
+    const seconds = (performance.now() - begin) / 1000;
+    assert.ok(exact > 0 && exact <= 200 + 2_000 * seconds, `${counted} in ${seconds} s`);
+    // Listed without complaint: old versions of nft end over some keys of such sets.
+    edge.run('nft', 'list', 'set', 'inet', 'portcullis', 'drops_used_up');
     const { entries } = await drops.read();
     assert.deepEqual(
       entries.map(({ target, packets, bytes }) => [target, packets, bytes]),
