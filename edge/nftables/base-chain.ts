@@ -10,7 +10,14 @@ import { STAGES, type StageName } from '@portcullis/core/firewall/stages.ts';
 import { reasonChains, VALIDATED_SOURCES } from './filter-state.ts';
 import { deniedFlowChains, REPLIES } from './denied-flows.ts';
 import { declareDropCounters, dropChains } from './drop-counters.ts';
-import { declareFragmentState, fragmentChains } from './fragment-limits.ts';
+import {
+  BEFORE_REASSEMBLY,
+  declareFragmentState,
+  fragmentChains,
+  partGoes,
+  putTogether,
+} from './fragment-limits.ts';
+import type { Family } from '@portcullis/core/net/address.ts';
 import { dispatchStatement } from './names.ts';
 import { PolicyError } from './match.ts';
 
@@ -40,6 +47,7 @@ export const DEFAULT_LIMITS: EdgeLimits = {
 const BESIDE_CONNECTIONS = -150;
 /** Put together (-400), not yet tracked: what is dropped costs no connection. */
 const BEFORE_CONNECTIONS = -290;
+const JUDGE_IP6 = 'meta nfproto ipv6 goto judge6';
 
 export interface RenderedChain {
   readonly name: string;
@@ -48,13 +56,14 @@ export interface RenderedChain {
 
 /** The chains that do not depend on policies. Throws `PolicyError` on a device no kernel could have. */
 export function renderBaseChains(rules: EdgeRules): RenderedChain[] {
-  const devices = deviceMatch(rules.devices);
-  const hook = `type filter hook prerouting priority ${judgePriority(rules)}; policy accept;`;
-  const entry = [hook, ...judgeStatements(rules)];
+  const judges = ([4, 6] as const).map((family) => ({
+    name: `judge${family}`,
+    statements: STAGES.flatMap(({ name }) => [...renderStage[name](rules, family)]),
+  }));
   return [
     { name: 'needed_icmp', statements: NEEDED_ICMP.map(neededIcmp) },
-    { name: 'prerouting', statements: entry },
-    { name: 'judge', statements: STAGES.flatMap(({ name }) => [...renderStage[name](rules)]) },
+    ...judges,
+    ...(rules.sees === 'both' ? judgedBesideConnections(rules) : judgedAtOnce(rules)),
     {
       name: 'filters',
       statements: [dispatchStatement('filter', 4), dispatchStatement('filter', 6), 'accept'],
@@ -62,35 +71,81 @@ export function renderBaseChains(rules: EdgeRules): RenderedChain[] {
     ...reasonChains(),
     ...dropChains(),
     ...(rules.sees === 'both' ? deniedFlowChains() : []),
-    ...fragmentChains(rules, devices),
+    ...fragmentChains(rules),
     ...reassemblyChains(rules),
   ];
 }
 
-/** Where packets are judged, among all that hooks into prerouting. */
+/** Where the last of what is judged is, among all that hooks into prerouting. */
 export function judgePriority({ sees }: EdgeRules): number {
   return sees === 'both' ? BESIDE_CONNECTIONS : BEFORE_CONNECTIONS;
 }
 
-/** Which packets are. */
+/** Judges every packet that entered by a device of ours. */
 export function judgeStatements({ devices }: EdgeRules): string[] {
-  const match = deviceMatch(devices);
-  return match === null ? [] : [`${match} goto judge`];
+  return devices.length === 0 ? [] : [elsewhere(devices), JUDGE_IP6, 'goto judge4'];
+}
+
+function judgedBesideConnections(rules: EdgeRules): RenderedChain[] {
+  const { devices } = rules;
+  const parts = ([4, 6] as const).map((family) => partGoes(family, deviceMatch(devices)));
+  return [
+    { name: 'prerouting', statements: [hookAt(judgePriority(rules)), ...judgeStatements(rules)] },
+    ...(devices.length === 0
+      ? []
+      : [{ name: 'fragments', statements: [hookAt(BEFORE_REASSEMBLY), ...parts] }]),
+  ];
+}
+
+/**
+ * Nothing to wait for: what is whole is judged where parts are told apart, in one hook. A part is judged behind
+ * reassembly, where nothing but what was a part is looked at.
+ */
+function judgedAtOnce(rules: EdgeRules): RenderedChain[] {
+  const { devices } = rules;
+  const first = hookAt(BEFORE_REASSEMBLY);
+  if (devices.length === 0) return [{ name: 'prerouting', statements: [first] }];
+  return [
+    { name: 'whole6', statements: [partGoes(6), 'goto judge6'] },
+    {
+      name: 'prerouting',
+      statements: [
+        first,
+        elsewhere(devices),
+        'meta nfproto ipv6 goto whole6',
+        partGoes(4),
+        'goto judge4',
+      ],
+    },
+    ...putTogether(hookAt(judgePriority(rules)), [JUDGE_IP6, 'goto judge4']),
+  ];
+}
+
+function hookAt(priority: number): string {
+  return `type filter hook prerouting priority ${priority}; policy accept;`;
 }
 
 /** Exhaustive over the table of stages in core, so that a new stage cannot be forgotten here. */
-const renderStage: Readonly<Record<StageName, (rules: EdgeRules) => readonly string[]>> = {
+const renderStage: Readonly<
+  Record<StageName, (rules: EdgeRules, family: Family) => readonly string[]>
+> = {
   management: (rules) =>
     (['tcp', 'udp'] as const).flatMap((protocol) => passManagement(rules, protocol)),
   // Above its rate a packet does not match there, and is judged by what follows.
-  'needed-icmp': () => ['icmp', 'icmpv6'].map((one) => `meta l4proto ${one} jump needed_icmp`),
+  'needed-icmp': (_, family) => [
+    `meta l4proto ${family === 4 ? 'icmp' : 'icmpv6'} jump needed_icmp`,
+  ],
   // In a hook of its own, before reassembly: fragment-limits.ts.
   'fragment-limits': () => [],
   'return-traffic': ({ sees }) => (sees === 'both' ? [`ct direction reply jump ${REPLIES}`] : []),
   // A target's mitigations stand before its rules, in its own chain (mitigations.ts).
   mitigations: () => [],
-  // These four are one look-up: every target's program has them in their order (match.ts).
-  baseline: () => POLICY_LOOKUPS,
+  // These four are one look-up: every target's program has them in their order (match.ts). The address says what
+  // else must be asked (compile.ts).
+  baseline: (_, family) => [
+    dispatchStatement('address', family),
+    dispatchStatement('prefix', family),
+  ],
   'named-allows': () => [],
   geo: () => [],
   rules: () => [],
@@ -108,12 +163,6 @@ export function passManagement(
   // The port first: a route costs more to look up.
   return [`${protocol} dport ${anonymous(ports)} fib daddr type local accept`];
 }
-
-/** The address says what else must be asked (compile.ts). The other family is told apart without a look-up. */
-const POLICY_LOOKUPS = (['address', 'prefix'] as const).flatMap((dispatch) => [
-  dispatchStatement(dispatch, 4),
-  dispatchStatement(dispatch, 6),
-]);
 
 /** One value is compared; a set is looked up. */
 function anonymous(values: readonly (number | string)[]): string {
@@ -163,11 +212,19 @@ function limitName(budget: IcmpBudget): string {
 
 /** By name, not index: a device may come and go. Null: no device, so nothing is judged. */
 export function deviceMatch(devices: readonly string[]): string | null {
+  return devices.length === 0 ? null : `iifname ${namesOf(devices)}`;
+}
+
+/** Leaves alone what entered by any other: one rule more for it, one less for what is judged. */
+function elsewhere(devices: readonly string[]): string {
+  return `iifname != ${namesOf(devices)} accept`;
+}
+
+function namesOf(devices: readonly string[]): string {
   for (const device of devices) {
     if (!/^[A-Za-z0-9_.:@-]{1,15}$/.test(device)) {
       throw new PolicyError(`"${device}" cannot be the name of a network device`);
     }
   }
-  if (devices.length === 0) return null;
-  return `iifname ${anonymous(devices.map((device) => `"${device}"`))}`;
+  return anonymous(devices.map((device) => `"${device}"`));
 }

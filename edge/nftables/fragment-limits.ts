@@ -11,7 +11,7 @@ import { ADDRESS_TYPE, dispatchMap, IP } from './names.ts';
  * rates by destination: whoever sprays a whole prefix can fill those, and is then held by the limit on all
  * destinations together.
  */
-const BEFORE_REASSEMBLY = -450;
+export const BEFORE_REASSEMBLY = -450;
 /** A stranger's other part must come within so many seconds for the pair to be known. */
 const STRANGER_SECONDS = 10;
 const KNOWN_SECONDS = 60;
@@ -39,18 +39,31 @@ const ANY: Readonly<Record<Family, string>> = {
   6: 'ip6 nexthdr != tcp ip6 nexthdr != udp exthdr frag exists',
 };
 
-/** `devices`: the match on the devices that are judged. */
-export function fragmentChains(rules: EdgeRules, devices: string | null): RenderedChain[] {
-  if (devices === null) return [];
-  const entry = [
-    `type filter hook prerouting priority ${BEFORE_REASSEMBLY}; policy accept;`,
-    // Every packet is asked this, and few are fragments: a name is dearer to compare than a field.
-    ...FAMILIES.map((family) => `${ANY[family]} ${devices} goto fragments${family}`),
-  ];
+/**
+ * What was a part, from here until it is judged behind reassembly, which keeps this of the first part. Nothing else
+ * there has it: the kernel drops what is for other hosts before prerouting, so it is no bit taken from anybody.
+ */
+const WAS_A_PART = 'meta pkttype other';
+const IS_A_PART = 'meta pkttype set other';
+const IS_WHOLE = 'meta pkttype set host';
+
+/** Sends a part of a datagram of a family to its limits. Every packet is asked this, and few are parts. */
+export function partGoes(family: Family, devices: string | null = null): string {
+  // The field first: a name is dearer to compare.
+  return [ANY[family], ...(devices === null ? [] : [devices]), `goto fragments${family}`].join(' ');
+}
+
+/** Where whole packets were judged before: judges what was a part, and is one again for whoever comes after. */
+export function putTogether(hook: string, judge: readonly string[]): RenderedChain[] {
   return [
-    ...FAMILIES.flatMap((family) => chainsOf(rules, family)),
-    { name: 'fragments', statements: entry },
+    { name: 'put_together', statements: [IS_WHOLE, ...judge] },
+    { name: 'reassembled', statements: [hook, `${WAS_A_PART} goto put_together`] },
   ];
+}
+
+export function fragmentChains(rules: EdgeRules): RenderedChain[] {
+  if (rules.devices.length === 0) return [];
+  return FAMILIES.flatMap((family) => chainsOf(rules, family));
 }
 
 /** Phrases that the chains of a family share. */
@@ -84,7 +97,7 @@ function phrases(family: Family): Phrases {
 }
 
 function chainsOf(rules: EdgeRules, family: Family): RenderedChain[] {
-  const { fragments, fragmentLimits } = rules;
+  const { sees, fragments, fragmentLimits } = rules;
   const ip = IP[family];
   const { isKnown } = phrases(family);
   const chain = (name: string, ...statements: string[]): RenderedChain => {
@@ -114,6 +127,7 @@ function chainsOf(rules: EdgeRules, family: Family): RenderedChain[] {
     ),
     chain(
       '',
+      ...(sees === 'both' ? [] : [IS_A_PART]),
       // Parts of a datagram may cross other edges and would wait for ever; reassembly skips what is not tracked.
       ...(fragments === 'limit' ? ['notrack'] : []),
       ...(atomic === null ? [] : [`${atomic} accept`]),

@@ -104,7 +104,7 @@ describe('rendered text', () => {
     const delta = renderDelta(before, layout([HOST], { devices: ['wan', 'eth1'] }), [], sizes);
     assert.match(
       delta?.text ?? '',
-      /^flush chain inet portcullis prerouting\nadd rule inet portcullis prerouting iifname \{ "eth1", "wan" \} goto judge\n/,
+      /^flush chain inet portcullis prerouting\nadd rule inet portcullis prerouting iifname != \{ "eth1", "wan" \} accept\n/,
     );
     assert.doesNotMatch(delta?.text ?? '', /element|judge\n(?:add|flush).* judge /);
     assert.equal(delta?.steps, null);

@@ -39,10 +39,10 @@ const REVERSED = {
 const FAMILIES = [4, 6] as const;
 
 /**
- * Packets that came before our hook and those that came past it, by their number: reassembly is done, no DNAT
- * and no routing yet. Those that the host or the server behind it would get, which ends their way: nobody answers,
- * and no connection comes of it. What the edge says in a server's place: its answers to SYNs, with their cookies, and
- * its own SYNs to servers.
+ * Packets that came before our hooks and those that came past them, by their number: no DNAT and no routing yet. What
+ * is whole may be judged before reassembly; a datagram in parts came when it was put together. Those that the host or
+ * the server behind it would get, which ends their way: nobody answers, and no connection comes of it. What the edge
+ * says in a server's place: its answers to SYNs, with their cookies, and its own SYNs to servers.
  */
 const ENTERED = `iifname { ${DEVICES.map((device) => `"${device}"`).join(', ')} }`;
 const OBSERVER = `table inet observer {
@@ -55,6 +55,11 @@ const OBSERVER = `table inet observer {
   set answered${family} { typeof ${TUPLE[family]} . meta mark; size 65536; flags dynamic; }
   set opened${family} { typeof ${REVERSED[family]}; size 65536; flags dynamic; }`,
   ).join('')}
+  chain whole {
+    type filter hook prerouting priority -460;
+    ${ENTERED} ip frag-off & 0x3fff == 0 add @arrived { ether saddr };
+    ${ENTERED} meta nfproto ipv6 exthdr frag missing add @arrived { ether saddr };
+  }
   chain before {
     type filter hook prerouting priority -390;
     ${ENTERED} ip daddr ${NOBODY} add @last { ether saddr } accept;

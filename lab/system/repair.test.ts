@@ -34,7 +34,7 @@ describe('what others do to our table', { skip: whyNot() }, () => {
     'nft flush ruleset': 'flush ruleset',
     'our table is deleted': 'delete table inet portcullis',
     'our table is emptied': 'flush table inet portcullis',
-    'the chain that judges is flushed': 'flush chain inet portcullis judge',
+    'the chain that judges is flushed': 'flush chain inet portcullis judge4',
     'the base chain is flushed': 'flush chain inet portcullis prerouting',
     'the base chain gets a verdict before ours':
       'insert rule inet portcullis prerouting meta l4proto udp accept',
