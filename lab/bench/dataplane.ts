@@ -1,12 +1,11 @@
 import type { Family } from '@portcullis/core/net/address.ts';
 import { missing } from '../requirements.ts';
 import { type Case, measure, rateOf } from './measure.ts';
+import { CARRIED_NS, workThatTakes } from './slower.ts';
 import { CLOSED_PORT, type Fleet, floodOf, OPEN_PORT } from './policies.ts';
 import type { Bench, Row } from './report.ts';
 import { Subjects } from './subjects.ts';
 
-/** Of the issue, as of the research that it was written with: there making and carrying a packet cost 320 ns. */
-const CARRIED_NS = 320;
 const UNIT = 'M packets/s';
 /** Two of each address. */
 const FLOWS = 20_000;
@@ -32,19 +31,36 @@ async function dropRows(family: Family, say: Say): Promise<Row[]> {
   const subjects = new Subjects(`drop${family}`);
   const toDenying = { plan: floodOf(fleetOf(family, {})), expected: 'drop' } as const;
   try {
-    const cases: Case[] = [
-      { name: 'raw', target: subjects.rawDrop('native'), ...toDenying },
+    const raw = { name: 'raw', target: subjects.rawDrop('native'), ...toDenying };
+    const fast: Case[] = [
+      raw,
       { name: 'raw generic', target: subjects.rawDrop('generic'), ...toDenying },
       { name: 'bare', target: subjects.bare(), ...toDenying },
       ...(await denyingCases(subjects, family, toDenying)),
       ...(await acceptingCases(subjects, family)),
+    ];
+    const work = await workThatTakes(CARRIED_NS, subjects.range, raw);
+    const cases = [
+      ...fast,
       ...(family === 4 ? await shapeCases(subjects, toDenying) : []),
+      ...fast.filter(({ name }) => SLOWLY.includes(name)).map((one) => madeSlowly(one, work)),
     ];
     const times = await measure(subjects.range, cases, say);
     return [...floodRows(times, family), ...(family === 4 ? shapeRows(times) : [])];
   } finally {
     await subjects.destroy();
   }
+}
+
+/** What is measured with the generator of the goals too. */
+const SLOWLY: readonly string[] = ['raw', 'bare', 'XDP', 'nft', 'nft both', 'nft accepting'];
+
+function madeSlowly(one: Case, work: number): Case {
+  return { ...one, name: slowly(one.name), plan: { ...one.plan, work } };
+}
+
+function slowly(name: string): string {
+  return `${name}, made in ${CARRIED_NS} ns`;
 }
 
 async function denyingCases(
@@ -210,29 +226,25 @@ function fleetOf(family: Family, change: Partial<Fleet>): Fleet {
   return { family, addresses: 10_000, rules: 10, end: 'deny', ...change };
 }
 
-/** A goal is judged by what was measured; beside it stands what that comes to in the terms the goal was set in. */
+/** Beside it, where that was measured, the same with the generator that the goals were set with. */
 function row(times: Times, name: string, value: string, baseline: string, goal?: number): Row[] {
-  const ns = times.get(value) ?? Number.NaN;
-  const beside = times.get(baseline) ?? Number.NaN;
-  const raw = times.get('raw');
-  const plainly = {
-    name,
-    value: rateOf(ns),
-    unit: UNIT,
-    baseline: rateOf(beside),
-    goal: goal ?? null,
+  const one = (label: string, ns: number, beside: number): Row => {
+    const rates = { value: rateOf(ns), baseline: rateOf(beside) };
+    return { name: label, unit: UNIT, goal: goal ?? null, ...rates };
   };
-  if (goal === undefined || raw === undefined) return [plainly];
-  const carried = (one: number): number => rateOf(one - raw + CARRIED_NS);
+  const of = (subject: string): number => times.get(subject) ?? Number.NaN;
+  const carriedNs = times.get(slowly('raw'));
+  const measured = times.has(slowly(value)) && times.has(slowly(baseline));
   return [
-    plainly,
-    {
-      ...plainly,
-      name: `${name}, calculated for a generator of ${CARRIED_NS} ns a packet, as the goal was set with`,
-      value: carried(ns),
-      baseline: carried(beside),
-      // A calculation, not a measurement: nothing is met by it.
-      goal: null,
-    },
+    one(name, of(value), of(baseline)),
+    ...(measured
+      ? [
+          one(
+            `${name}, packets made and carried in ${carriedNs} ns, as the goal was set with`,
+            of(slowly(value)),
+            of(slowly(baseline)),
+          ),
+        ]
+      : []),
   ];
 }

@@ -4,6 +4,7 @@ import type { Family } from '@portcullis/core/net/address.ts';
 import type { Namespace } from '../netns.ts';
 import { require } from '../requirements.ts';
 import { addressOf, floodOf } from './policies.ts';
+import { workFor, workThatTakes } from './slower.ts';
 import { Range } from './traffic.ts';
 
 const PACKETS = 1024;
@@ -58,4 +59,21 @@ describe('the generator of the benchmarks', () => {
       assert.equal(seen.get('Tcp.OutRsts'), PACKETS);
     });
   }
+
+  it('takes longer for each packet by what it is told to, and so as long as a goal says', async (t) => {
+    if (!require(t, ['root', 'netns', 'nft', 'bpf', 'ethtool'])) return;
+    const range = new Range('slower');
+    t.after(() => range.destroy());
+    const plan = floodOf({ family: 4, addresses: 250, rules: 10, end: 'deny' });
+    const raw = { target: range.target(), plan };
+    // Far more than a packet takes on any machine, so that what else runs meanwhile hides nothing.
+    const work = await workThatTakes(5_000, range, raw);
+    assert.ok(work > 0);
+    const plainly = await range.send(raw.target, plan, PACKETS);
+    const slowly = await range.send(raw.target, { ...plan, work }, PACKETS);
+    assert.equal(slowly.taken, PACKETS);
+    assert.ok(slowly.ns > plainly.ns, `${slowly.ns} after ${plainly.ns} ns`);
+    assert.equal(workFor(320, 400, 2), 0);
+    assert.equal(workFor(320, 54, 2), 133);
+  });
 });

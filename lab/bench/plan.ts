@@ -16,6 +16,8 @@ export interface Plan {
   readonly ports: readonly [first: number, last: number];
   /** Share of packets that are TCP; the others are UDP. */
   readonly tcpShare: number;
+  /** Numbers drawn for nothing before each packet, at most 4096: what a slower generator takes longer. */
+  readonly work?: number;
   readonly to: string;
   readonly from: string;
 }
@@ -53,6 +55,7 @@ export function encodePlan(plan: Plan): Buffer {
   bytes.writeUInt32BE(plan.sourceRandom >>> 0, 84);
   writeRange(bytes, plan.sourcePorts, 88);
   writeRange(bytes, plan.ports, 92);
+  bytes.writeUInt32LE(plan.work ?? 0, 96);
   return bytes;
 }
 
