@@ -42,7 +42,7 @@ export function findGroups(root: string, filters: readonly string[]): Group[] {
     group('system', kinds.system, {
       concurrency: 1,
       timeoutMs: 240_000,
-      limitMs: 2_400_000,
+      limitMs: 3_000_000,
       secondTries: 2,
       needsDatabase: true,
     }),
