@@ -28,11 +28,14 @@ def echo(connection):
         say("closed")
     except ConnectionResetError:
         say("reset")
+    finally:
+        connections.remove(connection)
+        connection.close()
 
 
 def tell_all():
     for line in sys.stdin:
-        for connection in connections:
+        for connection in list(connections):
             connection.sendall(line.encode())
         say("sent")
 
