@@ -42,6 +42,14 @@ export function readEarlyDrop(env: NodeJS.ProcessEnv): 'on' | 'off' {
   throw new Error(`PORTCULLIS_EARLY_DROP: "${text}" is neither on nor off`);
 }
 
+/** `PORTCULLIS_EARLY_DROP_ROOM`: what KernelDriverOptions says of it. Throws on what is no number above 0. */
+export function readEarlyDropRoom(env: NodeJS.ProcessEnv): number {
+  const text = (env['PORTCULLIS_EARLY_DROP_ROOM'] ?? '').trim();
+  if (text === '') return Infinity;
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new Error(`PORTCULLIS_EARLY_DROP_ROOM: "${text}" is no number of addresses`);
+}
+
 function textOf(fields: Readonly<Record<string, unknown>>, name: string): string {
   const value = fields[name];
   if (typeof value !== 'string' || value === '') throw new Error(`the configuration lacks ${name}`);

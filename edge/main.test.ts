@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { readEarlyDrop } from './config.ts';
+import { readEarlyDrop, readEarlyDropRoom } from './config.ts';
 import { createLineLog, readLogLevel } from '@portcullis/link/agent-log.ts';
 
 const CONFIG = { name: 'fra1', linkPath: '/dev/null/no.sock', stateDir: '/dev/null/edge' };
@@ -39,6 +39,17 @@ describe('the process of an edge', () => {
       () => readEarlyDrop({ PORTCULLIS_EARLY_DROP: 'no' }),
       /"no" is neither on nor off/,
     );
+  });
+
+  it('has the early drop hold as many addresses as it is told to, and else all', () => {
+    assert.equal(readEarlyDropRoom({}), Infinity);
+    assert.equal(readEarlyDropRoom({ PORTCULLIS_EARLY_DROP_ROOM: ' 5000 ' }), 5000);
+    for (const text of ['0', '-1', '1.5', 'many', '10000000000']) {
+      assert.throws(
+        () => readEarlyDropRoom({ PORTCULLIS_EARLY_DROP_ROOM: text }),
+        /is no number of addresses/,
+      );
+    }
   });
 
   it('writes what its log level asks for and nothing below', () => {

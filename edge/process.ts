@@ -4,7 +4,7 @@ import { fitToMemory } from '@portcullis/core/firewall/fragment-limits.ts';
 import { connectIpc } from '@portcullis/link/ipc.ts';
 import { lockState, StateInUse } from '@portcullis/link/state-lock.ts';
 import { createEdgeAgent } from './agent.ts';
-import { readConfig, readEarlyDrop } from './config.ts';
+import { readConfig, readEarlyDrop, readEarlyDropRoom } from './config.ts';
 import { KernelCounterSource } from './counters/kernel-source.ts';
 import { DeniedFlows } from './connections/denied-flows.ts';
 import { createDeniedMemory } from './connections/denied-memory.ts';
@@ -38,7 +38,7 @@ const MEMORY_SHARE = 8;
  * The process of an edge. Ended by SIGTERM, or by a supervisor that is gone, it leaves its table in the
  * kernel: what was enforced stays enforced until an agent is back or somebody takes our hands off.
  */
-const { config, logLevel, early } = readEverything();
+const { config, logLevel, early, room } = readEverything();
 const log = createLineLog('edge', (line) => process.stderr.write(line), logLevel);
 await lockState({
   agent: 'edge',
@@ -55,7 +55,7 @@ try {
 } catch (error) {
   log.info({ error }, 'edge off may have to be told where programs are pinned');
 }
-const earlyDrop = early === 'on' ? createEarlyDrop(pins, log) : null;
+const earlyDrop = early === 'on' ? createEarlyDrop({ pins, room, log }) : null;
 const deviceModes = earlyDrop ?? switchOff(pins, log);
 const nftablesDrops = new NftablesDrops(() => openCounterReader());
 // What an agent before this one has told already; without rights there is nothing to tell.
@@ -131,6 +131,7 @@ function readEverything() {
       config: readConfig(argv, env),
       logLevel: readLogLevel(env),
       early: readEarlyDrop(env),
+      room: readEarlyDropRoom(env),
     };
   } catch (error) {
     return giveUp(error);

@@ -60,6 +60,8 @@ export interface StackOptions {
   readonly files?: Readonly<Record<string, string>>;
   /** `false`: nftables alone drops, so that a test sees what it lets through. */
   readonly earlyDrop?: boolean;
+  /** How many addresses the early drop may hold; else all. */
+  readonly earlyDropRoom?: number;
 }
 
 /** Everything in its own temporary folder; `stop` leaves nothing behind. */
@@ -84,6 +86,7 @@ export async function startStack(internet: Internet, options: StackOptions = {})
     XDG_STATE_HOME: home,
     PORTCULLIS_BPFFS: bpffs,
     PORTCULLIS_EARLY_DROP: options.earlyDrop === false ? 'off' : 'on',
+    PORTCULLIS_EARLY_DROP_ROOM: String(options.earlyDropRoom ?? ''),
   };
   const stack = new RunningStack(internet.edge, {
     home,

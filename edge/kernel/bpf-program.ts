@@ -25,9 +25,12 @@ export interface ProgramImage {
 export class ProgramRefused extends Error {
   override readonly name = 'ProgramRefused';
   readonly log: string;
+  /** The name of its errno. */
+  readonly code: string;
   constructor(log: string, cause: SystemError) {
     super(`the kernel's verifier refused the program: ${cause.code}`, { cause });
     this.log = log;
+    this.code = cause.code;
   }
 }
 

@@ -22,8 +22,14 @@ export interface SetUp {
 
 type OpenFlows = (take: (flow: Flow) => void) => Promise<boolean>;
 
-export function setUp({ openFlows = async () => true }: { openFlows?: OpenFlows } = {}): SetUp {
-  const driver = createFakeEarlyDrop();
+export function setUp({
+  openFlows = async () => true,
+  room = Infinity,
+}: {
+  openFlows?: OpenFlows;
+  room?: number;
+} = {}): SetUp {
+  const driver = createFakeEarlyDrop({ room });
   const devices = new Map([['wan', device('wan')]]);
   const early = new EarlyDrop({
     driver,

@@ -7,9 +7,14 @@ import { EarlyDrop } from './early-drop.ts';
 import type { Flow } from './flow-marks.ts';
 import { createKernelDriver } from './kernel-driver.ts';
 
-/** The early drop of this host. `pins`: a folder in a bpffs, for what outlives the agent. */
-export function createEarlyDrop(pins: string, log: Log): EarlyDrop {
-  const driver = createKernelDriver({ pins });
+/** The early drop of this host. `pins` and `room` as the driver takes them. */
+export function createEarlyDrop(options: {
+  readonly pins: string;
+  readonly room: number;
+  readonly log: Log;
+}): EarlyDrop {
+  const { log, ...ofDriver } = options;
+  const driver = createKernelDriver(ofDriver);
   const remember = createTimeouts();
   const devices = { readDevice, deviceName, listDevices };
   return new EarlyDrop({ driver, ...devices, openFlows, remember, log });

@@ -6,7 +6,11 @@ import type { SlotCount } from './map-set.ts';
 import type { Sample } from './sample.ts';
 import type { UnionTable } from './unions.ts';
 
-/** The early drop on one host. Calls are short: nothing here waits but `prepare`. A suite holds every driver to this. */
+/**
+ * The early drop on one host. Calls are short: nothing here waits but `prepare`. Targets that there is no room for, and
+ * the prefixes around them, are left to nftables: whatever stood there of them is gone when the call ends. A suite holds
+ * every driver to this.
+ */
 export interface EarlyDropDriver {
   /** Why early drop cannot work on this host; null: it can. */
   probe(): string | null;
@@ -23,6 +27,10 @@ export interface EarlyDropDriver {
   inherits(): boolean;
   /** Of what is loaded: `set` (which ask no union but those that were loaded) added or replaced, `removed` taken away. One by one, each in one step. */
   change(set: readonly EarlyTarget[], removed: readonly string[]): void;
+  /** Of what is loaded, the targets that are left to nftables because there is no room for them. */
+  left(): ReadonlyMap<string, EarlyTarget>;
+  /** Of those, the ones that there may be room for now: worth a `change`, once the flows to them are remembered. */
+  again(): readonly EarlyTarget[];
   configure(settings: EarlySettings): void;
   /** Puts what is loaded on a device, by its index. Again where somebody else took it off. */
   attach(ifindex: number): Attached;

@@ -118,6 +118,7 @@ export class EarlyDrop implements DeviceModes, DropSource {
       this.#watchEgress();
       this.#devices.attach();
       this.#problem = null;
+      await this.#takeUpAgain();
     } catch (error) {
       this.#giveUp(error);
       return;
@@ -153,7 +154,7 @@ export class EarlyDrop implements DeviceModes, DropSource {
   disturbed(): boolean {
     if (this.#loaded === null) return false;
     const { driver } = this.#options;
-    if (this.#audit.isDoubted || this.#flows.isDue) return true;
+    if (this.#audit.isDoubted || this.#flows.isDue || driver.again().length > 0) return true;
     if (!this.#deviceLook.isDue) return this.#devices.isOff || !driver.watches(this.#watched);
     this.#deviceLook.begin();
     const disturbed = !driver.watches(this.#leaving()) || this.#devices.disturbed();
@@ -191,11 +192,9 @@ export class EarlyDrop implements DeviceModes, DropSource {
   }
 
   problems(): string[] {
-    const passedOn = this.#passedOn.count(this.#loaded ?? NOTHING);
-    return [
-      ...[this.#problem, this.#flows.problem].filter((problem) => problem !== null),
-      ...(passedOn === 0 ? [] : [`${passedOn} targets have too many kinds of rules to drop early`]),
-    ];
+    const own = [this.#problem, this.#flows.problem].filter((problem) => problem !== null);
+    if (this.#loaded === null) return own;
+    return [...own, ...this.#passedOn.problems(this.#loaded, this.#options.driver.left().size)];
   }
 
   modeOf(device: string): DeviceMode {
@@ -227,20 +226,22 @@ export class EarlyDrop implements DeviceModes, DropSource {
   /** What is loaded is to become this. */
   #planChange(next: ReadonlyMap<string, EarlyTarget>, sourceSets: SourceSets): PlannedChange {
     const before = this.#loaded ?? NOTHING;
+    const left = this.#options.driver.left();
     const changed = changedKeys(before, next);
     const asks = changed.some((name) => asksUnions(before.get(name)) || asksUnions(next.get(name)));
     const asked = asks ? askedUnions(next.values()) : this.#asked;
     const refilled = asked.size > 0 && sourceSets.version !== this.#setsVersion;
+    const anew =
+      this.#loaded === null || this.#audit.isDoubted || refilled || !sameNames(asked, this.#asked);
+    const mayClose = (name: string): boolean =>
+      left.has(name) || closes(before.get(name), next.get(name));
     return {
       set: changed.flatMap((name) => next.get(name) ?? []),
       gone: changed.filter((name) => !next.has(name)),
-      closes: changed.some((name) => closes(before.get(name), next.get(name))),
+      // Nobody had to remember the flows of what had no room.
+      closes: (anew && left.size > 0) || changed.some(mayClose),
       asked,
-      anew:
-        this.#loaded === null ||
-        this.#audit.isDoubted ||
-        refilled ||
-        !sameNames(asked, this.#asked),
+      anew,
     };
   }
 
@@ -265,6 +266,17 @@ export class EarlyDrop implements DeviceModes, DropSource {
     }
     this.#asked = asked;
     this.#setsVersion = sets.version;
+  }
+
+  /** What had no room, and has now. Nobody remembered its flows: that is done first. */
+  async #takeUpAgain(): Promise<void> {
+    const { driver } = this.#options;
+    const again = driver.again();
+    if (again.length === 0 || this.#settings === null) return;
+    await this.#learnBeforeClosing();
+    this.#configure({ ...this.#settings, flowsComplete: this.#flows.known });
+    driver.change(again, []);
+    this.#sayWhatIsKnown();
   }
 
   #settingsFor({ sees, management }: EdgeAssignment): EarlySettings {

@@ -2,10 +2,12 @@ import { describe } from 'node:test';
 import { countSuite } from './count-suite.ts';
 import { earlyDropSuite } from './driver-suite.ts';
 import { createFakeEarlyDrop } from './fake.ts';
+import { roomSuite } from './room-suite.ts';
 import { struckSuite } from './struck-suite.ts';
 
 describe('the fake early drop', () => {
   earlyDropSuite(createFakeEarlyDrop, 2_000);
   countSuite(createFakeEarlyDrop);
   struckSuite(createFakeEarlyDrop);
+  roomSuite((room) => createFakeEarlyDrop({ room }), 200);
 });

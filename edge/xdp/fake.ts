@@ -7,6 +7,7 @@ import { isAddress } from '../counters/networks.ts';
 import { addressBytes, type Reason } from './layout.ts';
 import type { SlotCount } from './map-set.ts';
 import type { Struck } from './struck.ts';
+import { Targets } from './targets.ts';
 import { NO_UNIONS, type UnionTable } from './unions.ts';
 import { type FrameFacts, readFacts } from './frame-facts.ts';
 
@@ -29,8 +30,9 @@ export interface FakeEarlyDrop extends EarlyDropDriver {
   earlier: ((frame: Buffer) => 'pass' | 'drop') | null;
 }
 
-export function createFakeEarlyDrop(): FakeEarlyDrop {
-  return new Fake();
+/** `room`: as of KernelDriverOptions. */
+export function createFakeEarlyDrop({ room = Infinity } = {}): FakeEarlyDrop {
+  return new Fake(room);
 }
 
 class Fake implements FakeEarlyDrop {
@@ -44,6 +46,7 @@ class Fake implements FakeEarlyDrop {
   remembered = 0;
   earlier: ((frame: Buffer) => 'pass' | 'drop') | null = null;
   readonly #counters = new FakeCounterDriver();
+  readonly #all: Targets;
   #next: Map<string, EarlyTarget> | null = null;
   readonly #targets = new Map<string, EarlyTarget>();
   readonly #links = new Set<number>();
@@ -53,6 +56,10 @@ class Fake implements FakeEarlyDrop {
   readonly #counts = new Map<string, SlotCount>();
   #settings: EarlySettings | null = null;
   #unions = NO_UNIONS;
+
+  constructor(room: number) {
+    this.#all = new Targets(room);
+  }
 
   probe(): string | null {
     return this.lack;
@@ -71,7 +78,8 @@ class Fake implements FakeEarlyDrop {
     if (this.#ready?.unions === unions && sameTargets(this.#ready.targets, targets))
       this.readyLoads++;
     this.#ready = null;
-    this.#next = new Map(targets.map((target) => [target.target, target]));
+    this.#all.replace(targets);
+    this.#next = new Map(this.#all.held().map((target) => [target.target, target]));
     this.#settings = settings;
   }
 
@@ -90,8 +98,17 @@ class Fake implements FakeEarlyDrop {
 
   change(set: readonly EarlyTarget[], removed: readonly string[]): void {
     this.#mayFail();
-    for (const target of set) this.#targets.set(target.target, target);
-    for (const name of removed) this.#targets.delete(name);
+    this.#all.change(set, removed);
+    this.#targets.clear();
+    for (const target of this.#all.held()) this.#targets.set(target.target, target);
+  }
+
+  left(): ReadonlyMap<string, EarlyTarget> {
+    return this.#all.left;
+  }
+
+  again(): readonly EarlyTarget[] {
+    return this.#all.again();
   }
 
   configure(settings: EarlySettings): void {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { testRun, updateElement } from '../kernel/bpf.ts';
 import { type BpfArtifact, readArtifact } from '../kernel/bpf-artifact.ts';
+import { ProgramRefused } from '../kernel/bpf-program.ts';
 import type { CounterDriver } from '../counters/driver.ts';
 import { mapMemory } from '../kernel/memory.ts';
 import { NativeUnavailable, SystemError } from '../kernel/native.ts';
@@ -20,7 +21,7 @@ import { Marks } from './marks.ts';
 import { Pins } from './pins.ts';
 import { readSample, type Sample } from './sample.ts';
 import { writeSettings } from './settings.ts';
-import { Targets } from './targets.ts';
+import { narrowFirst, Targets } from './targets.ts';
 import { NO_UNIONS, type UnionTable } from './unions.ts';
 
 const ARTIFACT = join(import.meta.dirname, 'early-drop.bpf.json');
@@ -32,11 +33,12 @@ export interface KernelDriverOptions {
   readonly pins: string;
   /** How to see what leaves, best first; for tests of what older kernels can. */
   readonly egress?: readonly EgressWay[];
+  /** How many targets may be held, and how many look-ups for them; else there is what the kernel has memory for. */
+  readonly room?: number;
 }
 
-function narrowFirst(a: EarlyTarget, b: EarlyTarget): number {
-  return b.cidr.length - a.cidr.length;
-}
+/** When the kernel is asked again for the memory that it refused. */
+const RETRY_MS = 60_000;
 
 function wideFirst(a: string, b: string): number {
   return networkFrom(a).length - networkFrom(b).length;
@@ -76,11 +78,13 @@ class KernelDriver implements EarlyDropDriver {
   readonly #untold: SlotCount[] = [];
   #settings: EarlySettings | null = null;
   #unions = NO_UNIONS;
-  readonly #targets = new Targets();
+  readonly #targets: Targets;
+  #refusedMs = -Infinity;
   readonly #drops = new AllDrops();
 
   constructor(options: KernelDriverOptions) {
     this.#options = options;
+    this.#targets = new Targets(options.room ?? Infinity);
   }
 
   probe(): string | null {
@@ -96,7 +100,8 @@ class KernelDriver implements EarlyDropDriver {
     this.#ahead?.set.close();
     this.#ahead = null;
     try {
-      this.#ahead = { set: await MapSet.prepare(this.#parts(targets, unions)), unions };
+      const held = this.#targets.heldOf(targets);
+      this.#ahead = { set: await MapSet.prepare(this.#parts(held, unions)), unions };
       return null;
     } catch {
       // It may be that these are too many.
@@ -105,25 +110,10 @@ class KernelDriver implements EarlyDropDriver {
   }
 
   load(targets: readonly EarlyTarget[], settings: EarlySettings, unions: UnionTable): void {
-    const { egress, marks } = this.#open();
-    const next = this.#takeAhead(targets, unions) ?? MapSet.load(this.#parts(targets, unions));
-    try {
-      marks.keep();
-      this.#targets.replace(targets);
-      // Until it is enforced, what is open to it may be closed to what judges still, and the other way round.
-      writeSettings(next, { ...settings, marksAll: true }, this.#targets, marks.seed);
-      egress.update(next.programs.rememberFlow);
-    } catch (error) {
-      next.close();
-      throw error;
-    }
-    if (this.#retired === null) this.#retired = { set: this.#set, ring: this.#ring };
-    else this.#close({ set: this.#set, ring: this.#ring });
-    this.#set = next;
-    this.#drops.add(next);
+    this.#open();
+    this.#targets.replace(targets);
+    this.#exchange(this.#takeAhead(this.#targets.held(), unions) ?? this.#make(unions), settings);
     this.#unions = unions;
-    this.#settings = settings;
-    this.#ring = new RingBuffer(next.map('samples'), next.ringBytes);
   }
 
   enforce(): void {
@@ -146,19 +136,32 @@ class KernelDriver implements EarlyDropDriver {
   change(set: readonly EarlyTarget[], removed: readonly string[]): void {
     const maps = this.#loaded();
     const prefixes = this.#hasPrefixes();
-    for (const name of removed) this.#targets.delete(name);
-    for (const target of set) this.#targets.set(target);
+    this.#targets.change(set, removed);
     // Before a first prefix is there nobody looks for one, and it must be looked for as soon as it is.
     if (this.#hasPrefixes() !== prefixes) this.configure(this.#settings as EarlySettings);
-    try {
-      // Between two steps nothing may be judged by what stands around its rules of before and of after.
-      for (const target of set.toSorted(narrowFirst)) maps.set(target);
-      for (const name of removed.toSorted(wideFirst)) maps.remove(name);
-    } catch (error) {
-      if (!(error instanceof OutOfRoom)) throw error;
-      this.load(this.#targets.all(), this.#settings as EarlySettings, this.#unions);
-      this.enforce();
+    // Between two steps nothing may be judged by what stands around its rules of before and of after.
+    let mayGrow = !this.#isRefused;
+    for (const target of set.toSorted(narrowFirst)) {
+      if (this.#targets.left.has(target.target)) continue;
+      try {
+        maps.set(target);
+      } catch (error) {
+        if (!(error instanceof OutOfRoom)) throw error;
+        if (mayGrow && this.#grow()) return;
+        mayGrow = false;
+        this.#targets.leave(target);
+      }
     }
+    const gone = [...removed, ...[...this.#targets.left.keys()].filter((name) => maps.has(name))];
+    for (const name of gone.toSorted(wideFirst)) maps.remove(name);
+  }
+
+  left(): ReadonlyMap<string, EarlyTarget> {
+    return this.#targets.left;
+  }
+
+  again(): readonly EarlyTarget[] {
+    return this.#isRefused ? [] : this.#targets.again();
   }
 
   configure(settings: EarlySettings): void {
@@ -264,6 +267,58 @@ class KernelDriver implements EarlyDropDriver {
     this.#ring = null;
   }
 
+  get #isRefused(): boolean {
+    return performance.now() - this.#refusedMs < RETRY_MS;
+  }
+
+  /** A set of what there is room for: of half as many, and so on, where the kernel has no memory. */
+  #make(unions: UnionTable): MapSet {
+    for (;;) {
+      try {
+        return MapSet.load(this.#parts(this.#targets.held(), unions));
+      } catch (error) {
+        if (!isNoMemory(error) || !this.#targets.halve()) throw error;
+        this.#refusedMs = performance.now();
+      }
+    }
+  }
+
+  /** A larger set in place of what judges. False: the kernel has no memory for it. */
+  #grow(): boolean {
+    try {
+      this.#exchange(
+        MapSet.load(this.#parts(this.#targets.held(), this.#unions)),
+        this.#settings as EarlySettings,
+      );
+    } catch (error) {
+      if (!isNoMemory(error)) throw error;
+      this.#refusedMs = performance.now();
+      return false;
+    }
+    this.enforce();
+    return true;
+  }
+
+  /** For what judges, as soon as it is enforced. */
+  #exchange(next: MapSet, settings: EarlySettings): void {
+    const { egress, marks } = this.#open();
+    try {
+      marks.keep();
+      // Until it is enforced, what is open to it may be closed to what judges still, and the other way round.
+      writeSettings(next, { ...settings, marksAll: true }, this.#targets, marks.seed);
+      egress.update(next.programs.rememberFlow);
+    } catch (error) {
+      next.close();
+      throw error;
+    }
+    if (this.#retired === null) this.#retired = { set: this.#set, ring: this.#ring };
+    else this.#close({ set: this.#set, ring: this.#ring });
+    this.#set = next;
+    this.#drops.add(next);
+    this.#settings = settings;
+    this.#ring = new RingBuffer(next.map('samples'), next.ringBytes);
+  }
+
   #close(retired: Retired | null): void {
     retired?.ring?.close();
     if (retired === null || retired.set === null) return;
@@ -305,6 +360,14 @@ class KernelDriver implements EarlyDropDriver {
   #hasPrefixes(): string {
     return `${this.#targets.hasPrefixes(4)} ${this.#targets.hasPrefixes(6)}`;
   }
+}
+
+/** EPERM: of kernels that count maps as locked memory. */
+function isNoMemory(error: unknown): boolean {
+  if (error instanceof ProgramRefused) return error.code === 'ENOMEM';
+  return (
+    error instanceof SystemError && ['ENOMEM', 'E2BIG', 'ENOSPC', 'EPERM'].includes(error.code)
+  );
 }
 
 function whyNotLoaded(error: unknown): string {

@@ -139,11 +139,18 @@ export function encodeSpilled(
 }
 
 /** The maps that a target's elements go to, `spilled` apart. */
-export function mapsOf({ cidr, rules }: EarlyTarget): string[] {
-  const { family } = cidr;
-  if (cidr.length !== BITS[family]) return [`prefix_${family}`];
-  return fits(rules) ? [`small_${family}`] : [`large_${family}`, `small_${family}`];
+export function mapsOf({ cidr, rules }: EarlyTarget): readonly string[] {
+  const { prefix, small, large } = MAPS[cidr.family];
+  if (cidr.length !== BITS[cidr.family]) return prefix;
+  return fits(rules) ? small : large;
 }
+
+const mapsOfFamily = (family: Family) => ({
+  prefix: [`prefix_${family}`],
+  small: [`small_${family}`],
+  large: [`large_${family}`, `small_${family}`],
+});
+const MAPS = { 4: mapsOfFamily(4), 6: mapsOfFamily(6) };
 
 /** Whether the address's rules stand in the first class. */
 export function fits(rules: CompiledRules): boolean {

@@ -7,7 +7,6 @@ import {
   lookupElement,
   mapShapeOf,
   nextKey,
-  type MapShape,
   updateElement,
   updateElements,
 } from '../kernel/bpf.ts';
@@ -17,15 +16,15 @@ import {
   type Encoded,
   encodeSpilled,
   encodeTarget,
-  LAYOUT,
-  mapsOf,
   prefixKey,
   REASONS,
   type Reason,
   type Unions,
 } from './layout.ts';
-import { countLines, LineMaps } from './line-maps.ts';
+import { LineMaps } from './line-maps.ts';
+import { roomFor, sized } from './map-sizes.ts';
 import { closePrograms, loadPrograms, loadProgramsAside, type Programs } from './programs.ts';
+import { Needs } from './room.ts';
 import { encodeStruck } from './struck.ts';
 import { type Counted, SlotCounters } from './slot-counters.ts';
 import type { UnionTable } from './unions.ts';
@@ -61,8 +60,6 @@ export interface MapSetParts {
   readonly unions: UnionTable;
 }
 
-const SMALLEST = 64;
-
 /**
  * One generation of the maps with the programs that read them. Elements of a target may change; when a map
  * has no room left, a new set is filled beside this one and takes its place in one step.
@@ -72,6 +69,9 @@ export class MapSet {
   readonly #maps: Readonly<Record<string, Descriptor>>;
   readonly #held = new Map<string, Held>();
   readonly #freeSlots: number[] = [];
+  readonly #needs = new Needs();
+  /** Entries of the maps that grow, by name. */
+  readonly #rooms = new Map<string, number>();
   /** Targets that there are counters for. */
   readonly slots: number;
   readonly #unions: Unions;
@@ -98,7 +98,9 @@ export class MapSet {
         if (name in shared) continue;
         maps[name] = createMap(name, shape);
         this.#owned.push(maps[name]);
+        this.#rooms.set(name, shape.maxEntries);
       }
+      this.#rooms.set('slots', this.slots);
       this.#counters = new SlotCounters(this.map('counters'), this.slots);
       this.#lines = new LineMaps((name) => this.map(name), this.slots);
     } catch (error) {
@@ -203,9 +205,19 @@ export class MapSet {
     }
   }
 
-  /** Adds a target or replaces its rules; each packet is judged by the old ones or the new ones. */
+  has(name: string): boolean {
+    return this.#held.has(name);
+  }
+
+  /**
+   * Adds a target or replaces its rules; each packet is judged by the old ones or the new ones. Throws `OutOfRoom`: then
+   * it has what it had, and is to be removed, or to be replaced with its set.
+   */
   set(target: EarlyTarget): void {
     const before = this.#held.get(target.target);
+    const room = (what: string): number => this.#rooms.get(what) ?? 0;
+    if (!this.#needs.fits(target, room, before?.target))
+      throw new OutOfRoom(`no room for ${target.target}`);
     const slot = before?.slot ?? this.#takeSlot(target.target);
     const version = this.#nextVersion();
     const elements = this.#encode({ target, slot, version });
@@ -215,9 +227,10 @@ export class MapSet {
       for (const element of elements)
         updateElement(this.map(element.map), element.key, element.value);
     } catch (error) {
-      throw new OutOfRoom(`no room for ${target.target}`, { cause: error });
+      this.#withdraw({ target, slot, version, elements }, before);
+      throw new OutOfRoom(`the kernel has no room for ${target.target}`, { cause: error });
     }
-    this.#held.set(target.target, { target, slot, version, elements: elements.map(withoutValue) });
+    this.#hold({ target, slot, version, elements: elements.map(withoutValue) });
     if (before !== undefined) this.#removeElements(before.elements, elements);
     this.#lines.set({ target, slot });
   }
@@ -237,6 +250,7 @@ export class MapSet {
     const held = this.#held.get(name);
     if (held === undefined) return;
     this.#held.delete(name);
+    this.#needs.remove(held.target);
     this.#lines.remove(held.target);
     this.#removeElements(held.elements.toReversed(), []);
     this.#untold.push(...this.#named(this.#counters.addedTo(held.slot, this.#reasons)));
@@ -273,8 +287,7 @@ export class MapSet {
         list.push(element);
         byMap.set(element.map, list);
       }
-      const held = { target, slot, version, elements: elements.map(withoutValue) };
-      this.#held.set(target.target, held);
+      this.#hold({ target, slot, version, elements: elements.map(withoutValue) });
     }
     for (const [name, elements] of byMap) {
       const keys = Buffer.concat(elements.map(({ key }) => key));
@@ -290,6 +303,26 @@ export class MapSet {
       const values = Buffer.alloc(keys.length * 8);
       networks[family].forEach(({ bits }, index) => values.writeBigUInt64LE(bits, index * 8));
       updateElements(this.map(`sets_${family}`), Buffer.concat(keys), values, keys.length);
+    }
+  }
+
+  #hold(held: Held): void {
+    const before = this.#held.get(held.target.target);
+    if (before !== undefined) this.#needs.remove(before.target);
+    this.#needs.add(held.target);
+    this.#held.set(held.target.target, held);
+  }
+
+  /** What may stand there of one that the kernel took not all of; the element that all others are found by comes last. */
+  #withdraw(failed: Held, before: Held | undefined): void {
+    const { target } = failed.target;
+    if (before === undefined) {
+      this.#removeElements(failed.elements, []);
+      this.#names.delete(failed.slot);
+      this.#freeSlots.push(failed.slot);
+    } else {
+      const elements = [...failed.elements, ...before.elements].map(withoutValue);
+      this.#held.set(target, { ...before, elements });
     }
   }
 
@@ -345,43 +378,4 @@ const EMPTY = Buffer.alloc(0);
 
 function elementName({ map, key }: ElementName): string {
   return `${map} ${key.toString('latin1')}`;
-}
-
-/** The artifact's maps, with room for these targets and more. */
-function sized(
-  shapes: Readonly<Record<string, MapShape>>,
-  targets: readonly EarlyTarget[],
-  slots: number,
-  unions: UnionTable,
-): Record<string, MapShape> {
-  const counts = new Map<string, number>(Object.entries(countLines(targets)));
-  for (const target of targets) {
-    for (const map of mapsOf(target)) counts.set(map, (counts.get(map) ?? 0) + 1);
-    counts.set('spilled', (counts.get('spilled') ?? 0) + target.spilled.length);
-    counts.set('struck_by', (counts.get('struck_by') ?? 0) + target.strucks.length);
-  }
-  for (const family of [4, 6] as const) {
-    counts.set(`sets_${family}`, unions.networks[family].length);
-  }
-  const growing = /^(?:lines|small|large|prefix|sets)_[46]$|^spilled$|^struck_by$|^wides$/;
-  return Object.fromEntries(
-    Object.entries(shapes).map(([name, shape]) => {
-      if (name === 'counters')
-        return [
-          name,
-          { ...shape, maxEntries: (slots / LAYOUT.COUNTERS_IN_VALUE) * LAYOUT.REASONS },
-        ];
-      if (!growing.test(name)) return [name, shape];
-      return [name, { ...shape, maxEntries: roomFor(counts.get(name) ?? 0) }];
-    }),
-  );
-}
-
-/**
- * For half as many again. Not more: a table that is larger than it must be is one that caches hold less of.
- */
-function roomFor(count: number): number {
-  let room = SMALLEST;
-  while (room < count * 1.5) room *= 2;
-  return room;
 }

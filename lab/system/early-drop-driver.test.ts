@@ -21,6 +21,7 @@ import {
   updateElement,
 } from '@portcullis/edge/kernel/bpf.ts';
 import { createKernelDriver } from '@portcullis/edge/xdp/kernel-driver.ts';
+import { roomSuite } from '@portcullis/edge/xdp/room-suite.ts';
 import { struckSuite } from '@portcullis/edge/xdp/struck-suite.ts';
 import { NO_UNIONS } from '@portcullis/edge/xdp/unions.ts';
 import { keysOf, withMapsOf } from '../bpf-maps.ts';
@@ -38,6 +39,7 @@ describe("the kernel's early drop", { skip: lacking ?? false }, () => {
   earlyDropSuite(() => createKernelDriver({ pins: '' }), 60);
   countSuite(() => createKernelDriver({ pins: '' }));
   struckSuite(() => createKernelDriver({ pins: '' }));
+  roomSuite((room) => createKernelDriver({ pins: '', room }), 20);
 });
 
 const SETTINGS = {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
 import type { Sent } from '../wire/path.ts';
+import type { ProbePacket } from '../wire/probe.ts';
 import { SERVER } from '../internet.ts';
 import { type Ground, packet } from './ground.ts';
 
@@ -12,28 +13,32 @@ const AROUND_MS = 100;
 const ENOUGH = 30;
 
 export interface SteadyFlow {
-  readonly family: 4 | 6;
+  readonly to: string;
   readonly allowed: boolean;
   readonly sent: readonly Sent[];
 }
 
 /** The server accepts UDP to one port, and nothing else. */
-export async function protectServer({ stack }: Ground): Promise<void> {
-  for (const family of FAMILIES) {
-    await stack.api.createRule(SERVER[family], { action: 'deny', protocol: 'any' });
-    const open = { protocol: 'udp', destination_port: String(OPEN_PORT) };
-    await stack.api.createRule(SERVER[family], { action: 'allow', ...open });
-  }
+export async function protectServer(ground: Ground): Promise<void> {
+  for (const family of FAMILIES) await protect(ground, SERVER[family]);
 }
 
-/** Sends a denied and an allowed packet of each family every millisecond, before, while and after something is done. */
+/** The same for any address; the rules that deny and that allow. */
+export async function protect({ stack }: Ground, address: string): Promise<readonly number[]> {
+  const denying = await stack.api.createRule(address, { action: 'deny', protocol: 'any' });
+  const open = { protocol: 'udp', destination_port: String(OPEN_PORT) };
+  return [...denying, ...(await stack.api.createRule(address, { action: 'allow', ...open }))];
+}
+
+/** Sends each address a denied and an allowed packet every millisecond, before, while and after something is done. */
 export async function duringSteadyFlows(
   { through }: Ground,
   disturb: () => Promise<void>,
+  addresses: readonly string[] = FAMILIES.map((family) => SERVER[family]),
 ): Promise<SteadyFlow[]> {
-  const flows = FAMILIES.flatMap((family) => [
-    { family, allowed: false, packet: packet(family, 'udp') },
-    { family, allowed: true, packet: packet(family, 'udp', { destinationPort: OPEN_PORT }) },
+  const flows = addresses.flatMap((to) => [
+    { to, allowed: false, packet: flowTo(to, 27_015) },
+    { to, allowed: true, packet: flowTo(to, OPEN_PORT) },
   ]);
   const stream = await through.steadily(flows.map((flow) => flow.packet));
   await setTimeout(AROUND_MS);
@@ -41,7 +46,11 @@ export async function duringSteadyFlows(
   for (const flow of flows) await through.restored(flow.packet);
   await setTimeout(AROUND_MS);
   const sent = await stream.stop();
-  return flows.map(({ family, allowed }, index) => ({ family, allowed, sent: sent[index] ?? [] }));
+  return flows.map(({ to, allowed }, index) => ({ to, allowed, sent: sent[index] ?? [] }));
+}
+
+function flowTo(destination: string, destinationPort: number): ProbePacket {
+  return packet(destination.includes(':') ? 6 : 4, 'udp', { destination, destinationPort });
 }
 
 /** Not one denied packet passed, and not one allowed packet was dropped. */
@@ -54,10 +63,10 @@ export function assertNothingDeniedPassed(flows: readonly SteadyFlow[]): void {
   for (const flow of flows) if (!flow.allowed) assertNoneAstray(flow);
 }
 
-function assertNoneAstray({ family, allowed, sent }: SteadyFlow): void {
+function assertNoneAstray({ to, allowed, sent }: SteadyFlow): void {
   assert.ok(sent.length > ENOUGH, `${sent.length} packets`);
   const astray = sent.filter(({ passed }) => passed !== allowed).map(({ atMs }) => atMs);
-  const what = `IPv${family} packets that should ${allowed ? '' : 'not '}pass, of ${sent.length}`;
+  const what = `packets to ${to} that should ${allowed ? '' : 'not '}pass, of ${sent.length}`;
   const when = astray.map((atMs) => atMs - (sent[0]?.atMs ?? 0)).slice(0, 20);
   assert.equal(astray.length, 0, `${astray.length} ${what}, first ms: ${when.join(' ')}`);
 }

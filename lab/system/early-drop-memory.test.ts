@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { constants } from 'node:os';
+import { describe, it, type TestContext } from 'node:test';
+import { type Descriptor, mapShapeOf, updateElement } from '@portcullis/edge/kernel/bpf.ts';
+import { SystemError } from '@portcullis/edge/kernel/native.ts';
+import { frameOf, udpPacket } from '@portcullis/edge/testing/frames.ts';
+import { allowPort, denyAll } from '@portcullis/edge/testing/policies.ts';
+import { compileEarly } from '@portcullis/edge/xdp/compile.ts';
+import type { EarlyDropDriver } from '@portcullis/edge/xdp/driver.ts';
+import { createKernelDriver } from '@portcullis/edge/xdp/kernel-driver.ts';
+import { MapSet, type MapSetParts } from '@portcullis/edge/xdp/map-set.ts';
+import { NO_UNIONS } from '@portcullis/edge/xdp/unions.ts';
+import { keysOf, withMapsOf } from '../bpf-maps.ts';
+import { missing } from '../requirements.ts';
+
+const SETTINGS = {
+  keepReplies: false,
+  flowsComplete: true,
+  marksAll: false,
+  management: [],
+  vlans: [],
+  remember: { tcp: 432_000, udp: 180, other: 600 },
+} as const;
+const CLIENT = '203.0.113.2';
+const OTHER = '203.0.113.1';
+
+const lacking = missing(['root', 'bpf']);
+if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
+  throw new Error(`these tests may not be skipped here, and cannot run: ${lacking}`);
+}
+
+/** The kernel itself, but for the memory that it is said not to have. */
+describe('the early drop of a kernel without memory', { skip: lacking ?? false }, () => {
+  const many = Array.from({ length: 300 }, (_, index) =>
+    denyAll(`198.18.${index >> 8}.${index & 255}`),
+  ).map(compileEarly);
+  const held = (driver: EarlyDropDriver): number =>
+    many.filter(({ target }) => driver.judge(frameOf(udpPacket(CLIENT, target, 9)), 1) === 'drop')
+      .length;
+  const refuse = (t: TestContext, atMost: number) => {
+    const load = MapSet.load.bind(MapSet);
+    return t.mock.method(MapSet, 'load', (parts: MapSetParts) => {
+      if (parts.targets.length > atMost) throw new SystemError('bpf', constants.errno.ENOMEM);
+      return load(parts);
+    });
+  };
+
+  it('goes on with the maps that it has where the kernel has no memory for larger ones, and asks again', (t) => {
+    const driver = createKernelDriver({ pins: '' });
+    driver.load(many.slice(0, 40), SETTINGS, NO_UNIONS);
+    driver.enforce();
+    const refused = refuse(t, 100);
+    driver.change([...many.slice(40), compileEarly(denyAll(OTHER))], []);
+    const left = driver.left().size;
+    assert.deepEqual([held(driver) + left, refused.mock.callCount()], [301, 1]);
+    assert.ok(left > 0 && held(driver) > 40, `${left} left`);
+    assert.deepEqual(driver.again(), []);
+    // One of those it holds still changes in place; nobody asks the kernel again meanwhile.
+    driver.change([compileEarly(denyAll('198.18.0.0', [allowPort('udp', 9)]))], []);
+    assert.deepEqual([held(driver) + left, refused.mock.callCount()], [300, 1]);
+    refused.mock.restore();
+    const nowMs = performance.now();
+    t.mock.method(performance, 'now', () => nowMs + 61_000);
+    driver.change(driver.again(), []);
+    assert.deepEqual([driver.left().size, held(driver)], [0, 299]);
+    driver.close();
+  });
+
+  it('takes out an address that the kernel says a map is full for, whatever stood there of it', (t) => {
+    const driver = createKernelDriver({ pins: '' });
+    const ports = Array.from({ length: 20 }, (_, index) => allowPort('udp', 1_000 + 3 * index));
+    driver.load([...many.slice(0, 3), compileEarly(denyAll(OTHER, ports))], SETTINGS, NO_UNIONS);
+    driver.enforce();
+    const refused = refuse(t, 0);
+    withMapsOf(process.pid, (maps) => {
+      const holding = maps.filter((map) => holdsAddress(map, OTHER));
+      assert.equal(holding.length, 2);
+      holding.forEach(fill);
+    });
+    // One in place of what it was, with more rules; and a new one.
+    driver.change([compileEarly(denyAll('198.18.0.1', ports)), ...many.slice(3, 4)], []);
+    assert.deepEqual([...driver.left().keys()].toSorted(), ['198.18.0.1', '198.18.0.3']);
+    assert.deepEqual([held(driver), driver.holds('198.18.0.2')], [2, true]);
+    refused.mock.restore();
+    const nowMs = performance.now();
+    t.mock.method(performance, 'now', () => nowMs + 61_000);
+    driver.change(driver.again(), []);
+    assert.deepEqual([driver.left().size, held(driver)], [0, 4]);
+    driver.close();
+  });
+
+  it('begins with half as many, or a quarter, where the kernel has no memory for all', (t) => {
+    const driver = createKernelDriver({ pins: '' });
+    const refused = refuse(t, 100);
+    driver.load(many, SETTINGS, NO_UNIONS);
+    driver.enforce();
+    assert.deepEqual([held(driver), driver.left().size, driver.again()], [75, 225, []]);
+    refused.mock.restore();
+    const none = refuse(t, -1);
+    assert.throws(() => driver.load(many, SETTINGS, NO_UNIONS), { code: 'ENOMEM' });
+    none.mock.restore();
+    driver.close();
+  });
+});
+
+/** It is one of those that have an element for each address. */
+function holdsAddress(map: Descriptor, address: string): boolean {
+  const { type, keySize, maxEntries } = mapShapeOf(map);
+  const key = Buffer.from(address.split('.').map(Number));
+  return (
+    type === 'hash' &&
+    keySize === 4 &&
+    maxEntries < 1_000 &&
+    keysOf(map).some((one) => one.equals(key))
+  );
+}
+
+/** With elements of nobody. */
+function fill(map: Descriptor): void {
+  const { valueSize, maxEntries } = mapShapeOf(map);
+  const more = maxEntries - keysOf(map).length;
+  for (let count = 0; count < more; count++) {
+    updateElement(map, Buffer.from([240, 0, 0, count]), Buffer.alloc(valueSize));
+  }
+}
