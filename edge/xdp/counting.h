@@ -55,6 +55,8 @@ struct seen {
 	/* Host order; of TCP and UDP. */
 	u16 remote_port, local_port;
 	u8 protocol, flags, part;
+	/* What became of it. */
+	int action;
 };
 
 MAP(seen_now, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct seen), 1, 0);

@@ -51,21 +51,23 @@ INLINE int judge_whole(struct xdp_md *ctx)
 	void *end = (void *)(long)ctx->data_end;
 	const struct settings *s = &settings_now;
 	struct network network = network_of(ctx);
-	struct packet p = {};
-	if (!network.at)
+	struct packet *p = begin_packet();
+	if (!network.at || !p)
 		return XDP_PASS;
 	if (network.ethertype == ETHERTYPE_IP) {
-		if (!parse_4(network.at, end, &p, INGRESS))
+		if (!parse_4(network.at, end, p, INGRESS))
 			return XDP_PASS;
 	} else if (network.ethertype == ETHERTYPE_IPV6) {
-		if (!parse_6(network.at, end, &p, INGRESS))
+		if (!parse_6(network.at, end, p, INGRESS))
 			return XDP_PASS;
 	} else {
 		return XDP_PASS;
 	}
+	/* Rules are gone through once, however the headers were read. */
+	BARRIER();
 	u32 slot = 0;
-	u32 verdict = judge(&p, s->flags, &slot);
-	if (!(verdict & DROP) || is_icmp_message(&p) || is_management(s, &p) || is_dhcp(&p) || may_be_reply(s, &p))
+	u32 verdict = judge(p, s->flags, &slot);
+	if (!(verdict & DROP) || is_icmp_message(p) || is_management(s, p) || is_dhcp(p) || may_be_reply(s, p))
 		return XDP_PASS;
 	u32 place = DROP_REASON(verdict) * s->slots + slot;
 	struct counter *counter = counter_at(place);
@@ -77,20 +79,22 @@ INLINE int judge_whole(struct xdp_md *ctx)
 /* What becomes of a packet is decided: `action` may be TOLD. */
 INLINE int count_rest(struct xdp_md *ctx, int action)
 {
-	int answer = action == TOLD ? XDP_DROP : action;
-	if (!counting_now.watching)
-		return answer;
+	struct seen *p = counting_now.watching ? begin_seen() : 0;
+	if (!p)
+		return action == TOLD ? XDP_DROP : action;
+	/* There, a verifier forgets which it is, and goes through what follows once. */
+	p->action = action;
+	BARRIER();
 	void *end = (void *)(long)ctx->data_end;
 	struct network network = network_of(ctx);
-	struct seen *p = begin_seen();
-	if (!network.at || !p)
-		return answer;
-	u32 there = bpf_xdp_get_buff_len(ctx) - (u32)(network.at - (void *)(long)ctx->data);
-	if (network.ethertype == ETHERTYPE_IP ? see_4(network.at, end, there, INGRESS, p)
-					      : network.ethertype == ETHERTYPE_IPV6 &&
-							see_6(network.at, end, there, INGRESS, p))
-		count_seen(p, action == TOLD);
-	return answer;
+	if (network.at) {
+		u32 there = bpf_xdp_get_buff_len(ctx) - (u32)(network.at - (void *)(long)ctx->data);
+		if (network.ethertype == ETHERTYPE_IP ? see_4(network.at, end, there, INGRESS, p)
+						      : network.ethertype == ETHERTYPE_IPV6 &&
+								see_6(network.at, end, there, INGRESS, p))
+			count_seen(p, p->action == TOLD);
+	}
+	return p->action == TOLD ? XDP_DROP : p->action;
 }
 
 SEC("xdp")
@@ -167,20 +171,21 @@ int remember_flow(struct __sk_buff *skb)
 	if (!(s->flags & KEEP_REPLIES))
 		return -1;
 	struct network network = network_leaving(skb);
-	struct packet p = {};
-	if (!network.at)
+	struct packet *p = begin_packet();
+	if (!network.at || !p)
 		return -1;
 	if (network.ethertype == ETHERTYPE_IP) {
-		if (!parse_4(network.at, end, &p, EGRESS))
+		if (!parse_4(network.at, end, p, EGRESS))
 			return -1;
 	} else if (network.ethertype == ETHERTYPE_IPV6) {
-		if (!parse_6(network.at, end, &p, EGRESS))
+		if (!parse_6(network.at, end, p, EGRESS))
 			return -1;
 	} else {
 		return -1;
 	}
+	BARRIER();
 	u32 slot = 0;
-	u32 place = flow_place(&p, s->seed);
+	u32 place = flow_place(p, s->seed);
 	u32 *flow = bpf_map_lookup_elem(&flow_marks, &place);
 	if (!flow)
 		return -1;
@@ -188,11 +193,11 @@ int remember_flow(struct __sk_buff *skb)
 	if (*flow == now)
 		return -1;
 	/* A connection is opened by a SYN and nothing else; what belongs to it keeps it remembered. */
-	if (p.protocol == TCP && !*flow && (p.flags & (TCP_SYN | TCP_ACK)) != TCP_SYN)
+	if (p->protocol == TCP && !*flow && (p->flags & (TCP_SYN | TCP_ACK)) != TCP_SYN)
 		return -1;
-	if (!(s->flags & MARKS_ALL) && judge(&p, s->flags, &slot) == OPEN)
+	if (!(s->flags & MARKS_ALL) && judge(p, s->flags, &slot) == OPEN)
 		return -1;
-	hosts[host_place(address_hash(&p))] = 1;
+	hosts[host_place(address_hash(p))] = 1;
 	*flow = now;
 	return -1;
 }
