@@ -23,7 +23,12 @@ export interface Group {
 const ROOMS = ['contract', 'core', 'link', 'control', 'edge', 'node', 'cli', 'lab'];
 /** Rooms whose tests touch no process-wide state, so that they can share a process. */
 const PURE = /^(?:contract|core|link)\//;
-const SYSTEM = /^lab\/(?:system|differential)\//;
+/** What a driver, an engine or a verdict does in a real kernel; nothing there is to be in time, so files run beside another. */
+const DRIVERS = /^lab\/(?:drivers|differential)\//;
+/** What is measured on a wire shares the machine with nothing else. */
+const SYSTEM = /^lab\/system\//;
+/** Of a test of either. */
+const REAL = { timeoutMs: 240_000, secondTries: 2 } as const;
 const USES_DATABASE = /from '[^']*testing\.ts'/;
 
 /** Every `*.test.ts` of the repository whose path contains one of the filters (all, without any). */
@@ -39,21 +44,22 @@ export function findGroups(root: string, filters: readonly string[]): Group[] {
     group('pure', kinds.pure, { isolation: 'none', concurrency: 1 }),
     group('unit', kinds.unit),
     group('integration', kinds.integration, { needsDatabase: true }),
+    group('drivers', kinds.drivers, REAL),
     group('system', kinds.system, {
+      ...REAL,
       concurrency: 1,
-      timeoutMs: 240_000,
       limitMs: 3_000_000,
-      secondTries: 2,
       needsDatabase: true,
     }),
   ];
   return groups.filter((one) => one.files.length > 0);
 }
 
-type Kind = 'pure' | 'unit' | 'integration' | 'system';
+type Kind = 'pure' | 'unit' | 'integration' | 'drivers' | 'system';
 
 function kindOf(root: string, file: string): Kind {
   if (SYSTEM.test(file)) return 'system';
+  if (DRIVERS.test(file)) return 'drivers';
   if (USES_DATABASE.test(readFileSync(join(root, file), 'utf8'))) return 'integration';
   return PURE.test(file) ? 'pure' : 'unit';
 }

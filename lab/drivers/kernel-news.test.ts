@@ -8,7 +8,7 @@ import { openRuleset, type Ruleset } from '@portcullis/edge/nftables/ruleset.ts'
 import { watched } from '@portcullis/edge/nftables/watch.ts';
 import { type Namespace, Network } from '../netns.ts';
 import { skipUnless } from '../requirements.ts';
-import { eventually } from './ground.ts';
+import { eventually } from '../system/ground.ts';
 
 /** More than the socket of a watch has room for, while nobody reads: a mebibyte, and four. */
 const [MANY_LINK_NEWS, MANY_ELEMENTS] = [4_000, 60_000];
