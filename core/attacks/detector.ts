@@ -2,22 +2,15 @@ import type { AttackEvent, Thresholds } from './attack.ts';
 import { type Baseline, calm, inherited, limitsOf } from './baseline.ts';
 import { type Claim, exchangesOf } from './places.ts';
 import { BUCKET_MS, type Sample, type SubjectSample } from './sample.ts';
-import {
-  around,
-  type Judged,
-  type Part,
-  type Spread,
-  shareOf,
-  spreadOf,
-  usualRates,
-} from './spread.ts';
+import { isNameable, isUsual, phaseLimits } from './begins.ts';
+import { stepPrefix } from './prefix.ts';
+import { type Judged, shareOf } from './spread.ts';
 import {
   createVectors,
   endNow,
   type Moment,
   noteVectors,
   open,
-  type Phase,
   QUIET,
   stepEnded,
   type Stepped,
@@ -26,7 +19,7 @@ import {
   type SubjectState,
   tooMuch,
 } from './subject.ts';
-import { bucketOf, EMPTY, push, type Rates, ratesOf, SHORT_MS } from './window.ts';
+import { bucketOf, EMPTY, push, type Rates, ratesOf } from './window.ts';
 
 export interface DetectorSettings {
   /** Of an address or prefix: the nearest scope's. */
@@ -51,19 +44,10 @@ export const INITIAL: DetectorState = { watchedMs: 0, addresses: new Map(), pref
 const WARM = 0.125;
 /** A subject is forgotten when it is usually below this, and so now. */
 const COLD = 0.0625;
-/** A prefix holds many hosts: what is usual is learnt before it is judged. */
-const LEARNING_MS = 30_000;
-/**
- * Few addresses together are an attack on the prefix when they have been too much for so long: by then an address that
- * is above its own limit has a record of its own.
- */
-const PATIENCE_MS = SHORT_MS;
 /** While a prefix is attacked, an address has a record of its own when it gets so much of that. */
 const OWN_SHARE = 0.5;
 /** So long after its last packets an attack may lose its place to one that goes on. */
 const YIELDS_MS = 5_000;
-/** For so long at most an attack is not opened because nothing says yet what kind it is. */
-const NAMELESS_BUCKETS = 2;
 
 /** What a subject gets in a bucket from which on the detector wants its vectors: counters need tell no others. */
 export function detailOf({ pps, bps }: Limits): {
@@ -75,7 +59,6 @@ export function detailOf({ pps, bps }: Limits): {
 }
 
 type Limits = Pick<Thresholds, 'pps' | 'bps'>;
-type Pressure = 'none' | 'few' | 'many';
 
 /** A bucket, and who is told that an attack has lost its place, which is its end. */
 interface Noted {
@@ -115,15 +98,19 @@ export function step(
       into.set(subject, stepped.state);
     }
   };
+  const waiting = new Set<Judged>();
   for (const [prefix, judged] of around) {
     const inside = byPrefix.get(prefix)?.map(([, member]) => member) ?? [];
-    take(prefixes, prefix, judged, stepPrefix(prefix, judged, inside, sample));
+    const stepped = stepPrefix(prefix, judged, inside, sample);
+    take(prefixes, prefix, judged, stepped);
+    for (const member of stepped.waiting) waiting.add(member);
   }
   const addresses = new Map<string, SubjectState>();
   for (const [address, judged] of members) {
     const prefix = judged.state.prefix;
     const outer = prefix === null ? undefined : prefixes.get(prefix);
-    take(addresses, address, judged, stepAddress(address, judged, outer, sample));
+    const mayBegin = !waiting.has(judged);
+    take(addresses, address, judged, stepAddress(address, judged, { outer, mayBegin }, sample));
   }
   const watchedMs = state.watchedMs + sample.durationMs;
   return { state: { watchedMs, addresses, prefixes }, events };
@@ -205,7 +192,7 @@ function created(prefix: string | null, baseline: Baseline): SubjectState {
     window: EMPTY,
     baseline,
     vectors: createVectors(),
-    pressedMs: 0,
+    pressed: 0,
     phase: QUIET,
   };
 }
@@ -278,68 +265,10 @@ class PrefixSizes {
   }
 }
 
-function stepPrefix(
-  prefix: string,
-  judged: Judged,
-  members: readonly Judged[],
-  moment: Moment,
-): Stepped {
-  const { state, thresholds } = judged;
-  const { phase, baseline } = state;
-  const spread = spreadOf(judged, members);
-  const { whole, shared, measured } = spread;
-  if (phase.name === 'ongoing') {
-    return stepOngoing(
-      state,
-      phase,
-      thresholds,
-      { measured: whole, judged: shared.window },
-      moment,
-    );
-  }
-  const rates = ratesOf(whole);
-  const isLearning = baseline.learntMs < LEARNING_MS;
-  const pressure = isLearning ? 'none' : pressureOf(spread, phase, judged);
-  const pressedMs = pressure === 'few' ? state.pressedMs + moment.durationMs : 0;
-  const begins = isNameable(state) && (pressure === 'many' || pressedMs > PATIENCE_MS);
-  if (phase.name === 'ended') return stepEnded({ ...state, pressedMs }, phase, begins, moment);
-  if (begins) {
-    // What is judged is what the attack is measured by: it ends though one address is busy all the time.
-    const { state: opened, event } = open(
-      { ...state, baseline: shared.baseline },
-      prefix,
-      thresholds,
-      measured,
-      moment,
-    );
-    return { state: { ...opened, baseline, pressedMs: 0 }, event };
-  }
-  const learns =
-    isLearning || isUsual(ratesOf(shared.window), limitsOf(shared.baseline, thresholds));
-  const attacked = members.flatMap((member) =>
-    member.state.phase.name === 'ongoing' ? [member.state.baseline] : [],
-  );
-  const next = learns ? stepQuiet(state, usualRates(rates, baseline, attacked), moment) : state;
-  return { state: { ...next, pressedMs }, event: null };
-}
-
-/** Whether a prefix gets too much without its busy addresses (`many` get it), or only with them (`few`). */
-function pressureOf(spread: Spread, phase: Phase, { state, thresholds }: Judged): Pressure {
-  const before = phaseLimits(phase);
-  const rates = ratesOf(spread.whole);
-  const isTooMuch = ({ window, baseline }: Part): boolean => {
-    const limits = before ?? limitsOf(baseline, thresholds);
-    return (
-      tooMuch(ratesOf(window), limits) && tooMuch(rates, around(limits, baseline, state.baseline))
-    );
-  };
-  return isTooMuch(spread.thin) ? 'many' : isTooMuch(spread.shared) ? 'few' : 'none';
-}
-
 function stepAddress(
   address: string,
   { state, rates, thresholds }: Judged,
-  outer: SubjectState | undefined,
+  { outer, mayBegin }: { readonly outer: SubjectState | undefined; readonly mayBegin: boolean },
   moment: Moment,
 ): Stepped {
   const { phase, window } = state;
@@ -350,22 +279,9 @@ function stepAddress(
   // What is spread over a prefix is one attack, on the prefix; its part here is not usual here.
   const spread = outer?.phase.name === 'ongoing';
   const own = !spread || shareOf(rates, ratesOf(outer.window), thresholds) >= OWN_SHARE;
-  const begins = own && tooMuch(rates, limits) && isNameable(state);
+  const begins = own && mayBegin && tooMuch(rates, limits) && isNameable(state);
   if (phase.name === 'ended') return stepEnded(state, phase, begins, moment);
   if (begins) return open(state, address, thresholds, window, moment);
   const learns = !spread && isUsual(rates, limits);
   return { state: learns ? stepQuiet(state, rates, moment) : state, event: null };
-}
-
-/** Counters that only tell vectors of who gets much are given two buckets to do so. */
-function isNameable({ window, vectors }: SubjectState): boolean {
-  return window.buckets.length > NAMELESS_BUCKETS || vectors.recent.some((amount) => amount > 0);
-}
-
-function isUsual(rates: Rates, { pps, bps }: Limits): boolean {
-  return rates.pps < pps && rates.bps < bps;
-}
-
-function phaseLimits(phase: Phase): Limits | null {
-  return phase.name === 'quiet' ? null : phase.limits;
 }

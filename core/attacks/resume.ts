@@ -72,7 +72,7 @@ export function resume(state: DetectorState, known: Resumable): DetectorState {
     window: before?.window ?? EMPTY,
     baseline: known.baseline,
     vectors: before?.vectors ?? createVectors(),
-    pressedMs: 0,
+    pressed: 0,
     phase: {
       name: 'ongoing',
       attack: { ...known.attack, endedAtMs: null },

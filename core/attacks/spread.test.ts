@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { AttackEvent } from './attack.ts';
 import { type DetectorState, INITIAL, step } from './detector.ts';
+import type { Sample } from './sample.ts';
 import { usualRates } from './spread.ts';
 import { BEGIN_MS, HOSTS, PREFIX, sampleOf } from './testing/samples.ts';
 
@@ -21,7 +22,14 @@ interface Own {
   readonly [host: string]: number;
 }
 
-function play(pieces: readonly Piece[], own: Own = {}): AttackEvent[] {
+/** Where not everything is told apart: what part of it is not, by bucket since the flood began. */
+type Untold = readonly number[];
+
+function play(
+  pieces: readonly Piece[],
+  own: Own = {},
+  { untold = [], hosts = [] }: { untold?: Untold; hosts?: readonly string[] } = {},
+): AttackEvent[] {
   const thresholdsOf = (subject: string) => ({
     pps: own[subject] ?? LIMIT_PPS,
     bps: 1e9,
@@ -32,12 +40,26 @@ function play(pieces: readonly Piece[], own: Own = {}): AttackEvent[] {
   let index = 0;
   for (const { buckets, byHost } of pieces) {
     for (let bucket = 0; bucket < buckets; bucket++) {
-      const stepped = step(state, sampleOf(index++, byHost), { thresholdsOf, maxSubjects: 200 });
+      const missed = untold[index - CALM.buckets] ?? 0;
+      const sample = lessTold(sampleOf(index++, byHost), missed, hosts);
+      const stepped = step(state, sample, { thresholdsOf, maxSubjects: 200 });
       state = stepped.state;
       events.push(...stepped.events);
     }
   }
   return events;
+}
+
+/** Of these hosts a part is not told, though their prefix got it. */
+function lessTold(sample: Sample, missed: number, hosts: readonly string[]): Sample {
+  const addresses = sample.addresses.flatMap((one) =>
+    !hosts.includes(one.subject)
+      ? [one]
+      : missed === 1
+        ? []
+        : [{ ...one, packets: one.packets * (1 - missed), bytes: one.bytes * (1 - missed) }],
+  );
+  return { ...sample, addresses };
 }
 
 const crowd = (pps: number): ByHost =>
@@ -123,6 +145,36 @@ describe('no attack on a prefix', () => {
         },
       ),
       { numRuns: 25 },
+    );
+  });
+
+  it('is made of what few addresses got before they were counted by themselves, whatever part of two buckets', () => {
+    const part = fc.double({ min: 0, max: 1, noNaN: true });
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 3 }),
+        fc.integer({ min: 1150, max: 60_000 }),
+        fc.oneof(part, fc.constant(1)),
+        fc.double({ min: 0, max: 0.2, noNaN: true }),
+        part,
+        (count, pps, first, second, begun) => {
+          const hosts = HOSTS.slice(0, count);
+          const flood = (rate: number): ByHost => ({
+            ...crowd(20),
+            ...Object.fromEntries(hosts.map((to) => [to, rate])),
+          });
+          const pieces = [
+            CALM,
+            { buckets: 1, byHost: flood(pps * begun) },
+            { buckets: 40, byHost: flood(pps) },
+          ];
+          const events = play(pieces, {}, { untold: [first, second], hosts });
+          assert.deepEqual(opened(events).toSorted(), hosts.toSorted());
+          const limitS = pps >= 2 * LIMIT_PPS ? 1.5 : 3;
+          assert.ok(opensAfterS(events) <= limitS, `${opensAfterS(events)} s`);
+        },
+      ),
+      { numRuns: 200 },
     );
   });
 

@@ -1,7 +1,8 @@
 import type { Thresholds } from './attack.ts';
 import { type Baseline, limitsOf } from './baseline.ts';
+import { BUCKET_MS } from './sample.ts';
 import { type SubjectState, tooMuch } from './subject.ts';
-import { type Rates, ratesOf, subtract, type Window } from './window.ts';
+import { latest, type Rates, ratesOf, subtract, type Window } from './window.ts';
 
 /** A subject with this bucket in its window. */
 export interface Judged {
@@ -14,6 +15,8 @@ type Limits = Pick<Thresholds, 'pps' | 'bps'>;
 
 /** An address that gets so much of what its prefix gets without still busier ones is judged by limits of its own. */
 const BUSY_SHARE = 0.25;
+/** Two buckets, though one of them was long. */
+const NOW_MS = 2.4 * BUCKET_MS;
 
 /** What a prefix gets, by how many of its addresses get it. What is attacked by itself is in no part of it. */
 export interface Spread {
@@ -59,6 +62,39 @@ export function spreadOf({ state, thresholds }: Judged, members: readonly Judged
     shared: without(all, alone),
     thin: without(all, busy),
     measured: without(all, begun).window,
+  };
+}
+
+/**
+ * What a prefix got without those who are busy now, and without attacks of their own. In its short past there may be
+ * what they got before they were counted by themselves, so that they seem to have a lesser part of it.
+ */
+export function spreadNow(
+  { state, thresholds }: Judged,
+  members: readonly Judged[],
+): { readonly window: Window; readonly busy: readonly Judged[] } {
+  const isAttacked = (member: Judged): boolean => member.state.phase.name === 'ongoing';
+  const attacked = members.filter(isAttacked);
+  const whole = subtract(
+    state.window,
+    attacked.map((member) => member.state.window),
+  );
+  const rates = ratesOf(latest(whole, NOW_MS));
+  const now = new Map(
+    members
+      .filter((member) => !isAttacked(member))
+      .map((member) => [
+        { ...member, rates: ratesOf(latest(member.state.window, NOW_MS)) },
+        member,
+      ]),
+  );
+  const busy = busiest([...now.keys()], rates, nearer(rates, thresholds));
+  return {
+    window: subtract(
+      whole,
+      busy.map((member) => member.state.window),
+    ),
+    busy: busy.map((member) => now.get(member) as Judged),
   };
 }
 

@@ -19,8 +19,8 @@ export interface SubjectState {
   readonly window: Window;
   readonly baseline: Baseline;
   readonly vectors: Vectors;
-  /** Of a prefix: for how long few of its addresses have together got too much for it. */
-  readonly pressedMs: number;
+  /** Of a prefix: for how many buckets few of its addresses have together got too much for it. */
+  readonly pressed: number;
   readonly phase: Phase;
 }
 

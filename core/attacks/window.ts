@@ -26,8 +26,11 @@ export interface Bucket extends Amounts {
 }
 
 /** Judged over 6 buckets of 250 ms: twice a threshold is seen after 0.75 s, 1.2 times after 1.25 s. */
-const DEPTH = 6;
+export const DEPTH = 6;
 export const SHORT_MS = 1500;
+/** Each of so many buckets holds its part, of what goes on. */
+const STEADY_BUCKETS = 3;
+const STEADY_SHARE = 0.5;
 /** Of the past that fades. */
 const FADE_MS = 8000;
 /** Buckets of a peak: a second. */
@@ -142,6 +145,18 @@ export function ratesOf({ buckets, faded }: Window): Rates {
       sure(faded.loadBits, faded.bitVariance, FADED_ERRORS, fadedS),
     ),
   };
+}
+
+/** Whether the latest buckets hold something of what is too much each, not one of them all. */
+export function goesOn({ buckets }: Window, { pps, bps }: Pick<Rates, 'pps' | 'bps'>): boolean {
+  const latest = buckets.slice(-STEADY_BUCKETS);
+  return (
+    latest.length === STEADY_BUCKETS &&
+    latest.every(({ loadPackets, loadBits, durationMs }) => {
+      const part = STEADY_SHARE * (durationMs / 1000);
+      return loadPackets >= pps * part || loadBits >= bps * part;
+    })
+  );
 }
 
 /** The longer past begun anew with the latest buckets, `count` of them: of an attack, not of what was before it. */
