@@ -107,7 +107,8 @@ function strayRow(
     value: strays(ours),
     unit: 'records',
     baseline: theirs && strays(theirs),
-    goal: null,
+    goal: 0,
+    goalIs: 'at most',
   };
 }
 

@@ -37,27 +37,31 @@ export function rowsOf(
     what: string,
     unit: string,
     of: (verdicts: readonly Verdict[]) => number | null,
-    goal: Pick<Row, 'goal' | 'goalIs'>,
+    goal: Goal,
+    // Beside nothing, there is nothing to be better than.
+    alone: Goal = { goal: null },
   ): Row[] => {
     const value = of(ours);
     if (value === null) return [];
     const baseline = theirs === null ? null : of(theirs);
-    // Beside nothing, there is nothing to be better than.
-    const compared = baseline === null || baseline === 0 ? { goal: null } : goal;
+    const compared = baseline === null || baseline === 0 ? alone : goal;
     return [{ name: `${name}: ${what}`, value, unit, baseline, ...compared }];
   };
   const waits = { goal: null } as const;
   const atMost = { goal: 1, goalIs: 'at most' } as const;
   const atLeast = { goal: 1, goalIs: 'at least' } as const;
+  const all = { goal: ours.filter(isAttack).length, goalIs: 'at least' } as const;
+  const none = { goal: 0, goalIs: 'at most' } as const;
   return [
-    ...row('attacks seen', 'attacks', count(isSeen), atLeast),
+    ...row('attacks seen', 'attacks', count(isSeen), atLeast, all),
     ...row(
       'vectors named rightly',
       'attacks',
       count(({ isNamedRightly }) => isNamedRightly),
       atLeast,
+      all,
     ),
-    ...row('downloads taken for attacks', 'downloads', count(isFalse), atMost),
+    ...row('downloads taken for attacks', 'downloads', count(isFalse), atMost, none),
     ...row('seen after, median', 's', middle('detectedAfter'), atMost),
     ...row('seen after, at worst', 's', worst('detectedAfter'), atMost),
     ...row('error of the peak, median', '%', middle('peakError'), atMost),
@@ -68,6 +72,7 @@ export function rowsOf(
   ];
 }
 
+type Goal = Pick<Row, 'goal' | 'goalIs'>;
 type Measure = 'detectedAfter' | 'peakError' | 'endToldAfter' | 'endError';
 
 function isAttack({ trial }: Verdict): boolean {
