@@ -41,17 +41,9 @@ export interface Part {
 
 /** `members`: the prefix's addresses, of which those that are not known get too little to be busy. */
 export function spreadOf({ state, thresholds }: Judged, members: readonly Judged[]): Spread {
-  const attacked = members.filter((member) => member.state.phase.name === 'ongoing');
-  const whole = subtract(
-    state.window,
-    attacked.map((member) => member.state.window),
-  );
+  const { whole, others } = restOf(state, members);
   const rates = ratesOf(whole);
-  const busy = busiest(
-    members.filter((member) => member.state.phase.name !== 'ongoing'),
-    rates,
-    nearer(rates, thresholds),
-  );
+  const busy = busiest(others, rates, nearer(rates, thresholds));
   const alone = busy.filter(
     (member, index) => index === 0 || mayGetMore(member, rates, thresholds),
   );
@@ -73,20 +65,13 @@ export function spreadNow(
   { state, thresholds }: Judged,
   members: readonly Judged[],
 ): { readonly window: Window; readonly busy: readonly Judged[] } {
-  const isAttacked = (member: Judged): boolean => member.state.phase.name === 'ongoing';
-  const attacked = members.filter(isAttacked);
-  const whole = subtract(
-    state.window,
-    attacked.map((member) => member.state.window),
-  );
+  const { whole, others } = restOf(state, members);
   const rates = ratesOf(latest(whole, NOW_MS));
   const now = new Map(
-    members
-      .filter((member) => !isAttacked(member))
-      .map((member) => [
-        { ...member, rates: ratesOf(latest(member.state.window, NOW_MS)) },
-        member,
-      ]),
+    others.map((member) => [
+      { ...member, rates: ratesOf(latest(member.state.window, NOW_MS)) },
+      member,
+    ]),
   );
   const busy = busiest([...now.keys()], rates, nearer(rates, thresholds));
   return {
@@ -119,6 +104,19 @@ export function usualRates(
   return {
     pps: kept(rates.pps, baseline.pps, ({ pps }) => pps),
     bps: kept(rates.bps, baseline.bps, ({ bps }) => bps),
+  };
+}
+
+/** A prefix without the addresses that are attacked by themselves, and the others. */
+function restOf(
+  { window }: SubjectState,
+  members: readonly Judged[],
+): { readonly whole: Window; readonly others: readonly Judged[] } {
+  const isAttacked = ({ state }: Judged): boolean => state.phase.name === 'ongoing';
+  const attacked = members.filter(isAttacked).map(({ state }) => state.window);
+  return {
+    whole: subtract(window, attacked),
+    others: members.filter((member) => !isAttacked(member)),
   };
 }
 
