@@ -53,7 +53,16 @@ async function dropRows(family: Family, say: Say): Promise<Row[]> {
 }
 
 /** What is measured with the generator of the goals too. */
-const SLOWLY: readonly string[] = ['raw', 'bare', 'XDP', 'nft', 'nft both', 'nft accepting'];
+const SLOWLY: readonly string[] = [
+  'raw',
+  'bare',
+  'XDP',
+  'nft',
+  'nft both',
+  'nft accepting',
+  'look-ups',
+  'two look-ups',
+];
 
 function madeSlowly(one: Case, work: number): Case {
   return { ...one, name: slowly(one.name), plan: { ...one.plan, work } };
@@ -74,6 +83,8 @@ async function denyingCases(
     { name: 'XDP generic', target: await subjects.edge(fleet, 'both', 'generic'), ...flood },
     { name: 'nft', target: await subjects.nftables(fleet, 'inbound'), ...flood },
     { name: 'nft both', target: await subjects.nftables(fleet, 'both'), ...flood },
+    { name: 'look-ups', target: subjects.lookups(fleet, true), ...flood },
+    { name: 'two look-ups', target: subjects.lookups(fleet, false), ...flood },
   ];
 }
 
@@ -103,6 +114,18 @@ function floodRows(times: Times, family: Family): Row[] {
       'nft both',
       'bare',
       0.55,
+    ),
+    row(
+      times,
+      `${at}: a hand-written table, a look-up for each form of rule, beside bare`,
+      'look-ups',
+      'bare',
+    ),
+    row(
+      times,
+      `${at}: a hand-written table, two look-ups (port, address), then drop, beside bare`,
+      'two look-ups',
+      'bare',
     ),
     row(times, `${accepting}: XDP native beside raw XDP_DROP`, 'XDP accepting', 'raw', 0.75),
     row(times, `${accepting}: XDP native beside bare`, 'XDP accepting', 'bare', 1.5),

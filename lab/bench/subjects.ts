@@ -1,5 +1,4 @@
 import { execFileSync } from 'node:child_process';
-import type { Policy, PolicyRule } from '@portcullis/core/firewall/policy.ts';
 import {
   closeDescriptor,
   createLink,
@@ -12,6 +11,7 @@ import type { EarlyDropDriver } from '@portcullis/edge/xdp/driver.ts';
 import { createKernelDriver } from '@portcullis/edge/xdp/kernel-driver.ts';
 import { NO_UNIONS } from '@portcullis/edge/xdp/unions.ts';
 import { BenchEdge, type Settings } from './edge-process.ts';
+import { linearTable, lookupTable } from './hand-tables.ts';
 import { type Fleet, flowsOf, policiesOf, sourceSetsOf } from './policies.ts';
 import { DEVICE, dropAtIngress, Range, type Target } from './traffic.ts';
 
@@ -114,10 +114,15 @@ export class Subjects {
     return target;
   }
 
-  /** As people write it by hand: a chain an address, its rules one after the other. */
   linear(fleet: Fleet): Target {
     const target = this.range.target();
     load(target, linearTable(policiesOf(fleet)));
+    return target;
+  }
+
+  lookups(fleet: Fleet, sources: boolean): Target {
+    const target = this.range.target();
+    load(target, lookupTable(policiesOf(fleet), fleet.family, { sources }));
     return target;
   }
 
@@ -141,28 +146,4 @@ export function settingsOf(sees: Settings['sees']): Settings {
 function load({ namespace }: Target, text: string): void {
   const [program, ...args] = namespace.command('nft', '-f', '-');
   execFileSync(program, args, { input: text, stdio: ['pipe', 'ignore', 'inherit'] });
-}
-
-function linearTable(policies: readonly Policy[]): string {
-  const chains = policies.map(
-    ({ rules }, index) => ` chain c${index} {\n${rules.map(linearRule).join('\n')}\n }\n`,
-  );
-  const entries = policies.map(({ target }, index) => `${target} : goto c${index}`);
-  return `table inet linear {
- map addresses { type ipv4_addr : verdict; elements = { ${entries.join(', ')} }; }
-${chains.join('')} chain prerouting {
-  type filter hook prerouting priority -290; policy accept;
-  iifname "${DEVICE}" ip daddr vmap @addresses
- }
-}
-`;
-}
-
-function linearRule({ action, protocol, port, source }: PolicyRule): string {
-  const matches = [
-    ...(source === null ? [] : [`ip saddr ${source}`]),
-    ...(protocol === 'any' ? [] : [`meta l4proto ${protocol}`]),
-    ...(port === null ? [] : [`th dport ${port}`]),
-  ];
-  return [...matches, action === 'allow' ? 'accept' : 'drop'].join(' ');
 }
