@@ -98,7 +98,7 @@ test('what is wrong is said, with the exit code of its kind', async (t) => {
   assert.equal(limit.code, 2);
   const prefix = await run(world, 'list', '--prefix', '203.0.113.1/24');
   assert.equal(prefix.code, 1);
-  assert.match(prefix.err, /^portcullis: prefix must be .*did you mean 203\.0\.113\.0\/24/);
+  assert.match(prefix.err, /^portcullis: prefix must be .*203\.0\.113\.0\/24 is probably meant/);
   const from = await run(world, 'list', '--from', 'yesterday');
   assert.match(from.err, /^portcullis: from must be a valid date-time$/m);
 });

@@ -28,7 +28,7 @@ export function parseCidr(text: string): Parsed<Cidr> {
   const length = Number(suffix);
   const network = networkOf(address.value, length);
   if (network.value !== value) {
-    return failed(`${text} has host bits set: did you mean ${formatCidr(network)}?`);
+    return failed(`${text} has host bits set; ${formatCidr(network)} is probably meant`);
   }
   return parsed(network);
 }

@@ -17,15 +17,20 @@ export const LISTED_MISTAKES = 50;
 export class MistakeList {
   readonly #file: string;
   readonly #found = new Map<string, Mistake>();
+  readonly #unread = new Set<string>();
 
   constructor(file: string) {
     this.#file = file;
   }
 
   add(at: Position, message: string): void {
-    if (this.full) return;
-    const { line, column } = at;
-    this.#found.set(`${line}:${column} ${message}`, { file: this.#file, line, column, message });
+    if (!this.#unread.has(placeOf(at))) this.#put(at, message);
+  }
+
+  /** The value there could not be read: what is found of it afterwards follows from that, and is not told. */
+  addUnread(at: Position, message: string): void {
+    this.#unread.add(placeOf(at));
+    this.#put(at, message);
   }
 
   get full(): boolean {
@@ -39,6 +44,16 @@ export class MistakeList {
   list(): Mistake[] {
     return [...this.#found.values()].toSorted((a, b) => a.line - b.line || a.column - b.column);
   }
+
+  #put(at: Position, message: string): void {
+    if (this.full) return;
+    const { line, column } = at;
+    this.#found.set(`${placeOf(at)} ${message}`, { file: this.#file, line, column, message });
+  }
+}
+
+function placeOf({ line, column }: Position): string {
+  return `${line}:${column}`;
 }
 
 /** `fleet.yaml:12:7: message`, as compilers write it and editors jump to it. */

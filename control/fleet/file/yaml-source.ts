@@ -185,7 +185,7 @@ class Walk {
     return text.replace(/\$\$\{|\$\{([^}]*)\}/g, (whole, name: string | undefined) => {
       if (name === undefined) return '${';
       if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
-        this.#mistakes.add(
+        this.#mistakes.addUnread(
           at,
           `"${shorten(whole)}" names no variable; write $\${ for a plain \${.`,
         );
@@ -193,7 +193,7 @@ class Walk {
       }
       const value = Object.hasOwn(this.#env, name) ? this.#env[name] : undefined;
       if (value === undefined || value === '') {
-        this.#mistakes.add(at, `The environment variable ${shorten(name)} is not set.`);
+        this.#mistakes.addUnread(at, `The environment variable ${shorten(name)} is not set.`);
         return '';
       }
       return value;
