@@ -5,6 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { beginTrial, edgeOff, edgeOn } from './hands-off.ts';
 import type { FakeKernel } from './nftables/fake.ts';
 import { opening, testEdge } from './testing/control.ts';
+import { createMachineClock } from './watch/machine-clock.ts';
 
 const A = '203.0.113.10';
 const B = '203.0.113.20';
@@ -98,7 +99,7 @@ describe('an edge agent with a state on disk', () => {
   it('loads nothing when its trial ran out while it was away', async (t) => {
     const { kernel, stateDir, start } = await rebooted(t);
     const before = kernel.applied.length;
-    beginTrial(stateDir, Date.now() - 1);
+    beginTrial(stateDir, -1, createMachineClock());
     const agent = await start();
     assert.equal(agent.status().mode, 'observe');
     await agent.stop();

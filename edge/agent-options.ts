@@ -11,6 +11,7 @@ import type { Driver } from './nftables/driver.ts';
 import type { LearntMemory } from './nftables/learnt-memory.ts';
 import type { Reassembly } from './reassembly.ts';
 import type { EdgeFacts } from './report.ts';
+import type { MachineClock } from './watch/machine-clock.ts';
 import type { EdgeWatch } from './watch/watch.ts';
 import type { EarlyDrop } from './xdp/early-drop.ts';
 
@@ -45,6 +46,8 @@ export interface EdgeAgentOptions {
   /** Detects attacks; absent: this edge counts no traffic. */
   readonly watch?: EdgeWatch;
   readonly clock?: () => Date;
+  /** Trials end by it. */
+  readonly machineClock?: MachineClock;
   /** How often markers on disk are looked at. */
   readonly watchMs?: number;
 }

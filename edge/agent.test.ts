@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
+import type { AgentRequest } from '@portcullis/link/messages.ts';
 import { edgeConfirm, edgeOff, edgeOn, readOff } from './hands-off.ts';
 import { opening, testEdge } from './testing/control.ts';
 import { EarlyDrop } from './xdp/early-drop.ts';
@@ -258,8 +259,9 @@ describe('an edge agent', () => {
 
   it('takes its hands off when enforcing is not confirmed in time, also after being killed', async (t) => {
     const { control, kernel, stateDir, start } = testEdge(t);
-    let now = Date.parse('2026-11-21T10:00:00Z');
-    const options = { confirmWithinMs: 120_000, clock: () => new Date(now) };
+    let now = 1_000;
+    const machineClock = { boot: 'b1', nowMs: () => now };
+    const options = { confirmWithinMs: 120_000, machineClock };
     control.policies.set(A, opening(A, 443));
     const killed = await start(options);
     await control.confirmed();
@@ -277,10 +279,46 @@ describe('an edge agent', () => {
     assert.equal(edgeConfirm(stateDir), 'too_late');
   });
 
+  it('counts its trial by a clock that nobody sets, whatever the date becomes', async (t) => {
+    const { control, kernel, stateDir, start } = testEdge(t);
+    const dates = [Date.parse('1970-01-01T00:00:30Z'), Date.parse('2036-11-21T10:00:00Z')];
+    let [now, date] = [1_000, Date.parse('2026-11-21T10:00:00Z')];
+    const machineClock = { boot: 'b1', nowMs: () => now };
+    control.policies.set(A, opening(A, 443));
+    await start({ confirmWithinMs: 120_000, machineClock, clock: () => new Date(date) });
+    await control.confirmed();
+    for (date of dates.toReversed()) {
+      now += 50_000;
+      control.change([opening(A, 80)]);
+      await control.confirmed();
+      assert.equal(readOff(stateDir), null);
+    }
+    now += 20_000;
+    const isOff = (request: AgentRequest) =>
+      request.kind === 'edge.heartbeat' && request.mode === 'observe';
+    await control.next(isOff);
+    assert.equal(kernel.elements(), null);
+  });
+
+  it('does not go on with a trial that a reboot ended', async (t) => {
+    const { control, kernel, stateDir, start } = testEdge(t);
+    const options = { confirmWithinMs: 120_000 };
+    control.policies.set(A, opening(A, 443));
+    const before = await start({ ...options, machineClock: { boot: 'b1', nowMs: () => 50_000 } });
+    await control.confirmed();
+    await before.stop();
+    await kernel.remove();
+    const agent = await start({ ...options, machineClock: { boot: 'b2', nowMs: () => 10 } });
+    assert.equal(agent.status().mode, 'observe');
+    assert.equal(kernel.elements(), null);
+    assert.match(readOff(stateDir)?.reason ?? '', /not confirmed in time/);
+  });
+
   it('keeps enforcing once confirmed, over restarts', async (t) => {
     const { control, kernel, stateDir, start } = testEdge(t);
-    let now = Date.parse('2026-11-21T10:00:00Z');
-    const options = { confirmWithinMs: 120_000, clock: () => new Date(now) };
+    let now = 1_000;
+    const machineClock = { boot: 'b1', nowMs: () => now };
+    const options = { confirmWithinMs: 120_000, machineClock };
     assert.equal(edgeConfirm(stateDir), 'none');
     const agent = await start(options);
     await control.confirmed();

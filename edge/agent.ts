@@ -18,6 +18,7 @@ import { type Applied, Reconciler } from './reconcile.ts';
 import { Reporter } from './report.ts';
 import { Session } from './session.ts';
 import { Disk } from './state/disk.ts';
+import { createMachineClock, type MachineClock } from './watch/machine-clock.ts';
 import { type Stance, takeStance } from './stance.ts';
 
 export type { EdgeAgent, EdgeAgentOptions } from './agent-options.ts';
@@ -41,6 +42,7 @@ class Agent implements EdgeAgent {
   readonly #options: EdgeAgentOptions;
   readonly #log: Log;
   readonly #instance = randomUUID();
+  readonly #clock: MachineClock;
   readonly #session: Session;
   readonly #reconciler: Reconciler;
   readonly #reporter: Reporter;
@@ -74,6 +76,7 @@ class Agent implements EdgeAgent {
   constructor(options: EdgeAgentOptions) {
     this.#options = options;
     this.#log = options.log;
+    this.#clock = options.machineClock ?? createMachineClock();
     this.#session = new Session(options.link, this.#instance);
     const serverAt: Filtering['serverAt'] = (address, port) =>
       options.filters?.serverAt(address, port) ?? null;
@@ -308,8 +311,8 @@ class Agent implements EdgeAgent {
   async #takeStance(): Promise<void> {
     const { driver, stateDir, mode: requested } = this.#options;
     const before = this.#stance;
-    const nowMs = this.#nowMs();
-    this.#stance = await takeStance({ requested, driver, stateDir, nowMs, able: before.canAsk });
+    const [clock, able] = [this.#clock, before.canAsk];
+    this.#stance = await takeStance({ requested, driver, stateDir, clock, able });
     const { mode, reason } = this.#stance;
     if (mode === before.mode && reason === before.reason) return;
     this.#log.info({ mode, reason }, mode === 'enforce' ? 'enforcing' : 'observing');
@@ -336,11 +339,11 @@ class Agent implements EdgeAgent {
   #beginTrial(): void {
     const { confirmWithinMs, stateDir } = this.#options;
     if (confirmWithinMs === undefined || confirmWithinMs === null) return;
-    beginTrial(stateDir, this.#nowMs() + confirmWithinMs);
+    beginTrial(stateDir, confirmWithinMs, this.#clock);
   }
 
   #look(): void {
-    const asked = this.#markers.asksForMore(this.#stance.handsOff, this.#nowMs());
+    const asked = this.#markers.asksForMore(this.#stance.handsOff, this.#clock);
     if (asked || this.#options.earlyDrop?.disturbed() === true) this.#applying.poke();
   }
 

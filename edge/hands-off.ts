@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { MachineClock } from './watch/machine-clock.ts';
 
 /**
  * How a person takes the edge's hands off a host, and how it does so by itself. Both are files in the
@@ -7,6 +8,10 @@ import { join } from 'node:path';
  *
  *     off.json      while it is there, the agent does not enforce: it removes its table and observes
  *     confirm.json  enforcing is on trial until a deadline; unconfirmed by then, the agent writes off.json
+ *
+ * A trial ends by the machine's clock since boot, which nobody sets: a wall clock that is put right soon after a start
+ * would end it at once, or never. One that a reboot ended is over, for a reboot is how somebody who locked himself out
+ * gets back in.
  *
  * A trial that was confirmed stays confirmed over restarts, or an unattended restart would take the
  * protection away. `edgeOn` forgets it: switching on again is a new trial.
@@ -18,7 +23,9 @@ export interface Off {
   readonly reason: string;
 }
 export interface Trial {
-  /** Milliseconds since the epoch: a wall clock, because it must hold across restarts. */
+  /** Of which boot the deadline is. */
+  readonly boot: string;
+  /** By a `MachineClock`. */
   readonly deadlineMs: number;
   readonly confirmed: boolean;
 }
@@ -71,16 +78,26 @@ export function readTrial(stateDir: string): Trial | null {
   const text = read(stateDir, TRIAL);
   if (text === null) return null;
   const value = parseObject(text);
-  const deadlineMs = value?.['deadlineMs'];
-  if (typeof deadlineMs !== 'number') return { deadlineMs: 0, confirmed: false };
-  return { deadlineMs, confirmed: value?.['confirmed'] === true };
+  const [boot, deadlineMs] = [value?.['boot'], value?.['deadlineMs']];
+  const confirmed = value?.['confirmed'] === true;
+  const isWhole = typeof boot === 'string' && typeof deadlineMs === 'number';
+  return isWhole ? { boot, deadlineMs, confirmed } : { boot: '', deadlineMs: 0, confirmed };
+}
+
+/** It was not confirmed, and nobody may confirm it any more. */
+export function ranOut({ boot, deadlineMs, confirmed }: Trial, clock: MachineClock): boolean {
+  return !confirmed && (boot !== clock.boot || deadlineMs <= clock.nowMs());
 }
 
 /** Begins a trial, unless one runs or was confirmed. Called before the first write to the kernel. */
-export function beginTrial(stateDir: string, deadlineMs: number): Trial {
+export function beginTrial(stateDir: string, lastsMs: number, clock: MachineClock): Trial {
   const known = readTrial(stateDir);
   if (known !== null) return known;
-  const trial: Trial = { deadlineMs, confirmed: false };
+  const trial: Trial = {
+    boot: clock.boot,
+    deadlineMs: clock.nowMs() + lastsMs,
+    confirmed: false,
+  };
   write(stateDir, TRIAL, trial);
   return trial;
 }

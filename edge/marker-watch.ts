@@ -1,6 +1,7 @@
 import type { Log } from '@portcullis/link/agent-log.ts';
 import { lastTouched } from './hands-off.ts';
 import { handsOffWanted } from './stance.ts';
+import type { MachineClock } from './watch/machine-clock.ts';
 
 /** Looks whether somebody switched this edge off or on, or confirmed its trial, by the markers of its state directory. */
 export class MarkerWatch {
@@ -15,10 +16,10 @@ export class MarkerWatch {
   }
 
   /** Whether what is done no longer is what the markers ask for. Off and on again between two looks counts, too. */
-  asksForMore(handsOff: boolean, nowMs: number): boolean {
+  asksForMore(handsOff: boolean, clock: MachineClock): boolean {
     try {
       const touched = lastTouched(this.#stateDir);
-      const wanted = handsOffWanted(this.#stateDir, nowMs);
+      const wanted = handsOffWanted(this.#stateDir, clock);
       const changed = wanted !== handsOff || touched !== this.#touched;
       this.#touched = touched;
       return changed;

@@ -1,6 +1,7 @@
 import type { EdgeMode } from '@portcullis/link/messages.ts';
-import { edgeOff, readOff, readTrial } from './hands-off.ts';
+import { edgeOff, ranOut, readOff, readTrial } from './hands-off.ts';
 import type { Driver } from './nftables/driver.ts';
+import type { MachineClock } from './watch/machine-clock.ts';
 
 /** Whether the edge enforces, and if not although asked to, why. */
 export interface Stance {
@@ -16,7 +17,7 @@ export interface StanceInput {
   readonly requested: EdgeMode;
   readonly driver: Driver;
   readonly stateDir: string;
-  readonly nowMs: number;
+  readonly clock: MachineClock;
   /** The host was found able before; it is asked again only until it is. */
   readonly able: boolean;
 }
@@ -41,14 +42,14 @@ export async function takeStance(input: StanceInput): Promise<Stance> {
 }
 
 /** What may change a stance from one second to the next, cheaply. */
-export function handsOffWanted(stateDir: string, nowMs: number): boolean {
+export function handsOffWanted(stateDir: string, clock: MachineClock): boolean {
   if (readOff(stateDir) !== null) return true;
   const trial = readTrial(stateDir);
-  return trial !== null && !trial.confirmed && trial.deadlineMs <= nowMs;
+  return trial !== null && ranOut(trial, clock);
 }
 
-function endTrial({ stateDir, nowMs }: StanceInput): void {
+function endTrial({ stateDir, clock }: StanceInput): void {
   const trial = readTrial(stateDir);
-  if (trial === null || trial.confirmed || trial.deadlineMs > nowMs) return;
+  if (trial === null || !ranOut(trial, clock)) return;
   if (readOff(stateDir) === null) edgeOff(stateDir, 'enforcing was not confirmed in time');
 }

@@ -13,6 +13,7 @@ import { Reconciler } from '@portcullis/edge/reconcile.ts';
 import { enforcedFolder } from '@portcullis/edge/state/disk.ts';
 import { TableText } from '@portcullis/edge/state/table-text.ts';
 import { stateOf } from '@portcullis/edge/testing/states.ts';
+import { createMachineClock } from '@portcullis/edge/watch/machine-clock.ts';
 import { type Namespace, Network } from '../netns.ts';
 import { whyNot } from './ground.ts';
 
@@ -84,7 +85,7 @@ describe('what a boot loads before there is Node', { skip: whyNot() }, () => {
     const nothing = load(`${stateDir}/elsewhere`);
     assert.equal(nothing.status, 0);
     assert.match(nothing.said, /nothing is loaded/);
-    beginTrial(stateDir, Date.now() + 3_600_000);
+    beginTrial(stateDir, 3_600_000, createMachineClock());
     assert.match(load(stateDir).said, /on trial and not confirmed/);
     assert.deepEqual(addresses(), []);
     edgeConfirm(stateDir);
