@@ -9,12 +9,13 @@ import { KernelCounterSource } from './counters/kernel-source.ts';
 import { DeniedFlows } from './connections/denied-flows.ts';
 import { createDeniedMemory } from './connections/denied-memory.ts';
 import { judgedBy } from './connections/judged.ts';
+import { SetAside, setAsideBeforeRemoval } from './connections/set-aside.ts';
 import { COUNTER_TABLE_NAME } from './nftables/names.ts';
 import { nftablesPlace, xdpPlace } from './counters/places.ts';
 import { switchOff } from './early-drop-off.ts';
 import { FilterKeeper } from './filters/keeper.ts';
 import { createHost } from './host.ts';
-import { removeWhere, sweepConnections } from './kernel/conntrack.ts';
+import { eachConnection, removeWhere, sweepConnections } from './kernel/conntrack.ts';
 import { watchLinks } from './kernel/links.ts';
 import { openRoutes } from './kernel/routes.ts';
 import { createLineLog, describeError, readLogLevel } from '@portcullis/link/agent-log.ts';
@@ -25,14 +26,11 @@ import { LearntMemory } from './nftables/learnt-memory.ts';
 import { openLearntReader } from './nftables/learnt-reader.ts';
 import { openDriver } from './nftables/open.ts';
 import { inTurns } from './nftables/turns.ts';
-import { createSysctls, Reassembly } from './reassembly.ts';
+import { createSysctls, MEMORY_SHARE, Reassembly } from './reassembly.ts';
 import { EdgeWatch } from './watch/watch.ts';
 import { createEarlyDrop } from './xdp/create.ts';
 import { deviceName } from './xdp/device.ts';
 import { pinsFolder, recordPins } from './xdp/pins.ts';
-
-/** Incomplete datagrams of each family may fill one part in so many of this host's memory. */
-const MEMORY_SHARE = 8;
 
 /**
  * The process of an edge. Ended by SIGTERM, or by a supervisor that is gone, it leaves its table in the
@@ -61,11 +59,14 @@ const nftablesDrops = new NftablesDrops(() => openCounterReader());
 // What an agent before this one has told already; without rights there is nothing to tell.
 await nftablesDrops.read().catch(() => {});
 const nft = inTurns(openDriver(log));
-const driver = countedBeforeRewrite(nft, nftablesDrops);
+const { stateDir } = config;
+const setAside = new SetAside({ stateDir, open: openLearntReader, eachConnection });
+const driver = setAsideBeforeRemoval(countedBeforeRewrite(nft, nftablesDrops), setAside, (error) =>
+  log.warn({ error }, 'connections that are denied will pass when the edge is on again'),
+);
 const sysctls = createSysctls();
 const filters = new FilterKeeper({ driver, log, sysctls, removeConnections: removeWhere });
 const fragmentLimits = fitToMemory(DEFAULT_LIMITS.fragmentLimits, totalmem() / MEMORY_SHARE);
-const { stateDir } = config;
 const reassembly = new Reassembly({ sysctls, limits: fragmentLimits, stateDir, log });
 const link = connectIpc({ path: config.linkPath, agent: { kind: 'edge', name: config.name } });
 const counters = new KernelCounterSource([
@@ -77,7 +78,7 @@ const counters = new KernelCounterSource([
 ]);
 const watch = new EdgeWatch({ link, counters, stateDir, log });
 const host = createHost();
-const memory = new LearntMemory({ open: openLearntReader, log });
+const memory = new LearntMemory({ open: openLearntReader, log, setAside });
 const deniedFlows = new DeniedFlows({
   log,
   sweep: sweepConnections,

@@ -32,6 +32,8 @@ const MEMORIES = [
   { bytes: 'net/ipv6/ip6frag_high_thresh', seconds: 'net/ipv6/ip6frag_time' },
 ] as const;
 const BEFORE = 'reassembly.json';
+/** Incomplete datagrams of each family may fill one part in so many of the host's memory. */
+export const MEMORY_SHARE = 8;
 
 /**
  * Gives reassembly the memory that fragments within the limits can fill in the time they may wait, so that

@@ -300,7 +300,7 @@ export class Reconciler {
     const overlap = (await this.#driver.present()) ? overlapWith(layout.rules) : null;
     const rewritten = this.#memory?.beginRewrite();
     try {
-      const remembered = this.#memory?.recall() ?? [];
+      const remembered = (await this.#memory?.recall()) ?? [];
       const kept = await keptState(this.#driver, layout, { remembered });
       await this.#driver.apply(`${text}${overlap?.begin ?? ''}${kept.text}`);
       this.#later.add(kept.rest);

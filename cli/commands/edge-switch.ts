@@ -1,7 +1,6 @@
 import { join } from 'node:path';
-import { edgeConfirm, edgeOff, edgeOn } from '@portcullis/edge/hands-off.ts';
-import { createNftDriver } from '@portcullis/edge/nftables/nft.ts';
-import { pinsFolders, takeOffPinned } from '@portcullis/edge/xdp/pins.ts';
+import { edgeConfirm, edgeOn } from '@portcullis/edge/hands-off.ts';
+import { takeOff } from '@portcullis/edge/take-off.ts';
 import { failed } from '../exit.ts';
 import { print, printJson } from '../output.ts';
 import type { EdgeOptions } from '../program/edge.ts';
@@ -20,12 +19,11 @@ export async function switchEdge(
 
 const SWITCHES = {
   off: async (stateDir: string) => {
-    // Whoever may not change the kernel is refused before the marker is written, not after.
-    if (process.getuid?.() !== 0) await createNftDriver().remove();
-    edgeOff(stateDir);
-    // The agent does this too, if one runs; here it must not depend on that.
-    await createNftDriver().remove();
-    for (const folder of pinsFolders(stateDir, process.env)) takeOffPinned(folder);
+    if (!(await takeOff(stateDir, process.env))) {
+      throw failed(
+        `an edge that does not look at ${stateDir} enforces on this host: it puts its table back. Give the --data that it was started with`,
+      );
+    }
     return 'Our hands are off this host: nothing of ours is in its kernel, also after a restart. Back: portcullis edge on';
   },
   on: async (stateDir: string) => {

@@ -48,7 +48,8 @@ export function createDeniedMemory(
   };
 }
 
-function elementOf({ flow, secondsLeft }: Forgotten): Learnt | null {
+/** Null: nothing is remembered of what answers it. */
+export function elementOf({ flow, secondsLeft }: Forgotten): Learnt | null {
   const { family, source: client, destination: server, protocol } = flow;
   const [clientPort, serverPort] = [flow.sourcePort, flow.destinationPort];
   const element = deniedElement({ family, client, server, protocol, clientPort, serverPort });

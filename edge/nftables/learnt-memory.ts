@@ -9,6 +9,11 @@ export interface LearntMemoryOptions {
   readonly open: () => LearntReader;
   readonly log: Log;
   readonly everyMs?: number;
+  /** What was remembered when somebody took our hands off. */
+  readonly setAside?: {
+    takeBack(): Promise<readonly Learnt[]>;
+    forget(): void;
+  };
 }
 
 const EVERY_MS = 5_000;
@@ -42,6 +47,7 @@ export class LearntMemory {
 
   /** From now on. `filters`: there are some, or none any more. */
   watch(filters: boolean): void {
+    this.#options.setAside?.forget();
     if (!filters && this.#filters) {
       this.#changed++;
       this.#known = this.#known.filter(({ set }) => set.startsWith('denied'));
@@ -76,8 +82,9 @@ export class LearntMemory {
     return this.#rewriting > 0 ? null : this.#rewrites;
   }
 
-  /** As of the last look, without those whose time is up. */
-  recall(): Learnt[] {
+  /** For a table where there is none: as of the last look, without those whose time is up. */
+  async recall(): Promise<Learnt[]> {
+    await this.#takeBack();
     const nowMs = performance.now();
     return this.#known.filter(({ expiresAtMs }) => expiresAtMs > nowMs);
   }
@@ -100,6 +107,15 @@ export class LearntMemory {
     await this.#looking;
     this.#reader?.close();
     this.#reader = null;
+  }
+
+  async #takeBack(): Promise<void> {
+    try {
+      const back = (await this.#options.setAside?.takeBack()) ?? [];
+      if (back.length > 0) this.add(back);
+    } catch (error) {
+      this.#options.log.warn({ error }, 'connections denied before edge off are not known again');
+    }
   }
 
   #rest(): void {

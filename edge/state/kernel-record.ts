@@ -1,10 +1,11 @@
-import { mkdirSync, readFileSync, readlinkSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { check, list, matching, object, prose, whole } from '@portcullis/link/shape.ts';
 import { describeError, type Log } from '@portcullis/link/agent-log.ts';
 import { LayoutDigest } from '../nftables/digest.ts';
 import type { Sizes } from '../nftables/render.ts';
 import { readIfThere } from '@portcullis/link/durable-file.ts';
+import { isHere, type KernelPlace, kernelPlace } from './boot.ts';
 import { CHAIN_START, frame, unframe } from './frames.ts';
 import type { LoadedTable } from './table-text.ts';
 
@@ -18,10 +19,8 @@ export interface KnownTable {
   readonly sizes: Sizes;
 }
 
-interface KernelRecord {
-  /** The stamp counts from a boot on, in a network namespace. */
-  readonly boot: string;
-  readonly namespace: string;
+/** The stamp counts from a boot on, in a network namespace. */
+interface KernelRecord extends KernelPlace {
   readonly stamp: number;
   readonly digest: string;
   readonly sizes: readonly { readonly map: string; readonly size: number }[];
@@ -59,8 +58,8 @@ export class KernelRecords {
       const { records } = unframe(readIfThere(this.#path) ?? Buffer.of());
       const checked = check(shape, records[0]);
       if (!checked.ok) return null;
-      const { boot, namespace, stamp, digest, sizes } = checked.value;
-      if (boot !== bootId() || namespace !== networkNamespace()) return null;
+      if (!isHere(checked.value)) return null;
+      const { stamp, digest, sizes } = checked.value;
       return { stamp, digest, sizes: new Map(sizes.map(({ map, size }) => [map, size])) };
     } catch (error) {
       this.#log.warn({ error }, 'what the kernel had cannot be told');
@@ -86,8 +85,7 @@ export class KernelRecords {
       // Meanwhile there is more to say, or nothing any more.
       if (wanted !== this.#wanted) return;
       this.#write({
-        boot: bootId(),
-        namespace: networkNamespace(),
+        ...kernelPlace(),
         stamp,
         digest,
         sizes: [...sizes].map(([map, size]) => ({ map, size })),
@@ -104,12 +102,4 @@ export class KernelRecords {
     writeFileSync(draft, frame(CHAIN_START, record).text, { mode: 0o600 });
     renameSync(draft, this.#path);
   }
-}
-
-function bootId(): string {
-  return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-}
-
-function networkNamespace(): string {
-  return readlinkSync('/proc/thread-self/ns/net');
 }

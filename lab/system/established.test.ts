@@ -142,6 +142,54 @@ for (const earlyDrop of [false, true]) {
       await stack.api.deleteRules(SERVER[4], ids);
     });
 
+    it('stay denied when the edge was off meanwhile, by an agent that runs on and by none', async () => {
+      const { through, stack, internet } = ground;
+      internet.edge.run('conntrack', '-F');
+      const denied = FAMILIES.map((family) => flow(family, 'udp', 47_000, SERVICE));
+      const gre = { source: CLIENT[4], destination: SERVER[4], protocol: 'gre' } as const;
+      const all = [...denied, gre];
+      for (const one of all) assert.equal(await through.passes(one), true);
+      const ids = {
+        4: [
+          ...(await deny(4, { protocol: 'udp', destination_port: String(SERVICE) })),
+          ...(await deny(4, { protocol: 'gre' })),
+        ],
+        6: await deny(6, { protocol: 'udp', destination_port: String(SERVICE) }),
+      };
+      for (const one of all)
+        await eventually('it is forgotten', async () => begunBy(one).length === 0, 2_000);
+      const serverGoesOn = async (): Promise<void> => {
+        for (const one of all) {
+          assert.equal(await back.passes(reversed(one)), true);
+          assert.deepEqual(begunBy(one), [one.destination]);
+        }
+      };
+      await serverGoesOn();
+      const isBack = (): Promise<void> =>
+        eventually('the edge is on again', async () => tableHas('chain replies'));
+      const around: readonly ((on: () => Promise<unknown>) => Promise<void>)[] = [
+        async (on) => void (await on()),
+        async (on) => {
+          await stack.killAll();
+          await on();
+          await stack.start('--enforce');
+        },
+      ];
+      for (const whole of around) {
+        await stack.command('edge', 'off');
+        for (const one of all) assert.equal(await through.passes(one), true, 'hands are off');
+        await serverGoesOn();
+        await whole(() => stack.command('edge', 'on'));
+        await isBack();
+        for (let round = 0; round < 3; round++) {
+          for (const one of all) assert.equal(await through.passes(one), false, one.destination);
+          await serverGoesOn();
+        }
+      }
+      for (const family of FAMILIES) await stack.api.deleteRules(SERVER[family], ids[family]);
+      for (const one of all) await eventually('it flows again', () => through.passes(one));
+    });
+
     it('of a published port stay denied while the container goes on sending', async () => {
       const { stack, internet, client } = ground;
       internet.edge.run('nft', PUBLISHED);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { EDGE_DEVICE, SENTINELS, SERVER } from '../internet.ts';
 import { type Namespace, Network, addRoute } from '../netns.ts';
@@ -9,6 +10,7 @@ import { buildGround, eventually, type Ground, packet, whyNot } from './ground.t
 
 /** A device of the edge that comes later. */
 const LATE = { device: 'late', edge: '198.18.9.1', client: '198.18.9.2' } as const;
+const LAUNCHER = join(import.meta.dirname, '..', '..', 'portcullis');
 const TRIAL_MS = 12_000;
 const ON_TRIAL = ['--enforce', '--confirm-within', `${TRIAL_MS / 1000}s`] as const;
 
@@ -71,6 +73,16 @@ describe('an edge on trial', { skip: whyNot() }, () => {
     assert.equal(await late.passes(packet(4, 'tcp', { source: LATE.client })), true);
   });
 
+  it('is not said to be off while an edge of another data directory goes on enforcing', async () => {
+    const { stack } = ground;
+    const elsewhere = join(stack.dataDir, '..', 'mistyped');
+    assert.throws(
+      () => ground.internet.edge.run(LAUNCHER, 'edge', 'off', '--data', elsewhere),
+      /an edge that does not look at \S*mistyped\/edge enforces on this host/,
+    );
+    await eventually('it enforces all the same', isDenied);
+  });
+
   it('is switched off without control, by a running agent and without one, and control hears of it', async () => {
     const { stack } = ground;
     const control = stack.pidOf('control/main.ts');
@@ -84,16 +96,23 @@ describe('an edge on trial', { skip: whyNot() }, () => {
     await enforcement('none');
     await stack.command('edge', 'on');
     await eventually('it enforces again', isDenied);
+    await eventually('fragments wait shortly', async () => patienceSeconds() === 2);
     await stack.killAll();
     assert.equal(await isDenied(), true, 'what is in the kernel stays');
     await stack.command('edge', 'off');
     assert.equal(await isDenied(), false);
+    assert.equal(patienceSeconds(), 30, 'as the host had it');
     assert.equal(hasTable(ground.internet.edge), false, 'nothing of ours is left, nor what counts');
     await stack.start();
     await enforcement('none');
     assert.equal(await isDenied(), false);
   });
 });
+
+/** How long the edge host's kernel keeps parts of a datagram whose others are missing. */
+function patienceSeconds(): number {
+  return Number(ground.internet.edge.run('sysctl', '-n', 'net.ipv4.ipfrag_time'));
+}
 
 function hasTable(edge: Namespace): boolean {
   return edge.run('nft', 'list', 'tables').includes('inet portcullis');
