@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Device, judgedBeneath, parseVlan, planDevice, shapeOf } from './device.ts';
+import {
+  type Device,
+  judgedBeneath,
+  leavingDevices,
+  parseVlan,
+  planDevice,
+  shapeOf,
+} from './device.ts';
 
 /** What stands in folders of /sys/class/net of a host: two ports in a bond, VLANs upon it, one of them in a bridge. */
 const SYS: Readonly<Record<string, readonly string[]>> = {
@@ -51,6 +58,20 @@ describe('how a device of a host is used', () => {
     assert.deepEqual(plan('bond0', 'bond0.100'), { attach: true, vlans: [100] });
     assert.deepEqual(plan('bond0', 'bond0.100', 'bond0.200'), { attach: true, vlans: [100, 200] });
     assert.deepEqual(plan('vmbr0'), { attach: true, vlans: [] });
+  });
+
+  it('sees what leaves once: beneath a VLAN of any depth, and by the master of a port', () => {
+    const leaving = new Set(leavingDevices([...devices.values()]));
+    const names = [...devices.values()].filter(({ ifindex }) => leaving.has(ifindex));
+    assert.deepEqual(
+      names.map(({ name }) => name),
+      ['bond0', 'vmbr0', 'eno3', 'macvlan0'],
+    );
+    // Beneath it is another network namespace, whose devices nobody sees from here.
+    const alone = [devices.get('bond0.100') as Device, devices.get('bond0.100.7') as Device];
+    assert.deepEqual(leavingDevices(alone), [alone[0]?.ifindex]);
+    const tunnel = { ...(devices.get('eno3') as Device), isEthernet: false };
+    assert.deepEqual(leavingDevices([tunnel]), []);
   });
 
   it('is none that another is built upon, unless that is named or of a tag that can be read', () => {

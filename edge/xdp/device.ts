@@ -92,6 +92,21 @@ export function parseVlan(text: string): number | null {
   return tag === undefined ? null : Number(tag);
 }
 
+/**
+ * Indices of those where what leaves is seen, and counted, once: what leaves by a port leaves by its master too, and what
+ * leaves by a VLAN by the device beneath it. Pure.
+ */
+export function leavingDevices(devices: readonly Device[]): number[] {
+  const seen = devices.filter(({ isPort, isEthernet }) => !isPort && isEthernet);
+  const overOthers = new Set(
+    seen.flatMap(({ uppers }) => uppers.flatMap(({ name, vlan }) => (vlan === null ? [] : name))),
+  );
+  return seen
+    .filter(({ name }) => !overOthers.has(name))
+    .map(({ ifindex }) => ifindex)
+    .toSorted((a, b) => a - b);
+}
+
 /** How a device is to be used; `named`: every device that is judged. Pure. */
 export type DevicePlan =
   | { readonly attach: true; readonly vlans: readonly number[] }

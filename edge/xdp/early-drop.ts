@@ -19,7 +19,7 @@ import { Audit } from './audit.ts';
 import { closes } from './closing.ts';
 import { EarlyCompilation } from './compilation.ts';
 import type { EarlyTarget } from './compile.ts';
-import type { Device } from './device.ts';
+import { type Device, leavingDevices } from './device.ts';
 import { DeviceLook } from './device-look.ts';
 import type { EarlyDropDriver, EarlySettings } from './driver.ts';
 import { readDrops } from './counts.ts';
@@ -290,14 +290,10 @@ export class EarlyDrop implements DeviceModes, DropSource {
     };
   }
 
-  /** Indices of the devices that packets leave by; what leaves by a port leaves by its master too. */
+  /** Indices of the devices that packets leave by, each of them once. */
   #leaving(): number[] {
     const { listDevices, readDevice } = this.#options;
-    return listDevices()
-      .flatMap((name) => readDevice(name) ?? [])
-      .filter(({ isPort, isEthernet }) => !isPort && isEthernet)
-      .map(({ ifindex }) => ifindex)
-      .toSorted((a, b) => a - b);
+    return leavingDevices(listDevices().flatMap((name) => readDevice(name) ?? []));
   }
 
   #watchEgress(): void {
