@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 /** Test files that run alike. Groups run one after the other, the quick ones first. */
 export interface Group {
@@ -29,7 +29,8 @@ const DRIVERS = /^lab\/(?:drivers|differential)\//;
 const SYSTEM = /^lab\/system\//;
 /** Of a test of either. */
 const REAL = { timeoutMs: 240_000, secondTries: 2 } as const;
-const USES_DATABASE = /from '[^']*testing\.ts'/;
+/** What a test has from a `testing.ts` stands on a database; a `testing/` folder may lead to one. */
+const TESTING = /from '([^']*\/testing(?:\.ts|\/[^']+\.ts))'/g;
 
 /** Every `*.test.ts` of the repository whose path contains one of the filters (all, without any). */
 export function findGroups(root: string, filters: readonly string[]): Group[] {
@@ -60,8 +61,18 @@ type Kind = 'pure' | 'unit' | 'integration' | 'drivers' | 'system';
 function kindOf(root: string, file: string): Kind {
   if (SYSTEM.test(file)) return 'system';
   if (DRIVERS.test(file)) return 'drivers';
-  if (USES_DATABASE.test(readFileSync(join(root, file), 'utf8'))) return 'integration';
+  if (usesDatabase(join(root, file))) return 'integration';
   return PURE.test(file) ? 'pure' : 'unit';
+}
+
+/** Such a file starts a server of its own where it is given none. */
+function usesDatabase(path: string): boolean {
+  const found = [...readFileSync(path, 'utf8').matchAll(TESTING)].map(([, from = '']) => from);
+  return found.some(
+    (from) =>
+      from.endsWith('/testing.ts') ||
+      (from.startsWith('.') && usesDatabase(join(dirname(path), from))),
+  );
 }
 
 function group(name: string, files: readonly string[] = [], options: Partial<Group> = {}): Group {
