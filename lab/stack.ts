@@ -9,9 +9,9 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateSecret } from '@portcullis/control/access/index.ts';
+import { scratchRoot } from '@portcullis/control/db/scratch.ts';
 import { ApiClient } from './api-client.ts';
 import { mountBpffs, unmountBpffs } from './bpffs.ts';
 import { EDGE_DEVICE, HOST, type Internet, SERVER } from './internet.ts';
@@ -66,7 +66,7 @@ export interface StackOptions {
 
 /** Everything in its own temporary folder; `stop` leaves nothing behind. */
 export async function startStack(internet: Internet, options: StackOptions = {}): Promise<Stack> {
-  const home = mkdtempSync(join(tmpdir(), 'portcullis-lab-'));
+  const home = mkdtempSync(join(scratchRoot(), 'portcullis-lab-'));
   // As root, control and PostgreSQL are another account, which must get through.
   chmodSync(home, 0o711);
   const dataDir = join(home, 'data');

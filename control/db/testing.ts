@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { chmod, mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
@@ -9,6 +8,7 @@ import { pino } from 'pino';
 import { type Db, openDatabase } from './database.ts';
 import { startEmbeddedPostgres } from './embedded/index.ts';
 import { loadMigrations, migrate } from './migrate.ts';
+import { scratchRoot } from './scratch.ts';
 
 /** Where the runner says that a server is on which databases may be made. */
 const SERVER_VARIABLE = 'PORTCULLIS_TEST_DATABASE_URL';
@@ -81,7 +81,7 @@ function closeAtExit(): void {
 
 /** A server for tests in a folder of its own: no fsync, gone with this process however that ends. */
 export async function startTestCluster(): Promise<TestCluster> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'portcullis-test-'));
+  const dataDir = await mkdtemp(join(scratchRoot(), 'portcullis-test-'));
   // As root the server runs as another account, which must get through.
   await chmod(dataDir, 0o711);
   const removed = removeWithUs(dataDir);
