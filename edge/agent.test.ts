@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rmSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
@@ -277,6 +277,25 @@ describe('an edge agent', () => {
     assert.equal(kernel.elements(), null);
     assert.match(readOff(stateDir)?.reason ?? '', /not confirmed in time/);
     assert.equal(edgeConfirm(stateDir), 'too_late');
+  });
+
+  it('takes its hands off at the end of a trial also where no marker can be written', async (t) => {
+    const { control, kernel, stateDir, start } = testEdge(t);
+    let now = 1_000;
+    control.policies.set(A, opening(A, 443));
+    const machineClock = { boot: 'b1', nowMs: () => now };
+    const agent = await start({ confirmWithinMs: 120_000, machineClock });
+    await control.confirmed();
+    // Neither where the marker is drafted, nor in its place.
+    mkdirSync(join(stateDir, `off.json.${process.pid}`));
+    symlinkSync(join(stateDir, 'no-folder', 'off.json'), join(stateDir, 'off.json'));
+    now += 120_000;
+    await control.next(
+      (request) => request.kind === 'edge.heartbeat' && request.mode === 'observe',
+    );
+    assert.equal(kernel.elements(), null);
+    assert.match(agent.status().reason ?? '', /not confirmed in time, which could not be written/);
+    assert.equal(readOff(stateDir), null);
   });
 
   it('counts its trial by a clock that nobody sets, whatever the date becomes', async (t) => {

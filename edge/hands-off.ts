@@ -1,4 +1,13 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import type { MachineClock } from './watch/machine-clock.ts';
 
@@ -42,7 +51,12 @@ export class StateError extends Error {
 
 /** The agent takes its table away within a second, if it runs. */
 export function edgeOff(stateDir: string, reason = 'switched off by a person on this host'): void {
-  write(stateDir, OFF, { reason, at: new Date().toISOString() });
+  try {
+    write(stateDir, OFF, { reason, at: new Date().toISOString() });
+  } catch {
+    // A full disk has room for an empty file, and whatever it says, somebody put it there.
+    inWords(stateDir, () => closeSync(openSync(join(stateDir, OFF), 'a')));
+  }
 }
 
 /** Enforces again, where enforcing is asked for. */
@@ -115,8 +129,13 @@ function write(stateDir: string, name: string, content: object): void {
     mkdirSync(stateDir, { recursive: true });
     const path = join(stateDir, name);
     const draft = `${path}.${process.pid}`;
-    writeFileSync(draft, `${JSON.stringify(content)}\n`, { flush: true });
-    renameSync(draft, path);
+    try {
+      writeFileSync(draft, `${JSON.stringify(content)}\n`, { flush: true });
+      renameSync(draft, path);
+    } catch (error) {
+      rmSync(draft, { force: true });
+      throw error;
+    }
   });
 }
 

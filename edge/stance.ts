@@ -1,5 +1,6 @@
+import { describeError } from '@portcullis/link/agent-log.ts';
 import type { EdgeMode } from '@portcullis/link/messages.ts';
-import { edgeOff, ranOut, readOff, readTrial } from './hands-off.ts';
+import { edgeOff, type Off, ranOut, readOff, readTrial } from './hands-off.ts';
 import type { Driver } from './nftables/driver.ts';
 import type { MachineClock } from './watch/machine-clock.ts';
 
@@ -24,8 +25,8 @@ export interface StanceInput {
 
 /** Ends a trial that ran out, which nobody may undo but a person. */
 export async function takeStance(input: StanceInput): Promise<Stance> {
-  endTrial(input);
-  const off = readOff(input.stateDir);
+  const ended = endTrial(input);
+  const off = readOff(input.stateDir) ?? ended;
   const lack = input.able ? null : await input.driver.probe();
   const canAsk = lack === null;
   if (off !== null) return { mode: 'observe', reason: off.reason, handsOff: true, canAsk };
@@ -48,8 +49,15 @@ export function handsOffWanted(stateDir: string, clock: MachineClock): boolean {
   return trial !== null && ranOut(trial, clock);
 }
 
-function endTrial({ stateDir, clock }: StanceInput): void {
+/** Null: none ran out. A disk that takes no marker keeps nobody locked out: then it is off for as long as that is so. */
+function endTrial({ stateDir, clock }: StanceInput): Off | null {
   const trial = readTrial(stateDir);
-  if (trial === null || !ranOut(trial, clock)) return;
-  if (readOff(stateDir) === null) edgeOff(stateDir, 'enforcing was not confirmed in time');
+  if (trial === null || !ranOut(trial, clock)) return null;
+  const reason = 'enforcing was not confirmed in time';
+  try {
+    if (readOff(stateDir) === null) edgeOff(stateDir, reason);
+  } catch (error) {
+    return { reason: `${reason}, which could not be written down: ${describeError(error)}` };
+  }
+  return { reason };
 }

@@ -24,13 +24,25 @@ export async function takeOff(stateDir: string, env: NodeJS.ProcessEnv): Promise
   const driver = createNftDriver();
   // Whoever may not change the kernel is refused before the marker is written, not after.
   if (process.getuid?.() !== 0) await driver.remove();
-  edgeOff(stateDir);
+  const unwritten = markOff(stateDir);
   // The agent does all this too, if one runs; here it must not depend on that.
   const aside = new SetAside({ stateDir, open: openLearntReader, eachConnection });
   await setAsideBeforeRemoval(driver, aside, () => {}).remove();
   for (const folder of pinsFolders(stateDir, env)) takeOffPinned(folder);
   giveBackReassembly(stateDir);
-  return staysAway(driver);
+  const isOff = await staysAway(driver);
+  if (isOff && unwritten !== null) throw unwritten;
+  return isOff;
+}
+
+/** What kept the marker from being written: without it this lasts until the next agent only. */
+function markOff(stateDir: string): Error | null {
+  try {
+    edgeOff(stateDir);
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
 }
 
 /** Removes it again until it stays away for a while; false: it does not. */

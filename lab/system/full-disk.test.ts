@@ -70,6 +70,16 @@ describe('a full disk under the state of an edge', { skip: whyNot() }, () => {
     for (const port of [FIRST, SECOND]) assert.equal(await through.passes(udp(port)), false);
   });
 
+  it('edge off takes hands off all the same, and edge on puts them back', async () => {
+    const { stack, through } = ground;
+    fill();
+    await stack.command('edge', 'off');
+    for (const port of [FIRST, SECOND]) assert.equal(await through.passes(udp(port)), true);
+    await stack.command('edge', 'on');
+    for (const port of [FIRST, SECOND])
+      await eventually('it enforces again', async () => !(await through.passes(udp(port))));
+  });
+
   it('is written again by itself once there is room, and then says nothing', async () => {
     const { stack, through } = ground;
     empty();
