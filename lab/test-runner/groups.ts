@@ -25,7 +25,9 @@ const ROOMS = ['contract', 'core', 'link', 'control', 'edge', 'node', 'cli', 'la
 const PURE = /^(?:contract|core|link)\//;
 /** What a driver, an engine or a verdict does in a real kernel; nothing there is to be in time, so files run beside another. */
 const DRIVERS = /^lab\/(?:drivers|differential)\//;
-/** What is measured on a wire shares the machine with nothing else. */
+/** Whole stacks of which nothing is to be in time but within a generous patience: beside each other too. */
+const UNTIMED = /^lab\/system\/untimed\//;
+/** What is measured on a wire, or changes what all namespaces share, has the machine to itself. */
 const SYSTEM = /^lab\/system\//;
 /** Of a test of either. */
 const REAL = { timeoutMs: 240_000, secondTries: 2 } as const;
@@ -46,6 +48,12 @@ export function findGroups(root: string, filters: readonly string[]): Group[] {
     group('unit', kinds.unit),
     group('integration', kinds.integration, { needsDatabase: true }),
     group('drivers', kinds.drivers, REAL),
+    // Each has half a machine: what a test may take is twice what it may alone.
+    group('untimed', kinds.untimed, {
+      ...REAL,
+      timeoutMs: 2 * REAL.timeoutMs,
+      limitMs: 1_800_000,
+    }),
     group('system', kinds.system, {
       ...REAL,
       concurrency: 1,
@@ -56,9 +64,10 @@ export function findGroups(root: string, filters: readonly string[]): Group[] {
   return groups.filter((one) => one.files.length > 0);
 }
 
-type Kind = 'pure' | 'unit' | 'integration' | 'drivers' | 'system';
+type Kind = 'pure' | 'unit' | 'integration' | 'drivers' | 'untimed' | 'system';
 
 function kindOf(root: string, file: string): Kind {
+  if (UNTIMED.test(file)) return 'untimed';
   if (SYSTEM.test(file)) return 'system';
   if (DRIVERS.test(file)) return 'drivers';
   if (usesDatabase(join(root, file))) return 'integration';

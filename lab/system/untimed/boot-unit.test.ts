@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { BOOT_SCRIPT } from '@portcullis/edge/boot/unit.ts';
-import { skipUnless } from '../requirements.ts';
+import { skipUnless } from '../../requirements.ts';
 
-const MAIN = join(import.meta.dirname, '..', '..', 'cli', 'main.ts');
+const MAIN = join(import.meta.dirname, '..', '..', '..', 'cli', 'main.ts');
 const REPOSITORY = dirname(dirname(MAIN));
 const UNIT = '/etc/systemd/system/portcullis-boot.service';
 const ENABLED = '/etc/systemd/system/sysinit.target.wants/portcullis-boot.service';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { CLIENT, EDGE_DEVICE, SERVER } from '../internet.ts';
-import { buildGround, eventually, type Ground, whyNot } from './ground.ts';
+import { CLIENT, EDGE_DEVICE, SERVER } from '../../internet.ts';
+import { buildGround, eventually, type Ground, whyNot } from '../ground.ts';
 
 /** A heartbeat of the edge, and time for a slow machine. */
 const PATIENCE_MS = 45_000;

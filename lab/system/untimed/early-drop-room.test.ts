@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { EDGE_DEVICE, SERVER } from '../internet.ts';
-import { missing } from '../requirements.ts';
-import { defaultFleet } from '../stack.ts';
-import { attachedMode } from './attached.ts';
-import { buildGround, eventually, type Ground, packet, whyNot } from './ground.ts';
-import { assertUndisturbed, duringSteadyFlows, protect } from './steady-flows.ts';
+import { EDGE_DEVICE, SERVER } from '../../internet.ts';
+import { missing } from '../../requirements.ts';
+import { defaultFleet } from '../../stack.ts';
+import { attachedMode } from '../attached.ts';
+import { buildGround, eventually, type Ground, packet, whyNot } from '../ground.ts';
+import { assertUndisturbed, duringSteadyFlows, protect } from '../steady-flows.ts';
 
 const ROOM = 3;
 const [NEXT, LAST] = SERVER.neighbours;

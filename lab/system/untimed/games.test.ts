@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { GameClient } from '../games/client.ts';
-import { GameHost } from '../games/game-host.ts';
+import { GameClient } from '../../games/client.ts';
+import { GameHost } from '../../games/game-host.ts';
 
-import { type Effect, SCENARIOS, type Scenario } from '../games/scenarios.ts';
-import type { Facts } from '../games/session.ts';
-import { HOST } from '../internet.ts';
-import { missing, require } from '../requirements.ts';
+import { type Effect, SCENARIOS, type Scenario } from '../../games/scenarios.ts';
+import type { Facts } from '../../games/session.ts';
+import { HOST } from '../../internet.ts';
+import { missing, require } from '../../requirements.ts';
 
 const NEEDS = ['docker', 'apt'] as const;
 

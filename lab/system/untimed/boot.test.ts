@@ -14,8 +14,8 @@ import { enforcedFolder } from '@portcullis/edge/state/disk.ts';
 import { TableText } from '@portcullis/edge/state/table-text.ts';
 import { stateOf } from '@portcullis/edge/testing/states.ts';
 import { createMachineClock } from '@portcullis/edge/watch/machine-clock.ts';
-import { type Namespace, Network } from '../netns.ts';
-import { whyNot } from './ground.ts';
+import { type Namespace, Network } from '../../netns.ts';
+import { whyNot } from '../ground.ts';
 
 /** Those that the unit leaves it. */
 const RIGHTS = ['--bounding-set=-all,+net_admin', '--no-new-privs'];

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { API_PORT, ORGANISATION } from '../stack.ts';
-import { EDGE_DEVICE } from '../internet.ts';
-import { buildGround, type Ground, whyNot } from './ground.ts';
+import { API_PORT, ORGANISATION } from '../../stack.ts';
+import { EDGE_DEVICE } from '../../internet.ts';
+import { buildGround, type Ground, whyNot } from '../ground.ts';
 
 const ROUNDS = 30;
 const RECOVERY_MS = 40_000;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { buildDockerGround, type DockerGround } from '../docker-ground.ts';
-import { HOST } from '../internet.ts';
-import { skipUnless } from '../requirements.ts';
-import { GAME_PORT, startShell } from '../server-shell.ts';
-import { buildGround, type Ground, NEEDS } from './ground.ts';
+import { buildDockerGround, type DockerGround } from '../../docker-ground.ts';
+import { HOST } from '../../internet.ts';
+import { skipUnless } from '../../requirements.ts';
+import { GAME_PORT, startShell } from '../../server-shell.ts';
+import { buildGround, type Ground, NEEDS } from '../ground.ts';
 
 /** For what is hoped to answer: it costs nothing when it does. */
 const PATIENT_S = 10;

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { CLIENT, EDGE_DEVICE, HOST, SERVER } from '../internet.ts';
-import { addAddress, setRoute } from '../netns.ts';
-import { missing } from '../requirements.ts';
-import { defaultFleet } from '../stack.ts';
-import { attachedMode } from './attached.ts';
-import { buildGround, eventually, type Ground, packet, whyNot } from './ground.ts';
+import { CLIENT, EDGE_DEVICE, HOST, SERVER } from '../../internet.ts';
+import { addAddress, setRoute } from '../../netns.ts';
+import { missing } from '../../requirements.ts';
+import { defaultFleet } from '../../stack.ts';
+import { attachedMode } from '../attached.ts';
+import { buildGround, eventually, type Ground, packet, whyNot } from '../ground.ts';
 
 const lacking = whyNot() || missing(['bpf']);
 if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
