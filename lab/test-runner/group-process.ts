@@ -25,14 +25,8 @@ interface Ended {
 
 /** Files of processes run one a call, so that each has a limit of its own; the others share one call. */
 const waiting = group.isolation === 'process' ? group.files.map((file) => [file]) : [group.files];
-/** Whoever asked is gone, and with him who would end what runs too long. */
-const gone = new AbortController();
-process.once('disconnect', () => {
-  waiting.length = 0;
-  gone.abort();
-});
 await Promise.all(Array.from({ length: group.concurrency }, runNext));
-if (process.connected) process.disconnect();
+process.disconnect();
 
 async function runNext(): Promise<void> {
   for (let files = waiting.shift(); files !== undefined; files = waiting.shift()) {
@@ -46,7 +40,12 @@ async function runFiles(files: readonly string[]): Promise<void> {
   const late = setTimeout(() => {
     const detail = `still running after ${group.fileLimitMs / 1000} s: a test hangs, or something was left open`;
     const name = files.join(', ');
-    tell({ file: resolve(files[0] ?? ''), name, result: 'failed', detail });
+    process.send?.({
+      file: resolve(files[0] ?? ''),
+      name,
+      result: 'failed',
+      detail,
+    } satisfies Outcome);
     limit.abort();
   }, group.fileLimitMs);
   // Files in this very process end when nothing is left to do: the limit must not be something to do.
@@ -55,14 +54,14 @@ async function runFiles(files: readonly string[]): Promise<void> {
     files: [...files],
     isolation: group.isolation,
     timeout: group.timeoutMs,
-    signal: AbortSignal.any([limit.signal, gone.signal]),
+    signal: limit.signal,
   });
   report(stream, limit.signal);
   await once(stream, 'end');
   clearTimeout(late);
   const [file] = files;
   if (files.length > 1 || file === undefined) return;
-  tell({ file, ms: performance.now() - begin });
+  process.send?.({ file, ms: performance.now() - begin } satisfies Timing);
 }
 
 function report(stream: ReturnType<typeof run>, aborted: AbortSignal): void {
@@ -93,15 +92,11 @@ function send(
   result: Outcome['result'],
   detail: string,
 ): void {
-  tell({
+  const outcome: Outcome = {
     file: ended.file ?? '',
     name: [...around.slice(0, ended.nesting), ended.name].join(' > '),
     result,
     detail,
-  });
-}
-
-/** Nobody may be there to be told any more, which is no failure here. */
-function tell(message: Outcome | Timing): void {
-  process.send?.(message, undefined, undefined, () => {});
+  };
+  process.send?.(outcome);
 }
