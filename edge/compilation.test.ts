@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { Compilation } from './compilation.ts';
-import { DEFAULT_FILTERING } from './nftables/filters.ts';
-import { compilePolicy } from './nftables/compile.ts';
+import { DEFAULT_FILTERING } from './nftables/filters/compile.ts';
+import { compilePolicy } from './nftables/policy/compile.ts';
 import { LINUX_SERVER, type TcpServer } from './filters/tcp-server.ts';
 import { allowPort, denyAll } from './testing/policies.ts';
 

@@ -1,7 +1,7 @@
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
-import { type CompiledTarget, compilePolicy } from './nftables/compile.ts';
-import type { Filtering } from './nftables/filters.ts';
-import { PolicyError } from './nftables/match.ts';
+import { type CompiledTarget, compilePolicy } from './nftables/policy/compile.ts';
+import type { Filtering } from './nftables/filters/compile.ts';
+import { PolicyError } from './nftables/policy/match.ts';
 import { changedKeys } from './changed-keys.ts';
 import { VersionedMap } from './versioned-map.ts';
 

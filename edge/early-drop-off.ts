@@ -1,6 +1,6 @@
 import type { DeviceModes } from './devices.ts';
 import { describeError, type Log } from '@portcullis/link/agent-log.ts';
-import { takeOffPinned } from './xdp/pins.ts';
+import { takeOffPinned } from './xdp/devices/pins.ts';
 
 /** What an edge without early drop says of its devices, and of programs that it could not take off them. */
 export interface SwitchedOff extends DeviceModes {

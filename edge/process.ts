@@ -19,18 +19,18 @@ import { eachConnection, removeWhere, sweepConnections } from './kernel/conntrac
 import { watchLinks } from './kernel/links.ts';
 import { openRoutes } from './kernel/routes.ts';
 import { createLineLog, describeError, readLogLevel } from '@portcullis/link/agent-log.ts';
-import { DEFAULT_LIMITS } from './nftables/base-chain.ts';
-import { openCounterReader } from './nftables/counter-reader.ts';
-import { countedBeforeRewrite, NftablesDrops } from './nftables/drop-source.ts';
-import { LearntMemory } from './nftables/learnt-memory.ts';
-import { openLearntReader } from './nftables/learnt-reader.ts';
+import { DEFAULT_LIMITS } from './nftables/table/base-chain.ts';
+import { openCounterReader } from './nftables/elements/counter-reader.ts';
+import { countedBeforeRewrite, NftablesDrops } from './nftables/elements/drop-source.ts';
+import { LearntMemory } from './nftables/elements/learnt-memory.ts';
+import { openLearntReader } from './nftables/elements/learnt-reader.ts';
 import { openDriver } from './nftables/open.ts';
 import { inTurns } from './nftables/turns.ts';
 import { createSysctls, MEMORY_SHARE, Reassembly } from './reassembly.ts';
 import { EdgeWatch } from './watch/watch.ts';
 import { createEarlyDrop } from './xdp/create.ts';
-import { deviceName } from './xdp/device.ts';
-import { pinsFolder, recordPins } from './xdp/pins.ts';
+import { deviceName } from './xdp/devices/device.ts';
+import { pinsFolder, recordPins } from './xdp/devices/pins.ts';
 
 /**
  * The process of an edge. Ended by SIGTERM, or by a supervisor that is gone, it leaves its table in the

@@ -3,17 +3,22 @@ import type { RefusedTarget } from '@portcullis/link/messages.ts';
 import { Compilation } from './compilation.ts';
 import type { Desired } from './desired.ts';
 import { isolate } from './isolate.ts';
-import type { EdgeLimits } from './nftables/base-chain.ts';
-import type { CompiledTarget } from './nftables/compile.ts';
+import type { EdgeLimits } from './nftables/table/base-chain.ts';
+import type { CompiledTarget } from './nftables/policy/compile.ts';
 import { type Driver, DriverError } from './nftables/driver.ts';
-import { DEFAULT_FILTERING, type Filtering } from './nftables/filters.ts';
-import { LayoutDigest } from './nftables/digest.ts';
-import { type Layout, planLayout } from './nftables/layout.ts';
-import { hasFilters, keptState } from './nftables/kept-state.ts';
-import { LearntLater } from './nftables/learnt-later.ts';
-import type { LearntMemory } from './nftables/learnt-memory.ts';
-import { overlapWith } from './nftables/overlap.ts';
-import { renderDelta, type RenderedDelta, renderWhole, type Sizes } from './nftables/render.ts';
+import { DEFAULT_FILTERING, type Filtering } from './nftables/filters/compile.ts';
+import { LayoutDigest } from './nftables/table/digest.ts';
+import { type Layout, planLayout } from './nftables/table/layout.ts';
+import { hasFilters, keptState } from './nftables/elements/kept-state.ts';
+import { LearntLater } from './nftables/elements/learnt-later.ts';
+import type { LearntMemory } from './nftables/elements/learnt-memory.ts';
+import { overlapWith } from './nftables/table/overlap.ts';
+import {
+  renderDelta,
+  type RenderedDelta,
+  renderWhole,
+  type Sizes,
+} from './nftables/table/render.ts';
 import type { KnownTable } from './state/kernel-record.ts';
 import type { LoadedTable } from './state/table-text.ts';
 import { changedKeys } from './changed-keys.ts';

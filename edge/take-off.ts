@@ -1,14 +1,14 @@
 import { totalmem } from 'node:os';
-import { DEFAULT_LIMITS } from './nftables/base-chain.ts';
+import { DEFAULT_LIMITS } from './nftables/table/base-chain.ts';
 import { fitToMemory } from '@portcullis/core/firewall/fragment-limits.ts';
 import { SetAside, setAsideBeforeRemoval } from './connections/set-aside.ts';
 import { edgeOff } from './hands-off.ts';
 import { eachConnection } from './kernel/conntrack.ts';
 import type { Driver } from './nftables/driver.ts';
-import { openLearntReader } from './nftables/learnt-reader.ts';
+import { openLearntReader } from './nftables/elements/learnt-reader.ts';
 import { createNftDriver } from './nftables/nft.ts';
 import { createSysctls, MEMORY_SHARE, Reassembly } from './reassembly.ts';
-import { pinsFolders, takeOffPinned } from './xdp/pins.ts';
+import { pinsFolders, takeOffPinned } from './xdp/devices/pins.ts';
 
 /** An agent hears of a deletion within a fifth of a second, and repairs it at once. */
 const STAYS_AWAY_MS = 1_000;

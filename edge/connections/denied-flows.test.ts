@@ -6,7 +6,7 @@ import type { Log } from '@portcullis/link/agent-log.ts';
 import type { Desired } from '../desired.ts';
 import { bytesOf, type Connection, type Sweep, type Swept } from '../kernel/conntrack.ts';
 import { LivePolicies } from '../live-policies.ts';
-import { compilePolicy } from '../nftables/compile.ts';
+import { compilePolicy } from '../nftables/policy/compile.ts';
 import { denyAll } from '../testing/policies.ts';
 import { opening } from '../testing/control.ts';
 import { DeniedFlows } from './denied-flows.ts';

@@ -5,7 +5,7 @@ import { describeError, type Log } from '@portcullis/link/agent-log.ts';
 import { changedKeys } from '../changed-keys.ts';
 import type { Desired } from '../desired.ts';
 import type { Connection, Sweep, Swept } from '../kernel/conntrack.ts';
-import type { CompiledTarget } from '../nftables/compile.ts';
+import type { CompiledTarget } from '../nftables/policy/compile.ts';
 import type { LivePolicies } from '../live-policies.ts';
 import { Destinations } from './destinations.ts';
 import type { DeniedMemory } from './denied-memory.ts';

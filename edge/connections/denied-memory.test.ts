@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Change, DriverError } from '../nftables/driver.ts';
-import type { Learnt } from '../nftables/kept-state.ts';
+import type { Learnt } from '../nftables/elements/kept-state.ts';
 import { createDeniedMemory, type Forgotten } from './denied-memory.ts';
 
 const DAYS = 24 * 3_600;

@@ -1,9 +1,9 @@
 import type { FlowStart } from '@portcullis/core/firewall/denied-flow.ts';
-import { deniedElement, LONGEST_SECONDS } from '../nftables/denied-flows.ts';
+import { deniedElement, LONGEST_SECONDS } from '../nftables/table/denied-flows.ts';
 import { type Driver, DriverError, type MapChange } from '../nftables/driver.ts';
-import type { Learnt } from '../nftables/kept-state.ts';
-import type { LearntMemory } from '../nftables/learnt-memory.ts';
-import { elementCommands, linesOf } from '../nftables/render.ts';
+import type { Learnt } from '../nftables/elements/kept-state.ts';
+import type { LearntMemory } from '../nftables/elements/learnt-memory.ts';
+import { elementCommands, linesOf } from '../nftables/table/render.ts';
 
 /** A connection that is about to be forgotten, and how long it would have been known without another packet. */
 export interface Forgotten {

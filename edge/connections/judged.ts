@@ -1,5 +1,5 @@
 import type { FlowStart } from '@portcullis/core/firewall/denied-flow.ts';
-import { addressText } from '../nftables/element-dump.ts';
+import { addressText } from '../nftables/elements/dump.ts';
 import type { Connection } from '../kernel/conntrack.ts';
 import type { Routes } from '../kernel/routes.ts';
 

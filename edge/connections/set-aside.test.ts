@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { type Address, parseAddress } from '@portcullis/core/net/address.ts';
 import { bytesOf, type Connection } from '../kernel/conntrack.ts';
-import type { Learnt } from '../nftables/kept-state.ts';
+import type { Learnt } from '../nftables/elements/kept-state.ts';
 import { CHAIN_START, frame, unframe } from '../state/frames.ts';
 import { SetAside } from './set-aside.ts';
 

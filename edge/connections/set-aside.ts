@@ -4,9 +4,9 @@ import { readIfThere } from '@portcullis/link/durable-file.ts';
 import { check, list, matching, object, prose } from '@portcullis/link/shape.ts';
 import type { Connection } from '../kernel/conntrack.ts';
 import type { Driver } from '../nftables/driver.ts';
-import { addressText } from '../nftables/element-dump.ts';
-import { DENIED, type Learnt } from '../nftables/kept-state.ts';
-import type { LearntReader } from '../nftables/learnt-reader.ts';
+import { addressText } from '../nftables/elements/dump.ts';
+import { DENIED, type Learnt } from '../nftables/elements/kept-state.ts';
+import type { LearntReader } from '../nftables/elements/learnt-reader.ts';
 import { isHere, type KernelPlace, kernelPlace } from '../state/boot.ts';
 import { enforcedFolder } from '../state/disk.ts';
 import { CHAIN_START, frame, unframe } from '../state/frames.ts';
@@ -32,7 +32,7 @@ export interface SetAsideOptions {
 }
 
 /**
- * Denied connections are remembered in our table (`nftables/denied-flows.ts`), and `edge off` takes that away. One that
+ * Denied connections are remembered in our table (`nftables/table/denied-flows.ts`), and `edge off` takes that away. One that
  * the protected host goes on sending by has an entry in connection tracking that looks as if that host had begun it, and
  * would pass as a reply once the edge is on again. So they are written down before the table goes, by whoever removes
  * it, and are in the next one from its first moment on where connection tracking knows them still.

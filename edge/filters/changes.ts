@@ -1,7 +1,7 @@
 import type { Family } from '@portcullis/core/net/address.ts';
 import { type Cidr, containsAddress } from '@portcullis/core/net/cidr.ts';
-import type { CompiledTarget } from '../nftables/compile.ts';
-import { isSingle } from '../nftables/match.ts';
+import type { CompiledTarget } from '../nftables/policy/compile.ts';
+import { isSingle } from '../nftables/policy/match.ts';
 import { protocolNumber } from '../nftables/names.ts';
 
 /** A port whose filters are others than before: applied, changed, or gone. */

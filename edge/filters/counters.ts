@@ -1,8 +1,8 @@
 import { FILTER_REASONS, type FilterReason, HANDSHAKES } from '@portcullis/core/filters/reasons.ts';
 import { protocolNumber } from '../nftables/names.ts';
 import type { Driver } from '../nftables/driver.ts';
-import { stateSet } from '../nftables/filter-state.ts';
-import { parseSet, type SetElement } from '../nftables/kernel-set.ts';
+import { stateSet } from '../nftables/filters/state.ts';
+import { parseSet, type SetElement } from '../nftables/elements/kernel-set.ts';
 
 /** What filters dropped of one port, for one reason, since the kernel began to count it. */
 export interface FilterCounter {

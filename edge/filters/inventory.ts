@@ -1,6 +1,6 @@
 import { changedKeys } from '../changed-keys.ts';
-import type { CompiledTarget } from '../nftables/compile.ts';
-import { isSingle } from '../nftables/match.ts';
+import type { CompiledTarget } from '../nftables/policy/compile.ts';
+import { isSingle } from '../nftables/policy/match.ts';
 import type { ServerPort } from './servers.ts';
 
 type Targets = ReadonlyMap<string, CompiledTarget>;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compilePolicy } from '../nftables/compile.ts';
+import { compilePolicy } from '../nftables/policy/compile.ts';
 import { createFakeKernel } from '../nftables/fake.ts';
-import { DEFAULT_FILTERING } from '../nftables/filters.ts';
+import { DEFAULT_FILTERING } from '../nftables/filters/compile.ts';
 import { filteredPolicy } from '../testing/policies.ts';
 import { FilterKeeper, type FilterKeeperOptions } from './keeper.ts';
 import type { TcpServer } from './tcp-server.ts';

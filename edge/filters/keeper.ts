@@ -1,5 +1,5 @@
 import { describeError, type Log } from '@portcullis/link/agent-log.ts';
-import type { CompiledTarget } from '../nftables/compile.ts';
+import type { CompiledTarget } from '../nftables/policy/compile.ts';
 import type { Driver } from '../nftables/driver.ts';
 import type { Sysctls } from '../reassembly.ts';
 import { changedKeys } from '../changed-keys.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Family, parseAddress } from '@portcullis/core/net/address.ts';
 import { bytesOf, type Connection } from '../kernel/conntrack.ts';
-import { compilePolicy } from '../nftables/compile.ts';
+import { compilePolicy } from '../nftables/policy/compile.ts';
 import { createFakeKernel } from '../nftables/fake.ts';
 import { filteredPolicy } from '../testing/policies.ts';
 import { changedPorts } from './changes.ts';

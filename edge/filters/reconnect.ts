@@ -1,8 +1,8 @@
 import { type Family, formatAddress } from '@portcullis/core/net/address.ts';
 import type { Connection } from '../kernel/conntrack.ts';
 import type { Driver } from '../nftables/driver.ts';
-import { stateSet } from '../nftables/filter-state.ts';
-import { addressOf, parseSet } from '../nftables/kernel-set.ts';
+import { stateSet } from '../nftables/filters/state.ts';
+import { addressOf, parseSet } from '../nftables/elements/kernel-set.ts';
 import { protocolNumber, TABLE } from '../nftables/names.ts';
 import { type ChangedPort, type PortIndex, portIndex } from './changes.ts';
 

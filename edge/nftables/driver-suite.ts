@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { edgeRules } from '../testing/policies.ts';
-import { compilePolicy } from './compile.ts';
+import { compilePolicy } from './policy/compile.ts';
 import { type Change, type Driver, DriverError, type MapChange } from './driver.ts';
-import { type Layout, planLayout } from './layout.ts';
-import { elementCommands, renderDelta, type RenderedDelta, renderWhole } from './render.ts';
+import { type Layout, planLayout } from './table/layout.ts';
+import { elementCommands, renderDelta, type RenderedDelta, renderWhole } from './table/render.ts';
 
 /** What every driver promises. `fresh` gives one whose kernel has no table of ours. */
 export function driverSuite(fresh: () => Driver): void {

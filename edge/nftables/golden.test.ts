@@ -9,11 +9,11 @@ import type {
   PolicyRule,
 } from '@portcullis/core/firewall/policy.ts';
 import { edgeRules } from '../testing/policies.ts';
-import { compilePolicy } from './compile.ts';
-import type { EdgeRules } from './base-chain.ts';
-import { DEFAULT_FILTERING } from './filters.ts';
-import { type Layout, planLayout } from './layout.ts';
-import { renderDelta, renderWhole } from './render.ts';
+import { compilePolicy } from './policy/compile.ts';
+import type { EdgeRules } from './table/base-chain.ts';
+import { DEFAULT_FILTERING } from './filters/compile.ts';
+import { type Layout, planLayout } from './table/layout.ts';
+import { renderDelta, renderWhole } from './table/render.ts';
 
 /** To accept what is rendered now, read the difference, then: PORTCULLIS_GOLDEN=write. */
 function assertGolden(name: string, text: string): void {

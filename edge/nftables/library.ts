@@ -4,7 +4,7 @@ import { type Library, loadLibrary, NativeUnavailable } from '../kernel/native.t
 import { type Driver, DriverError, type MapChange } from './driver.ts';
 import { TABLE } from './names.ts';
 import { probeWith, refusal } from './nft.ts';
-import { elementCommands, linesOf, REMOVE_TABLES } from './render.ts';
+import { elementCommands, linesOf, REMOVE_TABLES } from './table/render.ts';
 import { openRuleset, type Ruleset } from './ruleset.ts';
 
 /** Of Debian's libnftables1, as nft itself has it. */

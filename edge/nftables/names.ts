@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { BITS, type Family, formatAddress } from '@portcullis/core/net/address.ts';
-import { NAMED_SOURCES, SOURCE_FIELD } from './named-sources.ts';
-import type { Fields } from './program.ts';
+import { NAMED_SOURCES, SOURCE_FIELD } from './policy/named-sources.ts';
+import type { Fields } from './policy/program.ts';
 
 /** The one table of ours: whatever is in it is ours, so a restarted agent with no memory knows what to replace. */
 export const TABLE_NAME = 'portcullis';

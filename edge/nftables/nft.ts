@@ -4,7 +4,7 @@ import { memoryFile } from '../kernel/memory-file.ts';
 import { NativeUnavailable, SystemError } from '../kernel/native.ts';
 import { type Driver, DriverError } from './driver.ts';
 import { TABLE } from './names.ts';
-import { REMOVE_TABLES } from './render.ts';
+import { REMOVE_TABLES } from './table/render.ts';
 
 export interface NftOptions {
   /** The command; arguments before those of nft may lead into a network namespace. */

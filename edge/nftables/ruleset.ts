@@ -8,7 +8,7 @@ import {
 } from '../kernel/netlink-message.ts';
 import { SystemError } from '../kernel/native.ts';
 import { DriverError, type MapChange } from './driver.ts';
-import { encodeChanges } from './elements.ts';
+import { encodeChanges } from './elements/exchange.ts';
 import { TABLE_NAME } from './names.ts';
 
 /** Source of all numbers: include/uapi/linux/netfilter/nf_tables.h. */

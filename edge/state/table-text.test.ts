@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { Desired } from '../desired.ts';
-import { DEFAULT_LIMITS } from '../nftables/base-chain.ts';
+import { DEFAULT_LIMITS } from '../nftables/table/base-chain.ts';
 import { createFakeKernel } from '../nftables/fake.ts';
 import { Reconciler } from '../reconcile.ts';
 import { stateOf } from '../testing/states.ts';

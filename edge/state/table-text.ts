@@ -3,8 +3,8 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { changedKeys } from '../changed-keys.ts';
 import { describeError, type Log } from '@portcullis/link/agent-log.ts';
-import type { Layout } from '../nftables/layout.ts';
-import { renderDelta, renderWholeParts, type Sizes } from '../nftables/render.ts';
+import type { Layout } from '../nftables/table/layout.ts';
+import { renderDelta, renderWholeParts, type Sizes } from '../nftables/table/render.ts';
 import { replaceFile } from '@portcullis/link/durable-file.ts';
 
 /** What `nft -f` loads, in this order; read by boot/load.sh. */

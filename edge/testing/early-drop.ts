@@ -4,10 +4,10 @@ import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import type { Log } from '@portcullis/link/agent-log.ts';
 import type { RefusedTarget } from '@portcullis/link/messages.ts';
 import type { Desired } from '../desired.ts';
-import type { Device } from '../xdp/device.ts';
+import type { Device } from '../xdp/devices/device.ts';
 import { EarlyDrop } from '../xdp/early-drop.ts';
 import { createFakeEarlyDrop, type FakeEarlyDrop } from '../xdp/fake.ts';
-import type { Flow } from '../xdp/flow-marks.ts';
+import type { Flow } from '../xdp/flows/places.ts';
 import { frameOf, udpPacket } from './frames.ts';
 
 /** An early drop on a kernel that is not, with one device. */

@@ -1,7 +1,7 @@
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import { containsAddress } from '@portcullis/core/net/cidr.ts';
-import { networkFrom } from '../nftables/match.ts';
+import { networkFrom } from '../nftables/policy/match.ts';
 import { protocolName } from '../nftables/names.ts';
 
 /** What the kernel would know when a filter asks. */

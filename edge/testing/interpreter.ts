@@ -2,7 +2,7 @@ import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import { type Family, parseAddress } from '@portcullis/core/net/address.ts';
 import { networkOf } from '@portcullis/core/net/cidr.ts';
 import { formatAddress } from '@portcullis/core/net/address.ts';
-import type { Layout } from '../nftables/layout.ts';
+import type { Layout } from '../nftables/table/layout.ts';
 import { evaluateFilter, type FilterFacts, isFrom } from './filter-interpreter.ts';
 import { dispatchMap, protocolName } from '../nftables/names.ts';
 

@@ -1,7 +1,7 @@
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import type { RefusedTarget } from '@portcullis/link/messages.ts';
 import { changedKeys } from '../changed-keys.ts';
-import { PolicyError } from '../nftables/match.ts';
+import { PolicyError } from '../nftables/policy/match.ts';
 import { VersionedMap } from '../versioned-map.ts';
 import { compileEarly, type EarlyTarget } from './compile.ts';
 

@@ -1,7 +1,12 @@
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
-import { type MatchRule, networkFrom, orderedRules, overlapping } from '../nftables/match.ts';
-import { intoLevels, prune } from '../nftables/program.ts';
+import {
+  type MatchRule,
+  networkFrom,
+  orderedRules,
+  overlapping,
+} from '../nftables/policy/match.ts';
+import { intoLevels, prune } from '../nftables/policy/program.ts';
 import { addressBytes, keyMask, LAYOUT, maskBytes, packetKey, type Reason } from './layout.ts';
 import { type Struck, strucksOf } from './struck.ts';
 

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { eachConnection } from '../kernel/conntrack.ts';
 import type { Log } from '@portcullis/link/agent-log.ts';
-import { deviceName, listDevices, readDevice } from './device.ts';
+import { deviceName, listDevices, readDevice } from './devices/device.ts';
 import type { EarlySettings } from './driver.ts';
 import { EarlyDrop } from './early-drop.ts';
-import type { Flow } from './flow-marks.ts';
+import type { Flow } from './flows/places.ts';
 import { createKernelDriver } from './kernel-driver.ts';
 
 /** The early drop of this host. `pins` and `room` as the driver takes them. */

@@ -12,7 +12,7 @@ import { frameOf, udpPacket } from '../testing/frames.ts';
 import { allowPort, denyAll } from '../testing/policies.ts';
 import { compileEarly } from './compile.ts';
 import type { EarlyDropDriver, EarlySettings } from './driver.ts';
-import type { Flow } from './flow-marks.ts';
+import type { Flow } from './flows/places.ts';
 import { addressBytes } from './layout.ts';
 import { NO_UNIONS, planUnions } from './unions.ts';
 

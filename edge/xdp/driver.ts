@@ -1,9 +1,9 @@
 import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
 import type { CounterDriver } from '../counters/driver.ts';
 import type { EarlyTarget } from './compile.ts';
-import type { Flow } from './flow-marks.ts';
+import type { Flow } from './flows/places.ts';
 import type { SlotCount } from './map-set.ts';
-import type { Sample } from './sample.ts';
+import type { Sample } from './counting/sample.ts';
 import type { UnionTable } from './unions.ts';
 
 /**

@@ -14,19 +14,19 @@ import {
   asksUnions,
   sameNames,
 } from './asked-unions.ts';
-import { Attachments } from './attachments.ts';
+import { Attachments } from './devices/attachments.ts';
 import { Audit } from './audit.ts';
-import { closes } from './closing.ts';
+import { closes } from './flows/closing.ts';
 import { EarlyCompilation } from './compilation.ts';
 import type { EarlyTarget } from './compile.ts';
-import { type Device, leavingDevices } from './device.ts';
-import { DeviceLook } from './device-look.ts';
+import { type Device, leavingDevices } from './devices/device.ts';
+import { DeviceLook } from './devices/device-look.ts';
 import type { EarlyDropDriver, EarlySettings } from './driver.ts';
-import { readDrops } from './counts.ts';
-import type { Flow } from './flow-marks.ts';
-import { OpenFlows } from './open-flows.ts';
-import { PassedOn } from './passed-on.ts';
-import { protectedSides } from './protected-sides.ts';
+import { readDrops } from './counting/counts.ts';
+import type { Flow } from './flows/places.ts';
+import { OpenFlows } from './flows/open-flows.ts';
+import { PassedOn } from './flows/passed-on.ts';
+import { protectedSides } from './flows/protected-sides.ts';
 
 export interface EarlyDropOptions {
   readonly driver: EarlyDropDriver;

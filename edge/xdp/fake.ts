@@ -2,14 +2,14 @@ import { containsCidr } from '@portcullis/core/net/cidr.ts';
 import { FakeCounterDriver } from '../counters/fake-driver.ts';
 import type { EarlyRule, EarlyTarget } from './compile.ts';
 import type { Attached, EarlyDropDriver, EarlySettings } from './driver.ts';
-import { type Flow, markPlaces } from './flow-marks.ts';
+import { type Flow, markPlaces } from './flows/places.ts';
 import { isAddress } from '../counters/networks.ts';
 import { addressBytes, type Reason } from './layout.ts';
 import type { SlotCount } from './map-set.ts';
 import type { Struck } from './struck.ts';
 import { Targets } from './targets.ts';
 import { NO_UNIONS, type UnionTable } from './unions.ts';
-import { type FrameFacts, readFacts } from './frame-facts.ts';
+import { type FrameFacts, readFacts } from './counting/frame-facts.ts';
 
 /** Stands for the kernel in tests: judges frames by what is loaded, as early-drop.bpf.c does. */
 export interface FakeEarlyDrop extends EarlyDropDriver {

@@ -4,14 +4,19 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { VECTOR_COUNT } from '@portcullis/core/attacks/vectors.ts';
 import { readArtifact } from '../kernel/bpf-artifact.ts';
-import { CELL_FIELDS, CLASS_FIELDS, COUNTING_BYTES, SUSPECT_BYTES } from './counter-maps.ts';
+import {
+  CELL_FIELDS,
+  CLASS_FIELDS,
+  COUNTING_BYTES,
+  SUSPECT_BYTES,
+} from './counting/counter-maps.ts';
 import { LAYOUT, valueBytes } from './layout.ts';
-import { LINE_BYTES, WIDE_BYTES } from './lines.ts';
+import { LINE_BYTES, WIDE_BYTES } from './lines/encode.ts';
 import { SETTINGS_BYTES } from './settings.ts';
 import { STRUCK_BYTES } from './struck.ts';
 
-const header = readFileSync(join(import.meta.dirname, 'layout.h'), 'utf8');
-const artifact = readArtifact(join(import.meta.dirname, 'early-drop.bpf.json'));
+const header = readFileSync(join(import.meta.dirname, 'bpf', 'layout.h'), 'utf8');
+const artifact = readArtifact(join(import.meta.dirname, 'bpf', 'early-drop.bpf.json'));
 
 test('every number that both sides know is the same in C and in TypeScript', () => {
   for (const [name, value] of Object.entries(LAYOUT)) {

@@ -21,12 +21,12 @@ import {
   type Reason,
   type Unions,
 } from './layout.ts';
-import { LineMaps } from './line-maps.ts';
+import { LineMaps } from './lines/maps.ts';
 import { roomFor, sized } from './map-sizes.ts';
 import { closePrograms, loadPrograms, loadProgramsAside, type Programs } from './programs.ts';
 import { Needs } from './room.ts';
 import { encodeStruck } from './struck.ts';
-import { type Counted, SlotCounters } from './slot-counters.ts';
+import { type Counted, SlotCounters } from './counting/slot-counters.ts';
 import type { UnionTable } from './unions.ts';
 
 /** A map is full, or the kernel has no memory for it: a set with more room is needed. */

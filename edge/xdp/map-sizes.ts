@@ -1,7 +1,7 @@
 import type { MapShape } from '../kernel/bpf.ts';
 import type { EarlyTarget } from './compile.ts';
 import { LAYOUT, mapsOf } from './layout.ts';
-import { countLines } from './line-maps.ts';
+import { countLines } from './lines/maps.ts';
 import type { UnionTable } from './unions.ts';
 
 const SMALLEST = 64;

@@ -3,7 +3,7 @@ import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
 import { lookupElement, updateElement } from '../kernel/bpf.ts';
 import type { EarlySettings } from './driver.ts';
 import { LAYOUT, packetKey } from './layout.ts';
-import { portBits } from './lines.ts';
+import { portBits } from './lines/encode.ts';
 import type { MapSet } from './map-set.ts';
 import type { Targets } from './targets.ts';
 

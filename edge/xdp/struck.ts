@@ -2,8 +2,8 @@ import { protocolNumber } from '@portcullis/core/firewall/match.ts';
 import type { Mitigation, Policy } from '@portcullis/core/firewall/policy.ts';
 import { BITS, type Family } from '@portcullis/core/net/address.ts';
 import { type Cidr, containsAddress } from '@portcullis/core/net/cidr.ts';
-import { networkFrom } from '../nftables/match.ts';
-import { safeNetworks } from '../nftables/safe-sources.ts';
+import { networkFrom } from '../nftables/policy/match.ts';
+import { safeNetworks } from '../nftables/filters/safe-sources.ts';
 import { addressBytes, LAYOUT, maskBytes } from './layout.ts';
 
 /**

@@ -2,7 +2,7 @@ import type { SourceSets } from '@portcullis/core/firewall/policy.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
 import { mergeCidrs } from '@portcullis/core/net/cidr-sets.ts';
 import { type Cidr, compareCidrs, containsCidr } from '@portcullis/core/net/cidr.ts';
-import { networksOf } from '../nftables/match.ts';
+import { networksOf } from '../nftables/policy/match.ts';
 import type { Unions } from './layout.ts';
 
 /** The unions of source sets that rules ask, as networks of sources with a bit for each union. */

@@ -9,11 +9,11 @@ import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import { frameOf, udpPacket } from '@portcullis/edge/testing/frames.ts';
 import { allowPort, denyAll } from '@portcullis/edge/testing/policies.ts';
 import { compileEarly } from '@portcullis/edge/xdp/compile.ts';
-import { readDevice } from '@portcullis/edge/xdp/device.ts';
+import { readDevice } from '@portcullis/edge/xdp/devices/device.ts';
 import type { EarlyDropDriver } from '@portcullis/edge/xdp/driver.ts';
 import { countSuite } from '@portcullis/edge/xdp/count-suite.ts';
 import { earlyDropSuite } from '@portcullis/edge/xdp/driver-suite.ts';
-import type { EgressWay } from '@portcullis/edge/xdp/egress.ts';
+import type { EgressWay } from '@portcullis/edge/xdp/devices/egress.ts';
 import {
   type Descriptor,
   lookupElement,

@@ -11,7 +11,7 @@ import {
   sweepConnections,
 } from '@portcullis/edge/kernel/conntrack.ts';
 import { createDeniedMemory, type Forgotten } from '@portcullis/edge/connections/denied-memory.ts';
-import { openLearntReader } from '@portcullis/edge/nftables/learnt-reader.ts';
+import { openLearntReader } from '@portcullis/edge/nftables/elements/learnt-reader.ts';
 import { createLibraryDriver } from '@portcullis/edge/nftables/library.ts';
 import { type Namespace, Network } from '../netns.ts';
 import { missing } from '../requirements.ts';

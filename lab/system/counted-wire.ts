@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { openCounterReader } from '@portcullis/edge/nftables/counter-reader.ts';
+import { openCounterReader } from '@portcullis/edge/nftables/elements/counter-reader.ts';
 import { frameOf, udpPacket } from '@portcullis/edge/testing/frames.ts';
-import { readDevice } from '@portcullis/edge/xdp/device.ts';
+import { readDevice } from '@portcullis/edge/xdp/devices/device.ts';
 import { type Namespace, Network } from '../netns.ts';
 import { eventually } from './ground.ts';
 

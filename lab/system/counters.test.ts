@@ -15,7 +15,7 @@ import { compileEarly, type EarlyTarget } from '@portcullis/edge/xdp/compile.ts'
 import { addressBytes } from '@portcullis/edge/xdp/layout.ts';
 import { NftCounters } from '@portcullis/edge/counters/nftables/driver.ts';
 import { COUNTER_TABLE_NAME } from '@portcullis/edge/nftables/names.ts';
-import { openCounterReader } from '@portcullis/edge/nftables/counter-reader.ts';
+import { openCounterReader } from '@portcullis/edge/nftables/elements/counter-reader.ts';
 import { createNftDriver } from '@portcullis/edge/nftables/nft.ts';
 import type { EarlyDropDriver } from '@portcullis/edge/xdp/driver.ts';
 import { createKernelDriver } from '@portcullis/edge/xdp/kernel-driver.ts';

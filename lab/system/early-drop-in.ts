@@ -1,6 +1,6 @@
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import { frameOf, udpPacket } from '@portcullis/edge/testing/frames.ts';
-import { deviceName, readDevice } from '@portcullis/edge/xdp/device.ts';
+import { deviceName, readDevice } from '@portcullis/edge/xdp/devices/device.ts';
 import type { EarlyDropDriver } from '@portcullis/edge/xdp/driver.ts';
 import { EarlyDrop } from '@portcullis/edge/xdp/early-drop.ts';
 import { createKernelDriver } from '@portcullis/edge/xdp/kernel-driver.ts';

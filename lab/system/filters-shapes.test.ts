@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { Filter } from '@portcullis/core/filters/filter.ts';
-import type { EdgeLimits } from '@portcullis/edge/nftables/base-chain.ts';
+import type { EdgeLimits } from '@portcullis/edge/nftables/table/base-chain.ts';
 import { CLIENT, CONTAINER, HOST, SERVER } from '../internet.ts';
 import { require } from '../requirements.ts';
 import { UdpPeer } from '../wire/udp-peer.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Desired } from '@portcullis/edge/desired.ts';
-import { DEFAULT_LIMITS } from '@portcullis/edge/nftables/base-chain.ts';
+import { DEFAULT_LIMITS } from '@portcullis/edge/nftables/table/base-chain.ts';
 import { createLibraryDriver } from '@portcullis/edge/nftables/library.ts';
 import { Reconciler } from '@portcullis/edge/reconcile.ts';
 import { denyAll } from '@portcullis/edge/testing/policies.ts';

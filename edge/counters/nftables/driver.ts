@@ -2,7 +2,7 @@ import { VECTOR_INDEX, VECTORS } from '@portcullis/core/attacks/vectors.ts';
 import { type Family, formatAddress } from '@portcullis/core/net/address.ts';
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
 import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
-import type { Count, NamedCounterReader } from '../../nftables/counter-reader.ts';
+import type { Count, NamedCounterReader } from '../../nftables/elements/counter-reader.ts';
 import type {
   Counted,
   CounterChange,

@@ -1,6 +1,6 @@
 import { DATA_BYTES, REFLECTORS, VECTORS } from '@portcullis/core/attacks/vectors.ts';
 import { type Family, formatAddress } from '@portcullis/core/net/address.ts';
-import { deviceMatch } from '../../nftables/base-chain.ts';
+import { deviceMatch } from '../../nftables/table/base-chain.ts';
 import { ADDRESS_TYPE, COUNTER_TABLE as TABLE, IP } from '../../nftables/names.ts';
 import type { Piece } from './pieces.ts';
 

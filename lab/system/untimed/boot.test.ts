@@ -7,7 +7,7 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { BOOT_SCRIPT } from '@portcullis/edge/boot/unit.ts';
 import { beginTrial, edgeConfirm, edgeOff } from '@portcullis/edge/hands-off.ts';
 import type { Desired } from '@portcullis/edge/desired.ts';
-import { DEFAULT_LIMITS } from '@portcullis/edge/nftables/base-chain.ts';
+import { DEFAULT_LIMITS } from '@portcullis/edge/nftables/table/base-chain.ts';
 import { createFakeKernel } from '@portcullis/edge/nftables/fake.ts';
 import { Reconciler } from '@portcullis/edge/reconcile.ts';
 import { enforcedFolder } from '@portcullis/edge/state/disk.ts';

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Count, CounterReader } from './counter-reader.ts';
+import { countedBeforeRewrite, difference, NftablesDrops, shareOut } from './drop-source.ts';
+import { createFakeKernel } from '../fake.ts';
+
+const A = '203.0.113.10';
+const B = '2001:db8::1';
+const count = (packets: number): Count => ({ packets, bytes: packets * 60 });
+
+test('only what was added is told; a counter that shrank began anew', () => {
+  const last = new Map([
+    ['same', count(5)],
+    ['more', count(5)],
+    ['anew', count(5)],
+    ['gone', count(5)],
+  ]);
+  const now = new Map([
+    ['same', count(5)],
+    ['more', count(8)],
+    ['anew', count(2)],
+    ['first', count(1)],
+  ]);
+  assert.deepEqual(
+    [...difference(last, now)],
+    [
+      ['more', count(3)],
+      ['anew', count(2)],
+      ['first', count(1)],
+    ],
+  );
+});
+
+test('what was counted for nobody is shared out by what was counted, and the sum stays', () => {
+  const counted = new Map([
+    [A, count(300)],
+    [B, count(100)],
+  ]);
+  assert.deepEqual(
+    [...shareOut(counted, count(4_000))],
+    [
+      [A, count(3_300)],
+      [B, count(1_100)],
+    ],
+  );
+  assert.equal(shareOut(counted, count(0)), counted);
+  assert.deepEqual([...shareOut(new Map(), count(7))], []);
+});
+
+test('what observing mitigations would have dropped is told as that, with its share of what no address was counted for', async () => {
+  const reader: CounterReader = {
+    elements: async (set) => new Map(set === 'observed6' ? [[B, count(2_000)]] : []),
+    chain: async (name) => count(name === 'observed' ? 6_000 : 0),
+    close: () => {},
+  };
+  const { entries } = await new NftablesDrops(() => reader).read();
+  assert.deepEqual(entries, [
+    { target: B, stage: 'mitigations', reason: 'observed', by: 'nftables', ...count(8_000) },
+  ]);
+});
+
+test('a read that the kernel disturbed is told with the next one, once', async () => {
+  let disturbed = false;
+  let packets = 10;
+  const reader: CounterReader = {
+    elements: async (set) => {
+      if (disturbed) return null;
+      return new Map(set === 'dropped_denied4' ? [[A, count(packets)]] : []);
+    },
+    chain: async () => count(0),
+    close: () => {},
+  };
+  const drops = new NftablesDrops(() => reader);
+  const told = async () => (await drops.read()).entries.map((one) => [one.reason, one.packets]);
+  assert.deepEqual(await told(), [['denied', 10]]);
+  packets = 15;
+  disturbed = true;
+  assert.deepEqual(await told(), []);
+  disturbed = false;
+  packets = 17;
+  assert.deepEqual(await told(), [['denied', 7]]);
+  assert.deepEqual(await told(), []);
+});
+
+test('a rewrite of the table forgets no count, and what begins anew is told from nothing on', async () => {
+  const kernel = createFakeKernel();
+  let packets = 10;
+  const reader: CounterReader = {
+    elements: async (set) =>
+      new Map(set === 'dropped_geo6' && packets > 0 ? [[B, count(packets)]] : []),
+    chain: async () => count(0),
+    close: () => {},
+  };
+  const drops = new NftablesDrops(() => reader);
+  const driver = countedBeforeRewrite(
+    {
+      ...kernel,
+      apply: async (text) => {
+        await kernel.apply(text);
+        if (text.includes('delete table')) packets = 0;
+      },
+    },
+    drops,
+  );
+  const told = async () => (await drops.read()).entries.map((one) => one.packets);
+  assert.deepEqual(await told(), [10]);
+  packets = 14;
+  await driver.apply(
+    'add table inet portcullis\ndelete table inet portcullis\ntable inet portcullis {\n}',
+  );
+  // More than before the rewrite, all of it of after.
+  packets = 30;
+  assert.deepEqual(await told(), [4, 30]);
+  packets = 31;
+  const both = await Promise.all([drops.read(), drops.read()]);
+  assert.deepEqual(
+    both.map(({ entries }) => entries.length),
+    [1, 0],
+  );
+});

@@ -1,0 +1,236 @@
+import { BURST_SECONDS, type FragmentLimits } from '@portcullis/core/firewall/fragment-limits.ts';
+import type { Family } from '@portcullis/core/net/address.ts';
+import type { EdgeRules, RenderedChain } from './base-chain.ts';
+import { ADDRESS_TYPE, dispatchMap, IP } from '../names.ts';
+
+/**
+ * Stage 3, in a hook of its own before the kernel reassembles (-400): spoofed first fragments would fill its
+ * memory, and then no fragmented traffic passes at all. What the limits mean stands in core.
+ *
+ * Every set has a size that its own timeout and the limit in front of it keep from filling up, except the
+ * rates by destination: whoever sprays a whole prefix can fill those, and is then held by the limit on all
+ * destinations together.
+ */
+export const BEFORE_REASSEMBLY = -450;
+/** A stranger's other part must come within so many seconds for the pair to be known. */
+const STRANGER_SECONDS = 10;
+const KNOWN_SECONDS = 60;
+const RATE_SECONDS = 10;
+const AROUND_SECONDS = 5;
+/** Counters of a destination are kept so long after its last fragment. */
+const COUNTER_SECONDS = 3600;
+const DESTINATIONS = 65_536;
+const DEVICES = 1024;
+
+const FAMILIES: readonly Family[] = [4, 6];
+
+/** An atomic fragment (RFC 6946) is a whole datagram, and no part of one. */
+const ATOMIC: Readonly<Record<Family, string | null>> = {
+  4: null,
+  6: 'frag frag-off 0 frag more-fragments 0',
+};
+const LATER: Readonly<Record<Family, string>> = {
+  4: 'ip frag-off & 0x1fff != 0',
+  6: 'frag frag-off != 0',
+};
+const ANY: Readonly<Record<Family, string>> = {
+  4: 'ip frag-off & 0x3fff != 0',
+  // No fragment begins with these; to look for its header walks all there are.
+  6: 'ip6 nexthdr != tcp ip6 nexthdr != udp exthdr frag exists',
+};
+
+/**
+ * What was a part, from here until it is judged behind reassembly, which keeps this of the first part. Nothing else
+ * there has it: the kernel drops what is for other hosts before prerouting, so it is no bit taken from anybody.
+ */
+const WAS_A_PART = 'meta pkttype other';
+const IS_A_PART = 'meta pkttype set other';
+const IS_WHOLE = 'meta pkttype set host';
+
+/** Sends a part of a datagram of a family to its limits. Every packet is asked this, and few are parts. */
+export function partGoes(family: Family, devices: string | null = null): string {
+  // The field first: a name is dearer to compare.
+  return [ANY[family], ...(devices === null ? [] : [devices]), `goto fragments${family}`].join(' ');
+}
+
+/** Where whole packets were judged before: judges what was a part, and is one again for whoever comes after. */
+export function putTogether(hook: string, judge: readonly string[]): RenderedChain[] {
+  return [
+    { name: 'put_together', statements: [IS_WHOLE, ...judge] },
+    { name: 'reassembled', statements: [hook, `${WAS_A_PART} goto put_together`] },
+  ];
+}
+
+export function fragmentChains(rules: EdgeRules): RenderedChain[] {
+  if (rules.devices.length === 0) return [];
+  return FAMILIES.flatMap((family) => chainsOf(rules, family));
+}
+
+/** Phrases that the chains of a family share. */
+interface Phrases {
+  /** Key of a source and destination. */
+  readonly pair: string;
+  readonly drop: string;
+  readonly pass: string;
+  readonly makeKnown: string;
+  readonly isKnown: string;
+  /** Drops above a rate that each key of a meter has for itself. */
+  above(meter: string, key: string, rate: number): string;
+}
+
+function phrases(family: Family): Phrases {
+  const ip = IP[family];
+  const pair = `${ip} saddr . ${ip} daddr`;
+  const drop = `goto fragments${family}_dropped`;
+  return {
+    pair,
+    drop,
+    pass: `goto fragments${family}_passed`,
+    makeKnown: `update @fragment_known${family} { ${pair} timeout ${KNOWN_SECONDS}s }`,
+    isKnown: `${pair} @fragment_known${family} goto fragments${family}_known`,
+    // Meters are sets of their own: finding an element asks its limit, and fails within it.
+    above: (meter, key, rate) => {
+      const limit = `limit rate over ${rate}/second burst ${burst(rate)} packets`;
+      return `update @fragment_${meter}_rate${family} { ${key} timeout ${RATE_SECONDS}s ${limit} } ${drop}`;
+    },
+  };
+}
+
+function chainsOf(rules: EdgeRules, family: Family): RenderedChain[] {
+  const { sees, fragments, fragmentLimits } = rules;
+  const ip = IP[family];
+  const { isKnown } = phrases(family);
+  const chain = (name: string, ...statements: string[]): RenderedChain => {
+    return { name: `fragments${family}${name}`, statements };
+  };
+  const judged = `goto fragments${family}_limited`;
+  const atomic = ATOMIC[family];
+  return [
+    chain(
+      '_passed',
+      `update @${fragmentCounters('passed', family)} { ${ip} daddr counter }`,
+      'accept',
+    ),
+    chain(
+      '_dropped',
+      `update @${fragmentCounters('dropped', family)} { ${ip} daddr counter }`,
+      'drop',
+    ),
+    chain('_known', ...knownStatements(fragmentLimits, family)),
+    chain('_first', ...strangerStatements(rules, family, 'first', 'later')),
+    chain('_later', ...strangerStatements(rules, family, 'later', 'first')),
+    chain(
+      '_limited',
+      isKnown,
+      `${LATER[family]} goto fragments${family}_later`,
+      `goto fragments${family}_first`,
+    ),
+    chain(
+      '',
+      ...(sees === 'both' ? [] : [IS_A_PART]),
+      // Parts of a datagram may cross other edges and would wait for ever; reassembly skips what is not tracked.
+      ...(fragments === 'limit' ? ['notrack'] : []),
+      ...(atomic === null ? [] : [`${atomic} accept`]),
+      `${ip} daddr @${dispatchMap('address', family)} ${judged}`,
+      `${ip} daddr @${dispatchMap('prefix', family)} ${judged}`,
+      ...(fragments === 'limit' ? [] : aroundReassembly(family)),
+    ),
+  ];
+}
+
+/**
+ * Not ours to drop, but they share the memory. All of a device go around reassembly for a while, and not only
+ * those above the limit: of a datagram, one part would wait inside for another that went around.
+ */
+function aroundReassembly(family: Family): string[] {
+  const flooded = `@fragment_unprotected${family}`;
+  return [
+    `limit name "fragment_unprotected${family}" update ${flooded} { iifname timeout ${AROUND_SECONDS}s }`,
+    `iifname ${flooded} notrack`,
+  ];
+}
+
+function knownStatements(limits: FragmentLimits, family: Family): string[] {
+  const { pair, drop, pass, makeKnown, above } = phrases(family);
+  return [
+    makeKnown,
+    above('pair', pair, limits.knownPair),
+    above('known', `${IP[family]} daddr`, limits.knownPerDestination),
+    `limit name "fragment_known${family}" ${drop}`,
+    pass,
+  ];
+}
+
+function strangerStatements(
+  { fragments, fragmentLimits: limits }: EdgeRules,
+  family: Family,
+  part: 'first' | 'later',
+  other: 'first' | 'later',
+): string[] {
+  const { pair, drop, pass, makeKnown, isKnown, above } = phrases(family);
+  return [
+    `${pair} @fragment_${other}${family} ${makeKnown}`,
+    isKnown,
+    above(
+      part,
+      `${IP[family]} daddr`,
+      fragments === 'limit' ? limits.strangersUnassembled : limits.strangersPerDestination,
+    ),
+    `limit name "fragment_${part}${family}" ${drop}`,
+    `update @fragment_${part}${family} { ${pair} timeout ${STRANGER_SECONDS}s }`,
+    pass,
+  ];
+}
+
+/** The set that counts fragments by destination; those that nobody counted had no room in it. */
+function fragmentCounters(what: 'passed' | 'dropped', family: Family): string {
+  return `fragment_${what}${family}`;
+}
+
+/** Named limits and sets, as lines of the table. */
+export function declareFragmentState({ devices, fragmentLimits: limits }: EdgeRules): string[] {
+  if (devices.length === 0) return [];
+  return FAMILIES.flatMap((family) => {
+    const address = ADDRESS_TYPE[family];
+    const pair = `${address} . ${address}`;
+    const strangers = setSize(limits.strangers * STRANGER_SECONDS);
+    const known = setSize(2 * limits.strangers * KNOWN_SECONDS);
+    return [
+      ...declareLimit(`fragment_first${family}`, limits.strangers),
+      ...declareLimit(`fragment_later${family}`, limits.strangers),
+      ...declareLimit(`fragment_known${family}`, limits.known),
+      ...declareLimit(`fragment_unprotected${family}`, limits.unprotected),
+      ...declareSet(`fragment_unprotected${family}`, 'ifname', DEVICES, AROUND_SECONDS),
+      ...declareSet(`fragment_first${family}`, pair, strangers, STRANGER_SECONDS),
+      ...declareSet(`fragment_later${family}`, pair, strangers, STRANGER_SECONDS),
+      ...declareSet(`fragment_known${family}`, pair, known, KNOWN_SECONDS),
+      ...declareSet(`fragment_pair_rate${family}`, pair, known, RATE_SECONDS),
+      ...['first', 'later', 'known'].flatMap((part) =>
+        declareSet(`fragment_${part}_rate${family}`, address, DESTINATIONS, RATE_SECONDS),
+      ),
+      ...(['passed', 'dropped'] as const).flatMap((what) =>
+        declareSet(fragmentCounters(what, family), address, DESTINATIONS, COUNTER_SECONDS),
+      ),
+    ];
+  });
+}
+
+function declareSet(name: string, type: string, size: number, seconds: number): string[] {
+  const flags = `size ${size}; flags dynamic,timeout; timeout ${seconds}s;`;
+  return [`set ${name} {`, `\ttype ${type}; ${flags}`, '}', ''];
+}
+
+function declareLimit(name: string, rate: number): string[] {
+  return [`limit ${name} {`, `\trate over ${rate}/second burst ${burst(rate)} packets`, '}', ''];
+}
+
+function burst(rate: number): number {
+  return Math.max(1, Math.ceil(rate * BURST_SECONDS));
+}
+
+/** Room for so many and what a limit lets through in a burst. */
+function setSize(elements: number): number {
+  let size = 1024;
+  while (size < elements * 1.1) size *= 2;
+  return size;
+}

@@ -1,0 +1,153 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { takesVlanTags } from '../../kernel/ethtool.ts';
+import { libc } from '../../kernel/native.ts';
+
+/** What there is to know of a device before packets may be dropped on it. */
+export interface Device {
+  readonly name: string;
+  readonly ifindex: number;
+  /** Of those built upon it: where its packets go instead of to the device itself. */
+  readonly uppers: readonly Upper[];
+  /** A port of a bridge or bond: its packets enter by the master. */
+  readonly isPort: boolean;
+  /** Its card takes VLAN tags out of frames before a program sees them. */
+  readonly hidesTags: boolean;
+  /** Its packets have Ethernet headers: a tunnel's have none. */
+  readonly isEthernet: boolean;
+}
+export interface Upper {
+  readonly name: string;
+  /** Null: no VLAN of one tag. */
+  readonly vlan: number | null;
+}
+
+/** Every device of this host that packets may leave by, the loopback apart. */
+export function listDevices(): string[] {
+  try {
+    return readdirSync('/sys/class/net').filter((name) => name !== 'lo');
+  } catch {
+    return [];
+  }
+}
+
+let indexOf: ((name: string) => number) | null = null;
+let nameOf: ((index: number, name: Uint8Array) => unknown) | null = null;
+const NAME_BYTES = 16;
+
+/** What the device of this index is called now; null: there is none (any more). */
+export function deviceName(ifindex: number): string | null {
+  nameOf ??= libc().func('void *if_indextoname(unsigned int index, _Out_ uint8_t *name)');
+  const name = Buffer.alloc(NAME_BYTES);
+  if (nameOf(ifindex, name) === null) return null;
+  return name.toString('utf8', 0, name.indexOf(0));
+}
+
+/** Null: there is no such device (now). */
+export function readDevice(name: string): Device | null {
+  indexOf ??= libc().func('unsigned int if_nametoindex(const char *name)');
+  const ifindex = indexOf(name);
+  if (ifindex === 0) return null;
+  const about = `/sys/class/net/${name}`;
+  const entries = existsSync(about) ? readdirSync(about) : [];
+  const { uppers, isPort } = shapeOf(entries, vlanOf);
+  const isEthernet = readType(about) === ARPHRD_ETHER;
+  return { name, ifindex, uppers, isPort, hidesTags: takesVlanTags(name), isEthernet };
+}
+
+/** From the names in its folder of /sys/class/net; of devices in other network namespaces it has none. Pure. */
+export function shapeOf(
+  entries: readonly string[],
+  vlan: (upper: string) => number | null,
+): Pick<Device, 'uppers' | 'isPort'> {
+  const uppers = entries
+    .filter((entry) => entry.startsWith('upper_'))
+    .map((entry) => entry.slice('upper_'.length))
+    .map((upper) => ({ name: upper, vlan: vlan(upper) }));
+  const isPort = ['brport', 'bonding_slave'].some((entry) => entries.includes(entry));
+  return { uppers, isPort };
+}
+
+// include/uapi/linux/if_arp.h
+const ARPHRD_ETHER = 1;
+
+function readType(about: string): number | null {
+  try {
+    return Number(readFileSync(`${about}/type`, 'utf8'));
+  } catch {
+    return null;
+  }
+}
+
+function vlanOf(name: string): number | null {
+  try {
+    return parseVlan(readFileSync(`/proc/net/vlan/${name}`, 'utf8'));
+  } catch {
+    return null;
+  }
+}
+
+/** The tag of a VLAN, from its file in /proc/net/vlan; null: it says none. Pure. */
+export function parseVlan(text: string): number | null {
+  const tag = /VID: (\d+)/.exec(text)?.[1];
+  return tag === undefined ? null : Number(tag);
+}
+
+/**
+ * Indices of those where what leaves is seen, and counted, once: what leaves by a port leaves by its master too, and what
+ * leaves by a VLAN by the device beneath it. Pure.
+ */
+export function leavingDevices(devices: readonly Device[]): number[] {
+  const seen = devices.filter(({ isPort, isEthernet }) => !isPort && isEthernet);
+  const overOthers = new Set(
+    seen.flatMap(({ uppers }) => uppers.flatMap(({ name, vlan }) => (vlan === null ? [] : name))),
+  );
+  return seen
+    .filter(({ name }) => !overOthers.has(name))
+    .map(({ ifindex }) => ifindex)
+    .toSorted((a, b) => a - b);
+}
+
+/** How a device is to be used; `named`: every device that is judged. Pure. */
+export type DevicePlan =
+  | { readonly attach: true; readonly vlans: readonly number[] }
+  | { readonly attach: false; readonly reason: string };
+
+/**
+ * A program on a device sees what enters by the devices built upon it too, and may drop only what is judged
+ * behind it by a device that is named.
+ */
+export function planDevice(device: Device, named: ReadonlySet<string>): DevicePlan {
+  const { uppers, isPort, hidesTags, isEthernet } = device;
+  if (!isEthernet) return { attach: false, reason: 'its packets have no Ethernet header' };
+  if (isPort) return { attach: false, reason: 'nothing enters by a port of a bridge or bond' };
+  const other = uppers.find(({ name, vlan }) => vlan === null && !named.has(name));
+  if (other !== undefined) {
+    return { attach: false, reason: `${other.name} is built upon it, and is not judged` };
+  }
+  const unjudged = uppers.find(({ name }) => !named.has(name));
+  if (unjudged !== undefined && hidesTags) {
+    return {
+      attach: false,
+      reason: `the card hides which packets are for ${unjudged.name}, which is not judged: ethtool -K ${device.name} rxvlan off`,
+    };
+  }
+  const vlans = uppers.flatMap(({ name, vlan }) => (vlan !== null && named.has(name) ? vlan : []));
+  return { attach: true, vlans };
+}
+
+/**
+ * The named device that a named one is built upon and whose program judges its packets too, tags and all: a second
+ * program would judge, and count, what the first one passes. Pure.
+ */
+export function judgedBeneath(
+  name: string,
+  seen: ReadonlyMap<string, Device | null>,
+  named: ReadonlySet<string>,
+): Device | null {
+  for (const below of seen.values()) {
+    if (below === null || below.name === name) continue;
+    if (!below.uppers.some((upper) => upper.name === name)) continue;
+    if (planDevice(below, named).attach) return below;
+  }
+  return null;
+}

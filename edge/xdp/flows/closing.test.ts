@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Mitigation } from '@portcullis/core/firewall/policy.ts';
+import { allowPort, denyAll, filteredPolicy } from '../../testing/policies.ts';
+import { closes } from './closing.ts';
+import { compileEarly } from '../compile.ts';
+
+const TARGET = '203.0.113.10';
+const REFLECTOR: Mitigation = {
+  ref: 'mitigation:1',
+  mode: 'enforce',
+  protocol: 'udp',
+  sourcePort: 53,
+  destinationPort: null,
+  source: null,
+  safelist: [],
+  fragment: 'any',
+  limit: null,
+};
+
+test('flows are learnt before an address gets its first mitigation, for nobody remembered what left it', () => {
+  const open = compileEarly(filteredPolicy(TARGET));
+  const attacked = compileEarly({ ...filteredPolicy(TARGET), mitigations: [REFLECTOR] });
+  const another = { ...REFLECTOR, sourcePort: 123 };
+  const more = compileEarly({ ...filteredPolicy(TARGET), mitigations: [REFLECTOR, another] });
+  assert.deepEqual(
+    [closes(open, attacked), closes(attacked, more), closes(attacked, open)],
+    [true, false, false],
+  );
+});
+
+test('flows are learnt before a port is closed', () => {
+  const open = compileEarly(denyAll(TARGET, [allowPort('udp', 80)]));
+  const closed = compileEarly(denyAll(TARGET));
+  assert.deepEqual([closes(open, closed), closes(closed, open)], [true, false]);
+});
