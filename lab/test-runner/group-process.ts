@@ -40,12 +40,7 @@ async function runFiles(files: readonly string[]): Promise<void> {
   const late = setTimeout(() => {
     const detail = `still running after ${group.fileLimitMs / 1000} s: a test hangs, or something was left open`;
     const name = files.join(', ');
-    process.send?.({
-      file: resolve(files[0] ?? ''),
-      name,
-      result: 'failed',
-      detail,
-    } satisfies Outcome);
+    tell({ file: resolve(files[0] ?? ''), name, result: 'failed', detail });
     limit.abort();
   }, group.fileLimitMs);
   // Files in this very process end when nothing is left to do: the limit must not be something to do.
@@ -61,7 +56,7 @@ async function runFiles(files: readonly string[]): Promise<void> {
   clearTimeout(late);
   const [file] = files;
   if (files.length > 1 || file === undefined) return;
-  process.send?.({ file, ms: performance.now() - begin } satisfies Timing);
+  tell({ file, ms: performance.now() - begin });
 }
 
 function report(stream: ReturnType<typeof run>, aborted: AbortSignal): void {
@@ -98,5 +93,12 @@ function send(
     result,
     detail,
   };
-  process.send?.(outcome);
+  tell(outcome);
+}
+
+/** Whoever asked may be gone, and nobody wants to know any more. */
+function tell(message: Outcome | Timing): void {
+  process.send?.(message, undefined, undefined, (error) => {
+    if (error !== null) process.exit(1);
+  });
 }
