@@ -20,6 +20,8 @@ const SYS: Readonly<Record<string, readonly string[]>> = {
   vmbr0: ['bridge', 'brif', 'lower_bond0.200', 'lower_tap0', 'type'],
   eno3: ['address', 'device', 'type', 'upper_macvlan0'],
   macvlan0: ['lower_eno3', 'type'],
+  eno4: ['address', 'device', 'type', 'upper_vxlan0'],
+  vxlan0: ['lower_eno4', 'type'],
 };
 /** As /proc/net/vlan has it. */
 const vlanFile = (name: string, tag: number): string =>
@@ -31,10 +33,17 @@ const VLANS: Readonly<Record<string, string>> = {
 };
 
 const vlanOf = (name: string): number | null => parseVlan(VLANS[name] ?? '');
+const isTunnel = (name: string): boolean => name === 'vxlan0';
 const devices = new Map(
   Object.entries(SYS).map(([name, entries], index): [string, Device] => [
     name,
-    { name, ifindex: index + 2, ...shapeOf(entries, vlanOf), hidesTags: false, isEthernet: true },
+    {
+      name,
+      ifindex: index + 2,
+      ...shapeOf(entries, vlanOf, isTunnel),
+      hidesTags: false,
+      isEthernet: true,
+    },
   ]),
 );
 
@@ -65,7 +74,7 @@ describe('how a device of a host is used', () => {
     const names = [...devices.values()].filter(({ ifindex }) => leaving.has(ifindex));
     assert.deepEqual(
       names.map(({ name }) => name),
-      ['bond0', 'vmbr0', 'eno3', 'macvlan0'],
+      ['bond0', 'vmbr0', 'eno3', 'macvlan0', 'eno4', 'vxlan0'],
     );
     // Beneath it is another network namespace, whose devices nobody sees from here.
     const alone = [devices.get('bond0.100') as Device, devices.get('bond0.100.7') as Device];
@@ -78,6 +87,11 @@ describe('how a device of a host is used', () => {
     const reason = 'macvlan0 is built upon it, and is not judged';
     assert.deepEqual(plan('eno3'), { attach: false, reason });
     assert.deepEqual(plan('eno3', 'macvlan0'), { attach: true, vlans: [] });
+  });
+
+  it('is used whatever tunnels are built upon it: their packets come wrapped, and it judges them so', () => {
+    assert.deepEqual(plan('eno4'), { attach: true, vlans: [] });
+    assert.equal(beneath('vxlan0', 'eno4'), undefined);
   });
 
   it('is judged once: beneath, where that sees all of it', () => {

@@ -6,7 +6,7 @@ import { libc } from '../../kernel/native.ts';
 export interface Device {
   readonly name: string;
   readonly ifindex: number;
-  /** Of those built upon it: where its packets go instead of to the device itself. */
+  /** Of those built upon it: where its packets go instead of to the device itself. None is a tunnel (`wraps`). */
   readonly uppers: readonly Upper[];
   /** A port of a bridge or bond: its packets enter by the master. */
   readonly isPort: boolean;
@@ -49,7 +49,7 @@ export function readDevice(name: string): Device | null {
   if (ifindex === 0) return null;
   const about = `/sys/class/net/${name}`;
   const entries = existsSync(about) ? readdirSync(about) : [];
-  const { uppers, isPort } = shapeOf(entries, vlanOf);
+  const { uppers, isPort } = shapeOf(entries, vlanOf, wraps);
   const isEthernet = readType(about) === ARPHRD_ETHER;
   return { name, ifindex, uppers, isPort, hidesTags: takesVlanTags(name), isEthernet };
 }
@@ -58,10 +58,12 @@ export function readDevice(name: string): Device | null {
 export function shapeOf(
   entries: readonly string[],
   vlan: (upper: string) => number | null,
+  isTunnel: (upper: string) => boolean,
 ): Pick<Device, 'uppers' | 'isPort'> {
   const uppers = entries
     .filter((entry) => entry.startsWith('upper_'))
     .map((entry) => entry.slice('upper_'.length))
+    .filter((upper) => !isTunnel(upper))
     .map((upper) => ({ name: upper, vlan: vlan(upper) }));
   const isPort = ['brport', 'bonding_slave'].some((entry) => entries.includes(entry));
   return { uppers, isPort };
@@ -75,6 +77,18 @@ function readType(about: string): number | null {
     return Number(readFileSync(`${about}/type`, 'utf8'));
   } catch {
     return null;
+  }
+}
+
+/** Kinds of tunnels that are built upon a device, as they are called in /sys. */
+const WRAPPING = /^DEVTYPE=(?:vxlan|macsec)$/m;
+
+/** What enters by it came wrapped, to the device beneath, and was judged there as such a packet. */
+function wraps(name: string): boolean {
+  try {
+    return WRAPPING.test(readFileSync(`/sys/class/net/${name}/uevent`, 'utf8'));
+  } catch {
+    return false;
   }
 }
 

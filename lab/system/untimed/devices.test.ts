@@ -63,6 +63,32 @@ describe('the devices of an edge', { skip: lacking ?? false }, () => {
     await name(EDGE_DEVICE);
   });
 
+  it('keep their program below a tunnel, whose packets come wrapped, and which has its own where it is named', async () => {
+    const { edge } = ground.internet;
+    const upon = ['dev', EDGE_DEVICE, 'dstport', '4789', 'remote', CLIENT[4]] as const;
+    edge.run('ip', 'link', 'add', 'vx0', 'type', 'vxlan', 'id', '7', ...upon);
+    edge.run('ip', 'link', 'set', 'vx0', 'up');
+    // Something else comes and goes, so that it is looked at while the tunnel is there.
+    edge.run('ip', 'link', 'add', 'mv0', 'link', EDGE_DEVICE, 'type', 'macvlan', 'mode', 'bridge');
+    await eventually('it is off', async () => attachedMode(edge) === null);
+    edge.run('ip', 'link', 'del', 'mv0');
+    await eventually('it is on', async () => attachedMode(edge) === 'native');
+    await judgesRightly();
+    await name(EDGE_DEVICE, 'vx0');
+    await eventually('it is on the tunnel', async () => attachedMode(edge, 'vx0') === 'generic');
+    assert.equal(attachedMode(edge), 'native');
+    const told = await shown(([, upper]) => upper?.name === 'vx0' && upper.xdp === 'generic');
+    assert.deepEqual(
+      told.map(({ name: device, xdp }) => [device, xdp]),
+      [
+        [EDGE_DEVICE, 'native'],
+        ['vx0', 'generic'],
+      ],
+    );
+    edge.run('ip', 'link', 'del', 'vx0');
+    await name(EDGE_DEVICE);
+  });
+
   it('are a bridge and none of its ports', async () => {
     const { edge } = ground.internet;
     await name(EDGE_DEVICE, 'br0');
@@ -75,7 +101,9 @@ describe('the devices of an edge', { skip: lacking ?? false }, () => {
     await eventually('it is on the bridge', async () => attachedMode(edge, 'br0') !== null);
     await eventually('it is off the port', async () => attachedMode(edge) === null);
     await judgesRightly();
-    const [wan, bridge] = await shown((devices) => devices[1]?.xdp === 'generic');
+    const [wan, bridge] = await shown(
+      ([, upper]) => upper?.name === 'br0' && upper.xdp === 'generic',
+    );
     assert.deepEqual([wan?.xdp, wan?.master], ['none', 'br0']);
     assert.match(wan?.reason ?? '', /nothing enters by a port/);
     assert.deepEqual([bridge?.kind, bridge?.xdp], ['bridge', attachedMode(edge, 'br0')]);
