@@ -301,13 +301,13 @@ export class Reconciler {
   async #loadWhole(desired: Desired, layout: Layout, reasons: Reasons): Promise<void> {
     // One that comes up while this is written may be of what came after it.
     const doubts = this.#doubts;
-    const { text, sizes } = renderWhole(layout);
     const overlap = (await this.#driver.present()) ? overlapWith(layout.rules) : null;
+    const { text, sizes } = renderWhole(layout, overlap);
     const rewritten = this.#memory?.beginRewrite();
     try {
       const remembered = (await this.#memory?.recall()) ?? [];
       const kept = await keptState(this.#driver, layout, { remembered });
-      await this.#driver.apply(`${text}${overlap?.begin ?? ''}${kept.text}`);
+      await this.#driver.apply(`${text}${kept.text}`);
       this.#later.add(kept.rest);
     } finally {
       rewritten?.();

@@ -4,6 +4,7 @@ import type { Chain, CompiledTarget, Element } from '../policy/compile.ts';
 import type { Change, MapChange } from '../driver.ts';
 import { declareFilterState } from '../filters/state.ts';
 import { FAMILIES, type Layout, type SourceSetContent } from './layout.ts';
+import type { Overlap } from './overlap.ts';
 import type { Interval } from '../policy/intervals.ts';
 import { changedKeys } from '../../changed-keys.ts';
 import { NAMED_SOURCES, SOURCE_FIELD } from '../policy/named-sources.ts';
@@ -30,9 +31,9 @@ const ELEMENTS_PER_COMMAND = 4096;
 
 /**
  * The whole table, in place of whatever is there. One transaction: `add` makes the `delete` valid where
- * there is none, and the hooks never vanish.
+ * there is none, and the hooks never vanish. `overlap`: where there is one, which may be judging packets.
  */
-export function renderWhole(layout: Layout): RenderedWhole {
+export function renderWhole(layout: Layout, overlap: Overlap | null = null): RenderedWhole {
   const sizes = new Map([...layout.counts].map(([map, count]) => [map, roomFor(count)]));
   const body = [
     ...renderLimits(layout.rules),
@@ -51,6 +52,7 @@ export function renderWhole(layout: Layout): RenderedWhole {
   const lines = [
     `add table ${TABLE}`,
     `delete table ${TABLE}`,
+    ...(overlap === null ? [] : [`add table ${TABLE}`, overlap.hook]),
     `table ${TABLE} {`,
     ...body.map((line) => (line === '' ? line : `\t${line}`)),
     '}',
@@ -59,7 +61,7 @@ export function renderWhole(layout: Layout): RenderedWhole {
     ...addElements([...layout.targets.values()].flatMap((target) => target.elements)),
     ...[...layout.prefixes].flatMap(([map, intervals]) => addPrefixes(map, intervals)),
   ];
-  return { text: `${lines.join('\n')}\n`, sizes };
+  return { text: `${lines.join('\n')}\n${overlap?.begin ?? ''}`, sizes };
 }
 
 /** What `Driver.change` takes, with the room that maps have afterwards. */
