@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { createMemoryGroup } from './memory-group.ts';
 
 /** What a test needs of the machine beyond Node. */
 export type Need =
@@ -9,6 +10,7 @@ export type Need =
   | 'netns'
   | 'nft'
   | 'bpf'
+  | 'memory-cgroup'
   | 'clang'
   | 'conntrack'
   | 'ethtool'
@@ -31,6 +33,11 @@ const CHECKS: Readonly<Record<Need, () => string | null>> = {
     tried('nftables', ['unshare', '--net', 'nft', 'add table inet portcullis_probe']),
   bpf: () =>
     CHECKS.root() ?? tried('BPF', [process.execPath, join(import.meta.dirname, 'bpf-probe.ts')]),
+  'memory-cgroup': () => {
+    const group = createMemoryGroup('probe');
+    group?.remove();
+    return group === null ? 'no memory cgroup can be made here' : null;
+  },
   clang: () => {
     const headers = existsSync('/usr/include/bpf/bpf_helpers.h');
     return headers ? onPath('clang') : 'libbpf-dev is not installed';

@@ -32,10 +32,10 @@ export interface SetAsideOptions {
 }
 
 /**
- * Denied connections are remembered in our table (`nftables/table/denied-flows.ts`), and `edge off` takes that away. One that
- * the protected host goes on sending by has an entry in connection tracking that looks as if that host had begun it, and
- * would pass as a reply once the edge is on again. So they are written down before the table goes, by whoever removes
- * it, and are in the next one from its first moment on where connection tracking knows them still.
+ * Denied connections are remembered in our table (`nftables/table/denied-flows.ts`), and `edge off` takes that away.
+ * One that the protected host goes on sending by has an entry in connection tracking that looks as if that host had
+ * begun it, and would pass as a reply once the edge is on again. So they are written down before the table goes, by
+ * whoever removes it, and are in the next one from its first moment on where connection tracking knows them still.
  */
 export class SetAside {
   readonly #options: SetAsideOptions;

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { SERVER } from '../internet.ts';
 import { createMemoryGroup, type MemoryGroup } from '../memory-group.ts';
+import { skipUnless } from '../requirements.ts';
 import { defaultFleet } from '../stack.ts';
-import { buildGround, eventually, type Ground, packet, takesOver, whyNot } from './ground.ts';
+import { buildGround, eventually, type Ground, NEEDS, packet, takesOver } from './ground.ts';
 import { assertUndisturbed, duringSteadyFlows, protectServer } from './steady-flows.ts';
 
 /** What is changed until there is no room is of an address that the steady flows do not go to. */
@@ -13,22 +14,22 @@ const MOST_CHANGES = 200;
 /** So much more than it has: a few changes need it. */
 const MORE_BYTES = 256 * 1024;
 
-const group = whyNot() === false ? createMemoryGroup('edge') : null;
 let ground: Ground;
+let limited: MemoryGroup;
 
 /** Kernel memory counts: the elements of a table are whoever's writes them. */
 describe('an agent whose memory is limited', {
-  skip: whyNot() || (group === null && 'no memory cgroup can be made here'),
+  skip: skipUnless([...NEEDS, 'memory-cgroup']),
 }, () => {
-  const limited = group as MemoryGroup;
   before(async () => {
+    limited = createMemoryGroup('edge') as MemoryGroup;
     const limits = `limits: { rules_per_ip: 100000, max_ports_per_request: ${PORTS},`;
     ground = await buildGround('memory', { fleet: defaultFleet().replace('limits: {', limits) });
     await protectServer(ground);
   });
   after(async () => {
     await ground?.stop();
-    limited.remove();
+    limited?.remove();
   });
 
   it('is ended by the kernel in the middle of its changes, opens no window, and has all of them when it is back', async (t) => {
