@@ -5,7 +5,7 @@ import type { DeniedFlows } from './connections/denied-flows.ts';
 import type { FilterKeeper } from './filters/keeper.ts';
 import type { WatchLinks } from './guard.ts';
 import type { Host } from './host.ts';
-import type { Log } from '@portcullis/link/agent-log.ts';
+import type { Log } from '@portcullis/core/log.ts';
 import type { EdgeLimits } from './nftables/table/base-chain.ts';
 import type { Driver } from './nftables/driver.ts';
 import type { LearntMemory } from './nftables/elements/learnt-memory.ts';

@@ -11,7 +11,7 @@ import { Guard, kernelWatch } from './guard.ts';
 import { beginTrial, readOff } from './hands-off.ts';
 import { LivePolicies } from './live-policies.ts';
 import { MarkerWatch } from './marker-watch.ts';
-import { describeError, type Log } from '@portcullis/link/agent-log.ts';
+import { describeError, type Log } from '@portcullis/core/log.ts';
 import { DEFAULT_LIMITS } from './nftables/table/base-chain.ts';
 import type { Filtering } from './nftables/filters/compile.ts';
 import { type Applied, Reconciler } from './reconcile.ts';

@@ -1,4 +1,4 @@
-import type { RefusedTarget } from '@portcullis/link/messages.ts';
+import type { RefusedTarget } from '@portcullis/core/firewall/policy.ts';
 import { type Coalesced, coalesce } from '@portcullis/link/coalesce.ts';
 
 /** What the kernel has of a generation. */

@@ -1,6 +1,6 @@
-import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
+import type { ManagementPort, EdgeAssignment } from '@portcullis/core/firewall/packet.ts';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
-import type { EdgeAssignment, EdgePage } from '@portcullis/link/messages.ts';
+import type { EdgePage } from '@portcullis/link/messages.ts';
 import { VersionedMap } from './versioned-map.ts';
 
 /** Everything that control wants of this edge, whole, as of one generation. */

@@ -1,5 +1,5 @@
-import type { DeviceKind, EdgeDevice, XdpMode } from '@portcullis/link/edge-report.ts';
-import type { Log } from '@portcullis/link/agent-log.ts';
+import type { DeviceKind, EdgeDevice, XdpMode } from '@portcullis/core/firewall/edge-state.ts';
+import type { Log } from '@portcullis/core/log.ts';
 import type { Host } from './host.ts';
 import { type DriverInfo, driverInfo } from './kernel/ethtool.ts';
 

@@ -1,6 +1,5 @@
+import { type DropEntry, type DropSample } from '@portcullis/core/firewall/drops.ts';
 import {
-  type DropEntry,
-  type DropSample,
   type EdgeDrops,
   MAX_DROP_ENTRIES,
   MAX_DROP_SAMPLES,

@@ -1,5 +1,5 @@
 import type { DeviceModes } from './devices.ts';
-import { describeError, type Log } from '@portcullis/link/agent-log.ts';
+import { describeError, type Log } from '@portcullis/core/log.ts';
 import { takeOffPinned } from './xdp/devices/pins.ts';
 
 /** What an edge without early drop says of its devices, and of programs that it could not take off them. */

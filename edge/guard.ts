@@ -1,7 +1,7 @@
-import type { KernelState } from '@portcullis/link/edge-report.ts';
+import type { KernelState } from '@portcullis/core/firewall/edge-state.ts';
 import { DeviceNames } from './device-names.ts';
 import type { LinkEvent, LinkWatch } from './kernel/links.ts';
-import type { Log } from '@portcullis/link/agent-log.ts';
+import type { Log } from '@portcullis/core/log.ts';
 import type { Driver, Watch } from './nftables/driver.ts';
 import type { KernelWatch } from './report.ts';
 

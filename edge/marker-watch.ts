@@ -1,4 +1,4 @@
-import type { Log } from '@portcullis/link/agent-log.ts';
+import type { Log } from '@portcullis/core/log.ts';
 import { lastTouched } from './hands-off.ts';
 import { handsOffWanted } from './stance.ts';
 import type { MachineClock } from './watch/machine-clock.ts';

@@ -5,7 +5,7 @@ import {
   REASSEMBLY_SECONDS,
   reassemblyBytes,
 } from '@portcullis/core/firewall/fragment-limits.ts';
-import type { Log } from '@portcullis/link/agent-log.ts';
+import type { Log } from '@portcullis/core/log.ts';
 
 /** Settings of this network namespace, by their path under /proc/sys. */
 export interface Sysctls {

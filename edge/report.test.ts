@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { DropEntry } from '@portcullis/link/edge-report.ts';
+import type { DropEntry } from '@portcullis/core/firewall/drops.ts';
 import type { AgentRequest, ControlReply, EdgeDropReport } from '@portcullis/link/messages.ts';
 import { LinkError } from '@portcullis/link/transport.ts';
 import type { DropReading } from './drop-ledger.ts';

@@ -1,10 +1,11 @@
 import { RefusedByControl } from '@portcullis/link/ask.ts';
-import type { CounterMode, EdgeReport, KernelState } from '@portcullis/link/edge-report.ts';
+import type { CounterMode, KernelState } from '@portcullis/core/firewall/edge-state.ts';
+import type { EdgeReport } from '@portcullis/link/edge-report.ts';
 import { parseReport } from '@portcullis/link/parse-report.ts';
 import { type DeviceModes, describeDevices } from './devices.ts';
 import { DropLedger, type DropReading } from './drop-ledger.ts';
 import type { Host } from './host.ts';
-import { describeError, type Log } from '@portcullis/link/agent-log.ts';
+import { describeError, type Log } from '@portcullis/core/log.ts';
 import type { Session } from './session.ts';
 
 /** Something that counts dropped packets. */

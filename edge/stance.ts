@@ -1,4 +1,4 @@
-import { describeError } from '@portcullis/link/agent-log.ts';
+import { describeError } from '@portcullis/core/log.ts';
 import type { EdgeMode } from '@portcullis/link/messages.ts';
 import { edgeOff, type Off, ranOut, readOff, readTrial } from './hands-off.ts';
 import type { Driver } from './nftables/driver.ts';

@@ -1,10 +1,4 @@
-/** What an agent logs with: fields, then a sentence. A pino logger is one. */
-export interface Log {
-  debug(fields: object, message: string): void;
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-}
+import { describeError, type Log } from '@portcullis/core/log.ts';
 
 const LEVELS = { debug: 20, info: 30, warn: 40, error: 50 } as const;
 type Level = keyof typeof LEVELS;
@@ -47,12 +41,4 @@ function shown(fields: object): object {
     value instanceof Error ? describeError(value) : value,
   ]);
   return Object.fromEntries(entries) as object;
-}
-
-/** An error and what caused it, without stacks. */
-export function describeError(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause === undefined
-    ? error.message
-    : `${error.message}: ${describeError(error.cause)}`;
 }

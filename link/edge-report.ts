@@ -1,3 +1,6 @@
+import type { DropEntry, DropSample } from '@portcullis/core/firewall/drops.ts';
+import type { CounterMode, EdgeDevice, KernelState } from '@portcullis/core/firewall/edge-state.ts';
+
 /** What an edge says about itself and about what it dropped. Fields are only added (messages.ts). */
 
 /** Every heartbeat. What an agent one version behind does not send reads as its neutral value. */
@@ -25,30 +28,6 @@ export interface EdgeReport {
   readonly counters: CounterMode;
 }
 
-/** `none`: nothing is counted, so no attack is detected here. */
-export const COUNTER_MODES = ['xdp', 'nftables', 'none'] as const;
-export type CounterMode = (typeof COUNTER_MODES)[number];
-
-/** `unknown`: the agent cannot look. `disturbed`: somebody else changed it, and it is not mended yet. */
-export const KERNEL_STATES = ['undisturbed', 'disturbed', 'unknown'] as const;
-export type KernelState = (typeof KERNEL_STATES)[number];
-
-export interface EdgeDevice {
-  readonly name: string;
-  readonly kind: DeviceKind;
-  readonly present: boolean;
-  /** How the early drop is attached. */
-  readonly xdp: XdpMode;
-  /** Why not `native`, or what is wrong with the device; null: nothing to say. */
-  readonly reason: string | null;
-  /** The bridge or bond that it is a port of: nothing enters by it then, but by its master. */
-  readonly master: string | null;
-}
-export const DEVICE_KINDS = ['physical', 'vlan', 'bridge', 'bond', 'veth', 'other'] as const;
-export type DeviceKind = (typeof DEVICE_KINDS)[number];
-export const XDP_MODES = ['native', 'generic', 'none'] as const;
-export type XdpMode = (typeof XDP_MODES)[number];
-
 /** Packets dropped between two moments of the edge's clock; each is counted in one report only. */
 export interface EdgeDrops {
   /** Milliseconds since the epoch. */
@@ -61,44 +40,3 @@ export interface EdgeDrops {
 }
 export const MAX_DROP_ENTRIES = 1_000;
 export const MAX_DROP_SAMPLES = 200;
-
-/** Counters by what dropped and why. */
-export interface DropEntry extends DropCause {
-  /** The address that the packets were for; a prefix where the source of the counter knows no more. */
-  readonly target: string;
-  readonly packets: number;
-  /** On the wire, from the IP header on. */
-  readonly bytes: number;
-}
-
-/** One dropped packet. */
-export interface DropSample extends DropCause {
-  readonly atMs: number;
-  /** Whose policy dropped it: the destination, or a prefix around it. */
-  readonly target: string;
-  readonly source: string;
-  readonly destination: string;
-  /** IP protocol number. */
-  readonly protocol: number;
-  /** Null where the packet has none. */
-  readonly sourcePort: number | null;
-  readonly destinationPort: number | null;
-  /** From the IP header on. */
-  readonly length: number;
-  readonly device: string | null;
-}
-
-export interface DropCause {
-  readonly stage: DropStage;
-  /**
-   * What of the stage, as a slug: `denied` of a policy whose rules the data plane has merged, `geo`, `rate`,
-   * `unvalidated`, `tcp-syn-proxy:invalid`. New ones may come; whoever shows them shows the slug.
-   */
-  readonly reason: string;
-  readonly by: 'xdp' | 'nftables';
-}
-/** Of the stage `mitigations`: nothing was dropped, one that only observes would have. */
-export const OBSERVED_REASON = 'observed';
-/** Stages that drop. `policy`: baseline, geo rules and rules, which a data plane merges into one look-up. */
-export const DROP_STAGES = ['fragment-limits', 'mitigations', 'policy', 'filters'] as const;
-export type DropStage = (typeof DROP_STAGES)[number];

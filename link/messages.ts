@@ -1,8 +1,9 @@
+import type { EdgeAssignment, Packet } from '@portcullis/core/firewall/packet.ts';
+import type { RefusedTarget, Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import type { Verdict } from '@portcullis/core/firewall/decide.ts';
-import type { EdgeSettings, Packet } from '@portcullis/core/firewall/packet.ts';
-import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import type { CollectorRequest, CollectorsNotice, CollectorWelcome } from './collector-messages.ts';
-import type { EdgeDrops, EdgeReport, KernelState } from './edge-report.ts';
+import type { EdgeDrops, EdgeReport } from './edge-report.ts';
+import type { KernelState } from '@portcullis/core/firewall/edge-state.ts';
 import type {
   NewAssignments,
   NodeCall,
@@ -75,12 +76,6 @@ export interface EdgeConfirm {
   readonly generation: number;
   readonly refused: readonly RefusedTarget[];
 }
-export interface RefusedTarget {
-  readonly target: string;
-  readonly reason: string;
-  /** The generation of this target that the kernel still has; 0 when it has none. */
-  readonly goodGeneration: number;
-}
 
 /** Every `heartbeatMs`. Renews the lease, and reports. */
 export interface EdgeHeartbeat {
@@ -145,13 +140,6 @@ export interface EdgeWelcome {
   readonly settings: EdgeAssignment;
   readonly heartbeatMs: number;
   readonly resyncMs: number;
-}
-
-/** What the operator configured for this edge. `localAddresses` the agent reads from its host. */
-export interface EdgeAssignment extends Omit<EdgeSettings, 'localAddresses'> {
-  readonly name: string;
-  readonly site: string;
-  readonly devices: readonly string[];
 }
 
 /**

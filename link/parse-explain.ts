@@ -1,7 +1,7 @@
 import type { Verdict } from '@portcullis/core/firewall/decide.ts';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import { STAGES } from '@portcullis/core/firewall/stages.ts';
-import { KERNEL_STATES } from './edge-report.ts';
+import { KERNEL_STATES } from '@portcullis/core/firewall/edge-state.ts';
 import type { LiveVerdict } from './messages.ts';
 import { network, ref } from './parse-policy.ts';
 import { address } from './parse-report.ts';

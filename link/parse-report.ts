@@ -3,16 +3,16 @@ import { parseAddress, formatAddress } from '@portcullis/core/net/address.ts';
 import {
   COUNTER_MODES,
   DEVICE_KINDS,
-  DROP_STAGES,
-  type DropEntry,
-  type DropSample,
   type EdgeDevice,
+  KERNEL_STATES,
+  XDP_MODES,
+} from '@portcullis/core/firewall/edge-state.ts';
+import { DROP_STAGES, type DropEntry, type DropSample } from '@portcullis/core/firewall/drops.ts';
+import {
   type EdgeDrops,
   type EdgeReport,
-  KERNEL_STATES,
   MAX_DROP_ENTRIES,
   MAX_DROP_SAMPLES,
-  XDP_MODES,
 } from './edge-report.ts';
 import { network } from './parse-policy.ts';
 import {

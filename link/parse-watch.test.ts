@@ -10,8 +10,8 @@ import {
   MAX_SAMPLES_PER_MESSAGE,
   MAX_SCOPES_PER_PAGE,
   MAX_SUBJECTS_PER_SAMPLE,
-  MAX_TOPS,
 } from './watch-messages.ts';
+import { MAX_TOPS } from '@portcullis/core/attacks/top-talkers.ts';
 
 const SCOPE = {
   scope: '203.0.113.0/24',

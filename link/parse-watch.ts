@@ -1,4 +1,4 @@
-import { MITIGATION_MODES } from '@portcullis/core/attacks/scope-settings.ts';
+import { MITIGATION_MODES, type WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 import type { MitigationAction } from '@portcullis/core/attacks/actions.ts';
 import type { Attack, AttackType, Measured, Share } from '@portcullis/core/attacks/attack.ts';
 import type { SubjectSample, VectorCount } from '@portcullis/core/attacks/sample.ts';
@@ -33,19 +33,20 @@ import {
   MAX_SAMPLES_PER_MESSAGE,
   MAX_SCOPES_PER_PAGE,
   MAX_SUBJECTS_PER_SAMPLE,
-  MAX_TOPS,
   MAX_TOPS_PER_SAMPLE,
   type OverlayAction,
-  type SubjectTops,
-  type TopPort,
-  type TopSource,
   type WatchNotice,
   type WatchRequest,
-  type WatchScope,
   type WatchSettings,
   type WireAttack,
   type WireSample,
 } from './watch-messages.ts';
+import {
+  MAX_TOPS,
+  type SubjectTops,
+  type TopPort,
+  type TopSource,
+} from '@portcullis/core/attacks/top-talkers.ts';
 
 /** Packets, bytes and rates beyond any network. */
 const count = between(0, 1e15);

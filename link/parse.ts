@@ -1,14 +1,7 @@
-import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
+import type { ManagementPort, EdgeAssignment } from '@portcullis/core/firewall/packet.ts';
 import type { Parsed } from '@portcullis/core/net/parsed.ts';
-import type {
-  AgentRef,
-  AgentRequest,
-  ControlReply,
-  EdgeAssignment,
-  EdgeRequest,
-  Notice,
-  RefusedTarget,
-} from './messages.ts';
+import type { AgentRef, AgentRequest, ControlReply, EdgeRequest, Notice } from './messages.ts';
+import type { RefusedTarget } from '@portcullis/core/firewall/policy.ts';
 import { COLLECTOR_NOTICES, COLLECTOR_REPLIES, COLLECTOR_REQUESTS } from './parse-collector.ts';
 import { liveVerdict, packet } from './parse-explain.ts';
 import { NODE_NOTICES, NODE_REPLIES, NODE_REQUESTS } from './parse-node.ts';

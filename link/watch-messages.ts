@@ -1,9 +1,9 @@
+import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
+import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 import type { Attack } from '@portcullis/core/attacks/attack.ts';
 import type { AttackSeries } from '@portcullis/core/attacks/series.ts';
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
-import type { MitigationMode } from '@portcullis/core/attacks/scope-settings.ts';
 import type { MitigationAction } from '@portcullis/core/attacks/actions.ts';
-import type { Sampled } from '@portcullis/core/attacks/respond.ts';
 import type { Mitigation } from '@portcullis/core/firewall/policy.ts';
 
 /**
@@ -46,20 +46,6 @@ export const MAX_WATCH_SCOPES = 100_000;
 export const MAX_SCOPES_PER_PAGE = 10_000;
 export const MAX_SAFELIST = 1_000;
 
-/** What holds for an address or prefix, by the longest scope around it. */
-export interface WatchScope {
-  /** An address without length, or a network with it. */
-  readonly scope: string;
-  /** Thresholds: packets and bits a second, and how long it is quiet at the end of an attack. */
-  readonly pps: number;
-  readonly bps: number;
-  readonly holdMs: number;
-  readonly mitigation: MitigationMode;
-  /** Sources that no mitigation touches. */
-  readonly safelist: readonly string[];
-  /** Held: a subject of the detector itself, and every address in it is protected. */
-  readonly subject: boolean;
-}
 /** A hint: the settings are of this version now. */
 export interface WatchNotice {
   readonly kind: 'watch';
@@ -89,26 +75,6 @@ export interface WireSample extends Sample {
   readonly tops: readonly SubjectTops[];
 }
 
-/** Who sends the most to a subject, and from and to which ports; largest first. May be estimated from samples. */
-export interface SubjectTops {
-  readonly subject: string;
-  readonly sampled?: Sampled;
-  readonly sources: readonly TopSource[];
-  readonly sourcePorts: readonly TopPort[];
-  readonly destinationPorts: readonly TopPort[];
-}
-export interface TopSource {
-  readonly source: string;
-  readonly packets: number;
-}
-export interface TopPort {
-  readonly port: number;
-  /** Missing: an older agent does not tell it, or it is another one's. */
-  readonly protocol?: 'tcp' | 'udp';
-  readonly packets: number;
-}
-/** Of each kind, of each subject. */
-export const MAX_TOPS = 10;
 export const MAX_TOPS_PER_SAMPLE = 256;
 
 /**

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { RefusedByControl } from '@portcullis/link/ask.ts';
-import type { Log } from '@portcullis/link/agent-log.ts';
-import { describeError } from '@portcullis/link/agent-log.ts';
+import { type Log, describeError } from '@portcullis/core/log.ts';
 import { type Coalesced, coalesce } from '@portcullis/link/coalesce.ts';
 import type { CallAnswer, NodeCall, NodeEngine } from '@portcullis/link/node-messages.ts';
 import { type AgentSide, LinkError } from '@portcullis/link/transport.ts';

@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises';
-import type { Log } from '@portcullis/link/agent-log.ts';
+import type { Log } from '@portcullis/core/log.ts';
 import type { AgentSide } from '@portcullis/link/transport.ts';
 import { NodeAgent } from './agent.ts';
 import type { ApplyConfigFiles } from './config-files/outcome.ts';

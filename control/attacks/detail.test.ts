@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/attack.ts';
-import type { DropEntry } from '@portcullis/link/edge-report.ts';
+import type { DropEntry } from '@portcullis/core/firewall/drops.ts';
 import type { OverlayAction } from '@portcullis/link/watch-messages.ts';
 import { recordDrops } from '../fleet/drops.ts';
 import { assertRefused } from '../http/testing/client.ts';

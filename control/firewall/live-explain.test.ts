@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { createEdgeAgent } from '@portcullis/edge/agent.ts';
 import { createFakeKernel } from '@portcullis/edge/nftables/fake.ts';
-import type { KernelState } from '@portcullis/link/edge-report.ts';
+import type { KernelState } from '@portcullis/core/firewall/edge-state.ts';
 import type { AskEdges } from '../fleet/index.ts';
 import { serveEdges } from '../fleet/test-edge.ts';
 import { assignGroup, insertEdge } from '../fleet/testing.ts';

@@ -2,9 +2,9 @@ import { sql } from 'kysely';
 import {
   type DropEntry,
   type DropSample,
-  type EdgeDrops,
   OBSERVED_REASON,
-} from '@portcullis/link/edge-report.ts';
+} from '@portcullis/core/firewall/drops.ts';
+import { type EdgeDrops } from '@portcullis/link/edge-report.ts';
 import type { EdgeDropReport } from '@portcullis/link/messages.ts';
 import type { Db, Tx } from '../db/database.ts';
 import type { EdgeState } from './edges.ts';

@@ -1,4 +1,4 @@
-import type { DropEntry } from '@portcullis/link/edge-report.ts';
+import type { DropEntry } from '@portcullis/core/firewall/drops.ts';
 import type { Logger } from 'pino';
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { LiveGeneration } from './edges.ts';

@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
+import type { Policy, SourceSets, RefusedTarget } from '@portcullis/core/firewall/policy.ts';
 import { createMemoryLink, type MemoryLink } from '@portcullis/link/memory.ts';
-import type {
-  ControlReply,
-  EdgeMode,
-  EdgePage,
-  EdgeWelcome,
-  RefusedTarget,
-} from '@portcullis/link/messages.ts';
+import type { ControlReply, EdgeMode, EdgePage, EdgeWelcome } from '@portcullis/link/messages.ts';
 import type { EdgeDrops, EdgeReport } from '@portcullis/link/edge-report.ts';
 import type { AgentSide } from '@portcullis/link/transport.ts';
 import type { Db } from '../db/database.ts';

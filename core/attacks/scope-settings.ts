@@ -51,3 +51,18 @@ export function resolveScopes(nearestFirst: readonly ScopeSettings[]): ResolvedS
     safelist: [...new Set(nearestFirst.flatMap(({ safelist }) => safelist))].toSorted(),
   };
 }
+
+/** What holds for an address or prefix, by the longest scope around it. */
+export interface WatchScope {
+  /** An address without length, or a network with it. */
+  readonly scope: string;
+  /** Thresholds: packets and bits a second, and how long it is quiet at the end of an attack. */
+  readonly pps: number;
+  readonly bps: number;
+  readonly holdMs: number;
+  readonly mitigation: MitigationMode;
+  /** Sources that no mitigation touches. */
+  readonly safelist: readonly string[];
+  /** Held: a subject of the detector itself, and every address in it is protected. */
+  readonly subject: boolean;
+}

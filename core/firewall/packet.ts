@@ -53,3 +53,10 @@ export interface ManagementPort {
   readonly protocol: 'tcp' | 'udp';
   readonly port: number;
 }
+
+/** What the operator configured for this edge. `localAddresses` the agent reads from its host. */
+export interface EdgeAssignment extends Omit<EdgeSettings, 'localAddresses'> {
+  readonly name: string;
+  readonly site: string;
+  readonly devices: readonly string[];
+}

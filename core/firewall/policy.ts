@@ -92,3 +92,11 @@ export interface SourceSets {
   readonly version: string;
   readonly sets: Readonly<Record<string, readonly string[]>>;
 }
+
+/** A target whose policy the kernel refused. */
+export interface RefusedTarget {
+  readonly target: string;
+  readonly reason: string;
+  /** The generation of this target that the kernel still has; 0 when it has none. */
+  readonly goodGeneration: number;
+}

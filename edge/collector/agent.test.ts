@@ -6,7 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { CollectorAssignment } from '@portcullis/link/collector-messages.ts';
 import { createMemoryLink } from '@portcullis/link/memory.ts';
 import type { AgentRequest, ControlReply } from '@portcullis/link/messages.ts';
-import type { WatchScope, WireSample } from '@portcullis/link/watch-messages.ts';
+import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
+import type { WireSample } from '@portcullis/link/watch-messages.ts';
 import { netflowV5 } from '../flows/testing/datagrams.ts';
 import { CollectorAgent } from './agent.ts';
 

@@ -3,13 +3,14 @@ import type { Sample } from '@portcullis/core/attacks/sample.ts';
 import { BITS, parseAddress } from '@portcullis/core/net/address.ts';
 import { type Cidr, formatCidr, parseCidr } from '@portcullis/core/net/cidr.ts';
 import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
-import type {
-  CollectorAssignment,
-  CollectorStatus,
-  ExporterStatus,
+import {
+  type CollectorAssignment,
+  type CollectorStatus,
+  type ExporterStatus,
+  MAX_REPORTED_EXPORTERS,
 } from '@portcullis/link/collector-messages.ts';
-import { MAX_REPORTED_EXPORTERS } from '@portcullis/link/collector-messages.ts';
-import type { SubjectTops, WatchScope } from '@portcullis/link/watch-messages.ts';
+import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
+import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 import { Collector, type CollectorOptions, type Listen } from '../flows/collector.ts';
 import type { Exporter } from '../flows/exporter.ts';
 

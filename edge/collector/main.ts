@@ -1,4 +1,5 @@
-import { createLineLog, describeError, readLogLevel } from '@portcullis/link/agent-log.ts';
+import { createLineLog, readLogLevel } from '@portcullis/link/agent-log.ts';
+import { describeError } from '@portcullis/core/log.ts';
 import { connectIpc } from '@portcullis/link/ipc.ts';
 import { CollectorAgent } from './agent.ts';
 import { readConfig } from './config.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { type Address, parseAddress } from '@portcullis/core/net/address.ts';
-import type { Log } from '@portcullis/link/agent-log.ts';
+import type { Log } from '@portcullis/core/log.ts';
 import type { Desired } from '../desired.ts';
 import { bytesOf, type Connection, type Sweep, type Swept } from '../kernel/conntrack.ts';
 import { LivePolicies } from '../live-policies.ts';

@@ -1,7 +1,7 @@
 import type { EdgeView } from '@portcullis/core/firewall/decide.ts';
 import { deniesFlow, type FlowStart } from '@portcullis/core/firewall/denied-flow.ts';
 import { parseCidr } from '@portcullis/core/net/cidr.ts';
-import { describeError, type Log } from '@portcullis/link/agent-log.ts';
+import { describeError, type Log } from '@portcullis/core/log.ts';
 import { changedKeys } from '../changed-keys.ts';
 import type { Desired } from '../desired.ts';
 import type { Connection, Sweep, Swept } from '../kernel/conntrack.ts';

@@ -1,6 +1,7 @@
 import { BUCKET_MS, type Sample, type SubjectSample } from '@portcullis/core/attacks/sample.ts';
 import { type Vector, VECTOR_INDEX } from '@portcullis/core/attacks/vectors.ts';
-import type { SubjectTops, WatchScope } from '@portcullis/link/watch-messages.ts';
+import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
+import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 import type { CounterSource } from './source.ts';
 
 /** Stands for the kernel in tests: its time is in buckets that pass when they are read. */

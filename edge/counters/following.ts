@@ -1,7 +1,8 @@
 import { BUCKET_MS, type SubjectSample } from '@portcullis/core/attacks/sample.ts';
 import { type Cidr, formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
-import type { SubjectTops, WatchScope } from '@portcullis/link/watch-messages.ts';
+import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
+import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 import { attend, type Attention, FOLLOW_SHARE, INATTENTIVE, UNNOTED } from './attention.ts';
 import type { Counted, CounterDriver, CounterReading, Least, Suspect } from './driver.ts';
 import { isAddress } from './networks.ts';

@@ -4,7 +4,7 @@ import type { AttackEvent } from '@portcullis/core/attacks/attack.ts';
 import { INITIAL, step } from '@portcullis/core/attacks/detector.ts';
 import { BUCKET_MS, type Sample } from '@portcullis/core/attacks/sample.ts';
 import { VECTOR_INDEX } from '@portcullis/core/attacks/vectors.ts';
-import type { WatchScope } from '@portcullis/link/watch-messages.ts';
+import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 import { frameOf, udpPacket } from '../testing/frames.ts';
 import { FakeCounterDriver } from './fake-driver.ts';
 import { KernelCounterSource } from './kernel-source.ts';

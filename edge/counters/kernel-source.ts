@@ -1,7 +1,8 @@
 import { BUCKET_MS, type Sample } from '@portcullis/core/attacks/sample.ts';
-import { describeError } from '@portcullis/link/agent-log.ts';
-import type { CounterMode } from '@portcullis/link/edge-report.ts';
-import type { SubjectTops, WatchScope } from '@portcullis/link/watch-messages.ts';
+import { describeError } from '@portcullis/core/log.ts';
+import type { CounterMode } from '@portcullis/core/firewall/edge-state.ts';
+import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
+import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 import type { CounterDriver } from './driver.ts';
 import { Following } from './following.ts';
 import type { CounterSource } from './source.ts';

@@ -1,4 +1,4 @@
-import type { TopPort } from '@portcullis/link/watch-messages.ts';
+import type { TopPort } from '@portcullis/core/attacks/top-talkers.ts';
 
 const PORTS = 65_536;
 const [TCP, UDP] = [6, 17];

@@ -1,6 +1,7 @@
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
-import type { CounterMode } from '@portcullis/link/edge-report.ts';
-import type { SubjectTops, WatchScope } from '@portcullis/link/watch-messages.ts';
+import type { CounterMode } from '@portcullis/core/firewall/edge-state.ts';
+import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
+import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 
 /**
  * What the kernel counts of the traffic to protected addresses, before anything is dropped: a flood that is mitigated

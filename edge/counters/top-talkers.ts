@@ -1,4 +1,4 @@
-import { MAX_TOPS, type SubjectTops } from '@portcullis/link/watch-messages.ts';
+import { MAX_TOPS, type SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
 import type { CounterSample } from './driver.ts';
 import { portKeyOf, portOfKey } from './port-key.ts';
 

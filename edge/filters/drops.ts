@@ -1,4 +1,4 @@
-import type { DropEntry } from '@portcullis/link/edge-report.ts';
+import type { DropEntry } from '@portcullis/core/firewall/drops.ts';
 import type { DropReading } from '../drop-ledger.ts';
 import type { Driver } from '../nftables/driver.ts';
 import type { DropSource } from '../report.ts';

@@ -1,4 +1,4 @@
-import { describeError, type Log } from '@portcullis/link/agent-log.ts';
+import { describeError, type Log } from '@portcullis/core/log.ts';
 import type { CompiledTarget } from '../nftables/policy/compile.ts';
 import type { Driver } from '../nftables/driver.ts';
 import type { Sysctls } from '../reassembly.ts';

@@ -1,7 +1,7 @@
 import { BUCKET_MS, type Sample, type SubjectSample } from '@portcullis/core/attacks/sample.ts';
 import { VECTOR_COUNT, VECTOR_INDEX, vectorOf } from '@portcullis/core/attacks/vectors.ts';
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
-import type { SubjectTops } from '@portcullis/link/watch-messages.ts';
+import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
 import { Evidence } from './evidence.ts';
 import type { FlowRecord } from './flow-record.ts';
 import { Sketch } from './sketch.ts';

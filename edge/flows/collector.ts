@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { BUCKET_MS, type Sample } from '@portcullis/core/attacks/sample.ts';
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
-import type { SubjectTops } from '@portcullis/link/watch-messages.ts';
+import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
 import { Aggregate } from './aggregate.ts';
 import { decode } from './decode.ts';
 import { Exporter } from './exporter.ts';

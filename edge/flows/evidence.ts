@@ -1,5 +1,5 @@
 import { formatAddress } from '@portcullis/core/net/address.ts';
-import { MAX_TOPS, type SubjectTops } from '@portcullis/link/watch-messages.ts';
+import { MAX_TOPS, type SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
 import { portKeyOf, portOfKey } from '../counters/port-key.ts';
 import type { FlowRecord } from './flow-record.ts';
 

@@ -1,5 +1,5 @@
 import { NativeUnavailable, SystemError } from '../kernel/native.ts';
-import type { Log } from '@portcullis/link/agent-log.ts';
+import type { Log } from '@portcullis/core/log.ts';
 import type { Driver } from './driver.ts';
 import { createLibraryDriver } from './library.ts';
 import { createNftDriver } from './nft.ts';

@@ -1,5 +1,5 @@
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
-import type { EdgeAssignment } from '@portcullis/link/messages.ts';
+import type { EdgeAssignment } from '@portcullis/core/firewall/packet.ts';
 import { edgeAssignment } from '@portcullis/link/parse.ts';
 import { network, policies, targets } from '@portcullis/link/parse-policy.ts';
 import {

@@ -2,7 +2,7 @@ import { closeSync, fdatasync, ftruncateSync, openSync, renameSync, rmSync } fro
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Desired } from '../desired.ts';
-import { describeError, type Log } from '@portcullis/link/agent-log.ts';
+import { describeError, type Log } from '@portcullis/core/log.ts';
 import { readState, writeChange, writeWhole } from './content.ts';
 import { readIfThere, replaceFile } from '@portcullis/link/durable-file.ts';
 import { writeAt } from './files.ts';

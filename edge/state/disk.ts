@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import type { RefusedTarget } from '@portcullis/link/messages.ts';
+import type { RefusedTarget } from '@portcullis/core/firewall/policy.ts';
 import type { Desired } from '../desired.ts';
-import type { Log } from '@portcullis/link/agent-log.ts';
+import type { Log } from '@portcullis/core/log.ts';
 import { DesiredStore } from './desired-store.ts';
 import { enforcedOf } from './enforced.ts';
 import { KernelRecords, type KnownTable } from './kernel-record.ts';

@@ -1,5 +1,4 @@
-import type { Policy } from '@portcullis/core/firewall/policy.ts';
-import type { RefusedTarget } from '@portcullis/link/messages.ts';
+import type { Policy, RefusedTarget } from '@portcullis/core/firewall/policy.ts';
 import type { Desired } from '../desired.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { check, list, matching, object, prose, whole } from '@portcullis/link/shape.ts';
-import { describeError, type Log } from '@portcullis/link/agent-log.ts';
+import { describeError, type Log } from '@portcullis/core/log.ts';
 import { LayoutDigest } from '../nftables/table/digest.ts';
 import type { Sizes } from '../nftables/table/render.ts';
 import { readIfThere } from '@portcullis/link/durable-file.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { changedKeys } from '../changed-keys.ts';
-import { describeError, type Log } from '@portcullis/link/agent-log.ts';
+import { describeError, type Log } from '@portcullis/core/log.ts';
 import type { Layout } from '../nftables/table/layout.ts';
 import { renderDelta, renderWholeParts, type Sizes } from '../nftables/table/render.ts';
 import { replaceFile } from '@portcullis/link/durable-file.ts';

@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { createMemoryLink, type MemoryLink } from '@portcullis/link/memory.ts';
 import type { AgentRequest, ControlReply, EdgeConfirm } from '@portcullis/link/messages.ts';
-import type { WatchScope } from '@portcullis/link/watch-messages.ts';
+import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 import { createEdgeAgent, type EdgeAgent, type EdgeAgentOptions } from '../agent.ts';
 import { createFakeKernel, type FakeKernel } from '../nftables/fake.ts';
 

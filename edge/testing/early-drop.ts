@@ -1,8 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
-import type { Policy } from '@portcullis/core/firewall/policy.ts';
-import type { Log } from '@portcullis/link/agent-log.ts';
-import type { RefusedTarget } from '@portcullis/link/messages.ts';
+import type { Policy, RefusedTarget } from '@portcullis/core/firewall/policy.ts';
+import type { Log } from '@portcullis/core/log.ts';
 import type { Desired } from '../desired.ts';
 import type { Device } from '../xdp/devices/device.ts';
 import { EarlyDrop } from '../xdp/early-drop.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { describeError, type Log } from '@portcullis/link/agent-log.ts';
+import { describeError, type Log } from '@portcullis/core/log.ts';
 import { readIfThere, replaceFile } from '@portcullis/link/durable-file.ts';
 import { moment } from '@portcullis/link/parse-report.ts';
 import { wireAttack } from '@portcullis/link/parse-watch.ts';

@@ -2,13 +2,10 @@ import type { MitigationAction } from '@portcullis/core/attacks/actions.ts';
 import { type AttackEvent, DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/attack.ts';
 import { planMitigations } from '@portcullis/core/attacks/respond.ts';
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
-import type { Log } from '@portcullis/link/agent-log.ts';
-import type {
-  CancelledAttack,
-  SubjectTops,
-  WatchScope,
-  WireAttack,
-} from '@portcullis/link/watch-messages.ts';
+import type { Log } from '@portcullis/core/log.ts';
+import type { CancelledAttack, WireAttack } from '@portcullis/link/watch-messages.ts';
+import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
+import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 import type { Desired } from '../desired.ts';
 import { AttackJournal } from './journal.ts';
 import { AttackLedger } from './ledger.ts';

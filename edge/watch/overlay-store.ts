@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { describeError, type Log } from '@portcullis/link/agent-log.ts';
+import { describeError, type Log } from '@portcullis/core/log.ts';
 import { readIfThere, replaceFile } from '@portcullis/link/durable-file.ts';
 import { network } from '@portcullis/link/parse-policy.ts';
 import { mitigationAction } from '@portcullis/link/parse-watch.ts';

@@ -1,4 +1,4 @@
-import type { Log } from '@portcullis/link/agent-log.ts';
+import type { Log } from '@portcullis/core/log.ts';
 import type { ControlReply } from '@portcullis/link/messages.ts';
 import { isWireSample } from '@portcullis/link/parse-watch.ts';
 import { type AgentSide, LinkError } from '@portcullis/link/transport.ts';

@@ -1,13 +1,10 @@
 import { join } from 'node:path';
-import { describeError, type Log } from '@portcullis/link/agent-log.ts';
+import { describeError, type Log } from '@portcullis/core/log.ts';
 import { readIfThere, replaceFile } from '@portcullis/link/durable-file.ts';
 import { cancelledAttacks, watchScope } from '@portcullis/link/parse-watch.ts';
 import { check, integer, list, matching, object } from '@portcullis/link/shape.ts';
-import {
-  type CancelledAttack,
-  MAX_WATCH_SCOPES,
-  type WatchScope,
-} from '@portcullis/link/watch-messages.ts';
+import { type CancelledAttack, MAX_WATCH_SCOPES } from '@portcullis/link/watch-messages.ts';
+import { type WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 
 /** What is to be watched, whole. */
 export interface HeldSettings {

@@ -6,7 +6,8 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createMemoryLink } from '@portcullis/link/memory.ts';
 import type { ControlReply } from '@portcullis/link/messages.ts';
-import type { CancelledAttack, WatchAsk, WatchScope } from '@portcullis/link/watch-messages.ts';
+import type { CancelledAttack, WatchAsk } from '@portcullis/link/watch-messages.ts';
+import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 import { WatchSettingsKeeper } from './settings.ts';
 import { SettingsStore } from './settings-store.ts';
 

@@ -1,13 +1,13 @@
-import type { Log } from '@portcullis/link/agent-log.ts';
+import type { Log } from '@portcullis/core/log.ts';
 import { ask, RefusedByControl } from '@portcullis/link/ask.ts';
 import { type Coalesced, coalesce } from '@portcullis/link/coalesce.ts';
 import { type AgentSide, LinkError } from '@portcullis/link/transport.ts';
 import {
   type CancelledAttack,
   MAX_WATCH_SCOPES,
-  type WatchScope,
   type WatchSettings,
 } from '@portcullis/link/watch-messages.ts';
+import { type WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 import type { HeldSettings, SettingsStore } from './settings-store.ts';
 
 export interface WatchSettingsOptions {

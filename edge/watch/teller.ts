@@ -1,4 +1,4 @@
-import type { Log } from '@portcullis/link/agent-log.ts';
+import type { Log } from '@portcullis/core/log.ts';
 import { ask, RefusedByControl } from '@portcullis/link/ask.ts';
 import { isWireAttack } from '@portcullis/link/parse-watch.ts';
 import type { AgentSide } from '@portcullis/link/transport.ts';

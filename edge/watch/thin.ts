@@ -3,9 +3,9 @@ import type { Thresholds } from '@portcullis/core/attacks/attack.ts';
 import {
   MAX_SUBJECTS_PER_SAMPLE,
   SENT_SHARE,
-  type SubjectTops,
   type WireSample,
 } from '@portcullis/link/watch-messages.ts';
+import { type SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
 
 export interface Thinning {
   readonly thresholdsOf: (subject: string) => Pick<Thresholds, 'pps' | 'bps'>;

@@ -2,10 +2,11 @@ import { type AttackEvent, DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/a
 import { type DetectorState, INITIAL, step } from '@portcullis/core/attacks/detector.ts';
 import { BUCKET_MS } from '@portcullis/core/attacks/sample.ts';
 import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
-import { describeError, type Log } from '@portcullis/link/agent-log.ts';
-import type { CounterMode } from '@portcullis/link/edge-report.ts';
+import { describeError, type Log } from '@portcullis/core/log.ts';
+import type { CounterMode } from '@portcullis/core/firewall/edge-state.ts';
 import type { AgentSide } from '@portcullis/link/transport.ts';
-import type { CancelledAttack, WatchScope } from '@portcullis/link/watch-messages.ts';
+import type { CancelledAttack } from '@portcullis/link/watch-messages.ts';
+import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 import type { CounterSource } from '../counters/source.ts';
 import type { Desired } from '../desired.ts';
 import { enforcedFolder } from '../state/disk.ts';

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { eachConnection } from '../kernel/conntrack.ts';
-import type { Log } from '@portcullis/link/agent-log.ts';
+import type { Log } from '@portcullis/core/log.ts';
 import { deviceName, listDevices, readDevice } from './devices/device.ts';
 import type { EarlySettings } from './driver.ts';
 import { EarlyDrop } from './early-drop.ts';

@@ -1,10 +1,10 @@
-import type { SourceSets } from '@portcullis/core/firewall/policy.ts';
-import type { EdgeAssignment, RefusedTarget } from '@portcullis/link/messages.ts';
+import type { SourceSets, RefusedTarget } from '@portcullis/core/firewall/policy.ts';
+import type { EdgeAssignment } from '@portcullis/core/firewall/packet.ts';
 import type { CounterDriver } from '../counters/driver.ts';
 import type { Desired } from '../desired.ts';
 import type { DeviceMode, DeviceModes } from '../devices.ts';
 import type { DropReading } from '../drop-ledger.ts';
-import { describeError, type Log } from '@portcullis/link/agent-log.ts';
+import { describeError, type Log } from '@portcullis/core/log.ts';
 import { changedKeys } from '../changed-keys.ts';
 import type { DropSource } from '../report.ts';
 import {

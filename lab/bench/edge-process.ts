@@ -5,12 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { serveIpc } from '@portcullis/link/ipc.ts';
-import type {
-  AgentRequest,
-  ControlReply,
-  EdgeAssignment,
-  EdgeSync,
-} from '@portcullis/link/messages.ts';
+import type { AgentRequest, ControlReply, EdgeSync } from '@portcullis/link/messages.ts';
+import type { EdgeAssignment } from '@portcullis/core/firewall/packet.ts';
 import type { EdgeReport } from '@portcullis/link/edge-report.ts';
 import type { ControlSide } from '@portcullis/link/transport.ts';
 import type { Namespace } from '../netns.ts';

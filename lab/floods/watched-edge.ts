@@ -8,7 +8,7 @@ import { CONFIG_VARIABLE } from '@portcullis/edge/config.ts';
 import { serveIpc } from '@portcullis/link/ipc.ts';
 import type { AgentRequest, ControlReply } from '@portcullis/link/messages.ts';
 import type { ControlSide } from '@portcullis/link/transport.ts';
-import type { WatchScope } from '@portcullis/link/watch-messages.ts';
+import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 import { within } from '../bench/within.ts';
 import { mountBpffs, unmountBpffs } from '../bpffs.ts';
 import type { Namespace } from '../netns.ts';

@@ -1,4 +1,4 @@
-import type { Log } from '@portcullis/link/agent-log.ts';
+import type { Log } from '@portcullis/core/log.ts';
 import { sentenceOf } from '../bounded.ts';
 import { EngineError } from '../engine/engine.ts';
 import type { BuildRecord } from '../journal/record.ts';

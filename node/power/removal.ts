@@ -1,4 +1,4 @@
-import type { Log } from '@portcullis/link/agent-log.ts';
+import type { Log } from '@portcullis/core/log.ts';
 import type { Engine } from '../engine/engine.ts';
 
 const AGAIN_MS = 10_000;

@@ -1,5 +1,5 @@
 import type { Effect, MachineEvent, Rung } from '@portcullis/core/game-servers/machine-state.ts';
-import type { Log } from '@portcullis/link/agent-log.ts';
+import type { Log } from '@portcullis/core/log.ts';
 import { bounded, sentenceOf } from '../bounded.ts';
 import { encodeCommand } from '../console/command.ts';
 import { type Engine, EngineError, type Instance } from '../engine/engine.ts';

@@ -1,7 +1,7 @@
 import type { Attack } from '@portcullis/core/attacks/attack.ts';
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
 import { type AttackSeries, Series, seriesUntil } from '@portcullis/core/attacks/series.ts';
-import type { SubjectTops } from '@portcullis/link/watch-messages.ts';
+import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
 
 /** Attacks whose evidence is kept at a time: of more, only the records. */
 const MAX_TRAILS = 2_000;

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { BITS, parseAddress } from '@portcullis/core/net/address.ts';
 import { formatCidr, networkOf } from '@portcullis/core/net/cidr.ts';
 import type { Db, Tx } from '../../db/database.ts';
-import { OBSERVED_REASON } from '@portcullis/link/edge-report.ts';
+import { OBSERVED_REASON } from '@portcullis/core/firewall/drops.ts';
 import type { DropWindow } from './window.ts';
 
 export interface DropCause {

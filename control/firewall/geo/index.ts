@@ -1,8 +1,3 @@
 /** Geo rules: what an organisation drops by country or ASN, on addresses or prefixes. */
 export { parseCountry } from './countries.ts';
-export {
-  assignGeoRule,
-  createGeoRule,
-  deleteGeoRule,
-  type GeoContent,
-} from './service.ts';
+export { assignGeoRule, createGeoRule, deleteGeoRule, type GeoContent } from './service.ts';

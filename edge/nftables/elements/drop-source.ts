@@ -1,4 +1,4 @@
-import { type DropEntry, OBSERVED_REASON } from '@portcullis/link/edge-report.ts';
+import { type DropEntry, OBSERVED_REASON } from '@portcullis/core/firewall/drops.ts';
 import type { DropReading } from '../../drop-ledger.ts';
 import type { DropSource } from '../../report.ts';
 import type { Count, CounterReader } from './counter-reader.ts';

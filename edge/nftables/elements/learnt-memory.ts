@@ -1,4 +1,4 @@
-import { describeError, type Log } from '@portcullis/link/agent-log.ts';
+import { describeError, type Log } from '@portcullis/core/log.ts';
 import type { ChangedPort } from '../../filters/changes.ts';
 import type { FilterState } from '../filters/state.ts';
 import { DENIED, type Learnt, newestFirst } from './kept-state.ts';

@@ -1,4 +1,4 @@
-import type { DropEntry, DropSample } from '@portcullis/link/edge-report.ts';
+import type { DropEntry, DropSample } from '@portcullis/core/firewall/drops.ts';
 import type { DropReading } from '../../drop-ledger.ts';
 import type { EarlyDropDriver } from '../driver.ts';
 import type { Reason } from '../layout.ts';

@@ -1,4 +1,4 @@
-import { describeError } from '@portcullis/link/agent-log.ts';
+import { describeError } from '@portcullis/core/log.ts';
 import type { Flow } from './places.ts';
 
 export interface OpenFlowsOptions {
