@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, it } from 'node:test';
-import { netflowV5 } from '@portcullis/edge/flows/testing/datagrams.ts';
+import { netflowV5 } from '@portcullis/collector/testing/datagrams.ts';
 import { parseExporters, parseListen } from './collector/options.ts';
 
 const FLOW = {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { netflowV5 } from '@portcullis/edge/flows/testing/datagrams.ts';
+import { netflowV5 } from '@portcullis/collector/testing/datagrams.ts';
 import { MAIN, runToEnd } from './testing/run.ts';
 
 const LIMIT_MS = 45_000;
@@ -155,7 +155,7 @@ suite('the collectors of a fleet, run by `up`', { timeout: 170_000 }, () => {
       try {
         const line = readFileSync(`/proc/${name}/cmdline`, 'utf8');
         const parent = /^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${name}/status`, 'utf8'))?.[1];
-        return Number(parent) === up.pid && line.includes('edge/collector/main.ts');
+        return Number(parent) === up.pid && line.includes('collector/main.ts');
       } catch {
         return false;
       }

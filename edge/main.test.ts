@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { readEarlyDrop, readEarlyDropRoom } from './config.ts';
-import { createLineLog, readLogLevel } from '@portcullis/link/agent-log.ts';
+import { createLineLog, readLogLevel } from '@portcullis/agent/log.ts';
 
 const CONFIG = { name: 'fra1', linkPath: '/dev/null/no.sock', stateDir: '/dev/null/edge' };
 

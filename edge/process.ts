@@ -2,36 +2,44 @@ import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { fitToMemory } from '@portcullis/core/firewall/fragment-limits.ts';
 import { connectIpc } from '@portcullis/link/ipc.ts';
-import { lockState, StateInUse } from '@portcullis/link/state-lock.ts';
-import { createEdgeAgent } from './agent.ts';
+import { lockState, StateInUse } from '@portcullis/agent/state-lock.ts';
+import { createEdgeAgent } from './agent/agent.ts';
 import { readConfig, readEarlyDrop, readEarlyDropRoom } from './config.ts';
-import { KernelCounterSource } from './counters/kernel-source.ts';
-import { DeniedFlows } from './connections/denied-flows.ts';
-import { createDeniedMemory } from './connections/denied-memory.ts';
-import { judgedBy } from './connections/judged.ts';
-import { SetAside, setAsideBeforeRemoval } from './connections/set-aside.ts';
-import { COUNTER_TABLE_NAME } from './nftables/names.ts';
-import { nftablesPlace, xdpPlace } from './counters/places.ts';
-import { switchOff } from './early-drop-off.ts';
-import { FilterKeeper } from './filters/keeper.ts';
-import { createHost } from './host.ts';
-import { eachConnection, removeWhere, sweepConnections } from './kernel/conntrack.ts';
-import { watchLinks } from './kernel/links.ts';
-import { openRoutes } from './kernel/routes.ts';
-import { createLineLog, readLogLevel } from '@portcullis/link/agent-log.ts';
+import { KernelCounterSource } from '@portcullis/dataplane/counters/kernel-source.ts';
+import { DeniedFlows } from '@portcullis/dataplane/connections/denied-flows.ts';
+import { createDeniedMemory } from '@portcullis/dataplane/connections/denied-memory.ts';
+import { judgedBy } from '@portcullis/dataplane/connections/judged.ts';
+import { SetAside, setAsideBeforeRemoval } from './state/set-aside.ts';
+import { COUNTER_TABLE_NAME } from '@portcullis/dataplane/nftables/names.ts';
+import { nftablesPlace, xdpPlace } from '@portcullis/dataplane/counters/places.ts';
+import { switchOff } from '@portcullis/dataplane/xdp/switched-off.ts';
+import { FilterKeeper } from '@portcullis/dataplane/filters/keeper.ts';
+import { createHost } from './host/host.ts';
+import {
+  eachConnection,
+  removeWhere,
+  sweepConnections,
+} from '@portcullis/dataplane/kernel/netlink/conntrack.ts';
+import { watchLinks } from '@portcullis/dataplane/kernel/netlink/links.ts';
+import { openRoutes } from '@portcullis/dataplane/kernel/netlink/routes.ts';
+import { createLineLog, readLogLevel } from '@portcullis/agent/log.ts';
 import { describeError } from '@portcullis/core/log.ts';
-import { DEFAULT_LIMITS } from './nftables/table/base-chain.ts';
-import { openCounterReader } from './nftables/elements/counter-reader.ts';
-import { countedBeforeRewrite, NftablesDrops } from './nftables/elements/drop-source.ts';
-import { LearntMemory } from './nftables/elements/learnt-memory.ts';
-import { openLearntReader } from './nftables/elements/learnt-reader.ts';
-import { openDriver } from './nftables/open.ts';
-import { inTurns } from './nftables/turns.ts';
-import { createSysctls, MEMORY_SHARE, Reassembly } from './reassembly.ts';
-import { EdgeWatch } from './watch/watch.ts';
-import { createEarlyDrop } from './xdp/create.ts';
-import { deviceName } from './xdp/devices/device.ts';
-import { pinsFolder, recordPins } from './xdp/devices/pins.ts';
+import { DEFAULT_LIMITS } from '@portcullis/dataplane/nftables/table/base-chain.ts';
+import { openCounterReader } from '@portcullis/dataplane/nftables/elements/counter-reader.ts';
+import {
+  countedBeforeRewrite,
+  NftablesDrops,
+} from '@portcullis/dataplane/nftables/elements/drop-source.ts';
+import { LearntMemory } from '@portcullis/dataplane/nftables/elements/learnt-memory.ts';
+import { openLearntReader } from '@portcullis/dataplane/nftables/elements/learnt-reader.ts';
+import { openDriver } from '@portcullis/dataplane/nftables/open.ts';
+import { inTurns } from '@portcullis/dataplane/nftables/turns.ts';
+import { createSysctls } from '@portcullis/dataplane/kernel/sysctls.ts';
+import { MEMORY_SHARE, Reassembly } from './host/reassembly.ts';
+import { EdgeWatch } from './detection/watch.ts';
+import { createEarlyDrop } from '@portcullis/dataplane/xdp/create.ts';
+import { deviceName } from '@portcullis/dataplane/xdp/devices/device.ts';
+import { pinsFolder, recordPins } from '@portcullis/dataplane/xdp/devices/pins.ts';
 
 /**
  * The process of an edge. Ended by SIGTERM, or by a supervisor that is gone, it leaves its table in the

@@ -9,10 +9,24 @@ const MAY_IMPORT = {
   core: [],
   link: ['core'],
   control: ['contract', 'core', 'link'],
-  edge: ['core', 'link'],
-  node: ['core', 'link'],
-  cli: ['contract', 'core', 'link', 'control', 'edge', 'node'],
-  lab: ['contract', 'core', 'link', 'control', 'edge', 'node', 'cli'],
+  agent: ['core', 'link'],
+  dataplane: ['core'],
+  edge: ['core', 'link', 'agent', 'dataplane'],
+  collector: ['core', 'link', 'agent'],
+  node: ['core', 'link', 'agent'],
+  cli: ['contract', 'core', 'link', 'control', 'agent', 'dataplane', 'edge', 'collector', 'node'],
+  lab: [
+    'contract',
+    'core',
+    'link',
+    'control',
+    'agent',
+    'dataplane',
+    'edge',
+    'collector',
+    'node',
+    'cli',
+  ],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 type Room = keyof typeof MAY_IMPORT;
 const ROOMS = Object.keys(MAY_IMPORT) as Room[];

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type Descriptor, mapShapeOf, nextKey } from '@portcullis/edge/kernel/bpf.ts';
+import { type Descriptor, mapShapeOf, nextKey } from '@portcullis/dataplane/kernel/bpf/bpf.ts';
 import { withDescriptorsOf } from './descriptors.ts';
 
 /** Shows every BPF map that a process holds, while `use` runs. */

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
-import { closeDescriptor, type Descriptor } from '@portcullis/edge/kernel/bpf.ts';
-import { errno, libc, SystemError } from '@portcullis/edge/kernel/native.ts';
+import { closeDescriptor, type Descriptor } from '@portcullis/dataplane/kernel/bpf/bpf.ts';
+import { errno, libc, SystemError } from '@portcullis/dataplane/kernel/native.ts';
 
 /** Source of both numbers, the same on all processors: include/uapi/asm-generic/unistd.h. */
 const PIDFD_OPEN = 434;

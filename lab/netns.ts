@@ -1,5 +1,5 @@
 import { closeSync, openSync } from 'node:fs';
-import { libc, SystemError, errno } from '@portcullis/edge/kernel/native.ts';
+import { libc, SystemError, errno } from '@portcullis/dataplane/kernel/native.ts';
 import { execFileSync, spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
 
 /** A network namespace of ours, with the interfaces, addresses and routes that were put in it. */

@@ -1,6 +1,6 @@
 import { readlinkSync } from 'node:fs';
-import type { Descriptor } from '@portcullis/edge/kernel/bpf.ts';
-import { libc } from '@portcullis/edge/kernel/native.ts';
+import type { Descriptor } from '@portcullis/dataplane/kernel/bpf/bpf.ts';
+import { libc } from '@portcullis/dataplane/kernel/native.ts';
 import { withDescriptorsOf } from './descriptors.ts';
 
 /** Source: include/linux/socket.h. */

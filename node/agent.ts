@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { RefusedByControl } from '@portcullis/link/ask.ts';
+import { RefusedByControl } from '@portcullis/agent/ask.ts';
 import { type Log, describeError } from '@portcullis/core/log.ts';
-import { type Coalesced, coalesce } from '@portcullis/link/coalesce.ts';
+import { type Coalesced, coalesce } from '@portcullis/agent/coalesce.ts';
 import type { CallAnswer, NodeCall, NodeEngine } from '@portcullis/link/node-messages.ts';
 import { type AgentSide, LinkError } from '@portcullis/link/transport.ts';
 import { bounded, sentenceOf } from './bounded.ts';

@@ -1,7 +1,7 @@
-import type { CollectorOptions, Listen } from '@portcullis/edge/flows/collector.ts';
+import type { CollectorOptions, Listen } from '@portcullis/collector/collector.ts';
 import { formatAddress, parseAddress } from '@portcullis/core/net/address.ts';
 import { type Cidr, parseCidr } from '@portcullis/core/net/cidr.ts';
-import { MAX_SAMPLING_RATE } from '@portcullis/edge/flows/flow-record.ts';
+import { MAX_SAMPLING_RATE } from '@portcullis/core/attacks/flow-record.ts';
 import { usageError } from '../exit.ts';
 
 /** `0.0.0.0:6343`, `[::]:6343`. */

@@ -5,7 +5,7 @@ import { formatBps, formatPps } from '@portcullis/core/attacks/format.ts';
 import type { Thresholds } from '@portcullis/core/attacks/attack.ts';
 import { detailOf } from '@portcullis/core/attacks/detector.ts';
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
-import { Collector, type CollectorCounters } from '@portcullis/edge/flows/collector.ts';
+import { Collector, type CollectorCounters } from '@portcullis/collector/collector.ts';
 import { parseCount, parseExporters, parseListen, parsePrefixes } from '../collector/options.ts';
 import { Watch, type WatchedSecond } from '../collector/watch.ts';
 import { failed, unavailable, usageError } from '../exit.ts';

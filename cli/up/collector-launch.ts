@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { type CollectorConfig, CONFIG_VARIABLE } from '@portcullis/edge/collector/config.ts';
+import { type CollectorConfig, CONFIG_VARIABLE } from '@portcullis/collector/config.ts';
 import { withoutRights } from './rights.ts';
 import type { ChildSpec } from './supervised.ts';
 
-const COLLECTOR_MAIN = join(import.meta.dirname, '..', '..', 'edge', 'collector', 'main.ts');
+const COLLECTOR_MAIN = join(import.meta.dirname, '..', '..', 'collector', 'main.ts');
 
 /** The process of a collector: it reads what networks send, so it has no rights at all. */
 export function collectorProcess(config: CollectorConfig, env: NodeJS.ProcessEnv): ChildSpec {

@@ -7,7 +7,7 @@ import {
 } from '@portcullis/control/collectors/index.ts';
 import { type Db, openDatabase } from '@portcullis/control/db/database.ts';
 import { listen } from '@portcullis/control/db/listen.ts';
-import { coalesce } from '@portcullis/link/coalesce.ts';
+import { coalesce } from '@portcullis/agent/coalesce.ts';
 import { readCredential, saveCredential } from '../node-credential.ts';
 import { warn } from '../output.ts';
 import { collectorProcess } from './collector-launch.ts';

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import type { EdgeConfig } from '@portcullis/edge/config.ts';
-import { bpffsRoot, isBpffs } from '@portcullis/edge/xdp/devices/pins.ts';
+import { bpffsRoot, isBpffs } from '@portcullis/dataplane/xdp/devices/pins.ts';
 import { withRights } from './rights.ts';
 import type { ChildSpec } from './supervised.ts';
 

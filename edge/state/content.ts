@@ -13,8 +13,8 @@ import {
   type Shape,
   whole,
 } from '@portcullis/link/shape.ts';
-import { changedKeys } from '../changed-keys.ts';
-import type { Desired } from '../desired.ts';
+import { changedKeys } from '@portcullis/dataplane/compile/changed-keys.ts';
+import type { Desired } from '@portcullis/dataplane/desired.ts';
 import { CHAIN_START, frame, type Frames, type Mark, unframe } from './frames.ts';
 
 /**

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import fc from 'fast-check';
 import { require } from '@portcullis/lab/requirements.ts';
-import type { Desired } from '../desired.ts';
+import type { Desired } from '@portcullis/dataplane/desired.ts';
 import { stateOf } from '../testing/states.ts';
 import { frame } from './frames.ts';
 import { DesiredStore, type DesiredStoreOptions } from './desired-store.ts';

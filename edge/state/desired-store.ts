@@ -1,10 +1,10 @@
 import { closeSync, fdatasync, ftruncateSync, openSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Desired } from '../desired.ts';
+import type { Desired } from '@portcullis/dataplane/desired.ts';
 import { describeError, type Log } from '@portcullis/core/log.ts';
 import { readState, writeChange, writeWhole } from './content.ts';
-import { readIfThere, replaceFile } from '@portcullis/link/durable-file.ts';
+import { readIfThere, replaceFile } from '@portcullis/agent/durable-file.ts';
 import { writeAt } from './files.ts';
 import { CHAIN_START, type Mark } from './frames.ts';
 import { SourceSetFiles } from './source-sets.ts';

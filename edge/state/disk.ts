@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { RefusedTarget } from '@portcullis/core/firewall/policy.ts';
-import type { Desired } from '../desired.ts';
+import type { Desired } from '@portcullis/dataplane/desired.ts';
 import type { Log } from '@portcullis/core/log.ts';
 import { DesiredStore } from './desired-store.ts';
 import { enforcedOf } from './enforced.ts';

@@ -1,5 +1,5 @@
 import type { Policy, RefusedTarget } from '@portcullis/core/firewall/policy.ts';
-import type { Desired } from '../desired.ts';
+import type { Desired } from '@portcullis/dataplane/desired.ts';
 
 /**
  * What the kernel has after an apply of `desired`: refused targets are at their last good policy, which is that of

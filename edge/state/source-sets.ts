@@ -5,7 +5,7 @@ import type { SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { sourceSets } from '@portcullis/link/parse-policy.ts';
 import { check, list, matching, object, whole } from '@portcullis/link/shape.ts';
 import { parts } from './content.ts';
-import { readIfThere, replaceFile } from '@portcullis/link/durable-file.ts';
+import { readIfThere, replaceFile } from '@portcullis/agent/durable-file.ts';
 import { CHAIN_START, frame, type Frames, unframe } from './frames.ts';
 
 const PREFIX = 'source-sets-';

@@ -3,10 +3,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import type { Desired } from '../desired.ts';
-import { DEFAULT_LIMITS } from '../nftables/table/base-chain.ts';
-import { createFakeKernel } from '../nftables/fake.ts';
-import { Reconciler } from '../reconcile.ts';
+import type { Desired } from '@portcullis/dataplane/desired.ts';
+import { DEFAULT_LIMITS } from '@portcullis/dataplane/nftables/table/base-chain.ts';
+import { createFakeKernel } from '@portcullis/dataplane/nftables/fake.ts';
+import { Reconciler } from '../reconcile/reconcile.ts';
 import { stateOf } from '../testing/states.ts';
 import { TableText } from './table-text.ts';
 

@@ -1,11 +1,15 @@
 import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { changedKeys } from '../changed-keys.ts';
+import { changedKeys } from '@portcullis/dataplane/compile/changed-keys.ts';
 import { describeError, type Log } from '@portcullis/core/log.ts';
-import type { Layout } from '../nftables/table/layout.ts';
-import { renderDelta, renderWholeParts, type Sizes } from '../nftables/table/render.ts';
-import { replaceFile } from '@portcullis/link/durable-file.ts';
+import type { Layout } from '@portcullis/dataplane/nftables/table/layout.ts';
+import {
+  renderDelta,
+  renderWholeParts,
+  type Sizes,
+} from '@portcullis/dataplane/nftables/table/render.ts';
+import { replaceFile } from '@portcullis/agent/durable-file.ts';
 
 /** What `nft -f` loads, in this order; read by boot/load.sh. */
 const WHOLE = 'table.nft';

@@ -6,8 +6,9 @@ import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { createMemoryLink, type MemoryLink } from '@portcullis/link/memory.ts';
 import type { AgentRequest, ControlReply, EdgeConfirm } from '@portcullis/link/messages.ts';
 import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
-import { createEdgeAgent, type EdgeAgent, type EdgeAgentOptions } from '../agent.ts';
-import { createFakeKernel, type FakeKernel } from '../nftables/fake.ts';
+import { createEdgeAgent } from '../agent/agent.ts';
+import type { EdgeAgent, EdgeAgentOptions } from '../agent/agent-options.ts';
+import { createFakeKernel, type FakeKernel } from '@portcullis/dataplane/nftables/fake.ts';
 
 /** A control plane of one edge for tests: what it wants can be changed, what it hears is kept. */
 export class FakeControl {

@@ -1,5 +1,5 @@
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
-import type { Desired } from '../desired.ts';
+import type { Desired } from '@portcullis/dataplane/desired.ts';
 import { opening } from './control.ts';
 
 const TARGETS = 40;

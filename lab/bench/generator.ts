@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { createMap, testRun, updateElement } from '@portcullis/edge/kernel/bpf.ts';
-import { loadProgram } from '@portcullis/edge/kernel/bpf-program.ts';
-import { readArtifact, relocated } from '@portcullis/edge/kernel/bpf-artifact.ts';
+import { createMap, testRun, updateElement } from '@portcullis/dataplane/kernel/bpf/bpf.ts';
+import { loadProgram } from '@portcullis/dataplane/kernel/bpf/bpf-program.ts';
+import { readArtifact, relocated } from '@portcullis/dataplane/kernel/bpf/bpf-artifact.ts';
 import { type Counted, encodePlan, FRAME_BYTES, PLAN_BYTES, type Round } from './plan.ts';
 
 /**

@@ -4,12 +4,12 @@ import {
   createLink,
   type Descriptor,
   type XdpMode,
-} from '@portcullis/edge/kernel/bpf.ts';
-import { loadProgram } from '@portcullis/edge/kernel/bpf-program.ts';
-import { compileEarly } from '@portcullis/edge/xdp/compile.ts';
-import type { EarlyDropDriver } from '@portcullis/edge/xdp/driver.ts';
-import { createKernelDriver } from '@portcullis/edge/xdp/kernel-driver.ts';
-import { NO_UNIONS } from '@portcullis/edge/xdp/unions.ts';
+} from '@portcullis/dataplane/kernel/bpf/bpf.ts';
+import { loadProgram } from '@portcullis/dataplane/kernel/bpf/bpf-program.ts';
+import { compileEarly } from '@portcullis/dataplane/xdp/compile.ts';
+import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver.ts';
+import { createKernelDriver } from '@portcullis/dataplane/xdp/kernel-driver.ts';
+import { NO_UNIONS } from '@portcullis/dataplane/xdp/unions.ts';
 import { BenchEdge, type Settings } from './edge-process.ts';
 import { linearTable, lookupTable } from './hand-tables.ts';
 import { type Fleet, flowsOf, policiesOf, sourceSetsOf } from './policies.ts';

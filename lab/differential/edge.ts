@@ -5,17 +5,20 @@ import type { Filter } from '@portcullis/core/filters/filter.ts';
 import { PROTOCOL_NUMBERS } from '@portcullis/core/firewall/match.ts';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
-import { createLineLog } from '@portcullis/link/agent-log.ts';
-import { DEFAULT_LIMITS, type EdgeLimits } from '@portcullis/edge/nftables/table/base-chain.ts';
-import { createLibraryDriver } from '@portcullis/edge/nftables/library.ts';
-import { TABLE } from '@portcullis/edge/nftables/names.ts';
-import { Reconciler } from '@portcullis/edge/reconcile.ts';
-import { compileEarly } from '@portcullis/edge/xdp/compile.ts';
-import { planUnions } from '@portcullis/edge/xdp/unions.ts';
-import { deviceName, readDevice } from '@portcullis/edge/xdp/devices/device.ts';
-import type { EarlyDropDriver } from '@portcullis/edge/xdp/driver.ts';
-import { EarlyDrop } from '@portcullis/edge/xdp/early-drop.ts';
-import { createKernelDriver } from '@portcullis/edge/xdp/kernel-driver.ts';
+import { createLineLog } from '@portcullis/agent/log.ts';
+import {
+  DEFAULT_LIMITS,
+  type EdgeLimits,
+} from '@portcullis/dataplane/nftables/table/base-chain.ts';
+import { createLibraryDriver } from '@portcullis/dataplane/nftables/library.ts';
+import { TABLE } from '@portcullis/dataplane/nftables/names.ts';
+import { Reconciler } from '@portcullis/edge/reconcile/reconcile.ts';
+import { compileEarly } from '@portcullis/dataplane/xdp/compile.ts';
+import { planUnions } from '@portcullis/dataplane/xdp/unions.ts';
+import { deviceName, readDevice } from '@portcullis/dataplane/xdp/devices/device.ts';
+import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver.ts';
+import { EarlyDrop } from '@portcullis/dataplane/xdp/early-drop.ts';
+import { createKernelDriver } from '@portcullis/dataplane/xdp/kernel-driver.ts';
 import { driverWithin } from '../driver-within.ts';
 import { assertNone, expectedOf, type Known, NOTHING_KNOWN, type State } from './expected.ts';
 import { framesOf, type Numbered } from './frames.ts';

@@ -3,7 +3,7 @@ import { decide, type EdgeView, type Verdict } from '@portcullis/core/firewall/d
 import type { EdgeSettings, Packet } from '@portcullis/core/firewall/packet.ts';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
-import type { Desired } from '@portcullis/edge/desired.ts';
+import type { Desired } from '@portcullis/dataplane/desired.ts';
 import type { Numbered } from './frames.ts';
 import { goesOn } from './segments.ts';
 import { VLANS } from './vlans.ts';

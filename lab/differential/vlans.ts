@@ -1,5 +1,9 @@
-import { closeDescriptor, createLink, type Descriptor } from '@portcullis/edge/kernel/bpf.ts';
-import { loadProgram } from '@portcullis/edge/kernel/bpf-program.ts';
+import {
+  closeDescriptor,
+  createLink,
+  type Descriptor,
+} from '@portcullis/dataplane/kernel/bpf/bpf.ts';
+import { loadProgram } from '@portcullis/dataplane/kernel/bpf/bpf-program.ts';
 import type { Namespace } from '../netns.ts';
 
 /** VLANs that end at the edge; the edge judges what enters by the first, and not what enters by the second. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import { addAddress, enableForwarding, type Namespace, Network, sysctl } from '../netns.ts';
-import { closeDescriptor, type Descriptor } from '@portcullis/edge/kernel/bpf.ts';
+import { closeDescriptor, type Descriptor } from '@portcullis/dataplane/kernel/bpf/bpf.ts';
 import { framesOf, macOf, type Numbered, PLAIN } from './frames.ts';
 import { standInForVlans, VLANS } from './vlans.ts';
 

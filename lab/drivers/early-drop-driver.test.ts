@@ -6,24 +6,24 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
-import { frameOf, udpPacket } from '@portcullis/edge/testing/frames.ts';
-import { allowPort, denyAll } from '@portcullis/edge/testing/policies.ts';
-import { compileEarly } from '@portcullis/edge/xdp/compile.ts';
-import { readDevice } from '@portcullis/edge/xdp/devices/device.ts';
-import type { EarlyDropDriver } from '@portcullis/edge/xdp/driver.ts';
-import { countSuite } from '@portcullis/edge/xdp/count-suite.ts';
-import { earlyDropSuite } from '@portcullis/edge/xdp/driver-suite.ts';
-import type { EgressWay } from '@portcullis/edge/xdp/devices/egress.ts';
+import { frameOf, udpPacket } from '@portcullis/dataplane/testing/frames.ts';
+import { allowPort, denyAll } from '@portcullis/dataplane/testing/policies.ts';
+import { compileEarly } from '@portcullis/dataplane/xdp/compile.ts';
+import { readDevice } from '@portcullis/dataplane/xdp/devices/device.ts';
+import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver.ts';
+import { countSuite } from '@portcullis/dataplane/xdp/count-suite.ts';
+import { earlyDropSuite } from '@portcullis/dataplane/xdp/driver-suite.ts';
+import type { EgressWay } from '@portcullis/dataplane/xdp/devices/egress.ts';
 import {
   type Descriptor,
   lookupElement,
   mapShapeOf,
   updateElement,
-} from '@portcullis/edge/kernel/bpf.ts';
-import { createKernelDriver } from '@portcullis/edge/xdp/kernel-driver.ts';
-import { roomSuite } from '@portcullis/edge/xdp/room-suite.ts';
-import { struckSuite } from '@portcullis/edge/xdp/struck-suite.ts';
-import { NO_UNIONS } from '@portcullis/edge/xdp/unions.ts';
+} from '@portcullis/dataplane/kernel/bpf/bpf.ts';
+import { createKernelDriver } from '@portcullis/dataplane/xdp/kernel-driver.ts';
+import { roomSuite } from '@portcullis/dataplane/xdp/room-suite.ts';
+import { struckSuite } from '@portcullis/dataplane/xdp/struck-suite.ts';
+import { NO_UNIONS } from '@portcullis/dataplane/xdp/unions.ts';
 import { keysOf, withMapsOf } from '../bpf-maps.ts';
 import { mountBpffs, unmountBpffs } from '../bpffs.ts';
 import { type Namespace, Network } from '../netns.ts';

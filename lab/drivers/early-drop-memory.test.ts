@@ -1,15 +1,19 @@
 import assert from 'node:assert/strict';
 import { constants } from 'node:os';
 import { describe, it, type TestContext } from 'node:test';
-import { type Descriptor, mapShapeOf, updateElement } from '@portcullis/edge/kernel/bpf.ts';
-import { SystemError } from '@portcullis/edge/kernel/native.ts';
-import { frameOf, udpPacket } from '@portcullis/edge/testing/frames.ts';
-import { allowPort, denyAll } from '@portcullis/edge/testing/policies.ts';
-import { compileEarly } from '@portcullis/edge/xdp/compile.ts';
-import type { EarlyDropDriver } from '@portcullis/edge/xdp/driver.ts';
-import { createKernelDriver } from '@portcullis/edge/xdp/kernel-driver.ts';
-import { MapSet, type MapSetParts } from '@portcullis/edge/xdp/map-set.ts';
-import { NO_UNIONS } from '@portcullis/edge/xdp/unions.ts';
+import {
+  type Descriptor,
+  mapShapeOf,
+  updateElement,
+} from '@portcullis/dataplane/kernel/bpf/bpf.ts';
+import { SystemError } from '@portcullis/dataplane/kernel/native.ts';
+import { frameOf, udpPacket } from '@portcullis/dataplane/testing/frames.ts';
+import { allowPort, denyAll } from '@portcullis/dataplane/testing/policies.ts';
+import { compileEarly } from '@portcullis/dataplane/xdp/compile.ts';
+import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver.ts';
+import { createKernelDriver } from '@portcullis/dataplane/xdp/kernel-driver.ts';
+import { MapSet, type MapSetParts } from '@portcullis/dataplane/xdp/map-set.ts';
+import { NO_UNIONS } from '@portcullis/dataplane/xdp/unions.ts';
 import { keysOf, withMapsOf } from '../bpf-maps.ts';
 import { missing } from '../requirements.ts';
 

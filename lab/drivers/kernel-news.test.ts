@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { after, before, beforeEach, describe, it, type TestContext } from 'node:test';
-import { type LinkEvent, watchLinks } from '@portcullis/edge/kernel/links.ts';
-import type { Driver } from '@portcullis/edge/nftables/driver.ts';
-import { createNftDriver } from '@portcullis/edge/nftables/nft.ts';
-import { openRuleset, type Ruleset } from '@portcullis/edge/nftables/ruleset.ts';
-import { watched } from '@portcullis/edge/nftables/watch.ts';
+import { type LinkEvent, watchLinks } from '@portcullis/dataplane/kernel/netlink/links.ts';
+import type { Driver } from '@portcullis/dataplane/nftables/driver.ts';
+import { createNftDriver } from '@portcullis/dataplane/nftables/nft.ts';
+import { openRuleset, type Ruleset } from '@portcullis/dataplane/nftables/ruleset.ts';
+import { watched } from '@portcullis/dataplane/nftables/watch.ts';
 import { type Namespace, Network } from '../netns.ts';
 import { skipUnless } from '../requirements.ts';
 import { eventually } from '../system/ground.ts';

@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { edgeRules } from '@portcullis/edge/testing/policies.ts';
-import { type CompiledTarget, compilePolicy } from '@portcullis/edge/nftables/policy/compile.ts';
-import { planLayout } from '@portcullis/edge/nftables/table/layout.ts';
-import { renderDelta, renderWhole } from '@portcullis/edge/nftables/table/render.ts';
-import { driverSuite } from '@portcullis/edge/nftables/driver-suite.ts';
-import type { Driver } from '@portcullis/edge/nftables/driver.ts';
-import { createLibraryDriver } from '@portcullis/edge/nftables/library.ts';
-import { createNftDriver } from '@portcullis/edge/nftables/nft.ts';
+import { edgeRules } from '@portcullis/dataplane/testing/policies.ts';
+import {
+  type CompiledTarget,
+  compilePolicy,
+} from '@portcullis/dataplane/nftables/policy/compile.ts';
+import { planLayout } from '@portcullis/dataplane/nftables/table/layout.ts';
+import { renderDelta, renderWhole } from '@portcullis/dataplane/nftables/table/render.ts';
+import { driverSuite } from '@portcullis/dataplane/nftables/driver-suite.ts';
+import type { Driver } from '@portcullis/dataplane/nftables/driver.ts';
+import { createLibraryDriver } from '@portcullis/dataplane/nftables/library.ts';
+import { createNftDriver } from '@portcullis/dataplane/nftables/nft.ts';
 import { Draw, targetsOfRound } from '../differential/draw.ts';
 import { type Namespace, Network } from '../netns.ts';
 import { missing } from '../requirements.ts';

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { createNftDriver } from '@portcullis/edge/nftables/nft.ts';
+import { createNftDriver } from '@portcullis/dataplane/nftables/nft.ts';
 import { Network } from '../netns.ts';
 import { require } from '../requirements.ts';
 
-const GOLDEN = join(import.meta.dirname, '../../edge/nftables/golden');
+const GOLDEN = join(import.meta.dirname, '../../dataplane/nftables/golden');
 /** Only valid upon what it changes. */
 const DELTAS = new Map([
   ['change.nft', ['change-before.nft']],

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { VECTORS, vectorOf } from '@portcullis/core/attacks/vectors.ts';
-import { decode } from '@portcullis/edge/flows/decode.ts';
-import { Exporter } from '@portcullis/edge/flows/exporter.ts';
-import { rawHeader, sflow } from '@portcullis/edge/flows/testing/datagrams.ts';
+import { decode } from '@portcullis/collector/decode/decode.ts';
+import { Exporter } from '@portcullis/collector/exporter/exporter.ts';
+import { rawHeader, sflow } from '@portcullis/collector/testing/datagrams.ts';
 import { type FloodKind, floodFrames } from './frames.ts';
 
 const VECTORS_OF: Readonly<Record<FloodKind, readonly string[]>> = {

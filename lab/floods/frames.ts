@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { formatAddress } from '@portcullis/core/net/address.ts';
 import { parseCidr } from '@portcullis/core/net/cidr.ts';
-import { addressBytes, bytesOf, type Part } from '@portcullis/edge/flows/testing/datagrams.ts';
+import { addressBytes, bytesOf, type Part } from '@portcullis/collector/testing/datagrams.ts';
 
 /** What a flood is made of. `few`: UDP of some sources. `download`: large segments of one connection, no flood. */
 export const FLOOD_KINDS = [

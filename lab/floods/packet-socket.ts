@@ -1,4 +1,4 @@
-import { addressOf, errno, libc, SystemError } from '@portcullis/edge/kernel/native.ts';
+import { addressOf, errno, libc, SystemError } from '@portcullis/dataplane/kernel/native.ts';
 
 const AF_PACKET = 17;
 const SOCK_RAW = 3;

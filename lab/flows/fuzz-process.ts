@@ -6,8 +6,8 @@ import {
   message,
   set,
   templateSet,
-} from '@portcullis/edge/flows/testing/datagrams.ts';
-import { fuzzedDatagrams } from '@portcullis/edge/flows/testing/fuzz.ts';
+} from '@portcullis/collector/testing/datagrams.ts';
+import { fuzzedDatagrams } from '@portcullis/collector/testing/fuzz.ts';
 
 /**
  * Sends fuzzed datagrams, and among them new templates and data of templates that nobody told, from one address to a

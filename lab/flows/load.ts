@@ -11,7 +11,7 @@ import {
   sflow,
   type Spec,
   templateSet,
-} from '@portcullis/edge/flows/testing/datagrams.ts';
+} from '@portcullis/collector/testing/datagrams.ts';
 import { type Chance, chanceOf } from '../detection/chance.ts';
 
 /** Datagrams as busy exporters send them: as many records as fit, to many destinations, none of which is attacked. */

@@ -6,9 +6,9 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import { formatAddress } from '@portcullis/core/net/address.ts';
-import { decode } from '@portcullis/edge/flows/decode.ts';
-import { Exporter, type ExporterCounters } from '@portcullis/edge/flows/exporter.ts';
-import type { FlowRecord } from '@portcullis/edge/flows/flow-record.ts';
+import { decode } from '@portcullis/collector/decode/decode.ts';
+import { Exporter, type ExporterCounters } from '@portcullis/collector/exporter/exporter.ts';
+import type { FlowRecord } from '@portcullis/core/attacks/flow-record.ts';
 import { within } from '../bench/within.ts';
 import type { Namespace } from '../netns.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { closeDescriptor, detachLink, getPinned } from '@portcullis/edge/kernel/bpf.ts';
-import { pinsFolder } from '@portcullis/edge/xdp/devices/pins.ts';
+import { closeDescriptor, detachLink, getPinned } from '@portcullis/dataplane/kernel/bpf/bpf.ts';
+import { pinsFolder } from '@portcullis/dataplane/xdp/devices/pins.ts';
 import { EDGE_DEVICE } from '../internet.ts';
 import type { Namespace } from '../netns.ts';
 import type { Stack } from '../stack.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { createLibraryDriver } from '@portcullis/edge/nftables/library.ts';
-import { openRuleset } from '@portcullis/edge/nftables/ruleset.ts';
-import { watched } from '@portcullis/edge/nftables/watch.ts';
+import { createLibraryDriver } from '@portcullis/dataplane/nftables/library.ts';
+import { openRuleset } from '@portcullis/dataplane/nftables/ruleset.ts';
+import { watched } from '@portcullis/dataplane/nftables/watch.ts';
 import { opening, testEdge, type TestEdge } from '@portcullis/edge/testing/control.ts';
 import { type Namespace, Network } from '../netns.ts';
 import { type Need, require } from '../requirements.ts';

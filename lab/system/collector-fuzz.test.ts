@@ -11,7 +11,7 @@ import {
   message,
   set,
   templateSet,
-} from '@portcullis/edge/flows/testing/datagrams.ts';
+} from '@portcullis/collector/testing/datagrams.ts';
 import { eventually } from './ground.ts';
 
 const MAIN = join(import.meta.dirname, '..', '..', 'cli', 'main.ts');

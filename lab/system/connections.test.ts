@@ -9,10 +9,13 @@ import {
   type Connection,
   removeWhere,
   sweepConnections,
-} from '@portcullis/edge/kernel/conntrack.ts';
-import { createDeniedMemory, type Forgotten } from '@portcullis/edge/connections/denied-memory.ts';
-import { openLearntReader } from '@portcullis/edge/nftables/elements/learnt-reader.ts';
-import { createLibraryDriver } from '@portcullis/edge/nftables/library.ts';
+} from '@portcullis/dataplane/kernel/netlink/conntrack.ts';
+import {
+  createDeniedMemory,
+  type Forgotten,
+} from '@portcullis/dataplane/connections/denied-memory.ts';
+import { openLearntReader } from '@portcullis/dataplane/nftables/elements/learnt-reader.ts';
+import { createLibraryDriver } from '@portcullis/dataplane/nftables/library.ts';
 import { type Namespace, Network } from '../netns.ts';
 import { missing } from '../requirements.ts';
 

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { openCounterReader } from '@portcullis/edge/nftables/elements/counter-reader.ts';
-import { frameOf, udpPacket } from '@portcullis/edge/testing/frames.ts';
-import { readDevice } from '@portcullis/edge/xdp/devices/device.ts';
+import { openCounterReader } from '@portcullis/dataplane/nftables/elements/counter-reader.ts';
+import { frameOf, udpPacket } from '@portcullis/dataplane/testing/frames.ts';
+import { readDevice } from '@portcullis/dataplane/xdp/devices/device.ts';
 import { type Namespace, Network } from '../netns.ts';
 import { eventually } from './ground.ts';
 
 const SEND = join(import.meta.dirname, '..', 'differential', 'send.py');
-/** Where frames of edge/testing/frames.ts go. */
+/** Where frames of dataplane/testing/frames.ts go. */
 const MAC = '02:00:00:00:00:01';
 /** The last frame comes from here: whatever was sent before it has been counted. */
 const LAST_MAC = '02:00:00:00:00:03';

@@ -3,23 +3,23 @@ import { after, before, describe, it } from 'node:test';
 import { VECTORS } from '@portcullis/core/attacks/vectors.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import { type Cidr, parseCidr } from '@portcullis/core/net/cidr.ts';
-import type { Counted, CounterDriver } from '@portcullis/edge/counters/driver.ts';
+import type { Counted, CounterDriver } from '@portcullis/dataplane/counters/driver.ts';
 import {
   type CounterGround,
   counterSuite,
   packetsTo,
-} from '@portcullis/edge/counters/driver-suite.ts';
-import { frameOf, udpPacket } from '@portcullis/edge/testing/frames.ts';
-import { allowPort, denyAll } from '@portcullis/edge/testing/policies.ts';
-import { compileEarly, type EarlyTarget } from '@portcullis/edge/xdp/compile.ts';
-import { addressBytes } from '@portcullis/edge/xdp/layout.ts';
-import { NftCounters } from '@portcullis/edge/counters/nftables/driver.ts';
-import { COUNTER_TABLE_NAME } from '@portcullis/edge/nftables/names.ts';
-import { openCounterReader } from '@portcullis/edge/nftables/elements/counter-reader.ts';
-import { createNftDriver } from '@portcullis/edge/nftables/nft.ts';
-import type { EarlyDropDriver } from '@portcullis/edge/xdp/driver.ts';
-import { createKernelDriver } from '@portcullis/edge/xdp/kernel-driver.ts';
-import { NO_UNIONS } from '@portcullis/edge/xdp/unions.ts';
+} from '@portcullis/dataplane/counters/driver-suite.ts';
+import { frameOf, udpPacket } from '@portcullis/dataplane/testing/frames.ts';
+import { allowPort, denyAll } from '@portcullis/dataplane/testing/policies.ts';
+import { compileEarly, type EarlyTarget } from '@portcullis/dataplane/xdp/compile.ts';
+import { addressBytes } from '@portcullis/dataplane/xdp/layout.ts';
+import { NftCounters } from '@portcullis/dataplane/counters/nftables/driver.ts';
+import { COUNTER_TABLE_NAME } from '@portcullis/dataplane/nftables/names.ts';
+import { openCounterReader } from '@portcullis/dataplane/nftables/elements/counter-reader.ts';
+import { createNftDriver } from '@portcullis/dataplane/nftables/nft.ts';
+import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver.ts';
+import { createKernelDriver } from '@portcullis/dataplane/xdp/kernel-driver.ts';
+import { NO_UNIONS } from '@portcullis/dataplane/xdp/unions.ts';
 import { missing } from '../requirements.ts';
 import { CountedWire } from './counted-wire.ts';
 

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
-import { describeDevices } from '@portcullis/edge/devices.ts';
-import { createHost } from '@portcullis/edge/host.ts';
-import { openCounterReader } from '@portcullis/edge/nftables/elements/counter-reader.ts';
-import { compilePolicy } from '@portcullis/edge/nftables/policy/compile.ts';
-import { NftablesDrops } from '@portcullis/edge/nftables/elements/drop-source.ts';
-import { createLibraryDriver } from '@portcullis/edge/nftables/library.ts';
-import { planLayout } from '@portcullis/edge/nftables/table/layout.ts';
-import { renderWhole } from '@portcullis/edge/nftables/table/render.ts';
+import { describeDevices } from '@portcullis/edge/host/devices.ts';
+import { createHost } from '@portcullis/edge/host/host.ts';
+import { openCounterReader } from '@portcullis/dataplane/nftables/elements/counter-reader.ts';
+import { compilePolicy } from '@portcullis/dataplane/nftables/policy/compile.ts';
+import { NftablesDrops } from '@portcullis/dataplane/nftables/elements/drop-source.ts';
+import { createLibraryDriver } from '@portcullis/dataplane/nftables/library.ts';
+import { planLayout } from '@portcullis/dataplane/nftables/table/layout.ts';
+import { renderWhole } from '@portcullis/dataplane/nftables/table/render.ts';
 import { opening } from '@portcullis/edge/testing/control.ts';
-import { edgeRules } from '@portcullis/edge/testing/policies.ts';
+import { edgeRules } from '@portcullis/dataplane/testing/policies.ts';
 import { type Namespace, Network } from '../netns.ts';
 import { missing } from '../requirements.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { NETLINK, NetlinkSocket } from '@portcullis/edge/kernel/netlink.ts';
+import { NETLINK, NetlinkSocket } from '@portcullis/dataplane/kernel/netlink/netlink.ts';
 import { EDGE_DEVICE, SERVER } from '../internet.ts';
 import type { Namespace } from '../netns.ts';
 import { missing } from '../requirements.ts';

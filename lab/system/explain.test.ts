@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { deleteElement, mapShapeOf } from '@portcullis/edge/kernel/bpf.ts';
+import { deleteElement, mapShapeOf } from '@portcullis/dataplane/kernel/bpf/bpf.ts';
 import { keysOf, withMapsOf } from '../bpf-maps.ts';
 import { CLIENT, SERVER } from '../internet.ts';
 import { missing } from '../requirements.ts';

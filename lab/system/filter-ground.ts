@@ -3,18 +3,21 @@ import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
 import type { Filter } from '@portcullis/core/filters/filter.ts';
 import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
-import type { Applied } from '@portcullis/edge/reconcile.ts';
-import { Reconciler } from '@portcullis/edge/reconcile.ts';
-import { DEFAULT_LIMITS, type EdgeLimits } from '@portcullis/edge/nftables/table/base-chain.ts';
-import { readFilterCounters } from '@portcullis/edge/filters/counters.ts';
-import { FilterKeeper } from '@portcullis/edge/filters/keeper.ts';
-import { removeWhere } from '@portcullis/edge/kernel/conntrack.ts';
-import type { Driver } from '@portcullis/edge/nftables/driver.ts';
-import { parseSet } from '@portcullis/edge/nftables/elements/kernel-set.ts';
-import { LearntMemory } from '@portcullis/edge/nftables/elements/learnt-memory.ts';
-import { openLearntReader } from '@portcullis/edge/nftables/elements/learnt-reader.ts';
-import { createLibraryDriver } from '@portcullis/edge/nftables/library.ts';
-import { createSysctls } from '@portcullis/edge/reassembly.ts';
+import type { Applied } from '@portcullis/edge/reconcile/reconcile.ts';
+import { Reconciler } from '@portcullis/edge/reconcile/reconcile.ts';
+import {
+  DEFAULT_LIMITS,
+  type EdgeLimits,
+} from '@portcullis/dataplane/nftables/table/base-chain.ts';
+import { readFilterCounters } from '@portcullis/dataplane/filters/counters.ts';
+import { FilterKeeper } from '@portcullis/dataplane/filters/keeper.ts';
+import { removeWhere } from '@portcullis/dataplane/kernel/netlink/conntrack.ts';
+import type { Driver } from '@portcullis/dataplane/nftables/driver.ts';
+import { parseSet } from '@portcullis/dataplane/nftables/elements/kernel-set.ts';
+import { LearntMemory } from '@portcullis/dataplane/nftables/elements/learnt-memory.ts';
+import { openLearntReader } from '@portcullis/dataplane/nftables/elements/learnt-reader.ts';
+import { createLibraryDriver } from '@portcullis/dataplane/nftables/library.ts';
+import { createSysctls } from '@portcullis/dataplane/kernel/sysctls.ts';
 import type { Namespace } from '../netns.ts';
 import { createInternet, EDGE_DEVICE, type Internet } from '../internet.ts';
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { Filter } from '@portcullis/core/filters/filter.ts';
-import type { EdgeLimits } from '@portcullis/edge/nftables/table/base-chain.ts';
+import type { EdgeLimits } from '@portcullis/dataplane/nftables/table/base-chain.ts';
 import { CLIENT, CONTAINER, HOST, SERVER } from '../internet.ts';
 import { require } from '../requirements.ts';
 import { UdpPeer } from '../wire/udp-peer.ts';
-import { filteredPolicy as filtered } from '@portcullis/edge/testing/policies.ts';
+import { filteredPolicy as filtered } from '@portcullis/dataplane/testing/policies.ts';
 import { FilterGround } from './filter-ground.ts';
 
 const GAME = 27_500;

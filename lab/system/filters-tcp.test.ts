@@ -4,7 +4,7 @@ import { CONTAINER, HOST, SERVER } from '../internet.ts';
 import { require } from '../requirements.ts';
 import { startServices } from '../services.ts';
 import { TcpEnd } from '../wire/tcp-end.ts';
-import { filteredPolicy as filtered } from '@portcullis/edge/testing/policies.ts';
+import { filteredPolicy as filtered } from '@portcullis/dataplane/testing/policies.ts';
 import { FilterGround } from './filter-ground.ts';
 import { eventually, reaches } from './ground.ts';
 

@@ -4,7 +4,7 @@ import type { Filter } from '@portcullis/core/filters/filter.ts';
 import { CLIENT, SERVER } from '../internet.ts';
 import { require } from '../requirements.ts';
 import { type UdpEnd, UdpPeer } from '../wire/udp-peer.ts';
-import { filteredPolicy as filtered } from '@portcullis/edge/testing/policies.ts';
+import { filteredPolicy as filtered } from '@portcullis/dataplane/testing/policies.ts';
 import { FilterGround } from './filter-ground.ts';
 import { eventually } from './ground.ts';
 

@@ -11,7 +11,7 @@ import { NGINX, startNginx, startTeeworlds, TEEWORLDS } from '../game-servers.ts
 import { CLIENT, EDGE_DEVICE, SERVER } from '../internet.ts';
 import { require } from '../requirements.ts';
 import { UdpPeer } from '../wire/udp-peer.ts';
-import { filteredPolicy as filtered } from '@portcullis/edge/testing/policies.ts';
+import { filteredPolicy as filtered } from '@portcullis/dataplane/testing/policies.ts';
 import { FilterGround } from './filter-ground.ts';
 import { eventually, reaches } from './ground.ts';
 import { inWords, type Load, QUEUED_MS, ServerLoad } from './server-load.ts';

@@ -2,16 +2,17 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { FRAGMENT_LIMITS } from '@portcullis/core/firewall/fragment-limits.ts';
 import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
-import { DEFAULT_LIMITS } from '@portcullis/edge/nftables/table/base-chain.ts';
-import { openCounterReader } from '@portcullis/edge/nftables/elements/counter-reader.ts';
-import { NftablesDrops } from '@portcullis/edge/nftables/elements/drop-source.ts';
-import { createLineLog } from '@portcullis/link/agent-log.ts';
-import { compilePolicy } from '@portcullis/edge/nftables/policy/compile.ts';
-import { planLayout } from '@portcullis/edge/nftables/table/layout.ts';
-import { createNftDriver } from '@portcullis/edge/nftables/nft.ts';
-import { renderWhole } from '@portcullis/edge/nftables/table/render.ts';
-import type { DropSource } from '@portcullis/edge/report.ts';
-import { createSysctls, Reassembly } from '@portcullis/edge/reassembly.ts';
+import { DEFAULT_LIMITS } from '@portcullis/dataplane/nftables/table/base-chain.ts';
+import { openCounterReader } from '@portcullis/dataplane/nftables/elements/counter-reader.ts';
+import { NftablesDrops } from '@portcullis/dataplane/nftables/elements/drop-source.ts';
+import { createLineLog } from '@portcullis/agent/log.ts';
+import { compilePolicy } from '@portcullis/dataplane/nftables/policy/compile.ts';
+import { planLayout } from '@portcullis/dataplane/nftables/table/layout.ts';
+import { createNftDriver } from '@portcullis/dataplane/nftables/nft.ts';
+import { renderWhole } from '@portcullis/dataplane/nftables/table/render.ts';
+import type { DropSource } from '@portcullis/dataplane/drops.ts';
+import { createSysctls } from '@portcullis/dataplane/kernel/sysctls.ts';
+import { Reassembly } from '@portcullis/edge/host/reassembly.ts';
 import {
   CLIENT,
   createInternet,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { DEFAULT_LIMITS } from '@portcullis/edge/nftables/table/base-chain.ts';
-import { compilePolicy } from '@portcullis/edge/nftables/policy/compile.ts';
-import { planLayout } from '@portcullis/edge/nftables/table/layout.ts';
-import { createNftDriver } from '@portcullis/edge/nftables/nft.ts';
-import { renderWhole } from '@portcullis/edge/nftables/table/render.ts';
+import { DEFAULT_LIMITS } from '@portcullis/dataplane/nftables/table/base-chain.ts';
+import { compilePolicy } from '@portcullis/dataplane/nftables/policy/compile.ts';
+import { planLayout } from '@portcullis/dataplane/nftables/table/layout.ts';
+import { createNftDriver } from '@portcullis/dataplane/nftables/nft.ts';
+import { renderWhole } from '@portcullis/dataplane/nftables/table/render.ts';
 import { createInternet, EDGE_DEVICE, type Internet, SENTINELS, SERVER } from '../internet.ts';
 import { Path } from '../wire/path.ts';
 import { Probe, type ProbePacket } from '../wire/probe.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
 import { BOOT_SCRIPT } from '@portcullis/edge/boot/unit.ts';
-import { pinsFolder, takeOffPinned } from '@portcullis/edge/xdp/devices/pins.ts';
+import { pinsFolder, takeOffPinned } from '@portcullis/dataplane/xdp/devices/pins.ts';
 import { CLIENT, EDGE_DEVICE, SERVER } from '../internet.ts';
 import { addAddress, addRoute } from '../netns.ts';
 import { buildGround, eventually, type Ground, packet, takesOver, whyNot } from './ground.ts';

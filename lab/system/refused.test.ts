@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Driver } from '@portcullis/edge/nftables/driver.ts';
-import { createLibraryDriver } from '@portcullis/edge/nftables/library.ts';
+import type { Driver } from '@portcullis/dataplane/nftables/driver.ts';
+import { createLibraryDriver } from '@portcullis/dataplane/nftables/library.ts';
 import { opening, testEdge } from '@portcullis/edge/testing/control.ts';
 import { type Namespace, Network } from '../netns.ts';
 import { require } from '../requirements.ts';

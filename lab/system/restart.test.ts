@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { openRuleset } from '@portcullis/edge/nftables/ruleset.ts';
+import { openRuleset } from '@portcullis/dataplane/nftables/ruleset.ts';
 import { SERVER } from '../internet.ts';
 import type { Namespace } from '../netns.ts';
 import { defaultFleet } from '../stack.ts';

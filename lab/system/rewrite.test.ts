@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Desired } from '@portcullis/edge/desired.ts';
-import { DEFAULT_LIMITS } from '@portcullis/edge/nftables/table/base-chain.ts';
-import { createLibraryDriver } from '@portcullis/edge/nftables/library.ts';
-import { Reconciler } from '@portcullis/edge/reconcile.ts';
-import { denyAll } from '@portcullis/edge/testing/policies.ts';
+import type { Desired } from '@portcullis/dataplane/desired.ts';
+import { DEFAULT_LIMITS } from '@portcullis/dataplane/nftables/table/base-chain.ts';
+import { createLibraryDriver } from '@portcullis/dataplane/nftables/library.ts';
+import { Reconciler } from '@portcullis/edge/reconcile/reconcile.ts';
+import { denyAll } from '@portcullis/dataplane/testing/policies.ts';
 import { DEVICE, Range } from '../bench/traffic.ts';
 import { missing } from '../requirements.ts';
 

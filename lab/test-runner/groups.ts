@@ -20,7 +20,19 @@ export interface Group {
   readonly needsDatabase: boolean;
 }
 
-const ROOMS = ['contract', 'core', 'link', 'control', 'edge', 'node', 'cli', 'lab'];
+const ROOMS = [
+  'contract',
+  'core',
+  'link',
+  'control',
+  'agent',
+  'dataplane',
+  'edge',
+  'collector',
+  'node',
+  'cli',
+  'lab',
+];
 /** Rooms whose tests touch no process-wide state, so that they can share a process. */
 const PURE = /^(?:contract|core|link)\//;
 /** What a driver, an engine or a verdict does in a real kernel; nothing there is to be in time, so files run beside another. */

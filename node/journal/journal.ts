@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeError, type Log } from '@portcullis/core/log.ts';
-import { readIfThere, replaceFile } from '@portcullis/link/durable-file.ts';
+import { readIfThere, replaceFile } from '@portcullis/agent/durable-file.ts';
 import { check, type Shape } from '@portcullis/link/shape.ts';
 import { type Assignments, assignments, type ServerRecord, serverRecord } from './record.ts';
 

@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createMemoryLink } from '@portcullis/link/memory.ts';
+import type { ControlReply } from '@portcullis/link/messages.ts';
+import type { CancelledAttack, WatchAsk } from '@portcullis/link/watch-messages.ts';
+import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
+import { WatchSettingsKeeper } from './settings.ts';
+import { SettingsStore } from './store.ts';
+
+const LOG = { debug() {}, info() {}, warn() {}, error() {} };
+
+function scopeOf(scope: string, pps = 20_000): WatchScope {
+  const mitigation = 'on';
+  return { scope, pps, bps: 1e9, holdMs: 60_000, mitigation, safelist: [], subject: true };
+}
+const PAGES: readonly (readonly WatchScope[])[] = [
+  [scopeOf('203.0.113.0/24'), scopeOf('203.0.113.7', 5)],
+  [scopeOf('2001:db8::/32')],
+];
+
+const CANCELLED = [{ subject: '203.0.113.7', startedAtMs: 1_790_000_000_000 }];
+
+async function meet(t: TestContext, answer: (asked: WatchAsk) => ControlReply) {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-watch-'));
+  const asked: WatchAsk[] = [];
+  const link = createMemoryLink(async (_, request) => {
+    assert.ok(request.kind === 'watch.ask');
+    asked.push(request);
+    return answer(request);
+  });
+  const agent = link.connect({ kind: 'edge', name: 'fra1' });
+  const connected = Promise.withResolvers<void>();
+  agent.onConnect(() => connected.resolve());
+  await connected.promise;
+  const changes: (readonly WatchScope[])[] = [];
+  const cancels: (readonly CancelledAttack[])[] = [];
+  const changed = (scopes: readonly WatchScope[], cancelled: readonly CancelledAttack[]) => {
+    changes.push(scopes);
+    cancels.push(cancelled);
+  };
+  const store = new SettingsStore(folder, LOG);
+  const create = () =>
+    new WatchSettingsKeeper({ link: agent, instance: 'one', store, log: LOG, changed });
+  const keeper = create();
+  t.after(async () => {
+    await keeper.stop();
+    await agent.close();
+    await link.control.close();
+    rmSync(folder, { recursive: true });
+  });
+  const until = async (hope: () => boolean): Promise<void> => {
+    for (let tries = 0; !hope(); tries++) {
+      assert.ok(tries < 6_000, `in vain: ${hope}`);
+      await delay(5);
+    }
+  };
+  return { keeper, create, asked, changes, cancels, folder, until };
+}
+
+/** Two pages of one version. */
+function paged(version: () => string): (asked: WatchAsk) => ControlReply {
+  return ({ version: held, cursor }) => {
+    if (held === version()) {
+      return { kind: 'watch.settings', version: held, scopes: null, next: null };
+    }
+    const index = cursor === null ? 0 : 1;
+    const scopes = PAGES[index] ?? [];
+    const next = index === 0 ? 'two' : null;
+    const settings = { kind: 'watch.settings', version: version(), scopes, next } as const;
+    return index === 0 ? { ...settings, cancelled: CANCELLED } : settings;
+  };
+}
+
+test('what is to be watched comes in pages, and is asked for again only by its version', async (t) => {
+  const { keeper, asked, changes, until } = await meet(
+    t,
+    paged(() => 'v1'),
+  );
+  keeper.greeted();
+  await until(() => changes.length === 1);
+  assert.deepEqual(changes, [PAGES.flat()]);
+  keeper.poke();
+  await until(() => asked.length === 3);
+  assert.equal(asked[2]?.version, 'v1');
+  keeper.poke('v1');
+  keeper.poke('v2');
+  await until(() => asked.length === 4);
+  assert.equal(changes.length, 1);
+});
+
+test('an agent that restarts without control watches what it watched, and knows what was cancelled', async (t) => {
+  const { keeper, create, changes, cancels, until } = await meet(
+    t,
+    paged(() => 'v1'),
+  );
+  keeper.greeted();
+  await until(() => changes.length === 1);
+  await keeper.stop();
+  const restarted = create();
+  restarted.load();
+  assert.deepEqual(changes[1], changes[0]);
+  assert.deepEqual(cancels, [CANCELLED, CANCELLED]);
+  await restarted.stop();
+});
+
+test('a file of before anything could be cancelled is read', async (t) => {
+  const { keeper, create, changes, cancels, folder, until } = await meet(
+    t,
+    paged(() => 'v1'),
+  );
+  keeper.greeted();
+  await until(() => changes.length === 1);
+  await keeper.stop();
+  const path = join(folder, 'watch.json');
+  const { cancelled, ...older } = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
+  assert.deepEqual(cancelled, CANCELLED);
+  writeFileSync(path, JSON.stringify(older));
+  create().load();
+  assert.deepEqual([changes[1], cancels[1]], [changes[0], []]);
+});
+
+test('a file that is damaged is as none: nothing is watched that nobody asked for', async (t) => {
+  const { keeper, create, changes, folder, until } = await meet(
+    t,
+    paged(() => 'v1'),
+  );
+  keeper.greeted();
+  await until(() => changes.length === 1);
+  await keeper.stop();
+  const path = join(folder, 'watch.json');
+  const text = readFileSync(path, 'utf8');
+  const damages = [
+    text.slice(0, -9),
+    text.replace('20000', '-1'),
+    text.replace('"startedAtMs":', '"startedAtMs":-'),
+    text.replace('"format":1', '"format":2'),
+    '',
+    'null',
+  ];
+  for (const damaged of damages) {
+    writeFileSync(path, damaged);
+    create().load();
+  }
+  assert.equal(changes.length, 1);
+});
+
+test('settings that change between two pages are not mixed', async (t) => {
+  let version = 1;
+  const { keeper, changes, until } = await meet(t, (request) => {
+    if (request.cursor !== null && version === 1) version = 2;
+    return paged(() => `v${version}`)(request);
+  });
+  keeper.greeted();
+  await until(() => changes.length === 1);
+  assert.equal(version, 2);
+  assert.deepEqual(changes, [PAGES.flat()]);
+});
+
+test('pages without end, or of more scopes than there may be, are given up', async (t) => {
+  const many = Array.from({ length: 10_000 }, (_, n) => scopeOf(`10.0.${n >> 8}.${n & 255}`));
+  for (const scopes of [[], many]) {
+    const { keeper, asked, changes, until } = await meet(t, () => ({
+      kind: 'watch.settings',
+      version: 'v1',
+      scopes,
+      next: 'more',
+    }));
+    keeper.greeted();
+    const pages = scopes.length === 0 ? 2 : 11;
+    await until(
+      () => asked.length >= pages && asked.filter(({ cursor }) => cursor === null).length === 2,
+    );
+    assert.equal(changes.length, 0);
+    await keeper.stop();
+    const first = asked.findLastIndex(({ cursor }) => cursor === null);
+    assert.equal(first, scopes.length === 0 ? 2 : 11);
+  }
+});
+
+test('a control plane that does not know of this is not asked again before it says hello anew', async (t) => {
+  const detail = 'an old one';
+  const { keeper, asked, until } = await meet(t, () => ({
+    kind: 'refused',
+    code: 'unsupported',
+    detail,
+  }));
+  keeper.greeted();
+  await until(() => asked.length === 1);
+  await delay(20);
+  keeper.poke();
+  keeper.poke('v9');
+  await delay(20);
+  assert.equal(asked.length, 1);
+  keeper.greeted();
+  await until(() => asked.length === 2);
+});

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { test, type TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { CollectorAssignment } from '@portcullis/link/collector-messages.ts';
+import { createMemoryLink } from '@portcullis/link/memory.ts';
+import type { AgentRequest, ControlReply } from '@portcullis/link/messages.ts';
+import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
+import type { WireSample } from '@portcullis/link/watch-messages.ts';
+import { netflowV5 } from './testing/datagrams.ts';
+import { CollectorAgent } from './agent.ts';
+
+const HELD = '203.0.113.10';
+const LOG = { debug() {}, info() {}, warn() {}, error() {} };
+
+function flowTo(destination: string): Buffer {
+  const ports = { sourcePort: 53, destinationPort: 4444 };
+  const counts = { packets: 100_000, bytes: 50_000_000, firstMs: 0, lastMs: 0 };
+  const ends = { source: '198.51.100.7', destination, protocol: 17, tcpFlags: 0 };
+  return netflowV5([{ ...ends, ...ports, ...counts }]);
+}
+
+function scopeOf(scope: string): WatchScope {
+  const thresholds = { pps: 20_000, bps: 1e9, holdMs: 60_000 };
+  return { scope, ...thresholds, mitigation: 'on', safelist: [], subject: true };
+}
+
+async function bound(t: TestContext): Promise<Socket> {
+  const socket = createSocket('udp4').bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  t.after(() => socket.close());
+  return socket;
+}
+
+async function freeAddress(): Promise<string> {
+  const socket = createSocket('udp4').bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  const { port } = socket.address();
+  socket.close();
+  return `127.0.0.1:${port}`;
+}
+
+/** A control plane whose assignment and scopes can be changed, and which keeps what it hears. */
+function meet(t: TestContext, first: CollectorAssignment) {
+  const heard: AgentRequest[] = [];
+  const wants = { settings: first as CollectorAssignment | null, scopes: [scopeOf(HELD)] };
+  const link = createMemoryLink(async (_, request): Promise<ControlReply> => {
+    heard.push(request);
+    if (request.kind === 'collector.hello') {
+      const { settings } = wants;
+      if (settings === null) return { kind: 'refused', code: 'unknown_agent', detail: 'none' };
+      const periods = { reportMs: 50, resyncMs: 60_000 };
+      return { kind: 'collector.welcome', protocolVersion: 1, settings, ...periods };
+    }
+    if (request.kind !== 'watch.ask') return { kind: 'done' };
+    return { kind: 'watch.settings', version: 'v1', scopes: wants.scopes, next: null };
+  });
+  const agent = new CollectorAgent({
+    link: link.connect({ kind: 'collector', name: 'flows' }),
+    log: LOG,
+  });
+  agent.start();
+  t.after(async () => {
+    await agent.stop();
+    await link.control.close();
+  });
+  const until = async <T>(what: string, find: () => T | undefined): Promise<T> => {
+    for (let tries = 0; ; tries++) {
+      const found = find();
+      if (found !== undefined) return found;
+      assert.ok(tries < 6_000, what);
+      await delay(5);
+    }
+  };
+  const status = () =>
+    heard.flatMap((one) => (one.kind === 'collector.report' ? [one.report] : [])).at(-1);
+  const samples = (): WireSample[] =>
+    heard.flatMap((one) => (one.kind === 'watch.samples' ? one.samples : []));
+  return { link, heard, wants, until, status, samples };
+}
+
+test('a collector tells control what listed exporters tell of what is protected, and nothing else', async (t) => {
+  const listen = await freeAddress();
+  const { until, status, samples } = meet(t, {
+    listen,
+    exporters: [{ ip: '127.0.0.1', samplingRate: null, prefixes: null }],
+  });
+  await until('it listens', () => (status()?.listening === listen ? true : undefined));
+  const sender = await bound(t);
+  const port = Number(listen.split(':')[1]);
+  const told = await until('it tells', () => {
+    for (const to of [HELD, '203.0.113.11']) sender.send(flowTo(to), port, '127.0.0.1');
+    return samples().find(({ addresses }) => addresses.length > 0);
+  });
+  assert.deepEqual(
+    [told.addresses.map(({ subject, prefix }) => [subject, prefix]), told.prefixes],
+    [[[HELD, null]], []],
+  );
+  const [exporter] = status()?.exporters ?? [];
+  assert.equal(exporter?.ip, '127.0.0.1');
+  await until('what is not protected is counted', () => (status()?.outside ? true : undefined));
+});
+
+test('an exporter that is believed of some networks counts for these alone, also where the list changes', async (t) => {
+  const listen = await freeAddress();
+  const only = (prefixes: readonly string[] | null) => ({
+    listen,
+    exporters: [{ ip: '127.0.0.1', samplingRate: null, prefixes }],
+  });
+  const { link, wants, until, status, samples } = meet(
+    t,
+    only(['203.0.113.128/25', '2001:db8::/32']),
+  );
+  wants.scopes = [scopeOf('203.0.113.0/24')];
+  await until('it listens', () => (status()?.listening === listen ? true : undefined));
+  const sender = await bound(t);
+  const port = Number(listen.split(':')[1]);
+  const told = () =>
+    new Set(samples().flatMap((one) => one.addresses.map(({ subject }) => subject)));
+  const tell = (): void => {
+    for (const last of [1, 127, 128, 255])
+      sender.send(flowTo(`203.0.113.${last}`), port, '127.0.0.1');
+  };
+  await until('it tells of those', () => {
+    tell();
+    return told().size === 2 && (status()?.outside ?? 0) > 0 ? true : undefined;
+  });
+  assert.deepEqual(told(), new Set(['203.0.113.128', '203.0.113.255']));
+  wants.settings = only(null);
+  link.control.notify({ kind: 'collectors' });
+  await until('it tells of all', () => {
+    tell();
+    return told().size === 4 ? true : undefined;
+  });
+});
+
+test('who sends what listed exporters tell is evidence: of who gets much only, and scaled by the rate', async (t) => {
+  const listen = await freeAddress();
+  const { until, status, samples } = meet(t, {
+    listen,
+    exporters: [{ ip: '127.0.0.1', samplingRate: 50, prefixes: null }],
+  });
+  await until('it listens', () => (status()?.listening === listen ? true : undefined));
+  const sender = await bound(t);
+  const port = Number(listen.split(':')[1]);
+  const told = await until('it tells who', () => {
+    sender.send(flowTo(HELD), port, '127.0.0.1');
+    return samples().flatMap(({ tops }) => tops)[0];
+  });
+  const { samples: seen = 0, packets = 0 } = told.sampled ?? {};
+  assert.equal(told.subject, HELD);
+  // 100,000 packets in every record, each for 50.
+  assert.ok(seen >= 100_000 && packets >= 5_000_000, `${seen} of ${packets}`);
+  assert.deepEqual(
+    [told.sources.map(({ source }) => source), told.sourcePorts[0]?.port],
+    [['198.51.100.7'], 53],
+  );
+  assert.equal(told.destinationPorts[0]?.port, 4444);
+});
+
+test('an address that another program has is said, and taken when it is free; who is of no fleet listens to nobody', async (t) => {
+  const other = await bound(t);
+  const elsewhere = { ...other.address() };
+  const taken = `127.0.0.1:${elsewhere.port}`;
+  const exporters = [{ ip: '127.0.0.1', samplingRate: 100, prefixes: null }];
+  const { link, wants, until, status } = meet(t, { listen: taken, exporters });
+  const { problem } = await until('it says so', () => (status()?.problem ? status() : undefined));
+  assert.match(problem ?? '', /is taken by another program/);
+  wants.settings = { listen: '127.0.0.1:0', exporters };
+  link.control.notify({ kind: 'collectors' });
+  await until('it listens', () => (status()?.listening === '127.0.0.1:0' ? true : undefined));
+  assert.equal(status()?.problem, null);
+  wants.settings = null;
+  link.control.notify({ kind: 'collectors' });
+  await until('it does not', () => (status()?.listening === null ? true : undefined));
+});

@@ -1,0 +1,327 @@
+import { BUCKET_MS, type Sample, type SubjectSample } from '@portcullis/core/attacks/sample.ts';
+import { VECTOR_COUNT, VECTOR_INDEX, vectorOf } from '@portcullis/core/attacks/vectors.ts';
+import type { Cidr } from '@portcullis/core/net/cidr.ts';
+import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
+import { Evidence } from './evidence.ts';
+import type { FlowRecord } from '@portcullis/core/attacks/flow-record.ts';
+import { Sketch } from './sketch.ts';
+import { Leaders } from './leaders.ts';
+import { Playout } from './playout.ts';
+import {
+  formatHost,
+  formatPrefix,
+  headOf,
+  hostHead,
+  isHost,
+  maskInto,
+  wordsOf,
+} from './subject-head.ts';
+import { SubjectTable } from './subject-table.ts';
+import { type Amounts, Timeline } from './timeline.ts';
+
+export interface AggregateOptions {
+  /** What is protected, addresses with their whole length; null: every destination, in prefixes of the usual lengths. */
+  readonly prefixes: readonly Cidr[] | null;
+  /** Addresses that are counted at a time. */
+  readonly addresses: number;
+  /** Secret, so that nobody can choose addresses that are slow to find. */
+  readonly seed: number;
+  /** Packets and bytes in a bucket from which a subject's vectors are told. */
+  readonly detail: { readonly packets: number; readonly bytes: number };
+  /** When the first bucket begins, by the clock that records are added by. */
+  readonly nowMs: number;
+}
+
+/** Where nothing is said of prefixes: what is announced at least, of each family. */
+const USUAL_LENGTHS = { 4: 24, 6: 48 } as const;
+const MIN_AROUND = 16_384;
+const MAX_AROUND = 131_072;
+/** The sketch is for what came lately. */
+const SKETCH_BUCKETS = 4;
+/** Who told nothing for so many buckets is no second observer. */
+const OBSERVED_BUCKETS = 240;
+/** Beside vectors: data packets that a subject sent. */
+const ANSWERS = VECTOR_COUNT;
+/** Room for vectors in keys of the timeline. */
+const KINDS = 64;
+/** Tenures in keys: as many as leave room for slots and kinds. */
+const TENURES = 2 ** 20;
+
+const { tcp_data } = VECTOR_INDEX;
+
+/**
+ * Adds up records by observer, destination and vector, in buckets: each record's packets when they were. Of several
+ * observers of a destination one counts. Bounded, whatever destinations there are.
+ */
+export class Aggregate {
+  readonly counters = {
+    /** Records to destinations that are not protected. */
+    outside: 0,
+    /** Records whose destination found no room, so that only its prefix counts them. */
+    crowdedOut: 0,
+    /** Records that found no room to be counted when they were, and counted at once. */
+    unspread: 0,
+  };
+  readonly #addresses: SubjectTable;
+  /** What each observer tells of each prefix. */
+  readonly #around: SubjectTable;
+  /** What is protected, to find the longest prefix around an address; null: everything is. */
+  readonly #protected: SubjectTable | null;
+  readonly #lengths: Readonly<Record<4 | 6, readonly number[]>>;
+  readonly #sketch = new Sketch();
+  readonly #timeline: Timeline;
+  /** By observer. */
+  readonly #playouts = new Map<number, Playout>();
+  readonly #heard = new Map<number, number>();
+  readonly #addressLeaders: Leaders;
+  readonly #prefixLeaders: Leaders;
+  readonly #detailed: (packets: number, bytes: number) => boolean;
+  readonly #masked = new Uint32Array(4);
+  /** Slot of the prefix around each address slot. */
+  readonly #prefixOf: Int32Array;
+  readonly #evidence = new Evidence();
+  /** What counted in the bucket that was closed last. */
+  #counted: {
+    readonly addresses: readonly Place[];
+    readonly prefixes: readonly Place[];
+  } = { addresses: [], prefixes: [] };
+  /** Of them, by subject; null: nobody asked. */
+  #keys: ReadonlyMap<string, number> | null = null;
+  readonly #amounts: Amounts = { packets: 0, bytes: 0, packetVariance: 0, byteVariance: 0 };
+  #buckets = 0;
+
+  constructor({ prefixes, addresses, seed, detail, nowMs }: AggregateOptions) {
+    this.#addresses = new SubjectTable(addresses, seed);
+    this.#prefixOf = new Int32Array(addresses).fill(-1);
+    const around = Math.min(MAX_AROUND, Math.max(MIN_AROUND, 2 * (prefixes?.length ?? 0)));
+    this.#around = new SubjectTable(around, seed ^ 0x5bd1e995);
+    this.#protected =
+      prefixes === null ? null : new SubjectTable(prefixes.length, seed ^ 0x1b873593, true);
+    this.#timeline = new Timeline(nowMs);
+    this.#addressLeaders = new Leaders(addresses, (slot) => this.#addresses.leadOf(slot));
+    this.#prefixLeaders = new Leaders(around, (slot) => this.#around.leadOf(slot));
+    const lengths = (family: 4 | 6): number[] => {
+      const own = prefixes?.filter((one) => one.family === family) ?? null;
+      const all = own === null ? [USUAL_LENGTHS[family]] : own.map(({ length }) => length);
+      return [...new Set(all)].toSorted((a, b) => b - a);
+    };
+    this.#lengths = { 4: lengths(4), 6: lengths(6) };
+    for (const prefix of prefixes ?? []) this.#protect(prefix);
+    this.#detailed = (packets, bytes) => packets >= detail.packets || bytes >= detail.bytes;
+  }
+
+  add(record: FlowRecord, nowMs: number): void {
+    const prefix = this.#findPrefix(record);
+    if (prefix === OUTSIDE) {
+      this.counters.outside++;
+      return;
+    }
+    const { packets, bytes, samplingRate, observer } = record;
+    this.#heard.set(observer, this.#buckets);
+    const meanBytes = bytes / packets;
+    const vector = vectorOf(
+      record.protocol,
+      record.sourcePort,
+      record.tcpFlags,
+      record.part,
+      meanBytes,
+    );
+    const address = this.#findAddress(record, prefix);
+    const { agoMs, durationMs } = record;
+    const ageMs = agoMs + durationMs;
+    const beginMs = nowMs - ageMs + this.#playoutOf(observer).waitOf(ageMs, nowMs);
+    const amounts = this.#amounts;
+    amounts.packets = packets;
+    amounts.bytes = bytes;
+    amounts.packetVariance = packets * (samplingRate - 1);
+    amounts.byteVariance = amounts.packetVariance * meanBytes * meanBytes;
+    if (address >= 0) this.#plan(addressKey(address, this.#addresses), vector, beginMs, durationMs);
+    if (prefix >= 0) this.#plan(prefixKey(prefix, this.#around), vector, beginMs, durationMs);
+    if (vector === tcp_data) this.#answer(record, beginMs);
+    if (!this.#evidence.isWanted) return;
+    if (address >= 0) this.#evidence.note(addressKey(address, this.#addresses), record);
+    if (prefix >= 0) this.#evidence.note(prefixKey(prefix, this.#around), record);
+  }
+
+  /**
+   * Who sends the most to a subject of the bucket that was closed last: known of those that are asked for, some seconds
+   * long, from the first asking on.
+   */
+  tops(subject: string): SubjectTops | null {
+    this.#keys ??= new Map([
+      ...this.#counted.addresses.map(
+        ([slot, name]) => [name, addressKey(slot, this.#addresses)] as const,
+      ),
+      ...this.#counted.prefixes.map(
+        ([slot, name]) => [name, prefixKey(slot, this.#around)] as const,
+      ),
+    ]);
+    const key = this.#keys.get(subject);
+    return key === undefined ? null : this.#evidence.of(key, subject);
+  }
+
+  /** Ends the bucket, which is a whole number of buckets long where nobody could end it in time. */
+  close(atMs: number, durationMs: number): Sample {
+    const buckets = Math.max(1, Math.round(durationMs / BUCKET_MS));
+    for (let bucket = 0; bucket < buckets; bucket++) {
+      this.#timeline.close((key, amounts) => this.#count(key, amounts));
+    }
+    const addresses: SubjectSample[] = [];
+    const prefixes: SubjectSample[] = [];
+    const counted = {
+      addresses: this.#counting(this.#addresses, this.#addressLeaders, formatHost),
+      prefixes: this.#counting(this.#around, this.#prefixLeaders, formatPrefix),
+    };
+    this.#counted = counted;
+    this.#keys = null;
+    this.#evidence.step();
+    for (const [slot, name] of counted.addresses) {
+      const outer = this.#nameAround(slot);
+      // An address that is protected by itself is in no prefix, and is none.
+      const around = outer === null || isHost(outer) ? null : outer;
+      addresses.push(this.#addresses.sampleOf(slot, name, around, this.#detailed));
+    }
+    for (const [slot, name] of counted.prefixes) {
+      if (!isHost(name)) prefixes.push(this.#around.sampleOf(slot, name, null, this.#detailed));
+    }
+    this.#addresses.drain();
+    this.#around.drain();
+    if (++this.#buckets % SKETCH_BUCKETS === 0) this.#sketch.clear();
+    for (const [observer, bucket] of this.#heard) {
+      if (this.#buckets - bucket <= OBSERVED_BUCKETS) continue;
+      this.#heard.delete(observer);
+      this.#playouts.delete(observer);
+    }
+    return { atMs, durationMs, addresses, prefixes };
+  }
+
+  /** The slots of a table that count in this bucket: one of each subject. */
+  #counting(
+    table: SubjectTable,
+    leaders: Leaders,
+    format: (head: number, words: Uint32Array) => string,
+  ): Place[] {
+    const active = table.active().map((slot): Place => [slot, table.subjectOf(slot, format)]);
+    if (this.#heard.size <= 1) {
+      leaders.clear();
+      return active;
+    }
+    const same = Map.groupBy(active, ([, subject]) => subject);
+    return [...same].flatMap(([subject, slots]): Place[] => {
+      const slot = leaders.choose(
+        subject,
+        slots.map(([one]) => one),
+      );
+      return slot === null ? [] : [[slot, subject]];
+    });
+  }
+
+  #plan(key: number, kind: number, beginMs: number, durationMs: number): void {
+    const place = key * KINDS + kind;
+    if (this.#timeline.add(place, this.#amounts, beginMs, durationMs)) return;
+    this.counters.unspread++;
+    this.#count(place, this.#amounts);
+  }
+
+  #count(place: number, { packets, bytes, packetVariance, byteVariance }: Amounts): void {
+    const kind = place % KINDS;
+    const key = Math.floor(place / KINDS);
+    const slot = Math.floor((key % SLOTS) / 2);
+    const table = key % 2 === 0 ? this.#addresses : this.#around;
+    // Another subject has the slot by now.
+    if (table.tenureOf(slot) % TENURES !== Math.floor(key / SLOTS)) return;
+    if (kind === ANSWERS) table.addAnswered(slot, packets);
+    else table.add(slot, kind, packets, bytes, packetVariance, byteVariance);
+  }
+
+  #playoutOf(observer: number): Playout {
+    let playout = this.#playouts.get(observer);
+    if (playout === undefined) {
+      playout = new Playout();
+      this.#playouts.set(observer, playout);
+    }
+    return playout;
+  }
+
+  /**
+   * The observer's slot of the longest prefix around a destination; `OUTSIDE`: it is in none; `NO_ROOM`: too many others
+   * are.
+   */
+  #findPrefix({ family, destination, packets, observer }: FlowRecord): number {
+    const known = this.#protected;
+    for (const length of this.#lengths[family]) {
+      maskInto(this.#masked, destination, family === 4 ? length + 96 : length);
+      const head = headOf(family, length);
+      if (known !== null && known.find(head, this.#masked, known.hash(head, this.#masked)) < 0) {
+        continue;
+      }
+      return slotOf(this.#around, headOf(family, length, observer), this.#masked, packets);
+    }
+    return OUTSIDE;
+  }
+
+  #findAddress({ family, destination, packets, observer }: FlowRecord, prefix: number): number {
+    const table = this.#addresses;
+    const head = hostHead(family, observer);
+    const hash = table.hash(head, destination);
+    let slot = table.find(head, destination, hash);
+    if (slot < 0) {
+      const weight = table.isFull ? this.#sketch.add(hash, packets) : packets;
+      slot = table.insert(head, destination, hash, weight);
+      if (slot < 0) this.counters.crowdedOut++;
+    }
+    if (slot >= 0) {
+      this.#prefixOf[slot] = prefix;
+      table.expect(slot, packets);
+    }
+    return slot;
+  }
+
+  /** A known subject that sends much is sent many receipts. */
+  #answer({ family, source, observer, durationMs }: FlowRecord, beginMs: number): void {
+    const table = this.#addresses;
+    const head = hostHead(family, observer);
+    const slot = table.find(head, source, table.hash(head, source));
+    if (slot >= 0) this.#plan(addressKey(slot, table), ANSWERS, beginMs, durationMs);
+  }
+
+  #nameAround(address: number): string | null {
+    const slot = this.#prefixOf[address] as number;
+    return slot < 0 ? null : this.#around.subjectOf(slot, formatPrefix);
+  }
+
+  #protect(prefix: Cidr): void {
+    const words = wordsOf(prefix);
+    const table = this.#protected as SubjectTable;
+    const head = headOf(prefix.family, prefix.length);
+    const hash = table.hash(head, words);
+    if (table.find(head, words, hash) < 0) {
+      table.insert(head, words, hash, Number.POSITIVE_INFINITY);
+    }
+  }
+}
+
+type Place = readonly [slot: number, subject: string];
+
+/** Not a slot. */
+const NO_ROOM = -1;
+const OUTSIDE = -2;
+/** Slots of both tables are below half of it. */
+const SLOTS = 2 ** 20;
+
+function addressKey(slot: number, table: SubjectTable): number {
+  return (table.tenureOf(slot) % TENURES) * SLOTS + slot * 2;
+}
+
+function prefixKey(slot: number, table: SubjectTable): number {
+  return (table.tenureOf(slot) % TENURES) * SLOTS + slot * 2 + 1;
+}
+
+function slotOf(table: SubjectTable, head: number, words: Uint32Array, packets: number): number {
+  const hash = table.hash(head, words);
+  const known = table.find(head, words, hash);
+  const slot = known >= 0 ? known : table.insert(head, words, hash, packets);
+  if (slot < 0) return NO_ROOM;
+  table.expect(slot, packets);
+  return slot;
+}

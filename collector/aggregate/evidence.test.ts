@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { isWireSample } from '@portcullis/link/parse-watch.ts';
+import { Aggregate } from './aggregate.ts';
+import { recordTo } from '../testing/records.ts';
+
+const TARGET = '203.0.113.10';
+const NET = '203.0.113.0/24';
+
+function created(): Aggregate {
+  const detail = { packets: 0, bytes: 0 };
+  return new Aggregate({ prefixes: null, addresses: 1024, seed: 1, detail, nowMs: 0 });
+}
+
+describe('evidence of who sends', () => {
+  it('is of what is asked for, from then on, by packets that were seen and that they stand for', () => {
+    const aggregate = created();
+    const one = recordTo(TARGET, { packets: 4000, samplingRate: 100, from: '192.0.2.1' });
+    aggregate.add(one, 0);
+    aggregate.close(0, 250);
+    assert.equal(aggregate.tops(TARGET), null);
+    assert.equal(aggregate.tops(NET), null);
+    aggregate.add(one, 250);
+    aggregate.add(
+      recordTo(TARGET, { packets: 100, samplingRate: 100, from: '192.0.2.2', sourcePort: 53 }),
+      250,
+    );
+    aggregate.close(0, 250);
+    const told = aggregate.tops(TARGET);
+    assert.deepEqual(told, {
+      subject: TARGET,
+      sampled: { samples: 41, packets: 4100 },
+      sources: [
+        { source: '192.0.2.1', packets: 4000 },
+        { source: '192.0.2.2', packets: 100 },
+      ],
+      sourcePorts: [
+        { port: 40_000, protocol: 'udp', packets: 4000 },
+        { port: 53, protocol: 'udp', packets: 100 },
+      ],
+      destinationPorts: [{ port: 27_015, protocol: 'udp', packets: 4100 }],
+    });
+    assert.equal(aggregate.tops(NET)?.sampled?.packets, 4100);
+    assert.equal(aggregate.tops('203.0.113.11'), null);
+    const sample = { atMs: 1, durationMs: 250, addresses: [], prefixes: [], tops: [told] };
+    assert.ok(isWireSample(sample));
+  });
+
+  it('names who sends much among forged sources without number, of both families', () => {
+    const aggregate = created();
+    const target = '2001:db8::10';
+    const tell = (bucket: number): void => {
+      const nowMs = bucket * 250;
+      for (let index = 0; index < 3000; index++) {
+        const forged = `2001:db8:1:${bucket.toString(16)}::${index.toString(16)}`;
+        aggregate.add(recordTo(target, { from: forged, sourcePort: index + 1 }), nowMs);
+        if (index % 10 === 0) aggregate.add(recordTo(target, { from: '2001:db8:f::7' }), nowMs);
+      }
+      aggregate.close(nowMs, 250);
+    };
+    for (let bucket = 0; bucket < 10; bucket++) {
+      tell(bucket);
+      aggregate.tops(target);
+    }
+    const told = aggregate.tops(target);
+    assert.equal(told?.sources[0]?.source, '2001:db8:f::7');
+    assert.equal(told?.sampled?.packets, 9 * 3300);
+    assert.ok((told?.sources[0]?.packets ?? 0) >= 0.9 * 9 * 300);
+    assert.equal(told?.sources.length, 10);
+  });
+
+  it('is forgotten when nobody asks, and of no more subjects than there is room for', () => {
+    const aggregate = created();
+    const hosts = Array.from({ length: 100 }, (_, host) => `203.0.113.${host}`);
+    const tell = (bucket: number): number => {
+      for (const host of hosts) aggregate.add(recordTo(host), bucket * 250);
+      aggregate.close(bucket * 250, 250);
+      return hosts.filter((host) => aggregate.tops(host) !== null).length;
+    };
+    tell(0);
+    assert.equal(tell(1), 64);
+    for (let bucket = 2; bucket < 50; bucket++) {
+      aggregate.add(recordTo(TARGET), bucket * 250);
+      aggregate.close(bucket * 250, 250);
+    }
+    assert.equal(aggregate.tops(TARGET), null);
+  });
+});

@@ -1,0 +1,131 @@
+import { formatAddress } from '@portcullis/core/net/address.ts';
+import { MAX_TOPS, type SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
+import { portKeyOf, portOfKey } from '@portcullis/core/attacks/port-key.ts';
+import type { FlowRecord } from '@portcullis/core/attacks/flow-record.ts';
+
+/** Subjects that are looked at closely at a time; of more, those that were asked for first. */
+const MAX_SUBJECTS = 64;
+/** Who is not asked for any more is not looked at any more. */
+const KEPT_BUCKETS = 40;
+/** What came in the last of two such times is told. */
+const TURN_BUCKETS = 20;
+/** Sources or ports of a subject: twice as many at most, then the smaller half goes. */
+const KEPT_KEYS = 256;
+/** As the protocol of control has them: more is not told. */
+const MAX_SAMPLES = 1_000_000;
+const MAX_PACKETS = 1e15;
+
+type Key = number | string;
+
+/** What was told of one subject in a while. */
+class Period {
+  /** Packets that were looked at, and for how many they stand. */
+  samples = 0;
+  packets = 0;
+  readonly sources = new Map<Key, number>();
+  /** By protocol too. */
+  readonly sourcePorts = new Map<number, number>();
+  readonly destinationPorts = new Map<number, number>();
+
+  note(record: FlowRecord): void {
+    const { packets, samplingRate, family, source, protocol, sourcePort, destinationPort } = record;
+    this.samples += packets / samplingRate;
+    this.packets += packets;
+    add(this.sources, family === 4 ? (source[3] as number) : source.join(), packets);
+    // Where there are none.
+    if (sourcePort > 0) add(this.sourcePorts, portKeyOf(protocol, sourcePort), packets);
+    if (destinationPort > 0) {
+      add(this.destinationPorts, portKeyOf(protocol, destinationPort), packets);
+    }
+  }
+}
+
+interface Followed {
+  now: Period;
+  before: Period;
+  sinceBuckets: number;
+  unaskedBuckets: number;
+}
+
+/**
+ * Who sends the most to a few subjects, and by which ports: of those that somebody asks for, from the first asking on.
+ * Bounded, whatever is sent: of more sources than there is room for, those that sent the least are forgotten.
+ */
+export class Evidence {
+  readonly #followed = new Map<number, Followed>();
+
+  /** Counts what a record tells to whoever is known by the key, if that was asked for lately. */
+  note(key: number, record: FlowRecord): void {
+    this.#followed.get(key)?.now.note(record);
+  }
+
+  get isWanted(): boolean {
+    return this.#followed.size > 0;
+  }
+
+  /** Null: nothing came since it was asked for first. */
+  of(key: number, subject: string): SubjectTops | null {
+    const known = this.#followed.get(key);
+    if (known === undefined) {
+      if (this.#followed.size < MAX_SUBJECTS) this.#followed.set(key, begun());
+      return null;
+    }
+    known.unaskedBuckets = 0;
+    const { now, before } = known;
+    const samples = Math.round(now.samples + before.samples);
+    const packets = Math.round(now.packets + before.packets);
+    if (samples < 1) return null;
+    const ports = (of: (period: Period) => ReadonlyMap<number, number>) =>
+      largest(of(now), of(before)).map(([key, count]) => ({ ...portOfKey(key), packets: count }));
+    return {
+      subject,
+      sampled: {
+        samples: Math.min(samples, MAX_SAMPLES),
+        packets: Math.min(packets, MAX_PACKETS),
+      },
+      sources: largest<Key>(now.sources, before.sources).map(([source, count]) => ({
+        source: formatSource(source),
+        packets: count,
+      })),
+      sourcePorts: ports(({ sourcePorts }) => sourcePorts),
+      destinationPorts: ports(({ destinationPorts }) => destinationPorts),
+    };
+  }
+
+  /** A bucket has ended. */
+  step(): void {
+    for (const [key, one] of this.#followed) {
+      if (++one.unaskedBuckets > KEPT_BUCKETS) this.#followed.delete(key);
+      if (++one.sinceBuckets < TURN_BUCKETS) continue;
+      one.before = one.now;
+      one.now = new Period();
+      one.sinceBuckets = 0;
+    }
+  }
+}
+
+function begun(): Followed {
+  return { now: new Period(), before: new Period(), sinceBuckets: 0, unaskedBuckets: 0 };
+}
+
+function add<K extends Key>(counts: Map<K, number>, key: K, packets: number): void {
+  counts.set(key, (counts.get(key) ?? 0) + packets);
+  if (counts.size < KEPT_KEYS * 2) return;
+  const small = [...counts].toSorted(([, a], [, b]) => a - b).slice(0, KEPT_KEYS);
+  for (const [one] of small) counts.delete(one);
+}
+
+function largest<K>(now: ReadonlyMap<K, number>, before: ReadonlyMap<K, number>): [K, number][] {
+  const both = new Map(now);
+  for (const [key, packets] of before) both.set(key, (both.get(key) ?? 0) + packets);
+  return [...both]
+    .toSorted(([, a], [, b]) => b - a)
+    .slice(0, MAX_TOPS)
+    .map(([key, packets]) => [key, Math.min(MAX_PACKETS, Math.round(packets))]);
+}
+
+function formatSource(source: Key): string {
+  if (typeof source === 'number') return formatAddress({ family: 4, value: BigInt(source) });
+  const value = source.split(',').reduce((sum, word) => (sum << 32n) | BigInt(word), 0n);
+  return formatAddress({ family: 6, value });
+}

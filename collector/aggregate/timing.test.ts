@@ -1,0 +1,395 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Aggregate } from './aggregate.ts';
+import { decode } from '../decode/decode.ts';
+import { ExportClock } from '../exporter/export-clock.ts';
+import { Exporter } from '../exporter/exporter.ts';
+import {
+  addressBytes,
+  bytesOf,
+  ipv4,
+  message,
+  netflowV5,
+  ports,
+  rawHeader,
+  set,
+  sflow,
+  templateSet,
+  UPTIME_MS,
+} from '../testing/datagrams.ts';
+import { SamplePace } from '../exporter/sample-pace.ts';
+import { recordTo } from '../testing/records.ts';
+import { Timeline } from './timeline.ts';
+
+const TARGET = '203.0.113.10';
+const BUCKET_MS = 250;
+
+interface Told {
+  /** When it comes to us, and what. */
+  readonly atMs: number;
+  readonly bytes: Buffer;
+}
+
+/** Packets a second of the target in every second that can be asked for, told by so many exporters. */
+function rates(exports: readonly (readonly Told[])[], untilMs: number): number[] {
+  const detail = { packets: 0, bytes: 0 };
+  const aggregate = new Aggregate({ prefixes: null, addresses: 64, seed: 1, detail, nowMs: 0 });
+  const exporters = exports.map((_, index) => new Exporter(`192.0.2.${index}`, 1, index));
+  const all = exports
+    .flatMap((list, index) => list.map((one) => ({ ...one, index })))
+    .toSorted((a, b) => a.atMs - b.atMs);
+  const buckets: number[] = [];
+  for (let endMs = BUCKET_MS; endMs <= untilMs; endMs += BUCKET_MS) {
+    while (all[0] !== undefined && all[0].atMs < endMs) {
+      const { atMs, bytes, index } = all.shift() as (typeof all)[number];
+      const exporter = exporters[index] as Exporter;
+      decode(bytes, { exporter, nowMs: atMs, emit: (record) => aggregate.add(record, atMs) });
+    }
+    const { addresses } = aggregate.close(endMs, BUCKET_MS);
+    buckets.push(addresses.find(({ subject }) => subject === TARGET)?.packets ?? 0);
+  }
+  return buckets.map((_, index) =>
+    buckets.slice(Math.max(0, index - 3), index + 1).reduce((sum, one) => sum + one, 0),
+  );
+}
+
+const sumOf = (seconds: readonly number[]): number =>
+  seconds.filter((_, index) => index % 4 === 3).reduce((sum, one) => sum + one, 0);
+
+const FLOW = {
+  source: '198.51.100.7',
+  destination: TARGET,
+  protocol: 17,
+  sourcePort: 53,
+  destinationPort: 4444,
+  tcpFlags: 0,
+};
+
+/** Flows of the target as an exporter of NetFlow 5 tells them at some time of its uptime. */
+function netflow(
+  uptimeMs: number,
+  flows: readonly { readonly packets: number; readonly firstMs: number; readonly lastMs: number }[],
+): Buffer {
+  const bytes = netflowV5(flows.map((one) => ({ ...FLOW, ...one, bytes: one.packets * 100 })));
+  bytes.writeUInt32BE(uptimeMs >>> 0, 4);
+  return bytes;
+}
+
+/**
+ * A flood of 1,000 packets/s in flows of a packet each, told `everyMs` by everything that ended since; the exporter's
+ * clock is ahead by `clockMs`. While it stalls it tells nothing, and everything afterwards.
+ */
+function shortFlows(
+  { everyMs = 1000, clockMs = UPTIME_MS, stall = [0, 0] as readonly [number, number] } = {},
+  seconds = 20,
+): Told[] {
+  const told: Told[] = [];
+  let from = 0;
+  for (let atMs = everyMs; atMs <= seconds * 1000; atMs += everyMs) {
+    if (atMs > stall[0] && atMs < stall[1]) continue;
+    for (; from < atMs; from += 25) {
+      const uptime = from + clockMs;
+      const flow = { packets: 25, firstMs: uptime, lastMs: uptime };
+      told.push({ atMs, bytes: netflow(atMs + clockMs, [flow]) });
+    }
+  }
+  return told;
+}
+
+const peakOf = (seconds: readonly number[]): number => Math.max(...seconds);
+
+describe('what exporters tell counts when it was', () => {
+  it('of short flows that a timer tells, a second’s worth at a time', () => {
+    const seconds = rates([shortFlows()], 25_000);
+    assert.ok(peakOf(seconds) <= 1020, `${peakOf(seconds)}`);
+    assert.equal(Math.round(sumOf(seconds)), 20_000);
+  });
+
+  it('of a timer that is late now and then: what comes late is no peak', () => {
+    for (const stall of [
+      [5000, 6900],
+      [5000, 8700],
+      [5000, 13_100],
+    ] as const) {
+      const seconds = rates([shortFlows({ everyMs: 300, stall })], 40_000);
+      assert.ok(peakOf(seconds) <= 1030, `${stall}: ${peakOf(seconds)}`);
+      // The last turn of the timer is at 19.8 s.
+      assert.equal(Math.round(sumOf(seconds)), 19_800);
+    }
+  });
+
+  it('of long flows in parts of uneven length, each where it belongs', () => {
+    const cuts = [0, 2300, 4100, 7000, 9100, 11_900, 14_000, 16_600, 18_000, 20_000];
+    const told = cuts.slice(1).map((end, index): Told => {
+      const begin = cuts[index] as number;
+      const flow = {
+        packets: end - begin,
+        firstMs: begin + UPTIME_MS,
+        lastMs: end + UPTIME_MS,
+      };
+      // Told up to a second after it ended.
+      const atMs = end + ((index * 370) % 1000);
+      return { atMs, bytes: netflow(atMs + UPTIME_MS, [flow]) };
+    });
+    const seconds = rates([told], 30_000);
+    assert.ok(peakOf(seconds) <= 1040, `${peakOf(seconds)}`);
+    assert.equal(Math.round(sumOf(seconds)), 20_000);
+  });
+
+  it('whatever the clock of the exporter shows, and when it wraps', () => {
+    for (const clockMs of [0, 2 ** 32 - 10_000, 77]) {
+      const seconds = rates([shortFlows({ clockMs })], 25_000);
+      assert.ok(peakOf(seconds) <= 1030, `${clockMs}: ${peakOf(seconds)}`);
+      assert.equal(Math.round(sumOf(seconds)), 20_000);
+    }
+  });
+
+  for (const stepMs of [1, 1000]) {
+    it(`of samples that waited on their way: the datagram tells when it was sent, in steps of ${stepMs} ms`, () => {
+      const header = rawHeader(
+        ipv4({ destination: TARGET, protocol: 17, totalBytes: 100, transport: ports(53, 9) }),
+        11,
+      );
+      const told = Array.from({ length: 400 }, (_, index): Told => {
+        const sentMs = index * 50;
+        const samples = Array.from({ length: 5 }, () => ({ rate: 10, records: [header] }));
+        // For two seconds nothing comes through.
+        const atMs = sentMs > 14_000 && sentMs < 16_000 ? 16_000 : sentMs;
+        return {
+          atMs,
+          bytes: sflow(samples, {
+            sequence: index,
+            uptimeMs: Math.floor(sentMs / stepMs) * stepMs,
+          }),
+        };
+      });
+      const seconds = rates([told], 30_000);
+      // What is hidden in a step comes when it comes.
+      assert.ok(peakOf(seconds) <= 1060 + stepMs, `${peakOf(seconds)}`);
+      assert.equal(Math.round(sumOf(seconds)), 20_000);
+    });
+  }
+});
+
+describe('samples of sFlow', () => {
+  const header = rawHeader(
+    ipv4({ destination: TARGET, protocol: 17, totalBytes: 100, transport: ports(53, 9) }),
+    11,
+  );
+  /** A datagram of 10 packets every 10 ms of the times that are wanted, sent when the agent comes to it. */
+  const told = (isSent: (ms: number) => boolean, sentAt: (ms: number) => number): Told[] => {
+    const taken = Array.from({ length: 2000 }, (_, index) => index * 10).filter(isSent);
+    return taken.map((ms, sequence) => {
+      const atMs = sentAt(ms);
+      const samples = [{ rate: 10, records: [header] }];
+      const uptimeMs = Math.floor(atMs / 1000) * 1000;
+      return { atMs, bytes: sflow(samples, { sequence, uptimeMs }) };
+    });
+  };
+
+  it('that their agent held up are of the time in which it was silent', () => {
+    // From 8 s on it stands still for 1.2 s, and then comes to it in three turns.
+    const sentAt = (ms: number): number => {
+      if (ms < 8000 || ms >= 9300) return ms;
+      const turn = Math.floor((ms - 8000) / 550);
+      return 9200 + turn * 40 + (ms - 8000 - turn * 550) / 100;
+    };
+    const seconds = rates([told(() => true, sentAt)], 30_000);
+    assert.ok(peakOf(seconds) <= 1100, `${peakOf(seconds)}`);
+    assert.equal(Math.round(sumOf(seconds)), 20_000);
+  });
+
+  it('of pulses are not moved together', () => {
+    const seconds = rates(
+      [
+        told(
+          (ms) => ms % 1000 < 500,
+          (ms) => ms,
+        ),
+      ],
+      30_000,
+    );
+    assert.ok(peakOf(seconds) <= 600, `${peakOf(seconds)}`);
+    assert.equal(Math.round(sumOf(seconds)), 10_000);
+  });
+
+  it('count at once after a pause, however long the traffic flowed before it', () => {
+    const pace = new SamplePace();
+    for (let ms = 0; ms < 20_000; ms += 2) pace.lagOf('a', ms);
+    // Then little, two datagrams at a time; then a flood.
+    for (let ms = 20_000; ms < 60_000; ms += 1000) {
+      assert.equal(pace.lagOf('a', ms), 0);
+      assert.equal(pace.lagOf('a', ms), 0);
+    }
+    for (let ms = 60_000; ms < 62_000; ms += 2) assert.equal(pace.lagOf('a', ms), 0);
+    // A flood of which the machine makes batches, after seconds without anything.
+    for (let ms = 80_000; ms < 82_000; ms += 20) {
+      for (let one = 0; one < 10; one++) assert.ok(pace.lagOf('a', ms) <= 1500);
+    }
+  });
+
+  it('count at once where nothing is held up', () => {
+    const pace = new SamplePace();
+    for (let ms = 0; ms < 10_000; ms += 7) assert.equal(pace.lagOf('a', ms), 0);
+    for (let stream = 0; stream < 1000; stream++) assert.equal(pace.lagOf(stream, 20_000), 0);
+  });
+});
+
+describe('times of the day', () => {
+  for (const version of [9, 10] as const) {
+    it(`place packets to the millisecond, though version ${version} tells the time of export in seconds`, () => {
+      const specs = [
+        [8, 4],
+        [12, 4],
+        [4, 1],
+        [1, 4],
+        [2, 4],
+        [152, 8],
+        [153, 8],
+      ] as const;
+      const clockMs = 1_790_000_000_000;
+      const told = Array.from({ length: 20 }, (_, second): Told => {
+        // Late by another part of a second each time.
+        const atMs = (second + 1) * 1000 + ((second * 370) % 900);
+        const flows = Array.from({ length: 40 }, (_unused, index) => {
+          const ms = BigInt(clockMs + second * 1000 + index * 25);
+          return bytesOf(
+            addressBytes(FLOW.source),
+            addressBytes(TARGET),
+            [17, 1],
+            [2500, 4],
+            [25, 4],
+            [ms, 8],
+            [ms, 8],
+          );
+        });
+        const bytes = message(version, [templateSet(version, 300, specs), set(300, ...flows)]);
+        if (version === 9) bytes.writeUInt32BE(atMs, 4);
+        const exportSeconds = Math.floor((clockMs + atMs) / 1000);
+        bytes.writeUInt32BE(exportSeconds, version === 9 ? 8 : 4);
+        return { atMs, bytes };
+      });
+      const seconds = rates([told], 30_000);
+      assert.equal(Math.round(sumOf(seconds)), 20_000);
+      // After what is needed to know how the clock goes.
+      const settled = seconds.slice(16_000 / BUCKET_MS);
+      assert.ok(peakOf(settled) <= 1030, `${peakOf(settled)}`);
+    });
+  }
+});
+
+describe('several exporters that see the same packets', () => {
+  it('count once, also where they tell them at different times', () => {
+    const near = shortFlows({ everyMs: 300 });
+    const far = shortFlows({ everyMs: 1000, clockMs: 5 });
+    const seconds = rates([near, far], 30_000);
+    assert.ok(peakOf(seconds) <= 1030, `${peakOf(seconds)}`);
+    assert.ok(Math.abs(sumOf(seconds) - 20_000) <= 1000, `${sumOf(seconds)}`);
+  });
+
+  it('go on with whoever is left when one ends', () => {
+    const ends = shortFlows({ everyMs: 300 }, 8);
+    const seconds = rates([ends, shortFlows({ everyMs: 300, clockMs: 5 })], 30_000);
+    assert.ok(peakOf(seconds) <= 1030, `${peakOf(seconds)}`);
+    assert.ok((seconds.at(13_000 / BUCKET_MS) ?? 0) >= 970);
+    assert.ok(sumOf(seconds) >= 17_000, `${sumOf(seconds)}`);
+  });
+
+  it('count by whoever sees the most of it', () => {
+    const part = shortFlows({ everyMs: 300 }).filter((_, index) => index % 4 === 0);
+    const seconds = rates([part, shortFlows({ everyMs: 300, clockMs: 5 })], 30_000);
+    assert.ok(Math.abs((seconds.at(15_000 / BUCKET_MS) ?? 0) - 1000) <= 30);
+  });
+
+  it('take no more room than there is', () => {
+    const detail = { packets: 0, bytes: 0 };
+    const aggregate = new Aggregate({ prefixes: null, addresses: 256, seed: 1, detail, nowMs: 0 });
+    for (let bucket = 0; bucket < 20; bucket++) {
+      const nowMs = bucket * BUCKET_MS;
+      for (let host = 0; host < 2000; host++) {
+        const to = `203.0.${bucket}.${host % 256}`;
+        aggregate.add(recordTo(to, { observer: 2 * (host % 50) }), nowMs);
+      }
+      aggregate.add(recordTo('198.51.100.1', { packets: 5000, observer: 4 }), nowMs);
+      aggregate.add(recordTo('198.51.100.1', { packets: 4900, observer: 6 }), nowMs);
+      const { addresses, prefixes } = aggregate.close(nowMs, BUCKET_MS);
+      assert.ok(addresses.length <= 256);
+      assert.equal(prefixes.find(({ subject }) => subject === '198.51.100.0/24')?.packets, 5000);
+    }
+  });
+});
+
+describe('a timeline', () => {
+  const AMOUNTS = { packets: 100, bytes: 1000, packetVariance: 10, byteVariance: 1 };
+
+  it('parts a flow by where it lies, and is empty after it', () => {
+    const timeline = new Timeline(0);
+    assert.ok(timeline.add(7, AMOUNTS, 125, 1000));
+    const parts = Array.from({ length: 6 }, () => {
+      let packets = 0;
+      timeline.close((_, amounts) => (packets += amounts.packets));
+      return packets;
+    });
+    assert.deepEqual(parts, [12.5, 25, 25, 25, 12.5, 0]);
+  });
+
+  it('refuses what it has no room for', () => {
+    const timeline = new Timeline(0);
+    let refused = 0;
+    for (let key = 0; key < 300_000; key++) if (!timeline.add(key, AMOUNTS, 0, 0)) refused++;
+    assert.ok(refused >= 300_000 - 262_144);
+    timeline.close(() => {});
+    assert.ok(timeline.add(1, AMOUNTS, 0, 0));
+  });
+});
+
+describe('the clock of an exporter', () => {
+  const LATE = 80 * 503;
+  /** A datagram every 503 ms of a clock that shows what it is told to; its readings. */
+  const delays = (
+    shows: (ms: number) => number,
+    arrives = (ms: number): number => ms,
+  ): number[] => {
+    const clock = new ExportClock();
+    return Array.from({ length: 120 }, (_, index) => index * 503).map(
+      (ms) => clock.read('a', arrives(ms), shows(ms)).delayMs,
+    );
+  };
+
+  it('tells delays against the quickest, whatever it shows, and when it is set or drifts', () => {
+    const late = (ms: number): number => (ms === LATE ? ms + 700 : ms);
+    for (const shows of [
+      (ms: number) => ms + 5_000_000,
+      (ms: number) => (ms < 20_000 ? ms + 5_000_000 : ms),
+      (ms: number) => ms * 0.999,
+    ]) {
+      const told = delays(shows, late);
+      assert.ok(Math.abs((told[80] ?? 0) - 700) <= 20, `${told[80]}`);
+      assert.ok(told.every((one, index) => index === 80 || one <= 20));
+    }
+  });
+
+  it('that goes in seconds makes no delays of them', () => {
+    const told = delays(
+      (ms) => Math.floor(ms / 1000) * 1000,
+      (ms) => (ms === LATE ? ms + 2500 : ms),
+    );
+    assert.ok((told[80] ?? 0) >= 1400);
+    assert.ok(told.every((one, index) => index === 80 || one === 0));
+  });
+
+  it('that does not go, or not in milliseconds, tells nothing', () => {
+    for (const pace of [0, 0.1, 0.001, 10]) {
+      assert.ok(delays((ms) => ms * pace).every((one) => one === 0));
+    }
+  });
+
+  it('remembers a bounded number of streams', () => {
+    const clock = new ExportClock();
+    for (let round = 0; round < 20; round++) {
+      for (let stream = 0; stream < 1000; stream++) {
+        assert.equal(clock.read(stream, round * 1000, round * 1000).aheadMs, null);
+      }
+    }
+  });
+});

@@ -1,0 +1,247 @@
+import { readWords, u16, u32, unsigned } from '@portcullis/core/net/bytes.ts';
+import { FIELD } from './fields.ts';
+import { clearRecord, type FlowRecord } from '@portcullis/core/attacks/flow-record.ts';
+import { type Direction, EGRESS, INGRESS, UNTOLD } from '../exporter/interfaces.ts';
+import { ETHERNET, RAW_IP, readPacket } from '@portcullis/core/net/packet-header.ts';
+
+/** What a record of templates said beside what goes straight into the `FlowRecord`. Filled again and again. */
+export class Told {
+  packets = 0;
+  bytes = 0;
+  packetsTotal = 0;
+  bytesTotal = 0;
+  frameBytes = 0;
+  samplingRate = 0;
+  sampler: number | null = null;
+  interval = 1;
+  space = -1;
+  size = 0;
+  population = 0;
+  /** Offset in the datagram of 8-byte units; 0 also where it was not told. */
+  fragmentOffset = 0;
+  moreFragments = false;
+  /** Milliseconds of the exporter's uptime. */
+  startUptime = -1;
+  endUptime = -1;
+  /** Before the datagram was sent. */
+  startAgoMs = -1;
+  endAgoMs = -1;
+  startMs = -1;
+  endMs = -1;
+  durationMs = -1;
+  section = 0;
+  sectionAt = 0;
+  sectionBytes = 0;
+  addressed = false;
+  direction: Direction = UNTOLD;
+  /** Number of the interface by which the packets came in; 0: not told. */
+  input = 0;
+
+  clear(): void {
+    this.packets = this.bytes = this.packetsTotal = this.bytesTotal = this.frameBytes = 0;
+    this.samplingRate = this.size = this.population = this.fragmentOffset = 0;
+    this.sampler = null;
+    this.interval = 1;
+    this.space = this.startUptime = this.endUptime = this.startMs = this.endMs = -1;
+    this.durationMs = this.startAgoMs = this.endAgoMs = -1;
+    this.moreFragments = this.addressed = false;
+    this.section = this.sectionAt = this.sectionBytes = this.input = 0;
+    this.direction = UNTOLD;
+  }
+}
+
+/** Reads one record's fields. Their lengths were compared with the record's before. */
+export function readFields(
+  bytes: Uint8Array,
+  begin: number,
+  fields: Uint16Array,
+  offsets: Uint16Array,
+  lengths: Uint16Array,
+  told: Told,
+  record: FlowRecord,
+): void {
+  told.clear();
+  clearRecord(record);
+  for (let index = 0; index < fields.length; index++) {
+    const field = fields[index] as number;
+    const at = begin + (offsets[index] as number);
+    const length = lengths[index] as number;
+    if (readHeaderField(field, bytes, at, length, told, record)) continue;
+    if (readAddress(field, bytes, at, told, record)) continue;
+    readOtherField(field, bytes, at, length, told);
+  }
+  if (told.section !== 0) readSection(bytes, told, record);
+  if (told.fragmentOffset > 0) record.part = 2;
+  else if (told.moreFragments) record.part = 1;
+}
+
+function readAddress(
+  field: number,
+  bytes: Uint8Array,
+  at: number,
+  told: Told,
+  record: FlowRecord,
+): boolean {
+  switch (field) {
+    case FIELD.source4:
+      // An exporter may send both families' fields in one record, those of the other one empty.
+      if (u32(bytes, at) !== 0) record.source[3] = u32(bytes, at);
+      return true;
+    case FIELD.destination4:
+      if (u32(bytes, at) === 0 && told.addressed) return true;
+      record.family = 4;
+      record.destination[3] = u32(bytes, at);
+      told.addressed = true;
+      return true;
+    case FIELD.source6:
+      if (!isZero(bytes, at)) readWords(bytes, at, record.source);
+      return true;
+    case FIELD.destination6:
+      if (isZero(bytes, at)) return true;
+      record.family = 6;
+      readWords(bytes, at, record.destination);
+      told.addressed = true;
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** The fields that nearly every record has. */
+function readHeaderField(
+  field: number,
+  bytes: Uint8Array,
+  at: number,
+  length: number,
+  told: Told,
+  record: FlowRecord,
+): boolean {
+  switch (field) {
+    case FIELD.octets:
+      told.bytes = unsigned(bytes, at, length);
+      return true;
+    case FIELD.packets:
+      told.packets = unsigned(bytes, at, length);
+      return true;
+    case FIELD.protocol:
+      record.protocol = unsigned(bytes, at, length) & 255;
+      return true;
+    case FIELD.sourcePort:
+      record.sourcePort = unsigned(bytes, at, length) & 0xffff;
+      return true;
+    case FIELD.destinationPort:
+      record.destinationPort = unsigned(bytes, at, length) & 0xffff;
+      return true;
+    case FIELD.tcpFlags:
+      // One or two bytes; the flags that matter are in the last.
+      record.tcpFlags = bytes[at + length - 1] as number;
+      return true;
+    case FIELD.icmpTypeCode4:
+    case FIELD.icmpTypeCode6:
+      if (record.icmpType < 0 || u16(bytes, at) !== 0) record.icmpType = bytes[at] as number;
+      return true;
+    case FIELD.icmpType4:
+    case FIELD.icmpType6:
+      record.icmpType = bytes[at + length - 1] as number;
+      return true;
+    default:
+      return false;
+  }
+}
+
+function readOtherField(
+  field: number,
+  bytes: Uint8Array,
+  at: number,
+  length: number,
+  told: Told,
+): void {
+  switch (field) {
+    case FIELD.ipSection:
+    case FIELD.frameSection:
+    case FIELD.packetSection9:
+      told.section = field;
+      told.sectionAt = at;
+      told.sectionBytes = length;
+      return;
+    case FIELD.startMicroseconds:
+    case FIELD.startNanoseconds:
+      told.startMs = ntpMs(bytes, at, length);
+      return;
+    case FIELD.endMicroseconds:
+    case FIELD.endNanoseconds:
+      told.endMs = ntpMs(bytes, at, length);
+      return;
+    default:
+      readNumber(field, unsigned(bytes, at, length), told);
+  }
+}
+
+const NUMBERS: Readonly<Record<number, (told: Told, value: number) => void>> = {
+  [FIELD.inputInterface]: (told, value) => (told.input = value),
+  [FIELD.flowDirection]: (told, value) => (told.direction = directionOf(value)),
+  [FIELD.octetsTotal]: (told, value) => (told.bytesTotal = value),
+  [FIELD.packetsTotal]: (told, value) => (told.packetsTotal = value),
+  [FIELD.layer2Octets]: (told, value) => (told.bytesTotal ||= value),
+  [FIELD.frameBytes]: (told, value) => (told.frameBytes = value),
+  [FIELD.packetSectionBytes9]: (told, value) => (told.frameBytes = value),
+  [FIELD.startUptime]: (told, value) => (told.startUptime = value),
+  [FIELD.endUptime]: (told, value) => (told.endUptime = value),
+  [FIELD.startSeconds]: (told, value) => (told.startMs = value * 1000),
+  [FIELD.endSeconds]: (told, value) => (told.endMs = value * 1000),
+  [FIELD.startMilliseconds]: (told, value) => (told.startMs = value),
+  [FIELD.endMilliseconds]: (told, value) => (told.endMs = value),
+  [FIELD.startDeltaMicroseconds]: (told, value) => (told.startAgoMs = value / 1000),
+  [FIELD.endDeltaMicroseconds]: (told, value) => (told.endAgoMs = value / 1000),
+  [FIELD.durationMilliseconds]: (told, value) => (told.durationMs = value),
+  [FIELD.durationMicroseconds]: (told, value) => (told.durationMs = value / 1000),
+  [FIELD.samplingInterval]: (told, value) => (told.samplingRate = value),
+  [FIELD.samplerInterval]: (told, value) => (told.samplingRate = value),
+  [FIELD.sampler]: (told, value) => (told.sampler = value),
+  [FIELD.selector]: (told, value) => (told.sampler = value),
+  [FIELD.samplingPacketInterval]: (told, value) => (told.interval = value),
+  [FIELD.samplingPacketSpace]: (told, value) => (told.space = value),
+  [FIELD.samplingSize]: (told, value) => (told.size = value),
+  [FIELD.samplingPopulation]: (told, value) => (told.population = value),
+  [FIELD.fragmentOffset]: (told, value) => (told.fragmentOffset = value),
+  [FIELD.fragmentFlags]: (told, value) => (told.moreFragments = (value & 0x20) !== 0),
+};
+
+function directionOf(value: number): Direction {
+  return value === INGRESS ? INGRESS : value === EGRESS ? EGRESS : UNTOLD;
+}
+
+function readNumber(field: number, value: number, told: Told): void {
+  NUMBERS[field]?.(told, value);
+}
+
+/** The rate that the record told in one of three ways; 0 when it told none. RFC 5476 section 6.5.2. */
+export function toldRate(told: Told): number {
+  if (told.samplingRate > 0) return told.samplingRate;
+  if (told.space >= 0 && told.interval > 0) return (told.interval + told.space) / told.interval;
+  return told.size > 0 ? told.population / told.size : 0;
+}
+
+/** A packet that was sampled rather than counted: what its header says replaces what fields said. */
+function readSection(bytes: Uint8Array, told: Told, record: FlowRecord): void {
+  const first = told.section === FIELD.ipSection ? RAW_IP : ETHERNET;
+  const end = told.sectionAt + told.sectionBytes;
+  clearRecord(record);
+  if (!readPacket(bytes, told.sectionAt, end, first, told.frameBytes, record)) return;
+  told.addressed = true;
+  told.packets ||= 1;
+  told.bytes ||= record.bytes;
+}
+
+const NTP_EPOCH_SECONDS = 2_208_988_800;
+
+/** 64 bits: seconds since 1900 and their fraction. RFC 7011 section 6.1.9. */
+function ntpMs(bytes: Uint8Array, at: number, length: number): number {
+  if (length !== 8) return -1;
+  const seconds = u32(bytes, at) - NTP_EPOCH_SECONDS;
+  return Math.floor(seconds * 1000 + (u32(bytes, at + 4) / 0x1_0000_0000) * 1000);
+}
+
+function isZero(bytes: Uint8Array, at: number): boolean {
+  return (u32(bytes, at) | u32(bytes, at + 4) | u32(bytes, at + 8) | u32(bytes, at + 12)) === 0;
+}

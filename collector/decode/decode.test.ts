@@ -1,0 +1,391 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { decode } from './decode.ts';
+import { Exporter } from '../exporter/exporter.ts';
+import type { FlowRecord } from '@portcullis/core/attacks/flow-record.ts';
+import {
+  addressBytes,
+  bytesOf,
+  ethernet,
+  EXPORT_SECONDS,
+  ipv4,
+  ipv6,
+  message,
+  netflowV5,
+  optionsTemplateSet,
+  type Part,
+  ports,
+  rawHeader,
+  set,
+  sflow,
+  type Spec,
+  tcp,
+  templateSet,
+  UPTIME_MS,
+  type V5Flow,
+} from '../testing/datagrams.ts';
+
+const NOW_MS = EXPORT_SECONDS * 1000 + 50;
+const TARGET = '203.0.113.10';
+const TARGET_WORDS = [0, 0, 0, 0xcb00710a];
+
+/** What an exporter's datagrams are read as, each record a copy. */
+function read(exporter: Exporter, ...datagrams: readonly Buffer[]): FlowRecord[] {
+  const records: FlowRecord[] = [];
+  const emit = (record: FlowRecord): void => {
+    records.push({
+      ...record,
+      source: record.source.slice(),
+      destination: record.destination.slice(),
+    });
+  };
+  for (const bytes of datagrams) decode(bytes, { exporter, nowMs: NOW_MS, emit });
+  return records;
+}
+
+const created = (rate = 1): Exporter => new Exporter('192.0.2.1', rate);
+const one = (records: readonly FlowRecord[]): FlowRecord => {
+  assert.equal(records.length, 1);
+  return records[0] as FlowRecord;
+};
+
+const FLOW: V5Flow = {
+  source: '198.51.100.7',
+  destination: TARGET,
+  protocol: 6,
+  sourcePort: 40_000,
+  destinationPort: 443,
+  tcpFlags: 0x1b,
+  packets: 10,
+  bytes: 5000,
+  firstMs: UPTIME_MS - 3000,
+  lastMs: UPTIME_MS - 1000,
+};
+
+describe('NetFlow 5', () => {
+  it('reads every field, times by the uptime of the exporter', () => {
+    const record = one(read(created(), netflowV5([FLOW])));
+    assert.deepEqual([...record.destination], TARGET_WORDS);
+    assert.deepEqual([...record.source], [0, 0, 0, 0xc6336407]);
+    const { protocol, sourcePort, destinationPort, tcpFlags, packets, bytes } = record;
+    assert.deepEqual(
+      { protocol, sourcePort, destinationPort, tcpFlags, packets, bytes },
+      {
+        protocol: 6,
+        sourcePort: 40_000,
+        destinationPort: 443,
+        tcpFlags: 0x1b,
+        packets: 10,
+        bytes: 5000,
+      },
+    );
+    assert.deepEqual([record.agoMs, record.durationMs], [1000, 2000]);
+  });
+
+  it('multiplies by the rate in the header, or by the one that the operator gave', () => {
+    const told = one(read(created(50), netflowV5([FLOW], { sampling: 0x4000 | 100 })));
+    assert.deepEqual([told.packets, told.bytes, told.samplingRate], [1000, 500_000, 100]);
+    const given = one(read(created(50), netflowV5([FLOW])));
+    assert.deepEqual([given.packets, given.samplingRate], [500, 50]);
+  });
+
+  it('reads no record of a datagram that promises more than it holds', () => {
+    const exporter = created();
+    assert.deepEqual(read(exporter, netflowV5([FLOW], { count: 2 })), []);
+    assert.equal(exporter.counters.malformed, 1);
+  });
+
+  it('counts what is missing between its numbers, and not what overtook', () => {
+    const exporter = created();
+    const numbered = (sequence: number): Buffer => netflowV5([FLOW], { sequence });
+    read(exporter, numbered(0), numbered(1), numbered(5), numbered(4), numbered(6));
+    assert.equal(exporter.sequences.lost, 2);
+    // A restart is no loss of four thousand million flows.
+    read(exporter, numbered(4_000_000_000), numbered(4_000_000_001));
+    assert.equal(exporter.sequences.lost, 2);
+  });
+});
+
+const SPECS: readonly Spec[] = [
+  [8, 4],
+  [12, 4],
+  [4, 1],
+  [7, 2],
+  [11, 2],
+  [6, 1],
+  [1, 8],
+  [2, 4],
+];
+const record4 = (packets: number): Part[] => [
+  addressBytes('198.51.100.7'),
+  addressBytes(TARGET),
+  [17, 1],
+  [53, 2],
+  [4444, 2],
+  [0, 1],
+  [packets * 1400, 8],
+  [packets, 4],
+];
+
+for (const version of [9, 10] as const) {
+  describe(version === 9 ? 'NetFlow 9' : 'IPFIX', () => {
+    it('reads records by their template, padding left over', () => {
+      const data = set(300, ...record4(3), ...record4(4), [0, 2]);
+      const records = read(created(), message(version, [templateSet(version, 300, SPECS), data]));
+      assert.deepEqual(
+        records.map(({ packets, bytes }) => [packets, bytes]),
+        [
+          [3, 4200],
+          [4, 5600],
+        ],
+      );
+      assert.deepEqual([...one(records.slice(0, 1)).destination], TARGET_WORDS);
+      assert.equal(records[0]?.sourcePort, 53);
+    });
+
+    it('keeps data until its template comes, and not for ever', () => {
+      const exporter = created();
+      const data = message(version, [set(300, ...record4(3))]);
+      assert.deepEqual(read(exporter, data), []);
+      const template = message(version, [templateSet(version, 300, SPECS)]);
+      assert.equal(one(read(exporter, template)).packets, 3);
+      assert.deepEqual(read(exporter, template), []);
+      const late = created();
+      read(late, data);
+      const emit = (): void => assert.fail('too late');
+      decode(template, { exporter: late, nowMs: NOW_MS + 31_000, emit });
+    });
+
+    it('keeps templates of domains and exporters apart', () => {
+      const exporter = created();
+      read(exporter, message(version, [templateSet(version, 300, SPECS)], { domain: 1 }));
+      const data = message(version, [set(300, ...record4(3))], { domain: 2 });
+      assert.deepEqual(read(exporter, data), []);
+      assert.deepEqual(read(created(), data), []);
+    });
+
+    it('takes the rate of the sampler that a record names, of its domain, or of the operator', () => {
+      const exporter = created(7);
+      const options = optionsTemplateSet(
+        version,
+        400,
+        [[version === 9 ? 1 : 144, 4]],
+        [
+          [48, 1],
+          [50, 4],
+        ],
+      );
+      const rates = set(400, [0, 4], [1, 1], [1000, 4], [0, 4], [2, 1], [2000, 4]);
+      const named = templateSet(version, 300, [...SPECS, [48, 1]]);
+      const plain = templateSet(version, 301, SPECS);
+      read(exporter, message(version, [options, rates, named, plain]));
+      const data = set(300, ...record4(1), [1, 1]);
+      assert.equal(one(read(exporter, message(version, [data]))).packets, 1000);
+      const other = set(301, ...record4(1));
+      assert.equal(one(read(exporter, message(version, [other]))).packets, 2000);
+      const elsewhere = message(version, [plain, other], { domain: 8 });
+      assert.equal(one(read(exporter, elsewhere)).packets, 7);
+    });
+
+    it('reads both families, and the family that a record fills when it has fields of both', () => {
+      const specs: Spec[] = [[27, 16], [28, 16], ...SPECS];
+      const filled = [addressBytes('2001:db8::1'), addressBytes('2001:db8::2'), [0, 8] as Part];
+      const six = set(300, ...filled, ...record4(2).slice(2));
+      const four = set(300, [0, 32], ...record4(2));
+      const records = read(
+        created(),
+        message(version, [templateSet(version, 300, specs), six, four]),
+      );
+      assert.deepEqual(
+        records.map(({ family }) => family),
+        [6, 4],
+      );
+      assert.deepEqual([...(records[0] as FlowRecord).destination], [0x20010db8, 0, 0, 2]);
+      assert.deepEqual([...(records[1] as FlowRecord).destination], TARGET_WORDS);
+    });
+
+    it('forgets nothing it uses in a flood of templates, and holds no more than its bounds', () => {
+      const exporter = created();
+      const used = message(version, [templateSet(version, 300, SPECS), set(300, ...record4(1))]);
+      read(exporter, used);
+      for (let domain = 100; domain < 20_000; domain++) {
+        read(exporter, message(version, [templateSet(version, 301, SPECS)], { domain }));
+        read(exporter, message(version, [set(302, Buffer.alloc(1200))], { domain }));
+      }
+      assert.equal(read(exporter, message(version, [set(300, ...record4(1))])).length, 1);
+      const store = version === 9 ? exporter.netflow : exporter.ipfix;
+      assert.ok(store.size.objects <= 3000, `${store.size.objects} objects`);
+      assert.ok(store.size.waitingBytes <= 131_072);
+    });
+  });
+}
+
+describe('IPFIX', () => {
+  it('steps over fields of enterprises and of lengths that records tell', () => {
+    const specs: Spec[] = [[0x8001, 2], [82, 0xffff], ...SPECS, [0x8002, 0xffff]];
+    const long = Buffer.alloc(300, 'x');
+    const data = set(
+      300,
+      [0xffff, 2],
+      [3, 1],
+      Buffer.from('eth'),
+      ...record4(5),
+      [255, 1],
+      [long.length, 2],
+      long,
+      [0xffff, 2],
+      [0, 1],
+      ...record4(6),
+      [0, 1],
+    );
+    const records = read(created(), message(10, [templateSet(10, 300, specs), data]));
+    assert.deepEqual(
+      records.map(({ packets }) => packets),
+      [5, 6],
+    );
+  });
+
+  it('forgets a template that is withdrawn, and all of them', () => {
+    const exporter = created();
+    const templates = [templateSet(10, 300, SPECS), templateSet(10, 301, SPECS)];
+    const data = (id: number): Buffer => message(10, [set(id, ...record4(1))]);
+    read(exporter, message(10, templates));
+    read(exporter, message(10, [set(2, [300, 2], [0, 2])]));
+    assert.equal(read(exporter, data(300)).length, 0);
+    assert.equal(read(exporter, data(301)).length, 1);
+    read(exporter, message(10, [set(2, [2, 2], [0, 2])]));
+    assert.equal(read(exporter, data(301)).length, 0);
+  });
+
+  it('reads packets that were sampled rather than counted', () => {
+    const packet = ethernet(
+      0x0800,
+      ipv4({ destination: TARGET, protocol: 17, totalBytes: 468, transport: ports(123, 80) }),
+    );
+    const specs: Spec[] = [
+      [305, 4],
+      [306, 4],
+      [315, 0xffff],
+    ];
+    const data = set(300, [1, 4], [499, 4], [packet.length, 1], packet);
+    const record = one(read(created(), message(10, [templateSet(10, 300, specs), data])));
+    assert.deepEqual([record.packets, record.bytes, record.sourcePort], [500, 468 * 500, 123]);
+  });
+});
+
+describe('sFlow 5', () => {
+  const UDP = ipv4({
+    destination: TARGET,
+    protocol: 17,
+    totalBytes: 512,
+    transport: ports(53, 9999),
+  });
+  const tagged = (...tags: readonly Part[]): Buffer => ethernet(0x0800, UDP, ...tags);
+
+  for (const [name, header] of Object.entries({
+    'an Ethernet frame': rawHeader(ethernet(0x0800, UDP)),
+    'a VLAN tag': rawHeader(tagged([0x8100, 2], [100, 2])),
+    'two VLAN tags': rawHeader(tagged([0x88a8, 2], [5, 2], [0x8100, 2], [100, 2])),
+    'a stack of MPLS labels': rawHeader(
+      ethernet(0x8847, bytesOf([0x00010040, 4], [0x00020140, 4], UDP)),
+    ),
+    'MPLS without Ethernet': rawHeader(bytesOf([0x00020140, 4], UDP), 13),
+    'a bare IP packet': rawHeader(UDP, 11),
+    PPPoE: rawHeader(ethernet(0x8864, bytesOf([0x1100, 2], [1, 2], [514, 2], [0x21, 2], UDP))),
+  })) {
+    it(`reads ${name}`, () => {
+      const expanded = one(
+        read(created(), sflow([{ rate: 1000, records: [header], expanded: true }])),
+      );
+      const plain = one(read(created(), sflow([{ rate: 1000, records: [header] }])));
+      for (const record of [plain, expanded]) {
+        assert.deepEqual([...record.destination], TARGET_WORDS);
+        assert.deepEqual([record.packets, record.bytes], [1000, 512_000]);
+        assert.deepEqual([record.sourcePort, record.destinationPort], [53, 9999]);
+      }
+    });
+  }
+
+  it('reads IPv6 behind extension headers, and fragments of both families', () => {
+    const inner = bytesOf([17, 1], [0, 7], ports(1, 2));
+    const extended = rawHeader(ipv6('2001:db8::10', 60, 900, inner), 12);
+    const later6 = rawHeader(
+      ipv6('2001:db8::10', 44, 900, bytesOf([17, 1], [0, 1], [0x0100, 2], [1, 4], ports(1, 2))),
+      12,
+    );
+    const first4 = rawHeader(
+      ipv4({
+        destination: TARGET,
+        protocol: 17,
+        totalBytes: 900,
+        fragment: 0x2000,
+        transport: ports(53, 2),
+      }),
+      11,
+    );
+    const later4 = rawHeader(
+      ipv4({
+        destination: TARGET,
+        protocol: 17,
+        totalBytes: 900,
+        fragment: 0x0010,
+        transport: ports(53, 2),
+      }),
+      11,
+    );
+    const samples = [extended, later6, first4, later4].map((header) => ({
+      rate: 1,
+      records: [header],
+    }));
+    assert.deepEqual(
+      read(created(), sflow(samples)).map(({ family, protocol, part, sourcePort, bytes }) => ({
+        family,
+        protocol,
+        part,
+        sourcePort,
+        bytes,
+      })),
+      [
+        { family: 6, protocol: 17, part: 0, sourcePort: 1, bytes: 940 },
+        { family: 6, protocol: 17, part: 2, sourcePort: 0, bytes: 940 },
+        { family: 4, protocol: 17, part: 1, sourcePort: 53, bytes: 900 },
+        { family: 4, protocol: 17, part: 2, sourcePort: 0, bytes: 900 },
+      ],
+    );
+  });
+
+  it('counts a sample once, however many records tell of it, and flags of TCP', () => {
+    const syn = rawHeader(
+      ipv4({ destination: TARGET, protocol: 6, totalBytes: 40, transport: tcp(5, 80, 2) }),
+      11,
+    );
+    const told = bytesOf(
+      [3, 4],
+      [32, 4],
+      [40, 4],
+      [6, 4],
+      addressBytes('192.0.2.9'),
+      addressBytes(TARGET),
+      [5, 4],
+      [80, 4],
+      [2, 4],
+      [0, 4],
+    );
+    const both = one(read(created(), sflow([{ rate: 10, records: [syn, told] }])));
+    const only = one(read(created(), sflow([{ rate: 10, records: [told] }])));
+    for (const record of [both, only]) {
+      assert.deepEqual([record.packets, record.bytes, record.tcpFlags], [10, 400, 2]);
+    }
+  });
+
+  it('reads what it can of a datagram that is cut off', () => {
+    const sample = { rate: 1, records: [rawHeader(ethernet(0x0800, UDP))] };
+    const whole = sflow([sample, sample]);
+    for (let length = 0; length < whole.length; length++) {
+      const exporter = created();
+      const records = read(exporter, whole.subarray(0, length));
+      assert.ok(records.length <= 1);
+      assert.equal(exporter.counters.malformed, 1);
+    }
+  });
+});

@@ -1,0 +1,166 @@
+import { detailOf } from '@portcullis/core/attacks/detector.ts';
+import type { Sample } from '@portcullis/core/attacks/sample.ts';
+import { BITS, parseAddress } from '@portcullis/core/net/address.ts';
+import { type Cidr, formatCidr, parseCidr } from '@portcullis/core/net/cidr.ts';
+import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
+import {
+  type CollectorAssignment,
+  type CollectorStatus,
+  type ExporterStatus,
+  MAX_REPORTED_EXPORTERS,
+} from '@portcullis/link/collector-messages.ts';
+import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
+import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
+import { Collector, type CollectorOptions, type Listen } from './collector.ts';
+import type { Exporter } from './exporter/exporter.ts';
+
+/** What a collector listens to at the moment: opened when it is known where, and told apart from why it is not. */
+export class Ear {
+  readonly #onSample: (sample: Sample) => void;
+  #watched: Pick<CollectorOptions, 'prefixes' | 'detail'> = watchedOf([]);
+  #open: { readonly listen: string; readonly collector: Collector } | null = null;
+  #problem: string | null = null;
+
+  constructor(onSample: (sample: Sample) => void) {
+    this.#onSample = onSample;
+  }
+
+  /** Sockets stay where they are unless they are to be elsewhere. Never rejects; false: try again. */
+  async assign(assigned: CollectorAssignment): Promise<boolean> {
+    if (this.#open?.listen !== assigned.listen) {
+      this.close();
+      try {
+        const collector = await this.#listen(assigned);
+        // Meanwhile others may have become protected.
+        collector.watch(this.#watched);
+        this.#open = { listen: assigned.listen, collector };
+        this.#problem = null;
+      } catch (error) {
+        this.#problem = inWords(assigned.listen, error);
+        return false;
+      }
+    }
+    this.#open.collector.listenTo(listedOf(assigned));
+    return true;
+  }
+
+  watch(scopes: readonly WatchScope[]): void {
+    this.#watched = watchedOf(scopes);
+    this.#open?.collector.watch(this.#watched);
+  }
+
+  tops(subject: string): SubjectTops | null {
+    return this.#open?.collector.tops(subject) ?? null;
+  }
+
+  status(): CollectorStatus {
+    const collector = this.#open?.collector;
+    const { socketDrops = 0, strangers = 0, outside = 0 } = collector?.counters() ?? {};
+    const exporters = collector?.exporters() ?? [];
+    return {
+      listening: this.#open?.listen ?? null,
+      problem: this.#problem,
+      bufferBytes: collector?.sockets[0]?.receiveBufferBytes ?? 0,
+      socketDrops,
+      strangers,
+      outside,
+      exporters: exporters
+        .toSorted((a, b) => (b.heardAtMs ?? -1) - (a.heardAtMs ?? -1))
+        .slice(0, MAX_REPORTED_EXPORTERS)
+        .map(statusOf),
+    };
+  }
+
+  close(): void {
+    this.#open?.collector.close();
+    this.#open = null;
+  }
+
+  #listen(assigned: CollectorAssignment): Promise<Collector> {
+    return Collector.open({
+      listen: [parseListen(assigned.listen)],
+      ...listedOf(assigned),
+      ...this.#watched,
+      onSample: this.#onSample,
+    });
+  }
+}
+
+function watchedOf(scopes: readonly WatchScope[]): Pick<CollectorOptions, 'prefixes' | 'detail'> {
+  const subjects = scopes.filter(({ subject }) => subject);
+  const networks = networksOf(subjects.map(({ scope }) => scope));
+  const isHost = ({ family, length }: Cidr): boolean => length === BITS[family];
+  const wide = networks.filter((network) => !isHost(network));
+  const around = new NearestScope(wide.map((network) => [formatCidr(network), network] as const));
+  // An address in a prefix counts for the prefix, whoever holds it.
+  const alone = networks.filter((one) => isHost(one) && around.of(formatCidr(one)) === null);
+  const prefixes = [...wide, ...alone];
+  const least = (of: (scope: WatchScope) => number): number =>
+    subjects.reduce((smallest, scope) => Math.min(smallest, of(scope)), Number.MAX_SAFE_INTEGER);
+  return {
+    prefixes,
+    detail: detailOf({ pps: least(({ pps }) => pps), bps: least(({ bps }) => bps) }),
+  };
+}
+
+function listedOf({
+  exporters,
+}: CollectorAssignment): Pick<CollectorOptions, 'exporters' | 'within'> {
+  const limited = exporters.flatMap(({ ip, prefixes }) =>
+    prefixes === null ? [] : [[ip, networksOf(prefixes)] as const],
+  );
+  return {
+    exporters: new Map(exporters.map(({ ip, samplingRate }) => [ip, samplingRate ?? 1])),
+    within: new Map(limited),
+  };
+}
+
+/** What is none is nothing that anybody is believed of. */
+function networksOf(texts: readonly string[]): Cidr[] {
+  return texts.flatMap((text) => {
+    const cidr = parseCidr(text);
+    return cidr.ok ? [cidr.value] : [];
+  });
+}
+
+/** Control checked it when it took it in. */
+function parseListen(text: string): Listen {
+  const colon = text.lastIndexOf(':');
+  const host = text.slice(0, colon).replace(/^\[(.*)\]$/, '$1');
+  const address = parseAddress(host);
+  if (!address.ok) throw new Error(address.reason);
+  return { host, family: address.value.family, port: Number(text.slice(colon + 1)) };
+}
+
+function statusOf({
+  address,
+  heardAtMs,
+  counters,
+  sequences,
+  templates,
+}: Exporter): ExporterStatus {
+  const { datagrams, records, malformed, withoutTemplate } = counters;
+  const heardAgoMs = heardAtMs === null ? null : Math.round(performance.now() - heardAtMs);
+  return {
+    ip: address,
+    heardAgoMs,
+    datagrams,
+    records,
+    lost: sequences.lost,
+    malformed,
+    templates,
+    withoutTemplate,
+  };
+}
+
+function inWords(listen: string, error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : null;
+  if (code === 'EADDRINUSE') {
+    return `${listen} is taken by another program: end that, or choose another in the fleet file`;
+  }
+  if (code === 'EADDRNOTAVAIL') return `${listen} is no address of this host`;
+  if (code === 'EACCES') {
+    return `${listen} is for programs with more rights: choose a port above 1023 in the fleet file`;
+  }
+  return `cannot listen on ${listen}: ${error instanceof Error ? error.message : String(error)}`;
+}

@@ -1,0 +1,47 @@
+import { createLineLog, readLogLevel } from '@portcullis/agent/log.ts';
+import { describeError } from '@portcullis/core/log.ts';
+import { connectIpc } from '@portcullis/link/ipc.ts';
+import { CollectorAgent } from './agent.ts';
+import { readConfig } from './config.ts';
+
+/** The process of a collector: no rights, no files. Ended by SIGTERM, or by a supervisor that is gone. */
+const { config, log } = readEverything();
+const agent = new CollectorAgent({
+  link: connectIpc({
+    path: config.linkPath,
+    agent: { kind: 'collector', name: config.name },
+    credential: config.credential,
+  }),
+  log,
+});
+agent.start();
+log.info({}, 'started');
+if (process.connected) process.send?.({ kind: 'ready', facts: {} });
+
+function readEverything() {
+  try {
+    const level = readLogLevel(process.env);
+    const write = (line: string): void => void process.stderr.write(line);
+    return { config: readConfig(process.env), log: createLineLog('collector', write, level) };
+  } catch (error) {
+    return giveUp(error);
+  }
+}
+
+/** One line for a person; a stack would say nothing about what is wrong on this host. */
+function giveUp(error: unknown): never {
+  process.stderr.write(`portcullis collector: ${describeError(error)}\n`);
+  process.exit(1);
+}
+
+let stopping = false;
+async function stop(why: string): Promise<void> {
+  if (stopping) return;
+  stopping = true;
+  log.info({ why }, 'stopping');
+  await agent.stop();
+  process.exit(0);
+}
+process.once('SIGINT', () => void stop('SIGINT'));
+process.once('SIGTERM', () => void stop('SIGTERM'));
+process.once('disconnect', () => void stop('its supervisor is gone'));

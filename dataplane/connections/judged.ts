@@ -1,0 +1,51 @@
+import type { FlowStart } from '@portcullis/core/firewall/denied-flow.ts';
+import { addressText } from '../nftables/elements/dump.ts';
+import type { Connection } from '../kernel/netlink/conntrack.ts';
+import type { Routes } from '../kernel/netlink/routes.ts';
+
+/** Which connections are the edge's to judge: connection tracking does not say by which device they came in. */
+export interface Judged {
+  /** Whether whoever began it is behind one of the devices, by the way that packets to him go. */
+  comesIn(connection: Pick<Connection, 'family' | 'source'>): boolean;
+  close(): void;
+}
+
+const CLIENTS_KEPT = 10_000;
+
+/** `nameOf`: what a device is called now. Routes are asked once for each client. */
+export function judgedBy(
+  devices: readonly string[],
+  routes: Routes,
+  nameOf: (index: number) => string | null,
+): Judged {
+  const clients = new Map<string, boolean>();
+  const isJudged = (index: number | null): boolean =>
+    index !== null && devices.includes(nameOf(index) ?? '');
+  return {
+    comesIn: ({ family, source }) => {
+      const key = source.toString('latin1');
+      let known = clients.get(key);
+      if (known === undefined) {
+        if (clients.size >= CLIENTS_KEPT) clients.clear();
+        known = isJudged(routes.deviceTo(family, source));
+        clients.set(key, known);
+      }
+      return known;
+    },
+    close: () => routes.close(),
+  };
+}
+
+/** The packet that began a connection. */
+export function flowOf(connection: Connection): FlowStart {
+  const { family, protocol, source, destination, sourcePort, destinationPort, icmp } = connection;
+  return {
+    family,
+    source: addressText(source),
+    destination: addressText(destination),
+    protocol,
+    sourcePort,
+    destinationPort,
+    icmp,
+  };
+}

@@ -1,0 +1,113 @@
+import { describeError, type Log } from '@portcullis/core/log.ts';
+import type { CompiledTarget } from '../nftables/policy/compile.ts';
+import type { Driver } from '../nftables/driver.ts';
+import type { Sysctls } from '../kernel/sysctls.ts';
+import { changedKeys } from '../compile/changed-keys.ts';
+import { type ChangedPort, changedPorts } from './changes.ts';
+import { FilterDrops } from './drops.ts';
+import { FilterInventory } from './inventory.ts';
+import { reconnectPorts, type RemoveConnections } from './reconnect.ts';
+import { KnownServers, type KnownServersOptions } from './servers.ts';
+import type { TcpServer } from './tcp-server.ts';
+
+export interface FilterKeeperOptions {
+  readonly driver: Driver;
+  readonly log: Log;
+  readonly removeConnections: RemoveConnections;
+  readonly sysctls: Sysctls;
+  readonly askServer?: KnownServersOptions['ask'];
+}
+
+/** That are kept to be tried again. */
+const MOST_PORTS = 100_000;
+
+type Targets = ReadonlyMap<string, CompiledTarget>;
+
+/** A connection that begins in the middle is none: what is not answered by the proxy is not let through beside it. */
+const STRICT = { name: 'net/netfilter/nf_conntrack_tcp_loose', value: 0 } as const;
+const COOKIES = { name: 'net/ipv4/tcp_syncookies', least: 1 } as const;
+
+/** What filters need beside the table: settings of the kernel, what servers say of themselves, and new beginnings. */
+export class FilterKeeper {
+  readonly #options: FilterKeeperOptions;
+  readonly #servers: KnownServers;
+  /** What filters drop, for reports. */
+  readonly drops: FilterDrops;
+  #onServers: (addresses: readonly string[]) => void = () => {};
+  readonly #inventory = new FilterInventory();
+  #reconnecting: ChangedPort[] = [];
+  #problems: readonly string[] = [];
+
+  constructor(options: FilterKeeperOptions) {
+    this.#options = options;
+    this.drops = new FilterDrops(options.driver);
+    this.#servers = new KnownServers({
+      onChange: (addresses) => this.#onServers(addresses),
+      ...(options.askServer === undefined ? {} : { ask: options.askServer }),
+    });
+  }
+
+  /** `changed`: what these addresses compile to is not what it was. */
+  onServers(changed: (addresses: readonly string[]) => void): void {
+    this.#onServers = changed;
+  }
+
+  serverAt(address: string, port: number): TcpServer | null {
+    return this.#servers.at(address, port);
+  }
+
+  /** Filtered ports that are enforced. */
+  count(): number {
+    return this.#inventory.filters;
+  }
+
+  problems(): readonly string[] {
+    return this.#problems;
+  }
+
+  /** The kernel has `after`, and had `before`. Never throws: what fails is a problem to tell. */
+  async applied(before: Targets, after: Targets): Promise<void> {
+    const { removed, added } = this.#inventory.update(after);
+    const problems = this.#inventory.unknown.map(
+      (type) => `filters of type ${type} need a newer edge than this`,
+    );
+    if (this.#inventory.proxied > 0) problems.push(...this.#prepareKernel());
+    const { driver, removeConnections, log } = this.#options;
+    // What failed the last time is tried again.
+    const changed = changedPorts(before, after, changedKeys(before, after));
+    this.#reconnecting = [...this.#reconnecting, ...changed].slice(-MOST_PORTS);
+    try {
+      await this.drops.begin();
+      await reconnectPorts(this.#reconnecting, driver, removeConnections);
+      this.#reconnecting = [];
+    } catch (error) {
+      log.error({ error }, 'connections from before a filter could not be ended');
+      problems.push(`connections from before a filter stay: ${describeError(error)}`);
+    }
+    this.#problems = problems;
+    void this.#servers.change(removed, added);
+  }
+
+  stop(): void {
+    this.#servers.stop();
+  }
+
+  #prepareKernel(): string[] {
+    const { sysctls } = this.#options;
+    const problems: string[] = [];
+    const set = (name: string, value: number, good: (now: number) => boolean): void => {
+      const now = sysctls.read(name);
+      if (now !== null && good(now)) return;
+      try {
+        sysctls.write(name, value);
+      } catch {
+        problems.push(
+          `the SYN proxy needs ${name.replaceAll('/', '.')} = ${value}, and it cannot be set`,
+        );
+      }
+    };
+    set(STRICT.name, STRICT.value, (now) => now === STRICT.value);
+    set(COOKIES.name, COOKIES.least, (now) => now >= COOKIES.least);
+    return problems;
+  }
+}

@@ -1,0 +1,94 @@
+import {
+  ATTACH_TYPES,
+  ATTR_BYTES,
+  call,
+  callAside,
+  type Descriptor,
+  keepUntilCalled,
+  NAME_BYTES,
+  PROGRAM_TYPES,
+  type ProgramType,
+} from './bpf.ts';
+import { addressOf, SystemError } from '../native.ts';
+
+/** The program copes with packets in several buffers, as a device of MTU 9000 has them. */
+const XDP_HAS_FRAGS = 1 << 5;
+
+export interface ProgramImage {
+  readonly type: ProgramType;
+  /** Eight bytes each, relocated. */
+  readonly instructions: Buffer;
+  readonly license: string;
+}
+
+/** The verifier said no; `log` ends with why. */
+export class ProgramRefused extends Error {
+  override readonly name = 'ProgramRefused';
+  readonly log: string;
+  /** The name of its errno. */
+  readonly code: string;
+  constructor(log: string, cause: SystemError) {
+    super(`the kernel's verifier refused the program: ${cause.code}`, { cause });
+    this.log = log;
+    this.code = cause.code;
+  }
+}
+
+const LOG_BYTES = 1 << 20;
+
+/** A signal that arrives meanwhile (a child that ended, say) makes the verifier give up: not the program's fault. */
+const LOAD_TRIES = 20;
+const INTERRUPTED = ['EAGAIN', 'EWOULDBLOCK', 'EINTR'];
+
+export function loadProgram(name: string, image: ProgramImage): Descriptor {
+  try {
+    return loadUninterrupted(name, image);
+  } catch (error) {
+    if (!(error instanceof SystemError) || error.code === 'EPERM') throw error;
+    const log = Buffer.alloc(LOG_BYTES);
+    try {
+      return call('programLoad', programAttr(name, image, log));
+    } catch {
+      throw new ProgramRefused(log.toString('latin1', 0, log.indexOf(0)), error);
+    }
+  }
+}
+
+function loadUninterrupted(name: string, image: ProgramImage): Descriptor {
+  for (let tries = 1; ; tries++) {
+    try {
+      return call('programLoad', programAttr(name, image, null));
+    } catch (error) {
+      const again = error instanceof SystemError && INTERRUPTED.includes(error.code);
+      if (!again || tries === LOAD_TRIES) throw error;
+    }
+  }
+}
+
+/** The same, verified on another thread: a fifth of a second for a large program. */
+export async function loadProgramAside(name: string, image: ProgramImage): Promise<Descriptor> {
+  const loaded = await callAside('programLoad', programAttr(name, image, null));
+  return loaded ?? loadProgram(name, image);
+}
+
+function programAttr(name: string, image: ProgramImage, log: Buffer | null): Buffer {
+  const attr = Buffer.alloc(ATTR_BYTES);
+  const license = Buffer.alloc(image.license.length + 1);
+  license.write(image.license, 'ascii');
+  keepUntilCalled(attr, image.instructions, license);
+  attr.writeUInt32LE(PROGRAM_TYPES[image.type], 0);
+  attr.writeUInt32LE(image.instructions.length / 8, 4);
+  attr.writeBigUInt64LE(addressOf(image.instructions), 8);
+  attr.writeBigUInt64LE(addressOf(license), 16);
+  if (log !== null) {
+    attr.writeUInt32LE(1, 24);
+    attr.writeUInt32LE(log.length, 28);
+    attr.writeBigUInt64LE(addressOf(log), 32);
+  }
+  if (image.type === 'xdp') {
+    attr.writeUInt32LE(XDP_HAS_FRAGS, 44);
+    attr.writeUInt32LE(ATTACH_TYPES.xdp, 68);
+  }
+  attr.write(name.slice(0, NAME_BYTES), 48, 'ascii');
+  return attr;
+}

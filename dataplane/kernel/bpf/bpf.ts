@@ -1,0 +1,335 @@
+import { closeSync } from 'node:fs';
+import type { KoffiFunc } from 'koffi';
+import { addressOf, errno, libc, NativeUnavailable, SystemError } from '../native.ts';
+
+/**
+ * bpf(2), as far as this edge uses it. Descriptors are plain numbers: whoever makes one closes it.
+ * Structures follow `union bpf_attr` of linux/bpf.h. Every call may throw `SystemError`.
+ */
+export type Descriptor = number;
+
+export const MAP_TYPES = {
+  hash: 1,
+  array: 2,
+  percpuArray: 6,
+  lpmTrie: 11,
+  ringbuf: 27,
+} as const;
+export type MapType = keyof typeof MAP_TYPES;
+
+export interface MapShape {
+  readonly type: MapType;
+  /** Bytes. */
+  readonly keySize: number;
+  readonly valueSize: number;
+  readonly maxEntries: number;
+  /** Elements of a hash are allotted when they are added: memory grows with use. */
+  readonly noPreallocation: boolean;
+  /** Its memory may be mapped (`mapMemory`). */
+  readonly mappable: boolean;
+}
+
+export const PROGRAM_TYPES = { schedCls: 3, xdp: 6 } as const;
+export type ProgramType = keyof typeof PROGRAM_TYPES;
+
+export const ATTACH_TYPES = { xdp: 37, tcxIngress: 46, tcxEgress: 47 } as const;
+export type AttachType = keyof typeof ATTACH_TYPES;
+
+/** Flags of a link of type xdp: in the driver, or behind it for every device. */
+export const XDP_MODES = { native: 1 << 2, generic: 1 << 1 } as const;
+export type XdpMode = keyof typeof XDP_MODES;
+
+/** What is not there is `null`; everything else that fails is thrown. */
+const COMMANDS = {
+  mapCreate: 0,
+  mapLookup: 1,
+  mapUpdate: 2,
+  mapDelete: 3,
+  mapNextKey: 4,
+  programLoad: 5,
+  pin: 6,
+  get: 7,
+  programTestRun: 10,
+  info: 15,
+  mapLookupBatch: 24,
+  mapUpdateBatch: 26,
+  linkCreate: 28,
+  linkUpdate: 29,
+  linkDetach: 34,
+} as const;
+
+export const ATTR_BYTES = 152;
+export const NAME_BYTES = 15;
+export const MAP_FLAGS = { noPreallocation: 1, mappable: 1 << 10 } as const;
+const SYSCALL_NUMBERS: Readonly<Partial<Record<NodeJS.Architecture, number>>> = {
+  x64: 321,
+  arm64: 280,
+};
+
+type Syscall = KoffiFunc<(number: number, command: number, attr: Buffer, size: number) => number>;
+let syscall: Syscall | null = null;
+
+function opened(): { readonly syscall: Syscall; readonly number: number } {
+  const number = SYSCALL_NUMBERS[process.arch];
+  if (number === undefined) throw new NativeUnavailable(`no bpf(2) known on ${process.arch}`);
+  syscall ??= libc().func(
+    'long syscall(long number, long command, void *attr, unsigned int size)',
+  ) as Syscall;
+  return { syscall, number };
+}
+
+export function call(command: keyof typeof COMMANDS, attr: Buffer): number {
+  const bpf = opened();
+  const result = bpf.syscall(bpf.number, COMMANDS[command], attr, attr.length);
+  if (result < 0) throw new SystemError(`bpf ${command}`, errno());
+  return result;
+}
+
+/** On another thread, while this one does something else. Null: it failed, and only that thread knows why. */
+export async function callAside(
+  command: keyof typeof COMMANDS,
+  attr: Buffer,
+): Promise<number | null> {
+  const bpf = opened();
+  const result = await new Promise<number>((resolve, reject) => {
+    bpf.syscall.async(bpf.number, COMMANDS[command], attr, attr.length, (error, value) => {
+      if (error instanceof Error) reject(error);
+      else resolve(value);
+    });
+  });
+  return result < 0 ? null : result;
+}
+
+export function createMap(name: string, shape: MapShape): Descriptor {
+  const attr = Buffer.alloc(ATTR_BYTES);
+  attr.writeUInt32LE(MAP_TYPES[shape.type], 0);
+  attr.writeUInt32LE(shape.keySize, 4);
+  attr.writeUInt32LE(shape.valueSize, 8);
+  attr.writeUInt32LE(shape.maxEntries, 12);
+  attr.writeUInt32LE(
+    (shape.noPreallocation ? MAP_FLAGS.noPreallocation : 0) |
+      (shape.mappable ? MAP_FLAGS.mappable : 0),
+    16,
+  );
+  attr.write(name.slice(0, NAME_BYTES), 28, 'ascii');
+  return call('mapCreate', attr);
+}
+
+export function updateElement(map: Descriptor, key: Buffer, value: Buffer): void {
+  call('mapUpdate', elementAttr(map, key, value));
+}
+
+/** Whether it was there. */
+export function deleteElement(map: Descriptor, key: Buffer): boolean {
+  return unlessAbsent(() => call('mapDelete', elementAttr(map, key, null)));
+}
+
+/** Fills `value` (of a per-CPU map: eight-byte aligned values of every possible CPU). Whether it was there. */
+export function lookupElement(map: Descriptor, key: Buffer, value: Buffer): boolean {
+  return unlessAbsent(() => call('mapLookup', elementAttr(map, key, value)));
+}
+
+/** The key after `key` (null: the first), into `next`; false at the end. */
+export function nextKey(map: Descriptor, key: Buffer | null, next: Buffer): boolean {
+  const attr = Buffer.alloc(ATTR_BYTES);
+  attr.writeUInt32LE(map, 0);
+  if (key !== null) attr.writeBigUInt64LE(addressOf(key), 8);
+  attr.writeBigUInt64LE(addressOf(next), 16);
+  return unlessAbsent(() => call('mapNextKey', attr));
+}
+
+/** Many elements in one call: `keys` and `values` one after the other. Throws at the first that fails. */
+export function updateElements(map: Descriptor, keys: Buffer, values: Buffer, count: number): void {
+  if (count === 0) return;
+  const attr = Buffer.alloc(ATTR_BYTES);
+  attr.writeBigUInt64LE(addressOf(keys), 16);
+  attr.writeBigUInt64LE(addressOf(values), 24);
+  attr.writeUInt32LE(count, 32);
+  attr.writeUInt32LE(map, 36);
+  call('mapUpdateBatch', attr);
+}
+
+/**
+ * Elements of an array from the element `first` on: their values (of a per-CPU array: of every possible CPU) one after
+ * the other, into buffers that may be used again.
+ */
+export function readElements(
+  map: Descriptor,
+  first: number,
+  { keys, values }: { readonly keys: Buffer; readonly values: Buffer },
+  count: number,
+): void {
+  if (count === 0) return;
+  const before = Buffer.alloc(4);
+  const next = Buffer.alloc(4);
+  if (first > 0) before.writeUInt32LE(first - 1, 0);
+  const attr = Buffer.alloc(ATTR_BYTES);
+  keepUntilCalled(attr, keys, values, before, next);
+  if (first > 0) attr.writeBigUInt64LE(addressOf(before), 0);
+  attr.writeBigUInt64LE(addressOf(next), 8);
+  attr.writeBigUInt64LE(addressOf(keys), 16);
+  attr.writeBigUInt64LE(addressOf(values), 24);
+  attr.writeUInt32LE(count, 32);
+  attr.writeUInt32LE(map, 36);
+  // Answers ENOENT with the last of them.
+  unlessAbsent(() => call('mapLookupBatch', attr));
+}
+
+/** `mode` only of an xdp link. */
+export function createLink(
+  program: Descriptor,
+  ifindex: number,
+  attach: AttachType,
+  mode: XdpMode | null,
+): Descriptor {
+  const attr = Buffer.alloc(ATTR_BYTES);
+  attr.writeUInt32LE(program, 0);
+  attr.writeUInt32LE(ifindex, 4);
+  attr.writeUInt32LE(ATTACH_TYPES[attach], 8);
+  attr.writeUInt32LE(mode === null ? 0 : XDP_MODES[mode], 12);
+  return call('linkCreate', attr);
+}
+
+/** Atomic: every packet sees the old program or the new one. */
+export function updateLink(link: Descriptor, program: Descriptor): void {
+  const attr = Buffer.alloc(ATTR_BYTES);
+  attr.writeUInt32LE(link, 0);
+  attr.writeUInt32LE(program, 4);
+  call('linkUpdate', attr);
+}
+
+export function detachLink(link: Descriptor): void {
+  const attr = Buffer.alloc(ATTR_BYTES);
+  attr.writeUInt32LE(link, 0);
+  call('linkDetach', attr);
+}
+
+/** The device that a link is on; 0: it went away, or somebody detached it, and the link is dead. */
+export function linkDevice(link: Descriptor): number {
+  const info = infoOf(link, 64);
+  return info.readUInt32LE(16);
+}
+
+/** Names a map, program or link in a bpffs: it outlives this process. */
+export function pin(path: string, descriptor: Descriptor): void {
+  const name = pathBuffer(path);
+  const attr = Buffer.alloc(ATTR_BYTES);
+  keepUntilCalled(attr, name);
+  attr.writeBigUInt64LE(addressOf(name), 0);
+  attr.writeUInt32LE(descriptor, 8);
+  call('pin', attr);
+}
+
+/** Null: nothing is pinned there. */
+export function getPinned(path: string): Descriptor | null {
+  const name = pathBuffer(path);
+  const attr = Buffer.alloc(ATTR_BYTES);
+  keepUntilCalled(attr, name);
+  attr.writeBigUInt64LE(addressOf(name), 0);
+  try {
+    return call('get', attr);
+  } catch (error) {
+    if (error instanceof SystemError && error.code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+export interface TestRun {
+  readonly program: Descriptor;
+  readonly packet: Buffer;
+  readonly repeat: number;
+  /** XDP only: the device by whose index the packet enters. */
+  readonly ingress?: number;
+  /** XDP only: what the program does with a packet really happens, from that device on. */
+  readonly live?: { readonly batch: number };
+}
+
+export interface TestResult {
+  /** What the program returned; 0 where the packets are live. */
+  readonly returned: number;
+  /** A run, as the kernel measured it: the mean of all, with what happened to live packets, without being preempted. */
+  readonly ns: number;
+}
+
+/** Runs a program on a packet. */
+export function testRun({ program, packet, repeat, ingress, live }: TestRun): TestResult {
+  const attr = Buffer.alloc(ATTR_BYTES);
+  const context = Buffer.alloc(24);
+  keepUntilCalled(attr, packet, context);
+  attr.writeUInt32LE(program, 0);
+  attr.writeUInt32LE(packet.length, 8);
+  attr.writeBigUInt64LE(addressOf(packet), 16);
+  attr.writeUInt32LE(repeat, 32);
+  if (ingress !== undefined) {
+    // struct xdp_md: data, data_end, data_meta, ingress_ifindex, rx_queue_index, egress_ifindex
+    context.writeUInt32LE(packet.length, 4);
+    context.writeUInt32LE(ingress, 12);
+    attr.writeUInt32LE(context.length, 40);
+    attr.writeBigUInt64LE(addressOf(context), 48);
+  }
+  if (live !== undefined) {
+    attr.writeUInt32LE(TEST_LIVE_FRAMES, 64);
+    attr.writeUInt32LE(live.batch, 72);
+  }
+  call('programTestRun', attr);
+  return { returned: attr.readUInt32LE(4), ns: attr.readUInt32LE(36) };
+}
+
+const TEST_LIVE_FRAMES = 1 << 1;
+
+/** What a map was made with, as far as the kernel tells. */
+export function mapShapeOf(map: Descriptor): Omit<MapShape, 'noPreallocation' | 'mappable'> {
+  const info = infoOf(map, 80);
+  const number = info.readUInt32LE(0);
+  const type = (Object.keys(MAP_TYPES) as MapType[]).find((one) => MAP_TYPES[one] === number);
+  if (type === undefined) throw new Error(`a map of type ${number}, which is not known here`);
+  return {
+    type,
+    keySize: info.readUInt32LE(8),
+    valueSize: info.readUInt32LE(12),
+    maxEntries: info.readUInt32LE(16),
+  };
+}
+
+function infoOf(descriptor: Descriptor, bytes: number): Buffer {
+  const info = Buffer.alloc(bytes);
+  const attr = Buffer.alloc(ATTR_BYTES);
+  keepUntilCalled(attr, info);
+  attr.writeUInt32LE(descriptor, 0);
+  attr.writeUInt32LE(info.length, 4);
+  attr.writeBigUInt64LE(addressOf(info), 8);
+  call('info', attr);
+  return info;
+}
+
+export function closeDescriptor(descriptor: Descriptor): void {
+  closeSync(descriptor);
+}
+
+function elementAttr(map: Descriptor, key: Buffer, value: Buffer | null): Buffer {
+  const attr = Buffer.alloc(ATTR_BYTES);
+  attr.writeUInt32LE(map, 0);
+  attr.writeBigUInt64LE(addressOf(key), 8);
+  if (value !== null) attr.writeBigUInt64LE(addressOf(value), 16);
+  return attr;
+}
+
+function unlessAbsent(action: () => unknown): boolean {
+  try {
+    action();
+    return true;
+  } catch (error) {
+    if (error instanceof SystemError && error.code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+function pathBuffer(path: string): Buffer {
+  return Buffer.from(`${path}\0`);
+}
+
+/** The structure holds addresses only: what they point at must live for as long as it does. */
+const kept = new WeakMap<Buffer, readonly Buffer[]>();
+export function keepUntilCalled(attr: Buffer, ...buffers: readonly Buffer[]): void {
+  kept.set(attr, buffers);
+}

@@ -1,0 +1,267 @@
+import { type Address, BITS, type Family } from '@portcullis/core/net/address.ts';
+import { NETLINK, NetlinkSocket } from './netlink.ts';
+import {
+  attribute,
+  attributesOf,
+  encodeMessage,
+  FLAG,
+  MalformedMessage,
+  type Message,
+  messagesOf,
+  netfilterHeader,
+} from './netlink-message.ts';
+import { SystemError } from '../native.ts';
+
+/** One direction of a connection. Addresses are 4 or 16 bytes, good only while it is looked at. */
+export interface Tuple {
+  readonly family: Family;
+  readonly protocol: number;
+  readonly source: Buffer;
+  readonly destination: Buffer;
+  /** Null where the protocol has none. */
+  readonly sourcePort: number | null;
+  readonly destinationPort: number | null;
+}
+
+/** A connection as its first packet made it, and as its replies come, after NAT. */
+export interface Connection extends Tuple {
+  readonly reply: Tuple;
+  /** Of its first packet, where that is ICMP. */
+  readonly icmp: { readonly type: number; readonly code: number } | null;
+  /** Until it is forgotten, if nobody sends; null: the kernel does not say. */
+  readonly secondsLeft: number | null;
+  /** A SYN proxy opened it, and translates its sequence numbers. */
+  readonly isProxied: boolean;
+}
+
+/** Source of all numbers: include/uapi/linux/netfilter/nfnetlink_conntrack.h. */
+const SUBSYSTEM = 1 << 8;
+const [NEW, GET, DELETE] = [SUBSYSTEM | 0, SUBSYSTEM | 1, SUBSYSTEM | 2] as const;
+const CTA = { tupleOrig: 1, tupleReply: 2, timeout: 7, id: 12, zone: 18, synProxy: 24 } as const;
+const TUPLE = { ip: 1, proto: 2 } as const;
+const TUPLE_IP = {
+  4: { source: 1, destination: 2 },
+  6: { source: 3, destination: 4 },
+} as const;
+const PROTO = { number: 1, sourcePort: 2, destinationPort: 3 } as const;
+const ICMP = { 4: { type: 5, code: 6 }, 6: { type: 8, code: 9 } } as const;
+const AF: Readonly<Record<Family, number>> = { 4: 2, 6: 10 };
+const ANY_FAMILY = 0;
+const DELETES_A_SEND = 64;
+const BUFFER_BYTES = 1 << 20;
+
+/**
+ * Shows every connection there is. Those that begin or end meanwhile may be among them or not. Resolves false where
+ * the kernel says that it changed its table meanwhile, so that others may be missing too.
+ */
+export async function eachConnection(visit: (connection: Connection) => void): Promise<boolean> {
+  const socket = new NetlinkSocket(NETLINK.netfilter, { bufferBytes: BUFFER_BYTES });
+  try {
+    let whole = true;
+    for (const family of [4, 6] as const) {
+      const request = (sequence: number): Uint8Array =>
+        encodeMessage(GET, FLAG.request | FLAG.dump, sequence, netfilterHeader(AF[family]));
+      const consistent = await socket.dump(request, (message) => {
+        const one = parseConnection(message);
+        if (one !== null) visit(one.connection);
+      });
+      whole &&= consistent;
+    }
+    return whole;
+  } finally {
+    socket.close();
+  }
+}
+
+/**
+ * Makes the kernel forget all connections of these families that `wanted` says yes to, so that their next packets begin
+ * new ones. It is asked once for each, so it must be quick; the kernel walks all of its table, so this is nothing for a
+ * hot path. Resolves to how many were removed. Throws `SystemError` or `NativeUnavailable`.
+ */
+export async function removeWhere(
+  families: readonly Family[],
+  wanted: (connection: Connection) => boolean,
+): Promise<number> {
+  const socket = new NetlinkSocket(NETLINK.netfilter, { bufferBytes: BUFFER_BYTES });
+  try {
+    const found: Found[] = [];
+    for (const family of families) {
+      const request = (sequence: number): Uint8Array =>
+        encodeMessage(GET, FLAG.request | FLAG.dump, sequence, netfilterHeader(AF[family]));
+      // What begins or ends meanwhile: the new is judged anew, and the gone is no error below.
+      await socket.dump(request, (message) => {
+        const one = parseConnection(message);
+        if (one !== null && wanted(one.connection)) found.push({ family, identity: one.identity });
+      });
+    }
+    return await removeFound(socket, found);
+  } finally {
+    socket.close();
+  }
+}
+
+export interface Sweep {
+  /** Whether connections begun towards this address may be `wanted`: asked for every one, so it must be quick. */
+  readonly concerns: (family: Family, destination: Buffer) => boolean;
+  /** Asked once for each of those; what it is shown is good only during that call. */
+  readonly wanted: (connection: Connection) => boolean;
+  /** Awaited with so many that were wanted, in their order, before they are removed; false: they stay. */
+  readonly release: (count: number) => Promise<boolean>;
+}
+
+export interface Swept {
+  readonly removed: number;
+  /** The kernel changed nothing under it, so nobody was missed. */
+  readonly whole: boolean;
+}
+
+/**
+ * As `removeWhere`, of both families, little by little: no more is kept than was found in one turn. Throws `SystemError`
+ * or `NativeUnavailable`, and what `release` throws.
+ */
+export async function sweepConnections({ concerns, wanted, release }: Sweep): Promise<Swept> {
+  const [dumping, removing] = [1, 2].map(
+    () => new NetlinkSocket(NETLINK.netfilter, { bufferBytes: BUFFER_BYTES }),
+  ) as [NetlinkSocket, NetlinkSocket];
+  let found: Found[] = [];
+  let removed = 0;
+  try {
+    const take = (message: Message): void => {
+      const family = message.payload[0] === AF[4] ? 4 : 6;
+      const destination = firstDestination(message, family);
+      if (destination === null || !concerns(family, destination)) return;
+      const one = parseConnection(message);
+      if (one !== null && wanted(one.connection)) found.push({ family, identity: one.identity });
+    };
+    const between = async (): Promise<void> => {
+      if (found.length === 0) return;
+      const some = found;
+      found = [];
+      if (await release(some.length)) removed += await removeFound(removing, some);
+    };
+    const request = (sequence: number): Uint8Array =>
+      encodeMessage(GET, FLAG.request | FLAG.dump, sequence, netfilterHeader(ANY_FAMILY));
+    // The kernel walks the table of all network namespaces, also where hardly anything in it is of this one.
+    const whole = await dumping.dump(request, take, { between, offThread: true });
+    return { removed, whole };
+  } finally {
+    dumping.close();
+    removing.close();
+  }
+}
+
+/**
+ * Where the first packet went, found without reading the rest: the kernel writes it always in the same place, a header
+ * of netfilter (4), of the tuple, of its addresses (4 each), and the source as an attribute.
+ */
+function firstDestination({ type, payload }: Message, family: Family): Buffer | null {
+  if (type !== NEW) return null;
+  const bytes = family === 4 ? 4 : 16;
+  const at = 12 + 4 + bytes;
+  const [wanted, length] = [TUPLE_IP[family].destination, 4 + bytes];
+  if (payload.length < at + length || payload[0] !== AF[family]) return null;
+  const isThere = payload.readUInt16LE(at) === length && payload.readUInt16LE(at + 2) === wanted;
+  return isThere ? payload.subarray(at + 4, at + length) : null;
+}
+
+interface Found {
+  readonly family: Family;
+  readonly identity: Buffer;
+}
+
+async function removeFound(socket: NetlinkSocket, found: readonly Found[]): Promise<number> {
+  let removed = 0;
+  for (let at = 0; at < found.length; at += DELETES_A_SEND) {
+    const messages = found
+      .slice(at, at + DELETES_A_SEND)
+      .map(({ family, identity }) =>
+        encodeMessage(
+          DELETE,
+          FLAG.request | FLAG.ack,
+          socket.nextSequence(),
+          netfilterHeader(AF[family]),
+          identity,
+        ),
+      );
+    socket.send(Buffer.concat(messages));
+    removed += countRemoved(socket);
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+  return removed;
+}
+
+function countRemoved(socket: NetlinkSocket): number {
+  let removed = 0;
+  for (let datagram = socket.receive(); datagram !== null; datagram = socket.receive()) {
+    for (const { error } of messagesOf(datagram)) {
+      if (error === null) continue;
+      if (error === 0) removed++;
+      else {
+        const failure = new SystemError('remove a connection', error);
+        if (failure.code !== 'ENOENT') throw failure;
+      }
+    }
+  }
+  return removed;
+}
+
+function parseConnection(
+  message: Message,
+): { readonly connection: Connection; readonly identity: Buffer } | null {
+  if (message.type !== NEW) return null;
+  const { payload } = message;
+  const family = payload[0] === AF[4] ? 4 : 6;
+  const attributes = attributesOf(payload, 4);
+  const orig = attributes.get(CTA.tupleOrig);
+  if (orig === undefined) throw new MalformedMessage('a connection without its first packet');
+  const reply = attributes.get(CTA.tupleReply);
+  if (reply === undefined) throw new MalformedMessage('a connection without its replies');
+  const connection = {
+    ...parseTuple(family, orig),
+    reply: parseTuple(family, reply),
+    icmp: parseIcmp(family, orig),
+    secondsLeft: attributes.get(CTA.timeout)?.readUInt32BE(0) ?? null,
+    isProxied: attributes.has(CTA.synProxy),
+  };
+  const identity = [
+    attribute(CTA.tupleOrig | 0x8000, orig),
+    // So that a connection that took its place meanwhile is left alone.
+    ...[CTA.id, CTA.zone].flatMap((type) => {
+      const value = attributes.get(type);
+      return value === undefined ? [] : [attribute(type, value)];
+    }),
+  ];
+  return { connection, identity: Buffer.concat(identity) };
+}
+
+function parseTuple(family: Family, bytes: Buffer): Tuple {
+  const tuple = attributesOf(bytes);
+  const ip = attributesOf(tuple.get(TUPLE.ip) ?? Buffer.alloc(0));
+  const proto = attributesOf(tuple.get(TUPLE.proto) ?? Buffer.alloc(0));
+  const source = ip.get(TUPLE_IP[family].source);
+  const destination = ip.get(TUPLE_IP[family].destination);
+  const protocol = proto.get(PROTO.number)?.[0];
+  if (source === undefined || destination === undefined || protocol === undefined) {
+    throw new MalformedMessage('a connection without its addresses or protocol');
+  }
+  const port = (type: number): number | null => proto.get(type)?.readUInt16BE(0) ?? null;
+  return {
+    family,
+    protocol,
+    source,
+    destination,
+    sourcePort: port(PROTO.sourcePort),
+    destinationPort: port(PROTO.destinationPort),
+  };
+}
+
+function parseIcmp(family: Family, bytes: Buffer): Connection['icmp'] {
+  const proto = attributesOf(attributesOf(bytes).get(TUPLE.proto) ?? Buffer.alloc(0));
+  const [type, code] = [proto.get(ICMP[family].type)?.[0], proto.get(ICMP[family].code)?.[0]];
+  return type === undefined || code === undefined ? null : { type, code };
+}
+
+/** An address in network order. */
+export function bytesOf({ family, value }: Address): Buffer {
+  return Buffer.from(value.toString(16).padStart(BITS[family] / 4, '0'), 'hex');
+}

@@ -1,0 +1,121 @@
+import { NETLINK, NetlinkSocket } from './netlink.ts';
+import { attributesOf, encodeMessage, FLAG, type Message, textOf } from './netlink-message.ts';
+import { SystemError } from '../native.ts';
+
+/** Source of all numbers: include/uapi/linux/{rtnetlink,if_link}.h. */
+const GROUP_LINK = 1;
+const [NEW_LINK, DELETE_LINK, GET_LINK] = [16, 17, 18] as const;
+const LINK_HEADER_BYTES = 16;
+const NAME_ATTRIBUTE = 3;
+/** What leaves by a new device is not seen before it is watched. */
+const SETTLE_MS = 20;
+const BUFFER_BYTES = 1 << 20;
+/** In one look: who makes news faster than it is read is asked for the list all the same. */
+const MAX_LOSSES = 10;
+
+/** A device of this network namespace. Its index stays for as long as it is there, its name may change. */
+export type LinkEvent =
+  | { readonly kind: 'there' | 'gone'; readonly index: number; readonly name: string }
+  | {
+      readonly kind: 'renamed';
+      readonly index: number;
+      readonly name: string;
+      readonly before: string;
+    };
+
+export interface LinkWatch {
+  stop(): void;
+}
+
+/**
+ * Tells of devices that come, go and change their names, from now on; `stirred` is called also where something else
+ * about one of them may have changed. Throws `SystemError` or `NativeUnavailable`.
+ */
+export function watchLinks(
+  report: (event: LinkEvent) => void,
+  stirred: () => void = () => {},
+): LinkWatch {
+  const news = new NetlinkSocket(NETLINK.route, { bufferBytes: BUFFER_BYTES });
+  // Apart, so that no old news is taken for what is there now.
+  const questions = new NetlinkSocket(NETLINK.route);
+  const known = new Map<number, string>();
+  news.join(GROUP_LINK);
+  // Those that are there are no news.
+  follow(known, listAll(questions));
+  news.onArrival(SETTLE_MS, () => {
+    const heard = hear(news);
+    const events = heard === null ? compare(known, listAll(questions)) : follow(known, heard);
+    stirred();
+    for (const event of events) report(event);
+  });
+  return {
+    stop: () => {
+      news.close();
+      questions.close();
+    },
+  };
+}
+
+/** Null: news was lost, and what is left of it says nothing. */
+function hear(news: NetlinkSocket): Message[] | null {
+  let lost = false;
+  for (let tries = 0; tries < MAX_LOSSES; tries++) {
+    try {
+      const heard = news.drain();
+      return lost ? null : heard;
+    } catch (error) {
+      if (!(error instanceof SystemError) || error.code !== 'ENOBUFS') throw error;
+      lost = true;
+    }
+  }
+  return null;
+}
+
+function listAll(questions: NetlinkSocket): Message[] {
+  const header = Buffer.alloc(LINK_HEADER_BYTES);
+  const flags = FLAG.request | FLAG.dump;
+  questions.send(encodeMessage(GET_LINK, flags, questions.nextSequence(), header));
+  return questions.drain();
+}
+
+/** What became of them, from the list of all. */
+function compare(known: Map<number, string>, listed: readonly Message[]): LinkEvent[] {
+  const there = new Set(listed.flatMap((message) => linkOf(message)?.index ?? []));
+  const gone = [...known].filter(([index]) => !there.has(index));
+  for (const [index] of gone) known.delete(index);
+  return [
+    ...gone.map(([index, name]) => ({ kind: 'gone' as const, index, name })),
+    ...follow(known, listed),
+  ];
+}
+
+function follow(known: Map<number, string>, messages: readonly Message[]): LinkEvent[] {
+  const events: LinkEvent[] = [];
+  for (const message of messages) {
+    const link = linkOf(message);
+    if (link === null) continue;
+    const { index, name } = link;
+    const before = known.get(index);
+    if (message.type === DELETE_LINK) {
+      if (known.delete(index)) events.push({ kind: 'gone', index, name });
+    } else if (before === undefined) {
+      known.set(index, name);
+      events.push({ kind: 'there', index, name });
+    } else if (before !== name) {
+      known.set(index, name);
+      events.push({ kind: 'renamed', index, name, before });
+    }
+  }
+  return events;
+}
+
+function linkOf({
+  type,
+  payload,
+}: Message): { readonly index: number; readonly name: string } | null {
+  if (type !== NEW_LINK && type !== DELETE_LINK) return null;
+  // Bridges tell of their ports in their own family (AF_BRIDGE); such news is of the port, not of a device.
+  if (payload.length < LINK_HEADER_BYTES || payload[0] !== 0) return null;
+  const name = textOf(attributesOf(payload, LINK_HEADER_BYTES).get(NAME_ATTRIBUTE));
+  return name === null ? null : { index: payload.readInt32LE(4), name };
+}

@@ -1,0 +1,164 @@
+import { type DropEntry, OBSERVED_REASON } from '@portcullis/core/firewall/drops.ts';
+import type { DropReading } from '../../drops.ts';
+import type { DropSource } from '../../drops.ts';
+import type { Count, CounterReader } from './counter-reader.ts';
+import { TABLE } from '../names.ts';
+import type { Driver } from '../driver.ts';
+import { COUNTED, type Counted, countedSet, uncountedChain } from '../table/drop-counters.ts';
+
+type Cause = Pick<DropEntry, 'stage' | 'reason'>;
+
+/** Sets of other stages that count by address, all of what they drop. */
+const EXACT: readonly (Cause & { readonly set: string })[] = [
+  { set: 'fragment_dropped4', stage: 'fragment-limits', reason: 'rate' },
+  { set: 'fragment_dropped6', stage: 'fragment-limits', reason: 'rate' },
+];
+const CAUSES: Readonly<Record<Counted, Cause>> = {
+  denied: { stage: 'policy', reason: 'denied' },
+  geo: { stage: 'policy', reason: 'geo' },
+  mitigated: { stage: 'mitigations', reason: 'mitigated' },
+  observed: { stage: 'mitigations', reason: OBSERVED_REASON },
+};
+const NOTHING: Count = { packets: 0, bytes: 0 };
+
+/** What nftables dropped by rules and by fragment limits, and what observing mitigations would have, by address. */
+export class NftablesDrops implements DropSource {
+  readonly name = 'nftables';
+  readonly #open: () => CounterReader;
+  #reader: CounterReader | null = null;
+  /** By set or chain, what was there at the last look. */
+  readonly #last = new Map<string, ReadonlyMap<string, Count>>();
+  /** Read, and not told yet. */
+  #kept: DropEntry[] = [];
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(open: () => CounterReader) {
+    this.#open = open;
+  }
+
+  async read(): Promise<DropReading> {
+    return this.#inTurn(async () => {
+      const entries = [...this.#kept, ...(await this.#entries())];
+      this.#kept = [];
+      return { entries, samples: [] };
+    });
+  }
+
+  /** The table is about to be written anew: takes in what its counters would forget. */
+  async beforeRewrite(): Promise<void> {
+    await this.#inTurn(async () => {
+      this.#kept.push(...(await this.#entries()));
+    });
+  }
+
+  /** Every counter has begun at nothing. */
+  rewritten(): void {
+    this.#last.clear();
+  }
+
+  /** One at a time: they share a socket, and what was there last. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(work);
+    this.#turn = turn.catch(() => {});
+    return turn;
+  }
+
+  async #entries(): Promise<DropEntry[]> {
+    this.#reader ??= this.#open();
+    const entries: DropEntry[] = [];
+    for (const { set, stage, reason } of EXACT) {
+      entries.push(...entriesOf(await this.#sinceLast(set), { stage, reason }));
+    }
+    for (const reason of COUNTED) {
+      entries.push(...entriesOf(await this.#counted(reason), CAUSES[reason]));
+    }
+    return entries;
+  }
+
+  close(): void {
+    this.#reader?.close();
+    this.#reader = null;
+  }
+
+  async #counted(reason: Counted): Promise<ReadonlyMap<string, Count>> {
+    const chain = uncountedChain(reason);
+    const uncounted = (await this.#reader?.chain(chain)) ?? null;
+    const since = this.#since(chain, uncounted && new Map([[chain, uncounted]]));
+    const beyond = since.get(chain) ?? NOTHING;
+    const families = [
+      await this.#sinceLast(countedSet(reason, 4)),
+      await this.#sinceLast(countedSet(reason, 6)),
+    ];
+    const counted = new Map(families.flatMap((one) => [...one]));
+    return shareOut(counted, beyond);
+  }
+
+  async #sinceLast(set: string): Promise<ReadonlyMap<string, Count>> {
+    return this.#since(set, (await this.#reader?.elements(set)) ?? null);
+  }
+
+  /** What could not be read whole is read with what comes next. */
+  #since(name: string, now: ReadonlyMap<string, Count> | null): ReadonlyMap<string, Count> {
+    if (now === null) return new Map();
+    const last = this.#last.get(name);
+    this.#last.set(name, now);
+    return difference(last ?? new Map<string, Count>(), now);
+  }
+}
+
+/** A driver that lets nothing be forgotten when the table is written whole. Not being able to count stops no write. */
+export function countedBeforeRewrite(driver: Driver, drops: NftablesDrops): Driver {
+  return {
+    ...driver,
+    apply: async (text) => {
+      if (!text.includes(`\ndelete table ${TABLE}\n`)) return driver.apply(text);
+      await drops.beforeRewrite().catch(() => {});
+      await driver.apply(text);
+      drops.rewritten();
+    },
+  };
+}
+
+/** Pure: what was added. A counter that is lower than it was has begun anew with another table or after a pause. */
+export function difference(
+  last: ReadonlyMap<string, Count>,
+  now: ReadonlyMap<string, Count>,
+): Map<string, Count> {
+  const added = new Map<string, Count>();
+  for (const [key, count] of now) {
+    const before = last.get(key) ?? NOTHING;
+    const { packets, bytes } = before.packets > count.packets ? NOTHING : before;
+    if (count.packets > packets)
+      added.set(key, { packets: count.packets - packets, bytes: count.bytes - bytes });
+  }
+  return added;
+}
+
+/**
+ * Pure: packets that were not counted by address are shared out by those that were, who are a sample of them as
+ * they came. None was counted, so nobody knows whose they are: then they are in no report.
+ */
+export function shareOut(
+  counted: ReadonlyMap<string, Count>,
+  beyond: Count,
+): ReadonlyMap<string, Count> {
+  const sum = (of: keyof Count): number =>
+    [...counted.values()].reduce((all, one) => all + one[of], 0);
+  const [packets, bytes] = [sum('packets'), sum('bytes')];
+  if (beyond.packets === 0 || packets === 0 || bytes === 0) return counted;
+  const share = (mine: number, all: number, more: number): number =>
+    mine + Math.round((mine / all) * more);
+  return new Map(
+    [...counted].map(([address, one]) => [
+      address,
+      {
+        packets: share(one.packets, packets, beyond.packets),
+        bytes: share(one.bytes, bytes, beyond.bytes),
+      },
+    ]),
+  );
+}
+
+function entriesOf(counts: ReadonlyMap<string, Count>, cause: Cause): DropEntry[] {
+  return [...counts].map(([target, count]) => ({ target, ...cause, by: 'nftables', ...count }));
+}

@@ -1,0 +1,228 @@
+import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
+import type { Filter } from '@portcullis/core/filters/filter.ts';
+import { combineFilters } from '@portcullis/core/filters/program.ts';
+import { protocolNumber } from '@portcullis/core/firewall/match.ts';
+import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
+import {
+  MITIGATION_REF,
+  type Policy,
+  type PolicyFilter,
+} from '@portcullis/core/firewall/policy.ts';
+import { type Family, formatAddress } from '@portcullis/core/net/address.ts';
+import type { Cidr } from '@portcullis/core/net/cidr.ts';
+import type { Element } from '../policy/compile.ts';
+import { judgingChain, portChains } from './chains.ts';
+import type { AddChain, FilteredPort, FilterPlace } from './place.ts';
+import { LINUX_SERVER, type TcpServer } from '../../filters/tcp-server.ts';
+import { prefixPortChain } from './prefixes.ts';
+import { isSingle, PolicyError } from '../../compile/match.ts';
+import {
+  contentName,
+  dispatchMap,
+  PORT_DISPATCHES,
+  type PortDispatch,
+  protocolName,
+} from '../names.ts';
+import { bySource, valuesOf } from './safe-sources.ts';
+
+/**
+ * What filters mean on this edge, beside the policies that name them.
+ *
+ * A test that compares the kernel with `decide` realises `state.filters` with a catalogue of its own: with
+ * `budgetPps: 0` nobody unvalidated passes a UDP filter, and rates that are never used up let everybody validated
+ * pass; whom it wants to pass it adds to the set `validated4` or `validated6` (`state.ts`) of its table.
+ */
+export interface Filtering {
+  readonly sees: EdgeSettings['sees'];
+  readonly catalogue: readonly Filter[];
+  /** What is known of the server at an address and port; null: nothing yet. */
+  readonly serverAt: (address: string, port: number) => TcpServer | null;
+}
+
+export const DEFAULT_FILTERING: Filtering = {
+  sees: 'both',
+  catalogue: FILTERS,
+  serverAt: () => null,
+};
+
+/** What the layout must know of a target's filters. */
+export interface TargetFilters {
+  /** By `tcp 25565`: the verdict that stands for its filters, another where they differ. Without those of mitigations. */
+  readonly programs: ReadonlyMap<string, string>;
+  /** Types that this version does not know, and leaves out. */
+  readonly unknown: readonly string[];
+  /** Ports that a dispatch knows. */
+  readonly ports: ReadonlyMap<PortDispatch, ReadonlySet<number>>;
+  /** Of prefixes: where their intervals lead. */
+  readonly prefixChains: ReadonlyMap<PortDispatch, string>;
+}
+
+export interface CompiledFilters {
+  /** The verdict of rules that let a packet pass. */
+  readonly accept: string;
+  readonly elements: readonly Element[];
+  readonly target: TargetFilters;
+}
+
+const NONE = { programs: new Map(), ports: new Map(), prefixChains: new Map() } as const;
+
+/**
+ * Whatever an address's rules accept goes to the chain `filters`, so it does not matter by which look-up a packet came
+ * there. That asks the destination and port for a chain, which all ports with the same filters share. A prefix has
+ * a chain of its own that asks for the port alone.
+ */
+export function compileFilters(
+  policy: Policy,
+  cidr: Cidr,
+  filtering: Filtering,
+  add: AddChain,
+): CompiledFilters {
+  const { family } = cidr;
+  const filtered = filteredPorts(policy, family, filtering);
+  const unknown = unknownTypes(policy, filtering);
+  if (filtered.length === 0) {
+    return { accept: 'accept', elements: [], target: { ...NONE, unknown } };
+  }
+  const place: FilterPlace = {
+    family,
+    sees: filtering.sees,
+    prefix: !isSingle(cidr),
+    serverAt: (port) => filtering.serverAt(policy.target, port) ?? LINUX_SERVER[family],
+  };
+  const judged = filtered.map((one): JudgedPort => {
+    const protocol = protocolName(protocolNumber(one.transport, family));
+    return { protocol, port: one.port, verdict: `goto ${judgingChain(one, place, add)}` };
+  });
+  const dispatched = dispatchedPorts(filtered, place, add);
+  const compiled = place.prefix
+    ? filtersOfPrefix(judged, dispatched, add)
+    : filtersOfAddress(cidr, judged, dispatched);
+  const programs = lastingPrograms(policy, place, filtering);
+  return { ...compiled, target: { ...compiled.target, unknown, programs } };
+}
+
+/** A filter that comes with an attack must not disconnect the players whom it is to protect. */
+function lastingPrograms(
+  { filters, ...policy }: Policy,
+  place: FilterPlace,
+  filtering: Filtering,
+): TargetFilters['programs'] {
+  const lasting = filters.filter(({ ref }) => !ref.startsWith(MITIGATION_REF));
+  const nameOnly: AddChain = (kind, statements) => contentName(kind, statements.join('\n'));
+  return new Map(
+    filteredPorts({ ...policy, filters: lasting }, place.family, filtering).map((one) => {
+      const protocol = protocolName(protocolNumber(one.transport, place.family));
+      return [`${protocol} ${one.port}`, `goto ${judgingChain(one, place, nameOnly)}`];
+    }),
+  );
+}
+
+function unknownTypes({ filters }: Policy, { catalogue }: Filtering): string[] {
+  const known = new Set(catalogue.map(({ type }) => type));
+  return [...new Set(filters.map(({ type }) => type))].filter((type) => !known.has(type));
+}
+
+interface JudgedPort {
+  readonly protocol: string;
+  readonly port: number;
+  readonly verdict: string;
+}
+/** By dispatch and port: the chain. */
+type DispatchedPorts = ReadonlyMap<PortDispatch, ReadonlyMap<number, string>>;
+
+function dispatchedPorts(
+  filtered: readonly FilteredPort[],
+  place: FilterPlace,
+  add: AddChain,
+): DispatchedPorts {
+  const dispatched = new Map<PortDispatch, Map<number, string>>();
+  for (const one of filtered) {
+    for (const [dispatch, chain] of portChains(one, place, add)) {
+      const ports = dispatched.get(dispatch) ?? new Map<number, string>();
+      dispatched.set(dispatch, ports.set(one.port, chain));
+    }
+  }
+  return dispatched;
+}
+
+function filtersOfPrefix(
+  judged: readonly JudgedPort[],
+  dispatched: DispatchedPorts,
+  add: AddChain,
+): CompiledFilters {
+  const entries = judged.map(({ protocol, port, verdict }) => `${protocol} . ${port} : ${verdict}`);
+  const lookup = `meta l4proto . th dport vmap { ${entries.join(', ')} }`;
+  const prefixChains = new Map(
+    [...dispatched].map(([dispatch, ports]) => [dispatch, prefixPortChain(dispatch, ports, add)]),
+  );
+  return {
+    accept: `goto ${add('filters_prefix', [lookup, 'accept'])}`,
+    elements: [],
+    target: { ...NONE, unknown: [], ports: portsOf(dispatched), prefixChains },
+  };
+}
+
+function filtersOfAddress(
+  cidr: Cidr,
+  judged: readonly JudgedPort[],
+  dispatched: DispatchedPorts,
+): CompiledFilters {
+  const { family } = cidr;
+  const address = formatAddress(cidr);
+  const elements: Element[] = judged.map(({ protocol, port, verdict }) => {
+    return {
+      map: dispatchMap('filter', family),
+      key: `${address} . ${protocol} . ${port}`,
+      verdict,
+    };
+  });
+  for (const dispatch of PORT_DISPATCHES) {
+    for (const [port, chain] of dispatched.get(dispatch) ?? []) {
+      const map = dispatchMap(dispatch, family);
+      elements.push({ map, key: `${address} . ${port}`, verdict: `goto ${chain}` });
+    }
+  }
+  return {
+    accept: 'goto filters',
+    elements,
+    target: { ...NONE, unknown: [], ports: portsOf(dispatched) },
+  };
+}
+
+function portsOf(dispatched: DispatchedPorts): TargetFilters['ports'] {
+  return new Map([...dispatched].map(([dispatch, of]) => [dispatch, new Set(of.keys())]));
+}
+
+interface KnownFilter extends Pick<PolicyFilter, 'ref' | 'safelist'> {
+  readonly filter: Filter;
+}
+
+/** In order, so that equal filters are equal text. */
+function filteredPorts(
+  { filters }: Policy,
+  family: Family,
+  { catalogue }: Filtering,
+): FilteredPort[] {
+  const byPort = new Map<string, { port: number; known: KnownFilter[] }>();
+  for (const { type, port, ref, safelist } of filters) {
+    const filter = catalogue.find((one) => one.type === type);
+    // Control would not send what no edge knows, unless it is newer than this one: its rules still hold.
+    if (filter === undefined) continue;
+    if (!(port >= 0 && port <= 65_535)) {
+      throw new PolicyError(`${ref} names a port that there is not`);
+    }
+    const key = `${filter.transport} ${port}`;
+    const same = byPort.get(key) ?? { port, known: [] };
+    same.known.push({ ref, safelist, filter });
+    byPort.set(key, same);
+  }
+  return [...byPort]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, { port, known }]): FilteredPort => {
+      const programs = bySource(known, family, (some) =>
+        some.length === 0 ? null : combineFilters(some.map(({ filter }) => filter)),
+      );
+      return { port, transport: key.startsWith('udp') ? 'udp' : 'tcp', programs };
+    })
+    .filter(({ programs }) => [...valuesOf(programs)].some((program) => program !== null));
+}

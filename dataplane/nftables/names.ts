@@ -1,0 +1,178 @@
+import { createHash } from 'node:crypto';
+import { BITS, type Family, formatAddress } from '@portcullis/core/net/address.ts';
+import { NAMED_SOURCES, SOURCE_FIELD } from './policy/named-sources.ts';
+import type { Fields } from '../compile/program.ts';
+
+/** The one table of ours: whatever is in it is ours, so a restarted agent with no memory knows what to replace. */
+export const TABLE_NAME = 'portcullis';
+export const TABLE = `inet ${TABLE_NAME}`;
+/** A table of its own: what counts is rewritten without touching what enforces. */
+export const COUNTER_TABLE_NAME = 'portcullis_counters';
+export const COUNTER_TABLE = `inet ${COUNTER_TABLE_NAME}`;
+
+/** How a rule reads a field in each family. */
+export const IP: Readonly<Record<Family, 'ip' | 'ip6'>> = { 4: 'ip', 6: 'ip6' };
+export const ADDRESS_TYPE: Readonly<Record<Family, string>> = { 4: 'ipv4_addr', 6: 'ipv6_addr' };
+
+/**
+ * Maps that are keyed by the destination first; `prefix` is an interval map. `filter` is asked what filters a port has.
+ */
+export type Dispatch = 'port' | 'address' | 'prefix' | 'filter' | PortDispatch;
+
+/**
+ * Dispatch on a server's address and port: what replies teach (`learn`), whose SYNs are kept from connection tracking
+ * (`untrack`) and answered (`synproxy`), and who limits new connections (`connect`). Each has an interval map beside
+ * it, for prefixes.
+ */
+export const PORT_DISPATCHES = ['learn', 'untrack', 'synproxy', 'connect'] as const;
+export type PortDispatch = (typeof PORT_DISPATCHES)[number];
+
+export function dispatchMap(dispatch: Dispatch, family: Family): string {
+  return DISPATCH_MAPS[family][dispatch];
+}
+
+/** One map for each (fields, prefix length, level) in use. */
+export interface SourceMap {
+  readonly family: Family;
+  readonly fields: Fields;
+  readonly length: number;
+  readonly level: number;
+}
+
+export function sourceMapName({ family, fields, length, level }: SourceMap): string {
+  // The same string each time: hundreds of thousands of elements hold these, and maps are looked up by them.
+  const key = ((level * 129 + length) * 3 + FIELD_NUMBERS[fields]) * 2 + (family === 4 ? 0 : 1);
+  let name = sourceMapNames.get(key);
+  if (name === undefined) {
+    name = `source${family}_${fields}_${length}_${level}`;
+    if (sourceMapNames.size >= NAMES_KEPT) sourceMapNames.clear();
+    sourceMapNames.set(key, name);
+  }
+  return name;
+}
+
+export function parseSourceMapName(name: string): SourceMap | null {
+  const match = /^source([46])_(port|protocol|any)_(\d+)_(\d+)$/.exec(name);
+  if (match === null) return null;
+  return {
+    family: match[1] === '4' ? 4 : 6,
+    fields: match[2] as Fields,
+    length: Number(match[3]),
+    level: Number(match[4]),
+  };
+}
+
+/** The interval map of the prefixes that have something to do with a dispatch. */
+export function prefixMap(dispatch: PortDispatch, family: Family): string {
+  return `${dispatch}_prefix${family}`;
+}
+
+/** The type of the key of a map, or of a set that we fill, for its declaration. */
+export function keyType(name: string): string {
+  const source = parseSourceMapName(name);
+  if (source !== null) {
+    const address = ADDRESS_TYPE[source.family];
+    return [address, ...FIELD_TYPES[source.fields], address].join(' . ');
+  }
+  const family: Family = name.endsWith('4') ? 4 : 6;
+  if (name === NAMED_SOURCES[family]) return SOURCE_FIELD;
+  if (name.endsWith(`_prefix${family}`)) return ADDRESS_TYPE[family];
+  const dispatch = name.slice(0, -1) as Dispatch;
+  if (isPortDispatch(dispatch)) return `${ADDRESS_TYPE[family]} . inet_service`;
+  return [ADDRESS_TYPE[family], ...FIELD_TYPES[DISPATCH_FIELDS[dispatch]]].join(' . ');
+}
+
+function isPortDispatch(dispatch: Dispatch): dispatch is PortDispatch {
+  return (PORT_DISPATCHES as readonly string[]).includes(dispatch);
+}
+
+/** The statement that looks a packet up. */
+export function dispatchStatement(
+  dispatch: Exclude<Dispatch, PortDispatch>,
+  family: Family,
+): string {
+  return `${key(family, DISPATCH_FIELDS[dispatch])} vmap @${dispatchMap(dispatch, family)}`;
+}
+
+export function sourceStatement(map: SourceMap): string {
+  const { family, fields, length } = map;
+  const mask = length === BITS[family] ? '' : ` & ${netmask(family, length)}`;
+  return `${key(family, fields)} . ${IP[family]} saddr${mask} vmap @${sourceMapName(map)}`;
+}
+
+/**
+ * By name where the grammar of nft itself knows it, so that nothing depends on /etc/protocols.
+ */
+export function protocolName(protocol: number): string {
+  return PROTOCOL_NAMES[protocol] ?? String(protocol);
+}
+
+/** Of a name that `protocolName` gives; not a number: of none. */
+export function protocolNumber(name: string): number {
+  return PROTOCOL_NUMBERS.get(name) ?? (/^\d{1,3}$/.test(name) ? Number(name) : Number.NaN);
+}
+
+const FIELD_NUMBERS: Readonly<Record<Fields, number>> = { port: 0, protocol: 1, any: 2 };
+const sourceMapNames = new Map<number, string>();
+
+/** 80 bits: nobody makes two contents of one name on purpose. */
+export function contentName(kind: string, content: string): string {
+  const key = `${kind}\n${content}`;
+  let name = contentNames.get(key);
+  if (name === undefined) {
+    name = `${kind}_${createHash('sha256').update(content).digest('hex').slice(0, 20)}`;
+    if (contentNames.size >= NAMES_KEPT) contentNames.clear();
+    contentNames.set(key, name);
+  }
+  return name;
+}
+
+/** Most addresses share a few contents. */
+const contentNames = new Map<string, string>();
+const NAMES_KEPT = 1000;
+
+function key(family: Family, fields: Fields): string {
+  return [`${IP[family]} daddr`, ...KEY_FIELDS[fields]].join(' . ');
+}
+
+function netmask(family: Family, length: number): string {
+  const all = (1n << BigInt(BITS[family])) - 1n;
+  const host = (1n << BigInt(BITS[family] - length)) - 1n;
+  return formatAddress({ family, value: all ^ host });
+}
+
+const KEY_FIELDS: Readonly<Record<Fields, readonly string[]>> = {
+  port: ['meta l4proto', 'th dport'],
+  protocol: ['meta l4proto'],
+  any: [],
+};
+const FIELD_TYPES: Readonly<Record<Fields, readonly string[]>> = {
+  port: ['inet_proto', 'inet_service'],
+  protocol: ['inet_proto'],
+  any: [],
+};
+const DISPATCH_FIELDS: Readonly<Record<Exclude<Dispatch, PortDispatch>, Fields>> = {
+  port: 'port',
+  address: 'any',
+  prefix: 'any',
+  filter: 'port',
+};
+const DISPATCHES: readonly Dispatch[] = ['port', 'address', 'prefix', 'filter', ...PORT_DISPATCHES];
+const DISPATCH_MAPS = { 4: namesWith(4), 6: namesWith(6) } as const;
+
+function namesWith(family: Family): Readonly<Record<Dispatch, string>> {
+  const names = DISPATCHES.map((dispatch) => [dispatch, `${dispatch}${family}`] as const);
+  return Object.fromEntries(names) as Record<Dispatch, string>;
+}
+
+const PROTOCOL_NAMES: Readonly<Record<number, string>> = {
+  1: 'icmp',
+  6: 'tcp',
+  17: 'udp',
+  47: 'gre',
+  50: 'esp',
+  58: 'icmpv6',
+};
+const PROTOCOL_NUMBERS = new Map(
+  Object.entries(PROTOCOL_NAMES).map(([number, name]) => [name, Number(number)]),
+);

@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto';
+import { protocolNumber } from '@portcullis/core/firewall/match.ts';
+import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
+import type { Mitigation, MitigationLimit, Policy } from '@portcullis/core/firewall/policy.ts';
+import type { Family } from '@portcullis/core/net/address.ts';
+import { formatNetwork } from '@portcullis/core/net/cidr.ts';
+import { OBSERVED, ruleDrop, uncountedChain } from '../table/drop-counters.ts';
+import { stateSet } from '../filters/state.ts';
+import { networkFrom, PolicyError } from '../../compile/match.ts';
+import { IP, protocolName } from '../names.ts';
+import { networkSet, safeNetworks } from '../filters/safe-sources.ts';
+
+/**
+ * Stage 5 of one target, in order: a rule each, which matches what the mitigation drops. They stand in the target's
+ * own chain, before its rules, so who is not attacked pays nothing for them. Those that only observe stand in a chain
+ * beside it, which `addChain` names: what one of them would have dropped, none after it is asked of.
+ */
+export function mitigationStatements(
+  { mitigations }: Policy,
+  family: Family,
+  sees: EdgeSettings['sees'],
+  addChain: (statements: readonly string[]) => string,
+): string[] {
+  const asked = mitigations
+    // Who is a stranger is not known where replies go another way.
+    .filter(({ limit }) => limit === null || !limit.strangersOnly || sees === 'both')
+    .filter(({ safelist }) => !safeNetworks(safelist, family).some(({ length }) => length === 0));
+  const statements: string[] = [];
+  let observing: string[] = [];
+  const judgeOn = (): void => {
+    if (observing.length > 0) statements.push(`jump ${addChain(observing)}`);
+    observing = [];
+  };
+  for (const mitigation of asked) {
+    const statement = statementOf(mitigation, family);
+    if (mitigation.mode === 'observe') {
+      observing.push(statement);
+      continue;
+    }
+    judgeOn();
+    statements.push(statement);
+  }
+  judgeOn();
+  return statements;
+}
+
+function statementOf(mitigation: Mitigation, family: Family): string {
+  const { protocol, sourcePort, destinationPort, fragment, limit, mode } = mitigation;
+  return [
+    ...sourceMatches(mitigation, family),
+    ...(protocol === 'any'
+      ? []
+      : [`meta l4proto ${protocolName(protocolNumber(protocol, family))}`]),
+    ...portMatches(mitigation, 'sport', sourcePort),
+    ...portMatches(mitigation, 'dport', destinationPort),
+    ...(fragment === 'later' ? [LATER_PART[family]] : []),
+    ...(limit === null ? [] : limitMatches(mitigation.ref, limit, family)),
+    mode === 'enforce' ? ruleDrop('mitigated') : `goto ${uncountedChain(OBSERVED)}`,
+  ].join(' ');
+}
+
+const LATER_PART: Readonly<Record<Family, string>> = {
+  4: 'ip frag-off & 0x1fff != 0',
+  6: 'frag frag-off != 0',
+};
+
+function sourceMatches({ ref, source, safelist }: Mitigation, family: Family): string[] {
+  const saddr = `${IP[family]} saddr`;
+  const matches: string[] = [];
+  if (source !== null) {
+    const network = networkFrom(source);
+    if (network.family !== family)
+      throw new PolicyError(`${ref} names a source of the other family`);
+    if (network.length > 0) matches.push(`${saddr} ${formatNetwork(network)}`);
+  }
+  const safe = safeNetworks(safelist, family);
+  if (safe.length > 0) matches.push(`${saddr} != ${networkSet(safe)}`);
+  return matches;
+}
+
+function portMatches({ ref, protocol }: Mitigation, field: string, port: number | null): string[] {
+  if (port === null) return [];
+  if (protocol !== 'tcp' && protocol !== 'udp') {
+    throw new PolicyError(`${ref} names a port of a protocol without ports`);
+  }
+  if (!(port >= 0 && port <= 65_535))
+    throw new PolicyError(`${ref} names a port that there is not`);
+  return [`th ${field} ${port}`];
+}
+
+/** Does not match while there is no room to count: nobody is dropped for that. */
+function limitMatches(ref: string, limit: MitigationLimit, family: Family): string[] {
+  const { per, pps, strangersOnly } = limit;
+  const strangers = strangersOnly ? ['ct state != established'] : [];
+  if (pps === 0) return strangers;
+  if (!Number.isSafeInteger(pps) || pps < 0) throw new PolicyError(`${ref} has no whole limit`);
+  const ip = IP[family];
+  const key = [
+    // One place for all addresses of an attacked prefix, whichever chain they are judged in.
+    per === 'attack' ? NO_ADDRESS[family] : `${ip} daddr`,
+    ...(per === 'source' ? [`${ip} saddr`] : []),
+    ...numberOf(`${ref} ${pps}`),
+  ].join(' . ');
+  const set = stateSet(per === 'source' ? 'mitigated_source' : 'mitigated_destination', family);
+  return [
+    ...strangers,
+    `update @${set} { ${key} limit rate over ${pps}/second burst ${pps} packets }`,
+  ];
+}
+
+const NO_ADDRESS: Readonly<Record<Family, string>> = { 4: '0.0.0.0', 6: '::' };
+
+/**
+ * Stands for a mitigation and its rate: an element keeps the rate that it was made with. Only mitigations of one
+ * address, or of all attacked prefixes, could be taken for each other, with a chance of one in four thousand million.
+ */
+function numberOf(text: string): [number, number] {
+  const digest = createHash('sha256').update(text).digest();
+  return [digest.readUInt16BE(0), digest.readUInt16BE(2)];
+}

@@ -1,0 +1,126 @@
+import { NETLINK, NetlinkSocket } from '../kernel/netlink/netlink.ts';
+import {
+  attributesOf,
+  encodeMessage,
+  FLAG,
+  netfilterHeader,
+  textAttribute,
+} from '../kernel/netlink/netlink-message.ts';
+import { SystemError } from '../kernel/native.ts';
+import { DriverError, type MapChange } from './driver.ts';
+import { encodeChanges } from './elements/exchange.ts';
+import { TABLE_NAME } from './names.ts';
+
+/** Source of all numbers: include/uapi/linux/netfilter/nf_tables.h. */
+const SUBSYSTEM = 10 << 8;
+const MESSAGE = {
+  getTable: SUBSYSTEM | 1,
+  newGeneration: SUBSYSTEM | 15,
+  getGeneration: SUBSYSTEM | 16,
+} as const;
+const TABLE_NAME_ATTRIBUTE = 1;
+const GENERATION_ID = 1;
+/** A batch is one datagram: its elements, and as many errors. */
+const BUFFER_BYTES = 32 << 20;
+const NFPROTO_INET = 1;
+
+/** Questions to nf_tables that read no contents: microseconds each, whatever the table holds. */
+export interface Ruleset {
+  /** Whether our table is there. */
+  present(): boolean;
+  /** The number of the ruleset, which every transaction of anybody makes greater. */
+  generation(): number;
+  /**
+   * One transaction; false: it is not done, because this cannot be said without nft.
+   * Rejects with `DriverError`, `refused` where the kernel says no.
+   */
+  change(changes: readonly MapChange[]): Promise<boolean>;
+  close(): void;
+}
+
+/** Throws `NativeUnavailable` or `SystemError`; what is asked later throws `DriverError`. */
+export function openRuleset(): Ruleset {
+  const socket = new NetlinkSocket(NETLINK.netfilter, { bufferBytes: BUFFER_BYTES });
+  return {
+    present: () => {
+      const found = ask(
+        socket,
+        MESSAGE.getTable,
+        NFPROTO_INET,
+        textAttribute(TABLE_NAME_ATTRIBUTE, TABLE_NAME),
+      );
+      return found !== null;
+    },
+    generation: () => {
+      const payload = ask(socket, MESSAGE.getGeneration, 0);
+      const id = payload === null ? undefined : attributesOf(payload, 4).get(GENERATION_ID);
+      if (id === undefined) throw new DriverError('unavailable', 'the ruleset has no generation');
+      return id.readUInt32BE(0);
+    },
+    change: async (changes) => {
+      const sequence = socket.nextSequence();
+      const batch = encodeChanges(changes, sequence);
+      if (batch === null) return false;
+      await submit(socket, batch, sequence);
+      return true;
+    },
+    close: () => socket.close(),
+  };
+}
+
+async function submit(socket: NetlinkSocket, batch: Buffer, sequence: number): Promise<void> {
+  const answers = await inWords(async () => {
+    await socket.sendLarge(batch);
+    return socket.drain().filter((message) => message.sequence === sequence);
+  });
+  const no = answers.find(({ error }) => error !== null && error !== 0);
+  if (no !== undefined) {
+    const failure = new SystemError('change elements', no.error ?? 0);
+    throw new DriverError('refused', REASONS[failure.code] ?? failure.code, [], { cause: failure });
+  }
+  // It may have been done all the same: who does not know must look.
+  if (answers.length === 0) throw new DriverError('unavailable', 'nf_tables does not answer');
+}
+
+/** As nft says them. */
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'No such file or directory',
+  EEXIST: 'File exists',
+  ENFILE: 'Too many open files in system',
+  ENOMEM: 'Cannot allocate memory',
+  EPERM: 'Operation not permitted',
+};
+
+/** The payload of the one answer; null: there is no such thing. */
+function ask(
+  socket: NetlinkSocket,
+  type: number,
+  family: number,
+  ...attributes: Uint8Array[]
+): Buffer | null {
+  const sequence = socket.nextSequence();
+  const header = netfilterHeader(family);
+  try {
+    socket.send(encodeMessage(type, FLAG.request, sequence, header, ...attributes));
+    const answer = socket.drain().find((message) => message.sequence === sequence);
+    if (answer === undefined) throw new Error('the kernel does not answer');
+    if (answer.error === null) return answer.payload;
+    const failure = new SystemError('ask nf_tables', answer.error);
+    if (failure.code === 'ENOENT') return null;
+    throw failure;
+  } catch (cause) {
+    throw unavailable(cause);
+  }
+}
+
+async function inWords<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    throw unavailable(cause);
+  }
+}
+
+function unavailable(cause: unknown): DriverError {
+  return new DriverError('unavailable', 'nf_tables could not be asked', [], { cause });
+}

@@ -1,0 +1,104 @@
+import type { SourceSets } from '@portcullis/core/firewall/policy.ts';
+import type { Family } from '@portcullis/core/net/address.ts';
+import { mergeCidrs } from '@portcullis/core/net/cidr-sets.ts';
+import { formatNetwork } from '@portcullis/core/net/cidr.ts';
+import type { Chain, CompiledTarget, SourceSetUnion } from '../policy/compile.ts';
+import { networksOf } from '../../compile/match.ts';
+import { filterHooks } from '../filters/hooks.ts';
+import { filterIntervals } from '../filters/prefixes.ts';
+import { type Interval, intervalsOf } from '../policy/intervals.ts';
+import { type Dispatch, dispatchMap, PORT_DISPATCHES } from '../names.ts';
+import { EMPTY_TALLY, type Tally, tallyAfter } from './tally.ts';
+import type { EdgeRules } from './base-chain.ts';
+
+/** Everything the table holds, of now. What is rendered depends on it alone. */
+export interface Layout {
+  readonly rules: EdgeRules;
+  readonly targets: ReadonlyMap<string, CompiledTarget>;
+  readonly chains: ReadonlyMap<string, Chain>;
+  /** Elements of every hash map in use, by its name. */
+  readonly counts: ReadonlyMap<string, number>;
+  /** Of every interval map, by its name. */
+  readonly prefixes: ReadonlyMap<string, readonly Interval[]>;
+  readonly sets: ReadonlyMap<string, SourceSetContent>;
+  readonly sourceSets: SourceSets;
+  readonly elements: number;
+  /** What the next layout is counted from. */
+  readonly tally: Tally;
+}
+
+export interface SourceSetContent {
+  readonly union: SourceSetUnion;
+  readonly networks: readonly string[];
+}
+
+export const FAMILIES = [4, 6] as const satisfies readonly Family[];
+const HASHED: readonly Dispatch[] = ['port', 'address', 'filter', ...PORT_DISPATCHES];
+
+/** `before` saves work; of the result it changes only hooks that outlive their use. */
+export function planLayout(
+  rules: EdgeRules,
+  targets: ReadonlyMap<string, CompiledTarget>,
+  sourceSets: SourceSets,
+  before: Layout | null = null,
+): Layout {
+  const known = before?.tally ?? EMPTY_TALLY;
+  const tally = tallyAfter(known, before?.targets ?? new Map(), targets);
+  const same = before !== null && tally.prefixes === known.prefixes && !usesFilters(tally);
+  const prefixes = same ? before.prefixes : prefixesOf(targets, tally);
+  const sets =
+    before !== null && before.sourceSets === sourceSets && tally.chains === known.chains
+      ? before.sets
+      : setsOf(tally.chains, sourceSets, before);
+  let { elements } = tally;
+  for (const intervals of prefixes.values()) elements += intervals.length;
+  const counts = new Map(
+    HASHED.flatMap((dispatch) => FAMILIES.map((family) => [dispatchMap(dispatch, family), 0])),
+  );
+  for (const [map, count] of tally.counts) counts.set(map, count);
+  const chains = tally.chains.with(filterHooks(rules, counts, prefixes, before));
+  return { rules, targets, chains, counts, prefixes, sets, sourceSets, elements, tally };
+}
+
+function prefixesOf(
+  targets: ReadonlyMap<string, CompiledTarget>,
+  { prefixes }: Tally,
+): Map<string, readonly Interval[]> {
+  const prefixTargets = [...prefixes.values()];
+  return new Map<string, readonly Interval[]>([
+    ...FAMILIES.map(
+      (family) =>
+        [
+          dispatchMap('prefix', family),
+          intervalsOf(prefixTargets, family, ({ prefixChain }) => prefixChain),
+        ] as const,
+    ),
+    ...filterIntervals(targets, prefixTargets),
+  ]);
+}
+
+/** Where a prefix has filters, every address inside may be a hole in it. */
+function usesFilters({ prefixes }: Tally): boolean {
+  return [...prefixes.values()].some(({ filters }) => filters.prefixChains.size > 0);
+}
+
+function setsOf(
+  chains: ReadonlyMap<string, Chain>,
+  sourceSets: SourceSets,
+  before: Layout | null,
+): Map<string, SourceSetContent> {
+  const sets = new Map<string, SourceSetContent>();
+  for (const chain of chains.values()) {
+    for (const union of chain.sets) {
+      if (sets.has(union.name)) continue;
+      const known = before?.sourceSets === sourceSets ? before.sets.get(union.name) : undefined;
+      sets.set(union.name, known ?? contentOf(union, sourceSets));
+    }
+  }
+  return sets;
+}
+
+function contentOf(union: SourceSetUnion, sourceSets: SourceSets): SourceSetContent {
+  const networks = mergeCidrs(networksOf(sourceSets, union.names, union.family));
+  return { union, networks: networks.map(formatNetwork) };
+}

@@ -1,0 +1,379 @@
+import type { Family } from '@portcullis/core/net/address.ts';
+import { type RenderedChain, renderBaseChains, renderLimits } from './base-chain.ts';
+import type { Chain, CompiledTarget, Element } from '../policy/compile.ts';
+import type { Change, MapChange } from '../driver.ts';
+import { declareFilterState } from '../filters/state.ts';
+import { FAMILIES, type Layout, type SourceSetContent } from './layout.ts';
+import type { Overlap } from './overlap.ts';
+import type { Interval } from '../policy/intervals.ts';
+import { changedKeys } from '../../compile/changed-keys.ts';
+import { NAMED_SOURCES, SOURCE_FIELD } from '../policy/named-sources.ts';
+import { ADDRESS_TYPE, COUNTER_TABLE, keyType, TABLE } from '../names.ts';
+import { sourcesOf } from './tally.ts';
+
+/**
+ * Room that maps were declared with. The kernel allots a hash table of that size once, so a map that
+ * outgrows it is made anew by a whole rewrite, with room to double again.
+ */
+export type Sizes = ReadonlyMap<string, number>;
+
+export interface RenderedWhole {
+  readonly text: string;
+  readonly sizes: Sizes;
+}
+
+const SMALLEST_MAP = 128;
+/** The kernel makes so many places for hashes that this much of them may be taken. */
+const FULL = 0.75;
+/** Not more: a table that is larger than it must be is one that caches hold less of. */
+const SPARE = 1.2;
+const ELEMENTS_PER_COMMAND = 4096;
+
+/**
+ * The whole table, in place of whatever is there. One transaction: `add` makes the `delete` valid where
+ * there is none, and the hooks never vanish. `overlap`: where there is one, which may be judging packets.
+ */
+export function renderWhole(layout: Layout, overlap: Overlap | null = null): RenderedWhole {
+  const sizes = new Map([...layout.counts].map(([map, count]) => [map, roomFor(count)]));
+  const body = [
+    ...renderLimits(layout.rules),
+    ...FAMILIES.flatMap((family) => declareFilterState(family, layout.rules.validatedSources)),
+    ...[...layout.sets.values()].flatMap(declareSet),
+    ...FAMILIES.flatMap(declareNamedSources),
+    ...[...sizes].toSorted(byName).flatMap(([map, size]) => declareMap(map, size)),
+    ...[...layout.prefixes.keys()].flatMap(declarePrefixMap),
+    ...[...layout.chains]
+      .toSorted(byName)
+      .flatMap(([name, { hook, statements }]) =>
+        chainBlock({ name, statements: hook === undefined ? statements : [hook, ...statements] }),
+      ),
+    ...renderBaseChains(layout.rules).flatMap(chainBlock),
+  ];
+  const lines = [
+    `add table ${TABLE}`,
+    `delete table ${TABLE}`,
+    ...(overlap === null ? [] : [`add table ${TABLE}`, overlap.hook]),
+    `table ${TABLE} {`,
+    ...body.map((line) => (line === '' ? line : `\t${line}`)),
+    '}',
+    ...fillSets(layout),
+    ...FAMILIES.flatMap((family) => fillNamedSources(layout, family)),
+    ...addElements([...layout.targets.values()].flatMap((target) => target.elements)),
+    ...[...layout.prefixes].flatMap(([map, intervals]) => addPrefixes(map, intervals)),
+  ];
+  return { text: `${lines.join('\n')}\n${overlap?.begin ?? ''}`, sizes };
+}
+
+/** What `Driver.change` takes, with the room that maps have afterwards. */
+export interface RenderedDelta extends Change {
+  readonly sizes: Sizes;
+}
+
+/** The same as `renderWhole`, made piece by piece, so that whoever writes it can let others have their turn. */
+export function renderWholeParts(layout: Layout): { parts: Iterable<string>; sizes: Sizes } {
+  const { text, sizes } = renderWhole({ ...layout, targets: new Map() });
+  const elements = function* (): Generator<string> {
+    yield text;
+    let some: Element[] = [];
+    for (const target of layout.targets.values()) {
+      for (const element of target.elements) some.push(element);
+      if (some.length < ELEMENTS_PER_COMMAND) continue;
+      yield `${addElements(some).join('\n')}\n`;
+      some = [];
+    }
+    if (some.length > 0) yield `${addElements(some).join('\n')}\n`;
+  };
+  return { parts: elements(), sizes };
+}
+
+/**
+ * From one layout to another: new maps and chains first, dead ones last, one transaction. Null where only
+ * a whole rewrite will do (other stages or limits, a map that outgrows its room).
+ * `changed` names the targets that may differ. The text is empty when nothing does.
+ */
+export function renderDelta(
+  before: Layout,
+  after: Layout,
+  changed: Iterable<string>,
+  sizes: Sizes,
+): RenderedDelta | null {
+  const base = baseChanges(before, after);
+  const nextSizes = sizesAfter(sizes, after);
+  if (base === null || nextSizes === null) return null;
+  const refilled = refillSets(before, after);
+  const prepare = linesOf([
+    ...newIn(after.sets, before.sets).flatMap(([name, set]) => [
+      `add set ${TABLE} ${name} { ${setType(set)} }`,
+      ...fillSet(name, set),
+    ]),
+    ...newIn(nextSizes, sizes).map(
+      ([map, size]) => `add map ${TABLE} ${map} { ${mapType(map, size)} }`,
+    ),
+    ...refilled,
+    ...addChains(newIn(after.chains, before.chains)),
+  ]);
+  const elements = [
+    ...elementChanges(before, after, changed),
+    ...FAMILIES.flatMap((family) => sourceChanges(before, after, family)),
+    ...[...after.prefixes].flatMap(([map, intervals]) =>
+      replacePrefixes(map, before.prefixes.get(map) ?? [], intervals),
+    ),
+  ];
+  const dead = newIn(before.chains, after.chains);
+  const cleanup = linesOf([
+    // No rules before any chain goes: they refer to each other.
+    ...dead.map(([name]) => `flush chain ${TABLE} ${name}`),
+    ...dead.map(([name]) => `delete chain ${TABLE} ${name}`),
+    ...newIn(sizes, nextSizes).map(([map]) => `delete map ${TABLE} ${map}`),
+    ...newIn(before.sets, after.sets).map(([name]) => `delete set ${TABLE} ${name}`),
+  ]);
+  // Chains of before ask the sets that are refilled, and packets go through base chains and hooks.
+  const hooked = newIn(after.chains, before.chains).some(([, { hook }]) => hook !== undefined);
+  const steps =
+    refilled.length > 0 || base.length > 0 || hooked ? null : { prepare, elements, cleanup };
+  const text = [prepare, linesOf([...elementCommands(elements), ...base]), cleanup].join('');
+  return { text, steps, sizes: nextSizes };
+}
+
+/** Room for what comes; null: a map has outgrown its own. */
+function sizesAfter(sizes: Sizes, { counts }: Layout): Sizes | null {
+  const next = new Map(sizes);
+  for (const [map, count] of counts) {
+    const size = sizes.get(map) ?? roomFor(count);
+    if (count > size) return null;
+    next.set(map, size);
+  }
+  for (const map of next.keys()) if (!counts.has(map)) next.delete(map);
+  return next;
+}
+
+/** All chains before any rule: they refer to each other. */
+function addChains(chains: readonly [string, Chain][]): string[] {
+  return [
+    ...chains.map(([name, { hook }]) =>
+      [`add chain ${TABLE} ${name}`, ...(hook === undefined ? [] : [`{ ${hook} }`])].join(' '),
+    ),
+    ...chains.flatMap(([name, { statements }]) =>
+      statements.map((statement) => `add rule ${TABLE} ${name} ${statement}`),
+    ),
+  ];
+}
+
+export function linesOf(lines: readonly string[]): string {
+  return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
+}
+
+/** Base chains filled anew, as when a device is known by another name; null: that is not all there is to it. */
+function baseChanges(before: Layout, after: Layout): string[] | null {
+  if (JSON.stringify(before.rules) === JSON.stringify(after.rules)) return [];
+  if (renderLimits(before.rules).join() !== renderLimits(after.rules).join()) return null;
+  const [old, now] = [renderBaseChains(before.rules), renderBaseChains(after.rules)];
+  const shape = (chains: readonly RenderedChain[]): string =>
+    chains.map((chain) => `${chain.name} ${hookOf(chain)}`).join();
+  if (shape(old) !== shape(now)) return null;
+  const hooks = [...after.chains].flatMap(([name, { hook, statements }]) =>
+    hook === undefined || !before.chains.has(name) ? [] : [{ name, statements }],
+  );
+  const was = new Map([...old, ...namedChains(before)].map((chain) => [chain.name, chain]));
+  return [...now, ...hooks]
+    .filter(({ name, statements }) => statements.join() !== was.get(name)?.statements.join())
+    .flatMap((chain) => [
+      `flush chain ${TABLE} ${chain.name}`,
+      ...chain.statements
+        .filter((statement) => statement !== hookOf(chain))
+        .map((statement) => `add rule ${TABLE} ${chain.name} ${statement}`),
+    ]);
+}
+
+function hookOf({ statements: [first = ''] }: RenderedChain): string {
+  return first.startsWith('type ') ? first : '';
+}
+
+function namedChains({ chains }: Layout): RenderedChain[] {
+  return [...chains].map(([name, { statements }]) => ({ name, statements }));
+}
+
+/** What goes before what comes, of all maps: a key may change its verdict. */
+export function elementCommands(changes: readonly MapChange[]): string[] {
+  const command = (verb: string, map: string, entries: readonly string[]): string[] =>
+    batches(entries).map((batch) => {
+      const list = batch.length === 1 ? ` ${batch[0]} ` : `\n\t${batch.join(',\n\t')}\n`;
+      return `${verb} element ${TABLE} ${map} {${list}}`;
+    });
+  return [
+    ...changes.flatMap(({ map, removed }) => command('delete', map, removed)),
+    ...changes.flatMap(({ map, flush }) => (flush === true ? [`flush map ${TABLE} ${map}`] : [])),
+    ...changes.flatMap(({ map, added }) =>
+      command(
+        'add',
+        map,
+        added.map(([key, verdict]) => (verdict === null ? key : `${key} : ${verdict}`)),
+      ),
+    ),
+  ];
+}
+
+/** Takes our hands off: valid whether the table is there or not. */
+export const REMOVE_TABLES = [TABLE, COUNTER_TABLE]
+  .map((table) => `add table ${table}\ndelete table ${table}\n`)
+  .join('');
+
+function elementChanges(before: Layout, after: Layout, changed: Iterable<string>): MapChange[] {
+  const changes = new Map<string, { map: string; removed: string[]; added: [string, string][] }>();
+  const of = (map: string): { removed: string[]; added: [string, string][] } => {
+    const change = changes.get(map) ?? { map, removed: [], added: [] };
+    changes.set(map, change);
+    return change;
+  };
+  for (const target of changed) {
+    const old = elementsByKey(before.targets.get(target));
+    const now = elementsByKey(after.targets.get(target));
+    for (const [id, { map, key, verdict }] of old) {
+      if (now.get(id)?.verdict !== verdict) of(map).removed.push(key);
+    }
+    for (const [id, { map, key, verdict }] of now) {
+      if (old.get(id)?.verdict !== verdict) of(map).added.push([key, verdict]);
+    }
+  }
+  return [...changes.values()].toSorted((a, b) => (a.map < b.map ? -1 : 1));
+}
+
+function sourceChanges(
+  { tally: before }: Layout,
+  { tally: after }: Layout,
+  family: Family,
+): MapChange[] {
+  const changed = changedKeys(before.sources, after.sources);
+  const [removed, added] = [
+    sourcesOf(
+      family,
+      changed.filter((name) => !after.sources.has(name)),
+    ),
+    sourcesOf(
+      family,
+      changed.filter((name) => !before.sources.has(name)),
+    ),
+  ];
+  if (removed.length + added.length === 0) return [];
+  const map = NAMED_SOURCES[family];
+  return [{ map, removed, added: added.map((key) => [key, null] as const) }];
+}
+
+function elementsByKey(target: CompiledTarget | undefined): Map<string, Element> {
+  const elements = target?.elements ?? [];
+  return new Map(elements.map((element) => [`${element.map} ${element.key}`, element]));
+}
+
+/** An interval map is small (one entry a prefix) and its entries change together: it is filled anew. */
+function replacePrefixes(
+  map: string,
+  before: readonly Interval[],
+  after: readonly Interval[],
+): MapChange[] {
+  if (before === after || JSON.stringify(before) === JSON.stringify(after)) return [];
+  const added = after.map(({ range, chain }) => [range, `goto ${chain}`] as const);
+  return [{ map, flush: true, removed: [], added }];
+}
+
+function addPrefixes(map: string, intervals: readonly Interval[]): string[] {
+  const entries = intervals.map(({ range, chain }) => `${range} : goto ${chain}`);
+  return batches(entries).map((batch) => addCommand(map, batch));
+}
+
+function addElements(elements: readonly Element[]): string[] {
+  const byMap = new Map<string, string[]>();
+  for (const { map, key, verdict } of elements) {
+    const entries = byMap.get(map) ?? [];
+    entries.push(`${key} : ${verdict}`);
+    byMap.set(map, entries);
+  }
+  return [...byMap]
+    .toSorted(byName)
+    .flatMap(([map, entries]) => batches(entries).map((batch) => addCommand(map, batch)));
+}
+
+function fillSets(layout: Layout): string[] {
+  return [...layout.sets].toSorted(byName).flatMap(([name, set]) => fillSet(name, set));
+}
+
+/** Of sets that were there: the same source sets with other data. */
+function refillSets(before: Layout, after: Layout): string[] {
+  return [...after.sets].toSorted(byName).flatMap(([name, set]) => {
+    const old = before.sets.get(name);
+    if (old === undefined || old === set || old.networks.join() === set.networks.join()) return [];
+    return [`flush set ${TABLE} ${name}`, ...fillSet(name, set)];
+  });
+}
+
+function fillSet(name: string, { networks }: SourceSetContent): string[] {
+  return batches(networks).map((batch) => addCommand(name, batch));
+}
+
+function addCommand(name: string, entries: readonly string[]): string {
+  return `add element ${TABLE} ${name} {\n\t${entries.join(',\n\t')}\n}`;
+}
+
+function declareSet(set: SourceSetContent): string[] {
+  return [
+    `# ${set.union.names.join(' ')}`,
+    `set ${set.union.name} {`,
+    `\t${setType(set)}`,
+    '}',
+    '',
+  ];
+}
+
+function setType({ union }: SourceSetContent): string {
+  return `type ${ADDRESS_TYPE[union.family]}; flags interval;`;
+}
+
+function declareNamedSources(family: Family): string[] {
+  return [`set ${NAMED_SOURCES[family]} {`, `\t${SOURCE_FIELD};`, '}', ''];
+}
+
+/** In order: which target came first is nothing that a packet could see. */
+function fillNamedSources({ tally }: Layout, family: Family): string[] {
+  const keys = sourcesOf(family, tally.sources.keys()).toSorted((a, b) => Number(a) - Number(b));
+  return batches(keys).map((batch) => addCommand(NAMED_SOURCES[family], batch));
+}
+
+function declareMap(map: string, size: number): string[] {
+  return [`map ${map} {`, `\t${mapType(map, size)}`, '}', ''];
+}
+
+function mapType(map: string, size: number): string {
+  return `type ${keyType(map)} : verdict; size ${size};`;
+}
+
+function declarePrefixMap(map: string): string[] {
+  return [`map ${map} {`, `\ttype ${keyType(map)} : verdict; flags interval;`, '}', ''];
+}
+
+function chainBlock({ name, statements }: RenderedChain): string[] {
+  return [`chain ${name} {`, ...statements.map((statement) => `\t${statement}`), '}', ''];
+}
+
+/** What is in `a` and not in `b`, by name. */
+function newIn<T>(a: ReadonlyMap<string, T>, b: ReadonlyMap<string, T>): [string, T][] {
+  return changedKeys(b, a)
+    .filter((name) => a.has(name) && !b.has(name))
+    .map((name): [string, T] => [name, a.get(name) as T])
+    .toSorted(byName);
+}
+
+function batches<T>(entries: readonly T[]): T[][] {
+  const count = Math.ceil(entries.length / ELEMENTS_PER_COMMAND);
+  return Array.from({ length: count }, (_, index) =>
+    entries.slice(index * ELEMENTS_PER_COMMAND, (index + 1) * ELEMENTS_PER_COMMAND),
+  );
+}
+
+function roomFor(count: number): number {
+  let buckets = SMALLEST_MAP;
+  while (buckets * FULL < count * SPARE) buckets *= 2;
+  return buckets * FULL;
+}
+
+function byName(a: readonly [string, unknown], b: readonly [string, unknown]): number {
+  return a[0] < b[0] ? -1 : 1;
+}

@@ -1,0 +1,88 @@
+import type { Family } from '@portcullis/core/net/address.ts';
+import { changedKeys } from '../../compile/changed-keys.ts';
+import { VersionedMap } from '../../compile/versioned-map.ts';
+import type { Chain, CompiledTarget } from '../policy/compile.ts';
+import { NAMED_SOURCES } from '../policy/named-sources.ts';
+
+/** What all targets together need. Counted on from one version of them to the next, by what differs. */
+export interface Tally {
+  /** Chains that some target goes to. */
+  readonly chains: VersionedMap<Chain>;
+  /** By how many targets, of each chain. */
+  readonly users: VersionedMap<number>;
+  /** Elements of each hash map in use. */
+  readonly counts: ReadonlyMap<string, number>;
+  readonly elements: number;
+  /** By how many targets, of each key of named sources; `set key`. */
+  readonly sources: VersionedMap<number>;
+  /** Targets that are prefixes. */
+  readonly prefixes: VersionedMap<CompiledTarget>;
+}
+
+export const EMPTY_TALLY: Tally = {
+  chains: VersionedMap.from([]),
+  users: VersionedMap.from([]),
+  counts: new Map(),
+  elements: 0,
+  sources: VersionedMap.from([]),
+  prefixes: VersionedMap.from([]),
+};
+
+/** `tally` is that of the targets `before`. */
+export function tallyAfter(
+  tally: Tally,
+  before: ReadonlyMap<string, CompiledTarget>,
+  after: ReadonlyMap<string, CompiledTarget>,
+): Tally {
+  const counts = new Map(tally.counts);
+  const chains = new Map<string, Chain | undefined>();
+  const users = new Map<string, number>();
+  const sources = new Map<string, number>();
+  const prefixes: [string, CompiledTarget | undefined][] = [];
+  let { elements } = tally;
+  const count = (target: CompiledTarget, sign: 1 | -1): void => {
+    elements += sign * target.elements.length;
+    for (const { map } of target.elements) counts.set(map, (counts.get(map) ?? 0) + sign);
+    for (const key of target.sources) {
+      const name = sourceName(target.cidr.family, key);
+      sources.set(name, (sources.get(name) ?? tally.sources.get(name) ?? 0) + sign);
+    }
+    for (const [name, chain] of target.chains) {
+      users.set(name, (users.get(name) ?? tally.users.get(name) ?? 0) + sign);
+      if (!tally.chains.has(name)) chains.set(name, chain);
+    }
+  };
+  for (const name of changedKeys(before, after)) {
+    const [old, now] = [before.get(name), after.get(name)];
+    if (old !== undefined) count(old, -1);
+    if (now !== undefined) count(now, 1);
+    const prefix = now !== undefined && now.prefixChain !== null ? now : undefined;
+    if (prefix !== undefined || tally.prefixes.has(name)) prefixes.push([name, prefix]);
+  }
+  for (const [name, used] of users) if (used === 0) chains.set(name, undefined);
+  for (const [map, some] of counts) if (some === 0) counts.delete(map);
+  return {
+    chains: tally.chains.with(chains),
+    users: tally.users.with(withoutUnused(users)),
+    counts,
+    elements,
+    sources: tally.sources.with(withoutUnused(sources)),
+    prefixes: tally.prefixes.with(prefixes),
+  };
+}
+
+function withoutUnused(counts: ReadonlyMap<string, number>): [string, number | undefined][] {
+  return [...counts].map(([name, used]) => [name, used || undefined]);
+}
+
+function sourceName(family: Family, key: number): string {
+  return `${NAMED_SOURCES[family]} ${key}`;
+}
+
+/** Of names as `Tally.sources` has them, the keys of one family's set. */
+export function sourcesOf(family: Family, names: Iterable<string>): string[] {
+  const before = `${NAMED_SOURCES[family]} `;
+  return [...names]
+    .filter((name) => name.startsWith(before))
+    .map((name) => name.slice(before.length));
+}

@@ -1,0 +1,165 @@
+import type { Cidr } from '@portcullis/core/net/cidr.ts';
+import {
+  closeDescriptor,
+  createMap,
+  deleteElement,
+  type Descriptor,
+  type MapShape,
+  updateElement,
+  updateElements,
+} from '../../kernel/bpf/bpf.ts';
+import { CounterArray } from '../../kernel/bpf/counter-array.ts';
+import { mapMemory, type MappedMemory } from '../../kernel/bpf/memory.ts';
+import { RingBuffer } from '../../kernel/bpf/ring-buffer.ts';
+import { addressHash } from '../address-hash.ts';
+import { addressBytes, LAYOUT, prefixKey } from '../layout.ts';
+import { ToldSamples } from './told-samples.ts';
+
+const NAMES = [
+  'watched_4',
+  'watched_6',
+  'around_4',
+  'around_6',
+  'cells',
+  'classes',
+  'suspects',
+  'told_samples',
+  'counting',
+] as const;
+type Name = (typeof NAMES)[number];
+
+/** `struct cell` and `struct classes` of layout.h, in counters. */
+export const CELL_FIELDS = 6;
+export const CLASS_FIELDS = LAYOUT.VECTORS * 2;
+const WATCHED_BYTES = 8;
+/** `struct counting` of layout.h. */
+const TOLD_AT = 8;
+const CLASSES_AT = TOLD_AT + LAYOUT.TOLD_WORDS * 8;
+export const COUNTING_BYTES = CLASSES_AT + LAYOUT.CELLS * 4;
+/** `struct suspect` of layout.h. */
+export const SUSPECT_BYTES = 40;
+const SUSPECT_WORDS = SUSPECT_BYTES / 4;
+
+/** `struct watched` of layout.h. */
+export interface Watched {
+  readonly cell: number;
+  readonly around: number;
+}
+
+/** The maps that packets are counted in, whatever rules judge by; everything is written as layout.h says. */
+export class CounterMaps {
+  readonly maps: Readonly<Record<Name, Descriptor>>;
+  readonly samples: ToldSamples;
+  readonly cells: CounterArray;
+  readonly classes: CounterArray;
+  readonly #counting: MappedMemory;
+  readonly #suspects: MappedMemory;
+  readonly #words: Uint32Array;
+  readonly #ring: RingBuffer;
+  #closed = false;
+
+  /** Throws `SystemError`. */
+  constructor(shapes: Readonly<Record<string, MapShape>>) {
+    const made: [Name, Descriptor][] = [];
+    const mapped: MappedMemory[] = [];
+    try {
+      for (const name of NAMES) made.push([name, createMap(name, shapeOf(name, shapes))]);
+      this.maps = Object.fromEntries(made) as Record<Name, Descriptor>;
+      const map = (name: Name, length: number, writable: boolean): MappedMemory => {
+        const memory = mapMemory(this.maps[name], { offset: 0, length, writable });
+        mapped.push(memory);
+        return memory;
+      };
+      this.#counting = map('counting', COUNTING_BYTES, true);
+      this.#suspects = map('suspects', LAYOUT.SUSPECTS * SUSPECT_BYTES, false);
+      this.#ring = new RingBuffer(
+        this.maps.told_samples,
+        shapeOf('told_samples', shapes).maxEntries,
+      );
+    } catch (error) {
+      for (const memory of mapped) memory.unmap();
+      for (const [, descriptor] of made) closeDescriptor(descriptor);
+      throw error;
+    }
+    this.#words = new Uint32Array(this.#counting.view.buffer, 0, COUNTING_BYTES / 4);
+    this.samples = new ToldSamples(this.#ring, (mask) => {
+      this.#words[1] = mask;
+    });
+    this.cells = new CounterArray(this.maps.cells, CELL_FIELDS);
+    this.classes = new CounterArray(this.maps.classes, CLASS_FIELDS);
+  }
+
+  /** Whether anything is counted at all. */
+  setWatching(watching: boolean): void {
+    this.#words[0] = watching ? 1 : 0;
+  }
+
+  /** Of a cell: its place in `classes`; null: it is not told apart. */
+  setClasses(cell: number, place: number | null): void {
+    this.#words[CLASSES_AT / 4 + cell] = place === null ? 0 : place + 1;
+  }
+
+  /** What is dropped by the short way is told apart only of these addresses, and of others whose hash is like theirs. */
+  setTold(addresses: Iterable<Cidr>): void {
+    const words = new Uint32Array(LAYOUT.TOLD_WORDS * 2);
+    for (const address of addresses) {
+      const hash = addressHash(address.family, addressBytes(address));
+      const place = hash >>> (32 - LAYOUT.TOLD_BITS);
+      words[place >> 5] = ((words[place >> 5] as number) | (1 << (place & 31))) >>> 0;
+    }
+    this.#words.set(words, TOLD_AT / 4);
+  }
+
+  follow(addresses: readonly (readonly [Cidr, Watched])[]): void {
+    for (const family of [4, 6] as const) {
+      const own = addresses.filter(([address]) => address.family === family);
+      const keys = Buffer.concat(own.map(([address]) => addressBytes(address)));
+      const values = Buffer.concat(own.map(([, watched]) => watchedBytes(watched)));
+      updateElements(this.maps[`watched_${family}`], keys, values, own.length);
+    }
+  }
+
+  forget(address: Cidr): void {
+    deleteElement(this.maps[`watched_${address.family}`], addressBytes(address));
+  }
+
+  setAround(network: Cidr, around: number): void {
+    const value = watchedBytes({ cell: 0, around });
+    updateElement(this.maps[`around_${network.family}`], prefixKey(network), value);
+  }
+
+  removeAround(network: Cidr): void {
+    deleteElement(this.maps[`around_${network.family}`], prefixKey(network));
+  }
+
+  /** `struct suspect`, one after the other, in words; programs write there all the time. */
+  get suspects(): Uint32Array {
+    return new Uint32Array(this.#suspects.view.buffer, 0, LAYOUT.SUSPECTS * SUSPECT_WORDS);
+  }
+
+  /** Its memory is nobody's any more. */
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#counting.unmap();
+    this.#suspects.unmap();
+    this.#ring.close();
+    Object.values(this.maps).forEach(closeDescriptor);
+  }
+}
+
+function shapeOf(name: Name, shapes: Readonly<Record<string, MapShape>>): MapShape {
+  const shape = shapes[name];
+  if (shape === undefined) throw new Error(`the artifact has no map ${name}`);
+  return shape;
+}
+
+function watchedBytes({ cell, around }: Watched): Buffer {
+  const value = Buffer.alloc(WATCHED_BYTES);
+  value.writeUInt32LE(cell, 0);
+  value.writeUInt32LE(around, 4);
+  return value;
+}

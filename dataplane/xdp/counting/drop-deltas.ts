@@ -1,0 +1,120 @@
+import type { Cidr } from '@portcullis/core/net/cidr.ts';
+import { isAddress } from '../../counters/networks.ts';
+import { CounterArray } from '../../kernel/bpf/counter-array.ts';
+import type { AddressDrops, DropTaker, Home } from './counter-driver.ts';
+import { LAYOUT } from '../layout.ts';
+import type { MapSet } from '../map-set.ts';
+import { SLOTS_AT_ONCE } from './slot-counters.ts';
+
+const ETHERNET_BYTES = 14;
+/** Packets and bytes. */
+const FIELDS = 2;
+
+/** What all sets of maps count that judge, or did since it was read last. */
+export class AllDrops implements AddressDrops {
+  readonly #sets = new Map<MapSet, DropDeltas>();
+  /** Of sets that are gone. */
+  #left: [target: string, packets: number, bytes: number][] = [];
+
+  add(set: MapSet): void {
+    this.#sets.set(set, new DropDeltas(set));
+  }
+
+  /** It judges no more, and is about to be closed. */
+  end(set: MapSet): void {
+    this.#sets.get(set)?.readLast((...drops) => {
+      if (this.#left.length < MOST_LEFT) this.#left.push(drops);
+    });
+    this.#sets.delete(set);
+  }
+
+  read(into: DropTaker): void {
+    for (const [target, packets, bytes] of this.#left.splice(0)) {
+      const home = into.homeOf(target);
+      if (home !== null) into.take(home, packets, bytes);
+    }
+    for (const deltas of this.#sets.values()) deltas.read(into);
+  }
+
+  *addresses(): Iterable<Cidr> {
+    for (const set of this.#sets.keys()) {
+      for (const { cidr } of set.targets()) if (isAddress(cidr)) yield cidr;
+    }
+  }
+}
+
+/** Where nobody reads, they are forgotten. */
+const MOST_LEFT = 65_536;
+
+/** What one set of maps has counted since it was read last, by target, whatever the reason. */
+export class DropDeltas {
+  readonly #set: MapSet;
+  readonly #counters: CounterArray;
+  readonly #last: Float64Array;
+  readonly #sums: Float64Array;
+  /** By slot: whose it was when its home was asked for. */
+  readonly #targets: string[] = [];
+  readonly #homes: (Home | null)[] = [];
+  #version = -1;
+
+  constructor(set: MapSet) {
+    this.#set = set;
+    this.#counters = new CounterArray(set.map('counters'), LAYOUT.COUNTERS_IN_VALUE * FIELDS);
+    this.#last = new Float64Array(set.slots * FIELDS);
+    this.#sums = new Float64Array(set.slots * FIELDS);
+  }
+
+  read(into: DropTaker): void {
+    if (this.#version !== into.version) this.#targets.length = 0;
+    this.#version = into.version;
+    this.#each((slot, packets, bytes) => {
+      const target = this.#set.targetOf(slot);
+      if (target === null) return;
+      if (this.#targets[slot] !== target) {
+        this.#targets[slot] = target;
+        this.#homes[slot] = into.homeOf(target);
+      }
+      const home = this.#homes[slot] ?? null;
+      if (home !== null) into.take(home, packets, bytes);
+    });
+  }
+
+  readLast(take: (target: string, packets: number, bytes: number) => void): void {
+    this.#each((slot, packets, bytes) => {
+      const target = this.#set.targetOf(slot);
+      if (target !== null) take(target, packets, bytes);
+    });
+  }
+
+  #each(take: (slot: number, packets: number, bytes: number) => void): void {
+    const used = this.#set.usedSlots;
+    const sums = this.#sum(used);
+    const last = this.#last;
+    for (let slot = 0; slot < used; slot++) {
+      const at = slot * FIELDS;
+      const packets = (sums[at] as number) - (last[at] as number);
+      if (packets === 0) continue;
+      const bytes = (sums[at + 1] as number) - (last[at + 1] as number);
+      last[at] = sums[at] as number;
+      last[at + 1] = sums[at + 1] as number;
+      take(slot, packets, bytes - packets * ETHERNET_BYTES);
+    }
+  }
+
+  /** Over all reasons that there are rules for; those of one stand together. */
+  #sum(used: number): Float64Array {
+    const sums = this.#sums.fill(0, 0, used * FIELDS);
+    for (const reason of this.#set.reasons) {
+      for (let slot = 0; slot < used; slot += SLOTS_AT_ONCE) {
+        const count = Math.min(SLOTS_AT_ONCE, used - slot);
+        const first = (reason * this.#set.slots + slot) / LAYOUT.COUNTERS_IN_VALUE;
+        const counted = this.#counters.read(first, Math.ceil(count / LAYOUT.COUNTERS_IN_VALUE));
+        const begin = slot * FIELDS;
+        for (let at = 0; at < count * FIELDS; at++) {
+          sums[begin + at] = (sums[begin + at] as number) + (counted[at] as number);
+        }
+      }
+    }
+    return sums;
+  }
+}

@@ -1,0 +1,92 @@
+import type { Descriptor } from '../../kernel/bpf/bpf.ts';
+import { CounterArray } from '../../kernel/bpf/counter-array.ts';
+import { LAYOUT, type Reason, REASONS } from '../layout.ts';
+
+/** What a slot counted for one reason since it was asked last. */
+export interface Counted {
+  readonly slot: number;
+  readonly reason: Reason;
+  readonly packets: number;
+  readonly bytes: number;
+}
+
+/** Of `struct counter`: packets and bytes. */
+const FIELDS = 2;
+/** Slots that are read in one call: 64 KiB for each CPU that this host could have. */
+export const SLOTS_AT_ONCE = 64 * LAYOUT.COUNTERS_IN_VALUE;
+
+/**
+ * What the programs count, by slot and reason (`struct counters` of layout.h). Most slots count nothing most of the
+ * time, and there may be a hundred thousand of them: sums are compared as numbers, and only what was added becomes
+ * an object.
+ */
+export class SlotCounters {
+  readonly #slots: number;
+  readonly #counters: CounterArray;
+  /** By place, of each slot and reason: what was told already. */
+  readonly #packets: Float64Array;
+  readonly #bytes: Float64Array;
+
+  constructor(map: Descriptor, slots: number) {
+    this.#counters = new CounterArray(map, LAYOUT.COUNTERS_IN_VALUE * FIELDS);
+    this.#slots = slots;
+    this.#packets = new Float64Array(slots * REASONS.length);
+    this.#bytes = new Float64Array(slots * REASONS.length);
+  }
+
+  /**
+   * Of all slots below `end`, for these reasons; no other has ever been counted for. Throws `SystemError`; nothing is
+   * told then that was not before.
+   */
+  added(end: number, reasons: Iterable<number>): Counted[] {
+    return this.#told(this.#changes(0, end, reasons));
+  }
+
+  addedTo(slot: number, reasons: Iterable<number>): Counted[] {
+    return this.#told(this.#changes(slot, slot + 1, reasons));
+  }
+
+  #changes(begin: number, end: number, reasons: Iterable<number>): Totals[] {
+    const changes: Totals[] = [];
+    for (const reason of reasons) {
+      for (let slot = begin; slot < end; slot += SLOTS_AT_ONCE) {
+        const place = reason * this.#slots + slot;
+        this.#compare(place, Math.min(SLOTS_AT_ONCE, end - slot), changes);
+      }
+    }
+    return changes;
+  }
+
+  #compare(place: number, count: number, changes: Totals[]): void {
+    const first = Math.floor(place / LAYOUT.COUNTERS_IN_VALUE);
+    const values = Math.ceil((place + count) / LAYOUT.COUNTERS_IN_VALUE) - first;
+    const sums = this.#counters.read(first, values);
+    const told = this.#packets;
+    let at = (place - first * LAYOUT.COUNTERS_IN_VALUE) * FIELDS;
+    for (let one = place; one < place + count; one++, at += FIELDS) {
+      const packets = sums[at] as number;
+      if (packets === told[one]) continue;
+      changes.push({ place: one, packets, bytes: sums[at + 1] as number });
+    }
+  }
+
+  #told(changes: readonly Totals[]): Counted[] {
+    return changes.map(({ place, packets, bytes }) => {
+      const counted = {
+        slot: place % this.#slots,
+        reason: REASONS[Math.floor(place / this.#slots)] as Reason,
+        packets: packets - (this.#packets[place] as number),
+        bytes: bytes - (this.#bytes[place] as number),
+      };
+      this.#packets[place] = packets;
+      this.#bytes[place] = bytes;
+      return counted;
+    });
+  }
+}
+
+interface Totals {
+  readonly place: number;
+  readonly packets: number;
+  readonly bytes: number;
+}

@@ -1,0 +1,142 @@
+import {
+  closeDescriptor,
+  createLink,
+  type Descriptor,
+  detachLink,
+  linkDevice,
+  updateLink,
+} from '../../kernel/bpf/bpf.ts';
+import { SystemError } from '../../kernel/native.ts';
+import {
+  attachEgressFilter,
+  detachEgressFilter,
+  hasEgressFilter,
+} from '../../kernel/netlink/tc.ts';
+import type { Pins } from './pins.ts';
+
+/** The program that sees what leaves by a device. */
+interface EgressWatch {
+  /** In one step. Throws `SystemError` where the device is gone. */
+  update(program: Descriptor): void;
+  alive(): boolean;
+  detach(): void;
+  /** Leaves it in force, where it can outlive us. */
+  close(): void;
+}
+
+export type EgressWay = 'link' | 'filter';
+/** Links are pinned and told apart from those of others; kernels before 6.6 only have filters. */
+const WAYS: readonly EgressWay[] = ['link', 'filter'];
+
+/** The program on every device that packets leave by: a reply may come in by another than its question left by. */
+export class Egress {
+  readonly #pins: Pins;
+  readonly #ways: readonly EgressWay[];
+  readonly #watches = new Map<number, EgressWatch>();
+
+  /** Takes over what an earlier agent left. `ways`: how, best first; for tests of what older kernels can. */
+  constructor(pins: Pins, ways: readonly EgressWay[] = WAYS) {
+    this.#pins = pins;
+    this.#ways = ways;
+    for (const name of pins.names()) {
+      const ifindex = Number(/^egress-(\d+)$/.exec(name)?.[1] ?? 0);
+      if (ifindex === 0) continue;
+      const link = pins.adopt(name, (one) => linkDevice(one) === ifindex);
+      if (link !== null) this.#watches.set(ifindex, linked(ifindex, link, pins));
+    }
+  }
+
+  /** It is at work on exactly these, as far as it can be. */
+  isOn(devices: readonly number[]): boolean {
+    if (devices.length !== this.#watches.size) return false;
+    return devices.every((ifindex) => this.#watches.get(ifindex)?.alive() === true);
+  }
+
+  /** Puts the program on these, in place of what is there, and takes it off all others. Answers where it cannot be. */
+  watch(devices: readonly number[], program: Descriptor): number[] {
+    const wanted = new Set(devices);
+    for (const [ifindex, watch] of this.#watches)
+      if (!wanted.has(ifindex)) this.#end(ifindex, watch);
+    return devices.filter((ifindex) => !this.#put(ifindex, program));
+  }
+
+  watchNothing(): void {
+    for (const [ifindex, watch] of this.#watches) this.#end(ifindex, watch);
+  }
+
+  update(program: Descriptor): void {
+    for (const [ifindex, watch] of this.#watches) {
+      if (!succeeds(() => watch.update(program))) this.#end(ifindex, watch);
+    }
+  }
+
+  /** Leaves it in force where it can outlive us. */
+  close(): void {
+    for (const watch of this.#watches.values()) watch.close();
+    this.#watches.clear();
+  }
+
+  #put(ifindex: number, program: Descriptor): boolean {
+    const there = this.#watches.get(ifindex);
+    if (there !== undefined) {
+      if (there.alive() && succeeds(() => there.update(program))) return true;
+      this.#end(ifindex, there);
+    }
+    return this.#ways.some((way) =>
+      succeeds(() => this.#watches.set(ifindex, begin(way, ifindex, program, this.#pins))),
+    );
+  }
+
+  #end(ifindex: number, watch: EgressWatch): void {
+    succeeds(() => watch.detach());
+    watch.close();
+    this.#watches.delete(ifindex);
+  }
+}
+
+function succeeds(action: () => unknown): boolean {
+  try {
+    action();
+    return true;
+  } catch (error) {
+    if (error instanceof SystemError) return false;
+    throw error;
+  }
+}
+
+function begin(way: EgressWay, ifindex: number, program: Descriptor, pins: Pins): EgressWatch {
+  if (way === 'filter') {
+    attachEgressFilter(ifindex, program, PROGRAM_NAME);
+    return filtered(ifindex);
+  }
+  const link = createLink(program, ifindex, 'tcxEgress', null);
+  pins.put(pinName(ifindex), link);
+  return linked(ifindex, link, pins);
+}
+
+function pinName(ifindex: number): string {
+  return `egress-${ifindex}`;
+}
+
+const PROGRAM_NAME = 'portcullis';
+
+function linked(ifindex: number, link: Descriptor, pins: Pins): EgressWatch {
+  return {
+    update: (program) => updateLink(link, program),
+    alive: () => linkDevice(link) !== 0,
+    detach: () => {
+      pins.remove(pinName(ifindex));
+      detachLink(link);
+    },
+    close: () => closeDescriptor(link),
+  };
+}
+
+function filtered(ifindex: number): EgressWatch {
+  return {
+    update: (program) => attachEgressFilter(ifindex, program, PROGRAM_NAME),
+    alive: () => hasEgressFilter(ifindex),
+    detach: () => detachEgressFilter(ifindex),
+    close: () => {},
+  };
+}

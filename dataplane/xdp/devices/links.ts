@@ -1,0 +1,115 @@
+import {
+  closeDescriptor,
+  createLink,
+  type Descriptor,
+  detachLink,
+  linkDevice,
+  updateLink,
+  type XdpMode,
+} from '../../kernel/bpf/bpf.ts';
+import { SystemError } from '../../kernel/native.ts';
+import { type Pins, unlessGone } from './pins.ts';
+
+export interface DeviceLinks {
+  readonly mode: XdpMode;
+  readonly earlyDrop: Descriptor;
+  /** It outlives the agent. */
+  readonly pinned: boolean;
+  /** Why the driver does not take it, as an errno; null: it does. */
+  readonly refusal: string | null;
+}
+
+/** The programs on one device each, by its index. Pinned where they can be, so that they outlive the agent. */
+export class Links {
+  readonly #pins: Pins;
+  readonly #links = new Map<number, DeviceLinks>();
+
+  /** Takes over what an earlier agent left on devices that are still there. */
+  constructor(pins: Pins) {
+    this.#pins = pins;
+    for (const name of pins.names()) this.#adopt(name);
+  }
+
+  has(ifindex: number): boolean {
+    return this.#links.has(ifindex);
+  }
+
+  devices(): number[] {
+    return [...this.#links.keys()];
+  }
+
+  /** Puts programs on a device, or in place of those there: no packet goes by unjudged. Throws `SystemError`. */
+  attach(ifindex: number, program: Descriptor): DeviceLinks {
+    const there = this.#links.get(ifindex);
+    if (there !== undefined) {
+      if (updated(there, program)) return there;
+      this.#forget(ifindex, there);
+    }
+    const { link, mode, refusal } = inSomeMode(program, ifindex);
+    const pinned = this.#pins.put(`xdp-${mode}-${ifindex}`, link);
+    const made = { mode, earlyDrop: link, pinned, refusal };
+    this.#links.set(ifindex, made);
+    return made;
+  }
+
+  detach(ifindex: number): void {
+    const links = this.#links.get(ifindex);
+    if (links === undefined) return;
+    unlessGone(() => detachLink(links.earlyDrop));
+    this.#forget(ifindex, links);
+  }
+
+  /** Somebody detached it, or the device went away. */
+  isDead(ifindex: number): boolean {
+    const links = this.#links.get(ifindex);
+    if (links === undefined) return false;
+    return linkDevice(links.earlyDrop) === 0;
+  }
+
+  /** Leaves everything attached where it is pinned. */
+  close(): void {
+    for (const { earlyDrop } of this.#links.values()) closeDescriptor(earlyDrop);
+    this.#links.clear();
+  }
+
+  #forget(ifindex: number, { mode, earlyDrop }: DeviceLinks): void {
+    this.#pins.remove(`xdp-${mode}-${ifindex}`);
+    closeDescriptor(earlyDrop);
+    this.#links.delete(ifindex);
+  }
+
+  #adopt(name: string): void {
+    const [, mode, index] = /^xdp-(native|generic)-(\d+)$/.exec(name) ?? [];
+    if (mode === undefined) return;
+    const ifindex = Number(index);
+    const earlyDrop = this.#pins.adopt(name, (link) => linkDevice(link) === ifindex);
+    if (earlyDrop === null) return;
+    const adopted = { mode: mode as XdpMode, earlyDrop, pinned: true, refusal: null };
+    this.#links.set(ifindex, adopted);
+  }
+}
+
+/** False: the device went away and took the link with it. */
+function updated({ earlyDrop }: DeviceLinks, program: Descriptor): boolean {
+  try {
+    updateLink(earlyDrop, program);
+    return true;
+  } catch (error) {
+    if (error instanceof SystemError) return false;
+    throw error;
+  }
+}
+
+/** Throws as the last mode does; the first says why there is no better one. */
+function inSomeMode(
+  program: Descriptor,
+  ifindex: number,
+): { link: Descriptor; mode: XdpMode; refusal: string | null } {
+  try {
+    return { link: createLink(program, ifindex, 'xdp', 'native'), mode: 'native', refusal: null };
+  } catch (error) {
+    if (!(error instanceof SystemError)) throw error;
+    const link = createLink(program, ifindex, 'xdp', 'generic');
+    return { link, mode: 'generic', refusal: error.code };
+  }
+}

@@ -1,0 +1,353 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import type { AgentRequest } from '@portcullis/link/messages.ts';
+import { edgeConfirm, edgeOff, edgeOn, readOff } from '../switch/hands-off.ts';
+import { opening, testEdge } from '../testing/control.ts';
+import { EarlyDrop } from '@portcullis/dataplane/xdp/early-drop.ts';
+import { createFakeEarlyDrop } from '@portcullis/dataplane/xdp/fake.ts';
+
+const A = '203.0.113.10';
+const B = '203.0.113.20';
+const C = '203.0.113.30';
+
+describe('an edge agent', () => {
+  it('writes nothing before the first whole sync, then one transaction, then confirms it', async (t) => {
+    const { control, kernel, start } = testEdge(t);
+    control.policies.set(A, opening(A, 443));
+    kernel.beforeApply = async () => assert.deepEqual(control.confirms(), []);
+    await start();
+    const confirm = await control.confirmed();
+    assert.deepEqual(confirm.refused, []);
+    assert.equal(kernel.applied.length, 1);
+    assert.equal(kernel.elements()?.get(`port4 ${A} . tcp . 443`), 'accept');
+    assert.deepEqual(
+      control.heard.map(({ kind }) => kind).filter((kind) => kind !== 'edge.heartbeat'),
+      ['edge.hello', 'edge.sync', 'edge.confirm'],
+    );
+  });
+
+  it('applies a change as a delta of that change', async (t) => {
+    const { control, kernel, start } = testEdge(t);
+    for (const target of [A, B]) control.policies.set(target, opening(target, 443));
+    await start();
+    await control.confirmed();
+    control.change([opening(A, 80)]);
+    await control.confirmed();
+    assert.doesNotMatch(kernel.applied[1] ?? '', /203\.0\.113\.20|delete table/);
+    assert.equal(kernel.elements()?.has(`port4 ${A} . tcp . 443`), false);
+    assert.equal(kernel.elements()?.get(`port4 ${A} . tcp . 80`), 'accept');
+    control.change([], [A]);
+    await control.confirmed();
+    assert.deepEqual(
+      [...(kernel.elements()?.keys() ?? [])].filter((key) => key.includes(A)),
+      [],
+    );
+  });
+
+  it('puts back what a new table has no room for in transactions behind it, after confirming', async (t) => {
+    const { control, kernel, start } = testEdge(t);
+    const filters = [
+      { ref: 'filter:1', type: 'udp-stateful', port: 27_015, managed: false, safelist: [] },
+    ] as const;
+    control.policies.set(A, { ...opening(A, 443), filters });
+    await kernel.apply('add table inet portcullis\n');
+    const players = Array.from({ length: 60_000 }, (_, n) => {
+      const concat = [`10.0.${n >> 8}.${n & 255}`, 1, A, 27_015];
+      return { elem: { val: { concat }, expires: 60 } };
+    });
+    kernel.list = async (set) =>
+      JSON.stringify({ nftables: [{ set: { elem: set === 'validated4' ? players : [] } }] });
+    await start();
+    await control.confirmed();
+    const count = (): number =>
+      kernel.applied.reduce(
+        (sum, text) => sum + text.split(` . ${A} . 27015 timeout `).length - 1,
+        0,
+      );
+    for (let turn = 0; turn < 1_000 && count() < players.length; turn++) await setImmediate();
+    assert.equal(count(), players.length);
+    assert.equal(kernel.applied.filter((text) => text.includes('delete table')).length, 1);
+  });
+
+  it('merges everything that arrives while an apply is under way', async (t) => {
+    const { control, kernel, start } = testEdge(t);
+    await start();
+    await control.confirmed();
+    const held = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    kernel.beforeApply = () => {
+      begun.resolve();
+      return held.promise;
+    };
+    control.change([opening(A, 1)]);
+    await begun.promise;
+    for (let port = 2; port <= 20; port++) {
+      control.change([opening(A, port)]);
+      await control.next((request) => request.kind === 'edge.sync');
+    }
+    held.resolve();
+    await control.confirmed();
+    assert.equal(kernel.applied.length, 3);
+    assert.equal(kernel.elements()?.get(`port4 ${A} . tcp . 20`), 'accept');
+  });
+
+  it('keeps the last good policy of a target that the kernel refuses, and moves all others on', async (t) => {
+    const { control, kernel, start } = testEdge(t);
+    for (const target of [A, B, C]) control.policies.set(target, opening(target, 443));
+    await start();
+    await control.confirmed();
+    kernel.refuse = (text) => (text.includes(`${B} . tcp . 80 `) ? 'no memory' : null);
+    control.change([A, B, C].map((target) => opening(target, 80)));
+    const { refused } = await control.confirmed();
+    assert.deepEqual(refused, [{ target: B, reason: 'no memory', goodGeneration: 1 }]);
+    const ports = [A, B, C].map((target) =>
+      [80, 443].filter((port) => kernel.elements()?.has(`port4 ${target} . tcp . ${port}`)),
+    );
+    assert.deepEqual(ports, [[80], [443], [80]]);
+    kernel.refuse = () => null;
+    control.change([opening(B, 81)]);
+    assert.deepEqual((await control.confirmed()).refused, []);
+  });
+
+  it('keeps the last good policy of a target whose policy makes no sense', async (t) => {
+    const { control, start } = testEdge(t);
+    const bad = {
+      ...opening(A, 443),
+      rules: [{ ref: 'rule:9', action: 'allow', protocol: 'icmp', port: 1, source: null } as const],
+    };
+    control.policies.set(A, bad);
+    control.policies.set(B, opening(B, 443));
+    await start();
+    const { refused } = await control.confirmed();
+    assert.deepEqual(
+      refused.map(({ target, goodGeneration }) => [target, goodGeneration]),
+      [[A, 0]],
+    );
+  });
+
+  it('confirms nothing when the kernel refuses everything, and keeps what was there', async (t) => {
+    const { control, kernel, start } = testEdge(t);
+    control.policies.set(A, opening(A, 443));
+    const agent = await start();
+    await control.confirmed();
+    const before = kernel.elements();
+    kernel.refuse = () => 'no';
+    control.change([opening(A, 80)]);
+    await control.next(
+      (request) => request.kind === 'edge.heartbeat' && request.report.lastError === 'no',
+    );
+    assert.equal(kernel.elements(), before);
+    assert.equal(agent.status().generation, 1);
+    assert.equal(control.confirms().at(-1)?.generation, 1);
+  });
+
+  it('drops nothing early while it only observes, whatever an agent before it left on devices', async (t) => {
+    const { start } = testEdge(t);
+    const driver = createFakeEarlyDrop();
+    driver.attach(7);
+    const log = { debug() {}, info() {}, warn() {}, error() {} };
+    const earlyDrop = new EarlyDrop({
+      driver,
+      readDevice: () => null,
+      deviceName: () => null,
+      listDevices: () => [],
+      openFlows: async () => true,
+      remember: () => ({ tcp: 1, udp: 1, other: 1 }),
+      log,
+    });
+    await start({ mode: 'observe', earlyDrop });
+    assert.deepEqual(driver.devices(), []);
+  });
+
+  it('rewrites the table in one transaction after a restart with no memory', async (t) => {
+    const { control, kernel, stateDir, start } = testEdge(t);
+    control.policies.set(A, opening(A, 443));
+    const first = await start();
+    await control.confirmed();
+    await first.stop();
+    rmSync(join(stateDir, 'enforced'), { recursive: true });
+    assert.ok(kernel.elements()?.has(`address4 ${A}`));
+    control.heard.length = 0;
+    await start();
+    await control.confirmed();
+    const [, whole, end = '', ...others] = kernel.applied;
+    assert.match(whole ?? '', /^add table inet portcullis\ndelete table inet portcullis\n/);
+    // Both tables judged while they were exchanged; that ends with a transaction of its own.
+    assert.deepEqual([end.match(/^delete chain .*$/gm)?.length, others], [1, []]);
+  });
+
+  it('keeps enforcing while control is away, and catches up when it is back', async (t) => {
+    const { control, kernel, start } = testEdge(t);
+    control.policies.set(A, opening(A, 443));
+    await start();
+    await control.confirmed();
+    await control.link.control.close();
+    assert.ok(kernel.elements()?.has(`address4 ${A}`));
+    control.policies.set(A, opening(A, 80));
+    control.generation = 9;
+    control.refuseNext = { kind: 'refused', code: 'resync', detail: 'begin again' };
+    const again = control.link.serve(async (_, request) => control.answer(request));
+    await control.confirmed(9);
+    assert.equal(kernel.elements()?.get(`port4 ${A} . tcp . 80`), 'accept');
+    await again.close();
+  });
+
+  it('puts the table back when somebody else flushed it', async (t) => {
+    const { control, kernel, start } = testEdge(t);
+    control.policies.set(A, opening(A, 443));
+    await start();
+    await control.confirmed();
+    await kernel.remove();
+    control.change([opening(B, 443)]);
+    await control.confirmed();
+    assert.ok(kernel.elements()?.has(`address4 ${A}`));
+  });
+
+  it('only observes unless asked to enforce, and where it cannot, and confirms nothing then', async (t) => {
+    const { control, kernel, start } = testEdge(t);
+    control.policies.set(A, opening(A, 443));
+    kernel.lack = 'changing the packet filter needs root';
+    const unable = await start();
+    assert.deepEqual([unable.status().mode, unable.status().reason], ['observe', kernel.lack]);
+    await unable.stop();
+    kernel.lack = null;
+    const unasked = await start({ mode: 'observe' });
+    assert.deepEqual([unasked.status().mode, unasked.status().reason], ['observe', null]);
+    await control.next((request) => request.kind === 'edge.heartbeat' && request.generation === 1);
+    assert.deepEqual(control.confirms(), []);
+    assert.equal(kernel.elements(), null);
+  });
+
+  it('takes its hands off when told, stays off after a restart, and comes back when told', async (t) => {
+    const { control, kernel, stateDir, start } = testEdge(t);
+    control.policies.set(A, opening(A, 443));
+    const agent = await start();
+    await control.confirmed();
+    edgeOff(stateDir, 'maintenance');
+    await control.next(
+      (request) => request.kind === 'edge.heartbeat' && request.mode === 'observe',
+    );
+    assert.equal(kernel.elements(), null);
+    assert.equal(agent.status().reason, 'maintenance');
+    await agent.stop();
+    const restarted = await start();
+    assert.equal(restarted.status().mode, 'observe');
+    control.heard.length = 0;
+    edgeOn(stateDir);
+    await control.confirmed();
+    assert.ok(kernel.elements()?.has(`address4 ${A}`));
+  });
+
+  it('writes its table again when it was switched off and on before it looked', async (t) => {
+    const { control, kernel, stateDir, start } = testEdge(t);
+    control.policies.set(A, opening(A, 443));
+    await start();
+    await control.confirmed();
+    await control.next((request) => request.kind === 'edge.heartbeat');
+    const written = Promise.withResolvers<void>();
+    kernel.beforeApply = async () => written.resolve();
+    edgeOff(stateDir);
+    await kernel.remove();
+    edgeOn(stateDir);
+    await written.promise;
+    await control.next((request) => request.kind === 'edge.heartbeat');
+    assert.ok(kernel.elements()?.has(`address4 ${A}`));
+  });
+
+  it('takes its hands off when enforcing is not confirmed in time, also after being killed', async (t) => {
+    const { control, kernel, stateDir, start } = testEdge(t);
+    let now = 1_000;
+    const machineClock = { boot: 'b1', nowMs: () => now };
+    const options = { confirmWithinMs: 120_000, machineClock };
+    control.policies.set(A, opening(A, 443));
+    const killed = await start(options);
+    await control.confirmed();
+    await killed.stop();
+    now += 119_000;
+    control.heard.length = 0;
+    await start(options);
+    await control.confirmed();
+    now += 1_000;
+    await control.next(
+      (request) => request.kind === 'edge.heartbeat' && request.mode === 'observe',
+    );
+    assert.equal(kernel.elements(), null);
+    assert.match(readOff(stateDir)?.reason ?? '', /not confirmed in time/);
+    assert.equal(edgeConfirm(stateDir), 'too_late');
+  });
+
+  it('takes its hands off at the end of a trial also where no marker can be written', async (t) => {
+    const { control, kernel, stateDir, start } = testEdge(t);
+    let now = 1_000;
+    control.policies.set(A, opening(A, 443));
+    const machineClock = { boot: 'b1', nowMs: () => now };
+    const agent = await start({ confirmWithinMs: 120_000, machineClock });
+    await control.confirmed();
+    // Neither where the marker is drafted, nor in its place.
+    mkdirSync(join(stateDir, `off.json.${process.pid}`));
+    symlinkSync(join(stateDir, 'no-folder', 'off.json'), join(stateDir, 'off.json'));
+    now += 120_000;
+    await control.next(
+      (request) => request.kind === 'edge.heartbeat' && request.mode === 'observe',
+    );
+    assert.equal(kernel.elements(), null);
+    assert.match(agent.status().reason ?? '', /not confirmed in time, which could not be written/);
+    assert.equal(readOff(stateDir), null);
+  });
+
+  it('counts its trial by a clock that nobody sets, whatever the date becomes', async (t) => {
+    const { control, kernel, stateDir, start } = testEdge(t);
+    const dates = [Date.parse('1970-01-01T00:00:30Z'), Date.parse('2036-11-21T10:00:00Z')];
+    let [now, date] = [1_000, Date.parse('2026-11-21T10:00:00Z')];
+    const machineClock = { boot: 'b1', nowMs: () => now };
+    control.policies.set(A, opening(A, 443));
+    await start({ confirmWithinMs: 120_000, machineClock, clock: () => new Date(date) });
+    await control.confirmed();
+    for (date of dates.toReversed()) {
+      now += 50_000;
+      control.change([opening(A, 80)]);
+      await control.confirmed();
+      assert.equal(readOff(stateDir), null);
+    }
+    now += 20_000;
+    const isOff = (request: AgentRequest) =>
+      request.kind === 'edge.heartbeat' && request.mode === 'observe';
+    await control.next(isOff);
+    assert.equal(kernel.elements(), null);
+  });
+
+  it('does not go on with a trial that a reboot ended', async (t) => {
+    const { control, kernel, stateDir, start } = testEdge(t);
+    const options = { confirmWithinMs: 120_000 };
+    control.policies.set(A, opening(A, 443));
+    const before = await start({ ...options, machineClock: { boot: 'b1', nowMs: () => 50_000 } });
+    await control.confirmed();
+    await before.stop();
+    await kernel.remove();
+    const agent = await start({ ...options, machineClock: { boot: 'b2', nowMs: () => 10 } });
+    assert.equal(agent.status().mode, 'observe');
+    assert.equal(kernel.elements(), null);
+    assert.match(readOff(stateDir)?.reason ?? '', /not confirmed in time/);
+  });
+
+  it('keeps enforcing once confirmed, over restarts', async (t) => {
+    const { control, kernel, stateDir, start } = testEdge(t);
+    let now = 1_000;
+    const machineClock = { boot: 'b1', nowMs: () => now };
+    const options = { confirmWithinMs: 120_000, machineClock };
+    assert.equal(edgeConfirm(stateDir), 'none');
+    const agent = await start(options);
+    await control.confirmed();
+    assert.equal(edgeConfirm(stateDir), 'confirmed');
+    now += 3_600_000;
+    await agent.stop();
+    control.heard.length = 0;
+    await start(options);
+    await control.confirmed();
+    assert.notEqual(kernel.elements(), null);
+    assert.equal(readOff(stateDir), null);
+  });
+});

@@ -1,0 +1,399 @@
+import { randomUUID } from 'node:crypto';
+import { RefusedByControl } from '@portcullis/agent/ask.ts';
+import type { Question } from '@portcullis/link/messages.ts';
+import { LinkError } from '@portcullis/link/transport.ts';
+import type { AgentStatus, EdgeAgent, EdgeAgentOptions } from './agent-options.ts';
+import { type Coalesced, coalesce } from '@portcullis/agent/coalesce.ts';
+import { Confirmation } from './confirmation.ts';
+import { type Desired } from '@portcullis/dataplane/desired.ts';
+import { withMore } from '../reconcile/desired.ts';
+import { warnOfDevices } from '../host/devices.ts';
+import { Guard, kernelWatch } from '../repair/guard.ts';
+import { beginTrial, readOff } from '../switch/hands-off.ts';
+import { LivePolicies } from '../report/live-policies.ts';
+import { MarkerWatch } from '../switch/marker-watch.ts';
+import { describeError, type Log } from '@portcullis/core/log.ts';
+import { DEFAULT_LIMITS } from '@portcullis/dataplane/nftables/table/base-chain.ts';
+import type { Filtering } from '@portcullis/dataplane/nftables/filters/compile.ts';
+import { type Applied, Reconciler } from '../reconcile/reconcile.ts';
+import { Reporter } from '../report/report.ts';
+import { Session } from './session.ts';
+import { Disk } from '../state/disk.ts';
+import { createMachineClock, type MachineClock } from '../switch/machine-clock.ts';
+import { type Stance, takeStance } from '../switch/stance.ts';
+
+const WATCH_MS = 1_000;
+const FIRST_RETRY_MS = 500;
+const LONGEST_RETRY_MS = 30_000;
+// Until control says otherwise.
+const HEARTBEAT_MS = 15_000;
+const RESYNC_MS = 30_000;
+
+/**
+ * Receiving and applying are apart: a sync changes `#desired` and nothing else, an apply brings the kernel
+ * to whatever is desired by then. Each runs once at a time and takes in all that came meanwhile.
+ */
+export function createEdgeAgent(options: EdgeAgentOptions): EdgeAgent {
+  return new Agent(options);
+}
+
+class Agent implements EdgeAgent {
+  readonly #options: EdgeAgentOptions;
+  readonly #log: Log;
+  readonly #instance = randomUUID();
+  readonly #clock: MachineClock;
+  readonly #session: Session;
+  readonly #reconciler: Reconciler;
+  readonly #reporter: Reporter;
+  readonly #disk: Disk;
+  readonly #markers: MarkerWatch;
+  readonly #guard: Guard;
+  readonly #receiving: Coalesced;
+  readonly #applying: Coalesced;
+  readonly #confirmation: Confirmation;
+  #stance: Stance = { mode: 'observe', reason: 'starting', handsOff: false, canAsk: false };
+  #greeted = false;
+  readonly #live = new LivePolicies();
+  /** As the operator named it; empty before control said so. */
+  #name = '';
+  /** Those that the operator named for this edge. */
+  #devices: readonly string[] = [];
+  #desired: Desired | null = null;
+  /** Control has sent this instance everything; until then what is desired is of the disk, or of before. */
+  #synced = false;
+  #applied: Applied | null = null;
+  #started = false;
+  #lastError: string | null = null;
+  #lastApplyMs: number | null = null;
+  #receiveRetryMs = FIRST_RETRY_MS;
+  #applyRetryMs = FIRST_RETRY_MS;
+  #watch: NodeJS.Timeout | undefined;
+  #heartbeat: NodeJS.Timeout | undefined;
+  #resync: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  constructor(options: EdgeAgentOptions) {
+    this.#options = options;
+    this.#log = options.log;
+    this.#clock = options.machineClock ?? createMachineClock();
+    this.#session = new Session(options.link, this.#instance);
+    const serverAt: Filtering['serverAt'] = (address, port) =>
+      options.filters?.serverAt(address, port) ?? null;
+    const limits = options.limits ?? DEFAULT_LIMITS;
+    this.#reconciler = new Reconciler(options.driver, limits, { serverAt }, options.memory);
+    options.filters?.onServers((addresses) => {
+      this.#reconciler.recompile(addresses);
+      this.#applying.poke();
+    });
+    const { host, log } = options;
+    this.#disk = new Disk(options.stateDir, log);
+    this.#markers = new MarkerWatch(options.stateDir, log);
+    this.#guard = new Guard({
+      driver: options.driver,
+      watchLinks: options.watchLinks ?? null,
+      earlyDrop: options.earlyDrop ?? null,
+      log,
+      enforcing: () => this.#stance.mode === 'enforce',
+      doubt: () => this.#reconciler.doubt(),
+      repair: () => this.#applying.poke(),
+    });
+    this.#reporter = new Reporter({
+      host,
+      session: this.#session,
+      facts: { kernel: kernelWatch(this.#guard, options.earlyDrop ?? null), ...options.facts },
+      log,
+      nowMs: () => this.#nowMs(),
+    });
+    this.#receiving = coalesce(() => this.#receive());
+    this.#applying = coalesce(() => this.#apply());
+    this.#confirmation = new Confirmation({
+      tell: (what) => this.#session.confirm(what),
+      failed: (error) => {
+        if (error instanceof RefusedByControl && error.code === 'stale') return;
+        if (this.#afterFailure(error) !== null) this.#receiving.poke();
+      },
+    });
+  }
+
+  async start(): Promise<AgentStatus> {
+    await this.#takeStance();
+    const hasTable = this.#stance.canAsk && (await this.#options.driver.present());
+    this.#desired = this.#disk.load(hasTable);
+    this.#reconciler.expect(this.#disk.knownTable());
+    if (this.#options.mode === 'observe') {
+      this.#disk.removeTable();
+      // Ours alone, unlike a table: who only observes drops nothing.
+      this.#options.earlyDrop?.remove();
+    }
+    const { link, watch } = this.#options;
+    watch?.start({ instance: this.#instance, changed: () => this.#applying.poke() });
+    link.onConnect(() => {
+      this.#greeted = false;
+      this.#receiving.poke();
+    });
+    link.onNotice((notice) => {
+      if (notice.kind === 'generation') this.#receiving.poke();
+      else if (notice.kind === 'question' && notice.edges.includes(this.#name))
+        void this.#answer(notice);
+    });
+    this.#watch = setInterval(() => this.#look(), this.#options.watchMs ?? WATCH_MS);
+    this.#beat(HEARTBEAT_MS, RESYNC_MS);
+    this.#started = true;
+    this.#applying.poke();
+    return this.status();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const timer of [this.#watch, this.#heartbeat, this.#resync]) clearInterval(timer);
+    this.#options.filters?.stop();
+    this.#guard.stop();
+    await this.#options.link.close();
+    const { watch } = this.#options;
+    await Promise.all([watch?.stop(), this.#receiving.stop(), this.#applying.stop()]);
+    await this.#confirmation.stop();
+    const { deniedFlows, memory } = this.#options;
+    await Promise.all([this.#disk.stop(), memory?.stop(), deniedFlows?.stop()]);
+    this.#options.earlyDrop?.close();
+  }
+
+  status(): AgentStatus {
+    return {
+      mode: this.#stance.mode,
+      reason: this.#stance.reason,
+      generation: this.#applied?.generation ?? 0,
+      lastError: this.#problem(),
+    };
+  }
+
+  #problem(): string | null {
+    return this.#lastError ?? this.#guard.problem ?? this.#disk.problem;
+  }
+
+  async #receive(): Promise<number | null> {
+    try {
+      if (!this.#greeted) await this.#greet();
+      const known = this.#synced ? (this.#desired?.generation ?? 0) : 0;
+      const desired = await this.#session.sync(this.#desired, known, ({ policies, settings }) =>
+        this.#reconciler.compileAhead(policies, settings.sees),
+      );
+      const news = desired.generation !== this.#desired?.generation;
+      if (desired.generation < known) return null;
+      this.#desired = desired;
+      this.#synced = true;
+      this.#receiveRetryMs = FIRST_RETRY_MS;
+      if (news) this.#log.debug({ generation: desired.generation }, 'received a generation');
+      this.#applying.poke();
+      return null;
+    } catch (error) {
+      return this.#afterFailure(error);
+    }
+  }
+
+  async #greet(): Promise<void> {
+    const { mode, reason } = this.#stance;
+    const welcome = await this.#session.hello(mode, reason);
+    this.#greeted = true;
+    this.#reporter.greeted();
+    this.#options.watch?.greeted();
+    this.#devices = welcome.settings.devices;
+    this.#name = welcome.settings.name;
+    this.#confirmation.forget();
+    this.#beat(welcome.heartbeatMs, welcome.resyncMs);
+    warnOfDevices(this.#devices, this.#options.host, this.#log);
+    this.#log.info({ mode, reason, generation: welcome.generation }, 'joined control');
+  }
+
+  /** Answers when to try again; a lost connection says so itself when it is back. */
+  #afterFailure(error: unknown): number | null {
+    if (this.#stopped) return null;
+    if (error instanceof RefusedByControl && error.code === 'resync') {
+      // Nothing that we hold may be built upon; it stays enforced until we know better.
+      this.#synced = false;
+      this.#greeted = false;
+      this.#log.info({ detail: error.message }, 'control asks for a whole sync');
+    } else if (error instanceof LinkError && error.code === 'disconnected') {
+      this.#log.warn({}, 'control is away; what the kernel has stays');
+      return null;
+    } else {
+      this.#log.warn({ error }, 'control did not answer as hoped');
+    }
+    const againMs = this.#receiveRetryMs;
+    this.#receiveRetryMs = Math.min(againMs * 2, LONGEST_RETRY_MS);
+    return againMs;
+  }
+
+  async #apply(): Promise<number | null> {
+    let told = false;
+    try {
+      await this.#takeStance();
+      if (this.#stance.handsOff) await this.#takeHandsOff();
+      const desired = this.#desired;
+      // What is on disk may be of another control plane, or of before its backup.
+      told = this.#synced;
+      if (desired !== null) {
+        await this.#bringAbout(desired);
+      }
+      this.#lastError = null;
+      this.#applyRetryMs = FIRST_RETRY_MS;
+    } catch (error) {
+      this.#lastError = describeError(error);
+      this.#log.error({ error }, 'the kernel could not be brought to what is desired');
+      const againMs = this.#applyRetryMs;
+      this.#applyRetryMs = Math.min(againMs * 2, LONGEST_RETRY_MS);
+      return againMs;
+    }
+    if (told) this.#confirm();
+    return null;
+  }
+
+  async #bringAbout(received: Desired): Promise<void> {
+    const begin = performance.now();
+    const devices = this.#guard.devices(received.settings.devices);
+    const { management, watch } = this.#options;
+    watch?.enter(this.#stance.handsOff ? [] : devices);
+    const wanted = withMore(received, devices, management);
+    const desired = watch?.put(wanted) ?? wanted;
+    if (this.#stance.mode === 'observe') {
+      if (this.#applied?.generation === desired.generation) return;
+      this.#applied = await this.#reconciler.check(desired, this.#stance.canAsk);
+      await this.#keep(received);
+    } else {
+      this.#guard.start();
+      const there = this.#stance.canAsk && (await this.#options.driver.present());
+      if (!there && this.#stance.canAsk) this.#reconciler.doubt();
+      const mended = this.#guard.mending();
+      const before = this.#reconciler.targets;
+      this.#beginTrial();
+      const { earlyDrop } = this.#options;
+      [this.#applied] = await Promise.all([
+        this.#reconciler.apply(desired),
+        before === null ? earlyDrop?.prepare(desired) : null,
+      ]);
+      mended();
+      watch?.applied(this.#applied.refused.map(({ target }) => target));
+      // Before all that follows: whoever is killed at it must find on disk what the kernel has.
+      await this.#keep(received);
+      const after = this.#reconciler.targets ?? new Map();
+      // Of a table that another agent left nothing is known: what it enforced is taken to be the same.
+      await this.#options.filters?.applied(before ?? (there ? after : new Map()), after);
+      await earlyDrop?.apply(desired, this.#applied.refused);
+      this.#options.reassembly?.makeRoom();
+      // Switched off while we were writing: what was removed meanwhile is back, so once more.
+      const off = readOff(this.#options.stateDir) !== null;
+      if (off || this.#reconciler.unfinished) this.#applying.poke();
+    }
+    this.#live.keep(desired, this.#applied);
+    const { targets } = this.#reconciler;
+    const wrote = (): void => this.#applying.poke();
+    if (this.#stance.mode === 'enforce' && targets !== null)
+      this.#options.deniedFlows?.applied({ desired, targets, live: this.#live, wrote });
+    this.#lastApplyMs = performance.now() - begin;
+    const { generation, policies, elements, refused } = this.#applied;
+    const { mode } = this.#stance;
+    this.#log.debug({ generation, policies, elements, mode, ms: this.#lastApplyMs }, 'applied');
+    if (refused.length > 0) this.#log.error({ refused }, 'policies that could not be applied');
+  }
+
+  /** Also before anybody is told: a restart must not fall behind what was confirmed. */
+  async #keep(received: Desired): Promise<void> {
+    const refused = this.#applied?.refused ?? [];
+    await this.#disk.keep(received, refused, await this.#reconciler.table());
+  }
+
+  /** Only of what the kernel has: an observing edge confirms nothing. */
+  #confirm(): void {
+    if (this.#stance.mode !== 'enforce' || this.#applied === null || !this.#greeted) return;
+    this.#confirmation.say(this.#applied);
+  }
+
+  async #takeStance(): Promise<void> {
+    const { driver, stateDir, mode: requested } = this.#options;
+    const before = this.#stance;
+    const [clock, able] = [this.#clock, before.canAsk];
+    this.#stance = await takeStance({ requested, driver, stateDir, clock, able });
+    const { mode, reason } = this.#stance;
+    if (mode === before.mode && reason === before.reason) return;
+    this.#log.info({ mode, reason }, mode === 'enforce' ? 'enforcing' : 'observing');
+    this.#applied = null;
+    this.#confirmation.forget();
+    if (!this.#started) return;
+    // Control must know before it counts on us, or stop counting on us.
+    this.#greeted = false;
+    this.#receiving.poke();
+  }
+
+  async #takeHandsOff(): Promise<void> {
+    this.#options.watch?.enter([]);
+    this.#options.earlyDrop?.remove();
+    this.#options.reassembly?.giveBack();
+    this.#options.deniedFlows?.forget();
+    if (!this.#stance.canAsk || !(await this.#options.driver.present())) return;
+    await this.#options.driver.remove();
+    this.#reconciler.forget();
+    this.#live.forget();
+    this.#log.warn({ reason: this.#stance.reason }, 'took our hands off: our table is removed');
+  }
+
+  #beginTrial(): void {
+    const { confirmWithinMs, stateDir } = this.#options;
+    if (confirmWithinMs === undefined || confirmWithinMs === null) return;
+    beginTrial(stateDir, confirmWithinMs, this.#clock);
+  }
+
+  #look(): void {
+    const asked = this.#markers.asksForMore(this.#stance.handsOff, this.#clock);
+    if (asked || this.#options.earlyDrop?.disturbed() === true) this.#applying.poke();
+  }
+
+  #beat(heartbeatMs: number, resyncMs: number): void {
+    for (const timer of [this.#heartbeat, this.#resync]) clearInterval(timer);
+    if (this.#stopped) return;
+    this.#heartbeat = setInterval(() => {
+      void this.#reporter.collect();
+      void this.#report();
+    }, heartbeatMs);
+    this.#resync = setInterval(() => {
+      this.#receiving.poke();
+      this.#options.watch?.resync();
+    }, resyncMs);
+  }
+
+  /** A question that cannot be answered now is not: control goes without the answer. */
+  async #answer({ id, packet }: Question): Promise<void> {
+    const { mode } = this.#stance;
+    const answer = this.#live.explain(packet, this.#options.host.localAddresses());
+    if (answer === null || !this.#greeted) return;
+    if (answer.target !== null) this.#options.earlyDrop?.check(answer.target);
+    const kernel = this.#reporter.kernel();
+    await this.#session
+      .answer({ id, answer: { mode, kernel, ...answer } })
+      .catch((error: unknown) => this.#log.debug({ error }, 'an answer did not arrive'));
+  }
+
+  async #report(): Promise<void> {
+    if (!this.#greeted) return;
+    const { mode, reason } = this.#stance;
+    const named = this.#desired?.settings.devices ?? this.#devices;
+    try {
+      await this.#session.heartbeat({
+        mode,
+        modeReason: reason,
+        generation: this.#applied?.generation ?? 0,
+        report: this.#reporter.compose(this.#guard.devices(named), {
+          policies: this.#applied?.policies ?? 0,
+          elements: this.#applied?.elements ?? 0,
+          lastError: this.#problem(),
+          lastApplyMs: this.#lastApplyMs,
+        }),
+      });
+      await this.#reporter.sendDrops();
+    } catch (error) {
+      if (this.#afterFailure(error) !== null && !this.#greeted) this.#receiving.poke();
+    }
+  }
+
+  #nowMs(): number {
+    return (this.#options.clock?.() ?? new Date()).getTime();
+  }
+}

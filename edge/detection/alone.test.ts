@@ -1,0 +1,277 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Mitigation } from '@portcullis/core/firewall/policy.ts';
+import { createMemoryLink } from '@portcullis/link/memory.ts';
+import type { AgentRequest, ControlReply } from '@portcullis/link/messages.ts';
+import type { CancelledAttack, WireAttack } from '@portcullis/link/watch-messages.ts';
+import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
+import { createFakeCounters } from '@portcullis/dataplane/counters/fake.ts';
+import type { Desired } from '@portcullis/dataplane/desired.ts';
+import { EdgeWatch } from './watch.ts';
+
+const A = '203.0.113.10';
+const SCOPE: WatchScope = {
+  scope: '203.0.113.0/24',
+  pps: 20_000,
+  bps: 1e9,
+  holdMs: 10_000,
+  mitigation: 'on',
+  safelist: [],
+  subject: true,
+};
+const DESIRED: Desired = {
+  generation: 1,
+  policies: new Map(),
+  sourceSets: { version: '', sets: {} },
+  settings: {
+    name: 'fra1',
+    site: 'fra',
+    devices: [],
+    management: [],
+    sees: 'both',
+    fragments: 'reassemble',
+  },
+};
+/** Longer than a busy machine takes to answer. */
+const AWAY_MS = 1_000;
+const FLOOD = { [A]: { pps: 100_000, vector: 'udp_dns', prefix: SCOPE.scope } } as const;
+
+/** An edge whose time passes a bucket each two milliseconds, and a control plane that comes and goes. */
+function loneEdge(
+  t: TestContext,
+  scope: WatchScope = SCOPE,
+  cancelled: readonly CancelledAttack[] = [],
+) {
+  const stateDir = mkdtempSync(join(tmpdir(), 'portcullis-alone-'));
+  const told: WireAttack[] = [];
+  const handler = async (_: unknown, request: AgentRequest): Promise<ControlReply> => {
+    if (request.kind === 'edge.attacks') told.push(...request.attacks);
+    if (request.kind !== 'watch.ask') return { kind: 'done' };
+    const scopes = request.version === 'v1' ? null : [scope];
+    return { kind: 'watch.settings', version: 'v1', scopes, cancelled, next: null };
+  };
+  const link = createMemoryLink(handler);
+  let { control } = link;
+  const running: EdgeWatch[] = [];
+  const dead = Promise.withResolvers<void>();
+  t.after(async () => {
+    dead.resolve();
+    for (const watch of running) await watch.stop();
+    await control.close();
+    rmSync(stateDir, { recursive: true });
+  });
+  let setMs = 0;
+  const start = (desired = DESIRED) => {
+    const counters = createFakeCounters();
+    const side = link.connect({ kind: 'edge', name: 'fra1' });
+    const log = { debug() {}, info() {}, warn() {}, error() {} };
+    const watch = new EdgeWatch({
+      link: side,
+      counters,
+      stateDir,
+      log,
+      periodMs: 2,
+      awayMs: AWAY_MS,
+      clock: () => new Date(Date.now() + setMs),
+    });
+    running.push(watch);
+    side.onConnect(() => watch.greeted());
+    /** What the kernel has, as an agent would bring it there. */
+    const kernel: { mitigations: readonly Mitigation[]; applies: number } = {
+      mitigations: [],
+      applies: 0,
+    };
+    const apply = (): void => {
+      const { policies } = watch.put(desired);
+      kernel.mitigations = policies.get(A)?.mitigations ?? [];
+      kernel.applies++;
+      watch.applied([]);
+    };
+    watch.start({ instance: 'one', changed: apply });
+    apply();
+    return { watch, counters, kernel };
+  };
+  const until = async (hope: () => boolean): Promise<void> => {
+    for (let tries = 0; !hope(); tries++) {
+      assert.ok(tries < 6_000, `in vain: ${hope}`);
+      await delay(5);
+    }
+  };
+  return {
+    told,
+    dead: dead.promise,
+    start,
+    until,
+    lose: () => control.close(),
+    come: () => void (control = link.serve(handler)),
+    setClock: (byMs: number) => void (setMs += byMs),
+  };
+}
+
+test('a flood while control is away is mitigated alone, and control hears of it once when it is back', async (t) => {
+  const { told, start, until, lose, come } = loneEdge(t);
+  const { counters, kernel } = start();
+  await until(() => counters.watched.length > 0);
+  await lose();
+  counters.rates = FLOOD;
+  await until(() => kernel.mitigations.length > 0);
+  assert.equal(kernel.mitigations[0]?.protocol, 'udp');
+  // Seconds of it, so that one of them was the flood's alone.
+  const reads = counters.reads + 12;
+  await until(() => counters.reads > reads);
+  counters.rates = {};
+  await until(() => kernel.mitigations.length === 0);
+  assert.equal(told.length, 0);
+  come();
+  await until(() => told.length > 0);
+  await delay(100);
+  assert.equal(told.length, 1);
+  const [attack] = told;
+  assert.deepEqual([attack?.subject, attack?.type], [A, 'udp_flood']);
+  assert.ok(attack?.endedAtMs !== null && attack?.mitigatedAtMs !== null);
+  assert.ok((attack?.mitigatedAtMs ?? 0) >= (attack?.openedAtMs ?? Infinity));
+  assert.ok(attack?.actions.length);
+  assert.ok(attack?.actions.every(({ mode, untilMs }) => mode === 'enforce' && untilMs !== null));
+  assert.ok(attack?.series.pps.some((pps) => pps > 90_000));
+});
+
+test('while control is there an edge does nothing alone, and has nothing to tell', async (t) => {
+  const { told, start, until } = loneEdge(t);
+  const { counters, kernel } = start();
+  await until(() => counters.watched.length > 0);
+  counters.rates = FLOOD;
+  const reads = counters.reads + 100;
+  await until(() => counters.reads > reads);
+  assert.deepEqual([kernel.applies, kernel.mitigations, told.length], [1, [], 0]);
+});
+
+test('a flood that control missed the beginning of is told, though control is back before it counts as away', async (t) => {
+  const { told, start, until, lose, come } = loneEdge(t);
+  const { counters } = start();
+  await until(() => counters.watched.length > 0);
+  const passing = async (count: number): Promise<void> => {
+    const reads = counters.reads + count;
+    await until(() => counters.reads > reads);
+  };
+  await lose();
+  counters.rates = FLOOD;
+  await passing(10);
+  come();
+  counters.rates = {};
+  await until(() => told.some(({ endedAtMs }) => endedAtMs !== null));
+  assert.equal(new Set(told.map(({ id }) => id)).size, 1);
+  assert.ok(told.every(({ subject, actions }) => subject === A && actions.length === 0));
+});
+
+test('an attack that control saw begin is mitigated when control goes, and ends with its record', async (t) => {
+  const { told, start, until, lose, come } = loneEdge(t);
+  const { counters, kernel } = start();
+  await until(() => counters.watched.length > 0);
+  counters.rates = FLOOD;
+  const reads = counters.reads + 30;
+  await until(() => counters.reads > reads);
+  await lose();
+  await until(() => kernel.mitigations.length > 0);
+  come();
+  await until(() => told.length === 1);
+  assert.equal(told[0]?.endedAtMs, null);
+  counters.rates = {};
+  await until(() => told.length === 2);
+  assert.equal(told[1]?.id, told[0]?.id);
+  assert.ok(told[1]?.endedAtMs !== null);
+  await until(() => kernel.mitigations.length === 0);
+});
+
+test('an agent that was killed goes on with what it did alone, as the same attack', async (t) => {
+  const { told, start, until, lose, come, dead } = loneEdge(t);
+  const first = start();
+  await until(() => first.counters.watched.length > 0);
+  await lose();
+  first.counters.rates = FLOOD;
+  await until(() => first.kernel.mitigations.length > 0);
+  // Killed: it is not told to stop, and reads nothing any more.
+  first.counters.beforeRead = () => dead;
+  const second = start();
+  assert.deepEqual(second.kernel.mitigations, first.kernel.mitigations);
+  second.counters.rates = FLOOD;
+  const reads = second.counters.reads + 30;
+  await until(() => second.counters.reads > reads);
+  assert.deepEqual(second.kernel.mitigations, first.kernel.mitigations);
+  come();
+  await until(() => told.length > 0);
+  second.counters.rates = {};
+  await until(() => told.some(({ endedAtMs }) => endedAtMs !== null));
+  assert.equal(new Set(told.map(({ id }) => id)).size, 1);
+});
+
+test('a scope whose mitigation is off is watched, and nothing is done', async (t) => {
+  const { told, start, until, lose, come } = loneEdge(t, { ...SCOPE, mitigation: 'off' });
+  const { counters, kernel } = start();
+  await until(() => counters.watched.length > 0);
+  await lose();
+  counters.rates = FLOOD;
+  await delay(AWAY_MS * 1.5);
+  come();
+  await until(() => told.length === 1);
+  assert.deepEqual([kernel.mitigations, told[0]?.actions, told[0]?.mitigatedAtMs], [[], [], null]);
+});
+
+test('what an operator cancelled is not mitigated alone either, also by an agent that was killed since', async (t) => {
+  const B = '203.0.113.11';
+  const cancelled = [{ subject: A, startedAtMs: Date.now() - 1_000 }];
+  const { start, until, lose, dead } = loneEdge(t, SCOPE, cancelled);
+  const first = start();
+  await until(() => first.counters.watched.length > 0);
+  await lose();
+  const both = { ...FLOOD, [B]: FLOOD[A] };
+  first.counters.rates = both;
+  await until(() => first.watch.put(DESIRED).policies.has(B));
+  assert.equal(first.watch.put(DESIRED).policies.has(A), false);
+  first.counters.beforeRead = () => dead;
+  const second = start();
+  second.counters.rates = both;
+  const applies = second.kernel.applies;
+  await delay(AWAY_MS * 1.5);
+  const reads = second.counters.reads + 30;
+  await until(() => second.counters.reads > reads);
+  assert.deepEqual([second.kernel.mitigations, second.kernel.applies], [[], applies]);
+});
+
+test('a clock that jumps by a day neither opens nor closes an attack, and its record is of one piece', async (t) => {
+  const { told, start, until, lose, come, setClock } = loneEdge(t);
+  const { counters, kernel } = start();
+  await until(() => counters.watched.length > 0);
+  await lose();
+  const passing = async (count: number): Promise<void> => {
+    const reads = counters.reads + count;
+    await until(() => counters.reads > reads);
+  };
+  for (const byMs of [86_400_000, -172_800_000]) {
+    setClock(byMs);
+    await passing(10);
+  }
+  assert.equal(kernel.applies, 1);
+  counters.rates = FLOOD;
+  await until(() => kernel.mitigations.length > 0);
+  const { applies } = kernel;
+  for (const byMs of [-86_400_000, 172_800_000]) {
+    setClock(byMs);
+    await passing(20);
+  }
+  assert.equal(kernel.applies, applies);
+  counters.rates = {};
+  await until(() => kernel.mitigations.length === 0);
+  come();
+  await until(() => told.length > 0);
+  await delay(50);
+  assert.equal(told.length, 1);
+  const { startedAtMs = 0, endedAtMs = null } = told[0] ?? {};
+  const lastedMs = (endedAtMs ?? 0) - startedAtMs;
+  assert.ok(lastedMs >= 0 && lastedMs < 60_000, `${lastedMs} ms`);
+  // Set to the right time at last: it is dated by that.
+  assert.ok(Math.abs(startedAtMs - Date.now()) < 60_000);
+});

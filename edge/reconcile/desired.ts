@@ -1,0 +1,60 @@
+import type { Desired } from '@portcullis/dataplane/desired.ts';
+import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
+import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
+import type { EdgePage } from '@portcullis/link/messages.ts';
+import { VersionedMap } from '@portcullis/dataplane/compile/versioned-map.ts';
+
+const NO_SETS: SourceSets = { version: '', sets: {} };
+
+/** What the pages of one sync, together, make of what was held. Pages are of one generation. */
+export function mergePages(held: Desired | null, pages: readonly EdgePage[]): Desired {
+  const last = pages.at(-1);
+  if (last === undefined) throw new Error('a sync has at least one page');
+  const changes: [string, Policy | undefined][] = [];
+  for (const page of pages) {
+    for (const target of page.removed) changes.push([target, undefined]);
+    for (const policy of page.policies) {
+      const known = held?.policies.get(policy.target);
+      // The same object where nothing changed: what was compiled of it is still good.
+      const same = known !== undefined && JSON.stringify(known) === JSON.stringify(policy);
+      changes.push([policy.target, same ? known : policy]);
+    }
+  }
+  const base = last.whole || held === null ? [] : held.policies;
+  const before = base instanceof VersionedMap ? base : VersionedMap.from<Policy>(base);
+  const policies = before.with(changes);
+  return {
+    generation: last.generation,
+    policies,
+    sourceSets: joinSets(pages) ?? held?.sourceSets ?? NO_SETS,
+    settings: last.settings,
+  };
+}
+
+/** The parts of the source sets in these pages as one; null: none came, those held are still good. */
+function joinSets(pages: readonly EdgePage[]): SourceSets | null {
+  const parts = pages.flatMap(({ sourceSets }) => sourceSets ?? []);
+  const first = parts[0];
+  if (first === undefined || parts.length === 1) return first ?? null;
+  const networks = new Map<string, string[]>();
+  for (const { sets } of parts) {
+    for (const [name, some] of Object.entries(sets)) {
+      const known = networks.get(name) ?? [];
+      for (const network of some) known.push(network);
+      networks.set(name, known);
+    }
+  }
+  return { version: first.version, sets: Object.fromEntries(networks) };
+}
+
+/** With what this host needs beside: devices by their names of now, and ports of its own. */
+export function withMore(
+  desired: Desired,
+  devices: readonly string[],
+  management: readonly ManagementPort[] = [],
+): Desired {
+  const { settings } = desired;
+  if (management.length === 0 && devices === settings.devices) return desired;
+  const all = [...settings.management, ...management];
+  return { ...desired, settings: { ...settings, devices, management: all } };
+}

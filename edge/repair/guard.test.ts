@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { DeviceNames } from './device-names.ts';
+import type { LinkEvent } from '@portcullis/dataplane/kernel/netlink/links.ts';
+import { opening, testEdge } from '../testing/control.ts';
+
+const A = '203.0.113.10';
+const KEY = `address4 ${A}`;
+
+describe('an edge whose table somebody else changes', () => {
+  it('writes it anew, whole, in one transaction', async (t) => {
+    const { control, kernel, start } = testEdge(t);
+    control.policies.set(A, opening(A, 443));
+    await start();
+    await control.confirmed();
+    const repaired = kernel.nextApply();
+    kernel.meddle((elements) => assert.ok(elements.delete(KEY)));
+    assert.match(await repaired, /^add table inet portcullis\ndelete table inet portcullis\n/);
+    assert.equal(kernel.elements()?.has(KEY), true);
+  });
+
+  it('says that the kernel is disturbed until it is mended, and how often it was', async (t) => {
+    const { control, kernel, start } = testEdge(t);
+    control.policies.set(A, opening(A, 443));
+    await start();
+    await control.confirmed();
+    const reported = async (): Promise<[string, number]> => {
+      const seen = control.heard.length;
+      await control.next(({ kind }) => kind === 'edge.heartbeat');
+      const beat = control.heard.slice(seen).findLast((one) => one.kind === 'edge.heartbeat');
+      return beat === undefined ? ['', 0] : [beat.report.kernel, beat.report.repairs];
+    };
+    assert.deepEqual(await reported(), ['undisturbed', 0]);
+    const held = Promise.withResolvers<void>();
+    kernel.beforeApply = () => held.promise;
+    kernel.meddle((elements) => elements.delete(KEY));
+    assert.deepEqual(await reported(), ['disturbed', 0]);
+    const repaired = kernel.nextApply();
+    held.resolve();
+    await repaired;
+    await control.next(({ kind }) => kind === 'edge.heartbeat');
+    assert.deepEqual(await reported(), ['undisturbed', 1]);
+  });
+
+  it('repairs while control takes its time to answer a confirmation', async (t) => {
+    const { control, kernel, start } = testEdge(t);
+    control.policies.set(A, opening(A, 443));
+    control.deafTo = 'edge.confirm';
+    await start();
+    await control.confirmed();
+    const repaired = kernel.nextApply();
+    kernel.meddle((elements) => assert.ok(elements.delete(KEY)));
+    await repaired;
+    assert.equal(kernel.elements()?.has(KEY), true);
+  });
+
+  it('repairs what was changed while it wrote, too', async (t) => {
+    const { control, kernel, start } = testEdge(t);
+    control.policies.set(A, opening(A, 443));
+    await start();
+    await control.confirmed();
+    kernel.beforeApply = async () => {
+      kernel.beforeApply = async () => {};
+      kernel.meddle((elements) => elements.delete(KEY));
+    };
+    control.change([opening(A, 80)]);
+    await control.confirmed();
+    // The change that was under way, and at most one more after what was noticed.
+    if (kernel.elements()?.has(KEY) !== true) await kernel.nextApply();
+    assert.equal(kernel.elements()?.has(KEY), true);
+  });
+
+  it('slows down against who undoes every repair, and says so', async (t) => {
+    const { control, kernel, start } = testEdge(t);
+    control.policies.set(A, opening(A, 443));
+    const agent = await start();
+    await control.confirmed();
+    for (let repair = 1; repair <= 10; repair++) {
+      const repaired = kernel.nextApply();
+      kernel.meddle((elements) => elements.delete(KEY));
+      await repaired;
+    }
+    assert.equal(agent.status().lastError, null);
+    const before = kernel.applied.length;
+    for (let more = 0; more < 10; more++) {
+      kernel.meddle((elements) => elements.delete(KEY));
+      await control.next(({ kind }) => kind === 'edge.heartbeat');
+    }
+    assert.ok(kernel.applied.length - before <= 2, `${kernel.applied.length - before}`);
+    assert.match(
+      agent.status().lastError ?? '',
+      /keeps changing our table: deleted elements; repai/,
+    );
+    // A change of the operator's is not held back by that.
+    control.change([opening(A, 80)]);
+    await control.confirmed();
+    assert.equal(kernel.elements()?.has(KEY), true);
+  });
+});
+
+describe('devices that are renamed', () => {
+  const after = (...events: readonly LinkEvent[]): DeviceNames => {
+    const names = new DeviceNames();
+    for (const event of events) names.follow(event);
+    return names;
+  };
+  const renamed = (index: number, before: string, name: string): LinkEvent => ({
+    kind: 'renamed',
+    index,
+    before,
+    name,
+  });
+
+  it('are judged by either name', () => {
+    const names = after(renamed(3, 'wan', 'wan0'), renamed(4, 'lan', 'lan0'));
+    assert.deepEqual(names.of(['wan']), ['wan', 'wan0']);
+    assert.deepEqual(names.of(['dmz']), ['dmz']);
+  });
+
+  it('are followed from name to name, and home', () => {
+    const twice = [renamed(3, 'wan', 'wan0'), renamed(3, 'wan0', 'wan1')];
+    assert.deepEqual(after(...twice).of(['wan']), ['wan', 'wan1']);
+    assert.deepEqual(after(...twice, renamed(3, 'wan1', 'wan')).of(['wan']), ['wan']);
+  });
+
+  it('are forgotten when they are gone, or named by the operator', () => {
+    const one = renamed(3, 'wan', 'wan0');
+    assert.deepEqual(after(one, { kind: 'gone', index: 3, name: 'wan0' }).of(['wan']), ['wan']);
+    assert.deepEqual(after(one).of(['wan0']), ['wan0']);
+    assert.deepEqual(after(one).of(['wan', 'wan0']), ['wan', 'wan0']);
+  });
+});

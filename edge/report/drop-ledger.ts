@@ -1,0 +1,153 @@
+import type { DropReading } from '@portcullis/dataplane/drops.ts';
+import { type DropEntry, type DropSample } from '@portcullis/core/firewall/drops.ts';
+import {
+  type EdgeDrops,
+  MAX_DROP_ENTRIES,
+  MAX_DROP_SAMPLES,
+} from '@portcullis/link/edge-report.ts';
+import { isDropEntry, isDropSample } from '@portcullis/link/parse-report.ts';
+
+interface Window {
+  sinceMs: number;
+  untilMs: number;
+  readonly entries: Map<string, DropEntry>;
+  /** Once its reports have begun: what is left, largest last. Nothing is added any more. */
+  queue: DropEntry[] | null;
+  readonly samples: DropSample[];
+  readonly sampled: Map<string, number>;
+}
+
+const MINUTE_MS = 60_000;
+/** Longer than that without control, minutes are joined: the counts stay, their time becomes coarser. */
+const MAX_WINDOWS = 60;
+/** Over all windows; what comes beyond is lost, and counted as that. */
+const MAX_KEYS = 200_000;
+/** A flood on one address must not leave others without a sample. */
+const MAX_SAMPLES_PER_TARGET = 20;
+
+/**
+ * What was dropped and control does not know yet, by minutes of this host's clock. Bounded: control may be away
+ * for days. One report at a time is `pending`, the same until it is settled, so a repeated one is the same.
+ */
+export class DropLedger {
+  readonly #windows: Window[] = [];
+  #keys = 0;
+  #readMs: number;
+  #pending: EdgeDrops | null = null;
+  #lostPackets = 0;
+
+  constructor(nowMs: number) {
+    this.#readMs = nowMs;
+  }
+
+  /** Packets that were dropped and will be in no report. */
+  get lostPackets(): number {
+    return this.#lostPackets;
+  }
+
+  /** A reading of everything since the one before. */
+  add(readings: readonly DropReading[], nowMs: number): void {
+    const sinceMs = Math.min(this.#readMs, nowMs);
+    this.#readMs = nowMs;
+    const news = readings.some(({ entries, samples }) => entries.length + samples.length > 0);
+    if (!news) return;
+    const window = this.#windowFor(sinceMs, nowMs);
+    for (const { entries, samples } of readings) {
+      for (const entry of entries) this.#count(window, entry);
+      for (const sample of samples) keepSample(window, sample);
+    }
+  }
+
+  /** The next report, largest entries first; null: control knows everything. */
+  pending(): EdgeDrops | null {
+    const window = this.#windows[0];
+    if (this.#pending !== null || window === undefined) return this.#pending;
+    window.queue ??= [...window.entries.values()].toSorted((a, b) => a.packets - b.packets);
+    const entries = window.queue.splice(-MAX_DROP_ENTRIES).toReversed();
+    this.#keys -= entries.length;
+    const samples = window.samples.splice(0, MAX_DROP_SAMPLES);
+    if (window.queue.length === 0 && window.samples.length === 0) this.#windows.shift();
+    const { sinceMs, untilMs } = window;
+    this.#pending = {
+      sinceMs,
+      untilMs,
+      entries: entries.filter((entry) => isDropEntry(entry) || this.#lose(entry)),
+      // Whoever sends packets writes their addresses, and may write one that is none (::ffff:192.0.2.1).
+      samples: samples.filter(isDropSample),
+    };
+    return this.#pending;
+  }
+
+  /** Control has the pending report. */
+  settle(): void {
+    this.#pending = null;
+  }
+
+  /** Nobody wants to know. */
+  discard(): void {
+    this.#pending = null;
+    this.#windows.length = 0;
+    this.#keys = 0;
+  }
+
+  #lose({ packets }: DropEntry): false {
+    this.#lostPackets += packets;
+    return false;
+  }
+
+  #windowFor(sinceMs: number, nowMs: number): Window {
+    const last = this.#windows.at(-1);
+    if (last?.queue === null && minuteOf(last.untilMs) === minuteOf(nowMs)) {
+      last.untilMs = Math.max(last.untilMs, nowMs);
+      return last;
+    }
+    const window = {
+      sinceMs,
+      untilMs: nowMs,
+      entries: new Map<string, DropEntry>(),
+      queue: null,
+      samples: [],
+      sampled: new Map(),
+    };
+    this.#windows.push(window);
+    if (this.#windows.length > MAX_WINDOWS) this.#joinOldest();
+    return window;
+  }
+
+  #joinOldest(): void {
+    const [oldest, next] = this.#windows;
+    if (oldest === undefined || next === undefined) return;
+    this.#windows.shift();
+    const entries = oldest.queue ?? [...oldest.entries.values()];
+    this.#keys -= entries.length;
+    next.sinceMs = oldest.sinceMs;
+    for (const entry of entries) this.#count(next, entry);
+  }
+
+  #count(window: Window, entry: DropEntry): void {
+    if (!(entry.packets > 0)) return;
+    const key = `${entry.target} ${entry.by} ${entry.stage} ${entry.reason}`;
+    const known = window.entries.get(key);
+    if (known === undefined) {
+      if (this.#keys >= MAX_KEYS) {
+        this.#lose(entry);
+        return;
+      }
+      this.#keys += 1;
+    }
+    const packets = (known?.packets ?? 0) + entry.packets;
+    const bytes = (known?.bytes ?? 0) + entry.bytes;
+    window.entries.set(key, { ...entry, packets, bytes });
+  }
+}
+
+function keepSample(window: Window, sample: DropSample): void {
+  const sampled = window.sampled.get(sample.destination) ?? 0;
+  if (sampled >= MAX_SAMPLES_PER_TARGET || window.samples.length >= MAX_DROP_SAMPLES) return;
+  window.sampled.set(sample.destination, sampled + 1);
+  window.samples.push(sample);
+}
+
+function minuteOf(ms: number): number {
+  return Math.floor(ms / MINUTE_MS);
+}

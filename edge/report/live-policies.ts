@@ -1,0 +1,121 @@
+import { decide, type EdgeView } from '@portcullis/core/firewall/decide.ts';
+import { explainVerdict } from '@portcullis/core/firewall/explain.ts';
+import { FIRST_PACKET } from '@portcullis/core/firewall/first-packet.ts';
+import type { Packet } from '@portcullis/core/firewall/packet.ts';
+import type { Policy } from '@portcullis/core/firewall/policy.ts';
+import { BITS, type Family, parseAddress } from '@portcullis/core/net/address.ts';
+import { formatNetwork, networkOf } from '@portcullis/core/net/cidr.ts';
+import { policyFingerprint } from '@portcullis/link/fingerprint.ts';
+import type { LiveVerdict } from '@portcullis/link/messages.ts';
+import type { Desired } from '@portcullis/dataplane/desired.ts';
+import type { Applied } from '../reconcile/reconcile.ts';
+
+const LOOKUPS_KEPT = 10_000;
+
+interface Live {
+  readonly policy: Policy;
+  readonly generation: number;
+}
+
+/** Of prefixes that have a policy, the longest first. */
+type Lengths = Readonly<Record<Family, readonly number[]>>;
+
+/** What the kernel judges by, as policies: what was applied, and of refused targets what they had before. */
+export class LivePolicies {
+  #desired: Desired | null = null;
+  /** Targets that are not at what is desired; null: the kernel has nothing of it. */
+  #behind: ReadonlyMap<string, Live | null> = new Map();
+  #lengths: Lengths | null = null;
+
+  /** The kernel has this now. */
+  keep(desired: Desired, applied: Pick<Applied, 'refused'>): void {
+    this.#behind = new Map(
+      applied.refused.map(({ target, goodGeneration }) => {
+        const before = goodGeneration === 0 ? null : this.#of(target);
+        return [target, before && { ...before, generation: goodGeneration }];
+      }),
+    );
+    if (desired.policies !== this.#desired?.policies || this.#behind.size > 0) this.#lengths = null;
+    this.#desired = desired;
+  }
+
+  /** The kernel has nothing of ours any more. */
+  forget(): void {
+    this.#desired = null;
+    this.#behind = new Map();
+    this.#lengths = null;
+  }
+
+  /** For many questions in a row, as of now. Null: nothing was applied yet. */
+  view(localAddresses: readonly string[]): EdgeView | null {
+    const desired = this.#desired;
+    if (desired === null) return null;
+    const { settings, sourceSets } = desired;
+    const known = new Map<string, Policy | null>();
+    const lookup = (address: string): Policy | null => {
+      let policy = known.get(address);
+      if (policy === undefined) {
+        if (known.size >= LOOKUPS_KEPT) known.clear();
+        policy = this.#judging(address)?.policy ?? null;
+        known.set(address, policy);
+      }
+      return policy;
+    };
+    return { settings: { ...settings, localAddresses }, policies: { lookup }, sourceSets };
+  }
+
+  /** What happens to a first packet, by these policies. Null: nothing was applied yet. */
+  explain(
+    packet: Packet,
+    localAddresses: readonly string[],
+  ): Omit<LiveVerdict, 'mode' | 'kernel'> | null {
+    const desired = this.#desired;
+    if (desired === null) return null;
+    const live = this.#judging(packet.destination);
+    const policies = { lookup: () => live?.policy ?? null };
+    const { settings, sourceSets } = desired;
+    const edge = { settings: { ...settings, localAddresses }, policies, sourceSets };
+    const verdict = decide(edge, packet, FIRST_PACKET);
+    return {
+      generation: live?.generation ?? desired.generation,
+      verdict,
+      explanation: explainVerdict(verdict, live?.policy ?? null),
+      target: live?.policy.target ?? null,
+      fingerprint: live === null ? null : policyFingerprint(live.policy),
+    };
+  }
+
+  /** The address's own policy, else that of the longest prefix that has one. */
+  #judging(destination: string): Live | null {
+    const address = parseAddress(destination);
+    if (!address.ok) return null;
+    for (const length of this.#lengthsOf(address.value.family)) {
+      const live = this.#of(formatNetwork(networkOf(address.value, length)));
+      if (live !== null) return live;
+    }
+    return null;
+  }
+
+  #lengthsOf(family: Family): readonly number[] {
+    if (this.#lengths === null) {
+      const lengths = { 4: new Set([BITS[4]]), 6: new Set([BITS[6]]) };
+      const add = (target: string): void => {
+        const slash = target.indexOf('/');
+        if (slash === -1) return;
+        lengths[target.includes(':') ? 6 : 4].add(Number(target.slice(slash + 1)));
+      };
+      for (const target of this.#desired?.policies.keys() ?? []) add(target);
+      for (const target of this.#behind.keys()) add(target);
+      const sorted = (one: Set<number>): number[] => [...one].toSorted((a, b) => b - a);
+      this.#lengths = { 4: sorted(lengths[4]), 6: sorted(lengths[6]) };
+    }
+    return this.#lengths[family];
+  }
+
+  #of(target: string): Live | null {
+    const behind = this.#behind.get(target);
+    if (behind !== undefined) return behind;
+    const policy = this.#desired?.policies.get(target);
+    return policy === undefined ? null : { policy, generation: this.#desired?.generation ?? 0 };
+  }
+}

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { DropEntry } from '@portcullis/core/firewall/drops.ts';
+import type { AgentRequest, ControlReply, EdgeDropReport } from '@portcullis/link/messages.ts';
+import { LinkError } from '@portcullis/link/transport.ts';
+import type { DropReading } from '@portcullis/dataplane/drops.ts';
+import { Reporter } from './report.ts';
+import { Session } from '../agent/session.ts';
+
+const HOST = { localAddresses: () => [], devices: () => ['wan'], masterOf: () => null };
+const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
+const DONE: ControlReply = { kind: 'done' };
+const UNSUPPORTED: ControlReply = { kind: 'refused', code: 'unsupported', detail: 'too old' };
+const OWN = { policies: 1, elements: 2, lastError: null, lastApplyMs: 3 };
+
+const dropped = (packets: number): DropEntry => ({
+  target: '203.0.113.10',
+  stage: 'policy',
+  reason: 'denied',
+  by: 'xdp',
+  packets,
+  bytes: packets * 60,
+});
+
+/** A reporter of a source that drops so many packets at each look; `answer` is what control says. */
+function reporting() {
+  const heard: EdgeDropReport[] = [];
+  const world = {
+    heard,
+    answer: (): ControlReply => DONE,
+    source: async (): Promise<DropReading> => ({ entries: [dropped(5)], samples: [] }),
+    nowMs: 1_000_000,
+  };
+  const link = {
+    request: async (request: AgentRequest): Promise<ControlReply> => {
+      assert.ok(request.kind === 'edge.drops');
+      heard.push(request);
+      return world.answer();
+    },
+    onNotice() {},
+    onConnect() {},
+    onRefused() {},
+    close: async () => {},
+  };
+  const reporter = new Reporter({
+    host: HOST,
+    session: new Session(link, 'one'),
+    facts: { drops: [{ name: 'the source', read: () => world.source() }] },
+    log: SILENT,
+    nowMs: () => world.nowMs,
+  });
+  const told = () =>
+    heard.map(({ sequence, drops }) => [
+      sequence,
+      drops.entries.reduce((sum, one) => sum + one.packets, 0),
+    ]);
+  return { world, reporter, told };
+}
+
+test('each look is told once, and what control did not answer is told again as it was', async () => {
+  const { world, reporter, told } = reporting();
+  await reporter.sendDrops();
+  world.answer = () => {
+    throw new LinkError('timeout', 'nobody answers');
+  };
+  await assert.rejects(reporter.sendDrops(), { code: 'timeout' });
+  await assert.rejects(reporter.sendDrops(), { code: 'timeout' });
+  world.answer = () => DONE;
+  await reporter.sendDrops();
+  assert.deepEqual(told(), [
+    [1, 5],
+    [2, 5],
+    [2, 5],
+    [2, 5],
+    [3, 10],
+  ]);
+  assert.deepEqual(world.heard[2]?.drops, world.heard[1]?.drops);
+});
+
+test('a control plane that counts no drops is not asked again, until it may be another', async () => {
+  const { world, reporter, told } = reporting();
+  world.answer = () => UNSUPPORTED;
+  await reporter.sendDrops();
+  await reporter.sendDrops();
+  assert.equal(told().length, 1);
+  world.answer = () => DONE;
+  reporter.greeted();
+  await reporter.sendDrops();
+  assert.deepEqual(told(), [
+    [1, 5],
+    [1, 5],
+  ]);
+});
+
+test('a source that cannot be read is a problem in words, until it can', async () => {
+  const { world, reporter } = reporting();
+  const read = world.source;
+  world.source = async () => {
+    throw new Error('no such map');
+  };
+  await reporter.sendDrops();
+  assert.deepEqual(reporter.compose(['wan'], OWN).problems, [
+    'The drop counters of the source cannot be read: no such map.',
+  ]);
+  world.source = read;
+  await reporter.sendDrops();
+  assert.deepEqual(reporter.compose(['wan'], OWN).problems, []);
+});
+
+test('what was dropped while control was away is kept by the minute, and told when it is back', async () => {
+  const { world, reporter, told } = reporting();
+  for (let minute = 0; minute < 3; minute += 1) {
+    await Promise.all([reporter.collect(), reporter.collect()]);
+    world.nowMs += 60_000;
+  }
+  await reporter.sendDrops();
+  assert.deepEqual(told(), [
+    [1, 5],
+    [2, 5],
+    [3, 5],
+    [4, 5],
+  ]);
+  const ends = world.heard.map(({ drops }) => drops.untilMs - 1_000_000);
+  assert.deepEqual(ends, [0, 60_000, 120_000, 180_000]);
+});
+
+test('looks do not run into each other, however slow a source or control is', async () => {
+  const { world, reporter, told } = reporting();
+  const gate = Promise.withResolvers<DropReading>();
+  world.source = () => gate.promise;
+  const slow = reporter.sendDrops();
+  await reporter.sendDrops();
+  gate.resolve({ entries: [dropped(7)], samples: [] });
+  await slow;
+  assert.deepEqual(told(), [[1, 7]]);
+});
+
+test('a report that control would hang up on goes without its parts, and says so', () => {
+  const { reporter } = reporting();
+  const report = reporter.compose(['wan%1'], { ...OWN, lastError: 'no room' });
+  assert.deepEqual([report.devices, report.lastError], [[], 'no room']);
+  assert.match(
+    report.problems.join(),
+    /cannot say more of itself: \/devices\/0\/name is not a device/,
+  );
+});
