@@ -3,7 +3,7 @@ import { DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/attack.ts';
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
 import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
 import type { Log } from '@portcullis/core/log.ts';
-import { ask, RefusedByControl } from '@portcullis/agent/ask.ts';
+import { ask, RefusedByControl } from '@portcullis/agent/request.ts';
 import { type Coalesced, coalesce } from '@portcullis/agent/coalesce.ts';
 import { PROTOCOL_VERSION } from '@portcullis/link/messages.ts';
 import { type AgentSide, LinkError } from '@portcullis/link/transport.ts';
@@ -12,7 +12,7 @@ import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 import { SampleSender } from '@portcullis/agent/samples/sender.ts';
 import { WatchSettingsKeeper } from '@portcullis/agent/watch-settings/settings.ts';
 import { thin } from '@portcullis/agent/samples/downsample.ts';
-import { Ear } from './ear.ts';
+import { Ear } from './sockets.ts';
 
 export interface CollectorAgentOptions {
   readonly link: AgentSide;

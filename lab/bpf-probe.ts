@@ -1,4 +1,4 @@
-import { createKernelDriver } from '@portcullis/dataplane/xdp/kernel-driver.ts';
+import { createKernelDriver } from '@portcullis/dataplane/xdp/driver/kernel-driver.ts';
 
 /** Whether this machine takes BPF programs: its exit code, and its last words. */
 const lack = createKernelDriver({ pins: '' }).probe();

@@ -1,4 +1,4 @@
-import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver.ts';
+import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver/driver.ts';
 import type { Namespace } from './netns.ts';
 
 /** A driver whose every call is made inside a namespace, whatever its caller waited for before. */

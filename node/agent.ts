@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { RefusedByControl } from '@portcullis/agent/ask.ts';
+import { RefusedByControl } from '@portcullis/agent/request.ts';
 import { type Log, describeError } from '@portcullis/core/log.ts';
 import { type Coalesced, coalesce } from '@portcullis/agent/coalesce.ts';
 import type { CallAnswer, NodeCall, NodeEngine } from '@portcullis/link/node-messages.ts';

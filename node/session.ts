@@ -1,6 +1,6 @@
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
-import { ask } from '@portcullis/agent/ask.ts';
+import { ask } from '@portcullis/agent/request.ts';
 import { PROTOCOL_VERSION } from '@portcullis/link/messages.ts';
 import type {
   NodeAnswer,

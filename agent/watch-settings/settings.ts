@@ -1,5 +1,5 @@
 import type { Log } from '@portcullis/core/log.ts';
-import { ask, RefusedByControl } from '../ask.ts';
+import { ask, RefusedByControl } from '../request.ts';
 import { type Coalesced, coalesce } from '../coalesce.ts';
 import { type AgentSide, LinkError } from '@portcullis/link/transport.ts';
 import {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { edgeConfirm, edgeOn } from '@portcullis/edge/switch/hands-off.ts';
-import { takeOff } from '@portcullis/edge/switch/take-off.ts';
+import { edgeConfirm, edgeOn } from '@portcullis/edge/switch/switch-files.ts';
+import { takeOff } from '@portcullis/edge/switch/disable.ts';
 import { failed } from '../exit.ts';
 import { print, printJson } from '../output.ts';
 import type { EdgeOptions } from '../program/edge.ts';

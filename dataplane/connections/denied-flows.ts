@@ -8,7 +8,7 @@ import type { Connection, Sweep, Swept } from '../kernel/netlink/conntrack.ts';
 import type { CompiledTarget } from '../nftables/policy/compile.ts';
 import { Destinations } from './destinations.ts';
 import type { DeniedMemory } from './denied-memory.ts';
-import { flowOf, type Judged } from './judged.ts';
+import { flowOf, type Judged } from './owned-connections.ts';
 
 export interface DeniedFlowsOptions {
   readonly log: Log;

@@ -5,7 +5,7 @@ import type { Log } from '@portcullis/core/log.ts';
 import type { Desired } from '../desired.ts';
 import type { Device } from '../xdp/devices/device.ts';
 import { EarlyDrop } from '../xdp/early-drop.ts';
-import { createFakeEarlyDrop, type FakeEarlyDrop } from '../xdp/fake.ts';
+import { createFakeEarlyDrop, type FakeEarlyDrop } from '../xdp/driver/fake.ts';
 import type { Flow } from '../xdp/flows/places.ts';
 import { frameOf, udpPacket } from './frames.ts';
 

@@ -1,6 +1,6 @@
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
-import { addressBytes } from '../xdp/layout.ts';
+import { addressBytes } from '../xdp/maps/layout.ts';
 
 /** What a frame may have beside its packet. */
 export interface FrameOptions {

@@ -1,4 +1,4 @@
-import type { EarlyDropDriver } from './driver.ts';
+import type { EarlyDropDriver } from './driver/driver.ts';
 
 /** Reading back one takes some thirty microseconds with ten rules, half a millisecond with a hundred and forty. */
 const TARGETS_A_LOOK = 10;

@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { eachConnection } from '../kernel/netlink/conntrack.ts';
 import type { Log } from '@portcullis/core/log.ts';
 import { deviceName, listDevices, readDevice } from './devices/device.ts';
-import type { EarlySettings } from './driver.ts';
+import type { EarlySettings } from './driver/driver.ts';
 import { EarlyDrop } from './early-drop.ts';
 import type { Flow } from './flows/places.ts';
-import { createKernelDriver } from './kernel-driver.ts';
+import { createKernelDriver } from './driver/kernel-driver.ts';
 
 /** The early drop of this host. `pins` and `room` as the driver takes them. */
 export function createEarlyDrop(options: {

@@ -13,15 +13,15 @@ import {
   askedUnions,
   asksUnions,
   sameNames,
-} from './asked-unions.ts';
+} from './compile/required-unions.ts';
 import { Attachments } from './devices/attachments.ts';
 import { Audit } from './audit.ts';
 import { closes } from './flows/closing.ts';
-import { EarlyCompilation } from './compilation.ts';
-import type { EarlyTarget } from './compile.ts';
+import { EarlyCompilation } from './compile/compilation.ts';
+import type { EarlyTarget } from './compile/early-target.ts';
 import { type Device, leavingDevices } from './devices/device.ts';
 import { DeviceLook } from './devices/device-look.ts';
-import type { EarlyDropDriver, EarlySettings } from './driver.ts';
+import type { EarlyDropDriver, EarlySettings } from './driver/driver.ts';
 import { readDrops } from './counting/counts.ts';
 import type { Flow } from './flows/places.ts';
 import { OpenFlows } from './flows/open-flows.ts';

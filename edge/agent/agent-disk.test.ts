@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { beginTrial, edgeOff, edgeOn } from '../switch/hands-off.ts';
+import { beginTrial, edgeOff, edgeOn } from '../switch/switch-files.ts';
 import type { FakeKernel } from '@portcullis/dataplane/nftables/fake.ts';
 import { opening, testEdge } from '../testing/control.ts';
 import { createMachineClock } from '../switch/machine-clock.ts';

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { AgentRequest } from '@portcullis/link/messages.ts';
-import { edgeConfirm, edgeOff, edgeOn, readOff } from '../switch/hands-off.ts';
+import { edgeConfirm, edgeOff, edgeOn, readOff } from '../switch/switch-files.ts';
 import { opening, testEdge } from '../testing/control.ts';
 import { EarlyDrop } from '@portcullis/dataplane/xdp/early-drop.ts';
-import { createFakeEarlyDrop } from '@portcullis/dataplane/xdp/fake.ts';
+import { createFakeEarlyDrop } from '@portcullis/dataplane/xdp/driver/fake.ts';
 
 const A = '203.0.113.10';
 const B = '203.0.113.20';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { RefusedByControl } from '@portcullis/agent/ask.ts';
+import { RefusedByControl } from '@portcullis/agent/request.ts';
 import type { Question } from '@portcullis/link/messages.ts';
 import { LinkError } from '@portcullis/link/transport.ts';
 import type { AgentStatus, EdgeAgent, EdgeAgentOptions } from './agent-options.ts';
@@ -9,7 +9,7 @@ import { type Desired } from '@portcullis/dataplane/desired.ts';
 import { withMore } from '../reconcile/desired.ts';
 import { warnOfDevices } from '../host/devices.ts';
 import { Guard, kernelWatch } from '../repair/guard.ts';
-import { beginTrial, readOff } from '../switch/hands-off.ts';
+import { beginTrial, readOff } from '../switch/switch-files.ts';
 import { LivePolicies } from '../report/live-policies.ts';
 import { MarkerWatch } from '../switch/marker-watch.ts';
 import { describeError, type Log } from '@portcullis/core/log.ts';
@@ -20,7 +20,7 @@ import { Reporter } from '../report/report.ts';
 import { Session } from './session.ts';
 import { Disk } from '../state/disk.ts';
 import { createMachineClock, type MachineClock } from '../switch/machine-clock.ts';
-import { type Stance, takeStance } from '../switch/stance.ts';
+import { type Stance, takeStance } from '../switch/mode.ts';
 
 const WATCH_MS = 1_000;
 const FIRST_RETRY_MS = 500;

@@ -1,4 +1,4 @@
-import { ask } from '@portcullis/agent/ask.ts';
+import { ask } from '@portcullis/agent/request.ts';
 import type {
   EdgeAnswer,
   EdgeConfirm,

@@ -4,9 +4,9 @@ import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
 import { type WireAttack, MAX_OVERLAY_ACTIONS } from '@portcullis/link/watch-messages.ts';
 import { keyOf } from './action-key.ts';
 import type { KeptAttack } from './journal.ts';
-import type { OverlayEntry } from './overlay.ts';
+import type { OverlayEntry } from './overlay/overlay.ts';
 import { Series } from '@portcullis/core/attacks/series.ts';
-import { RecentSamples } from './recent.ts';
+import { RecentSamples } from './recent-samples.ts';
 
 /** An attack as this edge sees it. */
 interface Tracked {

@@ -10,11 +10,11 @@ import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 import type { CounterSource } from '@portcullis/dataplane/counters/source.ts';
 import type { Desired } from '@portcullis/dataplane/desired.ts';
 import { enforcedFolder } from '../state/disk.ts';
-import { LoneWatch } from './lone-watch.ts';
+import { LoneWatch } from './autonomous-detection.ts';
 import { SampleSender } from '@portcullis/agent/samples/sender.ts';
 import { WatchSettingsKeeper } from '@portcullis/agent/watch-settings/settings.ts';
 import { SettingsStore } from '@portcullis/agent/watch-settings/store.ts';
-import { AttackTeller } from './teller.ts';
+import { AttackTeller } from './attack-reporter.ts';
 import { thin } from '@portcullis/agent/samples/downsample.ts';
 import { tick } from './ticks.ts';
 

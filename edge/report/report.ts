@@ -1,5 +1,5 @@
 import type { DropReading, DropSource } from '@portcullis/dataplane/drops.ts';
-import { RefusedByControl } from '@portcullis/agent/ask.ts';
+import { RefusedByControl } from '@portcullis/agent/request.ts';
 import type { CounterMode, KernelState } from '@portcullis/core/firewall/edge-state.ts';
 import type { EdgeReport } from '@portcullis/link/edge-report.ts';
 import { parseReport } from '@portcullis/link/parse-report.ts';

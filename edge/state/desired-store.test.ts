@@ -146,10 +146,10 @@ describe('the desired state on disk', () => {
 
   it(`is never behind what was said to be kept, in ${KILLS} kills in the middle of writes`, async (t) => {
     const stateDir = folder(t);
-    const keeper = join(import.meta.dirname, '..', 'testing', 'keeper.ts');
+    const script = join(import.meta.dirname, '..', 'testing', 'store-process.ts');
     let newest = 0;
     for (let round = 0; round < KILLS; round += 1) {
-      const child = spawn(process.execPath, [keeper, stateDir], {
+      const child = spawn(process.execPath, [script, stateDir], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
       let said = '';

@@ -1,6 +1,6 @@
 import type { Log } from '@portcullis/core/log.ts';
-import { lastTouched } from './hands-off.ts';
-import { handsOffWanted } from './stance.ts';
+import { lastTouched } from './switch-files.ts';
+import { handsOffWanted } from './mode.ts';
 import type { MachineClock } from './machine-clock.ts';
 
 /** Looks whether somebody switched this edge off or on, or confirmed its trial, by the markers of its state directory. */

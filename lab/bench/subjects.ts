@@ -6,10 +6,10 @@ import {
   type XdpMode,
 } from '@portcullis/dataplane/kernel/bpf/bpf.ts';
 import { loadProgram } from '@portcullis/dataplane/kernel/bpf/bpf-program.ts';
-import { compileEarly } from '@portcullis/dataplane/xdp/compile.ts';
-import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver.ts';
-import { createKernelDriver } from '@portcullis/dataplane/xdp/kernel-driver.ts';
-import { NO_UNIONS } from '@portcullis/dataplane/xdp/unions.ts';
+import { compileEarly } from '@portcullis/dataplane/xdp/compile/compile.ts';
+import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver/driver.ts';
+import { createKernelDriver } from '@portcullis/dataplane/xdp/driver/kernel-driver.ts';
+import { NO_UNIONS } from '@portcullis/dataplane/xdp/compile/unions.ts';
 import { BenchEdge, type Settings } from './edge-process.ts';
 import { linearTable, lookupTable } from './hand-tables.ts';
 import { type Fleet, flowsOf, policiesOf, sourceSetsOf } from './policies.ts';

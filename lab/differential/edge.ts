@@ -13,12 +13,12 @@ import {
 import { createLibraryDriver } from '@portcullis/dataplane/nftables/library.ts';
 import { TABLE } from '@portcullis/dataplane/nftables/names.ts';
 import { Reconciler } from '@portcullis/edge/reconcile/reconcile.ts';
-import { compileEarly } from '@portcullis/dataplane/xdp/compile.ts';
-import { planUnions } from '@portcullis/dataplane/xdp/unions.ts';
+import { compileEarly } from '@portcullis/dataplane/xdp/compile/compile.ts';
+import { planUnions } from '@portcullis/dataplane/xdp/compile/unions.ts';
 import { deviceName, readDevice } from '@portcullis/dataplane/xdp/devices/device.ts';
-import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver.ts';
+import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver/driver.ts';
 import { EarlyDrop } from '@portcullis/dataplane/xdp/early-drop.ts';
-import { createKernelDriver } from '@portcullis/dataplane/xdp/kernel-driver.ts';
+import { createKernelDriver } from '@portcullis/dataplane/xdp/driver/kernel-driver.ts';
 import { driverWithin } from '../driver-within.ts';
 import { assertNone, expectedOf, type Known, NOTHING_KNOWN, type State } from './expected.ts';
 import { framesOf, type Numbered } from './frames.ts';

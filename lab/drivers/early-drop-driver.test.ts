@@ -8,11 +8,11 @@ import { after, before, describe, it } from 'node:test';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import { frameOf, udpPacket } from '@portcullis/dataplane/testing/frames.ts';
 import { allowPort, denyAll } from '@portcullis/dataplane/testing/policies.ts';
-import { compileEarly } from '@portcullis/dataplane/xdp/compile.ts';
+import { compileEarly } from '@portcullis/dataplane/xdp/compile/compile.ts';
 import { readDevice } from '@portcullis/dataplane/xdp/devices/device.ts';
-import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver.ts';
-import { countSuite } from '@portcullis/dataplane/xdp/count-suite.ts';
-import { earlyDropSuite } from '@portcullis/dataplane/xdp/driver-suite.ts';
+import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver/driver.ts';
+import { countSuite } from '@portcullis/dataplane/xdp/driver/count-suite.ts';
+import { earlyDropSuite } from '@portcullis/dataplane/xdp/driver/driver-suite.ts';
 import type { EgressWay } from '@portcullis/dataplane/xdp/devices/egress.ts';
 import {
   type Descriptor,
@@ -20,10 +20,10 @@ import {
   mapShapeOf,
   updateElement,
 } from '@portcullis/dataplane/kernel/bpf/bpf.ts';
-import { createKernelDriver } from '@portcullis/dataplane/xdp/kernel-driver.ts';
-import { roomSuite } from '@portcullis/dataplane/xdp/room-suite.ts';
-import { struckSuite } from '@portcullis/dataplane/xdp/struck-suite.ts';
-import { NO_UNIONS } from '@portcullis/dataplane/xdp/unions.ts';
+import { createKernelDriver } from '@portcullis/dataplane/xdp/driver/kernel-driver.ts';
+import { roomSuite } from '@portcullis/dataplane/xdp/driver/capacity-suite.ts';
+import { struckSuite } from '@portcullis/dataplane/xdp/driver/stateless-drops-suite.ts';
+import { NO_UNIONS } from '@portcullis/dataplane/xdp/compile/unions.ts';
 import { keysOf, withMapsOf } from '../bpf-maps.ts';
 import { mountBpffs, unmountBpffs } from '../bpffs.ts';
 import { type Namespace, Network } from '../netns.ts';

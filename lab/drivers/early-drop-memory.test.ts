@@ -9,11 +9,11 @@ import {
 import { SystemError } from '@portcullis/dataplane/kernel/native.ts';
 import { frameOf, udpPacket } from '@portcullis/dataplane/testing/frames.ts';
 import { allowPort, denyAll } from '@portcullis/dataplane/testing/policies.ts';
-import { compileEarly } from '@portcullis/dataplane/xdp/compile.ts';
-import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver.ts';
-import { createKernelDriver } from '@portcullis/dataplane/xdp/kernel-driver.ts';
-import { MapSet, type MapSetParts } from '@portcullis/dataplane/xdp/map-set.ts';
-import { NO_UNIONS } from '@portcullis/dataplane/xdp/unions.ts';
+import { compileEarly } from '@portcullis/dataplane/xdp/compile/compile.ts';
+import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver/driver.ts';
+import { createKernelDriver } from '@portcullis/dataplane/xdp/driver/kernel-driver.ts';
+import { MapSet, type MapSetParts } from '@portcullis/dataplane/xdp/maps/map-set.ts';
+import { NO_UNIONS } from '@portcullis/dataplane/xdp/compile/unions.ts';
 import { keysOf, withMapsOf } from '../bpf-maps.ts';
 import { missing } from '../requirements.ts';
 

@@ -11,15 +11,16 @@ import {
 } from '@portcullis/dataplane/counters/driver-suite.ts';
 import { frameOf, udpPacket } from '@portcullis/dataplane/testing/frames.ts';
 import { allowPort, denyAll } from '@portcullis/dataplane/testing/policies.ts';
-import { compileEarly, type EarlyTarget } from '@portcullis/dataplane/xdp/compile.ts';
-import { addressBytes } from '@portcullis/dataplane/xdp/layout.ts';
+import { compileEarly } from '@portcullis/dataplane/xdp/compile/compile.ts';
+import { type EarlyTarget } from '@portcullis/dataplane/xdp/compile/early-target.ts';
+import { addressBytes } from '@portcullis/dataplane/xdp/maps/layout.ts';
 import { NftCounters } from '@portcullis/dataplane/counters/nftables/driver.ts';
 import { COUNTER_TABLE_NAME } from '@portcullis/dataplane/nftables/names.ts';
 import { openCounterReader } from '@portcullis/dataplane/nftables/elements/counter-reader.ts';
 import { createNftDriver } from '@portcullis/dataplane/nftables/nft.ts';
-import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver.ts';
-import { createKernelDriver } from '@portcullis/dataplane/xdp/kernel-driver.ts';
-import { NO_UNIONS } from '@portcullis/dataplane/xdp/unions.ts';
+import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver/driver.ts';
+import { createKernelDriver } from '@portcullis/dataplane/xdp/driver/kernel-driver.ts';
+import { NO_UNIONS } from '@portcullis/dataplane/xdp/compile/unions.ts';
 import { missing } from '../requirements.ts';
 import { CountedWire } from './counted-wire.ts';
 

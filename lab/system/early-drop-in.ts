@@ -1,9 +1,9 @@
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import { frameOf, udpPacket } from '@portcullis/dataplane/testing/frames.ts';
 import { deviceName, readDevice } from '@portcullis/dataplane/xdp/devices/device.ts';
-import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver.ts';
+import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver/driver.ts';
 import { EarlyDrop } from '@portcullis/dataplane/xdp/early-drop.ts';
-import { createKernelDriver } from '@portcullis/dataplane/xdp/kernel-driver.ts';
+import { createKernelDriver } from '@portcullis/dataplane/xdp/driver/kernel-driver.ts';
 import { driverWithin } from '../driver-within.ts';
 import type { Namespace, Network } from '../netns.ts';
 

@@ -1,5 +1,5 @@
 /*
- * What the agent writes and the programs read. dataplane/xdp/layout.ts has the same in TypeScript, and a test holds
+ * What the agent writes and the programs read. dataplane/xdp/maps/layout.ts has the same in TypeScript, and a test holds
  * the two together. All fields are little-endian or network order as said; nothing here is padded by chance.
  */
 #ifndef PORTCULLIS_LAYOUT_H

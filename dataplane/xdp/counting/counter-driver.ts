@@ -10,9 +10,9 @@ import type {
   Least,
 } from '../../counters/driver.ts';
 import { byName, isAddress } from '../../counters/networks.ts';
-import { ClassPlaces } from './class-places.ts';
+import { ClassPlaces } from './class-slots.ts';
 import { CELL_FIELDS, type CounterMaps, type Watched } from './counter-maps.ts';
-import { LAYOUT } from '../layout.ts';
+import { LAYOUT } from '../maps/layout.ts';
 import { readSuspects } from './suspects.ts';
 
 export const ROOM: CounterRoom = {

@@ -11,9 +11,9 @@ import {
 import { CounterArray } from '../../kernel/bpf/counter-array.ts';
 import { mapMemory, type MappedMemory } from '../../kernel/bpf/memory.ts';
 import { RingBuffer } from '../../kernel/bpf/ring-buffer.ts';
-import { addressHash } from '../address-hash.ts';
-import { addressBytes, LAYOUT, prefixKey } from '../layout.ts';
-import { ToldSamples } from './told-samples.ts';
+import { addressHash } from '../maps/address-hash.ts';
+import { addressBytes, LAYOUT, prefixKey } from '../maps/layout.ts';
+import { ToldSamples } from './reported-samples.ts';
 
 const NAMES = [
   'watched_4',

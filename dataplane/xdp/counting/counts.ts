@@ -1,8 +1,8 @@
 import type { DropEntry, DropSample } from '@portcullis/core/firewall/drops.ts';
 import type { DropReading } from '../../drops.ts';
-import type { EarlyDropDriver } from '../driver.ts';
-import type { Reason } from '../layout.ts';
-import type { SlotCount } from '../map-set.ts';
+import type { EarlyDropDriver } from '../driver/driver.ts';
+import type { Reason } from '../compile/early-target.ts';
+import type { SlotCount } from '../maps/map-set.ts';
 import type { Sample } from './sample.ts';
 
 const ETHERNET_BYTES = 14;

@@ -2,8 +2,8 @@ import type { Cidr } from '@portcullis/core/net/cidr.ts';
 import { isAddress } from '../../counters/networks.ts';
 import { CounterArray } from '../../kernel/bpf/counter-array.ts';
 import type { AddressDrops, DropTaker, Home } from './counter-driver.ts';
-import { LAYOUT } from '../layout.ts';
-import type { MapSet } from '../map-set.ts';
+import { LAYOUT } from '../maps/layout.ts';
+import type { MapSet } from '../maps/map-set.ts';
 import { SLOTS_AT_ONCE } from './slot-counters.ts';
 
 const ETHERNET_BYTES = 14;

@@ -1,6 +1,7 @@
 import { formatAddress } from '@portcullis/core/net/address.ts';
 import { readFacts } from './frame-facts.ts';
-import { LAYOUT, REASONS, type Reason } from '../layout.ts';
+import { LAYOUT } from '../maps/layout.ts';
+import { REASONS, type Reason } from '../compile/early-target.ts';
 
 /** The beginning of a packet that was dropped early. */
 export interface Sample {

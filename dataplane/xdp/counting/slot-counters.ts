@@ -1,6 +1,7 @@
 import type { Descriptor } from '../../kernel/bpf/bpf.ts';
 import { CounterArray } from '../../kernel/bpf/counter-array.ts';
-import { LAYOUT, type Reason, REASONS } from '../layout.ts';
+import { LAYOUT } from '../maps/layout.ts';
+import { type Reason, REASONS } from '../compile/early-target.ts';
 
 /** What a slot counted for one reason since it was asked last. */
 export interface Counted {

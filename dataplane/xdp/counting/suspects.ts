@@ -1,6 +1,6 @@
 import { type Address, formatAddress } from '@portcullis/core/net/address.ts';
 import type { Suspect } from '../../counters/driver.ts';
-import { LAYOUT } from '../layout.ts';
+import { LAYOUT } from '../maps/layout.ts';
 
 /** `struct suspect` of layout.h, in words. */
 const WORDS = 10;

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Attachments } from './attachments.ts';
 import type { Device } from './device.ts';
-import type { Attached } from '../driver.ts';
-import { createFakeEarlyDrop } from '../fake.ts';
+import type { Attached } from '../driver/driver.ts';
+import { createFakeEarlyDrop } from '../driver/fake.ts';
 
 const WAN = 7;
 const VLAN = 8;

@@ -1,6 +1,6 @@
 import type { DeviceMode } from './device-modes.ts';
 import { type Device, type DevicePlan, judgedBeneath, planDevice } from './device.ts';
-import type { Attached, EarlyDropDriver, EarlySettings } from '../driver.ts';
+import type { Attached, EarlyDropDriver, EarlySettings } from '../driver/driver.ts';
 
 export interface Devices {
   /** Null: there is no such device (now). */

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Mitigation } from '@portcullis/core/firewall/policy.ts';
 import { allowPort, denyAll, filteredPolicy } from '../../testing/policies.ts';
 import { closes } from './closing.ts';
-import { compileEarly } from '../compile.ts';
+import { compileEarly } from '../compile/compile.ts';
 
 const TARGET = '203.0.113.10';
 const REFLECTOR: Mitigation = {

@@ -1,4 +1,4 @@
-import type { EarlyTarget } from '../compile.ts';
+import type { EarlyTarget } from '../compile/early-target.ts';
 
 /**
  * Whether a change may drop packets of a flow that nobody had to remember before: answers from ports and addresses

@@ -1,5 +1,6 @@
 import { changedKeys } from '../../compile/changed-keys.ts';
-import { type EarlyTarget, isPassedOn } from '../compile.ts';
+import { type EarlyTarget } from '../compile/early-target.ts';
+import { isPassedOn } from '../compile/compile.ts';
 
 type Targets = ReadonlyMap<string, EarlyTarget>;
 

@@ -1,6 +1,6 @@
 import type { Family } from '@portcullis/core/net/address.ts';
-import { addressHash } from '../address-hash.ts';
-import { LAYOUT } from '../layout.ts';
+import { addressHash } from '../maps/address-hash.ts';
+import { LAYOUT } from '../maps/layout.ts';
 
 /** A flow as its packets from outside have it: `local` is the protected side. Addresses in network order. */
 export interface Flow {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { BOOT_SCRIPT } from '@portcullis/edge/boot/unit.ts';
-import { beginTrial, edgeConfirm, edgeOff } from '@portcullis/edge/switch/hands-off.ts';
+import { beginTrial, edgeConfirm, edgeOff } from '@portcullis/edge/switch/switch-files.ts';
 import type { Desired } from '@portcullis/dataplane/desired.ts';
 import { DEFAULT_LIMITS } from '@portcullis/dataplane/nftables/table/base-chain.ts';
 import { createFakeKernel } from '@portcullis/dataplane/nftables/fake.ts';

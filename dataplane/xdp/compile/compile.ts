@@ -1,0 +1,126 @@
+import type { EarlyRule, EarlyTarget, Form, Reason } from './early-target.ts';
+import type { Policy } from '@portcullis/core/firewall/policy.ts';
+import { type MatchRule, networkFrom, orderedRules, overlapping } from '../../compile/match.ts';
+import { intoLevels, prune } from '../../compile/program.ts';
+import { addressBytes, keyMask, LAYOUT, maskBytes, packetKey } from '../maps/layout.ts';
+import { strucksOf } from './stateless-drops.ts';
+
+/** Throws `PolicyError` on what no parser should have let through. */
+export function compileEarly(policy: Policy): EarlyTarget {
+  const cidr = networkFrom(policy.target);
+  const ordered = orderedRules(policy, cidr.family);
+  const ofBaseline = new Set(ordered.slice(0, policy.baseline.length));
+  const reasonOf = (rule: MatchRule): Reason => {
+    if (rule.source?.kind === 'sets') return 'geo';
+    return ofBaseline.has(rule) ? 'baseline' : 'rules';
+  };
+  const end = ordered.find((rule) => rule.protocol === null && rule.source === null);
+  const fallback = end?.outcome === 'drop' ? reasonOf(end) : null;
+  const { target } = policy;
+  const strucks = strucksOf(policy, cidr.family);
+  const { kept } = prune(ordered);
+  if (kept.length <= LAYOUT.LARGE_RULES) {
+    const { order, plain } = portsLast(kept);
+    const rules = order.map((index) => earlyRule(kept[index] as MatchRule, reasonOf));
+    const listed = { kind: 'listed', rules, plain, fallback } as const;
+    return { target, cidr, rules: listed, spilled: [], unions: unionsOf(kept), strucks };
+  }
+  // Geo rules stand in no hash: they are left to nftables.
+  const byPacket = prune(ordered.filter((rule) => rule.source?.kind !== 'sets')).kept;
+  const early = byPacket.map((rule) => earlyRule(rule, reasonOf));
+  return { target, cidr, ...spill(byPacket, early, fallback), unions: new Map(), strucks };
+}
+
+/** What a target that cannot be dropped early has: everything passes on. */
+const PASSED_ON = {
+  rules: { kind: 'listed', rules: [], plain: 0, fallback: null },
+  spilled: [],
+} as const;
+
+/** Its rules take more kinds of look-ups than are worth it. */
+export function isPassedOn(target: EarlyTarget | undefined): boolean {
+  return target?.rules === PASSED_ON.rules;
+}
+
+/** What its packets may be dropped for. */
+export function reasonsOf({ rules, spilled, strucks }: EarlyTarget): Set<Reason> {
+  const reasons = new Set<Reason>();
+  if (strucks.length > 0) reasons.add('mitigations');
+  if (rules.fallback !== null) reasons.add(rules.fallback);
+  const listed = rules.kind === 'listed' ? rules.rules : spilled;
+  for (const { verdict } of listed) if (verdict !== 'pass') reasons.add(verdict);
+  return reasons;
+}
+
+function earlyRule(rule: MatchRule, reason: (rule: MatchRule) => Reason): EarlyRule {
+  const { outcome, protocol, port, source } = rule;
+  const verdict = outcome === 'accept' ? 'pass' : reason(rule);
+  const network = source?.kind === 'network' ? source.cidr : null;
+  const sets = source?.kind === 'sets' ? source : null;
+  return {
+    verdict,
+    protocol,
+    port,
+    source: network,
+    sets: sets === null ? null : { name: unionName(sets.names), inside: sets.inside },
+  };
+}
+
+function unionsOf(rules: readonly MatchRule[]): Map<string, readonly string[]> {
+  const unions = new Map<string, readonly string[]>();
+  for (const { source } of rules) {
+    if (source?.kind === 'sets') unions.set(unionName(source.names), source.names);
+  }
+  return unions;
+}
+
+function unionName(names: readonly string[]): string {
+  return names.join();
+}
+
+/** Indices in an order in which rules with a port come last, where that changes no verdict. */
+function portsLast(rules: readonly MatchRule[]): { order: number[]; plain: number } {
+  const all = rules.map((_, index) => index);
+  const ported = all.filter((index) => rules[index]?.port !== null);
+  const others = all.filter((index) => rules[index]?.port === null);
+  const swapped = ported.some((port) =>
+    others.some((other) => other > port && disagree(rules[other], rules[port])),
+  );
+  if (swapped) return { order: all, plain: all.length };
+  return { order: [...others, ...ported], plain: others.length };
+}
+
+function disagree(a: MatchRule | undefined, b: MatchRule | undefined): boolean {
+  return a !== undefined && b !== undefined && a.outcome !== b.outcome && overlapping(a, b);
+}
+
+/** Look-ups instead of a list, level by level (program.ts says why levels keep the order of the list). */
+function spill(
+  kept: readonly MatchRule[],
+  early: readonly EarlyRule[],
+  fallback: Reason | null,
+): Pick<EarlyTarget, 'rules' | 'spilled'> {
+  const levels = intoLevels(kept).map(({ level }) => level);
+  const names = new Map<string, { level: number; form: Form }>();
+  const nameOf = (index: number): string => {
+    const { protocol, port, source } = early[index] as EarlyRule;
+    const mask = keyMask(protocol, port);
+    const sourceMask = source === null ? null : maskBytes(source.family, source.length);
+    const level = levels[index] ?? 0;
+    const name = `${level} ${mask} ${source?.length}`;
+    names.set(name, { level, form: { mask, sourceMask } });
+    return name;
+  };
+  const ofRule = early.map((_, index) => nameOf(index));
+  const ordered = [...names].toSorted(([, a], [, b]) => a.level - b.level);
+  if (ordered.length > LAYOUT.MAX_FORMS) return PASSED_ON;
+  const place = new Map(ordered.map(([name], index) => [name, index]));
+  const spilled = early.map(({ verdict, protocol, port, source }, index) => ({
+    form: place.get(ofRule[index] ?? '') ?? 0,
+    match: protocol === null ? 0 : packetKey(protocol, port),
+    source: source === null ? null : addressBytes(source),
+    verdict,
+  }));
+  const forms = ordered.map(([, { form }]) => form);
+  return { rules: { kind: 'spilled', forms, fallback }, spilled };
+}

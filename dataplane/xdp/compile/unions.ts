@@ -1,0 +1,58 @@
+import type { SourceSets } from '@portcullis/core/firewall/policy.ts';
+import type { Family } from '@portcullis/core/net/address.ts';
+import { mergeCidrs } from '@portcullis/core/net/cidr-sets.ts';
+import { type Cidr, compareCidrs, containsCidr } from '@portcullis/core/net/cidr.ts';
+import { networksOf } from '../../compile/match.ts';
+import type { Unions } from '../maps/layout.ts';
+
+/** The unions of source sets that rules ask, as networks of sources with a bit for each union. */
+export interface UnionTable {
+  readonly numbers: Unions;
+  readonly networks: Readonly<Record<Family, readonly UnionNetwork[]>>;
+}
+export interface UnionNetwork {
+  readonly cidr: Cidr;
+  /** Of every union that holds the network; the longest network around a source says all of them. */
+  readonly bits: bigint;
+}
+
+export const NO_UNIONS: UnionTable = { numbers: new Map(), networks: { 4: [], 6: [] } };
+
+/** Bits of a value. What comes beyond is left to nftables. */
+const MAX_UNIONS = 64;
+
+/** `asked`: names of unions and of the sets that they are made of. */
+export function planUnions(
+  asked: ReadonlyMap<string, readonly string[]>,
+  sets: SourceSets,
+): UnionTable {
+  const names = [...asked.keys()].toSorted().slice(0, MAX_UNIONS);
+  const numbers = new Map(names.map((name, index) => [name, index]));
+  const ofFamily = (family: Family): UnionNetwork[] =>
+    layered(names.map((name) => mergeCidrs(networksOf(sets, asked.get(name) ?? [], family))));
+  return { numbers, networks: { 4: ofFamily(4), 6: ofFamily(6) } };
+}
+
+/** Each network with the bits of all around it: a sweep with the enclosing networks on a stack. */
+function layered(unions: readonly (readonly Cidr[])[]): UnionNetwork[] {
+  const marked = unions.flatMap((networks, index) =>
+    networks.map((cidr) => ({ cidr, bits: 1n << BigInt(index) })),
+  );
+  marked.sort((a, b) => compareCidrs(a.cidr, b.cidr));
+  const around: { cidr: Cidr; bits: bigint }[] = [];
+  const found: { cidr: Cidr; bits: bigint }[] = [];
+  for (const { cidr, bits } of marked) {
+    while (around.length > 0 && !containsCidr((around.at(-1) as UnionNetwork).cidr, cidr)) {
+      around.pop();
+    }
+    const outer = around.at(-1);
+    if (outer !== undefined && outer.cidr.length === cidr.length) {
+      outer.bits |= bits;
+      continue;
+    }
+    const network = { cidr, bits: bits | (outer?.bits ?? 0n) };
+    around.push(network);
+    found.push(network);
+  }
+  return found;
+}

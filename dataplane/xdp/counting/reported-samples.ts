@@ -1,0 +1,58 @@
+import { formatAddress } from '@portcullis/core/net/address.ts';
+import type { CounterSample } from '../../counters/driver.ts';
+import type { RingBuffer } from '../../kernel/bpf/ring-buffer.ts';
+import { LAYOUT } from '../maps/layout.ts';
+
+/** `struct told_sample` of layout.h. */
+const [REMOTE_AT, LOCAL_PORT_AT, REMOTE_PORT_AT, PACKETS_AT] = [16, 32, 34, 36];
+const [FAMILY_AT, PROTOCOL_AT] = [38, 39];
+/** As many as there is room for. */
+const AT_ONCE = 1024;
+/** Between these many in one reading, one in as many packets as before is a sample. */
+const [ENOUGH, TOO_MANY] = [64, 256];
+const MOST_MASK = 2 ** 15 - 1;
+
+/** Samples of packets to those who are told apart: about as many a second, however many packets there are. */
+export class ToldSamples {
+  readonly #ring: RingBuffer;
+  readonly #setMask: (mask: number) => void;
+  #mask = 63;
+
+  /** `setMask`: one packet in `mask` + 1 becomes a sample from now on. */
+  constructor(ring: RingBuffer, setMask: (mask: number) => void) {
+    this.#ring = ring;
+    this.#setMask = setMask;
+    setMask(this.#mask);
+  }
+
+  read(): CounterSample[] {
+    const records = this.#ring.read(AT_ONCE);
+    if (records.length > TOO_MANY) this.#change(Math.min(MOST_MASK, this.#mask * 4 + 3));
+    else if (records.length < ENOUGH) this.#change(this.#mask >>> 1);
+    return records.flatMap((record) => readSample(record) ?? []);
+  }
+
+  #change(mask: number): void {
+    if (mask === this.#mask) return;
+    this.#mask = mask;
+    this.#setMask(mask);
+  }
+}
+
+function readSample(record: Buffer): CounterSample | null {
+  const family = record[FAMILY_AT];
+  if (record.length < LAYOUT.TOLD_SAMPLE_BYTES || (family !== 4 && family !== 6)) return null;
+  const addressAt = (at: number): string => {
+    const high = record.readBigUInt64BE(at);
+    const value = family === 4 ? high >> 32n : (high << 64n) | record.readBigUInt64BE(at + 8);
+    return formatAddress({ family, value });
+  };
+  return {
+    protocol: record.readUInt8(PROTOCOL_AT),
+    destination: addressAt(0),
+    source: addressAt(REMOTE_AT),
+    destinationPort: record.readUInt16LE(LOCAL_PORT_AT),
+    sourcePort: record.readUInt16LE(REMOTE_PORT_AT),
+    packets: record.readUInt16LE(PACKETS_AT),
+  };
+}

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { frameOf, udpPacket } from '../../testing/frames.ts';
+import { denyAll } from '../../testing/policies.ts';
+import { compileEarly } from '../compile/compile.ts';
+import type { EarlyDropDriver, EarlySettings } from './driver.ts';
+import { NO_UNIONS } from '../compile/unions.ts';
+
+const DEVICE = 1;
+const CLIENT = '192.0.2.9';
+const [FIRST, SECOND, THIRD] = ['203.0.113.10', '203.0.113.11', '203.0.113.12'] as const;
+const SETTINGS: EarlySettings = {
+  keepReplies: true,
+  flowsComplete: true,
+  marksAll: false,
+  management: [],
+  vlans: [],
+  remember: { tcp: 432_000, udp: 180, other: 600 },
+};
+
+/** What every driver promises about what it counts. `fresh` gives one with nothing loaded. */
+export function countSuite(fresh: () => EarlyDropDriver): void {
+  it('tells every drop once, also of what was removed or loaded anew before anybody asked', () => {
+    const driver = fresh();
+    const load = (...addresses: readonly string[]): void =>
+      driver.load(addresses.map(closed), SETTINGS, NO_UNIONS);
+    const drop = (address: string): void =>
+      assert.equal(driver.judge(frameOf(udpPacket(CLIENT, address, 9)), DEVICE), 'drop');
+    load(FIRST, SECOND);
+    driver.enforce();
+    for (const address of [FIRST, SECOND, FIRST]) drop(address);
+    assert.deepEqual(told(driver), { [FIRST]: 2, [SECOND]: 1 });
+    assert.deepEqual(told(driver), {});
+    drop(FIRST);
+    driver.change([], [FIRST]);
+    // It gets what the removed one had.
+    driver.change([closed(THIRD)], []);
+    for (const address of [THIRD, SECOND, THIRD]) drop(address);
+    assert.deepEqual(told(driver), { [FIRST]: 1, [SECOND]: 1, [THIRD]: 2 });
+    drop(SECOND);
+    load(SECOND);
+    drop(SECOND);
+    driver.enforce();
+    drop(SECOND);
+    assert.deepEqual(told(driver), { [SECOND]: 3 });
+    assert.deepEqual(told(driver), {});
+  });
+}
+
+function closed(address: string) {
+  return compileEarly(denyAll(address, []));
+}
+
+function told(driver: EarlyDropDriver): Record<string, number> {
+  const sums: Record<string, number> = {};
+  for (const { target, packets } of driver.counts()) sums[target] = (sums[target] ?? 0) + packets;
+  return sums;
+}

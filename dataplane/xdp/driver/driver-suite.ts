@@ -1,0 +1,399 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { decide, type EdgeView } from '@portcullis/core/firewall/decide.ts';
+import { protocolNumber } from '@portcullis/core/firewall/match.ts';
+import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
+import { type Situation, situation } from '@portcullis/core/firewall/testing/edge-views.ts';
+import type { Packet } from '@portcullis/core/firewall/packet.ts';
+import type { Policy, PolicyRule, SourceSets } from '@portcullis/core/firewall/policy.ts';
+import { parseAddress } from '@portcullis/core/net/address.ts';
+import fc from 'fast-check';
+import { frameOf, udpPacket } from '../../testing/frames.ts';
+import { allowPort, denyAll } from '../../testing/policies.ts';
+import { compileEarly } from '../compile/compile.ts';
+import type { EarlyDropDriver, EarlySettings } from './driver.ts';
+import type { Flow } from '../flows/places.ts';
+import { addressBytes } from '../maps/layout.ts';
+import { NO_UNIONS, planUnions } from '../compile/unions.ts';
+
+const DEVICE = 1;
+const NO_SETS: SourceSets = { version: '', sets: {} };
+const SETTINGS: EarlySettings = {
+  keepReplies: true,
+  flowsComplete: true,
+  marksAll: false,
+  management: [{ protocol: 'tcp', port: 22 }],
+  vlans: [],
+  remember: { tcp: 432_000, udp: 180, other: 600 },
+};
+
+/** What every driver promises about frames. `fresh` gives one with nothing loaded; `numRuns`: of each property. */
+export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): void {
+  const loaded = (
+    policies: readonly Policy[],
+    settings: Partial<EarlySettings> = {},
+    sourceSets: SourceSets = NO_SETS,
+  ) => {
+    const driver = fresh();
+    const targets = policies.map(compileEarly);
+    const asked = new Map(targets.flatMap(({ unions }) => [...unions]));
+    driver.load(targets, { ...SETTINGS, ...settings }, planUnions(asked, sourceSets));
+    driver.enforce();
+    return driver;
+  };
+
+  it('drops what the rules of an address deny, and nothing of an address without rules', () => {
+    for (const { server, neighbour, client } of [V4, V6]) {
+      const driver = loaded([denyAll(server, [allowPort('udp', 27_015)])]);
+      assert.equal(driver.judge(frameOf(udpPacket(client, server, 27_015)), DEVICE), 'pass');
+      assert.equal(driver.judge(frameOf(udpPacket(client, server, 27_016)), DEVICE), 'drop');
+      assert.equal(driver.judge(frameOf(udpPacket(client, neighbour, 27_016)), DEVICE), 'pass');
+    }
+  });
+
+  it('judges by what is loaded, whatever it was made ready for', async () => {
+    const { server, neighbour, client } = V4;
+    const targets = [denyAll(server, [allowPort('udp', 27_015)])].map(compileEarly);
+    const others = [denyAll(neighbour, [])].map(compileEarly);
+    const driver = fresh();
+    for (const ready of [targets, others, [], [...targets, ...others]]) {
+      assert.equal(await driver.prepare(ready, NO_UNIONS), null);
+      driver.load(targets, SETTINGS, NO_UNIONS);
+      driver.enforce();
+      assert.equal(driver.judge(frameOf(udpPacket(client, server, 27_015)), DEVICE), 'pass');
+      assert.equal(driver.judge(frameOf(udpPacket(client, server, 27_016)), DEVICE), 'drop');
+      assert.equal(driver.judge(frameOf(udpPacket(client, neighbour, 27_016)), DEVICE), 'pass');
+    }
+  });
+
+  it('counts what it drops by address and reason', () => {
+    const driver = loaded([denyAll(V4.server, [])]);
+    const frame = frameOf(udpPacket(V4.client, V4.server, 9));
+    for (let sent = 0; sent < 3; sent++) driver.judge(frame, DEVICE);
+    assert.deepEqual(driver.counts(), [
+      { target: V4.server, reason: 'rules', packets: 3, bytes: frame.length * 3 },
+    ]);
+  });
+
+  it('counts for a reason that came with a change, and for the one before it', () => {
+    const rules = denyAll(V4.server, []);
+    const driver = loaded([rules]);
+    const frame = frameOf(udpPacket(V4.client, V4.server, 9));
+    driver.judge(frame, DEVICE);
+    driver.change([compileEarly({ ...rules, baseline: rules.rules, rules: [] })], []);
+    driver.judge(frame, DEVICE);
+    driver.judge(frame, DEVICE);
+    const told = driver.counts().map(({ reason, packets }) => `${reason} ${packets}`);
+    assert.deepEqual(told.toSorted(), ['baseline 2', 'rules 1']);
+  });
+
+  it('reads through VLAN tags of VLANs that are judged, and leaves others alone', () => {
+    const vlans = [{ ifindex: DEVICE, outer: 100, inner: 0 }];
+    const driver = loaded([denyAll(V4.server, [])], { vlans });
+    const tagged = (...tags: number[]) => frameOf(udpPacket(V4.client, V4.server, 9), { tags });
+    assert.equal(driver.judge(tagged(100), DEVICE), 'drop');
+    assert.equal(driver.judge(tagged(200), DEVICE), 'pass');
+    assert.equal(driver.judge(tagged(100, 200), DEVICE), 'pass');
+  });
+
+  it('reads through IPv6 extension headers, and passes on what it cannot read', () => {
+    const driver = loaded([denyAll(V6.server, []), denyAll(V4.server, [])]);
+    const six = udpPacket(V6.client, V6.server, 9);
+    for (const extensions of [[0], [60], [0, 60, 43, 60]]) {
+      assert.equal(driver.judge(frameOf(six, { extensions }), DEVICE), 'drop', `${extensions}`);
+    }
+    const seven = [0, 60, 60, 60, 60, 60, 60];
+    assert.equal(driver.judge(frameOf(six, { extensions: seven }), DEVICE), 'pass');
+    for (const fragment of ['first', 'later'] as const) {
+      assert.equal(driver.judge(frameOf({ ...six, fragment }), DEVICE), 'pass');
+      const four = { ...udpPacket(V4.client, V4.server, 9), fragment };
+      assert.equal(driver.judge(frameOf(four), DEVICE), 'pass');
+    }
+    for (const cutAt of [14, 20, 33, 36, 40]) {
+      assert.equal(
+        driver.judge(frameOf(udpPacket(V4.client, V4.server, 9), { cutAt }), DEVICE),
+        'pass',
+      );
+    }
+  });
+
+  it('passes on management ports, DHCP, errors, and replies to what the protected side opened', () => {
+    for (const { client, server, family } of [V4, V6]) {
+      const driver = loaded([denyAll(server, [])]);
+      assert.equal(driver.judge(frameOf(tcp(client, server, 22)), DEVICE), 'pass');
+      assert.equal(
+        driver.judge(frameOf(icmp(client, server, family === 4 ? 3 : 1)), DEVICE),
+        'pass',
+      );
+      const lease = udpPacket(client, server, family === 4 ? 68 : 546);
+      const offer = { ...lease, sourcePort: family === 4 ? 67 : 547 };
+      assert.equal(driver.judge(frameOf(offer), DEVICE), 'pass');
+      assert.equal(driver.judge(frameOf(lease), DEVICE), 'drop');
+      const reply = udpPacket(client, server, 40_000);
+      assert.equal(driver.judge(frameOf(reply), DEVICE), 'drop');
+      driver.remember([flowOf(reply)]);
+      assert.equal(driver.judge(frameOf(reply), DEVICE), 'pass');
+      assert.equal(driver.judge(frameOf({ ...reply, sourcePort: 1 }), DEVICE), 'drop');
+    }
+  });
+
+  it('passes on all that may be a reply until every open flow is known', () => {
+    const driver = loaded([denyAll(V4.server, [])], { flowsComplete: false });
+    assert.equal(driver.judge(frameOf(udpPacket(V4.client, V4.server, 9)), DEVICE), 'pass');
+    assert.equal(
+      driver.judge(frameOf(tcp(V4.client, V4.server, 9), { flags: 0x10 }), DEVICE),
+      'pass',
+    );
+    assert.equal(driver.judge(frameOf(tcp(V4.client, V4.server, 9), { flags: 2 }), DEVICE), 'drop');
+  });
+
+  it('judges by an address before the longest prefix around it', () => {
+    const driver = loaded([
+      denyAll('203.0.113.0/24', [allowPort('udp', 1)]),
+      denyAll('203.0.0.0/16', [allowPort('udp', 2)]),
+      denyAll(V4.server, [allowPort('udp', 3)]),
+    ]);
+    const passes = (to: string, port: number) =>
+      driver.judge(frameOf(udpPacket(V4.client, to, port)), DEVICE) === 'pass';
+    assert.deepEqual(
+      [1, 2, 3].map((port) => passes(V4.server, port)),
+      [false, false, true],
+    );
+    assert.deepEqual(
+      [1, 2, 3].map((port) => passes('203.0.113.7', port)),
+      [true, false, false],
+    );
+    assert.deepEqual(
+      [1, 2, 3].map((port) => passes('203.0.7.7', port)),
+      [false, true, false],
+    );
+  });
+
+  for (const count of [15, 16, 17, 128, 129, 600]) {
+    it(`judges by ${count} rules of one address like by few`, () => {
+      const ports = Array.from({ length: count }, (_, index) => 1000 + index * 7);
+      for (const { client, server } of [V4, V6]) {
+        const driver = loaded([
+          denyAll(
+            server,
+            ports.map((port) => allowPort('udp', port)),
+          ),
+        ]);
+        const passes = (port: number) =>
+          driver.judge(frameOf(udpPacket(client, server, port)), DEVICE) === 'pass';
+        assert.ok(ports.every(passes));
+        assert.ok(!ports.some((port) => passes(port + 1)));
+      }
+    });
+  }
+
+  it('never drops what the reference evaluator passes', () => {
+    fc.assert(
+      fc.property(situation(), (drawn) => {
+        const driver = loaded(drawn.policies, settingsOf(drawn), drawn.sourceSets);
+        if (driver.judge(frameOf(drawn.packet), DEVICE) === 'pass') return;
+        assert.equal(decide(viewOf(drawn), drawn.packet, STATE).action, 'drop');
+      }),
+      { numRuns },
+    );
+  });
+
+  it('drops everything that rules on the packet alone deny', () => {
+    fc.assert(
+      fc.property(situation(), (situation) => {
+        const stateless = { mitigations: [], filters: [] };
+        const policies = situation.policies.map((policy) => ({ ...policy, ...stateless }));
+        const drawn = { ...situation, policies };
+        if (mustPassOn(drawn) || decide(viewOf(drawn), drawn.packet, STATE).action === 'pass')
+          return;
+        const driver = loaded(policies, settingsOf(drawn), drawn.sourceSets);
+        assert.equal(driver.judge(frameOf(drawn.packet), DEVICE), 'drop');
+      }),
+      { numRuns },
+    );
+  });
+
+  it('changes one address and leaves the others as they are', () => {
+    const others = Array.from({ length: 50 }, (_, index) =>
+      denyAll(`203.0.113.${index + 100}`, []),
+    );
+    const driver = loaded([denyAll(V4.server, [allowPort('udp', 1)]), ...others]);
+    driver.change([compileEarly(denyAll(V4.server, [allowPort('udp', 2)]))], ['203.0.113.100']);
+    const passes = (to: string, port: number) =>
+      driver.judge(frameOf(udpPacket(V4.client, to, port)), DEVICE) === 'pass';
+    assert.deepEqual([passes(V4.server, 1), passes(V4.server, 2)], [false, true]);
+    assert.deepEqual([passes('203.0.113.100', 9), passes('203.0.113.101', 9)], [true, false]);
+  });
+
+  it('judges each of many scattered addresses by its own rules while others come, change and go', () => {
+    const many = Array.from({ length: 700 }, (_, index) => scattered(index));
+    const portOf = (index: number, round: number) => 1000 + 10 * index + round;
+    const policy = (index: number, round: number) =>
+      denyAll(many[index] ?? '', [allowPort('udp', portOf(index, round))]);
+    const indices = many.map((_, index) => index);
+    const first = indices.filter((index) => index < 400);
+    const driver = loaded(first.map((index) => policy(index, 0)));
+    const [changed, removed, added] = [0, 1, 2].map((rest) =>
+      indices.filter((index) => (rest === 2 ? index >= 400 : index < 400 && index % 4 === rest)),
+    ) as [number[], number[], number[]];
+    driver.change(
+      [...changed, ...added].map((index) => compileEarly(policy(index, 1))),
+      removed.map((index) => many[index] ?? ''),
+    );
+    const passes = (index: number, round: number) => {
+      const to = many[index] ?? '';
+      const client = to.includes(':') ? V6.client : V4.client;
+      return driver.judge(frameOf(udpPacket(client, to, portOf(index, round))), DEVICE) === 'pass';
+    };
+    for (const index of indices) {
+      const expected = removed.includes(index)
+        ? [true, true]
+        : [...changed, ...added].includes(index)
+          ? [false, true]
+          : [true, false];
+      assert.deepEqual([passes(index, 0), passes(index, 1)], expected, many[index]);
+    }
+  });
+
+  it('judges by many sources of an address like by few', () => {
+    for (const [{ server, client }, network, inside] of [
+      [V4, (index: number) => `10.${index}.0.0/16`, (index: number) => `10.${index}.7.7`],
+      [
+        V6,
+        (index: number) => `2001:db8:${index + 100}::/48`,
+        (index: number) => `2001:db8:${index + 100}::7`,
+      ],
+    ] as const) {
+      for (const count of [3, 40]) {
+        const allowed = Array.from({ length: count }, (_, index) => allowFrom(network(index)));
+        const driver = loaded([denyAll(server, allowed)]);
+        const passes = (source: string) =>
+          driver.judge(frameOf(udpPacket(source, server, 9)), DEVICE) === 'pass';
+        for (let index = 0; index < count; index++) assert.ok(passes(inside(index)), inside(index));
+        assert.ok(!passes(inside(count)));
+        assert.ok(!passes(client));
+      }
+    }
+  });
+
+  it('drops what a port is closed to where all else is open, but for who is allowed, and management', () => {
+    for (const { client, server } of [V4, V6]) {
+      const driver = loaded([openBut(server, [], client)]);
+      const other = client.replace(/9$/, '8');
+      const passes = (source: string, port: number) =>
+        driver.judge(frameOf(udpPacket(source, server, port)), DEVICE) === 'pass';
+      driver.change([compileEarly(openBut(server, [17, 19], client))], []);
+      assert.deepEqual(
+        [17, 18, 19].map((port) => passes(other, port)),
+        [false, true, false],
+      );
+      assert.deepEqual(
+        [17, 18, 19].map((port) => passes(client, port)),
+        [true, true, true],
+      );
+      driver.configure({ ...SETTINGS, management: [{ protocol: 'udp', port: 17 }] });
+      assert.deepEqual([passes(other, 17), passes(other, 19)], [true, false]);
+      const counted = driver.counts().map(({ reason, packets }) => [reason, packets]);
+      assert.deepEqual(counted, [['rules', 3]]);
+    }
+  });
+
+  it('makes room when more addresses come than there was room for', () => {
+    const driver = loaded([denyAll(V4.server, [])]);
+    const many = Array.from({ length: 2_000 }, (_, index) =>
+      denyAll(`198.18.${index >> 8}.${index & 255}`, [allowPort('tcp', 80)]),
+    );
+    driver.change(many.map(compileEarly), []);
+    for (const target of [V4.server, '198.18.0.0', '198.18.7.207']) {
+      assert.equal(driver.judge(frameOf(udpPacket(V4.client, target, 9)), DEVICE), 'drop', target);
+    }
+  });
+}
+
+function allowFrom(source: string): PolicyRule {
+  return { ref: 'rule:1', action: 'allow', protocol: 'any', port: null, source };
+}
+
+/** These ports of UDP are closed, but not to the friend. */
+function openBut(target: string, ports: readonly number[], friend: string): Policy {
+  const closed = ports.map((port): PolicyRule => {
+    return { ref: `rule:${port}`, action: 'deny', protocol: 'udp', port, source: null };
+  });
+  return { ...denyAll(target), rules: [allowFrom(friend), ...closed] };
+}
+
+/** All over both families, some of them neighbours. */
+function scattered(index: number): string {
+  const drawn = Math.imul(index + 1, 0x9e3779b1) >>> 0;
+  const [high, low] = [drawn >>> 16, index % 3 === 0 ? index & 0xff : drawn & 0xffff];
+  return index % 2 === 0
+    ? `100.${64 + (high & 63)}.${low >> 8}.${low & 255}`
+    : `2001:db8:5:${high.toString(16)}::${(low + 1).toString(16)}`;
+}
+
+/** Nothing that only more than this packet could tell. */
+const STATE = {
+  returnTraffic: false,
+  icmpWithinRate: true,
+  fragmentsWithinLimit: true,
+  answered: false,
+  aboveLimit: [],
+  filters: {},
+} as const;
+
+function settingsOf({ settings }: Situation): Partial<EarlySettings> {
+  return { keepReplies: settings.sees === 'both', management: settings.management };
+}
+
+function viewOf({ settings, policies, sourceSets }: Situation): EdgeView {
+  return { settings, policies: createPolicyTable(policies), sourceSets };
+}
+
+/** What early drop leaves to nftables whatever the rules say. */
+function mustPassOn({ packet, settings }: Situation): boolean {
+  const { family, protocol, destinationPort } = packet;
+  const managed = settings.management.some(
+    (one) => one.port === destinationPort && protocolNumber(one.protocol, family) === protocol,
+  );
+  const message = packet.icmp !== null && ![0, 8, 128, 129].includes(packet.icmp.type);
+  return packet.fragment !== 'none' || managed || message;
+}
+
+const V4 = {
+  family: 4,
+  client: '192.0.2.9',
+  server: '203.0.113.10',
+  neighbour: '198.51.100.77',
+} as const;
+const V6 = {
+  family: 6,
+  client: '2001:db8:c::9',
+  server: '2001:db8:5::10',
+  neighbour: '2001:db8:5::77',
+} as const;
+
+function tcp(source: string, destination: string, port: number): Packet {
+  return { ...udpPacket(source, destination, port), protocol: 6 };
+}
+
+function icmp(source: string, destination: string, type: number): Packet {
+  const packet = udpPacket(source, destination, 0);
+  const protocol = packet.family === 4 ? 1 : 58;
+  return { ...packet, protocol, sourcePort: null, destinationPort: null, icmp: { type, code: 1 } };
+}
+
+function flowOf(packet: Packet): Flow {
+  const bytes = (text: string): Buffer => {
+    const parsed = parseAddress(text);
+    if (!parsed.ok) throw new Error(parsed.reason);
+    return addressBytes(parsed.value);
+  };
+  return {
+    family: packet.family,
+    protocol: packet.protocol,
+    local: bytes(packet.destination),
+    remote: bytes(packet.source),
+    localPort: packet.destinationPort ?? 0,
+    remotePort: packet.sourcePort ?? 0,
+  };
+}

@@ -1,0 +1,13 @@
+import { describe } from 'node:test';
+import { countSuite } from './count-suite.ts';
+import { earlyDropSuite } from './driver-suite.ts';
+import { createFakeEarlyDrop } from './fake.ts';
+import { roomSuite } from './capacity-suite.ts';
+import { struckSuite } from './stateless-drops-suite.ts';
+
+describe('the fake early drop', () => {
+  earlyDropSuite(createFakeEarlyDrop, 2_000);
+  countSuite(createFakeEarlyDrop);
+  struckSuite(createFakeEarlyDrop);
+  roomSuite((room) => createFakeEarlyDrop({ room }), 200);
+});

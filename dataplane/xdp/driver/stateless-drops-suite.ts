@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import type { Packet } from '@portcullis/core/firewall/packet.ts';
+import type { Mitigation, Policy } from '@portcullis/core/firewall/policy.ts';
+import { parseAddress } from '@portcullis/core/net/address.ts';
+import { frameOf, udpPacket } from '../../testing/frames.ts';
+import { allowPort, filteredPolicy } from '../../testing/policies.ts';
+import { compileEarly } from '../compile/compile.ts';
+import type { EarlyDropDriver, EarlySettings } from './driver.ts';
+import { addressBytes } from '../maps/layout.ts';
+import { NO_UNIONS } from '../compile/unions.ts';
+
+const DEVICE = 1;
+const GAME = 27_015;
+const DNS = 53;
+const SETTINGS: EarlySettings = {
+  keepReplies: true,
+  flowsComplete: true,
+  marksAll: false,
+  management: [],
+  vlans: [],
+  remember: { tcp: 432_000, udp: 180, other: 600 },
+};
+const GROUNDS = [
+  { server: '203.0.113.10', around: '203.0.113.0/24', other: '203.0.113.99', from: '192.0.2.' },
+  {
+    server: '2001:db8:5::10',
+    around: '2001:db8:5::/64',
+    other: '2001:db8:5::99',
+    from: '2001:db8:c::',
+  },
+] as const;
+
+/** What every driver promises of mitigations. `fresh` gives one with nothing loaded. */
+export function struckSuite(fresh: () => EarlyDropDriver): void {
+  const loaded = (...policies: readonly Policy[]): EarlyDropDriver => {
+    const driver = fresh();
+    driver.load(policies.map(compileEarly), SETTINGS, NO_UNIONS);
+    driver.enforce();
+    return driver;
+  };
+  const judge = (driver: EarlyDropDriver, packet: Packet): 'pass' | 'drop' =>
+    driver.judge(frameOf(packet), DEVICE);
+
+  it('drops answers of reflectors to an attacked address, and counts them as what mitigations drop', () => {
+    for (const { server, other, from } of GROUNDS) {
+      // A rule that opens its port is asked after mitigations.
+      const driver = loaded({ ...attacked(server, REFLECTOR), rules: [allowPort('udp', GAME)] });
+      const answer = { ...udpPacket(`${from}9`, server, GAME), sourcePort: DNS };
+      assert.equal(judge(driver, answer), 'drop');
+      assert.equal(judge(driver, { ...answer, sourcePort: DNS + 1 }), 'pass');
+      assert.equal(judge(driver, { ...answer, destination: other }), 'pass');
+      assert.equal(judge(driver, { ...answer, protocol: 6 }), 'pass');
+      const counted = driver
+        .counts()
+        .map(({ target, reason, packets }) => [target, reason, packets]);
+      assert.deepEqual(counted, [[server, 'mitigations', 1]]);
+    }
+  });
+
+  it('drops one of few sources by the protocol of its flood alone', () => {
+    for (const { server, from } of GROUNDS) {
+      const driver = loaded(attacked(server, { source: `${from}9` }));
+      const flood = udpPacket(`${from}9`, server, GAME);
+      assert.equal(judge(driver, flood), 'drop');
+      assert.equal(judge(driver, { ...flood, source: `${from}8` }), 'pass');
+      assert.equal(judge(driver, { ...flood, protocol: 6 }), 'pass');
+    }
+  });
+
+  it('spares the safelist, and leaves to nftables what spares more than it can hold', () => {
+    for (const { server, from } of GROUNDS) {
+      const safe = Array.from({ length: 9 }, (_, index) => `${from}${2 * index + 1}`);
+      for (const count of [1, 8, 9]) {
+        const safelist = safe.slice(0, count);
+        const driver = loaded(attacked(server, { ...REFLECTOR, safelist }));
+        const answer = { ...udpPacket(`${from}98`, server, GAME), sourcePort: DNS };
+        for (const source of safelist) assert.equal(judge(driver, { ...answer, source }), 'pass');
+        assert.equal(judge(driver, answer), count <= 8 ? 'drop' : 'pass', `${count}`);
+      }
+      const safelist = [`${from}9`];
+      const driver = loaded(attacked(server, { source: `${from}9`, safelist }));
+      assert.equal(judge(driver, udpPacket(`${from}9`, server, GAME)), 'pass');
+    }
+  });
+
+  it('judges by what is against a prefix too, and by none any more when it has gone', () => {
+    for (const { server, around, other, from } of GROUNDS) {
+      const driver = loaded(attacked(around, REFLECTOR), filteredPolicy(server));
+      const answer = { ...udpPacket(`${from}9`, other, GAME), sourcePort: DNS };
+      assert.equal(judge(driver, answer), 'drop');
+      assert.ok(driver.holds(around));
+      // Has a policy of its own, without mitigations.
+      assert.equal(judge(driver, { ...answer, destination: server }), 'pass');
+      driver.change([compileEarly(filteredPolicy(around))], []);
+      assert.equal(judge(driver, answer), 'pass');
+      driver.change([compileEarly(attacked(server, REFLECTOR))], []);
+      assert.equal(judge(driver, { ...answer, destination: server }), 'drop');
+      driver.change([compileEarly(filteredPolicy(server))], []);
+      assert.equal(judge(driver, { ...answer, destination: server }), 'pass');
+    }
+  });
+
+  it('passes replies to what the protected side asked for', () => {
+    for (const { server, from } of GROUNDS) {
+      const driver = loaded(attacked(server, REFLECTOR));
+      const answer = { ...udpPacket(`${from}9`, server, 40_000), sourcePort: DNS };
+      assert.equal(judge(driver, answer), 'drop');
+      const [local, remote] = [bytesOf(server), bytesOf(`${from}9`)];
+      const { family } = answer;
+      const ports = { localPort: 40_000, remotePort: DNS };
+      driver.remember([{ family, protocol: 17, local, remote, ...ports }]);
+      assert.equal(judge(driver, answer), 'pass');
+      assert.equal(judge(driver, { ...answer, destinationPort: 40_001 }), 'drop');
+    }
+  });
+
+  it('drops nothing of what only observes, asks for a rate or for parts of datagrams', () => {
+    for (const { server, from } of GROUNDS) {
+      const limit = { per: 'destination', pps: 0, strangersOnly: false } as const;
+      const answer = { ...udpPacket(`${from}9`, server, GAME), sourcePort: DNS };
+      const others: readonly Partial<Mitigation>[] = [
+        { ...REFLECTOR, mode: 'observe' },
+        { ...REFLECTOR, limit },
+        { fragment: 'later' },
+        { ...REFLECTOR, destinationPort: GAME },
+      ];
+      for (const one of others) assert.equal(judge(loaded(attacked(server, one)), answer), 'pass');
+    }
+  });
+}
+
+const REFLECTOR = { sourcePort: DNS } as const;
+
+function attacked(target: string, change: Partial<Mitigation>): Policy {
+  const mitigation: Mitigation = {
+    ref: 'mitigation:1',
+    mode: 'enforce',
+    protocol: 'udp',
+    sourcePort: null,
+    destinationPort: null,
+    source: null,
+    safelist: [],
+    fragment: 'any',
+    limit: null,
+    ...change,
+  };
+  return { ...filteredPolicy(target), mitigations: [mitigation] };
+}
+
+function bytesOf(text: string): Buffer {
+  const parsed = parseAddress(text);
+  if (!parsed.ok) throw new Error(parsed.reason);
+  return addressBytes(parsed.value);
+}

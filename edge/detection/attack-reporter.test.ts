@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createMemoryLink } from '@portcullis/link/memory.ts';
+import type { ControlReply } from '@portcullis/link/messages.ts';
+import {
+  type EdgeAttacks,
+  MAX_ATTACKS_PER_MESSAGE,
+  type WireAttack,
+} from '@portcullis/link/watch-messages.ts';
+import { wireAttack } from './testing/attacks.ts';
+import { AttackTeller } from './attack-reporter.ts';
+
+const DONE: ControlReply = { kind: 'done' };
+const refused = (code: 'unavailable' | 'unsupported'): ControlReply => ({
+  kind: 'refused',
+  code,
+  detail: 'not now',
+});
+const A = wireAttack('203.0.113.10');
+const B = wireAttack('203.0.113.11');
+
+async function meet(t: TestContext) {
+  const heard: EdgeAttacks[] = [];
+  const told: string[] = [];
+  const control = { reply: DONE };
+  const link = createMemoryLink(async (_, request) => {
+    assert.ok(request.kind === 'edge.attacks');
+    heard.push(request);
+    return control.reply;
+  });
+  const agent = link.connect({ kind: 'edge', name: 'fra1' });
+  const connected = Promise.withResolvers<void>();
+  agent.onConnect(() => connected.resolve());
+  await connected.promise;
+  const teller = new AttackTeller({
+    link: agent,
+    instance: 'one',
+    nowMs: () => 7,
+    log: { debug() {}, info() {}, warn() {}, error() {} },
+    told: (attacks) => void told.push(...attacks.map(({ id }) => id)),
+    firstRetryMs: 20,
+  });
+  t.after(async () => {
+    await agent.close();
+    await teller.stop();
+    await link.control.close();
+  });
+  /** Offers these until control has heard so much. */
+  const offer = async (attacks: readonly WireAttack[], messages: number): Promise<void> => {
+    for (let tries = 0; heard.length < messages; tries++) {
+      assert.ok(tries < 10_000, `${heard.length} messages`);
+      teller.tell(attacks);
+      await delay(2);
+    }
+    while (!teller.ready && control.reply === DONE) await delay(1);
+  };
+  return { teller, control, heard, told, offer };
+}
+
+test('a message that was not taken is the same when it is sent again, whatever is new meanwhile', async (t) => {
+  const { control, heard, told, offer } = await meet(t);
+  control.reply = refused('unavailable');
+  await offer([A], 2);
+  assert.deepEqual(told, []);
+  control.reply = DONE;
+  await offer([{ ...A, endedAtMs: A.startedAtMs }, B], 3);
+  assert.deepEqual(heard[2], heard[0]);
+  assert.deepEqual(told, [A.id]);
+  await offer([B], 4);
+  assert.deepEqual([heard[0]?.sequence, heard[3]?.sequence], [1, 2]);
+  assert.deepEqual(heard[3]?.attacks, [B]);
+});
+
+test('a control plane that takes no attacks is left alone until it says hello anew', async (t) => {
+  const { teller, control, heard, offer } = await meet(t);
+  control.reply = refused('unsupported');
+  await offer([A], 1);
+  await delay(60);
+  teller.tell([A]);
+  await delay(20);
+  assert.equal(heard.length, 1);
+  control.reply = DONE;
+  teller.greeted();
+  await offer([A], 2);
+});
+
+test('more attacks than a message holds go in several', async (t) => {
+  const { heard, told, offer } = await meet(t);
+  const all = Array.from({ length: 100 }, (_, n) => wireAttack(`10.0.0.${n}`));
+  await offer(all, 1);
+  await offer(all.slice(told.length), 2);
+  assert.deepEqual(
+    heard.map(({ attacks }) => attacks.length),
+    [MAX_ATTACKS_PER_MESSAGE, 100 - MAX_ATTACKS_PER_MESSAGE],
+  );
+  assert.equal(told.length, 100);
+});
+
+test('an attack that makes no sense keeps no other from being told, and is not kept for ever', async (t) => {
+  const { heard, told, offer } = await meet(t);
+  const rubbish = wireAttack('203.0.113.12', { startedAtMs: Number.NaN });
+  await offer([rubbish, A], 1);
+  assert.deepEqual(heard[0]?.attacks, [A]);
+  assert.deepEqual(told, [rubbish.id, A.id]);
+});

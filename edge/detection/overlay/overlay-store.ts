@@ -1,0 +1,77 @@
+import { join } from 'node:path';
+import { describeError, type Log } from '@portcullis/core/log.ts';
+import { readIfThere, replaceFile } from '@portcullis/agent/durable-file.ts';
+import { network } from '@portcullis/link/parse-policy.ts';
+import { mitigationAction } from '@portcullis/link/parse-watch.ts';
+import { between, check, integer, list, object, oneOf, text } from '@portcullis/link/shape.ts';
+import { MAX_SAFELIST } from '@portcullis/link/watch-messages.ts';
+import type { MachineClock } from '../../switch/machine-clock.ts';
+import { OVERLAY_TTL_MS, type OverlayEntry } from './overlay.ts';
+import { withPatience } from '../patience.ts';
+
+const FORMAT = 1;
+const shape = object<{ format: number; boot: string; entries: OverlayEntry[] }>({
+  format: integer(FORMAT, FORMAT),
+  boot: text(128),
+  entries: list(
+    object<OverlayEntry>({
+      subject: network,
+      actions: list(mitigationAction, 100),
+      mode: oneOf('enforce', 'observe'),
+      safelist: list(network, MAX_SAFELIST),
+      expiresMs: between(0, Number.MAX_SAFE_INTEGER),
+    }),
+    1_000,
+  ),
+});
+
+/** Keeps what an edge does alone over the death of its agent, with what is left of its time. Never throws. */
+export class OverlayStore {
+  readonly #path: string;
+  readonly #clock: MachineClock;
+  readonly #log: Log;
+  #saving: Promise<void> = Promise.resolve();
+
+  constructor(folder: string, clock: MachineClock, log: Log) {
+    this.#path = join(folder, 'overlay.json');
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  load(): readonly OverlayEntry[] {
+    try {
+      const bytes = readIfThere(this.#path);
+      if (bytes === null) return [];
+      const parsed = check(shape, JSON.parse(bytes.toString()));
+      if (!parsed.ok) throw new Error(parsed.reason);
+      const { boot, entries } = parsed.value;
+      // Never longer than a new one, whatever the file says; of another boot, as long.
+      const latestMs = this.#clock.nowMs() + OVERLAY_TTL_MS;
+      const isOfNow = boot === this.#clock.boot;
+      return entries.map((entry) => ({
+        ...entry,
+        expiresMs: isOfNow ? Math.min(entry.expiresMs, latestMs) : latestMs,
+      }));
+    } catch (error) {
+      this.#log.warn({ error: describeError(error) }, 'what was done alone cannot be read');
+      return [];
+    }
+  }
+
+  /** Resolves when it is kept, or the disk took too long. */
+  async save(entries: readonly OverlayEntry[]): Promise<void> {
+    const { boot } = this.#clock;
+    const content = `${JSON.stringify({ format: FORMAT, boot, entries })}\n`;
+    this.#saving = this.#saving
+      .then(() => replaceFile(this.#path, [content]))
+      .catch((error: unknown) =>
+        this.#log.warn({ error: describeError(error) }, 'what is done alone cannot be kept'),
+      );
+    await withPatience(this.#saving);
+  }
+
+  /** Whatever was saved is on the disk, or cannot be. */
+  settled(): Promise<void> {
+    return this.#saving;
+  }
+}

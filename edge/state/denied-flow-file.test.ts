@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { type Address, parseAddress } from '@portcullis/core/net/address.ts';
+import { bytesOf, type Connection } from '@portcullis/dataplane/kernel/netlink/conntrack.ts';
+import type { Learnt } from '@portcullis/dataplane/nftables/elements/kept-state.ts';
+import { CHAIN_START, frame, unframe } from './frames.ts';
+import { SetAside } from './denied-flow-file.ts';
+
+const [CLIENT, SERVER, CONTAINER] = ['192.0.2.2', '203.0.113.10', '172.30.0.2'];
+
+function bytes(text: string): Buffer {
+  const parsed = parseAddress(text);
+  assert.ok(parsed.ok);
+  return bytesOf(parsed.value satisfies Address);
+}
+
+/** Begun by the server towards the client; of a container, by its own address. */
+function begunByServer(clientPort: number, from = SERVER): Connection {
+  const [family, protocol] = [4, 17] as const;
+  const reply = {
+    family,
+    protocol,
+    source: bytes(CLIENT),
+    destination: bytes(SERVER),
+    sourcePort: clientPort,
+    destinationPort: 53,
+  };
+  const there = { source: bytes(from), destination: bytes(CLIENT) };
+  const ports = { sourcePort: 53, destinationPort: clientPort };
+  return {
+    family,
+    protocol,
+    ...there,
+    ...ports,
+    reply,
+    icmp: null,
+    secondsLeft: 900,
+    isProxied: false,
+  };
+}
+
+function ground(t: TestContext) {
+  const stateDir = mkdtempSync(join(tmpdir(), 'portcullis-aside-'));
+  t.after(() => rmSync(stateDir, { recursive: true }));
+  const kernel: { table: Learnt[] | null; connections: Connection[] } = {
+    table: [],
+    connections: [],
+  };
+  const aside = new SetAside({
+    stateDir,
+    open: () => ({
+      read: async (state, family) =>
+        kernel.table?.filter(({ set }) => set === `${state}${family}`) ?? null,
+      close: () => {},
+    }),
+    eachConnection: async (visit) => kernel.connections.forEach(visit),
+  });
+  return { kernel, aside, path: join(stateDir, 'enforced', 'denied-flows.jsonl') };
+}
+
+function denied(clientPort: number): Learnt {
+  const fields = [CLIENT, `${clientPort}`, SERVER, '53', 'udp'];
+  return { set: 'denied_flows4', family: 4, fields, expiresAtMs: Infinity };
+}
+
+test('what a removed table knew is taken back as far as it is still known, for as long, and by its public address', async (t) => {
+  const { kernel, aside } = ground(t);
+  kernel.table = [denied(1), denied(2), denied(3)];
+  await aside.keep();
+  kernel.table = null;
+  // Somebody else removed it: nothing more is known now.
+  await aside.keep();
+  kernel.connections = [begunByServer(2), begunByServer(3, CONTAINER), begunByServer(4)];
+  const back = await aside.takeBack();
+  assert.deepEqual(
+    back.map(({ set, fields }) => ({ set, fields })),
+    [denied(2), denied(3)].map(({ set, fields }) => ({ set, fields })),
+  );
+  for (const { expiresAtMs } of back)
+    assert.ok(Math.abs((expiresAtMs - performance.now()) / 1_000 - 900) < 60);
+  aside.forget();
+  assert.deepEqual(await aside.takeBack(), []);
+});
+
+test('what is of another boot, damaged or not there is nothing', async (t) => {
+  const { kernel, aside, path } = ground(t);
+  assert.deepEqual(await aside.takeBack(), []);
+  kernel.table = [denied(1)];
+  kernel.connections = [begunByServer(1)];
+  await aside.keep();
+  assert.equal((await aside.takeBack()).length, 1);
+  const text = readFileSync(path, 'utf8');
+  const [record] = unframe(Buffer.from(text)).records;
+  writeFileSync(path, frame(CHAIN_START, { ...(record as object), boot: 'another' }).text);
+  assert.deepEqual(await aside.takeBack(), []);
+  writeFileSync(path, text.replace('203', '204'));
+  assert.deepEqual(await aside.takeBack(), []);
+});
