@@ -14,7 +14,7 @@ export class RefusedByControl extends Error {
 }
 
 /** Asks control for a reply of this kind; rejects with `LinkError`, `RefusedByControl`, or an error that names another kind. */
-export async function ask<const K extends ControlReply['kind']>(
+export async function request<const K extends ControlReply['kind']>(
   link: AgentSide,
   request: AgentRequest,
   kind: K,

@@ -159,19 +159,33 @@ test('who sends what listed exporters tell is evidence: of who gets much only, a
   assert.equal(told.destinationPorts[0]?.port, 4444);
 });
 
-test('an address that another program has is said, and taken when it is free; who is of no fleet listens to nobody', async (t) => {
+test('an address that is in use is reported and used once it is free', async (t) => {
   const other = await bound(t);
   const elsewhere = { ...other.address() };
   const taken = `127.0.0.1:${elsewhere.port}`;
   const exporters = [{ ip: '127.0.0.1', samplingRate: 100, prefixes: null }];
   const { link, wants, until, status } = meet(t, { listen: taken, exporters });
-  const { problem } = await until('it says so', () => (status()?.problem ? status() : undefined));
+  const { problem } = await until('the problem', () => (status()?.problem ? status() : undefined));
   assert.match(problem ?? '', /is taken by another program/);
   wants.settings = { listen: '127.0.0.1:0', exporters };
   link.control.notify({ kind: 'collectors' });
   await until('it listens', () => (status()?.listening === '127.0.0.1:0' ? true : undefined));
   assert.equal(status()?.problem, null);
+});
+
+test('a collector that control does not know closes its socket', async (t) => {
+  const listen = await freeAddress();
+  const { link, wants, until, status } = meet(t, { listen, exporters: [] });
+  await until('it listens', () => (status()?.listening === listen ? true : undefined));
   wants.settings = null;
   link.control.notify({ kind: 'collectors' });
-  await until('it does not', () => (status()?.listening === null ? true : undefined));
+  const port = Number(listen.split(':')[1]);
+  for (let isFree = false; !isFree; ) {
+    const socket = createSocket('udp4').bind(port, '127.0.0.1');
+    isFree = await once(socket, 'listening').then(
+      () => true,
+      () => false,
+    );
+    socket.close();
+  }
 });

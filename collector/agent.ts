@@ -1,156 +1,141 @@
 import { randomUUID } from 'node:crypto';
+import { RefusedByControl, request } from '@portcullis/agent/request.ts';
+import { downsample } from '@portcullis/agent/samples/downsample.ts';
+import { SampleSender } from '@portcullis/agent/samples/sender.ts';
+import { AgentSession, type Intervals } from '@portcullis/agent/session.ts';
+import { WatchSettingsCache } from '@portcullis/agent/watch-settings/settings.ts';
 import { DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/attack.ts';
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
-import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
-import type { Log } from '@portcullis/core/log.ts';
-import { ask, RefusedByControl } from '@portcullis/agent/request.ts';
-import { type Coalesced, coalesce } from '@portcullis/agent/coalesce.ts';
-import { PROTOCOL_VERSION } from '@portcullis/link/messages.ts';
-import { type AgentSide, LinkError } from '@portcullis/link/transport.ts';
-import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
 import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
-import { SampleSender } from '@portcullis/agent/samples/sender.ts';
-import { WatchSettingsKeeper } from '@portcullis/agent/watch-settings/settings.ts';
-import { thin } from '@portcullis/agent/samples/downsample.ts';
-import { Ear } from './sockets.ts';
+import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
+import type { Log } from '@portcullis/core/log.ts';
+import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
+import { PROTOCOL_VERSION } from '@portcullis/link/messages.ts';
+import type { AgentSide } from '@portcullis/link/transport.ts';
+import { ExporterSockets } from './sockets.ts';
 
 export interface CollectorAgentOptions {
   readonly link: AgentSide;
   readonly log: Log;
 }
 
+/** How soon a listen address that is in use is tried again. */
 const RETRY_MS = 5_000;
-/** Evidence is sent once in so many buckets. */
-const EVIDENCE_BUCKETS = 4;
-/** Before control says otherwise. */
-const FIRST_PERIODS = { reportMs: 10_000, resyncMs: 30_000 } as const;
+/** One in this many samples carries evidence: one a second. */
+const EVIDENCE_SAMPLES = 4;
 
 /**
- * Listens to exporters as control says and tells it what they tell. It judges nothing and keeps nothing: while
- * control is away nobody could act on it, and edges see their own traffic.
+ * Receives flow exports as control's settings say and sends the aggregated samples to control. It detects nothing and
+ * stores nothing: without control nobody could act on its samples, and edges see their own traffic.
  */
 export class CollectorAgent {
   readonly #options: CollectorAgentOptions;
   readonly #instance = randomUUID();
-  readonly #ear = new Ear((sample) => this.#tell(sample));
+  readonly #sockets = new ExporterSockets((sample) => this.#send(sample));
   readonly #sender: SampleSender;
-  readonly #settings: WatchSettingsKeeper;
-  readonly #hello: Coalesced;
-  readonly #report: Coalesced;
+  readonly #settings: WatchSettingsCache;
+  readonly #session: AgentSession;
   #nearest = new NearestScope<WatchScope>([]);
-  #periods: { readonly reportMs: number; readonly resyncMs: number } = FIRST_PERIODS;
-  #connected = false;
-  #told: string | null = null;
-  /** Samples so far. */
-  #count = 0;
+  #isNewConnection = false;
+  #loggedProblem: string | null = null;
+  #samples = 0;
 
   constructor(options: CollectorAgentOptions) {
     this.#options = options;
     const { link, log } = options;
     const instance = this.#instance;
     this.#sender = new SampleSender({ link, instance, log, nowMs: () => Date.now() });
-    this.#settings = new WatchSettingsKeeper({
+    this.#settings = new WatchSettingsCache({
       link,
       instance,
       log,
       store: null,
       changed: (scopes) => this.#watch(scopes),
     });
-    this.#hello = coalesce(() => this.#sayHello());
-    this.#report = coalesce(() => this.#sendReport());
+    this.#session = new AgentSession({
+      link,
+      log,
+      awayMessage: 'the connection to control is lost; flow exports are not reported',
+      hello: () => this.#hello(),
+      sync: async () => this.#session.pokeHeartbeat(),
+      heartbeat: () => this.#report(),
+      // The welcome carries the settings, so a resync is a new hello.
+      resync: () => this.#session.restart(),
+    });
   }
 
   start(): void {
     const { link, log } = this.#options;
-    link.onConnect(() => {
-      this.#connected = true;
-      this.#hello.poke();
-    });
+    link.onConnect(() => (this.#isNewConnection = true));
     link.onNotice((notice) => {
-      if (notice.kind === 'collectors') this.#hello.poke();
+      if (notice.kind === 'collectors') this.#session.restart();
       else if (notice.kind === 'watch') this.#settings.poke(notice.version);
     });
     link.onRefused((reason) => {
-      this.#ear.close();
-      log.warn({ reason }, 'control does not let this collector in');
+      this.#sockets.close();
+      log.warn({ reason }, 'control refuses this collector');
     });
+    this.#session.start();
   }
 
   async stop(): Promise<void> {
-    this.#ear.close();
+    this.#sockets.close();
+    const stopped = this.#session.stop();
     await this.#options.link.close();
-    await Promise.all([
-      this.#hello.stop(),
-      this.#report.stop(),
-      this.#settings.stop(),
-      this.#sender.stop(),
-    ]);
+    await Promise.all([stopped, this.#settings.stop(), this.#sender.stop()]);
   }
 
-  async #sayHello(): Promise<number | null> {
-    const { link, log } = this.#options;
-    const instance = this.#instance;
-    const protocolVersion = PROTOCOL_VERSION;
-    try {
-      const hello = { kind: 'collector.hello', protocolVersion, instance } as const;
-      const { settings, reportMs, resyncMs } = await ask(link, hello, 'collector.welcome');
-      this.#periods = { reportMs, resyncMs };
-      if (this.#connected) this.#settings.greeted();
-      else this.#settings.poke();
-      this.#connected = false;
-      const isListening = await this.#ear.assign(settings);
-      this.#sayProblem();
-      this.#report.poke();
-      return isListening ? resyncMs : Math.min(RETRY_MS, resyncMs);
-    } catch (error) {
-      return this.#afterFailure(error, log);
-    }
+  async #hello(): Promise<Intervals> {
+    const { link } = this.#options;
+    const hello = {
+      kind: 'collector.hello',
+      protocolVersion: PROTOCOL_VERSION,
+      instance: this.#instance,
+    } as const;
+    const welcome = await request(link, hello, 'collector.welcome').catch((error: unknown) => {
+      if (error instanceof RefusedByControl && error.code === 'unknown_agent')
+        this.#sockets.close();
+      throw error;
+    });
+    if (this.#isNewConnection) this.#settings.greeted();
+    else this.#settings.poke();
+    this.#isNewConnection = false;
+    const isListening = await this.#sockets.assign(welcome.settings);
+    this.#logProblem();
+    const { reportMs, resyncMs } = welcome;
+    return {
+      heartbeatMs: reportMs,
+      resyncMs: isListening ? resyncMs : Math.min(RETRY_MS, resyncMs),
+    };
   }
 
-  async #sendReport(): Promise<number | null> {
-    const { link, log } = this.#options;
-    const report = { kind: 'collector.report', instance: this.#instance } as const;
-    try {
-      await ask(link, { ...report, report: this.#ear.status() }, 'done');
-      return this.#periods.reportMs;
-    } catch (error) {
-      if (error instanceof RefusedByControl && error.code === 'resync') {
-        this.#hello.poke();
-        return null;
-      }
-      return this.#afterFailure(error, log);
-    }
-  }
-
-  /** A lost connection says when it is back; whoever is of no fleet listens to nobody. */
-  #afterFailure(error: unknown, log: Log): number | null {
-    if (error instanceof LinkError && error.code !== 'timeout') return null;
-    if (error instanceof RefusedByControl && error.code === 'unknown_agent') this.#ear.close();
-    log.warn({ error }, 'control did not answer as it should');
-    return RETRY_MS;
+  async #report(): Promise<void> {
+    const report = this.#sockets.status();
+    const message = { kind: 'collector.report', instance: this.#instance, report } as const;
+    await request(this.#options.link, message, 'done');
   }
 
   #watch(scopes: readonly WatchScope[]): void {
     this.#nearest = new NearestScope(scopes.map((one) => [one.scope, one] as const));
-    this.#ear.watch(scopes);
+    this.#sockets.watch(scopes);
   }
 
-  #tell(sample: Sample): void {
+  #send(sample: Sample): void {
     const thresholdsOf = (subject: string) => this.#nearest.of(subject) ?? DEFAULT_THRESHOLDS;
-    // Asked for in every sample, so that it is looked at; sent once a second.
-    const isDue = this.#count++ % EVIDENCE_BUCKETS === 0;
+    const isDue = this.#samples++ % EVIDENCE_SAMPLES === 0;
     const tops = (subject: string): SubjectTops | null => {
-      const known = this.#ear.tops(subject);
+      // Also called when no evidence is due: it marks the subject for observation.
+      const known = this.#sockets.tops(subject);
       return isDue ? known : null;
     };
-    this.#sender.push(thin(sample, { thresholdsOf, tops }));
+    this.#sender.push(downsample(sample, { thresholdsOf, tops }));
   }
 
-  #sayProblem(): void {
-    const { problem, listening } = this.#ear.status();
-    if (problem === this.#told) return;
-    this.#told = problem;
-    if (problem === null) this.#options.log.info({ listening }, 'listens');
+  #logProblem(): void {
+    const { problem, listening } = this.#sockets.status();
+    if (problem === this.#loggedProblem) return;
+    this.#loggedProblem = problem;
+    if (problem === null) this.#options.log.info({ listening }, 'listening for flow exports');
     else this.#options.log.warn({ problem }, 'this collector does not listen');
   }
 }

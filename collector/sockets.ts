@@ -15,7 +15,7 @@ import { Collector, type CollectorOptions, type Listen } from './collector.ts';
 import type { Exporter } from './exporter/exporter.ts';
 
 /** What a collector listens to at the moment: opened when it is known where, and told apart from why it is not. */
-export class Ear {
+export class ExporterSockets {
   readonly #onSample: (sample: Sample) => void;
   #watched: Pick<CollectorOptions, 'prefixes' | 'detail'> = watchedOf([]);
   #open: { readonly listen: string; readonly collector: Collector } | null = null;

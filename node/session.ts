@@ -1,6 +1,6 @@
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
-import { ask } from '@portcullis/agent/request.ts';
+import { request } from '@portcullis/agent/request.ts';
 import { PROTOCOL_VERSION } from '@portcullis/link/messages.ts';
 import type {
   NodeAnswer,
@@ -25,7 +25,7 @@ export class Session {
   }
 
   async hello(): Promise<NodeWelcome> {
-    return ask(
+    return request(
       this.#link,
       { kind: 'node.hello', protocolVersion: PROTOCOL_VERSION, instance: this.#instance },
       'node.welcome',
@@ -58,7 +58,7 @@ export class Session {
   }
 
   async #page(revision: string | null, cursor: string | null): Promise<NodePage> {
-    return ask(
+    return request(
       this.#link,
       { kind: 'node.sync', instance: this.#instance, revision, cursor },
       'node.page',
@@ -66,6 +66,6 @@ export class Session {
   }
 
   async #tell(message: NodeHeartbeat | NodeAnswer): Promise<void> {
-    await ask(this.#link, message, 'done');
+    await request(this.#link, message, 'done');
   }
 }

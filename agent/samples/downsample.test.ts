@@ -6,7 +6,7 @@ import type { Sample } from '@portcullis/core/attacks/sample.ts';
 import { sampleOf } from '@portcullis/core/attacks/testing/samples.ts';
 import { isWireSample } from '@portcullis/link/parse-watch.ts';
 import { MAX_SUBJECTS_PER_SAMPLE } from '@portcullis/link/watch-messages.ts';
-import { thin } from './downsample.ts';
+import { downsample } from './downsample.ts';
 
 const QUIET = { thresholdsOf: () => DEFAULT_THRESHOLDS, tops: null };
 const hosts = (count: number, pps: (index: number) => number): Record<string, number> =>
@@ -19,7 +19,7 @@ const hosts = (count: number, pps: (index: number) => number): Record<string, nu
 
 test('who gets a thirty-second part of a threshold is sent, and nobody below', () => {
   const { pps } = DEFAULT_THRESHOLDS;
-  const sent = thin(sampleOf(0, { '203.0.113.1': pps / 32, '203.0.113.2': pps / 40 }), QUIET);
+  const sent = downsample(sampleOf(0, { '203.0.113.1': pps / 32, '203.0.113.2': pps / 40 }), QUIET);
   assert.deepEqual(
     sent.addresses.map(({ subject }) => subject),
     ['203.0.113.1'],
@@ -31,7 +31,7 @@ test('a sample never holds more than control takes: those nearest to their thres
     0,
     hosts(10_000, (index) => 1_000 + index),
   );
-  const sent = thin(crowded, { ...QUIET, tops: () => null });
+  const sent = downsample(crowded, { ...QUIET, tops: () => null });
   assert.equal(sent.addresses.length + sent.prefixes.length, MAX_SUBJECTS_PER_SAMPLE);
   assert.ok(isWireSample(sent));
   const least = Math.min(...sent.addresses.map(({ packets }) => packets));
@@ -46,7 +46,7 @@ test('evidence is of those near their thresholds only, and bounded', () => {
     return { subject, sources: [], sourcePorts: [], destinationPorts: [] };
   };
   const { pps } = DEFAULT_THRESHOLDS;
-  const few = thin(sampleOf(0, { '203.0.113.1': pps / 2 - 100, '203.0.113.2': pps }), {
+  const few = downsample(sampleOf(0, { '203.0.113.1': pps / 2 - 100, '203.0.113.2': pps }), {
     ...QUIET,
     tops,
   });
@@ -54,7 +54,7 @@ test('evidence is of those near their thresholds only, and bounded', () => {
     '203.0.113.0/24',
     '203.0.113.2',
   ]);
-  const many = thin(
+  const many = downsample(
     sampleOf(
       0,
       hosts(200, () => pps),
@@ -72,7 +72,7 @@ test('an attack is seen from thinned samples when it is seen from whole ones', (
     for (let index = 0; index < 240; index++) {
       const flood = index > 200 ? 30_000 : 600;
       const whole: Sample = sampleOf(index, { '203.0.113.1': flood, '203.0.113.2': 500 });
-      const stepped = step(state, thinned ? thin(whole, QUIET) : whole, settings);
+      const stepped = step(state, thinned ? downsample(whole, QUIET) : whole, settings);
       ({ state } = stepped);
       for (const { kind, attack } of stepped.events) {
         if (kind === 'opened') seen.push(`${index} ${attack.subject} ${attack.type}`);

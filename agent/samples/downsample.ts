@@ -7,7 +7,7 @@ import {
 } from '@portcullis/link/watch-messages.ts';
 import { type SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
 
-export interface Thinning {
+export interface Downsampling {
   readonly thresholdsOf: (subject: string) => Pick<Thresholds, 'pps' | 'bps'>;
   /** Null: no evidence with this sample. */
   readonly tops: ((subject: string) => SubjectTops | null) | null;
@@ -25,7 +25,7 @@ interface Weighed {
 }
 
 /** What control needs of a sample: those who get a noteworthy part of their thresholds, the nearest to them first. */
-export function thin(sample: Sample, { thresholdsOf, tops }: Thinning): WireSample {
+export function downsample(sample: Sample, { thresholdsOf, tops }: Downsampling): WireSample {
   const seconds = Math.max(1, sample.durationMs) / 1000;
   const weigh = (subjects: readonly SubjectSample[]): Weighed[] => {
     const weighed: Weighed[] = [];

@@ -8,7 +8,7 @@ import { createMemoryLink } from '@portcullis/link/memory.ts';
 import type { ControlReply } from '@portcullis/link/messages.ts';
 import type { CancelledAttack, WatchAsk } from '@portcullis/link/watch-messages.ts';
 import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
-import { WatchSettingsKeeper } from './settings.ts';
+import { WatchSettingsCache } from './settings.ts';
 import { SettingsStore } from './store.ts';
 
 const LOG = { debug() {}, info() {}, warn() {}, error() {} };
@@ -44,7 +44,7 @@ async function meet(t: TestContext, answer: (asked: WatchAsk) => ControlReply) {
   };
   const store = new SettingsStore(folder, LOG);
   const create = () =>
-    new WatchSettingsKeeper({ link: agent, instance: 'one', store, log: LOG, changed });
+    new WatchSettingsCache({ link: agent, instance: 'one', store, log: LOG, changed });
   const keeper = create();
   t.after(async () => {
     await keeper.stop();

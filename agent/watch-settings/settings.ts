@@ -1,5 +1,5 @@
 import type { Log } from '@portcullis/core/log.ts';
-import { ask, RefusedByControl } from '../request.ts';
+import { RefusedByControl, request } from '../request.ts';
 import { type Coalesced, coalesce } from '../coalesce.ts';
 import { type AgentSide, LinkError } from '@portcullis/link/transport.ts';
 import {
@@ -24,7 +24,7 @@ const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
 
 /** What control wants watched: asked for, kept, and what it was until control says otherwise. */
-export class WatchSettingsKeeper {
+export class WatchSettingsCache {
   readonly #options: WatchSettingsOptions;
   readonly #asking: Coalesced;
   #held: HeldSettings | null = null;
@@ -34,7 +34,7 @@ export class WatchSettingsKeeper {
 
   constructor(options: WatchSettingsOptions) {
     this.#options = options;
-    this.#asking = coalesce(() => this.#ask());
+    this.#asking = coalesce(() => this.#request());
   }
 
   /** What was watched before the restart. */
@@ -62,7 +62,7 @@ export class WatchSettingsKeeper {
     return this.#asking.stop();
   }
 
-  async #ask(): Promise<number | null> {
+  async #request(): Promise<number | null> {
     const { changed, store, log } = this.#options;
     try {
       const settings = await this.#fetch();
@@ -111,6 +111,6 @@ export class WatchSettingsKeeper {
   #page(cursor: string | null): Promise<WatchSettings> {
     const { link, instance } = this.#options;
     const version = this.#held?.version ?? null;
-    return ask(link, { kind: 'watch.ask', instance, version, cursor }, 'watch.settings');
+    return request(link, { kind: 'watch.ask', instance, version, cursor }, 'watch.settings');
   }
 }

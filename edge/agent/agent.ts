@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { RefusedByControl } from '@portcullis/agent/request.ts';
 import type { Question } from '@portcullis/link/messages.ts';
-import { LinkError } from '@portcullis/link/transport.ts';
+import { AgentSession, type Intervals } from '@portcullis/agent/session.ts';
 import type { AgentStatus, EdgeAgent, EdgeAgentOptions } from './agent-options.ts';
 import { type Coalesced, coalesce } from '@portcullis/agent/coalesce.ts';
 import { Confirmation } from './confirmation.ts';
@@ -17,7 +17,7 @@ import { DEFAULT_LIMITS } from '@portcullis/dataplane/nftables/table/base-chain.
 import type { Filtering } from '@portcullis/dataplane/nftables/filters/compile.ts';
 import { type Applied, Reconciler } from '../reconcile/reconcile.ts';
 import { Reporter } from '../report/report.ts';
-import { Session } from './session.ts';
+import { ControlClient } from './control-client.ts';
 import { Disk } from '../state/disk.ts';
 import { createMachineClock, type MachineClock } from '../switch/machine-clock.ts';
 import { type Stance, takeStance } from '../switch/mode.ts';
@@ -25,13 +25,10 @@ import { type Stance, takeStance } from '../switch/mode.ts';
 const WATCH_MS = 1_000;
 const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 30_000;
-// Until control says otherwise.
-const HEARTBEAT_MS = 15_000;
-const RESYNC_MS = 30_000;
 
 /**
- * Receiving and applying are apart: a sync changes `#desired` and nothing else, an apply brings the kernel
- * to whatever is desired by then. Each runs once at a time and takes in all that came meanwhile.
+ * Receiving and applying are separate: a sync changes `#desired` and nothing else; an apply brings the kernel to the
+ * desired state of that moment. Each runs once at a time and covers all requests that arrived meanwhile.
  */
 export function createEdgeAgent(options: EdgeAgentOptions): EdgeAgent {
   return new Agent(options);
@@ -42,17 +39,16 @@ class Agent implements EdgeAgent {
   readonly #log: Log;
   readonly #instance = randomUUID();
   readonly #clock: MachineClock;
-  readonly #session: Session;
+  readonly #control: ControlClient;
+  readonly #session: AgentSession;
   readonly #reconciler: Reconciler;
   readonly #reporter: Reporter;
   readonly #disk: Disk;
   readonly #markers: MarkerWatch;
   readonly #guard: Guard;
-  readonly #receiving: Coalesced;
   readonly #applying: Coalesced;
   readonly #confirmation: Confirmation;
   #stance: Stance = { mode: 'observe', reason: 'starting', handsOff: false, canAsk: false };
-  #greeted = false;
   readonly #live = new LivePolicies();
   /** As the operator named it; empty before control said so. */
   #name = '';
@@ -65,18 +61,14 @@ class Agent implements EdgeAgent {
   #started = false;
   #lastError: string | null = null;
   #lastApplyMs: number | null = null;
-  #receiveRetryMs = FIRST_RETRY_MS;
   #applyRetryMs = FIRST_RETRY_MS;
   #watch: NodeJS.Timeout | undefined;
-  #heartbeat: NodeJS.Timeout | undefined;
-  #resync: NodeJS.Timeout | undefined;
-  #stopped = false;
 
   constructor(options: EdgeAgentOptions) {
     this.#options = options;
     this.#log = options.log;
     this.#clock = options.machineClock ?? createMachineClock();
-    this.#session = new Session(options.link, this.#instance);
+    this.#control = new ControlClient(options.link, this.#instance);
     const serverAt: Filtering['serverAt'] = (address, port) =>
       options.filters?.serverAt(address, port) ?? null;
     const limits = options.limits ?? DEFAULT_LIMITS;
@@ -99,19 +91,35 @@ class Agent implements EdgeAgent {
     });
     this.#reporter = new Reporter({
       host,
-      session: this.#session,
+      control: this.#control,
       facts: { kernel: kernelWatch(this.#guard, options.earlyDrop ?? null), ...options.facts },
       log,
       nowMs: () => this.#nowMs(),
     });
-    this.#receiving = coalesce(() => this.#receive());
+    this.#session = this.#createSession();
     this.#applying = coalesce(() => this.#apply());
     this.#confirmation = new Confirmation({
-      tell: (what) => this.#session.confirm(what),
+      tell: (what) => this.#control.confirm(what),
       failed: (error) => {
         if (error instanceof RefusedByControl && error.code === 'stale') return;
-        if (this.#afterFailure(error) !== null) this.#receiving.poke();
+        if (this.#session.failed(error)) this.#session.poke();
       },
+    });
+  }
+
+  #createSession(): AgentSession {
+    const { link, log, watch } = this.#options;
+    return new AgentSession({
+      link,
+      log,
+      awayMessage: 'the connection to control is lost; enforcement continues',
+      hello: () => this.#hello(),
+      sync: () => this.#sync(),
+      heartbeat: () => this.#report(),
+      collect: () => void this.#reporter.collect(),
+      resync: () => watch?.resync(),
+      // The kernel keeps what it has until control has sent everything.
+      reset: () => (this.#synced = false),
     });
   }
 
@@ -127,30 +135,26 @@ class Agent implements EdgeAgent {
     }
     const { link, watch } = this.#options;
     watch?.start({ instance: this.#instance, changed: () => this.#applying.poke() });
-    link.onConnect(() => {
-      this.#greeted = false;
-      this.#receiving.poke();
-    });
     link.onNotice((notice) => {
-      if (notice.kind === 'generation') this.#receiving.poke();
+      if (notice.kind === 'generation') this.#session.poke();
       else if (notice.kind === 'question' && notice.edges.includes(this.#name))
         void this.#answer(notice);
     });
     this.#watch = setInterval(() => this.#look(), this.#options.watchMs ?? WATCH_MS);
-    this.#beat(HEARTBEAT_MS, RESYNC_MS);
+    this.#session.start();
     this.#started = true;
     this.#applying.poke();
     return this.status();
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    for (const timer of [this.#watch, this.#heartbeat, this.#resync]) clearInterval(timer);
+    clearInterval(this.#watch);
+    const synced = this.#session.stop();
     this.#options.filters?.stop();
     this.#guard.stop();
     await this.#options.link.close();
     const { watch } = this.#options;
-    await Promise.all([watch?.stop(), this.#receiving.stop(), this.#applying.stop()]);
+    await Promise.all([watch?.stop(), synced, this.#applying.stop()]);
     await this.#confirmation.stop();
     const { deniedFlows, memory } = this.#options;
     await Promise.all([this.#disk.stop(), memory?.stop(), deniedFlows?.stop()]);
@@ -170,57 +174,30 @@ class Agent implements EdgeAgent {
     return this.#lastError ?? this.#guard.problem ?? this.#disk.problem;
   }
 
-  async #receive(): Promise<number | null> {
-    try {
-      if (!this.#greeted) await this.#greet();
-      const known = this.#synced ? (this.#desired?.generation ?? 0) : 0;
-      const desired = await this.#session.sync(this.#desired, known, ({ policies, settings }) =>
-        this.#reconciler.compileAhead(policies, settings.sees),
-      );
-      const news = desired.generation !== this.#desired?.generation;
-      if (desired.generation < known) return null;
-      this.#desired = desired;
-      this.#synced = true;
-      this.#receiveRetryMs = FIRST_RETRY_MS;
-      if (news) this.#log.debug({ generation: desired.generation }, 'received a generation');
-      this.#applying.poke();
-      return null;
-    } catch (error) {
-      return this.#afterFailure(error);
-    }
+  async #sync(): Promise<void> {
+    const known = this.#synced ? (this.#desired?.generation ?? 0) : 0;
+    const desired = await this.#control.sync(this.#desired, known, ({ policies, settings }) =>
+      this.#reconciler.compileAhead(policies, settings.sees),
+    );
+    if (desired.generation < known) return;
+    const changed = desired.generation !== this.#desired?.generation;
+    this.#desired = desired;
+    this.#synced = true;
+    if (changed) this.#log.debug({ generation: desired.generation }, 'received a generation');
+    this.#applying.poke();
   }
 
-  async #greet(): Promise<void> {
+  async #hello(): Promise<Intervals> {
     const { mode, reason } = this.#stance;
-    const welcome = await this.#session.hello(mode, reason);
-    this.#greeted = true;
+    const welcome = await this.#control.hello(mode, reason);
     this.#reporter.greeted();
     this.#options.watch?.greeted();
     this.#devices = welcome.settings.devices;
     this.#name = welcome.settings.name;
     this.#confirmation.forget();
-    this.#beat(welcome.heartbeatMs, welcome.resyncMs);
     warnOfDevices(this.#devices, this.#options.host, this.#log);
     this.#log.info({ mode, reason, generation: welcome.generation }, 'joined control');
-  }
-
-  /** Answers when to try again; a lost connection says so itself when it is back. */
-  #afterFailure(error: unknown): number | null {
-    if (this.#stopped) return null;
-    if (error instanceof RefusedByControl && error.code === 'resync') {
-      // Nothing that we hold may be built upon; it stays enforced until we know better.
-      this.#synced = false;
-      this.#greeted = false;
-      this.#log.info({ detail: error.message }, 'control asks for a whole sync');
-    } else if (error instanceof LinkError && error.code === 'disconnected') {
-      this.#log.warn({}, 'control is away; what the kernel has stays');
-      return null;
-    } else {
-      this.#log.warn({ error }, 'control did not answer as hoped');
-    }
-    const againMs = this.#receiveRetryMs;
-    this.#receiveRetryMs = Math.min(againMs * 2, LONGEST_RETRY_MS);
-    return againMs;
+    return welcome;
   }
 
   async #apply(): Promise<number | null> {
@@ -303,7 +280,7 @@ class Agent implements EdgeAgent {
 
   /** Only of what the kernel has: an observing edge confirms nothing. */
   #confirm(): void {
-    if (this.#stance.mode !== 'enforce' || this.#applied === null || !this.#greeted) return;
+    if (this.#stance.mode !== 'enforce' || this.#applied === null || !this.#session.greeted) return;
     this.#confirmation.say(this.#applied);
   }
 
@@ -319,8 +296,7 @@ class Agent implements EdgeAgent {
     this.#confirmation.forget();
     if (!this.#started) return;
     // Control must know before it counts on us, or stop counting on us.
-    this.#greeted = false;
-    this.#receiving.poke();
+    this.#session.restart();
   }
 
   async #takeHandsOff(): Promise<void> {
@@ -346,51 +322,33 @@ class Agent implements EdgeAgent {
     if (asked || this.#options.earlyDrop?.disturbed() === true) this.#applying.poke();
   }
 
-  #beat(heartbeatMs: number, resyncMs: number): void {
-    for (const timer of [this.#heartbeat, this.#resync]) clearInterval(timer);
-    if (this.#stopped) return;
-    this.#heartbeat = setInterval(() => {
-      void this.#reporter.collect();
-      void this.#report();
-    }, heartbeatMs);
-    this.#resync = setInterval(() => {
-      this.#receiving.poke();
-      this.#options.watch?.resync();
-    }, resyncMs);
-  }
-
   /** A question that cannot be answered now is not: control goes without the answer. */
   async #answer({ id, packet }: Question): Promise<void> {
     const { mode } = this.#stance;
     const answer = this.#live.explain(packet, this.#options.host.localAddresses());
-    if (answer === null || !this.#greeted) return;
+    if (answer === null || !this.#session.greeted) return;
     if (answer.target !== null) this.#options.earlyDrop?.check(answer.target);
     const kernel = this.#reporter.kernel();
-    await this.#session
+    await this.#control
       .answer({ id, answer: { mode, kernel, ...answer } })
       .catch((error: unknown) => this.#log.debug({ error }, 'an answer did not arrive'));
   }
 
   async #report(): Promise<void> {
-    if (!this.#greeted) return;
     const { mode, reason } = this.#stance;
     const named = this.#desired?.settings.devices ?? this.#devices;
-    try {
-      await this.#session.heartbeat({
-        mode,
-        modeReason: reason,
-        generation: this.#applied?.generation ?? 0,
-        report: this.#reporter.compose(this.#guard.devices(named), {
-          policies: this.#applied?.policies ?? 0,
-          elements: this.#applied?.elements ?? 0,
-          lastError: this.#problem(),
-          lastApplyMs: this.#lastApplyMs,
-        }),
-      });
-      await this.#reporter.sendDrops();
-    } catch (error) {
-      if (this.#afterFailure(error) !== null && !this.#greeted) this.#receiving.poke();
-    }
+    await this.#control.heartbeat({
+      mode,
+      modeReason: reason,
+      generation: this.#applied?.generation ?? 0,
+      report: this.#reporter.compose(this.#guard.devices(named), {
+        policies: this.#applied?.policies ?? 0,
+        elements: this.#applied?.elements ?? 0,
+        lastError: this.#problem(),
+        lastApplyMs: this.#lastApplyMs,
+      }),
+    });
+    await this.#reporter.sendDrops();
   }
 
   #nowMs(): number {

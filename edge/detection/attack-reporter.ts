@@ -1,5 +1,5 @@
 import type { Log } from '@portcullis/core/log.ts';
-import { ask, RefusedByControl } from '@portcullis/agent/request.ts';
+import { RefusedByControl, request } from '@portcullis/agent/request.ts';
 import { isWireAttack } from '@portcullis/link/parse-watch.ts';
 import type { AgentSide } from '@portcullis/link/transport.ts';
 import { MAX_ATTACKS_PER_MESSAGE, type WireAttack } from '@portcullis/link/watch-messages.ts';
@@ -79,7 +79,7 @@ export class AttackTeller {
     const atMs = Math.round(nowMs());
     try {
       const sequence = this.#sequence;
-      await ask(link, { kind: 'edge.attacks', instance, sequence, atMs, attacks }, 'done');
+      await request(link, { kind: 'edge.attacks', instance, sequence, atMs, attacks }, 'done');
       this.#sequence++;
       this.#pending = [];
       this.#retryMs = this.#firstRetryMs;

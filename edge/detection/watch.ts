@@ -12,10 +12,10 @@ import type { Desired } from '@portcullis/dataplane/desired.ts';
 import { enforcedFolder } from '../state/disk.ts';
 import { LoneWatch } from './autonomous-detection.ts';
 import { SampleSender } from '@portcullis/agent/samples/sender.ts';
-import { WatchSettingsKeeper } from '@portcullis/agent/watch-settings/settings.ts';
+import { WatchSettingsCache } from '@portcullis/agent/watch-settings/settings.ts';
 import { SettingsStore } from '@portcullis/agent/watch-settings/store.ts';
 import { AttackTeller } from './attack-reporter.ts';
-import { thin } from '@portcullis/agent/samples/downsample.ts';
+import { downsample } from '@portcullis/agent/samples/downsample.ts';
 import { tick } from './ticks.ts';
 
 export interface WatchOptions {
@@ -58,7 +58,7 @@ const AWAY_MS = 3_000;
 export class EdgeWatch {
   readonly #options: WatchOptions;
   #sender: SampleSender | null = null;
-  #settings: WatchSettingsKeeper | null = null;
+  #settings: WatchSettingsCache | null = null;
   #lone: LoneWatch | null = null;
   #teller: AttackTeller | null = null;
   #ticks: ReturnType<typeof tick> | null = null;
@@ -82,7 +82,7 @@ export class EdgeWatch {
     const folder = enforcedFolder(stateDir);
     const common = { link, instance, log, nowMs: () => this.#nowMs() };
     this.#sender = new SampleSender(common);
-    this.#settings = new WatchSettingsKeeper({
+    this.#settings = new WatchSettingsCache({
       ...common,
       store: new SettingsStore(folder, log),
       changed: (scopes, cancelled) => this.#watch(scopes, cancelled),
@@ -185,7 +185,7 @@ export class EdgeWatch {
     this.#say(events);
     const tops =
       this.#count % EVIDENCE_TICKS === 0 ? (subject: string) => counters.tops(subject) : null;
-    this.#sender?.push(thin(sample, { thresholdsOf, tops }));
+    this.#sender?.push(downsample(sample, { thresholdsOf, tops }));
     const controlMs = this.#lookForControl();
     const unheardAtMs = this.#sender?.takeUnheard() ?? null;
     await this.#lone?.step(sample, events, { controlMs, unheardAtMs });

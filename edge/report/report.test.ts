@@ -5,7 +5,7 @@ import type { AgentRequest, ControlReply, EdgeDropReport } from '@portcullis/lin
 import { LinkError } from '@portcullis/link/transport.ts';
 import type { DropReading } from '@portcullis/dataplane/drops.ts';
 import { Reporter } from './report.ts';
-import { Session } from '../agent/session.ts';
+import { ControlClient } from '../agent/control-client.ts';
 
 const HOST = { localAddresses: () => [], devices: () => ['wan'], masterOf: () => null };
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
@@ -44,7 +44,7 @@ function reporting() {
   };
   const reporter = new Reporter({
     host: HOST,
-    session: new Session(link, 'one'),
+    control: new ControlClient(link, 'one'),
     facts: { drops: [{ name: 'the source', read: () => world.source() }] },
     log: SILENT,
     nowMs: () => world.nowMs,

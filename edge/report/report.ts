@@ -8,7 +8,7 @@ import { describeDevices } from '../host/devices.ts';
 import { DropLedger } from './drop-ledger.ts';
 import type { Host } from '../host/host.ts';
 import { describeError, type Log } from '@portcullis/core/log.ts';
-import type { Session } from '../agent/session.ts';
+import type { ControlClient } from '../agent/control-client.ts';
 
 /** Whether the kernel still has what the agent put there. */
 export interface KernelWatch {
@@ -34,7 +34,7 @@ export interface EdgeFacts {
 
 export interface Reporting {
   readonly host: Host;
-  readonly session: Session;
+  readonly control: ControlClient;
   readonly facts: EdgeFacts;
   readonly log: Log;
   readonly nowMs: () => number;
@@ -129,7 +129,7 @@ export class Reporter {
       if (drops === null) return;
       try {
         const atMs = this.#options.nowMs();
-        await this.#options.session.drops({ sequence: this.#sequence + 1, atMs, drops });
+        await this.#options.control.drops({ sequence: this.#sequence + 1, atMs, drops });
       } catch (error) {
         if (!(error instanceof RefusedByControl) || error.code !== 'unsupported') throw error;
         this.#unwanted = true;

@@ -1,4 +1,4 @@
-import { ask } from '@portcullis/agent/request.ts';
+import { request } from '@portcullis/agent/request.ts';
 import type {
   EdgeAnswer,
   EdgeConfirm,
@@ -16,8 +16,8 @@ import { mergePages } from '../reconcile/desired.ts';
 /** A sync of more pages than this is no sync; each holds megabytes. */
 const MAX_PAGES = 10_000;
 
-/** The agent's half of the conversation; every call may reject with `LinkError` or `RefusedByControl`. */
-export class Session {
+/** The edge's requests to control. Every call may reject with `LinkError` or `RefusedByControl`. */
+export class ControlClient {
   readonly #link: AgentSide;
   readonly #instance: string;
 
@@ -27,7 +27,7 @@ export class Session {
   }
 
   async hello(mode: EdgeMode, modeReason: string | null): Promise<EdgeWelcome> {
-    return ask(
+    return request(
       this.#link,
       {
         kind: 'edge.hello',
@@ -84,7 +84,7 @@ export class Session {
   }
 
   async #page(held: Desired | null, after: number, cursor: string | null): Promise<EdgePage> {
-    return ask(
+    return request(
       this.#link,
       {
         kind: 'edge.sync',
@@ -98,6 +98,6 @@ export class Session {
   }
 
   async #tell(message: EdgeConfirm | EdgeHeartbeat | EdgeDropReport | EdgeAnswer): Promise<void> {
-    await ask(this.#link, message, 'done');
+    await request(this.#link, message, 'done');
   }
 }

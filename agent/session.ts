@@ -1,0 +1,150 @@
+import type { Log } from '@portcullis/core/log.ts';
+import { type AgentSide, LinkError } from '@portcullis/link/transport.ts';
+import { type Coalesced, coalesce } from './coalesce.ts';
+import { RefusedByControl } from './request.ts';
+
+const FIRST_RETRY_MS = 500;
+const LONGEST_RETRY_MS = 30_000;
+/** Until control names others in its welcome. */
+const DEFAULT_INTERVALS: Intervals = { heartbeatMs: 15_000, resyncMs: 30_000 };
+
+export interface Intervals {
+  readonly heartbeatMs: number;
+  readonly resyncMs: number;
+}
+
+export interface AgentSessionOptions {
+  readonly link: AgentSide;
+  readonly log: Log;
+  /** The log line for a lost connection: what goes on without control. */
+  readonly awayMessage: string;
+  /** Sends hello and returns the intervals of control's welcome. */
+  readonly hello: () => Promise<Intervals>;
+  /** Fetches what control wants of the agent. */
+  readonly sync: () => Promise<void>;
+  /** Sends a heartbeat. */
+  readonly heartbeat: () => Promise<void>;
+  /** Runs at each heartbeat interval, also without control. */
+  readonly collect?: () => void;
+  /** Runs at each resync interval, beside `sync`. */
+  readonly resync?: () => void;
+  /** Control asks for a whole sync: what the agent holds may come from another control plane. */
+  readonly reset?: () => void;
+}
+
+/**
+ * The lifecycle of an agent's session with control: hello, then sync; both again after a reconnect and after a failure,
+ * with backoff; sync also at each resync interval, because a notice of control may be lost.
+ */
+export class AgentSession {
+  readonly #options: AgentSessionOptions;
+  readonly #syncing: Coalesced;
+  readonly #heartbeats: Coalesced;
+  #greeted = false;
+  #retryMs = FIRST_RETRY_MS;
+  #timers: NodeJS.Timeout[] = [];
+  #stopped = false;
+
+  constructor(options: AgentSessionOptions) {
+    this.#options = options;
+    this.#syncing = coalesce(() => this.#sync());
+    this.#heartbeats = coalesce(() => this.#heartbeat());
+  }
+
+  /** Control has answered hello on this connection. */
+  get greeted(): boolean {
+    return this.#greeted;
+  }
+
+  start(): void {
+    this.#options.link.onConnect(() => this.restart());
+    this.#setIntervals(DEFAULT_INTERVALS);
+  }
+
+  /** Syncs, after a hello where none was answered yet. */
+  poke(): void {
+    this.#syncing.poke();
+  }
+
+  /** Sends a heartbeat now, if control has answered hello. */
+  pokeHeartbeat(): void {
+    this.#heartbeats.poke();
+  }
+
+  /** Says hello again: the connection is new, or what hello says has changed. */
+  restart(): void {
+    this.#greeted = false;
+    this.#syncing.poke();
+  }
+
+  /** Logs a failed request. Returns false if only a new connection helps: it starts the session anew by itself. */
+  failed(error: unknown): boolean {
+    if (this.#stopped) return false;
+    const { log, awayMessage, reset } = this.#options;
+    if (error instanceof LinkError && error.code === 'disconnected') {
+      log.warn({}, awayMessage);
+      return false;
+    }
+    if (error instanceof RefusedByControl && error.code === 'resync') {
+      this.#greeted = false;
+      reset?.();
+      log.info({ detail: error.message }, 'control asks for a whole sync');
+    } else {
+      log.warn({ error }, 'a request to control failed');
+    }
+    return true;
+  }
+
+  /** Starts no further request, and resolves when those under way have ended. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#setIntervals(null);
+    await Promise.all([this.#syncing.stop(), this.#heartbeats.stop()]);
+  }
+
+  async #sync(): Promise<number | null> {
+    const { hello, sync } = this.#options;
+    try {
+      if (!this.#greeted) {
+        const intervals = await hello();
+        this.#greeted = true;
+        this.#setIntervals(intervals);
+      }
+      await sync();
+      this.#retryMs = FIRST_RETRY_MS;
+      return null;
+    } catch (error) {
+      if (!this.failed(error)) return null;
+      const retryMs = this.#retryMs;
+      this.#retryMs = Math.min(retryMs * 2, LONGEST_RETRY_MS);
+      return retryMs;
+    }
+  }
+
+  async #heartbeat(): Promise<null> {
+    if (!this.#greeted) return null;
+    try {
+      await this.#options.heartbeat();
+    } catch (error) {
+      if (this.failed(error) && !this.#greeted) this.#syncing.poke();
+    }
+    return null;
+  }
+
+  #setIntervals(intervals: Intervals | null): void {
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#timers = [];
+    if (this.#stopped || intervals === null) return;
+    const { collect, resync } = this.#options;
+    this.#timers = [
+      setInterval(() => {
+        collect?.();
+        this.#heartbeats.poke();
+      }, intervals.heartbeatMs),
+      setInterval(() => {
+        this.#syncing.poke();
+        resync?.();
+      }, intervals.resyncMs),
+    ];
+  }
+}
