@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { edgeConfirm, edgeOn } from '@portcullis/edge/switch/switch-files.ts';
-import { takeOff } from '@portcullis/edge/switch/disable.ts';
+import { disableEnforcement } from '@portcullis/edge/switch/disable.ts';
 import { failed } from '../exit.ts';
 import { print, printJson } from '../output.ts';
 import type { EdgeOptions } from '../program/edge.ts';
@@ -19,7 +19,7 @@ export async function switchEdge(
 
 const SWITCHES = {
   off: async (stateDir: string) => {
-    if (!(await takeOff(stateDir, process.env))) {
+    if (!(await disableEnforcement(stateDir, process.env))) {
       throw failed(
         `an edge that does not look at ${stateDir} enforces on this host: it puts its table back. Give the --data that it was started with`,
       );

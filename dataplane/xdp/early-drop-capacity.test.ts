@@ -21,7 +21,7 @@ describe('an early drop without room for all', () => {
       [false, false, true],
     );
     assert.match(early.problems().join(), /^1 targets have no room/);
-    assert.deepEqual([driver.devices(), early.disturbed(), early.mend()], [[WAN], false, null]);
+    assert.deepEqual([driver.devices(), early.disturbed(), early.repair()], [[WAN], false, null]);
     await early.apply(desired([denyAll(A, [allowPort('udp', 9)]), denyAll(B), denyAll(C)]), []);
     assert.deepEqual([passes(A, 9), passes(A, 8), driver.loads], [true, false, 1]);
   });

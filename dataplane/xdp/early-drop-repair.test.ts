@@ -12,10 +12,10 @@ describe('an early drop that somebody takes off', () => {
     const { early, driver } = setUp({ openFlows: () => reading.promise });
     const applying = early.apply(desired([denyAll(A, [])]), []);
     await attached(driver);
-    assert.deepEqual([early.mend(), driver.devices()], [null, [WAN]]);
+    assert.deepEqual([early.repair(), driver.devices()], [null, [WAN]]);
     driver.detach(WAN);
-    assert.match(early.mend() ?? '', /took our program off wan/);
-    assert.deepEqual([early.mend(), driver.devices(), early.repairs], [null, [WAN], 1]);
+    assert.match(early.repair() ?? '', /took our program off wan/);
+    assert.deepEqual([early.repair(), driver.devices(), early.repairs], [null, [WAN], 1]);
     reading.resolve(true);
     await applying;
     assert.deepEqual(driver.devices(), [WAN]);
@@ -25,10 +25,10 @@ describe('an early drop that somebody takes off', () => {
     const { early, driver, passes } = setUp();
     const wanted = desired([denyAll(A, [])]);
     await early.apply(wanted, []);
-    assert.deepEqual([passes(A, 9), early.mend()], [false, null]);
+    assert.deepEqual([passes(A, 9), early.repair()], [false, null]);
     driver.watch([]);
     t.mock.method(performance, 'now', () => Number.MAX_SAFE_INTEGER);
-    assert.match(early.mend() ?? '', /what leaves/);
+    assert.match(early.repair() ?? '', /what leaves/);
     assert.deepEqual([driver.watches([WAN]), passes(A, 9)], [true, true]);
     await early.apply(wanted, []);
     assert.equal(passes(A, 9), false);
@@ -39,7 +39,7 @@ describe('an early drop that somebody takes off', () => {
     driver.watch([WAN]);
     await early.apply(desired([denyAll(A, [])]), []);
     t.mock.method(performance, 'now', () => Number.MAX_SAFE_INTEGER);
-    assert.deepEqual([early.mend(), early.disturbed()], [null, false]);
+    assert.deepEqual([early.repair(), early.disturbed()], [null, false]);
   });
 
   it('goes on as before, and is put back, while what is to judge next is verified', async () => {
@@ -54,7 +54,7 @@ describe('an early drop that somebody takes off', () => {
     };
     const applying = early.apply(desired([geo], { version: '1' }), []);
     driver.detach(WAN);
-    assert.match(early.mend() ?? '', /wan/);
+    assert.match(early.repair() ?? '', /wan/);
     assert.deepEqual([driver.devices(), passes(A, 9), driver.loads], [[WAN], false, 1]);
     verified.resolve();
     await applying;
@@ -66,9 +66,9 @@ describe('an early drop that somebody takes off', () => {
     const targets = Array.from({ length: 25 }, (_, index) => `198.18.0.${index}`);
     const wanted = desired([A, ...targets].map((target) => denyAll(target, [])));
     await early.apply(wanted, []);
-    assert.deepEqual([early.mend(), early.check(A), early.disturbed()], [null, true, false]);
+    assert.deepEqual([early.repair(), early.check(A), early.disturbed()], [null, true, false]);
     driver.tampered.add(targets[24] ?? '');
-    const looks = Array.from({ length: 4 }, () => early.mend());
+    const looks = Array.from({ length: 4 }, () => early.repair());
     assert.equal(looks.filter((found) => found !== null).join(), 'changed its maps');
     assert.deepEqual([early.disturbed(), early.repairs], [true, 0]);
     await early.apply(wanted, []);

@@ -130,10 +130,10 @@ export class EarlyDrop implements DeviceModes, DropSource {
    * Puts back at once what somebody took off, whatever else is under way: an apply may wait for nftables or for open
    * flows. Answers what was found, in words; null: nothing. Then there may be more to do, by the next `apply`.
    */
-  mend(): string | null {
+  repair(): string | null {
     if (this.#loaded === null) return null;
     try {
-      const devices = this.#devices.mend();
+      const devices = this.#devices.repair();
       if (devices.length > 0) return `took our program off ${devices.join(', ')}`;
       if (!this.#audit.isDoubted && !this.#audit.look(this.#loaded)) return 'changed its maps';
       if (!this.#isEgressDue() || this.#options.driver.watches(this.#watched)) return null;

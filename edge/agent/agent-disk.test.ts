@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { beginTrial, edgeOff, edgeOn } from '../switch/switch-files.ts';
+import { startTrial, edgeOff, edgeOn } from '../switch/switch-files.ts';
 import type { FakeKernel } from '@portcullis/dataplane/nftables/fake.ts';
 import { opening, testEdge } from '../testing/control.ts';
 import { createMachineClock } from '../switch/machine-clock.ts';
@@ -99,7 +99,7 @@ describe('an edge agent with a state on disk', () => {
   it('loads nothing when its trial ran out while it was away', async (t) => {
     const { kernel, stateDir, start } = await rebooted(t);
     const before = kernel.applied.length;
-    beginTrial(stateDir, -1, createMachineClock());
+    startTrial(stateDir, -1, createMachineClock());
     const agent = await start();
     assert.equal(agent.status().mode, 'observe');
     await agent.stop();

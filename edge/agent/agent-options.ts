@@ -19,51 +19,51 @@ export interface EdgeAgentOptions {
   readonly link: AgentSide;
   readonly driver: Driver;
   readonly host: Host;
-  /** Markers of hands-off.ts live here, and what was last enforced. */
+  /** Holds the markers of switch-files.ts and the last enforced state. */
   readonly stateDir: string;
   readonly log: Log;
-  /** What is asked for. `enforce` becomes `observe` where this host cannot or must not. */
+  /** The requested mode. `enforce` becomes `observe` where this host cannot enforce or is disabled. */
   readonly mode: EdgeMode;
-  /** Enforcing is on trial for so long from the first write on; null: not on trial. */
+  /** The duration of a trial, from the first write on. Null means no trial. */
   readonly confirmWithinMs?: number | null;
-  /** What this host needs beside the operator's list: the listeners of a control plane on it. */
+  /** Management ports beyond the operator's list: the listeners of a control plane on this host. */
   readonly management?: readonly ManagementPort[];
   readonly limits?: EdgeLimits;
-  /** Gives the kernel's reassembly its memory; absent: it is left alone. */
+  /** Sets the memory limits of reassembly. Absent: they stay as they are. */
   readonly reassembly?: Reassembly;
-  /** Drops in front of nftables; absent: nftables alone. */
+  /** Drops packets before nftables. Absent: nftables alone. */
   readonly earlyDrop?: EarlyDrop;
-  /** What other parts of this host's edge know, for reports. */
+  /** Facts of other parts for heartbeats. */
   readonly facts?: EdgeFacts;
-  /** What filters need beside the table; absent: only the table. */
+  /** Kernel settings and probes that filters need beyond the table. Absent: only the table. */
   readonly filters?: FilterKeeper;
-  /** Has connection tracking forget what rules deny; absent: it goes on knowing it. */
+  /** Removes conntrack entries of flows that rules deny. Absent: they stay. */
   readonly deniedFlows?: DeniedFlows;
-  /** Remembers what filters learn, for when others delete the table; absent: it is learnt anew then. */
+  /** Copies learned set elements, to restore them when another program deletes the table. Absent: they are lost then. */
   readonly memory?: LearntMemory;
-  /** Tells of devices that come, go and are renamed; absent: they are not followed. */
+  /** Reports devices that appear, disappear or are renamed. Absent: renames are not followed. */
   readonly watchLinks?: WatchLinks;
   /** Detects attacks; absent: this edge counts no traffic. */
   readonly watch?: EdgeWatch;
   readonly clock?: () => Date;
-  /** Trials end by it. */
+  /** Times trials. */
   readonly machineClock?: MachineClock;
-  /** How often markers on disk are looked at. */
+  /** The poll interval of the marker files. */
   readonly watchMs?: number;
 }
 
 export interface AgentStatus {
   readonly mode: EdgeMode;
   readonly reason: string | null;
-  /** The newest generation that the kernel has (when observing: that was checked). */
+  /** The newest generation in the kernel; of an observing edge, the newest that was checked. */
   readonly generation: number;
   readonly lastError: string | null;
 }
 
 export interface EdgeAgent {
-  /** Resolves as soon as the mode is known; control need not be there. */
+  /** Resolves as soon as the mode is known; needs no connection to control. */
   start(): Promise<AgentStatus>;
-  /** Leaves the table enforcing: stopping an agent opens no window. */
+  /** The table stays in the kernel: stopping the agent opens nothing. */
   stop(): Promise<void>;
   status(): AgentStatus;
 }

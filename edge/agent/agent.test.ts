@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { AgentRequest } from '@portcullis/link/messages.ts';
-import { edgeConfirm, edgeOff, edgeOn, readOff } from '../switch/switch-files.ts';
+import { edgeConfirm, edgeOff, edgeOn, readDisabled } from '../switch/switch-files.ts';
 import { opening, testEdge } from '../testing/control.ts';
 import { EarlyDrop } from '@portcullis/dataplane/xdp/early-drop.ts';
 import { createFakeEarlyDrop } from '@portcullis/dataplane/xdp/driver/fake.ts';
@@ -275,7 +275,7 @@ describe('an edge agent', () => {
       (request) => request.kind === 'edge.heartbeat' && request.mode === 'observe',
     );
     assert.equal(kernel.elements(), null);
-    assert.match(readOff(stateDir)?.reason ?? '', /not confirmed in time/);
+    assert.match(readDisabled(stateDir)?.reason ?? '', /not confirmed in time/);
     assert.equal(edgeConfirm(stateDir), 'too_late');
   });
 
@@ -295,7 +295,7 @@ describe('an edge agent', () => {
     );
     assert.equal(kernel.elements(), null);
     assert.match(agent.status().reason ?? '', /not confirmed in time, which could not be written/);
-    assert.equal(readOff(stateDir), null);
+    assert.equal(readDisabled(stateDir), null);
   });
 
   it('counts its trial by a clock that nobody sets, whatever the date becomes', async (t) => {
@@ -310,7 +310,7 @@ describe('an edge agent', () => {
       now += 50_000;
       control.change([opening(A, 80)]);
       await control.confirmed();
-      assert.equal(readOff(stateDir), null);
+      assert.equal(readDisabled(stateDir), null);
     }
     now += 20_000;
     const isOff = (request: AgentRequest) =>
@@ -330,7 +330,7 @@ describe('an edge agent', () => {
     const agent = await start({ ...options, machineClock: { boot: 'b2', nowMs: () => 10 } });
     assert.equal(agent.status().mode, 'observe');
     assert.equal(kernel.elements(), null);
-    assert.match(readOff(stateDir)?.reason ?? '', /not confirmed in time/);
+    assert.match(readDisabled(stateDir)?.reason ?? '', /not confirmed in time/);
   });
 
   it('keeps enforcing once confirmed, over restarts', async (t) => {
@@ -348,6 +348,6 @@ describe('an edge agent', () => {
     await start(options);
     await control.confirmed();
     assert.notEqual(kernel.elements(), null);
-    assert.equal(readOff(stateDir), null);
+    assert.equal(readDisabled(stateDir), null);
   });
 });

@@ -9,7 +9,7 @@ import { type Desired } from '@portcullis/dataplane/desired.ts';
 import { withMore } from '../reconcile/desired.ts';
 import { warnOfDevices } from '../host/devices.ts';
 import { Guard, kernelWatch } from '../repair/guard.ts';
-import { beginTrial, readOff } from '../switch/switch-files.ts';
+import { startTrial, readDisabled } from '../switch/switch-files.ts';
 import { LivePolicies } from '../report/live-policies.ts';
 import { MarkerWatch } from '../switch/marker-watch.ts';
 import { describeError, type Log } from '@portcullis/core/log.ts';
@@ -20,7 +20,7 @@ import { Reporter } from '../report/report.ts';
 import { ControlClient } from './control-client.ts';
 import { Disk } from '../state/disk.ts';
 import { createMachineClock, type MachineClock } from '../switch/machine-clock.ts';
-import { type Stance, takeStance } from '../switch/mode.ts';
+import { type ModeState, readMode } from '../switch/mode.ts';
 
 const WATCH_MS = 1_000;
 const FIRST_RETRY_MS = 500;
@@ -48,14 +48,14 @@ class Agent implements EdgeAgent {
   readonly #guard: Guard;
   readonly #applying: Coalesced;
   readonly #confirmation: Confirmation;
-  #stance: Stance = { mode: 'observe', reason: 'starting', handsOff: false, canAsk: false };
+  #mode: ModeState = { mode: 'observe', reason: 'starting', disabled: false, canCheck: false };
   readonly #live = new LivePolicies();
-  /** As the operator named it; empty before control said so. */
+  /** The edge's name; empty before the first welcome. */
   #name = '';
-  /** Those that the operator named for this edge. */
+  /** The devices that the operator named for this edge. */
   #devices: readonly string[] = [];
   #desired: Desired | null = null;
-  /** Control has sent this instance everything; until then what is desired is of the disk, or of before. */
+  /** Control has sent the whole state to this instance; before, `#desired` comes from disk. */
   #synced = false;
   #applied: Applied | null = null;
   #started = false;
@@ -85,8 +85,8 @@ class Agent implements EdgeAgent {
       watchLinks: options.watchLinks ?? null,
       earlyDrop: options.earlyDrop ?? null,
       log,
-      enforcing: () => this.#stance.mode === 'enforce',
-      doubt: () => this.#reconciler.doubt(),
+      enforcing: () => this.#mode.mode === 'enforce',
+      invalidate: () => this.#reconciler.invalidate(),
       repair: () => this.#applying.poke(),
     });
     this.#reporter = new Reporter({
@@ -99,7 +99,7 @@ class Agent implements EdgeAgent {
     this.#session = this.#createSession();
     this.#applying = coalesce(() => this.#apply());
     this.#confirmation = new Confirmation({
-      tell: (what) => this.#control.confirm(what),
+      send: (what) => this.#control.confirm(what),
       failed: (error) => {
         if (error instanceof RefusedByControl && error.code === 'stale') return;
         if (this.#session.failed(error)) this.#session.poke();
@@ -124,13 +124,13 @@ class Agent implements EdgeAgent {
   }
 
   async start(): Promise<AgentStatus> {
-    await this.#takeStance();
-    const hasTable = this.#stance.canAsk && (await this.#options.driver.present());
+    await this.#readMode();
+    const hasTable = this.#mode.canCheck && (await this.#options.driver.present());
     this.#desired = this.#disk.load(hasTable);
     this.#reconciler.expect(this.#disk.knownTable());
     if (this.#options.mode === 'observe') {
       this.#disk.removeTable();
-      // Ours alone, unlike a table: who only observes drops nothing.
+      // Unlike the table, it can only be this agent's; an observing edge drops nothing.
       this.#options.earlyDrop?.remove();
     }
     const { link, watch } = this.#options;
@@ -140,7 +140,7 @@ class Agent implements EdgeAgent {
       else if (notice.kind === 'question' && notice.edges.includes(this.#name))
         void this.#answer(notice);
     });
-    this.#watch = setInterval(() => this.#look(), this.#options.watchMs ?? WATCH_MS);
+    this.#watch = setInterval(() => this.#poll(), this.#options.watchMs ?? WATCH_MS);
     this.#session.start();
     this.#started = true;
     this.#applying.poke();
@@ -163,8 +163,8 @@ class Agent implements EdgeAgent {
 
   status(): AgentStatus {
     return {
-      mode: this.#stance.mode,
-      reason: this.#stance.reason,
+      mode: this.#mode.mode,
+      reason: this.#mode.reason,
       generation: this.#applied?.generation ?? 0,
       lastError: this.#problem(),
     };
@@ -188,7 +188,7 @@ class Agent implements EdgeAgent {
   }
 
   async #hello(): Promise<Intervals> {
-    const { mode, reason } = this.#stance;
+    const { mode, reason } = this.#mode;
     const welcome = await this.#control.hello(mode, reason);
     this.#reporter.greeted();
     this.#options.watch?.greeted();
@@ -201,141 +201,141 @@ class Agent implements EdgeAgent {
   }
 
   async #apply(): Promise<number | null> {
-    let told = false;
+    let synced = false;
     try {
-      await this.#takeStance();
-      if (this.#stance.handsOff) await this.#takeHandsOff();
+      await this.#readMode();
+      if (this.#mode.disabled) await this.#removeEverything();
       const desired = this.#desired;
-      // What is on disk may be of another control plane, or of before its backup.
-      told = this.#synced;
+      // State from disk is not confirmed: it may come from another control plane.
+      synced = this.#synced;
       if (desired !== null) {
-        await this.#bringAbout(desired);
+        await this.#enforce(desired);
       }
       this.#lastError = null;
       this.#applyRetryMs = FIRST_RETRY_MS;
     } catch (error) {
       this.#lastError = describeError(error);
-      this.#log.error({ error }, 'the kernel could not be brought to what is desired');
-      const againMs = this.#applyRetryMs;
-      this.#applyRetryMs = Math.min(againMs * 2, LONGEST_RETRY_MS);
-      return againMs;
+      this.#log.error({ error }, 'the desired state could not be applied to the kernel');
+      const retryMs = this.#applyRetryMs;
+      this.#applyRetryMs = Math.min(retryMs * 2, LONGEST_RETRY_MS);
+      return retryMs;
     }
-    if (told) this.#confirm();
+    if (synced) this.#confirm();
     return null;
   }
 
-  async #bringAbout(received: Desired): Promise<void> {
-    const begin = performance.now();
+  async #enforce(received: Desired): Promise<void> {
+    const startMs = performance.now();
     const devices = this.#guard.devices(received.settings.devices);
     const { management, watch } = this.#options;
-    watch?.enter(this.#stance.handsOff ? [] : devices);
+    watch?.enter(this.#mode.disabled ? [] : devices);
     const wanted = withMore(received, devices, management);
     const desired = watch?.put(wanted) ?? wanted;
-    if (this.#stance.mode === 'observe') {
+    if (this.#mode.mode === 'observe') {
       if (this.#applied?.generation === desired.generation) return;
-      this.#applied = await this.#reconciler.check(desired, this.#stance.canAsk);
-      await this.#keep(received);
+      this.#applied = await this.#reconciler.check(desired, this.#mode.canCheck);
+      await this.#save(received);
     } else {
       this.#guard.start();
-      const there = this.#stance.canAsk && (await this.#options.driver.present());
-      if (!there && this.#stance.canAsk) this.#reconciler.doubt();
-      const mended = this.#guard.mending();
+      const present = this.#mode.canCheck && (await this.#options.driver.present());
+      if (!present && this.#mode.canCheck) this.#reconciler.invalidate();
+      const repaired = this.#guard.startRepair();
       const before = this.#reconciler.targets;
-      this.#beginTrial();
+      this.#startTrial();
       const { earlyDrop } = this.#options;
       [this.#applied] = await Promise.all([
         this.#reconciler.apply(desired),
         before === null ? earlyDrop?.prepare(desired) : null,
       ]);
-      mended();
+      repaired();
       watch?.applied(this.#applied.refused.map(({ target }) => target));
-      // Before all that follows: whoever is killed at it must find on disk what the kernel has.
-      await this.#keep(received);
+      // First of all, so that an agent killed later finds on disk what the kernel has.
+      await this.#save(received);
       const after = this.#reconciler.targets ?? new Map();
-      // Of a table that another agent left nothing is known: what it enforced is taken to be the same.
-      await this.#options.filters?.applied(before ?? (there ? after : new Map()), after);
+      // The content of a table that an earlier agent left is unknown; it is assumed to be unchanged.
+      await this.#options.filters?.applied(before ?? (present ? after : new Map()), after);
       await earlyDrop?.apply(desired, this.#applied.refused);
       this.#options.reassembly?.makeRoom();
-      // Switched off while we were writing: what was removed meanwhile is back, so once more.
-      const off = readOff(this.#options.stateDir) !== null;
+      // If the edge was disabled during the write, the table is back and must be removed again.
+      const off = readDisabled(this.#options.stateDir) !== null;
       if (off || this.#reconciler.unfinished) this.#applying.poke();
     }
     this.#live.keep(desired, this.#applied);
     const { targets } = this.#reconciler;
-    const wrote = (): void => this.#applying.poke();
-    if (this.#stance.mode === 'enforce' && targets !== null)
-      this.#options.deniedFlows?.applied({ desired, targets, live: this.#live, wrote });
-    this.#lastApplyMs = performance.now() - begin;
+    const onWrite = (): void => this.#applying.poke();
+    if (this.#mode.mode === 'enforce' && targets !== null)
+      this.#options.deniedFlows?.applied({ desired, targets, live: this.#live, wrote: onWrite });
+    this.#lastApplyMs = performance.now() - startMs;
     const { generation, policies, elements, refused } = this.#applied;
-    const { mode } = this.#stance;
+    const { mode } = this.#mode;
     this.#log.debug({ generation, policies, elements, mode, ms: this.#lastApplyMs }, 'applied');
-    if (refused.length > 0) this.#log.error({ refused }, 'policies that could not be applied');
+    if (refused.length > 0) this.#log.error({ refused }, 'the kernel refused some policies');
   }
 
-  /** Also before anybody is told: a restart must not fall behind what was confirmed. */
-  async #keep(received: Desired): Promise<void> {
+  /** Runs before the confirmation: a restart must not fall behind what was confirmed. */
+  async #save(received: Desired): Promise<void> {
     const refused = this.#applied?.refused ?? [];
     await this.#disk.keep(received, refused, await this.#reconciler.table());
   }
 
-  /** Only of what the kernel has: an observing edge confirms nothing. */
+  /** An observing edge confirms nothing. */
   #confirm(): void {
-    if (this.#stance.mode !== 'enforce' || this.#applied === null || !this.#session.greeted) return;
-    this.#confirmation.say(this.#applied);
+    if (this.#mode.mode !== 'enforce' || this.#applied === null || !this.#session.greeted) return;
+    this.#confirmation.send(this.#applied);
   }
 
-  async #takeStance(): Promise<void> {
+  async #readMode(): Promise<void> {
     const { driver, stateDir, mode: requested } = this.#options;
-    const before = this.#stance;
-    const [clock, able] = [this.#clock, before.canAsk];
-    this.#stance = await takeStance({ requested, driver, stateDir, clock, able });
-    const { mode, reason } = this.#stance;
+    const before = this.#mode;
+    const [clock, works] = [this.#clock, before.canCheck];
+    this.#mode = await readMode({ requested, driver, stateDir, clock, works });
+    const { mode, reason } = this.#mode;
     if (mode === before.mode && reason === before.reason) return;
     this.#log.info({ mode, reason }, mode === 'enforce' ? 'enforcing' : 'observing');
     this.#applied = null;
     this.#confirmation.forget();
     if (!this.#started) return;
-    // Control must know before it counts on us, or stop counting on us.
+    // Control counts this edge for `live` by its mode, so hello comes before anything else.
     this.#session.restart();
   }
 
-  async #takeHandsOff(): Promise<void> {
+  async #removeEverything(): Promise<void> {
     this.#options.watch?.enter([]);
     this.#options.earlyDrop?.remove();
     this.#options.reassembly?.giveBack();
     this.#options.deniedFlows?.forget();
-    if (!this.#stance.canAsk || !(await this.#options.driver.present())) return;
+    if (!this.#mode.canCheck || !(await this.#options.driver.present())) return;
     await this.#options.driver.remove();
     this.#reconciler.forget();
     this.#live.forget();
-    this.#log.warn({ reason: this.#stance.reason }, 'took our hands off: our table is removed');
+    this.#log.warn({ reason: this.#mode.reason }, 'enforcement is disabled: the table is removed');
   }
 
-  #beginTrial(): void {
+  #startTrial(): void {
     const { confirmWithinMs, stateDir } = this.#options;
     if (confirmWithinMs === undefined || confirmWithinMs === null) return;
-    beginTrial(stateDir, confirmWithinMs, this.#clock);
+    startTrial(stateDir, confirmWithinMs, this.#clock);
   }
 
-  #look(): void {
-    const asked = this.#markers.asksForMore(this.#stance.handsOff, this.#clock);
-    if (asked || this.#options.earlyDrop?.disturbed() === true) this.#applying.poke();
+  #poll(): void {
+    const changed = this.#markers.changed(this.#mode.disabled, this.#clock);
+    if (changed || this.#options.earlyDrop?.disturbed() === true) this.#applying.poke();
   }
 
-  /** A question that cannot be answered now is not: control goes without the answer. */
+  /** Without an answer in time control answers the caller by itself. */
   async #answer({ id, packet }: Question): Promise<void> {
-    const { mode } = this.#stance;
+    const { mode } = this.#mode;
     const answer = this.#live.explain(packet, this.#options.host.localAddresses());
     if (answer === null || !this.#session.greeted) return;
     if (answer.target !== null) this.#options.earlyDrop?.check(answer.target);
     const kernel = this.#reporter.kernel();
     await this.#control
       .answer({ id, answer: { mode, kernel, ...answer } })
-      .catch((error: unknown) => this.#log.debug({ error }, 'an answer did not arrive'));
+      .catch((error: unknown) => this.#log.debug({ error }, 'control did not receive an answer'));
   }
 
   async #report(): Promise<void> {
-    const { mode, reason } = this.#stance;
+    const { mode, reason } = this.#mode;
     const named = this.#desired?.settings.devices ?? this.#devices;
     await this.#control.heartbeat({
       mode,

@@ -1,44 +1,44 @@
 import type { RefusedTarget } from '@portcullis/core/firewall/policy.ts';
 import { type Coalesced, coalesce } from '@portcullis/agent/coalesce.ts';
 
-/** What the kernel has of a generation. */
+/** A generation that the kernel has, except for the refused targets. */
 export interface Confirmable {
   readonly generation: number;
   readonly refused: readonly RefusedTarget[];
 }
 
 export interface ConfirmationOptions {
-  /** Tells control; rejects when it did not take it. */
-  readonly tell: (what: Confirmable) => Promise<void>;
-  /** It was not taken. Whoever comes to know better says it again. */
+  /** Rejects if control did not accept it. */
+  readonly send: (what: Confirmable) => Promise<void>;
+  /** The caller sends again when it has something new. */
   readonly failed: (error: unknown) => void;
 }
 
 /**
- * Tells control what the kernel has, apart from what brings it there: a control that is slow to answer, or hangs with
- * the connection open, must not keep a repair of the kernel waiting. One at a time, of several the last.
+ * Sends confirmations to control, separately from applying: a slow or hanging control must not delay a repair of the
+ * kernel. Sends one at a time; of several that wait, only the newest.
  */
 export class Confirmation {
   readonly #options: ConfirmationOptions;
-  readonly #telling: Coalesced;
+  readonly #sending: Coalesced;
   #wanted: Confirmable | null = null;
-  /** What control has acknowledged, as text. */
+  /** The last acknowledged confirmation, as JSON. */
   #acknowledged: string | null = null;
-  /** An answer to what was told before the last `forget` says nothing. */
+  /** Invalidates answers to confirmations sent before the last `forget`. */
   #forgotten = 0;
 
   constructor(options: ConfirmationOptions) {
     this.#options = options;
-    this.#telling = coalesce(() => this.#tell());
+    this.#sending = coalesce(() => this.#send());
   }
 
-  /** The kernel has this, and the disk. Told once. */
-  say({ generation, refused }: Confirmable): void {
+  /** Sends it once. The kernel and the disk have this state. */
+  send({ generation, refused }: Confirmable): void {
     this.#wanted = { generation, refused };
-    this.#telling.poke();
+    this.#sending.poke();
   }
 
-  /** What was said holds no more, or control may be another one: nothing of it is told (again) before it is said anew. */
+  /** Drops what waits and what was acknowledged: the mode changed, or control may be another one. */
   forget(): void {
     this.#wanted = null;
     this.#acknowledged = null;
@@ -46,17 +46,17 @@ export class Confirmation {
   }
 
   stop(): Promise<void> {
-    return this.#telling.stop();
+    return this.#sending.stop();
   }
 
-  async #tell(): Promise<null> {
+  async #send(): Promise<null> {
     const wanted = this.#wanted;
-    const said = JSON.stringify(wanted);
-    if (wanted === null || said === this.#acknowledged) return null;
+    const text = JSON.stringify(wanted);
+    if (wanted === null || text === this.#acknowledged) return null;
     const forgotten = this.#forgotten;
     try {
-      await this.#options.tell(wanted);
-      if (forgotten === this.#forgotten) this.#acknowledged = said;
+      await this.#options.send(wanted);
+      if (forgotten === this.#forgotten) this.#acknowledged = text;
     } catch (error) {
       this.#options.failed(error);
     }

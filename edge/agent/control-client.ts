@@ -13,7 +13,7 @@ import type { AgentSide } from '@portcullis/link/transport.ts';
 import { type Desired } from '@portcullis/dataplane/desired.ts';
 import { mergePages } from '../reconcile/desired.ts';
 
-/** A sync of more pages than this is no sync; each holds megabytes. */
+/** A bound against a sync that never ends; each page holds megabytes. */
 const MAX_PAGES = 10_000;
 
 /** The edge's requests to control. Every call may reject with `LinkError` or `RefusedByControl`. */
@@ -41,46 +41,46 @@ export class ControlClient {
   }
 
   /**
-   * All pages of what changed since `after`, merged into what is held; of everything where `after` is 0. What is
-   * held then only saves work: equal policies stay the same objects, source sets of one version are not sent.
-   * `seen` is shown each page while control makes the next one.
+   * Fetches all pages of the changes since generation `after` (0: of the whole state) and merges them into `held`. With
+   * `after` 0, `held` only saves work: equal policies stay the same objects, and source sets of the same version are
+   * not sent. `onPage` gets each page while control makes the next one.
    */
   async sync(
     held: Desired | null,
     after: number,
-    seen: (page: EdgePage) => void = () => {},
+    onPage: (page: EdgePage) => void = () => {},
   ): Promise<Desired> {
     const pages: EdgePage[] = [];
-    let coming: Promise<EdgePage> | null = this.#page(held, after, null);
-    while (coming !== null) {
-      const page: EdgePage = await coming;
+    let next: Promise<EdgePage> | null = this.#page(held, after, null);
+    while (next !== null) {
+      const page: EdgePage = await next;
       if (page.generation !== (pages[0]?.generation ?? page.generation)) {
         throw new Error('the pages of one sync are of several generations');
       }
       if (pages.length >= MAX_PAGES) throw new Error('a sync does not end');
       pages.push(page);
-      coming = page.next === null ? null : this.#page(held, after, page.next);
-      // Whoever awaits it hears of its failure.
-      coming?.catch(() => {});
-      seen(page);
+      next = page.next === null ? null : this.#page(held, after, page.next);
+      // The next round awaits it and handles its failure.
+      next?.catch(() => {});
+      onPage(page);
     }
     return mergePages(held, pages);
   }
 
   confirm(message: Omit<EdgeConfirm, 'kind' | 'instance'>): Promise<void> {
-    return this.#tell({ kind: 'edge.confirm', instance: this.#instance, ...message });
+    return this.#send({ kind: 'edge.confirm', instance: this.#instance, ...message });
   }
 
   heartbeat(message: Omit<EdgeHeartbeat, 'kind' | 'instance'>): Promise<void> {
-    return this.#tell({ kind: 'edge.heartbeat', instance: this.#instance, ...message });
+    return this.#send({ kind: 'edge.heartbeat', instance: this.#instance, ...message });
   }
 
   drops(message: Omit<EdgeDropReport, 'kind' | 'instance'>): Promise<void> {
-    return this.#tell({ kind: 'edge.drops', instance: this.#instance, ...message });
+    return this.#send({ kind: 'edge.drops', instance: this.#instance, ...message });
   }
 
   answer(message: Omit<EdgeAnswer, 'kind' | 'instance'>): Promise<void> {
-    return this.#tell({ kind: 'edge.answer', instance: this.#instance, ...message });
+    return this.#send({ kind: 'edge.answer', instance: this.#instance, ...message });
   }
 
   async #page(held: Desired | null, after: number, cursor: string | null): Promise<EdgePage> {
@@ -97,7 +97,7 @@ export class ControlClient {
     );
   }
 
-  async #tell(message: EdgeConfirm | EdgeHeartbeat | EdgeDropReport | EdgeAnswer): Promise<void> {
+  async #send(message: EdgeConfirm | EdgeHeartbeat | EdgeDropReport | EdgeAnswer): Promise<void> {
     await request(this.#link, message, 'done');
   }
 }

@@ -91,7 +91,7 @@ export class Reconciler {
   }
 
   /** The table is gone, or somebody else may have touched it: the next write is whole. */
-  doubt(): void {
+  invalidate(): void {
     this.#expected = null;
     this.#doubts++;
   }
@@ -105,7 +105,7 @@ export class Reconciler {
     this.#loaded = null;
     this.#later.clear();
     this.#memory?.clear();
-    this.doubt();
+    this.invalidate();
   }
 
   /** What these targets compile to depends on more than their policies, and that has changed. */
@@ -154,7 +154,7 @@ export class Reconciler {
       await this.#load(desired, wanted, reasons);
     } catch (error) {
       if (!(error instanceof DriverError)) throw error;
-      this.doubt();
+      this.invalidate();
       if (error.code !== 'refused') throw error;
       await this.#loadWithoutFaulty(desired, wanted, reasons);
     }
@@ -179,7 +179,7 @@ export class Reconciler {
     const stamp = await this.#stamp();
     const done = await this.#later.putSomeBack();
     // Nobody was told what others did to the table while ours was refused.
-    if (!done && (await this.#stamp()) !== stamp) this.doubt();
+    if (!done && (await this.#stamp()) !== stamp) this.invalidate();
   }
 
   /** Renders everything and lets the kernel judge it where it can be asked; changes nothing. */

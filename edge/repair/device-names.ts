@@ -1,11 +1,11 @@
 import type { LinkEvent } from '@portcullis/dataplane/kernel/netlink/links.ts';
 
 /**
- * What the devices that the operator named are called by now. A device that was renamed is judged under its new name
- * too, for as long as it is there or until the operator names it so; a new device of the old name is judged as well.
+ * Follows renames of the devices that the operator named. A renamed device keeps its protection under the new name,
+ * until it disappears or the operator names it so; a new device with the old name is protected as well.
  */
 export class DeviceNames {
-  /** Of renamed devices by index: the name that they had first, and now. */
+  /** The first and the present name of renamed devices, by index. */
   readonly #renamed = new Map<number, { readonly first: string; readonly now: string }>();
 
   follow(event: LinkEvent): void {
@@ -16,8 +16,8 @@ export class DeviceNames {
     else this.#renamed.set(event.index, { first, now: event.name });
   }
 
-  /** The names that were given, and what else their devices are called now, sorted. */
-  of(named: readonly string[]): readonly string[] {
+  /** The given names and the present names of renamed devices, sorted. */
+  withRenamed(named: readonly string[]): readonly string[] {
     const more = [...this.#renamed.values()].filter(
       ({ first, now }) => named.includes(first) && !named.includes(now),
     );

@@ -111,22 +111,24 @@ describe('devices that are renamed', () => {
     name,
   });
 
-  it('are judged by either name', () => {
+  it('protects a renamed device under both names', () => {
     const names = after(renamed(3, 'wan', 'wan0'), renamed(4, 'lan', 'lan0'));
-    assert.deepEqual(names.of(['wan']), ['wan', 'wan0']);
-    assert.deepEqual(names.of(['dmz']), ['dmz']);
+    assert.deepEqual(names.withRenamed(['wan']), ['wan', 'wan0']);
+    assert.deepEqual(names.withRenamed(['dmz']), ['dmz']);
   });
 
-  it('are followed from name to name, and home', () => {
+  it('follows several renames and a rename back', () => {
     const twice = [renamed(3, 'wan', 'wan0'), renamed(3, 'wan0', 'wan1')];
-    assert.deepEqual(after(...twice).of(['wan']), ['wan', 'wan1']);
-    assert.deepEqual(after(...twice, renamed(3, 'wan1', 'wan')).of(['wan']), ['wan']);
+    assert.deepEqual(after(...twice).withRenamed(['wan']), ['wan', 'wan1']);
+    assert.deepEqual(after(...twice, renamed(3, 'wan1', 'wan')).withRenamed(['wan']), ['wan']);
   });
 
-  it('are forgotten when they are gone, or named by the operator', () => {
+  it('forgets a rename when the device disappears or the operator names it', () => {
     const one = renamed(3, 'wan', 'wan0');
-    assert.deepEqual(after(one, { kind: 'gone', index: 3, name: 'wan0' }).of(['wan']), ['wan']);
-    assert.deepEqual(after(one).of(['wan0']), ['wan0']);
-    assert.deepEqual(after(one).of(['wan', 'wan0']), ['wan', 'wan0']);
+    assert.deepEqual(after(one, { kind: 'gone', index: 3, name: 'wan0' }).withRenamed(['wan']), [
+      'wan',
+    ]);
+    assert.deepEqual(after(one).withRenamed(['wan0']), ['wan0']);
+    assert.deepEqual(after(one).withRenamed(['wan', 'wan0']), ['wan', 'wan0']);
   });
 });

@@ -5,46 +5,43 @@ import type { Log } from '@portcullis/core/log.ts';
 import type { Driver, Watch } from '@portcullis/dataplane/nftables/driver.ts';
 import type { KernelWatch } from '../report/report.ts';
 
-export type WatchLinks = (report: (event: LinkEvent) => void, stirred: () => void) => LinkWatch;
+export type WatchLinks = (report: (event: LinkEvent) => void, changed: () => void) => LinkWatch;
 
 export interface GuardOptions {
   readonly driver: Driver;
-  /** Null: devices are not followed. */
+  /** Null: renames of devices are not followed. */
   readonly watchLinks: WatchLinks | null;
-  /** Puts back what somebody took off; in words what it found, null: nothing. */
-  readonly earlyDrop: { mend(): string | null; followDevices(): () => void } | null;
+  /** `repair` restores what another program detached and returns a description of it, or null. */
+  readonly earlyDrop: { repair(): string | null; followDevices(): () => void } | null;
   readonly log: Log;
-  /** Whether the table is ours to keep. */
+  /** Whether this agent owns the table. */
   readonly enforcing: () => boolean;
-  /** What is in the kernel may not be what we put there. */
-  readonly doubt: () => void;
-  /** Bring the kernel to what is desired. */
+  /** The kernel state may differ from what the agent wrote. */
+  readonly invalidate: () => void;
+  /** Applies the desired state. */
   readonly repair: () => void;
 }
 
-/** Repairs in a row that are made at once; from then on somebody seems to undo them. */
-const AT_ONCE = 10;
-/** Then still within the two seconds that are promised, until this many. */
-const SOON = 40;
+/** The number of repairs in a row without a pause; after that, another program seems to undo them. */
+const IMMEDIATE = 10;
+/** Up to this number repairs still come within the promised two seconds. */
+const PROMPT = 40;
 const SHORT_PAUSE_MS = 1_500;
 const LONGEST_PAUSE_MS = 30_000;
-/**
- * How often is looked whether our programs are on their devices: the kernel has no news of a link that is detached
- * (`ip monitor` is silent). A look takes some microseconds.
- */
-const LOOK_MS = 250;
-/** So long without another change, and the next one is the first again. */
+/** The poll interval of attached programs: the kernel sends no event when one is detached. A poll takes microseconds. */
+const POLL_MS = 250;
+/** After this time without a change the count starts again. */
 const CALM_MS = 60_000;
 
-/** Before the repair of this number. A whole table of a large edge takes seconds of a processor. */
+/** The pause before the repair with this number: the table of a large edge costs seconds of CPU. */
 function pauseBefore(repair: number): number {
-  if (repair <= AT_ONCE) return 0;
-  return Math.min(SHORT_PAUSE_MS * 2 ** Math.max(0, repair - SOON), LONGEST_PAUSE_MS);
+  if (repair <= IMMEDIATE) return 0;
+  return Math.min(SHORT_PAUSE_MS * 2 ** Math.max(0, repair - PROMPT), LONGEST_PAUSE_MS);
 }
 
 /**
- * Notices what others do to what we put into the kernel, and has it repaired: at once, but ever more slowly against
- * somebody who undoes it every time, and then says so. Follows devices under new names.
+ * Detects changes that other programs make to our kernel objects and starts the repair: immediately at first, then with
+ * growing pauses and a reported problem if another program keeps undoing it. Follows renamed devices.
  */
 export class Guard {
   readonly #options: GuardOptions;
@@ -53,25 +50,25 @@ export class Guard {
   #repairs = 0;
   #lastAtMs = -Infinity;
   #pending: NodeJS.Timeout | undefined;
-  #said: string | null = null;
+  #reported: string | null = null;
   #started = false;
   #table: Watch | null = null;
-  /** Changes by others that were noticed, and how many of them are mended. */
-  #noticed = 0;
-  #mended = 0;
+  /** Numbers of foreign changes: detected, and repaired. */
+  #detected = 0;
+  #repaired = 0;
   #allRepairs = 0;
 
   constructor(options: GuardOptions) {
     this.#options = options;
   }
 
-  /** No-op when it has begun. */
+  /** Does nothing if it is started already. */
   start(): void {
     if (this.#started) return;
     this.#started = true;
     const { driver, watchLinks, log, earlyDrop } = this.#options;
     if (earlyDrop !== null) {
-      const look = setInterval(() => this.#mend(earlyDrop), LOOK_MS);
+      const look = setInterval(() => this.#repairEarlyDrop(earlyDrop), POLL_MS);
       this.#watches.push({ stop: () => clearInterval(look) });
     }
     const watch = driver.watch((what) => this.#changed(what));
@@ -79,17 +76,17 @@ export class Guard {
     this.#table = watch;
     if (watchLinks === null) return;
     try {
-      let stir = (): void => {};
+      let onChange = (): void => {};
       this.#watches.push(
         watchLinks(
           (event) => this.#follow(event),
-          () => stir(),
+          () => onChange(),
         ),
       );
-      // Only now that there will be news.
-      if (earlyDrop !== null) stir = earlyDrop.followDevices();
+      // After the watch is open, so that no event is lost.
+      if (earlyDrop !== null) onChange = earlyDrop.followDevices();
     } catch (error) {
-      log.warn({ error }, 'devices that are renamed are not noticed');
+      log.warn({ error }, 'devices that are renamed are not detected');
     }
   }
 
@@ -98,70 +95,70 @@ export class Guard {
     clearTimeout(this.#pending);
   }
 
-  /** In words for the operator, while somebody keeps undoing what we do; null: nobody does. */
+  /** A sentence for the operator while another program keeps undoing repairs, else null. */
   get problem(): string | null {
-    return performance.now() - this.#lastAtMs < CALM_MS ? this.#said : null;
+    return performance.now() - this.#lastAtMs < CALM_MS ? this.#reported : null;
   }
 
-  /** Whether the kernel has what we put there. `unknown`: we do not enforce, or nobody tells us of changes. */
+  /** Whether the kernel has what the agent wrote. `unknown`: the edge does not enforce, or changes are not reported. */
   get kernel(): KernelState {
     if (this.#table === null || !this.#options.enforcing()) return 'unknown';
-    // What is done is told a little later: whoever asks hears of what was done before.
+    // Events arrive with a delay, so those that wait are read first.
     this.#table.poll();
-    return this.#noticed > this.#mended ? 'disturbed' : 'undisturbed';
+    return this.#detected > this.#repaired ? 'disturbed' : 'undisturbed';
   }
 
-  /** Times since the start that we mended what others did. */
+  /** The number of repairs since the start. */
   get repairs(): number {
     return this.#allRepairs;
   }
 
-  /** Before an apply; call what it answers once that has succeeded. What is noticed meanwhile is still to be mended. */
-  mending(): () => void {
-    const noticed = this.#noticed;
+  /** Called before an apply. Call the result once that has succeeded: it counts the changes detected before as repaired. */
+  startRepair(): () => void {
+    const detected = this.#detected;
     return () => {
-      if (noticed > this.#mended) this.#allRepairs++;
-      this.#mended = Math.max(this.#mended, noticed);
+      if (detected > this.#repaired) this.#allRepairs++;
+      this.#repaired = Math.max(this.#repaired, detected);
     };
   }
 
-  /** What these devices are called now, beside the names that the operator gave. */
+  /** The operator's names of devices, and the present names of those that were renamed. */
   devices(named: readonly string[]): readonly string[] {
-    return this.#names.of(named);
+    return this.#names.withRenamed(named);
   }
 
   #changed(what: string): void {
-    const { log, doubt, repair, enforcing } = this.#options;
+    const { log, invalidate, repair, enforcing } = this.#options;
     if (!enforcing()) return;
-    this.#noticed++;
+    this.#detected++;
     const nowMs = performance.now();
     if (nowMs - this.#lastAtMs > CALM_MS) {
       this.#repairs = 0;
-      this.#said = null;
+      this.#reported = null;
     }
     this.#lastAtMs = nowMs;
-    doubt();
+    invalidate();
     if (this.#pending !== undefined) return;
     this.#repairs++;
-    log.warn({ what, times: this.#repairs }, 'somebody else changed our table');
+    log.warn({ what, times: this.#repairs }, 'another program changed our table');
     const pauseMs = pauseBefore(this.#repairs);
     if (pauseMs === 0) {
       repair();
       return;
     }
-    this.#said = `somebody else keeps changing our table: ${what}; repaired ${this.#repairs - 1} times`;
+    this.#reported = `another program keeps changing our table: ${what}; repaired ${this.#repairs - 1} times`;
     this.#pending = setTimeout(() => {
       this.#pending = undefined;
       repair();
     }, pauseMs);
   }
 
-  #mend(earlyDrop: NonNullable<GuardOptions['earlyDrop']>): void {
+  #repairEarlyDrop(earlyDrop: NonNullable<GuardOptions['earlyDrop']>): void {
     const { log, repair, enforcing } = this.#options;
     if (!enforcing()) return;
-    const what = earlyDrop.mend();
+    const what = earlyDrop.repair();
     if (what === null) return;
-    log.warn({ what }, 'somebody else changed the early drop');
+    log.warn({ what }, 'another program changed the early drop');
     repair();
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { staysAway } from './disable.ts';
+import { removeUntilAbsent } from './disable.ts';
 
 /** A table that somebody puts back so often, some looks after it was removed. */
 function kernel(comesBack: number) {
@@ -29,17 +29,17 @@ const atOnce = async (): Promise<void> => {};
 
 test('what is removed and stays away is off', async () => {
   const { driver, seen } = kernel(0);
-  assert.equal(await staysAway(driver, atOnce), true);
+  assert.equal(await removeUntilAbsent(driver, atOnce), true);
   assert.equal(seen.removed, 0);
 });
 
 test('what an agent in the middle of a write puts back once is removed once more', async () => {
   const { driver, seen } = kernel(1);
-  assert.equal(await staysAway(driver, atOnce), true);
+  assert.equal(await removeUntilAbsent(driver, atOnce), true);
   assert.equal(seen.removed, 1);
 });
 
 test('nobody is told that it is off while somebody puts it back every time', async () => {
   const { driver } = kernel(Infinity);
-  assert.equal(await staysAway(driver, atOnce), false);
+  assert.equal(await removeUntilAbsent(driver, atOnce), false);
 });

@@ -11,33 +11,36 @@ import { createSysctls } from '@portcullis/dataplane/kernel/sysctls.ts';
 import { MEMORY_SHARE, Reassembly } from '../host/reassembly.ts';
 import { pinsFolders, takeOffPinned } from '@portcullis/dataplane/xdp/devices/pins.ts';
 
-/** An agent hears of a deletion within a fifth of a second, and repairs it at once. */
-const STAYS_AWAY_MS = 1_000;
-const LOOK_MS = 100;
-/** The agent of this state directory may be in the middle of a write: it takes that back itself, if it lives. */
+/** An agent is notified of a deletion within 200 ms and repairs it immediately. */
+const ABSENT_MS = 1_000;
+const POLL_MS = 100;
+/** The agent of this state directory may be writing the table right now; if it runs, it removes it again by itself. */
 const TRIES = 3;
 
 /**
- * Takes our hands off this host, with or without an agent, also after a restart. False: somebody who does not look at
- * this state directory goes on putting our table back. Throws `StateError` and `DriverError`.
+ * Disables enforcement on this host, with or without a running agent; it stays disabled across restarts. Returns false
+ * if an agent of another state directory keeps restoring the table. Throws `StateError` and `DriverError`.
  */
-export async function takeOff(stateDir: string, env: NodeJS.ProcessEnv): Promise<boolean> {
+export async function disableEnforcement(
+  stateDir: string,
+  env: NodeJS.ProcessEnv,
+): Promise<boolean> {
   const driver = createNftDriver();
-  // Whoever may not change the kernel is refused before the marker is written, not after.
+  // A caller that may not change the kernel must fail before the marker is written.
   if (process.getuid?.() !== 0) await driver.remove();
-  const unwritten = markOff(stateDir);
-  // The agent does all this too, if one runs; here it must not depend on that.
+  const writeError = writeMarker(stateDir);
+  // A running agent does the same; this must not depend on it.
   const aside = new SetAside({ stateDir, open: openLearntReader, eachConnection });
   await setAsideBeforeRemoval(driver, aside, () => {}).remove();
   for (const folder of pinsFolders(stateDir, env)) takeOffPinned(folder);
-  giveBackReassembly(stateDir);
-  const isOff = await staysAway(driver);
-  if (isOff && unwritten !== null) throw unwritten;
-  return isOff;
+  restoreReassembly(stateDir);
+  const isAbsent = await removeUntilAbsent(driver);
+  if (isAbsent && writeError !== null) throw writeError;
+  return isAbsent;
 }
 
-/** What kept the marker from being written: without it this lasts until the next agent only. */
-function markOff(stateDir: string): Error | null {
+/** Returns the error if the marker cannot be written: the next agent would enforce again. */
+function writeMarker(stateDir: string): Error | null {
   try {
     edgeOff(stateDir);
     return null;
@@ -46,16 +49,16 @@ function markOff(stateDir: string): Error | null {
   }
 }
 
-/** Removes it again until it stays away for a while; false: it does not. */
-export async function staysAway(
+/** Removes the table until it stays absent for a second. Returns false if it keeps coming back. */
+export async function removeUntilAbsent(
   driver: Pick<Driver, 'remove' | 'present'>,
   pause: (ms: number) => Promise<unknown> = (ms) => new Promise((done) => setTimeout(done, ms)),
 ): Promise<boolean> {
   for (let tries = 0; tries < TRIES; tries++) {
     if (tries > 0) await driver.remove();
     let isBack = false;
-    for (let ms = 0; ms < STAYS_AWAY_MS && !isBack; ms += LOOK_MS) {
-      await pause(LOOK_MS);
+    for (let ms = 0; ms < ABSENT_MS && !isBack; ms += POLL_MS) {
+      await pause(POLL_MS);
       isBack = await driver.present();
     }
     if (!isBack) return true;
@@ -63,7 +66,7 @@ export async function staysAway(
   return false;
 }
 
-function giveBackReassembly(stateDir: string): void {
+function restoreReassembly(stateDir: string): void {
   const limits = fitToMemory(DEFAULT_LIMITS.fragmentLimits, totalmem() / MEMORY_SHARE);
   const log = { debug() {}, info() {}, warn() {}, error() {} };
   new Reassembly({ sysctls: createSysctls(), limits, stateDir, log }).giveBack();

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
-/** Time of this machine since its boot: it never jumps, and a new process reads the same one. */
+/** The time since boot. It never jumps, and every process reads the same. */
 export interface MachineClock {
-  /** Which boot; moments of two boots cannot be compared. */
+  /** The boot id: times of different boots cannot be compared. */
   readonly boot: string;
   nowMs(): number;
 }
@@ -16,7 +16,7 @@ function readBoot(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
   } catch {
-    // Then every process is a boot of its own: what is kept begins its time anew.
+    // Without a boot id every process counts as a boot of its own.
     return `unknown-${process.pid}-${Date.now()}`;
   }
 }

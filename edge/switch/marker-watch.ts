@@ -1,13 +1,13 @@
 import type { Log } from '@portcullis/core/log.ts';
-import { lastTouched } from './switch-files.ts';
-import { handsOffWanted } from './mode.ts';
+import { lastModified } from './switch-files.ts';
+import { isDisableRequested } from './mode.ts';
 import type { MachineClock } from './machine-clock.ts';
 
-/** Looks whether somebody switched this edge off or on, or confirmed its trial, by the markers of its state directory. */
+/** Detects by the marker files of the state directory that the edge was disabled, enabled or its trial confirmed. */
 export class MarkerWatch {
   readonly #stateDir: string;
   readonly #log: Log;
-  /** When somebody last touched the markers, as of the last look; `unreadable` is said once. */
+  /** The modification time of the markers at the last check; `unreadable` is logged once. */
   #touched: bigint | null | 'unreadable' = null;
 
   constructor(stateDir: string, log: Log) {
@@ -15,16 +15,20 @@ export class MarkerWatch {
     this.#log = log;
   }
 
-  /** Whether what is done no longer is what the markers ask for. Off and on again between two looks counts, too. */
-  asksForMore(handsOff: boolean, clock: MachineClock): boolean {
+  /** Whether the markers changed since the last call or contradict `disabled`. Off and on again counts as a change. */
+  changed(disabled: boolean, clock: MachineClock): boolean {
     try {
-      const touched = lastTouched(this.#stateDir);
-      const wanted = handsOffWanted(this.#stateDir, clock);
-      const changed = wanted !== handsOff || touched !== this.#touched;
+      const touched = lastModified(this.#stateDir);
+      const wanted = isDisableRequested(this.#stateDir, clock);
+      const changed = wanted !== disabled || touched !== this.#touched;
       this.#touched = touched;
       return changed;
     } catch (error) {
-      if (this.#touched !== 'unreadable') this.#log.error({ error }, 'nobody can switch this edge');
+      if (this.#touched !== 'unreadable')
+        this.#log.error(
+          { error },
+          'the edge cannot be enabled or disabled: its markers are unreadable',
+        );
       this.#touched = 'unreadable';
       return false;
     }

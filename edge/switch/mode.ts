@@ -1,63 +1,66 @@
 import { describeError } from '@portcullis/core/log.ts';
 import type { EdgeMode } from '@portcullis/link/messages.ts';
-import { edgeOff, type Off, ranOut, readOff, readTrial } from './switch-files.ts';
+import { edgeOff, type Disabled, hasExpired, readDisabled, readTrial } from './switch-files.ts';
 import type { Driver } from '@portcullis/dataplane/nftables/driver.ts';
 import type { MachineClock } from './machine-clock.ts';
 
-/** Whether the edge enforces, and if not although asked to, why. */
-export interface Stance {
+/** Whether the edge enforces, and the reason if it was requested to but does not. */
+export interface ModeState {
   readonly mode: EdgeMode;
   readonly reason: string | null;
-  /** Our table must not be there: a person, or a trial that ran out, took our hands off. */
-  readonly handsOff: boolean;
-  /** The kernel can be asked to check what we render. */
-  readonly canAsk: boolean;
+  /** The table must be absent: the operator disabled the edge, or a trial expired without confirmation. */
+  readonly disabled: boolean;
+  /** nftables works on this host, so rendered tables can be checked. */
+  readonly canCheck: boolean;
 }
 
-export interface StanceInput {
+export interface ModeInput {
   readonly requested: EdgeMode;
   readonly driver: Driver;
   readonly stateDir: string;
   readonly clock: MachineClock;
-  /** The host was found able before; it is asked again only until it is. */
-  readonly able: boolean;
+  /** nftables was found to work before, so it is not probed again. */
+  readonly works: boolean;
 }
 
-/** Ends a trial that ran out, which nobody may undo but a person. */
-export async function takeStance(input: StanceInput): Promise<Stance> {
+/** Reads the markers and probes the host. Ends a trial that expired; only the operator can enable the edge again. */
+export async function readMode(input: ModeInput): Promise<ModeState> {
   const ended = endTrial(input);
-  const off = readOff(input.stateDir) ?? ended;
-  const lack = input.able ? null : await input.driver.probe();
-  const canAsk = lack === null;
-  if (off !== null) return { mode: 'observe', reason: off.reason, handsOff: true, canAsk };
+  const off = readDisabled(input.stateDir) ?? ended;
+  const lack = input.works ? null : await input.driver.probe();
+  const canCheck = lack === null;
+  if (off !== null) return { mode: 'observe', reason: off.reason, disabled: true, canCheck };
   if (input.requested === 'observe') {
-    // Not ours to remove: another agent on this host may be enforcing with it.
-    const left = canAsk && (await input.driver.present());
+    // It may belong to another agent on this host, so it stays.
+    const left = canCheck && (await input.driver.present());
     const reason = left
-      ? 'a table of an earlier or another agent still enforces on this host'
+      ? 'the table of an earlier or another agent still enforces on this host'
       : null;
-    return { mode: 'observe', reason, handsOff: false, canAsk };
+    return { mode: 'observe', reason, disabled: false, canCheck };
   }
-  if (lack !== null) return { mode: 'observe', reason: lack, handsOff: false, canAsk };
-  return { mode: 'enforce', reason: null, handsOff: false, canAsk };
+  if (lack !== null) return { mode: 'observe', reason: lack, disabled: false, canCheck };
+  return { mode: 'enforce', reason: null, disabled: false, canCheck };
 }
 
-/** What may change a stance from one second to the next, cheaply. */
-export function handsOffWanted(stateDir: string, clock: MachineClock): boolean {
-  if (readOff(stateDir) !== null) return true;
+/** A cheap check for the once-a-second poll. */
+export function isDisableRequested(stateDir: string, clock: MachineClock): boolean {
+  if (readDisabled(stateDir) !== null) return true;
   const trial = readTrial(stateDir);
-  return trial !== null && ranOut(trial, clock);
+  return trial !== null && hasExpired(trial, clock);
 }
 
-/** Null: none ran out. A disk that takes no marker keeps nobody locked out: then it is off for as long as that is so. */
-function endTrial({ stateDir, clock }: StanceInput): Off | null {
+/**
+ * Returns null if no trial has expired. If the disk is full and the marker cannot be written, the edge is disabled all
+ * the same, so that the operator is not locked out.
+ */
+function endTrial({ stateDir, clock }: ModeInput): Disabled | null {
   const trial = readTrial(stateDir);
-  if (trial === null || !ranOut(trial, clock)) return null;
+  if (trial === null || !hasExpired(trial, clock)) return null;
   const reason = 'enforcing was not confirmed in time';
   try {
-    if (readOff(stateDir) === null) edgeOff(stateDir, reason);
+    if (readDisabled(stateDir) === null) edgeOff(stateDir, reason);
   } catch (error) {
-    return { reason: `${reason}, which could not be written down: ${describeError(error)}` };
+    return { reason: `${reason}, which could not be saved: ${describeError(error)}` };
   }
   return { reason };
 }

@@ -12,34 +12,33 @@ import { join } from 'node:path';
 import type { MachineClock } from './machine-clock.ts';
 
 /**
- * How a person takes the edge's hands off a host, and how it does so by itself. Both are files in the
- * agent's state directory, so they hold without control, without the agent, and across kill -9 and restarts:
+ * Two marker files in the agent's state directory disable enforcement. They hold without control, without the agent,
+ * and across kill -9 and restarts:
  *
- *     off.json      while it is there, the agent does not enforce: it removes its table and observes
- *     confirm.json  enforcing is on trial until a deadline; unconfirmed by then, the agent writes off.json
+ *     off.json      while it exists, the agent removes its table and observes
+ *     confirm.json  enforcement is on trial until a deadline; without confirmation the agent then writes off.json
  *
- * A trial ends by the machine's clock since boot, which nobody sets: a wall clock that is put right soon after a start
- * would end it at once, or never. One that a reboot ended is over, for a reboot is how somebody who locked himself out
- * gets back in.
+ * A trial is timed by the clock since boot: a correction of the wall clock would end it early or extend it. A reboot
+ * ends an unconfirmed trial, because a reboot is how an operator who is locked out gets back in.
  *
- * A trial that was confirmed stays confirmed over restarts, or an unattended restart would take the
- * protection away. `edgeOn` forgets it: switching on again is a new trial.
+ * A confirmed trial stays confirmed across restarts, or an unattended restart would end the protection. `edgeOn`
+ * deletes it: enabling again starts a new trial.
  */
 const OFF = 'off.json';
 const TRIAL = 'confirm.json';
 
-export interface Off {
+export interface Disabled {
   readonly reason: string;
 }
 export interface Trial {
-  /** Of which boot the deadline is. */
+  /** The boot id that the deadline belongs to. */
   readonly boot: string;
-  /** By a `MachineClock`. */
+  /** In the time of a `MachineClock`. */
   readonly deadlineMs: number;
   readonly confirmed: boolean;
 }
 
-/** The state directory cannot be used; `code` is that of the system call, such as `EACCES`. */
+/** The state directory cannot be used. `code` is the error code of the system call, such as `EACCES`. */
 export class StateError extends Error {
   override readonly name = 'StateError';
   readonly code: string;
@@ -49,45 +48,45 @@ export class StateError extends Error {
   }
 }
 
-/** The agent takes its table away within a second, if it runs. */
-export function edgeOff(stateDir: string, reason = 'switched off by a person on this host'): void {
+/** Disables enforcement: a running agent removes its table within a second. */
+export function edgeOff(stateDir: string, reason = 'disabled by the operator of this host'): void {
   try {
     write(stateDir, OFF, { reason, at: new Date().toISOString() });
   } catch {
-    // A full disk has room for an empty file, and whatever it says, somebody put it there.
-    inWords(stateDir, () => closeSync(openSync(join(stateDir, OFF), 'a')));
+    // An empty file fits on a full disk, and its presence alone disables.
+    withStateError(stateDir, () => closeSync(openSync(join(stateDir, OFF), 'a')));
   }
 }
 
-/** Enforces again, where enforcing is asked for. */
+/** Enables enforcement again, where the agent was started with it. */
 export function edgeOn(stateDir: string): void {
-  inWords(stateDir, () => {
+  withStateError(stateDir, () => {
     rmSync(join(stateDir, TRIAL), { force: true });
     rmSync(join(stateDir, OFF), { force: true });
   });
 }
 
-/** `none`: no trial runs here. `too_late`: the agent has taken its hands off already. */
+/** Returns `none` if no trial runs, and `too_late` if the agent has disabled enforcement already. */
 export function edgeConfirm(stateDir: string): 'confirmed' | 'none' | 'too_late' {
-  if (readOff(stateDir) !== null) return 'too_late';
+  if (readDisabled(stateDir) !== null) return 'too_late';
   const trial = readTrial(stateDir);
   if (trial === null) return 'none';
   write(stateDir, TRIAL, { ...trial, confirmed: true });
   return 'confirmed';
 }
 
-export function readOff(stateDir: string): Off | null {
+export function readDisabled(stateDir: string): Disabled | null {
   const text = read(stateDir, OFF);
   if (text === null) return null;
   const value = parseObject(text);
-  // Whatever it says, somebody put it there.
+  // An unreadable file counts as well: its presence disables.
   const reason = value?.['reason'];
   return {
-    reason: typeof reason === 'string' ? reason.slice(0, 300) : 'switched off on this host',
+    reason: typeof reason === 'string' ? reason.slice(0, 300) : 'disabled on this host',
   };
 }
 
-/** A file that cannot be read counts as a trial that ran out: hands off is the safe side. */
+/** A damaged file counts as an expired trial: to disable is the safe side. */
 export function readTrial(stateDir: string): Trial | null {
   const text = read(stateDir, TRIAL);
   if (text === null) return null;
@@ -98,13 +97,13 @@ export function readTrial(stateDir: string): Trial | null {
   return isWhole ? { boot, deadlineMs, confirmed } : { boot: '', deadlineMs: 0, confirmed };
 }
 
-/** It was not confirmed, and nobody may confirm it any more. */
-export function ranOut({ boot, deadlineMs, confirmed }: Trial, clock: MachineClock): boolean {
+/** The trial was not confirmed in time. */
+export function hasExpired({ boot, deadlineMs, confirmed }: Trial, clock: MachineClock): boolean {
   return !confirmed && (boot !== clock.boot || deadlineMs <= clock.nowMs());
 }
 
-/** Begins a trial, unless one runs or was confirmed. Called before the first write to the kernel. */
-export function beginTrial(stateDir: string, lastsMs: number, clock: MachineClock): Trial {
+/** Starts a trial, unless one runs or was confirmed. Called before the first write to the kernel. */
+export function startTrial(stateDir: string, lastsMs: number, clock: MachineClock): Trial {
   const known = readTrial(stateDir);
   if (known !== null) return known;
   const trial: Trial = {
@@ -116,16 +115,16 @@ export function beginTrial(stateDir: string, lastsMs: number, clock: MachineCloc
   return trial;
 }
 
-/** Changes with every switch, also with one that was taken back before anybody looked. */
-export function lastTouched(stateDir: string): bigint | null {
-  return inWords(
+/** The modification time of the directory: it changes with every switch, also with one that was reversed since. */
+export function lastModified(stateDir: string): bigint | null {
+  return withStateError(
     stateDir,
     () => statSync(stateDir, { bigint: true, throwIfNoEntry: false })?.mtimeNs ?? null,
   );
 }
 
 function write(stateDir: string, name: string, content: object): void {
-  inWords(stateDir, () => {
+  withStateError(stateDir, () => {
     mkdirSync(stateDir, { recursive: true });
     const path = join(stateDir, name);
     const draft = `${path}.${process.pid}`;
@@ -148,7 +147,7 @@ function read(stateDir: string, name: string): string | null {
   }
 }
 
-function inWords<T>(stateDir: string, work: () => T): T {
+function withStateError<T>(stateDir: string, work: () => T): T {
   try {
     return work();
   } catch (error) {

@@ -68,7 +68,7 @@ export class FilterGround {
 
   /** What the guard of an agent says when somebody else has changed the table. */
   doubt(): void {
-    this.#reconciler.doubt();
+    this.#reconciler.invalidate();
   }
 
   /** More of what the kernel had learnt is to be put back by the next apply. */

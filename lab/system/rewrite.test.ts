@@ -50,7 +50,7 @@ describe('a table that is written whole, again and again', { skip: lacking ?? fa
         }
       })();
       for (let rewrite = 0; rewrite < REWRITES; rewrite++) {
-        reconciler.doubt();
+        reconciler.invalidate();
         await reconciler.apply(desired(sees));
       }
       state.done = true;

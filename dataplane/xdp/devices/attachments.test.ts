@@ -14,9 +14,9 @@ describe('programs on devices', () => {
   it('are put back by a look that reads nothing of the devices, and that is counted', () => {
     const { attachments, driver, reads } = attached();
     const before = reads();
-    assert.deepEqual([attachments.mend(), attachments.repairs], [[], 0]);
+    assert.deepEqual([attachments.repair(), attachments.repairs], [[], 0]);
     driver.detach(WAN);
-    assert.deepEqual([attachments.mend(), attachments.repairs], [['wan'], 1]);
+    assert.deepEqual([attachments.repair(), attachments.repairs], [['wan'], 1]);
     assert.deepEqual([driver.devices(), attachments.modeOf('wan')?.xdp], [[WAN], 'native']);
     assert.equal(reads(), before);
   });
@@ -27,14 +27,14 @@ describe('programs on devices', () => {
     const { attachments, driver } = attached();
     const attach = t.mock.method(driver, 'attach', () => BUSY);
     driver.detach(WAN);
-    assert.deepEqual(attachments.mend(), ['wan']);
+    assert.deepEqual(attachments.repair(), ['wan']);
     assert.equal(attachments.modeOf('wan')?.xdp, 'none');
     assert.equal(attachments.isComplete, false);
-    for (nowMs = 100; nowMs < 1_000; nowMs += 100) assert.deepEqual(attachments.mend(), []);
+    for (nowMs = 100; nowMs < 1_000; nowMs += 100) assert.deepEqual(attachments.repair(), []);
     assert.equal(attach.mock.callCount(), 1, 'the kernel is not asked at every look');
     attach.mock.restore();
     nowMs = 2_000;
-    assert.deepEqual(attachments.mend(), ['wan']);
+    assert.deepEqual(attachments.repair(), ['wan']);
     assert.deepEqual([driver.devices(), attachments.modeOf('wan')?.xdp], [[WAN], 'native']);
   });
 
@@ -61,11 +61,11 @@ describe('programs on devices', () => {
     const { attachments, driver } = attached();
     attachments.look([]);
     attachments.attach();
-    assert.deepEqual([driver.devices(), attachments.mend(), driver.devices()], [[], [], []]);
+    assert.deepEqual([driver.devices(), attachments.repair(), driver.devices()], [[], [], []]);
     attachments.look(['wan']);
     attachments.attach();
     attachments.remove();
-    assert.deepEqual([attachments.mend(), driver.devices()], [[], []]);
+    assert.deepEqual([attachments.repair(), driver.devices()], [[], []]);
   });
 
   it('are on a device beneath and not on what is built upon it, whose packets would be counted twice', (t) => {
@@ -78,7 +78,7 @@ describe('programs on devices', () => {
     const attach = driver.attach.bind(driver);
     t.mock.method(driver, 'attach', (index: number) => (index === WAN ? BUSY : attach(index)));
     driver.detach(WAN);
-    assert.deepEqual(attachments.mend(), ['wan']);
+    assert.deepEqual(attachments.repair(), ['wan']);
     assert.deepEqual([attachments.modeOf('vlan')?.xdp, attachments.isComplete], ['none', false]);
     attachments.attach();
     assert.deepEqual(driver.devices(), [VLAN]);

@@ -103,7 +103,7 @@ export class Attachments {
    * what the last `attach` knew and looks at nothing but our programs: some microseconds. Answers what devices
    * were changed.
    */
-  mend(): string[] {
+  repair(): string[] {
     const nowMs = performance.now();
     const lost = [...this.#attached.keys()].filter((ifindex) => !this.#driver.attached(ifindex));
     const due = [...this.#refused].flatMap(([ifindex, triedMs]) =>

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { BOOT_SCRIPT } from '@portcullis/edge/boot/unit.ts';
-import { beginTrial, edgeConfirm, edgeOff } from '@portcullis/edge/switch/switch-files.ts';
+import { startTrial, edgeConfirm, edgeOff } from '@portcullis/edge/switch/switch-files.ts';
 import type { Desired } from '@portcullis/dataplane/desired.ts';
 import { DEFAULT_LIMITS } from '@portcullis/dataplane/nftables/table/base-chain.ts';
 import { createFakeKernel } from '@portcullis/dataplane/nftables/fake.ts';
@@ -85,7 +85,7 @@ describe('what a boot loads before there is Node', { skip: whyNot() }, () => {
     const nothing = load(`${stateDir}/elsewhere`);
     assert.equal(nothing.status, 0);
     assert.match(nothing.said, /nothing is loaded/);
-    beginTrial(stateDir, 3_600_000, createMachineClock());
+    startTrial(stateDir, 3_600_000, createMachineClock());
     assert.match(load(stateDir).said, /on trial and not confirmed/);
     assert.deepEqual(addresses(), []);
     edgeConfirm(stateDir);
