@@ -1,5 +1,5 @@
-import type { AgentRequest, ControlReply, Refused } from '@portcullis/link/messages.ts';
-import type { AgentSide } from '@portcullis/link/transport.ts';
+import type { AgentRequest, ControlReply, Refused } from '@portcullis/link/messages/messages.ts';
+import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 
 const REQUEST_MS = 30_000;
 

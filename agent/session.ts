@@ -1,5 +1,5 @@
 import type { Log } from '@portcullis/core/log.ts';
-import { type AgentSide, LinkError } from '@portcullis/link/transport.ts';
+import { type AgentSide, LinkError } from '@portcullis/link/transport/transport.ts';
 import { type Coalesced, coalesce } from './coalesce.ts';
 import { RefusedByControl } from './request.ts';
 

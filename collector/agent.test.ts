@@ -3,11 +3,11 @@ import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CollectorAssignment } from '@portcullis/link/collector-messages.ts';
-import { createMemoryLink } from '@portcullis/link/memory.ts';
-import type { AgentRequest, ControlReply } from '@portcullis/link/messages.ts';
+import type { CollectorAssignment } from '@portcullis/link/messages/collector.ts';
+import { createMemoryLink } from '@portcullis/link/transport/memory.ts';
+import type { AgentRequest, ControlReply } from '@portcullis/link/messages/messages.ts';
 import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
-import type { WireSample } from '@portcullis/link/watch-messages.ts';
+import type { WireSample } from '@portcullis/link/messages/attacks.ts';
 import { netflowV5 } from './testing/datagrams.ts';
 import { CollectorAgent } from './agent.ts';
 

@@ -10,8 +10,8 @@ import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
 import type { Log } from '@portcullis/core/log.ts';
 import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
-import { PROTOCOL_VERSION } from '@portcullis/link/messages.ts';
-import type { AgentSide } from '@portcullis/link/transport.ts';
+import { PROTOCOL_VERSION } from '@portcullis/link/messages/messages.ts';
+import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 import { ExporterSockets } from './sockets.ts';
 
 export interface CollectorAgentOptions {

@@ -1,7 +1,7 @@
 /** What the process of a collector is told by whoever starts it. The rest it asks control. */
 export interface CollectorConfig {
   readonly name: string;
-  /** The socket of link/ipc.ts. */
+  /** The Unix socket of the control plane. */
   readonly linkPath: string;
   readonly credential: string;
 }

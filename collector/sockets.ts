@@ -8,7 +8,7 @@ import {
   type CollectorStatus,
   type ExporterStatus,
   MAX_REPORTED_EXPORTERS,
-} from '@portcullis/link/collector-messages.ts';
+} from '@portcullis/link/messages/collector.ts';
 import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
 import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 import { Collector, type CollectorOptions, type Listen } from './collector.ts';

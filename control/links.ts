@@ -1,6 +1,6 @@
-import { serveIpc } from '@portcullis/link/ipc.ts';
-import type { AgentRef } from '@portcullis/link/messages.ts';
-import type { ControlSide } from '@portcullis/link/transport.ts';
+import { serveIpc } from '@portcullis/link/transport/ipc-server.ts';
+import type { AgentRef } from '@portcullis/link/messages/messages.ts';
+import type { ControlSide } from '@portcullis/link/transport/transport.ts';
 import { type Collectors, tellCollectors } from './collectors/index.ts';
 import type { Db } from './db/database.ts';
 import type { ControlConfig } from './config/config.ts';

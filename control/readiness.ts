@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from './db/database.ts';
-import type { EdgeReport } from '@portcullis/link/edge-report.ts';
+import type { EdgeReport } from '@portcullis/link/messages/edge-report.ts';
 import type { EdgeEnforcement, EnforcementReader } from './fleet/index.ts';
 import type { Check, EdgeReadiness, ReadinessReport } from './http/health.ts';
 

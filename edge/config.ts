@@ -1,10 +1,10 @@
 import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
-import type { EdgeMode } from '@portcullis/link/messages.ts';
+import type { EdgeMode } from '@portcullis/link/messages/edge.ts';
 
 /** What an edge process is told by whoever starts it. */
 export interface EdgeConfig {
   readonly name: string;
-  /** The socket of link/ipc.ts. */
+  /** The Unix socket of the control plane. */
   readonly linkPath: string;
   readonly stateDir: string;
   readonly mode: EdgeMode;

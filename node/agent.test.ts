@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { NodeHeartbeat } from '@portcullis/link/node-messages.ts';
+import type { NodeHeartbeat } from '@portcullis/link/messages/node.ts';
 import { assignmentOf, EGG, uuidOf } from './testing/eggs.ts';
 import { TestHost, until } from './testing/host.ts';
 

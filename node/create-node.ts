@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import type { Log } from '@portcullis/core/log.ts';
-import type { AgentSide } from '@portcullis/link/transport.ts';
+import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 import { NodeAgent } from './agent.ts';
 import type { ApplyConfigFiles } from './config-files/outcome.ts';
 import { createMeasureDisk } from './disk/measure.ts';

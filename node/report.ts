@@ -1,4 +1,4 @@
-import type { ServerBuild } from '@portcullis/link/node-messages.ts';
+import type { ServerBuild } from '@portcullis/link/messages/node.ts';
 
 /** Far below what a message may be, with room for all that is not a log. */
 const LOG_BUDGET = 6 * 1024 * 1024;

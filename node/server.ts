@@ -11,7 +11,7 @@ import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { LaunchSurroundings } from '@portcullis/core/game-servers/eggs/launch.ts';
 import type { PowerSignal, ServerAssignment } from '@portcullis/core/game-servers/power.ts';
 import type { Log } from '@portcullis/core/log.ts';
-import type { CallAnswer, ServerBuild } from '@portcullis/link/node-messages.ts';
+import type { CallAnswer, ServerBuild } from '@portcullis/link/messages/node.ts';
 import { bounded, sentenceOf } from './bounded.ts';
 import { build } from './build/build.ts';
 import { Builder } from './build/builder.ts';

@@ -1,14 +1,14 @@
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
 import { request } from '@portcullis/agent/request.ts';
-import { PROTOCOL_VERSION } from '@portcullis/link/messages.ts';
+import { PROTOCOL_VERSION } from '@portcullis/link/messages/messages.ts';
 import type {
   NodeAnswer,
   NodeHeartbeat,
   NodePage,
   NodeWelcome,
-} from '@portcullis/link/node-messages.ts';
-import type { AgentSide } from '@portcullis/link/transport.ts';
+} from '@portcullis/link/messages/node.ts';
+import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 import type { Assignments } from './journal/record.ts';
 
 /** A sync of more pages than this is no sync. */

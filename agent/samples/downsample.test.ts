@@ -4,8 +4,7 @@ import { DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/attack.ts';
 import { step, INITIAL, type DetectorState } from '@portcullis/core/attacks/detector.ts';
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
 import { sampleOf } from '@portcullis/core/attacks/testing/samples.ts';
-import { isWireSample } from '@portcullis/link/parse-watch.ts';
-import { MAX_SUBJECTS_PER_SAMPLE } from '@portcullis/link/watch-messages.ts';
+import { isWireSample, MAX_SUBJECTS_PER_SAMPLE } from '@portcullis/link/messages/attacks.ts';
 import { downsample } from './downsample.ts';
 
 const QUIET = { thresholdsOf: () => DEFAULT_THRESHOLDS, tops: null };

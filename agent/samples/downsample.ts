@@ -4,7 +4,7 @@ import {
   MAX_SUBJECTS_PER_SAMPLE,
   SENT_SHARE,
   type WireSample,
-} from '@portcullis/link/watch-messages.ts';
+} from '@portcullis/link/messages/attacks.ts';
 import { type SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
 
 export interface Downsampling {

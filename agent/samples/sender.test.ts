@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate, setTimeout as delay } from 'node:timers/promises';
 import { BEGIN_MS, sampleOf } from '@portcullis/core/attacks/testing/samples.ts';
-import { createMemoryLink } from '@portcullis/link/memory.ts';
-import type { ControlReply } from '@portcullis/link/messages.ts';
+import { createMemoryLink } from '@portcullis/link/transport/memory.ts';
+import type { ControlReply } from '@portcullis/link/messages/messages.ts';
 import {
   MAX_SAMPLES_PER_MESSAGE,
   type WatchSamples,
   type WireSample,
-} from '@portcullis/link/watch-messages.ts';
+} from '@portcullis/link/messages/attacks.ts';
 import { SampleSender } from './sender.ts';
 
 const DONE: ControlReply = { kind: 'done' };

@@ -1,8 +1,11 @@
 import type { Log } from '@portcullis/core/log.ts';
-import type { ControlReply } from '@portcullis/link/messages.ts';
-import { isWireSample } from '@portcullis/link/parse-watch.ts';
-import { type AgentSide, LinkError } from '@portcullis/link/transport.ts';
-import { MAX_SAMPLES_PER_MESSAGE, type WireSample } from '@portcullis/link/watch-messages.ts';
+import type { ControlReply } from '@portcullis/link/messages/messages.ts';
+import {
+  isWireSample,
+  MAX_SAMPLES_PER_MESSAGE,
+  type WireSample,
+} from '@portcullis/link/messages/attacks.ts';
+import { type AgentSide, LinkError } from '@portcullis/link/transport/transport.ts';
 
 export interface SampleSenderOptions {
   readonly link: AgentSide;

@@ -1,12 +1,12 @@
 import type { Log } from '@portcullis/core/log.ts';
 import { RefusedByControl, request } from '../request.ts';
 import { type Coalesced, coalesce } from '../coalesce.ts';
-import { type AgentSide, LinkError } from '@portcullis/link/transport.ts';
+import { type AgentSide, LinkError } from '@portcullis/link/transport/transport.ts';
 import {
   type CancelledAttack,
   MAX_WATCH_SCOPES,
   type WatchSettings,
-} from '@portcullis/link/watch-messages.ts';
+} from '@portcullis/link/messages/attacks.ts';
 import { type WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 import type { HeldSettings, SettingsStore } from './store.ts';
 

@@ -1,9 +1,13 @@
 import { join } from 'node:path';
 import { describeError, type Log } from '@portcullis/core/log.ts';
 import { readIfThere, replaceFile } from '../durable-file.ts';
-import { cancelledAttacks, watchScope } from '@portcullis/link/parse-watch.ts';
-import { check, integer, list, matching, object } from '@portcullis/link/shape.ts';
-import { type CancelledAttack, MAX_WATCH_SCOPES } from '@portcullis/link/watch-messages.ts';
+import {
+  type CancelledAttack,
+  cancelledAttacks,
+  MAX_WATCH_SCOPES,
+  watchScope,
+} from '@portcullis/link/messages/attacks.ts';
+import { array, check, integer, matching, object } from '@portcullis/link/messages/schema.ts';
 import { type WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 
 /** What is to be watched, whole. */
@@ -17,7 +21,7 @@ const FORMAT = 1;
 const shape = object<HeldSettings & { readonly format: number }>({
   format: integer(FORMAT, FORMAT),
   version: matching(/^[\x21-\x7e]{1,128}$/, 'a version'),
-  scopes: list(watchScope, MAX_WATCH_SCOPES),
+  scopes: array(watchScope, MAX_WATCH_SCOPES),
   cancelled: cancelledAttacks,
 });
 

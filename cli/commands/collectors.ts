@@ -3,7 +3,7 @@ import {
   type KnownCollector,
   loadCollectorStatuses,
 } from '@portcullis/control/collectors/index.ts';
-import type { ExporterStatus } from '@portcullis/link/collector-messages.ts';
+import type { ExporterStatus } from '@portcullis/link/messages/collector.ts';
 import { withDatabase } from '../database.ts';
 import { failed } from '../exit.ts';
 import { saveCredential } from '../node-credential.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isWireSample } from '@portcullis/link/parse-watch.ts';
+import { isWireSample } from '@portcullis/link/messages/attacks.ts';
 import { Aggregate } from './aggregate.ts';
 import { recordTo } from '../testing/records.ts';
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
-import { type CancelledAttack, MAX_CANCELLED } from '@portcullis/link/watch-messages.ts';
+import { type CancelledAttack, MAX_CANCELLED } from '@portcullis/link/messages/attacks.ts';
 import type { Db, Tx } from '../db/database.ts';
 import { MERGE_MS } from './record/plan.ts';
 

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
-import { overlayAction } from '@portcullis/link/parse-watch.ts';
-import { check } from '@portcullis/link/shape.ts';
-import type { OverlayAction } from '@portcullis/link/watch-messages.ts';
+import { overlayAction, type OverlayAction } from '@portcullis/link/messages/attacks.ts';
+import { check } from '@portcullis/link/messages/schema.ts';
 import type { Db } from '../db/database.ts';
 
 /** What an edge did while control was away; dated by control's clock. */

@@ -8,7 +8,7 @@ import {
 } from '@portcullis/core/attacks/scope-settings.ts';
 import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
 import { type Cidr, formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
-import type { CancelledAttack } from '@portcullis/link/watch-messages.ts';
+import type { CancelledAttack } from '@portcullis/link/messages/attacks.ts';
 import type { Db, Tx } from '../db/database.ts';
 import { cancelledAttacks } from './cancelled.ts';
 import { PrefixIndex } from '@portcullis/core/net/prefix-index.ts';

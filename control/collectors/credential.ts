@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Admission } from '@portcullis/link/transport.ts';
+import type { Admission } from '@portcullis/link/transport/transport.ts';
 import { type Actor, recordAudit } from '../access/index.ts';
 import { generateCredential, hashCredential } from '../agent-credential.ts';
 import type { Db, Tx } from '../db/database.ts';

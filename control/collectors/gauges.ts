@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
-import type { CollectorStatus } from '@portcullis/link/collector-messages.ts';
+import type { CollectorStatus } from '@portcullis/link/messages/collector.ts';
 import type { Db } from '../db/database.ts';
 import { type KnownCollector, loadCollectorStatuses } from './status.ts';
 

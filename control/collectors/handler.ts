@@ -4,15 +4,15 @@ import type {
   CollectorHello,
   CollectorReport,
   CollectorRequest,
-} from '@portcullis/link/collector-messages.ts';
+} from '@portcullis/link/messages/collector.ts';
 import {
   type AgentRef,
   type ControlReply,
   OLDEST_PROTOCOL_VERSION,
   PROTOCOL_VERSION,
   type Refused,
-} from '@portcullis/link/messages.ts';
-import type { WatchRequest } from '@portcullis/link/watch-messages.ts';
+} from '@portcullis/link/messages/messages.ts';
+import type { WatchRequest } from '@portcullis/link/messages/attacks.ts';
 import { formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Db } from '../db/database.ts';
 import { isUnavailable } from '../db/failure.ts';

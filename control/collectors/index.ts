@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import type { CollectorRequest } from '@portcullis/link/collector-messages.ts';
-import type { AgentRequest } from '@portcullis/link/messages.ts';
-import type { Admit, AgentHandler, ControlSide } from '@portcullis/link/transport.ts';
+import type { CollectorRequest } from '@portcullis/link/messages/collector.ts';
+import type { AgentRequest } from '@portcullis/link/messages/messages.ts';
+import type { Admit, AgentHandler, ControlSide } from '@portcullis/link/transport/transport.ts';
 import type { Db } from '../db/database.ts';
 import type { WatchDesk } from '../fleet/index.ts';
 import { admitCollector } from './credential.ts';

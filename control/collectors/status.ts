@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
-import type { CollectorStatus } from '@portcullis/link/collector-messages.ts';
-import { collectorStatus } from '@portcullis/link/parse-collector.ts';
-import { check } from '@portcullis/link/shape.ts';
+import { collectorStatus, type CollectorStatus } from '@portcullis/link/messages/collector.ts';
+import { check } from '@portcullis/link/messages/schema.ts';
 import type { Db } from '../db/database.ts';
 
 /** One collector as control knows it: what the operator named, and what was heard of it. */

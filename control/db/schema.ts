@@ -139,7 +139,7 @@ export interface CollectorTable {
   enrolled_at: Date | null;
   instance: string | null;
   last_seen_at: Date | null;
-  /** As link/parse-collector.ts reads it. */
+  /** As link/messages/collector.ts reads it. */
   report: Json<object> | null;
 }
 
@@ -269,7 +269,7 @@ export interface EdgeTable {
   joins_at_generation: Generated<number>;
   in_service: Generated<boolean>;
   left_service_at: Date | null;
-  /** What it said in its last heartbeat; link/parse-report.ts reads it. */
+  /** What it said in its last heartbeat; link/messages/edge-report.ts reads it. */
   report: Json<object> | null;
 }
 
@@ -326,7 +326,7 @@ export interface NodeTable {
 
 export interface EggTable {
   digest: string;
-  /** As `parseEgg` made it; link/parse-egg.ts reads it. */
+  /** As `parseEgg` made it; link/messages/egg.ts reads it. */
   egg: Json<object>;
 }
 

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Verdict } from '@portcullis/core/firewall/decide.ts';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
-import { policyFingerprint } from '@portcullis/link/fingerprint.ts';
-import type { LiveVerdict } from '@portcullis/link/messages.ts';
+import { policyFingerprint } from '@portcullis/link/messages/policy-fingerprint.ts';
+import type { LiveVerdict } from '@portcullis/link/messages/edge.ts';
 import type { Db, Tx } from '../db/database.ts';
 import type { AskEdges } from '../fleet/index.ts';
 

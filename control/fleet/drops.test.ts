@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from 'kysely';
 import type { DropEntry, DropSample } from '@portcullis/core/firewall/drops.ts';
-import type { EdgeDrops } from '@portcullis/link/edge-report.ts';
+import type { EdgeDrops } from '@portcullis/link/messages/edge-report.ts';
 import type { Db } from '../db/database.ts';
 import { testDatabase } from '../db/testing.ts';
 import { DROPS_KEPT_HOURS, SAMPLES_KEPT, spanOf } from './drops.ts';

@@ -4,8 +4,8 @@ import {
   type DropSample,
   OBSERVED_REASON,
 } from '@portcullis/core/firewall/drops.ts';
-import { type EdgeDrops } from '@portcullis/link/edge-report.ts';
-import type { EdgeDropReport } from '@portcullis/link/messages.ts';
+import type { EdgeDrops } from '@portcullis/link/messages/edge-report.ts';
+import type { EdgeDropReport } from '@portcullis/link/messages/edge.ts';
 import type { Db, Tx } from '../db/database.ts';
 import type { EdgeState } from './edges.ts';
 

@@ -2,16 +2,18 @@ import { parseCidr } from '@portcullis/core/net/cidr.ts';
 import {
   type AgentRequest,
   type ControlReply,
-  type EdgeConfirm,
-  type EdgeDropReport,
-  type EdgeHeartbeat,
-  type EdgeHello,
-  type EdgeSync,
   OLDEST_PROTOCOL_VERSION,
   PROTOCOL_VERSION,
   type Refused,
-} from '@portcullis/link/messages.ts';
-import type { AgentHandler } from '@portcullis/link/transport.ts';
+} from '@portcullis/link/messages/messages.ts';
+import type {
+  EdgeConfirm,
+  EdgeDropReport,
+  EdgeHeartbeat,
+  EdgeHello,
+  EdgeSync,
+} from '@portcullis/link/messages/edge.ts';
+import type { AgentHandler } from '@portcullis/link/transport/transport.ts';
 import type { Db } from '../db/database.ts';
 import { isUnavailable } from '../db/failure.ts';
 import { recordDrops } from './drops.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import type { EdgeReport } from '@portcullis/link/edge-report.ts';
-import type { EdgeMode } from '@portcullis/link/messages.ts';
-import { parseReport } from '@portcullis/link/parse-report.ts';
+import { edgeReport, type EdgeReport } from '@portcullis/link/messages/edge-report.ts';
+import type { EdgeMode } from '@portcullis/link/messages/edge.ts';
+import { check } from '@portcullis/link/messages/schema.ts';
 import type { Db } from '../db/database.ts';
 
 /** One edge as control knows it: what the operator named, how far it is, and what it said last. */
@@ -66,6 +66,6 @@ export async function loadEdgeStatuses(db: Db, name: string | null = null): Prom
 /** Null: none is stored, or none that this version understands. */
 export function readReport(stored: unknown): EdgeReport | null {
   if (stored === null) return null;
-  const parsed = parseReport(stored);
+  const parsed = check(edgeReport, stored);
   return parsed.ok ? parsed.value : null;
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import type { EdgeReport } from '@portcullis/link/edge-report.ts';
+import type { EdgeReport } from '@portcullis/link/messages/edge-report.ts';
 import type { EdgeAssignment } from '@portcullis/core/firewall/packet.ts';
-import type { EdgeMode } from '@portcullis/link/messages.ts';
+import type { EdgeMode } from '@portcullis/link/messages/edge.ts';
 import type { Db, Tx } from '../db/database.ts';
 import type { EdgeManagement } from '../db/schema.ts';
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { EdgeReport } from '@portcullis/link/edge-report.ts';
+import type { EdgeReport } from '@portcullis/link/messages/edge-report.ts';
 import type { Db } from '../db/database.ts';
 import { readReport } from './edge-status.ts';
 

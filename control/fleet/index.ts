@@ -1,4 +1,4 @@
-import type { AgentHandler, ControlSide } from '@portcullis/link/transport.ts';
+import type { AgentHandler, ControlSide } from '@portcullis/link/transport/transport.ts';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Db } from '../db/database.ts';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { LiveVerdict, Notice, Question } from '@portcullis/link/messages.ts';
+import type { LiveVerdict, Question } from '@portcullis/link/messages/edge.ts';
+import type { Notice } from '@portcullis/link/messages/messages.ts';
 import { Questions } from './questions.ts';
 
 const PACKET = {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
-import type { EdgeAnswer, LiveVerdict, Question } from '@portcullis/link/messages.ts';
-import type { ControlSide } from '@portcullis/link/transport.ts';
+import type { EdgeAnswer, LiveVerdict, Question } from '@portcullis/link/messages/edge.ts';
+import type { ControlSide } from '@portcullis/link/transport/transport.ts';
 
 /** Asks edges what they do with a packet; answers those that did in time. */
 export type AskEdges = (

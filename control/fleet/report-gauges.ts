@@ -1,4 +1,4 @@
-import type { EdgeReport } from '@portcullis/link/edge-report.ts';
+import type { EdgeReport } from '@portcullis/link/messages/edge-report.ts';
 import type { FleetGauge } from './gauges.ts';
 
 /** What edges say of themselves, as numbers. An edge that has not said anything is absent. */

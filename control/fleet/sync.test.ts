@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
-import type { AgentRequest } from '@portcullis/link/messages.ts';
+import type { AgentRequest } from '@portcullis/link/messages/messages.ts';
 import type { Db } from '../db/database.ts';
 import { testDatabase } from '../db/testing.ts';
 import { takeGeneration } from './generations.ts';

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
-import type { EdgePage, EdgeSync, Refused } from '@portcullis/link/messages.ts';
+import type { EdgePage, EdgeSync } from '@portcullis/link/messages/edge.ts';
+import type { Refused } from '@portcullis/link/messages/messages.ts';
 import type { Db } from '../db/database.ts';
 import { currentGeneration } from './generations.ts';
 import { type EdgeState, loadEdge } from './edges.ts';

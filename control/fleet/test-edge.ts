@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import type { Policy, SourceSets, RefusedTarget } from '@portcullis/core/firewall/policy.ts';
-import { createMemoryLink, type MemoryLink } from '@portcullis/link/memory.ts';
-import type { ControlReply, EdgeMode, EdgePage, EdgeWelcome } from '@portcullis/link/messages.ts';
-import type { EdgeDrops, EdgeReport } from '@portcullis/link/edge-report.ts';
-import type { AgentSide } from '@portcullis/link/transport.ts';
+import { createMemoryLink, type MemoryLink } from '@portcullis/link/transport/memory.ts';
+import type { ControlReply } from '@portcullis/link/messages/messages.ts';
+import type { EdgeMode, EdgePage, EdgeWelcome } from '@portcullis/link/messages/edge.ts';
+import type { EdgeDrops, EdgeReport } from '@portcullis/link/messages/edge-report.ts';
+import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 import type { Db } from '../db/database.ts';
 import { createEdgeHandler } from './edge-handler.ts';
 import { Questions } from './questions.ts';

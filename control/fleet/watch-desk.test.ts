@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createMemoryLink } from '@portcullis/link/memory.ts';
-import type { AgentRef, AgentRequest, ControlReply } from '@portcullis/link/messages.ts';
+import { createMemoryLink } from '@portcullis/link/transport/memory.ts';
+import type { AgentRef, AgentRequest, ControlReply } from '@portcullis/link/messages/messages.ts';
 import { testDatabase } from '../db/testing.ts';
 import { createEdgeHandler } from './edge-handler.ts';
 import { serveEdges } from './test-edge.ts';

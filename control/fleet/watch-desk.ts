@@ -1,10 +1,10 @@
-import type { AgentRef, ControlReply } from '@portcullis/link/messages.ts';
+import type { AgentRef, ControlReply } from '@portcullis/link/messages/messages.ts';
 import type {
   EdgeAttacks,
   WatchAsk,
   WatchRequest,
   WatchSamples,
-} from '@portcullis/link/watch-messages.ts';
+} from '@portcullis/link/messages/attacks.ts';
 
 /**
  * Takes what edges and collectors measure. Who speaks is vouched for by the transport; that the agent is of the

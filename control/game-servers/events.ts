@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { CallAnswer, NodeCall, NodeEngine } from '@portcullis/link/node-messages.ts';
+import type { CallAnswer, NodeCall, NodeEngine } from '@portcullis/link/messages/node.ts';
 import type { Silence } from './nodes/calls.ts';
 import type { PowerStates } from './nodes/power-states.ts';
 import type { ChangedBuild } from './nodes/store.ts';

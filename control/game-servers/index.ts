@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { isOfNode } from '@portcullis/link/messages.ts';
-import type { Admit, AgentHandler, ControlSide } from '@portcullis/link/transport.ts';
+import { isOfNode } from '@portcullis/link/messages/messages.ts';
+import type { Admit, AgentHandler, ControlSide } from '@portcullis/link/transport/transport.ts';
 import type { Db } from '../db/database.ts';
 import { createGameServerEvents } from './events.ts';
 import { createHandlers, type GameServerHandlers } from './handlers.ts';

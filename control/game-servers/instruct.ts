@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { CallAnswer, NodeCall } from '@portcullis/link/node-messages.ts';
+import type { CallAnswer, NodeCall } from '@portcullis/link/messages/node.ts';
 import { recordAudit } from '../access/index.ts';
 import type { Db } from '../db/database.ts';
 import type { Call } from '../http/operation.ts';

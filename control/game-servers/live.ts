@@ -1,4 +1,4 @@
-import type { CallAnswer, NodeCall } from '@portcullis/link/node-messages.ts';
+import type { CallAnswer, NodeCall } from '@portcullis/link/messages/node.ts';
 import type { GameServerEvents } from './events.ts';
 import type { CallNode } from './nodes/calls.ts';
 import type { ServerRow } from './store.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isWireSample } from '@portcullis/link/parse-watch.ts';
+import { isWireSample } from '@portcullis/link/messages/attacks.ts';
 import { TopTalkers } from './top-talkers.ts';
 
 const [ONE, NET] = ['203.0.113.1', '203.0.113.0/24'] as const;

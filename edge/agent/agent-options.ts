@@ -1,6 +1,6 @@
 import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
-import type { EdgeMode } from '@portcullis/link/messages.ts';
-import type { AgentSide } from '@portcullis/link/transport.ts';
+import type { EdgeMode } from '@portcullis/link/messages/edge.ts';
+import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 import type { DeniedFlows } from '@portcullis/dataplane/connections/denied-flows.ts';
 import type { FilterKeeper } from '@portcullis/dataplane/filters/keeper.ts';
 import type { WatchLinks } from '../repair/guard.ts';

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import type { AgentRequest } from '@portcullis/link/messages.ts';
+import type { AgentRequest } from '@portcullis/link/messages/messages.ts';
 import { edgeConfirm, edgeOff, edgeOn, readDisabled } from '../switch/switch-files.ts';
 import { opening, testEdge } from '../testing/control.ts';
 import { EarlyDrop } from '@portcullis/dataplane/xdp/early-drop.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { RefusedByControl } from '@portcullis/agent/request.ts';
-import type { Question } from '@portcullis/link/messages.ts';
+import type { Question } from '@portcullis/link/messages/edge.ts';
 import { AgentSession, type Intervals } from '@portcullis/agent/session.ts';
 import type { AgentStatus, EdgeAgent, EdgeAgentOptions } from './agent-options.ts';
 import { type Coalesced, coalesce } from '@portcullis/agent/coalesce.ts';

@@ -4,12 +4,12 @@ import type {
   EdgeConfirm,
   EdgeDropReport,
   EdgeHeartbeat,
-  EdgePage,
   EdgeMode,
+  EdgePage,
   EdgeWelcome,
-} from '@portcullis/link/messages.ts';
-import { PROTOCOL_VERSION } from '@portcullis/link/messages.ts';
-import type { AgentSide } from '@portcullis/link/transport.ts';
+} from '@portcullis/link/messages/edge.ts';
+import { PROTOCOL_VERSION } from '@portcullis/link/messages/messages.ts';
+import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 import { type Desired } from '@portcullis/dataplane/desired.ts';
 import { mergePages } from '../reconcile/desired.ts';
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createMemoryLink } from '@portcullis/link/memory.ts';
-import type { ControlReply } from '@portcullis/link/messages.ts';
+import { createMemoryLink } from '@portcullis/link/transport/memory.ts';
+import type { ControlReply } from '@portcullis/link/messages/messages.ts';
 import {
   type EdgeAttacks,
   MAX_ATTACKS_PER_MESSAGE,
   type WireAttack,
-} from '@portcullis/link/watch-messages.ts';
+} from '@portcullis/link/messages/attacks.ts';
 import { wireAttack } from './testing/attacks.ts';
 import { AttackTeller } from './attack-reporter.ts';
 

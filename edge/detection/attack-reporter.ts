@@ -1,8 +1,11 @@
 import type { Log } from '@portcullis/core/log.ts';
 import { RefusedByControl, request } from '@portcullis/agent/request.ts';
-import { isWireAttack } from '@portcullis/link/parse-watch.ts';
-import type { AgentSide } from '@portcullis/link/transport.ts';
-import { MAX_ATTACKS_PER_MESSAGE, type WireAttack } from '@portcullis/link/watch-messages.ts';
+import {
+  isWireAttack,
+  MAX_ATTACKS_PER_MESSAGE,
+  type WireAttack,
+} from '@portcullis/link/messages/attacks.ts';
+import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 
 export interface AttackTellerOptions {
   readonly link: AgentSide;

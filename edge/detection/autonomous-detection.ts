@@ -3,7 +3,7 @@ import { type AttackEvent, DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/a
 import { planMitigations } from '@portcullis/core/attacks/respond.ts';
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
 import type { Log } from '@portcullis/core/log.ts';
-import type { CancelledAttack, WireAttack } from '@portcullis/link/watch-messages.ts';
+import type { CancelledAttack, WireAttack } from '@portcullis/link/messages/attacks.ts';
 import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
 import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 import type { Desired } from '@portcullis/dataplane/desired.ts';

@@ -1,4 +1,4 @@
-import type { CancelledAttack } from '@portcullis/link/watch-messages.ts';
+import type { CancelledAttack } from '@portcullis/link/messages/attacks.ts';
 
 export interface CancelledFacts {
   readonly durationMs: number;

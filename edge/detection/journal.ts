@@ -3,10 +3,9 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeError, type Log } from '@portcullis/core/log.ts';
 import { readIfThere, replaceFile } from '@portcullis/agent/durable-file.ts';
-import { moment } from '@portcullis/link/parse-report.ts';
-import { wireAttack } from '@portcullis/link/parse-watch.ts';
-import { check, integer, object, oneOf } from '@portcullis/link/shape.ts';
-import type { WireAttack } from '@portcullis/link/watch-messages.ts';
+import { moment } from '@portcullis/link/messages/values.ts';
+import { wireAttack, type WireAttack } from '@portcullis/link/messages/attacks.ts';
+import { check, integer, object, oneOf } from '@portcullis/link/messages/schema.ts';
 
 /** An attack that control does not know as it is now. */
 export interface KeptAttack {

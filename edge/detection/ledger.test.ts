@@ -4,7 +4,7 @@ import type { MitigationAction } from '@portcullis/core/attacks/actions.ts';
 import type { Attack, AttackEvent } from '@portcullis/core/attacks/attack.ts';
 import { BUCKET_MS } from '@portcullis/core/attacks/sample.ts';
 import { BEGIN_MS, sampleOf } from '@portcullis/core/attacks/testing/samples.ts';
-import { isWireAttack } from '@portcullis/link/parse-watch.ts';
+import { isWireAttack } from '@portcullis/link/messages/attacks.ts';
 import type { KeptAttack } from './journal.ts';
 import { AttackLedger } from './ledger.ts';
 

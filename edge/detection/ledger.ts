@@ -1,7 +1,7 @@
 import type { Attack, AttackEvent, Measured } from '@portcullis/core/attacks/attack.ts';
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
 import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
-import { type WireAttack, MAX_OVERLAY_ACTIONS } from '@portcullis/link/watch-messages.ts';
+import { MAX_OVERLAY_ACTIONS, type WireAttack } from '@portcullis/link/messages/attacks.ts';
 import { keyOf } from './action-key.ts';
 import type { KeptAttack } from './journal.ts';
 import type { OverlayEntry } from './overlay/overlay.ts';

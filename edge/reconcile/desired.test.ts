@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SourceSets } from '@portcullis/core/firewall/policy.ts';
-import type { EdgePage } from '@portcullis/link/messages.ts';
+import type { EdgePage } from '@portcullis/link/messages/edge.ts';
 import { mergePages } from './desired.ts';
 
 const page = (sourceSets: SourceSets | null): EdgePage => ({

@@ -1,7 +1,7 @@
 import type { Desired } from '@portcullis/dataplane/desired.ts';
 import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
-import type { EdgePage } from '@portcullis/link/messages.ts';
+import type { EdgePage } from '@portcullis/link/messages/edge.ts';
 import { VersionedMap } from '@portcullis/dataplane/compile/versioned-map.ts';
 
 const NO_SETS: SourceSets = { version: '', sets: {} };

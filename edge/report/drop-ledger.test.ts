@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DropEntry, DropSample } from '@portcullis/core/firewall/drops.ts';
-import type { EdgeDrops } from '@portcullis/link/edge-report.ts';
+import type { EdgeDrops } from '@portcullis/link/messages/edge-report.ts';
 import { DropLedger } from './drop-ledger.ts';
 
 const MINUTE = 60_000;

@@ -2,10 +2,11 @@ import type { DropReading } from '@portcullis/dataplane/drops.ts';
 import { type DropEntry, type DropSample } from '@portcullis/core/firewall/drops.ts';
 import {
   type EdgeDrops,
+  isDropEntry,
+  isDropSample,
   MAX_DROP_ENTRIES,
   MAX_DROP_SAMPLES,
-} from '@portcullis/link/edge-report.ts';
-import { isDropEntry, isDropSample } from '@portcullis/link/parse-report.ts';
+} from '@portcullis/link/messages/edge-report.ts';
 
 interface Window {
   sinceMs: number;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
-import { policyFingerprint } from '@portcullis/link/fingerprint.ts';
+import { policyFingerprint } from '@portcullis/link/messages/policy-fingerprint.ts';
 import type { Desired } from '@portcullis/dataplane/desired.ts';
 import { LivePolicies } from './live-policies.ts';
 import { opening } from '../testing/control.ts';

@@ -5,8 +5,8 @@ import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { BITS, type Family, parseAddress } from '@portcullis/core/net/address.ts';
 import { formatNetwork, networkOf } from '@portcullis/core/net/cidr.ts';
-import { policyFingerprint } from '@portcullis/link/fingerprint.ts';
-import type { LiveVerdict } from '@portcullis/link/messages.ts';
+import { policyFingerprint } from '@portcullis/link/messages/policy-fingerprint.ts';
+import type { LiveVerdict } from '@portcullis/link/messages/edge.ts';
 import type { Desired } from '@portcullis/dataplane/desired.ts';
 import type { Applied } from '../reconcile/reconcile.ts';
 

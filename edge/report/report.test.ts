@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DropEntry } from '@portcullis/core/firewall/drops.ts';
-import type { AgentRequest, ControlReply, EdgeDropReport } from '@portcullis/link/messages.ts';
-import { LinkError } from '@portcullis/link/transport.ts';
+import type { AgentRequest, ControlReply } from '@portcullis/link/messages/messages.ts';
+import type { EdgeDropReport } from '@portcullis/link/messages/edge.ts';
+import { LinkError } from '@portcullis/link/transport/transport.ts';
 import type { DropReading } from '@portcullis/dataplane/drops.ts';
 import { Reporter } from './report.ts';
 import { ControlClient } from '../agent/control-client.ts';

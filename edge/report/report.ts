@@ -1,8 +1,8 @@
 import type { DropReading, DropSource } from '@portcullis/dataplane/drops.ts';
 import { RefusedByControl } from '@portcullis/agent/request.ts';
 import type { CounterMode, KernelState } from '@portcullis/core/firewall/edge-state.ts';
-import type { EdgeReport } from '@portcullis/link/edge-report.ts';
-import { parseReport } from '@portcullis/link/parse-report.ts';
+import { edgeReport, type EdgeReport } from '@portcullis/link/messages/edge-report.ts';
+import { check } from '@portcullis/link/messages/schema.ts';
 import { type DeviceModes } from '@portcullis/dataplane/xdp/devices/device-modes.ts';
 import { describeDevices } from '../host/devices.ts';
 import { DropLedger } from './drop-ledger.ts';
@@ -159,7 +159,7 @@ export class Reporter {
  * part (a device renamed to what is no name elsewhere) goes without the parts that people read.
  */
 function acceptable(report: EdgeReport): EdgeReport {
-  const judged = parseReport(report);
+  const judged = check(edgeReport, report);
   if (judged.ok) return report;
   const { lastError } = report;
   const problem = `This edge cannot say more of itself: ${judged.reason}.`;

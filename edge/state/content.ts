@@ -1,18 +1,18 @@
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import type { EdgeAssignment } from '@portcullis/core/firewall/packet.ts';
-import { edgeAssignment } from '@portcullis/link/parse.ts';
-import { network, policies, targets } from '@portcullis/link/parse-policy.ts';
+import { edgeAssignment } from '@portcullis/link/messages/edge.ts';
+import { network, version } from '@portcullis/link/messages/values.ts';
+import { policies, targets } from '@portcullis/link/messages/policy.ts';
 import {
+  array,
+  boolean,
   check,
-  flag,
-  list,
-  matching,
+  kinds,
+  natural,
   nullable,
   object,
-  oneOf,
-  type Shape,
-  whole,
-} from '@portcullis/link/shape.ts';
+  type Schema,
+} from '@portcullis/link/messages/schema.ts';
 import { changedKeys } from '@portcullis/dataplane/compile/changed-keys.ts';
 import type { Desired } from '@portcullis/dataplane/desired.ts';
 import { CHAIN_START, frame, type Frames, type Mark, unframe } from './frames.ts';
@@ -57,30 +57,28 @@ interface Change {
 }
 type StateRecord = Begin | Part | Change;
 
-const behind = list(object<Behind>({ target: network, generation: whole }), 1_000_000);
-const version = matching(/^[\x21-\x7e]{1,128}$/, 'a version');
-const SHAPES: { readonly [K in StateRecord['kind']]: Shape<Extract<StateRecord, { kind: K }>> } = {
-  begin: object<Begin>({
-    kind: oneOf('begin'),
-    format: whole,
-    generation: whole,
-    behind,
-    settings: edgeAssignment,
-    sets: nullable(version),
-    policies: whole,
-  }),
-  policies: object<Part>({ kind: oneOf('policies'), policies }),
-  change: object<Change>({
-    kind: oneOf('change'),
-    generation: whole,
-    behind: nullable(behind),
-    settings: nullable(edgeAssignment),
-    sets: nullable(version),
-    policies,
-    removed: targets,
-    more: flag,
-  }),
-};
+const behind = array(object<Behind>({ target: network, generation: natural }), 1_000_000);
+const SCHEMAS: { readonly [K in StateRecord['kind']]: Schema<Extract<StateRecord, { kind: K }>> } =
+  kinds({
+    begin: {
+      format: natural,
+      generation: natural,
+      behind,
+      settings: edgeAssignment,
+      sets: nullable(version),
+      policies: natural,
+    },
+    policies: { policies },
+    change: {
+      generation: natural,
+      behind: nullable(behind),
+      settings: nullable(edgeAssignment),
+      sets: nullable(version),
+      policies,
+      removed: targets,
+      more: boolean,
+    },
+  });
 
 /** All of a state, in pieces of about a millisecond each. */
 export function* writeWhole(desired: Desired): Generator<Frames> {
@@ -150,7 +148,7 @@ export function readState(
   loadSets: (version: string) => SourceSets | null,
 ): ReadResult {
   const { records, marks, damaged } = unframe(bytes);
-  const head = check(object<Pick<Begin, 'format'>>({ format: whole }), records[0]);
+  const head = check(object<Pick<Begin, 'format'>>({ format: natural }), records[0]);
   if (!head.ok) return { ok: false, reason: 'it is damaged' };
   const { format } = head.value;
   if (format !== FORMAT) return { ok: false, reason: `its format is ${format}, not ${FORMAT}` };
@@ -253,7 +251,7 @@ function parseRecord(value: unknown): StateRecord | string {
   if (kind !== 'begin' && kind !== 'policies' && kind !== 'change') {
     return 'it holds what this version does not know';
   }
-  const checked = check<StateRecord>(SHAPES[kind], value);
+  const checked = check<StateRecord>(SCHEMAS[kind], value);
   return checked.ok ? checked.value : checked.reason;
 }
 

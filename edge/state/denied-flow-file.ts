@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { readIfThere } from '@portcullis/agent/durable-file.ts';
-import { check, list, matching, object, prose } from '@portcullis/link/shape.ts';
+import { array, check, matching, object, prose } from '@portcullis/link/messages/schema.ts';
 import type { Connection } from '@portcullis/dataplane/kernel/netlink/conntrack.ts';
 import type { Driver } from '@portcullis/dataplane/nftables/driver.ts';
 import { addressText } from '@portcullis/dataplane/nftables/elements/dump.ts';
@@ -22,7 +22,7 @@ interface Written extends KernelPlace {
 const shape = object<Written>({
   boot: prose(128),
   namespace: prose(128),
-  flows: list(matching(/^[\x20-\x7e]{1,160}$/, 'a denied connection'), MOST),
+  flows: array(matching(/^[\x20-\x7e]{1,160}$/, 'a denied connection'), MOST),
 });
 
 export interface SetAsideOptions {

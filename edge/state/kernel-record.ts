@@ -1,6 +1,13 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { check, list, matching, object, prose, whole } from '@portcullis/link/shape.ts';
+import {
+  array,
+  check,
+  matching,
+  natural,
+  object,
+  prose,
+} from '@portcullis/link/messages/schema.ts';
 import { describeError, type Log } from '@portcullis/core/log.ts';
 import { LayoutDigest } from '@portcullis/dataplane/nftables/table/digest.ts';
 import type { Sizes } from '@portcullis/dataplane/nftables/table/render.ts';
@@ -30,9 +37,9 @@ const word = matching(/^[\x21-\x7e]{1,128}$/, 'a word');
 const shape = object<KernelRecord>({
   boot: prose(128),
   namespace: prose(128),
-  stamp: whole,
+  stamp: natural,
   digest: word,
-  sizes: list(object({ map: word, size: whole }), 100_000),
+  sizes: array(object({ map: word, size: natural }), 100_000),
 });
 
 /**

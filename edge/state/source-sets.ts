@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SourceSets } from '@portcullis/core/firewall/policy.ts';
-import { sourceSets } from '@portcullis/link/parse-policy.ts';
-import { check, list, matching, object, whole } from '@portcullis/link/shape.ts';
+import { sourceSets } from '@portcullis/link/messages/policy.ts';
+import { array, check, matching, natural, object } from '@portcullis/link/messages/schema.ts';
 import { parts } from './content.ts';
 import { readIfThere, replaceFile } from '@portcullis/agent/durable-file.ts';
 import { CHAIN_START, frame, type Frames, unframe } from './frames.ts';
@@ -21,8 +21,8 @@ interface Piece {
   readonly name: string;
   readonly networks: readonly unknown[];
 }
-const head = object<Head>({ version: word, pieces: whole });
-const piece = object<Piece>({ name: word, networks: list((value) => value, NETWORKS_PER_RECORD) });
+const head = object<Head>({ version: word, pieces: natural });
+const piece = object<Piece>({ name: word, networks: array((value) => value, NETWORKS_PER_RECORD) });
 
 /** Source sets as records; a large set in several. */
 function* writeSets({ version, sets }: SourceSets): Generator<Frames> {

@@ -1,5 +1,5 @@
 import { describeError } from '@portcullis/core/log.ts';
-import type { EdgeMode } from '@portcullis/link/messages.ts';
+import type { EdgeMode } from '@portcullis/link/messages/edge.ts';
 import { edgeOff, type Disabled, hasExpired, readDisabled, readTrial } from './switch-files.ts';
 import type { Driver } from '@portcullis/dataplane/nftables/driver.ts';
 import type { MachineClock } from './machine-clock.ts';

@@ -4,11 +4,12 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
-import { serveIpc } from '@portcullis/link/ipc.ts';
-import type { AgentRequest, ControlReply, EdgeSync } from '@portcullis/link/messages.ts';
+import { serveIpc } from '@portcullis/link/transport/ipc-server.ts';
+import type { AgentRequest, ControlReply } from '@portcullis/link/messages/messages.ts';
+import type { EdgeSync } from '@portcullis/link/messages/edge.ts';
 import type { EdgeAssignment } from '@portcullis/core/firewall/packet.ts';
-import type { EdgeReport } from '@portcullis/link/edge-report.ts';
-import type { ControlSide } from '@portcullis/link/transport.ts';
+import type { EdgeReport } from '@portcullis/link/messages/edge-report.ts';
+import type { ControlSide } from '@portcullis/link/transport/transport.ts';
 import type { Namespace } from '../netns.ts';
 import { within } from './within.ts';
 

@@ -13,7 +13,7 @@ import type {
   ServerResources,
   ServerState,
 } from '@portcullis/core/game-servers/power.ts';
-import type { CallAnswer } from '@portcullis/link/node-messages.ts';
+import type { CallAnswer } from '@portcullis/link/messages/node.ts';
 import { CONFIG_VARIABLE } from '@portcullis/node/config.ts';
 import { GAME } from '@portcullis/node/engine/suite.ts';
 import { NODE, TestControl } from '@portcullis/node/testing/control.ts';

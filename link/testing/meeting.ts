@@ -1,13 +1,14 @@
 import type { TestContext } from 'node:test';
-import type { AgentRef, ControlReply, EdgeConfirm } from '../messages.ts';
-import type { NodeAnswer } from '../node-messages.ts';
+import type { AgentRef, ControlReply } from '../messages/messages.ts';
+import type { EdgeConfirm } from '../messages/edge.ts';
+import type { NodeAnswer } from '../messages/node.ts';
 import {
   type Admit,
   type AgentHandler,
   type AgentSide,
   type ControlSide,
   LinkError,
-} from '../transport.ts';
+} from '../transport/transport.ts';
 
 /** A transport under test: one meeting point where control may come and go. */
 export interface Meeting {

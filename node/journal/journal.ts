@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeError, type Log } from '@portcullis/core/log.ts';
 import { readIfThere, replaceFile } from '@portcullis/agent/durable-file.ts';
-import { check, type Shape } from '@portcullis/link/shape.ts';
+import { check, type Schema } from '@portcullis/link/messages/schema.ts';
 import { type Assignments, assignments, type ServerRecord, serverRecord } from './record.ts';
 
 const ASSIGNMENTS = 'assignments.json';
@@ -59,7 +59,7 @@ export class Journal {
     return join(this.#folder, RECORDS, `${uuid}.json`);
   }
 
-  #load<T>(path: string, shape: Shape<T>): T | null {
+  #load<T>(path: string, shape: Schema<T>): T | null {
     try {
       const bytes = readIfThere(path);
       if (bytes === null) return null;

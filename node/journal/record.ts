@@ -6,24 +6,24 @@ import {
   type Phase,
 } from '@portcullis/core/game-servers/machine-state.ts';
 import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
-import { donePattern, egg, stopInstruction, stopTimes } from '@portcullis/link/parse-egg.ts';
-import { MAX_SERVERS_OF_NODE, serverAssignment } from '@portcullis/link/parse-node.ts';
+import { donePattern, stopInstruction, stopTimes } from '@portcullis/link/messages/egg.ts';
+import { eggs, MAX_SERVERS_OF_NODE, serverAssignment } from '@portcullis/link/messages/node.ts';
 import {
-  amount,
-  byKind,
-  flag,
+  array,
+  boolean,
+  finite,
   integer,
-  list,
+  kinds,
+  natural,
   nullable,
   object,
   oneOf,
-  optional,
   prose,
-  record,
-  type Shape,
+  type Schema,
   text,
-  whole,
-} from '@portcullis/link/shape.ts';
+  union,
+  withDefault,
+} from '@portcullis/link/messages/schema.ts';
 
 /** What control wants of this node, as of the last sync that was whole. */
 export interface Assignments {
@@ -63,45 +63,40 @@ export const NEW_RECORD: ServerRecord = {
 
 export const assignments = object<Assignments>({
   revision: text(1_024),
-  servers: list(serverAssignment, MAX_SERVERS_OF_NODE),
-  eggs: record(/^[0-9a-f]{64}$/, egg),
+  servers: array(serverAssignment, MAX_SERVERS_OF_NODE),
+  eggs,
 });
 
 const after = oneOf('offline', 'start');
-const KNOWN_PHASES = {
-  offline: object({ kind: oneOf('offline') }),
-  launching: object({ kind: oneOf('launching'), done: flag }),
-  cancelling: object({ kind: oneOf('cancelling'), how: oneOf('stop', 'kill'), after }),
-  starting: object({ kind: oneOf('starting') }),
-  running: object({ kind: oneOf('running') }),
-  stopping: object({
-    kind: oneOf('stopping'),
-    rung: oneOf('egg', 'term', 'kill'),
-    told: flag,
-    after,
-  }),
-} as const;
-const knownPhase = byKind<KnownPhase>(KNOWN_PHASES);
-const phase = byKind<Phase>({
+const KNOWN_PHASES = kinds({
+  offline: {},
+  launching: { done: boolean },
+  cancelling: { how: oneOf('stop', 'kill'), after },
+  starting: {},
+  running: {},
+  stopping: { rung: oneOf('egg', 'term', 'kill'), told: boolean, after },
+});
+const knownPhase = union<KnownPhase>(KNOWN_PHASES);
+const phase = union<Phase>({
   ...KNOWN_PHASES,
-  recovering: object({ kind: oneOf('recovering'), was: knownPhase }),
+  ...kinds({ recovering: { was: knownPhase } }),
 });
 
-const attached: Shape<MachineState['attached']> = (value, at) =>
-  value === 'launched' ? value : nullable(amount)(value, at);
+const attached: Schema<MachineState['attached']> = (value, at) =>
+  value === 'launched' ? value : nullable(finite)(value, at);
 
 const machine = object<MachineState>({
   phase,
-  epoch: whole,
-  run: whole,
-  reachable: flag,
+  epoch: natural,
+  run: natural,
+  reachable: boolean,
   withheld: nullable(prose(2_000)),
-  triesLeft: whole,
-  crashAtMs: nullable(amount),
-  gaveUpAtMs: optional(nullable(amount), null),
-  engineLeft: optional(flag, false),
+  triesLeft: natural,
+  crashAtMs: nullable(finite),
+  gaveUpAtMs: withDefault(nullable(finite), null),
+  engineLeft: withDefault(boolean, false),
   attached,
-  paused: flag,
+  paused: boolean,
   problem: nullable(prose(2_000)),
 });
 
@@ -114,6 +109,6 @@ export const serverRecord = object<ServerRecord>({
     log: nullable(prose(16_384)),
   }),
   launched: nullable(
-    object<LaunchedWith>({ done: list(donePattern, 1_000), stop: stopInstruction, stopTimes }),
+    object<LaunchedWith>({ done: array(donePattern, 1_000), stop: stopInstruction, stopTimes }),
   ),
 });

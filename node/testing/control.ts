@@ -1,9 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
-import { serveIpc } from '@portcullis/link/ipc.ts';
-import { createMemoryLink, type MemoryLink } from '@portcullis/link/memory.ts';
-import type { AgentRequest, ControlReply } from '@portcullis/link/messages.ts';
+import { serveIpc } from '@portcullis/link/transport/ipc-server.ts';
+import { createMemoryLink, type MemoryLink } from '@portcullis/link/transport/memory.ts';
+import type { AgentRequest, ControlReply } from '@portcullis/link/messages/messages.ts';
 import type {
   CallAnswer,
   NodeCall,
@@ -11,8 +11,8 @@ import type {
   NodePage,
   NodeSync,
   ServerBuild,
-} from '@portcullis/link/node-messages.ts';
-import type { AgentSide, ControlSide } from '@portcullis/link/transport.ts';
+} from '@portcullis/link/messages/node.ts';
+import type { AgentSide, ControlSide } from '@portcullis/link/transport/transport.ts';
 
 export const NODE = 'node-1';
 

@@ -9,7 +9,7 @@ import type {
   ServerAssignment,
   ServerState,
 } from '@portcullis/core/game-servers/power.ts';
-import type { CallAnswer, ServerBuild } from '@portcullis/link/node-messages.ts';
+import type { CallAnswer, ServerBuild } from '@portcullis/link/messages/node.ts';
 import type { NodeAgent } from '../agent.ts';
 import { createNode, type NodeOptions } from '../create-node.ts';
 import { FakeEngine } from '../engine/fake.ts';

@@ -1,5 +1,5 @@
 import type { Measured } from '@portcullis/core/attacks/attack.ts';
-import type { WireAttack } from '@portcullis/link/watch-messages.ts';
+import type { WireAttack } from '@portcullis/link/messages/attacks.ts';
 
 /** Who had a subject, from a moment on and until another; null: still. */
 export interface Held {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/attack.ts';
-import type { WireAttack } from '@portcullis/link/watch-messages.ts';
+import type { WireAttack } from '@portcullis/link/messages/attacks.ts';
 import type { Db } from '../../db/database.ts';
 import { OTHER, startWorld } from '../../http/testing/fixture.ts';
 import { list, path } from '../history/testing.ts';

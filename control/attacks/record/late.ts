@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { resumableOf } from '@portcullis/core/attacks/resume.ts';
 import type { Thresholds } from '@portcullis/core/attacks/attack.ts';
-import type { WireAttack } from '@portcullis/link/watch-messages.ts';
+import type { WireAttack } from '@portcullis/link/messages/attacks.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import type { HeardAttack } from '../mitigations/facts.ts';
 import { ensurePartitions } from '../partitions.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { AgentRef } from '@portcullis/link/messages.ts';
+import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import type { Db } from '../../db/database.ts';
 import { Served } from './served.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from 'kysely';
-import type { AgentRef, ControlReply } from '@portcullis/link/messages.ts';
-import type { WatchSamples, WireAttack } from '@portcullis/link/watch-messages.ts';
+import type { AgentRef, ControlReply } from '@portcullis/link/messages/messages.ts';
+import type { WatchSamples, WireAttack } from '@portcullis/link/messages/attacks.ts';
 import { testDatabase } from '../../db/testing.ts';
 import { insertEdge, insertHolding, insertOrganisation } from '../../fleet/testing.ts';
 import { createWatchDesk } from './desk.ts';

@@ -1,5 +1,5 @@
-import type { AgentRef, ControlReply } from '@portcullis/link/messages.ts';
-import type { WireAttack } from '@portcullis/link/watch-messages.ts';
+import type { AgentRef, ControlReply } from '@portcullis/link/messages/messages.ts';
+import type { WireAttack } from '@portcullis/link/messages/attacks.ts';
 import type { WatchDesk } from '../../fleet/index.ts';
 import type { Db } from '../../db/database.ts';
 import { codeOf } from '../../db/failure.ts';

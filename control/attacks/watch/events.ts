@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { AgentRef } from '@portcullis/link/messages.ts';
+import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import type { HeardAttack } from '../mitigations/facts.ts';
 import type { LateRefusal } from './late-terms.ts';
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/attack.ts';
 import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
-import type { WatchSamples, WireSample } from '@portcullis/link/watch-messages.ts';
+import type { WatchSamples, WireSample } from '@portcullis/link/messages/attacks.ts';
 import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 import type { Seen } from '../record/plan.ts';
 import { DetectorHost } from './host.ts';

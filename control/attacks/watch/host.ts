@@ -19,8 +19,8 @@ import {
 import type { Ongoing, SubjectState } from '@portcullis/core/attacks/subject.ts';
 import { SHORT_MS } from '@portcullis/core/attacks/window.ts';
 import { BUCKET_MS, type Sample, type SubjectSample } from '@portcullis/core/attacks/sample.ts';
-import type { AgentRef } from '@portcullis/link/messages.ts';
-import type { WatchSamples, WireSample } from '@portcullis/link/watch-messages.ts';
+import type { AgentRef } from '@portcullis/link/messages/messages.ts';
+import type { WatchSamples, WireSample } from '@portcullis/link/messages/attacks.ts';
 import type { HandedOver, Seen } from '../record/plan.ts';
 import type { Kept } from '../record/store.ts';
 import { resumableOfKept, seriesOfKept, shownSubject } from './kept.ts';

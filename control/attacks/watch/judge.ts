@@ -1,5 +1,5 @@
-import type { AgentRef } from '@portcullis/link/messages.ts';
-import type { WatchSamples } from '@portcullis/link/watch-messages.ts';
+import type { AgentRef } from '@portcullis/link/messages/messages.ts';
+import type { WatchSamples } from '@portcullis/link/messages/attacks.ts';
 import type { Db } from '../../db/database.ts';
 import type { WatchEvents } from './events.ts';
 import type { DetectorHost } from './host.ts';

@@ -1,4 +1,4 @@
-import type { EdgeAttacks, WireAttack } from '@portcullis/link/watch-messages.ts';
+import type { EdgeAttacks, WireAttack } from '@portcullis/link/messages/attacks.ts';
 
 /** Why control does not record what an edge says it saw. */
 export type LateRefusal = 'not_held' | 'not_served' | 'too_old' | 'future';

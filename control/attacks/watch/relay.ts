@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import type { AgentRef } from '@portcullis/link/messages.ts';
-import type { WatchSamples } from '@portcullis/link/watch-messages.ts';
+import type { AgentRef } from '@portcullis/link/messages/messages.ts';
+import type { WatchSamples } from '@portcullis/link/messages/attacks.ts';
 import type { Db } from '../../db/database.ts';
 
 /** What waits when nobody takes it: of more, the newest is thrown away, as agents do. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
-import type { ControlReply } from '@portcullis/link/messages.ts';
+import type { ControlReply } from '@portcullis/link/messages/messages.ts';
 import type { Db } from '../../db/database.ts';
 import { listen } from '../../db/listen.ts';
 import { testDatabase } from '../../db/testing.ts';

@@ -1,5 +1,5 @@
 import type { SubjectSample } from '@portcullis/core/attacks/sample.ts';
-import type { WatchSamples, WireSample } from '@portcullis/link/watch-messages.ts';
+import type { WatchSamples, WireSample } from '@portcullis/link/messages/attacks.ts';
 import type { Served } from './served.ts';
 
 export interface ServedSamples {

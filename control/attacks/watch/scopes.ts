@@ -1,7 +1,7 @@
 import { DEFAULT_THRESHOLDS, type Thresholds } from '@portcullis/core/attacks/attack.ts';
 import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
-import type { ControlReply } from '@portcullis/link/messages.ts';
-import { MAX_SCOPES_PER_PAGE, type WatchAsk } from '@portcullis/link/watch-messages.ts';
+import type { ControlReply } from '@portcullis/link/messages/messages.ts';
+import { MAX_SCOPES_PER_PAGE, type WatchAsk } from '@portcullis/link/messages/attacks.ts';
 import { type WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 import type { Db } from '../../db/database.ts';
 import { keptDays } from '../retention.ts';

@@ -1,6 +1,6 @@
 import { VECTOR_INDEX } from '@portcullis/core/attacks/vectors.ts';
 import type { AttackTops } from '@portcullis/core/attacks/respond.ts';
-import type { WatchSamples, WireAttack, WireSample } from '@portcullis/link/watch-messages.ts';
+import type { WatchSamples, WireAttack, WireSample } from '@portcullis/link/messages/attacks.ts';
 import type { Db } from '../../db/database.ts';
 import type { HeardAttack } from '../mitigations/facts.ts';
 import { Recorder } from '../record/recorder.ts';

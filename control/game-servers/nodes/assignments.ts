@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
-import type { Refused } from '@portcullis/link/messages.ts';
-import type { NodePage, NodeSync } from '@portcullis/link/node-messages.ts';
+import type { Refused } from '@portcullis/link/messages/messages.ts';
+import type { NodePage, NodeSync } from '@portcullis/link/messages/node.ts';
 import type { Db } from '../../db/database.ts';
 import { loadAssignments, loadEggs, type NodeRow } from './store.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { NodeCall } from '@portcullis/link/node-messages.ts';
-import type { Notice } from '@portcullis/link/messages.ts';
+import type { NodeCall } from '@portcullis/link/messages/node.ts';
+import type { Notice } from '@portcullis/link/messages/messages.ts';
 import { NodeCalls } from './calls.ts';
 
 function calling(handed = 1) {

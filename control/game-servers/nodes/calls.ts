@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { CallAnswer, NodeAnswer, NodeCall } from '@portcullis/link/node-messages.ts';
-import type { ControlSide } from '@portcullis/link/transport.ts';
+import type { CallAnswer, NodeAnswer, NodeCall } from '@portcullis/link/messages/node.ts';
+import type { ControlSide } from '@portcullis/link/transport/transport.ts';
 
 /** Why there is no answer: nobody of this name is connected, too much is asked of it already, or it took too long. */
 export type Silence = { readonly kind: 'silent'; readonly why: 'absent' | 'busy' | 'late' };

@@ -3,13 +3,13 @@ import {
   OLDEST_PROTOCOL_VERSION,
   PROTOCOL_VERSION,
   type Refused,
-} from '@portcullis/link/messages.ts';
+} from '@portcullis/link/messages/messages.ts';
 import type {
   NodeHeartbeat,
   NodeHello,
   NodeRequest,
   NodeSync,
-} from '@portcullis/link/node-messages.ts';
+} from '@portcullis/link/messages/node.ts';
 import type { Db } from '../../db/database.ts';
 import { isUnavailable } from '../../db/failure.ts';
 import type { GameServerEvents } from '../events.ts';

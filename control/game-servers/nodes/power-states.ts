@@ -1,5 +1,5 @@
 import type { ServerState } from '@portcullis/core/game-servers/power.ts';
-import type { ServerBuild } from '@portcullis/link/node-messages.ts';
+import type { ServerBuild } from '@portcullis/link/messages/node.ts';
 
 /** After this long without a word from its node, what a server does is not known. */
 const KNOWN_MS = 45_000;

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
-import type { NodeEngine, ServerBuild } from '@portcullis/link/node-messages.ts';
+import type { NodeEngine, ServerBuild } from '@portcullis/link/messages/node.ts';
 import type { BuildState } from '../../db/schema.ts';
 import type { Db, Tx } from '../../db/database.ts';
 

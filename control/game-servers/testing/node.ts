@@ -1,15 +1,15 @@
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ServerState } from '@portcullis/core/game-servers/power.ts';
-import type { MemoryLink } from '@portcullis/link/memory.ts';
-import type { ControlReply } from '@portcullis/link/messages.ts';
+import type { MemoryLink } from '@portcullis/link/transport/memory.ts';
+import type { ControlReply } from '@portcullis/link/messages/messages.ts';
 import type {
   CallAnswer,
   NodeCall,
   NodeRequest,
   ServerBuild,
-} from '@portcullis/link/node-messages.ts';
-import type { AgentSide } from '@portcullis/link/transport.ts';
+} from '@portcullis/link/messages/node.ts';
+import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 
 const TIMEOUT_MS = 5_000;
 

@@ -1,25 +1,32 @@
 import { join } from 'node:path';
 import { describeError, type Log } from '@portcullis/core/log.ts';
 import { readIfThere, replaceFile } from '@portcullis/agent/durable-file.ts';
-import { network } from '@portcullis/link/parse-policy.ts';
-import { mitigationAction } from '@portcullis/link/parse-watch.ts';
-import { between, check, integer, list, object, oneOf, text } from '@portcullis/link/shape.ts';
-import { MAX_SAFELIST } from '@portcullis/link/watch-messages.ts';
+import { network } from '@portcullis/link/messages/values.ts';
+import { MAX_SAFELIST, mitigationAction } from '@portcullis/link/messages/attacks.ts';
+import {
+  array,
+  check,
+  integer,
+  number,
+  object,
+  oneOf,
+  text,
+} from '@portcullis/link/messages/schema.ts';
 import type { MachineClock } from '../../switch/machine-clock.ts';
 import { OVERLAY_TTL_MS, type OverlayEntry } from './overlay.ts';
 import { withPatience } from '../patience.ts';
 
 const FORMAT = 1;
-const shape = object<{ format: number; boot: string; entries: OverlayEntry[] }>({
+const shape = object({
   format: integer(FORMAT, FORMAT),
   boot: text(128),
-  entries: list(
+  entries: array(
     object<OverlayEntry>({
       subject: network,
-      actions: list(mitigationAction, 100),
+      actions: array(mitigationAction, 100),
       mode: oneOf('enforce', 'observe'),
-      safelist: list(network, MAX_SAFELIST),
-      expiresMs: between(0, Number.MAX_SAFE_INTEGER),
+      safelist: array(network, MAX_SAFELIST),
+      expiresMs: number(0, Number.MAX_SAFE_INTEGER),
     }),
     1_000,
   ),

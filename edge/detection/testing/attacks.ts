@@ -1,4 +1,4 @@
-import type { WireAttack } from '@portcullis/link/watch-messages.ts';
+import type { WireAttack } from '@portcullis/link/messages/attacks.ts';
 
 const NOW_MS = 1_790_000_000_000;
 const exactly = (value: number) => ({ value, low: value, high: value });

@@ -1,4 +1,4 @@
-import type { AgentRef, AgentRequest, ControlReply, Notice } from './messages.ts';
+import type { AgentRef, AgentRequest, ControlReply, Notice } from '../messages/messages.ts';
 
 /**
  * What a transport of link/ promises; `suite.ts` holds every one of them to it.

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
-import type { NodeCall, NodeHeartbeat, NodePage, ServerBuild } from './node-messages.ts';
-import { parseNotice, parseReply, parseRequest } from './parse.ts';
+import type { NodeCall, NodeHeartbeat, NodePage, ServerBuild } from './node.ts';
+import { parseNotice, parseReply, parseRequest } from './messages.ts';
 
 const UUID = '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11';
 const DIGEST = 'a'.repeat(64);

@@ -1,5 +1,5 @@
 import { createMemoryLink, type MemoryLink } from './memory.ts';
-import { transportSuite } from './suite.ts';
+import { transportSuite } from '../testing/transport-suite.ts';
 
 transportSuite('memory', async () => {
   // An agent may be there before control, so the link begins with one that has left.

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseEgg } from '@portcullis/core/game-servers/eggs/parse-egg.ts';
-import { egg as shape } from './parse-egg.ts';
-import { check } from './shape.ts';
+import { egg as shape } from './egg.ts';
+import { check } from './schema.ts';
 
 describe('an egg on its way to a node', () => {
   it('arrives, however much of everything it has that is taken in', () => {

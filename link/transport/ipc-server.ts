@@ -1,9 +1,15 @@
 import { chmod, lstat, unlink } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { FramedSocket } from './framed-socket.ts';
-import { type AgentRef, type ControlReply, isFor, type Notice } from './messages.ts';
-import { parseAgentRef, parseRequest } from './parse.ts';
-import { plainObject } from './shape.ts';
+import {
+  type AgentRef,
+  type ControlReply,
+  isFor,
+  type Notice,
+  parseAgentRef,
+  parseRequest,
+} from '../messages/messages.ts';
+import { anyObject, check } from '../messages/schema.ts';
 import {
   type Admission,
   type Admit,
@@ -246,9 +252,6 @@ class AgentConnection {
 }
 
 function asObject(message: unknown): Record<string, unknown> {
-  try {
-    return plainObject(message, '');
-  } catch {
-    return {};
-  }
+  const checked = check(anyObject, message);
+  return checked.ok ? checked.value : {};
 }

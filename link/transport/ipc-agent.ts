@@ -1,8 +1,14 @@
 import { connect } from 'node:net';
 import { FramedSocket } from './framed-socket.ts';
-import type { AgentRef, AgentRequest, ControlReply, Notice } from './messages.ts';
-import { parseNotice, parseReply } from './parse.ts';
-import { PendingRequests } from './pending.ts';
+import {
+  type AgentRef,
+  type AgentRequest,
+  type ControlReply,
+  type Notice,
+  parseNotice,
+  parseReply,
+} from '../messages/messages.ts';
+import { PendingRequests } from './pending-requests.ts';
 import { type AgentSide, LinkError } from './transport.ts';
 
 export interface IpcAgent {

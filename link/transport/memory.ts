@@ -5,9 +5,12 @@ import {
   type ControlReply,
   isFor,
   type Notice,
-} from './messages.ts';
-import { parseAgentRef, parseNotice, parseReply, parseRequest } from './parse.ts';
-import { PendingRequests } from './pending.ts';
+  parseAgentRef,
+  parseNotice,
+  parseReply,
+  parseRequest,
+} from '../messages/messages.ts';
+import { PendingRequests } from './pending-requests.ts';
 import {
   type Admission,
   type Admit,

@@ -3,14 +3,13 @@ import { MAX_SERIES_POINTS } from '@portcullis/core/attacks/series.ts';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { VECTOR_COUNT } from '@portcullis/core/attacks/vectors.ts';
-import { isFor } from './messages.ts';
-import { parseNotice, parseReply, parseRequest } from './parse.ts';
+import { isFor, parseNotice, parseReply, parseRequest } from './messages.ts';
 import {
   MAX_SAFELIST,
   MAX_SAMPLES_PER_MESSAGE,
   MAX_SCOPES_PER_PAGE,
   MAX_SUBJECTS_PER_SAMPLE,
-} from './watch-messages.ts';
+} from './attacks.ts';
 import { MAX_TOPS } from '@portcullis/core/attacks/top-talkers.ts';
 
 const SCOPE = {

@@ -1,4 +1,4 @@
-import type { ControlReply } from './messages.ts';
+import type { ControlReply } from '../messages/messages.ts';
 import { LinkError } from './transport.ts';
 
 interface Waiting {

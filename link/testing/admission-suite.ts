@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { AgentRequest } from './messages.ts';
-import type { NodeCall } from './node-messages.ts';
+import type { AgentRequest } from '../messages/messages.ts';
+import type { NodeCall } from '../messages/node.ts';
 import {
   answer,
   confirm,
@@ -10,12 +10,12 @@ import {
   EDGE,
   linkError,
   type Meet,
-  NODE,
   nextConnect,
+  NODE,
   serve,
   TIMEOUT_MS,
-} from './testing/meeting.ts';
-import type { Admit, AgentHandler } from './transport.ts';
+} from './meeting.ts';
+import type { Admit, AgentHandler } from '../transport/transport.ts';
 
 const COLLECTOR_HELLO: AgentRequest = {
   kind: 'collector.hello',

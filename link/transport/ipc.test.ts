@@ -8,9 +8,10 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { spawnSync } from 'node:child_process';
 import { encodeFrame } from './frame.ts';
-import { connectIpc, serveIpc } from './ipc.ts';
-import type { ControlReply } from './messages.ts';
-import { transportSuite } from './suite.ts';
+import { connectIpc } from './ipc-agent.ts';
+import { serveIpc } from './ipc-server.ts';
+import type { ControlReply } from '../messages/messages.ts';
+import { transportSuite } from '../testing/transport-suite.ts';
 
 const DONE: ControlReply = { kind: 'done' };
 const EDGE = { kind: 'edge', name: 'fra1' } as const;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MAX_DROP_ENTRIES, MAX_DROP_SAMPLES } from './edge-report.ts';
-import { parseNotice, parseRequest } from './parse.ts';
+import { parseNotice, parseRequest } from './messages.ts';
 
 const BEAT = {
   kind: 'edge.heartbeat',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { parseAgentRef, parseNotice, parseReply, parseRequest } from './parse.ts';
+import { parseAgentRef, parseNotice, parseReply, parseRequest } from './messages.ts';
 
 const RULE = { ref: 'rule:1', action: 'deny', protocol: 'udp', port: 53, source: null };
 const POLICY = {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import type { AgentRef, AgentRequest, ControlReply, EdgeConfirm, Notice } from './messages.ts';
+import type { AgentRef, AgentRequest, ControlReply, Notice } from '../messages/messages.ts';
+import type { EdgeConfirm } from '../messages/edge.ts';
 import { admissionTests, kindTests } from './admission-suite.ts';
 import {
   confirm,
@@ -13,8 +14,8 @@ import {
   nextConnect,
   serve,
   TIMEOUT_MS,
-} from './testing/meeting.ts';
-import { type AgentSide, MAX_MESSAGE_BYTES } from './transport.ts';
+} from './meeting.ts';
+import { type AgentSide, MAX_MESSAGE_BYTES } from '../transport/transport.ts';
 
 /** What every transport promises (transport.ts). */
 export function transportSuite(name: string, open: () => Promise<Meeting>): void {

@@ -1,0 +1,104 @@
+import { DROP_STAGES, type DropEntry, type DropSample } from '@portcullis/core/firewall/drops.ts';
+import {
+  COUNTER_MODES,
+  DEVICE_KINDS,
+  type EdgeDevice,
+  KERNEL_STATES,
+  XDP_MODES,
+} from '@portcullis/core/firewall/edge-state.ts';
+import {
+  array,
+  boolean,
+  check,
+  finite,
+  integer,
+  matching,
+  natural,
+  nullable,
+  object,
+  oneOf,
+  type Static,
+  withDefault,
+} from './schema.ts';
+import { address, deviceName, moment, network, packetPort, reason } from './values.ts';
+
+/** What an edge reports about itself and about the packets that it dropped. */
+
+const device = object<EdgeDevice>({
+  name: deviceName,
+  kind: withDefault(oneOf(...DEVICE_KINDS), 'other'),
+  present: boolean,
+  xdp: withDefault(oneOf(...XDP_MODES), 'none'),
+  reason: nullable(reason),
+  master: nullable(deviceName),
+});
+
+/** Part of every heartbeat; control also stores it. Fields with a default were added after the first version. */
+export const edgeReport = object({
+  /** Targets that have a policy of their own in the kernel: addresses and prefixes. */
+  policies: natural,
+  /** Elements of all maps of the table. */
+  elements: natural,
+  lastError: nullable(reason),
+  /** How long the last apply took. */
+  lastApplyMs: nullable(finite),
+  /** Enforced filters on ports. */
+  filters: withDefault(natural, 0),
+  /** How often since the agent's start the kernel had been changed by another program and was repaired. */
+  repairs: withDefault(natural, 0),
+  /** Connection tracking entries deleted since the agent's start because rules now deny them. */
+  forgottenConnections: withDefault(natural, 0),
+  /** Whether the kernel held the agent's objects at the last check. */
+  kernel: withDefault(oneOf(...KERNEL_STATES), 'unknown'),
+  /** Why something configured (XDP, filters, SYN proxy) does not work, a sentence each. */
+  problems: withDefault(array(reason, 100), []),
+  /** The devices that the operator named for this edge, in the operator's order. */
+  devices: withDefault(array(device, 256), []),
+  /** Which part of the kernel counts traffic for attack detection. */
+  counters: withDefault(oneOf(...COUNTER_MODES), 'none'),
+});
+export type EdgeReport = Static<typeof edgeReport>;
+
+const cause = {
+  stage: oneOf(...DROP_STAGES),
+  reason: matching(/^[a-z0-9][a-z0-9:._-]{0,63}$/, 'a reason'),
+  by: oneOf('xdp', 'nftables'),
+};
+
+const entry = object<DropEntry>({ target: network, ...cause, packets: natural, bytes: natural });
+
+const sample = object<DropSample>({
+  atMs: moment,
+  target: network,
+  ...cause,
+  source: address,
+  destination: address,
+  protocol: integer(0, 255),
+  sourcePort: nullable(packetPort),
+  destinationPort: nullable(packetPort),
+  length: integer(0, 0xffff_ffff),
+  device: nullable(deviceName),
+});
+
+/** Whether control accepts it. A report with an entry that control refuses ends the edge's connection. */
+export function isDropEntry(value: DropEntry): boolean {
+  return check(entry, value).ok;
+}
+/** Whether control accepts it; see `isDropEntry`. */
+export function isDropSample(value: DropSample): boolean {
+  return check(sample, value).ok;
+}
+
+export const MAX_DROP_ENTRIES = 1_000;
+export const MAX_DROP_SAMPLES = 200;
+
+/** Packets dropped between two moments of the edge's clock; each packet is counted in one report only. */
+export const edgeDrops = object({
+  sinceMs: moment,
+  untilMs: moment,
+  /** Largest first; the rest follows in the next report. */
+  entries: array(entry, MAX_DROP_ENTRIES),
+  /** Further dropped packets are only counted. */
+  samples: array(sample, MAX_DROP_SAMPLES),
+});
+export type EdgeDrops = Static<typeof edgeDrops>;

@@ -1,0 +1,130 @@
+import type { Parsed } from '@portcullis/core/net/parsed.ts';
+import { WATCH_NOTICES, WATCH_REPLIES, type WatchSettings } from './attacks.ts';
+import {
+  COLLECTOR_NOTICES,
+  COLLECTOR_REPLIES,
+  COLLECTOR_REQUESTS,
+  type CollectorRequest,
+} from './collector.ts';
+import { EDGE_NOTICES, EDGE_REPLIES, EDGE_REQUESTS, type EdgeRequest } from './edge.ts';
+import { NODE_NOTICES, NODE_REPLIES, NODE_REQUESTS, type NodeRequest } from './node.ts';
+import {
+  anyObject,
+  check,
+  kinds,
+  object,
+  oneOf,
+  type Schema,
+  type Static,
+  type StaticUnion,
+} from './schema.ts';
+import { agentName, reason } from './values.ts';
+
+/**
+ * All messages between control and its agents. An agent one version behind still works: fields are only added,
+ * unknown fields are ignored, and unknown kinds are answered with `unsupported`.
+ */
+export const PROTOCOL_VERSION = 1;
+export const OLDEST_PROTOCOL_VERSION = 1;
+
+/** The sender of a request. The transport authenticates it: see `Admit` in `transport.ts`. */
+const agentRef = object({ kind: oneOf('edge', 'node', 'collector'), name: agentName });
+export type AgentRef = Static<typeof agentRef>;
+
+/** Each kind of agent has its own requests; those of another kind are answered with `unsupported`. */
+export type AgentRequest = EdgeRequest | NodeRequest | CollectorRequest;
+
+const REQUESTS: Readonly<Record<AgentRef['kind'], Readonly<Record<string, Schema<AgentRequest>>>>> =
+  {
+    edge: EDGE_REQUESTS,
+    node: NODE_REQUESTS,
+    collector: COLLECTOR_REQUESTS,
+  };
+
+export function isOfNode(request: AgentRequest): request is NodeRequest {
+  return request.kind.startsWith('node.');
+}
+
+const REPLIES = {
+  ...EDGE_REPLIES,
+  ...WATCH_REPLIES,
+  ...COLLECTOR_REPLIES,
+  ...NODE_REPLIES,
+  ...kinds({
+    done: {},
+    /** `resync`: start again with hello and a whole sync. `unknown_agent`: the fleet has no such agent. */
+    refused: {
+      code: oneOf('resync', 'unknown_agent', 'unsupported', 'stale', 'unavailable'),
+      detail: reason,
+    },
+  }),
+};
+export type ControlReply = StaticUnion<Omit<typeof REPLIES, 'watch.settings'>> | WatchSettings;
+export type Refused = Static<(typeof REPLIES)['refused']>;
+
+/**
+ * Control to agents. A lost notice loses nothing: the agent's timer asks anyway, or control does without the answer.
+ * An agent receives only notices that are for it (`isFor`): a call to a node holds what an organisation types into
+ * its server.
+ */
+const NOTICES = { ...EDGE_NOTICES, ...WATCH_NOTICES, ...COLLECTOR_NOTICES, ...NODE_NOTICES };
+export type Notice = StaticUnion<typeof NOTICES>;
+
+export function isFor(notice: Notice, agent: AgentRef): boolean {
+  switch (notice.kind) {
+    case 'generation':
+      return agent.kind === 'edge';
+    case 'question':
+      return agent.kind === 'edge' && notice.edges.includes(agent.name);
+    case 'watch':
+      return agent.kind !== 'node';
+    case 'collectors':
+      return agent.kind === 'collector';
+    case 'node.assignments':
+      return agent.kind === 'node' && notice.nodes.includes(agent.name);
+    case 'node.call':
+      return agent.kind === 'node' && notice.node === agent.name;
+    default:
+      return false;
+  }
+}
+
+/**
+ * `unknownKind` tells a message of a kind that this version does not know, which is answered with `unsupported`,
+ * from an invalid message, which ends the connection.
+ */
+type ParsedMessage<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly reason: string; readonly unknownKind: string | null };
+
+export function parseAgentRef(value: unknown): Parsed<AgentRef> {
+  return check(agentRef, value);
+}
+/** The requests of other kinds of agents are unknown here. */
+export function parseRequest(from: AgentRef['kind'], value: unknown): ParsedMessage<AgentRequest> {
+  return parseByKind<AgentRequest>(REQUESTS[from], value);
+}
+export function parseReply(value: unknown): ParsedMessage<ControlReply> {
+  return parseByKind<ControlReply>(REPLIES, value);
+}
+export function parseNotice(value: unknown): ParsedMessage<Notice> {
+  return parseByKind<Notice>(NOTICES, value);
+}
+
+function parseByKind<T>(
+  schemas: Readonly<Record<string, Schema<T>>>,
+  value: unknown,
+): ParsedMessage<T> {
+  const message = check(anyObject, value);
+  if (!message.ok) return { ...message, unknownKind: null };
+  const kind = message.value['kind'];
+  if (typeof kind !== 'string')
+    return { ok: false, reason: '/kind is not a string', unknownKind: null };
+  const schema = Object.hasOwn(schemas, kind) ? schemas[kind] : undefined;
+  if (schema === undefined) {
+    const short = kind.slice(0, 64);
+    return { ok: false, reason: `there is no kind ${JSON.stringify(short)}`, unknownKind: short };
+  }
+  const checked = check(schema, value);
+  return checked.ok ? checked : { ...checked, unknownKind: null };
+}

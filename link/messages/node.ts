@@ -1,0 +1,182 @@
+import type { ServerAssignment, ServerResources } from '@portcullis/core/game-servers/power.ts';
+import { egg } from './egg.ts';
+import {
+  array,
+  boolean,
+  finite,
+  integer,
+  kinds,
+  matching,
+  natural,
+  nullable,
+  object,
+  oneOf,
+  prose,
+  record,
+  type Static,
+  type StaticUnion,
+  text,
+  union,
+  withDefault,
+} from './schema.ts';
+import {
+  address,
+  agentName,
+  answerTimeoutMs,
+  cursor,
+  instance,
+  periodMs,
+  port,
+  protocolVersion,
+  reason,
+  requestId,
+} from './values.ts';
+
+/** Of one node; a heartbeat names them all in one message. */
+export const MAX_SERVERS_OF_NODE = 5_000;
+/** UTF-16 units of an install's output; longer output is cut. A node leaves logs out when a message would be too large. */
+export const MAX_BUILD_LOG_LENGTH = 16_384;
+/** For one call. */
+export const MAX_CONSOLE_LINES = 1_000;
+export const MAX_CONSOLE_LINE_LENGTH = 4_096;
+
+/** SHA-256 of an egg's canonical JSON, in hexadecimal. */
+const DIGEST = /^[0-9a-f]{64}$/;
+const uuid = matching(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'a uuid in lower case');
+const serverState = oneOf('offline', 'starting', 'running', 'stopping');
+/** Incremented by every install; an integer column of the database. */
+const epoch = integer(0, 2_147_483_647);
+/** One line without control characters, so that a command cannot steer a terminal. */
+const consoleCommand = matching(
+  /^[^\p{Cc}\p{Cs}\u2028\u2029]{1,2048}$/u,
+  'one line of at most 2048 characters',
+);
+
+const engine = object({
+  kind: oneOf('docker', 'process', 'fake'),
+  /** Null when the engine does not answer; `problem` says why. */
+  version: nullable(prose(255)),
+  problem: nullable(reason),
+});
+export type NodeEngine = Static<typeof engine>;
+
+const build = object({
+  uuid,
+  epoch,
+  state: oneOf('waiting', 'building', 'built', 'failed'),
+  /** Why it failed or waits, in words. */
+  reason: nullable(reason),
+  /** The last lines of the install's output; only for `failed`. */
+  log: nullable(prose(MAX_BUILD_LOG_LENGTH)),
+  power: serverState,
+});
+export type ServerBuild = Static<typeof build>;
+
+const resources = object<ServerResources>({
+  memoryBytes: natural,
+  memoryLimitBytes: natural,
+  cpuAbsolute: finite,
+  diskBytes: natural,
+  networkRxBytes: natural,
+  networkTxBytes: natural,
+  uptimeMs: natural,
+});
+
+const ANSWERS = kinds({
+  state: {
+    state: serverState,
+    /** Null when they were not measured yet. */
+    resources: nullable(resources),
+    /** For the caller, such as why a start failed. */
+    problem: withDefault(nullable(reason), null),
+  },
+  accepted: {},
+  /** The reason is a sentence for the caller. */
+  refused: { reason },
+  lines: {
+    lines: array(prose(MAX_CONSOLE_LINE_LENGTH), MAX_CONSOLE_LINES),
+    /** Number of the last line, see `ServerConsole.lastNumber`; null from a node that does not count lines. */
+    lastNumber: withDefault(nullable(natural), null),
+  },
+});
+export type CallAnswer = StaticUnion<typeof ANSWERS>;
+
+/** Requests of a node. All are idempotent. Control ignores what a node reports about servers of other nodes. */
+export const NODE_REQUESTS = kinds({
+  /** The first message on every connection. */
+  'node.hello': { protocolVersion, instance },
+  /** Requests all servers of this node, in pages. */
+  'node.sync': {
+    instance,
+    cursor: nullable(cursor),
+    /** The revision that the node has on disk; null for none. If it is current, the reply is one empty page. */
+    revision: nullable(cursor),
+  },
+  /** Sent every `heartbeatMs`, and at once when a build changes. Names every server of the node. */
+  'node.heartbeat': { instance, engine, builds: array(build, MAX_SERVERS_OF_NODE) },
+  /** Answers a `node.call`. */
+  'node.answer': { instance, id: requestId, answer: union<CallAnswer>(ANSWERS) },
+});
+export type NodeRequest = StaticUnion<typeof NODE_REQUESTS>;
+export type NodeHello = Static<(typeof NODE_REQUESTS)['node.hello']>;
+export type NodeSync = Static<(typeof NODE_REQUESTS)['node.sync']>;
+export type NodeHeartbeat = Static<(typeof NODE_REQUESTS)['node.heartbeat']>;
+export type NodeAnswer = Static<(typeof NODE_REQUESTS)['node.answer']>;
+
+const limit = integer(1, 2 ** 31 - 1);
+/** Nodes also store it on disk. */
+export const serverAssignment = object<ServerAssignment>({
+  uuid,
+  organisation: matching(/^[a-z0-9][a-z0-9-]{0,62}$/, 'a slug'),
+  name: prose(255),
+  egg: matching(DIGEST, 'a digest'),
+  image: nullable(text(255)),
+  variables: record(/^[^\0=]{1,128}$/, text(16_384)),
+  limits: object({ memory: limit, cpu: limit, disk: limit }),
+  allocation: object({ ip: address, port }),
+  suspended: boolean,
+  crashes: object({ restart: boolean, withinMs: integer(0, 86_400_000) }),
+  buildEpoch: epoch,
+});
+/** By digest. Nodes also store them on disk. */
+export const eggs = record(DIGEST, egg);
+
+export const NODE_REPLIES = kinds({
+  'node.welcome': { protocolVersion, heartbeatMs: periodMs, resyncMs: periodMs },
+  /** One page of a sync. A node acts on nothing before the last page. */
+  'node.page': {
+    revision: cursor,
+    /** The revision in the request is current; the page is empty. */
+    unchanged: boolean,
+    servers: array(serverAssignment, MAX_SERVERS_OF_NODE),
+    /** Those that servers of this page name and no earlier page carried. */
+    eggs,
+    /** Null on the last page. */
+    next: nullable(cursor),
+  },
+});
+export type NodeWelcome = Static<(typeof NODE_REPLIES)['node.welcome']>;
+export type NodePage = Static<(typeof NODE_REPLIES)['node.page']>;
+
+const CALLS = kinds({
+  look: {},
+  power: { signal: oneOf('start', 'stop', 'restart', 'kill') },
+  command: { command: consoleCommand },
+  lines: { last: integer(1, MAX_CONSOLE_LINES) },
+});
+
+export const NODE_NOTICES = kinds({
+  /** Servers of these nodes changed. */
+  'node.assignments': { nodes: array(agentName, 10_000) },
+  /** Control needs something done or reported now; the named node answers with `node.answer`. */
+  'node.call': {
+    id: requestId,
+    node: agentName,
+    /** A node that could only start after this time does not start. */
+    withinMs: answerTimeoutMs,
+    uuid,
+    call: union<StaticUnion<typeof CALLS>>(CALLS),
+  },
+});
+export type NewAssignments = Static<(typeof NODE_NOTICES)['node.assignments']>;
+export type NodeCall = Static<(typeof NODE_NOTICES)['node.call']>;

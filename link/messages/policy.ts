@@ -1,0 +1,116 @@
+import type { FilterType } from '@portcullis/core/filters/catalogue.ts';
+import type {
+  Mitigation,
+  MitigationLimit,
+  Policy,
+  PolicyFilter,
+  PolicyGeoRule,
+  PolicyRule,
+  SourceSets,
+} from '@portcullis/core/firewall/policy.ts';
+import { formatCidr, formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
+import {
+  array,
+  boolean,
+  integer,
+  matching,
+  mismatch,
+  nullable,
+  object,
+  oneOf,
+  parsedBy,
+  record,
+  type Schema,
+  withDefault,
+} from './schema.ts';
+import { mode, network, port, protocol, ref, version } from './values.ts';
+
+/**
+ * Policies become nft text, so these schemas accept only canonical networks and plain names.
+ */
+const MAX_POLICIES_PER_PAGE = 100_000;
+const MAX_OBJECTS_PER_POLICY = 200_000;
+/** The kernel stores the rate of a limit in nanoseconds per packet. */
+const MAX_LIMIT_PPS = 100_000_000;
+const MAX_NETWORKS_PER_SET = 2_000_000;
+const SET_NAME = /^(?:country|asn|list):[A-Za-z0-9._-]{1,64}$/;
+
+/** Source sets may write single addresses with or without their length. */
+const setMember = parsedBy((text) => {
+  const parsed = parseCidr(text);
+  return parsed.ok && (formatNetwork(parsed.value) === text || formatCidr(parsed.value) === text);
+}, 'a canonical address or network');
+
+/** Any slug: control may be a version ahead, and an edge skips filters that it does not know. */
+export const filterType = matching(
+  /^[a-z0-9][a-z0-9-]{0,63}$/,
+  'a filter type',
+) as Schema<FilterType>;
+
+const rule = object<PolicyRule>({
+  ref,
+  action: oneOf('allow', 'deny'),
+  protocol,
+  port: nullable(port),
+  source: nullable(network),
+});
+
+const geoRule = object<PolicyGeoRule>({
+  ref,
+  action: oneOf('deny', 'only'),
+  sets: array(matching(SET_NAME, 'the name of a source set'), 100_000),
+});
+
+const filter = object<PolicyFilter>({
+  ref,
+  type: filterType,
+  port,
+  managed: boolean,
+  safelist: withDefault(array(network, MAX_OBJECTS_PER_POLICY), []),
+});
+
+export const mitigationLimit = object<MitigationLimit>({
+  per: oneOf('destination', 'source', 'attack'),
+  pps: integer(0, MAX_LIMIT_PPS),
+  strangersOnly: boolean,
+});
+
+const anyMitigation = object<Mitigation>({
+  ref,
+  mode,
+  protocol,
+  sourcePort: nullable(port),
+  destinationPort: nullable(port),
+  source: nullable(network),
+  safelist: array(network, MAX_OBJECTS_PER_POLICY),
+  fragment: withDefault(oneOf('any', 'later'), 'any'),
+  limit: withDefault(nullable(mitigationLimit), null),
+});
+
+/** Only TCP and UDP have ports, and later fragments of a datagram have none. */
+const mitigation: Schema<Mitigation> = (value, at) => {
+  const parsed = anyMitigation(value, at);
+  const namesPort = parsed.sourcePort !== null || parsed.destinationPort !== null;
+  const hasPorts = parsed.protocol === 'tcp' || parsed.protocol === 'udp';
+  if (namesPort && (!hasPorts || parsed.fragment === 'later')) {
+    return mismatch(at, 'a mitigation: it names a port where packets have none');
+  }
+  return parsed;
+};
+
+const policy = object<Policy>({
+  target: network,
+  mitigations: array(mitigation, MAX_OBJECTS_PER_POLICY),
+  baseline: array(rule, MAX_OBJECTS_PER_POLICY),
+  geo: array(geoRule, MAX_OBJECTS_PER_POLICY),
+  rules: array(rule, MAX_OBJECTS_PER_POLICY),
+  filters: array(filter, MAX_OBJECTS_PER_POLICY),
+});
+
+export const policies = array(policy, MAX_POLICIES_PER_PAGE);
+export const targets = array(network, MAX_POLICIES_PER_PAGE);
+
+export const sourceSets = object<SourceSets>({
+  version,
+  sets: record(SET_NAME, array(setMember, MAX_NETWORKS_PER_SET)),
+});
