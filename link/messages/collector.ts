@@ -92,7 +92,6 @@ export const COLLECTOR_REPLIES = kinds({
     resyncMs: periodMs,
   },
 });
-export type CollectorWelcome = Static<(typeof COLLECTOR_REPLIES)['collector.welcome']>;
 
 /** The fleet's collectors changed. */
 export const COLLECTOR_NOTICES = kinds({ collectors: {} });

@@ -178,5 +178,4 @@ export const NODE_NOTICES = kinds({
     call: union<StaticUnion<typeof CALLS>>(CALLS),
   },
 });
-export type NewAssignments = Static<(typeof NODE_NOTICES)['node.assignments']>;
 export type NodeCall = Static<(typeof NODE_NOTICES)['node.call']>;
