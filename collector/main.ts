@@ -1,6 +1,6 @@
 import { createLineLog, readLogLevel } from '@portcullis/agent/log.ts';
 import { describeError } from '@portcullis/core/log.ts';
-import { connectIpc } from '@portcullis/link/transport/ipc-agent.ts';
+import { connectIpc } from '@portcullis/link/transport/ipc.ts';
 import { CollectorAgent } from './agent.ts';
 import { readConfig } from './config.ts';
 

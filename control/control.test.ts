@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { connectIpc } from '@portcullis/link/transport/ipc-agent.ts';
+import { connectIpc } from '@portcullis/link/transport/ipc.ts';
 import type { Notice } from '@portcullis/link/messages/messages.ts';
 import { pino } from 'pino';
 import { type ControlConfig, decideConfig } from './config/config.ts';

@@ -1,4 +1,4 @@
-import { serveIpc } from '@portcullis/link/transport/ipc-server.ts';
+import { serveIpc } from '@portcullis/link/transport/ipc.ts';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import type { ControlSide } from '@portcullis/link/transport/transport.ts';
 import { type Collectors, tellCollectors } from './collectors/index.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { sql } from 'kysely';
-import { connectIpc } from '@portcullis/link/transport/ipc-agent.ts';
+import { connectIpc } from '@portcullis/link/transport/ipc.ts';
 import { createKey } from './access/index.ts';
 import { addOrganisation, OPERATOR } from './access/test-organisation.ts';
 import type { ControlConfig } from './config/config.ts';

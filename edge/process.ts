@@ -1,7 +1,7 @@
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { fitToMemory } from '@portcullis/core/firewall/fragment-limits.ts';
-import { connectIpc } from '@portcullis/link/transport/ipc-agent.ts';
+import { connectIpc } from '@portcullis/link/transport/ipc.ts';
 import { lockState, StateInUse } from '@portcullis/agent/state-lock.ts';
 import { createEdgeAgent } from './agent/agent.ts';
 import { readConfig, readEarlyDrop, readEarlyDropRoom } from './config.ts';

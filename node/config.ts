@@ -3,7 +3,7 @@ import { formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 /** What a node's process is told by whoever starts it. */
 export interface NodeConfig {
   readonly name: string;
-  /** The Unix socket of the control plane that control serves nodes at. */
+  /** The Unix socket on which the control plane serves nodes. */
   readonly linkPath: string;
   /** What control knows this node by; a secret. */
   readonly credential: string;

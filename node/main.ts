@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { createLineLog, readLogLevel } from '@portcullis/agent/log.ts';
 import { describeError } from '@portcullis/core/log.ts';
-import { connectIpc } from '@portcullis/link/transport/ipc-agent.ts';
+import { connectIpc } from '@portcullis/link/transport/ipc.ts';
 import { lockState, StateInUse } from '@portcullis/agent/state-lock.ts';
 import type { NodeAgent } from './agent.ts';
 import { type NodeConfig, readConfig } from './config.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Policy, SourceSets, RefusedTarget } from '@portcullis/core/firewall/policy.ts';
 import { createMemoryLink, type MemoryLink } from '@portcullis/link/transport/memory.ts';
-import type { ControlReply } from '@portcullis/link/messages/messages.ts';
+import type { AgentRequest, ControlReply } from '@portcullis/link/messages/messages.ts';
 import type { EdgeMode, EdgePage, EdgeWelcome } from '@portcullis/link/messages/edge.ts';
 import type { EdgeDrops, EdgeReport } from '@portcullis/link/messages/edge-report.ts';
 import type { AgentSide } from '@portcullis/link/transport/transport.ts';
@@ -59,11 +59,19 @@ export class TestEdge {
     this.#instance = instance;
   }
 
+  async #request(request: AgentRequest): Promise<ControlReply> {
+    await new Promise<void>((resolve) => this.#agent.onConnect(resolve));
+    return this.#agent.request(request, TIMEOUT_MS);
+  }
+
   async say(mode: EdgeMode = 'enforce'): Promise<ControlReply> {
-    return this.#agent.request(
-      { kind: 'edge.hello', protocolVersion: 1, instance: this.#instance, mode, modeReason: null },
-      TIMEOUT_MS,
-    );
+    return this.#request({
+      kind: 'edge.hello',
+      protocolVersion: 1,
+      instance: this.#instance,
+      mode,
+      modeReason: null,
+    });
   }
 
   async hello(mode: EdgeMode = 'enforce'): Promise<EdgeWelcome> {
@@ -73,16 +81,13 @@ export class TestEdge {
   }
 
   async page(cursor: string | null = null, after = this.generation): Promise<ControlReply> {
-    return this.#agent.request(
-      {
-        kind: 'edge.sync',
-        instance: this.#instance,
-        after,
-        cursor,
-        sourceSetsVersion: this.sourceSets?.version ?? null,
-      },
-      TIMEOUT_MS,
-    );
+    return this.#request({
+      kind: 'edge.sync',
+      instance: this.#instance,
+      after,
+      cursor,
+      sourceSetsVersion: this.sourceSets?.version ?? null,
+    });
   }
 
   async mustPage(cursor: string | null = null): Promise<EdgePage> {
@@ -129,32 +134,23 @@ export class TestEdge {
     generation = this.generation,
     refused: readonly RefusedTarget[] = [],
   ): Promise<ControlReply> {
-    return this.#agent.request(
-      { kind: 'edge.confirm', instance: this.#instance, generation, refused },
-      TIMEOUT_MS,
-    );
+    return this.#request({ kind: 'edge.confirm', instance: this.#instance, generation, refused });
   }
 
   async beat(mode: EdgeMode = 'enforce', report: Partial<EdgeReport> = {}): Promise<ControlReply> {
-    return this.#agent.request(
-      {
-        kind: 'edge.heartbeat',
-        instance: this.#instance,
-        mode,
-        modeReason: null,
-        generation: this.generation,
-        report: { ...REPORT, policies: this.policies.size, ...report },
-      },
-      TIMEOUT_MS,
-    );
+    return this.#request({
+      kind: 'edge.heartbeat',
+      instance: this.#instance,
+      mode,
+      modeReason: null,
+      generation: this.generation,
+      report: { ...REPORT, policies: this.policies.size, ...report },
+    });
   }
 
   /** What it dropped, of a clock that shows `atMs` now. */
   async tellDrops(sequence: number, drops: EdgeDrops, atMs = Date.now()): Promise<ControlReply> {
-    return this.#agent.request(
-      { kind: 'edge.drops', instance: this.#instance, sequence, atMs, drops },
-      TIMEOUT_MS,
-    );
+    return this.#request({ kind: 'edge.drops', instance: this.#instance, sequence, atMs, drops });
   }
 
   /** Hello, everything, confirmed: in service. */

@@ -27,6 +27,7 @@ test('what an edge measures reaches the desk with the name that the transport vo
   const watch: WatchDesk = { settings: take, samples: take, attacks: take };
   const handler = createEdgeHandler({ db, desk, questions, events: silentEvents(), watch });
   const agent = createMemoryLink(handler).connect(FRA1);
+  await new Promise<void>((resolve) => agent.onConnect(resolve));
   for (const message of MESSAGES) assert.deepEqual(await agent.request(message, 10_000), DONE);
   assert.deepEqual(
     taken,
@@ -37,6 +38,7 @@ test('what an edge measures reaches the desk with the name that the transport vo
 test('an edge hears that nobody takes its measurements, and is served all the same', async (t) => {
   const { db } = await testDatabase(t);
   const agent = serveEdges(db).link.connect(FRA1);
+  await new Promise<void>((resolve) => agent.onConnect(resolve));
   for (const message of MESSAGES) {
     const reply = await agent.request(message, 10_000);
     assert.equal(reply.kind === 'refused' && reply.code, 'unsupported');

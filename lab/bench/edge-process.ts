@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
-import { serveIpc } from '@portcullis/link/transport/ipc-server.ts';
+import { serveIpc } from '@portcullis/link/transport/ipc.ts';
 import type { AgentRequest, ControlReply } from '@portcullis/link/messages/messages.ts';
 import type { EdgeSync } from '@portcullis/link/messages/edge.ts';
 import type { EdgeAssignment } from '@portcullis/core/firewall/packet.ts';

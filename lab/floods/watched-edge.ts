@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
 import { CONFIG_VARIABLE } from '@portcullis/edge/config.ts';
-import { serveIpc } from '@portcullis/link/transport/ipc-server.ts';
+import { serveIpc } from '@portcullis/link/transport/ipc.ts';
 import type { AgentRequest, ControlReply } from '@portcullis/link/messages/messages.ts';
 import type { ControlSide } from '@portcullis/link/transport/transport.ts';
 import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FakeControl } from '@portcullis/edge/testing/control.ts';
-import { serveIpc } from '@portcullis/link/transport/ipc-server.ts';
+import { serveIpc } from '@portcullis/link/transport/ipc.ts';
 import type { ControlSide } from '@portcullis/link/transport/transport.ts';
 import type { WireAttack } from '@portcullis/link/messages/attacks.ts';
 import { linkOf } from '../bench/traffic.ts';

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { spawnSync } from 'node:child_process';
 import { encodeFrame } from './frame.ts';
-import { connectIpc } from './ipc-agent.ts';
-import { serveIpc } from './ipc-server.ts';
+import { connectIpc } from './ipc.ts';
+import { serveIpc } from './ipc.ts';
 import type { ControlReply } from '../messages/messages.ts';
 import { transportSuite } from '../testing/transport-suite.ts';
 

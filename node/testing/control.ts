@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
-import { serveIpc } from '@portcullis/link/transport/ipc-server.ts';
+import { serveIpc } from '@portcullis/link/transport/ipc.ts';
 import { createMemoryLink, type MemoryLink } from '@portcullis/link/transport/memory.ts';
 import type { AgentRequest, ControlReply } from '@portcullis/link/messages/messages.ts';
 import type {

@@ -1,5 +1,4 @@
-import { connect } from 'node:net';
-import { FramedSocket } from './framed-socket.ts';
+import type { Duplex } from 'node:stream';
 import {
   type AgentRef,
   type AgentRequest,
@@ -8,52 +7,53 @@ import {
   parseNotice,
   parseReply,
 } from '../messages/messages.ts';
+import { FramedStream } from './framed-stream.ts';
 import { PendingRequests } from './pending-requests.ts';
 import { type AgentSide, LinkError } from './transport.ts';
 
-export interface IpcAgent {
-  readonly path: string;
+export interface AgentConnectOptions {
   readonly agent: AgentRef;
-  /** Presented at every connection, for a control plane that asks for one. */
+  /** Presented at every connection, for a control plane that requires one. */
   readonly credential?: string;
 }
 
-const FIRST_WAIT_MS = 50;
-const LONGEST_WAIT_MS = 2_000;
+const FIRST_RETRY_MS = 50;
+const LONGEST_RETRY_MS = 2_000;
 const MAX_REASON_LENGTH = 2_000;
 
-/** Connects to the control plane of this host, again and again until `close`. */
-export function connectIpc(options: IpcAgent): AgentSide {
-  const link = new IpcAgentSide(options);
-  link.open();
-  return link;
-}
-
-class IpcAgentSide implements AgentSide {
-  readonly #options: IpcAgent;
+/** Connects to control over the streams of `open`, again and again until `close`. */
+export class AgentConnection implements AgentSide {
+  readonly #options: AgentConnectOptions;
+  readonly #open: () => Duplex | null;
   readonly #pending = new PendingRequests();
   readonly #noticeListeners: ((notice: Notice) => void)[] = [];
   readonly #connectListeners: (() => void)[] = [];
   readonly #refusedListeners: ((reason: string) => void)[] = [];
-  #socket: FramedSocket | null = null;
+  #stream: FramedStream | null = null;
   #ready = false;
   #closed = false;
-  #waitMs = FIRST_WAIT_MS;
+  #retryMs = FIRST_RETRY_MS;
   #retry: NodeJS.Timeout | undefined;
 
-  constructor(options: IpcAgent) {
+  /** When `open` returns null there is no control plane: the agent waits for the next call of `connect`. */
+  constructor(options: AgentConnectOptions, open: () => Duplex | null) {
     this.#options = options;
+    this.#open = open;
+    this.connect();
   }
 
-  open(): void {
-    const socket = connect(this.#options.path);
-    const framed = new FramedSocket(socket, {
-      onMessage: (message) => this.#take(message, framed),
+  connect(): void {
+    if (this.#closed || this.#stream !== null) return;
+    clearTimeout(this.#retry);
+    const stream = this.#open();
+    if (stream === null) return;
+    const framed = new FramedStream(stream, {
+      onMessage: (message) => this.#receive(message, framed),
       onEnd: (reason) => this.#lost(reason),
     });
-    this.#socket = framed;
+    this.#stream = framed;
     const { agent, credential } = this.#options;
-    socket.once('connect', () => framed.send({ agent, ...(credential && { credential }) }));
+    framed.send({ agent, ...(credential && { credential }) });
   }
 
   async request(request: AgentRequest, timeoutMs: number): Promise<ControlReply> {
@@ -61,7 +61,7 @@ class IpcAgentSide implements AgentSide {
     if (!this.#ready) throw new LinkError('disconnected', 'control is not connected');
     const { id, reply } = this.#pending.add(timeoutMs);
     try {
-      this.#socket?.send({ id, request });
+      this.#stream?.send({ id, request });
     } catch (error) {
       this.#pending.fail(id, error as LinkError);
     }
@@ -86,37 +86,37 @@ class IpcAgentSide implements AgentSide {
     this.#ready = false;
     clearTimeout(this.#retry);
     this.#pending.failAll(new LinkError('closed', 'this link was closed'));
-    this.#socket?.destroy('closed');
+    this.#stream?.destroy('closed');
   }
 
-  #take(message: unknown, socket: FramedSocket): void {
+  #receive(message: unknown, stream: FramedStream): void {
     const envelope: Record<string, unknown> = Object(message);
-    if ('ready' in envelope) this.#greeted();
-    else if (typeof envelope['refused'] === 'string') this.#refused(envelope['refused'], socket);
-    else if ('notice' in envelope) this.#noticed(envelope['notice']);
-    else if (typeof envelope['id'] === 'number') this.#answered(envelope['id'], envelope['reply']);
-    else socket.destroy('control sent what is no message');
+    if ('ready' in envelope) this.#becomeReady();
+    else if (typeof envelope['refused'] === 'string') this.#refused(envelope['refused'], stream);
+    else if ('notice' in envelope) this.#deliver(envelope['notice']);
+    else if (typeof envelope['id'] === 'number') this.#answer(envelope['id'], envelope['reply']);
+    else stream.destroy('control sent an invalid message');
   }
 
-  #greeted(): void {
+  #becomeReady(): void {
     if (this.#ready || this.#closed) return;
     this.#ready = true;
-    this.#waitMs = FIRST_WAIT_MS;
+    this.#retryMs = FIRST_RETRY_MS;
     for (const listener of this.#connectListeners) listener();
   }
 
-  #refused(reason: string, socket: FramedSocket): void {
+  #refused(reason: string, stream: FramedStream): void {
     for (const listener of this.#refusedListeners) listener(reason.slice(0, MAX_REASON_LENGTH));
-    socket.destroy('control did not let this agent in');
+    stream.destroy('control refused this agent');
   }
 
-  /** A notice of a kind unknown here is a hint that this version cannot take: nothing is lost. */
-  #noticed(value: unknown): void {
+  /** A notice of an unknown kind is ignored: notices are hints. */
+  #deliver(value: unknown): void {
     const notice = parseNotice(value);
     if (notice.ok) for (const listener of this.#noticeListeners) listener(notice.value);
   }
 
-  #answered(id: number, value: unknown): void {
+  #answer(id: number, value: unknown): void {
     const reply = parseReply(value);
     this.#pending.answer(
       id,
@@ -128,14 +128,14 @@ class IpcAgentSide implements AgentSide {
 
   #lost(reason: string): void {
     this.#ready = false;
-    this.#socket = null;
+    this.#stream = null;
     if (this.#closed) return;
     this.#pending.failAll(
       new LinkError('disconnected', `the connection to control ended: ${reason}`),
     );
-    // Spread, so that many agents of one host do not all knock at once after control restarted.
-    const waitMs = this.#waitMs * (0.5 + Math.random() / 2);
-    this.#waitMs = Math.min(this.#waitMs * 2, LONGEST_WAIT_MS);
-    this.#retry = setTimeout(() => this.open(), waitMs);
+    // With jitter, so that the agents of a host do not all reconnect at once after control restarted.
+    const waitMs = this.#retryMs * (0.5 + Math.random() / 2);
+    this.#retryMs = Math.min(this.#retryMs * 2, LONGEST_RETRY_MS);
+    this.#retry = setTimeout(() => this.connect(), waitMs);
   }
 }

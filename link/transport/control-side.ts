@@ -1,0 +1,208 @@
+import type { Duplex } from 'node:stream';
+import {
+  type AgentRef,
+  type ControlReply,
+  isFor,
+  type Notice,
+  parseAgentRef,
+  parseRequest,
+} from '../messages/messages.ts';
+import { anyObject, check } from '../messages/schema.ts';
+import { FramedStream } from './framed-stream.ts';
+import {
+  type Admission,
+  type Admit,
+  type AgentHandler,
+  type ControlSide,
+  MAX_CREDENTIAL_LENGTH,
+} from './transport.ts';
+
+export interface ServeOptions {
+  readonly handler: AgentHandler;
+  /** Without it every agent that can connect is admitted. */
+  readonly admit?: Admit;
+  /** Called when a handler threw or a reply was too large; the agent receives `unavailable`. */
+  readonly onError?: (error: unknown) => void;
+}
+
+const MAX_PENDING = 256;
+const GREETING_TIMEOUT_MS = 5_000;
+const CLOSE_TIMEOUT_MS = 2_000;
+const MAX_UNREAD_BYTES = 1024 * 1024;
+
+/** Control's side of every connection. */
+export class AgentConnections implements ControlSide {
+  readonly #options: ServeOptions;
+  readonly #connections = new Set<ServedAgent>();
+
+  constructor(options: ServeOptions) {
+    this.#options = options;
+  }
+
+  accept(stream: Duplex): void {
+    const connection = new ServedAgent(stream, this.#options, () =>
+      this.#connections.delete(connection),
+    );
+    this.#connections.add(connection);
+  }
+
+  notify(notice: Notice): number {
+    return [...this.#connections].filter((connection) => connection.notify(notice)).length;
+  }
+
+  recheck(matches: (agent: AgentRef) => boolean): void {
+    for (const connection of this.#connections) connection.recheck(matches);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#connections].map((connection) => connection.close()));
+  }
+}
+
+/** One connection: greeting, admission, then requests. */
+class ServedAgent {
+  readonly #options: ServeOptions;
+  readonly #stream: FramedStream;
+  readonly #greetingTimer: NodeJS.Timeout;
+  /** As the greeting names it. */
+  #greeted: AgentRef | null = null;
+  #credential: string | null = null;
+  /** The same once it is admitted. */
+  #agent: AgentRef | null = null;
+  #refused = false;
+  #pending = 0;
+  #onIdle: (() => void) | null = null;
+
+  constructor(stream: Duplex, options: ServeOptions, onGone: () => void) {
+    this.#options = options;
+    this.#stream = new FramedStream(stream, {
+      onMessage: (message) => this.#receive(message),
+      onEnd: () => {
+        clearTimeout(this.#greetingTimer);
+        onGone();
+      },
+    });
+    this.#greetingTimer = setTimeout(
+      () => this.#stream.destroy('no greeting'),
+      GREETING_TIMEOUT_MS,
+    );
+  }
+
+  notify(notice: Notice): boolean {
+    if (this.#agent === null || !isFor(notice, this.#agent)) return false;
+    // Notices to an agent that does not read would accumulate.
+    if (this.#stream.unsentBytes > MAX_UNREAD_BYTES) return false;
+    this.#stream.send({ notice });
+    return true;
+  }
+
+  /** Includes an agent whose admission is pending: its credential may have been replaced meanwhile. */
+  recheck(matches: (agent: AgentRef) => boolean): void {
+    const agent = this.#greeted;
+    if (agent === null || !matches(agent)) return;
+    void this.#requestAdmission(agent, this.#credential).then((admission) => {
+      if (!admission.ok) this.#refuse(admission.reason);
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#stream.pause();
+    if (this.#pending > 0) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#onIdle = resolve;
+      const timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);
+      await promise;
+      clearTimeout(timer);
+    }
+    await this.#stream.end();
+  }
+
+  #receive(message: unknown): void {
+    const checked = check(anyObject, message);
+    const envelope = checked.ok ? checked.value : {};
+    if (this.#agent === null) this.#greet(envelope);
+    else this.#take(this.#agent, envelope);
+  }
+
+  #greet(envelope: Record<string, unknown>): void {
+    const agent = parseAgentRef(envelope['agent']);
+    const credential = envelope['credential'] ?? null;
+    const isCredential =
+      credential === null ||
+      (typeof credential === 'string' && credential.length <= MAX_CREDENTIAL_LENGTH);
+    if (!agent.ok || !isCredential || this.#greeted !== null) {
+      this.#stream.destroy(agent.ok ? 'no credential' : agent.reason);
+      return;
+    }
+    this.#greeted = agent.value;
+    this.#credential = credential;
+    // Nothing more is read before the agent is admitted.
+    this.#stream.pause();
+    void this.#admit(agent.value, credential);
+  }
+
+  async #admit(agent: AgentRef, credential: string | null): Promise<void> {
+    const admission = await this.#requestAdmission(agent, credential);
+    clearTimeout(this.#greetingTimer);
+    if (!admission.ok) {
+      this.#refuse(admission.reason);
+      return;
+    }
+    if (this.#refused) return;
+    this.#agent = agent;
+    this.#stream.send({ ready: true });
+    this.#stream.resume();
+  }
+
+  /** Sends the reason and closes; no further request of the agent is handled. */
+  #refuse(reason: string): void {
+    if (this.#refused) return;
+    this.#refused = true;
+    this.#agent = null;
+    this.#stream.pause();
+    this.#stream.send({ refused: reason });
+    void this.#stream.end();
+  }
+
+  async #requestAdmission(agent: AgentRef, credential: string | null): Promise<Admission> {
+    try {
+      return (await this.#options.admit?.(agent, credential)) ?? { ok: true };
+    } catch (error) {
+      this.#options.onError?.(error);
+      return { ok: false, reason: 'Control failed at this; its log says why.' };
+    }
+  }
+
+  #take(agent: AgentRef, envelope: Record<string, unknown>): void {
+    const id = envelope['id'];
+    const request = parseRequest(agent.kind, envelope['request']);
+    if (typeof id !== 'number' || (!request.ok && request.unknownKind === null)) {
+      this.#stream.destroy(request.ok ? 'a request without an id' : request.reason);
+      return;
+    }
+    if (!request.ok) {
+      this.#reply(id, { kind: 'refused', code: 'unsupported', detail: request.reason });
+      return;
+    }
+    this.#pending += 1;
+    if (this.#pending >= MAX_PENDING) this.#stream.pause();
+    void this.#answer(id, () => this.#options.handler(agent, request.value));
+  }
+
+  async #answer(id: number, handle: () => Promise<ControlReply>): Promise<void> {
+    try {
+      this.#reply(id, await handle());
+    } catch (error) {
+      this.#options.onError?.(error);
+      const detail = 'control failed at this request; its log says why';
+      this.#reply(id, { kind: 'refused', code: 'unavailable', detail });
+    }
+    this.#pending -= 1;
+    if (this.#onIdle === null && !this.#refused) this.#stream.resume();
+    else if (this.#pending === 0) this.#onIdle?.();
+  }
+
+  #reply(id: number, reply: ControlReply): void {
+    if (!this.#refused) this.#stream.send({ id, reply });
+  }
+}
