@@ -1,8 +1,8 @@
-import { chownSync, mkdirSync, mkdtempSync, rmSync, chmodSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DockerEngine } from '@portcullis/node/engine/docker/docker.ts';
-import { createGuard } from '@portcullis/node/engine/docker/guard.ts';
+import { createGuard } from '@portcullis/node/engine/docker/network/guard.ts';
 import type { InstanceSpec } from '@portcullis/node/engine/engine.ts';
 import { BUSYBOX, importBusybox } from './docker-image.ts';
 import { Dockerd, type DockerdOptions } from './dockerd.ts';

@@ -1,19 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { RefusedByControl } from '@portcullis/agent/request.ts';
-import { type Log, describeError } from '@portcullis/core/log.ts';
-import { type Coalesced, coalesce } from '@portcullis/agent/coalesce.ts';
-import type { CallAnswer, NodeCall, NodeEngine } from '@portcullis/link/messages/node.ts';
+import { describeError, type Log } from '@portcullis/core/log.ts';
+import { coalesce, type Coalesced } from '@portcullis/agent/coalesce.ts';
+import type {
+  CallAnswer,
+  NodeCall,
+  NodeEngine,
+  ServerBuild,
+} from '@portcullis/link/messages/node.ts';
 import { type AgentSide, LinkError } from '@portcullis/link/transport/transport.ts';
-import { bounded, sentenceOf } from './bounded.ts';
+import { bounded, type Engine, type EngineEvent, sentenceOf } from './engine/engine.ts';
 import { DiskGuard, type GuardedServer } from './disk/disk-guard.ts';
-import type { MeasureDisk } from './disk/disk-use.ts';
-import type { Engine, EngineEvent } from './engine/engine.ts';
-import { EngineLife } from './engine-life.ts';
+import type { MeasureDisk } from './disk/measure.ts';
 import type { Journal } from './journal/journal.ts';
 import type { Assignments, ServerRecord } from './journal/record.ts';
-import { withinOneMessage } from './report.ts';
-import type { Server } from './server.ts';
-import { Session } from './session.ts';
+import type { Server } from './server/server.ts';
+import { Session } from './control-requests.ts';
 
 const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 30_000;
@@ -320,4 +322,52 @@ export class NodeAgent {
         return null;
     }
   }
+}
+
+/** So long an answer counts for everybody who asks. */
+const FRESH_MS = 500;
+
+/**
+ * Whether the engine answers now. One that hangs says nothing of it, and is taken for lost only after seconds: until
+ * then nobody is told what was true before, nor that something is done which waits for it. A hiccup costs no more.
+ */
+export class EngineLife {
+  readonly #engine: Pick<Engine, 'ping'>;
+  #answeredAtMs = Number.NEGATIVE_INFINITY;
+  #asking: Promise<boolean> | null = null;
+
+  constructor(engine: Pick<Engine, 'ping'>) {
+    this.#engine = engine;
+  }
+
+  /** Resolves within that time. Whoever asks meanwhile waits for the same answer. */
+  async answers(withinMs: number): Promise<boolean> {
+    if (performance.now() - this.#answeredAtMs < FRESH_MS) return true;
+    this.#asking ??= this.#ask();
+    return bounded('answer', withinMs, this.#asking).catch(() => false);
+  }
+
+  async #ask(): Promise<boolean> {
+    try {
+      await this.#engine.ping();
+      this.#answeredAtMs = performance.now();
+      return true;
+    } catch {
+      return false;
+    } finally {
+      this.#asking = null;
+    }
+  }
+}
+
+/** Far below what a message may be, with room for all that is not a log. */
+const LOG_BUDGET = 6 * 1024 * 1024;
+
+/** Logs of failed builds as long as they fit into one report: the last are left out, the reasons are not. */
+export function withinOneMessage(builds: readonly ServerBuild[]): readonly ServerBuild[] {
+  let left = LOG_BUDGET;
+  return builds.map((build) => {
+    left -= build.log === null ? 0 : Buffer.byteLength(JSON.stringify(build.log));
+    return left >= 0 ? build : { ...build, log: null };
+  });
 }

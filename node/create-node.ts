@@ -2,12 +2,12 @@ import { statfs } from 'node:fs/promises';
 import type { Log } from '@portcullis/core/log.ts';
 import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 import { NodeAgent } from './agent.ts';
-import type { ApplyConfigFiles } from './config-files/outcome.ts';
+import type { ApplyConfigFiles } from './config-files/apply.ts';
 import { createMeasureDisk } from './disk/measure.ts';
 import type { Engine } from './engine/engine.ts';
 import { Journal } from './journal/journal.ts';
-import { Limiter } from './limiter.ts';
-import { Server } from './server.ts';
+import { Limiter } from './server/limiter.ts';
+import { Server } from './server/server.ts';
 import type { Owner } from './server-folder/folder.ts';
 
 /** Pulls and starts of a host that came up again must not starve what runs already. */

@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CONFIG_VARIABLE, type NodeConfig } from './config.ts';
-import { serverFolder } from './server-path.ts';
+import { serverFolder } from './server-folder/folder.ts';
 import { NODE, TestControl } from './testing/control.ts';
 import { assignmentOf, EGG, uuidOf } from './testing/eggs.ts';
 

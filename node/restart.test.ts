@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { endAll } from './end-all.ts';
+import { endAll } from './server/stop-all.ts';
 import { EngineError } from './engine/engine.ts';
 import { FakeEngine, type StartProgram } from './engine/fake.ts';
 import { Journal } from './journal/journal.ts';

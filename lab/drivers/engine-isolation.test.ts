@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { DockerEngine } from '@portcullis/node/engine/docker/docker.ts';
-import { createGuard } from '@portcullis/node/engine/docker/guard.ts';
+import { createGuard } from '@portcullis/node/engine/docker/network/guard.ts';
 import { Names } from '@portcullis/node/engine/docker/labels.ts';
 import { buildDockerGround, type DockerGround } from '../docker-ground.ts';
 import { addAddress, addRoute, enableForwarding, type Namespace, Network } from '../netns.ts';

@@ -5,12 +5,10 @@ import {
   planLaunch,
 } from '@portcullis/core/game-servers/eggs/launch.ts';
 import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
-import { bounded } from '../bounded.ts';
+import { bounded, type Engine, EngineError } from '../engine/engine.ts';
 import { ServerConsole } from '../console/server-console.ts';
-import { type Engine, EngineError } from '../engine/engine.ts';
-import { PULL_MS } from '../power/launch.ts';
-import type { Owner } from '../server-folder/folder.ts';
-import { prepareFolder } from '../server-path.ts';
+import { PULL_MS } from '../server/launch.ts';
+import { type Owner, prepareFolder } from '../server-folder/folder.ts';
 
 const INSTALL_MS = 2 * 60 * 60_000;
 const LOG_LINES = 200;

@@ -1,8 +1,7 @@
 import type { Log } from '@portcullis/core/log.ts';
-import { sentenceOf } from '../bounded.ts';
-import { EngineError } from '../engine/engine.ts';
+import { EngineError, sentenceOf } from '../engine/engine.ts';
 import type { BuildRecord } from '../journal/record.ts';
-import type { Limiter } from '../limiter.ts';
+import type { Limiter } from '../server/limiter.ts';
 import { BuildFailed } from './build.ts';
 
 const AGAIN_MS = 15_000;

@@ -21,9 +21,8 @@ import { describe, it, type TestContext } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import type { ConfigFile } from '@portcullis/core/game-servers/egg.ts';
 import { require } from '@portcullis/lab/requirements.ts';
-import { createApplyConfigFiles } from './apply.ts';
-import { EditLane } from './edit-lane.ts';
-import type { ConfigProblem } from './outcome.ts';
+import { type ConfigProblem, createApplyConfigFiles } from './apply.ts';
+import { EditLane } from './edit-thread.ts';
 
 const SCOPE = {
   environment: { MOTD: 'hello {{env.SECRET}}', SERVER_PORT: '25565' },
@@ -168,7 +167,7 @@ describe('a hostile folder', () => {
 
   it('wins nothing by exchanging directories and files for links while the agent works', async (t) => {
     const { folder, outside, apply } = tree(t);
-    const swapper = new Worker(new URL('../server-folder/testing/swapper.ts', import.meta.url), {
+    const swapper = new Worker(new URL('../server-folder/testing/swap-links.ts', import.meta.url), {
       workerData: { folder, outside },
     });
     t.after(() => swapper.terminate());

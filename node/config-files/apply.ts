@@ -4,9 +4,8 @@ import {
   type TemplateScope,
 } from '@portcullis/core/game-servers/eggs/templates.ts';
 import { type FileContent, Folder, type Owner, Refusal } from '../server-folder/folder.ts';
-import { EditLane } from './edit-lane.ts';
+import { EditLane } from './edit-thread.ts';
 import type { Edit } from './editors/edit.ts';
-import type { ApplyConfigFiles, ConfigProblem } from './outcome.ts';
 
 /** YAML and XML take a hundred times as long as lines do. */
 const MAX_BYTES: Readonly<Record<ConfigFile['parser'], number>> = {
@@ -123,4 +122,24 @@ function decode(
     return { text: found.bytes.toString('latin1'), encoding: 'latin1' };
   }
   throw new Refusal('it is not UTF-8');
+}
+
+/**
+ * Rewrites the configuration files of a server before it starts. Never throws for what is in the folder, which is
+ * the game's: what cannot be done is a problem in words, and the server starts all the same, as with Wings. A file
+ * that is missing is made, with the values alone; a file that already has them is not written.
+ */
+export type ApplyConfigFiles = (order: {
+  /** The server's folder, absolute; its own path is trusted, nothing in it is. */
+  readonly folder: string;
+  readonly files: readonly ConfigFile[];
+  readonly scope: TemplateScope;
+  /** Whom new and rewritten files belong to; null: whoever runs this. */
+  readonly owner: { readonly uid: number; readonly gid: number } | null;
+}) => Promise<readonly ConfigProblem[]>;
+
+export interface ConfigProblem {
+  readonly path: string;
+  /** A sentence. */
+  readonly detail: string;
 }

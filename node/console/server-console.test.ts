@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
+import fc from 'fast-check';
 import { describe, it } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import fc from 'fast-check';
 import { processorClock } from '@portcullis/core/testing/processor-clock.ts';
-import { DoneMatcher } from './done.ts';
-import { encodeCommand } from './command.ts';
-import { plainText } from './plain-text.ts';
-import { ServerConsole } from './server-console.ts';
+import { DoneMatcher, ServerConsole } from './server-console.ts';
+import { encodeCommand } from '../server/instance-connection.ts';
+import { plainText } from './line-splitter.ts';
 
 describe('a console', () => {
   it('keeps the last lines as plain text, whatever escape sequences surround them', () => {

@@ -1,8 +1,7 @@
-import type { DoneMatcher } from './done.ts';
-import { FloodGate, type FloodLimits } from './flood-gate.ts';
 import { LineRing } from './line-ring.ts';
-import { LineSplitter } from './line-splitter.ts';
-import { plainText } from './plain-text.ts';
+import { LineSplitter, plainText } from './line-splitter.ts';
+import type { DonePattern } from '@portcullis/core/game-servers/egg.ts';
+import { compilePattern } from '../eggs/re2.ts';
 
 const KEPT_LINES = 1000;
 const KEPT_BYTES = 256 * 1024;
@@ -94,4 +93,95 @@ export class ServerConsole {
     const count = dropped.toLocaleString('en-US');
     this.ring.push(`[portcullis] ${count} lines were dropped: too many at once`);
   }
+}
+
+/** Of this time, so much may go into regular expressions: a flood of long lines must leave the rest to others. */
+const WINDOW_MS = 100;
+const BUDGET_MS = 50;
+
+/** Any of an egg's patterns. */
+export class DoneMatcher {
+  /** Patterns that RE2 does not understand, in words; they never match. */
+  readonly problems: readonly string[];
+  /** No pattern can ever match: the server runs once it is started. */
+  readonly empty: boolean;
+  private readonly texts: readonly string[];
+  private readonly expressions: readonly ((text: string) => boolean)[];
+  private windowStart = Number.NEGATIVE_INFINITY;
+  private spentMs = 0;
+
+  constructor(patterns: readonly DonePattern[]) {
+    const compiled = patterns
+      .filter(({ kind }) => kind === 'regex')
+      .map(({ pattern }) => ({ pattern, test: compilePattern(pattern, '') }));
+    this.texts = patterns.filter(({ kind }) => kind === 'text').map(({ pattern }) => pattern);
+    this.expressions = compiled.flatMap(({ test }) => (test === null ? [] : [test]));
+    this.problems = compiled
+      .filter(({ test }) => test === null)
+      .map(({ pattern }) => `regex:${pattern} is not understood and never matches`);
+    this.empty = this.texts.length + this.expressions.length === 0;
+  }
+
+  /** Whether this line, without escape sequences, says that the server runs. */
+  matches(line: string, nowMs: number): boolean {
+    if (this.texts.some((text) => line.includes(text))) return true;
+    if (this.expressions.length === 0) return false;
+    if (nowMs - this.windowStart >= WINDOW_MS) {
+      this.windowStart = nowMs;
+      this.spentMs = 0;
+    }
+    if (this.spentMs >= BUDGET_MS) return false;
+    const begin = performance.now();
+    const found = this.expressions.some((test) => test(line));
+    this.spentMs += performance.now() - begin;
+    return found;
+  }
+}
+
+/**
+ * Lets so many lines and bytes through in a window of time; the rest is only counted. Wings' numbers: 2,000 lines in
+ * 100 ms.
+ */
+export class FloodGate {
+  private readonly limits: FloodLimits;
+  private windowStart = Number.NEGATIVE_INFINITY;
+  private lines = 0;
+  private bytes = 0;
+  private waiting = 0;
+  /** All that were dropped, ever. */
+  dropped = 0;
+
+  constructor(limits: FloodLimits) {
+    this.limits = limits;
+  }
+
+  /** Whether a line of so many bytes may pass now. */
+  admits(bytes: number, nowMs: number): boolean {
+    if (nowMs - this.windowStart >= this.limits.windowMs || nowMs < this.windowStart) {
+      this.windowStart = nowMs;
+      this.lines = 0;
+      this.bytes = 0;
+    }
+    this.lines += 1;
+    this.bytes += bytes;
+    const passes = this.lines <= this.limits.lines && this.bytes <= this.limits.bytes;
+    if (!passes) {
+      this.waiting += 1;
+      this.dropped += 1;
+    }
+    return passes;
+  }
+
+  /** How many were dropped since this was last asked. */
+  takeDropped(): number {
+    const { waiting } = this;
+    this.waiting = 0;
+    return waiting;
+  }
+}
+
+export interface FloodLimits {
+  readonly windowMs: number;
+  readonly lines: number;
+  readonly bytes: number;
 }

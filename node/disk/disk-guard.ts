@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { DiskUse, MeasureDisk } from './disk-use.ts';
-import { diskRefusal, isFarOver, type OverSince, stepDisk } from './enforcement.ts';
+import type { DiskUse, MeasureDisk } from './measure.ts';
+import { diskRefusal, isFarOver, type OverSince, stepDisk } from './disk-limit.ts';
 
 /** A server as the guard sees it. */
 export interface GuardedServer {

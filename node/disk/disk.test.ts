@@ -15,9 +15,8 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { DiskGuard, type GuardedServer } from './disk-guard.ts';
-import type { DiskUse } from './disk-use.ts';
-import { diskRefusal, isFarOver, stepDisk } from './enforcement.ts';
-import { createMeasureDisk } from './measure.ts';
+import { createMeasureDisk, type DiskUse } from './measure.ts';
+import { diskRefusal, isFarOver, stepDisk } from './disk-limit.ts';
 
 const MIB = 1024 * 1024;
 const never = new AbortController().signal;
@@ -81,7 +80,7 @@ describe('the disk use of a folder', () => {
     mkdirSync(join(folder, 'conf'), { recursive: true });
     mkdirSync(outside);
     writeFileSync(join(outside, 'secret.cfg'), Buffer.alloc(8 * MIB));
-    const swapper = new Worker(new URL('../server-folder/testing/swapper.ts', import.meta.url), {
+    const swapper = new Worker(new URL('../server-folder/testing/swap-links.ts', import.meta.url), {
       workerData: { folder, outside },
     });
     try {

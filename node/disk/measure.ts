@@ -1,7 +1,6 @@
 import { constants, type Dir } from 'node:fs';
 import { type FileHandle, lstat, open, opendir } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { DiskUse, MeasureDisk } from './disk-use.ts';
 
 export interface MeasureLimits {
   /** Of all folders together: what the walk may ask of the host's disk. */
@@ -190,3 +189,15 @@ function isForbidden(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code === 'EACCES' || code === 'EMFILE' || code === 'ENFILE';
 }
+
+/** What a server's folder takes on the disk. */
+export interface DiskUse {
+  /** Blocks that are allotted: a sparse file takes what it has, a file with several names counts once. */
+  readonly bytes: number;
+  readonly entries: number;
+  /** false: there was more than is looked at (too many entries, too deep); the truth is larger. */
+  readonly complete: boolean;
+}
+
+/** Walks a folder a little at a time, so that a thousand servers cost the host no more than one. */
+export type MeasureDisk = (folder: string, signal: AbortSignal) => Promise<DiskUse>;

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { parseEgg } from '@portcullis/core/game-servers/eggs/parse-egg.ts';
-import { DoneMatcher } from '../console/done.ts';
+import { DoneMatcher } from '../console/server-console.ts';
 import { EXAMPLE_EGG, PROCESS_IMAGES } from './images.ts';
 
 const EGG = parseEgg(readFileSync(EXAMPLE_EGG, 'utf8'));

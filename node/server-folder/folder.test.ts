@@ -11,7 +11,7 @@ describe("a server's folder", () => {
   it('never reads through a link that takes the place of a file while it looks', async (t) => {
     const { folder, outside } = tree(t);
     mkdirSync(join(folder, 'conf'));
-    const swapper = new Worker(new URL('testing/swapper.ts', import.meta.url), {
+    const swapper = new Worker(new URL('testing/swap-links.ts', import.meta.url), {
       workerData: { folder, outside },
     });
     const seen = { files: 0, refusals: 0 };

@@ -1,5 +1,6 @@
-import { constants } from 'node:fs';
+import { chownSync, constants, mkdirSync } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, rename, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY, O_CREAT, O_EXCL } = constants;
 
@@ -177,4 +178,15 @@ function refusalOf(error: unknown, name: string): Error {
 
 function codeOf(error: unknown): string | undefined {
   return (error as NodeJS.ErrnoException).code;
+}
+
+/** Where the files of a server are, below the state directory. */
+export function serverFolder(stateDir: string, uuid: string): string {
+  return join(stateDir, 'servers', uuid);
+}
+
+/** No-op for what is there. The folder itself belongs to whom games run as; what is in it is the game's. */
+export function prepareFolder(folder: string, owner: Owner | null): void {
+  mkdirSync(folder, { recursive: true, mode: 0o755 });
+  if (owner !== null) chownSync(folder, owner.uid, owner.gid);
 }

@@ -1,11 +1,29 @@
 import type { ConfigFile } from '@portcullis/core/game-servers/egg.ts';
 import type { Editor } from './edit.ts';
-import { editFile } from './file.ts';
 import { editIni } from './ini.ts';
 import { editJson } from './json.ts';
 import { editProperties } from './properties.ts';
 import { editXml } from './xml.ts';
 import { editYaml } from './yaml.ts';
+import { linesOf, textOf } from './lines.ts';
+
+/**
+ * The parser `file`: a line that begins with the match becomes the value, whole. Of several matches the longest counts
+ * (`name` is not meant where `name_long` stands). A line that is not there is not added, as with Wings.
+ */
+export const editFile: Editor = (text, edits) => {
+  const problems = edits
+    .filter(({ ifValue }) => ifValue !== null)
+    .map(({ match }) => `"${match}": lines have no value to ask for, so this is left out.`);
+  const usable = edits
+    .filter(({ ifValue }) => ifValue === null)
+    .toSorted((a, b) => b.match.length - a.match.length);
+  const lines = linesOf(text).map((line) => {
+    const edit = usable.find(({ match }) => line.text.startsWith(match));
+    return edit === undefined ? line : { text: String(edit.value), end: line.end };
+  });
+  return { text: textOf(lines), problems };
+};
 
 export const EDITORS: Readonly<Record<ConfigFile['parser'], Editor>> = {
   file: editFile,

@@ -1,5 +1,4 @@
-import { valueAfter } from './condition.ts';
-import type { Edit, Editor } from './edit.ts';
+import { type Edit, type Editor, valueAfter } from './edit.ts';
 import { insertLines, isOneLine, type Line, linesOf, textOf } from './lines.ts';
 
 /**

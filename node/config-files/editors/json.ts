@@ -1,5 +1,4 @@
-import { valueAfter } from './condition.ts';
-import { type Edit, type Editor, Unreadable } from './edit.ts';
+import { type Edit, type Editor, Unreadable, valueAfter } from './edit.ts';
 import { parsePath, type Step, typed } from './path.ts';
 
 type Container = Record<string, unknown> | unknown[];

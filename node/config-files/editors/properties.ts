@@ -1,5 +1,4 @@
-import { valueAfter } from './condition.ts';
-import type { Editor } from './edit.ts';
+import { type Editor, valueAfter } from './edit.ts';
 import { insertLines, type Line, linesOf, textOf } from './lines.ts';
 
 /**

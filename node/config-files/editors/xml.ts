@@ -1,6 +1,5 @@
-import { DOMParser, type Document, type Element, XMLSerializer } from '@xmldom/xmldom';
-import { valueAfter } from './condition.ts';
-import { type Edit, type Editor, Unreadable } from './edit.ts';
+import { type Document, DOMParser, type Element, XMLSerializer } from '@xmldom/xmldom';
+import { type Edit, type Editor, Unreadable, valueAfter } from './edit.ts';
 
 const ELEMENT = 1;
 const TEXT = 3;

@@ -1,6 +1,5 @@
 import { type Document, isAlias, isCollection, isScalar, isSeq, parseDocument, Scalar } from 'yaml';
-import { valueAfter } from './condition.ts';
-import { type Edit, type Editor, Unreadable } from './edit.ts';
+import { type Edit, type Editor, Unreadable, valueAfter } from './edit.ts';
 import { parsePath, type Step, typed } from './path.ts';
 
 type Path = readonly (string | number)[];

@@ -11,21 +11,20 @@ import {
   type PublishedPort,
   type Usage,
 } from '../engine.ts';
-import { DockerClient } from './client.ts';
-import { attachConsole } from './console.ts';
-import { renderContainer } from './container.ts';
-import { inWords } from './errors.ts';
-import { watchEvents } from './events.ts';
-import { ownerOf } from '../folder.ts';
-import type { HostGuard } from './guard.ts';
-import { inspectImage, missingImage, pullImage } from './images.ts';
-import { removeInstall, runInstall } from './install.ts';
-import { type ContainerJson, parseInstance } from './instance.ts';
+import { DockerClient } from './api/client.ts';
+import { attachConsole } from './container/console.ts';
+import { renderContainer } from './container/container.ts';
+import { inWords } from './api/errors.ts';
+import { watchEvents } from './api/events.ts';
+import { ownerOf } from '../folder-owner.ts';
+import type { HostGuard } from './network/guard.ts';
+import { inspectImage, missingImage, pullImage } from './container/images.ts';
+import { removeContainer, removeInstall, runInstall } from './container/install.ts';
+import { type ContainerJson, parseInstance } from './container/instance.ts';
 import { Names, ORGANISATION_LABEL, OWNER_LABEL, ROLE_LABEL, SERVER_LABEL } from './labels.ts';
-import { Networks } from './networks.ts';
-import { readRecentOutput } from './recent-output.ts';
-import { removeContainer } from './remove.ts';
-import { watchContainerUsage } from './usage.ts';
+import { Networks } from './network/networks.ts';
+import { readRecentOutput } from './container/recent-output.ts';
+import { watchContainerUsage } from './container/usage.ts';
 
 export interface DockerEngineOptions {
   /** Path of Docker's unix socket. */

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { type FSWatcher, watch } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import type { Home } from './home.ts';
+import type { Home } from './instance-folder.ts';
 
 /** After so much more was read, what was read is given back to the file system. */
 const FREE_EVERY_BYTES = 4 * 1024 * 1024;

@@ -11,10 +11,9 @@ import {
   type InstanceSpec,
   type Usage,
 } from '../engine.ts';
-import { type FolderOwner, ownerOf } from '../folder.ts';
-import { writeInput } from './console.ts';
-import { Home, listHomes } from './home.ts';
-import { signalGroup, startKeeper, watchKeeper } from './keeper.ts';
+import { type FolderOwner, ownerOf } from '../folder-owner.ts';
+import { Home, listHomes, writeInput } from './instance-folder.ts';
+import { signalGroup, startKeeper, watchKeeper } from './supervisor.ts';
 import { OutputTail, readRecent } from './output.ts';
 import { checkPort, portTaken } from './ports.ts';
 import { watchGroupUsage } from './usage.ts';
@@ -92,7 +91,7 @@ export class ProcessEngine implements Engine {
   async signal(uuid: string, signal: string): Promise<void> {
     const home = this.#home(uuid);
     if (!home.isAlive()) return;
-    const { pid } = await home.record();
+    const pid = (await home.record())?.pid ?? null;
     if (pid !== null && home.isAlive()) signalGroup(pid, signal);
   }
 
@@ -182,7 +181,7 @@ export class ProcessEngine implements Engine {
     };
     usages.add(end);
     const begin = async (): Promise<void> => {
-      const { pid } = await home.record();
+      const pid = (await home.record())?.pid ?? null;
       if (stopped || pid === null || !home.isAlive()) return;
       stop = watchGroupUsage(pid, listener);
     };
@@ -250,7 +249,7 @@ export class ProcessEngine implements Engine {
     const { promise: ended, resolve } = Promise.withResolvers<void>();
     const stop = watchKeeper(home, () => {
       const finish = async (): Promise<void> => {
-        const { pid, exitCode } = await home.record();
+        const { pid = null, exitCode = null } = (await home.record()) ?? {};
         // What the process left running goes with it, as in a container.
         if (pid !== null) signalGroup(pid, 'SIGKILL');
         for (const tail of this.#tails.get(uuid) ?? []) {

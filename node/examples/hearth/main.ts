@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline';
-import { Lobby } from './lobby.ts';
+import { Lobby } from './connections.ts';
 import { loadWorld, saveWorld } from './save.ts';
 import { World } from './world.ts';
 

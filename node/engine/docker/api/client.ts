@@ -1,0 +1,287 @@
+import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { EngineError } from '../../engine.ts';
+import { DockerRefusal } from './errors.ts';
+
+/** What Docker answered to a call: a status of 2xx or one of those that were expected. */
+export interface Answer {
+  readonly status: number;
+  /** Parsed JSON; null where there was none. */
+  readonly body: unknown;
+}
+
+export interface Call {
+  readonly query?: Readonly<Record<string, string>>;
+  /** JSON, or a tar. */
+  readonly body?: object | Buffer;
+  readonly limitMs?: number;
+  /** Statuses that are answers, not refusals. */
+  readonly expected?: readonly number[];
+  readonly signal?: AbortSignal;
+}
+
+/** A connection that Docker gave away: a console. */
+export interface Hijacked {
+  readonly socket: Duplex;
+  /** What came right behind the headers. */
+  readonly head: Buffer;
+}
+
+/** Of a call that names no time of its own. */
+export const CALL_MS = 15_000;
+const MAX_BODY_BYTES = 16 * 1024 * 1024;
+const MAX_ERROR_BYTES = 64 * 1024;
+
+/**
+ * Docker's HTTP interface over its unix socket, in the newest version that both know. Each call ends within its time
+ * with an answer, a `DockerRefusal` or an `EngineError` (`unreachable`, `timeout`, `aborted`).
+ */
+export class DockerClient {
+  readonly socketPath: string;
+  readonly callMs: number;
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 32 });
+  #version: Promise<string> | null = null;
+
+  constructor(socketPath: string, callMs = CALL_MS) {
+    this.socketPath = socketPath;
+    this.callMs = callMs;
+  }
+
+  async call(method: string, path: string, options: Call = {}): Promise<Answer> {
+    const { limitMs = this.callMs, expected = [] } = options;
+    const deadline = AbortSignal.timeout(limitMs);
+    const target = `/v${await this.#negotiated()}${path}${render(options.query)}`;
+    const answer = await this.#send(method, target, { ...options, deadline, agent: this.#agent });
+    const limit = answer.statusCode === 200 ? MAX_BODY_BYTES : MAX_ERROR_BYTES;
+    const text = (await this.#read(answer, limit, deadline, options.signal)).toString();
+    return settle(answer, text, expected);
+  }
+
+  /** An answer whose body comes bit by bit; the time is that of its headers. The caller destroys it. */
+  async stream(method: string, path: string, options: Call = {}): Promise<IncomingMessage> {
+    const target = `/v${await this.#negotiated()}${path}${render(options.query)}`;
+    const { deadline, done } = deadlineOf(options.limitMs ?? this.callMs);
+    try {
+      const answer = await this.#send(method, target, { ...options, deadline, agent: false });
+      if ((answer.statusCode ?? 0) < 300) return answer;
+      const text = await this.#read(answer, MAX_ERROR_BYTES, deadline, options.signal);
+      settle(answer, text.toString(), []);
+      throw new DockerRefusal(answer.statusCode ?? 0, 'an unexpected redirect');
+    } finally {
+      done();
+    }
+  }
+
+  /**
+   * Takes over the connection. The request has no body, and says so: what is written to a body lands on the standard
+   * input of the process (dockerode#742).
+   */
+  async hijack(path: string, query: Readonly<Record<string, string>>): Promise<Hijacked> {
+    const target = `/v${await this.#negotiated()}${path}${render(query)}`;
+    const { deadline, done } = deadlineOf(this.callMs);
+    const headers = { Connection: 'Upgrade', Upgrade: 'tcp', 'Content-Length': '0' };
+    const asked = request({
+      socketPath: this.socketPath,
+      method: 'POST',
+      path: target,
+      headers,
+      agent: false,
+      signal: deadline,
+    });
+    try {
+      const { promise, resolve, reject } = Promise.withResolvers<Hijacked>();
+      asked.once('upgrade', (_answer, socket, head) => resolve({ socket, head }));
+      asked.once('error', (error) => reject(this.#failure(error, deadline)));
+      asked.once('response', (answer) => {
+        this.#read(answer, MAX_ERROR_BYTES, deadline)
+          .then((text) => settle(answer, text.toString(), []))
+          .then(() => reject(new EngineError('refused', 'Docker gave no console.')))
+          .catch(reject);
+      });
+      asked.end();
+      return await promise;
+    } finally {
+      done();
+    }
+  }
+
+  /** Resolves when it shows life, on a connection of its own: calls that wait for one another say nothing of that. */
+  async ping(limitMs: number): Promise<void> {
+    const deadline = AbortSignal.timeout(Math.min(limitMs, this.callMs));
+    const answer = await this.#send('GET', '/_ping', { deadline, agent: false });
+    settle(answer, (await this.#read(answer, MAX_ERROR_BYTES, deadline)).toString(), []);
+  }
+
+  /** The engine may be another one now. */
+  forgetVersion(): void {
+    this.#version = null;
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  async version(): Promise<{ readonly engine: string; readonly api: string }> {
+    const deadline = AbortSignal.timeout(this.callMs);
+    const answer = await this.#send('GET', '/version', { deadline, agent: this.#agent });
+    const text = (await this.#read(answer, MAX_ERROR_BYTES, deadline)).toString();
+    const body = settle(answer, text, []).body as {
+      readonly Version?: string;
+      readonly ApiVersion?: string;
+      readonly MinAPIVersion?: string;
+    };
+    const newest = body.ApiVersion ?? '';
+    try {
+      return {
+        engine: body.Version ?? 'unknown',
+        api: chooseVersion(newest, body.MinAPIVersion ?? newest),
+      };
+    } catch (error) {
+      throw new EngineError('refused', `This Docker cannot be used: ${(error as Error).message}.`);
+    }
+  }
+
+  #negotiated(): Promise<string> {
+    if (this.#version === null) {
+      const asked = this.version().then(({ api }) => api);
+      asked.catch(() => {
+        if (this.#version === asked) this.#version = null;
+      });
+      this.#version = asked;
+    }
+    return this.#version;
+  }
+
+  #send(
+    method: string,
+    path: string,
+    { body, signal, deadline, agent }: Call & { deadline: AbortSignal; agent: Agent | false },
+  ): Promise<IncomingMessage> {
+    const raw = Buffer.isBuffer(body);
+    const bytes = body === undefined || raw ? body : Buffer.from(JSON.stringify(body));
+    const type = raw ? 'application/x-tar' : 'application/json';
+    const headers =
+      bytes === undefined ? {} : { 'Content-Type': type, 'Content-Length': bytes.length };
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const until = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
+    if (until.aborted) return Promise.reject(this.#failure(until.reason, deadline, signal));
+    const asked: ClientRequest = request({
+      socketPath: this.socketPath,
+      method,
+      path,
+      headers,
+      agent,
+    });
+    const abort = (): void => void asked.destroy(new Error('aborted'));
+    until.addEventListener('abort', abort, { once: true });
+    asked.once('response', resolve);
+    asked.once('close', () => until.removeEventListener('abort', abort));
+    asked.on('error', (error) => reject(this.#failure(error, deadline, signal)));
+    asked.end(bytes);
+    return promise;
+  }
+
+  async #read(
+    answer: IncomingMessage,
+    maxBytes: number,
+    deadline: AbortSignal,
+    signal?: AbortSignal,
+  ): Promise<Buffer> {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const abort = (): void => void answer.destroy(new Error('aborted'));
+    if (deadline.aborted) abort();
+    deadline.addEventListener('abort', abort, { once: true });
+    try {
+      for await (const chunk of answer as AsyncIterable<Buffer>) {
+        bytes += chunk.length;
+        if (bytes > maxBytes) throw new EngineError('refused', 'Docker answers without an end.');
+        chunks.push(chunk);
+      }
+    } catch (error) {
+      throw this.#failure(error, deadline, signal);
+    } finally {
+      deadline.removeEventListener('abort', abort);
+    }
+    return Buffer.concat(chunks);
+  }
+
+  #failure(error: unknown, deadline: AbortSignal, signal?: AbortSignal): EngineError {
+    if (error instanceof EngineError) return error;
+    const options = { cause: error };
+    if (signal?.aborted) return new EngineError('aborted', 'It was called off.', options);
+    if (deadline.aborted)
+      return new EngineError('timeout', 'Docker did not answer in time.', options);
+    this.forgetVersion();
+    return new EngineError('unreachable', `Docker does not answer at ${this.socketPath}.`, options);
+  }
+}
+
+function settle(answer: IncomingMessage, text: string, expected: readonly number[]): Answer {
+  const status = answer.statusCode ?? 0;
+  const body = text === '' ? null : parseJson(text);
+  if ((status >= 200 && status < 300) || expected.includes(status)) return { status, body };
+  const message = (body as { readonly message?: unknown } | null)?.message;
+  throw new DockerRefusal(status, typeof message === 'string' ? message : `status ${status}`);
+}
+
+/** Null for what is no JSON, as some answers of Docker are (`OK`). */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function render(query: Readonly<Record<string, string>> = {}): string {
+  const text = new URLSearchParams(query).toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+/** A deadline that can be taken back, for what lives on after it was met. */
+function deadlineOf(limitMs: number): { readonly deadline: AbortSignal; done: () => void } {
+  const controller = new AbortController();
+  const timer = setTimeout(() => controller.abort(), limitMs);
+  return { deadline: controller.signal, done: () => clearTimeout(timer) };
+}
+
+const DEFAULT_SOCKET = '/var/run/docker.sock';
+
+/** Path of the socket that `DOCKER_HOST` names, or Docker's usual one. Throws on anything but a unix socket. */
+export function parseDockerHost(host: string | undefined): string {
+  if (host === undefined || host === '') return DEFAULT_SOCKET;
+  const [, path] = /^unix:\/\/(\/.+)$/.exec(host) ?? [];
+  if (path === undefined)
+    throw new RangeError(`Docker is spoken to by a unix socket only, not ${JSON.stringify(host)}`);
+  return path;
+}
+
+/** Versions of Docker's API that this client was written for; what it uses has not changed between them. */
+const OLDEST = [1, 40] as const;
+const NEWEST = [1, 51] as const;
+
+/**
+ * The version to speak: the newest that both know. Throws where there is none. Engines drop old versions (Docker 29
+ * takes nothing before 1.44) and refuse newer ones, so that none can be fixed here.
+ */
+export function chooseVersion(newest: string, oldest: string): string {
+  const theirs = { newest: parseVersion(newest), oldest: parseVersion(oldest) };
+  const chosen = isOlder(theirs.newest, NEWEST) ? theirs.newest : NEWEST;
+  if (isOlder(chosen, OLDEST))
+    throw new RangeError(`its API ${newest} is older than ${OLDEST.join('.')}`);
+  if (isOlder(chosen, theirs.oldest))
+    throw new RangeError(`its API begins with ${oldest}, after ${NEWEST.join('.')}`);
+  return chosen.join('.');
+}
+
+function parseVersion(text: string): readonly [number, number] {
+  const [, major, minor] = /^(\d{1,4})\.(\d{1,4})$/.exec(text) ?? [];
+  if (major === undefined || minor === undefined)
+    throw new RangeError(`it says that its API is of version ${JSON.stringify(text.slice(0, 20))}`);
+  return [Number(major), Number(minor)];
+}
+
+function isOlder(a: readonly [number, number], b: readonly [number, number]): boolean {
+  return a[0] < b[0] || (a[0] === b[0] && a[1] < b[1]);
+}

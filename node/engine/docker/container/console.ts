@@ -1,0 +1,81 @@
+import type { Duplex } from 'node:stream';
+import { type Console, EngineError } from '../../engine.ts';
+import type { DockerClient } from '../api/client.ts';
+
+const WRITE_MS = 5_000;
+/** What the kernel's terminal keeps of one line; the rest of a longer one would be lost without a word. */
+const MAX_LINE_BYTES = 4095;
+
+export interface DockerConsole extends Console {
+  /** It ended: takes nothing from now on, and still gives what is on its way. */
+  finish(): void;
+}
+
+/** A console over a connection that Docker gave away. */
+export async function attachConsole(
+  client: DockerClient,
+  container: string,
+  onOutput: (chunk: Buffer) => void,
+): Promise<DockerConsole> {
+  const { socket, head } = await client.hijack(`/containers/${container}/attach`, {
+    stream: '1',
+    stdin: '1',
+    stdout: '1',
+    stderr: '1',
+  });
+  const { promise: ended, resolve } = Promise.withResolvers<void>();
+  socket.on('error', () => socket.destroy());
+  socket.once('close', () => resolve());
+  // The other end is the container's: what is still written goes nowhere.
+  socket.once('end', () => socket.destroy());
+  socket.on('data', onOutput);
+  if (head.length > 0) onOutput(head);
+  let finished = false;
+  return {
+    ended,
+    finish: () => void (finished = true),
+    write: async (bytes) => {
+      if (finished || socket.destroyed)
+        throw new EngineError('refused', 'The server takes no commands now.');
+      await write(socket, bytes);
+    },
+    close: () => {
+      socket.off('data', onOutput);
+      socket.destroy();
+    },
+  };
+}
+
+async function write(socket: Duplex, bytes: Buffer): Promise<void> {
+  const longest = bytes.length > MAX_LINE_BYTES ? longestLine(bytes) : 0;
+  if (longest > MAX_LINE_BYTES)
+    throw new EngineError(
+      'refused',
+      `The terminal of a container takes lines of at most ${MAX_LINE_BYTES} bytes, and this one has ${longest} as UTF-8. It was not sent.`,
+    );
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const late = setTimeout(
+    () => reject(new EngineError('timeout', 'The server does not read its console.')),
+    WRITE_MS,
+  );
+  const gone = (): void =>
+    reject(new EngineError('refused', 'The server ended before it took the command.'));
+  socket.once('close', gone);
+  socket.write(bytes, (error) => (error ? gone() : resolve()));
+  try {
+    await promise;
+  } finally {
+    clearTimeout(late);
+    socket.off('close', gone);
+  }
+}
+
+function longestLine(bytes: Buffer): number {
+  let longest = 0;
+  let begin = 0;
+  for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, begin)) {
+    longest = Math.max(longest, end - begin);
+    begin = end + 1;
+  }
+  return Math.max(longest, bytes.length - begin);
+}

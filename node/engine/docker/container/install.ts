@@ -1,0 +1,131 @@
+import { EngineError, type InstallSpec } from '../../engine.ts';
+import type { DockerClient } from '../api/client.ts';
+import { INSTALL_SCRIPT, renderInstall } from './container.ts';
+import { giveAway, ownerOf } from '../../folder-owner.ts';
+import { FrameReader } from '../api/frames.ts';
+import { inspectImage, missingImage } from './images.ts';
+import type { ContainerJson } from './instance.ts';
+import { type Names, ORGANISATION_LABEL } from '../labels.ts';
+import { renderTar } from '../tar.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const STEP_MS = 60_000;
+
+/** Runs one install to its end; see `Engine.runInstall`. */
+export async function runInstall(
+  client: DockerClient,
+  names: Names,
+  spec: InstallSpec,
+  onOutput: (chunk: Buffer) => void,
+  signal: AbortSignal,
+): Promise<number> {
+  const owner = await ownerOf(spec.folder);
+  const { reference } = spec.image;
+  if ((await inspectImage(client, reference)) === null)
+    throw missingImage(reference, 'it is not on this node');
+  const name = names.container(spec.uuid, 'install');
+  await removeContainer(client, name);
+  const made = await client.call('POST', '/containers/create', {
+    query: { name },
+    body: renderInstall(names, spec),
+    limitMs: STEP_MS,
+  });
+  // Not by its name from here on: another may have it when this one is gone.
+  const { Id: id } = made.body as { readonly Id: string };
+  try {
+    await putScript(client, id, spec.script);
+    return await runToEnd(client, id, onOutput, signal);
+  } catch (error) {
+    if (signal.aborted) throw new EngineError('aborted', 'The install was called off.');
+    throw error;
+  } finally {
+    await removeContainer(client, id);
+    await giveAway(spec.folder, owner);
+  }
+}
+
+/** What is left of one that the agent did not live to see the end of. Its organisation; null: there was nothing. */
+export async function removeInstall(
+  client: DockerClient,
+  names: Names,
+  uuid: string,
+): Promise<string | null> {
+  const name = names.container(uuid, 'install');
+  const { status, body } = await client.call('GET', `/containers/${name}/json`, {
+    expected: [404],
+  });
+  if (status === 404) return null;
+  await removeContainer(client, name);
+  return (body as ContainerJson).Config.Labels?.[ORGANISATION_LABEL] ?? null;
+}
+
+/** As a file, for a script may be longer than an argument, and readers such as `ash` want one. */
+async function putScript(client: DockerClient, id: string, script: string): Promise<void> {
+  const [folder = '', file = ''] = INSTALL_SCRIPT.slice(1).split(/\/(?=[^/]+$)/);
+  const body = renderTar([
+    { path: folder, mode: 0o755, content: 'folder' },
+    // Windows' line ends would become part of every command.
+    {
+      path: `${folder}/${file}`,
+      mode: 0o755,
+      content: Buffer.from(script.replaceAll('\r\n', '\n')),
+    },
+  ]);
+  await client.call('PUT', `/containers/${id}/archive`, {
+    query: { path: '/' },
+    body,
+    limitMs: STEP_MS,
+  });
+}
+
+async function runToEnd(
+  client: DockerClient,
+  id: string,
+  onOutput: (chunk: Buffer) => void,
+  signal: AbortSignal,
+): Promise<number> {
+  const { socket, head } = await client.hijack(`/containers/${id}/attach`, {
+    stream: '1',
+    stdout: '1',
+    stderr: '1',
+  });
+  const frames = new FrameReader(onOutput);
+  const drained = new Promise<void>((resolve) => socket.once('close', resolve));
+  socket.on('error', () => socket.destroy());
+  socket.once('end', () => socket.destroy());
+  socket.on('data', (chunk: Buffer) => frames.push(chunk));
+  frames.push(head);
+  try {
+    await client.call('POST', `/containers/${id}/start`, { limitMs: STEP_MS, signal });
+    // No time of its own: an install may download for an hour, and the caller calls it off.
+    const ended = await client.stream('POST', `/containers/${id}/wait`, { signal });
+    const chunks: Buffer[] = [];
+    for await (const chunk of ended as AsyncIterable<Buffer>) chunks.push(chunk);
+    const { StatusCode: exitCode } = JSON.parse(Buffer.concat(chunks).toString()) as {
+      readonly StatusCode: number;
+    };
+    await drained;
+    return exitCode;
+  } finally {
+    socket.destroy();
+  }
+}
+
+const REMOVE_MS = 60_000;
+const ATTEMPTS = 20;
+const AGAIN_MS = 100;
+
+/** Whatever it does, it is gone then. No-op when it is gone already. */
+export async function removeContainer(client: DockerClient, nameOrId: string): Promise<void> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const { status } = await client.call('DELETE', `/containers/${nameOrId}`, {
+      query: { force: 'true', v: 'true' },
+      expected: [404, 409],
+      limitMs: REMOVE_MS,
+    });
+    if (status !== 409) return;
+    // Somebody else removes it now, which Docker has no way to wait for.
+    await delay(AGAIN_MS);
+  }
+  throw new EngineError('refused', 'Docker does not come to an end with removing the container.');
+}

@@ -1,0 +1,45 @@
+import type { Instance } from '../../engine.ts';
+
+/** What is read of `GET /containers/{id}/json`. */
+export interface ContainerJson {
+  readonly Id: string;
+  readonly State: {
+    readonly Status: string;
+    readonly ExitCode: number;
+    readonly OOMKilled: boolean;
+    readonly StartedAt: string;
+  };
+  readonly Config: {
+    readonly Tty: boolean;
+    readonly Labels: Readonly<Record<string, string>> | null;
+  };
+  readonly HostConfig: {
+    readonly PortBindings: Readonly<
+      Record<string, readonly { readonly HostIp: string; readonly HostPort: string }[] | null>
+    > | null;
+  };
+}
+
+/** What there is between creation and end, as the engine's interface tells it. */
+const STATUS: Readonly<Record<string, Instance['status']>> = {
+  created: 'created',
+  running: 'running',
+  restarting: 'running',
+  paused: 'paused',
+  removing: 'exited',
+  exited: 'exited',
+  dead: 'exited',
+};
+
+export function parseInstance(uuid: string, { State: state }: ContainerJson): Instance {
+  const status = STATUS[state.Status] ?? 'exited';
+  // Docker's zero, for what never started.
+  const started = state.StartedAt.startsWith('0001-') ? Number.NaN : Date.parse(state.StartedAt);
+  return {
+    uuid,
+    status,
+    exitCode: status === 'exited' ? state.ExitCode : null,
+    oomKilled: state.OOMKilled,
+    startedAtMs: Number.isNaN(started) ? null : started,
+  };
+}

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { DockerClient } from '../api/client.ts';
+import { DockerRefusal } from '../api/errors.ts';
+import type { GuardPlan } from './guard-rules.ts';
+import { Names } from '../labels.ts';
+import { Networks } from './networks.ts';
+
+const NAMES = new Names('node-1');
+const PORT = { ip: '192.0.2.1', port: 7000, protocol: 'tcp' } as const;
+
+test('a network stays while something is made in it, and its ports are in the guard meanwhile', async (t) => {
+  const docker = await startDocker(t, []);
+  const ports = (): (readonly string[])[] =>
+    docker.plans.map(({ published }) => published.map(({ ip, port }) => `${ip} ${port}`));
+  await docker.networks.hold('acme', [PORT], async () => {
+    await docker.networks.hold('acme', [], async () => {});
+    // The last container of it goes just now.
+    await docker.networks.release('acme');
+  });
+  assert.deepEqual(docker.deleted, []);
+  assert.deepEqual(ports(), [['192.0.2.1 7000'], ['192.0.2.1 7000']]);
+  await docker.networks.release('acme');
+  assert.deepEqual(docker.deleted, [`/v1.41/networks/${NAMES.network('acme')}`]);
+  assert.deepEqual(ports().at(-1), []);
+  await docker.networks.sweep();
+  assert.equal(docker.deleted.length, 2, 'whoever emptied it');
+});
+
+test('a network that somebody removes under what is made in it is made again, and not for ever', async (t) => {
+  const docker = await startDocker(t, []);
+  const name = NAMES.network('acme');
+  let tries = 0;
+  const done = await docker.networks.hold('acme', [], async () => {
+    tries += 1;
+    if (tries === 1) throw new DockerRefusal(404, `network ${name} not found`);
+    return 'done';
+  });
+  assert.equal(done, 'done');
+  assert.equal(docker.created.length, 2);
+  const refused = async (status: number, message: string): Promise<number> => {
+    let asked = 0;
+    const work = async (): Promise<never> => {
+      asked += 1;
+      throw new DockerRefusal(status, message);
+    };
+    await assert.rejects(docker.networks.hold('acme', [], work), { message });
+    return asked;
+  };
+  assert.equal(await refused(404, `network ${name} not found`), 3);
+  assert.equal(await refused(404, 'network other not found'), 1);
+  assert.equal(await refused(404, 'No such container: x'), 1);
+  assert.equal(await refused(500, 'port is already allocated'), 1);
+});
+
+test('creates a network again that another program deleted after Docker had answered 409', async (t) => {
+  const docker = await startDocker(t, []);
+  docker.deleteOnCreate = true;
+  assert.equal(await docker.networks.hold('acme', [], async () => 'done'), 'done');
+  assert.equal(docker.created.length, 2);
+});
+
+test('a network stays while a container is in it', async (t) => {
+  const docker = await startDocker(t, [{ State: 'exited', Ports: [] }]);
+  await docker.networks.release('acme');
+  await docker.networks.sweep();
+  assert.deepEqual(docker.deleted, []);
+});
+
+test('a network that was emptied just now stays: its Docker may be ending, and must not be caught half way', async (t) => {
+  const containers: object[] = [];
+  const docker = await startDocker(t, containers, NAMES.bridge('acme'), {}, 60_000);
+  let nowMs = 1_000_000;
+  t.mock.method(performance, 'now', () => nowMs);
+  await docker.networks.release('acme');
+  nowMs += 59_999;
+  await docker.networks.sweep();
+  assert.deepEqual(docker.deleted, []);
+  containers.push({ State: 'running', Ports: [] });
+  await docker.networks.sweep();
+  containers.pop();
+  nowMs += 60_000;
+  await docker.networks.sweep();
+  assert.deepEqual(docker.deleted, [], 'it was used meanwhile');
+  nowMs += 60_000;
+  await docker.networks.sweep();
+  assert.equal(docker.deleted.length, 1);
+});
+
+test('a network stays that an operator marked to be kept', async (t) => {
+  const docker = await startDocker(t, [], NAMES.bridge('acme'), { 'portcullis.keep': '' });
+  await docker.networks.sweep();
+  assert.deepEqual(docker.deleted, []);
+});
+
+test('a network that somebody else made, on a bridge without a guard, is not used', async (t) => {
+  const docker = await startDocker(t, [], 'br-0123456789ab');
+  const never = async (): Promise<void> => assert.fail('it is not guarded');
+  await assert.rejects(docker.networks.hold('acme', [], never), {
+    code: 'refused',
+    message: /Somebody else made the Docker network/,
+  });
+});
+
+/** As much of Docker as networks ask of it. */
+async function startDocker(
+  t: TestContext,
+  containers: readonly object[],
+  bridge = NAMES.bridge('acme'),
+  labels: Readonly<Record<string, string>> = {},
+  emptyMs: number | undefined = 0,
+): Promise<{
+  networks: Networks;
+  created: string[];
+  deleted: string[];
+  plans: Pick<GuardPlan, 'published'>[];
+  /** The next create answers 409, and the network is deleted until the create after it. */
+  deleteOnCreate: boolean;
+}> {
+  const folder = mkdtempSync(join(tmpdir(), 'pcl-networks-'));
+  const created: string[] = [];
+  const deleted: string[] = [];
+  const race = { deleteOnCreate: false };
+  let absent = false;
+  const server = createServer((asked, answer) => {
+    const path = asked.url?.split('?')[0] ?? '';
+    if (asked.method === 'DELETE') deleted.push(path);
+    if (path.endsWith('/networks/create')) {
+      created.push(path);
+      absent = race.deleteOnCreate;
+      race.deleteOnCreate = false;
+      if (absent) answer.statusCode = 409;
+    } else if (absent && path.includes('/networks/')) {
+      answer.statusCode = 404;
+      asked.resume();
+      answer.end(JSON.stringify({ message: `network ${path.split('/').at(-1)} not found` }));
+      return;
+    }
+    const answers: Readonly<Record<string, unknown>> = {
+      '/version': { Version: '20', ApiVersion: '1.41', MinAPIVersion: '1.12' },
+      '/v1.41/containers/json': containers,
+      '/v1.41/networks': absent
+        ? []
+        : [
+            {
+              Options: { 'com.docker.network.bridge.name': bridge },
+              Labels: { 'portcullis.organisation': 'acme', ...labels },
+            },
+          ],
+    };
+    asked.resume();
+    answer.end(JSON.stringify(answers[path] ?? {}));
+  });
+  const socket = join(folder, 'docker.sock');
+  server.listen(socket);
+  await once(server, 'listening');
+  const client = new DockerClient(socket);
+  t.after(() => {
+    client.close();
+    server.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const plans: Pick<GuardPlan, 'published'>[] = [];
+  const guard = { apply: async (plan: Pick<GuardPlan, 'published'>) => void plans.push(plan) };
+  const networks = new Networks(client, NAMES, guard, emptyMs);
+  return Object.assign(race, { networks, created, deleted, plans });
+}

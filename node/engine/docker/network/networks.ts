@@ -1,0 +1,211 @@
+import { EngineError, type PublishedPort } from '../../engine.ts';
+import type { DockerClient } from '../api/client.ts';
+import { isMissingNetwork } from '../api/errors.ts';
+import type { HostGuard } from './guard.ts';
+import {
+  BRIDGE_PREFIX,
+  KEEP_LABEL,
+  type Names,
+  ORGANISATION_LABEL,
+  ROLE_LABEL,
+} from '../labels.ts';
+
+interface NetworkJson {
+  readonly Options: Readonly<Record<string, string>> | null;
+  readonly Labels: Readonly<Record<string, string>> | null;
+}
+interface ContainerListJson {
+  readonly State: string;
+  readonly Ports: readonly {
+    readonly IP?: string;
+    readonly PublicPort?: number;
+    readonly Type: string;
+  }[];
+}
+
+const BRIDGE_NAME = 'com.docker.network.bridge.name';
+const KEEP_EVERY_MS = 15_000;
+/** A Docker that is asked to end takes less, its servers' ten seconds included. */
+const EMPTY_MS = 60_000;
+/** Somebody who takes a network away again and again is not raced for ever. */
+const TRIES = 3;
+
+/**
+ * A bridge network for each organisation that has a server here, and the guard around all of them. Both are made of
+ * what Docker says is there, never of memory, one change after the other.
+ */
+export class Networks {
+  readonly #client: DockerClient;
+  readonly #names: Names;
+  readonly #guard: HostGuard | null;
+  readonly #holds = new Set<{
+    readonly organisation: string;
+    readonly ports: readonly PublishedPort[];
+  }>();
+  readonly #emptyMs: number;
+  /** By organisation, on the clock of the process. */
+  readonly #emptySince = new Map<string, number>();
+  #last: Promise<unknown> = Promise.resolve();
+  #keeping: NodeJS.Timeout | null = null;
+
+  /** Without a guard nothing keeps servers from this host, and the facts say so. */
+  constructor(
+    client: DockerClient,
+    names: Names,
+    guard: HostGuard | null,
+    emptyMs: number = EMPTY_MS,
+  ) {
+    this.#client = client;
+    this.#names = names;
+    this.#guard = guard;
+    this.#emptyMs = emptyMs;
+  }
+
+  get isGuarded(): boolean {
+    return this.#guard !== null;
+  }
+
+  /**
+   * Makes the organisation's network, if it is not there, and the guard with these ports beside those that run; both
+   * stay for as long as the work takes, whatever ends meanwhile. Nothing keeps another program from removing a network
+   * that no container runs in (`docker network prune`, an agent that is ending): where Docker then says that it is
+   * missing, it is made again and the work is done again, so work must bear that.
+   */
+  async hold<T>(
+    organisation: string,
+    ports: readonly PublishedPort[],
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const hold = { organisation, ports };
+    this.#holds.add(hold);
+    this.#emptySince.delete(organisation);
+    try {
+      for (let tries = 1; ; tries += 1)
+        try {
+          await this.#ensure(organisation);
+          return await work();
+        } catch (error) {
+          const missing = isMissingNetwork(error, this.#names.network(organisation));
+          if (!missing || tries >= TRIES) throw error;
+        }
+    } finally {
+      this.#holds.delete(hold);
+    }
+  }
+
+  #ensure(organisation: string): Promise<void> {
+    return this.#inTurn(async () => {
+      const body = {
+        Name: this.#names.network(organisation),
+        Driver: 'bridge',
+        CheckDuplicate: true,
+        Labels: this.#names.labels(organisation),
+        Options: { [BRIDGE_NAME]: this.#names.bridge(organisation) },
+      };
+      await this.#client.call('POST', '/networks/create', { body, expected: [409] });
+      const bridges = await this.#bridges();
+      if (!bridges.includes(this.#names.bridge(organisation))) {
+        // Another program may have deleted it between the two calls: then this is refused with 404, and `hold` retries.
+        await this.#client.call('GET', `/networks/${encodeURIComponent(body.Name)}`);
+        throw new EngineError(
+          'refused',
+          `Somebody else made the Docker network ${body.Name}: remove it, and it is made as it must be.`,
+        );
+      }
+      await this.#applyGuard(bridges);
+    });
+  }
+
+  /** Takes away the organisation's network when no container of ours has been in it for a while. */
+  release(organisation: string): Promise<void> {
+    return this.#inTurn(async () => {
+      if (!(await this.#drop(organisation))) return;
+      await this.#applyGuard(await this.#bridges());
+    });
+  }
+
+  /** The same for every organisation: somebody else may have removed their containers. */
+  sweep(): Promise<void> {
+    return this.#inTurn(async () => {
+      for (const { Labels: labels } of await this.#networks())
+        await this.#drop(labels?.[ORGANISATION_LABEL] ?? '');
+      await this.#applyGuard(await this.#bridges());
+    });
+  }
+
+  /** Sweeps, and puts the guard back where somebody flushed the firewall, until `close`. */
+  keep(): void {
+    this.#keeping ??= setInterval(() => {
+      // Docker is away; it is tried again.
+      this.sweep().catch(() => undefined);
+    }, KEEP_EVERY_MS).unref();
+  }
+
+  close(): void {
+    if (this.#keeping !== null) clearInterval(this.#keeping);
+  }
+
+  /**
+   * Whether it is gone. It goes only once it has been empty for a while: servers of a Docker that is ending go first,
+   * and a network that is deleted while its daemon ends may stay half deleted, of which no Docker 20 ever starts again.
+   */
+  async #drop(organisation: string): Promise<boolean> {
+    const since = this.#emptySince.get(organisation) ?? performance.now();
+    this.#emptySince.delete(organisation);
+    if ([...this.#holds].some((hold) => hold.organisation === organisation)) return false;
+    const filter = this.#names.filter({ [ORGANISATION_LABEL]: organisation });
+    if ((await this.#list(filter, true)).length > 0) return false;
+    if (performance.now() - since < this.#emptyMs) {
+      this.#emptySince.set(organisation, since);
+      return false;
+    }
+    const found = (await this.#networks()).filter(
+      ({ Labels: labels }) => labels?.[ORGANISATION_LABEL] === organisation,
+    );
+    if (found.some(({ Labels: labels }) => labels?.[KEEP_LABEL] !== undefined)) return false;
+    const path = `/networks/${encodeURIComponent(this.#names.network(organisation))}`;
+    // 403: somebody else put a container into it.
+    const { status } = await this.#client.call('DELETE', path, { expected: [403, 404] });
+    return status !== 403;
+  }
+
+  /** Interfaces of the networks that are ours. */
+  async #bridges(): Promise<string[]> {
+    return (await this.#networks())
+      .map(({ Options: options }) => options?.[BRIDGE_NAME] ?? '')
+      .filter((name) => name.startsWith(BRIDGE_PREFIX));
+  }
+
+  async #networks(): Promise<readonly NetworkJson[]> {
+    const query = { filters: JSON.stringify(this.#names.filter()) };
+    return (await this.#client.call('GET', '/networks', { query })).body as readonly NetworkJson[];
+  }
+
+  async #applyGuard(bridges: readonly string[]): Promise<void> {
+    if (this.#guard === null) return;
+    const running = await this.#list(this.#names.filter({ [ROLE_LABEL]: 'game' }), false);
+    const starting = [...this.#holds].flatMap(({ ports }) => ports);
+    const published = [...running.flatMap(portsOf), ...starting];
+    await this.#guard.apply({ table: this.#names.table, bridges, published });
+  }
+
+  async #list(filter: object, all: boolean): Promise<readonly ContainerListJson[]> {
+    const query = { all: String(all), filters: JSON.stringify(filter) };
+    return (await this.#client.call('GET', '/containers/json', { query }))
+      .body as readonly ContainerListJson[];
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(work, work);
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+}
+
+function portsOf({ Ports: ports }: ContainerListJson): PublishedPort[] {
+  return ports.flatMap(({ IP: ip, PublicPort: port, Type: protocol }) =>
+    ip !== undefined && port !== undefined && (protocol === 'tcp' || protocol === 'udp')
+      ? [{ ip, port, protocol }]
+      : [],
+  );
+}

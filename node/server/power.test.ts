@@ -1,0 +1,301 @@
+import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import type { PowerSignal } from '@portcullis/core/game-servers/power.ts';
+import type { StartProgram } from '../engine/fake.ts';
+import { EGG } from '../testing/eggs.ts';
+import { TestHost, until } from '../testing/host.ts';
+
+const ACCEPTED = { kind: 'accepted' };
+
+/** Never ends but by a kill. */
+const stubborn: StartProgram = ({ output }) => {
+  output('ready\n');
+  return {};
+};
+
+async function running(host: TestHost): Promise<string> {
+  const uuid = await host.server();
+  await host.power(uuid, 'start');
+  await host.becomes(uuid, 'running');
+  return uuid;
+}
+
+describe('power on a node', () => {
+  it('answers 50 signals at once, each, and ends where the last of them says', async (t) => {
+    const host = new TestHost(t);
+    const uuid = await host.server();
+    const signals: readonly PowerSignal[] = ['start', 'restart', 'stop', 'kill', 'restart'];
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => host.power(uuid, signals[index % 5] ?? 'kill')),
+    );
+    for (const answer of answers)
+      assert.ok(answer?.kind === 'accepted' || answer?.kind === 'refused');
+    assert.deepEqual(answers.at(-1), ACCEPTED);
+    await host.becomes(uuid, 'running');
+    assert.deepEqual(await host.power(uuid, 'kill'), ACCEPTED);
+    await host.becomes(uuid, 'offline');
+  });
+
+  it('is killed while its image is pulled, and nothing of the start is left', async (t) => {
+    const host = new TestHost(t);
+    const uuid = await host.server();
+    host.engine.images.clear();
+    const pulling = Promise.withResolvers<void>();
+    host.engine.before = (operation) => {
+      if (operation !== 'pull') return undefined;
+      pulling.resolve();
+      return new Promise(() => {});
+    };
+    await host.power(uuid, 'start');
+    await pulling.promise;
+    assert.equal(await host.state(uuid), 'starting');
+    assert.deepEqual(await host.power(uuid, 'kill'), ACCEPTED);
+    await host.becomes(uuid, 'offline');
+    assert.equal(host.count('create', uuid), 0);
+  });
+
+  it('is killed while its instance is made or started, and does not run afterwards', async (t) => {
+    for (const step of ['create', 'start'] as const) {
+      const host = new TestHost(t);
+      const uuid = await host.server();
+      const reached = Promise.withResolvers<void>();
+      const goOn = Promise.withResolvers<void>();
+      host.engine.before = (operation) => {
+        if (operation !== step) return undefined;
+        reached.resolve();
+        return goOn.promise;
+      };
+      await host.power(uuid, 'start');
+      await reached.promise;
+      assert.deepEqual(await host.power(uuid, 'kill'), ACCEPTED);
+      goOn.resolve();
+      await host.becomes(uuid, 'offline');
+      assert.notEqual((await host.engine.inspect(uuid))?.status, 'running', step);
+    }
+  });
+
+  it('is killed while it stops, and a restart that waited for the stop is forgotten', async (t) => {
+    const host = new TestHost(t);
+    host.engine.program = stubborn;
+    const uuid = await running(host);
+    await host.power(uuid, 'restart');
+    assert.equal(await host.state(uuid), 'stopping');
+    const refused = await host.power(uuid, 'start');
+    assert.match(refused?.kind === 'refused' ? refused.reason : '', /stopping/);
+    await host.power(uuid, 'kill');
+    await host.becomes(uuid, 'offline');
+    assert.equal(host.count('create', uuid), 1);
+  });
+
+  it('restarts: stops as the egg says, then starts anew', async (t) => {
+    const host = new TestHost(t);
+    const uuid = await running(host);
+    const { length } = host.engine.calls;
+    await host.power(uuid, 'restart');
+    await host.becomes(uuid, 'running');
+    const since = host.engine.calls.slice(length).map(({ operation }) => operation);
+    assert.equal(since.filter((one) => one === 'start').length, 1);
+    assert.ok(since.indexOf('write') < since.indexOf('create'));
+    assert.ok(!since.includes('signal') && !since.includes('kill'));
+    assert.ok(since.lastIndexOf('attach') < since.lastIndexOf('start'));
+  });
+
+  it('goes from the egg’s stop to TERM to KILL on the egg’s times', async (t) => {
+    const host = new TestHost(t);
+    host.engine.program = stubborn;
+    const stopTimes = { termAfterMs: 150, killAfterMs: 100 };
+    const uuid = await host.server({ ...EGG, stopTimes });
+    await host.power(uuid, 'start');
+    await host.becomes(uuid, 'running');
+    const begin = performance.now();
+    await host.power(uuid, 'stop');
+    await host.becomes(uuid, 'offline');
+    assert.ok(performance.now() - begin >= 250);
+    assert.deepEqual([host.count('signal', uuid), host.count('kill', uuid)], [1, 1]);
+  });
+
+  it('starts a crashed server once, and says why it then stays offline', async (t) => {
+    const host = new TestHost(t);
+    const uuid = await running(host);
+    host.engine.crash(uuid, 3);
+    await host.started(uuid, 2);
+    host.engine.crash(uuid, 137, true);
+    await host.becomes(uuid, 'offline');
+    const lines = (await host.lines(uuid)).join('\n');
+    assert.match(lines, /exit code 3\. It was started again/);
+    assert.match(lines, /memory limit\. It crashed twice within 60 s/);
+    assert.deepEqual(await host.power(uuid, 'start'), ACCEPTED);
+    await host.becomes(uuid, 'running');
+  });
+
+  it('keeps to the crash policy of the server: none, or another time', async (t) => {
+    const never = new TestHost(t);
+    const first = await never.server(EGG, { crashes: { restart: false, withinMs: 60_000 } });
+    await never.power(first, 'start');
+    await never.becomes(first, 'running');
+    never.engine.crash(first);
+    await never.becomes(first, 'offline');
+    assert.equal(never.count('start', first), 1);
+    const always = new TestHost(t);
+    const second = await always.server(EGG, { crashes: { restart: true, withinMs: 0 } });
+    await always.power(second, 'start');
+    for (let times = 1; times < 5; times += 1) {
+      await always.started(second, times);
+      always.engine.crash(second);
+    }
+    await always.started(second, 5);
+  });
+
+  it('takes what people do with the engine as it is', async (t) => {
+    const host = new TestHost(t);
+    const uuid = await running(host);
+    host.engine.pause(uuid);
+    host.engine.unpause(uuid);
+    assert.equal(await host.state(uuid), 'running');
+    host.engine.vanish(uuid);
+    await host.started(uuid, 2);
+    assert.match((await host.lines(uuid)).join('\n'), /removed\. It was started again/);
+    await host.power(uuid, 'stop');
+    await host.becomes(uuid, 'offline');
+    await host.engine.start(uuid);
+    await host.becomes(uuid, 'running');
+    assert.deepEqual(await host.control.call(uuid, { kind: 'command', command: 'x' }), ACCEPTED);
+    assert.ok((await host.lines(uuid)).includes('x'));
+  });
+
+  it('says in words why a start failed, and lets it be tried again', async (t) => {
+    const host = new TestHost(t);
+    const uuid = await host.server();
+    const problem = async (): Promise<string | null> => {
+      const answer = await host.control.call(uuid, { kind: 'look' });
+      return answer?.kind === 'state' ? answer.problem : null;
+    };
+    host.engine.images.clear();
+    host.engine.registry.clear();
+    await host.power(uuid, 'start');
+    await host.becomes(uuid, 'offline');
+    assert.match((await host.lines(uuid)).join('\n'), /could not be started: The image game:1/);
+    assert.match((await problem()) ?? '', /could not be started: The image game:1/);
+    host.engine.registry.add('game:1');
+    await host.power(uuid, 'start');
+    await host.becomes(uuid, 'running');
+    assert.equal(await problem(), null);
+  });
+
+  it('says nothing and takes nothing but a kill as soon as the engine hangs, and goes on when it does not', async (t) => {
+    const host = new TestHost(t);
+    const uuid = await running(host);
+    const hung = Promise.withResolvers<void>();
+    host.engine.before = () => hung.promise;
+    // What was heard of it counts for half a second.
+    await host.becomes(uuid, null);
+    const calls = [
+      { kind: 'look' },
+      { kind: 'power', signal: 'stop' },
+      { kind: 'power', signal: 'start' },
+      { kind: 'command', command: 'say hello' },
+    ] as const;
+    const asked = calls.map((call) => host.control.call(uuid, call, 2_000));
+    for (const answer of await Promise.all(asked))
+      assert.deepEqual(answer, {
+        kind: 'refused',
+        reason: 'The engine of this node does not answer.',
+      });
+    const lines = await host.control.call(uuid, { kind: 'lines', last: 10 }, 2_000);
+    assert.equal(lines?.kind, 'lines');
+    const kill = { kind: 'power', signal: 'kill' } as const;
+    assert.deepEqual(await host.control.call(uuid, kill, 2_000), ACCEPTED);
+    hung.resolve();
+    await host.becomes(uuid, 'offline');
+  });
+
+  it('tells what a server uses, never a zero that nobody measured, also paused and found again', async (t) => {
+    const host = new TestHost(t);
+    const uuid = await host.server();
+    const seen: unknown[] = [];
+    const measured = async (): Promise<boolean> => {
+      const answer = await host.control.call(uuid, { kind: 'look' });
+      if (answer?.kind !== 'state') return false;
+      const { state, resources } = answer;
+      if (state === 'running') seen.push(resources?.memoryBytes ?? null);
+      return state === 'running' && resources !== null;
+    };
+    const used = host.engine.usage.memoryBytes;
+    await host.power(uuid, 'start');
+    await until(measured);
+    host.engine.pause(uuid);
+    await until(async () => (await host.lines(uuid)).join('\n').includes('paused'));
+    await measured();
+    // The console is connected anew.
+    host.engine.lose();
+    host.engine.find();
+    await until(measured);
+    await host.restart();
+    host.engine.usage = { ...host.engine.usage, memoryBytes: used };
+    await until(measured);
+    assert.deepEqual(new Set(seen), new Set([null, used]));
+    assert.ok(seen.filter((memory) => memory === used).length >= 4);
+  });
+
+  it('takes the end of a console for no end of the server, and connects it anew', async (t) => {
+    const host = new TestHost(t);
+    const uuid = await running(host);
+    host.engine.detach(uuid);
+    const command = { kind: 'command', command: 'say hello' } as const;
+    const refused = await host.control.call(uuid, command);
+    assert.equal(refused?.kind, 'refused');
+    assert.equal(await host.state(uuid), 'running');
+    await until(async () => (await host.control.call(uuid, command))?.kind === 'accepted');
+    assert.ok((await host.lines(uuid)).includes('say hello'));
+    assert.equal(host.count('start', uuid), 1);
+  });
+
+  it('takes commands only while it runs', async (t) => {
+    const host = new TestHost(t);
+    const uuid = await host.server();
+    const answer = await host.control.call(uuid, { kind: 'command', command: 'say hello' });
+    assert.match(answer?.kind === 'refused' ? answer.reason : '', /offline/);
+    const unknown = '00000000-0000-4000-8000-00000000ffff';
+    const nobody = await host.control.call(unknown, { kind: 'look' });
+    assert.equal(nobody?.kind, 'refused');
+  });
+
+  it('stops a server that has more on the disk than it may, and starts it once it has not', async (t) => {
+    const host = new TestHost(t, { measurePauseMs: 20 });
+    const limits = { memory: 512, cpu: 100, disk: 1 };
+    const uuid = await host.server(EGG, { limits });
+    await host.power(uuid, 'start');
+    await host.becomes(uuid, 'running');
+    const file = join(host.stateDir, 'servers', uuid, 'world');
+    writeFileSync(file, Buffer.alloc(2 * 1024 * 1024, 'x'));
+    await host.becomes(uuid, 'offline');
+    assert.match((await host.lines(uuid)).join('\n'), /has \d MiB on the disk and may have 1 MiB/);
+    assert.equal(host.count('kill', uuid), 0);
+    await host.power(uuid, 'start');
+    await host.becomes(uuid, 'offline');
+    assert.equal(host.count('start', uuid), 1);
+    rmSync(file);
+    await host.power(uuid, 'start');
+    await host.becomes(uuid, 'running');
+  });
+
+  it('stops a server that is suspended, and does not start it', async (t) => {
+    const host = new TestHost(t);
+    const uuid = await running(host);
+    await host.servers(1, EGG, { suspended: true });
+    await host.becomes(uuid, 'offline');
+    assert.deepEqual(await host.power(uuid, 'start'), {
+      kind: 'refused',
+      reason: 'The server is suspended.',
+    });
+    await host.servers(1, EGG);
+    await host.control.reported(uuid, ({ power }) => power === 'offline');
+    let answer = await host.power(uuid, 'start');
+    for (let tries = 0; answer?.kind !== 'accepted' && tries < 100; tries += 1) {
+      answer = await host.power(uuid, 'start');
+    }
+    await host.becomes(uuid, 'running');
+  });
+});
