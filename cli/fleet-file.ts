@@ -3,11 +3,11 @@ import {
   type AppliedFleet,
   applyFleet,
   FleetRefused,
-} from '@portcullis/control/fleet/file/apply.ts';
+} from '@portcullis/control/fleet-file/apply/apply.ts';
 import type { Db } from '@portcullis/control/db/database.ts';
-import type { FleetFile } from '@portcullis/control/fleet/file/desired.ts';
-import { renderMistake } from '@portcullis/control/fleet/file/mistakes.ts';
-import { readFleetFile } from '@portcullis/control/fleet/file/read.ts';
+import type { FleetFile } from '@portcullis/control/fleet-file/desired.ts';
+import { renderMistake } from '@portcullis/control/fleet-file/mistakes.ts';
+import { readFleetFile } from '@portcullis/control/fleet-file/read/read.ts';
 import { access, constants } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { failed } from './exit.ts';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { EggShelf } from '@portcullis/control/fleet/file/egg-files.ts';
+import type { EggShelf } from '@portcullis/control/fleet-file/read/egg-files.ts';
 import { compilePattern } from '@portcullis/node/eggs/re2.ts';
 import { EXAMPLE_EGG } from '@portcullis/node/examples/images.ts';
 

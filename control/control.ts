@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { prepareLinkFolder, prepareNodeFolder } from './account.ts';
 import { createAccess, type Access } from './access/index.ts';
-import { type Attacks, createAttacks } from './attacks/index.ts';
+import { type Attacks, createAttacks, sweepAttacks } from './attacks/index.ts';
 import { type Collectors, createCollectors } from './collectors/index.ts';
 import type { ControlConfig } from './config/config.ts';
 import { type Db, openDatabase } from './db/database.ts';
@@ -154,7 +154,7 @@ function composeAreas({ config, httpConfig, db, database, log, stops }: AreaGrou
   const { publicUrl } = config;
   const attacks = createAttacks({ db, publicUrl, registry, log });
   const watch = attacks.watching.desk;
-  const fleet = createFleet({ db, registry, log, watch });
+  const fleet = createFleet({ db, registry, log, watch, sweepAttacks });
   const access = createAccess({ db, log });
   stops.push('access', () => access.stop());
   const { askEdges } = fleet;

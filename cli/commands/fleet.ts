@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { planFleet as planFile } from '@portcullis/control/fleet/file/apply.ts';
-import type { FleetChange } from '@portcullis/control/fleet/file/change.ts';
-import { renderMistake } from '@portcullis/control/fleet/file/mistakes.ts';
+import { planFleet as planFile } from '@portcullis/control/fleet-file/apply/apply.ts';
+import type { FleetChange } from '@portcullis/control/fleet-file/plan/change.ts';
+import { renderMistake } from '@portcullis/control/fleet-file/mistakes.ts';
 import { withDatabase } from '../database.ts';
 import { failed } from '../exit.ts';
 import { applyFleetFile, readFleet } from '../fleet-file.ts';
@@ -39,7 +39,9 @@ export async function applyFleet(path: string, options: FleetOptions): Promise<v
 }
 
 export async function printFleetSchema(): Promise<void> {
-  const url = new URL(import.meta.resolve('@portcullis/control/fleet/file/fleet.schema.json'));
+  const url = new URL(
+    import.meta.resolve('@portcullis/control/fleet-file/schema/fleet.schema.json'),
+  );
   process.stdout.write(await readFile(url, 'utf8'));
 }
 

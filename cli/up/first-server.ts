@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import type { Tx } from '@portcullis/control/db/database.ts';
-import { createGameServer } from '@portcullis/control/fleet/file/apply-servers.ts';
-import { loadEggs } from '@portcullis/control/fleet/file/egg-files.ts';
+import { createGameServer } from '@portcullis/control/fleet-file/apply/game-servers.ts';
+import { loadEggs } from '@portcullis/control/fleet-file/read/egg-files.ts';
 import { EXAMPLE_EGG_NAME, SHIPPED_EGGS } from '../shipped-eggs.ts';
 import { LOCAL_NODE } from './local-names.ts';
 

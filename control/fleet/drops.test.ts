@@ -150,7 +150,11 @@ test('of every address the newest samples stay, and everything is gone after a d
   ]);
   const swept = async () => {
     const rows: Record<string, number> = {};
-    await sweepOldRows(db, (what, n) => (rows[what] = n));
+    await sweepOldRows(
+      db,
+      async () => 0,
+      (what, n) => (rows[what] = n),
+    );
     return [rows['drop counts'], rows['drop samples']];
   };
   assert.deepEqual(await swept(), [0, 0]);

@@ -8,6 +8,7 @@ import { createFleetEvents } from './events.ts';
 import { registerFleetGauges } from './gauges.ts';
 import { type AskEdges, Questions } from './questions.ts';
 import { startHoldingScheduler } from './scheduler.ts';
+import type { Sweep } from './retention.ts';
 import { loadSourceSets } from './source-sets.ts';
 import { startSweeps } from './sweeps.ts';
 import { SyncDesk } from './sync.ts';
@@ -24,6 +25,8 @@ export interface FleetDeps {
   readonly log: Logger;
   /** Takes what edges measure; absent: nobody does. */
   readonly watch?: WatchDesk;
+  /** Runs with the sweeps of the fleet's own tables. */
+  readonly sweepAttacks: Sweep;
 }
 
 /** Edges, generations, and what happens to them because time passes. */
@@ -47,7 +50,13 @@ export interface Clockwork {
   stop(): Promise<void>;
 }
 
-export function createFleet({ db, registry, log, watch = NO_WATCH_DESK }: FleetDeps): Fleet {
+export function createFleet({
+  db,
+  registry,
+  log,
+  watch = NO_WATCH_DESK,
+  sweepAttacks,
+}: FleetDeps): Fleet {
   const events = createFleetEvents(log, registry);
   const enforcement = createEnforcement({ db });
   const desk = new SyncDesk({ db, loadSourceSets });
@@ -60,7 +69,7 @@ export function createFleet({ db, registry, log, watch = NO_WATCH_DESK }: FleetD
     speakThrough: (link) => questions.speakThrough(link),
     startClockwork() {
       const scheduler = startHoldingScheduler({ db, events });
-      const sweeps = startSweeps({ db, desk, events });
+      const sweeps = startSweeps({ db, desk, events, sweepAttacks });
       return {
         wake: () => scheduler.wake(),
         async stop() {

@@ -1,5 +1,4 @@
 import { sql } from 'kysely';
-import { sweepAttacks } from '../attacks/index.ts';
 import type { Db } from '../db/database.ts';
 import { DROPS_KEPT_HOURS } from './drops.ts';
 
@@ -25,9 +24,13 @@ export type SweepName =
   | 'drop samples'
   | 'attacks';
 
-/** One bounded sweep of everything that grows old. Replicas may sweep at the same time. */
+/** Deletes old rows of another area; returns the number deleted. */
+export type Sweep = (db: Db) => Promise<number>;
+
+/** One bounded sweep of all tables with a retention time. Replicas may sweep at the same time. */
 export async function sweepOldRows(
   db: Db,
+  sweepAttacks: Sweep,
   onSwept: (what: SweepName, rows: number) => void,
 ): Promise<void> {
   onSwept('idempotency keys', await inBatches(() => sweepIdempotencyKeys(db)));

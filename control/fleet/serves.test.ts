@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { sql } from 'kysely';
 import { testDatabase } from '../db/testing.ts';
 import { loadEdge } from './edges.ts';
-import { applyText } from './file/testing.ts';
+import { applyText } from '../fleet-file/testing.ts';
 import { serveEdges, TestEdge } from './test-edge.ts';
 import { acceptRule, assignGeo, insertEdge, insertHolding, insertOrganisation } from './testing.ts';
 

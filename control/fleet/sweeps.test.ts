@@ -53,6 +53,7 @@ test('a silent edge is taken out of service by itself', async (t) => {
     db,
     desk: new SyncDesk({ db, loadSourceSets: fakeSourceSets }),
     events: { ...silentEvents(), edgeLeft: resolve },
+    sweepAttacks: async () => 0,
     leaseMs: 50,
     leaseCheckMs: 5,
   });

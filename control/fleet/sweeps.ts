@@ -2,13 +2,14 @@ import type { Db } from '../db/database.ts';
 import { LEASE_MS } from './edge-handler.ts';
 import { expireLeases, type LiveGeneration, markLive } from './edges.ts';
 import type { FleetEvents } from './events.ts';
-import { sweepOldRows } from './retention.ts';
+import { type Sweep, sweepOldRows } from './retention.ts';
 import type { SyncDesk } from './sync.ts';
 
 export interface SweepOptions {
   readonly db: Db;
   readonly desk: SyncDesk;
   readonly events: FleetEvents;
+  readonly sweepAttacks: Sweep;
   readonly leaseMs?: number;
   /** How often leases are looked at; default a twelfth of the lease. */
   readonly leaseCheckMs?: number;
@@ -23,14 +24,14 @@ const RETENTION_MS = 10 * 60_000;
 /** Everything in the fleet that happens because time passes, but for holdings. */
 export function startSweeps(options: SweepOptions): Sweeps {
   const leaseMs = options.leaseMs ?? LEASE_MS;
-  const { db, desk, events } = options;
+  const { db, desk, events, sweepAttacks } = options;
   const store = { markLive: () => markLive(db), expire: (ms: number) => expireLeases(db, ms) };
   const watch = new LeaseWatch(store, events, leaseMs);
   const stops = [
     every(options.leaseCheckMs ?? leaseMs / 12, () => watch.look(performance.now())),
     every(leaseMs / 4, async () => desk.sweep()),
     every(options.retentionMs ?? RETENTION_MS, () =>
-      sweepOldRows(db, events.swept).catch((error: unknown) =>
+      sweepOldRows(db, sweepAttacks, events.swept).catch((error: unknown) =>
         events.failed('removing old rows', error),
       ),
     ),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { testDatabase } from '../../db/testing.ts';
-import { applyText } from '../../fleet/file/testing.ts';
+import { applyText } from '../../fleet-file/testing.ts';
 import { AssignmentDesk } from './assignments.ts';
 
 const NODE = { id: 1, name: 'node-1', instance: 'one' };

@@ -1,0 +1,184 @@
+import { sql } from 'kysely';
+import { type Actor, recordAudit } from '../../access/index.ts';
+import { notifyAccess } from '../../access/index.ts';
+import type { Db, Tx } from '../../db/database.ts';
+import { constraintOf } from '../../db/failure.ts';
+import { Problem } from '../../problem.ts';
+import { Batch } from '../../fleet/batch.ts';
+import { sweepEggs } from './game-servers.ts';
+import { type CreatedFleetKey, type KnownRows, PlanRun } from './plan-run.ts';
+import type { FleetChange, FleetPlan } from '../plan/change.ts';
+import type { FleetFile } from '../desired.ts';
+import { type Mistake, renderMistake } from '../mistakes.ts';
+import { planChanges } from '../plan/plan.ts';
+import { geoKey } from '../plan/firewall.ts';
+import { type FleetState, loadFleetState } from '../state/state.ts';
+
+export interface ApplyOptions {
+  /** Ends holdings although live objects hang on them (`--force`). */
+  readonly allowOrphans: boolean;
+  /** Who applies, for the audit trail; kind `fleet`, name the file's path. */
+  readonly actor: Actor;
+}
+
+export interface AppliedFleet {
+  readonly changes: readonly FleetChange[];
+  readonly notes: readonly string[];
+  /** Keys without a `secret` in the file, made now: print them, they are stored nowhere. */
+  readonly createdKeys: readonly CreatedFleetKey[];
+  /** Names of the file's edges, in its order. */
+  readonly edges: readonly string[];
+  /** Of its nodes, likewise. */
+  readonly nodes: readonly string[];
+  /** Null: nothing changed that edges must hear of. */
+  readonly generation: number | null;
+}
+
+/** The file cannot be applied as things are; nothing was changed. */
+export class FleetRefused extends Error {
+  readonly plan: FleetPlan;
+
+  constructor(plan: FleetPlan, reasons: readonly Mistake[], options?: ErrorOptions) {
+    const lines = reasons.map(renderMistake);
+    if (plan.mistakes.length === 0) lines.push('With --force it is applied all the same.');
+    super(`The fleet file was not applied:\n${lines.join('\n')}`, options);
+    this.name = 'FleetRefused';
+    this.plan = plan;
+  }
+}
+
+/** Thrown to take back what a rehearsal did. */
+class Rehearsed extends Error {}
+
+/**
+ * What applying the file would do. It is really tried and taken back, so that conflicts which only the
+ * database sees (a group's rule equal to a caller's, a limit) are in the plan's mistakes too.
+ */
+export async function planFleet(db: Db, file: FleetFile): Promise<FleetPlan> {
+  let plan: FleetPlan | undefined;
+  const actor: Actor = { kind: 'fleet', name: file.path, source: null, requestId: null };
+  try {
+    await db.transaction().execute(async (tx) => {
+      const state = await loadLocked(tx, file);
+      plan = planChanges(file, state);
+      if (plan.mistakes.length === 0) await carryOut(new Batch(tx, 'fleet'), actor, plan, state);
+      throw new Rehearsed();
+    });
+  } catch (error) {
+    if (error instanceof FleetRefused) return error.plan;
+    if (!(error instanceof Rehearsed)) throw error;
+  }
+  if (plan === undefined) throw new Error('a rehearsal ended without a plan');
+  return plan;
+}
+
+/**
+ * Makes the database what the file says: one transaction, under a lock, one generation at its end. Again
+ * does nothing. Throws `FleetRefused` when the file cannot be applied; then nothing was changed.
+ */
+export async function applyFleet(
+  db: Db,
+  file: FleetFile,
+  { allowOrphans, actor }: ApplyOptions,
+): Promise<AppliedFleet> {
+  return db.transaction().execute(async (tx) => {
+    const state = await loadLocked(tx, file);
+    const plan = planChanges(file, state);
+    const reasons = [...plan.mistakes, ...(allowOrphans ? [] : plan.orphans)];
+    if (reasons.length > 0) throw new FleetRefused(plan, reasons);
+    const batch = new Batch(tx, 'fleet');
+    const { createdKeys, organisations } = await carryOut(batch, actor, plan, state);
+    if (plan.changes.some((change) => change.do.startsWith('server.'))) await sweepEggs(tx);
+    if (plan.changes.length > 0) await notifyAccess(tx);
+    const generation = await batch.land('fleet.apply');
+    await auditChanges(tx, actor, plan.changes, organisations, generation);
+    const edges = file.edges.map(({ name }) => name);
+    const nodes = file.nodes.map(({ name }) => name);
+    return { changes: plan.changes, notes: plan.notes, createdKeys, edges, nodes, generation };
+  });
+}
+
+/** Any number that nobody else uses for an advisory lock. */
+const FLEET_LOCK = 0x706f7274;
+
+/** Applies one file at a time; groups and then holdings are locked in the order that assignments take them. */
+async function loadLocked(tx: Tx, file: FleetFile): Promise<FleetState> {
+  await sql`select pg_advisory_xact_lock(${FLEET_LOCK})`.execute(tx);
+  await sql`select id from groups where owner = 'fleet' and deleted_at is null
+             order by id for update`.execute(tx);
+  await sql`select id from holdings where owner = 'fleet' order by id for update`.execute(tx);
+  const networks = file.organisations.flatMap(({ holdings }) => holdings.map(({ cidr }) => cidr));
+  return loadFleetState(tx, [...new Set(networks)]);
+}
+
+async function carryOut(
+  batch: Batch,
+  actor: Actor,
+  plan: FleetPlan,
+  state: FleetState,
+): Promise<{
+  createdKeys: readonly CreatedFleetKey[];
+  organisations: ReadonlyMap<string, number>;
+}> {
+  const run = new PlanRun(batch, actor, knownRows(state));
+  await run.makeRoom(plan.changes);
+  for (const change of plan.changes) {
+    try {
+      await run.carryOut(change);
+    } catch (error) {
+      const message = wordFailure(error);
+      if (message === null) throw error;
+      const mistake = { file: plan.path, ...change.at, message: `${change.subject}: ${message}` };
+      throw new FleetRefused({ ...plan, mistakes: [mistake] }, [mistake], { cause: error });
+    }
+  }
+  return { createdKeys: run.createdKeys, organisations: run.organisations };
+}
+
+/** What only the database could see; null: no mistake of the file's. */
+function wordFailure(error: unknown): string | null {
+  if (constraintOf(error) === 'holdings_one_holder') {
+    return 'Somebody else was given it at the same time: look at the plan again.';
+  }
+  if (!(error instanceof Problem)) return null;
+  const details = error.errors.map(({ detail }) => detail).join('; ');
+  return details === '' ? error.detail : `${error.detail} (${details})`;
+}
+
+function ofTheFile<T extends { readonly owner: string }>(rows: readonly T[]): T[] {
+  return rows.filter(({ owner }) => owner === 'fleet');
+}
+
+function knownRows(state: FleetState): KnownRows {
+  const slugs = new Map(state.organisations.map(({ id, slug }) => [id, slug]));
+  return {
+    organisations: state.organisations.map(({ id, slug }) => [slug, id] as const),
+    groups: ofTheFile(state.groups).map(
+      ({ id, organisationId, name }) => [`${slugs.get(organisationId)} ${name}`, id] as const,
+    ),
+    geoRules: ofTheFile(state.geoRules).map(
+      (rule) => [`${slugs.get(rule.organisationId)} ${geoKey(rule)}`, rule.id] as const,
+    ),
+  };
+}
+
+/** A row a change. Keys that were made or revoked have theirs from where that is done. */
+async function auditChanges(
+  tx: Tx,
+  actor: Actor,
+  changes: readonly FleetChange[],
+  organisations: ReadonlyMap<string, number>,
+  generation: number | null,
+): Promise<void> {
+  for (const change of changes) {
+    if (change.do === 'key.create' || change.do === 'key.revoke') continue;
+    await recordAudit(tx, {
+      actor,
+      organisationId: organisations.get(change.organisation ?? '') ?? null,
+      action: change.do,
+      target: change.subject,
+      detail: { words: change.words },
+      generation,
+    });
+  }
+}

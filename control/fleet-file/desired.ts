@@ -1,0 +1,165 @@
+import type { Ability, Flag } from '@portcullis/core/access/abilities.ts';
+import type { Egg } from '@portcullis/core/game-servers/egg.ts';
+import type { CrashPolicy, ServerLimits } from '@portcullis/core/game-servers/power.ts';
+import type { ScopeSettings } from '@portcullis/core/attacks/scope-settings.ts';
+import type { CollectorExporter, EdgeManagement, ManagedFilter } from '../db/schema.ts';
+import type { ResponderSpec } from '../db/schema-mitigations.ts';
+import type { GeoContent } from '../firewall/geo/index.ts';
+import type { FilterContent, RuleContent } from '../firewall/groups/index.ts';
+import type { Position } from './mistakes.ts';
+
+/**
+ * What the file wants, typed and canonical: networks as PostgreSQL writes them, ports expanded, defaults
+ * filled in. Everything knows its place in the file (`at`), because a plan may still refuse it.
+ */
+export interface FleetFile {
+  /** As it was given, for messages. */
+  readonly path: string;
+  readonly organisations: readonly DesiredOrganisation[];
+  readonly baseline: readonly DesiredBaselineRule[];
+  readonly edges: readonly DesiredEdge[];
+  readonly nodes: readonly DesiredNode[];
+  readonly gameServers: readonly DesiredGameServer[];
+  readonly collectors: readonly DesiredCollector[];
+  readonly responders: readonly DesiredResponder[];
+}
+
+export interface Located {
+  readonly at: Position;
+}
+
+export interface OrganisationLimits {
+  readonly rulesPerIp: number;
+  readonly filtersPerIp: number;
+  readonly maxPortsPerRequest: number;
+  readonly attackHistoryDays: number;
+  readonly configuredAddresses: number;
+  readonly requestsPerMinute: number;
+}
+
+export interface DesiredOrganisation extends Located {
+  readonly slug: string;
+  readonly name: string;
+  /** Sorted. */
+  readonly flags: readonly Flag[];
+  readonly limits: OrganisationLimits;
+  readonly asns: readonly (Located & { readonly asn: number })[];
+  readonly services: readonly DesiredService[];
+  readonly holdings: readonly DesiredHolding[];
+  readonly keys: readonly DesiredKey[];
+  readonly groups: readonly DesiredGroup[];
+  readonly geoRules: readonly DesiredGeoRule[];
+  readonly detection: ScopeSettings;
+}
+
+export interface DesiredService extends Located {
+  readonly id: number;
+  readonly name: string;
+  readonly active: boolean;
+  readonly managedFilters: readonly ManagedFilter[];
+  readonly detection: ScopeSettings;
+}
+
+/** A prefix (`asn`) or an address of a service (`serviceId`). */
+export interface DesiredHolding extends Located {
+  readonly cidr: string;
+  readonly asn: number | null;
+  readonly serviceId: number | null;
+  /** Null: from when it is first applied. */
+  readonly since: Date | null;
+  /** Null: still. */
+  readonly until: Date | null;
+  readonly detection: ScopeSettings;
+}
+
+export interface DesiredKey extends Located {
+  readonly name: string;
+  readonly abilities: readonly Ability[];
+  readonly servers: readonly string[] | null;
+  readonly managedServers: readonly string[] | null;
+  readonly prefixes: readonly string[] | null;
+  readonly sources: readonly string[] | null;
+  readonly expiresAt: Date | null;
+  /** The whole key; null: one is made. */
+  readonly secret: string | null;
+}
+
+export interface DesiredTarget extends Located {
+  readonly target: string;
+}
+
+export interface DesiredGroup extends Located {
+  readonly name: string;
+  readonly rules: readonly RuleContent[];
+  readonly filters: readonly FilterContent[];
+  readonly targets: readonly DesiredTarget[];
+}
+
+export interface DesiredGeoRule extends Located {
+  readonly content: GeoContent;
+  readonly targets: readonly DesiredTarget[];
+}
+
+export interface DesiredBaselineRule extends Located {
+  readonly prefix: string;
+  readonly rule: RuleContent;
+}
+
+export interface DesiredEdge extends Located {
+  readonly name: string;
+  readonly site: string;
+  readonly devices: readonly string[];
+  readonly serves: readonly string[];
+  readonly sees: 'both' | 'inbound';
+  readonly fragments: 'reassemble' | 'limit';
+  readonly management: readonly EdgeManagement[];
+}
+
+export interface DesiredNode extends Located {
+  readonly name: string;
+}
+
+/** A listener for exports of flows. */
+export interface DesiredCollector extends Located {
+  readonly name: string;
+  /** `ADDRESS:PORT`, IPv6 in brackets. */
+  readonly listen: string;
+  readonly exporters: readonly CollectorExporter[];
+  /** Null: that of the first edge. */
+  readonly site: string | null;
+}
+
+/** What is called for attacks. */
+export interface DesiredResponder extends Located {
+  readonly name: string;
+  readonly spec: ResponderSpec;
+}
+
+/** An egg as a file of it was found. */
+export interface FoundEgg {
+  readonly egg: Egg;
+  /** SHA-256 of its canonical JSON, in hexadecimal. */
+  readonly digest: string;
+  /** What of the file is not taken as written, in words. */
+  readonly notes: readonly string[];
+}
+
+export interface DesiredGameServer extends Located {
+  /** In lower case. */
+  readonly uuid: string;
+  readonly organisation: string;
+  readonly serviceId: number;
+  readonly name: string;
+  readonly node: string;
+  /** As the file names it. */
+  readonly eggName: string;
+  readonly egg: FoundEgg;
+  readonly image: string | null;
+  readonly variables: Readonly<Record<string, string>>;
+  readonly limits: ServerLimits;
+  /** Canonical. */
+  readonly ip: string;
+  readonly port: number;
+  readonly suspended: boolean;
+  readonly crashes: CrashPolicy;
+}

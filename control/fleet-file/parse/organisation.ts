@@ -1,0 +1,223 @@
+import { ABILITIES, type Ability, flagOf } from '@portcullis/core/access/abilities.ts';
+import { parseKey } from '@portcullis/core/access/key-format.ts';
+import type { ManagedFilter } from '../../db/schema.ts';
+import type {
+  DesiredHolding,
+  DesiredKey,
+  DesiredOrganisation,
+  DesiredService,
+  OrganisationLimits,
+} from '../desired.ts';
+import { parseDetection } from './detection.ts';
+import { checkFilterType, parseGeoRules, parseGroups, sentence } from './firewall.ts';
+import type { Scope } from './scope.ts';
+import type { KeyText, OrganisationText, ServiceText } from '../schema/schema.ts';
+
+/** interface.md 8 and decisions.md. */
+export const DEFAULT_LIMITS: OrganisationLimits = {
+  rulesPerIp: 100,
+  filtersPerIp: 25,
+  maxPortsPerRequest: 101,
+  attackHistoryDays: 90,
+  configuredAddresses: 10_000,
+  requestsPerMinute: 600,
+};
+
+const DEFAULT_MANAGED: readonly ManagedFilter[] = [
+  { type: 'tcp-syn-proxy', ports: null },
+  { type: 'udp-stateful', ports: null },
+];
+
+export function parseOrganisation(
+  slug: string,
+  text: OrganisationText,
+  scope: Scope,
+): DesiredOrganisation {
+  const limits = parseLimits(text.limits);
+  const flags = text.flags ?? [];
+  scope.in('flags').unique(flags, String, '', 'The flag');
+  const asns = text.asns ?? [];
+  scope.in('asns').unique(asns, String, '', 'The ASN');
+  const services = text.services ?? [];
+  scope.in('services').unique(services, ({ id }) => String(id), 'id', 'The service');
+  return {
+    at: scope.at,
+    slug,
+    name: text.name,
+    flags: [...flags].toSorted(),
+    limits,
+    asns: asns.map((asn, index) => ({ asn, at: scope.in('asns', index).at })),
+    services: services.map((service, index) => parseService(service, scope.in('services', index))),
+    holdings: [
+      ...parsePrefixes(text, scope),
+      ...services.flatMap((service, index) => parseAddresses(service, scope.in('services', index))),
+    ],
+    keys: parseKeys(text, scope.in('keys')),
+    groups: parseGroups(text.groups ?? [], limits.maxPortsPerRequest, scope.in('groups')),
+    geoRules: parseGeoRules(text.geo_rules ?? [], scope.in('geo_rules')),
+    detection: parseDetection(text, scope),
+  };
+}
+
+function parseLimits(text: OrganisationText['limits']): OrganisationLimits {
+  return {
+    rulesPerIp: text?.rules_per_ip ?? DEFAULT_LIMITS.rulesPerIp,
+    filtersPerIp: text?.filters_per_ip ?? DEFAULT_LIMITS.filtersPerIp,
+    maxPortsPerRequest: text?.max_ports_per_request ?? DEFAULT_LIMITS.maxPortsPerRequest,
+    attackHistoryDays: text?.attack_history_days ?? DEFAULT_LIMITS.attackHistoryDays,
+    configuredAddresses: text?.configured_addresses ?? DEFAULT_LIMITS.configuredAddresses,
+    requestsPerMinute: text?.requests_per_minute ?? DEFAULT_LIMITS.requestsPerMinute,
+  };
+}
+
+function parseService(text: ServiceText, scope: Scope): DesiredService {
+  const wanted = text.managed_filters?.map((filter, index): ManagedFilter & { place: Scope } => {
+    const place = scope.in('managed_filters', index);
+    if (typeof filter === 'string') return { type: filter, ports: null, place };
+    const ports = filter.ports === undefined ? null : place.in('ports').ports(filter.ports);
+    return { type: filter.type, ports, place };
+  });
+  for (const { type, place } of wanted ?? []) checkFilterType(type, place);
+  scope.in('managed_filters').unique(wanted ?? [], ({ type }) => type, '', 'The filter');
+  const managedFilters = (wanted ?? DEFAULT_MANAGED)
+    .map(({ type, ports }) => ({ type, ports }))
+    .toSorted((a, b) => (a.type < b.type ? -1 : 1));
+  return {
+    at: scope.at,
+    id: text.id,
+    name: text.name,
+    active: text.active ?? true,
+    managedFilters,
+    detection: parseDetection(text, scope),
+  };
+}
+
+function parsePrefixes(text: OrganisationText, scope: Scope): DesiredHolding[] {
+  return (text.prefixes ?? []).flatMap((prefix, index) => {
+    const place = scope.in('prefixes', index);
+    const cidr = place.in('cidr').cidr(prefix.cidr);
+    if (!(text.asns ?? []).includes(prefix.asn)) {
+      const listed = text.asns?.length ? text.asns.join(', ') : 'none';
+      place
+        .in('asn')
+        .refuse(`AS${prefix.asn} is not among the organisation's asns (${listed}); list it there.`);
+    }
+    const window = parseWindow(prefix, place);
+    return cidr === null || window === null
+      ? []
+      : [
+          {
+            at: place.at,
+            cidr,
+            asn: prefix.asn,
+            serviceId: null,
+            detection: parseDetection(prefix, place),
+            ...window,
+          },
+        ];
+  });
+}
+
+function parseAddresses(service: ServiceText, scope: Scope): DesiredHolding[] {
+  return (service.addresses ?? []).flatMap((address, index) => {
+    const place = scope.in('addresses', index);
+    const cidr = place.in('ip').address(address.ip);
+    const window = parseWindow(address, place);
+    return cidr === null || window === null
+      ? []
+      : [
+          {
+            at: place.at,
+            cidr,
+            asn: null,
+            serviceId: service.id,
+            detection: parseDetection(address, place),
+            ...window,
+          },
+        ];
+  });
+}
+
+function parseWindow(
+  text: { readonly since?: string; readonly until?: string },
+  scope: Scope,
+): { since: Date | null; until: Date | null } | null {
+  const since = text.since === undefined ? null : scope.in('since').moment(text.since);
+  const until = text.until === undefined ? null : scope.in('until').moment(text.until);
+  if (since !== null && until !== null && until <= since) {
+    scope.in('until').refuse('A holding must end after it began.');
+    return null;
+  }
+  if (text.since === undefined && until !== null) {
+    scope.in('until').refuse('A holding that ends must say since when it is held, too.');
+    return null;
+  }
+  return { since, until };
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+function parseKeys(text: OrganisationText, scope: Scope): DesiredKey[] {
+  const keys = text.keys ?? [];
+  scope.unique(keys, ({ name }) => name, 'name', 'The key');
+  return keys.map((key, index) => {
+    const place = scope.in(index);
+    const abilities = parseAbilities(key, text.flags ?? [], place.in('abilities'));
+    return {
+      at: place.at,
+      name: key.name,
+      abilities,
+      servers: parseServers(key.servers, place.in('servers')),
+      managedServers: parseServers(key.manage_servers, place.in('manage_servers')),
+      prefixes:
+        key.prefixes === undefined ? null : place.in('prefixes').cidrs(key.prefixes).toSorted(),
+      sources: key.sources === undefined ? null : place.in('sources').cidrs(key.sources).toSorted(),
+      expiresAt:
+        key.expires_at === undefined ? null : place.in('expires_at').moment(key.expires_at),
+      secret: parseSecret(key, place),
+    };
+  });
+}
+
+function parseAbilities(key: KeyText, flags: readonly string[], scope: Scope): Ability[] {
+  scope.unique(key.abilities, String, '', 'The ability');
+  return key.abilities
+    .flatMap((text, index) => {
+      const place = scope.in(index);
+      const ability = ABILITIES.find((known) => known === text);
+      if (ability === undefined) {
+        place.refuse(`"${text}" is no ability; there are ${ABILITIES.join(', ')}.`);
+        return [];
+      }
+      const flag = flagOf(ability);
+      if (flag !== null && !flags.includes(flag)) {
+        place.refuse(`${ability} needs the flag ${flag}, which the organisation has not.`);
+      }
+      return [ability];
+    })
+    .toSorted();
+}
+
+function parseServers(servers: KeyText['servers'], scope: Scope): string[] | null {
+  if (servers === undefined || servers === 'all') return null;
+  const uuids = servers.map((uuid) => uuid.toLowerCase());
+  for (const [index, uuid] of uuids.entries()) {
+    if (!UUID.test(uuid)) scope.in(index).refuse('This is no uuid.');
+  }
+  scope.unique(uuids, String, '', 'The server');
+  return uuids.toSorted();
+}
+
+/** Its words never hold the secret. */
+function parseSecret(key: KeyText, scope: Scope): string | null {
+  if (Array.from(key.name).length > 100)
+    scope.in('name').refuse('A key name has at most 100 characters.');
+  if (key.secret === undefined) return null;
+  const parsed = parseKey(key.secret);
+  if (parsed.ok) return key.secret;
+  const hint = '"portcullis keys generate" prints a good one';
+  scope
+    .in('secret')
+    .refuse(`This is no key: ${sentence(parsed.reason).replace(/\.$/, '')}; ${hint}.`);
+  return null;
+}

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import type { ResponderSpec } from '../../db/schema-mitigations.ts';
+import { planChanges, renderPlan } from './plan.ts';
+import type { FleetState } from '../state/state.ts';
+import { mustParse } from '../testing.ts';
+
+const NOW = new Date('2026-11-21T08:00:00Z');
+const EMPTY: FleetState = {
+  now: NOW,
+  organisations: [],
+  asns: [],
+  services: [],
+  holdings: [],
+  keys: [],
+  groups: [],
+  geoRules: [],
+  baseline: [],
+  edges: [],
+  nodes: [],
+  gameServers: [],
+  detection: { organisations: new Map(), services: new Map(), holdings: new Map() },
+  collectors: [],
+  responders: [],
+  inside: new Map(),
+};
+const LIMITS = {
+  rulesPerIp: 100,
+  filtersPerIp: 25,
+  maxPortsPerRequest: 101,
+  attackHistoryDays: 90,
+  configuredAddresses: 10_000,
+  requestsPerMinute: 600,
+};
+const EXAMPLE = await readFile(new URL('../../../examples/fleet.yaml', import.meta.url), 'utf8');
+
+/** A plan as a person reviews it. */
+function golden(name: string): Promise<string> {
+  return readFile(new URL(`golden/${name}.txt`, import.meta.url), 'utf8');
+}
+
+test('golden: the example on an empty fleet', async () => {
+  assert.equal(renderPlan(planChanges(mustParse(EXAMPLE), EMPTY)), await golden('example'));
+});
+
+/** acme with a prefix in use, a key, a group on it, and an edge. */
+const IN_USE: FleetState = {
+  ...EMPTY,
+  organisations: [
+    { id: 1, slug: 'acme', name: 'Acme', flags: ['firewall_api'], limits: LIMITS, owner: 'fleet' },
+  ],
+  asns: [{ asn: 64500, organisationId: 1, owner: 'fleet' }],
+  holdings: [
+    {
+      id: 5,
+      organisationId: 1,
+      cidr: '203.0.113.0/24',
+      asn: 64500,
+      serviceId: null,
+      since: new Date('2026-01-01T00:00:00Z'),
+      until: null,
+      owner: 'fleet',
+      liveObjects: 3,
+      referenced: true,
+    },
+  ],
+  keys: [
+    {
+      id: 9,
+      organisationId: 1,
+      name: 'ci',
+      hash: '00',
+      abilities: ['firewall.read'],
+      servers: null,
+      managedServers: null,
+      prefixes: null,
+      sources: null,
+      expiresAt: null,
+      revoked: false,
+      owner: 'fleet',
+    },
+  ],
+  groups: [
+    {
+      id: 3,
+      organisationId: 1,
+      name: 'g',
+      owner: 'fleet',
+      filters: [],
+      rules: [{ id: 30, action: 'deny', protocol: 'udp', source: null, port: 19 }],
+      assignments: [{ id: 31, holdingId: 5, target: '203.0.113.0/24' }],
+    },
+  ],
+  edges: [
+    {
+      id: 2,
+      name: 'fra1',
+      site: 'fra',
+      devices: ['eth0'],
+      serves: ['0.0.0.0/0', '::/0'],
+      sees: 'both',
+      fragments: 'reassemble',
+      owner: 'fleet',
+      management: [{ protocol: 'tcp', port: 22 }],
+    },
+  ],
+};
+
+test('golden: edits of a fleet in use', async () => {
+  const text = `organisations:
+  acme:
+    name: Acme Hosting
+    flags: [firewall_api]
+    limits: { rules_per_ip: 50 }
+    asns: [64500]
+    prefixes: [{ cidr: 203.0.113.0/24, asn: 64500, until: "2027-01-01T00:00:00Z", since: "2026-01-01T00:00:00Z" }]
+    keys: [{ name: ci, abilities: [firewall.read, firewall.manage] }]
+    groups: [{ name: g, rules: [{ action: deny, protocol: udp, destination_port: "17", source_ip: 192.0.2.0/24 }], addresses: [203.0.113.7] }]
+edges: [{ name: fra1, site: fra, devices: [eth0, eth1], sees: inbound }]
+nodes: [{ name: n }]
+`;
+  assert.equal(renderPlan(planChanges(mustParse(text), IN_USE)), await golden('edits'));
+});
+
+const COMMAND: ResponderSpec = {
+  call: { kind: 'command', command: ['/usr/local/sbin/blackhole'] },
+  prefixes: null,
+  pps: null,
+  mbps: null,
+  timeoutSeconds: 10,
+  expiresSeconds: 3600,
+};
+
+test('golden: thresholds, mitigation modes, responders and collectors that change', async () => {
+  const text = `organisations:
+  acme:
+    name: Acme
+    flags: [firewall_api]
+    asns: [64500]
+    thresholds: { pps: 50000, hold_seconds: 30 }
+    safelist: [192.0.2.0/24]
+    prefixes: [{ cidr: 203.0.113.0/24, asn: 64500, since: "2026-01-01T00:00:00Z", mitigation: observe }]
+    services: [{ id: 7, name: s, thresholds: { mbps: 200 }, addresses: [{ ip: 198.51.100.1, since: "2026-01-01T00:00:00Z", mitigation: off }] }]
+    keys: [{ name: ci, abilities: [firewall.read] }]
+    groups: [{ name: g, rules: [{ action: deny, protocol: udp, destination_port: "19" }], addresses: [203.0.113.0/24] }]
+edges: [{ name: fra1, site: fra, devices: [eth0] }]
+collectors:
+- { name: kept, listen: "0.0.0.0:6343", exporters: [{ ip: 192.0.2.1, sampling_rate: 1000 }] }
+- { name: new, listen: "[::]:2055", exporters: [{ ip: "2001:db8::1", prefixes: [203.0.113.0/24] }], site: fra }
+responders:
+- { name: rtbh, command: [/usr/local/sbin/blackhole, --as, "64500"], prefixes: [203.0.113.0/24], at: { mbps: 8000 } }
+- { name: scrubber, webhook: "https://scrubber.example/attacks", secret: hush }
+`;
+  const nothing = { mbps: null, holdSeconds: null, mitigation: null, safelist: [] };
+  const collector = { listen: '0.0.0.0:6343', site: null, owner: 'fleet' } as const;
+  const state: FleetState = {
+    ...IN_USE,
+    detection: {
+      organisations: new Map([[1, { ...nothing, pps: 20_000 }]]),
+      services: new Map(),
+      holdings: new Map([[5, { ...nothing, pps: 9, mitigation: 'off' as const }]]),
+    },
+    collectors: [
+      { ...collector, id: 1, name: 'kept', exporters: [{ ip: '192.0.2.1', samplingRate: null }] },
+      { ...collector, id: 2, name: 'gone', exporters: [] },
+    ],
+    responders: [
+      { id: 1, name: 'rtbh', spec: { ...COMMAND, timeoutSeconds: 5 }, owner: 'fleet' },
+      { id: 2, name: 'old', spec: COMMAND, owner: 'fleet' },
+    ],
+  };
+  assert.equal(renderPlan(planChanges(mustParse(text), state)), await golden('detection'));
+});
+
+test('golden: everything taken out of a fleet in use', async () => {
+  assert.equal(renderPlan(planChanges(mustParse(''), IN_USE)), await golden('gone'));
+});
+
+test('the same file and state make the same plan', () => {
+  const plans = [0, 1].map(() => planChanges(mustParse(EXAMPLE), IN_USE));
+  assert.deepEqual(plans[0], plans[1]);
+});

@@ -1,0 +1,306 @@
+import { sql } from 'kysely';
+import type { Db, Tx } from '../../db/database.ts';
+import type { EdgeManagement, ManagedFilter, Owner } from '../../db/schema.ts';
+import type { RuleContent } from '../../firewall/groups/index.ts';
+import {
+  type CurrentGameServer,
+  type CurrentNode,
+  loadGameServers,
+  loadNodes,
+} from './game-servers.ts';
+import {
+  type CurrentCollector,
+  type CurrentDetection,
+  type CurrentResponder,
+  loadCollectors,
+  loadDetection,
+  loadResponders,
+} from './detection.ts';
+import type { OrganisationLimits } from '../desired.ts';
+
+/** What the database has of everything that a fleet file can name, the portal's side too. */
+export interface FleetState {
+  /** The moment that the plan is for. */
+  readonly now: Date;
+  readonly organisations: readonly CurrentOrganisation[];
+  readonly asns: readonly {
+    readonly asn: number;
+    readonly organisationId: number;
+    readonly owner: Owner;
+  }[];
+  readonly services: readonly CurrentService[];
+  readonly holdings: readonly CurrentHolding[];
+  readonly keys: readonly CurrentKey[];
+  /** Those that are not deleted. */
+  readonly groups: readonly CurrentGroup[];
+  readonly geoRules: readonly CurrentGeoRule[];
+  readonly baseline: readonly (RuleContent & { readonly id: number; readonly prefix: string })[];
+  readonly edges: readonly CurrentEdge[];
+  readonly nodes: readonly CurrentNode[];
+  readonly gameServers: readonly CurrentGameServer[];
+  readonly detection: CurrentDetection;
+  readonly collectors: readonly CurrentCollector[];
+  readonly responders: readonly CurrentResponder[];
+  /** Live own rules and filters, by a network of the file that would take their addresses out of a wider holding. */
+  readonly inside: ReadonlyMap<
+    string,
+    { readonly organisation: string; readonly liveObjects: number }
+  >;
+}
+
+export interface CurrentOrganisation {
+  readonly id: number;
+  readonly slug: string;
+  readonly name: string;
+  readonly flags: readonly string[];
+  readonly limits: OrganisationLimits;
+  readonly owner: Owner;
+}
+export interface CurrentService {
+  readonly id: number;
+  readonly organisationId: number;
+  readonly name: string;
+  readonly active: boolean;
+  readonly managedFilters: readonly ManagedFilter[];
+  readonly owner: Owner;
+}
+export interface CurrentHolding {
+  readonly id: number;
+  readonly organisationId: number;
+  readonly cidr: string;
+  readonly since: Date;
+  readonly until: Date | null;
+  readonly asn: number | null;
+  readonly serviceId: number | null;
+  readonly owner: Owner;
+  /** Live rules and filters of callers, and what the portal assigned. */
+  readonly liveObjects: number;
+  /** Something hangs on it, even if only for the history. */
+  readonly referenced: boolean;
+}
+export interface CurrentKey {
+  readonly id: number;
+  readonly organisationId: number;
+  readonly name: string;
+  /** Hexadecimal. */
+  readonly hash: string;
+  readonly abilities: readonly string[];
+  readonly servers: readonly string[] | null;
+  readonly managedServers: readonly string[] | null;
+  readonly prefixes: readonly string[] | null;
+  readonly sources: readonly string[] | null;
+  readonly expiresAt: Date | null;
+  readonly revoked: boolean;
+  readonly owner: Owner;
+}
+export interface CurrentAssignment {
+  readonly id: number;
+  readonly holdingId: number;
+  readonly target: string;
+}
+export interface CurrentGroup {
+  readonly id: number;
+  readonly organisationId: number;
+  readonly name: string;
+  readonly owner: Owner;
+  readonly rules: readonly (RuleContent & { readonly id: number })[];
+  readonly filters: readonly {
+    readonly id: number;
+    readonly type: string;
+    readonly port: number;
+  }[];
+  readonly assignments: readonly CurrentAssignment[];
+}
+export interface CurrentGeoRule {
+  readonly id: number;
+  readonly organisationId: number;
+  readonly owner: Owner;
+  readonly action: 'deny' | 'only';
+  readonly countries: readonly string[];
+  readonly asns: readonly number[];
+  readonly assignments: readonly CurrentAssignment[];
+}
+export interface CurrentEdge {
+  readonly id: number;
+  readonly name: string;
+  readonly site: string;
+  readonly devices: readonly string[];
+  readonly serves: readonly string[];
+  readonly sees: 'both' | 'inbound';
+  readonly fragments: 'reassemble' | 'limit';
+  readonly management: readonly EdgeManagement[];
+  readonly owner: Owner;
+}
+
+/** `networks`: CIDRs that the file gives to somebody. */
+export async function loadFleetState(
+  db: Db | Tx,
+  networks: readonly string[],
+): Promise<FleetState> {
+  return {
+    now: await loadNow(db),
+    organisations: await loadOrganisations(db),
+    asns: await rowsOf(
+      sql<FleetState['asns'][number]>`
+        select asn, organisation_id as "organisationId", owner from asns order by asn`,
+      db,
+    ),
+    services: await rowsOf(
+      sql<CurrentService>`
+        select id, organisation_id as "organisationId", name, active, owner,
+               managed_filters as "managedFilters" from services order by id`,
+      db,
+    ),
+    holdings: await loadHoldings(db),
+    keys: await loadKeys(db),
+    groups: await loadGroups(db),
+    geoRules: await loadGeoRules(db),
+    baseline: await rowsOf(
+      sql<FleetState['baseline'][number]>`
+        select id, prefix, action, protocol, source, port from baseline_rules
+         where deleted_generation is null order by id`,
+      db,
+    ),
+    edges: await rowsOf(
+      sql<CurrentEdge>`
+        select id, name, site, devices, serves::text[] as serves, sees, fragments, management, owner
+          from edges order by id`,
+      db,
+    ),
+    nodes: await loadNodes(db),
+    gameServers: await loadGameServers(db),
+    detection: await loadDetection(db),
+    collectors: await loadCollectors(db),
+    responders: await loadResponders(db),
+    inside: await loadInside(db, networks),
+  };
+}
+
+async function rowsOf<T>(query: ReturnType<typeof sql<T>>, db: Db | Tx): Promise<T[]> {
+  return (await query.execute(db)).rows;
+}
+
+/** Of the database, because holdings are judged by its clock. Whole milliseconds, as a Date has. */
+async function loadNow(db: Db | Tx): Promise<Date> {
+  const [row] = await rowsOf(
+    sql<{ now: Date }>`select date_trunc('milliseconds', now()) as now`,
+    db,
+  );
+  if (row === undefined) throw new Error('the database has no time');
+  return row.now;
+}
+
+async function loadOrganisations(db: Db | Tx): Promise<CurrentOrganisation[]> {
+  return rowsOf(
+    sql<CurrentOrganisation>`
+      select id, slug, name, flags, owner,
+             json_build_object('rulesPerIp', rules_per_ip, 'filtersPerIp', filters_per_ip,
+               'maxPortsPerRequest', max_ports_per_request,
+               'attackHistoryDays', attack_history_days,
+               'configuredAddresses', configured_addresses,
+               'requestsPerMinute', requests_per_minute) as limits
+        from organisations order by slug`,
+    db,
+  );
+}
+
+async function loadHoldings(db: Db | Tx): Promise<CurrentHolding[]> {
+  return rowsOf(
+    sql<CurrentHolding>`
+      with own as (
+        select a.holding_id, sum(
+                 (select count(*) from rules r where r.address_id = a.id and r.deleted_generation is null)
+               + (select count(*) from filters f where f.address_id = a.id and f.deleted_generation is null)
+               ) as live
+          from addresses a group by a.holding_id
+      ), assigned as (
+        select a.holding_id, count(*) filter (where a.deleted_generation is null and g.owner = 'portal') as live
+          from group_assignments a join groups g on g.id = a.group_id group by a.holding_id
+      ), located as (
+        select a.holding_id, count(*) filter (where a.deleted_generation is null and g.owner = 'portal') as live
+          from geo_assignments a join geo_rules g on g.id = a.geo_rule_id group by a.holding_id
+      )
+      select h.id, h.organisation_id as "organisationId", h.cidr, h.asn, h.service_id as "serviceId",
+             h.owner, lower(h.during) as since, upper(h.during) as until,
+             (coalesce(own.live, 0) + coalesce(assigned.live, 0) + coalesce(located.live, 0))::integer
+               as "liveObjects",
+             (own.holding_id is not null or assigned.holding_id is not null
+               or located.holding_id is not null) as referenced
+        from holdings h
+        left join own on own.holding_id = h.id
+        left join assigned on assigned.holding_id = h.id
+        left join located on located.holding_id = h.id
+       order by h.id`,
+    db,
+  );
+}
+
+/** Of addresses whose holder is a wider holding now, and would not be once the network is somebody's own. */
+async function loadInside(db: Db | Tx, networks: readonly string[]): Promise<FleetState['inside']> {
+  const rows = await rowsOf(
+    sql<{ network: string; organisation: string; liveObjects: number }>`
+      select w.network, min(o.slug) as organisation, sum(
+               (select count(*) from rules r where r.address_id = a.id and r.deleted_generation is null)
+             + (select count(*) from filters f where f.address_id = a.id and f.deleted_generation is null)
+             )::integer as "liveObjects"
+        from unnest(${networks}::cidr[]) as w (network)
+        join holdings h on h.cidr >> w.network and h.during @> now()
+        join organisations o on o.id = h.organisation_id
+        join addresses a on a.holding_id = h.id and a.ip <<= w.network
+       where not exists (select from holdings n
+                          where n.cidr >>= a.ip and n.cidr << h.cidr and n.during @> now())
+       group by w.network`,
+    db,
+  );
+  return new Map(
+    rows
+      .filter(({ liveObjects }) => liveObjects > 0)
+      .map(({ network, ...found }) => [network, found]),
+  );
+}
+
+async function loadKeys(db: Db | Tx): Promise<CurrentKey[]> {
+  return rowsOf(
+    sql<CurrentKey>`
+      select id, organisation_id as "organisationId", name, encode(secret_hash, 'hex') as hash,
+             abilities, servers::text[] as servers,
+             managed_servers::text[] as "managedServers", prefixes::text[] as prefixes,
+             sources::text[] as sources, expires_at as "expiresAt",
+             revoked_at is not null as revoked, owner
+        from api_keys order by id`,
+    db,
+  );
+}
+
+async function loadGroups(db: Db | Tx): Promise<CurrentGroup[]> {
+  return rowsOf(
+    sql<CurrentGroup>`
+      select g.id, g.organisation_id as "organisationId", g.name, g.owner,
+             coalesce((select json_agg(json_build_object('id', r.id, 'action', r.action,
+                         'protocol', r.protocol, 'source', r.source, 'port', r.port) order by r.id)
+                from group_rules r where r.group_id = g.id and r.deleted_generation is null), '[]') as rules,
+             coalesce((select json_agg(json_build_object('id', f.id, 'type', f.type, 'port', f.port)
+                         order by f.id)
+                from group_filters f
+               where f.group_id = g.id and f.deleted_generation is null), '[]') as filters,
+             coalesce((select json_agg(json_build_object('id', a.id, 'holdingId', a.holding_id,
+                         'target', a.target) order by a.id)
+                from group_assignments a
+               where a.group_id = g.id and a.deleted_generation is null), '[]') as assignments
+        from groups g where g.deleted_at is null order by g.id`,
+    db,
+  );
+}
+
+async function loadGeoRules(db: Db | Tx): Promise<CurrentGeoRule[]> {
+  return rowsOf(
+    sql<CurrentGeoRule>`
+      select g.id, g.organisation_id as "organisationId", g.owner, g.action, g.countries, g.asns,
+             coalesce((select json_agg(json_build_object('id', a.id, 'holdingId', a.holding_id,
+                         'target', a.target) order by a.id)
+                from geo_assignments a
+               where a.geo_rule_id = g.id and a.deleted_generation is null), '[]') as assignments
+        from geo_rules g where g.deleted_generation is null order by g.id`,
+    db,
+  );
+}

@@ -1,0 +1,90 @@
+import { sql } from 'kysely';
+import type { Actor } from '../access/index.ts';
+import type { Db } from '../db/database.ts';
+import { type AppliedFleet, applyFleet } from './apply/apply.ts';
+import type { FleetFile } from './desired.ts';
+import type { FoundEgg } from './desired.ts';
+import { type FleetFileResult, namedEggs, parseFleet } from './parse/parse.ts';
+import type { EggsAtHand } from './parse/game-servers.ts';
+
+/** For tests of the fleet file and of what it makes. */
+
+export const TEST_ACTOR: Actor = {
+  kind: 'fleet',
+  name: 'fleet.yaml',
+  source: null,
+  requestId: null,
+};
+
+export function mustParse(text: string, env: Readonly<Record<string, string>> = {}): FleetFile {
+  const parsed = parseFleet(text, 'fleet.yaml', env, eggsOf(text, env));
+  if (parsed.ok) return parsed.value;
+  throw new Error(mistakesOf(parsed).join('\n'));
+}
+
+/** Small, and enough for whoever does not look into it. */
+export const TEST_EGG: FoundEgg = {
+  egg: {
+    name: 'Test',
+    description: '',
+    images: [
+      { label: 'first', reference: 'test:1', local: true },
+      { label: 'second', reference: 'test:2', local: true },
+    ],
+    startup: 'run',
+    launch: 'startup',
+    done: [],
+    stop: { kind: 'signal', signal: 'SIGTERM' },
+    stopTimes: { termAfterMs: 60_000, killAfterMs: 10_000 },
+    configFiles: [],
+    install: null,
+    variables: [
+      { name: 'Slots', env: 'SLOTS', defaultValue: '8', rules: ['required', 'integer', 'max:64'] },
+      { name: 'Message', env: 'MOTD', defaultValue: '', rules: ['nullable', 'string'] },
+      { name: 'Password', env: 'PASSWORD', defaultValue: '', rules: ['nullable', 'string'] },
+    ],
+    capabilities: [],
+    protocols: ['tcp', 'udp'],
+  },
+  digest: 'a'.repeat(64),
+  notes: [],
+};
+
+/** Whatever egg a file names, it is the test's. */
+export function eggsOf(text: string, env: Readonly<Record<string, string>> = {}): EggsAtHand {
+  const eggs = namedEggs(text, env).map((name) => [name, { ok: true, found: TEST_EGG }] as const);
+  return { eggs: new Map(eggs), compile: null };
+}
+
+/** `line:column message`. */
+export function mistakesOf(result: FleetFileResult): string[] {
+  return result.ok ? [] : result.mistakes.map((m) => `${m.line}:${m.column} ${m.message}`);
+}
+
+export async function applyText(db: Db, text: string, allowOrphans = false): Promise<AppliedFleet> {
+  return applyFleet(db, mustParse(text), { allowOrphans, actor: TEST_ACTOR });
+}
+
+/** An own rule as a caller makes it, without the API. */
+export async function insertOwnRule(
+  db: Db,
+  ip: string,
+  rule: { action?: string; protocol?: string; port?: number | null; source?: string | null } = {},
+): Promise<number> {
+  const { rows } = await sql<{ id: number }>`
+    with held as (
+      select id from holdings where cidr >>= ${ip}::inet and during @> now()
+       order by masklen(cidr) desc limit 1
+    ), address as (
+      insert into addresses (holding_id, ip, configured) select id, ${ip}, true from held
+      on conflict (holding_id, ip) do update set configured = true returning id
+    )
+    insert into rules (address_id, action, protocol, source, port, created_generation)
+    select id, ${rule.action ?? 'allow'}, ${rule.protocol ?? 'tcp'}, ${rule.source ?? null},
+           ${rule.port ?? null}, 1 from address
+    returning id
+  `.execute(db);
+  const created = rows[0];
+  if (created === undefined) throw new Error(`nobody holds ${ip}`);
+  return created.id;
+}
