@@ -27,7 +27,11 @@ const CHECKS: readonly Check[] = [
   { name: 'dead code', ...tool('knip', '--no-progress') },
   { name: 'boundaries', command: node, args: ['--test', 'lab/structure/architecture.test.ts'] },
   { name: 'OpenAPI', command: node, args: ['contract/build-openapi.ts', '--check'] },
-  { name: 'fleet schema', command: node, args: ['control/fleet-file/schema/build-schema.ts', '--check'] },
+  {
+    name: 'fleet schema',
+    command: node,
+    args: ['control/fleet-file/schema/build-schema.ts', '--check'],
+  },
   { name: 'rooms', command: node, args: ['lab/structure/build-picture.ts', '--check'] },
   // A lock file made where a package of another platform cannot be had loses it, and `npm ci` then refuses.
   { name: 'lock file', command: 'npm', args: ['ci', '--dry-run', '--ignore-scripts'] },
