@@ -88,8 +88,8 @@ const attack = (change: object): object => ({ ...ATTACKS, attacks: [{ ...ATTACK,
 const scope = (change: object): object => ({ ...SETTINGS, scopes: [{ ...SCOPE, ...change }] });
 const many = (length: number, one: unknown): unknown[] => Array.from({ length }, () => one);
 
-describe('messages about attacks', () => {
-  it('arrive as they were sent', () => {
+describe('attack messages', () => {
+  it('are accepted unchanged', () => {
     const ask = { kind: 'watch.ask', instance: 'one', version: null, cursor: null };
     for (const message of [ask, SAMPLES, ATTACKS]) {
       assert.deepEqual(parseRequest('edge', message), { ok: true, value: message });
@@ -99,7 +99,7 @@ describe('messages about attacks', () => {
     assert.deepEqual(parseReply(current), { ok: true, value: current });
   });
 
-  it('are not for nodes to send or to hear', () => {
+  it('are neither accepted from nodes nor sent to them', () => {
     const notice = parseNotice({ kind: 'watch', version: 'v1' });
     assert.ok(notice.ok);
     assert.equal(isFor(notice.value, { kind: 'edge', name: 'fra1' }), true);
@@ -113,10 +113,12 @@ describe('messages about attacks', () => {
     'a prefix with host bits': subject({ prefix: '203.0.113.1/24' }),
     'a negative count': subject({ packets: -1 }),
     'a count that is not finite (1e999)': subject({ bytes: Infinity }),
-    'a count that is no number': subject({ bytes: Number.NaN }),
+    'a count that is not a number': subject({ bytes: Number.NaN }),
     'a vector below the first': subject({ vectors: [{ vector: -1, packets: 1, bytes: 1 }] }),
-    'a vector between two': subject({ vectors: [{ vector: 1.5, packets: 1, bytes: 1 }] }),
-    'a bucket without length': sample({ durationMs: 0 }),
+    'a vector that is not a whole number': subject({
+      vectors: [{ vector: 1.5, packets: 1, bytes: 1 }],
+    }),
+    'a bucket of no duration': sample({ durationMs: 0 }),
     'a bucket of an hour': sample({ durationMs: 3_600_000 }),
     'a moment after the year 9999': sample({ atMs: 1e300 }),
     'more addresses than a sample has': sample({
@@ -129,35 +131,35 @@ describe('messages about attacks', () => {
     'a source with a length': sample({
       tops: [{ ...TOPS, sources: [{ source: '198.51.100.0/24', packets: 1 }] }],
     }),
-    'more top ports than there are places': sample({
+    'more top ports than the limit': sample({
       tops: [{ ...TOPS, sourcePorts: many(MAX_TOPS + 1, { port: 1, packets: 1 }) }],
     }),
     'a port of a protocol without ports': sample({
       tops: [{ ...TOPS, sourcePorts: [{ port: 1, protocol: 'icmp', packets: 1 }] }],
     }),
-    'an attack of no known type': attack({ type: 'toString' }),
-    'an attack with an id beyond measure': attack({ id: 'x'.repeat(129) }),
-    'more than the whole as a share': attack({ shares: [{ type: 'udp_flood', share: 1.01 }] }),
-    'a series beyond measure': attack({
+    'an attack of an unknown type': attack({ type: 'toString' }),
+    'an attack with an id that is too long': attack({ id: 'x'.repeat(129) }),
+    'a share above 1': attack({ shares: [{ type: 'udp_flood', share: 1.01 }] }),
+    'a series that is too long': attack({
       series: { ...ATTACK.series, pps: many(MAX_SERIES_POINTS + 1, 1) },
     }),
-    'an action against what is no network': attack({
+    'an action against an invalid network': attack({
       actions: [{ ...ATTACK.actions[2], action: { ...ACTIONS[2], source: 'all' } }],
     }),
-    'an action of no known kind': attack({
-      actions: [{ ...ATTACK.actions[0], action: { kind: 'pray' } }],
+    'an action of an unknown kind': attack({
+      actions: [{ ...ATTACK.actions[0], action: { kind: 'unknown' } }],
     }),
   };
   for (const [what, message] of Object.entries(hostile)) {
     it(`are refused with ${what}`, () => {
       const parsed = parseRequest('edge', message);
       assert.equal(parsed.ok, false);
-      // Rubbish, not a newer version's kind.
+      // An invalid message, not one of an unknown kind.
       assert.equal(parsed.ok ? '' : parsed.unknownKind, null);
     });
   }
 
-  it('tell an edge no thresholds of nothing, no networks that are none, and no more than it holds', () => {
+  it('are refused with settings that have a zero threshold, an invalid network or too many items', () => {
     const wrong = [
       scope({ pps: 0 }),
       scope({ bps: -1 }),
@@ -165,7 +167,7 @@ describe('messages about attacks', () => {
       scope({ holdMs: 0 }),
       scope({ scope: '203.0.113.1/24' }),
       scope({ mitigation: 'ON' }),
-      scope({ safelist: ['everybody'] }),
+      scope({ safelist: ['all'] }),
       scope({ safelist: many(MAX_SAFELIST + 1, '198.51.100.7') }),
       { ...SETTINGS, scopes: many(MAX_SCOPES_PER_PAGE + 1, SCOPE) },
     ];
@@ -173,13 +175,13 @@ describe('messages about attacks', () => {
       assert.equal(parseReply(reply).ok, false, JSON.stringify(reply).slice(0, 200));
   });
 
-  it('of a newer edge lose the vectors that are not known here, and nothing else', () => {
+  it('of a newer edge lose only the vectors that are unknown here', () => {
     const newer = { vector: VECTOR_COUNT, packets: 1, bytes: 1 };
     const parsed = parseRequest('edge', subject({ vectors: [...SUBJECT.vectors, newer] }));
     assert.deepEqual(parsed, { ok: true, value: SAMPLES });
   });
 
-  it('carry series whose two lists are of one length', () => {
+  it('have both lists of a series cut to one length', () => {
     const parsed = parseRequest('edge', attack({ series: { ...ATTACK.series, bps: [8] } }));
     assert.ok(parsed.ok && parsed.value.kind === 'edge.attacks');
     assert.deepEqual(parsed.value.attacks[0]?.series, { ...ATTACK.series, pps: [1], bps: [8] });

@@ -50,7 +50,7 @@ const drops = (entries: readonly object[], samples: readonly object[] = []) => (
   drops: { sinceMs: 1, untilMs: 2, entries, samples },
 });
 
-test('the report of an agent one version behind is understood, and says nothing of what it does not know', () => {
+test('accepts the report of an older agent, with defaults for missing fields', () => {
   const parsed = parseRequest('edge', { ...BEAT, report: OLD_REPORT });
   assert.ok(parsed.ok && parsed.value.kind === 'edge.heartbeat', JSON.stringify(parsed));
   assert.deepEqual(parsed.value.report, {
@@ -65,7 +65,7 @@ test('the report of an agent one version behind is understood, and says nothing 
   });
 });
 
-test('a report is taken as it is, without what a newer agent adds to it', () => {
+test('accepts a report, and drops the fields that a newer agent adds', () => {
   const report = {
     ...OLD_REPORT,
     filters: 4,
@@ -77,11 +77,11 @@ test('a report is taken as it is, without what a newer agent adds to it', () => 
     counters: 'xdp',
   };
   const devices = [{ ...DEVICE, speed: '10G' }];
-  const parsed = parseRequest('edge', { ...BEAT, report: { ...report, devices, mood: 'good' } });
+  const parsed = parseRequest('edge', { ...BEAT, report: { ...report, devices, extra: 1 } });
   assert.deepEqual(parsed, { ok: true, value: { ...BEAT, report } });
 });
 
-test('drops are taken up to their bounds', () => {
+test('accepts drops up to their limits', () => {
   const full = drops(many(MAX_DROP_ENTRIES, ENTRY), many(MAX_DROP_SAMPLES, SAMPLE));
   assert.deepEqual(parseRequest('edge', full), { ok: true, value: full });
   assert.equal(parseRequest('edge', drops(many(MAX_DROP_ENTRIES + 1, ENTRY))).ok, false);
@@ -95,18 +95,18 @@ for (const [what, wrong] of Object.entries({
   'a reason with a line feed': { reason: 'denied\n' },
   'a stage that drops nothing': { stage: 'return-traffic' },
 })) {
-  test(`drops with ${what} are refused`, () => {
+  test(`refuses drops with ${what}`, () => {
     assert.equal(parseRequest('edge', drops([{ ...ENTRY, ...wrong }])).ok, false);
   });
 }
 
-test('a sample with an address that is none is refused', () => {
+test('refuses a sample with an address that is not canonical', () => {
   for (const source of ['198.51.100.007', '::ffff:192.0.2.1', '2001:DB8::1', '10.0.0.0/8']) {
     assert.equal(parseRequest('edge', drops([], [{ ...SAMPLE, source }])).ok, false, source);
   }
 });
 
-test('a question names its edges and carries one packet', () => {
+test('accepts a question with its edges and one packet', () => {
   const question = {
     kind: 'question',
     id: 'f3b1',

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseEgg } from '@portcullis/core/game-servers/eggs/parse-egg.ts';
-import { egg as shape } from './egg.ts';
+import { egg as schema } from './egg.ts';
 import { check } from './schema.ts';
 
-describe('an egg on its way to a node', () => {
-  it('arrives, however much of everything it has that is taken in', () => {
+describe('the egg schema', () => {
+  it('accepts every egg that parseEgg accepts, with each field at its limit', () => {
     const long = (length: number): string => 'x'.repeat(length);
     const imported = parseEgg({
       meta: { version: 'PTDL_v2' },
@@ -36,6 +36,6 @@ describe('an egg on its way to a node', () => {
     });
     assert.ok(imported.ok, imported.ok ? '' : imported.reason);
     const { egg } = imported.value;
-    assert.deepEqual(check(shape, JSON.parse(JSON.stringify(egg))), { ok: true, value: egg });
+    assert.deepEqual(check(schema, JSON.parse(JSON.stringify(egg))), { ok: true, value: egg });
   });
 });

@@ -31,7 +31,7 @@ const PAGE = {
 };
 
 describe('parseReply', () => {
-  it('takes a whole page as it is', () => {
+  it('accepts a page unchanged', () => {
     assert.deepEqual(parseReply(PAGE), { ok: true, value: PAGE });
   });
 
@@ -41,8 +41,8 @@ describe('parseReply', () => {
     'a source that is not canonical': { ...RULE, source: '2001:DB8::1' },
     'port 0': { ...RULE, port: 0 },
     'port 65536': { ...RULE, port: 65_536 },
-    'a port in words': { ...RULE, port: '53' },
-    'a protocol that is none': { ...RULE, protocol: 'sctp' },
+    'a port as text': { ...RULE, port: '53' },
+    'an unknown protocol': { ...RULE, protocol: 'sctp' },
     'a reference with a quote': { ...RULE, ref: 'rule:"1' },
     'a reference with a line feed': { ...RULE, ref: 'rule:1\n' },
     'no action': { ref: 'rule:1', protocol: 'udp', port: 53, source: null },
@@ -69,7 +69,7 @@ describe('parseReply', () => {
 });
 
 describe('parseRequest', () => {
-  it('cuts prose instead of refusing it', () => {
+  it('cuts prose that is too long', () => {
     const hello = {
       kind: 'edge.hello',
       protocolVersion: 1,
@@ -81,15 +81,15 @@ describe('parseRequest', () => {
     assert.deepEqual(parsed, { ok: true, value: { ...hello, modeReason: 'x'.repeat(2_000) } });
   });
 
-  it('tells an unknown kind from rubbish', () => {
-    assert.equal(unknownKind({ kind: 'edge.dance' }), 'edge.dance');
+  it('distinguishes an unknown kind from an invalid message', () => {
+    assert.equal(unknownKind({ kind: 'edge.unknown' }), 'edge.unknown');
     assert.equal(unknownKind({ kind: 'toString' }), 'toString');
     assert.equal(unknownKind({ kind: 'edge.hello' }), null);
     assert.equal(unknownKind({ kind: 7 }), null);
     assert.equal(unknownKind(null), null);
   });
 
-  it('never throws, whatever the JSON', () => {
+  it('never throws on any JSON', () => {
     const kinds = [
       'edge.hello',
       'edge.sync',
@@ -135,7 +135,7 @@ function unknownKind(message: unknown): string | null {
   return parsed.ok ? null : parsed.unknownKind;
 }
 
-it('prose of a peer can be stored: no NUL, and no half of a character where it was cut', () => {
+it('prose of a peer can be stored: no NUL, no lone surrogate where it was cut', () => {
   const request = (lastError: string) => ({
     kind: 'edge.heartbeat',
     instance: 'one',
@@ -147,7 +147,7 @@ it('prose of a peer can be stored: no NUL, and no half of a character where it w
   for (const text of ['a\u0000b', '\ud800', 'x'.repeat(20_001), `${'x'.repeat(1_999)}😀`]) {
     const parsed = parseRequest('edge', request(text));
     assert.ok(parsed.ok && parsed.value.kind === 'edge.heartbeat');
-    const kept = parsed.value.report.lastError ?? '';
-    assert.ok(kept.isWellFormed() && !kept.includes('\u0000'));
+    const stored = parsed.value.report.lastError ?? '';
+    assert.ok(stored.isWellFormed() && !stored.includes('\u0000'));
   }
 });

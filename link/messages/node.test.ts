@@ -69,17 +69,17 @@ const BEAT: NodeHeartbeat = {
   builds: [BUILD],
 };
 
-describe('messages of nodes', () => {
-  it('a page arrives as it was sent', () => {
+describe('node messages', () => {
+  it('accepts a page unchanged', () => {
     assert.deepEqual(parseReply(PAGE), { ok: true, value: PAGE });
   });
 
-  it('a heartbeat arrives as it was sent, without what a newer node adds', () => {
-    const newer = { ...BEAT, mood: 'good', builds: [{ ...BUILD, colour: 'red' }] };
+  it('accepts a heartbeat, and drops the fields that a newer node adds', () => {
+    const newer = { ...BEAT, extra: 1, builds: [{ ...BUILD, extra: 2 }] };
     assert.deepEqual(parseRequest('node', newer), { ok: true, value: BEAT });
   });
 
-  it('every answer arrives as it was sent', () => {
+  it('accepts every answer unchanged', () => {
     const resources = {
       memoryBytes: 1,
       memoryLimitBytes: 2,
@@ -101,20 +101,20 @@ describe('messages of nodes', () => {
     }
   });
 
-  const mistaken: Readonly<Record<string, object>> = {
+  const invalid: Readonly<Record<string, object>> = {
     'a uuid in capitals': { uuid: UUID.toUpperCase() },
-    'a state that is none': { state: 'done' },
+    'an unknown state': { state: 'done' },
     'an epoch below zero': { epoch: -1 },
-    'a power state that is none': { power: 'on' },
+    'an unknown power state': { power: 'on' },
   };
-  for (const [what, wrong] of Object.entries(mistaken)) {
-    it(`a build with ${what} is refused`, () => {
+  for (const [what, wrong] of Object.entries(invalid)) {
+    it(`refuses a build with ${what}`, () => {
       const beat = { ...BEAT, builds: [{ ...BUILD, ...wrong }] };
       assert.equal(parseRequest('node', beat).ok, false);
     });
   }
 
-  it('a log that is too long is cut, not refused', () => {
+  it('cuts a log that is too long', () => {
     const beat = { ...BEAT, builds: [{ ...BUILD, log: 'x'.repeat(100_000) }] };
     const parsed = parseRequest('node', beat);
     assert.ok(parsed.ok && parsed.value.kind === 'node.heartbeat');
@@ -127,19 +127,19 @@ describe('calls to nodes', () => {
     ({ kind: 'node.call', id: 'x', node: 'n', withinMs: 1, uuid: UUID, call: what }) as NodeCall;
   const command = (line: string) => parseNotice(call({ kind: 'command', command: line })).ok;
 
-  it('a command of 2048 characters arrives, one more does not, whatever they take in UTF-16', () => {
+  it('accepts a command of up to 2048 characters, counted in code points', () => {
     assert.ok(command('x'.repeat(2_048)) && command('😀'.repeat(2_048)));
     assert.ok(!command('x'.repeat(2_049)) && !command('😀'.repeat(2_049)) && !command(''));
   });
 
-  it('a command with a control character or half a character never reaches a node', () => {
+  it('refuses a command with a control character or a lone surrogate', () => {
     const codes = ['\r', '\n', '\0', '\u001b', '\u0003', '\u007f', '\u0085', '\u2028', '\ud800'];
     for (const code of codes) {
       assert.ok(!command(`say ${code}`), JSON.stringify(code));
     }
   });
 
-  it('a signal that is none never reaches a node', () => {
+  it('refuses an unknown signal', () => {
     assert.ok(parseNotice(call({ kind: 'power', signal: 'kill' })).ok);
     assert.ok(!parseNotice(call({ kind: 'power', signal: 'KILL' })).ok);
     assert.ok(!parseNotice(call({ kind: 'toString' })).ok);

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 
 /**
- * Equal for policies that judge alike, whoever assembled them and in whichever order of fields. The target is
- * left out: an address without a policy of its own is judged by that of a prefix.
+ * Equal for policies that give the same verdicts, in whichever order their fields were assembled. The target is
+ * left out, because the policy of a prefix also applies to addresses without a policy of their own.
  */
 export function policyFingerprint(policy: Policy): string {
   const { mitigations, baseline, geo, rules, filters } = policy;

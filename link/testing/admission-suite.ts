@@ -24,7 +24,7 @@ const COLLECTOR_HELLO: AgentRequest = {
 };
 
 export function kindTests(meet: Meet): void {
-  it('lets each kind of agent say what its kind says, and nothing else', async (t) => {
+  it('accepts from each kind of agent only the requests of its kind', async (t) => {
     const meeting = await meet(t);
     const seen: string[] = [];
     await serve(t, meeting, async (from, request) => {
@@ -55,28 +55,28 @@ export function kindTests(meet: Meet): void {
     ]);
   });
 
-  it('tells a call to the node that it is for, and to nobody else', async (t) => {
+  it('delivers a call only to the node that it names', async (t) => {
     const meeting = await meet(t);
     const control = await serve(t, meeting, async () => DONE);
-    const heard: string[] = [];
+    const received: string[] = [];
     const agents = await Promise.all(
       [EDGE, { kind: 'edge', name: 'node-1' } as const, NODE, { ...NODE, name: 'node-2' }].map(
         async (ref) => {
           const agent = await connected(t, meeting, ref);
-          agent.onNotice((notice) => heard.push(`${ref.kind} ${ref.name}: ${notice.kind}`));
+          agent.onNotice((notice) => received.push(`${ref.kind} ${ref.name}: ${notice.kind}`));
           return agent;
         },
       ),
     );
-    assert.equal(control.notify(call('node-1', 'op somebody')), 1);
-    assert.equal(control.notify(call('node-3', 'op somebody')), 0);
+    assert.equal(control.notify(call('node-1', 'op player')), 1);
+    assert.equal(control.notify(call('node-3', 'op player')), 0);
     assert.equal(control.notify({ kind: 'node.assignments', nodes: ['node-2'] }), 1);
     assert.equal(control.notify({ kind: 'generation', generation: 1 }), 2);
     // A reply comes after the notices before it.
     await Promise.all(
       agents.map((agent, index) => agent.request(index < 2 ? confirm(1) : answer('1'), TIMEOUT_MS)),
     );
-    assert.deepEqual(heard.toSorted(), [
+    assert.deepEqual(received.toSorted(), [
       'edge fra1: generation',
       'edge node-1: generation',
       'node node-1: node.call',
@@ -84,15 +84,15 @@ export function kindTests(meet: Meet): void {
     ]);
   });
 
-  it('hands over every call of a burst', async (t) => {
+  it('delivers every call of a burst', async (t) => {
     const meeting = await meet(t);
     const control = await serve(t, meeting, async () => DONE);
     const node = await connected(t, meeting, NODE);
-    let heard = 0;
+    let received = 0;
     const all = new Promise<void>((resolve) => {
       node.onNotice(() => {
-        heard += 1;
-        if (heard === 500) resolve();
+        received += 1;
+        if (received === 500) resolve();
       });
     });
     for (let sent = 0; sent < 500; sent += 1) {
@@ -109,7 +109,7 @@ const BY_NAME: Admit = async (agent, credential) =>
     : { ok: false, reason: `not the credential of ${agent.name}` };
 
 export function admissionTests(meet: Meet): void {
-  it('lets in who presents what is his, and handles nothing of anybody else', async (t) => {
+  it('admits an agent with its own credential, and handles no request of any other agent', async (t) => {
     const meeting = await meet(t);
     const seen: string[] = [];
     const handler: AgentHandler = async (from) => {
@@ -124,7 +124,7 @@ export function admissionTests(meet: Meet): void {
     for (const credential of [undefined, '', 'wrong', 'secret of node-1']) {
       const bad = meeting.connect({ kind: 'node', name: 'node-2' }, credential);
       t.after(() => bad.close());
-      bad.onConnect(() => seen.push('let in'));
+      bad.onConnect(() => seen.push('admitted'));
       const reason = await new Promise((resolve) => bad.onRefused(resolve));
       assert.equal(reason, 'not the credential of node-2');
       await assert.rejects(bad.request(answer('1'), TIMEOUT_MS), linkError('disconnected'));
@@ -133,7 +133,7 @@ export function admissionTests(meet: Meet): void {
     assert.deepEqual(seen, ['node-1']);
   });
 
-  it('lets in an agent once its credential is good, without being started anew', async (t) => {
+  it('admits an agent once its credential is valid, without a restart of the agent', async (t) => {
     const meeting = await meet(t);
     let enrolled = false;
     await serve(
@@ -150,7 +150,7 @@ export function admissionTests(meet: Meet): void {
     assert.deepEqual(await agent.request(answer('1'), TIMEOUT_MS), DONE);
   });
 
-  it('ends the connection of who is admitted no more, and leaves the others connected', async (t) => {
+  it('disconnects an agent that is no longer admitted, and no other agent', async (t) => {
     const meeting = await meet(t);
     const gone = new Set<string>();
     const control = await serve(
@@ -160,17 +160,17 @@ export function admissionTests(meet: Meet): void {
       async (agent) =>
         gone.has(agent.name) ? { ok: false, reason: 'its credential was replaced' } : { ok: true },
     );
-    const stays = await connected(t, meeting, { kind: 'node', name: 'node-2' });
-    const leaves = await connected(t, meeting, NODE);
+    const kept = await connected(t, meeting, { kind: 'node', name: 'node-2' });
+    const removed = await connected(t, meeting, NODE);
     gone.add('node-1');
-    const refused = new Promise((resolve) => leaves.onRefused(resolve));
+    const refused = new Promise((resolve) => removed.onRefused(resolve));
     control.recheck(() => true);
     assert.equal(await refused, 'its credential was replaced');
-    await assert.rejects(leaves.request(answer('1'), TIMEOUT_MS), linkError('disconnected'));
-    assert.deepEqual(await stays.request(answer('1'), TIMEOUT_MS), DONE);
+    await assert.rejects(removed.request(answer('1'), TIMEOUT_MS), linkError('disconnected'));
+    assert.deepEqual(await kept.request(answer('1'), TIMEOUT_MS), DONE);
   });
 
-  it('refuses whom it cannot judge, without saying why', async (t) => {
+  it('refuses an agent without a reason when the admission check throws', async (t) => {
     const meeting = await meet(t);
     await serve(
       t,

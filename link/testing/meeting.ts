@@ -10,7 +10,7 @@ import {
   LinkError,
 } from '../transport/transport.ts';
 
-/** A transport under test: one meeting point where control may come and go. */
+/** A transport under test, on which control can stop and start again. */
 export interface Meeting {
   serve(handler: AgentHandler, admit?: Admit): Promise<ControlSide>;
   connect(agent: AgentRef, credential?: string): AgentSide;

@@ -17,7 +17,7 @@ import {
 } from './meeting.ts';
 import { type AgentSide, MAX_MESSAGE_BYTES } from '../transport/transport.ts';
 
-/** What every transport promises (transport.ts). */
+/** Tests the guarantees of a transport (transport.ts). */
 export function transportSuite(name: string, open: () => Promise<Meeting>): void {
   const meet = async (t: TestContext): Promise<Meeting> => {
     const meeting = await open();
@@ -26,7 +26,7 @@ export function transportSuite(name: string, open: () => Promise<Meeting>): void
   };
   describe(`the ${name} transport`, () => {
     requestTests(meet);
-    boundTests(meet);
+    limitTests(meet);
     restartTests(meet);
     noticeTests(meet);
     kindTests(meet);
@@ -35,7 +35,7 @@ export function transportSuite(name: string, open: () => Promise<Meeting>): void
 }
 
 function requestTests(meet: Meet): void {
-  it('gives a request to the handler with the name of its agent, and the reply back', async (t) => {
+  it('passes a request to the handler with its agent, and returns the reply', async (t) => {
     const meeting = await meet(t);
     const seen: { from: AgentRef; request: AgentRequest }[] = [];
     await serve(t, meeting, async (from, request) => {
@@ -47,7 +47,7 @@ function requestTests(meet: Meet): void {
     assert.deepEqual(seen, [{ from: EDGE, request: confirm(7) }]);
   });
 
-  it('hands requests of one agent over in the order sent, though replies come in another', async (t) => {
+  it('handles the requests of one agent in the order sent, though replies come in another order', async (t) => {
     const meeting = await meet(t);
     const order: number[] = [];
     const first = Promise.withResolvers<void>();
@@ -83,7 +83,7 @@ function requestTests(meet: Meet): void {
     );
   });
 
-  it('tells agents apart', async (t) => {
+  it('passes each handler call the agent that sent the request', async (t) => {
     const meeting = await meet(t);
     await serve(t, meeting, async (from) => refusal(from.name));
     const agents = await Promise.all(
@@ -93,7 +93,7 @@ function requestTests(meet: Meet): void {
     assert.deepEqual(names, [refusal('fra1'), refusal('ams1'), refusal('par1')]);
   });
 
-  it('answers unavailable when the handler throws, and goes on', async (t) => {
+  it('answers unavailable when the handler throws, and continues', async (t) => {
     const meeting = await meet(t);
     await serve(t, meeting, async (_from, request) => {
       if ((request as EdgeConfirm).generation === 1) throw new Error('a secret of control');
@@ -106,7 +106,7 @@ function requestTests(meet: Meet): void {
     assert.deepEqual(await agent.request(confirm(2), TIMEOUT_MS), DONE);
   });
 
-  it('answers a kind of request that it does not know with unsupported, and goes on', async (t) => {
+  it('answers an unknown kind of request with unsupported, and continues', async (t) => {
     const meeting = await meet(t);
     await serve(t, meeting, async () => DONE);
     const agent = await connected(t, meeting);
@@ -116,7 +116,7 @@ function requestTests(meet: Meet): void {
     assert.deepEqual(await agent.request(confirm(2), TIMEOUT_MS), DONE);
   });
 
-  it('ignores fields that it does not know', async (t) => {
+  it('ignores unknown fields', async (t) => {
     const meeting = await meet(t);
     const seen: AgentRequest[] = [];
     await serve(t, meeting, async (_from, request) => {
@@ -125,14 +125,14 @@ function requestTests(meet: Meet): void {
       return newer;
     });
     const agent = await connected(t, meeting);
-    const request = { ...confirm(3), mood: 'good' };
+    const request = { ...confirm(3), extra: 'version 2' };
     assert.deepEqual(await agent.request(request, TIMEOUT_MS), DONE);
     assert.deepEqual(seen, [confirm(3)]);
   });
 }
 
-function boundTests(meet: Meet): void {
-  it('fails a request that nobody answers within its timeout', async (t) => {
+function limitTests(meet: Meet): void {
+  it('fails a request that is not answered within its timeout', async (t) => {
     const meeting = await meet(t);
     const never = Promise.withResolvers<ControlReply>();
     t.after(() => never.resolve(DONE));
@@ -141,7 +141,7 @@ function boundTests(meet: Meet): void {
     await assert.rejects(agent.request(confirm(1), 20), linkError('timeout'));
   });
 
-  it('refuses a message above the limit on the side of the sender, and goes on', async (t) => {
+  it('refuses a message above the limit on the side of the sender, and continues', async (t) => {
     const meeting = await meet(t);
     await serve(t, meeting, async (_from, request) =>
       request.kind === 'edge.sync' ? refusal('x'.repeat(MAX_MESSAGE_BYTES)) : DONE,
@@ -161,13 +161,13 @@ function boundTests(meet: Meet): void {
     assert.deepEqual(await agent.request(confirm(1), TIMEOUT_MS), DONE);
   });
 
-  it('hangs up on an agent that sends rubbish, and no other agent notices', async (t) => {
+  it('disconnects an agent that sends an invalid message, and no other agent', async (t) => {
     const meeting = await meet(t);
     await serve(t, meeting, async () => DONE);
     const good = await connected(t, meeting);
     const bad = await connected(t, meeting, { kind: 'edge', name: 'bad' });
-    const rubbish = { ...confirm(1), generation: 'high' } as unknown as AgentRequest;
-    await assert.rejects(bad.request(rubbish, TIMEOUT_MS), linkError('disconnected'));
+    const invalid = { ...confirm(1), generation: 'high' } as unknown as AgentRequest;
+    await assert.rejects(bad.request(invalid, TIMEOUT_MS), linkError('disconnected'));
     assert.deepEqual(await good.request(confirm(1), TIMEOUT_MS), DONE);
   });
 
@@ -181,7 +181,7 @@ function boundTests(meet: Meet): void {
 }
 
 function restartTests(meet: Meet): void {
-  it('fails requests while control is away, and says when it is back', async (t) => {
+  it('fails requests while control is away, and reports when it is back', async (t) => {
     const meeting = await meet(t);
     const first = await meeting.serve(async () => refusal('first'));
     const agent = await connected(t, meeting);
@@ -198,7 +198,7 @@ function restartTests(meet: Meet): void {
     }
   });
 
-  it('connects an agent that was there before control', async (t) => {
+  it('connects an agent that started before control', async (t) => {
     const meeting = await meet(t);
     const agent = meeting.connect(EDGE);
     t.after(() => agent.close());
@@ -208,7 +208,7 @@ function restartTests(meet: Meet): void {
     assert.deepEqual(await agent.request(confirm(1), TIMEOUT_MS), DONE);
   });
 
-  it('lets handlers under way answer before control closes', async (t) => {
+  it('lets running handlers answer before control closes', async (t) => {
     const meeting = await meet(t);
     const entered = Promise.withResolvers<void>();
     const finish = Promise.withResolvers<ControlReply>();
@@ -227,20 +227,20 @@ function restartTests(meet: Meet): void {
 }
 
 function noticeTests(meet: Meet): void {
-  it('carries notices to every agent', async (t) => {
+  it('delivers notices to every agent', async (t) => {
     const meeting = await meet(t);
     const control = await serve(t, meeting, async () => DONE);
     const agents = await Promise.all([
       connected(t, meeting, { kind: 'edge', name: 'one' }),
       connected(t, meeting, { kind: 'edge', name: 'two' }),
     ]);
-    const heard = agents.map(nextNotice);
+    const received = agents.map(nextNotice);
     control.notify({ kind: 'generation', generation: 42 });
     const wanted: Notice = { kind: 'generation', generation: 42 };
-    assert.deepEqual(await Promise.all(heard), [wanted, wanted]);
+    assert.deepEqual(await Promise.all(received), [wanted, wanted]);
   });
 
-  it('carries notices after control restarted, and none from the one before', async (t) => {
+  it('delivers notices of a restarted control, and none of the previous one', async (t) => {
     const meeting = await meet(t);
     const first = await meeting.serve(async () => DONE);
     const agent = await connected(t, meeting);
@@ -248,10 +248,10 @@ function noticeTests(meet: Meet): void {
     const back = nextConnect(agent);
     const second = await serve(t, meeting, async () => DONE);
     await back;
-    const heard = nextNotice(agent);
+    const received = nextNotice(agent);
     first.notify({ kind: 'generation', generation: 1 });
     second.notify({ kind: 'generation', generation: 2 });
-    assert.deepEqual(await heard, { kind: 'generation', generation: 2 });
+    assert.deepEqual(await received, { kind: 'generation', generation: 2 });
   });
 }
 
@@ -259,7 +259,7 @@ function nextNotice(agent: AgentSide): Promise<Notice> {
   return new Promise((resolve) => agent.onNotice(resolve));
 }
 
-/** The other side learns of a close a moment later. */
+/** The other side sees a close a moment later. */
 async function eventually(attempt: () => Promise<void>): Promise<void> {
   for (let tries = 0; tries < 4_000; tries += 1) {
     const failed = await attempt().then(

@@ -2,8 +2,8 @@ import type { Parsed } from '@portcullis/core/net/parsed.ts';
 import { LinkError, MAX_MESSAGE_BYTES } from './transport.ts';
 
 /**
- * How a message stands on a byte stream: its length in bytes (4, big-endian), then UTF-8 JSON.
- * A length is checked before anything is kept, so a peer cannot make us hold more than one message.
+ * A frame on a byte stream: the length of the message in bytes (4 bytes, big-endian), then the message as UTF-8 JSON.
+ * The length is checked before the message is buffered, so a peer cannot make the reader buffer more than one message.
  */
 const HEADER_BYTES = 4;
 /** Throws `LinkError` `too_large`. */
@@ -12,7 +12,7 @@ export function encodeFrame(envelope: object): Buffer {
   if (body.length > MAX_MESSAGE_BYTES) {
     throw new LinkError(
       'too_large',
-      `a message of ${body.length} bytes; ${MAX_MESSAGE_BYTES} is the most`,
+      `a message of ${body.length} bytes; ${MAX_MESSAGE_BYTES} is the limit`,
     );
   }
   const frame = Buffer.allocUnsafe(HEADER_BYTES + body.length);
@@ -21,11 +21,11 @@ export function encodeFrame(envelope: object): Buffer {
   return frame;
 }
 
-/** Gathers chunks into frames. After a failure the stream has no meaning any more: end it. */
+/** Joins chunks to frames. After a failure the rest of the stream cannot be read: close it. */
 export class FrameReader {
   readonly #maxBytes: number;
   #chunks: Buffer[] = [];
-  #held = 0;
+  #buffered = 0;
 
   constructor(maxBytes: number = MAX_MESSAGE_BYTES) {
     this.#maxBytes = maxBytes;
@@ -33,15 +33,15 @@ export class FrameReader {
 
   push(chunk: Buffer): void {
     this.#chunks.push(chunk);
-    this.#held += chunk.length;
+    this.#buffered += chunk.length;
   }
 
-  /** The next whole message, `null` while one is incomplete. */
+  /** Returns the next complete message, or null while it is incomplete. */
   next(): Parsed<unknown> | null {
-    if (this.#held < HEADER_BYTES) return null;
+    if (this.#buffered < HEADER_BYTES) return null;
     const length = this.#peek(HEADER_BYTES).readUInt32BE(0);
     if (length > this.#maxBytes) return { ok: false, reason: `a frame of ${length} bytes` };
-    if (this.#held < HEADER_BYTES + length) return null;
+    if (this.#buffered < HEADER_BYTES + length) return null;
     const frame = this.#take(HEADER_BYTES + length);
     try {
       return { ok: true, value: JSON.parse(frame.toString('utf8', HEADER_BYTES)) };
@@ -59,7 +59,7 @@ export class FrameReader {
 
   #take(bytes: number): Buffer {
     const all = this.#peek(bytes);
-    this.#held -= bytes;
+    this.#buffered -= bytes;
     if (all.length === bytes) this.#chunks.shift();
     else this.#chunks[0] = all.subarray(bytes);
     return all.subarray(0, bytes);

@@ -27,7 +27,7 @@ transportSuite('ipc', async () => {
 });
 
 describe('serveIpc', () => {
-  it('takes over a socket file that a killed control plane left', async (t) => {
+  it('replaces the socket file of a killed control plane', async (t) => {
     const path = socketPath(t);
     const script = `require('node:net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`;
     spawnSync(process.execPath, ['-e', script]);
@@ -39,26 +39,26 @@ describe('serveIpc', () => {
     await new Promise<void>((resolve) => agent.onConnect(resolve));
   });
 
-  it('refuses a socket that another control plane serves', async (t) => {
+  it('refuses a path on which another control plane serves', async (t) => {
     const path = socketPath(t);
     const control = await serveIpc({ path, handler: async () => DONE });
     t.after(() => control.close());
     await assert.rejects(serveIpc({ path, handler: async () => DONE }), /another control plane/);
   });
 
-  it('never removes a file that is no socket', async (t) => {
+  it('never removes a file that is not a socket', async (t) => {
     const path = socketPath(t);
-    writeFileSync(path, 'precious');
+    writeFileSync(path, 'content');
     await assert.rejects(serveIpc({ path, handler: async () => DONE }));
-    assert.equal(statSync(path).size, 'precious'.length);
+    assert.equal(statSync(path).size, 'content'.length);
   });
 
-  it('says why a path is too long for a socket', async () => {
+  it('reports that a path is too long for a socket', async () => {
     const path = join('/tmp', 'x'.repeat(120), 'link.sock');
     await assert.rejects(serveIpc({ path, handler: async () => DONE }), /107 bytes/);
   });
 
-  it('lets the owner and the group of the folder in, nobody else', async (t) => {
+  it('gives access to the owner and the group of the folder only', async (t) => {
     const path = socketPath(t);
     chmodSync(join(path, '..'), 0o2770);
     const control = await serveIpc({ path, handler: async () => DONE });
@@ -68,23 +68,23 @@ describe('serveIpc', () => {
   });
 
   const hello = encodeFrame({ agent: EDGE });
-  const rubbish: Readonly<Record<string, Buffer>> = {
-    'text that is no frame': Buffer.from('GET / HTTP/1.1\r\n\r\n'),
+  const invalid: Readonly<Record<string, Buffer>> = {
+    'text instead of a frame': Buffer.from('GET / HTTP/1.1\r\n\r\n'),
     'a frame that claims 4 GiB': Buffer.from([0xff, 0xff, 0xff, 0xff]),
     'a frame that is not JSON': Buffer.concat([Buffer.from([0, 0, 0, 2]), Buffer.from('{]')]),
     'a request before a greeting': encodeFrame({ id: 1, request: { kind: 'edge.hello' } }),
-    'a greeting of a strange agent': encodeFrame({ agent: { kind: 'edge', name: '../../etc' } }),
+    'a greeting with an invalid name': encodeFrame({ agent: { kind: 'edge', name: '../../etc' } }),
     'a request without an id': Buffer.concat([
       hello,
       encodeFrame({ request: { kind: 'edge.confirm' } }),
     ]),
-    'a credential that is no text': encodeFrame({ agent: EDGE, credential: { length: 3 } }),
-    'a credential without end': encodeFrame({ agent: EDGE, credential: 'x'.repeat(100_000) }),
+    'a credential that is not text': encodeFrame({ agent: EDGE, credential: { length: 3 } }),
+    'an oversize credential': encodeFrame({ agent: EDGE, credential: 'x'.repeat(100_000) }),
     'a second greeting': Buffer.concat([hello, hello]),
-    'a message that is no object': Buffer.concat([hello, encodeFrame([1])]),
+    'a message that is not an object': Buffer.concat([hello, encodeFrame([1])]),
   };
-  for (const [what, bytes] of Object.entries(rubbish)) {
-    it(`hangs up on ${what}`, async (t) => {
+  for (const [what, bytes] of Object.entries(invalid)) {
+    it(`disconnects a peer that sends ${what}`, async (t) => {
       const path = socketPath(t);
       const control = await serveIpc({ path, handler: async () => DONE });
       t.after(() => control.close());
@@ -119,12 +119,12 @@ describe('serveIpc', () => {
       before = handled;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
-    assert.ok(handled > 0 && handled < 400, `${handled} requests were taken`);
+    assert.ok(handled > 0 && handled < 400, `${handled} requests were handled`);
   });
 });
 
 describe('connectIpc', () => {
-  it('hangs up on a control plane that sends rubbish, and comes back', async (t) => {
+  it('disconnects a control plane that sends an invalid frame, and reconnects', async (t) => {
     const path = socketPath(t);
     let connections = 0;
     const twice = Promise.withResolvers<void>();
@@ -132,7 +132,7 @@ describe('connectIpc', () => {
       connections += 1;
       if (connections === 2) twice.resolve();
       socket.on('error', () => {});
-      socket.end('rubbish that is no frame at all');
+      socket.end('text instead of a frame');
     });
     server.listen(path);
     t.after(() => server.close());
@@ -141,7 +141,7 @@ describe('connectIpc', () => {
     await twice.promise;
   });
 
-  it('turns a reply that it cannot understand into unsupported, with the reason', async (t) => {
+  it('returns an invalid reply as unsupported, with the reason', async (t) => {
     const path = socketPath(t);
     const page = {
       kind: 'edge.page',

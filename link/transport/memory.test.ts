@@ -2,7 +2,7 @@ import { createMemoryLink, type MemoryLink } from './memory.ts';
 import { transportSuite } from '../testing/transport-suite.ts';
 
 transportSuite('memory', async () => {
-  // An agent may be there before control, so the link begins with one that has left.
+  // Tests start and stop control themselves, so the first one is closed.
   const link: MemoryLink = createMemoryLink(async () => ({ kind: 'done' }));
   await link.control.close();
   return {

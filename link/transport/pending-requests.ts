@@ -7,7 +7,7 @@ interface Waiting {
   readonly timer: NodeJS.Timeout;
 }
 
-/** Requests under way on an agent's side: each ends exactly once, by its reply, its timeout, or the link's end. */
+/** Unanswered requests of an agent. Each settles exactly once: by its reply, its timeout, or the end of the link. */
 export class PendingRequests {
   readonly #waiting = new Map<number, Waiting>();
   #lastId = 0;

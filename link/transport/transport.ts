@@ -1,29 +1,30 @@
 import type { AgentRef, AgentRequest, ControlReply, Notice } from '../messages/messages.ts';
 
 /**
- * What a transport of link/ promises; `suite.ts` holds every one of them to it.
+ * What a transport guarantees; `testing/transport-suite.ts` tests each of them.
  *
- * - A request is answered by exactly one reply, or fails with `LinkError` within its timeout.
- *   It may have been handled all the same: requests are idempotent.
- * - Requests of one agent are handed to the handler in the order sent; replies may come in any order.
- * - Notices are hints: they may be lost or merged, never invented. Nobody hears one that is for another (`isFor`).
- * - Nothing of an agent is handled before it was admitted; one that was not learns why (`onRefused`), and asks again.
- * - An agent's side reconnects by itself, for ever, and says so through `onConnect`.
- * - A message above `MAX_MESSAGE_BYTES` is refused on the sender's side; a peer that sends
- *   rubbish is disconnected and nobody else notices.
+ * - A request gets exactly one reply, or fails with `LinkError` within its timeout. A failed request may still have
+ *   been handled: requests are idempotent.
+ * - The handler gets the requests of one agent in the order sent; replies may come in any order.
+ * - Notices are hints: they may be lost. An agent receives only those that are for it (`isFor`).
+ * - No request of an agent is handled before the agent is admitted. A refused agent gets the reason (`onRefused`),
+ *   and tries again.
+ * - The agent's side reconnects by itself until it is closed, and reports every connection (`onConnect`).
+ * - The sender's side refuses a message above `MAX_MESSAGE_BYTES`. A peer that sends an invalid message is
+ *   disconnected; other peers are not affected.
  */
 export interface ControlSide {
-  /** Bounded wait for handlers under way, then every connection is closed. */
+  /** Waits for running handlers, but not for long, then closes every connection. */
   close(): Promise<void>;
-  /** How many agents it was handed to: none, and nobody will hear it; some, and they may still lose it. */
+  /** Returns to how many agents the notice was sent. They may still lose it. */
   notify(notice: Notice): number;
-  /** Asks once more whether these agents are admitted, and ends the connections of those that are not any more. */
-  recheck(whom: (agent: AgentRef) => boolean): void;
+  /** Checks admission of these agents again, and disconnects those that are no longer admitted. */
+  recheck(matches: (agent: AgentRef) => boolean): void;
 }
 
 /**
- * Whether an agent is who it says, and may speak here. `credential` is what it presented; null: nothing.
- * Rejecting refuses it too, without a reason: control's log has it.
+ * Decides whether an agent may connect under its name. `credential` is what it presented; null if it presented none.
+ * A rejection refuses the agent too, without a reason: control's log has it.
  */
 export type Admit = (agent: AgentRef, credential: string | null) => Promise<Admission>;
 export type Admission = { readonly ok: true } | { readonly ok: false; readonly reason: string };
@@ -34,9 +35,9 @@ export type AgentHandler = (from: AgentRef, request: AgentRequest) => Promise<Co
 export interface AgentSide {
   request(request: AgentRequest, timeoutMs: number): Promise<ControlReply>;
   onNotice(listener: (notice: Notice) => void): void;
-  /** Called at every (re)connection, also when it is there already. */
+  /** The listener is called at every connection, and at once if there is one. */
   onConnect(listener: () => void): void;
-  /** Control does not let this agent in, with the reason in words. It is asked again, less and less often. */
+  /** The listener gets the reason in words why control refused this agent. The agent tries again, ever less often. */
   onRefused(listener: (reason: string) => void): void;
   close(): Promise<void>;
 }
