@@ -1,5 +1,4 @@
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
-import type { EdgeAssignment } from '@portcullis/core/firewall/packet.ts';
 import { edgeAssignment } from '@portcullis/link/messages/edge.ts';
 import { network, version } from '@portcullis/link/messages/values.ts';
 import { policies, targets } from '@portcullis/link/messages/policy.ts';
@@ -11,7 +10,7 @@ import {
   natural,
   nullable,
   object,
-  type Schema,
+  type Static,
 } from '@portcullis/link/messages/schema.ts';
 import { changedKeys } from '@portcullis/dataplane/compile/changed-keys.ts';
 import type { Desired } from '@portcullis/dataplane/desired.ts';
@@ -25,60 +24,36 @@ const FORMAT = 1;
 const POLICIES_PER_RECORD = 200;
 const TARGETS_PER_RECORD = 10_000;
 
-interface Behind {
-  readonly target: string;
-  readonly generation: number;
-}
-interface Begin {
-  readonly kind: 'begin';
-  readonly format: number;
-  readonly generation: number;
-  readonly behind: readonly Behind[];
-  readonly settings: EdgeAssignment;
-  readonly sets: string | null;
-  /** How many there are in the parts that follow. */
-  readonly policies: number;
-}
-interface Part {
-  readonly kind: 'policies';
-  readonly policies: readonly Policy[];
-}
-interface Change {
-  readonly kind: 'change';
-  readonly generation: number;
-  /** Null where they did not change. */
-  readonly behind: readonly Behind[] | null;
-  readonly settings: EdgeAssignment | null;
-  readonly sets: string | null;
-  readonly policies: readonly Policy[];
-  readonly removed: readonly string[];
-  /** More records belong to this change. */
-  readonly more: boolean;
-}
+const behind = array(object({ target: network, generation: natural }), 1_000_000);
+const SCHEMAS = kinds({
+  begin: {
+    format: natural,
+    generation: natural,
+    behind,
+    settings: edgeAssignment,
+    /** The version of the source sets. */
+    sets: nullable(version),
+    /** How many policies the following records hold. */
+    policies: natural,
+  },
+  policies: { policies },
+  /** Fields that did not change are null. */
+  change: {
+    generation: natural,
+    behind: nullable(behind),
+    settings: nullable(edgeAssignment),
+    sets: nullable(version),
+    policies,
+    removed: targets,
+    /** More records belong to this change. */
+    more: boolean,
+  },
+});
+type Behind = Static<typeof behind>[number];
+type Begin = Static<typeof SCHEMAS.begin>;
+type Part = Static<typeof SCHEMAS.policies>;
+type Change = Static<typeof SCHEMAS.change>;
 type StateRecord = Begin | Part | Change;
-
-const behind = array(object<Behind>({ target: network, generation: natural }), 1_000_000);
-const SCHEMAS: { readonly [K in StateRecord['kind']]: Schema<Extract<StateRecord, { kind: K }>> } =
-  kinds({
-    begin: {
-      format: natural,
-      generation: natural,
-      behind,
-      settings: edgeAssignment,
-      sets: nullable(version),
-      policies: natural,
-    },
-    policies: { policies },
-    change: {
-      generation: natural,
-      behind: nullable(behind),
-      settings: nullable(edgeAssignment),
-      sets: nullable(version),
-      policies,
-      removed: targets,
-      more: boolean,
-    },
-  });
 
 /** All of a state, in pieces of about a millisecond each. */
 export function* writeWhole(desired: Desired): Generator<Frames> {
@@ -148,7 +123,7 @@ export function readState(
   loadSets: (version: string) => SourceSets | null,
 ): ReadResult {
   const { records, marks, damaged } = unframe(bytes);
-  const head = check(object<Pick<Begin, 'format'>>({ format: natural }), records[0]);
+  const head = check(object({ format: natural }), records[0]);
   if (!head.ok) return { ok: false, reason: 'it is damaged' };
   const { format } = head.value;
   if (format !== FORMAT) return { ok: false, reason: `its format is ${format}, not ${FORMAT}` };

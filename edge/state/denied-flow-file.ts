@@ -1,13 +1,20 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { readIfThere } from '@portcullis/agent/durable-file.ts';
-import { array, check, matching, object, prose } from '@portcullis/link/messages/schema.ts';
+import {
+  array,
+  check,
+  matching,
+  object,
+  prose,
+  type Static,
+} from '@portcullis/link/messages/schema.ts';
 import type { Connection } from '@portcullis/dataplane/kernel/netlink/conntrack.ts';
 import type { Driver } from '@portcullis/dataplane/nftables/driver.ts';
 import { addressText } from '@portcullis/dataplane/nftables/elements/dump.ts';
 import { DENIED, type Learnt } from '@portcullis/dataplane/nftables/elements/kept-state.ts';
 import type { LearntReader } from '@portcullis/dataplane/nftables/elements/learnt-reader.ts';
-import { isHere, type KernelPlace, kernelPlace } from './boot.ts';
+import { isHere, kernelPlace } from './boot.ts';
 import { enforcedFolder } from './disk.ts';
 import { CHAIN_START, frame, unframe } from './frames.ts';
 import { elementOf } from '@portcullis/dataplane/connections/denied-memory.ts';
@@ -16,10 +23,7 @@ const FILE = 'denied-flows.jsonl';
 /** Two sets of two families, 65,536 each. */
 const MOST = 4 * 65_536;
 
-interface Written extends KernelPlace {
-  readonly flows: readonly string[];
-}
-const shape = object<Written>({
+const schema = object({
   boot: prose(128),
   namespace: prose(128),
   flows: array(matching(/^[\x20-\x7e]{1,160}$/, 'a denied connection'), MOST),
@@ -64,7 +68,7 @@ export class SetAside {
     mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
     // The agent and a person may be at it at once.
     const draft = `${this.#path}.${process.pid}`;
-    const written: Written = { ...kernelPlace(), flows };
+    const written: Static<typeof schema> = { ...kernelPlace(), flows };
     writeFileSync(draft, frame(CHAIN_START, written).text, { mode: 0o600 });
     renameSync(draft, this.#path);
   }
@@ -72,7 +76,7 @@ export class SetAside {
   /** For a table that is about to be written where there is none. Throws what fails. */
   async takeBack(): Promise<Learnt[]> {
     const { records } = unframe(readIfThere(this.#path) ?? Buffer.of());
-    const checked = check(shape, records[0]);
+    const checked = check(schema, records[0]);
     if (!checked.ok || checked.value.flows.length === 0 || !isHere(checked.value)) return [];
     const denied = new Set(checked.value.flows);
     const back: Learnt[] = [];

@@ -7,12 +7,13 @@ import {
   natural,
   object,
   prose,
+  type Static,
 } from '@portcullis/link/messages/schema.ts';
 import { describeError, type Log } from '@portcullis/core/log.ts';
 import { LayoutDigest } from '@portcullis/dataplane/nftables/table/digest.ts';
 import type { Sizes } from '@portcullis/dataplane/nftables/table/render.ts';
 import { readIfThere } from '@portcullis/agent/durable-file.ts';
-import { isHere, type KernelPlace, kernelPlace } from './boot.ts';
+import { isHere, kernelPlace } from './boot.ts';
 import { CHAIN_START, frame, unframe } from './frames.ts';
 import type { LoadedTable } from './table-text.ts';
 
@@ -26,15 +27,9 @@ export interface KnownTable {
   readonly sizes: Sizes;
 }
 
-/** The stamp counts from a boot on, in a network namespace. */
-interface KernelRecord extends KernelPlace {
-  readonly stamp: number;
-  readonly digest: string;
-  readonly sizes: readonly { readonly map: string; readonly size: number }[];
-}
-
 const word = matching(/^[\x21-\x7e]{1,128}$/, 'a word');
-const shape = object<KernelRecord>({
+/** The stamp counts since the boot, in one network namespace. */
+const schema = object({
   boot: prose(128),
   namespace: prose(128),
   stamp: natural,
@@ -63,7 +58,7 @@ export class KernelRecords {
   read(): KnownTable | null {
     try {
       const { records } = unframe(readIfThere(this.#path) ?? Buffer.of());
-      const checked = check(shape, records[0]);
+      const checked = check(schema, records[0]);
       if (!checked.ok) return null;
       if (!isHere(checked.value)) return null;
       const { stamp, digest, sizes } = checked.value;
@@ -103,7 +98,7 @@ export class KernelRecords {
     }
   }
 
-  #write(record: KernelRecord): void {
+  #write(record: Static<typeof schema>): void {
     mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
     const draft = `${this.#path}.new`;
     writeFileSync(draft, frame(CHAIN_START, record).text, { mode: 0o600 });

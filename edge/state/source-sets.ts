@@ -3,7 +3,14 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { sourceSets } from '@portcullis/link/messages/policy.ts';
-import { array, check, matching, natural, object } from '@portcullis/link/messages/schema.ts';
+import {
+  array,
+  check,
+  matching,
+  natural,
+  object,
+  type Static,
+} from '@portcullis/link/messages/schema.ts';
 import { parts } from './content.ts';
 import { readIfThere, replaceFile } from '@portcullis/agent/durable-file.ts';
 import { CHAIN_START, frame, type Frames, unframe } from './frames.ts';
@@ -12,25 +19,17 @@ const PREFIX = 'source-sets-';
 const NETWORKS_PER_RECORD = 5_000;
 const word = matching(/^[\x21-\x7e]{1,128}$/, 'a name');
 
-interface Head {
-  readonly version: string;
-  /** How many records follow. */
-  readonly pieces: number;
-}
-interface Piece {
-  readonly name: string;
-  readonly networks: readonly unknown[];
-}
-const head = object<Head>({ version: word, pieces: natural });
-const piece = object<Piece>({ name: word, networks: array((value) => value, NETWORKS_PER_RECORD) });
+/** The first record; `pieces` is the number of records that follow. */
+const head = object({ version: word, pieces: natural });
+const piece = object({ name: word, networks: array((value) => value, NETWORKS_PER_RECORD) });
 
 /** Source sets as records; a large set in several. */
 function* writeSets({ version, sets }: SourceSets): Generator<Frames> {
-  const pieces = Object.entries(sets).flatMap(([name, all]): Piece[] => {
+  const pieces = Object.entries(sets).flatMap(([name, all]): Static<typeof piece>[] => {
     const cut = [...parts(all, NETWORKS_PER_RECORD)];
     return (cut.length === 0 ? [[]] : cut).map((networks) => ({ name, networks }));
   });
-  let frames = frame(CHAIN_START, { version, pieces: pieces.length } satisfies Head);
+  let frames = frame(CHAIN_START, { version, pieces: pieces.length } satisfies Static<typeof head>);
   yield frames;
   for (const one of pieces) {
     frames = frame(frames.chain, one);
