@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { prepareLinkFolder, prepareNodeFolder } from './account.ts';
+import { prepareLinkFolder, prepareNodeFolder } from './root-rights.ts';
 import { createAccess, type Access } from './access/index.ts';
 import { type Attacks, createAttacks, sweepAttacks } from './attacks/index.ts';
 import { type Collectors, createCollectors } from './collectors/index.ts';

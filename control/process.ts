@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { becomeAccount } from './account.ts';
+import { becomeAccount } from './root-rights.ts';
 import type { ControlConfig } from './config/config.ts';
 import { type Control, createControl } from './control.ts';
 import { redact } from './log.ts';

@@ -1,4 +1,4 @@
-import { type EdgeStatus, loadEdgeStatuses } from '@portcullis/control/fleet/edge-status.ts';
+import { type EdgeStatus, loadEdgeStatuses } from '@portcullis/control/fleet/edges/status.ts';
 import { withDatabase } from '../database.ts';
 import { failed } from '../exit.ts';
 import { agoOf, print, printJson, printTable, styled } from '../output.ts';

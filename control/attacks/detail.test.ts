@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/attack.ts';
 import type { DropEntry } from '@portcullis/core/firewall/drops.ts';
 import type { OverlayAction } from '@portcullis/link/messages/attacks.ts';
-import { recordDrops } from '../fleet/drops.ts';
+import { recordDrops } from '../fleet/edges/drops.ts';
 import { assertRefused } from '../http/testing/client.ts';
 import { startWorld } from '../http/testing/fixture.ts';
 import { recordOngoing, respondTo, standingKinds } from './mitigations/testing.ts';

@@ -1,5 +1,5 @@
 import type { Db } from '../db/database.ts';
-import { inSnapshot } from '../fleet/policies.ts';
+import { inSnapshot } from '../fleet/policies/policies.ts';
 import { notHeld } from '../http/not-found.ts';
 import type { Call } from '../http/operation.ts';
 import { loadServingEdges, type ServingEdge } from './held-store.ts';

@@ -1,9 +1,9 @@
 import { availableFilters } from '@portcullis/core/filters/catalogue.ts';
 import type { Handlers } from '../http/handlers.ts';
 import { notHeld } from '../http/not-found.ts';
-import { createFilters, deleteFiltersByKey, managedTypes } from './filter-writes.ts';
-import { createRules, deleteRulesById } from './rule-writes.ts';
-import type { ServiceDeps } from './site.ts';
+import { createFilters, deleteFiltersByKey, managedTypes } from './writes/filters.ts';
+import { createRules, deleteRulesById } from './writes/rules.ts';
+import type { ServiceDeps } from './writes/address-write.ts';
 import { loadAddress, loadAddressRow, loadManagedFilters, readAddress } from './store.ts';
 import { ViewMemory } from './view-memory.ts';
 import { addressView, catalogueView, readHeaders, writeHeaders } from './views.ts';

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Access } from '../access/index.ts';
 import type { AskEdges } from '../fleet/index.ts';
-import { createFirewallEvents } from './events.ts';
+import { createFirewallEvents } from './writes/events.ts';
 import { createHandlers, type FirewallHandlers } from './handlers.ts';
 import { createX1Handlers, type FirewallX1Handlers } from './x1-handlers.ts';
 

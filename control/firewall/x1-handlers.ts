@@ -3,12 +3,12 @@ import type { CallOf, Handlers } from '../http/handlers.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import { Problem } from '../problem.ts';
 import { readAccepted, replaceableState } from './accepted.ts';
-import { countConfigured } from './configured.ts';
+import { countConfigured } from './writes/configured.ts';
 import { dropsView, readDrops } from './drops/read.ts';
-import { type ExplainDeps, explainPacket } from './explain.ts';
+import { type ExplainDeps, explainPacket } from './explain/explain.ts';
 import { loadFleetState, loadHeldAddresses } from './held-store.ts';
-import { replaceAddress } from './replace.ts';
-import type { ServiceDeps } from './site.ts';
+import { replaceAddress } from './writes/replace.ts';
+import type { ServiceDeps } from './writes/address-write.ts';
 import { readHeaders, writeHeaders } from './views.ts';
 import { acceptedView, explanationView, heldView, replacedView } from './x1-views.ts';
 

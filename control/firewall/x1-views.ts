@@ -2,11 +2,11 @@ import { X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
 import type { HeldPrefix } from '../access/index.ts';
 import type { Call } from '../http/operation.ts';
 import type { AcceptedAddress } from './accepted.ts';
-import type { Explained } from './explain.ts';
-import type { EdgeVerdict } from './live-explain.ts';
+import type { Explained } from './explain/explain.ts';
+import type { EdgeVerdict } from './explain/edge-verdicts.ts';
 import type { AddressState } from './objects.ts';
 import type { HeldAddress } from './held-store.ts';
-import type { Replaced } from './replace.ts';
+import type { Replaced } from './writes/replace.ts';
 import { addressMeta, filterView, groupView, ruleView, timestampView } from './views.ts';
 
 export function acceptedView(call: Call, accepted: AcceptedAddress) {

@@ -1,7 +1,7 @@
 import type { DropEntry } from '@portcullis/core/firewall/drops.ts';
 import type { Logger } from 'pino';
 import { Counter, Histogram, type Registry } from 'prom-client';
-import type { LiveGeneration } from './edges.ts';
+import type { LiveGeneration } from './edges/store.ts';
 
 /** What happens to the fleet: each function writes its log line and its metric together. */
 export interface FleetEvents {

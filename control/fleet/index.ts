@@ -2,22 +2,22 @@ import type { AgentHandler, ControlSide } from '@portcullis/link/transport/trans
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Db } from '../db/database.ts';
-import { createEdgeHandler } from './edge-handler.ts';
-import { createEnforcement, type EnforcementReader } from './enforcement.ts';
+import { createEdgeHandler } from './edges/handler.ts';
+import { createEnforcement, type EnforcementReader } from './edges/enforcement.ts';
 import { createFleetEvents } from './events.ts';
-import { registerFleetGauges } from './gauges.ts';
-import { type AskEdges, Questions } from './questions.ts';
-import { startHoldingScheduler } from './scheduler.ts';
-import type { Sweep } from './retention.ts';
-import { loadSourceSets } from './source-sets.ts';
-import { startSweeps } from './sweeps.ts';
-import { SyncDesk } from './sync.ts';
-import { NO_WATCH_DESK, type WatchDesk } from './watch-desk.ts';
+import { registerFleetGauges } from './edges/gauges.ts';
+import { type AskEdges, Questions } from './edges/questions.ts';
+import { startHoldingScheduler } from './timers/holdings.ts';
+import type { Sweep } from './timers/retention.ts';
+import { loadSourceSets } from './policies/source-sets.ts';
+import { startSweeps } from './timers/sweeps.ts';
+import { SyncDesk } from './sync/sync.ts';
+import { NO_WATCH_DESK, type WatchDesk } from './edges/detection-service.ts';
 
-export { takeWatch, type WatchDesk } from './watch-desk.ts';
-export type { AskEdges } from './questions.ts';
-export type { EdgeEnforcement, EnforcementReader } from './enforcement.ts';
-export { loadSourceSets, prepareSourceSets, releaseSourceSets } from './source-sets.ts';
+export { takeWatch, type WatchDesk } from './edges/detection-service.ts';
+export type { AskEdges } from './edges/questions.ts';
+export type { EdgeEnforcement, EnforcementReader } from './edges/enforcement.ts';
+export { loadSourceSets, prepareSourceSets, releaseSourceSets } from './policies/source-sets.ts';
 
 export interface FleetDeps {
   readonly db: Db;

@@ -6,9 +6,9 @@ import type { EdgeMode, EdgePage, EdgeWelcome } from '@portcullis/link/messages/
 import type { EdgeDrops, EdgeReport } from '@portcullis/link/messages/edge-report.ts';
 import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 import type { Db } from '../db/database.ts';
-import { createEdgeHandler } from './edge-handler.ts';
-import { Questions } from './questions.ts';
-import { SyncDesk, type SyncOptions } from './sync.ts';
+import { createEdgeHandler } from './edges/handler.ts';
+import { Questions } from './edges/questions.ts';
+import { SyncDesk, type SyncOptions } from './sync/sync.ts';
 import { silentEvents } from './testing.ts';
 
 const TIMEOUT_MS = 10_000;

@@ -5,7 +5,7 @@ import { NOTHING_SET, type ScopeSettings } from '@portcullis/core/attacks/scope-
 import type { Db } from '../../db/database.ts';
 import { testDatabase } from '../../db/testing.ts';
 import { currentGeneration } from '../../fleet/generations.ts';
-import { inSnapshot, loadPolicies } from '../../fleet/policies.ts';
+import { inSnapshot, loadPolicies } from '../../fleet/policies/policies.ts';
 import { serveEdges, TestEdge } from '../../fleet/test-edge.ts';
 import { insertEdge, insertHolding, insertOrganisation } from '../../fleet/testing.ts';
 import { cancelIn } from './cancel.ts';

@@ -1,6 +1,6 @@
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import type { Db } from '../../db/database.ts';
-import { inSnapshot } from '../../fleet/policies.ts';
+import { inSnapshot } from '../../fleet/policies/policies.ts';
 import type { CallOf } from '../../http/handlers.ts';
 import { notHeld } from '../../http/not-found.ts';
 import type { AddressState } from '../objects.ts';

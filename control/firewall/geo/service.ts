@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { type Batch, BEGINS } from '../../fleet/batch.ts';
 import { Problem } from '../../problem.ts';
-import { refuseTooManyConfigured } from '../configured.ts';
+import { refuseTooManyConfigured } from '../writes/configured.ts';
 import { findAssignableHolding, lockHoldings } from '../groups/holdings.ts';
 import { requireTarget } from '../groups/service.ts';
 import { parseCountry } from './countries.ts';

@@ -5,7 +5,7 @@ import type { Batch, GenerationalTable } from '../../fleet/batch.ts';
 import { Problem } from '../../problem.ts';
 import { type Conflict, findConflicts, LISTED_CONFLICTS } from './conflicts.ts';
 import type { FilterContent, RuleContent } from './content.ts';
-import { refuseTooManyConfigured } from '../configured.ts';
+import { refuseTooManyConfigured } from '../writes/configured.ts';
 import { findAssignableHolding, lockHoldings } from './holdings.ts';
 import * as store from './store.ts';
 

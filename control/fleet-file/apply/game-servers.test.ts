@@ -7,7 +7,7 @@ import { sql } from 'kysely';
 import type { Db } from '../../db/database.ts';
 import { testDatabase } from '../../db/testing.ts';
 import { applyFleet, FleetRefused, planFleet } from './apply.ts';
-import { loadPolicies } from '../../fleet/policies.ts';
+import { loadPolicies } from '../../fleet/policies/policies.ts';
 import type { FoundEgg } from '../desired.ts';
 import { parseFleet } from '../parse/parse.ts';
 import { renderPlan } from '../plan/plan.ts';

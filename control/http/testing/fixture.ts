@@ -5,7 +5,7 @@ import type { Db } from '../../db/database.ts';
 import { testDatabase } from '../../db/testing.ts';
 import { createFirewall } from '../../firewall/index.ts';
 import type { AskEdges } from '../../fleet/index.ts';
-import { loadSourceSets, releaseSourceSets } from '../../fleet/source-sets.ts';
+import { loadSourceSets, releaseSourceSets } from '../../fleet/policies/source-sets.ts';
 import { createMemoryLink, type MemoryLink } from '@portcullis/link/transport/memory.ts';
 import type { Registry } from 'prom-client';
 import { createLogger, type Logger } from '../../log.ts';

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { createEdgeAgent } from '@portcullis/edge/agent/agent.ts';
+import { createFakeKernel } from '@portcullis/dataplane/nftables/fake.ts';
+import type { KernelState } from '@portcullis/core/firewall/edge-state.ts';
+import type { AskEdges } from '../../fleet/index.ts';
+import { serveEdges } from '../../fleet/test-edge.ts';
+import { assignGroup, insertEdge } from '../../fleet/testing.ts';
+import type { TestReply } from '../../http/testing/client.ts';
+import { ACME, startWorld } from '../../http/testing/fixture.ts';
+
+const X1 = '/api/x1/firewall/ips';
+const V1 = '/api/v1/firewall/ips';
+const IP = '203.0.113.10';
+const TCP_80 = { protocol: 'tcp', source_ip: '198.51.100.7', destination_port: 80 };
+
+interface Explained {
+  readonly verdict: string;
+  readonly edges: readonly {
+    readonly name: string;
+    readonly answer: {
+      readonly verdict: string;
+      readonly generation: number;
+      readonly up_to_date: boolean;
+      readonly kernel: string;
+      readonly decided_by: { readonly id: number } | null;
+    } | null;
+  }[];
+  readonly differences: readonly string[];
+}
+const explained = ({ status, body }: TestReply): Explained => {
+  assert.equal(status, 200);
+  return (body as { data: Explained }).data;
+};
+
+/** An edge that has not joined yet, or has nothing in its kernel, answers nobody. */
+async function firstAnswered(ask: () => Promise<Explained>): Promise<Explained> {
+  for (let tries = 0; tries < 3_000; tries += 1) {
+    const told = await ask();
+    if (told.edges.some(({ answer }) => answer !== null)) return told;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  return assert.fail('no edge has answered');
+}
+
+/** The API, and a real agent on a kernel that is not. */
+async function worldWithEdge(t: TestContext) {
+  let ask: AskEdges = async () => new Map();
+  const world = await startWorld(t, {}, undefined, (edges, packet) => ask(edges, packet));
+  await insertEdge(world.db, 'fra1');
+  const { link, questions } = serveEdges(world.db);
+  ask = questions.ask;
+  const kernel = createFakeKernel();
+  const stateDir = mkdtempSync(join(tmpdir(), 'portcullis-explain-'));
+  let state: KernelState = 'undisturbed';
+  const agent = createEdgeAgent({
+    link: link.connect({ kind: 'edge', name: 'fra1' }),
+    driver: kernel,
+    host: { localAddresses: () => [], devices: () => ['eth0'], masterOf: () => null },
+    stateDir,
+    log: { debug() {}, info() {}, warn() {}, error() {} },
+    mode: 'enforce',
+    facts: { kernel: { state: () => state, repairs: () => 0 } },
+  });
+  t.after(async () => {
+    await agent.stop();
+    await link.control.close();
+    rmSync(stateDir, { recursive: true });
+  });
+  await agent.start();
+  const enforced = async (generation: number): Promise<void> => {
+    for (let tries = 0; agent.status().generation < generation && tries < 3_000; tries += 1)
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    assert.equal(agent.status().generation, generation);
+  };
+  const announce = (generation: number): void => {
+    link.control.notify({ kind: 'generation', generation });
+  };
+  return {
+    ...world,
+    kernel,
+    agent,
+    enforced,
+    announce,
+    disturb: (now: KernelState) => (state = now),
+  };
+}
+
+test('an edge answers by what its kernel was given, and what differs from the accepted is said', async (t) => {
+  const { acme, enforced, announce, disturb, agent } = await worldWithEdge(t);
+  const ask = async (ip = IP) => explained(await acme.post(`${X1}/${ip}/explain`, TCP_80));
+  assert.deepEqual(
+    (await firstAnswered(ask)).edges.map(({ name, answer }) => [
+      name,
+      answer?.verdict,
+      answer?.up_to_date,
+    ]),
+    [['fra1', 'pass', true]],
+  );
+  await acme.post(`${V1}/${IP}/rules`, { action: 'deny', protocol: 'any' });
+  const behind = await ask();
+  assert.equal(behind.verdict, 'drop');
+  assert.deepEqual(
+    [behind.edges[0]?.answer?.verdict, behind.edges[0]?.answer?.up_to_date],
+    ['pass', false],
+  );
+  assert.match(
+    behind.differences.join(' '),
+    /fra1 judges .* another policy.* fra1 passes the packet/,
+  );
+  announce(1);
+  await enforced(1);
+  const level = await ask();
+  assert.deepEqual(level.differences, []);
+  const { answer } = level.edges[0] ?? {};
+  assert.deepEqual(
+    [answer?.verdict, answer?.generation, answer?.up_to_date, answer?.decided_by?.id],
+    ['drop', 1, true, 1],
+  );
+  disturb('disturbed');
+  assert.match((await ask()).differences.join(' '), /Somebody changed the kernel of fra1/);
+  await agent.stop();
+  const away = await ask();
+  assert.deepEqual([away.verdict, away.edges[0]?.answer], ['drop', null]);
+  assert.match(away.differences.join(' '), /fra1 did not answer/);
+});
+
+test('an address without objects of its own is judged by its prefix, on the edge as in control', async (t) => {
+  const { acme, db, enforced, announce } = await worldWithEdge(t);
+  const { rows } = await db.executeQuery<{ id: number }>(
+    db.selectFrom('holdings').select('id').where('cidr', '=', '203.0.113.0/24').compile(),
+  );
+  const holding = rows[0]?.id ?? assert.fail();
+  const { generation } = await assignGroup(db, ACME, holding, ['203.0.113.0/24'], {
+    protocol: 'tcp',
+  });
+  announce(generation);
+  await enforced(generation);
+  const told = explained(await acme.post(`${X1}/203.0.113.77/explain`, TCP_80));
+  assert.deepEqual([told.verdict, told.edges[0]?.answer?.verdict], ['drop', 'drop']);
+  assert.deepEqual(told.differences, []);
+});
+
+test('an edge whose kernel refused the address says what its kernel still does', async (t) => {
+  const { acme, enforced, announce, kernel } = await worldWithEdge(t);
+  await acme.post(`${V1}/${IP}/rules`, {
+    action: 'allow',
+    protocol: 'tcp',
+    destination_port: '80',
+  });
+  announce(1);
+  await enforced(1);
+  kernel.refuse = (text) =>
+    text.includes('meta l4proto udp goto dropped_denied') ? 'no memory' : null;
+  await acme.post(`${V1}/${IP}/rules`, { action: 'deny', protocol: 'udp' });
+  announce(2);
+  await enforced(2);
+  const told = explained(await acme.post(`${X1}/${IP}/explain`, { ...TCP_80, protocol: 'udp' }));
+  assert.deepEqual(
+    [told.verdict, told.edges[0]?.answer?.verdict, told.edges[0]?.answer?.generation],
+    ['drop', 'pass', 1],
+  );
+  assert.equal(told.edges[0]?.answer?.up_to_date, false);
+});

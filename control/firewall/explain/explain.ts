@@ -1,0 +1,149 @@
+import { explainVerdict } from '@portcullis/core/firewall/explain.ts';
+import { decide, type Verdict } from '@portcullis/core/firewall/decide.ts';
+import { FIRST_PACKET } from '@portcullis/core/firewall/first-packet.ts';
+import type { EdgeSettings, Packet } from '@portcullis/core/firewall/packet.ts';
+import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
+import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
+import type { BodyOf } from '@portcullis/contract/operation-types.ts';
+import { canonicalAddress } from '@portcullis/core/net/address.ts';
+import type { Db } from '../../db/database.ts';
+import { inSnapshot, loadAddressPolicy } from '../../fleet/policies/policies.ts';
+import type { AskEdges } from '../../fleet/index.ts';
+import { notHeld } from '../../http/not-found.ts';
+import type { Call } from '../../http/operation.ts';
+import { Problem } from '../../problem.ts';
+import { askServing, differences, type EdgeVerdict, loadAskableEdges } from './edge-verdicts.ts';
+import type { AddressState } from '../objects.ts';
+import { familyOf } from '../writes/address-write.ts';
+import { loadAddress } from '../store.ts';
+
+export type PacketRequest = BodyOf<'explainPacket'>;
+
+export interface Explained {
+  readonly verdict: Verdict;
+  /** The same in words. */
+  readonly explanation: string;
+  readonly state: AddressState;
+  /** What the edges themselves say. */
+  readonly edges: readonly EdgeVerdict[];
+  /** Where they do not agree with what is accepted, in words. */
+  readonly differences: readonly string[];
+}
+
+export interface ExplainDeps {
+  readonly askEdges: AskEdges;
+  /** Contents of `country:DE`, `asn:64496`. */
+  readonly loadSourceSets: (names: readonly string[]) => Promise<SourceSets>;
+}
+
+/** Protocol numbers: https://www.iana.org/assignments/protocol-numbers */
+const NUMBERS = { tcp: 6, udp: 17, gre: 47, esp: 50 } as const;
+const ICMP = 1;
+const ICMPV6 = 58;
+
+/** What an edge does in general: stages that depend on one edge's own addresses are not part of the question. */
+const ANY_EDGE: EdgeSettings = {
+  localAddresses: [],
+  management: [],
+  sees: 'both',
+  fragments: 'reassemble',
+};
+
+/**
+ * Puts the packet to the reference evaluator, over the address's policy as it is accepted or live, and to the
+ * edges, who judge by what their kernels were given.
+ */
+export async function explainPacket(
+  deps: ExplainDeps,
+  db: Db,
+  call: Call,
+  request: PacketRequest,
+): Promise<Explained> {
+  const found = await inSnapshot(db, async (tx) => {
+    const state = await loadAddress(tx, request.view ?? 'accepted', call.caller, call.ip);
+    if (state === null) throw notHeld();
+    const accepted = await loadAddressPolicy(tx, call.ip);
+    const generation = state.liveGeneration;
+    const live =
+      request.view === 'live' ? await loadAddressPolicy(tx, call.ip, { generation }) : null;
+    return {
+      state,
+      accepted,
+      policy: live ?? accepted,
+      edges: await loadAskableEdges(tx, call.ip),
+    };
+  });
+  const { state, accepted, policy } = found;
+  const packet = readPacket(call.ip, request);
+  const judge = async (judging: Policy): Promise<Verdict> => {
+    const policies = createPolicyTable([judging]);
+    const sourceSets = await deps.loadSourceSets(setsOf(judging));
+    return decide({ settings: ANY_EDGE, policies, sourceSets }, packet, FIRST_PACKET);
+  };
+  const verdict = await judge(policy);
+  const edges = await askServing(deps.askEdges, found.edges, packet, accepted);
+  return {
+    verdict,
+    explanation: explainVerdict(verdict, policy),
+    state,
+    edges,
+    differences: differences(policy === accepted ? verdict : await judge(accepted), edges),
+  };
+}
+
+function setsOf(policy: Policy): string[] {
+  return [...new Set(policy.geo.flatMap((rule) => rule.sets))];
+}
+
+/** The packet that the request describes; throws 422 where its parts do not go together. */
+export function readPacket(ip: string, request: PacketRequest): Packet {
+  const family = familyOf(ip);
+  const source = canonicalAddress(request.source_ip);
+  if (source === null || familyOf(source) !== family) {
+    throw invalid('/source_ip', `must be an IPv${family} address, as the destination is`);
+  }
+  const protocol = numberOf(request.protocol, family);
+  const hasPorts = protocol === NUMBERS.tcp || protocol === NUMBERS.udp;
+  const isIcmp = protocol === ICMP || protocol === ICMPV6;
+  for (const field of ['source_port', 'destination_port'] as const) {
+    if (request[field] !== undefined && !hasPorts)
+      throw invalid(`/${field}`, 'belongs to tcp and udp only');
+  }
+  for (const field of ['icmp_type', 'icmp_code'] as const) {
+    if (request[field] !== undefined && !isIcmp) throw invalid(`/${field}`, 'belongs to icmp only');
+  }
+  if (hasPorts && request.destination_port === undefined) {
+    throw invalid('/destination_port', 'is required with tcp and udp');
+  }
+  // An echo request, unless said otherwise.
+  const echo = family === 4 ? 8 : 128;
+  return {
+    family,
+    source,
+    destination: ip,
+    protocol,
+    // Any port that a client may have; no rule looks at it.
+    sourcePort: hasPorts ? (request.source_port ?? 49_152) : null,
+    destinationPort: hasPorts ? (request.destination_port ?? null) : null,
+    icmp: isIcmp ? { type: request.icmp_type ?? echo, code: request.icmp_code ?? 0 } : null,
+    hopLimit: 64,
+    fragment: 'none',
+  };
+}
+
+function numberOf(protocol: PacketRequest['protocol'], family: 4 | 6): number {
+  if (typeof protocol === 'number') return protocol;
+  if (protocol === 'icmp') return family === 4 ? ICMP : ICMPV6;
+  for (const [name, number] of Object.entries(NUMBERS)) if (name === protocol) return number;
+  throw new Error(`the contract has a protocol that is unknown here: ${protocol}`);
+}
+
+function invalid(pointer: string, detail: string): Problem {
+  return new Problem(
+    'invalid_request',
+    `The packet is not possible: ${pointer.slice(1)} ${detail}.`,
+    {
+      errors: [{ pointer, detail }],
+    },
+  );
+}

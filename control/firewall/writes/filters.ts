@@ -1,0 +1,135 @@
+import {
+  availableFilters,
+  type FilterType,
+  findFilter,
+} from '@portcullis/core/filters/catalogue.ts';
+import { parsePortExpression } from '@portcullis/core/net/ports.ts';
+import type { Tx } from '../../db/database.ts';
+import type { Call } from '../../http/operation.ts';
+import { Problem } from '../../problem.ts';
+import { requireFilterCount } from './limits.ts';
+import * as messages from './messages.ts';
+import { filterKey } from '../objects.ts';
+import { type Outcome, readPorts } from './rules.ts';
+import {
+  audit,
+  eventOf,
+  leaveSite,
+  markConfigured,
+  openSite,
+  requireHolding,
+  type ServiceDeps,
+  takeSiteGeneration,
+} from './address-write.ts';
+import { deleteFilters, insertFilters, loadManagedFilters } from '../store.ts';
+
+/** The body of a filter creation, checked for types alone. */
+export interface FilterRequest {
+  readonly type: string;
+  readonly port: string;
+}
+export interface FiltersCreated extends Outcome {
+  readonly type: string;
+  readonly created: number;
+}
+export interface FiltersDeleted extends Outcome {
+  readonly deleted: number;
+}
+
+/** One filter a port, all or none. */
+export async function createFilters(
+  deps: ServiceDeps,
+  tx: Tx,
+  call: Call,
+  request: FilterRequest,
+): Promise<FiltersCreated> {
+  const holding = await requireHolding(deps, tx, call);
+  const type = requireAvailable(request.type, await loadManagedFilters(tx, holding.id));
+  const ports = readFilterPorts(call, request.port);
+  const site = await openSite(tx, call, holding);
+  const { filters, enforcement } = site.state;
+  const there = new Set(filters.map(filterKey));
+  const equal = ports.filter((port) => there.has(filterKey({ type, port })));
+  if (equal.length > 0) throw new Problem('filter_exists', messages.filterExists(equal));
+  requireFilterCount(call, filters.length, ports.length);
+  await markConfigured(tx, call, site, true);
+  const generation = await takeSiteGeneration(tx, call, 'filter.create');
+  await insertFilters(
+    tx,
+    site.address.id,
+    generation,
+    ports.map((port) => ({ type, port })),
+  );
+  await audit(tx, call, { action: 'filter.create', detail: { type, ports }, generation });
+  call.afterCommit(() =>
+    deps.events.filtersCreated({ ...eventOf(call, generation), created: ports.length }),
+  );
+  const message = messages.filtersAccepted(ports.length, { enforcement });
+  return { type, created: ports.length, generation, enforcement, message };
+}
+
+/** Deletes own filters by key. Keys not on this address are skipped; one of a group refuses the whole request. */
+export async function deleteFiltersByKey(
+  deps: ServiceDeps,
+  tx: Tx,
+  call: Call,
+  wanted: readonly string[],
+): Promise<FiltersDeleted> {
+  const holding = await requireHolding(deps, tx, call);
+  const site = await openSite(tx, call, holding);
+  const { rules, filters, enforcement } = site.state;
+  const named = new Set(wanted);
+  const found = filters.filter((filter) => named.has(filterKey(filter)));
+  for (const filter of found) {
+    if (filter.group !== null) {
+      throw new Problem(
+        'managed_by_group',
+        messages.ownedByGroup(filter.group, 'filter', filterKey(filter)),
+      );
+    }
+  }
+  const deleted = found.length;
+  const message = messages.filtersDeleted(deleted, named.size, { enforcement });
+  if (deleted === 0)
+    return { deleted, generation: await leaveSite(tx, site), enforcement, message };
+  const left = [...rules, ...filters].filter((object) => object.group === null).length - deleted;
+  await markConfigured(tx, call, site, left > 0);
+  const generation = await takeSiteGeneration(tx, call, 'filter.delete');
+  await deleteFilters(
+    tx,
+    site.address.id,
+    generation,
+    found.map((filter) => filter.id),
+  );
+  const keys = found.map(filterKey);
+  await audit(tx, call, {
+    action: 'filter.delete',
+    detail: { keys, requested: named.size },
+    generation,
+  });
+  call.afterCommit(() => deps.events.filtersDeleted({ ...eventOf(call, generation), deleted }));
+  return { deleted, generation, enforcement, message };
+}
+
+/** Whether it does not exist or is the service's own business is answered alike; throws 422. */
+export function requireAvailable(type: string, managed: readonly string[]): FilterType {
+  const found = availableFilters(managedTypes(managed)).find((filter) => filter.type === type);
+  if (found !== undefined) return found.type;
+  throw new Problem(
+    'filter_unavailable',
+    'This filter type is not available on this address. Read filters/available for those that are.',
+  );
+}
+
+/** A service may name a filter that a later version knows; this one has nothing to leave out then. */
+export function managedTypes(managed: readonly string[]): FilterType[] {
+  return managed.flatMap((type) => findFilter(type)?.type ?? []);
+}
+
+export function readFilterPorts(call: Call, text: string, pointer = '/port'): number[] {
+  const parsed = parsePortExpression(text);
+  if (parsed.ok) return readPorts(call, parsed.value);
+  throw new Problem('invalid_request', `The port expression is not valid: ${parsed.reason}.`, {
+    errors: [{ pointer, detail: parsed.reason }],
+  });
+}

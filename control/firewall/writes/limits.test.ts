@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sql } from 'kysely';
+import type { Db } from '../../db/database.ts';
+import { assertRefused } from '../../http/testing/client.ts';
+import { startWorld } from '../../http/testing/fixture.ts';
+
+const V1 = '/api/v1/firewall/ips';
+const IP = `${V1}/203.0.113.10`;
+const IP6 = `${V1}/2001:db8::10`;
+const tcp = (destination_port: string) => ({ action: 'allow', protocol: 'tcp', destination_port });
+const udp = (port: string) => ({ type: 'udp-stateful', port });
+const firstOf = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+
+/** A group on prefixes of both families: one rule for any source, two for IPv6 sources, one filter. */
+async function assignGroup(db: Db): Promise<void> {
+  await sql`insert into groups (organisation_id, name, owner) values (1, 'both', 'portal')`.execute(
+    db,
+  );
+  await sql`
+    insert into group_rules (group_id, action, protocol, source, port, created_generation) values
+      (1, 'deny', 'udp', null, 19, 0), (1, 'deny', 'tcp', '2001:db8:1::/48', 1, 0),
+      (1, 'deny', 'tcp', '2001:db8:2::/48', 1, 0)`.execute(db);
+  await sql`insert into group_filters (group_id, type, port, created_generation) values (1, 'udp-stateful', 9, 0)`.execute(
+    db,
+  );
+  await sql`
+    insert into group_assignments (group_id, holding_id, target, created_generation)
+    values (1, 1, '203.0.113.0/24', 0), (1, 2, '2001:db8::/32', 0)`.execute(db);
+}
+
+test('a group fills an address up to the limit by its rules for that family alone, and by its filters', async (t) => {
+  const world = await startWorld(t);
+  await assignGroup(world.db);
+  await sql`update organisations set rules_per_ip = 4, filters_per_ip = 3 where id = 1`.execute(
+    world.db,
+  );
+  const acme = await world.client();
+  for (const [path, free] of [
+    [IP, 3],
+    [IP6, 1],
+  ] as const) {
+    const tooMany = await acme.post(`${path}/rules`, tcp(`1-${free + 1}`));
+    const { detail } = assertRefused(tooMany, 422, 'limit_exceeded');
+    assert.match(String(detail), new RegExp(`has ${4 - free} rules?, and ${free + 1} more`));
+    assert.equal((await acme.post(`${path}/rules`, tcp(`1-${free}`))).status, 201);
+    assertRefused(await acme.post(`${path}/rules`, tcp('9')), 422, 'limit_exceeded');
+    assertRefused(await acme.post(`${path}/filters`, udp('1-3')), 422, 'limit_exceeded');
+    assert.equal((await acme.post(`${path}/filters`, udp('1-2'))).status, 201);
+    assertRefused(await acme.post(`${path}/filters`, udp('3')), 422, 'limit_exceeded');
+    const { meta } = (await acme.get(path)).body as { meta: object };
+    const limits = { rules_per_ip: 4, filters_per_ip: 3, max_ports_per_request: 101 };
+    assert.deepEqual(meta, { rules_count: 4, filters_count: 3, limits });
+  }
+});
+
+test('what is there already is named before a limit; what is too much for one request before both', async (t) => {
+  const { acme } = await startWorld(t);
+  await acme.post(`${IP}/rules`, tcp('1-100'));
+  await acme.post(`${IP}/filters`, udp('1-25'));
+  assertRefused(await acme.post(`${IP}/rules`, tcp('100-101')), 422, 'rule_exists');
+  assertRefused(await acme.post(`${IP}/filters`, udp('25-26')), 422, 'filter_exists');
+  for (const path of [`${IP}/rules`, `${IP}/filters`]) {
+    const body = path.endsWith('rules') ? tcp('1-102') : udp('1-102');
+    const { detail } = assertRefused(await acme.post(path, body), 422, 'limit_exceeded');
+    assert.match(String(detail), /max_ports_per_request/);
+  }
+  const { meta } = (await acme.get(IP)).body as { meta: object };
+  assert.deepEqual(Object.values(meta).slice(0, 2), [100, 25]);
+});
+
+test('101 ports pass the limit of a request and meet that of the address', async (t) => {
+  const { acme } = await startWorld(t);
+  const { detail } = assertRefused(
+    await acme.post(`${IP}/rules`, tcp('1-101')),
+    422,
+    'limit_exceeded',
+  );
+  assert.match(String(detail), /rules_per_ip/);
+});
+
+test('100 ids or keys are deleted in one request; of 101 none is, were they the same one', async (t) => {
+  const { acme } = await startWorld(t);
+  await acme.post(`${IP}/rules`, tcp('1-100'));
+  await acme.post(`${IP}/filters`, udp('1-25'));
+  const keys = firstOf(100).map((port) => `udp-stateful:${port}`);
+  for (const [path, body] of [
+    ['rules', { ids: firstOf(101) }],
+    ['rules', { ids: firstOf(101).map(() => 1) }],
+    ['filters', { keys: [...keys, 'udp-stateful:101'] }],
+  ] as const) {
+    assertRefused(await acme.delete(`${IP}/${path}`, body), 422, 'limit_exceeded');
+  }
+  const rules = await acme.delete(`${IP}/rules`, { ids: firstOf(100) });
+  assert.equal((rules.body as { data: { deleted: number } }).data.deleted, 100);
+  const filters = await acme.delete(`${IP}/filters`, { keys });
+  assert.equal((filters.body as { data: { deleted: number } }).data.deleted, 25);
+});
+
+test("of another's address a request past every limit learns nothing but 404", async (t) => {
+  const { acme } = await startWorld(t);
+  const theirs = `${V1}/192.0.2.1`;
+  for (const reply of [
+    await acme.post(`${theirs}/rules`, tcp('1-102')),
+    await acme.post(`${theirs}/rules`, { action: 'drop' }),
+    await acme.post(`${theirs}/filters`, udp('1-102')),
+    await acme.post(`${theirs}/filters`, { type: 'no-such-filter', port: '1' }),
+    await acme.delete(`${theirs}/rules`, { ids: firstOf(101) }),
+    await acme.delete(`${theirs}/filters`, { keys: [] }),
+  ]) {
+    assertRefused(reply, 404, 'not_found');
+  }
+});

@@ -1,0 +1,122 @@
+import type { Enforcement, GroupRef } from '../objects.ts';
+
+/** The promise of the interface; how long it really takes is measured and shown elsewhere. */
+const PROPAGATION = 'Changes take 3-5 minutes to propagate globally.';
+
+const NOT_ENFORCED =
+  'At the moment no edge enforces rules for this address, so packets to it are not judged until one does.';
+
+/** Players drop: the interface asks for this warning in the answer itself. */
+const RECONNECT =
+  'A stateful filter forces all connections going through its port to reconnect, so clients may be disconnected (players of a live game server drop).';
+
+/** At most this many items are spelled out in a sentence. */
+const LISTED = 20;
+
+export interface Written {
+  readonly enforcement: Enforcement;
+  /** Sentences about rules that decide before a new one does. */
+  readonly noEffect?: readonly string[];
+}
+
+export function rulesAccepted(
+  created: number,
+  failed: readonly number[],
+  written: Written,
+): string {
+  const what =
+    failed.length === 0
+      ? `${counted(created, 'rule was', 'rules were')} accepted.`
+      : `${counted(created, 'rule was', 'rules were')} accepted; ${portList(failed)} did not land, send ${failed.length === 1 ? 'it' : 'them'} again.`;
+  return sentences(what, PROPAGATION, written);
+}
+
+export function rulesDeleted(deleted: number, requested: number, written: Written): string {
+  if (deleted === 0) return 'Nothing was deleted: none of these ids is a rule of this address.';
+  return sentences(
+    deletion(deleted, requested, 'rule was', 'rules were', 'ids'),
+    PROPAGATION,
+    written,
+  );
+}
+
+export function filtersAccepted(created: number, written: Written): string {
+  return sentences(
+    `${counted(created, 'filter was', 'filters were')} accepted. ${RECONNECT}`,
+    PROPAGATION,
+    written,
+  );
+}
+
+export function filtersDeleted(deleted: number, requested: number, written: Written): string {
+  if (deleted === 0) return 'Nothing was deleted: none of these keys is a filter of this address.';
+  return sentences(
+    deletion(deleted, requested, 'filter was', 'filters were', 'keys'),
+    PROPAGATION,
+    written,
+  );
+}
+
+export function addressReplaced(
+  difference: {
+    readonly created: number;
+    readonly deleted: number;
+    readonly filtersCreated: boolean;
+  },
+  written: Written,
+): string {
+  if (difference.created + difference.deleted === 0) {
+    return 'Nothing was changed: the address already has exactly these rules and filters.';
+  }
+  const what = `The change was accepted: ${counted(difference.created, 'object', 'objects')} created, ${difference.deleted} deleted.`;
+  return sentences(difference.filtersCreated ? `${what} ${RECONNECT}` : what, PROPAGATION, written);
+}
+
+export function ruleExists(ports: readonly number[]): string {
+  if (ports.length === 0)
+    return 'The address already has a rule identical to this one; nothing was created.';
+  return `The address already has a rule identical to this one on ${portList(ports)}; nothing was created.`;
+}
+
+export function filterExists(ports: readonly number[]): string {
+  return `The address already has this filter on ${portList(ports)}; nothing was created.`;
+}
+
+export function ownedByGroup(group: GroupRef, what: 'rule' | 'filter', name: string): string {
+  return `The ${what} ${name} is managed by the firewall group ${JSON.stringify(group.name)} (id ${group.id}) and can only be changed there; nothing was deleted.`;
+}
+
+/** `port 80`, `ports 80, 443, 7000-7010 and 3 more`. Takes ports in ascending order. */
+export function portList(ports: readonly number[]): string {
+  const runs: string[] = [];
+  for (let at = 0; at < ports.length; ) {
+    let end = at;
+    while (ports[end + 1] === (ports[end] ?? 0) + 1) end++;
+    runs.push(end === at ? `${ports[at]}` : `${ports[at]}-${ports[end]}`);
+    at = end + 1;
+  }
+  const more = runs.length > LISTED ? ` and ${runs.length - LISTED} more` : '';
+  return `${ports.length === 1 ? 'port' : 'ports'} ${runs.slice(0, LISTED).join(', ')}${more}`;
+}
+
+function deletion(
+  deleted: number,
+  requested: number,
+  one: string,
+  many: string,
+  named: string,
+): string {
+  const what = `The deletion of ${deleted} of ${requested} was accepted`;
+  if (deleted === requested) return `${counted(deleted, one, many)} deleted.`;
+  return `${what}; the other ${named} are not on this address.`;
+}
+
+function counted(count: number, one: string, many: string): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
+function sentences(what: string, promise: string, written: Written): string {
+  const all = [what, promise, ...(written.noEffect ?? [])];
+  if (written.enforcement === 'none') all.push(NOT_ENFORCED);
+  return all.join(' ');
+}

@@ -1,0 +1,71 @@
+import { describeRule } from '@portcullis/core/firewall/explain.ts';
+import { findDecidingRule } from '@portcullis/core/firewall/no-effect.ts';
+import { formatNetwork, networkOf, parseCidr } from '@portcullis/core/net/cidr.ts';
+import { portList } from './messages.ts';
+import type { AddressState, RuleContent, StoredRule } from '../objects.ts';
+
+/** So many deciding rules are named; the rest is for `explain`. */
+const NAMED = 5;
+
+/**
+ * A sentence for each rule that already decides all packets of new ones, which therefore change no verdict.
+ * They are accepted all the same: the deciding rule may go one day.
+ */
+export function explainNewRules(
+  there: Pick<AddressState, 'rules' | 'hasGeoRules'>,
+  added: readonly RuleContent[],
+): string[] {
+  const byDecider = new Map<StoredRule, RuleContent[]>();
+  const near = nearRules(there.rules);
+  for (const rule of added) {
+    const decider = findDecidingRule(near(rule), rule, there.hasGeoRules);
+    if (decider !== null) byDecider.set(decider, [...(byDecider.get(decider) ?? []), rule]);
+  }
+  const named = [...byDecider].slice(0, NAMED);
+  return named.map(([decider, rules]) => {
+    const ports = [...new Set(rules.flatMap(({ port }) => port ?? []))].toSorted((a, b) => a - b);
+    const what = ports.length === 0 ? 'It changes' : `On ${portList(ports)} it changes`;
+    const owner =
+      decider.group === null ? '' : ` of the firewall group ${JSON.stringify(decider.group.name)}`;
+    return `${what} no verdict now: rule ${decider.id}${owner} (${describeRule(decider)}) decides first.`;
+  });
+}
+
+/**
+ * The rules that could cover one, found by what they match instead of compared one by one: a replacement may
+ * bring thousands of rules to thousands, and nobody else is answered while they are compared.
+ */
+function nearRules(rules: readonly StoredRule[]): (rule: RuleContent) => readonly StoredRule[] {
+  const byMatch = Map.groupBy(rules, ({ protocol, port, source }) => match(protocol, port, source));
+  const lengths = new Set(rules.flatMap(({ source }) => lengthOf(source) ?? []));
+  return ({ protocol, port, source }) => {
+    const sources = [null, ...around(source, lengths)];
+    const found = sources.flatMap((from) =>
+      [
+        ...new Set([
+          match('any', null, from),
+          match(protocol, null, from),
+          match(protocol, port, from),
+        ]),
+      ].flatMap((name) => byMatch.get(name) ?? []),
+    );
+    return found.toSorted((a, b) => a.id - b.id);
+  };
+}
+
+function match(protocol: string, port: number | null, source: string | null): string {
+  return `${protocol} ${port} ${source}`;
+}
+
+/** The source itself and the networks around it, of lengths in use. */
+function around(source: string | null, lengths: ReadonlySet<number>): string[] {
+  const cidr = source === null ? null : parseCidr(source);
+  if (!cidr?.ok) return [];
+  const wider = [...lengths].filter((length) => length <= cidr.value.length);
+  return wider.map((length) => formatNetwork(networkOf(cidr.value, length)));
+}
+
+function lengthOf(source: string | null): number | null {
+  const cidr = source === null ? null : parseCidr(source);
+  return cidr?.ok ? cidr.value.length : null;
+}

@@ -1,0 +1,220 @@
+import type { Tx } from '../../db/database.ts';
+import { sameState } from '../../http/etag.ts';
+import type { Call } from '../../http/operation.ts';
+import { Problem } from '../../problem.ts';
+import { replaceableState } from '../accepted.ts';
+import { explainNewRules } from './no-effect.ts';
+import { type FilterRequest, readFilterPorts, requireAvailable } from './filters.ts';
+import { requireFilterCount, requireRuleCount } from './limits.ts';
+import * as messages from './messages.ts';
+import { type FilterContent, filterKey, type RuleContent, ruleIdentity } from '../objects.ts';
+import { type Outcome, readRule, type RuleRequest } from './rules.ts';
+import {
+  audit,
+  eventOf,
+  leaveSite,
+  markConfigured,
+  openSite,
+  requireHolding,
+  type ServiceDeps,
+  type Site,
+  takeSiteGeneration,
+} from './address-write.ts';
+import {
+  deleteFilters,
+  deleteRules,
+  insertFilters,
+  insertRules,
+  loadManagedFilters,
+} from '../store.ts';
+
+export interface Replacement {
+  readonly rules: readonly RuleRequest[];
+  readonly filters: readonly FilterRequest[];
+}
+export interface Replaced extends Outcome {
+  readonly created: { readonly rules: readonly number[]; readonly filters: readonly string[] };
+  readonly deleted: { readonly rules: readonly number[]; readonly filters: readonly string[] };
+  readonly unchanged: number;
+}
+
+/**
+ * Makes the own rules and filters of an address exactly these, by the smallest difference, in one transaction.
+ * What stays keeps its id. Throws 412 when `If-Match` names another state.
+ */
+export async function replaceAddress(
+  deps: ServiceDeps,
+  tx: Tx,
+  call: Call,
+  request: Replacement,
+): Promise<Replaced> {
+  const holding = await requireHolding(deps, tx, call);
+  const rules = readRules(call, request.rules);
+  const filters = readFilters(call, request.filters);
+  const site = await openSite(tx, call, holding);
+  requireUnchanged(call, site);
+  const change = {
+    rules: difference(site.state.rules, rules, ruleIdentity),
+    filters: difference(site.state.filters, filters, filterKey),
+  };
+  await refuseImpossible(tx, call, site, change);
+  return applyDifference(deps, tx, call, { site, change, wanted: rules.length + filters.length });
+}
+
+interface Difference<T, Stored> {
+  readonly created: readonly T[];
+  readonly deleted: readonly (Stored & { readonly id: number })[];
+  /** Wanted, and the group's already: two of the same would stand on the address. */
+  readonly grouped: readonly T[];
+}
+interface Change {
+  readonly rules: Difference<RuleContent, RuleContent>;
+  readonly filters: Difference<FilterContent, FilterContent>;
+}
+
+function difference<T, Stored extends T & { readonly id: number; readonly group: unknown }>(
+  there: readonly Stored[],
+  wanted: readonly T[],
+  name: (object: T) => string,
+): Difference<T, Stored> {
+  const own = new Set(there.filter(({ group }) => group === null).map(name));
+  const grouped = new Set(there.filter(({ group }) => group !== null).map(name));
+  const names = new Set(wanted.map(name));
+  return {
+    created: wanted.filter((object) => !own.has(name(object))),
+    deleted: there.filter((object) => object.group === null && !names.has(name(object))),
+    grouped: wanted.filter((object) => grouped.has(name(object))),
+  };
+}
+
+function requireUnchanged(call: Call, site: Site): void {
+  if (call.ifMatch === null || sameState(call.ifMatch, replaceableState(site.state))) return;
+  throw new Problem(
+    'precondition_failed',
+    'The address has changed since it was read. Read it again, and send the new ETag in If-Match.',
+  );
+}
+
+/** The same refusals as for single writes, before anything is written. */
+async function refuseImpossible(
+  tx: Tx,
+  call: Call,
+  site: Site,
+  { rules, filters }: Change,
+): Promise<void> {
+  if (rules.grouped.length > 0) {
+    const ports = rules.grouped.flatMap(({ port }) => port ?? []);
+    throw new Problem(
+      'rule_exists',
+      messages.ruleExists([...new Set(ports)].toSorted((a, b) => a - b)),
+    );
+  }
+  if (filters.grouped.length > 0) {
+    throw new Problem(
+      'filter_exists',
+      messages.filterExists(filters.grouped.map(({ port }) => port)),
+    );
+  }
+  if (filters.created.length > 0) {
+    const managed = await loadManagedFilters(tx, site.state.holdingId);
+    for (const { type } of filters.created) requireAvailable(type, managed);
+  }
+  // A limit that was lowered below what is there must not stop anybody from deleting.
+  const { rules: ruleRows, filters: filterRows } = site.state;
+  if (rules.created.length > 0) {
+    requireRuleCount(call, ruleRows.length - rules.deleted.length, rules.created.length);
+  }
+  if (filters.created.length > 0) {
+    requireFilterCount(call, filterRows.length - filters.deleted.length, filters.created.length);
+  }
+}
+
+async function applyDifference(
+  deps: ServiceDeps,
+  tx: Tx,
+  call: Call,
+  { site, change, wanted }: { site: Site; change: Change; wanted: number },
+): Promise<Replaced> {
+  const { rules, filters } = change;
+  const { enforcement } = site.state;
+  const counts = {
+    created: rules.created.length + filters.created.length,
+    deleted: rules.deleted.length + filters.deleted.length,
+  };
+  const gone = new Set(rules.deleted.map(({ id }) => id));
+  const staying = site.state.rules.filter(({ id }) => !gone.has(id));
+  const noEffect = explainNewRules({ ...site.state, rules: staying }, rules.created);
+  const message = messages.addressReplaced(
+    { ...counts, filtersCreated: filters.created.length > 0 },
+    { enforcement, noEffect },
+  );
+  const keys = { created: filters.created.map(filterKey), deleted: filters.deleted.map(filterKey) };
+  const deletedIds = rules.deleted.map(({ id }) => id).toSorted((a, b) => a - b);
+  const answer = { unchanged: wanted - counts.created, enforcement, message };
+  if (counts.created + counts.deleted === 0) {
+    const nothing = { rules: [], filters: [] };
+    return {
+      ...answer,
+      created: nothing,
+      deleted: nothing,
+      generation: await leaveSite(tx, site),
+    };
+  }
+  await markConfigured(tx, call, site, wanted > 0);
+  const generation = await takeSiteGeneration(tx, call, 'address.replace');
+  const { id } = site.address;
+  await deleteRules(tx, id, generation, deletedIds);
+  await deleteFilters(
+    tx,
+    id,
+    generation,
+    filters.deleted.map((filter) => filter.id),
+  );
+  const ids = await insertRules(tx, id, generation, rules.created);
+  await insertFilters(tx, id, generation, filters.created);
+  const created = { rules: ids, filters: keys.created };
+  const deleted = { rules: deletedIds, filters: keys.deleted };
+  await audit(tx, call, { action: 'address.replace', detail: { created, deleted }, generation });
+  call.afterCommit(() => deps.events.addressReplaced({ ...eventOf(call, generation), ...counts }));
+  return { ...answer, created, deleted, generation };
+}
+
+/** Every rule of the request by port. Counted as it grows, so that a thousand ranges are not expanded in vain. */
+function readRules(call: Call, requests: readonly RuleRequest[]): RuleContent[] {
+  const rules: RuleContent[] = [];
+  const seen = new Set<string>();
+  for (const [index, request] of requests.entries()) {
+    const pointer = `/rules/${index}`;
+    const { rule, ports } = readRule(call, request, pointer);
+    requireRuleCount(call, 0, rules.length + ports.length);
+    for (const port of ports) rules.push(once({ ...rule, port }, ruleIdentity, seen, pointer));
+  }
+  return rules;
+}
+
+function readFilters(call: Call, requests: readonly FilterRequest[]): FilterContent[] {
+  const filters: FilterContent[] = [];
+  const seen = new Set<string>();
+  for (const [index, { type, port: text }] of requests.entries()) {
+    const pointer = `/filters/${index}`;
+    const ports = readFilterPorts(call, text, `${pointer}/port`);
+    requireFilterCount(call, 0, filters.length + ports.length);
+    for (const port of ports) filters.push(once({ type, port }, filterKey, seen, pointer));
+  }
+  return filters;
+}
+
+function once<T>(object: T, name: (object: T) => string, seen: Set<string>, pointer: string): T {
+  const text = name(object);
+  if (seen.has(text)) {
+    throw new Problem(
+      'invalid_request',
+      'The request names the same rule or filter twice; leave one of them out.',
+      {
+        errors: [{ pointer, detail: 'is named earlier in the request' }],
+      },
+    );
+  }
+  seen.add(text);
+  return object;
+}

@@ -1,0 +1,223 @@
+import { sql } from 'kysely';
+import { parseRule } from '@portcullis/core/firewall/rule.ts';
+import { countPorts, expandPorts, type PortRange } from '@portcullis/core/net/ports.ts';
+import type { Tx } from '../../db/database.ts';
+import { isUnavailable } from '../../db/failure.ts';
+import { isRetryable } from '../../http/transaction.ts';
+import type { Call } from '../../http/operation.ts';
+import { Problem } from '../../problem.ts';
+import { explainNewRules } from './no-effect.ts';
+import { requirePortCount, requireRuleCount } from './limits.ts';
+import * as messages from './messages.ts';
+import { type Enforcement, type RuleContent, ruleIdentity } from '../objects.ts';
+import {
+  audit,
+  eventOf,
+  familyOf,
+  leaveSite,
+  markConfigured,
+  openSite,
+  requireHolding,
+  type ServiceDeps,
+  type Site,
+  takeSiteGeneration,
+} from './address-write.ts';
+import { deleteRules, insertRules, landRules } from '../store.ts';
+
+/** The body of a rule creation, checked for types alone. */
+export interface RuleRequest {
+  readonly action: string;
+  readonly protocol: string;
+  readonly destination_port?: string | null;
+  readonly source_ip?: string | null;
+}
+
+export interface Outcome {
+  readonly generation: number;
+  readonly enforcement: Enforcement;
+  readonly message: string;
+}
+export interface RulesCreated extends Outcome {
+  readonly ids: readonly number[];
+  readonly requested: number;
+}
+export interface RulesDeleted extends Outcome {
+  readonly ids: readonly number[];
+}
+
+type Rule = Omit<RuleContent, 'port'>;
+type Port = number | null;
+
+/** One rule a port, in ascending order; a port that fails at its turn is left out, and none landed is 502. */
+export async function createRules(
+  deps: ServiceDeps,
+  tx: Tx,
+  call: Call,
+  request: RuleRequest,
+): Promise<RulesCreated> {
+  const holding = await requireHolding(deps, tx, call);
+  const { rule, ports } = readRule(call, request);
+  const site = await openSite(tx, call, holding);
+  refuseExisting(site, rule, ports);
+  requireRuleCount(call, site.state.rules.length, ports.length);
+  await markConfigured(tx, call, site, true);
+  const noEffect = explainNewRules(
+    site.state,
+    ports.map((port) => ({ ...rule, port })),
+  );
+  const landed = await landPorts(deps, tx, call, { site, rule, ports });
+  if (landed.ids.length === 0) {
+    throw new Problem(
+      'no_port_landed',
+      'No port of this request could be stored, so nothing was created. Try again.',
+    );
+  }
+  const { ids, failed, generation } = landed;
+  await audit(tx, call, {
+    action: 'rule.create',
+    detail: { ...rule, ids, requested: ports.length, failed },
+    generation,
+  });
+  call.afterCommit(() =>
+    deps.events.rulesCreated({
+      ...eventOf(call, generation),
+      created: ids.length,
+      failed: failed.length,
+    }),
+  );
+  const { enforcement } = site.state;
+  const message = messages.rulesAccepted(ids.length, failed, { enforcement, noEffect });
+  return { ids, requested: ports.length, generation, enforcement, message };
+}
+
+/** Deletes own rules by id. Ids not on this address are skipped; one of a group refuses the whole request. */
+export async function deleteRulesById(
+  deps: ServiceDeps,
+  tx: Tx,
+  call: Call,
+  wanted: readonly number[],
+): Promise<RulesDeleted> {
+  const holding = await requireHolding(deps, tx, call);
+  const site = await openSite(tx, call, holding);
+  const { rules, filters, enforcement } = site.state;
+  const named = new Set(wanted);
+  const found = rules.filter((rule) => named.has(rule.id));
+  for (const { id, group } of found) {
+    if (group !== null) {
+      throw new Problem('managed_by_group', messages.ownedByGroup(group, 'rule', String(id)));
+    }
+  }
+  const ids = found.map((rule) => rule.id).toSorted((a, b) => a - b);
+  const message = messages.rulesDeleted(ids.length, named.size, { enforcement });
+  if (ids.length === 0) return { ids, generation: await leaveSite(tx, site), enforcement, message };
+  const left = [...rules, ...filters].filter((object) => object.group === null).length - ids.length;
+  await markConfigured(tx, call, site, left > 0);
+  const generation = await takeSiteGeneration(tx, call, 'rule.delete');
+  await deleteRules(tx, site.address.id, generation, ids);
+  await audit(tx, call, {
+    action: 'rule.delete',
+    detail: { ids, requested: named.size },
+    generation,
+  });
+  call.afterCommit(() =>
+    deps.events.rulesDeleted({ ...eventOf(call, generation), deleted: ids.length }),
+  );
+  return { ids, generation, enforcement, message };
+}
+
+/** The request as a rule and its ports (`[null]`: any port), counted before anything is expanded; throws 422. */
+export function readRule(
+  call: Call,
+  request: RuleRequest,
+  pointer = '',
+): { rule: Rule; ports: Port[] } {
+  const parsed = parseRule(
+    {
+      action: request.action,
+      protocol: request.protocol,
+      destinationPort: request.destination_port ?? null,
+      source: request.source_ip ?? null,
+    },
+    familyOf(call.ip),
+  );
+  if (!parsed.ok) {
+    throw new Problem('invalid_request', `The rule is not valid: ${parsed.reason}.`, {
+      errors: [{ pointer: `${pointer}/${parsed.field}`, detail: parsed.reason }],
+    });
+  }
+  const { action, protocol, source, ports } = parsed.value;
+  return { rule: { action, protocol, source }, ports: readPorts(call, ports) };
+}
+
+export function readPorts(call: Call, ranges: readonly PortRange[]): number[];
+export function readPorts(call: Call, ranges: readonly PortRange[] | null): Port[];
+export function readPorts(call: Call, ranges: readonly PortRange[] | null): Port[] {
+  if (ranges === null) return [null];
+  requirePortCount(call, countPorts(ranges));
+  return expandPorts(ranges);
+}
+
+function refuseExisting(site: Site, rule: Rule, ports: readonly Port[]): void {
+  const there = new Set(site.state.rules.map(ruleIdentity));
+  const equal = ports.filter((port) => there.has(ruleIdentity({ ...rule, port })));
+  if (equal.length === 0) return;
+  throw new Problem('rule_exists', messages.ruleExists(equal.filter((port) => port !== null)));
+}
+
+interface Landing {
+  readonly site: Site;
+  readonly rule: Rule;
+  readonly ports: readonly Port[];
+}
+
+/**
+ * All ports and the generation in one statement, so that the fleet's row is locked for little more than the
+ * commit; when the database refuses that, each port at its turn, so that one bad port costs only itself.
+ */
+async function landPorts(
+  deps: ServiceDeps,
+  tx: Tx,
+  call: Call,
+  landing: Landing,
+): Promise<{ ids: number[]; failed: number[]; generation: number }> {
+  const { site, rule, ports } = landing;
+  const addressId = site.address.id;
+  const rules = ports.map((port) => ({ ...rule, port }));
+  const request = { cause: 'rule.create', targets: [call.ip] };
+  const all = await attempt(tx, () => landRules(tx, request, addressId, rules));
+  if (all.ok) return { ...all.value, failed: [] };
+  const generation = await takeSiteGeneration(tx, call, request.cause);
+  const ids: number[] = [];
+  const failed: number[] = [];
+  for (const port of ports) {
+    const one = await attempt(tx, () =>
+      insertRules(tx, addressId, generation, [{ ...rule, port }]),
+    );
+    if (one.ok) ids.push(...one.value);
+    else {
+      if (port !== null) failed.push(port);
+      deps.events.portFailed({ ip: call.ip, port, error: one.error });
+    }
+  }
+  return { ids, failed, generation };
+}
+
+/** Runs a statement so that its failure undoes itself alone. Failures of the connection are nobody's port. */
+async function attempt<T>(
+  tx: Tx,
+  run: () => Promise<T>,
+): Promise<
+  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: unknown }
+> {
+  await sql`savepoint port`.execute(tx);
+  try {
+    // Released by the commit: until then other writers may be waiting for it.
+    return { ok: true, value: await run() };
+  } catch (error) {
+    // On a broken connection, or in a transaction that the server ended, this fails too, and so does the request.
+    await sql`rollback to savepoint port`.execute(tx);
+    await sql`release savepoint port`.execute(tx);
+    if (isUnavailable(error) || isRetryable(error)) throw error;
+    return { ok: false, error };
+  }
+}

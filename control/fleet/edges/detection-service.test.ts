@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createMemoryLink } from '@portcullis/link/transport/memory.ts';
+import type { AgentRef, AgentRequest, ControlReply } from '@portcullis/link/messages/messages.ts';
+import { testDatabase } from '../../db/testing.ts';
+import { createEdgeHandler } from './handler.ts';
+import { serveEdges } from '../test-edge.ts';
+import { silentEvents } from '../testing.ts';
+import type { WatchDesk } from './detection-service.ts';
+
+const FRA1: AgentRef = { kind: 'edge', name: 'fra1' };
+const DONE: ControlReply = { kind: 'done' };
+const MESSAGES: readonly AgentRequest[] = [
+  { kind: 'watch.ask', instance: 'one', version: null, cursor: null },
+  { kind: 'watch.samples', instance: 'one', sequence: 1, atMs: 1, samples: [] },
+  { kind: 'edge.attacks', instance: 'one', sequence: 1, atMs: 1, attacks: [] },
+];
+
+test('what an edge measures reaches the desk with the name that the transport vouches for', async (t) => {
+  const { db } = await testDatabase(t);
+  const { desk, questions } = serveEdges(db);
+  const taken: unknown[] = [];
+  const take = async (from: AgentRef, message: AgentRequest): Promise<ControlReply> => {
+    taken.push([from, message]);
+    return DONE;
+  };
+  const watch: WatchDesk = { settings: take, samples: take, attacks: take };
+  const handler = createEdgeHandler({ db, desk, questions, events: silentEvents(), watch });
+  const agent = createMemoryLink(handler).connect(FRA1);
+  await new Promise<void>((resolve) => agent.onConnect(resolve));
+  for (const message of MESSAGES) assert.deepEqual(await agent.request(message, 10_000), DONE);
+  assert.deepEqual(
+    taken,
+    MESSAGES.map((message) => [FRA1, message]),
+  );
+});
+
+test('an edge hears that nobody takes its measurements, and is served all the same', async (t) => {
+  const { db } = await testDatabase(t);
+  const agent = serveEdges(db).link.connect(FRA1);
+  await new Promise<void>((resolve) => agent.onConnect(resolve));
+  for (const message of MESSAGES) {
+    const reply = await agent.request(message, 10_000);
+    assert.equal(reply.kind === 'refused' && reply.code, 'unsupported');
+  }
+});

@@ -1,0 +1,177 @@
+import { sql } from 'kysely';
+import {
+  type DropEntry,
+  type DropSample,
+  OBSERVED_REASON,
+} from '@portcullis/core/firewall/drops.ts';
+import type { EdgeDrops } from '@portcullis/link/messages/edge-report.ts';
+import type { EdgeDropReport } from '@portcullis/link/messages/edge.ts';
+import type { Db, Tx } from '../../db/database.ts';
+import type { EdgeState } from './store.ts';
+
+/** Of each address, the newest are kept. */
+export const SAMPLES_KEPT = 100;
+/** How long what was dropped is kept. */
+export const DROPS_KEPT_HOURS = 24;
+
+const HOUR_MS = 3_600_000;
+/** The version of an attack that holds. */
+const HOLDS = sql.raw('9223372036854775807');
+/** A report takes its time to arrive, so its moments seem later than they were. More than the link ever takes. */
+const GUARD_MS = 2_000;
+
+/** A span of control's own clock. */
+export interface Span {
+  readonly since: Date;
+  readonly until: Date;
+}
+
+/**
+ * Pure: when, by control's clock, what a report tells happened. The edge's clock may be wrong; how far it is off
+ * is what it shows at the moment of sending. Begins a little early, so that nothing of the time before an address
+ * changed hands counts for the one who has it after.
+ */
+export function spanOf(drops: EdgeDrops, atMs: number, nowMs: number): Span {
+  const shift = nowMs - atMs;
+  const oldest = nowMs - DROPS_KEPT_HOURS * HOUR_MS;
+  const within = (ms: number): number => Math.min(nowMs, Math.max(oldest, ms));
+  const until = within(drops.untilMs + shift);
+  const since = Math.min(until, within(drops.sinceMs + shift - GUARD_MS));
+  return { since: new Date(since), until: new Date(until) };
+}
+
+/**
+ * Counts a report, once. `repeated`: it was counted before; acknowledge it all the same.
+ * Takes no lock that a heartbeat, a confirmation or a write waits for.
+ */
+export async function recordDrops(
+  db: Db,
+  edge: Pick<EdgeState, 'id'>,
+  report: EdgeDropReport,
+  nowMs: number,
+): Promise<'counted' | 'repeated'> {
+  const { drops, instance, sequence, atMs } = report;
+  return db.transaction().execute(async (tx) => {
+    // A replica that answered late may hold a report that another answers now: the second waits here.
+    const { numAffectedRows } = await sql`
+      insert into drop_reports as known (edge_id, instance, sequence)
+      values (${edge.id}, ${instance}, ${sequence})
+      on conflict (edge_id) do update set instance = excluded.instance, sequence = excluded.sequence
+       where known.instance <> excluded.instance or known.sequence < excluded.sequence`.execute(tx);
+    if (Number(numAffectedRows ?? 0) === 0) return 'repeated';
+    const span = spanOf(drops, atMs, nowMs);
+    await countDrops(tx, edge.id, drops.entries, span);
+    await countOfAttacks(tx, drops.entries, span);
+    await keepSamples(tx, edge.id, drops.samples, nowMs - atMs, span);
+    return 'counted';
+  });
+}
+
+/** The most specific holding around `target` that overlaps the span, if it has all of it: nobody else had it then. */
+const heldThroughout = (target: 'target' | 'destination', { since, until }: Span) => sql`
+  cross join lateral (
+    select h.id, h.during from holdings h
+     where h.cidr >>= r.${sql.raw(target)} and h.during && tstzrange(${since}::timestamptz, ${until}::timestamptz, '[]')
+     order by masklen(h.cidr) desc, lower(h.during) desc limit 1) held
+  where held.during @> tstzrange(${since}::timestamptz, ${until}::timestamptz, '[]')`;
+
+async function countDrops(
+  tx: Tx,
+  edgeId: number,
+  entries: readonly DropEntry[],
+  span: Span,
+): Promise<void> {
+  if (entries.length === 0) return;
+  await sql`
+    insert into drop_counts as known
+           (holding_id, target, minute, edge_id, stage, reason, dropped_by, packets, bytes)
+    select held.id, r.target, date_trunc('minute', ${span.until}::timestamptz), ${edgeId},
+           r.stage, r.reason, r.dropped_by, sum(r.packets)::bigint, sum(r.bytes)::bigint
+      from unnest(${entries.map((one) => one.target)}::cidr[], ${entries.map((one) => one.stage)}::text[],
+                  ${entries.map((one) => one.reason)}::text[], ${entries.map((one) => one.by)}::text[],
+                  ${entries.map((one) => one.packets)}::bigint[], ${entries.map((one) => one.bytes)}::bigint[])
+             as r (target, stage, reason, dropped_by, packets, bytes)
+    ${heldThroughout('target', span)}
+    group by 1, 2, 5, 6, 7
+    on conflict (holding_id, target, minute, edge_id, stage, reason, dropped_by)
+    do update set packets = known.packets + excluded.packets, bytes = known.bytes + excluded.bytes`.execute(
+    tx,
+  );
+}
+
+/** Of an attack that ended so long ago what is done against it may still stand. */
+const STANDS_SECONDS = 300;
+
+/**
+ * What mitigations dropped counts for the attack that they are against: on the address, or on the prefix that is held
+ * around it. By id, as everybody takes rows who takes several.
+ */
+async function countOfAttacks(tx: Tx, all: readonly DropEntry[], span: Span): Promise<void> {
+  const entries = all.filter(({ stage }) => stage === 'mitigations');
+  if (entries.length === 0) return;
+  await sql`
+    insert into attack_drops as known (attack_id, what, packets, bytes)
+    select attack.id, case when r.reason = ${OBSERVED_REASON} then 'observed' else 'dropped' end,
+           sum(r.packets)::bigint, sum(r.bytes)::bigint
+      from unnest(${entries.map((one) => one.target)}::cidr[], ${entries.map((one) => one.reason)}::text[],
+                  ${entries.map((one) => one.packets)}::bigint[], ${entries.map((one) => one.bytes)}::bigint[])
+             as r (target, reason, packets, bytes)
+     cross join lateral (
+       select h.id, h.cidr from holdings h
+        where h.cidr >>= r.target and h.during @> ${span.until}::timestamptz
+        order by masklen(h.cidr) desc limit 1) held
+     cross join lateral (
+       select a.id from attacks a
+        where a.subject in (r.target, held.cidr) and a.holding_id = held.id
+          and a.until_revision = ${HOLDS} and a.started_at <= ${span.until}
+          and (a.ended_at is null or a.ended_at >= ${span.since}::timestamptz - ${STANDS_SECONDS} * interval '1 second')
+        order by masklen(a.subject) desc, a.started_at desc limit 1) attack
+     group by 1, 2 order by 1, 2
+    on conflict (attack_id, what)
+    do update set packets = known.packets + excluded.packets, bytes = known.bytes + excluded.bytes`.execute(
+    tx,
+  );
+}
+
+/** The newest of each address stay. */
+async function keepSamples(
+  tx: Tx,
+  edgeId: number,
+  samples: readonly DropSample[],
+  shiftMs: number,
+  span: Span,
+): Promise<void> {
+  if (samples.length === 0) return;
+  const momentOf = ({ atMs }: DropSample): Date =>
+    new Date(Math.min(span.until.getTime(), Math.max(span.since.getTime(), atMs + shiftMs)));
+  const { rows } = await sql<Touched>`
+    insert into drop_samples (holding_id, destination, at, edge_id, target, stage, reason, dropped_by,
+                              source, protocol, source_port, destination_port, length, device)
+    select held.id, r.destination, r.at, ${edgeId}, r.target, r.stage, r.reason, r.dropped_by,
+           r.source, r.protocol, r.source_port, r.destination_port, r.length, r.device
+      from unnest(${samples.map((one) => one.destination)}::inet[], ${samples.map(momentOf)}::timestamptz[],
+                  ${samples.map((one) => one.target)}::cidr[], ${samples.map((one) => one.stage)}::text[],
+                  ${samples.map((one) => one.reason)}::text[], ${samples.map((one) => one.by)}::text[],
+                  ${samples.map((one) => one.source)}::inet[], ${samples.map((one) => one.protocol)}::smallint[],
+                  ${samples.map((one) => one.sourcePort)}::integer[],
+                  ${samples.map((one) => one.destinationPort)}::integer[],
+                  ${samples.map((one) => one.length)}::bigint[], ${samples.map((one) => one.device)}::text[])
+             as r (destination, at, target, stage, reason, dropped_by, source, protocol, source_port,
+                   destination_port, length, device)
+    ${heldThroughout('destination', span)}
+    returning holding_id as "holdingId", destination`.execute(tx);
+  // A statement of its own: one does not see what it inserts.
+  await sql`
+    delete from drop_samples s
+     using (select distinct * from unnest(${rows.map((row) => row.holdingId)}::bigint[],
+                                          ${rows.map((row) => row.destination)}::inet[]) t (holding_id, destination)) touched
+     where s.id in (
+       select older.id from drop_samples older
+        where older.holding_id = touched.holding_id and older.destination = touched.destination
+        order by older.at desc, older.id desc offset ${SAMPLES_KEPT})`.execute(tx);
+}
+
+interface Touched {
+  readonly holdingId: number;
+  readonly destination: string;
+}

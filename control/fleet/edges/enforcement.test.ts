@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { testDatabase } from '../../db/testing.ts';
+import { createEnforcement, type EdgeEnforcement, judgeEnforcement } from './enforcement.ts';
+import { insertEdge } from '../testing.ts';
+
+function edge(name: string, change: Partial<EdgeEnforcement> = {}): EdgeEnforcement {
+  return {
+    name,
+    site: 'site',
+    mode: 'enforce',
+    modeReason: null,
+    enforcing: true,
+    inService: true,
+    confirmedGeneration: 1,
+    refusedTargets: 0,
+    silentMs: 1000,
+    report: null,
+    ...change,
+  };
+}
+
+test('none: no edge enforces, and the words say why each does not', () => {
+  assert.deepEqual(judgeEnforcement([]), {
+    state: 'none',
+    detail:
+      'Nothing is enforced: no edge enforces. Rules are accepted and stored; packets do not meet them.',
+  });
+  const observing = { mode: 'observe', enforcing: false, inService: false } as const;
+  assert.deepEqual(
+    judgeEnforcement([
+      edge('fra1', { ...observing, modeReason: 'nft is missing' }),
+      edge('ams1', observing),
+    ]),
+    {
+      state: 'none',
+      detail: 'Nothing is enforced: edges only observe: fra1 (nft is missing), ams1.',
+    },
+  );
+});
+
+test('full: every enforcing edge is in service and refuses nothing; observing ones do not matter', () => {
+  const idle = edge('ams1', { mode: 'observe', enforcing: false, inService: false });
+  assert.deepEqual(judgeEnforcement([edge('fra1'), edge('fra2'), idle]), {
+    state: 'full',
+    detail: '2 edges in service, none refuses anything.',
+  });
+});
+
+test('partial: an edge out of service or a target refused, and which', () => {
+  const away = edge('fra2', { inService: false, silentMs: 90_400 });
+  const refusing = edge('fra3', { refusedTargets: 1 });
+  assert.deepEqual(judgeEnforcement([edge('fra1'), away, refusing]), {
+    state: 'partial',
+    detail:
+      '2 of 3 enforcing edges in service. Out of service, enforcing what they have: fra2 (heard 90 s ago). Some addresses stay at an older state on fra3 (1 target).',
+  });
+  assert.equal(judgeEnforcement([refusing]).state, 'partial');
+  assert.equal(judgeEnforcement([away]).state, 'partial');
+});
+
+test('one question to the database answers everybody for a moment', async (t) => {
+  const { db } = await testDatabase(t);
+  const reader = createEnforcement({ db, maxAgeMs: 60_000 });
+  const first = await reader.read();
+  assert.deepEqual([first.state, first.generation, first.edges], ['none', 0, []]);
+  await insertEdge(db, 'fra1');
+  assert.equal(await reader.read(), first);
+  assert.equal((await createEnforcement({ db }).read()).edges[0]?.name, 'fra1');
+});

@@ -1,0 +1,148 @@
+import { sql } from 'kysely';
+import type { EdgeReport } from '@portcullis/link/messages/edge-report.ts';
+import type { Db } from '../../db/database.ts';
+import { readReport } from './status.ts';
+
+/** `partial`: an edge out of service, or a target refused. `none`: no edge enforces, what is accepted counts as live. */
+export type EnforcementState = 'full' | 'partial' | 'none';
+
+export interface EdgeEnforcement {
+  readonly name: string;
+  readonly site: string;
+  /** Null: never heard of. */
+  readonly mode: 'enforce' | 'observe' | null;
+  readonly modeReason: string | null;
+  readonly enforcing: boolean;
+  readonly inService: boolean;
+  readonly confirmedGeneration: number;
+  readonly refusedTargets: number;
+  /** Null: never heard of. */
+  readonly silentMs: number | null;
+  /** What it said of itself last; null: nothing yet. */
+  readonly report: EdgeReport | null;
+}
+export interface Enforcement {
+  readonly state: EnforcementState;
+  /** For a person: what is and what is not enforced, and by whom. */
+  readonly detail: string;
+  readonly generation: number;
+  readonly edges: readonly EdgeEnforcement[];
+}
+export interface EnforcementReader {
+  /** What is true now, or was at most `maxAgeMs` ago. */
+  read(): Promise<Enforcement>;
+}
+
+/** Long enough that a busy API asks the database once for many requests, too short for a person to notice. */
+const MAX_AGE_MS = 500;
+
+export function createEnforcement(options: {
+  readonly db: Db;
+  readonly maxAgeMs?: number;
+}): EnforcementReader {
+  const maxAgeMs = options.maxAgeMs ?? MAX_AGE_MS;
+  let cached: { readonly value: Promise<Enforcement>; readonly atMs: number } | null = null;
+  return {
+    read() {
+      const now = performance.now();
+      if (cached !== null && now - cached.atMs < maxAgeMs) return cached.value;
+      const value = loadEnforcement(options.db);
+      const entry = { value, atMs: now };
+      cached = entry;
+      value.catch(() => {
+        if (cached === entry) cached = null;
+      });
+      return value;
+    },
+  };
+}
+
+async function loadEnforcement(db: Db): Promise<Enforcement> {
+  const { rows } = await sql<Row>`
+    select fleet.generation, e.name, e.site, e.mode, e.mode_reason as "modeReason",
+           e.enforcing_since is not null as enforcing, e.in_service as "inService",
+           e.confirmed_generation as "confirmedGeneration",
+           (select count(*) from edge_refusals r where r.edge_id = e.id) as "refusedTargets",
+           (extract(epoch from clock_timestamp() - e.last_seen_at) * 1000)::float8 as "silentMs",
+           e.report
+      from fleet left join edges e on true order by e.name`.execute(db);
+  const generation = rows[0]?.generation ?? 0;
+  const edges = rows.flatMap((row) =>
+    row.name === null ? [] : [edgeOf({ ...row, name: row.name })],
+  );
+  return { ...judgeEnforcement(edges), generation, edges };
+}
+
+/** Without an edge everything of one is null. */
+interface Row extends Omit<EdgeEnforcement, 'name' | 'report'> {
+  readonly generation: number;
+  readonly name: string | null;
+  readonly report: unknown;
+}
+
+function edgeOf(row: Row & { readonly name: string }): EdgeEnforcement {
+  const { name, site, mode, modeReason, enforcing, inService, confirmedGeneration } = row;
+  const { refusedTargets, silentMs } = row;
+  const report = readReport(row.report);
+  return {
+    name,
+    site,
+    mode,
+    modeReason,
+    enforcing,
+    inService,
+    confirmedGeneration,
+    refusedTargets,
+    silentMs,
+    report,
+  };
+}
+
+/** Pure: the state of a fleet's enforcement, in a word and in words. */
+export function judgeEnforcement(
+  edges: readonly EdgeEnforcement[],
+): Pick<Enforcement, 'state' | 'detail'> {
+  const enforcing = edges.filter((edge) => edge.enforcing);
+  if (enforcing.length === 0) return { state: 'none', detail: nothingEnforces(edges) };
+  const away = enforcing.filter((edge) => !edge.inService);
+  const refusing = enforcing.filter((edge) => edge.inService && edge.refusedTargets > 0);
+  if (away.length === 0 && refusing.length === 0) {
+    return {
+      state: 'full',
+      detail: `${count(enforcing.length, 'edge')} in service, none refuses anything.`,
+    };
+  }
+  const sentences = [
+    `${enforcing.length - away.length} of ${count(enforcing.length, 'enforcing edge')} in service.`,
+  ];
+  if (away.length > 0) {
+    sentences.push(
+      `Out of service, enforcing what they have: ${away.map(withSilence).join(', ')}.`,
+    );
+  }
+  if (refusing.length > 0) {
+    const list = refusing.map((edge) => `${edge.name} (${count(edge.refusedTargets, 'target')})`);
+    sentences.push(`Some addresses stay at an older state on ${list.join(', ')}.`);
+  }
+  return { state: 'partial', detail: sentences.join(' ') };
+}
+
+function nothingEnforces(edges: readonly EdgeEnforcement[]): string {
+  const observing = edges.filter((edge) => edge.mode === 'observe');
+  if (observing.length === 0) {
+    return 'Nothing is enforced: no edge enforces. Rules are accepted and stored; packets do not meet them.';
+  }
+  const list = observing.map((edge) =>
+    edge.modeReason === null ? edge.name : `${edge.name} (${edge.modeReason})`,
+  );
+  return `Nothing is enforced: edges only observe: ${list.join(', ')}.`;
+}
+
+function withSilence(edge: EdgeEnforcement): string {
+  if (edge.silentMs === null) return edge.name;
+  return `${edge.name} (heard ${Math.round(edge.silentMs / 1000)} s ago)`;
+}
+
+function count(n: number, noun: string): string {
+  return `${n} ${noun}${n === 1 ? '' : 's'}`;
+}

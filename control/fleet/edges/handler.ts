@@ -1,0 +1,242 @@
+import { parseCidr } from '@portcullis/core/net/cidr.ts';
+import {
+  type AgentRequest,
+  type ControlReply,
+  OLDEST_PROTOCOL_VERSION,
+  PROTOCOL_VERSION,
+  type Refused,
+} from '@portcullis/link/messages/messages.ts';
+import type {
+  EdgeConfirm,
+  EdgeDropReport,
+  EdgeHeartbeat,
+  EdgeHello,
+  EdgeSync,
+} from '@portcullis/link/messages/edge.ts';
+import type { AgentHandler } from '@portcullis/link/transport/transport.ts';
+import type { Db } from '../../db/database.ts';
+import { isUnavailable } from '../../db/failure.ts';
+import { recordDrops } from './drops.ts';
+import {
+  type Confirmed,
+  loadEdge,
+  markLive,
+  recordConfirmation,
+  recordHeartbeat,
+  recordHello,
+} from './store.ts';
+import type { FleetEvents } from '../events.ts';
+import type { Questions } from './questions.ts';
+import type { SyncDesk } from '../sync/sync.ts';
+import { NO_WATCH_DESK, takeWatch, type WatchDesk } from './detection-service.ts';
+
+/** An edge not heard for this long is out of service. */
+export const LEASE_MS = 60_000;
+/** Four tries a lease. */
+const HEARTBEAT_MS = 15_000;
+/** How often an edge asks by itself, for notices may be lost. */
+const RESYNC_MS = 30_000;
+
+export interface EdgeHandlerOptions {
+  readonly db: Db;
+  readonly desk: SyncDesk;
+  readonly events: FleetEvents;
+  readonly questions: Questions;
+  /** Absent: measurements are answered with `unsupported`. */
+  readonly watch?: WatchDesk;
+  readonly heartbeatMs?: number;
+  readonly resyncMs?: number;
+}
+
+/** Answers edges. Never rejects: an agent gets a refusal that says what to do. */
+export function createEdgeHandler(options: EdgeHandlerOptions): AgentHandler {
+  const session = new EdgeSession(options);
+  return async (from, request) => {
+    try {
+      if (from.kind !== 'edge') return refuse('unsupported', 'Only edges are served here.');
+      return await session.answer(from.name, request);
+    } catch (error) {
+      options.events.failed(`answering edge ${from.name}`, error);
+      return refuse(
+        'unavailable',
+        isUnavailable(error)
+          ? 'The database does not answer at the moment. Ask again.'
+          : 'Control failed at this request; its log says why. Ask again.',
+      );
+    }
+  };
+}
+
+class EdgeSession {
+  readonly #options: EdgeHandlerOptions;
+  /** Instances that have not been sent everything since their first hello. */
+  readonly #mustSyncWhole = new Map<string, string>();
+
+  constructor(options: EdgeHandlerOptions) {
+    this.#options = options;
+  }
+
+  async answer(name: string, request: AgentRequest): Promise<ControlReply> {
+    switch (request.kind) {
+      case 'edge.hello':
+        return this.#hello(name, request);
+      case 'edge.sync':
+        return this.#sync(name, request);
+      case 'edge.confirm':
+        return this.#confirm(name, request);
+      case 'edge.heartbeat':
+        return this.#heartbeat(name, request);
+      case 'edge.drops':
+        return this.#drops(name, request);
+      case 'edge.answer':
+        // Whoever speaks for the edge by now: an answer is about what its kernel has, and is checked nowhere else.
+        this.#options.questions.answered(name, request);
+        return { kind: 'done' };
+      case 'watch.ask':
+      case 'watch.samples':
+      case 'edge.attacks':
+        return takeWatch(this.#options.watch ?? NO_WATCH_DESK, { kind: 'edge', name }, request);
+      case 'collector.hello':
+      case 'collector.report':
+      case 'node.hello':
+      case 'node.sync':
+      case 'node.heartbeat':
+      case 'node.answer':
+      default:
+        return refuse('unsupported', 'This control plane does not know that kind of message.');
+    }
+  }
+
+  async #hello(name: string, hello: EdgeHello): Promise<ControlReply> {
+    if (hello.protocolVersion < OLDEST_PROTOCOL_VERSION) {
+      return refuse(
+        'unsupported',
+        `This agent speaks version ${hello.protocolVersion}; the oldest that control understands is ${OLDEST_PROTOCOL_VERSION}. Update the agent.`,
+      );
+    }
+    const { db, desk, events } = this.#options;
+    const { instance, mode, modeReason } = hello;
+    const greeted = await recordHello(db, { name, instance, mode, modeReason });
+    if (greeted === null) return unknownAgent(name);
+    if (greeted.isNew) {
+      this.#mustSyncWhole.set(name, instance);
+      desk.forget(name);
+    }
+    events.edgeGreeted(name, mode, modeReason, greeted.isNew);
+    if (greeted.leftService)
+      await this.#left(name, mode === 'observe' ? 'it observes now' : 'it restarted');
+    return {
+      kind: 'edge.welcome',
+      protocolVersion: Math.min(hello.protocolVersion, PROTOCOL_VERSION),
+      generation: greeted.generation,
+      settings: greeted.edge.settings,
+      heartbeatMs: this.#options.heartbeatMs ?? HEARTBEAT_MS,
+      resyncMs: this.#options.resyncMs ?? RESYNC_MS,
+    };
+  }
+
+  async #sync(name: string, request: EdgeSync): Promise<ControlReply> {
+    const { db, desk, events } = this.#options;
+    const edge = await loadEdge(db, name);
+    if (edge === null) return unknownAgent(name);
+    if (edge.instance !== request.instance) return sayHello();
+    if (request.cursor !== null) {
+      const page = desk.next(edge, request, request.cursor);
+      if (page.kind === 'edge.page' && page.next === null) this.#sentAll(name, request.instance);
+      return page;
+    }
+    const fromNothing = this.#mustSyncWhole.get(name) === request.instance;
+    const { page, policies } = await desk.begin(edge, request, fromNothing);
+    if (page.next === null) this.#sentAll(name, request.instance);
+    events.synced(name, page.generation, page.whole, policies);
+    return page;
+  }
+
+  #sentAll(name: string, instance: string): void {
+    if (this.#mustSyncWhole.get(name) === instance) this.#mustSyncWhole.delete(name);
+  }
+
+  async #confirm(name: string, request: EdgeConfirm): Promise<ControlReply> {
+    const { db, desk, events } = this.#options;
+    const refused = request.refused.filter(({ target }) => parseCidr(target).ok);
+    const { instance, generation } = request;
+    const confirmed = await recordConfirmation(db, { name, instance, generation, refused });
+    const refusal = refusalOf(confirmed, name, generation);
+    if (refusal !== null) return refusal;
+    desk.forget(name);
+    events.targetsRefused(name, refused);
+    if (confirmed.kind === 'counted') {
+      if (confirmed.joined) events.edgeJoined(name, generation);
+      events.generationsLive(await markLive(db));
+    }
+    return { kind: 'done' };
+  }
+
+  async #heartbeat(name: string, beat: EdgeHeartbeat): Promise<ControlReply> {
+    const { instance, mode, modeReason, report } = beat;
+    const recorded = await recordHeartbeat(this.#options.db, {
+      name,
+      instance,
+      mode,
+      modeReason,
+      report,
+    });
+    if (recorded === 'unknown') return unknownAgent(name);
+    if (recorded === 'resync') return sayHello();
+    if (recorded.leftService) await this.#left(name, modeReason ?? 'it observes now');
+    return { kind: 'done' };
+  }
+
+  async #drops(name: string, report: EdgeDropReport): Promise<ControlReply> {
+    const { db, events } = this.#options;
+    const edge = await loadEdge(db, name);
+    if (edge === null) return unknownAgent(name);
+    if (edge.instance !== report.instance) return sayHello();
+    const recorded = await recordDrops(db, edge, report, Date.now());
+    if (recorded === 'counted') events.dropsCounted(name, report.drops.entries);
+    return { kind: 'done' };
+  }
+
+  async #left(name: string, why: string): Promise<void> {
+    this.#options.events.edgeLeft(name, why);
+    this.#options.events.generationsLive(await markLive(this.#options.db));
+  }
+}
+
+function refusalOf(confirmed: Confirmed, name: string, generation: number): Refused | null {
+  switch (confirmed.kind) {
+    case 'unknown':
+      return unknownAgent(name);
+    case 'resync':
+      return sayHello();
+    case 'future':
+      return refuse(
+        'resync',
+        `Generation ${generation} was never accepted here: was the database restored from a backup? Fetch everything again.`,
+      );
+    case 'stale':
+      return refuse(
+        'stale',
+        `Generation ${generation} is older than ${confirmed.confirmed}, which this edge confirmed already. Generations never go back.`,
+      );
+    case 'counted':
+    case 'heard':
+    default:
+      return null;
+  }
+}
+
+function unknownAgent(name: string): Refused {
+  return refuse('unknown_agent', `The fleet has no edge named ${name}. Add it to the fleet file.`);
+}
+
+function sayHello(): Refused {
+  return refuse(
+    'resync',
+    'Another instance speaks for this edge, or its lease ran out. Say hello and sync whole.',
+  );
+}
+
+function refuse(code: Refused['code'], detail: string): Refused {
+  return { kind: 'refused', code, detail };
+}

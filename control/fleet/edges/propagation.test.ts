@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sql } from 'kysely';
+import type { Db } from '../../db/database.ts';
+import { testDatabase } from '../../db/testing.ts';
+import { expireLeases } from './store.ts';
+import { createEnforcement } from './enforcement.ts';
+import { currentGeneration } from '../generations.ts';
+import { serveEdges, TestEdge } from '../test-edge.ts';
+import {
+  acceptRule,
+  insertEdge,
+  insertHolding,
+  insertOrganisation,
+  liveGeneration,
+} from '../testing.ts';
+
+const IP = '203.0.113.10';
+const OTHER = '203.0.113.11';
+const LEASE_MS = 60_000;
+
+async function smallFleet(db: Db, edges: readonly string[]): Promise<{ holding: number }> {
+  const org = await insertOrganisation(db, 'org');
+  const holding = await insertHolding(db, org, '203.0.113.0/24');
+  for (const edge of edges) await insertEdge(db, edge);
+  return { holding };
+}
+
+/** Nothing was heard of the edge for longer than its lease. */
+async function goSilent(db: Db, name: string): Promise<void> {
+  await sql`update edges set last_seen_at = now() - interval '2 minutes' where name = ${name}`.execute(
+    db,
+  );
+}
+
+async function enforcement(db: Db): Promise<string> {
+  return (await createEnforcement({ db, maxAgeMs: 0 }).read()).state;
+}
+
+test('no enforcing edge enrolled: accepted is live, and enforcement says none', async (t) => {
+  const { db } = await testDatabase(t);
+  const { holding } = await smallFleet(db, ['a']);
+  await acceptRule(db, holding, IP);
+  assert.equal(await liveGeneration(db, IP), 1);
+  assert.equal(await enforcement(db), 'none');
+});
+
+test('an edge counts only after it has confirmed what was accepted when it joined', async (t) => {
+  const { db } = await testDatabase(t);
+  const { holding } = await smallFleet(db, ['a', 'b']);
+  await acceptRule(db, holding, IP);
+  const { link } = serveEdges(db);
+  const a = new TestEdge(link, 'a', 'a1');
+  await a.hello();
+  assert.equal(await liveGeneration(db, IP), 1, 'hello alone does not enrol it');
+  await a.sync();
+  await a.confirm();
+  assert.equal(await enforcement(db), 'full');
+  await acceptRule(db, holding, IP, { port: 1 });
+  assert.equal(await liveGeneration(db, IP), 1, 'accepted, not live');
+  await a.sync();
+  await a.confirm();
+  assert.equal(await liveGeneration(db, IP), 2);
+
+  const b = new TestEdge(link, 'b', 'b1');
+  assert.equal((await b.hello()).generation, 2);
+  assert.deepEqual(await b.confirm(1), { kind: 'done' }, 'heard');
+  assert.equal(await liveGeneration(db, IP), 2, 'a joining edge takes nothing back');
+});
+
+test('live is the newest generation that every edge serving the address has', async (t) => {
+  const { db } = await testDatabase(t);
+  const { holding } = await smallFleet(db, ['a', 'b']);
+  await insertEdge(db, 'elsewhere', ['198.51.100.0/24']);
+  const { link } = serveEdges(db);
+  const [a, b, elsewhere] = ['a', 'b', 'elsewhere'].map((name) => new TestEdge(link, name, 'one'));
+  assert.ok(a && b && elsewhere);
+  for (const edge of [a, b, elsewhere]) await edge.join();
+  const { generation } = await acceptRule(db, holding, IP);
+  await a.sync();
+  await a.confirm();
+  assert.equal(await liveGeneration(db, IP), 0, 'b does not have it');
+  await b.sync();
+  await b.confirm();
+  assert.equal(
+    await liveGeneration(db, IP),
+    generation,
+    'the edge that serves others is not waited for',
+  );
+  assert.equal(await liveGeneration(db, '198.51.100.1'), 0);
+});
+
+test('an observing edge never counts, and one that stops enforcing stops counting', async (t) => {
+  const { db } = await testDatabase(t);
+  const { holding } = await smallFleet(db, ['a']);
+  const { link } = serveEdges(db);
+  const a = new TestEdge(link, 'a', 'a1');
+  await a.hello('observe');
+  await a.sync();
+  assert.deepEqual(await a.confirm(), { kind: 'done' });
+  await acceptRule(db, holding, IP);
+  assert.equal(await liveGeneration(db, IP), 1);
+  assert.equal(await enforcement(db), 'none');
+
+  await a.beat('enforce');
+  assert.equal(
+    await enforcement(db),
+    'none',
+    'what it confirmed while it observed was in no kernel',
+  );
+  await a.sync();
+  await a.confirm();
+  assert.equal(await enforcement(db), 'full');
+  await acceptRule(db, holding, IP, { port: 2 });
+  assert.equal(await liveGeneration(db, IP), 1);
+  await a.beat('observe');
+  assert.equal(await liveGeneration(db, IP), 2, 'nobody is waited for any more');
+  assert.equal(await enforcement(db), 'none');
+});
+
+test('an edge that is not heard for its lease leaves service; with none left live stands still', async (t) => {
+  const { db } = await testDatabase(t);
+  const { holding } = await smallFleet(db, ['a', 'b']);
+  const { link } = serveEdges(db);
+  const a = new TestEdge(link, 'a', 'a1');
+  const b = new TestEdge(link, 'b', 'b1');
+  await a.join();
+  await b.join();
+  await acceptRule(db, holding, IP);
+  await a.sync();
+  await a.confirm();
+  assert.equal(await liveGeneration(db, IP), 0);
+  assert.deepEqual(await expireLeases(db, LEASE_MS), [], 'both were heard');
+  await goSilent(db, 'b');
+  assert.deepEqual(await expireLeases(db, LEASE_MS), ['b']);
+  assert.equal(await liveGeneration(db, IP), 1, 'a alone decides');
+  assert.equal(await enforcement(db), 'partial');
+
+  await goSilent(db, 'a');
+  assert.deepEqual(await expireLeases(db, LEASE_MS), ['a']);
+  await acceptRule(db, holding, IP, { port: 1 });
+  assert.equal(await liveGeneration(db, IP), 1, 'it stands where the last one had it');
+  assert.equal(await enforcement(db), 'partial', 'they still enforce what they have');
+
+  for (const reply of [await a.beat(), await a.confirm(2), await a.page()]) {
+    assert.equal(reply.kind === 'refused' && reply.code, 'resync');
+  }
+  assert.equal(await liveGeneration(db, IP), 1);
+  await a.join();
+  assert.equal(await liveGeneration(db, IP), 2);
+});
+
+test('a heartbeat renews the lease', async (t) => {
+  const { db } = await testDatabase(t);
+  await smallFleet(db, ['a']);
+  const { link } = serveEdges(db);
+  const a = new TestEdge(link, 'a', 'a1');
+  await a.join();
+  await goSilent(db, 'a');
+  assert.deepEqual(await a.beat(), { kind: 'done' });
+  assert.deepEqual(await expireLeases(db, LEASE_MS), []);
+});
+
+test('a refused target stays at its last good generation; every other address moves on', async (t) => {
+  const { db } = await testDatabase(t);
+  const { holding } = await smallFleet(db, ['a']);
+  const { link } = serveEdges(db);
+  const a = new TestEdge(link, 'a', 'a1');
+  await acceptRule(db, holding, IP);
+  await a.join();
+  await acceptRule(db, holding, IP, { port: 1 });
+  await acceptRule(db, holding, OTHER, { port: 1 });
+  await a.sync();
+  await a.confirm(3, [{ target: IP, reason: 'the kernel said no', goodGeneration: 1 }]);
+  assert.equal(await liveGeneration(db, IP), 1);
+  assert.equal(await liveGeneration(db, OTHER), 3);
+  assert.equal(await enforcement(db), 'partial');
+  await a.confirm(3, [{ target: '203.0.113.0/24', reason: 'no', goodGeneration: 2 }]);
+  assert.deepEqual([await liveGeneration(db, IP), await liveGeneration(db, OTHER)], [2, 2]);
+  await a.confirm(3);
+  assert.deepEqual([await liveGeneration(db, IP), await liveGeneration(db, OTHER)], [3, 3]);
+  assert.equal(await enforcement(db), 'full');
+});
+
+test('generations never go back: an older confirmation and an old instance are refused', async (t) => {
+  const { db } = await testDatabase(t);
+  const { holding } = await smallFleet(db, ['a']);
+  const { link } = serveEdges(db);
+  const old = new TestEdge(link, 'a', 'old');
+  await acceptRule(db, holding, IP);
+  await acceptRule(db, holding, IP, { port: 1 });
+  await old.join();
+  const stale = await old.confirm(1);
+  assert.equal(stale.kind === 'refused' && stale.code, 'stale');
+  const future = await old.confirm(99);
+  assert.equal(future.kind === 'refused' && future.code, 'resync');
+  assert.equal(await liveGeneration(db, IP), 2);
+
+  const restarted = new TestEdge(link, 'a', 'new');
+  await restarted.hello();
+  assert.equal(await liveGeneration(db, IP), 2, 'live stands while it comes back');
+  await acceptRule(db, holding, IP, { port: 2 });
+  const late = await old.confirm(3);
+  assert.equal(late.kind === 'refused' && late.code, 'resync');
+  assert.equal(await liveGeneration(db, IP), 2);
+  restarted.generation = 2;
+  assert.equal((await restarted.sync())[0]?.whole, true, 'a new instance is sent everything');
+  await restarted.confirm();
+  assert.equal(await liveGeneration(db, IP), 3);
+});
+
+test('who is not in the fleet is told so, in words', async (t) => {
+  const { db } = await testDatabase(t);
+  const { link } = serveEdges(db);
+  const stranger = new TestEdge(link, 'stranger', 'x');
+  for (const reply of [
+    await stranger.say(),
+    await stranger.page(),
+    await stranger.confirm(0),
+    await stranger.beat(),
+  ]) {
+    assert.equal(reply.kind === 'refused' && reply.code, 'unknown_agent');
+    assert.match(reply.kind === 'refused' ? reply.detail : '', /no edge named stranger/);
+  }
+});
+
+test('each generation is marked live once, when the last edge in service has it', async (t) => {
+  const { db } = await testDatabase(t);
+  const { holding } = await smallFleet(db, ['a', 'b']);
+  const { link } = serveEdges(db);
+  await acceptRule(db, holding, IP);
+  const a = new TestEdge(link, 'a', 'a1');
+  const b = new TestEdge(link, 'b', 'b1');
+  await a.join();
+  await b.join();
+  await acceptRule(db, holding, IP, { port: 1 });
+  const unmarked = async (): Promise<number[]> => {
+    const { rows } = await sql<{ generation: number }>`
+      select generation from generations where live_at is null order by 1`.execute(db);
+    return rows.map((row) => row.generation);
+  };
+  await a.sync();
+  await a.confirm();
+  assert.deepEqual(await unmarked(), [2]);
+  await b.sync();
+  await b.confirm();
+  assert.deepEqual(await unmarked(), []);
+  const { rows } = await sql<{ took: boolean }>`
+    select live_at > created_at as took from generations order by generation`.execute(db);
+  assert.deepEqual(
+    rows.map((row) => row.took),
+    [false, true],
+    'what was accepted before anything enforced took no time',
+  );
+  assert.equal(await currentGeneration(db), 2);
+});

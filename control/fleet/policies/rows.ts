@@ -1,0 +1,251 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { MitigationAction } from '@portcullis/core/attacks/actions.ts';
+import type { ManagedFilter, RuleAction, RuleProtocol } from '../../db/schema.ts';
+import type { Tx } from '../../db/database.ts';
+
+/** CIDRs whose policies are wanted, or the whole fleet. */
+export type Region = readonly string[] | 'all';
+
+/** A rule as [id, action, protocol, source, port]: half a million of them are loaded, without their names. */
+export type RuleTuple = readonly [number, RuleAction, RuleProtocol, string | null, number | null];
+/** A filter as [id, type, port]. */
+export type FilterTuple = readonly [number, string, number];
+
+export interface HoldingRow {
+  readonly id: number;
+  readonly cidr: string;
+  readonly serviceId: number | null;
+  readonly managedFilters: readonly ManagedFilter[] | null;
+  /** Of the service's game servers, as far as they are reached at this address. */
+  readonly gamePorts: readonly number[];
+}
+export interface OwnRow {
+  readonly target: string;
+  readonly holdingId: number;
+  readonly rules: readonly RuleTuple[];
+  readonly filters: readonly FilterTuple[];
+}
+export interface GroupRow {
+  readonly id: number;
+  readonly rules: readonly RuleTuple[];
+  readonly filters: readonly FilterTuple[];
+}
+export interface GroupAssignmentRow {
+  readonly target: string;
+  readonly holdingId: number;
+  readonly groupId: number;
+}
+export interface GeoAssignmentRow {
+  readonly target: string;
+  readonly holdingId: number;
+  readonly ruleId: number;
+  readonly action: 'deny' | 'only';
+  readonly countries: readonly string[];
+  readonly asns: readonly number[];
+}
+export interface BaselineRow {
+  readonly prefix: string;
+  readonly rules: readonly RuleTuple[];
+}
+
+export interface MitigationRow {
+  readonly target: string;
+  readonly id: number;
+  readonly action: MitigationAction;
+  readonly mode: 'enforce' | 'observe';
+  readonly safelist: readonly string[];
+}
+
+/** Everything that the policies of a region depend on. */
+export interface PolicyRows {
+  readonly holdings: readonly HoldingRow[];
+  readonly own: readonly OwnRow[];
+  readonly groups: readonly GroupRow[];
+  readonly groupAssignments: readonly GroupAssignmentRow[];
+  readonly geoAssignments: readonly GeoAssignmentRow[];
+  readonly baseline: readonly BaselineRow[];
+  readonly mitigations: readonly MitigationRow[];
+}
+
+export interface RowsRequest {
+  readonly region: Region;
+  /** Holdings of this moment, as PostgreSQL writes a timestamptz. */
+  readonly asOf: string;
+  /** Objects as of this generation; null: those accepted now. */
+  readonly generation: number | null;
+}
+
+/** Loads them in eight statements, whatever the size. Needs one snapshot (repeatable read) to be consistent. */
+export async function loadPolicyRows(tx: Tx, request: RowsRequest): Promise<PolicyRows> {
+  const groupAssignments = await loadGroupAssignments(tx, request);
+  return {
+    holdings: await loadHoldings(tx, request),
+    own: await loadOwn(tx, request),
+    groups: await loadGroups(tx, request, [...new Set(groupAssignments.map((a) => a.groupId))]),
+    groupAssignments,
+    geoAssignments: await loadGeoAssignments(tx, request),
+    baseline: await loadBaseline(tx, request),
+    mitigations: await loadMitigations(tx, request),
+  };
+}
+
+/** The condition that an object exists, now or as of a generation. */
+function exists(alias: string, generation: number | null): RawBuilder<unknown> {
+  const created = sql.ref(`${alias}.created_generation`);
+  const deleted = sql.ref(`${alias}.deleted_generation`);
+  return generation === null
+    ? sql`${deleted} is null`
+    : sql`(${created} <= ${generation} and (${deleted} is null or ${deleted} > ${generation}))`;
+}
+
+/**
+ * The condition that a row's prefix touches the region. Region first, so that each part is an index look-up: an
+ * array, because the planner turns "in" round and compares every row with every part.
+ */
+function touches(
+  alias: string,
+  table: string,
+  column: string,
+  region: Region,
+): RawBuilder<unknown> {
+  if (region === 'all') return sql`true`;
+  return sql`${sql.ref(`${alias}.id`)} = any (array(
+    select near.id from unnest(${region}::cidr[]) as part
+      join ${sql.table(table)} as near on ${sql.ref(`near.${column}`)} && part))`;
+}
+
+/** The same for addresses, whose index is a B-tree: inside a prefix is between its ends. */
+export function addressInside(alias: string, region: Region): RawBuilder<unknown> {
+  if (region === 'all') return sql`true`;
+  return sql`${sql.ref(`${alias}.id`)} = any (array(
+    select near.id from unnest(${region}::cidr[]) as part
+      join addresses as near on near.ip >= part::inet
+       and near.ip <= set_masklen(broadcast(part)::inet, case family(part) when 4 then 32 else 128 end)))`;
+}
+
+const ruleTuple = sql`json_build_array(r.id, r.action, r.protocol, r.source, r.port)`;
+const filterTuple = sql`json_build_array(f.id, f.type, f.port)`;
+
+/**
+ * A server allocated on an address of its service is reached there. One on any other address of its node (behind
+ * translation) is reached somewhere at its service: all of its addresses have the port. One on loopback is not reached.
+ */
+function gamePorts(asOf: string): RawBuilder<unknown> {
+  return sql`coalesce((
+    select array_agg(distinct g.port order by g.port) from game_servers g
+     where g.service_id = h.service_id
+       and (g.ip = host(h.cidr)::inet or not g.ip <<= any ('{127.0.0.0/8,::1}'::inet[]) and not exists (
+         select from holdings of where of.service_id = g.service_id and of.during @> ${asOf}::timestamptz
+            and host(of.cidr)::inet = g.ip))), '{}')`;
+}
+
+async function loadHoldings(tx: Tx, { region, asOf }: RowsRequest): Promise<HoldingRow[]> {
+  const { rows } = await sql<HoldingRow>`
+    select h.id, h.cidr, h.service_id as "serviceId", s.managed_filters as "managedFilters",
+           ${gamePorts(asOf)} as "gamePorts"
+      from holdings h left join services s on s.id = h.service_id
+     where h.during @> ${asOf}::timestamptz and ${touches('h', 'holdings', 'cidr', region)}
+  `.execute(tx);
+  return rows;
+}
+
+async function loadOwn(tx: Tx, { region, asOf, generation }: RowsRequest): Promise<OwnRow[]> {
+  const { rows } = await sql<OwnRow>`
+    with present as (
+      select a.id, a.ip, a.holding_id
+        from addresses a join holdings h on h.id = a.holding_id
+       where h.during @> ${asOf}::timestamptz and ${addressInside('a', region)}
+    ), own_rules as (
+      select r.address_id, json_agg(${ruleTuple}) as tuples
+        from present p join rules r on r.address_id = p.id
+       where ${exists('r', generation)} group by r.address_id
+    ), own_filters as (
+      select f.address_id, json_agg(${filterTuple}) as tuples
+        from present p join filters f on f.address_id = p.id
+       where ${exists('f', generation)} group by f.address_id
+    )
+    select p.ip::cidr as target, p.holding_id as "holdingId",
+           coalesce(r.tuples, '[]') as rules, coalesce(f.tuples, '[]') as filters
+      from present p
+      left join own_rules r on r.address_id = p.id
+      left join own_filters f on f.address_id = p.id
+     where r.address_id is not null or f.address_id is not null
+  `.execute(tx);
+  return rows;
+}
+
+async function loadGroupAssignments(tx: Tx, request: RowsRequest): Promise<GroupAssignmentRow[]> {
+  const { rows } = await sql<GroupAssignmentRow>`
+    select a.target, a.holding_id as "holdingId", a.group_id as "groupId"
+      from group_assignments a
+     where ${exists('a', request.generation)}
+       and ${touches('a', 'group_assignments', 'target', request.region)}
+  `.execute(tx);
+  return rows;
+}
+
+async function loadGroups(
+  tx: Tx,
+  { generation }: RowsRequest,
+  ids: readonly number[],
+): Promise<GroupRow[]> {
+  if (ids.length === 0) return [];
+  const { rows } = await sql<GroupRow>`
+    select g.id,
+           coalesce((select json_agg(${ruleTuple}) from group_rules r
+                      where r.group_id = g.id and ${exists('r', generation)}), '[]') as rules,
+           coalesce((select json_agg(${filterTuple}) from group_filters f
+                      where f.group_id = g.id and ${exists('f', generation)}), '[]') as filters
+      from unnest(${ids}::bigint[]) as g (id)
+  `.execute(tx);
+  return rows;
+}
+
+async function loadGeoAssignments(tx: Tx, request: RowsRequest): Promise<GeoAssignmentRow[]> {
+  const { rows } = await sql<GeoAssignmentRow>`
+    select a.target, a.holding_id as "holdingId", g.id as "ruleId", g.action, g.countries, g.asns
+      from geo_assignments a join geo_rules g on g.id = a.geo_rule_id
+     where ${exists('a', request.generation)} and ${exists('g', request.generation)}
+       and ${touches('a', 'geo_assignments', 'target', request.region)}
+  `.execute(tx);
+  return rows;
+}
+
+async function loadBaseline(tx: Tx, { region, generation }: RowsRequest): Promise<BaselineRow[]> {
+  const { rows } = await sql<BaselineRow>`
+    select r.prefix, json_agg(${ruleTuple}) as rules
+      from baseline_rules r
+     where ${exists('r', generation)} and ${touches('r', 'baseline_rules', 'prefix', region)}
+     group by r.prefix
+  `.execute(tx);
+  return rows;
+}
+
+async function loadMitigations(
+  tx: Tx,
+  { region, generation }: RowsRequest,
+): Promise<MitigationRow[]> {
+  const { rows } = await sql<MitigationRow>`
+    select m.id, m.target, m.action, m.mode, m.safelist from mitigations m
+     where ${exists('m', generation)} and ${touches('m', 'mitigations', 'target', region)}
+  `.execute(tx);
+  return rows;
+}
+
+/**
+ * Every target inside the region that may ever have had a policy: a policy that is not there any more
+ * can only be named to an edge by remembering it. Deleted objects and past holdings are kept far longer
+ * than the changes that make an edge ask.
+ */
+export async function loadFormerTargets(tx: Tx, region: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ target: string }>`
+    with part as (select unnest(${region}::cidr[]) as part)
+    select a.ip::cidr as target from addresses a where ${addressInside('a', region)}
+    union select t.target from part join group_assignments t on t.target <<= part
+    union select t.target from part join geo_assignments t on t.target <<= part
+    union select t.target from part join mitigations t on t.target <<= part
+    union select t.prefix from part join baseline_rules t on t.prefix <<= part
+    union select t.cidr from part join holdings t on t.cidr <<= part
+  `.execute(tx);
+  return rows.map((row) => row.target);
+}

@@ -1,0 +1,288 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import type { Policy } from '@portcullis/core/firewall/policy.ts';
+import type { AgentRequest } from '@portcullis/link/messages/messages.ts';
+import type { Db } from '../../db/database.ts';
+import { testDatabase } from '../../db/testing.ts';
+import { takeGeneration } from '../generations.ts';
+import { inSnapshot, loadPolicies } from '../policies/policies.ts';
+import { sweepOldRows } from '../timers/retention.ts';
+import { serveEdges, TestEdge } from '../test-edge.ts';
+import {
+  acceptRule,
+  assignGeo,
+  deleteRule,
+  insertEdge,
+  insertHolding,
+  insertOrganisation,
+} from '../testing.ts';
+
+async function prepare(db: Db) {
+  const org = await insertOrganisation(db, 'org');
+  const holding = await insertHolding(db, org, '203.0.113.0/24');
+  await insertEdge(db, 'a');
+  return { org, holding };
+}
+
+async function policiesNow(db: Db): Promise<Map<string, Policy>> {
+  const { policies } = await inSnapshot(db, (tx) => loadPolicies(tx, 'all'));
+  return new Map(policies.map((policy) => [policy.target, policy]));
+}
+
+test('pages of one sync are of one generation, whatever is written between them', async (t) => {
+  const { db } = await testDatabase(t);
+  const { holding } = await prepare(db);
+  for (let n = 0; n < 12; n += 1) await acceptRule(db, holding, `203.0.113.${n}`, { port: 7 });
+  const { link } = serveEdges(db, { pageBytes: 1000 });
+  const edge = new TestEdge(link, 'a', 'one');
+  await edge.hello();
+  const before = await policiesNow(db);
+  let port = 100;
+  const pages = await edge.sync(async () => {
+    port += 1;
+    await acceptRule(db, holding, '203.0.113.0', { port });
+    await acceptRule(db, holding, '203.0.113.200', { port });
+  });
+  assert.ok(pages.length > 2, `${pages.length} pages`);
+  assert.deepEqual(new Set(pages.map((page) => page.generation)), new Set([12]));
+  assert.deepEqual(new Map(edge.policies), before);
+  const [next] = await edge.sync();
+  assert.equal(next?.whole, false);
+  assert.deepEqual(new Map(edge.policies), await policiesNow(db));
+});
+
+test('a page whose answer was lost is answered again; an unknown cursor begins again', async (t) => {
+  const { db } = await testDatabase(t);
+  const { holding } = await prepare(db);
+  for (let n = 0; n < 6; n += 1) await acceptRule(db, holding, `203.0.113.${n}`);
+  const { link, handler } = serveEdges(db, { pageBytes: 700 });
+  const edge = new TestEdge(link, 'a', 'one');
+  await edge.hello();
+  const first = await edge.mustPage();
+  assert.ok(first.next);
+  const second = await edge.mustPage(first.next);
+  assert.deepEqual(await edge.mustPage(first.next), second);
+  for (const cursor of [
+    'nonsense',
+    `${first.next}9`,
+    `${first.next}/1`,
+    first.next.replace(/\/1$/, '/-1'),
+  ]) {
+    const reply = await edge.page(cursor);
+    assert.equal(reply.kind === 'refused' && reply.code, 'resync', cursor);
+  }
+  await link.control.close();
+  const restarted = serveEdges(db, { pageBytes: 700 });
+  link.serve(restarted.handler);
+  const forgotten = await edge.page(first.next);
+  assert.equal(
+    forgotten.kind === 'refused' && forgotten.code,
+    'resync',
+    'control restarted mid-sync',
+  );
+  await edge.join();
+  assert.equal(edge.policies.size, 6);
+  assert.notEqual(handler, restarted.handler);
+});
+
+test('an edge further behind than the changes reach is sent everything', async (t) => {
+  const { db } = await testDatabase(t);
+  const { holding } = await prepare(db);
+  const { link } = serveEdges(db);
+  const edge = new TestEdge(link, 'a', 'one');
+  await acceptRule(db, holding, '203.0.113.1');
+  await edge.join();
+  for (let n = 2; n < 6; n += 1) await acceptRule(db, holding, `203.0.113.${n}`);
+  await sql`delete from generations where generation <= 2`.execute(db);
+  const [page] = await edge.sync();
+  assert.equal(page?.whole, true);
+  assert.equal(edge.policies.size, 5);
+  await acceptRule(db, holding, '203.0.113.9');
+  assert.equal((await edge.sync())[0]?.whole, false);
+});
+
+test('the sweep keeps the changes that an edge in service still needs', async (t) => {
+  const { db } = await testDatabase(t);
+  await prepare(db);
+  const { link } = serveEdges(db);
+  const edge = new TestEdge(link, 'a', 'one');
+  await edge.join();
+  await sql`
+    insert into generations (generation, cause) select n, 'bulk' from generate_series(1, 10500) n`.execute(
+    db,
+  );
+  await sql`update fleet set generation = 10500`.execute(db);
+  const oldest = async (): Promise<number> => {
+    const { rows } = await sql<{ n: number }>`select min(generation) as n from generations`.execute(
+      db,
+    );
+    return rows[0]?.n ?? Number.NaN;
+  };
+  await sweepOldRows(
+    db,
+    async () => 0,
+    () => {},
+  );
+  assert.equal(await oldest(), 1, 'the edge is at 0');
+  await edge.sync();
+  await edge.confirm();
+  await sweepOldRows(
+    db,
+    async () => 0,
+    () => {},
+  );
+  assert.equal(await oldest(), 500);
+});
+
+test('an edge is sent the policies of the prefixes it serves, and wider ones around them', async (t) => {
+  const { db } = await testDatabase(t);
+  const { org, holding } = await prepare(db);
+  await insertEdge(db, 'half', ['203.0.113.0/25', '2001:db8::/32']);
+  await acceptRule(db, holding, '203.0.113.1');
+  await acceptRule(db, holding, '203.0.113.200');
+  await assignGeo(db, org, holding, ['203.0.113.0/24'], 'DE');
+  const { link } = serveEdges(db);
+  const edge = new TestEdge(link, 'half', 'one');
+  await edge.join();
+  assert.deepEqual([...edge.policies.keys()].toSorted(), ['203.0.113.0/24', '203.0.113.1']);
+  await acceptRule(db, holding, '203.0.113.201');
+  await edge.sync();
+  assert.deepEqual([...edge.policies.keys()].toSorted(), ['203.0.113.0/24', '203.0.113.1']);
+});
+
+test('source sets travel when the edge holds another version, and only then', async (t) => {
+  const { db } = await testDatabase(t);
+  const { org, holding } = await prepare(db);
+  const { link } = serveEdges(db);
+  const edge = new TestEdge(link, 'a', 'one');
+  await edge.join();
+  await assignGeo(db, org, holding, ['203.0.113.0/24'], 'DE');
+  const pages = await edge.sync();
+  assert.equal(pages.at(-1)?.sourceSets?.version, 'v-country:DE');
+  assert.deepEqual(Object.keys(edge.sourceSets?.sets ?? {}), ['country:DE']);
+  assert.equal((await edge.sync()).at(-1)?.sourceSets, null);
+});
+
+test('an edge that syncs while 50 writers write misses no change', async (t) => {
+  const { db } = await testDatabase(t);
+  const { org, holding } = await prepare(db);
+  await assignGeo(db, org, holding, ['203.0.113.0/24'], 'DE');
+  const { link } = serveEdges(db, { pageBytes: 2000 });
+  const edge = new TestEdge(link, 'a', 'one');
+  await edge.join();
+  const actions = fc.array(
+    fc.record({
+      host: fc.integer({ min: 0, max: 15 }),
+      port: fc.integer({ min: 1, max: 65_535 }),
+      undo: fc.boolean(),
+    }),
+    { minLength: 50, maxLength: 50 },
+  );
+  await fc.assert(
+    fc.asyncProperty(actions, async (list) => {
+      const progress = { writing: true };
+      const writes = Promise.all(
+        list.map(async ({ host, port, undo }) => {
+          const ip = `203.0.113.${host}`;
+          const { id } = await acceptRule(db, holding, ip, { port }).catch(() => ({ id: null }));
+          if (undo && id !== null) await deleteRule(db, id);
+        }),
+      ).finally(() => {
+        progress.writing = false;
+      });
+      let newest = edge.generation;
+      while (progress.writing) {
+        await edge.sync();
+        assert.ok(edge.generation >= newest, 'generations never go back');
+        newest = edge.generation;
+        assert.deepEqual(await edge.confirm(), { kind: 'done' });
+      }
+      await writes;
+      await edge.sync();
+      assert.deepEqual(new Map(edge.policies), await policiesNow(db));
+    }),
+    { numRuns: 5 },
+  );
+});
+
+test('messages that make no sense are answered, never thrown out of the handler', async (t) => {
+  const { db } = await testDatabase(t);
+  await prepare(db);
+  const { handler } = serveEdges(db);
+  const rubbish = fc.oneof(
+    fc.anything(),
+    fc.record({
+      kind: fc.constantFrom(
+        'edge.hello',
+        'edge.sync',
+        'edge.confirm',
+        'edge.heartbeat',
+        'edge.dance',
+      ),
+      protocolVersion: fc.oneof(fc.anything(), fc.integer()),
+      instance: fc.oneof(fc.anything(), fc.constantFrom('one', '\0', '')),
+      mode: fc.oneof(fc.anything(), fc.constantFrom('enforce', 'observe')),
+      modeReason: fc.anything(),
+      after: fc.oneof(fc.anything(), fc.integer(), fc.double()),
+      cursor: fc.oneof(fc.anything(), fc.string()),
+      sourceSetsVersion: fc.anything(),
+      generation: fc.oneof(fc.anything(), fc.integer(), fc.bigInt()),
+      refused: fc.oneof(fc.anything(), fc.array(fc.anything())),
+      report: fc.anything(),
+    }),
+  );
+  await fc.assert(
+    fc.asyncProperty(rubbish, fc.constantFrom('a', 'b', '\0'), async (message, name) => {
+      const reply = await handler({ kind: 'edge', name }, message as AgentRequest);
+      assert.match(reply.kind, /^(?:refused|done|edge\.welcome|edge\.page)$/);
+    }),
+    { numRuns: 150 },
+  );
+  const edge = new TestEdge(serveEdges(db).link, 'a', 'sane');
+  await edge.join();
+});
+
+test('a protocol older than the oldest is refused in words; a newer agent is answered in ours', async (t) => {
+  const { db } = await testDatabase(t);
+  await prepare(db);
+  const { handler } = serveEdges(db);
+  const hello = (protocolVersion: number) =>
+    handler(
+      { kind: 'edge', name: 'a' },
+      { kind: 'edge.hello', protocolVersion, instance: 'one', mode: 'observe', modeReason: null },
+    );
+  const old = await hello(0);
+  assert.equal(old.kind === 'refused' && old.code, 'unsupported');
+  const newer = await hello(2);
+  assert.equal(newer.kind === 'edge.welcome' && newer.protocolVersion, 1);
+});
+
+test('a database that is away is said so, and the next message works', async (t) => {
+  const { db } = await testDatabase(t);
+  await prepare(db);
+  const { link } = serveEdges(db);
+  const edge = new TestEdge(link, 'a', 'one');
+  await edge.join();
+  await sql`
+    select pg_terminate_backend(pid) from pg_stat_activity
+     where datname = current_database() and pid <> pg_backend_pid()`.execute(db);
+  const replies = [await edge.beat(), await edge.beat(), await edge.beat()];
+  for (const reply of replies) {
+    assert.ok(reply.kind === 'done' || (reply.kind === 'refused' && reply.code === 'unavailable'));
+  }
+  assert.deepEqual(replies.at(-1), { kind: 'done' });
+});
+
+test('more changed targets than it pays to send one by one are sent as everything', async (t) => {
+  const { db } = await testDatabase(t);
+  const { holding } = await prepare(db);
+  const { link } = serveEdges(db);
+  const edge = new TestEdge(link, 'a', 'one');
+  await acceptRule(db, holding, '203.0.113.1');
+  await edge.join();
+  const targets = Array.from({ length: 10_001 }, (_, n) => `10.${n >> 8}.${n & 255}.0/24`);
+  await db.transaction().execute((tx) => takeGeneration(tx, { cause: 'fleet.apply', targets }));
+  assert.equal((await edge.sync())[0]?.whole, true);
+});

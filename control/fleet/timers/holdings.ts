@@ -1,0 +1,138 @@
+import { sql } from 'kysely';
+import type { Db, Tx } from '../../db/database.ts';
+import type { FleetEvents } from '../events.ts';
+import { takeGeneration } from '../generations.ts';
+
+export interface SchedulerOptions {
+  readonly db: Db;
+  readonly events: FleetEvents;
+  /** Looks again after this long at the latest, whatever was heard; default 10 s. */
+  readonly maxWaitMs?: number;
+}
+export interface HoldingScheduler {
+  /** Holdings may have changed: look when the next one begins or ends. */
+  wake(): void;
+  stop(): Promise<void>;
+}
+
+/** Replicas take turns by this lock; "PCHO" in ASCII. */
+const LOCK = 0x50_43_48_4f;
+const MAX_WAIT_MS = 10_000;
+const RETRY_MS = 1_000;
+/** A burst of writes wakes us once. */
+const WAKE_MS = 20;
+
+/**
+ * Makes a generation at the moment a holding begins or ends, because no write does. What was missed while
+ * no control plane ran is caught up at the start: `fleet.holdings_until` remembers how far we were.
+ */
+export function startHoldingScheduler(options: SchedulerOptions): HoldingScheduler {
+  const maxWaitMs = options.maxWaitMs ?? MAX_WAIT_MS;
+  let timer: NodeJS.Timeout | undefined;
+  let dueAtMs = 0;
+  let running: Promise<void> | null = null;
+  let wokenMeanwhile = false;
+  let stopped = false;
+
+  const arm = (waitMs: number): void => {
+    if (stopped) return;
+    clearTimeout(timer);
+    dueAtMs = Date.now() + waitMs;
+    timer = setTimeout(run, waitMs);
+  };
+  const run = (): void => {
+    if (running !== null) return;
+    running = turn().finally(() => {
+      running = null;
+    });
+  };
+  const turn = async (): Promise<void> => {
+    let waitMs = RETRY_MS;
+    wokenMeanwhile = false;
+    try {
+      const next = await advanceHoldings(options.db, options.events);
+      waitMs = Math.min(next ?? maxWaitMs, maxWaitMs);
+    } catch (error) {
+      options.events.failed('moving holdings on', error);
+    }
+    arm(wokenMeanwhile ? WAKE_MS : waitMs);
+  };
+
+  arm(0);
+  return {
+    wake() {
+      if (running !== null) wokenMeanwhile = true;
+      else if (Date.now() + WAKE_MS < dueAtMs) arm(WAKE_MS);
+    },
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      await running;
+    },
+  };
+}
+
+/** A wait is rounded up, so that the moment has passed when it is over; and another replica may be at it. */
+const ROUNDING_MS = 1;
+const LEAST_WAIT_MS = 5;
+
+/**
+ * Puts every holding that began or ended since last time into one generation.
+ * Returns the milliseconds until the next one does; null: none is known.
+ */
+export async function advanceHoldings(db: Db, events: FleetEvents): Promise<number | null> {
+  const moved = await db.transaction().execute(moveHoldings);
+  if (moved !== null) events.holdingsMoved(moved.generation, moved.targets, moved.lateMs);
+  const { rows } = await sql<{ waitMs: number | null }>`
+    select (extract(epoch from least(
+      (select min(lower(during)) from holdings where lower(during) > fleet.holdings_until and lower(during) < 'infinity'),
+      (select min(upper(during)) from holdings where upper(during) > fleet.holdings_until and upper(during) < 'infinity')
+    ) - clock_timestamp()) * 1000)::float8 as "waitMs" from fleet`.execute(db);
+  const waitMs = rows[0]?.waitMs ?? null;
+  return waitMs === null ? null : Math.max(LEAST_WAIT_MS, Math.ceil(waitMs) + ROUNDING_MS);
+}
+
+interface Moved {
+  readonly generation: number;
+  readonly targets: readonly string[];
+  /** How long after the earliest of the moments. */
+  readonly lateMs: number;
+}
+
+async function moveHoldings(tx: Tx): Promise<Moved | null> {
+  const { rows: lock } = await sql<{ ours: boolean }>`
+    select pg_try_advisory_xact_lock(${LOCK}) as ours`.execute(tx);
+  // Another replica is at it; we look again soon enough to take over should it die.
+  if (lock[0]?.ours !== true) return null;
+  // The moment stays text: a Date would cut its microseconds, and a boundary between would be lost or done twice.
+  const { rows } = await sql<{ target: string | null; until: string; lateMs: number }>`
+    with span as (
+      select holdings_until as since, clock_timestamp() as until from fleet
+    ), moved as (
+      select cidr, lower(during) as at from holdings, span
+       where lower(during) > since and lower(during) <= until
+      union all
+      select cidr, upper(during) from holdings, span
+       where upper(during) > since and upper(during) <= until
+    )
+    select cidr as target, until::text as until,
+           (extract(epoch from until - min(at)) * 1000)::float8 as "lateMs"
+      from span left join moved on true group by cidr, until`.execute(tx);
+  const until = rows[0]?.until;
+  if (until === undefined) throw new Error('the fleet has lost its row');
+  const targets = rows.flatMap((row) => row.target ?? []);
+  if (targets.length === 0) {
+    await catchUp(tx, until);
+    return null;
+  }
+  const generation = await takeGeneration(tx, { cause: 'holding', targets });
+  await sql`update fleet set holdings_until = ${until}::timestamptz`.execute(tx);
+  return { generation, targets, lateMs: Math.round(Math.max(...rows.map((row) => row.lateMs))) };
+}
+
+/** Now and then, so that a holding written later as having begun long ago is not taken for one that begins now. */
+async function catchUp(tx: Tx, until: string): Promise<void> {
+  await sql`
+    update fleet set holdings_until = ${until}::timestamptz
+     where holdings_until < ${until}::timestamptz - interval '1 hour'`.execute(tx);
+}

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sql } from 'kysely';
+import type { Db } from '../../db/database.ts';
+import { testDatabase } from '../../db/testing.ts';
+import { sweepOldRows } from './retention.ts';
+import {
+  acceptRule,
+  assignGeo,
+  deleteRule,
+  insertBaseline,
+  insertHolding,
+  insertOrganisation,
+} from '../testing.ts';
+
+async function countOf(db: Db, table: string): Promise<number> {
+  const { rows } = await sql<{ n: number }>`select count(*) as n from ${sql.table(table)}`.execute(
+    db,
+  );
+  return rows[0]?.n ?? Number.NaN;
+}
+
+async function sweep(db: Db): Promise<Record<string, number>> {
+  const swept: Record<string, number> = {};
+  await sweepOldRows(
+    db,
+    async () => 0,
+    (what, rows) => {
+      swept[what] = rows;
+    },
+  );
+  return swept;
+}
+
+test('deleted objects are kept 400 days, living ones for ever', async (t) => {
+  const { db } = await testDatabase(t);
+  const org = await insertOrganisation(db, 'org');
+  const holding = await insertHolding(db, org, '203.0.113.0/24');
+  const old = await acceptRule(db, holding, '203.0.113.1', { port: 1 });
+  const recent = await acceptRule(db, holding, '203.0.113.1', { port: 2 });
+  await acceptRule(db, holding, '203.0.113.1', { port: 3 });
+  await assignGeo(db, org, holding, ['203.0.113.0/24'], 'DE');
+  await insertBaseline(db, '203.0.113.0/24', 19);
+  for (const id of [old.id, recent.id]) await deleteRule(db, id);
+  const age = (days: number, id: number) =>
+    sql`update rules set deleted_at = now() - ${days} * interval '1 day' where id = ${id}`.execute(
+      db,
+    );
+  await age(401, old.id);
+  await age(399, recent.id);
+  for (const table of ['geo_rules', 'geo_assignments', 'baseline_rules']) {
+    await sql`
+      update ${sql.table(table)} set deleted_generation = 9, deleted_at = now() - interval '401 days'`.execute(
+      db,
+    );
+  }
+  assert.equal((await sweep(db))['deleted objects'], 4);
+  assert.equal(await countOf(db, 'rules'), 2);
+  assert.equal(await countOf(db, 'geo_rules'), 0);
+  assert.equal(await countOf(db, 'addresses'), 1);
+  assert.equal((await sweep(db))['deleted objects'], 0);
+});
+
+test('answers kept for idempotency keys are forgotten after 24 hours', async (t) => {
+  const { db } = await testDatabase(t);
+  const org = await insertOrganisation(db, 'org');
+  const { rows } = await sql<{ id: number }>`
+    insert into api_keys (organisation_id, name, secret_hash, hint, abilities, owner)
+    values (${org}, 'ci', sha256('x'), 'x', '{}', 'portal') returning id`.execute(db);
+  await sql`
+    insert into idempotency_keys (organisation_id, api_key_id, method, path, idempotency_key, body_hash,
+                                  status, headers, body, created_at)
+    select ${org}, ${rows[0]?.id}, 'POST', '/x', hours::text, '', 201, '{}', '', now() - hours * interval '1 hour'
+      from unnest(array[1, 23, 25, 100]) hours`.execute(db);
+  assert.equal((await sweep(db))['idempotency keys'], 2);
+  assert.equal(await countOf(db, 'idempotency_keys'), 2);
+});
+
+test('an edge far behind does not keep generations for ever', async (t) => {
+  const { db } = await testDatabase(t);
+  await sql`
+    insert into edges (name, site, devices, serves, sees, fragments, management, owner, in_service)
+    values ('slow', 's', '{}', '{0.0.0.0/0}', 'both', 'reassemble', '[]', 'portal', true)`.execute(
+    db,
+  );
+  await sql`insert into generations select 1000 * n, now(), 'x' from generate_series(1, 120) n`.execute(
+    db,
+  );
+  await sql`update fleet set generation = 120000`.execute(db);
+  assert.equal((await sweep(db))['generations'], 19, 'all before 20,000');
+  await sql`update edges set in_service = false`.execute(db);
+  assert.equal((await sweep(db))['generations'], 90, 'all before 110,000');
+  assert.equal(await countOf(db, 'generations'), 11);
+});

@@ -1,0 +1,122 @@
+import { sql } from 'kysely';
+import type { Db } from '../../db/database.ts';
+import { DROPS_KEPT_HOURS } from '../edges/drops.ts';
+
+/** What is kept for how long. The audit trail has no limit. */
+export const KEPT = {
+  idempotencyHours: 24,
+  deletedObjectDays: 400,
+  /** Generations that any edge may still ask changes since; older only for edges in service. */
+  generations: 10_000,
+  /** An edge that is further behind fetches everything: remembering for it would cost more. */
+  mostGenerations: 100_000,
+} as const;
+
+/** Rows at most in one statement, so that no sweep holds locks for long. */
+const BATCH = 5_000;
+const MAX_BATCHES = 200;
+
+export type SweepName =
+  | 'idempotency keys'
+  | 'generations'
+  | 'deleted objects'
+  | 'drop counts'
+  | 'drop samples'
+  | 'attacks';
+
+/** Deletes old rows of another area; returns the number deleted. */
+export type Sweep = (db: Db) => Promise<number>;
+
+/** One bounded sweep of all tables with a retention time. Replicas may sweep at the same time. */
+export async function sweepOldRows(
+  db: Db,
+  sweepAttacks: Sweep,
+  onSwept: (what: SweepName, rows: number) => void,
+): Promise<void> {
+  onSwept('idempotency keys', await inBatches(() => sweepIdempotencyKeys(db)));
+  onSwept('generations', await inBatches(() => sweepGenerations(db)));
+  onSwept('deleted objects', await sweepDeletedObjects(db));
+  onSwept('drop counts', await inBatches(() => sweepDrops(db, 'drop_counts', 'minute')));
+  onSwept('drop samples', await inBatches(() => sweepDrops(db, 'drop_samples', 'at')));
+  onSwept('attacks', await sweepAttacks(db));
+}
+
+async function inBatches(sweep: () => Promise<number>): Promise<number> {
+  let all = 0;
+  for (let batch = 0; batch < MAX_BATCHES; batch += 1) {
+    const rows = await sweep();
+    all += rows;
+    if (rows < BATCH) break;
+  }
+  return all;
+}
+
+async function sweepIdempotencyKeys(db: Db): Promise<number> {
+  const { numAffectedRows } = await sql`
+    delete from idempotency_keys where ctid = any (array(
+      select ctid from idempotency_keys
+       where created_at < now() - ${KEPT.idempotencyHours} * interval '1 hour'
+       limit ${BATCH} for update skip locked))`.execute(db);
+  return Number(numAffectedRows ?? 0);
+}
+
+/** Oldest first and without gaps: "does the list reach back to G?" is answered by its oldest row. */
+async function sweepGenerations(db: Db): Promise<number> {
+  const { numAffectedRows } = await sql`
+    with bar as (
+      select greatest(
+        fleet.generation - ${KEPT.mostGenerations}::bigint,
+        least(fleet.generation - ${KEPT.generations}::bigint,
+              (select min(confirmed_generation) from edges where in_service))) as generation
+        from fleet
+    ), oldest as (
+      select g.generation from generations g, bar
+       where g.generation < bar.generation order by g.generation limit ${BATCH}
+    )
+    delete from generations where generation in (select generation from oldest)`.execute(db);
+  return Number(numAffectedRows ?? 0);
+}
+
+async function sweepDrops(
+  db: Db,
+  table: 'drop_counts' | 'drop_samples',
+  column: 'minute' | 'at',
+): Promise<number> {
+  const { numAffectedRows } = await sql`
+    delete from ${sql.table(table)} where ctid = any (array(
+      select ctid from ${sql.table(table)}
+       where ${sql.ref(column)} < now() - ${DROPS_KEPT_HOURS} * interval '1 hour'
+       limit ${BATCH} for update skip locked))`.execute(db);
+  return Number(numAffectedRows ?? 0);
+}
+
+const OBJECT_TABLES = [
+  'rules',
+  'filters',
+  'group_rules',
+  'group_filters',
+  'group_assignments',
+  'geo_assignments',
+  'geo_rules',
+  'baseline_rules',
+] as const;
+
+async function sweepDeletedObjects(db: Db): Promise<number> {
+  let all = 0;
+  for (const table of OBJECT_TABLES) all += await inBatches(() => sweepDeleted(db, table));
+  return all;
+}
+
+async function sweepDeleted(db: Db, table: (typeof OBJECT_TABLES)[number]): Promise<number> {
+  // An assignment may outlive its geo rule's deletion by a moment only; the rule waits for it.
+  const unused =
+    table === 'geo_rules'
+      ? sql`and not exists (select from geo_assignments a where a.geo_rule_id = t.id)`
+      : sql``;
+  const { numAffectedRows } = await sql`
+    delete from ${sql.table(table)} where id in (
+      select t.id from ${sql.table(table)} t
+       where t.deleted_at < now() - ${KEPT.deletedObjectDays} * interval '1 day' ${unused}
+       limit ${BATCH} for update skip locked)`.execute(db);
+  return Number(numAffectedRows ?? 0);
+}
