@@ -2,28 +2,22 @@ import { join } from 'node:path';
 import { describeError, type Log } from '@portcullis/core/log.ts';
 import { readIfThere, replaceFile } from '../durable-file.ts';
 import {
-  type CancelledAttack,
   cancelledAttacks,
   MAX_WATCH_SCOPES,
   watchScope,
 } from '@portcullis/link/messages/attacks.ts';
-import { array, check, integer, matching, object } from '@portcullis/link/messages/schema.ts';
-import { type WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
-
-/** What is to be watched, whole. */
-export interface HeldSettings {
-  readonly version: string;
-  readonly scopes: readonly WatchScope[];
-  readonly cancelled: readonly CancelledAttack[];
-}
+import { array, check, integer, object, type Static } from '@portcullis/link/messages/schema.ts';
+import { version } from '@portcullis/link/messages/values.ts';
 
 const FORMAT = 1;
-const shape = object<HeldSettings & { readonly format: number }>({
+const schema = object({
   format: integer(FORMAT, FORMAT),
-  version: matching(/^[\x21-\x7e]{1,128}$/, 'a version'),
+  version,
   scopes: array(watchScope, MAX_WATCH_SCOPES),
   cancelled: cancelledAttacks,
 });
+/** The complete settings of detection. */
+export type HeldSettings = Omit<Static<typeof schema>, 'format'>;
 
 /** Scopes in a piece of the file: about a millisecond. */
 const PER_PIECE = 2_000;
@@ -43,7 +37,7 @@ export class SettingsStore {
     try {
       const bytes = readIfThere(this.#path);
       if (bytes === null) return null;
-      const parsed = check(shape, JSON.parse(bytes.toString()));
+      const parsed = check(schema, JSON.parse(bytes.toString()));
       if (!parsed.ok) throw new Error(parsed.reason);
       const { version, scopes, cancelled } = parsed.value;
       return { version, scopes, cancelled };

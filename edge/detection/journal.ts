@@ -16,7 +16,7 @@ export interface KeptAttack {
 }
 
 const FORMAT = 1;
-const shape = object<KeptAttack & { readonly format: number }>({
+const shape = object({
   format: integer(FORMAT, FORMAT),
   attack: wireAttack,
   seenAtMs: moment,
