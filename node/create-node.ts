@@ -10,29 +10,26 @@ import { Limiter } from './server/limiter.ts';
 import { Server } from './server/server.ts';
 import type { Owner } from './server-folder/folder.ts';
 
-/** Pulls and starts of a host that came up again must not starve what runs already. */
+/** Limits on concurrent work: after a reboot, pulls and starts must not starve the servers that run already. */
 const LAUNCHES = 4;
 const BUILDS = 2;
-const SLOW_START_MS = 5 * 60_000;
 
 export interface NodeOptions {
   readonly name: string;
   readonly link: AgentSide;
   readonly engine: Engine;
-  /** The node's own: its journal, and the folders of its servers. */
+  /** The node's own directory: its journal, and the folders of its servers. */
   readonly stateDir: string;
+  /** The account that games run as; null: the agent's own. */
   readonly owner: Owner | null;
   readonly applyConfigFiles: ApplyConfigFiles;
   readonly log: Log;
-  readonly slowStartMs?: number;
-  readonly compareMs?: number;
   readonly measurePauseMs?: number;
 }
 
-/** The agent and what its servers share. Throws when the state directory cannot be used. */
+/** Creates the agent and what its servers share. Throws when the state directory cannot be used. */
 export function createNode(options: NodeOptions): NodeAgent {
-  const { name, link, engine, stateDir, owner, applyConfigFiles, log } = options;
-  const { compareMs, measurePauseMs } = options;
+  const { name, link, engine, stateDir, owner, applyConfigFiles, log, measurePauseMs } = options;
   const journal = new Journal(stateDir, log);
   const shared = {
     engine,
@@ -43,8 +40,6 @@ export function createNode(options: NodeOptions): NodeAgent {
     applyConfigFiles,
     launches: new Limiter(LAUNCHES),
     builds: new Limiter(BUILDS),
-    slowStartMs: options.slowStartMs ?? SLOW_START_MS,
-    nowMs: Date.now,
     timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     location: name,
   };
@@ -53,13 +48,14 @@ export function createNode(options: NodeOptions): NodeAgent {
     engine,
     journal,
     log,
-    measureDisk: createMeasureDisk(),
-    freeBytes: async () => {
-      const { bavail, bsize } = await statfs(stateDir);
-      return bavail * bsize;
+    disk: {
+      measure: createMeasureDisk(),
+      freeBytes: async () => {
+        const { bavail, bsize } = await statfs(stateDir);
+        return bavail * bsize;
+      },
+      ...(measurePauseMs === undefined ? {} : { pauseMs: measurePauseMs }),
     },
-    ...(compareMs === undefined ? {} : { compareMs }),
-    ...(measurePauseMs === undefined ? {} : { measurePauseMs }),
-    createServer: (uuid, kept, on) => new Server({ ...shared, ...on }, uuid, kept),
+    createServer: (uuid, record, events) => new Server({ ...shared, ...events }, uuid, record),
   });
 }

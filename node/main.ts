@@ -8,7 +8,7 @@ import type { NodeAgent } from './agent.ts';
 import { type NodeConfig, readConfig } from './config.ts';
 import { createNode } from './create-node.ts';
 import { createApplyConfigFiles } from './config-files/apply.ts';
-import { endAll } from './server/stop-all.ts';
+import { stopAll } from './server/stop-all.ts';
 import { DockerEngine } from './engine/docker/docker.ts';
 import { parseDockerHost } from './engine/docker/api/client.ts';
 import { createGuard } from './engine/docker/network/guard.ts';
@@ -110,7 +110,7 @@ async function stop(why: string): Promise<void> {
   if (ends) {
     // Of its own: the agent closed its one.
     const engine = openEngine(config, process.getuid?.() === 0);
-    await endAll(engine, new Journal(resolve(config.stateDir), log), END_WITHIN_MS);
+    await stopAll(engine, new Journal(resolve(config.stateDir), log), END_WITHIN_MS);
   }
   process.exit(0);
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { endAll } from './server/stop-all.ts';
+import { stopAll } from './server/stop-all.ts';
 import { EngineError } from './engine/engine.ts';
 import { FakeEngine, type StartProgram } from './engine/fake.ts';
 import { Journal } from './journal/journal.ts';
@@ -153,7 +153,7 @@ describe('a node that ends its servers with itself', () => {
   async function endTogether(host: TestHost): Promise<void> {
     await host.agent?.stop();
     host.engine = new FakeEngine(host.engine);
-    await endAll(host.engine, new Journal(host.stateDir, log), 1_000);
+    await stopAll(host.engine, new Journal(host.stateDir, log), 1_000);
     for (const { status } of await host.engine.list()) assert.notEqual(status, 'running');
     host.engine = new FakeEngine(host.engine);
   }

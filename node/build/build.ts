@@ -5,14 +5,14 @@ import {
   planLaunch,
 } from '@portcullis/core/game-servers/eggs/launch.ts';
 import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
-import { bounded, type Engine, EngineError } from '../engine/engine.ts';
+import { withTimeout, type Engine, EngineError } from '../engine/engine.ts';
 import { ServerConsole } from '../console/server-console.ts';
 import { PULL_MS } from '../server/launch.ts';
 import { type Owner, prepareFolder } from '../server-folder/folder.ts';
 
 const INSTALL_MS = 2 * 60 * 60_000;
 const LOG_LINES = 200;
-/** What one report may carry (`MAX_BUILD_LOG_LENGTH`). */
+/** The most that a report may carry (`MAX_BUILD_LOG_LENGTH`). */
 const LOG_LENGTH = 16_000;
 
 export interface BuildOrder {
@@ -24,7 +24,7 @@ export interface BuildOrder {
   readonly surroundings: LaunchSurroundings;
 }
 
-/** An install that ended with another code than 0, or was not to be had. `log`: its last lines. */
+/** The install exited with a code other than 0, or could not run. `log` holds its last lines. */
 export class BuildFailed extends Error {
   override readonly name = 'BuildFailed';
   readonly log: string;
@@ -35,8 +35,8 @@ export class BuildFailed extends Error {
 }
 
 /**
- * Builds a server: its image, its folder, and whatever its install script puts there. Done again from the start
- * after it was cut off, as install scripts are made for that.
+ * Builds a server: pulls its image, creates its folder and runs its install script. An interrupted build starts from the
+ * beginning; install scripts are written for that.
  */
 export async function build(order: BuildOrder, signal: AbortSignal): Promise<void> {
   const { engine, assignment, egg, folder, owner } = order;
@@ -47,10 +47,10 @@ export async function build(order: BuildOrder, signal: AbortSignal): Promise<voi
       throw new EngineError('refused', `The egg's startup is no command: ${plan.reason}.`);
     prepareFolder(folder, owner);
     const say = (line: string): void => output.push(Buffer.from(`${line}\n`));
-    await bounded('get the image', PULL_MS, engine.pull(plan.value.image, say, signal));
+    await withTimeout('get the image', PULL_MS, engine.pull(plan.value.image, say, signal));
     if (egg.install === null) return;
     const { image, entrypoint, script } = egg.install;
-    await bounded('get the image', PULL_MS, engine.pull(image, say, signal));
+    await withTimeout('get the image', PULL_MS, engine.pull(image, say, signal));
     const installed = engine.runInstall(
       {
         uuid: assignment.uuid,
@@ -65,11 +65,11 @@ export async function build(order: BuildOrder, signal: AbortSignal): Promise<voi
       (chunk) => output.push(chunk),
       signal,
     );
-    const { exitCode } = await bounded('end the install', INSTALL_MS, installed);
+    const { exitCode } = await withTimeout('end the install', INSTALL_MS, installed);
     if (exitCode === 0) return;
     throw new EngineError('refused', `The install ended with exit code ${exitCode}.`);
   } catch (failure) {
-    const error = endedFor(signal) ?? failure;
+    const error = failureReason(signal) ?? failure;
     if (!(error instanceof EngineError)) throw error;
     if (error.code === 'unreachable' || error.code === 'aborted') throw error;
     output.end();
@@ -78,7 +78,7 @@ export async function build(order: BuildOrder, signal: AbortSignal): Promise<voi
   }
 }
 
-/** Why it was called off, where that is the server's own fault and the build has failed with it. */
-function endedFor({ aborted, reason }: AbortSignal): EngineError | null {
+/** The reason of an abort that makes the build fail, such as a disk limit; null for any other. */
+function failureReason({ aborted, reason }: AbortSignal): EngineError | null {
   return aborted && reason instanceof EngineError && reason.code === 'refused' ? reason : null;
 }

@@ -1,21 +1,21 @@
 import type { ServerLimits } from '@portcullis/core/game-servers/power.ts';
 
 /**
- * What runs game servers: Docker, plain processes, or the fake of tests. `suite.ts` holds all three to this.
+ * What runs game servers: Docker, plain processes, or the fake of tests. `suite.ts` tests all three.
  *
- * - An instance is known by its server's uuid alone, and recognised as ours after a restart with no memory (a label).
- * - Truth is `onEvent` plus `inspect`; the end of a console stream says nothing.
- * - Every call is bounded in time and rejects with `EngineError`, whose message is for people.
+ * - An instance is identified by its server's uuid, and is recognised as ours after a restart without memory (a label).
+ * - `onEvent` and `inspect` are authoritative; the end of a console stream says nothing about the instance.
+ * - Every call is bounded in time and rejects with `EngineError`, whose message is for operators.
  */
 export interface Engine {
   readonly kind: 'docker' | 'process' | 'fake';
-  /** Resolves when the engine answers, which costs it nothing. */
+  /** Resolves when the engine answers; costs the engine nothing. */
   ping(): Promise<void>;
   /** Rejects with `unreachable` while the engine does not answer. */
   describe(): Promise<EngineFacts>;
-  /** No-op for what is there and for local images (which are `missing_image` when absent). Aborts with the signal. */
+  /** No-op for an image that is present. A local image is never pulled: `missing_image` if it is absent. */
   pull(image: ImageRef, onProgress: (line: string) => void, signal: AbortSignal): Promise<void>;
-  /** Makes the instance, not started; what is there of this uuid and not running is replaced. */
+  /** Creates the instance without starting it; replaces one of this uuid that does not run. */
   create(spec: InstanceSpec): Promise<void>;
   /** No-op when it runs. */
   start(uuid: string): Promise<void>;
@@ -23,27 +23,27 @@ export interface Engine {
   signal(uuid: string, signal: string): Promise<void>;
   /** SIGKILL; no-op when it does not run or is gone. */
   kill(uuid: string): Promise<void>;
-  /** Also running; no-op when it is gone. */
+  /** Also removes a running instance; no-op when it is gone. */
   remove(uuid: string): Promise<void>;
-  /** null: there is none. */
+  /** Returns null if there is no instance. */
   inspect(uuid: string): Promise<Instance | null>;
-  /** All that are ours. */
+  /** Lists all instances of this node. */
   list(): Promise<readonly Instance[]>;
   /**
-   * `gap` comes first, and again whenever events may have been missed (the engine restarted): inspect then.
+   * Sends `gap` first, and again whenever events may have been missed (the engine restarted): inspect then.
    * Reconnects by itself until the returned function is called.
    */
   onEvent(listener: (event: EngineEvent) => void): () => void;
   /**
-   * To be called before `start`, so that no line is lost. Ends by itself when the instance does, and when the engine
+   * Call it before `start`, so that no line is lost. The console ends when the instance ends, and when the engine
    * restarts (`gap`): then attach again.
    */
   attach(uuid: string, onOutput: (chunk: Buffer) => void): Promise<Console>;
-  /** What it wrote last, oldest first, at most `maxBytes`. For a console that begins after a restart of the agent. */
+  /** The last output, oldest first, at most `maxBytes`: what an agent shows after its restart. */
   recentOutput(uuid: string, maxBytes: number): Promise<Buffer>;
-  /** About one a second while it runs, until the returned function is called or it ends. */
+  /** Reports about once a second while the instance runs, until the returned function is called. */
   watchUsage(uuid: string, listener: (usage: Usage) => void): () => void;
-  /** Runs an install container to its end; what is left of an earlier one of this uuid is removed first. */
+  /** Runs an install container to its end; removes an earlier one of this uuid first. */
   runInstall(
     spec: InstallSpec,
     onOutput: (chunk: Buffer) => void,
@@ -55,7 +55,7 @@ export interface Engine {
 export interface EngineFacts {
   readonly version: string;
   readonly apiVersion: string;
-  /** What people should know, such as that processes are not isolated. */
+  /** Facts that the operator should know, such as that processes are not isolated. */
   readonly warnings: readonly string[];
 }
 
@@ -68,14 +68,14 @@ export interface InstanceSpec {
   readonly uuid: string;
   readonly organisation: string;
   readonly image: ImageRef;
-  /** In place of the image's entrypoint and command; null: those. */
+  /** Replaces the image's entrypoint and command; null: the image's own. */
   readonly command: readonly string[] | null;
-  /** What runs where `command` is null and the image has neither; null: such an image is `refused`. */
+  /** Runs if `command` is null and the image has neither; null: such an image is `refused`. */
   readonly fallbackCommand: readonly string[] | null;
   readonly env: Readonly<Record<string, string>>;
   /**
-   * Absolute path on this host, mounted at /home/container. The instance runs as the owner of this folder, who must
-   * not be root: `refused`.
+   * Absolute path on this host, mounted at /home/container. The instance runs as the owner of this folder; a
+   * folder of root is `refused`.
    */
   readonly folder: string;
   readonly limits: ServerLimits;
@@ -95,7 +95,7 @@ export interface InstallSpec {
   readonly entrypoint: string;
   readonly script: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Mounted at /mnt/server. All that is in it belongs to the owner of the folder at the end, also of a failed one. */
+  /** Mounted at /mnt/server. In the end its files belong to the owner of the folder, also after a failed install. */
   readonly folder: string;
   readonly limits: ServerLimits;
 }
@@ -103,7 +103,7 @@ export interface InstallSpec {
 export interface Instance {
   readonly uuid: string;
   readonly status: 'created' | 'running' | 'paused' | 'exited';
-  /** null while it runs or before it did. */
+  /** Null before its first start and while it runs. */
   readonly exitCode: number | null;
   readonly oomKilled: boolean;
   readonly startedAtMs: number | null;
@@ -122,15 +122,15 @@ export type EngineEvent =
     };
 
 export interface Console {
-  /** Resolves when the engine took the bytes; rejects when the instance does not take any. */
+  /** Resolves when the engine has taken the bytes; rejects when the instance takes none. */
   write(bytes: Buffer): Promise<void>;
-  /** Resolves when nothing comes of it any more: the instance ended, or only the connection. Says not which: look. */
+  /** Resolves at the end of the output. Either the instance or only the connection ended: inspect to know. */
   readonly ended: Promise<void>;
   close(): void;
 }
 
 export interface Usage {
-  /** Without the page cache (usage less inactive_file). */
+  /** Without the page cache (usage minus inactive_file). */
   readonly memoryBytes: number;
   /** Percent of one core, three decimals. */
   readonly cpuPercent: number;
@@ -157,11 +157,16 @@ export class EngineError extends Error {
   }
 }
 
+/** A paused instance is alive too. */
+export function isAlive(instance: Instance | null): boolean {
+  return instance?.status === 'running' || instance?.status === 'paused';
+}
+
 /**
- * Fails with `timeout` after so long, whatever the engine promises: nothing here may wait for ever. What was asked
- * goes on behind our back, so it must be harmless when it ends late.
+ * Rejects with `timeout` after this time, so that an engine that hangs blocks nothing. The work continues, so it must be
+ * harmless when it ends late.
  */
-export async function bounded<T>(what: string, ms: number, work: Promise<T>): Promise<T> {
+export async function withTimeout<T>(what: string, ms: number, work: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(
     () => reject(new EngineError('timeout', `The engine did not ${what} within ${ms / 1_000} s.`)),
@@ -174,8 +179,8 @@ export async function bounded<T>(what: string, ms: number, work: Promise<T>): Pr
   }
 }
 
-/** What people are told: an engine's words are for them, of anything else they learn that it is our fault. */
-export function sentenceOf(error: unknown): string {
+/** The text that callers see: the message of an engine error; any other error is the node's own fault. */
+export function describeFailure(error: unknown): string {
   if (error instanceof EngineError) return error.message;
   return error instanceof Error ? `The node failed: ${error.message}` : 'The node failed.';
 }

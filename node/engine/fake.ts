@@ -54,7 +54,7 @@ type FakeInstanceOperation =
 
 /** Of output that is kept for `recentOutput`. */
 const KEPT_BYTES = 64 * 1024;
-const USAGE_EVERY_MS = 1000;
+const USAGE_EVERY_MS = 100;
 
 interface FakeInstance {
   readonly spec: InstanceSpec;

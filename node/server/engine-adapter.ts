@@ -1,38 +1,44 @@
+import { coalesce } from '@portcullis/agent/coalesce.ts';
 import type { Effect, MachineEvent, Rung } from '@portcullis/core/game-servers/machine-state.ts';
 import type { Log } from '@portcullis/core/log.ts';
-import { bounded, type Engine, EngineError, type Instance, sentenceOf } from '../engine/engine.ts';
-import { encodeCommand, type Terminal } from './instance-connection.ts';
+import {
+  describeFailure,
+  type Engine,
+  EngineError,
+  type Instance,
+  withTimeout,
+} from '../engine/engine.ts';
+import type { InstanceConnection } from './instance-connection.ts';
 import type { LaunchedWith } from '../journal/record.ts';
 import type { Limiter } from './limiter.ts';
 
 const CALL_MS = 15_000;
-/** The next look waits for it, so an engine that hung once must not hold it back for long. */
+/** Bounded, so that an engine that hangs delays the next inspection only briefly. */
 const INSPECT_MS = 5_000;
 
-export interface RimOptions {
+export interface EngineAdapterOptions {
   readonly uuid: string;
   readonly engine: Engine;
-  readonly terminal: Terminal;
+  readonly connection: InstanceConnection;
   readonly launches: Limiter;
   readonly log: Log;
-  /** Makes and starts the instance; resolves with what it was launched with, known before anything runs. */
+  /** Creates and starts the instance. */
   readonly launch: (signal: AbortSignal, run: number) => Promise<void>;
   readonly launched: () => LaunchedWith | null;
   readonly post: (event: MachineEvent) => void;
-  /** What an inspection found, before the machine hears of it. */
-  readonly found: (instance: Instance | null) => void;
+  /** Called with the result of an inspection, before it is posted. */
+  readonly onInspected: (instance: Instance | null) => void;
 }
 
-/** Does what the machine decides. Whatever happens, each effect that has an answer gets it, within bounded time. */
-export class Rim {
-  readonly #options: RimOptions;
+/** Performs the effects of the power machine. Each effect that has an answer gets one within bounded time. */
+export class EngineAdapter {
+  readonly #options: EngineAdapterOptions;
   #launching: AbortController | null = null;
   readonly #timers = new Map<string, NodeJS.Timeout>();
-  /** Of the inspection under way, whether one more was asked for, and for which run. */
-  #inspecting = false;
-  #inspectNext: number | null = null;
+  readonly #inspecting = coalesce(() => this.#inspect());
+  #inspectedRun = 0;
 
-  constructor(options: RimOptions) {
+  constructor(options: EngineAdapterOptions) {
     this.#options = options;
   }
 
@@ -45,11 +51,11 @@ export class Rim {
         this.#launching?.abort(new EngineError('aborted', 'It was called off.'));
         break;
       case 'tell':
-        void this.#tell(effect.rung, effect.epoch);
+        void this.#sendStop(effect.rung, effect.epoch);
         break;
       case 'inspect':
-        this.#inspectNext = effect.run;
-        if (!this.#inspecting) void this.#inspect();
+        this.#inspectedRun = effect.run;
+        this.#inspecting.poke();
         break;
       case 'attach':
         void this.#attach(effect.run);
@@ -62,11 +68,11 @@ export class Rim {
     }
   }
 
-  /** What runs keeps running; a launch under way is called off. */
+  /** Cancels a launch in progress; a running instance keeps running. */
   close(): void {
     this.#launching?.abort(new EngineError('aborted', 'The agent is stopping.'));
     for (const timer of this.#timers.values()) clearTimeout(timer);
-    this.#options.terminal.close();
+    this.#options.connection.close();
   }
 
   async #launch(run: number): Promise<void> {
@@ -75,61 +81,57 @@ export class Rim {
     this.#launching = abort;
     try {
       await launches.run(abort.signal, () => launch(abort.signal, run));
-      this.#options.terminal.started();
+      this.#options.connection.watchUsage();
       post({ kind: 'launched', run });
     } catch (error) {
       log.warn({ uuid, error }, 'a server could not be started');
-      // A launch that took too long is not tried for ever.
+      // A timeout counts as reachable, so that such a launch is not retried without end.
       const reachable = !(error instanceof EngineError && error.code === 'unreachable');
-      post({ kind: 'launch_failed', run, reason: sentenceOf(error), reachable });
+      post({ kind: 'launch_failed', run, reason: describeFailure(error), reachable });
     } finally {
       this.#launching = null;
     }
   }
 
-  async #tell(rung: Rung, epoch: number): Promise<void> {
+  async #sendStop(rung: Rung, epoch: number): Promise<void> {
     const { uuid, log, post } = this.#options;
     try {
-      await this.#say(rung);
+      await this.#stop(rung);
       post({ kind: 'told', epoch });
     } catch (error) {
-      log.warn({ uuid, rung, error }, 'a server could not be told to stop');
+      log.warn({ uuid, rung, error }, 'a stop could not be sent to a server');
       post({ kind: 'untold', epoch, reachable: isReachable(error) });
     }
   }
 
-  async #say(rung: Rung): Promise<void> {
-    const { uuid, engine, terminal } = this.#options;
-    if (rung === 'kill') return bounded('kill it', CALL_MS, engine.kill(uuid));
+  async #stop(rung: Rung): Promise<void> {
+    const { uuid, engine, connection } = this.#options;
+    if (rung === 'kill') return withTimeout('kill it', CALL_MS, engine.kill(uuid));
     const stop = rung === 'egg' ? this.#options.launched()?.stop : undefined;
-    if (stop?.kind === 'command') return terminal.write(encodeCommand(stop.command));
+    if (stop?.kind === 'command') return connection.writeCommand(stop.command);
     const signal = stop?.signal ?? 'SIGTERM';
-    return bounded(`send ${signal}`, CALL_MS, engine.signal(uuid, signal));
+    return withTimeout(`send ${signal}`, CALL_MS, engine.signal(uuid, signal));
   }
 
-  async #inspect(): Promise<void> {
-    const { uuid, engine, log, post } = this.#options;
-    this.#inspecting = true;
-    while (this.#inspectNext !== null) {
-      const run = this.#inspectNext;
-      this.#inspectNext = null;
-      try {
-        const instance = await bounded('say what runs', INSPECT_MS, engine.inspect(uuid));
-        this.#options.found(instance);
-        post({ kind: 'inspected', run, instance });
-      } catch (error) {
-        log.debug({ uuid, error }, 'a server could not be looked at');
-        post({ kind: 'inspect_failed', run });
-      }
+  async #inspect(): Promise<null> {
+    const { uuid, engine, log, post, onInspected } = this.#options;
+    const run = this.#inspectedRun;
+    try {
+      const instance = await withTimeout('say what runs', INSPECT_MS, engine.inspect(uuid));
+      onInspected(instance);
+      post({ kind: 'inspected', run, instance });
+    } catch (error) {
+      log.debug({ uuid, error }, 'a server could not be inspected');
+      post({ kind: 'inspect_failed', run });
     }
-    this.#inspecting = false;
+    return null;
   }
 
   async #attach(run: number): Promise<void> {
-    const { uuid, terminal, launched, log, post } = this.#options;
+    const { uuid, connection, launched, log, post } = this.#options;
     const launch = launched();
-    if (launch !== null) terminal.watchDone(launch, () => post({ kind: 'done', run }));
-    await terminal.reattach().catch((error: unknown) => {
+    if (launch !== null) connection.watchDone(launch, () => post({ kind: 'done', run }));
+    await connection.reattach().catch((error: unknown) => {
       log.warn({ uuid, error }, 'the console of a running server could not be connected');
     });
   }

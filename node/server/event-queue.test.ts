@@ -5,7 +5,7 @@ import {
   NEW_MACHINE,
   serverState,
 } from '@portcullis/core/game-servers/machine-state.ts';
-import { Mailbox } from './event-queue.ts';
+import { EventQueue } from './event-queue.ts';
 
 const SETTINGS = {
   hasDone: true,
@@ -13,14 +13,14 @@ const SETTINGS = {
   stopTimes: { termAfterMs: 60_000, killAfterMs: 60_000 },
   crashes: { restart: true, withinMs: 60_000 },
 };
-const inTime = (): boolean => false;
+const never = (): boolean => false;
 
-/** Over a disk that takes its time: nothing is on it before `written` is called. */
+/** A queue whose writes complete when `written` is called. */
 function open() {
   const effects: Effect[] = [];
   const saves: (() => void)[] = [];
   const states: string[] = [];
-  const mailbox = new Mailbox({
+  const queue = new EventQueue({
     state: NEW_MACHINE,
     context: () => ({ atMs: 0, settings: SETTINGS }),
     save: () => new Promise((resolve) => saves.push(resolve)),
@@ -31,42 +31,42 @@ function open() {
     saves.shift()?.();
     await new Promise((resolve) => setImmediate(resolve));
   };
-  return { mailbox, effects, saves, states, written };
+  return { queue, effects, saves, states, written };
 }
 
-describe('the mailbox of a server', () => {
-  it('does, shows and answers nothing that is not on the disk', async () => {
-    const { mailbox, effects, written } = open();
+describe('the event queue of a server', () => {
+  it('performs, shows and answers nothing before it is on the disk', async () => {
+    const { queue, effects, written } = open();
     let answered = false;
-    const answer = mailbox.ask('start', inTime).then((value) => {
+    const answer = queue.signal('start', never).then((value) => {
       answered = true;
       return value;
     });
     await new Promise((resolve) => setImmediate(resolve));
-    assert.deepEqual([effects, answered, serverState(mailbox.state)], [[], false, 'offline']);
+    assert.deepEqual([effects, answered, serverState(queue.state)], [[], false, 'offline']);
     await written();
     assert.deepEqual(await answer, { accepted: true });
     assert.deepEqual(effects, [{ kind: 'launch', run: 1 }]);
-    assert.equal(serverState(mailbox.state), 'starting');
+    assert.equal(serverState(queue.state), 'starting');
   });
 
-  it('does not begin what nobody waits for any more', async () => {
-    const { mailbox, effects, written } = open();
-    const first = mailbox.ask('start', inTime);
-    let late = false;
-    const second = mailbox.ask('kill', () => late);
-    late = true;
+  it('does not start a signal whose time has passed', async () => {
+    const { queue, effects, written } = open();
+    const first = queue.signal('start', never);
+    let expired = false;
+    const second = queue.signal('kill', () => expired);
+    expired = true;
     await written();
     assert.deepEqual(await first, { accepted: true });
     assert.equal(await second, null);
     assert.equal(effects.length, 1);
-    assert.equal(serverState(mailbox.state), 'starting');
+    assert.equal(serverState(queue.state), 'starting');
   });
 
-  it('decides together what comes while it writes: 1,000 signals are two writes, in their order', async () => {
-    const { mailbox, saves, states, written } = open();
+  it('decides signals that arrive during a write together and in order: 1,000 signals are two writes', async () => {
+    const { queue, saves, states, written } = open();
     const answers = Array.from({ length: 1_000 }, (_, index) =>
-      mailbox.ask(index % 2 === 0 ? 'start' : 'kill', inTime),
+      queue.signal(index % 2 === 0 ? 'start' : 'kill', never),
     );
     await written();
     assert.equal(saves.length, 1);
@@ -76,16 +76,16 @@ describe('the mailbox of a server', () => {
     assert.deepEqual(states, ['starting', 'stopping']);
   });
 
-  it('answers nobody after it was closed, and does nothing more', async () => {
-    const { mailbox, effects, written } = open();
-    const first = mailbox.ask('start', inTime);
-    const second = mailbox.ask('kill', inTime);
-    const closed = mailbox.close();
+  it('answers null and performs nothing after it was closed', async () => {
+    const { queue, effects, written } = open();
+    const first = queue.signal('start', never);
+    const second = queue.signal('kill', never);
+    const closed = queue.close();
     assert.equal(await second, null);
     await written();
     await closed;
     await first;
     assert.deepEqual(effects, []);
-    assert.equal(await mailbox.ask('kill', inTime), null);
+    assert.equal(await queue.signal('kill', never), null);
   });
 });

@@ -1,4 +1,3 @@
-import { step } from '@portcullis/core/game-servers/machine.ts';
 import type {
   Answer,
   Context,
@@ -6,105 +5,106 @@ import type {
   MachineEvent,
   MachineState,
 } from '@portcullis/core/game-servers/machine-state.ts';
+import { step } from '@portcullis/core/game-servers/machine.ts';
 import type { PowerSignal } from '@portcullis/core/game-servers/power.ts';
 
-export interface MailboxOptions {
+export interface EventQueueOptions {
   readonly state: MachineState;
   readonly context: () => Context;
-  /** Resolves once `decided` is on the disk. Must not reject. */
+  /** Resolves once `decidedState` is on the disk. Must not reject. */
   readonly save: () => Promise<void>;
-  /** Begins an effect; how it went comes as an event. Must not throw. */
+  /** Starts an effect, whose result comes as an event. Must not throw. */
   readonly perform: (effect: Effect) => void;
   readonly onChange: (state: MachineState, before: MachineState) => void;
 }
 
-interface Letter {
+interface QueuedEvent {
   readonly event: MachineEvent;
-  /** Whether nobody waits for it any more. */
-  readonly isLate: () => boolean;
-  readonly answered: (answer: Answer | null) => void;
+  /** Whether the caller's time has passed. */
+  readonly isExpired: () => boolean;
+  readonly resolve: (answer: Answer | null) => void;
 }
 
 /**
- * All that happens to the power of one server, one after the other. What was decided is on the disk before anything
- * of it is done or answered: an agent that is killed in between does it again. Events that come while the disk is
- * written to are decided together, so a thousand signals cost it no more than a few.
+ * The serial queue of power events of one server. A decision is on the disk before its effects are started or its
+ * answers are sent, so that a killed agent is followed by one that starts them again. Events that arrive during a
+ * write are decided together, so many signals cost only a few writes.
  */
-export class Mailbox {
-  readonly #options: MailboxOptions;
+export class EventQueue {
+  readonly #options: EventQueueOptions;
+  #decided: MachineState;
   #state: MachineState;
-  #shown: MachineState;
-  #letters: Letter[] = [];
+  #events: QueuedEvent[] = [];
   #draining: Promise<void> | null = null;
   #closed = false;
 
-  constructor(options: MailboxOptions) {
+  constructor(options: EventQueueOptions) {
     this.#options = options;
+    this.#decided = options.state;
     this.#state = options.state;
-    this.#shown = options.state;
   }
 
-  /** As of what is on the disk and begun. */
+  /** The state that is on the disk and whose effects have started. */
   get state(): MachineState {
-    return this.#shown;
-  }
-
-  /** As of what was decided; may not be on the disk yet. */
-  get decided(): MachineState {
     return this.#state;
   }
 
-  post(event: MachineEvent): void {
-    this.#take({ event, isLate: () => false, answered: () => {} });
+  /** The latest decision, which may not be on the disk yet. */
+  get decidedState(): MachineState {
+    return this.#decided;
   }
 
-  /** null: it came to nothing, as nobody waits any more. */
-  ask(signal: PowerSignal, isLate: () => boolean): Promise<Answer | null> {
-    return new Promise((answered) => {
-      this.#take({ event: { kind: 'signal', signal }, isLate, answered });
+  post(event: MachineEvent): void {
+    this.#enqueue({ event, isExpired: () => false, resolve: () => {} });
+  }
+
+  /** Resolves with null if the signal had no effect, because the caller's time had passed. */
+  signal(signal: PowerSignal, isExpired: () => boolean): Promise<Answer | null> {
+    return new Promise((resolve) => {
+      this.#enqueue({ event: { kind: 'signal', signal }, isExpired, resolve });
     });
   }
 
-  /** No event is taken any more; resolves when what is under way is on the disk. */
+  /** Drops queued events; resolves when the write in progress is on the disk. */
   async close(): Promise<void> {
     this.#closed = true;
-    for (const letter of this.#letters.splice(0)) letter.answered(null);
+    for (const { resolve } of this.#events.splice(0)) resolve(null);
     await this.#draining;
   }
 
-  #take(letter: Letter): void {
+  #enqueue(event: QueuedEvent): void {
     if (this.#closed) {
-      letter.answered(null);
+      event.resolve(null);
       return;
     }
-    this.#letters.push(letter);
+    this.#events.push(event);
     this.#draining ??= this.#drain();
   }
 
   async #drain(): Promise<void> {
-    while (this.#letters.length > 0) await this.#decide(this.#letters.splice(0));
+    while (this.#events.length > 0) await this.#decide(this.#events.splice(0));
     this.#draining = null;
   }
 
-  async #decide(letters: readonly Letter[]): Promise<void> {
-    const before = this.#state;
+  async #decide(events: readonly QueuedEvent[]): Promise<void> {
+    const before = this.#decided;
     const effects: Effect[] = [];
     const answers: (() => void)[] = [];
-    for (const { event, isLate, answered } of letters) {
-      if (isLate()) {
-        answers.push(() => answered(null));
+    for (const { event, isExpired, resolve } of events) {
+      if (isExpired()) {
+        answers.push(() => resolve(null));
         continue;
       }
-      const done = step(this.#state, event, this.#options.context());
-      this.#state = done.state;
-      effects.push(...done.effects);
-      answers.push(() => answered(done.answer));
+      const next = step(this.#decided, event, this.#options.context());
+      this.#decided = next.state;
+      effects.push(...next.effects);
+      answers.push(() => resolve(next.answer));
     }
-    const changed = JSON.stringify(before) !== JSON.stringify(this.#state);
+    const changed = JSON.stringify(before) !== JSON.stringify(this.#decided);
     if (changed) await this.#options.save();
-    // Closed meanwhile: the agent that comes next finds on the disk what was decided.
+    // After a close, the next agent continues from the saved decision.
     if (!this.#closed) for (const effect of effects) this.#options.perform(effect);
-    this.#shown = this.#state;
+    this.#state = this.#decided;
     if (changed) this.#options.onChange(this.#state, before);
     for (const answer of answers) answer();
   }

@@ -1,28 +1,34 @@
-import { bounded, type Console, type Engine, EngineError, type Usage } from '../engine/engine.ts';
+import {
+  type Console,
+  type Engine,
+  EngineError,
+  type Usage,
+  withTimeout,
+} from '../engine/engine.ts';
 import { DoneMatcher, ServerConsole } from '../console/server-console.ts';
 import type { LaunchedWith } from '../journal/record.ts';
 
 const ATTACH_MS = 10_000;
 const WRITE_MS = 3_000;
-/** Of what an instance wrote before this agent was there. */
+/** Limit of the output that is read from before this agent. */
 const RECENT_BYTES = 64 * 1024;
 
-/** What connects one server with its instance: lines out, bytes in, and what it uses. */
-export class Terminal {
+/** Connects one server with its instance: console output and input, and resource usage. */
+export class InstanceConnection {
   readonly console = new ServerConsole();
   readonly #engine: Engine;
   readonly #uuid: string;
   readonly #onEnded: () => void;
   #stream: Console | null = null;
-  /** Whose output counts. */
-  #connection: object | null = null;
+  /** Identifies the latest attachment; the output of earlier ones is dropped. */
+  #current: object | null = null;
   #attaching: Promise<void> = Promise.resolve();
   #unwatch: () => void = () => {};
   #usage: Usage | null = null;
-  /** Whether anything was ever read here: if not, what was written before is worth showing. */
+  /** Nothing was read yet, so the output from before this agent is read first. */
   #isFresh = true;
 
-  /** `onEnded`: the console that was connected ended, and nobody here ended it. */
+  /** `onEnded` is called when the console ends without `close`. */
   constructor(engine: Engine, uuid: string, onEnded: () => void) {
     this.#onEnded = onEnded;
     this.#engine = engine;
@@ -33,14 +39,14 @@ export class Terminal {
     return this.#usage;
   }
 
-  /** From now on, until the next, a done line is told once. */
+  /** Reports the next done line once. Replaces an earlier watch. */
   watchDone(launched: LaunchedWith, onDone: () => void): void {
     const matcher = new DoneMatcher(launched.done);
     for (const problem of matcher.problems) this.console.say(problem);
     this.console.watchDone(matcher, onDone);
   }
 
-  /** To an instance that is about to start. Rejects when it cannot be had. */
+  /** Attaches to an instance that is about to start. */
   async attach(): Promise<void> {
     this.close();
     this.#usage = null;
@@ -48,28 +54,27 @@ export class Terminal {
     await this.#connect((chunk) => this.console.push(chunk));
   }
 
-  /** Of several at once only the last is heard. */
   async #connect(onOutput: (chunk: Buffer) => void): Promise<void> {
     const own = {};
-    this.#connection = own;
+    this.#current = own;
     const attached = this.#engine.attach(this.#uuid, (chunk) => {
-      if (this.#connection === own) onOutput(chunk);
+      if (this.#current === own) onOutput(chunk);
     });
-    // Also one that comes after everybody gave it up.
+    // Closes an attachment that arrives after its timeout, or after a later one.
     void attached.then(
-      (stream) => this.#connection !== own && stream.close(),
+      (stream) => this.#current !== own && stream.close(),
       () => {},
     );
-    const stream = await bounded('connect the console', ATTACH_MS, attached);
-    if (this.#connection !== own) return;
+    const stream = await withTimeout('connect the console', ATTACH_MS, attached);
+    if (this.#current !== own) return;
     this.#stream = stream;
-    void stream.ended.then(() => this.#connection === own && this.#onEnded());
+    void stream.ended.then(() => this.#current === own && this.#onEnded());
   }
 
-  /** To an instance that runs. A write waits for it; one that cannot be had fails the writes. */
+  /** Attaches to a running instance. Writes wait for it. */
   reattach(): Promise<void> {
     this.#attaching = this.#reattach();
-    this.#watchUsage();
+    this.watchUsage();
     return this.#attaching;
   }
 
@@ -77,7 +82,7 @@ export class Terminal {
     this.close();
     const isFresh = this.#isFresh;
     this.#isFresh = false;
-    // What comes while the past is asked for waits behind it.
+    // Output that arrives while earlier output is read comes after it.
     let held: Buffer[] | null = [];
     const take = (chunk: Buffer): void => {
       if (held === null) this.console.push(chunk);
@@ -87,7 +92,7 @@ export class Terminal {
       await this.#connect(take);
       if (isFresh) {
         const recent = this.#engine.recentOutput(this.#uuid, RECENT_BYTES);
-        this.console.push(await bounded('tell its recent output', ATTACH_MS, recent));
+        this.console.push(await withTimeout('return its recent output', ATTACH_MS, recent));
       }
     } finally {
       for (const chunk of held) this.console.push(chunk);
@@ -95,34 +100,29 @@ export class Terminal {
     }
   }
 
-  /** It was started. */
-  started(): void {
-    this.#watchUsage();
-  }
-
-  /** What was measured last is told until something newer is. */
-  #watchUsage(): void {
+  /** The last measurement stays valid until the next one. */
+  watchUsage(): void {
     this.#unwatch();
     this.#unwatch = this.#engine.watchUsage(this.#uuid, (usage) => {
       this.#usage = usage;
     });
   }
 
-  /** Rejects with `EngineError` when nobody took the bytes, or nobody waits for that any more. */
-  async write(bytes: Buffer, isLate: () => boolean = () => false): Promise<void> {
+  /** Rejects with `EngineError` if the command was not taken, or the caller's time had passed. */
+  async writeCommand(command: string, isExpired: () => boolean = () => false): Promise<void> {
     await this.#attaching.catch(() => {});
-    if (isLate()) throw new EngineError('timeout', 'The console was not connected in time.');
+    if (isExpired()) throw new EngineError('timeout', 'The console was not connected in time.');
     if (this.#stream === null) {
       throw new EngineError('refused', 'The console of the server is not connected.');
     }
-    await bounded('take the line', WRITE_MS, this.#stream.write(bytes));
+    await withTimeout('take the line', WRITE_MS, this.#stream.write(encodeCommand(command)));
   }
 
-  /** The instance ended or goes: what it was writing is a line. */
+  /** Disconnects; an unfinished line counts as a line. */
   close(): void {
     this.#unwatch();
     this.#unwatch = () => {};
-    this.#connection = null;
+    this.#current = null;
     this.#stream?.close();
     this.#stream = null;
     this.console.end();
@@ -130,8 +130,8 @@ export class Terminal {
 }
 
 /**
- * What a command is on a console: the text and a line end. The API takes none with control characters (0x03 is an
- * interrupt on a terminal, a line end makes two commands); one that comes here all the same is a mistake of ours.
+ * A command is one line of text. The API refuses control characters (0x03 interrupts on a terminal, a line feed makes
+ * two commands); one that arrives here is a bug of ours.
  */
 export function encodeCommand(command: string): Buffer {
   if (command === '' || /[\p{Cc}\u2028\u2029]/u.test(command)) {

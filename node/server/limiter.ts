@@ -1,43 +1,43 @@
-/** At most so many pieces of work at a time, first come, first served. */
+/** Limits concurrent work; waiting work starts in the order of its arrival. */
 export class Limiter {
-  readonly #most: number;
-  #underWay = 0;
+  readonly #limit: number;
+  #running = 0;
   readonly #waiting: (() => void)[] = [];
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(limit: number) {
+    this.#limit = limit;
   }
 
-  /** Rejects with the signal's reason when it is called off before its turn. */
+  /** Rejects with the signal's reason if it is aborted while it waits. */
   async run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    if (this.#underWay >= this.#most) await this.#turn(signal);
-    else this.#underWay += 1;
+    if (this.#running >= this.#limit) await this.#waitForSlot(signal);
+    else this.#running += 1;
     try {
       signal.throwIfAborted();
       return await work();
     } finally {
       const next = this.#waiting.shift();
-      // The place is handed over, so that nobody takes it in between.
-      if (next === undefined) this.#underWay -= 1;
+      // The slot passes on directly, so that no other call can take it in between.
+      if (next === undefined) this.#running -= 1;
       else next();
     }
   }
 
-  #turn(signal: AbortSignal): Promise<void> {
+  #waitForSlot(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
-      const begin = (): void => {
+      const start = (): void => {
         signal.removeEventListener('abort', leave);
         resolve();
       };
       const leave = (): void => {
-        this.#waiting.splice(this.#waiting.indexOf(begin), 1);
+        this.#waiting.splice(this.#waiting.indexOf(start), 1);
         reject(signal.reason as Error);
       };
       if (signal.aborted) {
         reject(signal.reason as Error);
         return;
       }
-      this.#waiting.push(begin);
+      this.#waiting.push(start);
       signal.addEventListener('abort', leave, { once: true });
     });
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { LOOK_AGAIN_MS } from '@portcullis/core/game-servers/machine-steps.ts';
 import type { PowerSignal } from '@portcullis/core/game-servers/power.ts';
 import type { StartProgram } from '../engine/fake.ts';
 import { EGG } from '../testing/eggs.ts';
@@ -189,15 +190,16 @@ describe('power on a node', () => {
     const uuid = await running(host);
     const hung = Promise.withResolvers<void>();
     host.engine.before = () => hung.promise;
-    // What was heard of it counts for half a second.
-    await host.becomes(uuid, null);
+    // An answer to a ping is valid for half a second.
+    const short = async () => host.control.call(uuid, { kind: 'look' }, 200);
+    await until(async () => (await short())?.kind === 'refused');
     const calls = [
       { kind: 'look' },
       { kind: 'power', signal: 'stop' },
       { kind: 'power', signal: 'start' },
       { kind: 'command', command: 'say hello' },
     ] as const;
-    const asked = calls.map((call) => host.control.call(uuid, call, 2_000));
+    const asked = calls.map((call) => host.control.call(uuid, call, 500));
     for (const answer of await Promise.all(asked))
       assert.deepEqual(answer, {
         kind: 'refused',
@@ -206,7 +208,7 @@ describe('power on a node', () => {
     const lines = await host.control.call(uuid, { kind: 'lines', last: 10 }, 2_000);
     assert.equal(lines?.kind, 'lines');
     const kill = { kind: 'power', signal: 'kill' } as const;
-    assert.deepEqual(await host.control.call(uuid, kill, 2_000), ACCEPTED);
+    assert.deepEqual(await host.control.call(uuid, kill, 500), ACCEPTED);
     hung.resolve();
     await host.becomes(uuid, 'offline');
   });
@@ -240,6 +242,10 @@ describe('power on a node', () => {
   });
 
   it('takes the end of a console for no end of the server, and connects it anew', async (t) => {
+    const { setTimeout: start } = globalThis;
+    t.mock.method(globalThis, 'setTimeout', (run: () => void, ms: number) =>
+      start(run, ms === LOOK_AGAIN_MS ? 50 : ms),
+    );
     const host = new TestHost(t);
     const uuid = await running(host);
     host.engine.detach(uuid);
@@ -291,11 +297,8 @@ describe('power on a node', () => {
       reason: 'The server is suspended.',
     });
     await host.servers(1, EGG);
-    await host.control.reported(uuid, ({ power }) => power === 'offline');
-    let answer = await host.power(uuid, 'start');
-    for (let tries = 0; answer?.kind !== 'accepted' && tries < 100; tries += 1) {
-      answer = await host.power(uuid, 'start');
-    }
+    // The node accepts a start once it has received the new assignment.
+    await until(async () => (await host.power(uuid, 'start'))?.kind === 'accepted');
     await host.becomes(uuid, 'running');
   });
 });

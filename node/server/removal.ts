@@ -1,51 +1,51 @@
 import type { Log } from '@portcullis/core/log.ts';
 import type { Engine } from '../engine/engine.ts';
 
-const AGAIN_MS = 10_000;
+const RETRY_MS = 10_000;
 
 export interface RemovalOptions {
   readonly uuid: string;
   readonly engine: Engine;
   readonly log: Log;
-  /** Its instance is gone. */
-  readonly onGone: () => void;
-  /** It failed a while ago: whoever still wants it asks again. */
-  readonly onAgain: () => void;
+  /** Called when the instance is gone. */
+  readonly onRemoved: () => void;
+  /** Called a while after a failure; starts the removal again if it is still wanted. */
+  readonly onRetry: () => void;
 }
 
-/** Takes away the instance of a server that is no longer of this node. */
+/** Removes the instance of a server that is no longer assigned to this node. */
 export class Removal {
   readonly #options: RemovalOptions;
-  #state: NodeJS.Timeout | 'under way' | undefined;
+  #state: NodeJS.Timeout | 'in progress' | undefined;
 
   constructor(options: RemovalOptions) {
     this.#options = options;
   }
 
-  /** No-op while it is under way. */
-  begin(): void {
-    if (this.#state !== 'under way') void this.#remove();
+  /** No-op while a removal is in progress. */
+  start(): void {
+    if (this.#state !== 'in progress') void this.#remove();
   }
 
-  /** What is under way ends by itself. */
+  /** A removal in progress continues. */
   close(): void {
-    if (this.#state !== 'under way') clearTimeout(this.#state);
+    if (this.#state !== 'in progress') clearTimeout(this.#state);
   }
 
   async #remove(): Promise<void> {
-    const { uuid, engine, log, onGone, onAgain } = this.#options;
+    const { uuid, engine, log, onRemoved, onRetry } = this.#options;
     clearTimeout(this.#state);
-    this.#state = 'under way';
+    this.#state = 'in progress';
     try {
       await engine.remove(uuid);
       this.#state = undefined;
-      onGone();
+      onRemoved();
     } catch (error) {
       log.warn({ uuid, error }, 'a server could not be removed');
       this.#state = setTimeout(() => {
         this.#state = undefined;
-        onAgain();
-      }, AGAIN_MS);
+        onRetry();
+      }, RETRY_MS);
     }
   }
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { type Known, resourcesOf } from './resources.ts';
+import { type ResourceFacts, resourcesOf } from './resources.ts';
 
 const USAGE = { memoryBytes: 5, cpuPercent: 1.5, networkRxBytes: 6, networkTxBytes: 7 };
-const RUNNING: Known = {
+const RUNNING: ResourceFacts = {
   runs: true,
   usage: USAGE,
   instance: {

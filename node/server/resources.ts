@@ -1,26 +1,26 @@
 import type { ServerResources } from '@portcullis/core/game-servers/power.ts';
-import type { Instance, Usage } from '../engine/engine.ts';
+import { type Instance, isAlive, type Usage } from '../engine/engine.ts';
 
 const MIB = 1024 * 1024;
 
-/** What is known of a server now. */
-export interface Known {
-  /** It was started, and its end was not seen yet. */
+/** The facts that a server's resources are computed from. */
+export interface ResourceFacts {
+  /** An instance was started, and its end was not seen yet. */
   readonly runs: boolean;
-  /** As its instance was measured last; null: it was not yet. */
+  /** The last measurement of the instance; null if there was none. */
   readonly usage: Usage | null;
   readonly instance: Instance | null;
-  /** null: its folder was not measured yet. */
+  /** Null until the folder was measured. */
   readonly diskBytes: number | null;
-  /** As its operator gave it, whatever more an engine adds for what runs beside the game. */
+  /** The operator's limit, without what an engine adds to it. */
   readonly memoryMib: number;
   readonly nowMs: number;
 }
 
-/** 0 for what nothing runs that could use it; null while something runs, or lies there, that nobody has measured. */
-export function resourcesOf(known: Known): ServerResources | null {
-  const { runs, instance, diskBytes, memoryMib, nowMs } = known;
-  const usage = runs ? known.usage : NOTHING;
+/** Zero usage for a server that does not run; null while a running server or its folder was not measured. */
+export function resourcesOf(facts: ResourceFacts): ServerResources | null {
+  const { runs, instance, diskBytes, memoryMib, nowMs } = facts;
+  const usage = runs ? facts.usage : NOTHING;
   if (usage === null || diskBytes === null) return null;
   const startedAtMs = runs && isAlive(instance) ? instance?.startedAtMs : null;
   return {
@@ -35,7 +35,3 @@ export function resourcesOf(known: Known): ServerResources | null {
 }
 
 const NOTHING: Usage = { memoryBytes: 0, cpuPercent: 0, networkRxBytes: 0, networkTxBytes: 0 };
-
-export function isAlive(instance: Instance | null): boolean {
-  return instance?.status === 'running' || instance?.status === 'paused';
-}

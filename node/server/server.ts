@@ -1,4 +1,5 @@
-import { recover } from '@portcullis/core/game-servers/machine.ts';
+import type { Egg } from '@portcullis/core/game-servers/egg.ts';
+import type { LaunchSurroundings } from '@portcullis/core/game-servers/eggs/launch.ts';
 import {
   isAtRest,
   isKnown,
@@ -7,32 +8,40 @@ import {
   type PowerSettings,
   serverState,
 } from '@portcullis/core/game-servers/machine-state.ts';
-import type { Egg } from '@portcullis/core/game-servers/egg.ts';
-import type { LaunchSurroundings } from '@portcullis/core/game-servers/eggs/launch.ts';
+import { recover } from '@portcullis/core/game-servers/machine.ts';
 import type { PowerSignal, ServerAssignment } from '@portcullis/core/game-servers/power.ts';
 import type { Log } from '@portcullis/core/log.ts';
 import type { CallAnswer, ServerBuild } from '@portcullis/link/messages/node.ts';
-import { bounded, type Engine, EngineError, type Instance, sentenceOf } from '../engine/engine.ts';
 import { build } from '../build/build.ts';
 import { Builder } from '../build/builder.ts';
 import type { ApplyConfigFiles } from '../config-files/apply.ts';
-import { encodeCommand, Terminal } from './instance-connection.ts';
 import type { GuardedServer } from '../disk/disk-guard.ts';
 import type { DiskUse } from '../disk/measure.ts';
+import {
+  describeFailure,
+  type Engine,
+  EngineError,
+  type Instance,
+  isAlive,
+  withTimeout,
+} from '../engine/engine.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type LaunchedWith, NEW_RECORD, type ServerRecord } from '../journal/record.ts';
-import type { Limiter } from './limiter.ts';
-import { launch } from './launch.ts';
-import { Mailbox } from './event-queue.ts';
-import { Removal } from './removal.ts';
-import { isAlive, resourcesOf } from './resources.ts';
-import { Rim } from './engine-adapter.ts';
 import { type Owner, serverFolder } from '../server-folder/folder.ts';
+import { EngineAdapter } from './engine-adapter.ts';
+import { EventQueue } from './event-queue.ts';
+import { InstanceConnection } from './instance-connection.ts';
+import { launch } from './launch.ts';
+import type { Limiter } from './limiter.ts';
+import { Removal } from './removal.ts';
+import { resourcesOf } from './resources.ts';
 
 const DISK_MS = 15_000;
+/** A start without a done line counts as running after this time. */
+const SLOW_START_MS = 5 * 60_000;
 const BUILDING = 'The server is being built.';
 const GONE = 'The server is no longer on this node.';
-/** Of an instance that is ours and of which nothing else is known. */
+/** The settings of an instance of ours of which neither control nor the journal says anything. */
 const UNKNOWN_CRASHES = { restart: false, withinMs: 60_000 } as const;
 const UNKNOWN_LAUNCH: LaunchedWith = {
   done: [],
@@ -40,79 +49,81 @@ const UNKNOWN_LAUNCH: LaunchedWith = {
   stopTimes: { termAfterMs: 60_000, killAfterMs: 60_000 },
 };
 
-/** What all servers of a node have in common. */
-export interface ServerSurroundings extends LaunchSurroundings {
+export interface ServerEvents {
+  /** A build or the power of a server changed. */
+  readonly onChange: () => void;
+  /** Nothing but the files is left of a server that control no longer assigns to this node. */
+  readonly onRemoved: (uuid: string) => void;
+  /** Returns a sentence that says why a server may not start with its present disk use, or null. */
+  readonly checkDisk: (server: GuardedServer) => Promise<string | null>;
+}
+
+/** What all servers of a node share. */
+export interface ServerDependencies extends LaunchSurroundings, ServerEvents {
   readonly engine: Engine;
   readonly journal: Journal;
   readonly log: Log;
   readonly stateDir: string;
-  /** Whom games run as, and their files belong to; null: whoever runs this. */
+  /** The account that games run as and that owns their files; null: the agent's own. */
   readonly owner: Owner | null;
   readonly applyConfigFiles: ApplyConfigFiles;
   readonly launches: Limiter;
   readonly builds: Limiter;
-  /** A start without a done line counts as running after so long. */
-  readonly slowStartMs: number;
-  readonly nowMs: () => number;
-  /** A build changed, or the power of a server. */
-  readonly onNews: () => void;
-  /** Why a server may not start with what it has on the disk now, a sentence; null: it may. */
-  readonly checkDisk: (server: GuardedServer) => Promise<string | null>;
-  /** Nothing is left of a server that is no longer of this node, but its files. */
-  readonly onGone: (uuid: string) => void;
 }
 
-interface Wanted {
+interface Desired {
   readonly assignment: ServerAssignment;
-  /** null: control named one that it did not send. */
+  /** Null if control did not send the egg that the assignment names. */
   readonly egg: Egg | null;
 }
 
-/** One game server on this node, from its assignment on until nothing of it runs any more. */
+/** One game server on this node, from its assignment until its instance is removed. */
 export class Server {
   readonly uuid: string;
-  readonly #around: ServerSurroundings;
-  readonly #terminal: Terminal;
-  readonly #rim: Rim;
-  readonly #mailbox: Mailbox;
+  readonly #shared: ServerDependencies;
+  readonly #connection: InstanceConnection;
+  readonly #adapter: EngineAdapter;
+  readonly #queue: EventQueue;
   readonly #builder: Builder;
   readonly #removal: Removal;
-  /** null: it is no longer of this node; undefined: nobody has said yet. */
-  #wanted: Wanted | null | undefined;
+  /** Null if the server is no longer assigned to this node; undefined until control or the journal has said. */
+  #desired: Desired | null | undefined;
   #launched: LaunchedWith | null;
-  /** As the last inspection found it. */
+  /** The result of the last inspection. */
   #instance: Instance | null = null;
-  /** null: nobody measured it yet. */
+  /** Null until the folder was measured. */
   #diskBytes: number | null = null;
-  /** As it was posted last. */
+  /** The reason that was posted last. */
   #withheld: string | null;
   #closed = false;
 
-  constructor(around: ServerSurroundings, uuid: string, kept: ServerRecord = NEW_RECORD) {
+  constructor(shared: ServerDependencies, uuid: string, record: ServerRecord = NEW_RECORD) {
     this.uuid = uuid;
-    this.#around = around;
-    this.#launched = kept.launched;
-    this.#withheld = kept.machine.withheld;
-    const { engine, log, launches, builds } = around;
-    this.#terminal = new Terminal(engine, uuid, () => this.#mailbox.post({ kind: 'detached' }));
-    const begun = recover(kept.machine);
-    this.#mailbox = new Mailbox({
-      state: begun.state,
-      context: () => ({ atMs: around.nowMs(), settings: this.#settings() }),
+    this.#shared = shared;
+    this.#launched = record.launched;
+    this.#withheld = record.machine.withheld;
+    const { engine, log, launches, builds } = shared;
+    this.#connection = new InstanceConnection(engine, uuid, () =>
+      this.#queue.post({ kind: 'detached' }),
+    );
+    const recovered = recover(record.machine);
+    this.#queue = new EventQueue({
+      state: recovered.state,
+      context: () => ({ atMs: Date.now(), settings: this.#settings() }),
       save: () => this.#save(),
-      perform: (effect) => this.#rim.perform(effect),
-      onChange: (state, before) => this.#changed(state, before),
+      perform: (effect) => this.#adapter.perform(effect),
+      onChange: (state, before) => this.#onChange(state, before),
     });
-    this.#rim = new Rim({
+    this.#adapter = new EngineAdapter({
       uuid,
       engine,
-      terminal: this.#terminal,
+      connection: this.#connection,
       launches,
       log,
       launch: (signal, run) => this.#launch(signal, run),
-      launched: () => this.#launched ?? launchedWith(this.#wanted?.egg ?? null),
-      post: (event) => this.#mailbox.post(event),
-      found: (instance) => {
+      launched: () => this.#launched ?? launchedWith(this.#desired?.egg ?? null),
+      post: (event) => this.#queue.post(event),
+      onInspected: (instance) => {
         this.#instance = instance;
       },
     });
@@ -120,145 +131,144 @@ export class Server {
       uuid,
       builds,
       log,
-      record: kept.build,
-      keep: async () => {
+      record: record.build,
+      save: async () => {
         await this.#save();
-        around.onNews();
-        this.#consider();
+        shared.onChange();
+        this.#reconcile();
       },
       build: async (signal) => {
         await build(this.#order(), signal);
-        // What it is told of it from now on is so.
+        // Measured before `built` is reported, so that the reported disk use includes the install.
         await this.#checkDisk().catch(() => {});
       },
     });
     this.#removal = this.#createRemoval();
-    for (const effect of begun.effects) this.#rim.perform(effect);
+    for (const effect of recovered.effects) this.#adapter.perform(effect);
   }
 
-  /** As control wants it now. */
   assign(assignment: ServerAssignment, egg: Egg | null): void {
-    this.#wanted = { assignment, egg };
-    this.#consider();
+    this.#desired = { assignment, egg };
+    this.#reconcile();
   }
 
-  /** It is no longer of this node: it is stopped as a person would, and its instance removed. Its files stay. */
+  /** Stops a server that is no longer assigned to this node, as its egg says, and removes its instance. Its files stay. */
   retire(): void {
-    this.#wanted = null;
-    this.#consider();
+    this.#desired = null;
+    this.#reconcile();
   }
 
-  /** What the engine lists: an event that was missed is made up for. */
-  seen(instance: Instance | null): void {
-    if (isAlive(instance) === isAtRest(this.#mailbox.state)) this.heard('changed');
+  /** Detects a missed event by what the engine lists. */
+  compare(instance: Instance | null): void {
+    if (isAlive(instance) === isAtRest(this.#queue.state)) this.onEngineEvent('changed');
   }
 
-  heard(kind: 'lost' | 'gap' | 'changed'): void {
-    this.#mailbox.post({ kind });
+  onEngineEvent(kind: 'lost' | 'gap' | 'changed'): void {
+    this.#queue.post({ kind });
   }
 
-  /** For the guard of the disk; null: nobody has said yet what it may have. */
-  get guarded(): GuardedServer | null {
-    const limitMib = this.#wanted?.assignment.limits.disk;
+  /** The server as the disk guard sees it; null while its limit is not known. */
+  get guardedServer(): GuardedServer | null {
+    const limitMib = this.#desired?.assignment.limits.disk;
     if (limitMib === undefined) return null;
-    const folder = serverFolder(this.#around.stateDir, this.uuid);
-    const game = isAtRest(this.#mailbox.state) ? 'nothing' : 'game';
-    const writes = this.#builder.isUnderWay ? 'install' : game;
+    const folder = serverFolder(this.#shared.stateDir, this.uuid);
+    const game = isAtRest(this.#queue.state) ? 'nothing' : 'game';
+    const writes = this.#builder.isRunning ? 'install' : game;
     return { uuid: this.uuid, folder, limitMib, writes };
   }
 
-  measured({ bytes }: DiskUse): void {
+  setDiskUse({ bytes }: DiskUse): void {
     this.#diskBytes = bytes;
   }
 
-  /** It has more on the disk than it may. */
-  endOverDisk(action: 'stop' | 'kill', reason: string): void {
-    if (this.#builder.isUnderWay) return this.#builder.end(`${reason} Its install was ended.`);
-    this.#terminal.console.say(reason);
-    this.#around.log.warn({ uuid: this.uuid, reason }, `a server is told to ${action}`);
-    this.#mailbox.post({ kind: 'signal', signal: action });
+  /** Ends the install or the game of a server that is over its disk limit. */
+  enforceDiskLimit(action: 'stop' | 'kill', reason: string): void {
+    if (this.#builder.isRunning) return this.#builder.fail(`${reason} Its install was ended.`);
+    this.#connection.console.say(reason);
+    this.#shared.log.warn({ uuid: this.uuid, reason, action }, 'a server is over its disk limit');
+    this.#queue.post({ kind: 'signal', signal: action });
   }
 
-  /** null: nobody waits for the answer any more, and nothing was begun. */
-  async power(signal: PowerSignal, isLate: () => boolean): Promise<CallAnswer | null> {
-    const answer = await this.#mailbox.ask(signal, isLate);
+  /** Returns null if the caller's time had passed and nothing was begun. */
+  async power(signal: PowerSignal, isExpired: () => boolean): Promise<CallAnswer | null> {
+    const answer = await this.#queue.signal(signal, isExpired);
     if (answer === null) return null;
     return answer.accepted ? { kind: 'accepted' } : refused(answer.reason);
   }
 
-  look(): CallAnswer {
-    const { state } = this.#mailbox;
+  describe(): CallAnswer {
+    const { state } = this.#queue;
     if (!isKnown(state)) return refused('The node does not know now whether the server runs.');
     const resources = resourcesOf({
       runs: isUp(state),
-      usage: this.#terminal.usage,
+      usage: this.#connection.usage,
       instance: this.#instance,
       diskBytes: this.#diskBytes,
-      memoryMib: this.#wanted?.assignment.limits.memory ?? 0,
-      nowMs: this.#around.nowMs(),
+      memoryMib: this.#desired?.assignment.limits.memory ?? 0,
+      nowMs: Date.now(),
     });
     return { kind: 'state', state: serverState(state), resources, problem: state.problem };
   }
 
-  async command(command: string, isLate: () => boolean): Promise<CallAnswer> {
-    const { state } = this.#mailbox;
+  async command(command: string, isExpired: () => boolean): Promise<CallAnswer> {
+    const { state } = this.#queue;
     const power = serverState(state);
     if (power !== 'running' || !isKnown(state)) {
       return refused(`The server is ${power}: only a running one takes commands.`);
     }
     try {
-      await this.#terminal.write(encodeCommand(command), isLate);
+      await this.#connection.writeCommand(command, isExpired);
       return { kind: 'accepted' };
     } catch (error) {
-      return refused(sentenceOf(error));
+      return refused(describeFailure(error));
     }
   }
 
   lines(last: number): CallAnswer {
-    const { console } = this.#terminal;
+    const { console } = this.#connection;
     return { kind: 'lines', lines: console.last(last), lastNumber: console.lastNumber };
   }
 
   report(): ServerBuild {
     const { epoch, state, reason, log } = this.#builder.record;
-    const wanted = this.#wanted?.assignment.buildEpoch ?? epoch;
-    const waits = state === 'none' || epoch < wanted;
+    const desired = this.#desired?.assignment.buildEpoch ?? epoch;
+    const waits = state === 'none' || epoch < desired;
     return {
       uuid: this.uuid,
-      epoch: waits ? wanted : epoch,
-      // Until it may be started: whoever reads `built` starts it at once.
-      state: waits ? 'waiting' : this.#mailbox.state.withheld === BUILDING ? 'building' : state,
-      reason: waits ? this.#waitsFor() : reason,
+      epoch: waits ? desired : epoch,
+      // `building` until the server may be started: a reader of `built` may start it at once.
+      state: waits ? 'waiting' : this.#queue.state.withheld === BUILDING ? 'building' : state,
+      reason: waits ? this.#waitReason() : reason,
       log,
-      power: serverState(this.#mailbox.state),
+      power: serverState(this.#queue.state),
     };
   }
 
-  #waitsFor(): string | null {
-    const { state } = this.#mailbox;
+  #waitReason(): string | null {
+    const { state } = this.#queue;
     if (!isKnown(state)) return 'The engine of this node does not answer.';
-    return isAtRest(state) ? this.#builder.waitsFor : 'The server is stopped first.';
+    return isAtRest(state) ? this.#builder.waitReason : 'The server is stopped first.';
   }
 
-  /** What runs keeps running; what is under way is given up, and begun again by the agent that comes next. */
+  /** Cancels work in progress, which the next agent starts again; the instance keeps running. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#removal.close();
     this.#builder.close();
-    await this.#mailbox.close();
-    this.#rim.close();
+    await this.#queue.close();
+    this.#adapter.close();
   }
 
   #createRemoval(): Removal {
-    const { engine, log, onGone } = this.#around;
+    const { engine, log, onRemoved } = this.#shared;
     return new Removal({
       uuid: this.uuid,
       engine,
       log,
-      onGone: () => {
-        if (this.#wanted === null && !this.#closed) onGone(this.uuid);
+      onRemoved: () => {
+        if (this.#desired === null && !this.#closed) onRemoved(this.uuid);
       },
-      onAgain: () => this.#consider(),
+      onRetry: () => this.#reconcile(),
     });
   }
 
@@ -266,82 +276,82 @@ export class Server {
     const { done, stopTimes } = this.#launched ?? UNKNOWN_LAUNCH;
     return {
       hasDone: done.length > 0,
-      slowStartMs: this.#around.slowStartMs,
+      slowStartMs: SLOW_START_MS,
       stopTimes,
-      crashes: this.#wanted?.assignment.crashes ?? UNKNOWN_CRASHES,
+      crashes: this.#desired?.assignment.crashes ?? UNKNOWN_CRASHES,
     };
   }
 
   async #launch(signal: AbortSignal, run: number): Promise<void> {
-    const { engine, applyConfigFiles } = this.#around;
+    const { engine, applyConfigFiles } = this.#shared;
     const order = this.#order();
     const launched = launchedWith(order.egg);
     this.#launched = launched;
     await this.#save();
     await this.#checkDisk();
-    this.#terminal.watchDone(launched, () => this.#mailbox.post({ kind: 'done', run }));
-    await launch({ ...order, engine, applyConfigFiles, terminal: this.#terminal }, signal);
+    this.#connection.watchDone(launched, () => this.#queue.post({ kind: 'done', run }));
+    await launch({ ...order, engine, applyConfigFiles, connection: this.#connection }, signal);
   }
 
-  /** What cannot be measured in time is left to the guard, which goes on measuring. */
+  /** Rejects if the server is over its disk limit. A folder that cannot be measured in time is left to the guard. */
   async #checkDisk(): Promise<void> {
-    const { guarded } = this;
-    if (guarded === null) return;
-    const check = bounded('measure its folder', DISK_MS, this.#around.checkDisk(guarded));
+    const { guardedServer } = this;
+    if (guardedServer === null) return;
+    const check = withTimeout('measure its folder', DISK_MS, this.#shared.checkDisk(guardedServer));
     const refusal = await check.catch(() => null);
     if (refusal !== null) throw new EngineError('refused', refusal);
   }
 
   #order() {
-    const { engine, stateDir, owner } = this.#around;
-    const { assignment, egg } = this.#wanted ?? { assignment: null, egg: null };
+    const { engine, stateDir, owner } = this.#shared;
+    const { assignment, egg } = this.#desired ?? { assignment: null, egg: null };
     if (assignment === null || egg === null) {
       throw new EngineError('refused', 'The node does not have the egg of the server.');
     }
     const folder = serverFolder(stateDir, this.uuid);
-    return { engine, assignment, egg, folder, owner, surroundings: this.#around };
+    return { engine, assignment, egg, folder, owner, surroundings: this.#shared };
   }
 
-  #changed(state: MachineState, before: MachineState): void {
-    const { console } = this.#terminal;
+  #onChange(state: MachineState, before: MachineState): void {
+    const { console } = this.#connection;
     const power = serverState(state);
     if (power !== serverState(before)) {
       console.say(`The server is ${power}.`);
-      this.#around.log.info({ uuid: this.uuid, problem: state.problem }, `a server is ${power}`);
+      this.#shared.log.info({ uuid: this.uuid, problem: state.problem }, `a server is ${power}`);
     }
     if (state.problem !== null && state.problem !== before.problem) console.say(state.problem);
     if (state.paused && !before.paused) console.say('Somebody paused the server.');
     const { kind } = state.phase;
     if (kind !== before.phase.kind && (kind === 'offline' || kind === 'launching')) {
-      this.#terminal.close();
+      this.#connection.close();
     }
-    this.#around.onNews();
-    this.#consider();
+    this.#shared.onChange();
+    this.#reconcile();
   }
 
-  /** Why it must not run, what is to be built, what is to be removed: all of it follows from what is wanted now. */
-  #consider(): void {
-    if (this.#closed || this.#wanted === undefined) return;
+  /** Derives from the desired state whether the server must not run, must be built or must be removed. */
+  #reconcile(): void {
+    if (this.#closed || this.#desired === undefined) return;
     const { record } = this.#builder;
-    if (record.state === 'none' && record.epoch === 0 && this.#wanted !== null) {
-      // Nothing is known of a build: there was none, unless what it makes is there. Then the journal was lost.
-      if (!isKnown(this.#mailbox.state)) return;
-      if (this.#instance !== null) this.#builder.assume(this.#wanted.assignment.buildEpoch);
+    if (record.state === 'none' && record.epoch === 0 && this.#desired !== null) {
+      // An instance without a record of a build means that the journal was lost: the server was built.
+      if (!isKnown(this.#queue.state)) return;
+      if (this.#instance !== null) this.#builder.assumeBuilt(this.#desired.assignment.buildEpoch);
     }
-    const reason = this.#reasonToWithhold(this.#wanted);
+    const reason = this.#reasonToWithhold(this.#desired);
     if (reason !== this.#withheld) {
       this.#withheld = reason;
-      this.#mailbox.post({ kind: 'withhold', reason });
+      this.#queue.post({ kind: 'withhold', reason });
     }
-    const { state } = this.#mailbox;
+    const { state } = this.#queue;
     if (!isKnown(state) || !isAtRest(state) || state.withheld === null) return;
-    if (this.#wanted === null) this.#removal.begin();
-    else if (this.#wanted.egg !== null) this.#builder.begin(this.#wanted.assignment.buildEpoch);
+    if (this.#desired === null) this.#removal.start();
+    else if (this.#desired.egg !== null) this.#builder.start(this.#desired.assignment.buildEpoch);
   }
 
-  #reasonToWithhold(wanted: Wanted | null): string | null {
-    if (wanted === null) return GONE;
-    const { suspended, buildEpoch } = wanted.assignment;
+  #reasonToWithhold(desired: Desired | null): string | null {
+    if (desired === null) return GONE;
+    const { suspended, buildEpoch } = desired.assignment;
     if (!this.#builder.isBuilt(buildEpoch)) {
       const { reason } = this.#builder.record;
       return this.#builder.isDue(buildEpoch) ? BUILDING : `The server was not built: ${reason}`;
@@ -350,16 +360,16 @@ export class Server {
   }
 
   async #save(): Promise<void> {
-    const kept: ServerRecord = {
-      machine: this.#mailbox.decided,
+    const record: ServerRecord = {
+      machine: this.#queue.decidedState,
       build: this.#builder.record,
       launched: this.#launched,
     };
     try {
-      await this.#around.journal.saveRecord(this.uuid, kept);
+      await this.#shared.journal.saveRecord(this.uuid, record);
     } catch (error) {
-      // A full disk must not keep anybody from stopping a server.
-      this.#around.log.error({ uuid: this.uuid, error }, 'the journal could not be written');
+      // A server must remain stoppable on a full disk.
+      this.#shared.log.error({ uuid: this.uuid, error }, 'the journal could not be written');
     }
   }
 }

@@ -10,6 +10,7 @@ import {
   type Instance,
   type InstanceSpec,
   type Usage,
+  withTimeout,
 } from '../engine.ts';
 import { type FolderOwner, ownerOf } from '../folder-owner.ts';
 import { Home, listHomes, writeInput } from './instance-folder.ts';
@@ -106,7 +107,7 @@ export class ProcessEngine implements Engine {
       this.#watch(uuid, home);
       const ended = this.#watched.get(uuid)?.ended;
       await this.kill(uuid);
-      await within(KILL_MS, ended ?? Promise.resolve());
+      await withTimeout('end the process', KILL_MS, ended ?? Promise.resolve());
     }
     this.#forget(uuid);
     await home.remove();
@@ -287,14 +288,3 @@ export class ProcessEngine implements Engine {
 
 /** What a shell calls the end of a process by SIGKILL. */
 const KILLED = 137;
-
-async function within(limitMs: number, work: Promise<void>): Promise<void> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const late = new EngineError('timeout', 'The process of the server does not end.');
-  const timer = setTimeout(() => reject(late), limitMs);
-  try {
-    await Promise.race([work, promise]);
-  } finally {
-    clearTimeout(timer);
-  }
-}

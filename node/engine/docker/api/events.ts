@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { EngineEvent } from '../../engine.ts';
 import type { DockerClient } from './client.ts';
 import { readJsonLines } from './json-lines.ts';
@@ -77,7 +78,7 @@ export function watchEvents(
         if (!lost) listener({ kind: 'lost', reason: (error as Error).message }, null);
         lost = true;
       }
-      await pause(retryMs, stopping.signal);
+      await delay(retryMs, undefined, { signal: stopping.signal }).catch(() => undefined);
       retryMs = Math.min(RETRY_MS.most, retryMs * 2);
     }
   };
@@ -125,19 +126,4 @@ async function followOnce(
     stream.destroy();
   }
   throw why;
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener(
-      'abort',
-      () => {
-        clearTimeout(timer);
-        resolve();
-      },
-      { once: true },
-    );
-  });
 }

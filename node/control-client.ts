@@ -1,6 +1,6 @@
+import { request } from '@portcullis/agent/request.ts';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
-import { request } from '@portcullis/agent/request.ts';
 import { PROTOCOL_VERSION } from '@portcullis/link/messages/messages.ts';
 import type {
   NodeAnswer,
@@ -11,11 +11,10 @@ import type {
 import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 import type { Assignments } from './journal/record.ts';
 
-/** A sync of more pages than this is no sync. */
 const MAX_PAGES = 10_000;
 
-/** The node's half of the conversation; every call may reject with `LinkError` or `RefusedByControl`. */
-export class Session {
+/** The node's requests to control; each may reject with `LinkError` or `RefusedByControl`. */
+export class ControlClient {
   readonly #link: AgentSide;
   readonly #instance: string;
 
@@ -24,15 +23,16 @@ export class Session {
     this.#instance = instance;
   }
 
-  async hello(): Promise<NodeWelcome> {
-    return request(
-      this.#link,
-      { kind: 'node.hello', protocolVersion: PROTOCOL_VERSION, instance: this.#instance },
-      'node.welcome',
-    );
+  hello(): Promise<NodeWelcome> {
+    const hello = {
+      kind: 'node.hello',
+      protocolVersion: PROTOCOL_VERSION,
+      instance: this.#instance,
+    } as const;
+    return request(this.#link, hello, 'node.welcome');
   }
 
-  /** null: what the node has is what control wants. */
+  /** Returns null if the assignments that the node holds are up to date. */
   async sync(held: Assignments | null): Promise<Assignments | null> {
     const servers: ServerAssignment[] = [];
     const eggs: Record<string, Egg> = {};
@@ -49,23 +49,18 @@ export class Session {
     }
   }
 
-  heartbeat(message: Omit<NodeHeartbeat, 'kind' | 'instance'>): Promise<void> {
-    return this.#tell({ kind: 'node.heartbeat', instance: this.#instance, ...message });
+  async heartbeat(message: Omit<NodeHeartbeat, 'kind' | 'instance'>): Promise<void> {
+    const heartbeat = { kind: 'node.heartbeat', instance: this.#instance, ...message } as const;
+    await request(this.#link, heartbeat, 'done');
   }
 
-  answer(message: Omit<NodeAnswer, 'kind' | 'instance'>): Promise<void> {
-    return this.#tell({ kind: 'node.answer', instance: this.#instance, ...message });
+  async answer(message: Omit<NodeAnswer, 'kind' | 'instance'>): Promise<void> {
+    const answer = { kind: 'node.answer', instance: this.#instance, ...message } as const;
+    await request(this.#link, answer, 'done');
   }
 
-  async #page(revision: string | null, cursor: string | null): Promise<NodePage> {
-    return request(
-      this.#link,
-      { kind: 'node.sync', instance: this.#instance, revision, cursor },
-      'node.page',
-    );
-  }
-
-  async #tell(message: NodeHeartbeat | NodeAnswer): Promise<void> {
-    await request(this.#link, message, 'done');
+  #page(revision: string | null, cursor: string | null): Promise<NodePage> {
+    const sync = { kind: 'node.sync', instance: this.#instance, revision, cursor } as const;
+    return request(this.#link, sync, 'node.page');
   }
 }
