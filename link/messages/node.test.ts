@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import fc from 'fast-check';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
 import type { NodeCall, NodeHeartbeat, NodePage, ServerBuild } from './node.ts';
+import { mutations } from '../testing/mutations.ts';
 import { parseNotice, parseReply, parseRequest } from './messages.ts';
 
 const UUID = '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11';
@@ -120,6 +122,15 @@ describe('node messages', () => {
     assert.ok(parsed.ok && parsed.value.kind === 'node.heartbeat');
     assert.equal(parsed.value.builds[0]?.log?.length, 16_384);
   });
+});
+
+it('messages of nodes never make the parser throw', () => {
+  fc.assert(
+    fc.property(mutations([PAGE, BEAT]), (value) => {
+      assert.equal(typeof parseRequest('node', value).ok, 'boolean');
+      assert.equal(typeof parseReply(value).ok, 'boolean');
+    }),
+  );
 });
 
 describe('calls to nodes', () => {
