@@ -1,98 +1,104 @@
-import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { join, relative } from 'node:path';
-import { afterSecondTry, filesToTryAgain } from './again.ts';
-import { findGroups, type Group } from './groups.ts';
+import { join } from 'node:path';
+import { run } from 'node:test';
+import { parseArgs } from 'node:util';
 import {
+  collect,
   describeFailure,
+  describePrinted,
   describeSlowest,
   type Outcome,
   seconds,
   summarise,
-  type Timing,
 } from './report.ts';
+import { findFiles, needsDatabase, planStages, type Stage, SUITES } from './suites.ts';
 
 /**
- * `npm test [-- FILTER...]`: every test, or those whose path contains a filter. Exit code 1 when one
- * failed, 2 when nothing matches.
+ * `main.ts --suite=NAME... [FILTER...]`: runs the suites, or the test files whose path contains a filter.
+ * The exit code is 1 when a test failed, and 2 when no file matches. docs/testing.md describes the suites.
  */
 const root = join(import.meta.dirname, '..', '..');
-const filters = process.argv.slice(2);
-const groups = findGroups(root, filters);
-if (groups.length === 0) {
-  console.error(`no test file matches ${filters.join(', ')}`);
+const { values, positionals: filters } = parseArgs({
+  options: { suite: { type: 'string', multiple: true, default: ['test'] } },
+  allowPositionals: true,
+});
+const suites = SUITES.filter((suite) => values.suite.includes(suite));
+const files = findFiles(root, suites, filters);
+if (files.length === 0) {
+  console.error(`no test file matches ${filters.join(', ') || suites.join(', ')}`);
   process.exit(2);
 }
 
-/** So many files are named with their times. */
-const SLOWEST = 12;
+/** The number of files named with their times. */
+const SLOWEST = 20;
+process.chdir(root);
+process.env['NODE_COMPILE_CACHE'] ??= join(root, 'node_modules', '.cache', 'compile');
+const cluster = files.some((file) => needsDatabase(root, file)) ? await startCluster() : null;
+if (cluster !== null) process.env['PORTCULLIS_TEST_DATABASE_URL'] = cluster.url;
 const outcomes: Outcome[] = [];
-const cluster = groups.some((group) => group.needsDatabase) ? startCluster() : null;
 try {
-  for (const group of groups) {
-    const url = group.needsDatabase ? ((await cluster)?.url ?? '') : '';
-    const ended = await runGroup(group, url);
-    const again = filesToTryAgain(root, group, ended);
-    outcomes.push(
-      ...(again.length === 0
-        ? ended
-        : afterSecondTry(
-            ended,
-            await runGroup({ ...group, name: 'once more', files: again }, url),
-          )),
-    );
-  }
+  for (const stage of planStages(files)) outcomes.push(...(await runStage(stage)));
 } finally {
-  await (await cluster)?.stop();
+  await cluster?.stop();
 }
-for (const line of summarise(root, outcomes)) console.log(line);
-process.exitCode = outcomes.some((outcome) => outcome.result === 'failed') ? 1 : 0;
+if (process.getuid?.() !== 0 && filters.length === 0) {
+  console.log('not run, because that needs root: the journey on the wire (lab/journey)');
+}
+for (const line of summarise(outcomes)) console.log(line);
+process.exitCode = outcomes.some(({ result }) => result === 'failed') ? 1 : 0;
 
-/** Loaded only when needed, so that a filtered run of quick tests stays quick. */
+/** Imported only when it is needed, because the import takes longer than a few pure tests. */
 async function startCluster(): Promise<{ readonly url: string; stop(): Promise<void> }> {
   const { startTestCluster } = await import('@portcullis/control/db/testing.ts');
   return startTestCluster();
 }
 
-async function runGroup(group: Group, databaseUrl: string): Promise<Outcome[]> {
-  const groupBegin = performance.now();
+async function runStage(stage: Stage): Promise<Outcome[]> {
+  const begin = performance.now();
   const ended: Outcome[] = [];
-  const timings: Timing[] = [];
-  const child = fork(join(import.meta.dirname, 'group-process.ts'), [JSON.stringify(group)], {
-    cwd: root,
-    env: {
-      ...process.env,
-      ...(databaseUrl === '' ? {} : { PORTCULLIS_TEST_DATABASE_URL: databaseUrl }),
-    },
-  });
-  child.on('message', (message) => {
-    const told = message as Outcome | Timing;
-    if ('ms' in told) timings.push(told);
-    else ended.push(told);
-    if ('result' in told && told.result === 'failed') console.log(describeFailure(root, told));
-  });
-  const stop = setTimeout(() => child.kill('SIGKILL'), group.limitMs);
-  const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
-  clearTimeout(stop);
-  if (ended.length === 0 || signal !== null || (code !== 0 && !ended.some(hasFailed))) {
-    ended.push(died(group, ended, `code ${code}, signal ${signal}`));
-  }
-  const failed = ended.filter(hasFailed).length;
-  const took = seconds(performance.now() - groupBegin);
-  const files = group.files.length;
-  console.log(`${group.name}: ${ended.length} tests in ${files} files, ${failed} failed, ${took}`);
-  if (timings.length > SLOWEST) console.log(describeSlowest(timings, SLOWEST));
+  const times = new Map<string, number>();
+  const waiting = [...stage.processes];
+  const work = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      ended.push(...(await runProcess(stage, next, times)));
+    }
+  };
+  await Promise.all(Array.from({ length: stage.concurrency }, work));
+  const failed = ended.filter(({ result }) => result === 'failed').length;
+  const took = seconds(performance.now() - begin);
+  console.log(
+    `${stage.name}: ${ended.length} tests in ${times.size} files, ${failed} failed, ${took}`,
+  );
+  if (times.size > 1) console.log(describeSlowest(times, SLOWEST));
   return ended;
 }
 
-function hasFailed(outcome: Outcome): boolean {
-  return outcome.result === 'failed';
-}
-
-/** A process that ended without its tests is a failure, never a silence; the files left to end are named. */
-function died(group: Group, ended: readonly Outcome[], how: string): Outcome {
-  const seen = new Set(ended.map(({ file }) => relative(root, file)));
-  const silent = group.files.filter((file) => !seen.has(file)).join(', ') || 'none';
-  const detail = `the process of these tests ended early (${how}, limit ${seconds(group.limitMs)}); last: ${ended.at(-1)?.name ?? 'nothing'}; files without a result: ${silent}`;
-  return { file: root, name: `the group ${group.name}`, result: 'failed', detail };
+async function runProcess(
+  { testLimitMs }: Stage,
+  inProcess: readonly string[],
+  times: Map<string, number>,
+): Promise<Outcome[]> {
+  const limitMs = testLimitMs * 2 + 30_000;
+  const stream = run({
+    files: [join(import.meta.dirname, 'files-process.ts')],
+    argv: [...inProcess],
+    timeout: testLimitMs,
+    signal: AbortSignal.timeout(limitMs),
+  });
+  const report = collect(stream, inProcess);
+  await once(stream.resume(), 'end');
+  for (const [file, ms] of report.times) times.set(file, ms);
+  const silent = inProcess.filter((file) => !report.times.has(file));
+  const detail = `its process ended before the file did, in ${report.current} (limit ${seconds(limitMs)})`;
+  const unfinished = silent.map(
+    (file): Outcome => ({ file, name: 'the whole file', result: 'failed', detail }),
+  );
+  const ended = [...report.outcomes, ...unfinished];
+  const failed = ended.filter(({ result }) => result === 'failed');
+  for (const failure of failed) console.log(describeFailure(failure));
+  for (const file of new Set(failed.map((failure) => failure.file))) {
+    const printed = report.printed.get(file);
+    if (printed !== undefined) console.log(describePrinted(file, printed));
+  }
+  return ended;
 }

@@ -132,6 +132,7 @@ describe('connectIpc', () => {
       connections += 1;
       if (connections === 2) twice.resolve();
       socket.on('error', () => {});
+      socket.resume();
       socket.end('text instead of a frame');
     });
     server.listen(path);
