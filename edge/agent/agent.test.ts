@@ -294,7 +294,7 @@ describe('an edge agent', () => {
       (request) => request.kind === 'edge.heartbeat' && request.mode === 'observe',
     );
     assert.equal(kernel.elements(), null);
-    assert.match(agent.status().reason ?? '', /not confirmed in time, which could not be written/);
+    assert.match(agent.status().reason ?? '', /not confirmed in time, which could not be saved/);
     assert.equal(readDisabled(stateDir), null);
   });
 
