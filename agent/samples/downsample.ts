@@ -9,22 +9,22 @@ import { type SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
 
 export interface Downsampling {
   readonly thresholdsOf: (subject: string) => Pick<Thresholds, 'pps' | 'bps'>;
-  /** Null: no evidence with this sample. */
+  /** Null if this sample carries no evidence. */
   readonly tops: ((subject: string) => SubjectTops | null) | null;
 }
 
-/** From this part of its threshold on evidence of a subject is sent: an attack could be open when it arrives. */
+/** Evidence is sent for subjects above this share of their threshold: an attack may open before the next sample. */
 const EVIDENCE_SHARE = 0.5;
-/** Subjects of a sample with evidence. */
+/** The most subjects with evidence in a sample. */
 const MAX_EVIDENCE = 32;
 
 interface Weighed {
   readonly one: SubjectSample;
-  /** Parts of its threshold, in packets or in bits, whichever is more. */
+  /** The share of its threshold in packets or in bits, whichever is higher. */
   readonly share: number;
 }
 
-/** What control needs of a sample: those who get a noteworthy part of their thresholds, the nearest to them first. */
+/** Keeps the subjects above a minimum share of their threshold; if there are too many, those nearest to it. */
 export function downsample(sample: Sample, { thresholdsOf, tops }: Downsampling): WireSample {
   const seconds = Math.max(1, sample.durationMs) / 1000;
   const weigh = (subjects: readonly SubjectSample[]): Weighed[] => {

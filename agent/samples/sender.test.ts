@@ -113,17 +113,16 @@ test('a bucket that control did not take is told of once, whether refused, lost,
   const { sender, answer, lose } = await meet(t);
   sender.push(wireSample(0));
   await answer(DONE);
-  assert.equal(sender.takeUnheard(), null);
+  assert.equal(sender.takeMissed(), null);
   sender.push(wireSample(1));
   await answer(unavailable);
-  assert.equal(sender.takeUnheard(), wireSample(1).atMs);
-  assert.equal(sender.takeUnheard(), null);
+  assert.equal(sender.takeMissed(), wireSample(1).atMs);
+  assert.equal(sender.takeMissed(), null);
   for (let index = 2; index <= 3 + MAX_SAMPLES_PER_MESSAGE; index++) sender.push(wireSample(index));
-  assert.equal(sender.takeUnheard(), wireSample(3).atMs);
+  assert.equal(sender.takeMissed(), wireSample(3).atMs);
   await answer(DONE);
   await lose();
-  while (sender.takeUnheard() !== wireSample(3 + MAX_SAMPLES_PER_MESSAGE).atMs)
-    await setImmediate();
+  while (sender.takeMissed() !== wireSample(3 + MAX_SAMPLES_PER_MESSAGE).atMs) await setImmediate();
 });
 
 test('what control would hang up on is not sent', async (t) => {

@@ -13,25 +13,25 @@ export interface SampleSenderOptions {
   /** The wall clock. */
   readonly nowMs: () => number;
   readonly log: Log;
-  /** How long a message may take; what waits meanwhile is thrown away from the oldest on. */
+  /** The timeout of a message. Of the samples that wait, the oldest are dropped. */
   readonly timeoutMs?: number;
 }
 
 const TIMEOUT_MS = 2_000;
-/** Subjects of a message: what a peer takes in some milliseconds. */
+/** The most subjects in a message: control processes that in some milliseconds. */
 const MAX_SUBJECTS = 4_096;
 
 /**
- * Sends samples, one message at a time. Control that is slow or away gets the newest when it is back; nothing here
- * waits for it or grows meanwhile. Whether control answers at all is known best here, where it is asked all the time.
+ * Sends samples, one message at a time. A slow or absent control gets only the newest later; memory stays bounded. It
+ * also tracks whether control answers, because it sends a request several times a second.
  */
 export class SampleSender {
   readonly #options: SampleSenderOptions;
   readonly #waiting: WireSample[] = [];
   #sequence = 0;
   #sending: Promise<void> | null = null;
-  #heardAtMs = performance.now();
-  #unheardAtMs: number | null = null;
+  #repliedAtMs = performance.now();
+  #missedAtMs: number | null = null;
   #answers = true;
   #stopped = false;
 
@@ -39,34 +39,37 @@ export class SampleSender {
     this.#options = options;
   }
 
-  /** Since control last answered as one that works. Never rejects, never waits. */
+  /** The time since the last reply of a working control plane. */
   get silentMs(): number {
-    return performance.now() - this.#heardAtMs;
+    return performance.now() - this.#repliedAtMs;
   }
 
-  /** Whether control took the last message that is settled: what is told now is likely to arrive as it is now. */
+  /** Whether control accepted the last message. */
   get answers(): boolean {
     return this.#answers;
   }
 
-  /** When the newest bucket that control did not take ended, of those since this was last asked; null: it took all. */
-  takeUnheard(): number | null {
-    const atMs = this.#unheardAtMs;
-    this.#unheardAtMs = null;
+  /** Returns the end of the newest bucket since the last call that control did not receive, or null. */
+  takeMissed(): number | null {
+    const atMs = this.#missedAtMs;
+    this.#missedAtMs = null;
     return atMs;
   }
 
-  /** Control was heard elsewhere. */
-  heard(): void {
+  /** Control replied, here or to another request. */
+  noteReply(): void {
     this.#answers = true;
-    this.#heardAtMs = performance.now();
+    this.#repliedAtMs = performance.now();
   }
 
   push(sample: WireSample): void {
     if (this.#stopped) return;
     if (!isWireSample(sample)) {
-      // Control hangs up on what it does not understand, and takes the policies with it.
-      this.#options.log.error({ atMs: sample.atMs }, 'counters told what makes no sense');
+      // Control closes the connection on a malformed message, and with it the one that carries policies.
+      this.#options.log.error(
+        { atMs: sample.atMs },
+        'the counters returned a malformed sample, which is not sent',
+      );
       return;
     }
     this.#waiting.push(sample);
@@ -85,13 +88,13 @@ export class SampleSender {
     this.#sending = null;
   }
 
-  /** What fits into a message, from the newest back; the rest is too old to be of use. */
+  /** The newest samples that fit into a message; older ones are dropped. */
   #newest(): WireSample[] {
     const all = this.#waiting.splice(0);
-    let room = MAX_SUBJECTS;
+    let capacity = MAX_SUBJECTS;
     const begin = all.findLastIndex(({ addresses, prefixes }) => {
-      room -= addresses.length + prefixes.length;
-      return room < 0;
+      capacity -= addresses.length + prefixes.length;
+      return capacity < 0;
     });
     const first = Math.min(begin + 1, all.length - 1);
     this.#missed(all[first - 1]);
@@ -103,10 +106,10 @@ export class SampleSender {
     this.#missed(samples.at(-1));
   }
 
-  /** Control judges without this bucket, and those before it. */
+  /** Control's detector runs without this bucket and those before it. */
   #missed(sample: WireSample | undefined): void {
     if (sample === undefined) return;
-    this.#unheardAtMs = Math.max(this.#unheardAtMs ?? sample.atMs, sample.atMs);
+    this.#missedAtMs = Math.max(this.#missedAtMs ?? sample.atMs, sample.atMs);
   }
 
   async #send(samples: readonly WireSample[]): Promise<void> {
@@ -115,17 +118,17 @@ export class SampleSender {
     const atMs = Math.round(nowMs());
     try {
       const message = { kind: 'watch.samples', instance, sequence, atMs, samples } as const;
-      if (isWorking(await link.request(message, timeoutMs))) this.heard();
+      if (isWorking(await link.request(message, timeoutMs))) this.noteReply();
       else this.#refused(samples);
     } catch (error) {
       if (!(error instanceof LinkError)) throw error;
       this.#refused(samples);
-      log.debug({ error }, 'samples did not reach control');
+      log.debug({ error }, 'control did not receive samples');
     }
   }
 }
 
-/** One whose database is away can neither record an attack nor do anything against it. */
+/** Control without its database can neither record nor mitigate an attack. */
 function isWorking(reply: ControlReply): boolean {
   return reply.kind !== 'refused' || reply.code !== 'unavailable';
 }

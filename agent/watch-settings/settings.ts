@@ -13,31 +13,31 @@ import type { HeldSettings, SettingsStore } from './store.ts';
 export interface WatchSettingsOptions {
   readonly link: AgentSide;
   readonly instance: string;
-  /** Null: nothing is kept over a restart. */
+  /** Null if nothing is kept across restarts. */
   readonly store: SettingsStore | null;
   readonly log: Log;
-  /** These are to be watched now, and nothing is to be done against these attacks. */
+  /** Receives the scopes to count and the attacks whose mitigation is cancelled. */
   readonly changed: (scopes: readonly WatchScope[], cancelled: readonly CancelledAttack[]) => void;
 }
 
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
 
-/** What control wants watched: asked for, kept, and what it was until control says otherwise. */
+/** Requests from control what to count and caches it, on disk too; the last settings hold while control is away. */
 export class WatchSettingsCache {
   readonly #options: WatchSettingsOptions;
-  readonly #asking: Coalesced;
+  readonly #requesting: Coalesced;
   #held: HeldSettings | null = null;
-  /** Where control does not know of this: as of its last hello. */
-  #unwanted = false;
+  /** Control is too old for this message, as of the last hello. */
+  #unsupported = false;
   #retryMs = FIRST_RETRY_MS;
 
   constructor(options: WatchSettingsOptions) {
     this.#options = options;
-    this.#asking = coalesce(() => this.#request());
+    this.#requesting = coalesce(() => this.#request());
   }
 
-  /** What was watched before the restart. */
+  /** Loads the settings from before the restart. */
   load(): void {
     const held = this.#options.store?.load() ?? null;
     if (held === null || this.#held !== null) return;
@@ -45,21 +45,21 @@ export class WatchSettingsCache {
     this.#options.changed(held.scopes, held.cancelled);
   }
 
-  /** Control may be another one now. */
+  /** After a hello control may be a newer one. */
   greeted(): void {
-    this.#unwanted = false;
+    this.#unsupported = false;
     this.#retryMs = FIRST_RETRY_MS;
-    this.#asking.poke();
+    this.#requesting.poke();
   }
 
-  /** Something may have changed. */
+  /** Requests the settings unless `version` is the cached one. */
   poke(version?: string): void {
-    if (this.#unwanted || (version !== undefined && version === this.#held?.version)) return;
-    this.#asking.poke();
+    if (this.#unsupported || (version !== undefined && version === this.#held?.version)) return;
+    this.#requesting.poke();
   }
 
   stop(): Promise<void> {
-    return this.#asking.stop();
+    return this.#requesting.stop();
   }
 
   async #request(): Promise<number | null> {
@@ -69,7 +69,7 @@ export class WatchSettingsCache {
       this.#retryMs = FIRST_RETRY_MS;
       if (settings === null) return null;
       this.#held = settings;
-      log.info({ scopes: settings.scopes.length }, 'watches for attacks');
+      log.info({ scopes: settings.scopes.length }, 'detection settings received');
       await store?.save(settings);
       changed(settings.scopes, settings.cancelled);
       return null;
@@ -78,28 +78,28 @@ export class WatchSettingsCache {
     }
   }
 
-  /** A lost connection is told when it is back: `greeted`. */
+  /** After a lost connection `greeted` starts again. */
   #afterFailure(error: unknown): number | null {
     if (error instanceof RefusedByControl && error.code === 'unsupported') {
-      this.#unwanted = true;
+      this.#unsupported = true;
       return null;
     }
     if (error instanceof LinkError && error.code !== 'timeout') return null;
-    this.#options.log.warn({ error }, 'what is to be watched is not known');
+    this.#options.log.warn({ error }, 'the settings of the detection could not be fetched');
     const againMs = this.#retryMs;
     this.#retryMs = Math.min(againMs * 2, LONGEST_RETRY_MS);
     return againMs;
   }
 
-  /** Null: what is held is current. */
+  /** Returns null if the cached settings are current. */
   async #fetch(): Promise<HeldSettings | null> {
     const first = await this.#page(null);
     if (first.scopes === null) return null;
     const scopes = [...first.scopes];
     for (let { next } = first; next !== null; ) {
       const page = await this.#page(next);
-      if (page.version !== first.version) throw new Error('it changes while it is told');
-      // One without scopes that names another would never end.
+      if (page.version !== first.version) throw new Error('the settings changed between two pages');
+      // Empty pages with a next page would never end.
       if (page.scopes === null || page.scopes.length === 0) throw new Error('a page is empty');
       for (const scope of page.scopes) scopes.push(scope);
       if (scopes.length > MAX_WATCH_SCOPES) throw new Error(`more than ${MAX_WATCH_SCOPES} scopes`);

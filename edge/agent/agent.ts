@@ -230,7 +230,7 @@ class Agent implements EdgeAgent {
     const { management, watch } = this.#options;
     watch?.enter(this.#mode.disabled ? [] : devices);
     const wanted = withMore(received, devices, management);
-    const desired = watch?.put(wanted) ?? wanted;
+    const desired = watch?.addOverlay(wanted) ?? wanted;
     if (this.#mode.mode === 'observe') {
       if (this.#applied?.generation === desired.generation) return;
       this.#applied = await this.#reconciler.check(desired, this.#mode.canCheck);

@@ -1,4 +1,4 @@
-/** JSON that is equal for equal values, in whichever order of fields they came: from a planner, a message, a file. */
+/** JSON with sorted keys: equal values give equal text, whatever the order of their fields. */
 export function keyOf(value: unknown): string {
   return JSON.stringify(value, (_, one: unknown) =>
     typeof one === 'object' && one !== null && !Array.isArray(one)

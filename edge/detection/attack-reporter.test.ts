@@ -9,7 +9,7 @@ import {
   type WireAttack,
 } from '@portcullis/link/messages/attacks.ts';
 import { wireAttack } from './testing/attacks.ts';
-import { AttackTeller } from './attack-reporter.ts';
+import { AttackReporter } from './attack-reporter.ts';
 
 const DONE: ControlReply = { kind: 'done' };
 const refused = (code: 'unavailable' | 'unsupported'): ControlReply => ({
@@ -33,29 +33,29 @@ async function meet(t: TestContext) {
   const connected = Promise.withResolvers<void>();
   agent.onConnect(() => connected.resolve());
   await connected.promise;
-  const teller = new AttackTeller({
+  const reporter = new AttackReporter({
     link: agent,
     instance: 'one',
     nowMs: () => 7,
     log: { debug() {}, info() {}, warn() {}, error() {} },
-    told: (attacks) => void told.push(...attacks.map(({ id }) => id)),
+    acknowledged: (attacks) => void told.push(...attacks.map(({ id }) => id)),
     firstRetryMs: 20,
   });
   t.after(async () => {
     await agent.close();
-    await teller.stop();
+    await reporter.stop();
     await link.control.close();
   });
   /** Offers these until control has heard so much. */
   const offer = async (attacks: readonly WireAttack[], messages: number): Promise<void> => {
     for (let tries = 0; heard.length < messages; tries++) {
       assert.ok(tries < 10_000, `${heard.length} messages`);
-      teller.tell(attacks);
+      reporter.report(attacks);
       await delay(2);
     }
-    while (!teller.ready && control.reply === DONE) await delay(1);
+    while (!reporter.ready && control.reply === DONE) await delay(1);
   };
-  return { teller, control, heard, told, offer };
+  return { reporter, control, heard, told, offer };
 }
 
 test('a message that was not taken is the same when it is sent again, whatever is new meanwhile', async (t) => {
@@ -73,15 +73,15 @@ test('a message that was not taken is the same when it is sent again, whatever i
 });
 
 test('a control plane that takes no attacks is left alone until it says hello anew', async (t) => {
-  const { teller, control, heard, offer } = await meet(t);
+  const { reporter, control, heard, offer } = await meet(t);
   control.reply = refused('unsupported');
   await offer([A], 1);
   await delay(60);
-  teller.tell([A]);
+  reporter.report([A]);
   await delay(20);
   assert.equal(heard.length, 1);
   control.reply = DONE;
-  teller.greeted();
+  reporter.greeted();
   await offer([A], 2);
 });
 

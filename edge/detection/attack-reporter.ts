@@ -7,40 +7,40 @@ import {
 } from '@portcullis/link/messages/attacks.ts';
 import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 
-export interface AttackTellerOptions {
+export interface AttackReporterOptions {
   readonly link: AgentSide;
   readonly instance: string;
   readonly nowMs: () => number;
   readonly log: Log;
-  /** Control has these now. */
-  readonly told: (attacks: readonly WireAttack[]) => void;
-  /** After what was not taken; twice as long each time. */
+  /** Control has acknowledged these. */
+  readonly acknowledged: (attacks: readonly WireAttack[]) => void;
+  /** The first pause after a failure; doubles each time. */
   readonly firstRetryMs?: number;
 }
 
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
 
-/** Tells control of attacks, one message at a time, each until it is answered. */
-export class AttackTeller {
-  readonly #options: AttackTellerOptions;
+/** Sends autonomously detected attacks to control, one message at a time, each until control acknowledges it. */
+export class AttackReporter {
+  readonly #options: AttackReporterOptions;
   #sequence = 1;
-  /** What is told under this sequence: the same until it is answered. */
+  /** The attacks of the present sequence number: unchanged until control acknowledges them. */
   #pending: readonly WireAttack[] = [];
-  #telling: Promise<void> | null = null;
+  #sending: Promise<void> | null = null;
   #notBeforeMs = 0;
   #retryMs: number;
-  /** Control does not know of this: as of its last hello. */
-  #unwanted = false;
+  /** Control is too old for this message, as of the last hello. */
+  #unsupported = false;
 
-  constructor(options: AttackTellerOptions) {
+  constructor(options: AttackReporterOptions) {
     this.#options = options;
     this.#retryMs = this.#firstRetryMs;
   }
 
-  /** Control may be another one now. */
+  /** After a hello control may be a newer one. */
   greeted(): void {
-    this.#unwanted = false;
+    this.#unsupported = false;
     this.#notBeforeMs = 0;
     this.#retryMs = this.#firstRetryMs;
   }
@@ -49,35 +49,35 @@ export class AttackTeller {
     return this.#options.firstRetryMs ?? FIRST_RETRY_MS;
   }
 
-  /** Whether it would be told now; while control answers, ask often. */
+  /** Whether `report` would send now. */
   get ready(): boolean {
     const isDue = performance.now() >= this.#notBeforeMs;
-    return this.#telling === null && !this.#unwanted && isDue;
+    return this.#sending === null && !this.#unsupported && isDue;
   }
 
   /** Never rejects, never waits. */
-  tell(attacks: readonly WireAttack[]): void {
+  report(attacks: readonly WireAttack[]): void {
     if (!this.ready) return;
     if (this.#pending.length === 0) this.#pending = this.#next(attacks);
-    if (this.#pending.length > 0) this.#telling = this.#tell();
+    if (this.#pending.length > 0) this.#sending = this.#send();
   }
 
   async stop(): Promise<void> {
-    await this.#telling;
+    await this.#sending;
   }
 
   #next(attacks: readonly WireAttack[]): WireAttack[] {
     return attacks.slice(0, MAX_ATTACKS_PER_MESSAGE).filter((one) => {
       if (isWireAttack(one)) return true;
-      // Control hangs up on what it does not understand, and takes the policies with it.
-      this.#options.log.error({ id: one.id }, 'an attack makes no sense, and is not told');
-      this.#options.told([one]);
+      // Control closes the connection on a malformed message, and with it the one that carries policies.
+      this.#options.log.error({ id: one.id }, 'an attack is malformed and is not reported');
+      this.#options.acknowledged([one]);
       return false;
     });
   }
 
-  async #tell(): Promise<void> {
-    const { link, instance, nowMs, log, told } = this.#options;
+  async #send(): Promise<void> {
+    const { link, instance, nowMs, log, acknowledged } = this.#options;
     const attacks = this.#pending;
     const atMs = Math.round(nowMs());
     try {
@@ -86,14 +86,17 @@ export class AttackTeller {
       this.#sequence++;
       this.#pending = [];
       this.#retryMs = this.#firstRetryMs;
-      log.info({ attacks: attacks.map(({ id }) => id) }, 'told control what was seen alone');
-      told(attacks);
+      log.info(
+        { attacks: attacks.map(({ id }) => id) },
+        'reported autonomously detected attacks to control',
+      );
+      acknowledged(attacks);
     } catch (error) {
-      this.#unwanted = error instanceof RefusedByControl && error.code === 'unsupported';
+      this.#unsupported = error instanceof RefusedByControl && error.code === 'unsupported';
       this.#notBeforeMs = performance.now() + this.#retryMs;
       this.#retryMs = Math.min(this.#retryMs * 2, LONGEST_RETRY_MS);
-      log.debug({ error }, 'attacks did not reach control');
+      log.debug({ error }, 'control did not receive attacks');
     }
-    this.#telling = null;
+    this.#sending = null;
   }
 }

@@ -86,7 +86,7 @@ function loneEdge(
       applies: 0,
     };
     const apply = (): void => {
-      const { policies } = watch.put(desired);
+      const { policies } = watch.addOverlay(desired);
       kernel.mitigations = policies.get(A)?.mitigations ?? [];
       kernel.applies++;
       watch.applied([]);
@@ -229,8 +229,8 @@ test('what an operator cancelled is not mitigated alone either, also by an agent
   await lose();
   const both = { ...FLOOD, [B]: FLOOD[A] };
   first.counters.rates = both;
-  await until(() => first.watch.put(DESIRED).policies.has(B));
-  assert.equal(first.watch.put(DESIRED).policies.has(A), false);
+  await until(() => first.watch.addOverlay(DESIRED).policies.has(B));
+  assert.equal(first.watch.addOverlay(DESIRED).policies.has(A), false);
   first.counters.beforeRead = () => dead;
   const second = start();
   second.counters.rates = both;

@@ -19,42 +19,43 @@ import {
 } from './overlay/overlay.ts';
 import { OverlayPolicies } from './overlay/overlay-policies.ts';
 import { OverlayStore } from './overlay/overlay-store.ts';
-import { withPatience } from './patience.ts';
+import { withTimeout } from './timeout.ts';
 
-export interface LoneWatchOptions {
+export interface AutonomousDetectionOptions {
   readonly folder: string;
   readonly log: Log;
   readonly tops: (subject: string) => SubjectTops | null;
   readonly scopeOf: (subject: string) => WatchScope | null;
-  /** Every network that is held by itself: the same list while it is the same. */
+  /** Every network with a holding of its own; the same array while nothing changes. */
   readonly held: () => readonly string[];
-  /** Against these, control was to do nothing when it was last heard. */
+  /** Attacks whose mitigation an operator had cancelled at the last contact with control. */
   readonly cancelled: () => readonly CancelledAttack[];
-  /** What is done alone is another now: the policies are to be applied. */
+  /** The overlay changed: the policies must be applied. */
   readonly changed: () => void;
 }
 
-/** What is known of control in a bucket. */
-export interface ControlNow {
-  /** For how long it has been answering; null: it is away, and this edge acts. */
+/** The state of the connection to control in a bucket. */
+export interface ControlContact {
+  /** How long control has been answering. Null while it is away: then this edge acts. */
   readonly controlMs: number | null;
-  /** When the newest bucket that it did not take ended, of which it was not said before; null: it took all. */
-  readonly unheardAtMs: number | null;
+  /** The end of the newest bucket that control did not receive and that was not named before. Null: it received all. */
+  readonly missedAtMs: number | null;
 }
 
-/** So often what is planned against an ongoing attack is looked at again, and what is on disk brought up to date. */
-const AGAIN_TICKS = 40;
-const KEEP_TICKS = 120;
-/** A clock that is further off than that from one bucket to the next was set. */
+/** How often mitigations of an ongoing attack are planned again, and how often the disk is brought up to date. */
+const PLAN_TICKS = 40;
+const SAVE_TICKS = 120;
+/** A larger deviation between two buckets means that the wall clock was set. */
 const CLOCK_SET_MS = 1_000;
 const HOLD_MS = 60_000;
 
 /**
- * What an edge does while control is away: it knows the attacks that it sees itself, mitigates them for a time, and
- * keeps both on disk. While control is there it only watches, so that it knows when control goes.
+ * Detection and mitigation without the control plane. While control is away, the edge mitigates the attacks that it
+ * detects itself, for a limited time, and keeps attacks and mitigations on disk. While control answers it only tracks
+ * attacks, so that it can take over at once.
  */
-export class LoneWatch {
-  readonly #options: LoneWatchOptions;
+export class AutonomousDetection {
+  readonly #options: AutonomousDetectionOptions;
   readonly #journal: AttackJournal;
   readonly #store: OverlayStore;
   readonly #ledger: AttackLedger;
@@ -66,14 +67,14 @@ export class LoneWatch {
     { readonly type: string; readonly plan: readonly MitigationAction[] }
   >();
   #entries: readonly OverlayEntry[];
-  /** Those in the desired state that is being applied. */
+  /** The entries in the desired state that is being applied. */
   #applying: readonly OverlayEntry[] = [];
   #desired: Desired | null = null;
   #ticks = 0;
-  /** By the wall clock and by one that does not jump, at the last bucket. */
+  /** The wall clock and the monotonic clock at the last bucket. */
   #before: { readonly wallMs: number; readonly steadyMs: number } | null = null;
 
-  constructor(options: LoneWatchOptions) {
+  constructor(options: AutonomousDetectionOptions) {
     const { folder, log, tops, scopeOf } = options;
     this.#options = options;
     this.#journal = new AttackJournal(folder, log);
@@ -83,7 +84,7 @@ export class LoneWatch {
     this.#ledger = new AttackLedger({ tops, holdMsOf }, this.#journal.load());
   }
 
-  /** How many subjects something is done for alone. */
+  /** The number of subjects with autonomous mitigations. */
   get count(): number {
     return this.#entries.length;
   }
@@ -92,48 +93,50 @@ export class LoneWatch {
     const { lost } = this.#ledger;
     const { problem } = this.#journal;
     return [
-      ...(problem === null ? [] : [`Attacks seen alone cannot be kept on disk: ${problem}.`]),
-      ...(lost === 0 ? [] : [`${lost} attacks seen alone are in no report: there were too many.`]),
+      ...(problem === null ? [] : [`Autonomously detected attacks cannot be saved: ${problem}.`]),
+      ...(lost === 0
+        ? []
+        : [`${lost} autonomously detected attacks are in no report: there were too many.`]),
     ];
   }
 
-  /** A bucket further. */
+  /** Takes the next bucket. */
   async step(
     sample: Sample,
     events: readonly AttackEvent[],
-    { controlMs, unheardAtMs }: ControlNow,
+    { controlMs, missedAtMs }: ControlContact,
   ): Promise<void> {
     this.#followClock(sample.atMs);
     if (this.#ticks === 0) this.#ledger.mitigating(this.#entries, sample.atMs);
-    const ended = this.#ledger.note(sample, events, controlMs === null ? sample.atMs : unheardAtMs);
-    this.#journal.keep(this.#ledger.unkept(false));
+    const ended = this.#ledger.note(sample, events, controlMs === null ? sample.atMs : missedAtMs);
+    this.#journal.save(this.#ledger.unsaved(false));
     const cancelled = this.#cancelled.step(this.#options.cancelled(), {
       durationMs: sample.durationMs,
       isControlThere: controlMs !== null,
       ongoing: this.#ledger.ongoing(),
     });
     await this.#mitigate({ ended, cancelled }, controlMs, sample.atMs);
-    this.#journal.keep(this.#ledger.unkept(this.#ticks % KEEP_TICKS === KEEP_TICKS - 1));
+    this.#journal.save(this.#ledger.unsaved(this.#ticks % SAVE_TICKS === SAVE_TICKS - 1));
     this.#ticks++;
   }
 
-  untold(): WireAttack[] {
-    return this.#ledger.untold();
+  unreported(): WireAttack[] {
+    return this.#ledger.unreported();
   }
 
-  told(attacks: readonly WireAttack[]): void {
-    this.#journal.forget(this.#ledger.told(attacks));
-    this.#journal.keep(this.#ledger.unkept(false));
+  acknowledged(attacks: readonly WireAttack[]): void {
+    this.#journal.forget(this.#ledger.acknowledged(attacks));
+    this.#journal.save(this.#ledger.unsaved(false));
   }
 
-  /** What is desired, with what is done alone. */
-  put(desired: Desired): Desired {
+  /** Adds the overlay to the desired state. */
+  addOverlay(desired: Desired): Desired {
     this.#desired = desired;
     this.#applying = this.#entries;
-    return this.#policies.put(desired, this.#entries, this.#options.held());
+    return this.#policies.apply(desired, this.#entries, this.#options.held());
   }
 
-  /** The kernel has what `put` answered last, but for these. */
+  /** The kernel has the last result of `addOverlay`, except for the refused targets. */
   applied(refused: ReadonlySet<string>, atMs: number): void {
     const enforced = this.#applying
       .filter(({ mode }) => mode === 'enforce')
@@ -143,7 +146,7 @@ export class LoneWatch {
   }
 
   async stop(): Promise<void> {
-    this.#journal.keep(this.#ledger.unkept(true));
+    this.#journal.save(this.#ledger.unsaved(true));
     await Promise.all([this.#journal.settled(), this.#store.settled()]);
   }
 
@@ -162,24 +165,24 @@ export class LoneWatch {
       ended,
       cancelled,
       scopeOf,
-      ofControl: (subject) => this.#desired?.policies.get(subject) ?? null,
+      controlPolicyOf: (subject) => this.#desired?.policies.get(subject) ?? null,
     });
     if (next === this.#entries) return;
     const differs = keysOf(next) !== keysOf(this.#entries);
-    // On disk first: whoever is killed now must know what the kernel may have, and why.
-    await withPatience(Promise.all([this.#store.save(next), this.#journal.settled()]));
+    // On disk first: an agent that starts after a kill must know what the kernel may have, and why.
+    await withTimeout(Promise.all([this.#store.save(next), this.#journal.settled()]));
     this.#entries = next;
     if (!differs) return;
-    log.warn({ subjects: next.map(({ subject }) => subject) }, 'what is done alone changed');
+    log.warn({ subjects: next.map(({ subject }) => subject) }, 'autonomous mitigations changed');
     this.#ledger.mitigating(next, atMs);
     changed();
   }
 
-  /** Against each ongoing attack; looked at again when it is of another kind, and now and then. */
+  /** The planned actions by subject. A plan is renewed when the attack changes its type, and at intervals. */
   #wanted(): Map<string, readonly MitigationAction[]> {
     const { tops, scopeOf } = this.#options;
     const ongoing = this.#ledger.ongoing();
-    const isDue = this.#ticks % AGAIN_TICKS === 0;
+    const isDue = this.#ticks % PLAN_TICKS === 0;
     const wanted = new Map<string, readonly MitigationAction[]>();
     for (const [subject, attack] of ongoing) {
       const known = this.#planned.get(subject);

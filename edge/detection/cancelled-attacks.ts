@@ -7,15 +7,15 @@ export interface CancelledFacts {
   readonly ongoing: Pick<ReadonlyMap<string, unknown>, 'has'>;
 }
 
-/** Quiet for so long, what comes then is another attack: control, which is not there to say so, would say the same. */
+/** After this time without traffic the next attack counts as a new one, as control would count it. */
 const MERGE_MS = 300_000;
 
-/** Attacks that an operator wants nothing done against: each for as long as it is this attack. */
+/** The attacks whose mitigation an operator cancelled, each until it is over. */
 export class CancelledAttacks {
-  /** For how long each has not been seen while control was away. */
+  /** How long each was not seen while control was away. */
   #quietMs = new Map<string, number>();
 
-  /** A bucket further. Answers the subjects that nothing is to be done for. */
+  /** Takes the next bucket and returns the subjects that must not be mitigated. */
   step(cancelled: readonly CancelledAttack[], facts: CancelledFacts): ReadonlySet<string> {
     const quietMs = new Map<string, number>();
     const subjects = new Set<string>();
@@ -36,7 +36,7 @@ function quietAfter(
   subject: string,
   { durationMs, isControlThere, ongoing }: CancelledFacts,
 ): number {
-  // Control that is there no longer names it once it is over.
+  // While control answers, it removes attacks that are over from its list.
   if (isControlThere) return 0;
   if (beforeMs >= MERGE_MS) return beforeMs;
   return ongoing.has(subject) ? 0 : beforeMs + durationMs;

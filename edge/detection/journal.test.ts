@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { AttackJournal, type KeptAttack } from './journal.ts';
+import { AttackJournal, type SavedAttack } from './journal.ts';
 import { wireAttack } from './testing/attacks.ts';
 
 function journalIn(t: TestContext) {
@@ -13,20 +13,20 @@ function journalIn(t: TestContext) {
   const files = (): string[] => readdirSync(join(folder, 'attacks'));
   return { folder, files, open: () => new AttackJournal(folder, log) };
 }
-const kept = (subject: string, seenAtMs = 5): KeptAttack => ({
+const kept = (subject: string, seenAtMs = 5): SavedAttack => ({
   attack: wireAttack(subject),
   seenAtMs,
   told: 'nothing',
 });
-const byId = (attacks: readonly KeptAttack[]): string[] =>
+const byId = (attacks: readonly SavedAttack[]): string[] =>
   attacks.map(({ attack }) => attack.id).toSorted();
 
 test('what was kept is there after a restart, as it was last kept; what was forgotten is not', async (t) => {
   const { files, open } = journalIn(t);
   const journal = open();
   const subjects = ['203.0.113.10', '203.0.113.0/24', '2001:db8::1'];
-  journal.keep(subjects.map((subject) => kept(subject)));
-  journal.keep([kept('203.0.113.10', 9)]);
+  journal.save(subjects.map((subject) => kept(subject)));
+  journal.save([kept('203.0.113.10', 9)]);
   journal.forget([kept('2001:db8::1').attack.id]);
   await journal.settled();
   const again = open().load();
@@ -41,7 +41,7 @@ test('what was kept is there after a restart, as it was last kept; what was forg
 test('a damaged file costs its own attack, and is taken away', async (t) => {
   const { folder, files, open } = journalIn(t);
   const journal = open();
-  journal.keep([kept('203.0.113.10'), kept('203.0.113.11'), kept('203.0.113.12')]);
+  journal.save([kept('203.0.113.10'), kept('203.0.113.11'), kept('203.0.113.12')]);
   await journal.settled();
   const [first = '', second = ''] = files().map((name) => join(folder, 'attacks', name));
   writeFileSync(first, readFileSync(first).subarray(0, 40));
@@ -51,7 +51,7 @@ test('a damaged file costs its own attack, and is taken away', async (t) => {
   writeFileSync(`${first}.new`, '{');
   const damaged = open();
   assert.equal(damaged.load().length, 1);
-  damaged.keep([]);
+  damaged.save([]);
   await damaged.settled();
   assert.equal(open().load().length, 1);
   assert.equal(files().filter((name) => name.endsWith('.json')).length, 1);
@@ -62,11 +62,11 @@ test('a disk that takes nothing is said to, and stops nothing', async (t) => {
   writeFileSync(join(folder, 'attacks'), 'in the way');
   const journal = open();
   assert.deepEqual(journal.load(), []);
-  journal.keep([kept('203.0.113.10')]);
+  journal.save([kept('203.0.113.10')]);
   await journal.settled();
   assert.match(journal.problem ?? '', /EEXIST|ENOTDIR/);
   rmSync(join(folder, 'attacks'));
-  journal.keep([kept('203.0.113.10')]);
+  journal.save([kept('203.0.113.10')]);
   await journal.settled();
   assert.equal(journal.problem, null);
 });

@@ -7,10 +7,10 @@ import { moment } from '@portcullis/link/messages/values.ts';
 import { wireAttack, type WireAttack } from '@portcullis/link/messages/attacks.ts';
 import { check, integer, object, oneOf } from '@portcullis/link/messages/schema.ts';
 
-/** An attack that control does not know as it is now. */
-export interface KeptAttack {
+/** An attack whose present state control has not acknowledged. */
+export interface SavedAttack {
   readonly attack: WireAttack;
-  /** When it was last known to go on. */
+  /** When it was last seen ongoing. */
   readonly seenAtMs: number;
   readonly told: 'nothing' | 'ongoing' | 'ended';
 }
@@ -25,14 +25,14 @@ const shape = object({
 const NAME = /^[0-9a-f]{32}\.json$/;
 
 /**
- * Attacks on disk until control has them: a file each, whole or not at all, so that damage costs one. Never throws;
- * a disk that fails costs what a restart would have to know.
+ * Keeps attacks on disk until control has acknowledged them. One file per attack, replaced atomically, so that damage
+ * costs one attack. Never throws: with a failing disk only a restart loses attacks.
  */
 export class AttackJournal {
   readonly #folder: string;
   readonly #log: Log;
-  /** By name of the file: what it is to hold; null: it is to go. */
-  readonly #waiting = new Map<string, KeptAttack | null>();
+  /** The pending writes by file name. Null deletes the file. */
+  readonly #waiting = new Map<string, SavedAttack | null>();
   #writing: Promise<void> | null = null;
   problem: string | null = null;
 
@@ -41,8 +41,8 @@ export class AttackJournal {
     this.#log = log;
   }
 
-  load(): KeptAttack[] {
-    const kept: KeptAttack[] = [];
+  load(): SavedAttack[] {
+    const kept: SavedAttack[] = [];
     for (const name of this.#names()) {
       try {
         const bytes = readIfThere(join(this.#folder, name));
@@ -51,14 +51,14 @@ export class AttackJournal {
         const { attack, seenAtMs, told } = parsed.value;
         kept.push({ attack, seenAtMs, told });
       } catch (error) {
-        this.#log.warn({ name, error: describeError(error) }, 'an attack cannot be read');
+        this.#log.warn({ name, error: describeError(error) }, 'a saved attack cannot be read');
         this.#waiting.set(name, null);
       }
     }
     return kept;
   }
 
-  keep(attacks: readonly KeptAttack[]): void {
+  save(attacks: readonly SavedAttack[]): void {
     for (const one of attacks) this.#waiting.set(nameOf(one.attack.id), one);
     this.#write();
   }
@@ -68,7 +68,7 @@ export class AttackJournal {
     this.#write();
   }
 
-  /** Whatever was kept is on the disk, or cannot be. */
+  /** Resolves when all pending writes are done or have failed. */
   async settled(): Promise<void> {
     await this.#writing;
   }
@@ -87,14 +87,14 @@ export class AttackJournal {
         this.problem = null;
       } catch (error) {
         const why = describeError(error);
-        if (this.problem === null) this.#log.warn({ error: why }, 'attacks cannot be kept');
+        if (this.problem === null) this.#log.warn({ error: why }, 'attacks cannot be saved');
         this.problem = why;
       }
     }
     this.#writing = null;
   }
 
-  #next(): [string, KeptAttack | null] | undefined {
+  #next(): [string, SavedAttack | null] | undefined {
     const [next] = this.#waiting;
     if (next !== undefined) this.#waiting.delete(next[0]);
     return next;
@@ -104,13 +104,13 @@ export class AttackJournal {
     try {
       return readdirSync(this.#folder).filter((name) => NAME.test(name));
     } catch {
-      // There is none yet, or none can be read: then there is nothing to tell.
+      // The folder does not exist yet or cannot be read.
       return [];
     }
   }
 }
 
-/** Subjects have slashes and colons. */
+/** A hash, because subjects contain slashes and colons. */
 function nameOf(id: string): string {
   return `${createHash('sha256').update(id).digest('hex').slice(0, 32)}.json`;
 }

@@ -5,7 +5,7 @@ import type { Attack, AttackEvent } from '@portcullis/core/attacks/attack.ts';
 import { BUCKET_MS } from '@portcullis/core/attacks/sample.ts';
 import { BEGIN_MS, sampleOf } from '@portcullis/core/attacks/testing/samples.ts';
 import { isWireAttack } from '@portcullis/link/messages/attacks.ts';
-import type { KeptAttack } from './journal.ts';
+import type { SavedAttack } from './journal.ts';
 import { AttackLedger } from './ledger.ts';
 
 const A = '203.0.113.10';
@@ -27,7 +27,7 @@ function attackOf(startedAtMs: number, change: Partial<Attack> = {}): Attack {
   };
 }
 /** A ledger, and buckets of it in which A gets so many packets a second. */
-function ledgerOf(kept: readonly KeptAttack[] = []) {
+function ledgerOf(kept: readonly SavedAttack[] = []) {
   const ledger = new AttackLedger(OPTIONS, kept);
   let index = 0;
   let setMs = 0;
@@ -39,9 +39,9 @@ function ledgerOf(kept: readonly KeptAttack[] = []) {
     index++;
     return ended;
   };
-  /** A bucket in which it turns out that control did not take the one that ended at `unheardAtMs`. */
-  const passMissing = (unheardAtMs: number, pps: number): void => {
-    ledger.note({ ...sampleOf(index, { [A]: pps }), atMs: nowMs() }, [], unheardAtMs);
+  /** A bucket in which it turns out that control did not take the one that ended at `missedAtMs`. */
+  const passMissing = (missedAtMs: number, pps: number): void => {
+    ledger.note({ ...sampleOf(index, { [A]: pps }), atMs: nowMs() }, [], missedAtMs);
     index++;
   };
   const setClock = (byMs: number): void => {
@@ -57,44 +57,44 @@ test('an attack that control saw from its beginning to its end is not told', () 
   pass(false, 5_000, 'opened', attackOf(STARTED_MS));
   assert.deepEqual([...ledger.ongoing().keys()], [A]);
   assert.deepEqual(pass(false, 0, 'ended', attackOf(STARTED_MS)), new Set([A]));
-  assert.deepEqual([ledger.untold(), ledger.unkept(true)], [[], []]);
+  assert.deepEqual([ledger.unreported(), ledger.unsaved(true)], [[], []]);
 });
 
 test('an attack during which control was away is told while it goes on, and once more when it has ended', () => {
   const { ledger, pass, nowMs } = ledgerOf();
   pass(false, 5_000, 'opened', attackOf(STARTED_MS));
   pass(true, 5_000);
-  const first = ledger.untold();
+  const first = ledger.unreported();
   assert.deepEqual(
     first.map(({ id, endedAtMs }) => [id, endedAtMs]),
     [[`${A}@${STARTED_MS}`, null]],
   );
   assert.ok(first.every(isWireAttack));
-  assert.deepEqual(ledger.told(first), []);
-  assert.deepEqual(ledger.untold(), []);
+  assert.deepEqual(ledger.acknowledged(first), []);
+  assert.deepEqual(ledger.unreported(), []);
   const endedAtMs = nowMs() - HOLD_MS;
   pass(false, 0, 'ended', attackOf(STARTED_MS - HOLD_MS, { endedAtMs }));
-  const last = ledger.untold();
+  const last = ledger.unreported();
   assert.equal(last.length, 1);
-  assert.deepEqual(ledger.told(last), [`${A}@${STARTED_MS}`]);
-  assert.deepEqual([ledger.untold(), ledger.unkept(true)], [[], []]);
+  assert.deepEqual(ledger.acknowledged(last), [`${A}@${STARTED_MS}`]);
+  assert.deepEqual([ledger.unreported(), ledger.unsaved(true)], [[], []]);
 });
 
 test('an attack of which control missed one bucket is told, also where that came before it was known', () => {
   const early = ledgerOf();
   early.passMissing(BEGIN_MS, 5_000);
   early.pass(false, 5_000, 'opened', attackOf(STARTED_MS));
-  assert.equal(early.ledger.untold().length, 1);
+  assert.equal(early.ledger.unreported().length, 1);
 
   const late = ledgerOf();
   late.pass(false, 5_000, 'opened', attackOf(STARTED_MS));
   late.pass(false, 5_000);
-  assert.deepEqual(late.ledger.untold(), []);
+  assert.deepEqual(late.ledger.unreported(), []);
   // As late as a message takes to be given up.
   late.passMissing(BEGIN_MS + BUCKET_MS, 0);
-  assert.equal(late.ledger.untold().length, 1);
+  assert.equal(late.ledger.unreported().length, 1);
   late.pass(false, 0, 'ended', attackOf(STARTED_MS, { endedAtMs: BEGIN_MS + BUCKET_MS }));
-  assert.equal(late.ledger.untold()[0]?.endedAtMs, BEGIN_MS + BUCKET_MS);
+  assert.equal(late.ledger.unreported()[0]?.endedAtMs, BEGIN_MS + BUCKET_MS);
 });
 
 test('what control missed before an attack began is no reason to tell of it', () => {
@@ -102,16 +102,16 @@ test('what control missed before an attack began is no reason to tell of it', ()
   passMissing(STARTED_MS, 5_000);
   pass(false, 5_000, 'opened', attackOf(STARTED_MS));
   pass(false, 0, 'ended', attackOf(STARTED_MS));
-  assert.deepEqual([ledger.untold(), ledger.unkept(true)], [[], []]);
+  assert.deepEqual([ledger.unreported(), ledger.unsaved(true)], [[], []]);
 });
 
 test('an answer to an older state of an attack does not settle a newer one', () => {
   const { ledger, pass } = ledgerOf();
   pass(true, 5_000, 'opened', attackOf(STARTED_MS));
-  const asOngoing = ledger.untold();
+  const asOngoing = ledger.unreported();
   pass(true, 0, 'ended', attackOf(STARTED_MS));
-  assert.deepEqual(ledger.told(asOngoing), []);
-  assert.equal(ledger.untold()[0]?.endedAtMs !== null, true);
+  assert.deepEqual(ledger.acknowledged(asOngoing), []);
+  assert.equal(ledger.unreported()[0]?.endedAtMs !== null, true);
 });
 
 test('its series is what was counted, a second a point, from its start on: also before it was known', () => {
@@ -120,7 +120,7 @@ test('its series is what was counted, a second a point, from its start on: also 
   // Known with the fifth bucket, and dated from the second on.
   pass(true, 4_000, 'opened', attackOf(BEGIN_MS + BUCKET_MS));
   for (let n = 0; n < 4; n++) pass(true, 2_000);
-  const { series } = ledger.untold()[0] ?? {};
+  const { series } = ledger.unreported()[0] ?? {};
   assert.equal(series?.startMs, BEGIN_MS + BUCKET_MS);
   assert.deepEqual(series?.pps, [4_000, 2_000]);
   assert.deepEqual(series?.bps, [4_000 * 800, 2_000 * 800]);
@@ -130,20 +130,20 @@ test('after kill -9 an attack that goes on is the same one; one that does not en
   const before = ledgerOf();
   before.pass(true, 5_000, 'opened', attackOf(STARTED_MS));
   for (let n = 0; n < 8; n++) before.pass(true, 5_000);
-  const kept = before.ledger.unkept(true);
+  const kept = before.ledger.unsaved(true);
   assert.equal(kept.length, 1);
 
   const again = ledgerOf(kept);
   const reopened = attackOf(BEGIN_MS + 60_000, { peakPps: exactly(9_000), type: 'multi_vector' });
   again.pass(true, 9_000, 'opened', reopened);
-  const [same] = again.ledger.untold();
+  const [same] = again.ledger.unreported();
   assert.equal(same?.id, `${A}@${STARTED_MS}`);
   assert.equal(same?.startedAtMs, STARTED_MS);
   assert.deepEqual([same?.type, same?.peakPps.value], ['multi_vector', 9_000]);
 
   const gone = ledgerOf(kept);
   for (let n = 0; n < 300_000 / BUCKET_MS; n++) gone.pass(true, 0);
-  assert.equal(gone.ledger.untold()[0]?.endedAtMs, kept[0]?.seenAtMs);
+  assert.equal(gone.ledger.unreported()[0]?.endedAtMs, kept[0]?.seenAtMs);
 });
 
 test('a clock that is set opens nothing, ends nothing, and dates everything anew', () => {
@@ -151,10 +151,10 @@ test('a clock that is set opens nothing, ends nothing, and dates everything anew
     const { ledger, pass, setClock } = ledgerOf();
     pass(true, 5_000, 'opened', attackOf(STARTED_MS));
     for (let n = 0; n < 8; n++) pass(true, 5_000);
-    const [before] = ledger.untold();
+    const [before] = ledger.unreported();
     setClock(byMs);
     pass(true, 5_000);
-    const [after] = ledger.untold();
+    const [after] = ledger.unreported();
     assert.equal(after?.id, before?.id);
     assert.equal(after?.endedAtMs, null);
     assert.equal(after?.startedAtMs, (before?.startedAtMs ?? 0) + byMs);
@@ -162,7 +162,7 @@ test('a clock that is set opens nothing, ends nothing, and dates everything anew
     // The detector dates by the clock of each moment, and its beginning is of before.
     const endedAtMs = Math.max(STARTED_MS, BEGIN_MS + byMs);
     pass(true, 0, 'ended', attackOf(STARTED_MS, { endedAtMs }));
-    const [ended] = ledger.untold();
+    const [ended] = ledger.unreported();
     const lastedMs = (ended?.endedAtMs ?? 0) - (ended?.startedAtMs ?? 0);
     assert.ok(lastedMs >= 0 && lastedMs < 60_000, `${lastedMs} ms`);
   }
@@ -185,7 +185,7 @@ test('it is told what was done alone, since when, until when, and when the kerne
   ledger.mitigated(new Set([A, '203.0.113.11']), sinceMs + 10);
   ledger.mitigated(new Set([A]), sinceMs + 99);
   ledger.mitigating([], sinceMs + 200);
-  const [told] = ledger.untold();
+  const [told] = ledger.unreported();
   assert.equal(told?.mitigatedAtMs, sinceMs + 10);
   assert.deepEqual(told?.actions, [
     { action: dns, mode: 'enforce', sinceMs, untilMs: sinceMs + 200 },
@@ -195,13 +195,13 @@ test('it is told what was done alone, since when, until when, and when the kerne
 test('what is kept on disk changes with news, not with every bucket', () => {
   const { ledger, pass } = ledgerOf();
   pass(true, 5_000, 'opened', attackOf(STARTED_MS));
-  assert.equal(ledger.unkept(false).length, 1);
+  assert.equal(ledger.unsaved(false).length, 1);
   for (let n = 1; n < 10; n++) {
     pass(true, 5_000, 'changed', attackOf(STARTED_MS, { peakPps: exactly(1_000 * n) }));
-    assert.deepEqual(ledger.unkept(false), []);
+    assert.deepEqual(ledger.unsaved(false), []);
   }
   pass(true, 5_000, 'changed', attackOf(STARTED_MS, { type: 'multi_vector' }));
-  assert.equal(ledger.unkept(false).length, 1);
+  assert.equal(ledger.unsaved(false).length, 1);
 });
 
 test('attacks without end while control is away are bounded, and those that are lost are counted', () => {
@@ -211,7 +211,7 @@ test('attacks without end while control is away are bounded, and those that are 
     pass(true, 5_000, 'opened', attack);
     pass(true, 0, 'ended', attack);
   }
-  assert.equal(ledger.untold().length, 512);
+  assert.equal(ledger.unreported().length, 512);
   assert.equal(ledger.lost, 88);
-  assert.equal(ledger.untold().at(-1)?.id, `${A}@${STARTED_MS + 599}`);
+  assert.equal(ledger.unreported().at(-1)?.id, `${A}@${STARTED_MS + 599}`);
 });

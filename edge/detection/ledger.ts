@@ -3,48 +3,48 @@ import type { Sample } from '@portcullis/core/attacks/sample.ts';
 import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
 import { MAX_OVERLAY_ACTIONS, type WireAttack } from '@portcullis/link/messages/attacks.ts';
 import { keyOf } from './action-key.ts';
-import type { KeptAttack } from './journal.ts';
+import type { SavedAttack } from './journal.ts';
 import type { OverlayEntry } from './overlay/overlay.ts';
 import { Series } from '@portcullis/core/attacks/series.ts';
 import { RecentSamples } from './recent-samples.ts';
 
-/** An attack as this edge sees it. */
+/** An attack as this edge detects it. */
 interface Tracked {
   record: WireAttack;
   readonly series: Series;
-  /** Control did not hear all of it: it is told, and until then this is kept on disk. */
-  alone: boolean;
+  /** Control missed a part of it: it is reported, and kept on disk until control acknowledges it. */
+  autonomous: boolean;
   seenAtMs: number;
-  /** What of it control knows. */
-  told: KeptAttack['told'];
-  /** Not seen by this process yet, for so long; null: it was. */
+  /** The last state that control acknowledged. */
+  acknowledged: SavedAttack['told'];
+  /** How long it was not seen since a restart. Null once this process has seen it. */
   unseenMs: number | null;
-  /** Differs from what is on disk by more than its series. */
-  isNews: boolean;
+  /** It differs from the saved state by more than its time series. */
+  isChanged: boolean;
 }
 
 export interface LedgerOptions {
-  /** What is known of sources and ports. */
+  /** The top sources and ports of a subject. */
   readonly tops: (subject: string) => SubjectTops | null;
   readonly holdMsOf: (subject: string) => number;
 }
 
 const MAX_TRACKED = 512;
-/** Seen again within this time after a restart, it is the same attack; else it ended when it was last seen. */
+/** Seen again within this time after a restart, it is the same attack; otherwise it ended when it was last seen. */
 const MERGE_MS = 300_000;
 
-/** The attacks that this edge's own detector saw and control may not know of. Dates are of the wall clock. */
+/** The attacks of this edge's own detector that control may have missed. Times are of the wall clock. */
 export class AttackLedger {
   readonly #options: LedgerOptions;
   readonly #tracked = new Map<string, Tracked>();
-  /** The attack of the detector that is ongoing, by its subject. */
+  /** The ongoing attack of each subject. */
   readonly #ongoing = new Map<string, Tracked>();
   readonly #recent = new RecentSamples();
-  /** When the newest bucket that control did not take ended. */
-  #unheardAtMs = -Infinity;
+  /** The end of the newest bucket that control did not receive. */
+  #missedAtMs = -Infinity;
   #lost = 0;
 
-  constructor(options: LedgerOptions, kept: readonly KeptAttack[] = []) {
+  constructor(options: LedgerOptions, kept: readonly SavedAttack[] = []) {
     this.#options = options;
     for (const { attack, seenAtMs, told } of kept) {
       const series = new Series(attack.series.startMs, attack.series);
@@ -53,34 +53,34 @@ export class AttackLedger {
       const tracked = {
         record: attack,
         series,
-        alone: true,
+        autonomous: true,
         seenAtMs,
-        told,
+        acknowledged: told,
         unseenMs,
-        isNews: false,
+        isChanged: false,
       };
       this.#tracked.set(attack.id, tracked);
     }
   }
 
-  /** Attacks that control will not hear of: there were too many. */
+  /** The number of attacks that will not be reported because there were too many. */
   get lost(): number {
     return this.#lost;
   }
 
-  /** The ongoing ones, by subject. */
+  /** The ongoing attacks by subject. */
   ongoing(): ReadonlyMap<string, Attack> {
     return new Map([...this.#ongoing].map(([subject, { record }]) => [subject, record]));
   }
 
   /**
-   * A bucket further. `unheardAtMs`: when the newest one that control did not take ended, of which it was not said
-   * before; null: there is none. Answers the subjects whose attacks ended.
+   * Takes the next bucket. `missedAtMs` is the end of the newest bucket that control did not receive and that was not
+   * named before, or null. Returns the subjects whose attacks ended.
    */
-  note(sample: Sample, events: readonly AttackEvent[], unheardAtMs: number | null): Set<string> {
-    // The clock may have been set back meanwhile.
-    const missedAtMs = Math.min(unheardAtMs ?? -Infinity, sample.atMs);
-    this.#unheardAtMs = Math.max(this.#unheardAtMs, missedAtMs);
+  note(sample: Sample, events: readonly AttackEvent[], missedAtMs: number | null): Set<string> {
+    // The clock may have been set back since.
+    const newestMs = Math.min(missedAtMs ?? -Infinity, sample.atMs);
+    this.#missedAtMs = Math.max(this.#missedAtMs, newestMs);
     const ended = new Set<string>();
     for (const event of events) {
       this.#take(event, sample);
@@ -90,17 +90,17 @@ export class AttackLedger {
     for (const [subject, tracked] of this.#ongoing) {
       this.#count(tracked.series, sample, subject);
       tracked.seenAtMs = sample.atMs;
-      this.#judgeHeard(tracked);
+      this.#markIfMissed(tracked);
     }
     this.#endUnseen(sample.durationMs);
     return ended;
   }
 
-  /** Control that misses one bucket may miss the attack, or date it by what it heard: one killed forgets the rest. */
-  #judgeHeard(tracked: Tracked): void {
-    if (tracked.alone || this.#unheardAtMs <= tracked.record.startedAtMs) return;
-    tracked.alone = true;
-    tracked.isNews = true;
+  /** If control missed one bucket, it may have missed the attack or dated it too late. */
+  #markIfMissed(tracked: Tracked): void {
+    if (tracked.autonomous || this.#missedAtMs <= tracked.record.startedAtMs) return;
+    tracked.autonomous = true;
+    tracked.isChanged = true;
   }
 
   #count(series: Series, sample: Sample, subject: string): void {
@@ -108,7 +108,7 @@ export class AttackLedger {
     series.add(sample.durationMs, packets, bytes * 8);
   }
 
-  /** What is done alone is this now. */
+  /** The autonomous mitigations are these now. */
   mitigating(entries: readonly OverlayEntry[], atMs: number): void {
     for (const tracked of this.#tracked.values()) {
       const { subject, actions: before, endedAtMs } = tracked.record;
@@ -132,7 +132,7 @@ export class AttackLedger {
     }
   }
 
-  /** The kernel has what is done alone against these. */
+  /** The kernel has the autonomous mitigations of these subjects. */
   mitigated(subjects: ReadonlySet<string>, atMs: number): void {
     for (const tracked of this.#ongoing.values()) {
       const { subject, mitigatedAtMs, openedAtMs } = tracked.record;
@@ -141,9 +141,9 @@ export class AttackLedger {
     }
   }
 
-  /** The wall clock was set: what was dated before is dated by it now. */
+  /** The wall clock was set: all times are moved by the difference. */
   shift(byMs: number): void {
-    this.#unheardAtMs += byMs;
+    this.#missedAtMs += byMs;
     for (const tracked of this.#tracked.values()) {
       const { record } = tracked;
       tracked.seenAtMs = Math.max(0, tracked.seenAtMs + byMs);
@@ -152,48 +152,51 @@ export class AttackLedger {
     }
   }
 
-  /** What control is to be told, of what it does not know. */
-  untold(): WireAttack[] {
+  /** The attacks whose present state control has not acknowledged. */
+  unreported(): WireAttack[] {
     return [...this.#tracked.values()]
-      .filter(({ alone, told, record }) => alone && told !== stateOf(record))
+      .filter(
+        ({ autonomous, acknowledged, record }) => autonomous && acknowledged !== stateOf(record),
+      )
       .map((tracked) => this.#complete(tracked));
   }
 
-  /** Control has these, as they were told. Answers the ids of those that are forgotten now. */
-  told(attacks: readonly WireAttack[]): string[] {
-    const forgotten: string[] = [];
+  /** Control has acknowledged these. Returns the ids of the attacks that are dropped now. */
+  acknowledged(attacks: readonly WireAttack[]): string[] {
+    const dropped: string[] = [];
     for (const { id, endedAtMs } of attacks) {
       const tracked = this.#tracked.get(id);
       if (tracked === undefined) continue;
-      tracked.told = endedAtMs === null ? 'ongoing' : 'ended';
-      tracked.isNews = true;
-      if (tracked.told !== stateOf(tracked.record) || tracked.told === 'ongoing') continue;
+      tracked.acknowledged = endedAtMs === null ? 'ongoing' : 'ended';
+      tracked.isChanged = true;
+      if (tracked.acknowledged !== stateOf(tracked.record) || tracked.acknowledged === 'ongoing')
+        continue;
       this.#tracked.delete(id);
-      forgotten.push(id);
+      dropped.push(id);
     }
-    return forgotten;
+    return dropped;
   }
 
-  /** What is to be on disk and is not; `all`: whatever is to be there. */
-  unkept(all: boolean): KeptAttack[] {
-    const kept: KeptAttack[] = [];
+  /** The attacks to write to disk: those that changed, or with `all` every one. */
+  unsaved(all: boolean): SavedAttack[] {
+    const saved: SavedAttack[] = [];
     for (const tracked of this.#tracked.values()) {
-      if (!tracked.alone || !(all || tracked.isNews)) continue;
-      tracked.isNews = false;
-      const { seenAtMs, told } = tracked;
-      kept.push({ attack: this.#complete(tracked), seenAtMs, told });
+      if (!tracked.autonomous || !(all || tracked.isChanged)) continue;
+      tracked.isChanged = false;
+      const { seenAtMs, acknowledged: told } = tracked;
+      saved.push({ attack: this.#complete(tracked), seenAtMs, told });
     }
-    return kept;
+    return saved;
   }
 
   #take({ kind, attack, atMs }: AttackEvent, sample: Sample): void {
     const { subject } = attack;
     const known = this.#ongoing.get(subject);
-    // One there was no room for stays unknown, or it would be looked for in every bucket.
+    // An attack beyond the capacity stays untracked, or it would be searched for in every bucket.
     if (known === undefined && (kind === 'changed' || kind === 'ended')) return;
     const tracked = known ?? this.#resume(attack, atMs, sample);
     if (tracked === null) return;
-    const { record, isNews } = tracked;
+    const { record, isChanged } = tracked;
     const isSame = record.type === attack.type;
     this.#change(tracked, {
       type: attack.type,
@@ -202,13 +205,13 @@ export class AttackLedger {
       peakBps: higher(record.peakBps, attack.peakBps),
       endedAtMs: null,
     });
-    // A peak is no reason to write to the disk four times a second.
-    if (kind === 'changed' && isSame) tracked.isNews = isNews;
+    // A new peak alone is not written to disk: it may come four times a second.
+    if (kind === 'changed' && isSame) tracked.isChanged = isChanged;
     if (kind !== 'ended') this.#ongoing.set(subject, tracked);
     else this.#end(tracked, this.#endOf(attack, atMs));
   }
 
-  /** One that went on before, or a new one; null: there is no room. */
+  /** Continues a known attack or starts a new one. Returns null at capacity. */
   #resume(attack: Attack, atMs: number, { durationMs }: Sample): Tracked | null {
     const before = [...this.#tracked.values()].find(
       ({ record, unseenMs }) =>
@@ -219,9 +222,9 @@ export class AttackLedger {
       before.unseenMs = null;
       return before;
     }
-    if (this.#tracked.size >= MAX_TRACKED && !this.#makeRoom()) return null;
+    if (this.#tracked.size >= MAX_TRACKED && !this.#evict()) return null;
     const series = new Series(attack.startedAtMs);
-    // The bucket of now is counted with those of all others.
+    // The present bucket is counted later, with those of all other attacks.
     for (const past of this.#recent.last(atMs - attack.startedAtMs - durationMs)) {
       this.#count(series, past, attack.subject);
     }
@@ -236,24 +239,24 @@ export class AttackLedger {
     const tracked: Tracked = {
       record,
       series,
-      alone: false,
+      autonomous: false,
       seenAtMs: atMs,
-      told: 'nothing',
+      acknowledged: 'nothing',
       unseenMs: null,
-      isNews: true,
+      isChanged: true,
     };
     this.#tracked.set(attack.id, tracked);
     return tracked;
   }
 
-  /** The oldest that is over goes. */
-  #makeRoom(): boolean {
+  /** Drops the oldest attack that is over. */
+  #evict(): boolean {
     const over = [...this.#tracked.values()].find(({ record }) => record.endedAtMs !== null);
     this.#lost++;
     return over !== undefined && this.#tracked.delete(over.record.id);
   }
 
-  /** The detector dates the end by a clock that may have been set since the beginning. */
+  /** The detector's end time is implausible if the clock was set during the attack. */
   #endOf({ subject, endedAtMs }: Attack, atMs: number): number {
     const holdMs = this.#options.holdMsOf(subject);
     const isLikely = endedAtMs !== null && endedAtMs <= atMs && endedAtMs >= atMs - holdMs * 2;
@@ -263,10 +266,10 @@ export class AttackLedger {
   #end(tracked: Tracked, atMs: number): void {
     const { id, subject, startedAtMs } = tracked.record;
     this.#ongoing.delete(subject);
-    this.#judgeHeard(tracked);
+    this.#markIfMissed(tracked);
     tracked.unseenMs = null;
     this.#change(tracked, { endedAtMs: Math.max(startedAtMs, Math.round(atMs)) });
-    if (!tracked.alone) this.#tracked.delete(id);
+    if (!tracked.autonomous) this.#tracked.delete(id);
   }
 
   #endUnseen(durationMs: number): void {
@@ -279,7 +282,7 @@ export class AttackLedger {
 
   #change(tracked: Tracked, change: Partial<WireAttack>): void {
     tracked.record = { ...tracked.record, ...change };
-    tracked.isNews = true;
+    tracked.isChanged = true;
   }
 
   #complete(tracked: Tracked): WireAttack {
@@ -290,7 +293,7 @@ export class AttackLedger {
   }
 }
 
-function stateOf({ endedAtMs }: WireAttack): KeptAttack['told'] {
+function stateOf({ endedAtMs }: WireAttack): SavedAttack['told'] {
   return endedAtMs === null ? 'ongoing' : 'ended';
 }
 

@@ -2,13 +2,13 @@ import type { Sample, SubjectSample } from '@portcullis/core/attacks/sample.ts';
 
 type Counted = ReadonlyMap<string, SubjectSample>;
 
-/** As far back as a detector that looks at a second and a half dates the beginning of an attack, and a little more. */
+/** Covers the time by which the detector dates the start of an attack back (1.5 s), and a little more. */
 const MAX_SAMPLES = 8;
 
-/** The last buckets, by subject: an attack is known some buckets after it began. */
+/** The last buckets by subject: an attack is detected some buckets after its start. */
 export class RecentSamples {
   readonly #samples: Sample[] = [];
-  /** Made when it is first asked for: most buckets are never. */
+  /** Built on first use: most buckets are never used. */
   readonly #counted = new WeakMap<Sample, Counted>();
 
   add(sample: Sample): void {
@@ -16,7 +16,7 @@ export class RecentSamples {
     if (this.#samples.length > MAX_SAMPLES) this.#samples.shift();
   }
 
-  /** Buckets of the last `durationMs`, oldest first. */
+  /** The buckets of the last `durationMs`, oldest first. */
   last(durationMs: number): Sample[] {
     let left = durationMs;
     const begin = this.#samples.findLastIndex((sample) => {
@@ -27,7 +27,7 @@ export class RecentSamples {
     return this.#samples.slice(begin + 1);
   }
 
-  /** Null: the subject got nothing. */
+  /** Returns null if the subject received nothing. */
   countOf(sample: Sample, subject: string): SubjectSample | null {
     let counted = this.#counted.get(sample);
     if (counted === undefined) {

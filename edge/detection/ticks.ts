@@ -1,6 +1,6 @@
 /**
- * Runs `work` on a grid of moments that does not drift, never twice at a time. What takes long is run less often: it
- * leaves twice its own time to others. What was missed is not made up for.
+ * Runs `work` at fixed intervals without drift, never twice at a time. After a long run it pauses for twice the
+ * duration; missed ticks are skipped.
  */
 export function tick(
   periodMs: number,
@@ -10,7 +10,7 @@ export function tick(
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | null = null;
   let stopped = false;
-  /** Which one is next: a timer may fire before its time. */
+  /** The number of the next tick, because a timer may fire early. */
   let next = 0;
   const run = async (): Promise<void> => {
     const startMs = performance.now();

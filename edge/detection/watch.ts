@@ -10,11 +10,11 @@ import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 import type { CounterSource } from '@portcullis/dataplane/counters/source.ts';
 import type { Desired } from '@portcullis/dataplane/desired.ts';
 import { enforcedFolder } from '../state/disk.ts';
-import { LoneWatch } from './autonomous-detection.ts';
+import { AutonomousDetection } from './autonomous-detection.ts';
 import { SampleSender } from '@portcullis/agent/samples/sender.ts';
 import { WatchSettingsCache } from '@portcullis/agent/watch-settings/settings.ts';
 import { SettingsStore } from '@portcullis/agent/watch-settings/store.ts';
-import { AttackTeller } from './attack-reporter.ts';
+import { AttackReporter } from './attack-reporter.ts';
 import { downsample } from '@portcullis/agent/samples/downsample.ts';
 import { tick } from './ticks.ts';
 
@@ -25,59 +25,59 @@ export interface WatchOptions {
   readonly log: Log;
   readonly clock?: () => Date;
   readonly periodMs?: number;
-  /** Control that did not answer for so long is away. */
+  /** Control counts as away after this time without an answer. */
   readonly awayMs?: number;
 }
 
-/** What watching needs of the agent around it. */
-export interface WatchedAgent {
-  /** What the agent calls itself to control. */
+/** The agent that the detection belongs to. */
+export interface DetectingAgent {
+  /** The instance id that the agent sends to control. */
   readonly instance: string;
-  /** What `put` answers is another now: apply it. */
+  /** The overlay changed: the policies must be applied. */
   readonly changed: () => void;
 }
 
 /**
- * Addresses and prefixes that the edge's own detector remembers; of more it judges their prefixes only. So many that
- * are attacked at once cost about 150 ms a bucket, in which nothing else of the agent runs.
+ * The most subjects that the edge's own detector tracks; beyond that only prefixes. This number of attacked subjects
+ * costs about 150 ms of CPU per bucket, in which nothing else of the agent runs.
  */
 const MAX_SUBJECTS = 4_096;
-/** Longer than that, this process stood still: what came meanwhile tells of no rate. */
-const STOOD_STILL_MS = 10_000;
+/** After a longer gap this process was suspended, and the counts give no rate. */
+const SUSPENDED_MS = 10_000;
 /** Evidence is sent once a second. */
 const EVIDENCE_TICKS = 4;
 const RETRY_TICKS = 20;
-/** Of the log, for one bucket. */
+/** The most log lines for one bucket. */
 const MAX_LINES = 20;
 const AWAY_MS = 3_000;
 
 /**
- * Counts traffic, tells control what it counted, and judges it itself: where control is away, it acts too. Beside the policies: nothing here is waited
- * for by their application, and whatever fails here fails alone.
+ * Counts traffic, sends the counts to control, and runs the detector itself; while control is away, it also mitigates.
+ * Independent of policies: applying them never waits for anything here, and a failure here stays here.
  */
 export class EdgeWatch {
   readonly #options: WatchOptions;
   #sender: SampleSender | null = null;
   #settings: WatchSettingsCache | null = null;
-  #lone: LoneWatch | null = null;
-  #teller: AttackTeller | null = null;
+  #autonomous: AutonomousDetection | null = null;
+  #reporter: AttackReporter | null = null;
   #ticks: ReturnType<typeof tick> | null = null;
   #nearest = new NearestScope<WatchScope>([]);
   #held: readonly string[] = [];
   #cancelled: readonly CancelledAttack[] = [];
-  /** What the kernel does not count yet; null: it counts what is wanted. */
+  /** Scopes that the kernel does not count yet. Null if it counts all. */
   #uncounted: readonly WatchScope[] | null = null;
   #detector: DetectorState = INITIAL;
   #count = 0;
-  /** Since when control has been answering; null: it is away. */
-  #thereSinceMs: number | null = performance.now();
+  /** Since when control has been answering. Null while it is away. */
+  #answeringSinceMs: number | null = performance.now();
   #problem: string | null = null;
 
   constructor(options: WatchOptions) {
     this.#options = options;
   }
 
-  start({ instance, changed }: WatchedAgent): void {
+  start({ instance, changed }: DetectingAgent): void {
     const { link, stateDir, log, counters, periodMs = BUCKET_MS } = this.#options;
     const folder = enforcedFolder(stateDir);
     const common = { link, instance, log, nowMs: () => this.#nowMs() };
@@ -88,7 +88,7 @@ export class EdgeWatch {
       changed: (scopes, cancelled) => this.#watch(scopes, cancelled),
     });
     this.#settings.load();
-    const lone = new LoneWatch({
+    const autonomous = new AutonomousDetection({
       folder,
       log,
       changed,
@@ -97,39 +97,42 @@ export class EdgeWatch {
       held: () => this.#held,
       cancelled: () => this.#cancelled,
     });
-    this.#lone = lone;
-    this.#teller = new AttackTeller({ ...common, told: (attacks) => lone.told(attacks) });
+    this.#autonomous = autonomous;
+    this.#reporter = new AttackReporter({
+      ...common,
+      acknowledged: (attacks) => autonomous.acknowledged(attacks),
+    });
     link.onNotice((notice) => {
       if (notice.kind === 'watch') this.#settings?.poke(notice.version);
     });
     this.#ticks = tick(periodMs, () => this.#tick());
   }
 
-  /** Control answered a hello. */
+  /** Control has answered a hello. */
   greeted(): void {
-    this.#sender?.heard();
+    this.#sender?.noteReply();
     this.#settings?.greeted();
-    this.#teller?.greeted();
+    this.#reporter?.greeted();
   }
 
-  /** Packets enter by these; none: nobody may look at them. */
+  /** Sets the devices to count on. With none, nothing is counted. */
   enter(devices: readonly string[]): void {
     this.#options.counters.enter(devices);
   }
 
-  /** Notices may be lost. */
+  /** Requests the settings: a notice may have been lost. */
   resync(): void {
     this.#settings?.poke();
   }
 
-  /** What is desired, with what this edge does alone. */
-  put(desired: Desired): Desired {
-    return this.#lone?.put(desired) ?? desired;
+  /** Adds this edge's autonomous mitigations to the desired state. */
+  addOverlay(desired: Desired): Desired {
+    return this.#autonomous?.addOverlay(desired) ?? desired;
   }
 
-  /** The kernel has what `put` answered last, but for the refused targets. */
+  /** The kernel has the last result of `addOverlay`, except for the refused targets. */
   applied(refused: Iterable<string>): void {
-    this.#lone?.applied(new Set(refused), this.#nowMs());
+    this.#autonomous?.applied(new Set(refused), this.#nowMs());
   }
 
   mode(): CounterMode {
@@ -138,13 +141,13 @@ export class EdgeWatch {
 
   problems(): string[] {
     const own = this.#problem === null ? [] : [`Traffic cannot be counted: ${this.#problem}.`];
-    return [...own, ...this.#options.counters.problems(), ...(this.#lone?.problems() ?? [])];
+    return [...own, ...this.#options.counters.problems(), ...(this.#autonomous?.problems() ?? [])];
   }
 
   async stop(): Promise<void> {
     await this.#ticks?.stop();
     await Promise.all([this.#sender?.stop(), this.#settings?.stop()]);
-    await Promise.all([this.#teller?.stop(), this.#lone?.stop()]);
+    await Promise.all([this.#reporter?.stop(), this.#autonomous?.stop()]);
     await this.#options.counters.close();
   }
 
@@ -177,46 +180,49 @@ export class EdgeWatch {
   async #measure(): Promise<void> {
     const { counters } = this.#options;
     const sample = await counters.read(this.#nowMs());
-    if (sample.durationMs > STOOD_STILL_MS) return;
+    if (sample.durationMs > SUSPENDED_MS) return;
     const thresholdsOf = (subject: string) => this.#nearest.of(subject) ?? DEFAULT_THRESHOLDS;
     const settings = { thresholdsOf, maxSubjects: MAX_SUBJECTS };
     const { state, events } = step(this.#detector, sample, settings);
     this.#detector = state;
-    this.#say(events);
+    this.#logEvents(events);
     const tops =
       this.#count % EVIDENCE_TICKS === 0 ? (subject: string) => counters.tops(subject) : null;
     this.#sender?.push(downsample(sample, { thresholdsOf, tops }));
-    const controlMs = this.#lookForControl();
-    const unheardAtMs = this.#sender?.takeUnheard() ?? null;
-    await this.#lone?.step(sample, events, { controlMs, unheardAtMs });
-    // Told before it arrives, an attack would be told as it was then.
-    const listens = controlMs !== null && this.#sender?.answers === true;
-    if (listens && this.#teller?.ready === true) {
-      this.#teller.tell(this.#lone?.untold() ?? []);
+    const controlMs = this.#controlMs();
+    const missedAtMs = this.#sender?.takeMissed() ?? null;
+    await this.#autonomous?.step(sample, events, { controlMs, missedAtMs });
+    // While messages do not arrive, an attack would wait here and be out of date on arrival.
+    const answers = controlMs !== null && this.#sender?.answers === true;
+    if (answers && this.#reporter?.ready === true) {
+      this.#reporter.report(this.#autonomous?.unreported() ?? []);
     }
   }
 
-  #say(events: readonly AttackEvent[]): void {
+  #logEvents(events: readonly AttackEvent[]): void {
     const { log } = this.#options;
     const news = events.filter(({ kind }) => kind !== 'changed');
     for (const { kind, attack } of news.slice(0, MAX_LINES)) {
       const { id, type, peakPps, peakBps } = attack;
-      log.info({ kind, id, type, pps: peakPps.value, bps: peakBps.value }, 'saw an attack');
+      log.info({ kind, id, type, pps: peakPps.value, bps: peakBps.value }, 'detected an attack');
     }
-    if (news.length > MAX_LINES) log.info({ events: news.length }, 'saw many attacks at once');
+    if (news.length > MAX_LINES) log.info({ events: news.length }, 'detected many attacks at once');
   }
 
-  /** For how long control has been answering; null: it is away. */
-  #lookForControl(): number | null {
+  /** How long control has been answering. Null while it is away. */
+  #controlMs(): number | null {
     const { awayMs = AWAY_MS, log } = this.#options;
-    const isThere = (this.#sender?.silentMs ?? 0) <= awayMs;
-    const wasThere = this.#thereSinceMs !== null;
-    if (!isThere) this.#thereSinceMs = null;
-    else this.#thereSinceMs ??= performance.now();
-    if (isThere !== wasThere) {
-      log.info({}, isThere ? 'control is back' : 'control is away: attacks are mitigated alone');
+    const isPresent = (this.#sender?.silentMs ?? 0) <= awayMs;
+    const wasPresent = this.#answeringSinceMs !== null;
+    if (!isPresent) this.#answeringSinceMs = null;
+    else this.#answeringSinceMs ??= performance.now();
+    if (isPresent !== wasPresent) {
+      log.info(
+        {},
+        isPresent ? 'control is back' : 'control is away: this edge mitigates attacks by itself',
+      );
     }
-    return this.#thereSinceMs === null ? null : performance.now() - this.#thereSinceMs;
+    return this.#answeringSinceMs === null ? null : performance.now() - this.#answeringSinceMs;
   }
 
   #nowMs(): number {

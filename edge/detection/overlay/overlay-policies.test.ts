@@ -49,13 +49,13 @@ const policyOf = (desired: Desired, target: string): Policy | undefined =>
 
 test('nothing to do alone leaves what is desired as it is', () => {
   const desired = desiredOf(opening('203.0.113.10', 443));
-  assert.equal(new OverlayPolicies().put(desired, []), desired);
+  assert.equal(new OverlayPolicies().apply(desired, []), desired);
 });
 
 test('mitigations come behind those of control, and everything else of the policy stays', () => {
   const policy = { ...opening('203.0.113.10', 443), mitigations: [OWN] };
   const desired = desiredOf(policy, opening('203.0.113.11', 80));
-  const put = new OverlayPolicies().put(desired, [entry('203.0.113.10', DNS)]);
+  const put = new OverlayPolicies().apply(desired, [entry('203.0.113.10', DNS)]);
   const mitigated = policyOf(put, '203.0.113.10');
   assert.deepEqual(drops(mitigated), [19, 53]);
   assert.deepEqual(mitigated?.mitigations[1]?.safelist, SAFE);
@@ -67,7 +67,7 @@ test('mitigations come behind those of control, and everything else of the polic
 test('an address without a policy of its own is judged as by the prefix that judged it, and mitigated', () => {
   const around = opening('203.0.113.0/24', 443);
   const desired = desiredOf(opening('203.0.112.0/22', 80), around);
-  const put = new OverlayPolicies().put(desired, [
+  const put = new OverlayPolicies().apply(desired, [
     entry('203.0.113.10', DNS),
     entry('198.51.100.1', DNS),
   ]);
@@ -83,7 +83,7 @@ test('an attack on a prefix is mitigated for every address in it, and for no oth
   const inside = opening('203.0.113.10', 443);
   const outside = opening('203.0.112.10', 443);
   const desired = desiredOf(inside, outside, opening('203.0.112.0/22', 80));
-  const put = new OverlayPolicies().put(desired, [
+  const put = new OverlayPolicies().apply(desired, [
     entry('203.0.113.0/24', DNS),
     entry('203.0.113.10', NTP),
   ]);
@@ -99,19 +99,19 @@ test('an attack on a prefix is mitigated for nobody who holds a part of it by hi
   const held = ['203.0.113.0/24', theirs, none];
   const desired = desiredOf(opening(own, 443), opening(theirs, 443));
   const policies = new OverlayPolicies();
-  const put = policies.put(desired, [entry('203.0.113.0/24', DNS)], held);
+  const put = policies.apply(desired, [entry('203.0.113.0/24', DNS)], held);
   assert.deepEqual(drops(policyOf(put, '203.0.113.0/24')), [53]);
   assert.deepEqual(drops(policyOf(put, own)), [53]);
   assert.equal(policyOf(put, theirs), policyOf(desired, theirs));
   assert.deepEqual(drops(policyOf(put, none)), []);
   const attacked = [entry('203.0.113.0/24', DNS), entry(theirs, NTP)];
-  assert.deepEqual(drops(policyOf(policies.put(desired, attacked, held), theirs)), [123]);
+  assert.deepEqual(drops(policyOf(policies.apply(desired, attacked, held), theirs)), [123]);
 });
 
 test('a filter that is put before a port alone says that it goes with the attack', () => {
   const policy = opening('203.0.113.10', 443);
   const proxy: MitigationAction = { kind: 'filter', type: 'tcp-syn-proxy', port: 443 };
-  const put = new OverlayPolicies().put(desiredOf(policy), [entry('203.0.113.10', proxy, DNS)]);
+  const put = new OverlayPolicies().apply(desiredOf(policy), [entry('203.0.113.10', proxy, DNS)]);
   const [filter, ...more] = policyOf(put, '203.0.113.10')?.filters ?? [];
   assert.deepEqual([filter?.type, filter?.port, more], ['tcp-syn-proxy', 443, []]);
   assert.match(filter?.ref ?? '', /^mitigation:/);
@@ -121,18 +121,18 @@ test('what did not change is the same object the next time, so nothing is compil
   const overlay = new OverlayPolicies();
   const entries = [entry('203.0.113.0/24', DNS)];
   const desired = desiredOf(opening('203.0.113.10', 443), opening('203.0.113.11', 443));
-  const first = overlay.put(desired, entries);
+  const first = overlay.apply(desired, entries);
   const changed = opening('203.0.113.11', 80);
   const policies = VersionedMap.from(desired.policies).with([['203.0.113.11', changed]]);
-  const second = overlay.put({ ...desired, policies }, entries);
+  const second = overlay.apply({ ...desired, policies }, entries);
   assert.equal(policyOf(second, '203.0.113.10'), policyOf(first, '203.0.113.10'));
   assert.deepEqual(drops(policyOf(second, '203.0.113.11')), [53]);
   assert.deepEqual(policyOf(second, '203.0.113.11')?.rules, changed.rules);
   // Withdrawn, and on again with another: nothing of before is left.
   assert.equal(
-    policyOf(overlay.put(desired, []), '203.0.113.10'),
+    policyOf(overlay.apply(desired, []), '203.0.113.10'),
     policyOf(desired, '203.0.113.10'),
   );
-  const third = overlay.put(desired, [entry('203.0.113.0/24', NTP)]);
+  const third = overlay.apply(desired, [entry('203.0.113.0/24', NTP)]);
   assert.deepEqual(drops(policyOf(third, '203.0.113.10')), [123]);
 });

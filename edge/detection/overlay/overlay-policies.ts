@@ -11,7 +11,7 @@ import { VersionedMap } from '@portcullis/dataplane/compile/versioned-map.ts';
 import { keyOf } from '../action-key.ts';
 import type { OverlayEntry } from './overlay.ts';
 
-/** What is added to a policy. */
+/** The part that is added to a policy. */
 type Added = Pick<Policy, 'mitigations' | 'filters'>;
 
 interface Merged {
@@ -20,20 +20,20 @@ interface Merged {
 }
 
 /**
- * Puts what an edge does alone into what is desired. Policies that come out the same stay the same objects, so what
- * was compiled of them is still good. Costs nothing while there is nothing to put.
+ * Adds the overlay's mitigations to the desired policies. Unchanged policies stay the same objects, so that their
+ * compiled form stays valid. Costs nothing while the overlay is empty.
  */
 export class OverlayPolicies {
   #entries: readonly OverlayEntry[] = [];
-  /** What is against the nearest subject, and against those around it. */
+  /** The mitigations of the nearest subject and of the subjects that contain it. */
   #nearest = new NearestScope<Added & { readonly subject: string }>([]);
   #merged = new Map<string, Merged>();
-  /** What is held, and the network by which each is. */
+  /** The holdings, and the holding of each address. */
   #held: readonly string[] = [];
   #holding = new NearestScope<string>([]);
 
-  /** `held`: networks that are held each by itself; what is done around them is not done there. */
-  put(
+  /** `held`: networks with a holding of their own. A mitigation of a containing prefix does not apply to them. */
+  apply(
     desired: Desired,
     entries: readonly OverlayEntry[],
     held: readonly string[] = NOBODY,
@@ -47,7 +47,7 @@ export class OverlayPolicies {
     const prefixes = prefixPolicies(desired.policies);
     for (const target of this.#targets(desired.policies)) {
       const base = desired.policies.get(target);
-      if (base !== undefined && !this.#isMeant(target)) continue;
+      if (base !== undefined && !this.#isCovered(target)) continue;
       merged.set(target, this.#merge(target, base ?? prefixes().of(target) ?? undefined));
     }
     this.#merged = merged;
@@ -66,7 +66,7 @@ export class OverlayPolicies {
     const holder = (subject: string) => this.#holding.of(subject);
     this.#nearest = new NearestScope(
       entries.map(({ subject }) => {
-        const all = around(subject, entries);
+        const all = entriesCovering(subject, entries);
         const own = all.filter((one) => holder(one.subject) === holder(subject));
         return [subject, { subject, ...render(own) }] as const;
       }),
@@ -74,15 +74,15 @@ export class OverlayPolicies {
     this.#merged.clear();
   }
 
-  /** Who holds it holds what is attacked. */
-  #isMeant(target: string): boolean {
+  /** The target belongs to the same holding as the attacked subject. */
+  #isCovered(target: string): boolean {
     const nearest = this.#nearest.of(target);
     return nearest !== null && this.#holding.of(nearest.subject) === this.#holding.of(target);
   }
 
   /**
-   * Subjects, and whoever has a policy of his own in one of them or holds a part of it: a prefix's would not judge the
-   * one and would judge the other.
+   * The subjects, the targets inside them with a policy of their own (the prefix's policy does not apply to them) and
+   * the holdings inside them (it would apply to them).
    */
   *#targets(policies: ReadonlyMap<string, Policy>): Generator<string> {
     const subjects = new Set(this.#entries.map(({ subject }) => subject));
@@ -98,7 +98,7 @@ export class OverlayPolicies {
   }
 
   #merge(target: string, base: Policy | undefined): Merged {
-    const added = (this.#isMeant(target) ? this.#nearest.of(target) : null) ?? NOTHING;
+    const added = (this.#isCovered(target) ? this.#nearest.of(target) : null) ?? NOTHING;
     const there = base?.filters ?? [];
     const known = this.#merged.get(target);
     if (known !== undefined && known.base === base) return known;
@@ -115,7 +115,7 @@ export class OverlayPolicies {
 const NOBODY: readonly string[] = [];
 const NOTHING = { mitigations: [], baseline: [], geo: [], rules: [], filters: [] } as const;
 
-/** Whoever has none of his own is judged by that of the longest prefix around him. */
+/** An address without a policy of its own uses that of the longest prefix that contains it. */
 function prefixPolicies(policies: ReadonlyMap<string, Policy>): () => NearestScope<Policy> {
   let prefixes: NearestScope<Policy> | null = null;
   return () => {
@@ -128,8 +128,11 @@ function isSame(a: PolicyFilter, b: PolicyFilter): boolean {
   return a.type === b.type && a.port === b.port;
 }
 
-/** Those against the subject and against the prefixes around it. */
-function around(subject: string, entries: readonly OverlayEntry[]): readonly OverlayEntry[] {
+/** The entries of the subject and of the prefixes that contain it. */
+function entriesCovering(
+  subject: string,
+  entries: readonly OverlayEntry[],
+): readonly OverlayEntry[] {
   return entries.filter(
     (one) =>
       one.subject === subject ||
@@ -140,7 +143,7 @@ function around(subject: string, entries: readonly OverlayEntry[]): readonly Ove
 function render(entries: readonly OverlayEntry[]): Added {
   const rendered = entries.flatMap(({ subject, actions, mode, safelist }) =>
     actions.map((action) => {
-      // The same for the same, so that a restart finds in the kernel what it would put there.
+      // A stable name, so that a restarted agent recognises its mitigations in the kernel.
       const hash = createHash('sha256').update(keyOf({ subject, action })).digest('hex');
       const ref = `${MITIGATION_REF}overlay/${hash.slice(0, 16)}`;
       return renderAction(action, { ref, mode, safelist });

@@ -14,7 +14,7 @@ import {
 } from '@portcullis/link/messages/schema.ts';
 import type { MachineClock } from '../../switch/machine-clock.ts';
 import { OVERLAY_TTL_MS, type OverlayEntry } from './overlay.ts';
-import { withPatience } from '../patience.ts';
+import { withTimeout } from '../timeout.ts';
 
 const FORMAT = 1;
 const shape = object({
@@ -32,7 +32,7 @@ const shape = object({
   ),
 });
 
-/** Keeps what an edge does alone over the death of its agent, with what is left of its time. Never throws. */
+/** Keeps the overlay on disk across restarts of the agent, with the remaining time to live. Never throws. */
 export class OverlayStore {
   readonly #path: string;
   readonly #clock: MachineClock;
@@ -52,32 +52,35 @@ export class OverlayStore {
       const parsed = check(shape, JSON.parse(bytes.toString()));
       if (!parsed.ok) throw new Error(parsed.reason);
       const { boot, entries } = parsed.value;
-      // Never longer than a new one, whatever the file says; of another boot, as long.
+      // At most the time to live of a new entry, whatever the file says; after a reboot exactly that.
       const latestMs = this.#clock.nowMs() + OVERLAY_TTL_MS;
-      const isOfNow = boot === this.#clock.boot;
+      const isSameBoot = boot === this.#clock.boot;
       return entries.map((entry) => ({
         ...entry,
-        expiresMs: isOfNow ? Math.min(entry.expiresMs, latestMs) : latestMs,
+        expiresMs: isSameBoot ? Math.min(entry.expiresMs, latestMs) : latestMs,
       }));
     } catch (error) {
-      this.#log.warn({ error: describeError(error) }, 'what was done alone cannot be read');
+      this.#log.warn(
+        { error: describeError(error) },
+        'saved autonomous mitigations cannot be read',
+      );
       return [];
     }
   }
 
-  /** Resolves when it is kept, or the disk took too long. */
+  /** Resolves when the file is written or the disk took too long. */
   async save(entries: readonly OverlayEntry[]): Promise<void> {
     const { boot } = this.#clock;
     const content = `${JSON.stringify({ format: FORMAT, boot, entries })}\n`;
     this.#saving = this.#saving
       .then(() => replaceFile(this.#path, [content]))
       .catch((error: unknown) =>
-        this.#log.warn({ error: describeError(error) }, 'what is done alone cannot be kept'),
+        this.#log.warn({ error: describeError(error) }, 'autonomous mitigations cannot be saved'),
       );
-    await withPatience(this.#saving);
+    await withTimeout(this.#saving);
   }
 
-  /** Whatever was saved is on the disk, or cannot be. */
+  /** Resolves when the last save is done or has failed. */
   settled(): Promise<void> {
     return this.#saving;
   }

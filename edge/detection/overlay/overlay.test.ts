@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { type MitigationAction, renderAction } from '@portcullis/core/attacks/actions.ts';
 import type { MitigationMode } from '@portcullis/core/attacks/scope-settings.ts';
 import {
-  type OfControl,
+  type ControlPolicy,
   OVERLAY_TTL_MS,
   type OverlayEntry,
   type OverlayFacts,
@@ -17,7 +17,7 @@ const NTP: MitigationAction = { kind: 'reflector', reflector: 'ntp' };
 const PROXY: MitigationAction = { kind: 'filter', type: 'tcp-syn-proxy', port: 443 };
 
 /** What control has in place. */
-function control(...actions: readonly MitigationAction[]): OfControl {
+function control(...actions: readonly MitigationAction[]): ControlPolicy {
   const rendered = actions.map((action) =>
     renderAction(action, { ref: 'mitigation:7', mode: 'enforce', safelist: SAFE }),
   );
@@ -35,7 +35,7 @@ function facts(change: Partial<OverlayFacts> & { mode?: MitigationMode } = {}): 
     ended: new Set(),
     cancelled: new Set(),
     scopeOf: () => ({ mitigation: mode, safelist: SAFE }),
-    ofControl: () => null,
+    controlPolicyOf: () => null,
     ...rest,
   };
 }
@@ -93,12 +93,12 @@ test('control that is back takes over: at once with mitigations of its own, else
   const there = facts({ controlMs: 14_999 });
   assert.equal(stepOverlay(begun(), there).length, 1);
   assert.deepEqual(stepOverlay(begun(), { ...there, controlMs: 15_000 }), []);
-  const own = facts({ controlMs: 0, ofControl: () => control(NTP) });
+  const own = facts({ controlMs: 0, controlPolicyOf: () => control(NTP) });
   assert.deepEqual(stepOverlay(begun(), own), []);
 });
 
 test('what control left in place is not done twice, and what it did not foresee is done', () => {
-  const left = facts({ ofControl: () => control(DNS, PROXY) });
+  const left = facts({ controlPolicyOf: () => control(DNS, PROXY) });
   assert.deepEqual(stepOverlay([], left), []);
   const attacks = new Map([[A, [DNS, NTP, PROXY]]]);
   assert.deepEqual(stepOverlay([], { ...left, attacks })[0]?.actions, [NTP]);
@@ -108,7 +108,7 @@ test('what control left in place is not done twice, and what it did not foresee 
     filters,
     mitigations: mitigations.map((one) => ({ ...one, mode: 'observe' as const })),
   };
-  assert.deepEqual(stepOverlay([], facts({ ofControl: () => observed }))[0]?.actions, [DNS]);
+  assert.deepEqual(stepOverlay([], facts({ controlPolicyOf: () => observed }))[0]?.actions, [DNS]);
 });
 
 test('a source that is put on the safelist while the attack goes on is touched no longer', () => {

@@ -3,49 +3,49 @@ import type { MitigationMode } from '@portcullis/core/attacks/scope-settings.ts'
 import type { Mitigation, Policy } from '@portcullis/core/firewall/policy.ts';
 import { keyOf } from '../action-key.ts';
 
-/** What an edge does alone against one attack. */
+/** The autonomous mitigations of one attack. */
 export interface OverlayEntry {
-  /** Whom the attack is on: an address, or a prefix and so every address in it. */
+  /** The attacked address, or the prefix with every address in it. */
   readonly subject: string;
   readonly actions: readonly MitigationAction[];
   readonly mode: Mitigation['mode'];
-  /** Sources that nothing of it touches. */
+  /** Sources that are never dropped. */
   readonly safelist: readonly string[];
-  /** By a clock that neither jumps nor begins anew with the process (`machine-clock.ts`). */
+  /** In the time of a `MachineClock`. */
   readonly expiresMs: number;
 }
 
-/** What the operator says of the subject. */
+/** The operator's settings for the subject. */
 export interface OverlayScope {
   readonly mitigation: MitigationMode;
   readonly safelist: readonly string[];
 }
 
-/** What control has in the policy of a subject. */
-export type OfControl = Pick<Policy, 'mitigations' | 'filters'>;
+/** What control put into the policy of the subject. */
+export type ControlPolicy = Pick<Policy, 'mitigations' | 'filters'>;
 
 export interface OverlayFacts {
   readonly nowMs: number;
-  /** For how long control has been answering without a break; null: it is away. */
+  /** How long control has been answering without a break. Null while it is away. */
   readonly controlMs: number | null;
-  /** The detector's own attacks of now, with what is to be done against each. */
+  /** The detector's ongoing attacks with the planned actions of each. */
   readonly attacks: ReadonlyMap<string, readonly MitigationAction[]>;
-  /** Subjects whose attacks the detector saw end since the last step. */
+  /** Subjects whose attacks ended since the last step. */
   readonly ended: ReadonlySet<string>;
-  /** Subjects whose attacks nothing is to be done against. */
+  /** Subjects that must not be mitigated. */
   readonly cancelled: ReadonlySet<string>;
-  /** Null: nothing is said of it, so nothing is done. */
+  /** Null without settings: then nothing is mitigated. */
   readonly scopeOf: (subject: string) => OverlayScope | null;
-  readonly ofControl: (subject: string) => OfControl | null;
+  readonly controlPolicyOf: (subject: string) => ControlPolicy | null;
 }
 
-/** So long after it was last known to be needed: an agent that dies leaves nothing behind for longer. */
+/** The time to live since the last renewal: a dead agent leaves mitigations for no longer. */
 export const OVERLAY_TTL_MS = 600_000;
-/** What control did not do for so long after it came back, it does not want done. */
+/** What control has not mitigated itself by this time after its return, it does not want mitigated. */
 const HANDOVER_MS = 15_000;
 const MAX_ENTRIES = 256;
 
-/** The same list where nothing changes. */
+/** Returns the same array if nothing changes. */
 export function stepOverlay(
   before: readonly OverlayEntry[],
   facts: OverlayFacts,
@@ -54,7 +54,7 @@ export function stepOverlay(
   const known = new Set(before.map(({ subject }) => subject));
   const added = [...facts.attacks]
     .filter(([subject]) => !known.has(subject))
-    .flatMap(([subject, wanted]) => entryAgainst(subject, wanted, facts) ?? [])
+    .flatMap(([subject, wanted]) => createEntry(subject, wanted, facts) ?? [])
     .slice(0, Math.max(0, MAX_ENTRIES - kept.length));
   const isSame =
     added.length === 0 &&
@@ -63,12 +63,12 @@ export function stepOverlay(
   return isSame ? before : [...kept, ...added];
 }
 
-/** Equal for entries that do the same. */
+/** Equal for entries with the same effect. */
 export function keyOfEntry({ subject, actions, mode, safelist }: OverlayEntry): string {
   return keyOf({ subject, actions, mode, safelist });
 }
 
-/** Null: it is withdrawn. */
+/** Returns null if the entry is withdrawn. */
 function stepEntry(entry: OverlayEntry, facts: OverlayFacts): OverlayEntry | null {
   const { subject, expiresMs } = entry;
   const { nowMs, controlMs } = facts;
@@ -76,37 +76,41 @@ function stepEntry(entry: OverlayEntry, facts: OverlayFacts): OverlayEntry | nul
   const wanted = controlMs === null ? facts.attacks.get(subject) : undefined;
   if (wanted === undefined) {
     const isTaken = controlMs !== null && isTakenOver(subject, controlMs, facts);
-    return isTaken ? null : asWished(entry, facts);
+    return isTaken ? null : withSettings(entry, facts);
   }
-  const anew = entryAgainst(subject, wanted, facts);
-  if (anew === null) return null;
+  const renewed = createEntry(subject, wanted, facts);
+  if (renewed === null) return null;
   const isDue = expiresMs - nowMs < OVERLAY_TTL_MS / 2;
-  if (keyOfEntry(anew) !== keyOfEntry(entry)) return anew;
-  return isDue ? { ...entry, expiresMs: anew.expiresMs } : entry;
+  if (keyOfEntry(renewed) !== keyOfEntry(entry)) return renewed;
+  return isDue ? { ...entry, expiresMs: renewed.expiresMs } : entry;
 }
 
-/** By what control does itself, or by what it leaves alone. */
-function isTakenOver(subject: string, controlMs: number, { ofControl }: OverlayFacts): boolean {
-  return controlMs >= HANDOVER_MS || (ofControl(subject)?.mitigations.length ?? 0) > 0;
+/** Control mitigates the subject itself, or had the time to decide not to. */
+function isTakenOver(
+  subject: string,
+  controlMs: number,
+  { controlPolicyOf }: OverlayFacts,
+): boolean {
+  return controlMs >= HANDOVER_MS || (controlPolicyOf(subject)?.mitigations.length ?? 0) > 0;
 }
 
-function entryAgainst(
+function createEntry(
   subject: string,
   wanted: readonly MitigationAction[],
-  { nowMs, controlMs, cancelled, scopeOf, ofControl }: OverlayFacts,
+  { nowMs, controlMs, cancelled, scopeOf, controlPolicyOf }: OverlayFacts,
 ): OverlayEntry | null {
   const scope = scopeOf(subject);
   const mode = modeOf(scope);
   if (controlMs !== null || scope === null || mode === null || cancelled.has(subject)) return null;
-  const there = ofControl(subject);
+  const there = controlPolicyOf(subject);
   const actions = wanted.filter((action) => there === null || !isDone(action, there, scope));
   if (actions.length === 0) return null;
   const { safelist } = scope;
   return { subject, actions, mode, safelist, expiresMs: nowMs + OVERLAY_TTL_MS };
 }
 
-/** The operator may have changed his mind since. */
-function asWished(entry: OverlayEntry, { scopeOf }: OverlayFacts): OverlayEntry | null {
+/** Applies the operator's present settings. */
+function withSettings(entry: OverlayEntry, { scopeOf }: OverlayFacts): OverlayEntry | null {
   const scope = scopeOf(entry.subject);
   const mode = modeOf(scope);
   if (scope === null || mode === null) return null;
@@ -119,8 +123,12 @@ function modeOf(scope: OverlayScope | null): Mitigation['mode'] | null {
   return scope.mitigation === 'on' ? 'enforce' : 'observe';
 }
 
-/** Control left the same in place, or the holder has that filter anyhow. */
-function isDone(action: MitigationAction, there: OfControl, { safelist }: OverlayScope): boolean {
+/** Control's policy contains the same mitigation or filter already. */
+function isDone(
+  action: MitigationAction,
+  there: ControlPolicy,
+  { safelist }: OverlayScope,
+): boolean {
   const rendered = renderAction(action, { ref: '', mode: 'enforce', safelist });
   if (rendered.part === 'none') return false;
   const { value } = rendered;
