@@ -14,7 +14,7 @@ const HOLDER = `
   setInterval(() => {}, 1000);
 `;
 
-it('lets one agent at a time work on a state directory, and the next as soon as it was killed', async (t) => {
+it('locks a state directory for one agent, until it exits or is killed', async (t) => {
   const stateDir = mkdtempSync(join(tmpdir(), 'portcullis-lock-'));
   t.after(() => rmSync(stateDir, { recursive: true }));
   const module = join(import.meta.dirname, 'state-lock.ts');

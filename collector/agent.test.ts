@@ -80,7 +80,7 @@ function meet(t: TestContext, first: CollectorAssignment) {
   return { link, heard, wants, until, status, samples };
 }
 
-test('a collector tells control what listed exporters tell of what is protected, and nothing else', async (t) => {
+test('a collector reports flows of listed exporters to protected addresses, and nothing else', async (t) => {
   const listen = await freeAddress();
   const { until, status, samples } = meet(t, {
     listen,
@@ -102,7 +102,7 @@ test('a collector tells control what listed exporters tell of what is protected,
   await until('what is not protected is counted', () => (status()?.outside ? true : undefined));
 });
 
-test('an exporter that is believed of some networks counts for these alone, also where the list changes', async (t) => {
+test('an exporter limited to some networks counts for these alone, also after a change', async (t) => {
   const listen = await freeAddress();
   const only = (prefixes: readonly string[] | null) => ({
     listen,
@@ -135,7 +135,7 @@ test('an exporter that is believed of some networks counts for these alone, also
   });
 });
 
-test('who sends what listed exporters tell is evidence: of who gets much only, and scaled by the rate', async (t) => {
+test('evidence names the top sources of busy subjects, scaled by the sampling rate', async (t) => {
   const listen = await freeAddress();
   const { until, status, samples } = meet(t, {
     listen,

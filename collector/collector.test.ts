@@ -28,7 +28,7 @@ async function send(from: string, port: number, bytes: Buffer): Promise<void> {
 }
 
 describe('a collector', () => {
-  it('counts what listed exporters tell on sockets of both families, and no word of others', {
+  it('counts flows of listed exporters on sockets of both families, and of no others', {
     timeout: 30_000,
   }, async (t) => {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -72,7 +72,7 @@ describe('a collector', () => {
     );
   });
 
-  it('that cannot listen says so and leaves nothing open', async () => {
+  it('that cannot listen reports it and leaves nothing open', async () => {
     const options = { exporters: new Map(), prefixes: null, detail: { packets: 0, bytes: 0 } };
     const listen = [{ host: '192.0.2.1', family: 4, port: 0 } as const];
     await assert.rejects(
@@ -83,7 +83,7 @@ describe('a collector', () => {
 });
 
 describe('drops of sockets', () => {
-  it('are read from the kernel’s table by port', () => {
+  it("are read from the kernel's table by port", () => {
     const table = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops
   345: 00000000:18C7 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 23 2 0000000000000000 17
   346: 0100007F:0044 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 24 2 0000000000000000 5

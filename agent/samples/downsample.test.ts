@@ -16,7 +16,7 @@ const hosts = (count: number, pps: (index: number) => number): Record<string, nu
     ]),
   );
 
-test('who gets a thirty-second part of a threshold is sent, and nobody below', () => {
+test('a sample keeps subjects above one thirty-second of their threshold', () => {
   const { pps } = DEFAULT_THRESHOLDS;
   const sent = downsample(sampleOf(0, { '203.0.113.1': pps / 32, '203.0.113.2': pps / 40 }), QUIET);
   assert.deepEqual(
@@ -25,7 +25,7 @@ test('who gets a thirty-second part of a threshold is sent, and nobody below', (
   );
 });
 
-test('a sample never holds more than control takes: those nearest to their thresholds are kept', () => {
+test('a crowded sample keeps the subjects nearest to their thresholds', () => {
   const crowded = sampleOf(
     0,
     hosts(10_000, (index) => 1_000 + index),
@@ -38,7 +38,7 @@ test('a sample never holds more than control takes: those nearest to their thres
   assert.equal(crowded.addresses.filter(({ packets }) => packets < least).length, left);
 });
 
-test('evidence is of those near their thresholds only, and bounded', () => {
+test('only subjects near their thresholds carry evidence, up to a limit', () => {
   const asked: string[] = [];
   const tops = (subject: string) => {
     asked.push(subject);
@@ -63,7 +63,7 @@ test('evidence is of those near their thresholds only, and bounded', () => {
   assert.equal(many.tops.length, 32);
 });
 
-test('an attack is seen from thinned samples when it is seen from whole ones', () => {
+test('downsampling hides no attack from the detector', () => {
   const attacked = (thinned: boolean): string[] => {
     let state: DetectorState = INITIAL;
     const settings = { thresholdsOf: () => DEFAULT_THRESHOLDS, maxSubjects: 1_000 };

@@ -52,7 +52,7 @@ async function meet(t: TestContext, timeoutMs = 10_000) {
   return { sender, taken, answer, errors, lose: () => agent.close() };
 }
 
-test('while control does not answer, only the newest samples wait, and go together when it does', async (t) => {
+test('only the newest samples wait while control is silent, and go in one message', async (t) => {
   const { sender, taken, answer } = await meet(t);
   for (let index = 0; index < 50; index++) sender.push(wireSample(index));
   await answer(DONE);
@@ -69,7 +69,7 @@ test('while control does not answer, only the newest samples wait, and go togeth
   );
 });
 
-test('samples of many subjects are thrown away from the oldest on, never the newest one', async (t) => {
+test('a message that is too large drops the oldest samples, never the newest', async (t) => {
   const { sender, taken, answer } = await meet(t);
   const hosts = Object.fromEntries(
     Array.from({ length: 2_000 }, (_, n) => [`203.0.${n >> 8}.${n & 255}`, 1_000]),
@@ -84,7 +84,7 @@ test('samples of many subjects are thrown away from the oldest on, never the new
   );
 });
 
-test('a message that is not answered in time is given up, and the newest goes next', async (t) => {
+test('a message times out and the newest sample goes next', async (t) => {
   const { sender, taken } = await meet(t, 20);
   sender.push(wireSample(0));
   while (taken.length < 1) await setImmediate();
@@ -93,7 +93,7 @@ test('a message that is not answered in time is given up, and the newest goes ne
   assert.equal(taken[1]?.samples[0]?.atMs, wireSample(1).atMs);
 });
 
-test('control that cannot work is silent; one that does not know of samples is not', async (t) => {
+test('control without a database counts as silent, control of an older version does not', async (t) => {
   const { sender, answer } = await meet(t);
   /** Whether it heard of control since `sinceMs`, however long this process was kept waiting. */
   const hearsAfter = async (reply: ControlReply): Promise<boolean> => {
@@ -109,7 +109,7 @@ test('control that cannot work is silent; one that does not know of samples is n
   assert.equal(await hearsAfter(unsupported), true);
 });
 
-test('a bucket that control did not take is told of once, whether refused, lost, or never sent', async (t) => {
+test('a bucket that control missed is reported once: refused, lost or never sent', async (t) => {
   const { sender, answer, lose } = await meet(t);
   sender.push(wireSample(0));
   await answer(DONE);
@@ -125,7 +125,7 @@ test('a bucket that control did not take is told of once, whether refused, lost,
   while (sender.takeMissed() !== wireSample(3 + MAX_SAMPLES_PER_MESSAGE).atMs) await setImmediate();
 });
 
-test('what control would hang up on is not sent', async (t) => {
+test('a malformed sample is not sent', async (t) => {
   const { sender, taken, answer, errors } = await meet(t);
   sender.push({ ...wireSample(0), durationMs: Number.NaN });
   sender.push(wireSample(1));

@@ -75,7 +75,7 @@ function paged(version: () => string): (asked: WatchAsk) => ControlReply {
   };
 }
 
-test('what is to be watched comes in pages, and is asked for again only by its version', async (t) => {
+test('settings come in pages and are fetched again only for a new version', async (t) => {
   const { keeper, asked, changes, until } = await meet(
     t,
     paged(() => 'v1'),
@@ -92,7 +92,7 @@ test('what is to be watched comes in pages, and is asked for again only by its v
   assert.equal(changes.length, 1);
 });
 
-test('an agent that restarts without control watches what it watched, and knows what was cancelled', async (t) => {
+test('a restart without control keeps scopes and cancelled attacks', async (t) => {
   const { keeper, create, changes, cancels, until } = await meet(
     t,
     paged(() => 'v1'),
@@ -107,7 +107,7 @@ test('an agent that restarts without control watches what it watched, and knows 
   await restarted.stop();
 });
 
-test('a file of before anything could be cancelled is read', async (t) => {
+test('a file of an older version without cancelled attacks is read', async (t) => {
   const { keeper, create, changes, cancels, folder, until } = await meet(
     t,
     paged(() => 'v1'),
@@ -123,7 +123,7 @@ test('a file of before anything could be cancelled is read', async (t) => {
   assert.deepEqual([changes[1], cancels[1]], [changes[0], []]);
 });
 
-test('a file that is damaged is as none: nothing is watched that nobody asked for', async (t) => {
+test('a damaged file is ignored', async (t) => {
   const { keeper, create, changes, folder, until } = await meet(
     t,
     paged(() => 'v1'),
@@ -148,7 +148,7 @@ test('a file that is damaged is as none: nothing is watched that nobody asked fo
   assert.equal(changes.length, 1);
 });
 
-test('settings that change between two pages are not mixed', async (t) => {
+test('settings that change between two pages are fetched again', async (t) => {
   let version = 1;
   const { keeper, changes, until } = await meet(t, (request) => {
     if (request.cursor !== null && version === 1) version = 2;
@@ -160,7 +160,7 @@ test('settings that change between two pages are not mixed', async (t) => {
   assert.deepEqual(changes, [PAGES.flat()]);
 });
 
-test('pages without end, or of more scopes than there may be, are given up', async (t) => {
+test('endless pages and too many scopes are refused', async (t) => {
   const many = Array.from({ length: 10_000 }, (_, n) => scopeOf(`10.0.${n >> 8}.${n & 255}`));
   for (const scopes of [[], many]) {
     const { keeper, asked, changes, until } = await meet(t, () => ({
@@ -181,7 +181,7 @@ test('pages without end, or of more scopes than there may be, are given up', asy
   }
 });
 
-test('a control plane that does not know of this is not asked again before it says hello anew', async (t) => {
+test('control of an older version is not asked again before the next hello', async (t) => {
   const detail = 'an old one';
   const { keeper, asked, until } = await meet(t, () => ({
     kind: 'refused',

@@ -38,8 +38,8 @@ const packetsOf = (sample: Sample): Record<string, number> =>
     [...sample.addresses, ...sample.prefixes].map(({ subject, packets }) => [subject, packets]),
   );
 
-describe('records added up', () => {
-  it('count for their destination and the prefix around it, of both families, in one bucket', () => {
+describe('aggregated records', () => {
+  it('count for the destination and its prefix, in both families, in one bucket', () => {
     const aggregate = created();
     aggregate.add(recordTo('203.0.113.10', { packets: 3 }));
     aggregate.add(recordTo('203.0.113.11', { packets: 4 }));
@@ -54,7 +54,7 @@ describe('records added up', () => {
     assert.deepEqual(packetsOf(aggregate.close(250, 250)), {});
   });
 
-  it('count for the longest of the given prefixes, and for nobody outside of them', () => {
+  it('count for the longest matching prefix only', () => {
     const prefixes = ['203.0.112.0/23', '203.0.113.0/25', '2001:db8::/32'].map(cidr);
     const aggregate = created({ prefixes });
     for (const ip of ['203.0.113.1', '203.0.113.200', '2001:db8::1', '192.0.2.1', '::1']) {
@@ -72,7 +72,7 @@ describe('records added up', () => {
     assert.equal(aggregate.counters.outside, 2);
   });
 
-  it('of an address that is protected by itself are in no prefix', () => {
+  it('of an address with its own holding count for no prefix', () => {
     const aggregate = created({ prefixes: ['203.0.113.7/32', '2001:db8::7/128'].map(cidr) });
     for (const ip of ['203.0.113.7', '203.0.113.8', '2001:db8::7']) aggregate.add(recordTo(ip));
     const { addresses, prefixes } = aggregate.close(0, 250);
@@ -86,7 +86,7 @@ describe('records added up', () => {
     assert.deepEqual(prefixes, []);
   });
 
-  it('are told by vector, with the variance of what was sampled', () => {
+  it('are reported by vector with the sampling variance', () => {
     const aggregate = created();
     const sampled = { samplingRate: 1000, packets: 4000, bytes: 4000 * 1400 };
     aggregate.add(recordTo('203.0.113.10', { ...sampled, sourcePort: 53 }));
@@ -104,7 +104,7 @@ describe('records added up', () => {
     assert.equal(one?.byteVariance, 4000 * 999 * 1400 * 1400);
   });
 
-  it('tell what a subject answered with: receipts of its own downloads are no flood', () => {
+  it("tell acknowledgements of a subject's own downloads from a flood", () => {
     const aggregate = created();
     aggregate.add(recordTo('203.0.113.10', { protocol: 6, tcpFlags: 16, packets: 300 }));
     const data = { protocol: 6, tcpFlags: 16, packets: 500, bytes: 500 * 1400 };
@@ -119,7 +119,7 @@ describe('records added up', () => {
     );
   });
 
-  it('of a long flow are spread over as long as it took, and none are lost', () => {
+  it('of a long flow are spread over its duration without loss', () => {
     const aggregate = created();
     aggregate.add(recordTo('203.0.113.10', { packets: 8000, durationMs: 10_000 }));
     const buckets = Array.from({ length: 50 }, (_, index) => {
@@ -129,13 +129,13 @@ describe('records added up', () => {
     assert.ok(buckets.slice(40).every((packets) => packets === 0));
   });
 
-  it('of a flow of hours keep their rate, for a minute', () => {
+  it('of a flow of hours keep their rate for a minute', () => {
     const aggregate = created();
     aggregate.add(recordTo('203.0.113.10', { packets: 7_200_000, durationMs: 7_200_000 }));
     assert.equal(aggregate.close(0, 250).addresses[0]?.packets, 250);
   });
 
-  it('stay bounded under made-up destinations, and a flood among them is still counted', () => {
+  it('stay bounded under forged destinations and still count a flood among them', () => {
     const aggregate = created({ prefixes: [cidr('2001:db8::/32')], addresses: 256 });
     const flooded = '2001:db8::10';
     let last: Sample | null = null;
@@ -152,7 +152,7 @@ describe('records added up', () => {
     assert.ok(aggregate.counters.crowdedOut > 0);
   });
 
-  it('of a subject long gone leave its place to others', () => {
+  it('of an idle subject free its slot', () => {
     const aggregate = created({ addresses: 4 });
     for (let round = 0; round < 3; round++) {
       for (let host = 0; host < 4; host++) aggregate.add(recordTo(`203.0.11${round}.${host}`));

@@ -12,8 +12,8 @@ function created(): Aggregate {
   return new Aggregate({ prefixes: null, addresses: 1024, seed: 1, detail, nowMs: 0 });
 }
 
-describe('evidence of who sends', () => {
-  it('is of what is asked for, from then on, by packets that were seen and that they stand for', () => {
+describe('evidence of top sources', () => {
+  it('covers requested subjects from the request on, in sampled and estimated packets', () => {
     const aggregate = created();
     const one = recordTo(TARGET, { packets: 4000, samplingRate: 100, from: '192.0.2.1' });
     aggregate.add(one, 0);
@@ -46,7 +46,7 @@ describe('evidence of who sends', () => {
     assert.ok(isWireSample(sample));
   });
 
-  it('names who sends much among forged sources without number, of both families', () => {
+  it('names heavy sources among countless forged ones, in both families', () => {
     const aggregate = created();
     const target = '2001:db8::10';
     const tell = (bucket: number): void => {
@@ -69,7 +69,7 @@ describe('evidence of who sends', () => {
     assert.equal(told?.sources.length, 10);
   });
 
-  it('is forgotten when nobody asks, and of no more subjects than there is room for', () => {
+  it('is dropped when no longer requested, and bounded in subjects', () => {
     const aggregate = created();
     const hosts = Array.from({ length: 100 }, (_, host) => `203.0.113.${host}`);
     const tell = (bucket: number): number => {

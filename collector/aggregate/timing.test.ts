@@ -98,14 +98,14 @@ function shortFlows(
 
 const peakOf = (seconds: readonly number[]): number => Math.max(...seconds);
 
-describe('what exporters tell counts when it was', () => {
-  it('of short flows that a timer tells, a second’s worth at a time', () => {
+describe('flows are counted at the time of their packets', () => {
+  it('for short flows exported by a timer once a second', () => {
     const seconds = rates([shortFlows()], 25_000);
     assert.ok(peakOf(seconds) <= 1020, `${peakOf(seconds)}`);
     assert.equal(Math.round(sumOf(seconds)), 20_000);
   });
 
-  it('of a timer that is late now and then: what comes late is no peak', () => {
+  it('for a timer that is sometimes late: a delayed export makes no peak', () => {
     for (const stall of [
       [5000, 6900],
       [5000, 8700],
@@ -118,7 +118,7 @@ describe('what exporters tell counts when it was', () => {
     }
   });
 
-  it('of long flows in parts of uneven length, each where it belongs', () => {
+  it('for long flows exported in parts of uneven length', () => {
     const cuts = [0, 2300, 4100, 7000, 9100, 11_900, 14_000, 16_600, 18_000, 20_000];
     const told = cuts.slice(1).map((end, index): Told => {
       const begin = cuts[index] as number;
@@ -136,7 +136,7 @@ describe('what exporters tell counts when it was', () => {
     assert.equal(Math.round(sumOf(seconds)), 20_000);
   });
 
-  it('whatever the clock of the exporter shows, and when it wraps', () => {
+  it("whatever the exporter's clock shows, also when it wraps", () => {
     for (const clockMs of [0, 2 ** 32 - 10_000, 77]) {
       const seconds = rates([shortFlows({ clockMs })], 25_000);
       assert.ok(peakOf(seconds) <= 1030, `${clockMs}: ${peakOf(seconds)}`);
@@ -187,7 +187,7 @@ describe('samples of sFlow', () => {
     });
   };
 
-  it('that their agent held up are of the time in which it was silent', () => {
+  it('that the agent delayed are spread over its silence', () => {
     // From 8 s on it stands still for 1.2 s, and then comes to it in three turns.
     const sentAt = (ms: number): number => {
       if (ms < 8000 || ms >= 9300) return ms;
@@ -199,7 +199,7 @@ describe('samples of sFlow', () => {
     assert.equal(Math.round(sumOf(seconds)), 20_000);
   });
 
-  it('of pulses are not moved together', () => {
+  it('of pulses stay separate', () => {
     const seconds = rates(
       [
         told(
@@ -213,7 +213,7 @@ describe('samples of sFlow', () => {
     assert.equal(Math.round(sumOf(seconds)), 10_000);
   });
 
-  it('count at once after a pause, however long the traffic flowed before it', () => {
+  it('count immediately after a pause', () => {
     const pace = new SamplePace();
     for (let ms = 0; ms < 20_000; ms += 2) pace.lagOf('a', ms);
     // Then little, two datagrams at a time; then a flood.
@@ -228,14 +228,14 @@ describe('samples of sFlow', () => {
     }
   });
 
-  it('count at once where nothing is held up', () => {
+  it('count immediately when nothing is delayed', () => {
     const pace = new SamplePace();
     for (let ms = 0; ms < 10_000; ms += 7) assert.equal(pace.lagOf('a', ms), 0);
     for (let stream = 0; stream < 1000; stream++) assert.equal(pace.lagOf(stream, 20_000), 0);
   });
 });
 
-describe('times of the day', () => {
+describe('export timestamps', () => {
   for (const version of [9, 10] as const) {
     it(`place packets to the millisecond, though version ${version} tells the time of export in seconds`, () => {
       const specs = [
@@ -279,7 +279,7 @@ describe('times of the day', () => {
 });
 
 describe('several exporters that see the same packets', () => {
-  it('count once, also where they tell them at different times', () => {
+  it('count once, also when they export at different times', () => {
     const near = shortFlows({ everyMs: 300 });
     const far = shortFlows({ everyMs: 1000, clockMs: 5 });
     const seconds = rates([near, far], 30_000);
@@ -287,7 +287,7 @@ describe('several exporters that see the same packets', () => {
     assert.ok(Math.abs(sumOf(seconds) - 20_000) <= 1000, `${sumOf(seconds)}`);
   });
 
-  it('go on with whoever is left when one ends', () => {
+  it('continue with the remaining exporters when one stops', () => {
     const ends = shortFlows({ everyMs: 300 }, 8);
     const seconds = rates([ends, shortFlows({ everyMs: 300, clockMs: 5 })], 30_000);
     assert.ok(peakOf(seconds) <= 1030, `${peakOf(seconds)}`);
@@ -295,13 +295,13 @@ describe('several exporters that see the same packets', () => {
     assert.ok(sumOf(seconds) >= 17_000, `${sumOf(seconds)}`);
   });
 
-  it('count by whoever sees the most of it', () => {
+  it('count the exporter that sees the most', () => {
     const part = shortFlows({ everyMs: 300 }).filter((_, index) => index % 4 === 0);
     const seconds = rates([part, shortFlows({ everyMs: 300, clockMs: 5 })], 30_000);
     assert.ok(Math.abs((seconds.at(15_000 / BUCKET_MS) ?? 0) - 1000) <= 30);
   });
 
-  it('take no more room than there is', () => {
+  it('stay within the capacity', () => {
     const detail = { packets: 0, bytes: 0 };
     const aggregate = new Aggregate({ prefixes: null, addresses: 256, seed: 1, detail, nowMs: 0 });
     for (let bucket = 0; bucket < 20; bucket++) {
@@ -322,7 +322,7 @@ describe('several exporters that see the same packets', () => {
 describe('a timeline', () => {
   const AMOUNTS = { packets: 100, bytes: 1000, packetVariance: 10, byteVariance: 1 };
 
-  it('parts a flow by where it lies, and is empty after it', () => {
+  it('splits a flow by time and is empty afterwards', () => {
     const timeline = new Timeline(0);
     assert.ok(timeline.add(7, AMOUNTS, 125, 1000));
     const parts = Array.from({ length: 6 }, () => {
@@ -333,7 +333,7 @@ describe('a timeline', () => {
     assert.deepEqual(parts, [12.5, 25, 25, 25, 12.5, 0]);
   });
 
-  it('refuses what it has no room for', () => {
+  it('refuses a flow beyond its capacity', () => {
     const timeline = new Timeline(0);
     let refused = 0;
     for (let key = 0; key < 300_000; key++) if (!timeline.add(key, AMOUNTS, 0, 0)) refused++;
@@ -356,7 +356,7 @@ describe('the clock of an exporter', () => {
     );
   };
 
-  it('tells delays against the quickest, whatever it shows, and when it is set or drifts', () => {
+  it('measures delays against the fastest datagram, also when the clock is set or drifts', () => {
     const late = (ms: number): number => (ms === LATE ? ms + 700 : ms);
     for (const shows of [
       (ms: number) => ms + 5_000_000,
@@ -369,7 +369,7 @@ describe('the clock of an exporter', () => {
     }
   });
 
-  it('that goes in seconds makes no delays of them', () => {
+  it('with a resolution of seconds causes no false delays', () => {
     const told = delays(
       (ms) => Math.floor(ms / 1000) * 1000,
       (ms) => (ms === LATE ? ms + 2500 : ms),
@@ -378,13 +378,13 @@ describe('the clock of an exporter', () => {
     assert.ok(told.every((one, index) => index === 80 || one === 0));
   });
 
-  it('that does not go, or not in milliseconds, tells nothing', () => {
+  it('that stands still or counts other units gives no delay', () => {
     for (const pace of [0, 0.1, 0.001, 10]) {
       assert.ok(delays((ms) => ms * pace).every((one) => one === 0));
     }
   });
 
-  it('remembers a bounded number of streams', () => {
+  it('tracks a bounded number of streams', () => {
     const clock = new ExportClock();
     for (let round = 0; round < 20; round++) {
       for (let stream = 0; stream < 1000; stream++) {

@@ -63,7 +63,7 @@ const FLOW: V5Flow = {
 };
 
 describe('NetFlow 5', () => {
-  it('reads every field, times by the uptime of the exporter', () => {
+  it("reads every field, with times by the exporter's uptime", () => {
     const record = one(read(created(), netflowV5([FLOW])));
     assert.deepEqual([...record.destination], TARGET_WORDS);
     assert.deepEqual([...record.source], [0, 0, 0, 0xc6336407]);
@@ -82,20 +82,20 @@ describe('NetFlow 5', () => {
     assert.deepEqual([record.agoMs, record.durationMs], [1000, 2000]);
   });
 
-  it('multiplies by the rate in the header, or by the one that the operator gave', () => {
+  it('multiplies by the sampling rate of the header or of the operator', () => {
     const told = one(read(created(50), netflowV5([FLOW], { sampling: 0x4000 | 100 })));
     assert.deepEqual([told.packets, told.bytes, told.samplingRate], [1000, 500_000, 100]);
     const given = one(read(created(50), netflowV5([FLOW])));
     assert.deepEqual([given.packets, given.samplingRate], [500, 50]);
   });
 
-  it('reads no record of a datagram that promises more than it holds', () => {
+  it('reads no record of a datagram shorter than its header says', () => {
     const exporter = created();
     assert.deepEqual(read(exporter, netflowV5([FLOW], { count: 2 })), []);
     assert.equal(exporter.counters.malformed, 1);
   });
 
-  it('counts what is missing between its numbers, and not what overtook', () => {
+  it('counts gaps in sequence numbers, but not reordered datagrams', () => {
     const exporter = created();
     const numbered = (sequence: number): Buffer => netflowV5([FLOW], { sequence });
     read(exporter, numbered(0), numbered(1), numbered(5), numbered(4), numbered(6));
@@ -129,7 +129,7 @@ const record4 = (packets: number): Part[] => [
 
 for (const version of [9, 10] as const) {
   describe(version === 9 ? 'NetFlow 9' : 'IPFIX', () => {
-    it('reads records by their template, padding left over', () => {
+    it('reads records by their template and ignores padding', () => {
       const data = set(300, ...record4(3), ...record4(4), [0, 2]);
       const records = read(created(), message(version, [templateSet(version, 300, SPECS), data]));
       assert.deepEqual(
@@ -143,7 +143,7 @@ for (const version of [9, 10] as const) {
       assert.equal(records[0]?.sourcePort, 53);
     });
 
-    it('keeps data until its template comes, and not for ever', () => {
+    it('keeps data until its template arrives, for a bounded time', () => {
       const exporter = created();
       const data = message(version, [set(300, ...record4(3))]);
       assert.deepEqual(read(exporter, data), []);
@@ -164,7 +164,7 @@ for (const version of [9, 10] as const) {
       assert.deepEqual(read(created(), data), []);
     });
 
-    it('takes the rate of the sampler that a record names, of its domain, or of the operator', () => {
+    it("uses the sampling rate of the record's sampler, its domain or the operator", () => {
       const exporter = created(7);
       const options = optionsTemplateSet(
         version,
@@ -187,7 +187,7 @@ for (const version of [9, 10] as const) {
       assert.equal(one(read(exporter, elsewhere)).packets, 7);
     });
 
-    it('reads both families, and the family that a record fills when it has fields of both', () => {
+    it('reads both families, also from records with fields of both', () => {
       const specs: Spec[] = [[27, 16], [28, 16], ...SPECS];
       const filled = [addressBytes('2001:db8::1'), addressBytes('2001:db8::2'), [0, 8] as Part];
       const six = set(300, ...filled, ...record4(2).slice(2));
@@ -204,7 +204,7 @@ for (const version of [9, 10] as const) {
       assert.deepEqual([...(records[1] as FlowRecord).destination], TARGET_WORDS);
     });
 
-    it('forgets nothing it uses in a flood of templates, and holds no more than its bounds', () => {
+    it('keeps used templates in a flood of templates, within its bounds', () => {
       const exporter = created();
       const used = message(version, [templateSet(version, 300, SPECS), set(300, ...record4(1))]);
       read(exporter, used);
@@ -221,7 +221,7 @@ for (const version of [9, 10] as const) {
 }
 
 describe('IPFIX', () => {
-  it('steps over fields of enterprises and of lengths that records tell', () => {
+  it('skips enterprise fields and fields of variable length', () => {
     const specs: Spec[] = [[0x8001, 2], [82, 0xffff], ...SPECS, [0x8002, 0xffff]];
     const long = Buffer.alloc(300, 'x');
     const data = set(
@@ -245,7 +245,7 @@ describe('IPFIX', () => {
     );
   });
 
-  it('forgets a template that is withdrawn, and all of them', () => {
+  it('forgets withdrawn templates', () => {
     const exporter = created();
     const templates = [templateSet(10, 300, SPECS), templateSet(10, 301, SPECS)];
     const data = (id: number): Buffer => message(10, [set(id, ...record4(1))]);
@@ -257,7 +257,7 @@ describe('IPFIX', () => {
     assert.equal(read(exporter, data(301)).length, 0);
   });
 
-  it('reads packets that were sampled rather than counted', () => {
+  it('reads sampled packets', () => {
     const packet = ethernet(
       0x0800,
       ipv4({ destination: TARGET, protocol: 17, totalBytes: 468, transport: ports(123, 80) }),
@@ -354,7 +354,7 @@ describe('sFlow 5', () => {
     );
   });
 
-  it('counts a sample once, however many records tell of it, and flags of TCP', () => {
+  it('counts a sample once for all its records, with TCP flags', () => {
     const syn = rawHeader(
       ipv4({ destination: TARGET, protocol: 6, totalBytes: 40, transport: tcp(5, 80, 2) }),
       11,
@@ -378,7 +378,7 @@ describe('sFlow 5', () => {
     }
   });
 
-  it('reads what it can of a datagram that is cut off', () => {
+  it('reads the complete records of a truncated datagram', () => {
     const sample = { rate: 1, records: [rawHeader(ethernet(0x0800, UDP))] };
     const whole = sflow([sample, sample]);
     for (let length = 0; length < whole.length; length++) {

@@ -65,26 +65,26 @@ for (const version of [9, 10] as const) {
     message(version, [templateSet(version, 300, specs), ...flows.map((one) => set(300, ...one))]);
 
   describe(`direction in ${version === 9 ? 'NetFlow 9' : 'IPFIX'}`, () => {
-    it('counts a packet once that is told when it comes in and when it goes out', () => {
+    it('counts a packet once that is exported on ingress and on egress', () => {
       const both = told(WITH_INPUT, flow(INGRESS, 1, 2, 700), flow(EGRESS, 1, 2, 700));
       const { packets, exporter } = counted([both]);
       assert.equal(packets, 700);
       assert.equal(exporter.counters.toldTwice, 1);
     });
 
-    it('counts what goes out by an interface alone that tells what comes in by itself only', () => {
+    it('counts egress of interfaces that export no ingress for it', () => {
       // The customers' side is interface 2 and tells both directions; nothing tells what comes in by interface 1.
       const answers = flow(INGRESS, 2, 1, 50).with(1, addressBytes('198.51.100.7'));
       const both = told(WITH_INPUT, answers, flow(EGRESS, 1, 2, 700), flow(EGRESS, 1, 2, 300));
       assert.equal(counted([both]).packets, 1000);
     });
 
-    it('counts the most of both directions where the interfaces are not told', () => {
+    it('counts the larger direction when interfaces are not exported', () => {
       const both = told(SPECS, flow(INGRESS, null, 2, 700), flow(EGRESS, null, 2, 690));
       assert.equal(counted([both]).packets, 700);
     });
 
-    it('counts all of an exporter that tells only what goes out', () => {
+    it('counts everything of an exporter with egress only', () => {
       const out = told(WITH_INPUT, flow(EGRESS, 1, 2, 700), flow(EGRESS, 3, 2, 300));
       assert.equal(counted([out]).packets, 1000);
     });
@@ -119,7 +119,7 @@ describe('direction in sFlow', () => {
 });
 
 describe('interfaces of an exporter', () => {
-  it('are bounded, and one that tells nothing any more is forgotten', () => {
+  it('are bounded, and silent ones are dropped', () => {
     const interfaces = new Interfaces();
     for (let input = 1; input <= 20_000; input++) interfaces.judge(INGRESS, input, 0);
     assert.ok(interfaces.size <= 8_192);

@@ -44,7 +44,7 @@ async function rebooted(t: TestContext) {
 }
 
 describe('an edge agent with a state on disk', () => {
-  it('enforces it at once, without control', async (t) => {
+  it('enforces it immediately, without control', async (t) => {
     const { kernel, start, written, control } = await rebooted(t);
     const agent = await start();
     await written;
@@ -56,7 +56,7 @@ describe('an edge agent with a state on disk', () => {
     assert.deepEqual(control.heard, []);
   });
 
-  it('asks control for everything once it is back, and confirms nothing before that', async (t) => {
+  it('requests the whole state when control is back, and confirms nothing before', async (t) => {
     const { control, kernel, start, written, serve } = await rebooted(t);
     await start();
     await written;
@@ -72,7 +72,7 @@ describe('an edge agent with a state on disk', () => {
     assert.doesNotMatch(kernel.applied.at(-1) ?? '', /delete table|203\.0\.113\.10/);
   });
 
-  it('believes a control plane that has less than the disk: its database was restored', async (t) => {
+  it('accepts an older state of control after a database restore', async (t) => {
     const { control, kernel, start, written, serve } = await rebooted(t);
     await start();
     await written;
@@ -85,7 +85,7 @@ describe('an edge agent with a state on disk', () => {
     assert.ok(kernel.elements()?.has(`address4 ${B}`));
   });
 
-  it('loads nothing while it is switched off, and what it had when it is switched on', async (t) => {
+  it('loads nothing while disabled, and its state when enabled', async (t) => {
     const { kernel, stateDir, start, written } = await rebooted(t);
     edgeOff(stateDir);
     const agent = await start();
@@ -96,7 +96,7 @@ describe('an edge agent with a state on disk', () => {
     assert.ok(kernel.elements()?.has(`address4 ${A}`));
   });
 
-  it('loads nothing when its trial ran out while it was away', async (t) => {
+  it('loads nothing when its trial expired while it was stopped', async (t) => {
     const { kernel, stateDir, start } = await rebooted(t);
     const before = kernel.applied.length;
     startTrial(stateDir, -1, createMachineClock());
@@ -107,7 +107,7 @@ describe('an edge agent with a state on disk', () => {
     assert.equal(kernel.applied.length, before);
   });
 
-  it('says that the disk was damaged, enforces what is left of it, and goes on', async (t) => {
+  it('reports a damaged state file, enforces its readable part and continues', async (t) => {
     const { control, kernel, stateDir, start, written, serve } = await rebooted(t);
     const path = join(stateDir, 'enforced', 'policy.jsonl');
     truncateSync(path, 40);
@@ -126,7 +126,7 @@ describe('an edge agent with a state on disk', () => {
     assert.equal(again.status().lastError, null);
   });
 
-  it('leaves a table alone that is what it would write, and goes on from there', async (t) => {
+  it('keeps a table that equals the one it would write', async (t) => {
     const { control, kernel, start, agent } = await enforcing(t);
     await agent.stop();
     const before = kernel.applied.length;
@@ -155,7 +155,7 @@ describe('an edge agent with a state on disk', () => {
     });
   }
 
-  it('writes its table whole when what it had was of other settings', async (t) => {
+  it('rewrites its table when the settings differ', async (t) => {
     const { control, kernel, start, agent } = await enforcing(t);
     await agent.stop();
     control.heard.length = 0;
@@ -164,7 +164,7 @@ describe('an edge agent with a state on disk', () => {
     assert.equal(wholes(kernel), 2);
   });
 
-  it('keeps a target that the kernel refuses at its last good policy, and says how old that is', async (t) => {
+  it('keeps a refused target at its last good policy and reports its generation', async (t) => {
     const { control, kernel, start, agent } = await enforcing(t);
     kernel.refuse = (text) => (text.includes(`${A} . tcp . 81 `) ? 'no memory' : null);
     control.change([opening(A, 81)]);
@@ -185,7 +185,7 @@ describe('an edge agent with a state on disk', () => {
     await again.stop();
   });
 
-  it('leaves a text for the next boot while it enforces, and none once it is to observe', async (t) => {
+  it('writes the boot-time table while enforcing and removes it when observing', async (t) => {
     const { stateDir, start, agent } = await enforcing(t);
     const path = join(stateDir, 'enforced', 'table.nft');
     await agent.stop();

@@ -47,7 +47,7 @@ describe('an edge agent', () => {
     );
   });
 
-  it('puts back what a new table has no room for in transactions behind it, after confirming', async (t) => {
+  it('restores learned elements in further transactions after the confirmation', async (t) => {
     const { control, kernel, start } = testEdge(t);
     const filters = [
       { ref: 'filter:1', type: 'udp-stateful', port: 27_015, managed: false, safelist: [] },
@@ -72,7 +72,7 @@ describe('an edge agent', () => {
     assert.equal(kernel.applied.filter((text) => text.includes('delete table')).length, 1);
   });
 
-  it('merges everything that arrives while an apply is under way', async (t) => {
+  it('merges all syncs that arrive during an apply', async (t) => {
     const { control, kernel, start } = testEdge(t);
     await start();
     await control.confirmed();
@@ -94,7 +94,7 @@ describe('an edge agent', () => {
     assert.equal(kernel.elements()?.get(`port4 ${A} . tcp . 20`), 'accept');
   });
 
-  it('keeps the last good policy of a target that the kernel refuses, and moves all others on', async (t) => {
+  it('keeps the last good policy of a refused target and applies all others', async (t) => {
     const { control, kernel, start } = testEdge(t);
     for (const target of [A, B, C]) control.policies.set(target, opening(target, 443));
     await start();
@@ -112,7 +112,7 @@ describe('an edge agent', () => {
     assert.deepEqual((await control.confirmed()).refused, []);
   });
 
-  it('keeps the last good policy of a target whose policy makes no sense', async (t) => {
+  it('keeps the last good policy of a target with an invalid policy', async (t) => {
     const { control, start } = testEdge(t);
     const bad = {
       ...opening(A, 443),
@@ -128,7 +128,7 @@ describe('an edge agent', () => {
     );
   });
 
-  it('confirms nothing when the kernel refuses everything, and keeps what was there', async (t) => {
+  it('confirms nothing and keeps the old table when the kernel refuses everything', async (t) => {
     const { control, kernel, start } = testEdge(t);
     control.policies.set(A, opening(A, 443));
     const agent = await start();
@@ -144,7 +144,7 @@ describe('an edge agent', () => {
     assert.equal(control.confirms().at(-1)?.generation, 1);
   });
 
-  it('drops nothing early while it only observes, whatever an agent before it left on devices', async (t) => {
+  it('removes the early drop of an earlier agent when it only observes', async (t) => {
     const { start } = testEdge(t);
     const driver = createFakeEarlyDrop();
     driver.attach(7);
@@ -179,7 +179,7 @@ describe('an edge agent', () => {
     assert.deepEqual([end.match(/^delete chain .*$/gm)?.length, others], [1, []]);
   });
 
-  it('keeps enforcing while control is away, and catches up when it is back', async (t) => {
+  it('keeps enforcing while control is away and catches up later', async (t) => {
     const { control, kernel, start } = testEdge(t);
     control.policies.set(A, opening(A, 443));
     await start();
@@ -195,7 +195,7 @@ describe('an edge agent', () => {
     await again.close();
   });
 
-  it('puts the table back when somebody else flushed it', async (t) => {
+  it('restores the table after another program flushed it', async (t) => {
     const { control, kernel, start } = testEdge(t);
     control.policies.set(A, opening(A, 443));
     await start();
@@ -206,7 +206,7 @@ describe('an edge agent', () => {
     assert.ok(kernel.elements()?.has(`address4 ${A}`));
   });
 
-  it('only observes unless asked to enforce, and where it cannot, and confirms nothing then', async (t) => {
+  it('observes and confirms nothing unless requested and able to enforce', async (t) => {
     const { control, kernel, start } = testEdge(t);
     control.policies.set(A, opening(A, 443));
     kernel.lack = 'changing the packet filter needs root';
@@ -221,7 +221,7 @@ describe('an edge agent', () => {
     assert.equal(kernel.elements(), null);
   });
 
-  it('takes its hands off when told, stays off after a restart, and comes back when told', async (t) => {
+  it('is disabled and enabled by its markers, across restarts', async (t) => {
     const { control, kernel, stateDir, start } = testEdge(t);
     control.policies.set(A, opening(A, 443));
     const agent = await start();
@@ -241,7 +241,7 @@ describe('an edge agent', () => {
     assert.ok(kernel.elements()?.has(`address4 ${A}`));
   });
 
-  it('writes its table again when it was switched off and on before it looked', async (t) => {
+  it('rewrites its table after off and on between two polls', async (t) => {
     const { control, kernel, stateDir, start } = testEdge(t);
     control.policies.set(A, opening(A, 443));
     await start();
@@ -257,7 +257,7 @@ describe('an edge agent', () => {
     assert.ok(kernel.elements()?.has(`address4 ${A}`));
   });
 
-  it('takes its hands off when enforcing is not confirmed in time, also after being killed', async (t) => {
+  it('disables enforcement when a trial expires, also after a kill', async (t) => {
     const { control, kernel, stateDir, start } = testEdge(t);
     let now = 1_000;
     const machineClock = { boot: 'b1', nowMs: () => now };
@@ -279,7 +279,7 @@ describe('an edge agent', () => {
     assert.equal(edgeConfirm(stateDir), 'too_late');
   });
 
-  it('takes its hands off at the end of a trial also where no marker can be written', async (t) => {
+  it('disables enforcement at the end of a trial also on a full disk', async (t) => {
     const { control, kernel, stateDir, start } = testEdge(t);
     let now = 1_000;
     control.policies.set(A, opening(A, 443));
@@ -298,7 +298,7 @@ describe('an edge agent', () => {
     assert.equal(readDisabled(stateDir), null);
   });
 
-  it('counts its trial by a clock that nobody sets, whatever the date becomes', async (t) => {
+  it('times a trial by the clock since boot', async (t) => {
     const { control, kernel, stateDir, start } = testEdge(t);
     const dates = [Date.parse('1970-01-01T00:00:30Z'), Date.parse('2036-11-21T10:00:00Z')];
     let [now, date] = [1_000, Date.parse('2026-11-21T10:00:00Z')];
@@ -319,7 +319,7 @@ describe('an edge agent', () => {
     assert.equal(kernel.elements(), null);
   });
 
-  it('does not go on with a trial that a reboot ended', async (t) => {
+  it('ends a trial at a reboot', async (t) => {
     const { control, kernel, stateDir, start } = testEdge(t);
     const options = { confirmWithinMs: 120_000 };
     control.policies.set(A, opening(A, 443));
@@ -333,7 +333,7 @@ describe('an edge agent', () => {
     assert.match(readDisabled(stateDir)?.reason ?? '', /not confirmed in time/);
   });
 
-  it('keeps enforcing once confirmed, over restarts', async (t) => {
+  it('keeps enforcing across restarts once confirmed', async (t) => {
     const { control, kernel, stateDir, start } = testEdge(t);
     let now = 1_000;
     const machineClock = { boot: 'b1', nowMs: () => now };

@@ -58,7 +58,7 @@ async function meet(t: TestContext) {
   return { reporter, control, heard, told, offer };
 }
 
-test('a message that was not taken is the same when it is sent again, whatever is new meanwhile', async (t) => {
+test('an unacknowledged message is repeated unchanged', async (t) => {
   const { control, heard, told, offer } = await meet(t);
   control.reply = refused('unavailable');
   await offer([A], 2);
@@ -72,7 +72,7 @@ test('a message that was not taken is the same when it is sent again, whatever i
   assert.deepEqual(heard[3]?.attacks, [B]);
 });
 
-test('a control plane that takes no attacks is left alone until it says hello anew', async (t) => {
+test('control of an older version gets no attacks before the next hello', async (t) => {
   const { reporter, control, heard, offer } = await meet(t);
   control.reply = refused('unsupported');
   await offer([A], 1);
@@ -85,7 +85,7 @@ test('a control plane that takes no attacks is left alone until it says hello an
   await offer([A], 2);
 });
 
-test('more attacks than a message holds go in several', async (t) => {
+test('many attacks are split over several messages', async (t) => {
   const { heard, told, offer } = await meet(t);
   const all = Array.from({ length: 100 }, (_, n) => wireAttack(`10.0.0.${n}`));
   await offer(all, 1);
@@ -97,7 +97,7 @@ test('more attacks than a message holds go in several', async (t) => {
   assert.equal(told.length, 100);
 });
 
-test('an attack that makes no sense keeps no other from being told, and is not kept for ever', async (t) => {
+test('a malformed attack is dropped and blocks no other', async (t) => {
   const { heard, told, offer } = await meet(t);
   const rubbish = wireAttack('203.0.113.12', { startedAtMs: Number.NaN });
   await offer([rubbish, A], 1);

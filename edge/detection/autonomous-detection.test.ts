@@ -112,7 +112,7 @@ function loneEdge(
   };
 }
 
-test('a flood while control is away is mitigated alone, and control hears of it once when it is back', async (t) => {
+test('a flood while control is away is mitigated and reported once afterwards', async (t) => {
   const { told, start, until, lose, come } = loneEdge(t);
   const { counters, kernel } = start();
   await until(() => counters.watched.length > 0);
@@ -139,7 +139,7 @@ test('a flood while control is away is mitigated alone, and control hears of it 
   assert.ok(attack?.series.pps.some((pps) => pps > 90_000));
 });
 
-test('while control is there an edge does nothing alone, and has nothing to tell', async (t) => {
+test('an edge mitigates nothing by itself while control answers', async (t) => {
   const { told, start, until } = loneEdge(t);
   const { counters, kernel } = start();
   await until(() => counters.watched.length > 0);
@@ -149,7 +149,7 @@ test('while control is there an edge does nothing alone, and has nothing to tell
   assert.deepEqual([kernel.applies, kernel.mitigations, told.length], [1, [], 0]);
 });
 
-test('a flood that control missed the beginning of is told, though control is back before it counts as away', async (t) => {
+test('a flood whose start control missed is reported, even after a short outage', async (t) => {
   const { told, start, until, lose, come } = loneEdge(t);
   const { counters } = start();
   await until(() => counters.watched.length > 0);
@@ -167,7 +167,7 @@ test('a flood that control missed the beginning of is told, though control is ba
   assert.ok(told.every(({ subject, actions }) => subject === A && actions.length === 0));
 });
 
-test('an attack that control saw begin is mitigated when control goes, and ends with its record', async (t) => {
+test('an attack that control saw start is mitigated when control goes away', async (t) => {
   const { told, start, until, lose, come } = loneEdge(t);
   const { counters, kernel } = start();
   await until(() => counters.watched.length > 0);
@@ -186,7 +186,7 @@ test('an attack that control saw begin is mitigated when control goes, and ends 
   await until(() => kernel.mitigations.length === 0);
 });
 
-test('an agent that was killed goes on with what it did alone, as the same attack', async (t) => {
+test('a killed agent continues its mitigations as the same attack', async (t) => {
   const { told, start, until, lose, come, dead } = loneEdge(t);
   const first = start();
   await until(() => first.counters.watched.length > 0);
@@ -208,7 +208,7 @@ test('an agent that was killed goes on with what it did alone, as the same attac
   assert.equal(new Set(told.map(({ id }) => id)).size, 1);
 });
 
-test('a scope whose mitigation is off is watched, and nothing is done', async (t) => {
+test('a scope with mitigation off is counted and not mitigated', async (t) => {
   const { told, start, until, lose, come } = loneEdge(t, { ...SCOPE, mitigation: 'off' });
   const { counters, kernel } = start();
   await until(() => counters.watched.length > 0);
@@ -220,7 +220,7 @@ test('a scope whose mitigation is off is watched, and nothing is done', async (t
   assert.deepEqual([kernel.mitigations, told[0]?.actions, told[0]?.mitigatedAtMs], [[], [], null]);
 });
 
-test('what an operator cancelled is not mitigated alone either, also by an agent that was killed since', async (t) => {
+test('a cancelled attack is not mitigated autonomously, also after a kill', async (t) => {
   const B = '203.0.113.11';
   const cancelled = [{ subject: A, startedAtMs: Date.now() - 1_000 }];
   const { start, until, lose, dead } = loneEdge(t, SCOPE, cancelled);
@@ -241,7 +241,7 @@ test('what an operator cancelled is not mitigated alone either, also by an agent
   assert.deepEqual([second.kernel.mitigations, second.kernel.applies], [[], applies]);
 });
 
-test('a clock that jumps by a day neither opens nor closes an attack, and its record is of one piece', async (t) => {
+test('a clock jump of a day neither opens nor closes an attack', async (t) => {
   const { told, start, until, lose, come, setClock } = loneEdge(t);
   const { counters, kernel } = start();
   await until(() => counters.watched.length > 0);

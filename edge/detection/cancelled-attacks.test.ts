@@ -9,7 +9,7 @@ const seen = new Map([[A, true]]);
 const unseen = new Map<string, true>();
 const alone = { durationMs: MINUTE_MS, isControlThere: false, ongoing: seen };
 
-test('a cancelled attack is left alone while it goes on, and for five minutes, when it would be the same one', () => {
+test('a cancelled attack is not mitigated until five minutes after its end', () => {
   const attacks = new CancelledAttacks();
   for (let n = 0; n < 60; n++) assert.ok(attacks.step(CANCELLED, alone).has(A));
   for (let n = 0; n < 4; n++) {
@@ -22,7 +22,7 @@ test('a cancelled attack is left alone while it goes on, and for five minutes, w
   assert.equal(attacks.step([{ subject: A, startedAtMs: 2_000 }], alone).size, 1);
 });
 
-test('while control is there it says itself when a cancelled attack is over', () => {
+test('control itself ends a cancellation while it answers', () => {
   const attacks = new CancelledAttacks();
   const there = { ...alone, isControlThere: true, ongoing: unseen };
   for (let n = 0; n < 60; n++) assert.ok(attacks.step(CANCELLED, there).has(A));

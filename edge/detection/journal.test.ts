@@ -21,7 +21,7 @@ const kept = (subject: string, seenAtMs = 5): SavedAttack => ({
 const byId = (attacks: readonly SavedAttack[]): string[] =>
   attacks.map(({ attack }) => attack.id).toSorted();
 
-test('what was kept is there after a restart, as it was last kept; what was forgotten is not', async (t) => {
+test('a restart loads the last saved state and nothing that was deleted', async (t) => {
   const { files, open } = journalIn(t);
   const journal = open();
   const subjects = ['203.0.113.10', '203.0.113.0/24', '2001:db8::1'];
@@ -38,7 +38,7 @@ test('what was kept is there after a restart, as it was last kept; what was forg
   assert.equal(files().length, 2);
 });
 
-test('a damaged file costs its own attack, and is taken away', async (t) => {
+test('a damaged file loses one attack and is deleted', async (t) => {
   const { folder, files, open } = journalIn(t);
   const journal = open();
   journal.save([kept('203.0.113.10'), kept('203.0.113.11'), kept('203.0.113.12')]);
@@ -57,7 +57,7 @@ test('a damaged file costs its own attack, and is taken away', async (t) => {
   assert.equal(files().filter((name) => name.endsWith('.json')).length, 1);
 });
 
-test('a disk that takes nothing is said to, and stops nothing', async (t) => {
+test('a full disk is reported and stops nothing', async (t) => {
   const { folder, open } = journalIn(t);
   writeFileSync(join(folder, 'attacks'), 'in the way');
   const journal = open();

@@ -52,7 +52,7 @@ function ledgerOf(kept: readonly SavedAttack[] = []) {
 }
 const STARTED_MS = BEGIN_MS - 750;
 
-test('an attack that control saw from its beginning to its end is not told', () => {
+test('an attack that control saw completely is not reported', () => {
   const { ledger, pass } = ledgerOf();
   pass(false, 5_000, 'opened', attackOf(STARTED_MS));
   assert.deepEqual([...ledger.ongoing().keys()], [A]);
@@ -60,7 +60,7 @@ test('an attack that control saw from its beginning to its end is not told', () 
   assert.deepEqual([ledger.unreported(), ledger.unsaved(true)], [[], []]);
 });
 
-test('an attack during which control was away is told while it goes on, and once more when it has ended', () => {
+test('an attack during an outage is reported while ongoing and again when it ended', () => {
   const { ledger, pass, nowMs } = ledgerOf();
   pass(false, 5_000, 'opened', attackOf(STARTED_MS));
   pass(true, 5_000);
@@ -80,7 +80,7 @@ test('an attack during which control was away is told while it goes on, and once
   assert.deepEqual([ledger.unreported(), ledger.unsaved(true)], [[], []]);
 });
 
-test('an attack of which control missed one bucket is told, also where that came before it was known', () => {
+test('an attack with one missed bucket is reported, also if that was before its detection', () => {
   const early = ledgerOf();
   early.passMissing(BEGIN_MS, 5_000);
   early.pass(false, 5_000, 'opened', attackOf(STARTED_MS));
@@ -97,7 +97,7 @@ test('an attack of which control missed one bucket is told, also where that came
   assert.equal(late.ledger.unreported()[0]?.endedAtMs, BEGIN_MS + BUCKET_MS);
 });
 
-test('what control missed before an attack began is no reason to tell of it', () => {
+test('a bucket missed before the start of an attack does not matter', () => {
   const { ledger, pass, passMissing } = ledgerOf();
   passMissing(STARTED_MS, 5_000);
   pass(false, 5_000, 'opened', attackOf(STARTED_MS));
@@ -105,7 +105,7 @@ test('what control missed before an attack began is no reason to tell of it', ()
   assert.deepEqual([ledger.unreported(), ledger.unsaved(true)], [[], []]);
 });
 
-test('an answer to an older state of an attack does not settle a newer one', () => {
+test('an acknowledgement of an older state does not settle a newer one', () => {
   const { ledger, pass } = ledgerOf();
   pass(true, 5_000, 'opened', attackOf(STARTED_MS));
   const asOngoing = ledger.unreported();
@@ -114,7 +114,7 @@ test('an answer to an older state of an attack does not settle a newer one', () 
   assert.equal(ledger.unreported()[0]?.endedAtMs !== null, true);
 });
 
-test('its series is what was counted, a second a point, from its start on: also before it was known', () => {
+test('the series has a point per second from the start, also before the detection', () => {
   const { ledger, pass } = ledgerOf();
   for (const pps of [100, 4_000, 4_000, 4_000]) pass(true, pps);
   // Known with the fifth bucket, and dated from the second on.
@@ -126,7 +126,7 @@ test('its series is what was counted, a second a point, from its start on: also 
   assert.deepEqual(series?.bps, [4_000 * 800, 2_000 * 800]);
 });
 
-test('after kill -9 an attack that goes on is the same one; one that does not ended when it was last seen', () => {
+test('after a kill an ongoing attack continues, and one that is over ended when last seen', () => {
   const before = ledgerOf();
   before.pass(true, 5_000, 'opened', attackOf(STARTED_MS));
   for (let n = 0; n < 8; n++) before.pass(true, 5_000);
@@ -146,7 +146,7 @@ test('after kill -9 an attack that goes on is the same one; one that does not en
   assert.equal(gone.ledger.unreported()[0]?.endedAtMs, kept[0]?.seenAtMs);
 });
 
-test('a clock that is set opens nothing, ends nothing, and dates everything anew', () => {
+test('a clock change moves all times and neither opens nor ends an attack', () => {
   for (const byMs of [-86_400_000, 86_400_000]) {
     const { ledger, pass, setClock } = ledgerOf();
     pass(true, 5_000, 'opened', attackOf(STARTED_MS));
@@ -168,7 +168,7 @@ test('a clock that is set opens nothing, ends nothing, and dates everything anew
   }
 });
 
-test('it is told what was done alone, since when, until when, and when the kernel had it', () => {
+test('the record has the autonomous mitigations with their times', () => {
   const { ledger, pass, nowMs } = ledgerOf();
   const dns: MitigationAction = { kind: 'reflector', reflector: 'dns' };
   pass(true, 5_000, 'opened', attackOf(STARTED_MS));
@@ -192,7 +192,7 @@ test('it is told what was done alone, since when, until when, and when the kerne
   ]);
 });
 
-test('what is kept on disk changes with news, not with every bucket', () => {
+test('the disk is written on changes, not with every bucket', () => {
   const { ledger, pass } = ledgerOf();
   pass(true, 5_000, 'opened', attackOf(STARTED_MS));
   assert.equal(ledger.unsaved(false).length, 1);
@@ -204,7 +204,7 @@ test('what is kept on disk changes with news, not with every bucket', () => {
   assert.equal(ledger.unsaved(false).length, 1);
 });
 
-test('attacks without end while control is away are bounded, and those that are lost are counted', () => {
+test('attacks during a long outage are bounded and losses are counted', () => {
   const { ledger, pass } = ledgerOf();
   for (let n = 0; n < 600; n++) {
     const attack = attackOf(STARTED_MS + n);

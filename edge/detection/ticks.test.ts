@@ -5,7 +5,7 @@ import { tick } from './ticks.ts';
 
 const PERIOD_MS = 20;
 
-test('ticks stay on their grid: a late one is not made up for, and does not move those after it', async () => {
+test('a late tick is skipped and does not move the following ones', async () => {
   const begin = performance.now();
   const at: number[] = [];
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -21,7 +21,7 @@ test('ticks stay on their grid: a late one is not made up for, and does not move
   assert.ok(least < PERIOD_MS / 2 || least > PERIOD_MS - 2, at.join(' '));
 });
 
-test('work that takes long is never run twice at a time, and leaves twice its time to others', async () => {
+test('long work never overlaps and pauses for twice its duration', async () => {
   let running = 0;
   const spans: { begin: number; end: number }[] = [];
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -41,7 +41,7 @@ test('work that takes long is never run twice at a time, and leaves twice its ti
   }
 });
 
-test('after a stop nothing runs any more, and what ran has ended', async () => {
+test('stop waits for the running work and starts no more', async () => {
   let count = 0;
   let ended = 0;
   const begun = Promise.withResolvers<void>();

@@ -43,7 +43,7 @@ function isSamples(request: AgentRequest): request is WatchSamples {
   return request.kind === 'watch.samples';
 }
 
-test('an edge counts what control wants watched, and tells who gets a noteworthy part', async (t) => {
+test('an edge counts the scopes of control and reports busy subjects', async (t) => {
   const { control, watching, samples, until } = watchingEdge(t);
   control.scopes = [SCOPE];
   const { counters, start } = watching();
@@ -69,7 +69,7 @@ test('an edge counts what control wants watched, and tells who gets a noteworthy
   assert.deepEqual(samples().at(-1)?.samples[0]?.addresses, []);
 });
 
-test('an edge that restarts without control counts what it counted', async (t) => {
+test('an edge that restarts without control keeps counting', async (t) => {
   const { control, watching, until } = watchingEdge(t);
   control.scopes = [SCOPE];
   const first = watching();
@@ -84,7 +84,7 @@ test('an edge that restarts without control counts what it counted', async (t) =
   assert.deepEqual(second.counters.watched, [SCOPE]);
 });
 
-test('counters that fail or hang hold up no policy, and are said to fail', async (t) => {
+test('failing or hanging counters are reported and delay no policy', async (t) => {
   const { control, kernel, watching, until } = watchingEdge(t);
   control.policies.set(A, opening(A, 443));
   const { counters, start, watch } = watching();
@@ -105,7 +105,7 @@ test('counters that fail or hang hold up no policy, and are said to fail', async
   await until(() => watch.problems().length === 0);
 });
 
-test('a control plane that takes no samples gets its policies applied and confirmed all the same', async (t) => {
+test('control without samples gets its policies applied and confirmed', async (t) => {
   const { control, watching, samples, until } = watchingEdge(t);
   const { answer } = control;
   const detail = 'an old one';
@@ -124,7 +124,7 @@ test('a control plane that takes no samples gets its policies applied and confir
   await control.confirmed();
 });
 
-test('an attack on twenty thousand addresses at once holds up no policy', async (t) => {
+test('an attack on twenty thousand addresses delays no policy', async (t) => {
   const { control, kernel, watching, samples, until } = watchingEdge(t);
   control.scopes = [{ ...SCOPE, scope: '10.0.0.0/8' }];
   control.policies.set(A, opening(A, 443));

@@ -47,12 +47,12 @@ const drops = (policy: Policy | undefined): unknown =>
 const policyOf = (desired: Desired, target: string): Policy | undefined =>
   desired.policies.get(target);
 
-test('nothing to do alone leaves what is desired as it is', () => {
+test('an empty overlay leaves the desired state unchanged', () => {
   const desired = desiredOf(opening('203.0.113.10', 443));
   assert.equal(new OverlayPolicies().apply(desired, []), desired);
 });
 
-test('mitigations come behind those of control, and everything else of the policy stays', () => {
+test('overlay mitigations follow those of control', () => {
   const policy = { ...opening('203.0.113.10', 443), mitigations: [OWN] };
   const desired = desiredOf(policy, opening('203.0.113.11', 80));
   const put = new OverlayPolicies().apply(desired, [entry('203.0.113.10', DNS)]);
@@ -64,7 +64,7 @@ test('mitigations come behind those of control, and everything else of the polic
   assert.deepEqual(policyOf(desired, '203.0.113.10'), policy);
 });
 
-test('an address without a policy of its own is judged as by the prefix that judged it, and mitigated', () => {
+test('an address without a policy gets that of its prefix with the mitigations', () => {
   const around = opening('203.0.113.0/24', 443);
   const desired = desiredOf(opening('203.0.112.0/22', 80), around);
   const put = new OverlayPolicies().apply(desired, [
@@ -79,7 +79,7 @@ test('an address without a policy of its own is judged as by the prefix that jud
   assert.deepEqual(policyOf(put, '198.51.100.1')?.rules, []);
 });
 
-test('an attack on a prefix is mitigated for every address in it, and for no other', () => {
+test('an attack on a prefix is mitigated for its addresses only', () => {
   const inside = opening('203.0.113.10', 443);
   const outside = opening('203.0.112.10', 443);
   const desired = desiredOf(inside, outside, opening('203.0.112.0/22', 80));
@@ -94,7 +94,7 @@ test('an attack on a prefix is mitigated for every address in it, and for no oth
   assert.deepEqual(policyOf(put, '203.0.112.0/22')?.mitigations, []);
 });
 
-test('an attack on a prefix is mitigated for nobody who holds a part of it by himself', () => {
+test('an attack on a prefix is not mitigated for other holdings inside it', () => {
   const [own, theirs, none] = ['203.0.113.10', '203.0.113.200', '203.0.113.128/26'];
   const held = ['203.0.113.0/24', theirs, none];
   const desired = desiredOf(opening(own, 443), opening(theirs, 443));
@@ -108,7 +108,7 @@ test('an attack on a prefix is mitigated for nobody who holds a part of it by hi
   assert.deepEqual(drops(policyOf(policies.apply(desired, attacked, held), theirs)), [123]);
 });
 
-test('a filter that is put before a port alone says that it goes with the attack', () => {
+test('an autonomous filter is marked as a mitigation', () => {
   const policy = opening('203.0.113.10', 443);
   const proxy: MitigationAction = { kind: 'filter', type: 'tcp-syn-proxy', port: 443 };
   const put = new OverlayPolicies().apply(desiredOf(policy), [entry('203.0.113.10', proxy, DNS)]);
@@ -117,7 +117,7 @@ test('a filter that is put before a port alone says that it goes with the attack
   assert.match(filter?.ref ?? '', /^mitigation:/);
 });
 
-test('what did not change is the same object the next time, so nothing is compiled again', () => {
+test('unchanged policies stay the same objects', () => {
   const overlay = new OverlayPolicies();
   const entries = [entry('203.0.113.0/24', DNS)];
   const desired = desiredOf(opening('203.0.113.10', 443), opening('203.0.113.11', 443));

@@ -24,13 +24,13 @@ function storeIn(t: TestContext) {
   return { path: join(folder, 'overlay.json'), folder, open };
 }
 
-test('a restart leaves what is done alone the time that it had, and no more', async (t) => {
+test('a restart keeps the remaining time to live', async (t) => {
   const { open } = storeIn(t);
   await open('a', 1_000).save([ENTRY]);
   assert.deepEqual(open('a', 400_000).load(), [ENTRY]);
 });
 
-test('after a reboot its time is unknown: it begins anew, and never longer than that', async (t) => {
+test('after a reboot the time to live starts again', async (t) => {
   const { open } = storeIn(t);
   await open('a', 1_000).save([ENTRY]);
   assert.equal(open('b', 10).load()[0]?.expiresMs, 10 + OVERLAY_TTL_MS);
@@ -38,7 +38,7 @@ test('after a reboot its time is unknown: it begins anew, and never longer than 
   assert.equal(open('a', 20).load()[0]?.expiresMs, 20 + OVERLAY_TTL_MS);
 });
 
-test('a file that is damaged does nothing to anybody', async (t) => {
+test('a damaged file is ignored', async (t) => {
   const { path, open } = storeIn(t);
   await open('a', 1_000).save([ENTRY]);
   const text = readFileSync(path, 'utf8');
@@ -55,7 +55,7 @@ test('a file that is damaged does nothing to anybody', async (t) => {
   }
 });
 
-test('a disk that takes nothing holds up no mitigation', async (t) => {
+test('a full disk delays no mitigation', async (t) => {
   const { path, folder, open } = storeIn(t);
   rmSync(folder, { recursive: true });
   writeFileSync(folder, 'in the way');
@@ -66,7 +66,7 @@ test('a disk that takes nothing holds up no mitigation', async (t) => {
   assert.ok(path.startsWith(folder));
 });
 
-test('the clock of the machine goes on, and is of one boot', () => {
+test('the machine clock advances and names its boot', () => {
   const [one, other] = [createMachineClock(), createMachineClock()];
   assert.equal(one.boot, other.boot);
   const before = one.nowMs();

@@ -42,7 +42,7 @@ function facts(change: Partial<OverlayFacts> & { mode?: MitigationMode } = {}): 
 const begun = (): readonly OverlayEntry[] => stepOverlay([], facts());
 const quiet = { attacks: new Map<string, readonly MitigationAction[]>() };
 
-test('an edge mitigates alone only while control is away, and never where mitigation is off', () => {
+test('an edge mitigates only while control is away, and never with mitigation off', () => {
   assert.deepEqual(begun(), [
     { subject: A, actions: [DNS], mode: 'enforce', safelist: SAFE, expiresMs: OVERLAY_TTL_MS },
   ]);
@@ -51,7 +51,7 @@ test('an edge mitigates alone only while control is away, and never where mitiga
   assert.deepEqual(stepOverlay(begun(), facts({ mode: 'off' })), []);
 });
 
-test('a scope that is observed has its mitigations marked, not dropped, also when it becomes one later', () => {
+test('an observed scope counts instead of dropping, also after a change to observe', () => {
   const [observed] = stepOverlay([], facts({ mode: 'observe' }));
   assert.deepEqual([observed?.mode, observed?.actions], ['observe', [DNS]]);
   for (const change of [{}, quiet, { controlMs: 1_000 }]) {
@@ -60,19 +60,19 @@ test('a scope that is observed has its mitigations marked, not dropped, also whe
   }
 });
 
-test('nothing changes while nothing changes, so that nothing is written or applied', () => {
+test('unchanged facts return the same array', () => {
   const before = begun();
   assert.equal(stepOverlay(before, facts({ nowMs: 1_000 })), before);
   assert.equal(stepOverlay(before, facts({ nowMs: 1_000, controlMs: 10, ...quiet })), before);
 });
 
-test('the end of the attack withdraws it', () => {
+test('the end of the attack withdraws its mitigations', () => {
   const ended = new Set([A]);
   assert.deepEqual(stepOverlay(begun(), facts({ ended, ...quiet })), []);
   assert.deepEqual(stepOverlay(begun(), facts({ ended, controlMs: 5, ...quiet })), []);
 });
 
-test('against an attack that an operator cancelled an edge does nothing alone, and takes back what it does', () => {
+test('a cancelled attack gets no mitigations and loses those it has', () => {
   const cancelled = new Set([A]);
   assert.deepEqual(stepOverlay([], facts({ cancelled })), []);
   assert.deepEqual(stepOverlay(begun(), facts({ cancelled })), []);
@@ -80,7 +80,7 @@ test('against an attack that an operator cancelled an edge does nothing alone, a
   assert.equal(stepOverlay([], facts({ cancelled: new Set(['203.0.113.11']) })).length, 1);
 });
 
-test('it is renewed while the attack goes on, and ends by itself when nobody sees the attack any more', () => {
+test('mitigations are renewed during the attack and expire after it', () => {
   const nowMs = OVERLAY_TTL_MS / 2 + 1;
   const [renewed] = stepOverlay(begun(), facts({ nowMs }));
   assert.equal(renewed?.expiresMs, nowMs + OVERLAY_TTL_MS);
@@ -89,7 +89,7 @@ test('it is renewed while the attack goes on, and ends by itself when nobody see
   assert.deepEqual(stepOverlay(begun(), facts(late)), []);
 });
 
-test('control that is back takes over: at once with mitigations of its own, else after a while', () => {
+test('control takes over on its return: with its own mitigations, or after a while', () => {
   const there = facts({ controlMs: 14_999 });
   assert.equal(stepOverlay(begun(), there).length, 1);
   assert.deepEqual(stepOverlay(begun(), { ...there, controlMs: 15_000 }), []);
@@ -97,7 +97,7 @@ test('control that is back takes over: at once with mitigations of its own, else
   assert.deepEqual(stepOverlay(begun(), own), []);
 });
 
-test('what control left in place is not done twice, and what it did not foresee is done', () => {
+test('mitigations of control are not repeated, and missing ones are added', () => {
   const left = facts({ controlPolicyOf: () => control(DNS, PROXY) });
   assert.deepEqual(stepOverlay([], left), []);
   const attacks = new Map([[A, [DNS, NTP, PROXY]]]);
@@ -111,7 +111,7 @@ test('what control left in place is not done twice, and what it did not foresee 
   assert.deepEqual(stepOverlay([], facts({ controlPolicyOf: () => observed }))[0]?.actions, [DNS]);
 });
 
-test('a source that is put on the safelist while the attack goes on is touched no longer', () => {
+test('a source added to the safelist during the attack is spared', () => {
   const wider = { mitigation: 'on', safelist: [...SAFE, '192.0.2.1'] } as const;
   for (const change of [{}, quiet]) {
     const [entry] = stepOverlay(begun(), facts({ scopeOf: () => wider, ...change }));
@@ -119,7 +119,7 @@ test('a source that is put on the safelist while the attack goes on is touched n
   }
 });
 
-test('an attack that turns to another vector is met by what is planned against that', () => {
+test('a change of the vector changes the mitigations', () => {
   const turned = stepOverlay(begun(), facts({ nowMs: 5, attacks: new Map([[A, [NTP]]]) }));
   assert.deepEqual(
     turned.map(({ actions, expiresMs }) => [actions, expiresMs]),
@@ -127,7 +127,7 @@ test('an attack that turns to another vector is met by what is planned against t
   );
 });
 
-test('however many are attacked, what is done alone is bounded', () => {
+test('the number of mitigated subjects is bounded', () => {
   const attacks = new Map(
     Array.from({ length: 1_000 }, (_, n) => [`10.0.${n >> 8}.${n & 255}`, [DNS]]),
   );
