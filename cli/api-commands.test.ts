@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { DROPS, EXPLANATION } from '@portcullis/contract/operations/x1-examples.ts';
-import { newsOf } from './commands/drops.ts';
+import { newDrops } from './commands/drops.ts';
 
 const MAIN = join(import.meta.dirname, 'main.ts');
 
@@ -51,15 +51,18 @@ async function apiOf(t: TestContext, status: number, body: object) {
   return { asked, run };
 }
 
-test('drops are told in words: totals, the worst minute and samples', async (t) => {
+test('drops are told in words: totals, the minute with the most drops and samples', async (t) => {
   const { run, asked } = await apiOf(t, 200, DROPS);
   const { code, out, err } = await run('drops', '203.0.113.10', '--edge', 'fra1', '--from', '2h');
   assert.deepEqual([code, err], [0, '']);
   assert.match(out, /203\.0\.113\.10: 1205192 packets/);
   assert.match(out, /policy +denied +xdp +1204882 +77112448/);
-  assert.match(out, /and of 203\.0\.113\.0\/24 as a whole: 902 packets .*policy baseline \(xdp\)/);
-  assert.match(out, /that only observe would have dropped 4711 packets \(282660 bytes\)/);
-  assert.match(out, /worst minute: 2026-11-21T02:00:00\+00:00, 1205192 packets/);
+  assert.match(
+    out,
+    /and of the whole of 203\.0\.113\.0\/24: 902 packets .*policy baseline \(xdp\)/,
+  );
+  assert.match(out, /observing mitigations would have dropped 4711 packets \(282660 bytes\)/);
+  assert.match(out, /minute with the most drops: 2026-11-21T02:00:00\+00:00, 1205192 packets/);
   assert.match(out, /fra1 +198\.51\.100\.7:53 +27015 +udp +64 +eth0/);
   const url = new URL(asked[0]?.url ?? '', 'http://x');
   assert.equal(url.pathname, '/api/x1/firewall/ips/203.0.113.10/drops');
@@ -84,13 +87,13 @@ test('a refusal of control is exit code 1 in its words, a time that is none 2', 
 });
 
 test('watching tells only what is new', () => {
-  assert.equal(newsOf(null, DROPS).length, 3);
-  assert.deepEqual(newsOf(DROPS, DROPS), []);
+  assert.equal(newDrops(null, DROPS).length, 3);
+  assert.deepEqual(newDrops(DROPS, DROPS), []);
   const [total, ...others] = DROPS.data.totals;
   assert.ok(total !== undefined);
   const grown = { ...total, packets: total.packets + 12 };
   const later = { ...DROPS, data: { ...DROPS.data, totals: [grown, ...others] } };
-  assert.deepEqual(newsOf(DROPS, later), [`${DROPS.meta.to}  +12 packets  policy denied (xdp)`]);
+  assert.deepEqual(newDrops(DROPS, later), [`${DROPS.meta.to}  +12 packets  policy denied (xdp)`]);
 });
 
 test('explain tells what every edge does beside what is accepted, and where they differ', async (t) => {

@@ -1,14 +1,10 @@
 import { failed, unavailable, usageError } from './exit.ts';
-
-export interface ApiOptions {
-  readonly url?: string;
-  readonly key?: string;
-}
+import type { ApiOptions } from './options.ts';
 
 const TIMEOUT_MS = 15_000;
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 
-/** The body of a successful answer of the API. Throws what a person should read otherwise. */
+/** Returns the body of a successful response. Throws a CliError with the problem text otherwise. */
 export async function callApi(
   options: ApiOptions,
   method: 'GET' | 'POST',
@@ -37,7 +33,7 @@ export async function callApi(
   });
   const answer: unknown = await response.json().catch(() => null);
   if (response.ok) return answer;
-  // Power and command: it was asked, and said no.
+  // Power and command answer a refusal with an acknowledgement instead of a problem.
   if (isAcknowledgement(answer)) throw failed(answer.message);
   throw response.status >= 500
     ? unavailable(problemText(response, answer))
@@ -49,13 +45,13 @@ function isAcknowledgement(body: unknown): body is { readonly message: string } 
   return ok === false && typeof message === 'string';
 }
 
-/** What is wrong, with the parameter that it is wrong with. */
+/** The detail of a problem and its invalid parameters. */
 function problemText(response: Response, body: unknown): string {
   const { code, detail, errors = [] } = Object(body) as Problem;
   const reasons = errors.map(({ parameter, pointer, detail: why }) =>
     [parameter ?? pointer, why].filter(Boolean).join(' '),
   );
-  // That it does not fit is all that such a detail says.
+  // The detail of this problem says nothing more.
   if (code === 'invalid_request' && reasons.length > 0) return reasons.join('; ');
   const whole = typeof detail === 'string' ? detail : `control answered ${response.status}`;
   return [whole, ...reasons].join(' ');

@@ -30,7 +30,7 @@ test('an operator withdraws what is done against an attack, once, and is told wh
   const id = String(heard.attackId);
   const cancelled = portcullis(url, 'attacks', 'cancel', id);
   assert.equal(cancelled.code, 0, cancelled.err);
-  assert.match(cancelled.out, /203\.0\.113\.10\/32 is withdrawn by generation 2/);
+  assert.match(cancelled.out, /on 203\.0\.113\.10\/32 are withdrawn by generation 2/);
   assert.deepEqual(await standingKinds(db, heard.attackId), []);
   const again = portcullis(url, 'attacks', 'cancel', id, '--json');
   assert.deepEqual(JSON.parse(again.out), {

@@ -9,8 +9,8 @@ import { test, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { endAttack, putAttack, putEvidence } from '@portcullis/control/attacks/testing.ts';
 import { startWorld, type World } from '@portcullis/control/http/testing/fixture.ts';
-import { sparkline } from './commands/attacks.ts';
-import { newsOf } from './commands/attacks-watch.ts';
+import { sparkline } from './commands/attacks/show.ts';
+import { changesOf } from './commands/attacks/watch.ts';
 
 const MAIN = join(import.meta.dirname, 'main.ts');
 
@@ -132,9 +132,9 @@ test('a watch goes on when control was away in the middle of an attack, and says
     }
   };
   const id = await putAttack(world.db, { subject: '203.0.113.10', startedAgo: 1 });
-  await until('out', /began/);
+  await until('out', /started/);
   front.state = 'cut';
-  await until('err', /Control is away, .+\n/);
+  await until('err', /Control is unavailable, .+\n/);
   front.state = 'refusing';
   const seen = front.asked;
   for (let tries = 0; front.asked === seen; tries++) {
@@ -144,7 +144,7 @@ test('a watch goes on when control was away in the middle of an attack, and says
   await endAttack(world.db, id, new Date());
   front.state = 'open';
   await until('out', / ended /);
-  await until('err', /Control is back\.\n/);
+  await until('err', /Control is available again\.\n/);
   assert.equal(told.err.trim().split('\n').length, 2, told.err);
   child.kill('SIGINT');
   await ended;
@@ -242,18 +242,18 @@ test('news of attacks are told once, and a traffic line keeps its highest', () =
   };
   const told = (before: object | null, now: object): string[] => {
     const known = new Map(before === null ? [] : [[1, { ...attack, ...before }]]);
-    return newsOf(known, [{ ...attack, ...now }]).map(({ line }) => line.split('  ')[3] ?? '');
+    return changesOf(known, [{ ...attack, ...now }]).map(({ line }) => line.split('  ')[3] ?? '');
   };
-  assert.deepEqual(told(null, {}), ['began']);
+  assert.deepEqual(told(null, {}), ['started']);
   assert.deepEqual(told({}, { duration_seconds: 9 }), []);
-  assert.deepEqual(told({}, { peak_pps: 11 }), ['rises']);
+  assert.deepEqual(told({}, { peak_pps: 11 }), ['grew']);
   assert.deepEqual(told({}, { mitigated_at: 'x' }), ['mitigated']);
-  assert.deepEqual(told(null, { mitigated_at: 'x' }), ['began, mitigated']);
+  assert.deepEqual(told(null, { mitigated_at: 'x' }), ['started, mitigated']);
   assert.deepEqual(told({}, { mitigated_at: 'x', ended_at: 'x' }), ['mitigated, ended']);
   assert.deepEqual(told({ mitigated_at: 'x' }, { mitigated_at: 'x', ended_at: 'x' }), ['ended']);
-  assert.deepEqual(told(null, { mitigated_at: 'x', ended_at: 'x' }), ['ended before']);
+  assert.deepEqual(told(null, { mitigated_at: 'x', ended_at: 'x' }), ['ended earlier']);
   assert.deepEqual(told({}, { ended_at: 'x' }), ['ended']);
-  assert.deepEqual(told({ ended_at: 'x' }, {}), ['goes on']);
+  assert.deepEqual(told({ ended_at: 'x' }, {}), ['ongoing again']);
   const long = Array.from({ length: 600 }, (_, index) => (index === 333 ? 100 : 0));
   assert.deepEqual([sparkline(long).length, sparkline(long).includes('█')], [60, true]);
   assert.equal(sparkline([]), '');

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, it } from 'node:test';
 import { netflowV5 } from '@portcullis/collector/testing/datagrams.ts';
-import { parseExporters, parseListen } from './collector/options.ts';
+import { parseExporters, parseListen } from './commands/collector/flow-options.ts';
 
 const FLOW = {
   source: '198.51.100.7',
@@ -68,7 +68,7 @@ describe('portcullis collector', () => {
 
   it('refuses what is no address, port or rate, and says which', () => {
     for (const text of ['6343', '0.0.0.0', 'localhost:1', '0.0.0.0:70000', '::1:5', '1.2.3.4:01']) {
-      assert.throws(() => parseListen(text), /no ADDRESS:PORT/);
+      assert.throws(() => parseListen(text), /not ADDRESS:PORT/);
     }
     assert.deepEqual(parseListen('[2001:DB8::1]:2055'), {
       host: '2001:db8::1',

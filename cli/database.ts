@@ -1,42 +1,38 @@
-import { decideConfig } from '@portcullis/control/config/config.ts';
-import { readEnvironment } from '@portcullis/control/config/env.ts';
-import { type Db, openDatabase } from '@portcullis/control/db/database.ts';
-import {
-  findEmbeddedPostgres,
-  mayHaveEmbeddedPostgres,
-  startEmbeddedPostgres,
-} from '@portcullis/control/db/embedded/index.ts';
-import { isUnavailable } from '@portcullis/control/db/failure.ts';
-import { loadMigrations, migrate } from '@portcullis/control/db/migrate.ts';
-import { createLogger } from '@portcullis/control/log.ts';
-import { unavailable, usageError } from './exit.ts';
+import { userInfo } from 'node:os';
+import type { Actor } from '@portcullis/control/access/index.ts';
+import type { Db, Tx } from '@portcullis/control/db/database.ts';
+import { controlConfig } from './control-options.ts';
+import { unavailable } from './exit.ts';
+import type { DatabaseOptions } from './options.ts';
 
-export interface DatabaseOptions {
-  readonly data?: string;
+/** The actor that the audit log records for commands of the operator. */
+export function operator(): Actor {
+  return { kind: 'operator', name: userInfo().username, source: null, requestId: null };
 }
 
 /**
- * Opens the operator's way to the system of record: DATABASE_URL, else the embedded PostgreSQL of the data
- * directory, which is started for the time of `work` when it does not run. Where there is none yet, it is only made
- * with `create`: a mistyped directory is no empty platform.
+ * Runs `work` on the database of DATABASE_URL, else on the embedded PostgreSQL of the data directory, which is started
+ * for the duration of `work` if it does not run. Creates a new database only with `create`, so that a mistyped
+ * directory is not taken for an empty platform.
  */
 export async function withDatabase<T>(
-  options: DatabaseOptions,
+  { data }: DatabaseOptions,
   work: (db: Db) => Promise<T>,
   { create = false }: { readonly create?: boolean } = {},
 ): Promise<T> {
-  const environment = readEnvironment();
-  const data = options.data ?? environment.data;
-  const decided = decideConfig({ ...environment, data }, { isRoot: process.getuid?.() === 0 });
-  if (!decided.ok) throw usageError(decided.reason);
-  const { databaseUrl, dataDir } = decided.value;
-  const running = databaseUrl ?? findEmbeddedPostgres(dataDir);
+  const { databaseUrl, dataDir } = await controlConfig(data === undefined ? {} : { data });
+  if (databaseUrl !== null) return withUrl(databaseUrl, work);
+  const { findEmbeddedPostgres, mayHaveEmbeddedPostgres, startEmbeddedPostgres } = await import(
+    '@portcullis/control/db/embedded/index.ts'
+  );
+  const running = findEmbeddedPostgres(dataDir);
   if (running !== null) return withUrl(running, work);
   if (!create && !mayHaveEmbeddedPostgres(dataDir)) {
     throw unavailable(
       `there is no Portcullis in ${dataDir}: name its folder with --data or its database with DATABASE_URL, or make one with portcullis up`,
     );
   }
+  const { createLogger } = await import('@portcullis/control/log.ts');
   const log = createLogger({ level: 'warn' });
   const postgres = await startEmbeddedPostgres({ dataDir, log }).catch((error: unknown) => {
     const why = error instanceof Error ? error.message : String(error);
@@ -49,7 +45,20 @@ export async function withDatabase<T>(
   }
 }
 
+/** Runs `work` in one transaction, see `withDatabase`. */
+export function withTransaction<T>(
+  options: DatabaseOptions,
+  work: (tx: Tx, actor: Actor) => Promise<T>,
+): Promise<T> {
+  return withDatabase(options, (db) => db.transaction().execute((tx) => work(tx, operator())));
+}
+
 export async function withUrl<T>(url: string, work: (db: Db) => Promise<T>): Promise<T> {
+  const [{ openDatabase }, { isUnavailable }, { loadMigrations, migrate }] = await Promise.all([
+    import('@portcullis/control/db/database.ts'),
+    import('@portcullis/control/db/failure.ts'),
+    import('@portcullis/control/db/migrate.ts'),
+  ]);
   const db = openDatabase({ url, poolSize: 2, applicationName: 'portcullis command' });
   try {
     await migrate(db, await loadMigrations());

@@ -1,16 +1,16 @@
 /** Exit codes of every command, shown by `--help`. */
 export const EXIT = {
   ok: 0,
-  /** It was tried, and failed or was denied. */
+  /** The operation failed or was denied. */
   failed: 1,
-  /** The command line is wrong; nothing was tried. */
+  /** The command line is wrong; nothing was done. */
   usage: 2,
-  /** What it needs is not there now: no control plane, no database, no kernel feature. EX_UNAVAILABLE. */
+  /** The control plane, the database or a kernel feature is not available now. EX_UNAVAILABLE of sysexits.h. */
   unavailable: 69,
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** What a person reads instead of a stack trace: one sentence that says what to do. */
+/** An error that is printed as one sentence that says what to do, without a stack trace. */
 export class CliError extends Error {
   readonly exitCode: ExitCode;
   constructor(exitCode: ExitCode, message: string, options?: ErrorOptions) {

@@ -1,6 +1,6 @@
 import { runProgram } from './program.ts';
 
-// `portcullis ... | head` reads what it wants and goes: that is no failure of ours.
+// `portcullis ... | head` closes the pipe early, which is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);
   throw error;

@@ -2,7 +2,7 @@ import { styleText } from 'node:util';
 
 type Style = Parameters<typeof styleText>[0];
 
-/** Colour only on a terminal, and never against NO_COLOR: `styleText` asks the stream. */
+/** Styles text if the stream is a terminal and NO_COLOR is not set, as `styleText` decides. */
 export function styled(
   style: Style,
   text: string,
@@ -15,18 +15,18 @@ export function print(line = ''): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** A game writes what its players write, and that must not steer the terminal of whoever reads it. */
-export function shown(line: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is taken out
+/** Removes control characters: a console line holds text of players, which must not control the operator's terminal. */
+export function printable(line: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the characters to remove
   return line.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '\uFFFD');
 }
 
-/** One document, so that a script can read the whole of stdout. */
+/** Prints one JSON document, the only output of a command on stdout. */
 export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 }
 
-/** To stderr, so that it never mixes with what a script reads. */
+/** Prints to stderr, separate from output that scripts read. */
 export function warn(line: string): void {
   process.stderr.write(`${styled('yellow', line, process.stderr)}\n`);
 }
@@ -36,20 +36,23 @@ export async function printTable(
   rows: readonly (readonly string[])[],
 ): Promise<void> {
   const { default: Table } = await import('cli-table3');
-  const bare = { top: '', 'top-mid': '', 'top-left': '', 'top-right': '', bottom: '' };
-  const chars = {
-    ...bare,
-    'bottom-mid': '',
-    'bottom-left': '',
-    'bottom-right': '',
-    left: '',
-    'left-mid': '',
-    mid: '',
-    'mid-mid': '',
-    right: '',
-    'right-mid': '',
-    middle: '  ',
-  };
+  const parts = [
+    'top',
+    'top-mid',
+    'top-left',
+    'top-right',
+    'bottom',
+    'bottom-mid',
+    'bottom-left',
+    'bottom-right',
+    'left',
+    'left-mid',
+    'mid',
+    'mid-mid',
+    'right',
+    'right-mid',
+  ];
+  const chars = { ...Object.fromEntries(parts.map((part) => [part, ''])), middle: '  ' };
   const table = new Table({
     head: [...head],
     chars,
@@ -59,7 +62,18 @@ export async function printTable(
   for (const line of table.toString().split('\n')) print(line.trimEnd());
 }
 
-export function agoOf(moment: Date | null): string {
+export function formatAgo(moment: Date | null): string {
   if (moment === null) return 'never';
   return `${Math.max(0, Math.round((Date.now() - moment.getTime()) / 1_000))} s ago`;
+}
+
+/** The connection of an agent to control, in one or two words. */
+export function formatConnection(agent: {
+  readonly connected: boolean;
+  readonly enrolledAt: Date | null;
+  readonly lastSeenAt: Date | null;
+}): string {
+  if (agent.connected) return 'connected';
+  if (agent.enrolledAt === null) return 'not enrolled';
+  return agent.lastSeenAt === null ? 'never seen' : 'away';
 }

@@ -45,7 +45,7 @@ for (const args of [[], ['nope'], ['keys'], ['explain'], ['drops'], ['up', '--no
 test('options that contradict each other are exit code 2 before anything is started', () => {
   const confirm = portcullis(['up', '--confirm-within', '120s']);
   assert.equal(confirm.code, 2);
-  assert.match(confirm.err, /--confirm-within is about --enforce/);
+  assert.match(confirm.err, /--confirm-within needs --enforce/);
   const listen = portcullis(['up', '--listen', 'nowhere']);
   assert.equal(listen.code, 2);
   assert.match(listen.err, /--listen: "nowhere" is not HOST:PORT/);

@@ -1,25 +1,23 @@
 import { Command, CommanderError } from 'commander';
-import manifest from './package.json' with { type: 'json' };
+import { addAttacks } from './commands/attacks/attacks.ts';
+import { addCollector } from './commands/collector/collector.ts';
+import { addCollectors } from './commands/collectors.ts';
+import { addControl } from './commands/control.ts';
+import { addDrops } from './commands/drops.ts';
+import { addEdge } from './commands/edge/edge.ts';
+import { addEdges } from './commands/edges.ts';
+import { addExplain } from './commands/explain.ts';
+import { addFleet } from './commands/fleet.ts';
+import { addKeys } from './commands/keys.ts';
+import { addNode } from './commands/node.ts';
+import { addNodes } from './commands/nodes.ts';
+import { addServers } from './commands/servers/servers.ts';
+import { addUp } from './commands/up.ts';
 import { CliError, EXIT } from './exit.ts';
 import { styled } from './output.ts';
-import { addAttacks } from './program/attacks.ts';
-import { addCollector } from './program/collector.ts';
-import { addCollectors } from './program/collectors.ts';
-import { addDrops } from './program/drops.ts';
-import { addEdge } from './program/edge.ts';
-import { addEdges } from './program/edges.ts';
-import { addExplain } from './program/explain.ts';
-import { addFleet } from './program/fleet.ts';
-import { addKeys } from './program/keys.ts';
-import { addNode } from './program/node.ts';
-import { addNodes } from './program/nodes.ts';
-import { addServers } from './program/servers.ts';
-import { addControl, addUp } from './program/up.ts';
+import manifest from './package.json' with { type: 'json' };
 
-const EXIT_CODES = `
-Exit codes: 0 done, 1 failed or denied, 2 wrong command line, 69 something needed is not there now.
-Colour only on a terminal, and never with NO_COLOR.`;
-
+/** Commands in the order in which `--help` lists them. */
 const COMMANDS = [
   addUp,
   addControl,
@@ -37,47 +35,46 @@ const COMMANDS = [
   addCollectors,
 ];
 
-/** Runs one command line and answers its exit code. Nothing heavy is loaded before a command is chosen. */
-export async function runProgram(args: readonly string[]): Promise<number> {
-  const program = createProgram();
-  try {
-    await program.parseAsync([...args], { from: 'user' });
-    return EXIT.ok;
-  } catch (error) {
-    return explainFailure(error);
-  }
-}
+const EXIT_CODES = `
+Exit codes: 0 success, 1 failed or denied, 2 wrong command line, 69 a needed service is not available.
+Output is coloured only on a terminal, and never if NO_COLOR is set.`;
 
-function createProgram(): Command {
+/** Runs one command line and returns its exit code. */
+export async function runProgram(args: readonly string[]): Promise<number> {
   const program = new Command('portcullis')
     .description('Self-hosted network protection and game-server control.')
     .version(manifest.version)
-    .helpOption('-h, --help', 'what there is to say about a command')
+    .helpOption('-h, --help', 'show the help of a command')
     .addHelpText('after', EXIT_CODES)
     .configureOutput({
       outputError: (text, write) => write(errorLine(text.replace(/^error: /, ''))),
     })
-    .showHelpAfterError('(--help says more)')
+    .showHelpAfterError('(use --help for more)')
     .exitOverride();
   for (const add of COMMANDS) add(program);
-  return program;
+  try {
+    await program.parseAsync([...args], { from: 'user' });
+    return EXIT.ok;
+  } catch (error) {
+    return reportFailure(error);
+  }
 }
 
-function explainFailure(error: unknown): number {
+function reportFailure(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   if (error instanceof CliError) {
     process.stderr.write(errorLine(error.message));
     return error.exitCode;
   }
-  process.stderr.write(errorLine(causes(error).join(': ')));
+  process.stderr.write(errorLine(messagesOf(error).join(': ')));
   if (process.env['PORTCULLIS_DEBUG'] !== undefined) console.error(error);
   return EXIT.failed;
 }
 
-/** An error and what it was caused by: chained errors do not repeat each other. */
-function causes(error: unknown): string[] {
+/** The message of an error, then those of its causes: chained errors do not repeat each other. */
+function messagesOf(error: unknown): string[] {
   if (!(error instanceof Error)) return [String(error)];
-  return [error.message, ...(error.cause === undefined ? [] : causes(error.cause))];
+  return [error.message, ...(error.cause === undefined ? [] : messagesOf(error.cause))];
 }
 
 function errorLine(text: string): string {

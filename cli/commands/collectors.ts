@@ -1,18 +1,48 @@
-import {
-  enrolCollector,
-  type KnownCollector,
-  loadCollectorStatuses,
-} from '@portcullis/control/collectors/index.ts';
+import type { KnownCollector } from '@portcullis/control/collectors/index.ts';
 import type { ExporterStatus } from '@portcullis/link/messages/collector.ts';
-import { withDatabase } from '../database.ts';
+import type { Command } from 'commander';
+import { saveOrPrint } from '../agents/credential-file.ts';
+import { withDatabase, withTransaction } from '../database.ts';
 import { failed } from '../exit.ts';
-import { saveCredential } from '../node-credential.ts';
-import { agoOf, print, printJson, printTable, styled, warn } from '../output.ts';
-import type { CollectorsOptions, EnrolCollectorOptions } from '../program/collectors.ts';
-import { operator } from '../up/first-start.ts';
+import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
+import { formatAgo, formatConnection, print, printJson, printTable, styled } from '../output.ts';
 
-/** `portcullis collectors list`. */
-export async function listCollectors(options: CollectorsOptions): Promise<void> {
+interface EnrolOptions extends DatabaseOptions {
+  readonly save?: string;
+}
+
+export function addCollectors(program: Command): void {
+  const collectors = program
+    .command('collectors')
+    .description('the collectors of flow exports: their exporters, and what they lost')
+    .addHelpText(
+      'after',
+      `
+"portcullis up" runs the collectors of the fleet file itself. A collector that is started separately on this host
+authenticates with its own credential, which allows it to report its counts and nothing else.
+
+  portcullis collectors list                     one line per collector, and all its exporters
+  portcullis collectors enrol flows --save FILE  a credential for: portcullis collector --link SOCKET --name flows
+  portcullis collectors list --json | jq '.collectors[].report.exporters[] | select(.heard_ago_ms == null).ip'`,
+    );
+  withDatabaseOptions(
+    collectors.command('list').description('every collector and its exporters'),
+  ).action(listCollectors);
+  withDatabaseOptions(
+    collectors
+      .command('enrol')
+      .description('create a new credential for a collector of the fleet')
+      .argument('<name>', 'as in the fleet file'),
+  )
+    .option(
+      '--save <file>',
+      'write it to this file, readable only by its owner, instead of printing it',
+    )
+    .action(enrolCollectorCommand);
+}
+
+async function listCollectors(options: DatabaseOptions): Promise<void> {
+  const { loadCollectorStatuses } = await import('@portcullis/control/collectors/index.ts');
   const collectors = await withDatabase(options, (db) => loadCollectorStatuses(db));
   if (options.json === true) {
     printJson({ collectors: collectors.map(collectorView) });
@@ -23,15 +53,15 @@ export async function listCollectors(options: CollectorsOptions): Promise<void> 
     return;
   }
   await printTable(
-    ['NAME', 'LISTENS', 'STATE', 'EXPORTERS', 'DROPPED', 'STRANGERS', 'HEARD'],
+    ['NAME', 'LISTENS', 'STATE', 'EXPORTERS', 'DROPPED', 'UNKNOWN', 'LAST SEEN'],
     collectors.map((one) => [
       one.name,
       one.report?.listening ?? `not (${one.listen})`,
-      stateOf(one),
+      formatConnection(one),
       `${one.report?.exporters.filter(({ heardAgoMs }) => heardAgoMs !== null).length ?? 0} of ${one.listed}`,
       String(one.report?.socketDrops ?? '-'),
       String(one.report?.strangers ?? '-'),
-      agoOf(one.lastSeenAt),
+      formatAgo(one.lastSeenAt),
     ]),
   );
   for (const { name, report } of collectors) {
@@ -56,39 +86,18 @@ async function describeExporters(collectors: readonly KnownCollector[]): Promise
   );
   if (rows.length === 0) return;
   print();
-  const head = ['COLLECTOR', 'EXPORTER', 'HEARD', 'DATAGRAMS', 'RECORDS', 'LOST', 'MALFORMED'];
-  await printTable([...head, 'TEMPLATES', 'WITHOUT'], rows);
+  const head = ['COLLECTOR', 'EXPORTER', 'LAST SEEN', 'DATAGRAMS', 'RECORDS', 'LOST', 'MALFORMED'];
+  await printTable([...head, 'TEMPLATES', 'NO TEMPLATE'], rows);
 }
 
-/** `portcullis collectors enrol NAME`. */
-export async function enrolCollectorCommand(
-  name: string,
-  options: EnrolCollectorOptions,
-): Promise<void> {
-  const credential = await withDatabase(options, (db) =>
-    db.transaction().execute((tx) => enrolCollector(tx, name, operator())),
-  );
+async function enrolCollectorCommand(name: string, options: EnrolOptions): Promise<void> {
+  const { enrolCollector } = await import('@portcullis/control/collectors/index.ts');
+  const credential = await withTransaction(options, (tx, actor) => enrolCollector(tx, name, actor));
   if (credential === null) {
     throw failed(`the fleet has no collector ${name}: add it to the fleet file`);
   }
-  const file = options.save;
-  if (file !== undefined) saveCredential(file, credential);
-  if (options.json === true) {
-    printJson({ collector: name, ...(file === undefined ? { credential } : { file }) });
-    return;
-  }
-  if (file === undefined) {
-    print(credential);
-    warn('This is the only time that it is shown. The one before, if any, works no more.');
-  } else {
-    print(`The credential of ${name} is in ${file}. The one before, if any, works no more.`);
-  }
-}
-
-function stateOf({ enrolledAt, lastSeenAt, connected }: KnownCollector): string {
-  if (connected) return 'connected';
-  if (enrolledAt === null) return 'not enrolled';
-  return lastSeenAt === null ? 'never heard of' : 'away';
+  const { save: file, json } = options;
+  saveOrPrint({ kind: 'collector', name, credential, file, asJson: json === true });
 }
 
 function collectorView({ report, ...one }: KnownCollector): object {

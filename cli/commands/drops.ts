@@ -1,8 +1,42 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Command } from 'commander';
 import { callApi } from '../api.ts';
-import { parseDuration } from '../options.ts';
+import { type ApiOptions, parseMoment, withApiOptions } from '../options.ts';
 import { print, printJson, printTable, styled } from '../output.ts';
-import type { DropsOptions } from '../program/drops.ts';
+
+interface DropsOptions extends ApiOptions {
+  readonly from?: string;
+  readonly to?: string;
+  readonly edge?: string;
+  readonly watch?: boolean;
+}
+
+export function addDrops(program: Command): void {
+  withApiOptions(
+    program
+      .command('drops')
+      .description('packets to an address that edges dropped: by reason, with samples')
+      .argument('<ip>', 'the protected address')
+      .option(
+        '--from <time>',
+        'ISO 8601 with an offset, or a time before now, such as 90m (default: a day)',
+      )
+      .option('--to <time>', 'in the same form (default: now)')
+      .option('--edge <name>', 'only drops of this edge')
+      .option('--watch', 'print new drops every few seconds, until interrupted'),
+  )
+    .addHelpText(
+      'after',
+      `
+  portcullis drops 203.0.113.10
+  portcullis drops 203.0.113.10 --from 30m --edge fra1
+  portcullis drops 2001:db8::10 --watch
+  portcullis drops 203.0.113.10 --json | jq .meta.packets
+
+With --json --watch: one JSON document per line.`,
+    )
+    .action(showDrops);
+}
 
 interface Cause {
   readonly stage: string;
@@ -40,42 +74,31 @@ interface Drops {
   };
 }
 
-/** Edges report with their heartbeats, every 15 s; more often than that, nothing is new. */
+/** Edges report every 15 s, with their heartbeats. */
 const WATCH_MS = 5_000;
 const SAMPLES_SHOWN = 20;
+const MAX_AGO_MS = 24 * 3_600_000;
 
-/** `portcullis drops IP`. */
-export async function showDrops(ip: string, options: DropsOptions): Promise<void> {
-  const drops = await ask(ip, options);
+async function showDrops(ip: string, options: DropsOptions): Promise<void> {
+  const drops = await loadDrops(ip, options);
   if (options.watch === true) return watch(ip, options, drops);
   if (options.json === true) printJson(drops);
   else await describe(drops);
 }
 
-async function ask(ip: string, options: DropsOptions): Promise<Drops> {
+async function loadDrops(ip: string, options: DropsOptions): Promise<Drops> {
   const query = new URLSearchParams();
   const { from, to, edge } = options;
-  if (from !== undefined) query.set('from', momentOf(from, '--from'));
-  if (to !== undefined) query.set('to', momentOf(to, '--to'));
+  if (from !== undefined) query.set('from', parseMoment(from, '--from', MAX_AGO_MS));
+  if (to !== undefined) query.set('to', parseMoment(to, '--to', MAX_AGO_MS));
   if (edge !== undefined) query.set('edge', edge);
   const path = `/api/x1/firewall/ips/${encodeURIComponent(ip)}/drops?${query}`;
   return (await callApi(options, 'GET', path)) as Drops;
 }
 
-/** A moment as it is, or a length of time before now. */
-function momentOf(text: string, option: string): string {
-  if (!/^\d+(?:ms|s|m|h)$/.test(text)) return text;
-  const hours = /^(\d{1,2})h$/.exec(text);
-  const agoMs =
-    hours === null
-      ? parseDuration(text, option)
-      : parseDuration(`${Number(hours[1]) * 60}m`, option);
-  return new Date(Date.now() - agoMs).toISOString();
-}
-
 async function describe({ data, meta }: Drops): Promise<void> {
-  const since = meta.from_clamped ? ' (no earlier is kept or was yours)' : '';
-  const what = meta.packets === 0 ? 'nothing was dropped' : counted(meta);
+  const since = meta.from_clamped ? ' (nothing earlier is stored or visible to this key)' : '';
+  const what = meta.packets === 0 ? 'nothing was dropped' : formatCount(meta);
   print(`${styled('bold', data.ip)}: ${what} from ${meta.from}${since} to ${meta.to}`);
   if (meta.edges.length > 0) print(`by ${meta.edges.join(', ')}`);
   if (data.totals.length > 0) {
@@ -92,15 +115,15 @@ async function describe({ data, meta }: Drops): Promise<void> {
     );
   }
   for (const { prefix, ...one } of data.prefixes) {
-    print(`and of ${prefix} as a whole: ${counted(one)}, ${nameOf(one)}`);
+    print(`and of the whole of ${prefix}: ${formatCount(one)}, ${nameOf(one)}`);
   }
   if (data.observed.packets > 0) {
-    print(`mitigations that only observe would have dropped ${counted(data.observed)}`);
+    print(`observing mitigations would have dropped ${formatCount(data.observed)}`);
   }
   const peak = data.series.toSorted((a, b) => b.packets - a.packets)[0];
   if (peak !== undefined) {
     print();
-    print(`worst minute: ${peak.at}, ${counted(peak)}`);
+    print(`minute with the most drops: ${peak.at}, ${formatCount(peak)}`);
   }
   if (data.samples.length === 0) return;
   print();
@@ -112,19 +135,19 @@ async function describe({ data, meta }: Drops): Promise<void> {
   if (more > 0) print(`and ${more} more samples: --json has them`);
 }
 
-/** Prints what came since the last look, until the process is interrupted or control refuses. */
+/** Prints new drops until the process is interrupted or control refuses. */
 async function watch(ip: string, options: DropsOptions, first: Drops): Promise<void> {
   let before: Drops | null = null;
-  for (let now = first; ; now = await ask(ip, options)) {
+  for (let now = first; ; now = await loadDrops(ip, options)) {
     if (options.json === true) process.stdout.write(`${JSON.stringify(now)}\n`);
-    else for (const line of newsOf(before, now)) print(line);
+    else for (const line of newDrops(before, now)) print(line);
     before = now;
     await delay(WATCH_MS);
   }
 }
 
-/** Pure: one line a reason that grew, then new samples. The first look tells everything. */
-export function newsOf(before: Drops | null, now: Drops): string[] {
+/** Pure: one line per reason with more drops than before, then the new samples. */
+export function newDrops(before: Drops | null, now: Drops): string[] {
   const known = new Map((before?.data.totals ?? []).map((one) => [nameOf(one), one.packets]));
   const grown = now.data.totals.flatMap((one) => {
     const more = one.packets - (known.get(nameOf(one)) ?? 0);
@@ -168,6 +191,6 @@ function nameOf({ stage, reason, by }: Cause): string {
   return `${stage} ${reason} (${by})`;
 }
 
-function counted({ packets, bytes }: Count): string {
+function formatCount({ packets, bytes }: Count): string {
   return `${packets} packets (${bytes} bytes)`;
 }

@@ -1,16 +1,40 @@
-import { type EdgeStatus, loadEdgeStatuses } from '@portcullis/control/fleet/edges/status.ts';
+import type { EdgeStatus } from '@portcullis/control/fleet/edges/status.ts';
+import type { Command } from 'commander';
 import { withDatabase } from '../database.ts';
 import { failed } from '../exit.ts';
-import { agoOf, print, printJson, printTable, styled } from '../output.ts';
-import type { EdgesOptions } from '../program/edges.ts';
+import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
+import { formatAgo, print, printJson, printTable, styled } from '../output.ts';
+
+export function addEdges(program: Command): void {
+  const edges = program
+    .command('edges')
+    .description('the edges of the fleet: their generations, state and problems')
+    .addHelpText(
+      'after',
+      `
+  portcullis edges list              one line per edge
+  portcullis edges show fra1         its devices, refused addresses, counts and problems
+  portcullis edges list --json | jq '.edges[] | select(.lag_generations > 0).name'
+
+show exits with 1 if there is no such edge.`,
+    );
+  withDatabaseOptions(edges.command('list').description('every edge, one line each')).action(
+    listEdges,
+  );
+  withDatabaseOptions(
+    edges.command('show').description('all about one edge').argument('<name>', 'as in the fleet'),
+  ).action(showEdge);
+}
 
 type EdgeDevice = NonNullable<EdgeStatus['report']>['devices'][number];
 
-/** `portcullis edges list`: one line an edge. */
-export async function listEdges(options: EdgesOptions): Promise<void> {
-  const edges = await withDatabase(options, (db) => loadEdgeStatuses(db));
+async function listEdges(options: DatabaseOptions): Promise<void> {
+  const edges = await loadEdges(options);
   if (options.json === true) {
-    printJson({ accepted_generation: acceptedOf(edges), edges: edges.map(edgeView) });
+    printJson({
+      accepted_generation: edges[0]?.acceptedGeneration ?? null,
+      edges: edges.map(edgeView),
+    });
     return;
   }
   if (edges.length === 0) {
@@ -25,9 +49,9 @@ export async function listEdges(options: EdgesOptions): Promise<void> {
     lagOf(edge),
     String(edge.refused.length),
     xdpOf(edge.report?.devices ?? []),
-    agoOf(edge.lastSeenAt),
+    formatAgo(edge.lastSeenAt),
   ]);
-  const head = ['NAME', 'SITE', 'SERVICE', 'GENERATION', 'LAG', 'REFUSED', 'XDP', 'HEARD'];
+  const head = ['NAME', 'SITE', 'SERVICE', 'GENERATION', 'LAG', 'REFUSED', 'XDP', 'LAST SEEN'];
   await printTable(head, rows);
   for (const { name, report } of edges) {
     const lastError = report?.lastError ?? null;
@@ -35,12 +59,16 @@ export async function listEdges(options: EdgesOptions): Promise<void> {
   }
 }
 
-/** `portcullis edges show NAME`. */
-export async function showEdge(name: string, options: EdgesOptions): Promise<void> {
-  const edges = await withDatabase(options, (db) => loadEdgeStatuses(db));
-  const edge = edges.find((one) => one.name === name);
+async function loadEdges(options: DatabaseOptions): Promise<readonly EdgeStatus[]> {
+  const { loadEdgeStatuses } = await import('@portcullis/control/fleet/edges/status.ts');
+  return withDatabase(options, (db) => loadEdgeStatuses(db));
+}
+
+async function showEdge(name: string, options: DatabaseOptions): Promise<void> {
+  const edges = await loadEdges(options);
+  const edge = edges.find((each) => each.name === name);
   if (edge === undefined) {
-    const known = edges.map((one) => one.name).join(', ');
+    const known = edges.map((each) => each.name).join(', ');
     throw failed(`the fleet has no edge ${name}; it has: ${known || 'none'}`);
   }
   if (options.json === true) printJson(edgeView(edge));
@@ -56,15 +84,16 @@ const DETECTION = {
 async function describeEdge(edge: EdgeStatus): Promise<void> {
   const { report } = edge;
   print(`${styled('bold', edge.name)} at ${edge.site}: ${serviceOf(edge)}`);
-  if (edge.modeReason !== null) print(`It only observes: ${edge.modeReason}.`);
+  if (edge.modeReason !== null) print(`The edge only observes: ${edge.modeReason}.`);
   print(
-    `generation  ${edge.generation} of ${edge.acceptedGeneration} accepted, lag ${lagOf(edge)}; heard ${agoOf(edge.lastSeenAt)}`,
+    `generation  ${edge.generation} of ${edge.acceptedGeneration} accepted, lag ${lagOf(edge)}; seen ${formatAgo(edge.lastSeenAt)}`,
   );
   print(`serves      ${edge.serves.join(', ')} (sees ${edge.sees}, fragments: ${edge.fragments})`);
   if (report === null) {
-    print('It has not reported anything yet.');
+    print('The edge has not reported yet.');
   } else {
-    const took = report.lastApplyMs === null ? '' : `; last change took ${ms(report.lastApplyMs)}`;
+    const took =
+      report.lastApplyMs === null ? '' : `; last change took ${formatMs(report.lastApplyMs)}`;
     print(
       `kernel      ${report.kernel}, ${report.policies} policies, ${report.elements} elements, ${report.filters} filters, ${report.repairs} repairs, ${report.forgottenConnections} connections forgotten${took}`,
     );
@@ -80,7 +109,7 @@ async function describeDevices(devices: readonly EdgeDevice[]): Promise<void> {
   if (devices.length === 0) return;
   print();
   await printTable(
-    ['DEVICE', 'KIND', 'THERE', 'XDP', 'MASTER', 'WHY'],
+    ['DEVICE', 'KIND', 'PRESENT', 'XDP', 'MASTER', 'REASON'],
     devices.map(({ name, kind, present, xdp, master, reason }) => [
       name,
       kind,
@@ -96,7 +125,7 @@ async function describeRefused({ refused }: EdgeStatus): Promise<void> {
   if (refused.length === 0) return;
   print();
   await printTable(
-    ['REFUSED', 'STILL AT', 'WHY'],
+    ['REFUSED', 'ENFORCES', 'REASON'],
     refused.map(({ target, goodGeneration, reason }) => [
       target,
       goodGeneration === 0 ? 'nothing' : String(goodGeneration),
@@ -106,15 +135,15 @@ async function describeRefused({ refused }: EdgeStatus): Promise<void> {
 }
 
 function serviceOf(edge: EdgeStatus): string {
-  if (edge.mode === null) return 'never heard of';
+  if (edge.mode === null) return 'never seen';
   if (edge.inService) return 'in service';
   return edge.mode === 'observe' ? 'observes' : 'out of service';
 }
 
 function lagOf(edge: EdgeStatus): string {
-  const behind = edge.acceptedGeneration - edge.generation;
-  if (edge.mode === null || behind <= 0) return behind <= 0 ? '0' : '-';
-  return `${behind} (${ms(edge.lagMs)})`;
+  const lag = edge.acceptedGeneration - edge.generation;
+  if (edge.mode === null || lag <= 0) return lag <= 0 ? '0' : '-';
+  return `${lag} (${formatMs(edge.lagMs)})`;
 }
 
 function xdpOf(devices: readonly EdgeDevice[]): string {
@@ -122,12 +151,8 @@ function xdpOf(devices: readonly EdgeDevice[]): string {
   return devices.map(({ name, xdp, present }) => `${name}:${present ? xdp : 'absent'}`).join(' ');
 }
 
-function ms(length: number): string {
+function formatMs(length: number): string {
   return length < 10_000 ? `${Math.round(length)} ms` : `${Math.round(length / 1_000)} s`;
-}
-
-function acceptedOf(edges: readonly EdgeStatus[]): number | null {
-  return edges[0]?.acceptedGeneration ?? null;
 }
 
 function edgeView(edge: EdgeStatus): object {

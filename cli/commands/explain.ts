@@ -1,7 +1,39 @@
+import type { Command } from 'commander';
 import { callApi } from '../api.ts';
 import { usageError } from '../exit.ts';
+import { type ApiOptions, withApiOptions } from '../options.ts';
 import { print, printJson, printTable, styled } from '../output.ts';
-import type { ExplainOptions } from '../program/explain.ts';
+
+interface ExplainOptions extends ApiOptions {
+  readonly protocol: string;
+  readonly from: string;
+  readonly port?: string;
+  readonly sourcePort?: string;
+  readonly icmpType?: string;
+  readonly view?: string;
+}
+
+export function addExplain(program: Command): void {
+  withApiOptions(
+    program
+      .command('explain')
+      .description('would this packet pass, and which rule or filter decides')
+      .argument('<ip>', 'the protected address that the packet is sent to')
+      .requiredOption('--protocol <name>', 'tcp, udp, icmp, gre, esp, or a protocol number')
+      .requiredOption('--from <ip>', 'source address of the packet')
+      .option('--port <port>', 'destination port, with tcp and udp')
+      .option('--source-port <port>', 'source port, with tcp and udp')
+      .option('--icmp-type <type>', 'with icmp')
+      .option('--view <view>', 'accepted (default) or live'),
+  )
+    .addHelpText(
+      'after',
+      `
+  portcullis explain 203.0.113.10 --protocol udp --port 27015 --from 192.0.2.7
+  portcullis explain 2001:db8::10 --protocol icmp --icmp-type 128 --from 2001:db8:1::7 --json`,
+    )
+    .action(explain);
+}
 
 interface Decision {
   readonly verdict: 'pass' | 'drop';
@@ -26,8 +58,7 @@ interface Explanation {
   };
 }
 
-/** `portcullis explain`: asks control, so that the answer is about what is stored, not about a guess. */
-export async function explain(ip: string, options: ExplainOptions): Promise<void> {
+async function explain(ip: string, options: ExplainOptions): Promise<void> {
   const path = `/api/x1/firewall/ips/${encodeURIComponent(ip)}/explain`;
   const answer = (await callApi(options, 'POST', path, packetOf(options))) as Explanation;
   if (options.json === true) {
@@ -42,21 +73,21 @@ export async function explain(ip: string, options: ExplainOptions): Promise<void
     print();
     await printTable(
       ['EDGE', 'VERDICT', 'GENERATION', 'DECIDED BY', 'POLICY', 'KERNEL'],
-      edges.map(({ name, answer: said }) =>
-        said === null ? [name, 'no answer', '-', '-', '-', '-'] : [name, ...edgeRow(said)],
+      edges.map(({ name, answer: decision }) =>
+        decision === null ? [name, 'no answer', '-', '-', '-', '-'] : [name, ...edgeRow(decision)],
       ),
     );
   }
   for (const difference of differences) print(styled('yellow', difference));
 }
 
-function edgeRow(said: EdgeAnswer): string[] {
+function edgeRow(answer: EdgeAnswer): string[] {
   return [
-    said.mode === 'observe' ? `${said.verdict} (observes)` : said.verdict,
-    String(said.generation),
-    decidedBy(said),
-    said.up_to_date ? 'accepted' : 'another',
-    said.kernel,
+    answer.mode === 'observe' ? `${answer.verdict} (observes)` : answer.verdict,
+    String(answer.generation),
+    decidedBy(answer),
+    answer.up_to_date ? 'accepted' : 'another',
+    answer.kernel,
   ];
 }
 

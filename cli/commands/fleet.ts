@@ -1,25 +1,57 @@
 import { readFile } from 'node:fs/promises';
-import { planFleet as planFile } from '@portcullis/control/fleet-file/apply/apply.ts';
 import type { FleetChange } from '@portcullis/control/fleet-file/plan/change.ts';
-import { renderMistake } from '@portcullis/control/fleet-file/mistakes.ts';
+import type { Command } from 'commander';
 import { withDatabase } from '../database.ts';
 import { failed } from '../exit.ts';
-import { applyFleetFile, readFleet } from '../fleet-file.ts';
+import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
 import { print, printJson, styled, warn } from '../output.ts';
-import type { FleetOptions } from '../program/fleet.ts';
 
-export async function planFleet(path: string, options: FleetOptions): Promise<void> {
+interface ApplyOptions extends DatabaseOptions {
+  readonly force?: boolean;
+}
+
+export function addFleet(program: Command): void {
+  const fleet = program
+    .command('fleet')
+    .description('organisations, holdings, groups, edges, nodes and game servers from one file')
+    .addHelpText(
+      'after',
+      `
+  portcullis fleet plan fleet.yaml      what applying would change; changes nothing
+  portcullis fleet apply fleet.yaml     apply it, in one transaction
+  portcullis fleet schema               the JSON Schema of the file, for editors`,
+    );
+  withDatabaseOptions(
+    fleet.command('plan').description('show what applying would change').argument('<file>'),
+  ).action(planFleet);
+  withDatabaseOptions(fleet.command('apply').description('apply the file').argument('<file>'))
+    .option(
+      '--force',
+      'also if live objects lose the holding they belong to, or servers lose their files',
+    )
+    .action(applyFleet);
+  fleet.command('schema').description('print the JSON Schema of the file').action(printFleetSchema);
+}
+
+async function planFleet(path: string, options: DatabaseOptions): Promise<void> {
+  const [{ readFleet }, { planFleet: plan }, { renderMistake }] = await Promise.all([
+    import('../fleet-file.ts'),
+    import('@portcullis/control/fleet-file/apply/apply.ts'),
+    import('@portcullis/control/fleet-file/mistakes.ts'),
+  ]);
   const file = await readFleet(path);
-  const plan = await withDatabase(options, (db) => planFile(db, file), { create: true });
-  const { changes, notes, mistakes, orphans } = plan;
-  if (options.json === true) printJson({ changes: changes.map(toView), notes, mistakes, orphans });
-  else describeChanges(changes, notes);
+  const planned = await withDatabase(options, (db) => plan(db, file), { create: true });
+  const { changes, notes, mistakes, orphans } = planned;
+  if (options.json === true)
+    printJson({ changes: changes.map(changeView), notes, mistakes, orphans });
+  else printChanges(changes, notes);
   if (mistakes.length > 0)
     throw failed(`applying would be refused:\n${mistakes.map(renderMistake).join('\n')}`);
   for (const orphan of orphans) warn(`${renderMistake(orphan)} (apply needs --force)`);
 }
 
-export async function applyFleet(path: string, options: FleetOptions): Promise<void> {
+async function applyFleet(path: string, options: ApplyOptions): Promise<void> {
+  const { applyFleetFile } = await import('../fleet-file.ts');
   const applied = await withDatabase(
     options,
     (db) => applyFleetFile(db, path, options.force === true),
@@ -27,25 +59,23 @@ export async function applyFleet(path: string, options: FleetOptions): Promise<v
   );
   const { changes, notes, createdKeys, generation } = applied;
   if (options.json === true) {
-    printJson({ changes: changes.map(toView), notes, keys: createdKeys, generation });
+    printJson({ changes: changes.map(changeView), notes, keys: createdKeys, generation });
     return;
   }
-  describeChanges(changes, notes);
+  printChanges(changes, notes);
   for (const key of createdKeys) {
     print(
-      `API key ${key.name} of ${key.organisation} (shown this once): ${styled('bold', key.key)}`,
+      `API key ${key.name} of ${key.organisation} (shown only once): ${styled('bold', key.key)}`,
     );
   }
 }
 
-export async function printFleetSchema(): Promise<void> {
-  const url = new URL(
-    import.meta.resolve('@portcullis/control/fleet-file/schema/fleet.schema.json'),
-  );
+async function printFleetSchema(): Promise<void> {
+  const url = new URL(import.meta.resolve('@portcullis/control/fleet-file/schema/fleet.schema.json'));
   process.stdout.write(await readFile(url, 'utf8'));
 }
 
-function describeChanges(changes: readonly FleetChange[], notes: readonly string[]): void {
+function printChanges(changes: readonly FleetChange[], notes: readonly string[]): void {
   const colours = { '+': 'green', '~': 'yellow', '-': 'red' } as const;
   for (const { sign, subject, words } of changes) {
     print(`${styled(colours[sign], sign)} ${subject}${words === '' ? '' : `: ${words}`}`);
@@ -54,6 +84,6 @@ function describeChanges(changes: readonly FleetChange[], notes: readonly string
   if (changes.length === 0) print('Nothing to change.');
 }
 
-function toView({ sign, subject, words }: FleetChange): object {
+function changeView({ sign, subject, words }: FleetChange): object {
   return { sign, subject, words };
 }

@@ -1,30 +1,76 @@
-import {
-  createKey,
-  findOrganisation,
-  generateSecret,
-  type KeyView,
-  listKeys,
-  listOrganisations,
-  revokeKey,
-} from '@portcullis/control/access/index.ts';
+import type { KeyView } from '@portcullis/control/access/index.ts';
 import type { Db } from '@portcullis/control/db/database.ts';
-import { Problem } from '@portcullis/control/problem.ts';
-import { withDatabase } from '../database.ts';
+import type { Command } from 'commander';
+import { withDatabase, withTransaction } from '../database.ts';
 import { failed, usageError } from '../exit.ts';
+import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
 import { print, printJson, printTable, warn } from '../output.ts';
-import type { CreateKeyOptions, KeysOptions } from '../program/keys.ts';
-import { operator } from '../up/first-start.ts';
 
-export async function generateKey(options: KeysOptions): Promise<void> {
-  const key = generateSecret();
+interface ListOptions extends DatabaseOptions {
+  readonly organisation?: string;
+}
+interface CreateOptions extends DatabaseOptions {
+  readonly organisation: string;
+  readonly name: string;
+  readonly ability: readonly string[];
+  readonly server?: readonly string[];
+  readonly manageServer?: readonly string[];
+  readonly prefix?: readonly string[];
+  readonly source?: readonly string[];
+  readonly expires?: string;
+}
+
+const importAccess = () => import('@portcullis/control/access/index.ts');
+
+export function addKeys(program: Command): void {
+  const keys = program
+    .command('keys')
+    .description('API keys of organisations')
+    .addHelpText(
+      'after',
+      `
+  portcullis keys generate                       a well-formed key for a fleet file; stores nothing
+  portcullis keys create --organisation acme --name ci --ability firewall.read firewall.manage
+  portcullis keys list
+  portcullis keys revoke 17`,
+    );
+  keys
+    .command('generate')
+    .description('print a new key, for a fleet file; stores nothing')
+    .option('--json', 'as JSON')
+    .action(generateKey);
+  withDatabaseOptions(keys.command('create').description('create a key and print it, only once'))
+    .requiredOption('--organisation <slug>', 'the organisation that the key belongs to')
+    .requiredOption('--name <name>', 'what it is for')
+    .requiredOption('--ability <ability...>', 'what it may do, such as firewall.read')
+    .option('--server <uuid...>', 'game servers that it sees (default: all)')
+    .option(
+      '--manage-server <uuid...>',
+      'of those, servers that it may control (default: all of them)',
+    )
+    .option('--prefix <cidr...>', 'addresses that it may change (default: all of the organisation)')
+    .option('--source <cidr...>', 'addresses that it may be used from (default: any)')
+    .option('--expires <time>', 'an ISO 8601 time with an offset, such as 2027-01-01T00:00:00Z')
+    .action(createKeyCommand);
+  withDatabaseOptions(keys.command('list').description('keys, without their secrets'))
+    .option('--organisation <slug>', 'of this organisation only')
+    .action(listKeysCommand);
+  withDatabaseOptions(
+    keys.command('revoke').description('revoke a key for good').argument('<id>', 'its number'),
+  ).action(revokeKeyCommand);
+}
+
+async function generateKey(options: DatabaseOptions): Promise<void> {
+  const key = (await importAccess()).generateSecret();
   if (options.json === true) printJson({ key });
   else print(key);
 }
 
-export async function createKeyCommand(options: CreateKeyOptions): Promise<void> {
+async function createKeyCommand(options: CreateOptions): Promise<void> {
   const expiresAt = parseExpiry(options.expires);
-  const created = await withDatabase(options, async (db) => {
-    const organisationId = await organisationOf(db, options.organisation);
+  const { createKey } = await importAccess();
+  const created = await withTransaction(options, async (tx, actor) => {
+    const organisationId = await findOrganisationId(tx, options.organisation);
     const key = {
       organisationId,
       name: options.name,
@@ -36,20 +82,21 @@ export async function createKeyCommand(options: CreateKeyOptions): Promise<void>
       expiresAt,
       owner: 'portal' as const,
     };
-    return inWords(() => db.transaction().execute((tx) => createKey(tx, key, operator())));
+    return explainRefusal(() => createKey(tx, key, actor));
   });
   if (options.json === true) {
     printJson({ id: created.id, name: created.name, key: created.secret });
     return;
   }
   print(created.secret);
-  warn('This is the only time that this key is shown.');
+  warn('This key is not shown again.');
 }
 
-export async function listKeysCommand(options: KeysOptions): Promise<void> {
+async function listKeysCommand(options: ListOptions): Promise<void> {
+  const { listKeys, listOrganisations } = await importAccess();
   const keys = await withDatabase(options, async (db) => {
     const slug = options.organisation;
-    if (slug !== undefined) await organisationOf(db, slug);
+    if (slug !== undefined) await findOrganisationId(db, slug);
     const organisations = await listOrganisations(db);
     const wanted = organisations.filter((one) => slug === undefined || one.slug === slug);
     const lists = await Promise.all(
@@ -79,31 +126,22 @@ export async function listKeysCommand(options: KeysOptions): Promise<void> {
   }
 }
 
-export async function revokeKeyCommand(id: string, options: KeysOptions): Promise<void> {
+async function revokeKeyCommand(id: string, options: DatabaseOptions): Promise<void> {
   const keyId = /^[1-9]\d{0,14}$/.test(id) ? Number(id) : null;
   if (keyId === null)
     throw usageError(`${id} is not the number of a key: portcullis keys list shows them`);
-  const { revokedAt } = await withDatabase(options, (db) =>
-    inWords(() => db.transaction().execute((tx) => revokeKey(tx, keyId, operator()))),
+  const { revokeKey } = await importAccess();
+  const { revokedAt } = await withTransaction(options, (tx, actor) =>
+    explainRefusal(() => revokeKey(tx, keyId, actor)),
   );
   const revoked_at = revokedAt.toISOString();
   if (options.json === true) printJson({ id: keyId, revoked_at });
   else print(`Key ${keyId} is revoked since ${revoked_at}.`);
 }
 
-interface ListedKey {
-  readonly id: number;
-  readonly organisation: string;
-  readonly name: string;
-  readonly hint: string;
-  readonly abilities: readonly string[];
-  readonly owner: string;
-  readonly expires_at: string | null;
-  readonly revoked_at: string | null;
-  readonly last_used_at: string | null;
-}
+type ListedKey = ReturnType<typeof toView>;
 
-function toView(organisation: string, key: KeyView): ListedKey {
+function toView(organisation: string, key: KeyView) {
   const { id, name, hint, abilities, owner } = key;
   return {
     id,
@@ -124,7 +162,8 @@ function stateOf(key: ListedKey): string {
   return Date.parse(key.expires_at) > Date.now() ? `until ${key.expires_at}` : 'expired';
 }
 
-async function organisationOf(db: Db, slug: string): Promise<number> {
+async function findOrganisationId(db: Db, slug: string): Promise<number> {
+  const { findOrganisation, listOrganisations } = await importAccess();
   const found = await findOrganisation(db, slug);
   if (found !== null) return found.id;
   const known = (await listOrganisations(db)).map((one) => one.slug);
@@ -139,11 +178,12 @@ function parseExpiry(text: string | undefined): Date | null {
   throw usageError(`--expires ${text} is not a time with an offset such as 2027-01-01T00:00:00Z`);
 }
 
-/** A refusal of control, with each of its reasons. */
-async function inWords<T>(work: () => Promise<T>): Promise<T> {
+/** Reports a problem with all of its reasons. */
+async function explainRefusal<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
+    const { Problem } = await import('@portcullis/control/problem.ts');
     if (!(error instanceof Problem)) throw error;
     const reasons = (error.errors ?? []).map((one) => {
       const place = 'pointer' in one ? one.pointer : one.parameter;

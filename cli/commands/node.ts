@@ -1,40 +1,75 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { join, resolve } from 'node:path';
-import { readEnvironment } from '@portcullis/control/config/env.ts';
-import { DEFAULT_DOCKER_HOST, type NodeConfig, parseNetworks } from '@portcullis/node/config.ts';
-import { failed, usageError } from '../exit.ts';
-import { credentialFile, readCredential } from '../node-credential.ts';
-import type { NodeOptions } from '../program/node.ts';
-import { LOCAL_NODE } from '../up/local-names.ts';
-import { nodeProcess, prepareNodeFolder } from '../up/node-launch.ts';
-import { dataDirectory } from './edge.ts';
+import type { NodeConfig } from '@portcullis/node/config.ts';
+import type { Command } from 'commander';
+import { credentialFile, readCredential } from '../agents/credential-file.ts';
+import { dataDirectory } from '../control-options.ts';
+import { usageError } from '../exit.ts';
+import { LOCAL_NAME } from '../options.ts';
 
-/** `portcullis node`: the agent alone, until it ends or a signal ends it. */
-export async function runNode(options: NodeOptions): Promise<void> {
-  const config = nodeConfig(options);
-  prepareNodeFolder(config.stateDir);
-  const { command, args, env } = nodeProcess(config, {
-    ...process.env,
-    ...(options.logLevel === undefined ? {} : { PORTCULLIS_LOG_LEVEL: options.logLevel }),
-  });
-  const child = spawn(command, args, { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => child.kill('SIGTERM'));
-  }
-  const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
-  if (code !== 0) throw failed(`the node ended with ${signal ?? `exit code ${code}`}`);
+interface NodeOptions {
+  readonly name?: string;
+  readonly link?: string;
+  readonly data?: string;
+  readonly engine?: string;
+  readonly dockerHost?: string;
+  readonly closedNetworks?: string;
+  readonly credentialFile?: string;
+  readonly logLevel?: string;
 }
 
-function nodeConfig(options: NodeOptions): NodeConfig {
-  const dataDir = dataDirectory(options);
+export function addNode(program: Command): void {
+  program
+    .command('node')
+    .description('the agent that runs game servers on this host')
+    .option('--name <name>', 'its name in the fleet (default: local)')
+    .option(
+      '--link <path>',
+      'socket of the control plane for nodes (default: in the data directory)',
+    )
+    .option('--data <dir>', 'data directory of this host')
+    .option('--engine <engine>', 'docker, or process, which isolates nothing (default: docker)')
+    .option(
+      '--docker-host <url>',
+      "the engine's socket (default: DOCKER_HOST, else unix:///var/run/docker.sock)",
+    )
+    .option(
+      '--closed-networks <networks>',
+      'networks that no server may reach, such as that of a remote control plane, with commas',
+    )
+    .option('--credential-file <file>', 'its credential (default: in the data directory)')
+    .option('--log-level <level>', 'fatal, error, warn, info or debug')
+    .addHelpText(
+      'after',
+      `
+  sudo portcullis nodes enrol node-1 --save      once, on the host of control: see "portcullis nodes --help"
+  sudo portcullis node --name node-1
+  portcullis node --name try-out --engine process
+
+The credential may also be in PORTCULLIS_NODE_CREDENTIAL. Servers continue to run while the node is stopped; after a
+restart it takes them over.`,
+    )
+    .action(runNode);
+}
+
+async function runNode(options: NodeOptions): Promise<void> {
+  const { nodeProcess, prepareNodeFolder, runAgent } = await import('../agents/processes.ts');
+  const config = await nodeConfig(options);
+  prepareNodeFolder(config.stateDir);
+  const { logLevel } = options;
+  const level = logLevel === undefined ? {} : { PORTCULLIS_LOG_LEVEL: logLevel };
+  await runAgent(nodeProcess(config, { ...process.env, ...level }));
+}
+
+async function nodeConfig(options: NodeOptions): Promise<NodeConfig> {
+  const { readEnvironment } = await import('@portcullis/control/config/env.ts');
+  const dataDir = await dataDirectory(options);
   const link = options.link ?? readEnvironment().nodeSocket;
-  const name = options.name ?? LOCAL_NODE;
+  const name = options.name ?? LOCAL_NAME;
   const file = options.credentialFile ?? credentialFile(dataDir);
   const credential = process.env['PORTCULLIS_NODE_CREDENTIAL'] ?? readCredential(file);
   if (credential === null) {
     throw usageError(
-      `there is no credential in ${file}: portcullis nodes enrol ${name} --save makes one where control is; bring it here with --credential-file or PORTCULLIS_NODE_CREDENTIAL`,
+      `there is no credential in ${file}: portcullis nodes enrol ${name} --save makes one on the host of control; give it here with --credential-file or PORTCULLIS_NODE_CREDENTIAL`,
     );
   }
   return {
@@ -42,26 +77,27 @@ function nodeConfig(options: NodeOptions): NodeConfig {
     linkPath: link === null ? join(dataDir, 'node-link', 'control.sock') : resolve(link),
     credential,
     stateDir: join(dataDir, 'node'),
-    engine: engineOf(options.engine),
-    dockerHost: dockerHostOf(options.dockerHost),
-    closedNetworks: closedNetworksOf(options.closedNetworks),
+    engine: parseEngine(options.engine ?? 'docker'),
+    ...(await engineSettings(options)),
     onStop: 'leave',
   };
 }
 
-export function engineOf(asked: string | undefined): NodeConfig['engine'] {
-  if (asked === undefined || asked === 'docker') return 'docker';
-  if (asked === 'process') return 'process';
-  throw usageError(`--engine ${asked} is none of docker and process`);
+export function parseEngine(text: string): NodeConfig['engine'] {
+  if (text === 'docker' || text === 'process') return text;
+  throw usageError(`--engine ${text} is none of docker and process`);
 }
 
-export function dockerHostOf(asked: string | undefined): string {
-  return asked ?? (process.env['DOCKER_HOST'] || DEFAULT_DOCKER_HOST);
-}
-
-export function closedNetworksOf(asked: string | undefined): readonly string[] {
+/** The socket of Docker and the networks that no server may reach, from the options, else from the environment. */
+export async function engineSettings(options: {
+  readonly dockerHost?: string;
+  readonly closedNetworks?: string;
+}): Promise<Pick<NodeConfig, 'dockerHost' | 'closedNetworks'>> {
+  const { DEFAULT_DOCKER_HOST, parseNetworks } = await import('@portcullis/node/config.ts');
+  const dockerHost = options.dockerHost ?? (process.env['DOCKER_HOST'] || DEFAULT_DOCKER_HOST);
+  const networks = options.closedNetworks ?? process.env['PORTCULLIS_NODE_CLOSED_NETWORKS'] ?? '';
   try {
-    return parseNetworks(asked ?? process.env['PORTCULLIS_NODE_CLOSED_NETWORKS'] ?? '');
+    return { dockerHost, closedNetworks: parseNetworks(networks) };
   } catch (error) {
     throw usageError(`--closed-networks: ${(error as Error).message}`);
   }

@@ -1,18 +1,48 @@
-import { enrolNode } from '@portcullis/control/game-servers/index.ts';
-import {
-  loadNodeStatuses,
-  type NodeStatus,
-} from '@portcullis/control/game-servers/nodes/status.ts';
-import { withDatabase } from '../database.ts';
+import type { NodeStatus } from '@portcullis/control/game-servers/nodes/status.ts';
+import type { Command } from 'commander';
+import { credentialFile, saveOrPrint } from '../agents/credential-file.ts';
+import { dataDirectory } from '../control-options.ts';
+import { withDatabase, withTransaction } from '../database.ts';
 import { failed } from '../exit.ts';
-import { credentialFile, saveCredential } from '../node-credential.ts';
-import { agoOf, print, printJson, printTable, styled, warn } from '../output.ts';
-import type { EnrolOptions, NodesOptions } from '../program/nodes.ts';
-import { operator } from '../up/first-start.ts';
-import { dataDirectory } from './edge.ts';
+import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
+import { formatAgo, formatConnection, print, printJson, printTable, styled } from '../output.ts';
 
-/** `portcullis nodes list`. */
-export async function listNodes(options: NodesOptions): Promise<void> {
+interface EnrolOptions extends DatabaseOptions {
+  readonly save?: string | true;
+}
+
+export function addNodes(program: Command): void {
+  const nodes = program
+    .command('nodes')
+    .description('the hosts that run game servers')
+    .addHelpText(
+      'after',
+      `
+A node authenticates with its own credential, which gives access to its own servers only.
+
+  portcullis nodes list                        one line per node, and the builds that failed
+  portcullis nodes enrol node-1                a new credential, shown only once; the previous one stops working
+  portcullis nodes enrol node-1 --save         for a node on this host: saved where "portcullis node" reads it
+  portcullis nodes list --json | jq '.nodes[] | select(.connected | not).name'`,
+    );
+  withDatabaseOptions(nodes.command('list').description('every node, one line each')).action(
+    listNodes,
+  );
+  withDatabaseOptions(
+    nodes
+      .command('enrol')
+      .description('create a new credential for a node of the fleet')
+      .argument('<name>', 'as in the fleet file'),
+  )
+    .option(
+      '--save [file]',
+      'write it to this file, readable only by its owner, instead of printing it',
+    )
+    .action(enrolNodeCommand);
+}
+
+async function listNodes(options: DatabaseOptions): Promise<void> {
+  const { loadNodeStatuses } = await import('@portcullis/control/game-servers/nodes/status.ts');
   const nodes = await withDatabase(options, (db) => loadNodeStatuses(db));
   if (options.json === true) {
     printJson({ nodes: nodes.map(nodeView) });
@@ -23,14 +53,14 @@ export async function listNodes(options: NodesOptions): Promise<void> {
     return;
   }
   await printTable(
-    ['NAME', 'STATE', 'ENGINE', 'SERVERS', 'BUILT', 'HEARD'],
+    ['NAME', 'STATE', 'ENGINE', 'SERVERS', 'BUILT', 'LAST SEEN'],
     nodes.map((node) => [
       node.name,
-      stateOf(node),
+      formatConnection(node),
       engineOf(node),
       String(node.servers),
       String(node.built),
-      agoOf(node.lastSeenAt),
+      formatAgo(node.lastSeenAt),
     ]),
   );
   for (const { name, engine, failed: builds } of nodes) {
@@ -46,30 +76,12 @@ export async function listNodes(options: NodesOptions): Promise<void> {
   }
 }
 
-/** `portcullis nodes enrol NAME`. */
-export async function enrolNodeCommand(name: string, options: EnrolOptions): Promise<void> {
-  const credential = await withDatabase(options, (db) =>
-    db.transaction().execute((tx) => enrolNode(tx, name, operator())),
-  );
+async function enrolNodeCommand(name: string, options: EnrolOptions): Promise<void> {
+  const { enrolNode } = await import('@portcullis/control/game-servers/index.ts');
+  const credential = await withTransaction(options, (tx, actor) => enrolNode(tx, name, actor));
   if (credential === null) throw failed(`the fleet has no node ${name}: add it to the fleet file`);
-  if (options.save === undefined) {
-    if (options.json === true) printJson({ node: name, credential });
-    else {
-      print(credential);
-      warn('This is the only time that it is shown. The one before, if any, works no more.');
-    }
-    return;
-  }
-  const file = options.save === true ? credentialFile(dataDirectory(options)) : options.save;
-  saveCredential(file, credential);
-  if (options.json === true) printJson({ node: name, file });
-  else print(`The credential of ${name} is in ${file}. The one before, if any, works no more.`);
-}
-
-function stateOf({ enrolledAt, lastSeenAt, connected }: NodeStatus): string {
-  if (connected) return 'connected';
-  if (enrolledAt === null) return 'not enrolled';
-  return lastSeenAt === null ? 'never heard of' : 'away';
+  const file = options.save === true ? credentialFile(await dataDirectory(options)) : options.save;
+  saveOrPrint({ kind: 'node', name, credential, file, asJson: options.json === true });
 }
 
 function engineOf({ engine }: NodeStatus): string {

@@ -1,31 +1,102 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
-export const MAIN = join(import.meta.dirname, '..', 'main.ts');
+const MAIN = join(import.meta.dirname, '..', 'main.ts');
 
+/** The result of a command line. */
 export interface Ran {
-  /** null: it took longer than it may and was ended. */
+  /** Null if a signal ended the command. */
   readonly code: number | null;
   readonly out: string;
   readonly err: string;
 }
 
-/** `portcullis ARGS` in a process of its own, to its end. */
-export async function runToEnd(
-  args: readonly string[],
-  env: NodeJS.ProcessEnv,
-  limitMs: number,
-): Promise<Ran> {
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: limitMs,
-  });
-  const [out, err, [code]] = await Promise.all([
-    child.stdout.setEncoding('utf8').toArray(),
-    child.stderr.setEncoding('utf8').toArray(),
-    once(child, 'exit') as Promise<[number | null]>,
-  ]);
-  return { code, out: out.join(''), err: err.join('') };
+/** A running `portcullis ARGS` whose output a test can wait for. */
+export class RunningCommand {
+  readonly child: ChildProcess;
+  readonly #output = { out: '', err: '' };
+  readonly #closed: Promise<[number | null]>;
+
+  constructor(args: readonly string[], env: NodeJS.ProcessEnv) {
+    this.child = spawn(process.execPath, [MAIN, ...args], {
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.#closed = once(this.child, 'close') as Promise<[number | null]>;
+    this.child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.#output.out += text));
+    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.#output.err += text));
+  }
+
+  get out(): string {
+    return this.#output.out;
+  }
+
+  get err(): string {
+    return this.#output.err;
+  }
+
+  /** Resolves with all of the output so far once it matches. Rejects if the command ends before. */
+  async prints(pattern: RegExp, stream: 'out' | 'err' = 'out'): Promise<string> {
+    return this.printsWhere((text) => pattern.test(text), stream);
+  }
+
+  async printsWhere(
+    holds: (text: string) => boolean,
+    stream: 'out' | 'err' = 'out',
+  ): Promise<string> {
+    const source = stream === 'out' ? this.child.stdout : this.child.stderr;
+    while (!holds(this.#output[stream])) {
+      const ended = this.#closed.then(() => 'ended');
+      const result = await Promise.race([once(source ?? this.child, 'data'), ended]);
+      if (result === 'ended' && !holds(this.#output[stream]))
+        throw new Error(`the command ended first: ${this.out}${this.err}`);
+    }
+    return this.#output[stream];
+  }
+
+  async end(): Promise<Ran> {
+    const [code] = await this.#closed;
+    return { code, ...this.#output };
+  }
+
+  stop(signal: NodeJS.Signals = 'SIGINT'): Promise<Ran> {
+    this.child.kill(signal);
+    return this.end();
+  }
+}
+
+interface Answer extends Ran {
+  readonly id: number;
+}
+
+/** Runs many command lines in one process, which starts and loads modules only once. */
+export class CommandSession {
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #child: ChildProcess;
+  readonly #pending = new Map<number, PromiseWithResolvers<Ran>>();
+  #lastId = 0;
+
+  constructor(env: NodeJS.ProcessEnv) {
+    this.#env = env;
+    this.#child = fork(join(import.meta.dirname, 'session-process.ts'), { env });
+    this.#child.on('message', ({ id, ...ran }: Answer) => this.#pending.get(id)?.resolve(ran));
+    this.#child.on('exit', () => {
+      for (const { reject } of this.#pending.values()) reject(new Error('the session ended'));
+    });
+  }
+
+  run(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ran> {
+    this.#lastId += 1;
+    const answer = Promise.withResolvers<Ran>();
+    this.#pending.set(this.#lastId, answer);
+    this.#child.send({ id: this.#lastId, args, env: { ...this.#env, ...env } });
+    return answer.promise;
+  }
+
+  async close(): Promise<void> {
+    const exited = once(this.#child, 'exit');
+    this.#child.disconnect();
+    await exited;
+  }
 }

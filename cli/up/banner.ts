@@ -6,18 +6,18 @@ export interface Started {
   readonly url: string;
   readonly fleet: PreparedFleet;
   readonly mode: 'enforce' | 'observe';
-  /** Why it only observes, in words; null when it enforces. */
+  /** Why the edge only observes; null if it enforces. */
   readonly reason: string | null;
-  /** As it was asked for; null: for good. */
+  /** The value of --confirm-within; null without it. */
   readonly confirmWithin: string | null;
-  /** What runs game servers here; null: the fleet names no node. */
+  /** The node of this machine; null if the fleet has none. */
   readonly node: {
     readonly name: string;
     readonly engine: 'docker' | 'process';
-    /** Why it does not run, in words. */
+    /** Why it does not run; null if it runs. */
     readonly problem: string | null;
   } | null;
-  /** The server of a first start; null when this is none. */
+  /** The server of a first start; null on later starts. */
   readonly server: (FirstServer & { readonly problem: string | null }) | null;
 }
 
@@ -46,7 +46,7 @@ function linesOf(started: Started): string[] {
   for (const key of fleet.keys) {
     lines.push(
       '',
-      `API key ${key.name} of ${key.organisation} (shown this once):`,
+      `API key ${key.name} of ${key.organisation} (shown only once):`,
       `  ${styled('bold', key.key)}`,
     );
   }
@@ -88,7 +88,7 @@ function serverLines({ url, fleet, node, server }: Started): string[] {
     lines.push(
       styled(
         'yellow',
-        `The node ${node.name} runs servers as plain processes: NOTHING ISOLATES THEM. Use Docker for anything but trying out.`,
+        `The node ${node.name} runs servers as plain processes: NOTHING ISOLATES THEM. Use this for tests only, else Docker.`,
       ),
     );
   }
@@ -98,13 +98,16 @@ function serverLines({ url, fleet, node, server }: Started): string[] {
 function enforcementLines({ fleet, mode, reason, confirmWithin }: Started): string[] {
   if (mode === 'observe') {
     return [
-      styled(['yellow', 'bold'], `NOTHING IS ENFORCED: ${reason ?? 'it was not asked for'}.`),
-      'The edge renders and checks what it would enforce. As root: portcullis up --enforce --confirm-within 120s',
+      styled(['yellow', 'bold'], `NOTHING IS ENFORCED: ${reason ?? '--enforce was not given'}.`),
+      'The edge renders and checks its policies. To enforce, as root: portcullis up --enforce --confirm-within 120s',
     ];
   }
-  const lines = [`Enforcing as edge ${fleet.edge}. Hands off at any time: portcullis edge off`];
+  const lines = [`Enforcing as edge ${fleet.edge}. To disable it at any time: portcullis edge off`];
   if (confirmWithin !== null) {
-    lines.push(`Hands off again in ${confirmWithin} unless you run: portcullis edge confirm`);
+    lines.push(`It is disabled again in ${confirmWithin} unless you run: portcullis edge confirm`);
   }
-  return [...lines, 'When this stops, the kernel keeps enforcing what it has.'];
+  return [
+    ...lines,
+    'After this command stops, the kernel continues to enforce the current policies.',
+  ];
 }

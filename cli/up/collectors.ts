@@ -8,55 +8,50 @@ import {
 import { type Db, openDatabase } from '@portcullis/control/db/database.ts';
 import { listen } from '@portcullis/control/db/listen.ts';
 import { coalesce } from '@portcullis/agent/coalesce.ts';
-import { readCredential, saveCredential } from '../node-credential.ts';
+import { readCredential, saveCredential } from '../agents/credential-file.ts';
+import { collectorProcess, type ProcessSpec } from '../agents/processes.ts';
+import { operator } from '../database.ts';
 import { warn } from '../output.ts';
-import { collectorProcess } from './collector-launch.ts';
-import { operator } from './first-start.ts';
-import type { ChildSpec, Supervised } from './supervised.ts';
+import type { SupervisedProcess } from './supervised-process.ts';
 
-export interface CollectorsOfFleet {
-  /** Ends them all. */
-  stop(): Promise<void>;
-}
-
-export interface CollectorGround {
+export interface CollectorEnvironment {
   readonly databaseUrl: string;
   readonly linkPath: string;
-  /** Where the credentials of collectors that run here are kept. */
+  /** Folder for the credentials of the collectors that run here. */
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
-  readonly supervise: (spec: ChildSpec) => Supervised;
+  readonly supervise: (spec: ProcessSpec) => SupervisedProcess;
 }
 
 const RETRY_MS = 5_000;
 
 /**
- * Runs a process for each collector of the fleet that nobody runs elsewhere, also for those that the fleet names
- * later. Who enrols one by hand runs it: its credential is not ours.
+ * Runs a process for each collector of the fleet, and follows changes of the fleet. A collector that was enrolled with
+ * `portcullis collectors enrol` is left to the holder of that credential.
  */
-export function runCollectors(ground: CollectorGround): CollectorsOfFleet {
-  const { databaseUrl } = ground;
+export function runCollectors(environment: CollectorEnvironment): { stop(): Promise<void> } {
+  const { databaseUrl } = environment;
   const db = openDatabase({ url: databaseUrl, poolSize: 1, applicationName: 'portcullis up' });
-  const running = new Map<string, Supervised>();
+  const running = new Map<string, SupervisedProcess>();
   const elsewhere = new Set<string>();
-  let said = '';
-  const looking = coalesce(async () => {
+  let lastWarning = '';
+  const reconciler = coalesce(async () => {
     try {
-      await reconcile(db, ground, running, elsewhere);
-      said = '';
+      await reconcile(db, environment, running, elsewhere);
+      lastWarning = '';
       return null;
     } catch (error) {
-      const why = describe(error);
-      if (said !== why) warn(`which collectors are to run is not known: ${why}`);
-      said = why;
+      const reason = describe(error);
+      if (lastWarning !== reason) warn(`cannot load the collectors of the fleet: ${reason}`);
+      lastWarning = reason;
       return RETRY_MS;
     }
   });
-  const listener = listen(databaseUrl, ['portcullis_collectors'], () => looking.poke());
+  const listener = listen(databaseUrl, ['portcullis_collectors'], () => reconciler.poke());
   return {
     async stop() {
       await listener.stop();
-      await looking.stop();
+      await reconciler.stop();
       await Promise.all([...running.values()].map((process) => process.stop()));
       await db.destroy();
     },
@@ -65,28 +60,28 @@ export function runCollectors(ground: CollectorGround): CollectorsOfFleet {
 
 async function reconcile(
   db: Db,
-  ground: CollectorGround,
-  running: Map<string, Supervised>,
+  environment: CollectorEnvironment,
+  running: Map<string, SupervisedProcess>,
   elsewhere: Set<string>,
 ): Promise<void> {
-  const ours = new Map<string, string>();
+  const credentials = new Map<string, string>();
   for (const collector of await loadCollectorStatuses(db)) {
-    const credential = await credentialOf(db, collector, ground.folder);
-    if (credential !== null) ours.set(collector.name, credential);
+    const credential = await credentialOf(db, collector, environment.folder);
+    if (credential !== null) credentials.set(collector.name, credential);
     else if (!elsewhere.has(collector.name)) {
       elsewhere.add(collector.name);
-      warn(`the collector ${collector.name} is not run here: somebody else has its credential`);
+      warn(`the collector ${collector.name} does not run here: it was enrolled elsewhere`);
     }
   }
   for (const [name, process] of running) {
-    if (ours.has(name)) continue;
+    if (credentials.has(name)) continue;
     running.delete(name);
     await process.stop();
   }
-  for (const [name, credential] of ours) {
+  for (const [name, credential] of credentials) {
     if (running.has(name)) continue;
     elsewhere.delete(name);
-    const { linkPath, env, supervise } = ground;
+    const { linkPath, env, supervise } = environment;
     const process = supervise(collectorProcess({ name, linkPath, credential }, env));
     running.set(name, process);
     process.start().catch((error: unknown) => {
@@ -95,21 +90,21 @@ async function reconcile(
   }
 }
 
-/** What it is let in by; one that was never enrolled is enrolled here. Null: somebody enrolled it elsewhere. */
+/** The credential of a collector, which is enrolled here if it never was. Returns null if it was enrolled elsewhere. */
 async function credentialOf(
   db: Db,
   { name, enrolledAt }: KnownCollector,
   folder: string,
 ): Promise<string | null> {
   const file = join(folder, name);
-  const held = readCredential(file);
-  if (held !== null && (await admitCollector(db, name, held)).ok) return held;
+  const saved = readCredential(file);
+  if (saved !== null && (await admitCollector(db, name, saved)).ok) return saved;
   if (enrolledAt !== null) return null;
   return db.transaction().execute(async (tx) => {
-    const fresh = await enrolCollector(tx, name, operator());
-    // Before the commit: what control knows it by is never lost.
-    if (fresh !== null) saveCredential(file, fresh);
-    return fresh;
+    const created = await enrolCollector(tx, name, operator());
+    // Saved before the commit, so that control never expects a credential that was lost.
+    if (created !== null) saveCredential(file, created);
+    return created;
   });
 }
 

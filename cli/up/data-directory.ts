@@ -2,49 +2,50 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { failed, unavailable, usageError } from '../exit.ts';
-import { prepareNodeFolder } from './node-launch.ts';
+import { prepareNodeFolder } from '../agents/processes.ts';
 
-/** What one `up` keeps on disk; control makes what is its own. */
+/** Folders of one `up`; control creates its own. */
 export interface DataDirectory {
   readonly path: string;
-  /** Of the edge: the policies it last had, and whether it is switched off. */
+  /** State of the edge: its last policies, and whether it is disabled. */
   readonly edge: string;
-  /** Of the node: its journal, its credential, and the folders of its servers. */
+  /** State of the node: its journal, its credential, and the folders of its servers. */
   readonly node: string;
 }
 
+/** Files and folders that identify a data directory. */
 const MARKS = ['up.lock', 'control.lock', 'postgres', 'edge', 'link', 'node', 'node-link'];
-/** Children of an `up` that was killed stop by themselves, within their own bounds. */
-const CHILDREN_PATIENCE_S = 20;
+/** The processes of a killed `up` stop by themselves within this time. */
+const PREVIOUS_STOP_TIMEOUT_S = 20;
 
-/** Makes what is missing and takes the directory for this process, for as long as it lives. */
-export function takeDataDirectory(asked: string): DataDirectory {
-  refuseForeignDirectory(asked);
-  const asRoot = process.getuid?.() === 0;
-  // As root, control and PostgreSQL are another account: it may pass through, and reads nothing here.
-  mkdirSync(asked, { recursive: true, mode: asRoot ? 0o711 : 0o700 });
-  const path = realpathSync(asked);
+/** Creates missing folders and locks the directory until this process exits. */
+export function takeDataDirectory(requested: string): DataDirectory {
+  refuseForeignDirectory(requested);
+  const isRoot = process.getuid?.() === 0;
+  // As root, control and PostgreSQL run as another account, which may traverse the directory but not list it.
+  mkdirSync(requested, { recursive: true, mode: isRoot ? 0o711 : 0o700 });
+  const path = realpathSync(requested);
   const edge = join(path, 'edge');
   mkdirSync(edge, { recursive: true, mode: 0o700 });
   const node = join(path, 'node');
   prepareNodeFolder(node);
   lockFile(join(path, 'up.lock'), path);
-  waitForChildren(path);
+  waitForPreviousControl(path);
   return { path, edge, node };
 }
 
-/** A mistyped `--data /etc` must not fill a system's folder. */
+/** Protects against a mistyped `--data /etc`. */
 function refuseForeignDirectory(path: string): void {
   if (!existsSync(path)) return;
   const found = readdirSync(path);
   if (found.length > 0 && !found.some((name) => MARKS.includes(name))) {
     throw usageError(
-      `${path} holds files that are not ours: choose an empty or new folder with --data`,
+      `${path} holds files that are not of Portcullis: choose an empty or new folder with --data`,
     );
   }
 }
 
-/** flock(2): the lock belongs to the open file, so it ends with this process however that dies. */
+/** flock(2) releases the lock when this process exits for any reason. */
 function lockFile(file: string, dataDir: string): void {
   const fd = openSync(file, 'a', 0o600);
   if (flock(fd, '--nonblock')) return;
@@ -54,17 +55,17 @@ function lockFile(file: string, dataDir: string): void {
   );
 }
 
-function waitForChildren(dataDir: string): void {
+function waitForPreviousControl(dataDir: string): void {
   const file = join(dataDir, 'control.lock');
   if (!existsSync(file)) return;
   const fd = openSync(file, 'r');
-  const free = flock(fd, '--wait', String(CHILDREN_PATIENCE_S));
+  const isFree = flock(fd, '--wait', String(PREVIOUS_STOP_TIMEOUT_S));
   closeSync(fd);
-  if (!free) throw failed(`another control process runs on ${dataDir}: stop it first`);
+  if (!isFree) throw failed(`another control process runs on ${dataDir}: stop it first`);
 }
 
-function flock(fd: number, ...how: readonly string[]): boolean {
-  const result = spawnSync('flock', ['--exclusive', ...how, '3'], {
+function flock(fd: number, ...options: readonly string[]): boolean {
+  const result = spawnSync('flock', ['--exclusive', ...options, '3'], {
     stdio: ['ignore', 'ignore', 'ignore', fd],
   });
   if (result.error !== undefined) {

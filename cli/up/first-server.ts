@@ -4,10 +4,12 @@ import { createServer, type AddressInfo } from 'node:net';
 import type { Tx } from '@portcullis/control/db/database.ts';
 import { createGameServer } from '@portcullis/control/fleet-file/apply/game-servers.ts';
 import { loadEggs } from '@portcullis/control/fleet-file/read/egg-files.ts';
-import { EXAMPLE_EGG_NAME, SHIPPED_EGGS } from '../shipped-eggs.ts';
-import { LOCAL_NODE } from './local-names.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { EXAMPLE_EGG_NAME, SHIPPED_EGGS } from '../fleet-file.ts';
+import { LOCAL_NAME } from '../options.ts';
+import { loadBuild, loadDetail, sendInstruction } from '../server-api.ts';
 
-/** The small server that a first start makes, so that the first call of every operation meets something alive. */
+/** The small server that the first start creates, so that every operation has a running server to work on. */
 export interface FirstServer {
   readonly uuid: string;
   readonly name: string;
@@ -15,16 +17,19 @@ export interface FirstServer {
 }
 
 const NAME = 'Hearth';
-const LIKED_PORT = 4_000;
-/** Reached from this host alone, until somebody gives it an address on purpose. */
+const PREFERRED_PORT = 4_000;
+/** Reachable from this host only. */
 const LOOPBACK = '127.0.0.1';
+/** For a build of a few files and the start of a small program on a loaded machine. */
+const START_TIMEOUT_MS = 30_000;
+const POLL_MS = 200;
 const LIMITS = { memory: 256, cpu: 100, disk: 512 };
 
-export async function makeFirstServer(
+export async function createFirstServer(
   tx: Tx,
   { organisationId, serviceId }: { readonly organisationId: number; readonly serviceId: number },
 ): Promise<FirstServer> {
-  await tx.insertInto('nodes').values({ name: LOCAL_NODE, owner: 'portal' }).execute();
+  await tx.insertInto('nodes').values({ name: LOCAL_NAME, owner: 'portal' }).execute();
   const eggs = await loadEggs([EXAMPLE_EGG_NAME], '.', SHIPPED_EGGS);
   const egg = eggs.get(EXAMPLE_EGG_NAME);
   if (egg?.ok !== true) throw new Error(`the shipped egg cannot be used: ${egg?.reason ?? ''}`);
@@ -34,7 +39,7 @@ export async function makeFirstServer(
     uuid,
     serviceId,
     name: NAME,
-    node: LOCAL_NODE,
+    node: LOCAL_NAME,
     eggName: EXAMPLE_EGG_NAME,
     egg: egg.found,
     image: null,
@@ -49,19 +54,50 @@ export async function makeFirstServer(
   return { uuid, name: NAME, port };
 }
 
-/** One that nobody listens at now; who comes before the server does has it, and the server says so. */
+/** A port that is free now. If another program takes it before the server does, the server reports that. */
 async function freePort(): Promise<number> {
-  for (const wanted of [LIKED_PORT, 0]) {
+  for (const wanted of [PREFERRED_PORT, 0]) {
     const probe = createServer();
     try {
       probe.listen(wanted, LOOPBACK);
       await once(probe, 'listening');
       return (probe.address() as AddressInfo).port;
     } catch {
-      // Taken: any other will do.
+      // The port is taken: 0 selects any free one.
     } finally {
       probe.close();
     }
   }
-  return LIKED_PORT;
+  return PREFERRED_PORT;
+}
+
+/** Starts the server once its node has built it. Returns null when it runs, else the reason why not. */
+export async function startFirstServer(
+  api: { readonly url: string; readonly key: string },
+  uuid: string,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  let isStarted = false;
+  let problem = 'it was not built in time';
+  try {
+    while (performance.now() < deadline && !signal.aborted) {
+      const { provisioned, state } = await loadDetail(api, uuid);
+      if (provisioned && !isStarted) {
+        await sendInstruction(api, uuid, { signal: 'start' });
+        isStarted = true;
+        continue;
+      }
+      if (state === 'running') return null;
+      if (provisioned) problem = `its state is ${state ?? 'unknown'}`;
+      else {
+        const build = await loadBuild(api, uuid);
+        if (build.state === 'failed') return build.reason ?? 'building it failed';
+      }
+      await delay(POLL_MS);
+    }
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+  return problem;
 }

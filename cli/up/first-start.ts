@@ -1,16 +1,16 @@
-import { userInfo } from 'node:os';
-import { type Actor, createKey, recordAudit } from '@portcullis/control/access/index.ts';
+import { createKey, recordAudit } from '@portcullis/control/access/index.ts';
 import type { Db, Tx } from '@portcullis/control/db/database.ts';
 import { takeGeneration } from '@portcullis/control/fleet/generations.ts';
 import { ABILITIES } from '@portcullis/core/access/abilities.ts';
+import { operator } from '../database.ts';
+import { LOCAL_NAME } from '../options.ts';
 import { EXAMPLE_ADDRESS, type HostNetwork } from './host-network.ts';
-import { type FirstServer, makeFirstServer } from './first-server.ts';
-import { LOCAL_EDGE } from './local-names.ts';
+import { type FirstServer, createFirstServer } from './first-server.ts';
 
-/** What the first start made, for the person who started it. */
+/** What the first start created. */
 export interface FirstStart {
   readonly organisation: string;
-  /** The key; nobody can see it again. */
+  /** The secret of the key, which cannot be read again. */
   readonly secret: string;
   readonly addresses: readonly string[];
   readonly server: FirstServer;
@@ -19,18 +19,18 @@ export interface FirstStart {
 const SERVICE_ID = 1;
 
 /**
- * On an empty database: an organisation that holds this host's addresses, an edge for its devices, a node with a
- * small game server, and a key. Null when there is an organisation or an edge already, whoever made it.
+ * Creates, on an empty database, an organisation that holds this host's addresses, an edge for its devices, a node with
+ * a small game server, and a key. Returns null if there is an organisation or an edge already.
  */
-export async function makeFirstStart(db: Db, network: HostNetwork): Promise<FirstStart | null> {
+export async function createFirstStart(db: Db, network: HostNetwork): Promise<FirstStart | null> {
   return db.transaction().execute(async (tx) => {
-    // Two first starts on one database: the second waits here, and finds the first one's work.
+    // A concurrent first start waits for this lock and then finds the work of this one.
     await tx.selectFrom('fleet').select('generation').forUpdate().execute();
     if (!(await isEmpty(tx))) return null;
     const addresses = network.addresses.length > 0 ? network.addresses : [EXAMPLE_ADDRESS];
-    const organisationId = await makeOrganisation(tx, addresses);
-    await makeEdge(tx, network.devices);
-    const server = await makeFirstServer(tx, { organisationId, serviceId: SERVICE_ID });
+    const organisationId = await createOrganisation(tx, addresses);
+    await createEdge(tx, network.devices);
+    const server = await createFirstServer(tx, { organisationId, serviceId: SERVICE_ID });
     const actor = operator();
     const key = await createKey(
       tx,
@@ -50,11 +50,6 @@ export async function makeFirstStart(db: Db, network: HostNetwork): Promise<Firs
   });
 }
 
-/** Who sits at the command line. */
-export function operator(): Actor {
-  return { kind: 'operator', name: userInfo().username, source: null, requestId: null };
-}
-
 async function isEmpty(tx: Tx): Promise<boolean> {
   const organisation = await tx
     .selectFrom('organisations')
@@ -65,7 +60,7 @@ async function isEmpty(tx: Tx): Promise<boolean> {
   return organisation === undefined && edge === undefined;
 }
 
-async function makeOrganisation(tx: Tx, addresses: readonly string[]): Promise<number> {
+async function createOrganisation(tx: Tx, addresses: readonly string[]): Promise<number> {
   const { id } = await tx
     .insertInto('organisations')
     .values({
@@ -93,12 +88,12 @@ async function makeOrganisation(tx: Tx, addresses: readonly string[]): Promise<n
   return id;
 }
 
-/** Observes until it is asked to enforce; named so that `up` finds it again. */
-async function makeEdge(tx: Tx, devices: readonly string[]): Promise<void> {
+/** The edge observes unless `up` is started with --enforce. Its name is the one that `up` looks for. */
+async function createEdge(tx: Tx, devices: readonly string[]): Promise<void> {
   await tx
     .insertInto('edges')
     .values({
-      name: LOCAL_EDGE,
+      name: LOCAL_NAME,
       site: 'local',
       devices: [...devices],
       serves: ['0.0.0.0/0', '::/0'],

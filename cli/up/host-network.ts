@@ -2,20 +2,20 @@ import { existsSync, readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 
-/** What a first start takes from this host. */
+/** The network of this host, for the fleet of a first start. */
 export interface HostNetwork {
-  /** Devices that packets from outside enter by. */
+  /** Devices that receive packets from outside. */
   readonly devices: readonly string[];
   /** Canonical addresses of these devices, without loopback and link-local ones. */
   readonly addresses: readonly string[];
 }
 
-/** What stands for "no address here": RFC 5737 documentation space, so that a first call still works. */
+/** Used if the host has no address: RFC 5737 documentation space, so that the first call of a user works. */
 export const EXAMPLE_ADDRESS = '203.0.113.10';
 
 /**
- * Devices with hardware behind them and those that a default route leaves by (bonds, VLANs); where there
- * is neither, as in a bare namespace, every one but loopback.
+ * Hardware devices and devices of a default route (bonds, VLANs). If there are none, as in a bare network namespace,
+ * every device but loopback.
  */
 export function readHostNetwork(): HostNetwork {
   const interfaces = networkInterfaces();
@@ -23,8 +23,8 @@ export function readHostNetwork(): HostNetwork {
     (name) => interfaces[name]?.some((one) => !one.internal) ?? false,
   );
   const routed = defaultRouteDevices();
-  const outward = present.filter((name) => isHardware(name) || routed.has(name));
-  const devices = outward.length > 0 ? outward : present;
+  const external = present.filter((name) => isHardware(name) || routed.has(name));
+  const devices = external.length > 0 ? external : present;
   const addresses = devices
     .flatMap((name) => interfaces[name] ?? [])
     .filter(({ address, internal }) => !internal && !isLinkLocal(address))

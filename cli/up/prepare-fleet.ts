@@ -1,21 +1,28 @@
 import type { Db } from '@portcullis/control/db/database.ts';
-import { withUrl } from '../database.ts';
+import { admitNode, enrolNode } from '@portcullis/control/game-servers/index.ts';
+import { readCredential, saveCredential } from '../agents/credential-file.ts';
+import { operator, withUrl } from '../database.ts';
 import { failed } from '../exit.ts';
 import { applyFleetFile } from '../fleet-file.ts';
-import type { UpOptions } from '../program/up.ts';
-import { enrolHere } from './enrol-here.ts';
+import { LOCAL_NAME } from '../options.ts';
 import type { FirstServer } from './first-server.ts';
-import { makeFirstStart } from './first-start.ts';
+import { createFirstStart } from './first-start.ts';
 import { readHostNetwork } from './host-network.ts';
-import { LOCAL_EDGE, LOCAL_NODE } from './local-names.ts';
 
-/** What stands in the database for this start. */
+/** Options that select what this machine runs of the fleet. */
+export interface FleetOptions {
+  readonly fleet?: string;
+  readonly edge?: string;
+  readonly node?: string;
+}
+
+/** What this machine runs of the fleet. */
 export interface PreparedFleet {
-  /** The edge that this machine is; null when the fleet names none. */
+  /** The edge of this machine; null if the fleet has none. */
   readonly edge: string | null;
-  /** The node that it is, with its credential; null likewise. */
+  /** The node of this machine; null if the fleet has none. */
   readonly node: { readonly name: string; readonly credential: string } | null;
-  /** Keys that were made now; nobody can see them again. */
+  /** Keys that were created now; their secrets cannot be read again. */
   readonly keys: readonly {
     readonly name: string;
     readonly organisation: string;
@@ -23,16 +30,16 @@ export interface PreparedFleet {
   }[];
   /** Addresses to try a first call on. */
   readonly addresses: readonly string[];
-  /** The server that was made now, and is yet to be started. */
+  /** The server that was created now and is not started yet. */
   readonly server: FirstServer | null;
 }
 
 type Found = Omit<PreparedFleet, 'node'> & { readonly node: string | null };
 
-/** Applies the fleet file, or makes what a first start needs. The node of this machine gets what control knows it by. */
+/** Applies the fleet file, or creates the fleet of a first start. Enrols the node of this machine. */
 export function prepareFleet(
   databaseUrl: string,
-  options: UpOptions,
+  options: FleetOptions,
   credentialFile: string,
 ): Promise<PreparedFleet> {
   return withUrl(databaseUrl, async (db) => {
@@ -43,9 +50,19 @@ export function prepareFleet(
     if (edge !== null) await requireNamed(db, 'edge', edge);
     if (node === null) return { ...found, edge, node };
     await requireNamed(db, 'node', node);
-    const credential = await enrolHere(db, node, credentialFile);
+    const credential = await enrolNodeHere(db, node, credentialFile);
     return { ...found, edge, node: { name: node, credential } };
   });
+}
+
+/** Returns the saved credential while control accepts it, else enrols the node again. */
+async function enrolNodeHere(db: Db, name: string, file: string): Promise<string> {
+  const saved = readCredential(file);
+  if (saved !== null && (await admitNode(db, name, saved)).ok) return saved;
+  const created = await db.transaction().execute((tx) => enrolNode(tx, name, operator()));
+  if (created === null) throw failed(`the fleet has no node ${name}`);
+  saveCredential(file, created);
+  return created;
 }
 
 async function applyFile(db: Db, file: string): Promise<Found> {
@@ -54,27 +71,27 @@ async function applyFile(db: Db, file: string): Promise<Found> {
     edge: applied.edges[0] ?? null,
     node: applied.nodes[0] ?? null,
     keys: applied.createdKeys,
-    addresses: await someAddresses(db),
+    addresses: await exampleAddresses(db),
     server: null,
   };
 }
 
 async function firstStart(db: Db): Promise<Found> {
-  const made = await makeFirstStart(db, readHostNetwork());
-  if (made !== null) {
-    const { organisation, secret, addresses, server } = made;
+  const created = await createFirstStart(db, readHostNetwork());
+  if (created !== null) {
+    const { organisation, secret, addresses, server } = created;
     const keys = [{ name: 'first', organisation, key: secret }];
-    return { edge: LOCAL_EDGE, node: LOCAL_NODE, keys, addresses, server };
+    return { edge: LOCAL_NAME, node: LOCAL_NAME, keys, addresses, server };
   }
-  const edge = await pick(db, 'edge', LOCAL_EDGE);
-  const node = await pick(db, 'node', LOCAL_NODE);
+  const edge = await findLocal(db, 'edge');
+  const node = await findLocal(db, 'node');
   return { edge, node, keys: [], addresses: [], server: null };
 }
 
-/** The one that a first start made, else the first there is. */
-async function pick(db: Db, kind: 'edge' | 'node', liked: string): Promise<string | null> {
+/** The name from the first start, else the first name in the fleet. */
+async function findLocal(db: Db, kind: 'edge' | 'node'): Promise<string | null> {
   const names = await namesOf(db, kind);
-  return names.includes(liked) ? liked : (names[0] ?? null);
+  return names.includes(LOCAL_NAME) ? LOCAL_NAME : (names[0] ?? null);
 }
 
 async function requireNamed(db: Db, kind: 'edge' | 'node', name: string): Promise<void> {
@@ -89,8 +106,8 @@ async function namesOf(db: Db, kind: 'edge' | 'node'): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** The network address of a few holdings: an address that a key of the file may well read. */
-async function someAddresses(db: Db): Promise<string[]> {
+/** The network addresses of a few holdings, as examples that a key of the file can probably read. */
+async function exampleAddresses(db: Db): Promise<string[]> {
   const rows = await db
     .selectFrom('holdings')
     .select('cidr')

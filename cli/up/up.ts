@@ -1,183 +1,183 @@
 import { join } from 'node:path';
-import type { EdgeConfig } from '@portcullis/edge/config.ts';
 import type { NodeConfig } from '@portcullis/node/config.ts';
-import { controlConfig, controlEnvironment } from '../commands/control.ts';
-import { closedNetworksOf, dockerHostOf, engineOf } from '../commands/node.ts';
+import { credentialFile } from '../agents/credential-file.ts';
+import { edgeProcess, nodeProcess, type ProcessSpec } from '../agents/processes.ts';
+import { engineSettings, parseEngine } from '../commands/node.ts';
+import { controlConfig, controlEnvironment, type ControlOptions } from '../control-options.ts';
 import { unavailable, usageError } from '../exit.ts';
 import { readFleet } from '../fleet-file.ts';
-import { credentialFile } from '../node-credential.ts';
 import { parseDuration } from '../options.ts';
 import { warn } from '../output.ts';
-import type { UpOptions } from '../program/up.ts';
 import { describeStart, type Started } from './banner.ts';
 import { runCollectors } from './collectors.ts';
 import { type DataDirectory, takeDataDirectory } from './data-directory.ts';
-import { edgeProcess } from './edge-launch.ts';
-import { startFirstServer } from './first-power.ts';
-import { nodeProcess } from './node-launch.ts';
-import { type PreparedFleet, prepareFleet } from './prepare-fleet.ts';
-import { type ChildMessage, type ChildSpec, Supervised } from './supervised.ts';
+import { startFirstServer } from './first-server.ts';
+import { type FleetOptions, type PreparedFleet, prepareFleet } from './prepare-fleet.ts';
+import { type ReadyFacts, SupervisedProcess } from './supervised-process.ts';
 
-const root = join(import.meta.dirname, '..', '..');
-const CONTROL_MAIN = join(root, 'control', 'main.ts');
-
-/** `portcullis up`: control, an edge and a node, each a process with only the rights it needs, until stopped. */
-export async function runUp(options: UpOptions): Promise<void> {
-  if (options.confirmWithin !== undefined) {
-    if (options.enforce !== true)
-      throw usageError('--confirm-within is about --enforce: give both');
-    parseDuration(options.confirmWithin, '--confirm-within');
-  }
-  const config = controlConfig(options);
-  // Before anything starts: a mistake in the file is told at once, and leaves nothing behind.
-  if (options.fleet !== undefined) await readFleet(options.fleet);
-  const engine = options.engine === undefined ? null : engineOf(options.engine);
-  const data = takeDataDirectory(config.dataDir);
-  const stopping = stopRequested();
-  const running: { stop(): Promise<void> }[] = [];
-  const stopAll = async (): Promise<void> => {
-    // Agents first: they say goodbye to a control plane that still listens.
-    for (const part of running.toReversed()) await part.stop();
-  };
-  try {
-    const site = { options: { ...options, data: data.path }, data, engine, running };
-    const up = bringUp(site, stopping);
-    const early = await Promise.race([up, stopping.then(() => null)]);
-    if (early !== null) {
-      describeStart(early, options.json === true);
-      await stopping;
-    }
-    await up.catch(() => {});
-  } finally {
-    await stopAll();
-  }
+export interface UpOptions extends ControlOptions, FleetOptions {
+  readonly engine?: string;
+  readonly dockerHost?: string;
+  readonly enforce?: boolean;
+  readonly confirmWithin?: string;
+  readonly json?: boolean;
 }
 
-interface Site {
+interface Stoppable {
+  stop(): Promise<void>;
+}
+
+interface Platform {
   readonly options: UpOptions;
   readonly data: DataDirectory;
-  /** null: whichever suits what there is to run. */
-  readonly engine: NodeConfig['engine'] | null;
-  /** What was started, for whoever stops it. */
-  readonly running: { stop(): Promise<void> }[];
+  /** Undefined without --engine. */
+  readonly engine: NodeConfig['engine'] | undefined;
+  /** In the order of starting. */
+  readonly running: Stoppable[];
+  readonly stopping: AbortSignal;
 }
 
-async function bringUp(site: Site, stopping: Promise<unknown>): Promise<Started> {
-  const { options, data } = site;
-  const control = await startPart(site, {
+const CONTROL_MAIN = join(import.meta.dirname, '..', '..', 'control', 'main.ts');
+
+/** Runs control, an edge and a node, each as a process with only the rights it needs, until a signal stops them. */
+export async function runUp(options: UpOptions): Promise<void> {
+  if (options.confirmWithin !== undefined) {
+    if (options.enforce !== true) throw usageError('--confirm-within needs --enforce: give both');
+    parseDuration(options.confirmWithin, '--confirm-within');
+  }
+  const { dataDir } = await controlConfig(options);
+  // Mistakes in the file are reported before anything is started or created.
+  if (options.fleet !== undefined) await readFleet(options.fleet);
+  const engine = options.engine === undefined ? undefined : parseEngine(options.engine);
+  const data = takeDataDirectory(dataDir);
+  const running: Stoppable[] = [];
+  const stopping = abortOnSignal();
+  const stopped = new Promise<null>((resolve) => {
+    stopping.addEventListener('abort', () => resolve(null), { once: true });
+  });
+  try {
+    const platform = { options: { ...options, data: data.path }, data, engine, running, stopping };
+    const starting = startPlatform(platform);
+    const started = await Promise.race([starting, stopped]);
+    if (started !== null) {
+      describeStart(started, options.json === true);
+      await stopped;
+    }
+    await starting.catch(() => {});
+  } finally {
+    // Agents stop before control, so that they can sign off.
+    for (const part of running.toReversed()) await part.stop();
+  }
+}
+
+async function startPlatform(platform: Platform): Promise<Started> {
+  const { options, data, running } = platform;
+  const control = await startProcess(platform, {
     name: 'control',
     command: process.execPath,
     args: [CONTROL_MAIN],
     env: controlEnvironment(options),
   });
   const url = required(control, 'url');
-  const fleet = await prepareFleet(
-    required(control, 'databaseUrl'),
-    options,
-    credentialFile(data.path),
-  );
-  const enforcement = await startEdge(site, control, fleet);
-  const node = await startNode(site, control, fleet);
-  site.running.push(
-    runCollectors({
-      databaseUrl: required(control, 'databaseUrl'),
-      linkPath: required(control, 'nodeSocket'),
-      folder: join(data.path, 'collectors'),
-      env: controlEnvironment(options),
-      supervise,
-    }),
-  );
-  const server = node?.problem === null ? await startServer(url, fleet, stopping) : null;
+  const databaseUrl = required(control, 'databaseUrl');
+  const fleet = await prepareFleet(databaseUrl, options, credentialFile(data.path));
+  const enforcement = await startEdge(platform, control, fleet);
+  const node = await startNode(platform, control, fleet);
+  const collectors = runCollectors({
+    databaseUrl,
+    linkPath: required(control, 'nodeSocket'),
+    folder: join(data.path, 'collectors'),
+    env: controlEnvironment(options),
+    supervise,
+  });
+  running.push(collectors);
+  const server = node?.problem === null ? await startServer(platform, url, fleet) : null;
   return { url, fleet, ...enforcement, node, server };
 }
 
 async function startEdge(
-  site: Site,
-  control: ChildMessage['facts'],
+  platform: Platform,
+  control: ReadyFacts,
   fleet: PreparedFleet,
 ): Promise<Pick<Started, 'mode' | 'reason' | 'confirmWithin'>> {
-  const { options, data } = site;
+  const { options, data } = platform;
   if (fleet.edge === null) {
     return { mode: 'observe', reason: 'the fleet names no edge', confirmWithin: null };
   }
   const confirmWithin = options.confirmWithin ?? null;
-  const config: EdgeConfig = {
-    name: fleet.edge,
-    linkPath: required(control, 'linkSocket'),
-    stateDir: data.edge,
-    mode: options.enforce === true ? 'enforce' : 'observe',
-    confirmWithinMs:
-      confirmWithin === null ? null : parseDuration(confirmWithin, '--confirm-within'),
-    // The control plane stays reachable on this host, whatever the holders of its addresses deny.
-    management: [{ protocol: 'tcp', port: portOf(required(control, 'url')) }],
-  };
-  const { mode, reason } = await startPart(site, edgeProcess(config, controlEnvironment(options)));
+  const spec = edgeProcess(
+    {
+      name: fleet.edge,
+      linkPath: required(control, 'linkSocket'),
+      stateDir: data.edge,
+      mode: options.enforce === true ? 'enforce' : 'observe',
+      confirmWithinMs:
+        confirmWithin === null ? null : parseDuration(confirmWithin, '--confirm-within'),
+      // No rule may make the control plane on this host unreachable.
+      management: [{ protocol: 'tcp', port: portOf(required(control, 'url')) }],
+    },
+    controlEnvironment(options),
+  );
+  const { mode, reason } = await startProcess(platform, spec);
   if (mode === 'enforce') return { mode, reason: null, confirmWithin };
   const why = options.enforce === true ? (reason ?? '') : '--enforce was not given';
   return { mode: 'observe', reason: why, confirmWithin: null };
 }
 
 async function startNode(
-  site: Site,
-  control: ChildMessage['facts'],
+  platform: Platform,
+  control: ReadyFacts,
   { node }: PreparedFleet,
 ): Promise<Started['node']> {
-  const { options, data } = site;
+  const { options, data } = platform;
   if (node === null) return null;
-  // What a first start makes needs no Docker; an operator's file says what it is to run.
-  const engine = site.engine ?? (options.fleet === undefined ? 'process' : 'docker');
+  // The server of a first start needs no Docker.
+  const engine = platform.engine ?? (options.fleet === undefined ? 'process' : 'docker');
   const config: NodeConfig = {
     ...node,
     linkPath: required(control, 'nodeSocket'),
     stateDir: data.node,
     engine,
-    dockerHost: dockerHostOf(options.dockerHost),
-    closedNetworks: closedNetworksOf(undefined),
-    // Containers have somebody who looks after them while we are away; processes would be left to nobody.
+    ...(await engineSettings(
+      options.dockerHost === undefined ? {} : { dockerHost: options.dockerHost },
+    )),
+    // Docker supervises containers while the node is stopped; nothing supervises plain processes.
     onStop: engine === 'process' ? 'end' : 'leave',
   };
   try {
-    await startPart(site, nodeProcess(config, controlEnvironment(options)));
+    await startProcess(platform, nodeProcess(config, controlEnvironment(options)));
     return { name: node.name, engine, problem: null };
   } catch (error) {
-    // The firewall does not stand or fall with game servers.
+    // The firewall starts even if game servers cannot.
     const problem = error instanceof Error ? error.message : String(error);
     return { name: node.name, engine, problem };
   }
 }
 
 async function startServer(
+  { stopping }: Platform,
   url: string,
   { server, keys }: PreparedFleet,
-  stopping: Promise<unknown>,
 ): Promise<Started['server']> {
   const [key] = keys;
   if (server === null || key === undefined) return null;
-  let isStopping = false;
-  void stopping.then(() => (isStopping = true));
-  const problem = await startFirstServer({ url, key: key.key }, server.uuid, () => isStopping);
+  const problem = await startFirstServer({ url, key: key.key }, server.uuid, stopping);
   return { ...server, problem };
 }
 
-/** Starts one of the processes, and gives what it says of itself. */
-async function startPart({ running }: Site, spec: ChildSpec): Promise<ChildMessage['facts']> {
-  const part = supervise(spec);
-  running.push(part);
-  return part.start().catch((error: unknown) => {
-    throw unavailable(`the ${spec.name} process did not start; what it said stands above`, error);
+/** Starts a process and returns what it reports when it is ready. */
+async function startProcess({ running }: Platform, spec: ProcessSpec): Promise<ReadyFacts> {
+  const supervised = supervise(spec);
+  running.push(supervised);
+  return supervised.start().catch((error: unknown) => {
+    throw unavailable(`the ${spec.name} process did not start; its output is above`, error);
   });
 }
 
-function supervise(spec: ChildSpec): Supervised {
-  // Children say little on a terminal unless asked: what matters is printed here.
+function supervise(spec: ProcessSpec): SupervisedProcess {
   const env = { ...spec.env, PORTCULLIS_LOG_LEVEL: spec.env['PORTCULLIS_LOG_LEVEL'] ?? 'warn' };
-  return new Supervised(
-    { ...spec, env },
-    {
-      onReady: () => {},
-      onRestart: (why, waitMs) =>
-        warn(`${spec.name} ended (${why}); starting it again in ${waitMs} ms`),
-    },
+  return new SupervisedProcess({ ...spec, env }, (reason, delayMs) =>
+    warn(`${spec.name} ended (${reason}); starting it again in ${delayMs} ms`),
   );
 }
 
@@ -187,16 +187,16 @@ function portOf(url: string): number {
   return protocol === 'https:' ? 443 : 80;
 }
 
-function required(facts: ChildMessage['facts'], name: string): string {
+function required(facts: ReadyFacts, name: string): string {
   const fact = facts[name];
-  if (fact === undefined) throw new Error(`control did not say its ${name}`);
+  if (fact === undefined) throw new Error(`control did not report its ${name}`);
   return fact;
 }
 
-function stopRequested(): Promise<string> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-      process.once(signal, () => resolve(signal));
-    }
-  });
+function abortOnSignal(): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => controller.abort());
+  }
+  return controller.signal;
 }

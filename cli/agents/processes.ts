@@ -1,0 +1,99 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  type CollectorConfig,
+  CONFIG_VARIABLE as COLLECTOR_VARIABLE,
+} from '@portcullis/collector/config.ts';
+import { bpffsRoot, isBpffs } from '@portcullis/dataplane/xdp/devices/pins.ts';
+import type { EdgeConfig } from '@portcullis/edge/config.ts';
+import { CONFIG_VARIABLE as NODE_VARIABLE, type NodeConfig } from '@portcullis/node/config.ts';
+import { failed } from '../exit.ts';
+import { withoutRights, withRights } from './rights.ts';
+
+/** A process that reports over its IPC channel when it is ready. */
+export interface ProcessSpec {
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Holds the configuration: arguments are visible in process lists. */
+  readonly env: NodeJS.ProcessEnv;
+}
+
+const ROOT = join(import.meta.dirname, '..', '..');
+/** For nftables, conntrack, raw sockets and the early drop. */
+const EDGE_CAPABILITIES = ['net_admin', 'net_raw', 'bpf', 'perfmon'];
+/** For the owners of server folders, processes of the games' account, and the firewall of containers. */
+const NODE_CAPABILITIES = [
+  'chown',
+  'dac_override',
+  'fowner',
+  'setuid',
+  'setgid',
+  'kill',
+  'net_admin',
+];
+
+export function edgeProcess(config: EdgeConfig, env: NodeJS.ProcessEnv): ProcessSpec {
+  mountBpffs(bpffsRoot(env));
+  return {
+    name: 'edge',
+    ...withRights(EDGE_CAPABILITIES, process.execPath, [join(ROOT, 'edge', 'main.ts')]),
+    env: {
+      ...compileCache(config),
+      ...env,
+      PORTCULLIS_EDGE_CONFIG: JSON.stringify(config),
+    },
+  };
+}
+
+export function nodeProcess(config: NodeConfig, env: NodeJS.ProcessEnv): ProcessSpec {
+  const { PORTCULLIS_NODE_CREDENTIAL: _, ...rest } = env;
+  return {
+    name: 'node',
+    ...withRights(NODE_CAPABILITIES, process.execPath, [join(ROOT, 'node', 'main.ts')]),
+    env: { ...compileCache(config), ...rest, [NODE_VARIABLE]: JSON.stringify(config) },
+  };
+}
+
+/** A collector parses datagrams of the network, so it has no rights. */
+export function collectorProcess(config: CollectorConfig, env: NodeJS.ProcessEnv): ProcessSpec {
+  const { DATABASE_URL: _, PORTCULLIS_COLLECTOR_CREDENTIAL: __, ...rest } = env;
+  return {
+    name: `collector ${config.name}`,
+    ...withoutRights(process.execPath, [join(ROOT, 'collector', 'main.ts')]),
+    env: { ...rest, [COLLECTOR_VARIABLE]: JSON.stringify(config) },
+  };
+}
+
+/** Runs an agent in the foreground until it exits or a signal stops it. */
+export async function runAgent(
+  { name, command, args, env }: ProcessSpec,
+  onMessage: (message: unknown) => void = () => {},
+): Promise<void> {
+  const child = spawn(command, args, { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  child.on('message', onMessage);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => child.kill('SIGTERM'));
+  }
+  const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
+  if (code !== 0) throw failed(`the ${name} ended with ${signal ?? `exit code ${code}`}`);
+}
+
+/** As root, games run as another account, which must traverse the folder but cannot list it. */
+export function prepareNodeFolder(stateDir: string): void {
+  const isRoot = process.getuid?.() === 0;
+  mkdirSync(stateDir, { recursive: true, mode: isRoot ? 0o711 : 0o700 });
+}
+
+/** Node's compile cache makes a restart a third of a second faster. */
+function compileCache({ stateDir }: { readonly stateDir: string }): NodeJS.ProcessEnv {
+  return { NODE_COMPILE_CACHE: join(stateDir, 'compiled') };
+}
+
+/** Mounts the BPF file system where init has not. Without it the early drop stops with the agent, which reports that. */
+function mountBpffs(folder: string): void {
+  if (process.getuid?.() !== 0 || isBpffs(folder)) return;
+  spawnSync('mount', ['-t', 'bpf', '-o', 'mode=0755', 'bpf', folder], { stdio: 'ignore' });
+}

@@ -1,0 +1,146 @@
+import type { Command } from 'commander';
+import { formatPps } from '@portcullis/core/attacks/format.ts';
+import { callApi } from '../../api.ts';
+import { usageError } from '../../exit.ts';
+import { type ApiOptions, withApiOptions } from '../../options.ts';
+import { print, printJson, styled } from '../../output.ts';
+import type { Attack } from './attack-pages.ts';
+
+interface Detail {
+  readonly attack: Attack;
+  readonly mitigations: readonly {
+    readonly edge: string | null;
+    readonly action: string;
+    readonly mode: string;
+    readonly since: string;
+    readonly until: string | null;
+    readonly ended_because: string | null;
+  }[];
+  readonly dropped: Counted;
+  readonly would_drop: Counted;
+  readonly cancelled_at: string | null;
+  readonly evidence: Evidence | null;
+}
+interface Counted {
+  readonly packets: number;
+  readonly bytes: number;
+}
+interface Bounds {
+  readonly low: number;
+  readonly high: number;
+}
+interface TopPort {
+  readonly port: number;
+  readonly protocol: string | null;
+  readonly packets: number;
+}
+interface Evidence {
+  readonly detected_after_ms: number;
+  readonly mitigated_after_ms: number | null;
+  readonly shares: readonly { readonly attack_type: string; readonly share: number }[];
+  readonly peak_pps_bounds: Bounds | null;
+  readonly top_sources: readonly { readonly source_ip: string; readonly packets: number }[];
+  readonly top_source_ports: readonly TopPort[];
+  readonly top_destination_ports: readonly TopPort[];
+  readonly series: { readonly step_ms: number; readonly pps: readonly number[] } | null;
+}
+
+export function addShow(attacks: Command): void {
+  withApiOptions(
+    attacks
+      .command('show')
+      .description('an attack: its type, peaks, sources, traffic over time, and mitigations')
+      .argument('<id>', 'as `attacks list` prints it'),
+  )
+    .addHelpText(
+      'after',
+      `
+  portcullis attacks show 311
+  portcullis attacks show 311 --json | jq .evidence.series`,
+    )
+    .action(showAttack);
+}
+
+async function showAttack(id: string, options: ApiOptions): Promise<void> {
+  if (!/^[1-9][0-9]{0,15}$/.test(id)) throw usageError(`an attack has a whole number, not ${id}`);
+  const { data } = (await callApi(options, 'GET', `/api/x1/attacks/${id}`)) as { data: Detail };
+  if (options.json === true) printJson(data);
+  else describe(data);
+}
+
+function describe(detail: Detail): void {
+  const { attack, mitigations, cancelled_at: cancelledAt, evidence } = detail;
+  const { prefix, status } = attack;
+  print(
+    `${styled('bold', `attack ${attack.id}`)} on ${attack.destination_ip} (${prefix}): ${status}`,
+  );
+  print(`type        ${attack.attack_type}${sharesOf(evidence)}`);
+  print(
+    `peak        ${attack.peak_pps_formatted}, ${attack.peak_bps_formatted}${errorOf(evidence)}`,
+  );
+  const until = attack.ended_at ?? 'now, ongoing';
+  print(`time        ${attack.started_at} to ${until}, ${attack.duration_seconds} s`);
+  if (evidence !== null) {
+    const mitigated =
+      evidence.mitigated_after_ms === null
+        ? 'not mitigated'
+        : `mitigated ${evidence.mitigated_after_ms} ms later`;
+    print(`detected    after ${evidence.detected_after_ms} ms, ${mitigated}`);
+    const top = (list: readonly string[]): string =>
+      list.length === 0 ? 'not known' : list.join(', ');
+    print(`sources     ${top(evidence.top_sources.map((one) => one.source_ip))}`);
+    print(`from ports  ${top(evidence.top_source_ports.map(portText))}`);
+    print(`to ports    ${top(evidence.top_destination_ports.map(portText))}`);
+    if (evidence.series !== null) print(`traffic     ${sparkline(evidence.series.pps)}`);
+  }
+  for (const one of mitigations) {
+    const by = one.edge === null ? '' : ` by edge ${one.edge} on its own`;
+    const ended = one.until === null ? '' : ` until ${one.until} (${one.ended_because ?? 'ended'})`;
+    print(
+      `${one.mode === 'observe' ? 'observed   ' : 'mitigation '} ${one.action}${by}, since ${one.since}${ended}`,
+    );
+  }
+  if (detail.dropped.packets > 0) print(`dropped     ${formatCount(detail.dropped)}`);
+  if (detail.would_drop.packets > 0) {
+    print(`would drop  ${formatCount(detail.would_drop)}; mitigation: on drops them`);
+  }
+  if (cancelledAt !== null) print(`cancelled   ${cancelledAt}: it is no longer mitigated`);
+}
+
+function formatCount({ packets, bytes }: Counted): string {
+  return `${packets} packets, ${bytes} bytes, as far as edges have reported`;
+}
+
+function portText({ port, protocol }: TopPort): string {
+  return protocol === null ? String(port) : `${protocol} ${port}`;
+}
+
+function sharesOf(evidence: Evidence | null): string {
+  const shares = evidence?.shares ?? [];
+  if (shares.length < 2) return '';
+  const parts = shares.map((one) => `${one.attack_type} ${Math.round(one.share * 100)} %`);
+  return `: ${parts.join(', ')}`;
+}
+
+function errorOf(evidence: Evidence | null): string {
+  const bounds = evidence?.peak_pps_bounds ?? null;
+  if (bounds === null || bounds.low === bounds.high) return '';
+  return ` (between ${formatPps(bounds.low)} and ${formatPps(bounds.high)})`;
+}
+
+const BARS = '▁▂▃▄▅▆▇█';
+const SPARK_WIDTH = 60;
+
+/** Pure: rates as bars; each bar shows the largest rate of its part. */
+export function sparkline(rates: readonly number[]): string {
+  const width = Math.min(SPARK_WIDTH, rates.length);
+  const most = Math.max(1, ...rates);
+  return Array.from({ length: width }, (_, index) => {
+    const part = rates.slice(
+      Math.floor((index * rates.length) / width),
+      Math.floor(((index + 1) * rates.length) / width),
+    );
+    const height = Math.round((Math.max(0, ...part) / most) * (BARS.length - 1));
+    return BARS[height] ?? '';
+  }).join('');
+}

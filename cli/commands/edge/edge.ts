@@ -1,0 +1,72 @@
+import { mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { EdgeConfig } from '@portcullis/edge/config.ts';
+import type { Command } from 'commander';
+import { dataDirectory } from '../../control-options.ts';
+import { LOCAL_NAME, parseDuration } from '../../options.ts';
+import { warn } from '../../output.ts';
+import { addBootUnit } from './boot-unit.ts';
+import { addSwitches } from './switch.ts';
+
+interface EdgeOptions {
+  readonly name?: string;
+  readonly link?: string;
+  readonly data?: string;
+  readonly observe?: boolean;
+  readonly confirmWithin?: string;
+  readonly logLevel?: string;
+}
+
+export function addEdge(program: Command): void {
+  const edge = program
+    .command('edge')
+    .description('the agent that makes this host enforce')
+    .option('--name <name>', 'its name in the fleet (default: local)')
+    .option('--link <path>', 'socket of the control plane (default: in the data directory)')
+    .option('--data <dir>', 'data directory of this host')
+    .option('--observe', 'render and check, but drop nothing')
+    .option(
+      '--confirm-within <time>',
+      'disable the edge again unless confirmed within this time, such as 120s',
+    )
+    .option('--log-level <level>', 'fatal, error, warn, info or debug')
+    .addHelpText(
+      'after',
+      `
+  sudo portcullis edge --name fra1 --confirm-within 120s
+  sudo portcullis edge confirm     keep enforcing
+  sudo portcullis edge off         disable the edge, now and after a restart, with or without control
+  sudo portcullis edge on          enforce again
+  sudo portcullis edge boot-unit --install    enforce from before the network is up`,
+    )
+    .action(runEdge);
+  addBootUnit(edge);
+  addSwitches(edge);
+}
+
+async function runEdge(options: EdgeOptions): Promise<void> {
+  const { edgeProcess, runAgent } = await import('../../agents/processes.ts');
+  const config = await edgeConfig(options);
+  mkdirSync(config.stateDir, { recursive: true, mode: 0o700 });
+  const { logLevel } = options;
+  const level = logLevel === undefined ? {} : { PORTCULLIS_LOG_LEVEL: logLevel };
+  await runAgent(edgeProcess(config, { ...process.env, ...level }), (message) => {
+    const { mode, reason } = message as { readonly mode?: string; readonly reason?: string | null };
+    if (mode === 'observe') warn(`NOTHING IS ENFORCED: ${reason ?? '--observe was given'}.`);
+  });
+}
+
+async function edgeConfig(options: EdgeOptions): Promise<EdgeConfig> {
+  const { readEnvironment } = await import('@portcullis/control/config/env.ts');
+  const dataDir = await dataDirectory(options);
+  const link = options.link ?? readEnvironment().linkSocket;
+  const within = options.confirmWithin;
+  return {
+    name: options.name ?? LOCAL_NAME,
+    linkPath: link === null ? join(dataDir, 'link', 'control.sock') : resolve(link),
+    stateDir: join(dataDir, 'edge'),
+    mode: options.observe === true ? 'observe' : 'enforce',
+    confirmWithinMs: within === undefined ? null : parseDuration(within, '--confirm-within'),
+    management: [],
+  };
+}

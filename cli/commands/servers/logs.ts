@@ -1,0 +1,79 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { usageError } from '../../exit.ts';
+import { type ApiOptions, withApiOptions } from '../../options.ts';
+import { print, printable, printJson, warn } from '../../output.ts';
+import { type ConsoleLines, findUuid, loadLines } from '../../server-api.ts';
+
+interface LogsOptions extends ApiOptions {
+  readonly lines: string;
+  readonly follow?: boolean;
+}
+
+/** The largest number of lines in one response of the API. */
+const MAX_LINES = 1_000;
+/** A tenth of the default request limit of a key. */
+const FOLLOW_MS = 1_000;
+
+export function addLogs(servers: Command): void {
+  withApiOptions(
+    servers.command('logs').description('the last lines of its console').argument('<server>'),
+  )
+    .option('--lines <count>', 'how many, up to 1000', '100')
+    .option('--follow', 'then print new lines until interrupted; with --json one document per line')
+    .action(showLogs);
+}
+
+async function showLogs(server: string, options: LogsOptions): Promise<void> {
+  const count = /^[1-9]\d{0,3}$/.test(options.lines) ? Number(options.lines) : Number.NaN;
+  if (!(count <= MAX_LINES)) {
+    throw usageError(`--lines ${options.lines} is not a number from 1 to ${MAX_LINES}`);
+  }
+  const uuid = await findUuid(options, server);
+  const console = await loadLines(options, uuid, count);
+  if (options.follow === true) return follow(uuid, options, console);
+  const { lines } = console;
+  if (options.json === true) printJson({ uuid, lines });
+  else if (lines === null) print(UNKNOWN);
+  else for (const line of lines) print(printable(line));
+}
+
+const UNKNOWN = 'Unknown: the server is not provisioned, or its node does not answer.';
+
+/** Prints new lines until the process is interrupted or control refuses. Continues while the node does not answer. */
+async function follow(uuid: string, options: LogsOptions, first: ConsoleLines): Promise<void> {
+  let known: ConsoleLines | null = null;
+  let isAway = false;
+  for (let now = first; ; now = await loadLines(options, uuid, MAX_LINES)) {
+    if (now.lines === null) {
+      if (!isAway) warn(UNKNOWN);
+    } else {
+      const { lines, isComplete } = newLines(known, now);
+      if (!isComplete) warn('Lines are missing here: there were too many, or the node restarted.');
+      for (const line of lines) {
+        if (options.json === true) process.stdout.write(`${JSON.stringify({ uuid, line })}\n`);
+        else print(printable(line));
+      }
+      known = now;
+    }
+    isAway = now.lines === null;
+    await delay(FOLLOW_MS);
+  }
+}
+
+/** The lines after `before`. All lines if there is no `before`, or if lines have no numbers and differ. */
+export function newLines(
+  before: ConsoleLines | null,
+  now: ConsoleLines,
+): { readonly lines: readonly string[]; readonly isComplete: boolean } {
+  const lines = now.lines ?? [];
+  if (before === null) return { lines, isComplete: true };
+  if (before.last_number === null || now.last_number === null) {
+    const isSame = JSON.stringify(lines) === JSON.stringify(before.lines);
+    return { lines: isSame ? [] : lines, isComplete: isSame };
+  }
+  const newCount = now.last_number - before.last_number;
+  // Negative if the node's clock was set back before the node restarted.
+  if (newCount < 0 || newCount > lines.length) return { lines, isComplete: false };
+  return { lines: newCount === 0 ? [] : lines.slice(-newCount), isComplete: true };
+}

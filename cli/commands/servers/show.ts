@@ -1,0 +1,54 @@
+import type { Command } from 'commander';
+import { type ApiOptions, withApiOptions } from '../../options.ts';
+import { print, printable, printJson, styled } from '../../output.ts';
+import {
+  findUuid,
+  loadBuild,
+  loadDetail,
+  type ServerBuild,
+  type ServerDetail,
+} from '../../server-api.ts';
+
+const MIB = 1024 * 1024;
+
+export function addShow(servers: Command): void {
+  withApiOptions(
+    servers.command('show').description('its current state and its build').argument('<server>'),
+  ).action(showServer);
+}
+
+async function showServer(server: string, options: ApiOptions): Promise<void> {
+  const uuid = await findUuid(options, server);
+  const [detail, build] = await Promise.all([loadDetail(options, uuid), loadBuild(options, uuid)]);
+  if (options.json === true) printJson({ ...detail, build });
+  else describeServer(detail, build);
+}
+
+function describeServer(server: ServerDetail, build: ServerBuild): void {
+  const { name, uuid, limits, resources } = server;
+  print(`${styled('bold', name)} ${uuid}: ${stateOf(server)}`);
+  const away = build.node_connected ? '' : ', which is not connected';
+  print(`node        ${build.node}${away}`);
+  print(`address     ${build.allocation.ip} port ${build.allocation.port}`);
+  print(`egg         ${build.egg}${build.suspended ? ' (suspended)' : ''}`);
+  print(`limits      ${limits.memory} MiB, ${limits.cpu} % of a core, ${limits.disk} MiB of disk`);
+  if (resources !== null) {
+    print(
+      `uses        ${mib(resources.memory_bytes)} MiB, ${resources.cpu_absolute} % of a core, ${mib(resources.disk_bytes)} MiB of disk, for ${Math.round(resources.uptime / 1_000)} s`,
+    );
+  }
+  if (build.problem !== null) print(styled('yellow', `problem     ${printable(build.problem)}`));
+  if (build.state === 'built') return;
+  const why = build.reason === null ? '' : `: ${build.reason}`;
+  print(styled(build.state === 'failed' ? 'red' : 'yellow', `build       ${build.state}${why}`));
+  if (build.log !== null) print(build.log.trimEnd().replaceAll(/^/gm, '  '));
+}
+
+function stateOf({ state, provisioned }: ServerDetail): string {
+  if (!provisioned) return 'not provisioned yet';
+  return state ?? 'unknown: its node does not answer';
+}
+
+function mib(bytes: number): number {
+  return Math.round(bytes / MIB);
+}

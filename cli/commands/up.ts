@@ -1,0 +1,35 @@
+import type { Command } from 'commander';
+import { withControlOptions } from '../control-options.ts';
+import type { UpOptions } from '../up/up.ts';
+
+export function addUp(program: Command): void {
+  withControlOptions(program.command('up').description('the whole platform on this machine'))
+    .option('--fleet <file>', 'apply this fleet file now and on every start')
+    .option('--edge <name>', "which of the fleet's edges this machine is (default: the first)")
+    .option('--node <name>', "which of the fleet's nodes this machine is (default: the first)")
+    .option(
+      '--engine <engine>',
+      'what runs game servers: docker, or process, which isolates nothing (default: docker with --fleet, else process)',
+    )
+    .option(
+      '--docker-host <url>',
+      "the engine's socket (default: DOCKER_HOST, else unix:///var/run/docker.sock)",
+    )
+    .option('--enforce', 'let the kernel drop packets; without it the edge only observes')
+    .option(
+      '--confirm-within <time>',
+      'with --enforce: disable the edge again unless confirmed within this time, such as 120s',
+    )
+    .option('--json', 'print one JSON document when everything is up')
+    .addHelpText(
+      'after',
+      `
+The first start creates an organisation, an edge, a node, a key, which it prints once, and a small game server,
+which it starts and which needs no Docker.
+
+  portcullis up
+  portcullis up --fleet fleet.yaml --listen 0.0.0.0:8080 --public-url https://edge.example.net
+  sudo portcullis up --enforce --confirm-within 120s     then: sudo portcullis edge confirm`,
+    )
+    .action(async (options: UpOptions) => (await import('../up/up.ts')).runUp(options));
+}

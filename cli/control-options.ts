@@ -1,0 +1,84 @@
+import type { ControlConfig } from '@portcullis/control/config/config.ts';
+import type { Command } from 'commander';
+import { usageError } from './exit.ts';
+
+/** Options of a control plane, shared by `up` and `control`. */
+export interface ControlOptions {
+  readonly data?: string;
+  readonly listen?: string;
+  readonly metricsListen?: string;
+  readonly publicUrl?: string;
+  readonly trustedProxy?: string;
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly logLevel?: string;
+}
+
+export function withControlOptions(command: Command): Command {
+  return command
+    .option(
+      '--data <dir>',
+      'data directory (default: /var/lib/portcullis as root, else ~/.local/state/portcullis)',
+    )
+    .option('--listen <host:port>', 'where the API listens (default: 127.0.0.1:8080)')
+    .option(
+      '--metrics-listen <host:port>',
+      "where /metrics listens, or 'off' (default: 127.0.0.1:9464)",
+    )
+    .option('--public-url <url>', 'base of absolute links, if it differs from --listen')
+    .option('--trusted-proxy <addresses>', 'proxies whose X-Forwarded-For is trusted, with commas')
+    .option('--tls-cert <file>', 'PEM certificate; serves HTTPS')
+    .option('--tls-key <file>', 'PEM key of the certificate')
+    .option('--log-level <level>', 'fatal, error, warn, info or debug');
+}
+
+/** The environment variable that each option overrides. */
+const VARIABLES = {
+  data: 'PORTCULLIS_DATA',
+  listen: 'PORTCULLIS_LISTEN',
+  metricsListen: 'PORTCULLIS_METRICS_LISTEN',
+  publicUrl: 'PORTCULLIS_PUBLIC_URL',
+  trustedProxy: 'PORTCULLIS_TRUSTED_PROXY',
+  tlsCert: 'PORTCULLIS_TLS_CERT',
+  tlsKey: 'PORTCULLIS_TLS_KEY',
+  logLevel: 'PORTCULLIS_LOG_LEVEL',
+} as const satisfies Readonly<Record<keyof ControlOptions, keyof NodeJS.ProcessEnv>>;
+
+/** The configuration of control from the options, else from the environment. Errors name the option that was given. */
+export async function controlConfig(options: ControlOptions): Promise<ControlConfig> {
+  const [{ decideConfig }, { readEnvironment }] = await Promise.all([
+    import('@portcullis/control/config/config.ts'),
+    import('@portcullis/control/config/env.ts'),
+  ]);
+  const environment = readEnvironment(controlEnvironment(options));
+  const decided = decideConfig(environment, { isRoot: process.getuid?.() === 0 });
+  if (!decided.ok) throw usageError(withOptionNames(decided.reason, options));
+  return decided.value;
+}
+
+/** The environment of a control process with these options. */
+export function controlEnvironment(options: ControlOptions): NodeJS.ProcessEnv {
+  const given = givenOptions(options).map(([option, variable]) => [variable, options[option]]);
+  return { ...process.env, ...Object.fromEntries(given) };
+}
+
+/** The data directory of this host: the one of `up` and of `control`. */
+export async function dataDirectory({ data }: { readonly data?: string }): Promise<string> {
+  return (await controlConfig(data === undefined ? {} : { data })).dataDir;
+}
+
+function withOptionNames(reason: string, options: ControlOptions): string {
+  return givenOptions(options).reduce(
+    (text, [option, variable]) =>
+      text.replaceAll(
+        variable,
+        `--${option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
+      ),
+    reason,
+  );
+}
+
+function givenOptions(options: ControlOptions): [keyof ControlOptions, string][] {
+  const all = Object.entries(VARIABLES) as [keyof ControlOptions, string][];
+  return all.filter(([option]) => options[option] !== undefined);
+}
