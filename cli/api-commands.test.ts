@@ -1,25 +1,19 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { createServer, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { after, test, type TestContext } from 'node:test';
 import { DROPS, EXPLANATION } from '@portcullis/contract/operations/x1-examples.ts';
 import { newDrops } from './commands/drops.ts';
+import { CommandSession, RunningCommand } from './testing/run.ts';
 
-const MAIN = join(import.meta.dirname, 'main.ts');
+const session = new CommandSession({ PATH: process.env['PATH'], HOME: tmpdir() });
+after(() => session.close());
 
-interface Ran {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
-
-/** An API that answers every request alike, and what it was asked. */
+/** An API that gives the same answer to every request, and the requests that it received. */
 async function apiOf(t: TestContext, status: number, body: object) {
-  const asked: IncomingMessage[] = [];
+  const requests: IncomingMessage[] = [];
   const server = createServer((request, response) => {
-    asked.push(request);
+    requests.push(request);
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -28,31 +22,12 @@ async function apiOf(t: TestContext, status: number, body: object) {
     server.close();
   });
   const { port } = server.address() as { port: number };
-  const run = (...args: readonly string[]): Promise<Ran> =>
-    new Promise((resolve) => {
-      const child = spawn(process.execPath, [MAIN, ...args], {
-        env: {
-          PATH: process.env['PATH'],
-          HOME: tmpdir(),
-          PORTCULLIS_API_KEY: 'pcl_x',
-          PORTCULLIS_URL: `http://127.0.0.1:${port}`,
-        },
-        timeout: 30_000,
-      });
-      let [out, err] = ['', ''];
-      child.stdout.on('data', (chunk: Buffer) => {
-        out += chunk.toString();
-        // A watcher runs until somebody interrupts it.
-        if (args.includes('--watch') && out.includes('\n')) child.kill('SIGINT');
-      });
-      child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
-      child.on('close', (code) => resolve({ code, out, err }));
-    });
-  return { asked, run };
+  const env = { PORTCULLIS_API_KEY: 'pcl_x', PORTCULLIS_URL: `http://127.0.0.1:${port}` };
+  return { requests, env, run: (...args: readonly string[]) => session.run(args, env) };
 }
 
-test('drops are told in words: totals, the minute with the most drops and samples', async (t) => {
-  const { run, asked } = await apiOf(t, 200, DROPS);
+test('drops prints totals, the minute with the most drops, and samples', async (t) => {
+  const { run, requests } = await apiOf(t, 200, DROPS);
   const { code, out, err } = await run('drops', '203.0.113.10', '--edge', 'fra1', '--from', '2h');
   assert.deepEqual([code, err], [0, '']);
   assert.match(out, /203\.0\.113\.10: 1205192 packets/);
@@ -64,21 +39,24 @@ test('drops are told in words: totals, the minute with the most drops and sample
   assert.match(out, /observing mitigations would have dropped 4711 packets \(282660 bytes\)/);
   assert.match(out, /minute with the most drops: 2026-11-21T02:00:00\+00:00, 1205192 packets/);
   assert.match(out, /fra1 +198\.51\.100\.7:53 +27015 +udp +64 +eth0/);
-  const url = new URL(asked[0]?.url ?? '', 'http://x');
+  const url = new URL(requests[0]?.url ?? '', 'http://x');
   assert.equal(url.pathname, '/api/x1/firewall/ips/203.0.113.10/drops');
   assert.equal(url.searchParams.get('edge'), 'fra1');
   const ago = Date.now() - Date.parse(url.searchParams.get('from') ?? '');
   assert.ok(ago >= 7_200_000 && ago < 7_260_000, String(ago));
 });
 
-test('with --json the answer is the whole of stdout, and with --watch one line a look', async (t) => {
-  const { run } = await apiOf(t, 200, DROPS);
+test('drops --json prints one document, and with --watch one line per response', async (t) => {
+  const { run, env } = await apiOf(t, 200, DROPS);
   assert.deepEqual(JSON.parse((await run('drops', '203.0.113.10', '--json')).out), DROPS);
-  const [line = ''] = (await run('drops', '203.0.113.10', '--json', '--watch')).out.split('\n');
+  const watch = ['drops', '203.0.113.10', '--json', '--watch'];
+  const watching = new RunningCommand(watch, { PATH: process.env['PATH'], ...env });
+  const [line = ''] = (await watching.prints(/\n/)).split('\n');
+  await watching.stop();
   assert.deepEqual(JSON.parse(line), DROPS);
 });
 
-test('a refusal of control is exit code 1 in its words, a time that is none 2', async (t) => {
+test('a refusal of control exits with 1 and its text, an invalid time with 2', async (t) => {
   const { run } = await apiOf(t, 404, { detail: 'Nobody of yours holds this address.' });
   const refused = await run('drops', '203.0.113.99');
   assert.deepEqual([refused.code, refused.out], [1, '']);
@@ -86,7 +64,7 @@ test('a refusal of control is exit code 1 in its words, a time that is none 2', 
   assert.equal((await run('drops', '203.0.113.99', '--from', '99h')).code, 2);
 });
 
-test('watching tells only what is new', () => {
+test('drops --watch prints only new drops', () => {
   assert.equal(newDrops(null, DROPS).length, 3);
   assert.deepEqual(newDrops(DROPS, DROPS), []);
   const [total, ...others] = DROPS.data.totals;
@@ -96,12 +74,12 @@ test('watching tells only what is new', () => {
   assert.deepEqual(newDrops(DROPS, later), [`${DROPS.meta.to}  +12 packets  policy denied (xdp)`]);
 });
 
-test('explain tells what every edge does beside what is accepted, and where they differ', async (t) => {
-  const { run, asked } = await apiOf(t, 200, EXPLANATION);
+test('explain prints the accepted verdict, the verdict of each edge, and their differences', async (t) => {
+  const { run, requests } = await apiOf(t, 200, EXPLANATION);
   const packet = ['--protocol', 'udp', '--port', '19', '--from', '198.51.100.7'];
   const { code, out } = await run('explain', '203.0.113.10', ...packet);
   assert.equal(code, 0);
-  assert.equal(asked[0]?.url, '/api/x1/firewall/ips/203.0.113.10/explain');
+  assert.equal(requests[0]?.url, '/api/x1/firewall/ips/203.0.113.10/explain');
   assert.match(out, /^drop$/m);
   assert.match(
     out,

@@ -1,15 +1,28 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { MAIN, runToEnd } from './testing/run.ts';
+import { netflowV5 } from '@portcullis/collector/testing/datagrams.ts';
+import { CommandSession, RunningCommand } from './testing/run.ts';
 
-/** Of one command, the first start of a database included. */
+/** For any state to be reached, the first start of a database included. */
 const LIMIT_MS = 45_000;
+const FLOW = {
+  source: '198.51.100.7',
+  destination: '192.0.2.10',
+  protocol: 17,
+  sourcePort: 53,
+  destinationPort: 4444,
+  tcpFlags: 0,
+  packets: 1000,
+  bytes: 500_000,
+  firstMs: 0,
+  lastMs: 0,
+};
 
 interface Started {
   readonly url: string;
@@ -20,211 +33,290 @@ interface Started {
   readonly server: { readonly uuid: string; readonly problem: string | null } | null;
 }
 
-suite('one `up`, driven by the real commands', { timeout: 170_000 }, () => {
+interface ListedCollector {
+  readonly connected: boolean;
+  readonly report: {
+    readonly listening: string | null;
+    readonly problem: string | null;
+    readonly strangers: number;
+    readonly exporters: readonly { readonly ip: string; readonly records: number }[];
+  } | null;
+}
+
+suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-cli-'));
-  const data = join(folder, 'data');
-  const env = { PATH: process.env['PATH'], HOME: folder, PORTCULLIS_DATA: data };
-  let up: ChildProcess | undefined;
+  const env = { PATH: process.env['PATH'], HOME: folder, PORTCULLIS_DATA: join(folder, 'data') };
+  const session = new CommandSession(env);
+  const portcullis = (...args: readonly string[]) => session.run(args);
+  let up: RunningCommand;
+  let url = '';
   let first: Started;
+  let access: readonly string[];
+  let uuid = '';
 
   before(async () => {
-    // As root, PostgreSQL is another account and has to get through.
+    // As root, PostgreSQL runs as another account, which must traverse the folder.
     chmodSync(folder, 0o711);
-    ({ up, first } = await start());
+    first = await start();
+    access = ['--url', url, '--key', first.keys[0]?.key ?? ''];
+    uuid = first.server?.uuid ?? '';
   });
   after(async () => {
-    if (up?.exitCode === null) await stop();
+    if (up.child.exitCode === null) await up.stop();
+    await session.close();
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('the first start prints one JSON document with a key that reads its address', async () => {
+  test('the first start prints one JSON document with a key that can read its address', async () => {
     assert.equal(first.mode, 'observe');
-    assert.equal(await read(first.keys[0]?.key ?? ''), 200);
+    assert.equal(await readWith(first.keys[0]?.key ?? ''), 200);
   });
 
-  test('the first start makes a game server, builds and starts it: all four operations meet it alive', async () => {
+  test('the first start builds and starts a game server, which all four operations can use', async () => {
     assert.deepEqual(first.node, { name: 'local', engine: 'process', problem: null });
     assert.equal(first.server?.problem, null);
-    const uuid = first.server?.uuid ?? '';
-    const listed = await api('GET', '');
+    const listed = (await api('GET', '')).data as { uuid: string; provisioned: boolean }[];
     assert.deepEqual(
-      (listed.data as readonly { uuid: string; provisioned: boolean }[]).map((one) => [
-        one.uuid,
-        one.provisioned,
-      ]),
+      listed.map((server) => [server.uuid, server.provisioned]),
       [[uuid, true]],
     );
-    // What it uses is measured about once a second, and unmeasured it is null.
-    let used = 0;
-    for (let tries = 0; used === 0 && tries < 300; tries += 1) {
+    // Resources are measured about once a second and are null before.
+    await eventually('it uses memory', async () => {
       const { state, resources } = (await api('GET', `/${uuid}`)).data as Record<string, unknown>;
       assert.equal(state, 'running');
-      used = (resources as { memory_bytes: number } | null)?.memory_bytes ?? 0;
-      await delay(100);
-    }
-    assert.ok(used > 0);
+      return ((resources as { memory_bytes: number } | null)?.memory_bytes ?? 0) > 0;
+    });
     const accepted = { ok: true, message: '' };
-    assert.deepEqual(
-      await api('POST', `/${uuid}/command`, { command: 'say hello there' }),
-      accepted,
-    );
+    const command = { command: 'say hello there' };
+    assert.deepEqual(await api('POST', `/${uuid}/command`, command), accepted);
     assert.deepEqual(await api('POST', `/${uuid}/power`, { signal: 'start' }), accepted);
   });
 
-  test('servers: shown, stopped, started and read by the commands, by name', async () => {
-    const access = ['--url', first.url, '--key', first.keys[0]?.key ?? ''];
+  test('servers lists, follows, restarts, stops and starts a server by name', async () => {
     const listed = await portcullis('servers', 'list', '--json', ...access);
     assert.equal((JSON.parse(listed.out) as { servers: unknown[] }).servers.length, 1);
-    const logs = await portcullis('servers', 'logs', 'Hearth', ...access);
-    assert.match(logs.out, /hello there/);
-    const following = follow('servers', 'logs', 'Hearth', '--follow', ...access);
-    await following.says('said to 0: hello there');
-    await portcullis('servers', 'command', 'Hearth', 'say', 'once more', ...access);
-    const followed = await following.says('said to 0: once more');
-    following.stop();
-    for (const line of ['said to 0: hello there', 'said to 0: once more'])
-      assert.equal(followed.split(line).length, 2, 'each once');
-    for (const [signal, state] of [
-      ['restart', 'running'],
-      ['stop', 'offline'],
-      ['start', 'running'],
-    ]) {
-      const power = await portcullis(
-        'servers',
-        'power',
-        signal ?? '',
-        'Hearth',
-        '--wait',
-        ...access,
-      );
-      assert.equal(power.code, 0, power.err);
-      assert.match(power.out, new RegExp(`^Hearth is ${state}, after`));
-    }
-    const refused = await portcullis('servers', 'power', 'explode', 'Hearth', ...access);
-    assert.equal(refused.code, 2);
+    assert.match((await portcullis('servers', 'logs', 'Hearth', ...access)).out, /hello there/);
+    const following = new RunningCommand(['servers', 'logs', 'Hearth', '--follow', ...access], env);
+    await following.prints(/said to 0: hello there/);
+    await portcullis('servers', 'command', 'Hearth', 'say', 'second line', ...access);
+    await following.prints(/said to 0: second line/);
+    const { out } = await following.stop();
+    for (const line of ['said to 0: hello there', 'said to 0: second line'])
+      assert.equal(out.split(line).length, 2, 'each line is printed once');
+    await power('restart', 'running');
+    const unknownSignal = await portcullis('servers', 'power', 'explode', 'Hearth', ...access);
+    assert.equal(unknownSignal.code, 2);
     const unknown = await portcullis('servers', 'show', 'Nobody', ...access);
     assert.equal(unknown.code, 1);
     assert.match(unknown.err, /sees no server Nobody/);
   });
 
-  test('a command to a server that is offline is refused in the words of its node, as exit code 1', async () => {
-    const access = ['--url', first.url, '--key', first.keys[0]?.key ?? ''];
-    await portcullis('servers', 'power', 'stop', 'Hearth', '--wait', ...access);
+  test('a command to an offline server is refused with the reason of the node and exit code 1', async () => {
+    await power('stop', 'offline');
     const { code, err } = await portcullis('servers', 'command', 'Hearth', 'list', ...access);
     assert.equal(code, 1);
     assert.match(err, /The node refused: .*offline/);
-    await portcullis('servers', 'power', 'start', 'Hearth', '--wait', ...access);
+    await power('start', 'running');
   });
 
-  test('nodes: the local one is connected; another credential is given once, to a node that there is', async () => {
+  test('nodes lists the connected local node and rejects enrolling an unknown node', async () => {
     const { out } = await portcullis('nodes', 'list', '--json');
     const { nodes } = JSON.parse(out) as { nodes: { name: string; connected: boolean }[] };
     assert.deepEqual(
       nodes.map(({ name, connected }) => [name, connected]),
       [['local', true]],
     );
-    const none = await portcullis('nodes', 'enrol', 'nowhere');
-    assert.equal(none.code, 1);
-    assert.match(none.err, /no node nowhere/);
+    const unknown = await portcullis('nodes', 'enrol', 'nowhere');
+    assert.equal(unknown.code, 1);
+    assert.match(unknown.err, /no node nowhere/);
   });
 
-  test('explain answers with the verdict and what decides', async () => {
+  test('explain prints the verdict and what decided it', async () => {
     const [ip = ''] = first.addresses;
-    const options = ['--protocol', 'udp', '--port', '9', '--from', '192.0.2.7', '--url', first.url];
-    const key = ['--key', first.keys[0]?.key ?? ''];
-    const { code, out } = await portcullis('explain', ip, ...options, ...key, '--json');
+    const packet = ['--protocol', 'udp', '--port', '9', '--from', '192.0.2.7'];
+    const { code, out } = await portcullis('explain', ip, ...packet, ...access, '--json');
     assert.equal(code, 0);
     assert.equal((JSON.parse(out) as { data: { verdict: string } }).data.verdict, 'pass');
   });
 
-  test('a second `up` on the same data is refused, and says what to do', async () => {
+  test('a second `up` on the same data is refused and says what to do', async () => {
     const { code, out, err } = await portcullis('up');
     assert.equal(code, 1);
     assert.equal(out, '');
     assert.match(err, /another portcullis is up on .*--data/);
   });
 
-  test('a created key works, and a revoked one is refused within two seconds', async () => {
+  test('a created key works, and is refused within two seconds after it is revoked', async () => {
     const options = ['--organisation', 'default', '--name', 'ci', '--ability', 'firewall.read'];
     const created = await portcullis('keys', 'create', ...options, '--json');
     const { id, key } = JSON.parse(created.out) as { id: number; key: string };
-    assert.equal(await read(key), 200);
+    assert.equal(await readWith(key), 200);
     assert.equal((await portcullis('keys', 'revoke', String(id))).code, 0);
-    await delay(2_000);
-    assert.equal(await read(key), 401);
+    await eventually('it is refused', async () => (await readWith(key)) === 401, 2_000);
     const { out } = await portcullis('keys', 'list', '--json');
     const listed = JSON.parse(out) as readonly { id: number; revoked_at: string | null }[];
-    assert.notEqual(listed.find((one) => one.id === id)?.revoked_at, null);
+    assert.notEqual(listed.find((each) => each.id === id)?.revoked_at, null);
     assert.equal(out.includes(key), false);
   });
 
-  test('a refusal of control is a sentence with the place, and exit code 1', async () => {
+  test('a refusal of control is printed with the field and exit code 1', async () => {
     const options = ['--organisation', 'default', '--name', 'x', '--ability', 'no.such'];
     const { code, err } = await portcullis('keys', 'create', ...options);
     assert.equal(code, 1);
     assert.match(err, /abilities.*is no ability/);
-    assert.equal(
-      (await portcullis('keys', 'revoke', '999999')).err,
-      'portcullis: There is no key 999999.\n',
-    );
+    const unknown = await portcullis('keys', 'revoke', '999999');
+    assert.equal(unknown.err, 'portcullis: There is no key 999999.\n');
   });
 
-  test('SIGINT stops everything; the second start keeps the data and prints no key', async () => {
-    assert.equal(await stop(), 0);
-    await assert.rejects(fetch(first.url));
-    const again = await start();
-    up = again.up;
-    assert.deepEqual(again.first.keys, []);
-    const { key } = first.keys[0] ?? { key: '' };
-    first = { ...first, url: again.first.url };
-    assert.equal(await read(key), 200);
-  });
+  suite('with collectors in its fleet', () => {
+    const file = join(folder, 'fleet.yaml');
+    let takenPort: Socket;
+    let port = 0;
 
-  test('stopped and started again and again, its game server runs on, and nothing takes that for a crash', async () => {
-    for (let times = 0; times < 2; times += 1) {
-      assert.equal(await stop(), 0);
-      const again = await start();
-      up = again.up;
-      first = { ...first, url: again.first.url };
-    }
-    const access = ['--url', first.url, '--key', first.keys[0]?.key ?? ''];
-    let state: unknown;
-    const until = performance.now() + LIMIT_MS;
-    while (state !== 'running' && performance.now() < until) {
-      const shown = await api('GET', `/${first.server?.uuid}`);
-      state = (shown.data as { state: unknown }).state;
-      if (state !== 'running') await delay(100);
-    }
-    assert.equal(state, 'running');
-    assert.doesNotMatch(
-      (await portcullis('servers', 'logs', 'Hearth', ...access)).out,
-      /crash|by itself/,
-    );
-  });
-
-  async function start(): Promise<{ up: ChildProcess; first: Started }> {
-    const args = ['up', '--listen', '127.0.0.1:0', '--metrics-listen', 'off', '--json'];
-    const child = spawn(process.execPath, [MAIN, ...args], {
-      env,
-      stdio: ['ignore', 'pipe', 'inherit'],
+    before(async () => {
+      takenPort = await bind();
+      const free = await bind();
+      ({ port } = free.address());
+      free.close();
+      await apply(collectorAt(port, '127.0.0.1'));
     });
-    let text = '';
-    child.stdout.setEncoding('utf8');
-    for await (const chunk of child.stdout.iterator({ destroyOnReturn: false })) {
-      text += String(chunk);
-      if (text.endsWith('}\n')) break;
+    after(() => takenPort.close());
+
+    test('a collector accepts flows of its exporters and of no other address', async () => {
+      await collector(({ report }) => report?.listening === `127.0.0.1:${port}`);
+      const exporter = createSocket('udp4').bind(0, '127.0.0.1');
+      const stranger = createSocket('udp4').bind(0, '127.0.0.2');
+      try {
+        const { report } = await collector(({ report: now }) => {
+          exporter.send(netflowV5([FLOW]), port, '127.0.0.1');
+          stranger.send(netflowV5([FLOW]), port, '127.0.0.1');
+          return (now?.exporters[0]?.records ?? 0) > 0 && (now?.strangers ?? 0) > 0;
+        });
+        assert.deepEqual(
+          report?.exporters.map(({ ip }) => ip),
+          ['127.0.0.1'],
+        );
+      } finally {
+        exporter.close();
+        stranger.close();
+      }
+    });
+
+    test('a collector is a process without rights', () => {
+      const status = readFileSync(`/proc/${collectorPid()}/status`, 'utf8');
+      if (process.getuid?.() === 0) assert.match(status, /^Uid:\s+65533\s+65533/m);
+      assert.match(status, /^CapEff:\s+0+$/m);
+    });
+
+    test('a killed collector is started again', async () => {
+      process.kill(collectorPid() ?? 0, 'SIGKILL');
+      await up.prints(/collector flows ended \(SIGKILL\); starting it again/, 'err');
+      await eventually('it is started', async () => collectorPid() !== null);
+      await collector(({ connected, report }) => connected && report?.listening !== null);
+    });
+
+    test('a changed file takes effect without a restart, and an address in use is reported', async () => {
+      const pid = collectorPid();
+      await apply(collectorAt(takenPort.address().port, '127.0.0.9'));
+      const { report } = await collector(({ report: now }) => (now?.problem ?? null) !== null);
+      assert.match(report?.problem ?? '', /taken by another program: end that, or choose another/);
+      assert.equal(report?.listening, null);
+      await apply(collectorAt(port, '127.0.0.9'));
+      const { report: changed } = await collector(
+        ({ report: now }) =>
+          now?.listening === `127.0.0.1:${port}` &&
+          now.exporters.some(({ ip }) => ip === '127.0.0.9'),
+      );
+      assert.equal(changed?.exporters.length, 1);
+      assert.equal(collectorPid(), pid);
+    });
+
+    test('a collector that is removed from the file stops', async () => {
+      await apply('');
+      await eventually('it stops', async () => collectorPid() === null);
+    });
+
+    function collectorAt(at: number, exporter: string): string {
+      return `collectors:
+  - { name: flows, listen: "127.0.0.1:${at}", exporters: [{ ip: ${exporter} }] }
+`;
     }
-    return { up: child, first: JSON.parse(text) as Started };
+
+    async function apply(collectors: string): Promise<void> {
+      writeFileSync(
+        file,
+        `organisations:
+  acme:
+    name: Acme
+    asns: [64500]
+    prefixes:
+      - { cidr: 192.0.2.0/24, asn: 64500, since: "2026-01-01T00:00:00+00:00" }
+${collectors}`,
+      );
+      const { code, err } = await portcullis('fleet', 'apply', file);
+      assert.equal(code, 0, err);
+    }
+
+    /** Waits until the only collector matches. */
+    async function collector(
+      matches: (found: ListedCollector) => boolean,
+    ): Promise<ListedCollector> {
+      let found: ListedCollector | undefined;
+      await eventually('the collector matches', async () => {
+        const { out } = await portcullis('collectors', 'list', '--json');
+        [found] = (JSON.parse(out) as { collectors: ListedCollector[] }).collectors;
+        return found !== undefined && matches(found);
+      });
+      return found as unknown as ListedCollector;
+    }
+
+    function collectorPid(): number | null {
+      const pid = readdirSync('/proc').find((name) => {
+        try {
+          const command = readFileSync(`/proc/${name}/cmdline`, 'utf8');
+          const parent = /^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${name}/status`, 'utf8'))?.[1];
+          return Number(parent) === up.child.pid && command.includes('collector/main.ts');
+        } catch {
+          return false;
+        }
+      });
+      return pid === undefined ? null : Number(pid);
+    }
+  });
+
+  test('restarts keep the data, print no key, and are no crash of the game server', async () => {
+    for (let restarts = 0; restarts < 2; restarts += 1) {
+      assert.equal((await up.stop()).code, 0);
+      await assert.rejects(fetch(url));
+      assert.deepEqual((await start()).keys, []);
+      assert.equal(await readWith(first.keys[0]?.key ?? ''), 200);
+    }
+    await eventually('it runs', async () => {
+      const shown = await api('GET', `/${uuid}`);
+      return (shown.data as { state: unknown }).state === 'running';
+    });
+    const key = ['--url', url, '--key', first.keys[0]?.key ?? ''];
+    const logs = await portcullis('servers', 'logs', 'Hearth', ...key);
+    assert.doesNotMatch(logs.out, /crash|by itself/);
+  });
+
+  async function start(): Promise<Started> {
+    const args = ['up', '--listen', '127.0.0.1:0', '--metrics-listen', 'off', '--json'];
+    up = new RunningCommand(args, env);
+    const started = JSON.parse(await up.prints(/\}\n$/)) as Started;
+    ({ url } = started);
+    return started;
   }
 
-  async function stop(): Promise<number | null> {
-    const gone = once(up as ChildProcess, 'exit') as Promise<[number | null]>;
-    up?.kill('SIGINT');
-    return (await gone)[0];
+  async function power(signal: string, state: string): Promise<void> {
+    const command = ['servers', 'power', signal, 'Hearth', '--wait', ...access];
+    const { code, out, err } = await portcullis(...command);
+    assert.equal(code, 0, err);
+    assert.match(out, new RegExp(`^Hearth is ${state}, after`));
   }
 
-  async function read(key: string): Promise<number> {
-    const response = await fetch(`${first.url}/api/v1/firewall/ips/${first.addresses[0]}`, {
+  async function readWith(key: string): Promise<number> {
+    const response = await fetch(`${url}/api/v1/firewall/ips/${first.addresses[0]}`, {
       headers: { authorization: `Bearer ${key}` },
     });
     await response.body?.cancel();
@@ -232,7 +324,7 @@ suite('one `up`, driven by the real commands', { timeout: 170_000 }, () => {
   }
 
   async function api(method: string, path: string, body?: object) {
-    const response = await fetch(`${first.url}/api/v1/game-servers${path}`, {
+    const response = await fetch(`${url}/api/v1/game-servers${path}`, {
       method,
       headers: {
         authorization: `Bearer ${first.keys[0]?.key ?? ''}`,
@@ -242,26 +334,22 @@ suite('one `up`, driven by the real commands', { timeout: 170_000 }, () => {
     });
     return (await response.json()) as Record<string, unknown>;
   }
-
-  /** A command that runs until it is stopped. */
-  function follow(...args: readonly string[]) {
-    const child = spawn(process.execPath, [MAIN, ...args], {
-      env,
-      stdio: ['ignore', 'pipe', 'inherit'],
-      timeout: LIMIT_MS,
-    });
-    let out = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
-    return {
-      stop: () => child.kill('SIGINT'),
-      says: async (wanted: string): Promise<string> => {
-        while (!out.includes(wanted) && child.exitCode === null && child.signalCode === null)
-          await Promise.race([once(child.stdout, 'data'), once(child, 'exit')]);
-        assert.ok(out.includes(wanted), out);
-        return out;
-      },
-    };
-  }
-
-  const portcullis = (...args: readonly string[]) => runToEnd(args, env, LIMIT_MS);
 });
+
+async function eventually(
+  what: string,
+  holds: () => Promise<boolean>,
+  limitMs = LIMIT_MS,
+): Promise<void> {
+  const deadline = performance.now() + limitMs;
+  while (!(await holds())) {
+    assert.ok(performance.now() < deadline, `timed out: ${what}`);
+    await delay(50);
+  }
+}
+
+async function bind(): Promise<Socket> {
+  const socket = createSocket('udp4').bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  return socket;
+}

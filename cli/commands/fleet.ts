@@ -71,7 +71,9 @@ async function applyFleet(path: string, options: ApplyOptions): Promise<void> {
 }
 
 async function printFleetSchema(): Promise<void> {
-  const url = new URL(import.meta.resolve('@portcullis/control/fleet-file/schema/fleet.schema.json'));
+  const url = new URL(
+    import.meta.resolve('@portcullis/control/fleet-file/schema/fleet.schema.json'),
+  );
   process.stdout.write(await readFile(url, 'utf8'));
 }
 
