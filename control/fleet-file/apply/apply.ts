@@ -15,26 +15,25 @@ import { geoKey } from '../plan/firewall.ts';
 import { type FleetState, loadFleetState } from '../state/state.ts';
 
 export interface ApplyOptions {
-  /** Ends holdings although live objects hang on them (`--force`). */
+  /** Ends holdings that still have live objects (`--force`). */
   readonly allowOrphans: boolean;
-  /** Who applies, for the audit trail; kind `fleet`, name the file's path. */
+  /** The actor in the audit trail: kind `fleet`, name the file's path. */
   readonly actor: Actor;
 }
 
 export interface AppliedFleet {
   readonly changes: readonly FleetChange[];
   readonly notes: readonly string[];
-  /** Keys without a `secret` in the file, made now: print them, they are stored nowhere. */
+  /** Keys generated because the file has no `secret` for them: print them, they are stored nowhere. */
   readonly createdKeys: readonly CreatedFleetKey[];
-  /** Names of the file's edges, in its order. */
+  /** Names of the file's edges and nodes, in its order. */
   readonly edges: readonly string[];
-  /** Of its nodes, likewise. */
   readonly nodes: readonly string[];
-  /** Null: nothing changed that edges must hear of. */
+  /** Null when nothing changed for edges. */
   readonly generation: number | null;
 }
 
-/** The file cannot be applied as things are; nothing was changed. */
+/** The file conflicts with the database; nothing was changed. */
 export class FleetRefused extends Error {
   readonly plan: FleetPlan;
 
@@ -47,12 +46,12 @@ export class FleetRefused extends Error {
   }
 }
 
-/** Thrown to take back what a rehearsal did. */
-class Rehearsed extends Error {}
+/** Thrown to roll back a dry run. */
+class DryRunDone extends Error {}
 
 /**
- * What applying the file would do. It is really tried and taken back, so that conflicts which only the
- * database sees (a group's rule equal to a caller's, a limit) are in the plan's mistakes too.
+ * Returns what applying the file would do. Applies it and rolls back, so that the plan's mistakes include
+ * conflicts that only the database detects (a group's rule equal to a caller's, a limit).
  */
 export async function planFleet(db: Db, file: FleetFile): Promise<FleetPlan> {
   let plan: FleetPlan | undefined;
@@ -61,20 +60,20 @@ export async function planFleet(db: Db, file: FleetFile): Promise<FleetPlan> {
     await db.transaction().execute(async (tx) => {
       const state = await loadLocked(tx, file);
       plan = planChanges(file, state);
-      if (plan.mistakes.length === 0) await carryOut(new Batch(tx, 'fleet'), actor, plan, state);
-      throw new Rehearsed();
+      if (plan.mistakes.length === 0) await applyPlan(new Batch(tx, 'fleet'), actor, plan, state);
+      throw new DryRunDone();
     });
   } catch (error) {
     if (error instanceof FleetRefused) return error.plan;
-    if (!(error instanceof Rehearsed)) throw error;
+    if (!(error instanceof DryRunDone)) throw error;
   }
-  if (plan === undefined) throw new Error('a rehearsal ended without a plan');
+  if (plan === undefined) throw new Error('a dry run ended without a plan');
   return plan;
 }
 
 /**
- * Makes the database what the file says: one transaction, under a lock, one generation at its end. Again
- * does nothing. Throws `FleetRefused` when the file cannot be applied; then nothing was changed.
+ * Makes the database what the file says, in one transaction and one generation, under a lock. Idempotent.
+ * Throws `FleetRefused`, with nothing changed, when the file cannot be applied.
  */
 export async function applyFleet(
   db: Db,
@@ -87,7 +86,7 @@ export async function applyFleet(
     const reasons = [...plan.mistakes, ...(allowOrphans ? [] : plan.orphans)];
     if (reasons.length > 0) throw new FleetRefused(plan, reasons);
     const batch = new Batch(tx, 'fleet');
-    const { createdKeys, organisations } = await carryOut(batch, actor, plan, state);
+    const { createdKeys, organisations } = await applyPlan(batch, actor, plan, state);
     if (plan.changes.some((change) => change.do.startsWith('server.'))) await sweepEggs(tx);
     if (plan.changes.length > 0) await notifyAccess(tx);
     const generation = await batch.land('fleet.apply');
@@ -98,10 +97,10 @@ export async function applyFleet(
   });
 }
 
-/** Any number that nobody else uses for an advisory lock. */
+/** Key of the advisory lock; "port" in ASCII. */
 const FLEET_LOCK = 0x706f7274;
 
-/** Applies one file at a time; groups and then holdings are locked in the order that assignments take them. */
+/** Serialises applies. Locks groups, then holdings, in the order in which assignments lock them. */
 async function loadLocked(tx: Tx, file: FleetFile): Promise<FleetState> {
   await sql`select pg_advisory_xact_lock(${FLEET_LOCK})`.execute(tx);
   await sql`select id from groups where owner = 'fleet' and deleted_at is null
@@ -111,7 +110,7 @@ async function loadLocked(tx: Tx, file: FleetFile): Promise<FleetState> {
   return loadFleetState(tx, [...new Set(networks)]);
 }
 
-async function carryOut(
+async function applyPlan(
   batch: Batch,
   actor: Actor,
   plan: FleetPlan,
@@ -121,12 +120,12 @@ async function carryOut(
   organisations: ReadonlyMap<string, number>;
 }> {
   const run = new PlanRun(batch, actor, knownRows(state));
-  await run.makeRoom(plan.changes);
+  await run.shortenHoldings(plan.changes);
   for (const change of plan.changes) {
     try {
-      await run.carryOut(change);
+      await run.apply(change);
     } catch (error) {
-      const message = wordFailure(error);
+      const message = describeFailure(error);
       if (message === null) throw error;
       const mistake = { file: plan.path, ...change.at, message: `${change.subject}: ${message}` };
       throw new FleetRefused({ ...plan, mistakes: [mistake] }, [mistake], { cause: error });
@@ -135,17 +134,17 @@ async function carryOut(
   return { createdKeys: run.createdKeys, organisations: run.organisations };
 }
 
-/** What only the database could see; null: no mistake of the file's. */
-function wordFailure(error: unknown): string | null {
+/** Describes a conflict that only the database detects. Returns null for any other failure. */
+function describeFailure(error: unknown): string | null {
   if (constraintOf(error) === 'holdings_one_holder') {
-    return 'Somebody else was given it at the same time: look at the plan again.';
+    return 'Another organisation was given it at the same time: look at the plan again.';
   }
   if (!(error instanceof Problem)) return null;
   const details = error.errors.map(({ detail }) => detail).join('; ');
   return details === '' ? error.detail : `${error.detail} (${details})`;
 }
 
-function ofTheFile<T extends { readonly owner: string }>(rows: readonly T[]): T[] {
+function ownedByFleet<T extends { readonly owner: string }>(rows: readonly T[]): T[] {
   return rows.filter(({ owner }) => owner === 'fleet');
 }
 
@@ -153,16 +152,16 @@ function knownRows(state: FleetState): KnownRows {
   const slugs = new Map(state.organisations.map(({ id, slug }) => [id, slug]));
   return {
     organisations: state.organisations.map(({ id, slug }) => [slug, id] as const),
-    groups: ofTheFile(state.groups).map(
+    groups: ownedByFleet(state.groups).map(
       ({ id, organisationId, name }) => [`${slugs.get(organisationId)} ${name}`, id] as const,
     ),
-    geoRules: ofTheFile(state.geoRules).map(
+    geoRules: ownedByFleet(state.geoRules).map(
       (rule) => [`${slugs.get(rule.organisationId)} ${geoKey(rule)}`, rule.id] as const,
     ),
   };
 }
 
-/** A row a change. Keys that were made or revoked have theirs from where that is done. */
+/** Writes one audit row per change. Creating and revoking a key writes its own. */
 async function auditChanges(
   tx: Tx,
   actor: Actor,

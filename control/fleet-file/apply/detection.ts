@@ -3,7 +3,7 @@ import type { ScopeSettings } from '@portcullis/core/attacks/scope-settings.ts';
 import type { Tx } from '../../db/database.ts';
 import type { DetectionPlace, FleetChange } from '../plan/change.ts';
 
-/** Thresholds, mitigation modes or safelists changed; holdings have generations of their own. */
+/** Notified when thresholds, mitigation modes or safelists change. Changes of holdings take a generation instead. */
 export const WATCH_CHANNEL = 'portcullis_watch';
 
 const TABLES: Readonly<Record<DetectionPlace['kind'], string>> = {
@@ -12,7 +12,7 @@ const TABLES: Readonly<Record<DetectionPlace['kind'], string>> = {
   holding: 'holdings',
 };
 
-/** Of the row with this id. Whoever watches hears of it at the commit. */
+/** Saves the settings of one row. Listeners are notified at the commit. */
 export async function saveDetection(
   tx: Tx,
   kind: DetectionPlace['kind'],

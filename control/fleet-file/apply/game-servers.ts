@@ -29,12 +29,12 @@ export async function saveGameServer(
   } else {
     if (change.do === 'server.create') {
       await createGameServer(batch.tx, change.server, { organisationId, owner: 'fleet' });
-    } else await update(batch.tx, change.server, change.rebuild);
+    } else await updateGameServer(batch.tx, change.server, change.rebuild);
     if (moves) await touchManaged(batch, uuid);
   }
 }
 
-/** Filters that a service manages itself stand on the ports of its game servers: policies of its addresses change. */
+/** Managed filters apply to the ports of a service's game servers, so a server that moves changes its policies. */
 async function touchManaged(batch: Batch, uuid: string): Promise<void> {
   const { rows } = await sql<{ cidr: string }>`
     select h.cidr from game_servers g
@@ -50,7 +50,7 @@ async function saveEgg(tx: Tx, { digest, egg }: FoundEgg): Promise<void> {
     on conflict do nothing`.execute(tx);
 }
 
-/** A server with its egg, for its node to build. */
+/** Creates a server and its egg; its node then builds it. */
 export async function createGameServer(
   tx: Tx,
   server: Omit<DesiredGameServer, 'at' | 'organisation'>,
@@ -69,7 +69,11 @@ export async function createGameServer(
       from nodes where nodes.name = ${node}`.execute(tx);
 }
 
-async function update(tx: Tx, server: DesiredGameServer, rebuild: boolean): Promise<void> {
+async function updateGameServer(
+  tx: Tx,
+  server: DesiredGameServer,
+  rebuild: boolean,
+): Promise<void> {
   const { uuid, serviceId, name, node, eggName, egg, image, limits, ip, port } = server;
   await saveEgg(tx, egg);
   await sql`
@@ -80,18 +84,18 @@ async function update(tx: Tx, server: DesiredGameServer, rebuild: boolean): Prom
            suspended = ${server.suspended}, crash_restart = ${server.crashes.restart},
            crash_within_ms = ${server.crashes.withinMs}
       from nodes where nodes.name = ${node} and game_servers.uuid = ${uuid}`.execute(tx);
-  if (rebuild) await buildAnew(tx, uuid);
+  if (rebuild) await requestBuild(tx, uuid);
 }
 
-/** Its node is to install it once more. Until that is done nobody can start it. */
-async function buildAnew(tx: Tx, uuid: string): Promise<void> {
+/** Makes its node install it again. It cannot be started until that is done. */
+async function requestBuild(tx: Tx, uuid: string): Promise<void> {
   await sql`
     update game_servers set build_epoch = build_epoch + 1, build_state = 'waiting', build_reason = null,
            build_log = null, identifier = null
      where uuid = ${uuid}`.execute(tx);
 }
 
-/** Eggs that no server names any more. */
+/** Deletes eggs that no server uses. */
 export async function sweepEggs(tx: Tx): Promise<void> {
   await sql`
     delete from eggs where not exists (select from game_servers where egg_digest = eggs.digest)`.execute(

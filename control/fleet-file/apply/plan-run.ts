@@ -13,27 +13,27 @@ import type { DesiredEdge, DesiredKey, DesiredService } from '../desired.ts';
 export interface CreatedFleetKey {
   readonly organisation: string;
   readonly name: string;
-  /** The whole key; this is the only time that it can be seen. */
+  /** The whole key, which is stored nowhere. */
   readonly key: string;
 }
 
 /** A change of one kind. */
 type Change<Kind extends FleetChange['do']> = Extract<FleetChange, { readonly do: Kind }>;
 
-type WatchingChange = Change<
+type DetectionChange = Change<
   'detection.set' | 'collector.save' | 'collector.delete' | 'responder.save' | 'responder.delete'
 >;
 
-function isOfWatching(change: FleetChange): change is WatchingChange {
+function isDetectionChange(change: FleetChange): change is DetectionChange {
   return /^(?:detection|collector|responder)\./.test(change.do);
 }
 
-/** Carries out the steps of a plan in one transaction, remembering what earlier steps made. */
+/** Applies the changes of a plan in one transaction, and remembers the ids that earlier changes created. */
 export class PlanRun {
   readonly createdKeys: CreatedFleetKey[] = [];
   readonly #batch: Batch;
   readonly #actor: Actor;
-  /** By short name, those made on the way too. */
+  /** Ids by slug, including those created by this plan. */
   readonly organisations: Map<string, number>;
   readonly #holdings = new Map<string, number>();
   readonly #groups: Map<string, number>;
@@ -48,10 +48,10 @@ export class PlanRun {
   }
 
   /**
-   * Holdings first give up what they will not have any more: from then on each is inside what it will be, and
-   * as those do not overlap, no step on the way there does, whatever the order.
+   * Shortens each changed holding to the intersection of its old and new time. The new times do not overlap each
+   * other, so that later changes cannot overlap either, in any order.
    */
-  async makeRoom(changes: readonly FleetChange[]): Promise<void> {
+  async shortenHoldings(changes: readonly FleetChange[]): Promise<void> {
     const moved = changes.filter((change) => change.do === 'holding.change');
     await sql`
       update holdings set during = during * tstzrange(since, until)
@@ -60,11 +60,12 @@ export class PlanRun {
        where holdings.id = moved.id and during && tstzrange(since, until)`.execute(this.#tx);
   }
 
-  async carryOut(change: FleetChange): Promise<void> {
-    return isOfWatching(change) ? this.#saveWatching(change) : this.#saveObject(change);
+  async apply(change: FleetChange): Promise<void> {
+    return isDetectionChange(change) ? this.#saveDetection(change) : this.#saveObject(change);
   }
 
-  async #saveObject(change: Exclude<FleetChange, WatchingChange>): Promise<void> {
+  async #saveObject(change: Exclude<FleetChange, DetectionChange>): Promise<void> {
+    if ('target' in change) return this.#saveAssignment(change);
     switch (change.do) {
       case 'organisation.create':
       case 'organisation.update':
@@ -104,13 +105,9 @@ export class PlanRun {
       case 'group.create':
       case 'group.edit':
       case 'group.delete':
-      case 'group.assign':
-      case 'group.unassign':
         return this.#saveGroup(change);
       case 'geo.create':
       case 'geo.delete':
-      case 'geo.assign':
-      case 'geo.unassign':
         return this.#saveGeoRule(change);
     }
   }
@@ -160,7 +157,7 @@ export class PlanRun {
     `.execute(this.#tx);
   }
 
-  /** `refresh`: what it manages itself changed, and so the policies of its addresses. */
+  /** `refresh`: its managed filters changed, and so did the policies of its addresses. */
   async #saveService(
     { id, name, active, managedFilters }: DesiredService,
     organisationId: number,
@@ -206,7 +203,7 @@ export class PlanRun {
     for (const { id } of rows) this.#holdings.set(key, id);
   }
 
-  /** Only of one that nothing hangs on, or that never began: then there is no history to keep. */
+  /** Only for holdings that nothing refers to, or that never started, so that no history is lost. */
   async #deleteHolding(id: number): Promise<void> {
     for (const table of ['rules', 'filters']) {
       await sql`
@@ -251,59 +248,37 @@ export class PlanRun {
        where id = ${id} and revoked_at is null`.execute(this.#tx);
   }
 
-  async #saveGroup(
-    change: Change<
-      'group.create' | 'group.edit' | 'group.delete' | 'group.assign' | 'group.unassign'
-    >,
-  ): Promise<void> {
-    const batch = this.#batch;
-    const named = (name: string) => `${change.organisation} ${name}`;
-    switch (change.do) {
-      case 'group.create': {
-        const group = { ...change, organisationId: this.#idOf(change) };
-        this.#groups.set(named(change.name), await createGroup(batch, group));
-        return;
-      }
-      case 'group.edit':
-        return editGroup(batch, change.id, change);
-      case 'group.delete':
-        return deleteGroup(batch, change.id);
-      case 'group.assign': {
-        const group = known(this.#groups, named(change.group));
-        await assignGroup(batch, group, change.target, this.#holdingId(change.holding));
-        return;
-      }
-      case 'group.unassign':
-        batch.touch(change.target);
-        return batch.end('group_assignments', [change.assignmentId]);
-    }
+  async #saveGroup(change: Change<'group.create' | 'group.edit' | 'group.delete'>): Promise<void> {
+    if (change.do === 'group.edit') return editGroup(this.#batch, change.id, change);
+    if (change.do === 'group.delete') return deleteGroup(this.#batch, change.id);
+    const id = await createGroup(this.#batch, { ...change, organisationId: this.#idOf(change) });
+    this.#groups.set(`${change.organisation} ${change.name}`, id);
   }
 
-  async #saveGeoRule(
-    change: Change<'geo.create' | 'geo.delete' | 'geo.assign' | 'geo.unassign'>,
-  ): Promise<void> {
-    const batch = this.#batch;
-    const named = (key: string) => `${change.organisation} ${key}`;
-    switch (change.do) {
-      case 'geo.create': {
-        const id = await createGeoRule(batch, this.#idOf(change), change.content);
-        this.#geoRules.set(named(change.key), id);
-        return;
-      }
-      case 'geo.delete':
-        return deleteGeoRule(batch, change.id);
-      case 'geo.assign': {
-        const rule = known(this.#geoRules, named(change.key));
-        await assignGeoRule(batch, rule, change.target, this.#holdingId(change.holding));
-        return;
-      }
-      case 'geo.unassign':
-        batch.touch(change.target);
-        return batch.end('geo_assignments', [change.assignmentId]);
-    }
+  async #saveGeoRule(change: Change<'geo.create' | 'geo.delete'>): Promise<void> {
+    if (change.do === 'geo.delete') return deleteGeoRule(this.#batch, change.id);
+    const id = await createGeoRule(this.#batch, this.#idOf(change), change.content);
+    this.#geoRules.set(`${change.organisation} ${change.key}`, id);
   }
 
-  async #saveWatching(change: WatchingChange): Promise<void> {
+  async #saveAssignment(
+    change: Change<'group.assign' | 'geo.assign' | 'group.unassign' | 'geo.unassign'>,
+  ): Promise<void> {
+    const batch = this.#batch;
+    const { target } = change;
+    if ('assignmentId' in change) {
+      const table = change.do === 'group.unassign' ? 'group_assignments' : 'geo_assignments';
+      batch.touch(target);
+      return batch.end(table, [change.assignmentId]);
+    }
+    const name = `${change.organisation} ${change.key}`;
+    const holdingId = this.#holdingId(change.holding);
+    if (change.do === 'group.assign') {
+      await assignGroup(batch, known(this.#groups, name), target, holdingId);
+    } else await assignGeoRule(batch, known(this.#geoRules, name), target, holdingId);
+  }
+
+  async #saveDetection(change: DetectionChange): Promise<void> {
     if (change.do === 'responder.save' || change.do === 'responder.delete') {
       return saveResponder(this.#tx, change);
     }
@@ -355,7 +330,7 @@ export class PlanRun {
     `.execute(this.#tx);
   }
 
-  /** An edge asks for what changed: policies of prefixes that it gains or loses have, for it. */
+  /** Marks the prefixes that an edge gains or loses as changed, because edges fetch only what changed. */
   async #touchServed(id: number, serves: readonly string[]): Promise<void> {
     const { rows } = await sql<{ cidr: string }>`
       with was as (select unnest(serves) as cidr from edges where id = ${id}),
@@ -366,7 +341,7 @@ export class PlanRun {
   }
 }
 
-/** Ids of what is there already, by the names that plans use. */
+/** Ids of existing rows, by the names that plans use. */
 export interface KnownRows {
   readonly organisations: Iterable<readonly [slug: string, id: number]>;
   /** `slug name` */
@@ -381,6 +356,6 @@ function newHoldingKey(organisation: string, cidr: string, since: Date): string 
 
 function known(ids: ReadonlyMap<string, number>, name: string): number {
   const id = ids.get(name);
-  if (id === undefined) throw new Error(`a plan names ${name} before it makes it`);
+  if (id === undefined) throw new Error(`a plan uses ${name} before creating it`);
   return id;
 }

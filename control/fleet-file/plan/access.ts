@@ -5,45 +5,43 @@ import type {
   DesiredService,
   OrganisationLimits,
 } from '../desired.ts';
-import { countOf, PlanDraft, wordDifferences } from './draft.ts';
+import type { CurrentKey, CurrentOrganisation, CurrentService } from '../state/state.ts';
+import { countOf, describeDifferences, PlanDraft } from './draft.ts';
 import type { PlannedHolding } from './holdings.ts';
-import type {
-  CurrentKey,
-  CurrentOrganisation,
-  CurrentService,
-  FleetState,
-} from '../state/state.ts';
 
-export function planOrganisation(
-  draft: PlanDraft,
-  current: CurrentOrganisation | undefined,
-  wanted: DesiredOrganisation,
-): void {
-  const { slug, name, flags, limits } = wanted;
-  const told = { slug, values: { name, flags, limits }, subject: `organisation ${slug}` };
-  if (current === undefined) {
-    draft.add(
-      { do: 'organisation.create', sign: '+', words: name, organisation: slug, ...told },
-      wanted.at,
-    );
-    return;
+export function planOrganisations(draft: PlanDraft): void {
+  const left = new Map(draft.state.organisations.map((row) => [row.slug, row]));
+  for (const { slug } of draft.file.organisations) {
+    const wanted = draft.organisations.find((one) => one.slug === slug);
+    if (wanted !== undefined) planOrganisation(draft, left.get(slug), wanted);
+    left.delete(slug);
   }
-  const before = { name: current.name, flags: [...current.flags].toSorted() };
-  const words = [
-    wordDifferences(before, { name, flags }),
-    wordDifferences(limitFields(current.limits), limitFields(limits)),
-  ]
-    .filter((part) => part !== '')
-    .join(', ');
-  if (words !== '') {
-    draft.add(
-      { do: 'organisation.update', sign: '~', words, organisation: slug, ...told },
-      wanted.at,
-    );
-  }
+  for (const row of left.values()) if (row.owner === 'fleet') planClosing(draft, row);
 }
 
-/** As the file names them. */
+function planOrganisation(
+  draft: PlanDraft,
+  row: CurrentOrganisation | undefined,
+  { slug, name, flags, limits, at }: DesiredOrganisation,
+): void {
+  const change = {
+    slug,
+    values: { name, flags, limits },
+    subject: `organisation ${slug}`,
+    organisation: slug,
+  };
+  if (row === undefined) {
+    draft.add({ do: 'organisation.create', sign: '+', words: name, ...change }, at);
+    return;
+  }
+  const words = describeDifferences(
+    { name: row.name, flags: row.flags.toSorted(), ...limitFields(row.limits) },
+    { name, flags, ...limitFields(limits) },
+  );
+  if (words !== '') draft.add({ do: 'organisation.update', sign: '~', words, ...change }, at);
+}
+
+/** Limits under the names that the file uses. */
 function limitFields(limits: OrganisationLimits): Record<string, number> {
   return {
     rules_per_ip: limits.rulesPerIp,
@@ -55,95 +53,88 @@ function limitFields(limits: OrganisationLimits): Record<string, number> {
   };
 }
 
-/** An organisation of the file's side that the file does not name any more keeps its row, for the history. */
-export function planClosing(draft: PlanDraft, current: CurrentOrganisation): void {
-  if (current.flags.length === 0) return;
-  const { slug } = current;
-  const words = 'closed: its areas are deactivated, its row stays for the history';
-  const subject = `organisation ${slug}`;
-  draft.add({ do: 'organisation.close', sign: '-', subject, words, slug, organisation: slug });
+/** An organisation that the file no longer names keeps its row, for the history. */
+function planClosing(draft: PlanDraft, { id, slug, flags }: CurrentOrganisation): void {
+  const portal = describePortalObjects(draft, id);
+  if (portal !== '') {
+    const message = `${slug} is not in the file, but has ${portal} that belong to the portal; remove them there first.`;
+    draft.refuse(PlanDraft.fileStart, message);
+  } else if (flags.length > 0) {
+    const words = 'closed: its areas are deactivated, its row stays for the history';
+    const subject = `organisation ${slug}`;
+    draft.add({ do: 'organisation.close', sign: '-', subject, words, slug, organisation: slug });
+  }
 }
 
-/** What the portal still has in an organisation that is to go. */
-export function wordPortalSide(state: FleetState, organisationId: number): string {
-  const live = ({ until }: { readonly until: Date | null }) => until === null || until > state.now;
-  const mine = <T extends { readonly organisationId: number; readonly owner: string }>(
+/** Counts what the portal still owns in an organisation; '' when there is nothing. */
+function describePortalObjects({ state }: PlanDraft, organisationId: number): string {
+  const count = <T extends { readonly organisationId: number; readonly owner: string }>(
+    noun: string,
     rows: readonly T[],
-  ) => rows.filter((row) => row.organisationId === organisationId && row.owner === 'portal');
-  const kinds: readonly (readonly [number, string])[] = [
-    [mine(state.holdings).filter(live).length, 'holding'],
-    [mine(state.keys).filter(({ revoked }) => !revoked).length, 'key'],
-    [mine(state.groups).length, 'group'],
-    [mine(state.geoRules).length, 'geo rule'],
-    [mine(state.gameServers).length, 'server'],
-    [mine(state.services).filter(({ active }) => active).length, 'service'],
-  ];
-  return kinds.flatMap(([count, what]) => (count > 0 ? [countOf(count, what)] : [])).join(', ');
+    isLive: (row: T) => boolean = () => true,
+  ): string[] => {
+    const { length } = rows.filter(
+      (row) => row.organisationId === organisationId && row.owner === 'portal' && isLive(row),
+    );
+    return length > 0 ? [countOf(length, noun)] : [];
+  };
+  return [
+    ...count('holding', state.holdings, ({ until }) => until === null || until > state.now),
+    ...count('key', state.keys, ({ revoked }) => !revoked),
+    ...count('group', state.groups),
+    ...count('geo rule', state.geoRules),
+    ...count('server', state.gameServers),
+    ...count('service', state.services, ({ active }) => active),
+  ].join(', ');
 }
 
-export function planAsns(
-  draft: PlanDraft,
-  state: FleetState,
-  organisations: readonly DesiredOrganisation[],
-  planned: readonly PlannedHolding[],
-): void {
-  const slugs = new Map(state.organisations.map(({ id, slug }) => [id, slug]));
-  const current = new Map(state.asns.map((row) => [row.asn, row]));
-  const wanted = new Set<number>();
-  for (const { slug, asns } of organisations) {
+export function planAsns(draft: PlanDraft, planned: readonly PlannedHolding[]): void {
+  const left = new Map(draft.state.asns.map((row) => [row.asn, row]));
+  for (const { slug: organisation, asns } of draft.organisations) {
     for (const { asn, at } of asns) {
-      wanted.add(asn);
-      const row = current.get(asn);
-      const holder = row === undefined ? null : (slugs.get(row.organisationId) ?? null);
-      const told = {
+      const row = left.get(asn);
+      left.delete(asn);
+      const change = {
         do: 'asn.add',
         asn,
-        subject: `AS${asn} of ${slug}`,
-        organisation: slug,
+        subject: `AS${asn} of ${organisation}`,
+        organisation,
       } as const;
-      if (row?.owner === 'portal') {
-        draft.refuse(at, `AS${asn} is ${holder}'s and belongs to the portal; change it there.`);
-      } else if (row === undefined) draft.add({ sign: '+', words: '', ...told }, at);
-      else if (holder !== slug) draft.add({ sign: '~', words: `was ${holder}'s`, ...told }, at);
+      const holder = row && draft.slugOf(row.organisationId);
+      if (row?.owner === 'portal') draft.refusePortal(at, `AS${asn} is ${holder}'s and`);
+      else if (row === undefined) draft.add({ sign: '+', words: '', ...change }, at);
+      else if (holder !== organisation) {
+        draft.add({ sign: '~', words: `was ${holder}'s`, ...change }, at);
+      }
     }
   }
-  for (const { asn, organisationId, owner } of state.asns) {
-    if (owner === 'portal' || wanted.has(asn)) continue;
+  for (const { asn, organisationId, owner } of left.values()) {
+    if (owner === 'portal') continue;
     // Past holdings keep the number that they were announced under.
     if (planned.some((holding) => holding.asn === asn)) continue;
-    const slug = slugs.get(organisationId) ?? '';
-    const subject = `AS${asn} of ${slug}`;
-    draft.add({ do: 'asn.remove', sign: '-', subject, words: '', asn, organisation: slug });
+    const organisation = draft.slugOf(organisationId);
+    const subject = `AS${asn} of ${organisation}`;
+    draft.add({ do: 'asn.remove', sign: '-', subject, words: '', asn, organisation });
   }
 }
 
-export function planServices(
-  draft: PlanDraft,
-  state: FleetState,
-  organisations: readonly DesiredOrganisation[],
-  planned: readonly PlannedHolding[],
-): void {
-  const slugs = new Map(state.organisations.map(({ id, slug }) => [id, slug]));
-  const current = new Map(state.services.map((row) => [row.id, row]));
-  const wanted = new Set<number>();
-  for (const { slug, services } of organisations) {
+export function planServices(draft: PlanDraft, planned: readonly PlannedHolding[]): void {
+  const left = new Map(draft.state.services.map((row) => [row.id, row]));
+  for (const { slug, services } of draft.organisations) {
     for (const service of services) {
-      wanted.add(service.id);
-      const row = current.get(service.id);
-      const holder = row === undefined ? null : (slugs.get(row.organisationId) ?? null);
+      const row = left.get(service.id);
+      left.delete(service.id);
+      const holder = row && draft.slugOf(row.organisationId);
       if (row?.owner === 'portal') {
-        const message = `The service ${service.id} is ${holder}'s and belongs to the portal; change it there.`;
-        draft.refuse(service.at, message);
-      } else if (holder !== null && holder !== slug) {
+        draft.refusePortal(service.at, `The service ${service.id} is ${holder}'s and`);
+      } else if (holder !== undefined && holder !== slug) {
         const message = `The service ${service.id} is ${holder}'s, and numbers of services are not passed on: choose another.`;
         draft.refuse(service.at, message);
       } else planService(draft, slug, row, service);
     }
   }
-  for (const row of state.services) {
-    if (row.owner === 'fleet' && !wanted.has(row.id)) {
-      planServiceGone(draft, slugs.get(row.organisationId) ?? '', row, planned, state);
-    }
+  for (const row of left.values()) {
+    if (row.owner === 'fleet') planServiceRemoval(draft, row, planned);
   }
 }
 
@@ -153,129 +144,126 @@ function showFilters(filters: CurrentService['managedFilters']): string[] {
 
 function planService(
   draft: PlanDraft,
-  slug: string,
+  organisation: string,
   row: CurrentService | undefined,
   service: DesiredService,
 ): void {
-  const told = { service, subject: `service ${service.id} (${slug})`, organisation: slug };
-  const words = service.name;
+  const { id, name, active, at } = service;
+  const change = { service, subject: `service ${id} (${organisation})`, organisation };
   if (row === undefined) {
-    draft.add({ do: 'service.create', sign: '+', words, refresh: false, ...told }, service.at);
+    draft.add({ do: 'service.create', sign: '+', words: name, refresh: false, ...change }, at);
     return;
   }
-  const { name, active } = service;
   const managed_filters = showFilters(service.managedFilters);
   const before = {
     name: row.name,
     active: row.active,
     managed_filters: showFilters(row.managedFilters),
   };
-  const differences = wordDifferences(before, { name, active, managed_filters });
-  if (differences === '') return;
-  const refresh = wordDifferences(before, { managed_filters }) !== '';
-  draft.add({ do: 'service.update', sign: '~', words: differences, refresh, ...told }, service.at);
+  const words = describeDifferences(before, { name, active, managed_filters });
+  if (words === '') return;
+  const refresh = describeDifferences(before, { managed_filters }) !== '';
+  draft.add({ do: 'service.update', sign: '~', words, refresh, ...change }, at);
 }
 
-function planServiceGone(
+function planServiceRemoval(
   draft: PlanDraft,
-  slug: string,
-  { id, active }: CurrentService,
+  { id, active, organisationId }: CurrentService,
   planned: readonly PlannedHolding[],
-  { now, gameServers }: FleetState,
 ): void {
-  if (gameServers.some((server) => server.serviceId === id && server.owner === 'portal')) {
-    const message = `The service ${id} of ${slug} is not in the file, but has servers that belong to the portal; remove them there first.`;
+  const { now, gameServers } = draft.state;
+  const organisation = draft.slugOf(organisationId);
+  const refuse = (what: string): void => {
+    const message = `The service ${id} of ${organisation} is not in the file, but has ${what} that belong to the portal; remove them there first.`;
     draft.refuse(PlanDraft.fileStart, message);
+  };
+  if (gameServers.some((server) => server.serviceId === id && server.owner === 'portal')) {
+    refuse('servers');
     return;
   }
   const held = planned.filter((holding) => holding.serviceId === id);
   if (held.some(({ owner, until }) => owner === 'portal' && (until === null || until > now))) {
-    const message = `The service ${id} of ${slug} is not in the file, but has addresses that belong to the portal; remove them there first.`;
-    draft.refuse(PlanDraft.fileStart, message);
+    refuse('addresses');
     return;
   }
-  const told = { id, sign: '-', subject: `service ${id} (${slug})`, organisation: slug } as const;
-  if (held.length === 0) draft.add({ do: 'service.delete', words: '', ...told });
-  else if (active) draft.add({ do: 'service.close', words: 'not active any more', ...told });
+  const change = {
+    id,
+    sign: '-',
+    subject: `service ${id} (${organisation})`,
+    organisation,
+  } as const;
+  if (held.length === 0) draft.add({ do: 'service.delete', words: '', ...change });
+  else if (active) draft.add({ do: 'service.close', words: 'not active any more', ...change });
 }
 
-export function planKeys(
-  draft: PlanDraft,
-  state: FleetState,
-  organisations: readonly DesiredOrganisation[],
-): void {
-  const slugs = new Map(state.organisations.map(({ id, slug }) => [id, slug]));
+export function planKeys(draft: PlanDraft): void {
   const byName = new Map<string, CurrentKey>();
-  for (const row of state.keys) {
-    const name = `${slugs.get(row.organisationId)} ${row.name}`;
-    const known = byName.get(name);
-    if (known === undefined || (known.revoked && known.owner === 'portal')) byName.set(name, row);
+  for (const row of draft.state.keys) {
+    // A revoked key of the portal leaves its name free.
+    if (row.revoked && row.owner === 'portal') continue;
+    const name = `${draft.slugOf(row.organisationId)} ${row.name}`;
+    if (!byName.has(name)) byName.set(name, row);
   }
-  const byHash = new Map(state.keys.map((row) => [row.hash, row]));
+  const byHash = new Map(draft.state.keys.map((row) => [row.hash, row]));
   const wanted = new Set<CurrentKey>();
-  for (const { slug, keys } of organisations) {
+  for (const { slug, keys } of draft.organisations) {
     for (const key of keys) {
-      const named = byName.get(`${slug} ${key.name}`);
-      const row = named?.owner === 'portal' && named.revoked ? undefined : named;
+      const row = byName.get(`${slug} ${key.name}`);
       if (row !== undefined) wanted.add(row);
       const holder = key.secret === null ? undefined : byHash.get(hashHex(key.secret));
-      if (row?.owner === 'portal') {
-        draft.refuse(key.at, `The key ${key.name} belongs to the portal; change it there.`);
-      } else if (holder !== undefined && holder !== row) {
+      if (row?.owner === 'portal') draft.refusePortal(key.at, `The key ${key.name}`);
+      else if (holder !== undefined && holder !== row) {
         const message = `The secret of ${key.name} is that of another key, or was; make a new one.`;
         draft.refuse(key.at, message);
-      } else planKey(draft, state.now, slug, row, key);
+      } else planKey(draft, slug, row, key);
     }
   }
-  for (const row of state.keys) {
+  for (const row of draft.state.keys) {
     if (row.owner !== 'fleet' || row.revoked || wanted.has(row)) continue;
-    const slug = slugs.get(row.organisationId) ?? '';
-    const subject = `key ${row.name} (${slug})`;
+    const organisation = draft.slugOf(row.organisationId);
+    const subject = `key ${row.name} (${organisation})`;
     const words = 'revoked for good';
-    draft.add({ do: 'key.revoke', sign: '-', subject, words, id: row.id, organisation: slug });
+    draft.add({ do: 'key.revoke', sign: '-', subject, words, id: row.id, organisation });
   }
 }
 
 function planKey(
   draft: PlanDraft,
-  now: Date,
-  slug: string,
+  organisation: string,
   row: CurrentKey | undefined,
   key: DesiredKey,
 ): void {
-  const subject = `key ${key.name} (${slug})`;
+  const subject = `key ${key.name} (${organisation})`;
   if (row?.revoked) {
     draft.note(
       `${subject} was revoked and stays so: take it out of the file, or choose another name`,
     );
     return;
   }
+  const change = { subject, key, organisation };
   if (row === undefined) {
-    if (key.expiresAt !== null && key.expiresAt <= now) {
+    if (key.expiresAt !== null && key.expiresAt <= draft.state.now) {
       draft.note(`${subject} is not made: it would have expired already`);
       return;
     }
-    const made = key.secret === null ? ', its secret is made and shown once' : '';
-    const words = `${key.abilities.join(', ')}${made}`;
-    draft.add({ do: 'key.create', sign: '+', subject, words, key, organisation: slug }, key.at);
+    const secret = key.secret === null ? ', its secret is made and shown once' : '';
+    const words = `${key.abilities.join(', ')}${secret}`;
+    draft.add({ do: 'key.create', sign: '+', words, ...change }, key.at);
     return;
   }
-  const differences = wordDifferences(comparable(row), comparable(key));
+  const differences = describeDifferences(comparable(row), comparable(key));
   const replaced = key.secret !== null && hashHex(key.secret) !== row.hash;
   const parts = [differences, replaced ? 'another secret: the old one stops working' : ''];
   const words = parts.filter((part) => part !== '').join(', ');
   if (words === '') return;
-  draft.add(
-    { do: 'key.update', sign: '~', subject, words, id: row.id, key, organisation: slug },
-    key.at,
-  );
+  draft.add({ do: 'key.update', sign: '~', words, id: row.id, ...change }, key.at);
 }
 
 function comparable(
   key: Omit<DesiredKey, 'at' | 'secret' | 'abilities'> & { readonly abilities: readonly string[] },
 ) {
   return {
-    abilities: [...key.abilities].toSorted(),
+    abilities: key.abilities.toSorted(),
     servers: sortedOrAll(key.servers),
     manage_servers: sortedOrAll(key.managedServers),
     prefixes: sortedOrAll(key.prefixes),

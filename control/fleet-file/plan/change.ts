@@ -12,7 +12,7 @@ import type {
 } from '../desired.ts';
 import type { Mistake, Position } from '../mistakes.ts';
 
-/** A holding by its row, or by what makes it when the plan is carried out. */
+/** A holding by its row, or by the change that creates it. */
 export type HoldingRef =
   | { readonly kind: 'existing'; readonly id: number }
   | {
@@ -22,39 +22,44 @@ export type HoldingRef =
       readonly since: Date;
     };
 
-/** Whose thresholds and mitigation are said. */
+/** The object that a detection setting belongs to. */
 export type DetectionPlace =
   | { readonly kind: 'organisation' }
   | { readonly kind: 'service'; readonly id: number }
   | { readonly kind: 'holding'; readonly ref: HoldingRef };
 
-interface Told {
-  /** `+` begins, `~` changes, `-` ends. */
+interface ChangeDescription {
+  /** `+` creates, `~` changes, `-` deletes or ends. */
   readonly sign: '+' | '~' | '-';
-  /** What it is about, with its name: `organisation acme`. */
+  /** The object with its name: `organisation acme`. */
   readonly subject: string;
-  /** What happens to it, in words; '' when the sign says it all. */
+  /** What changes; '' when the sign says everything. */
   readonly words: string;
-  /** Null: of no organisation (baseline, edges). */
+  /** Null for objects of no organisation (baseline, edges). */
   readonly organisation: string | null;
-  /** Where the file asks for it; its beginning, for what the file does not name any more. */
+  /** The position in the file that asks for it, or the file's start when the file no longer names the object. */
   readonly at: Position;
 }
 
-/** What the organisation of a row holds of itself. */
-export interface OrganisationValues {
-  readonly name: string;
-  readonly flags: readonly string[];
-  readonly limits: OrganisationLimits;
+export interface HoldingContent {
+  readonly cidr: string;
+  readonly since: Date;
+  readonly until: Date | null;
+  readonly asn: number | null;
+  readonly serviceId: number | null;
 }
 
-/** One step. Organisations are named by their short name: some have no row before the plan is carried out. */
-export type FleetChange = Told &
+/** One change. It names organisations by slug, because some have no row before the plan is applied. */
+export type FleetChange = ChangeDescription &
   (
     | {
         readonly do: 'organisation.create' | 'organisation.update';
         readonly slug: string;
-        readonly values: OrganisationValues;
+        readonly values: {
+          readonly name: string;
+          readonly flags: readonly string[];
+          readonly limits: OrganisationLimits;
+        };
       }
     | { readonly do: 'organisation.close'; readonly slug: string }
     | { readonly do: 'asn.add' | 'asn.remove'; readonly asn: number }
@@ -64,23 +69,8 @@ export type FleetChange = Told &
         readonly refresh: boolean;
       }
     | { readonly do: 'service.close' | 'service.delete'; readonly id: number }
-    | {
-        readonly do: 'holding.create';
-        readonly cidr: string;
-        readonly since: Date;
-        readonly until: Date | null;
-        readonly asn: number | null;
-        readonly serviceId: number | null;
-      }
-    | {
-        readonly do: 'holding.change';
-        readonly id: number;
-        readonly cidr: string;
-        readonly since: Date;
-        readonly until: Date | null;
-        readonly asn: number | null;
-        readonly serviceId: number | null;
-      }
+    | (HoldingContent & { readonly do: 'holding.create' })
+    | (HoldingContent & { readonly do: 'holding.change'; readonly id: number })
     | { readonly do: 'holding.delete'; readonly id: number; readonly cidr: string }
     | { readonly do: 'key.create'; readonly key: DesiredKey }
     | { readonly do: 'key.update'; readonly id: number; readonly key: DesiredKey }
@@ -101,21 +91,19 @@ export type FleetChange = Told &
       }
     | { readonly do: 'group.delete'; readonly id: number }
     | {
-        readonly do: 'group.assign';
-        readonly group: string;
-        readonly target: string;
-        readonly holding: HoldingRef;
-      }
-    | { readonly do: 'group.unassign'; readonly assignmentId: number; readonly target: string }
-    | { readonly do: 'geo.create'; readonly key: string; readonly content: GeoContent }
-    | { readonly do: 'geo.delete'; readonly id: number }
-    | {
-        readonly do: 'geo.assign';
+        readonly do: 'group.assign' | 'geo.assign';
+        /** The group's name, or the geo rule's key. */
         readonly key: string;
         readonly target: string;
         readonly holding: HoldingRef;
       }
-    | { readonly do: 'geo.unassign'; readonly assignmentId: number; readonly target: string }
+    | {
+        readonly do: 'group.unassign' | 'geo.unassign';
+        readonly assignmentId: number;
+        readonly target: string;
+      }
+    | { readonly do: 'geo.create'; readonly key: string; readonly content: GeoContent }
+    | { readonly do: 'geo.delete'; readonly id: number }
     | { readonly do: 'baseline.add'; readonly prefix: string; readonly rule: RuleContent }
     | { readonly do: 'baseline.remove'; readonly id: number; readonly prefix: string }
     | { readonly do: 'edge.create'; readonly edge: DesiredEdge }
@@ -127,9 +115,9 @@ export type FleetChange = Told &
     | {
         readonly do: 'server.update';
         readonly server: DesiredGameServer;
-        /** It is built anew, because it is on another node now. */
+        /** The server moves to another node, which builds it again. */
         readonly rebuild: boolean;
-        /** Players reach it elsewhere now. */
+        /** Its address, port or service changes. */
         readonly moved: boolean;
       }
     | { readonly do: 'server.delete'; readonly uuid: string }
@@ -145,14 +133,14 @@ export type FleetChange = Told &
   );
 
 export interface FleetPlan {
-  /** Of the file. */
+  /** The file's path. */
   readonly path: string;
-  /** In the order in which they are carried out. */
+  /** In the order of application. */
   readonly changes: readonly FleetChange[];
-  /** What makes the plan impossible. Not empty: nothing may be applied. */
+  /** Reasons why the plan cannot be applied. */
   readonly mistakes: readonly Mistake[];
-  /** Live objects that would lose their holder: applied only when told. */
+  /** Live objects that would lose their holder: applied only with `--force`. */
   readonly orphans: readonly Mistake[];
-  /** What the operator should know though nothing is done about it. */
+  /** Facts that the operator should know and that change nothing. */
   readonly notes: readonly string[];
 }

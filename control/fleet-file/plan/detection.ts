@@ -1,101 +1,140 @@
+import { createHash } from 'node:crypto';
 import { NOTHING_SET, type ScopeSettings } from '@portcullis/core/attacks/scope-settings.ts';
 import type { CollectorExporter } from '../../db/schema.ts';
-import type { DetectionPlace } from './change.ts';
-import type { DesiredOrganisation, FleetFile } from '../desired.ts';
+import type { ResponderSpec } from '../../db/schema-mitigations.ts';
 import type { Position } from '../mistakes.ts';
-import { type PlanDraft, wordDifferences } from './draft.ts';
+import type { DetectionPlace } from './change.ts';
+import { describeDifferences, type PlanDraft, planNamed } from './draft.ts';
 import { type PlannedHolding, showCidr } from './holdings.ts';
 
-import type { FleetState } from '../state/state.ts';
-
-/** What differs of thresholds, mitigation modes and safelists, scope by scope. */
-export function planDetection(
-  draft: PlanDraft,
-  state: FleetState,
-  organisations: readonly DesiredOrganisation[],
-  planned: readonly PlannedHolding[],
-): void {
-  const ids = new Map(state.organisations.map(({ id, slug }) => [slug, id]));
-  const set = (wanted: Wanted, before: ScopeSettings | undefined): void => {
-    const { slug, name, of, detection, at } = wanted;
-    const words = wordDifferences(fieldsOf(before ?? NOTHING_SET), fieldsOf(detection));
-    if (words === '') return;
-    const subject = `detection on ${name} (${slug})`;
-    draft.add(
-      { do: 'detection.set', sign: '~', subject, words, organisation: slug, of, detection },
-      at,
-    );
-  };
-  for (const { slug, detection, services, at } of organisations) {
-    const id = ids.get(slug);
-    const of = { kind: 'organisation' } as const;
-    const name = `everything of ${slug}`;
-    set(
-      { slug, name, of, detection, at },
-      id === undefined ? undefined : state.detection.organisations.get(id),
-    );
-    for (const service of services) {
-      const place = { kind: 'service', id: service.id } as const;
-      const named = { slug, name: `service ${service.id}`, of: place };
-      set(
-        { ...named, detection: service.detection, at: service.at },
-        state.detection.services.get(service.id),
-      );
-    }
-  }
-  for (const { ref, organisation: slug, cidr, detection, at } of planned) {
-    if (detection === null || at === null) continue;
-    const before = ref.kind === 'new' ? undefined : state.detection.holdings.get(ref.id);
-    set({ slug, name: showCidr(cidr), of: { kind: 'holding', ref }, detection, at }, before);
-  }
-}
-
-interface Wanted {
-  readonly slug: string;
+interface Scope {
+  readonly organisation: string;
   readonly name: string;
   readonly of: DetectionPlace;
   readonly detection: ScopeSettings;
   readonly at: Position;
 }
 
-/** As the file names them. */
-function fieldsOf({ pps, mbps, holdSeconds, mitigation, safelist }: ScopeSettings) {
+/** Plans changes of thresholds, mitigation modes and safelists, scope by scope. */
+export function planDetection(draft: PlanDraft, planned: readonly PlannedHolding[]): void {
+  const current = draft.state.detection;
+  const ids = new Map(draft.state.organisations.map(({ id, slug }) => [slug, id]));
+  const set = (scope: Scope, before: ScopeSettings = NOTHING_SET): void => {
+    const { organisation, name, of, detection, at } = scope;
+    const words = describeDifferences(detectionFields(before), detectionFields(detection));
+    if (words === '') return;
+    const subject = `detection on ${name} (${organisation})`;
+    draft.add({ do: 'detection.set', sign: '~', subject, words, organisation, of, detection }, at);
+  };
+  for (const { slug: organisation, detection, services, at } of draft.organisations) {
+    const name = `everything of ${organisation}`;
+    const before = current.organisations.get(ids.get(organisation) ?? 0);
+    set({ organisation, name, of: { kind: 'organisation' }, detection, at }, before);
+    for (const { id, ...service } of services) {
+      const scope = { ...service, organisation, name: `service ${id}` };
+      set({ ...scope, of: { kind: 'service', id } }, current.services.get(id));
+    }
+  }
+  for (const { ref, organisation, cidr, detection, at } of planned) {
+    if (detection === null || at === null) continue;
+    const before = ref.kind === 'new' ? undefined : current.holdings.get(ref.id);
+    const name = showCidr(cidr);
+    set({ organisation, name, of: { kind: 'holding', ref }, detection, at }, before);
+  }
+}
+
+/** Settings under the names that the file uses. */
+function detectionFields({ pps, mbps, holdSeconds, mitigation, safelist }: ScopeSettings) {
   return { pps, mbps, hold_seconds: holdSeconds, mitigation, safelist };
 }
 
-export function planCollectors(draft: PlanDraft, state: FleetState, file: FleetFile): void {
-  const current = new Map(state.collectors.map((row) => [row.name, row]));
-  for (const collector of file.collectors) {
-    const { name, listen, exporters, site, at } = collector;
-    const row = current.get(name);
-    current.delete(name);
-    const told = { collector, subject: `collector ${name}`, organisation: null };
-    if (row?.owner === 'portal') {
-      draft.refuse(at, `The collector ${name} belongs to the portal; change it there.`);
-      continue;
-    }
-    const wanted = { listen, exporters: exporters.map(wordExporter), site };
-    if (row === undefined) {
-      const words = `at ${listen}, from ${wanted.exporters.join(', ')}`;
-      draft.add({ do: 'collector.save', sign: '+', words, ...told }, at);
-      continue;
-    }
-    const before = {
-      listen: row.listen,
-      exporters: row.exporters.map(wordExporter),
-      site: row.site,
-    };
-    const words = wordDifferences(before, wanted);
-    if (words !== '') draft.add({ do: 'collector.save', sign: '~', words, ...told }, at);
-  }
-  for (const { id, name, owner } of current.values()) {
-    if (owner === 'portal') continue;
-    const told = { subject: `collector ${name}`, words: '', organisation: null };
-    draft.add({ do: 'collector.delete', sign: '-', id, ...told });
-  }
+export function planCollectors(draft: PlanDraft): void {
+  planNamed(draft, 'collector', {
+    wanted: draft.file.collectors,
+    rows: draft.state.collectors,
+    save(collector, row) {
+      const change = {
+        do: 'collector.save',
+        collector,
+        subject: `collector ${collector.name}`,
+        organisation: null,
+      } as const;
+      const fields = collectorFields(collector);
+      if (row === undefined) {
+        const words = `at ${fields.listen}, from ${fields.exporters.join(', ')}`;
+        draft.add({ sign: '+', words, ...change }, collector.at);
+        return;
+      }
+      const words = describeDifferences(collectorFields(row), fields);
+      if (words !== '') draft.add({ sign: '~', words, ...change }, collector.at);
+    },
+    remove({ id, name }) {
+      const subject = `collector ${name}`;
+      draft.add({ do: 'collector.delete', sign: '-', id, subject, words: '', organisation: null });
+    },
+  });
 }
 
-function wordExporter({ ip, samplingRate, prefixes = null }: CollectorExporter): string {
+function collectorFields({
+  listen,
+  exporters,
+  site,
+}: {
+  readonly listen: string;
+  readonly exporters: readonly CollectorExporter[];
+  readonly site: string | null;
+}) {
+  return { listen, exporters: exporters.map(describeExporter), site };
+}
+
+function describeExporter({ ip, samplingRate, prefixes = null }: CollectorExporter): string {
   const rate = samplingRate === null ? '' : ` 1:${samplingRate}`;
   return `${ip}${rate}${prefixes === null ? '' : ` of ${prefixes.join(' ')}`}`;
+}
+
+export function planResponders(draft: PlanDraft): void {
+  planNamed(draft, 'responder', {
+    wanted: draft.file.responders,
+    rows: draft.state.responders,
+    save(responder, row) {
+      const change = {
+        do: 'responder.save',
+        responder,
+        subject: `responder ${responder.name}`,
+        organisation: null,
+      } as const;
+      const fields = responderFields(responder.spec);
+      if (row === undefined) {
+        draft.add({ sign: '+', words: `calls ${fields.calls}`, ...change }, responder.at);
+        return;
+      }
+      const words = describeDifferences(responderFields(row.spec), fields);
+      if (words !== '') draft.add({ sign: '~', words, ...change }, responder.at);
+    },
+    remove({ id, name }) {
+      const subject = `responder ${name}`;
+      draft.add({ do: 'responder.delete', sign: '-', id, subject, words: '', organisation: null });
+    },
+  });
+}
+
+/** A secret is shown as a short hash, which tells only whether it changed. */
+function responderFields({
+  call,
+  prefixes,
+  pps,
+  mbps,
+  timeoutSeconds,
+  expiresSeconds,
+}: ResponderSpec) {
+  const secret = call.kind === 'webhook' ? call.secret : null;
+  return {
+    calls: call.kind === 'command' ? call.command.join(' ') : call.url,
+    secret: secret === null ? null : createHash('sha256').update(secret).digest('hex').slice(0, 8),
+    prefixes: prefixes ?? 'all',
+    pps,
+    mbps,
+    timeout_seconds: timeoutSeconds,
+    expires_seconds: expiresSeconds,
+  };
 }

@@ -1,7 +1,9 @@
-import type { FleetChange, FleetPlan } from './change.ts';
+import type { DesiredOrganisation, FleetFile } from '../desired.ts';
 import { type Mistake, MistakeList, type Position } from '../mistakes.ts';
+import type { FleetState } from '../state/state.ts';
+import type { FleetChange, FleetPlan } from './change.ts';
 
-/** What comes first, so that every step finds what it needs; before all, holdings give up time (`makeRoom`). */
+/** The order of changes, so that each finds what it needs. Before all of them, holdings are shortened (`shortenHoldings`). */
 const ORDER: Readonly<Record<FleetChange['do'], number>> = {
   'organisation.create': 0,
   'organisation.update': 0,
@@ -44,39 +46,59 @@ const ORDER: Readonly<Record<FleetChange['do'], number>> = {
   'organisation.close': 18,
 };
 
-/** A change before it is given its place. */
-type PlainChange = FleetChange extends infer Each
+/** A change without its position, which `add` takes apart. */
+type ChangeWithoutPosition = FleetChange extends infer Each
   ? Each extends FleetChange
     ? Omit<Each, 'at'>
     : never
   : never;
 
-/** A plan while it is made. */
+/** A plan under construction: what the file wants, what the database has, and the changes found so far. */
 export class PlanDraft {
-  /** The whole file: of what is wrong because it is not in it. */
+  /** The position of mistakes about what the file does not name. */
   static readonly fileStart: Position = { line: 1, column: 1 };
-  readonly #steps: { readonly order: number; readonly change: FleetChange }[] = [];
+  readonly file: FleetFile;
+  readonly state: FleetState;
+  /** The file's organisations, without those that belong to the portal: they are refused once, with all they contain. */
+  readonly organisations: readonly DesiredOrganisation[];
+  readonly #slugs: ReadonlyMap<number, string>;
+  readonly #changes: FleetChange[] = [];
   readonly #mistakes: MistakeList;
   readonly #orphans: Mistake[] = [];
   readonly #notes: string[] = [];
-  readonly #path: string;
 
-  constructor(path: string) {
-    this.#path = path;
-    this.#mistakes = new MistakeList(path);
+  constructor(file: FleetFile, state: FleetState) {
+    this.file = file;
+    this.state = state;
+    this.#mistakes = new MistakeList(file.path);
+    this.#slugs = new Map(state.organisations.map(({ id, slug }) => [id, slug]));
+    const portal = state.organisations.filter(({ owner }) => owner === 'portal');
+    const refused = new Set(portal.map(({ slug }) => slug));
+    this.organisations = file.organisations.filter(({ slug, at }) => {
+      if (refused.has(slug)) this.refusePortal(at, `The organisation ${slug}`);
+      return !refused.has(slug);
+    });
   }
 
-  /** `at`: where the file asks for it. */
-  add(change: PlainChange, at: Position = PlanDraft.fileStart): void {
-    this.#steps.push({ order: ORDER[change.do], change: { ...change, at } });
+  slugOf(organisationId: number): string {
+    return this.#slugs.get(organisationId) ?? '';
+  }
+
+  /** `at`: the entry of the file that asks for the change. */
+  add(change: ChangeWithoutPosition, at: Position = PlanDraft.fileStart): void {
+    this.#changes.push({ ...change, at });
   }
 
   refuse(at: Position, message: string): void {
     this.#mistakes.add(at, message);
   }
 
+  refusePortal(at: Position, subject: string): void {
+    this.refuse(at, `${subject} belongs to the portal; change it there.`);
+  }
+
   orphan(at: Position, message: string): void {
-    this.#orphans.push({ file: this.#path, line: at.line, column: at.column, message });
+    this.#orphans.push({ file: this.file.path, line: at.line, column: at.column, message });
   }
 
   note(message: string): void {
@@ -84,10 +106,9 @@ export class PlanDraft {
   }
 
   finish(): FleetPlan {
-    const ordered = this.#steps.toSorted((a, b) => a.order - b.order);
     return {
-      path: this.#path,
-      changes: ordered.map(({ change }) => change),
+      path: this.file.path,
+      changes: this.#changes.toSorted((a, b) => ORDER[a.do] - ORDER[b.do]),
       mistakes: this.#mistakes.list(),
       orphans: this.#orphans,
       notes: this.#notes,
@@ -95,25 +116,70 @@ export class PlanDraft {
   }
 }
 
+interface Matching<Wanted, Row> {
+  readonly wanted: readonly Wanted[];
+  readonly rows: readonly Row[];
+  /** `group web`, for messages. */
+  readonly subjectOf: (wanted: Wanted) => string;
+  readonly wantedKey: (wanted: Wanted) => string;
+  readonly rowKey: (row: Row) => string;
+  /** `row` is undefined when the database has none. */
+  readonly save: (wanted: Wanted, row: Row | undefined) => void;
+  /** Called for rows of the fleet file that the file no longer names. */
+  readonly remove: (row: Row) => void;
+}
+
+/** Matches entries of the file with rows by key, and refuses entries whose row belongs to the portal. */
+export function planMatching<
+  Wanted extends { readonly at: Position },
+  Row extends { readonly owner: string },
+>(
+  draft: PlanDraft,
+  { wanted, rows, subjectOf, wantedKey, rowKey, save, remove }: Matching<Wanted, Row>,
+): void {
+  const left = new Map(rows.map((row) => [rowKey(row), row]));
+  for (const entry of wanted) {
+    const row = left.get(wantedKey(entry));
+    left.delete(wantedKey(entry));
+    if (row?.owner === 'portal') draft.refusePortal(entry.at, `The ${subjectOf(entry)}`);
+    else save(entry, row);
+  }
+  for (const row of left.values()) if (row.owner === 'fleet') remove(row);
+}
+
+/** Matches entries of the file with rows by name. */
+export function planNamed<
+  Wanted extends { readonly name: string; readonly at: Position },
+  Row extends { readonly name: string; readonly owner: string },
+>(
+  draft: PlanDraft,
+  kind: string,
+  parts: Pick<Matching<Wanted, Row>, 'wanted' | 'rows' | 'save' | 'remove'>,
+): void {
+  const nameOf = ({ name }: { readonly name: string }) => name;
+  const subjectOf = ({ name }: Wanted) => `${kind} ${name}`;
+  planMatching(draft, { ...parts, subjectOf, wantedKey: nameOf, rowKey: nameOf });
+}
+
 /** `name "a" -> "b", active true -> false`: the fields that differ, in the order of `after`. */
-export function wordDifferences(
+export function describeDifferences(
   before: Readonly<Record<string, unknown>>,
   after: Readonly<Record<string, unknown>>,
 ): string {
   return Object.entries(after)
-    .filter(([field, value]) => word(before[field]) !== word(value))
-    .map(([field, value]) => `${field} ${word(before[field])} -> ${word(value)}`)
+    .filter(([field, value]) => describeValue(before[field]) !== describeValue(value))
+    .map(([field, value]) => `${field} ${describeValue(before[field])} -> ${describeValue(value)}`)
     .join(', ');
 }
 
-function word(value: unknown): string {
+export function describeValue(value: unknown): string {
   if (value === null || value === undefined) return 'none';
   if (value instanceof Date) return value.toISOString().replace('.000Z', '+00:00');
-  if (Array.isArray(value)) return `[${value.map(word).join(', ')}]`;
+  if (Array.isArray(value)) return `[${value.map(describeValue).join(', ')}]`;
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** `1 rule`, `2 rules`. */
-export function countOf(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
+export function countOf(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -1,240 +1,191 @@
 import { describeRule, filterKey, ruleKey } from '../../firewall/groups/index.ts';
-import type { HoldingRef } from './change.ts';
-import type {
-  DesiredEdge,
-  DesiredGeoRule,
-  DesiredGroup,
-  DesiredOrganisation,
-  DesiredTarget,
-  FleetFile,
-} from '../desired.ts';
-import type { Position } from '../mistakes.ts';
-import { countOf, type PlanDraft, wordDifferences } from './draft.ts';
+import type { DesiredEdge, DesiredGeoRule, DesiredGroup, DesiredTarget } from '../desired.ts';
+import type { CurrentAssignment, CurrentGroup } from '../state/state.ts';
+import { countOf, describeDifferences, type PlanDraft, planMatching, planNamed } from './draft.ts';
 import { type HoldingIndex, showCidr } from './holdings.ts';
-import type {
-  CurrentAssignment,
-  CurrentGeoRule,
-  CurrentGroup,
-  FleetState,
-} from '../state/state.ts';
 
-export function planGroups(
-  draft: PlanDraft,
-  state: FleetState,
-  organisations: readonly DesiredOrganisation[],
-  holdings: HoldingIndex,
-): void {
-  const slugs = new Map(state.organisations.map(({ id, slug }) => [id, slug]));
-  const keyOf = (group: CurrentGroup) => `${slugs.get(group.organisationId)} ${group.name}`;
-  const current = new Map(state.groups.map((group) => [keyOf(group), group]));
-  const wanted = new Set<CurrentGroup>();
-  for (const { slug, groups } of organisations) {
-    for (const group of groups) {
-      const row = current.get(`${slug} ${group.name}`);
-      if (row?.owner === 'portal') {
-        draft.refuse(group.at, `The group ${group.name} belongs to the portal; change it there.`);
-        continue;
-      }
-      if (row !== undefined) wanted.add(row);
+export function planGroups(draft: PlanDraft, holdings: HoldingIndex): void {
+  planMatching(draft, {
+    wanted: draft.organisations.flatMap(({ slug, groups }) =>
+      groups.map((group) => ({ ...group, slug })),
+    ),
+    rows: draft.state.groups,
+    subjectOf: ({ name }) => `group ${name}`,
+    wantedKey: ({ slug, name }) => `${slug} ${name}`,
+    rowKey: ({ organisationId, name }) => `${draft.slugOf(organisationId)} ${name}`,
+    save(group, row) {
+      const { slug, name: key, targets } = group;
       planGroup(draft, slug, row, group);
-      const subject = `group ${group.name} (${slug})`;
-      const targets = { wanted: group.targets, current: row?.assignments ?? [] };
-      for (const step of planTargets(draft, slug, subject, targets, holdings)) {
-        const told = { subject, words: step.words, organisation: slug, target: step.target };
-        if (step.kind === 'assign') {
-          const { holding } = step;
-          draft.add(
-            { do: 'group.assign', sign: '+', group: group.name, holding, ...told },
-            step.at,
-          );
-        } else {
-          draft.add({ do: 'group.unassign', sign: '-', assignmentId: step.assignmentId, ...told });
-        }
-      }
-    }
-  }
-  for (const group of state.groups) {
-    if (group.owner !== 'fleet' || wanted.has(group)) continue;
-    const slug = slugs.get(group.organisationId) ?? '';
-    const subject = `group ${group.name} (${slug})`;
-    const words =
-      group.assignments.length > 0 ? `off ${countOf(group.assignments.length, 'target')}` : '';
-    draft.add({ do: 'group.delete', sign: '-', subject, words, id: group.id, organisation: slug });
-  }
+      const owner = {
+        kind: 'group',
+        organisation: slug,
+        key,
+        subject: `group ${key} (${slug})`,
+      } as const;
+      planTargets(draft, owner, targets, row?.assignments ?? [], holdings);
+    },
+    remove({ id, name, organisationId, assignments }) {
+      const organisation = draft.slugOf(organisationId);
+      const subject = `group ${name} (${organisation})`;
+      const words = assignments.length > 0 ? `off ${countOf(assignments.length, 'target')}` : '';
+      draft.add({ do: 'group.delete', sign: '-', subject, words, id, organisation });
+    },
+  });
 }
 
 function planGroup(
   draft: PlanDraft,
   slug: string,
   row: CurrentGroup | undefined,
-  group: DesiredGroup,
+  { name, rules, filters, at }: DesiredGroup,
 ): void {
-  const { name, rules, filters } = group;
-  const told = { subject: `group ${name} (${slug})`, organisation: slug };
+  const change = { subject: `group ${name} (${slug})`, organisation: slug };
   if (row === undefined) {
     const words = `${countOf(rules.length, 'rule')}, ${countOf(filters.length, 'filter')}`;
-    draft.add({ do: 'group.create', sign: '+', words, name, rules, filters, ...told }, group.at);
+    draft.add({ do: 'group.create', sign: '+', words, name, rules, filters, ...change }, at);
     return;
   }
-  const ruleKeys = new Set(row.rules.map(ruleKey));
-  const filterKeys = new Set(row.filters.map(filterKey));
-  const wantedRules = new Set(rules.map(ruleKey));
-  const wantedFilters = new Set(filters.map(filterKey));
-  const addRules = rules.filter((rule) => !ruleKeys.has(ruleKey(rule)));
-  const goneRules = row.rules.filter((rule) => !wantedRules.has(ruleKey(rule)));
-  const addFilters = filters.filter((filter) => !filterKeys.has(filterKey(filter)));
-  const goneFilters = row.filters.filter((filter) => !wantedFilters.has(filterKey(filter)));
-  const words = [
-    ...goneRules.map((rule) => `- ${describeRule(rule)}`),
-    ...goneFilters.map((filter) => `- filter ${filterKey(filter)}`),
+  const addRules = missingFrom(row.rules, rules, ruleKey);
+  const removedRules = missingFrom(rules, row.rules, ruleKey);
+  const addFilters = missingFrom(row.filters, filters, filterKey);
+  const removedFilters = missingFrom(filters, row.filters, filterKey);
+  const all = [
+    ...removedRules.map((rule) => `- ${describeRule(rule)}`),
+    ...removedFilters.map((filter) => `- filter ${filterKey(filter)}`),
     ...addRules.map((rule) => `+ ${describeRule(rule)}`),
     ...addFilters.map((filter) => `+ filter ${filterKey(filter)}`),
   ];
-  if (words.length === 0) return;
-  const shown = words.slice(0, 10).join(', ') + (words.length > 10 ? ', and more' : '');
-  draft.add(
-    {
-      do: 'group.edit',
-      sign: '~',
-      words: shown,
-      id: row.id,
-      addRules,
-      addFilters,
-      ...told,
-      removeRules: goneRules.map(({ id }) => id),
-      removeFilters: goneFilters.map(({ id }) => id),
-    },
-    group.at,
-  );
+  if (all.length === 0) return;
+  const words = all.slice(0, 10).join(', ') + (all.length > 10 ? ', and more' : '');
+  const removeRules = removedRules.map(({ id }) => id);
+  const removeFilters = removedFilters.map(({ id }) => id);
+  const edit = { id: row.id, addRules, addFilters, removeRules, removeFilters };
+  draft.add({ do: 'group.edit', sign: '~', words, ...edit, ...change }, at);
 }
 
-type TargetStep = { readonly target: string; readonly words: string } & (
-  | { readonly kind: 'assign'; readonly holding: HoldingRef; readonly at: Position }
-  | { readonly kind: 'unassign'; readonly assignmentId: number }
-);
+/** The items of `list` whose key is not in `others`. */
+function missingFrom<Other, Item extends Other>(
+  others: readonly Other[],
+  list: readonly Item[],
+  keyOf: (item: Other) => string,
+): Item[] {
+  const keys = new Set(others.map(keyOf));
+  return list.filter((item) => !keys.has(keyOf(item)));
+}
 
+interface AssignmentOwner {
+  readonly kind: 'group' | 'geo';
+  readonly organisation: string;
+  readonly key: string;
+  readonly subject: string;
+}
+
+/** Plans which targets a group or geo rule is assigned to. */
 function planTargets(
   draft: PlanDraft,
-  slug: string,
-  subject: string,
-  targets: {
-    readonly wanted: readonly DesiredTarget[];
-    readonly current: readonly CurrentAssignment[];
-  },
+  { kind, organisation, key, subject }: AssignmentOwner,
+  wanted: readonly DesiredTarget[],
+  current: readonly CurrentAssignment[],
   holdings: HoldingIndex,
-): TargetStep[] {
-  const steps: TargetStep[] = [];
-  const left = new Map(targets.current.map((row) => [`${row.target} ${row.holdingId}`, row]));
-  for (const { target, at } of targets.wanted) {
-    const found = holdings.find(slug, target);
+): void {
+  const left = new Map(current.map((row) => [`${row.target} ${row.holdingId}`, row]));
+  for (const { target, at } of wanted) {
+    const found = holdings.find(organisation, target);
     const shown = showCidr(target);
     if ('ended' in found) {
-      draft.note(`${subject} is not on ${shown}: ${slug} does not hold it any more`);
+      draft.note(`${subject} is not on ${shown}: ${organisation} does not hold it any more`);
     } else if ('holder' in found) {
       const holder = found.holder === null ? '' : `; ${found.holder} does`;
-      draft.refuse(at, `${slug} does not hold ${shown}${holder}.`);
+      draft.refuse(at, `${organisation} does not hold ${shown}${holder}.`);
     } else {
-      const { ref } = found;
-      if (ref.kind === 'existing' && left.delete(`${target} ${ref.id}`)) continue;
-      steps.push({ kind: 'assign', target, words: `on ${shown}`, holding: ref, at });
+      const { ref: holding } = found;
+      if (holding.kind === 'existing' && left.delete(`${target} ${holding.id}`)) continue;
+      const change = { target, holding, key, subject, words: `on ${shown}`, organisation };
+      draft.add({ do: `${kind}.assign`, sign: '+', ...change }, at);
     }
   }
-  for (const { id, target } of left.values()) {
-    steps.push({ kind: 'unassign', target, words: `off ${showCidr(target)}`, assignmentId: id });
+  for (const { id: assignmentId, target } of left.values()) {
+    const change = {
+      target,
+      assignmentId,
+      subject,
+      words: `off ${showCidr(target)}`,
+      organisation,
+    };
+    draft.add({ do: `${kind}.unassign`, sign: '-', ...change });
   }
-  return steps;
 }
 
-/** A geo rule has no name: it is what it drops. */
-export function geoKey(content: DesiredGeoRule['content']): string {
-  const { action, countries, asns } = content;
+/** Identifies a geo rule, which has no name, by its content. */
+export function geoKey({ action, countries, asns }: DesiredGeoRule['content']): string {
   return `${action} ${[...countries, ...asns.map((asn) => `AS${asn}`)].join(' ')}`;
 }
 
-export function planGeoRules(
-  draft: PlanDraft,
-  state: FleetState,
-  organisations: readonly DesiredOrganisation[],
-  holdings: HoldingIndex,
-): void {
-  const slugs = new Map(state.organisations.map(({ id, slug }) => [id, slug]));
-  const own = state.geoRules.filter(({ owner }) => owner === 'fleet');
-  const keyOf = (rule: CurrentGeoRule) => `${slugs.get(rule.organisationId)} ${geoKey(rule)}`;
-  const current = new Map(own.map((rule) => [keyOf(rule), rule]));
-  const wanted = new Set<CurrentGeoRule>();
-  for (const { slug, geoRules } of organisations) {
-    for (const { content, targets, at } of geoRules) {
-      const key = geoKey(content);
-      const subject = `geo rule ${key} (${slug})`;
-      const row = current.get(`${slug} ${key}`);
-      if (row !== undefined) wanted.add(row);
-      else {
+export function planGeoRules(draft: PlanDraft, holdings: HoldingIndex): void {
+  planMatching(draft, {
+    wanted: draft.organisations.flatMap(({ slug, geoRules }) =>
+      geoRules.map((rule) => ({ ...rule, slug, key: geoKey(rule.content) })),
+    ),
+    // A geo rule of the portal may equal one of the file.
+    rows: draft.state.geoRules.filter(({ owner }) => owner === 'fleet'),
+    subjectOf: ({ key }) => `geo rule ${key}`,
+    wantedKey: ({ slug, key }) => `${slug} ${key}`,
+    rowKey: (row) => `${draft.slugOf(row.organisationId)} ${geoKey(row)}`,
+    save({ slug: organisation, key, content, targets, at }, row) {
+      const subject = `geo rule ${key} (${organisation})`;
+      if (row === undefined) {
         draft.add(
-          { do: 'geo.create', sign: '+', subject, words: '', key, content, organisation: slug },
+          { do: 'geo.create', sign: '+', subject, words: '', key, content, organisation },
           at,
         );
       }
-      const both = { wanted: targets, current: row?.assignments ?? [] };
-      for (const step of planTargets(draft, slug, subject, both, holdings)) {
-        const told = { subject, words: step.words, organisation: slug, target: step.target };
-        if (step.kind === 'assign') {
-          draft.add({ do: 'geo.assign', sign: '+', key, holding: step.holding, ...told }, step.at);
-        } else {
-          draft.add({ do: 'geo.unassign', sign: '-', assignmentId: step.assignmentId, ...told });
-        }
-      }
-    }
-  }
-  for (const rule of own) {
-    if (wanted.has(rule)) continue;
-    const slug = slugs.get(rule.organisationId) ?? '';
-    const subject = `geo rule ${geoKey(rule)} (${slug})`;
-    draft.add({ do: 'geo.delete', sign: '-', subject, words: '', id: rule.id, organisation: slug });
-  }
+      const owner = { kind: 'geo', organisation, key, subject } as const;
+      planTargets(draft, owner, targets, row?.assignments ?? [], holdings);
+    },
+    remove(row) {
+      const organisation = draft.slugOf(row.organisationId);
+      const subject = `geo rule ${geoKey(row)} (${organisation})`;
+      draft.add({ do: 'geo.delete', sign: '-', subject, words: '', id: row.id, organisation });
+    },
+  });
 }
 
-export function planBaseline(draft: PlanDraft, state: FleetState, file: FleetFile): void {
-  const left = new Map(state.baseline.map((row) => [`${row.prefix} ${ruleKey(row)}`, row]));
-  for (const { prefix, rule, at } of file.baseline) {
+export function planBaseline(draft: PlanDraft): void {
+  const left = new Map(draft.state.baseline.map((row) => [`${row.prefix} ${ruleKey(row)}`, row]));
+  for (const { prefix, rule, at } of draft.file.baseline) {
     if (left.delete(`${prefix} ${ruleKey(rule)}`)) continue;
-    const subject = `baseline of ${showCidr(prefix)}`;
-    const words = describeRule(rule);
-    draft.add(
-      { do: 'baseline.add', sign: '+', subject, words, prefix, rule, organisation: null },
-      at,
-    );
+    const change = { prefix, rule, subject: `baseline of ${showCidr(prefix)}`, organisation: null };
+    draft.add({ do: 'baseline.add', sign: '+', words: describeRule(rule), ...change }, at);
   }
   for (const { id, prefix, ...rule } of left.values()) {
-    const told = { subject: `baseline of ${showCidr(prefix)}`, words: describeRule(rule) };
-    draft.add({ do: 'baseline.remove', sign: '-', id, prefix, organisation: null, ...told });
+    const change = { id, prefix, subject: `baseline of ${showCidr(prefix)}`, organisation: null };
+    draft.add({ do: 'baseline.remove', sign: '-', words: describeRule(rule), ...change });
   }
 }
 
-export function planEdges(draft: PlanDraft, state: FleetState, file: FleetFile): void {
-  const current = new Map(state.edges.map((edge) => [edge.name, edge]));
-  for (const edge of file.edges) {
-    const row = current.get(edge.name);
-    current.delete(edge.name);
-    const told = { edge, subject: `edge ${edge.name}`, organisation: null };
-    if (row === undefined) {
-      const words = `at ${edge.site}, ${edge.devices.join(', ')}`;
-      draft.add({ do: 'edge.create', sign: '+', words, ...told }, edge.at);
-    } else if (row.owner === 'portal') {
-      draft.refuse(edge.at, `The edge ${edge.name} belongs to the portal; change it there.`);
-    } else {
-      const words = wordDifferences(wordEdge(row), wordEdge(edge));
-      if (words !== '')
-        draft.add({ do: 'edge.update', sign: '~', words, id: row.id, ...told }, edge.at);
-    }
-  }
-  for (const { id, name, owner } of current.values()) {
-    if (owner === 'portal') continue;
-    const told = { subject: `edge ${name}`, words: '', organisation: null };
-    draft.add({ do: 'edge.delete', sign: '-', id, ...told });
-  }
+export function planEdges(draft: PlanDraft): void {
+  planNamed(draft, 'edge', {
+    wanted: draft.file.edges,
+    rows: draft.state.edges,
+    save(edge, row) {
+      const change = { edge, subject: `edge ${edge.name}`, organisation: null };
+      if (row === undefined) {
+        const words = `at ${edge.site}, ${edge.devices.join(', ')}`;
+        draft.add({ do: 'edge.create', sign: '+', words, ...change }, edge.at);
+        return;
+      }
+      const words = describeDifferences(edgeFields(row), edgeFields(edge));
+      if (words === '') return;
+      draft.add({ do: 'edge.update', sign: '~', words, id: row.id, ...change }, edge.at);
+    },
+    remove({ id, name }) {
+      const subject = `edge ${name}`;
+      draft.add({ do: 'edge.delete', sign: '-', id, subject, words: '', organisation: null });
+    },
+  });
 }
 
-function wordEdge(edge: Omit<DesiredEdge, 'at'>) {
+function edgeFields(edge: Omit<DesiredEdge, 'at'>) {
   const { site, devices, serves, sees, fragments, management } = edge;
   const ports = management.map(({ protocol, port }) => `${protocol} ${port}`);
   return { site, devices, serves, sees, fragments, management: ports };

@@ -1,65 +1,62 @@
-import type { DesiredGameServer, FleetFile } from '../desired.ts';
-import { countOf, PlanDraft, wordDifferences } from './draft.ts';
-import type { FleetState } from '../state/state.ts';
+import type { DesiredGameServer } from '../desired.ts';
 import type { CurrentGameServer } from '../state/game-servers.ts';
+import { countOf, describeDifferences, PlanDraft, planMatching, planNamed } from './draft.ts';
 
-export function planNodes(draft: PlanDraft, state: FleetState, file: FleetFile): void {
-  const current = new Map(state.nodes.map((row) => [row.name, row]));
-  for (const { name, at } of file.nodes) {
-    const row = current.get(name);
-    current.delete(name);
-    if (row?.owner === 'portal') {
-      draft.refuse(at, `The node ${name} belongs to the portal; change it there.`);
-    } else if (row === undefined) {
+export function planNodes(draft: PlanDraft): void {
+  planNamed(draft, 'node', {
+    wanted: draft.file.nodes,
+    rows: draft.state.nodes,
+    save({ name, at }, row) {
+      if (row !== undefined) return;
       const words = `it is let in once it is enrolled: portcullis nodes enrol ${name}`;
-      draft.add(
-        { do: 'node.create', sign: '+', subject: `node ${name}`, words, name, organisation: null },
-        at,
+      const change = { name, subject: `node ${name}`, words, organisation: null };
+      draft.add({ do: 'node.create', sign: '+', ...change }, at);
+    },
+    remove({ id, name }) {
+      const portal = draft.state.gameServers.filter(
+        (server) => server.node === name && server.owner === 'portal',
       );
-    }
-  }
-  for (const { id, name, owner } of current.values()) {
-    if (owner === 'portal') continue;
-    const left = state.gameServers.filter((one) => one.node === name && one.owner === 'portal');
-    if (left.length > 0) {
-      const message = `The node ${name} is not in the file, but has ${countOf(left.length, 'server')} of the portal; remove them there first.`;
-      draft.refuse(PlanDraft.fileStart, message);
-      continue;
-    }
-    const told = { subject: `node ${name}`, words: '', organisation: null };
-    draft.add({ do: 'node.delete', sign: '-', id, ...told });
-  }
+      if (portal.length > 0) {
+        const message = `The node ${name} is not in the file, but has ${countOf(portal.length, 'server')} of the portal; remove them there first.`;
+        draft.refuse(PlanDraft.fileStart, message);
+        return;
+      }
+      const subject = `node ${name}`;
+      draft.add({ do: 'node.delete', sign: '-', id, subject, words: '', organisation: null });
+    },
+  });
 }
 
-export function planGameServers(draft: PlanDraft, state: FleetState, file: FleetFile): void {
-  const slugs = new Map(state.organisations.map(({ id, slug }) => [id, slug]));
-  const current = new Map(state.gameServers.map((row) => [row.uuid, row]));
-  refuseTaken(draft, state, file);
-  for (const server of file.gameServers) {
-    const row = current.get(server.uuid);
-    current.delete(server.uuid);
-    const slug = row && (slugs.get(row.organisationId) ?? '');
-    if (row?.owner === 'portal') {
-      const message = `The server ${server.uuid} belongs to the portal; change it there.`;
-      draft.refuse(server.at, message);
-    } else if (row === undefined) planCreate(draft, server);
-    else if (slug !== server.organisation) {
-      const message = `The server ${server.uuid} is ${slug}'s, and its files are: it is not passed on. Give the new one a uuid of its own.`;
-      draft.refuse(server.at, message);
-    } else planUpdate(draft, row, server);
-    for (const note of server.egg.notes) draft.note(`egg ${server.eggName}: ${note}`);
+export function planGameServers(draft: PlanDraft): void {
+  const { file, state } = draft;
+  refuseTaken(draft);
+  planMatching(draft, {
+    wanted: file.gameServers,
+    rows: state.gameServers,
+    subjectOf: ({ uuid }) => `server ${uuid}`,
+    wantedKey: ({ uuid }) => uuid,
+    rowKey: ({ uuid }) => uuid,
+    save(server, row) {
+      const holder = row && draft.slugOf(row.organisationId);
+      if (row === undefined) planCreate(draft, server);
+      else if (holder !== server.organisation) {
+        const message = `The server ${server.uuid} is ${holder}'s, and its files are: it is not passed on. Give the new one a uuid of its own.`;
+        draft.refuse(server.at, message);
+      } else planUpdate(draft, row, server);
+    },
+    remove: (row) => planRemoval(draft, row),
+  });
+  for (const { eggName, egg } of file.gameServers) {
+    for (const note of egg.notes) draft.note(`egg ${eggName}: ${note}`);
   }
-  for (const row of current.values()) {
-    if (row.owner === 'fleet') planDelete(draft, slugs.get(row.organisationId) ?? '', row);
-  }
-  noteUnknownServers(draft, state, file);
+  noteUnknownServers(draft);
 }
 
-/** What the portal has is not in the file, so the file's own check could not see it. */
-function refuseTaken(draft: PlanDraft, state: FleetState, file: FleetFile): void {
-  const portal = state.gameServers.filter(({ owner }) => owner === 'portal');
+/** Refuses an allocation of a portal server, which the parser of the file does not see. */
+function refuseTaken(draft: PlanDraft): void {
+  const portal = draft.state.gameServers.filter(({ owner }) => owner === 'portal');
   const taken = new Map(portal.map((row) => [`${row.ip} ${row.port}`, row]));
-  for (const { ip, port, at, uuid } of file.gameServers) {
+  for (const { ip, port, at, uuid } of draft.file.gameServers) {
     const other = taken.get(`${ip} ${port}`);
     if (other === undefined || other.uuid === uuid) continue;
     draft.refuse(at, `${ip} port ${port} is that of ${other.name}, which belongs to the portal.`);
@@ -68,16 +65,18 @@ function refuseTaken(draft: PlanDraft, state: FleetState, file: FleetFile): void
 
 function planCreate(draft: PlanDraft, server: DesiredGameServer): void {
   const words = `${server.eggName} on ${server.node}, ${server.ip} port ${server.port}`;
-  draft.add({ do: 'server.create', sign: '+', words, server, ...told(server) }, server.at);
+  draft.add({ do: 'server.create', sign: '+', words, server, ...naming(server) }, server.at);
 }
 
 function planUpdate(draft: PlanDraft, row: CurrentGameServer, server: DesiredGameServer): void {
   const words = [
-    wordDifferences(wordCurrent(row), wordWanted(server)),
-    wordVariables(row.variables, server.variables),
+    describeDifferences(currentFields(row), desiredFields(server)),
+    describeVariables(row.variables, server.variables),
     row.eggName === server.eggName && row.eggDigest !== server.egg.digest ? 'the egg changed' : '',
-  ].filter((part) => part !== '');
-  if (words.length === 0) return;
+  ]
+    .filter((part) => part !== '')
+    .join(', ');
+  if (words === '') return;
   const rebuild = row.node !== server.node;
   if (rebuild && row.provisioned) {
     const message = `${row.name} would be built anew on ${server.node}, without its files: those stay on ${row.node}.`;
@@ -85,41 +84,26 @@ function planUpdate(draft: PlanDraft, row: CurrentGameServer, server: DesiredGam
   }
   const moved =
     row.ip !== server.ip || row.port !== server.port || row.serviceId !== server.serviceId;
-  draft.add(
-    {
-      do: 'server.update',
-      sign: '~',
-      words: words.join(', '),
-      server,
-      rebuild,
-      moved,
-      ...told(server),
-    },
-    server.at,
-  );
+  const change = { server, rebuild, moved, ...naming(server) };
+  draft.add({ do: 'server.update', sign: '~', words, ...change }, server.at);
 }
 
-function planDelete(draft: PlanDraft, slug: string, row: CurrentGameServer): void {
-  if (row.provisioned) {
-    const message = `${row.name} (${row.uuid}) of ${slug} is not in the file any more: its node would stop it for good, and keep its files.`;
+function planRemoval(draft: PlanDraft, row: CurrentGameServer): void {
+  const { uuid, name, node, provisioned } = row;
+  const organisation = draft.slugOf(row.organisationId);
+  if (provisioned) {
+    const message = `${name} (${uuid}) of ${organisation} is not in the file any more: its node would stop it for good, and keep its files.`;
     draft.orphan(PlanDraft.fileStart, message);
   }
-  const { uuid } = row;
-  const words = row.provisioned ? `its files stay on ${row.node}` : '';
-  draft.add({
-    do: 'server.delete',
-    sign: '-',
-    words,
-    uuid,
-    ...told({ ...row, organisation: slug }),
-  });
+  const words = provisioned ? `its files stay on ${node}` : '';
+  draft.add({ do: 'server.delete', sign: '-', words, uuid, ...naming({ name, organisation }) });
 }
 
-function told({ name, organisation }: Pick<DesiredGameServer, 'name' | 'organisation'>) {
+function naming({ name, organisation }: Pick<DesiredGameServer, 'name' | 'organisation'>) {
   return { subject: `server ${name} (${organisation})`, organisation };
 }
 
-function wordCurrent(row: CurrentGameServer) {
+function currentFields(row: CurrentGameServer) {
   const { name, serviceId, node, eggName, image, memory, cpu, disk, ip, port, suspended } = row;
   return {
     name,
@@ -138,7 +122,7 @@ function wordCurrent(row: CurrentGameServer) {
   };
 }
 
-function wordWanted(server: DesiredGameServer): ReturnType<typeof wordCurrent> {
+function desiredFields(server: DesiredGameServer): ReturnType<typeof currentFields> {
   const { name, serviceId, node, eggName, image, limits, ip, port, suspended, crashes } = server;
   return {
     name,
@@ -155,8 +139,8 @@ function wordWanted(server: DesiredGameServer): ReturnType<typeof wordCurrent> {
   };
 }
 
-/** Which differ, without what they are: some are passwords of a game. */
-function wordVariables(
+/** Names the variables that differ, without their values: some are passwords of a game. */
+function describeVariables(
   before: Readonly<Record<string, string>>,
   after: Readonly<Record<string, string>>,
 ): string {
@@ -165,19 +149,19 @@ function wordVariables(
   return changed.length === 0 ? '' : `variables ${changed.toSorted().join(', ')}`;
 }
 
-/** A key may name what is yet to come, and more often names what was mistyped. */
-function noteUnknownServers(draft: PlanDraft, state: FleetState, file: FleetFile): void {
-  const slugs = new Map(state.organisations.map(({ id, slug }) => [id, slug]));
+/** Notes servers that a key names and that do not exist: a later file may create them, but most are mistyped. */
+function noteUnknownServers(draft: PlanDraft): void {
+  const { file, state } = draft;
   const portal = state.gameServers.filter(({ owner }) => owner === 'portal');
   for (const { slug, keys } of file.organisations) {
     const known = new Set([
       ...file.gameServers.filter((one) => one.organisation === slug).map(({ uuid }) => uuid),
-      ...portal.filter((row) => slugs.get(row.organisationId) === slug).map(({ uuid }) => uuid),
+      ...portal.filter((row) => draft.slugOf(row.organisationId) === slug).map(({ uuid }) => uuid),
     ]);
     for (const { name, servers, managedServers } of keys) {
       for (const uuid of new Set([...(servers ?? []), ...(managedServers ?? [])])) {
-        if (!known.has(uuid))
-          draft.note(`key ${name} (${slug}): there is no server ${uuid} of ${slug}`);
+        if (known.has(uuid)) continue;
+        draft.note(`key ${name} (${slug}): there is no server ${uuid} of ${slug}`);
       }
     }
   }
