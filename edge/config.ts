@@ -1,7 +1,7 @@
 import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
 import type { EdgeMode } from '@portcullis/link/messages/edge.ts';
 
-/** What an edge process is told by whoever starts it. */
+/** The configuration of an edge process. */
 export interface EdgeConfig {
   readonly name: string;
   /** The Unix socket of the control plane. */
@@ -14,7 +14,7 @@ export interface EdgeConfig {
 
 export const CONFIG_VARIABLE = 'PORTCULLIS_EDGE_CONFIG';
 
-/** JSON from the first argument, or from the environment. Throws with what is wrong in it. */
+/** Reads JSON from the first argument or the environment. Throws with the reason if it is invalid. */
 export function readConfig(argv: readonly string[], env: NodeJS.ProcessEnv): EdgeConfig {
   const text = argv[2] ?? env[CONFIG_VARIABLE];
   if (text === undefined) {
@@ -22,7 +22,7 @@ export function readConfig(argv: readonly string[], env: NodeJS.ProcessEnv): Edg
   }
   const value: unknown = JSON.parse(text);
   if (typeof value !== 'object' || value === null)
-    throw new Error('the configuration is no object');
+    throw new Error('the configuration must be a JSON object');
   const fields = value as Readonly<Record<string, unknown>>;
   return {
     name: textOf(fields, 'name'),
@@ -34,7 +34,7 @@ export function readConfig(argv: readonly string[], env: NodeJS.ProcessEnv): Edg
   };
 }
 
-/** `PORTCULLIS_EARLY_DROP`: `on` where nothing is said. Throws on another word than on and off. */
+/** Reads `PORTCULLIS_EARLY_DROP`, by default `on`. Throws on values other than on and off. */
 export function readEarlyDrop(env: NodeJS.ProcessEnv): 'on' | 'off' {
   const text = (env['PORTCULLIS_EARLY_DROP'] ?? '').trim();
   if (text === '' || text === 'on') return 'on';
@@ -42,12 +42,12 @@ export function readEarlyDrop(env: NodeJS.ProcessEnv): 'on' | 'off' {
   throw new Error(`PORTCULLIS_EARLY_DROP: "${text}" is neither on nor off`);
 }
 
-/** `PORTCULLIS_EARLY_DROP_ROOM`: what KernelDriverOptions says of it. Throws on what is no number above 0. */
+/** Reads `PORTCULLIS_EARLY_DROP_ROOM`, the most addresses in the early drop. Throws if it is no number above 0. */
 export function readEarlyDropRoom(env: NodeJS.ProcessEnv): number {
   const text = (env['PORTCULLIS_EARLY_DROP_ROOM'] ?? '').trim();
   if (text === '') return Infinity;
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new Error(`PORTCULLIS_EARLY_DROP_ROOM: "${text}" is no number of addresses`);
+  throw new Error(`PORTCULLIS_EARLY_DROP_ROOM: "${text}" is not a number of addresses`);
 }
 
 function textOf(fields: Readonly<Record<string, unknown>>, name: string): string {
@@ -59,17 +59,19 @@ function textOf(fields: Readonly<Record<string, unknown>>, name: string): string
 function durationOf(value: unknown): number | null {
   if (value === undefined || value === null) return null;
   if (typeof value === 'number' && Number.isFinite(value) && value > 0) return value;
-  throw new Error('confirmWithinMs is no length of time');
+  throw new Error('confirmWithinMs must be a positive number');
 }
 
 function portsOf(value: unknown): ManagementPort[] {
   if (value === undefined) return [];
-  if (!Array.isArray(value)) throw new Error('management is no list');
+  if (!Array.isArray(value)) throw new Error('management must be a list');
   return value.map((item: unknown) => {
     const { protocol, port } = (item ?? {}) as Readonly<Record<string, unknown>>;
     const known = protocol === 'tcp' || protocol === 'udp';
     if (!known || !Number.isInteger(port) || Number(port) < 1 || Number(port) > 65_535) {
-      throw new Error('management has what is no port of tcp or udp');
+      throw new Error(
+        'each entry of management needs a protocol (tcp or udp) and a port (1 to 65535)',
+      );
     }
     return { protocol, port: Number(port) };
   });

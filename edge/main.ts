@@ -2,12 +2,11 @@ import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 
 /**
- * What an edge's code compiles to is kept beside the packages that it is made of, where nobody can write who could not
- * write the code itself. An edge that is started again, after a reboot say, need not strip types from two hundred
- * files and compile them: a quarter of a second before it enforces. Where nothing can be written there it does.
+ * The compile cache saves a quarter of a second before a restarted edge enforces. It lies in node_modules: only an
+ * account that can write the code can write the cache. If the folder is read-only, the edge starts without it.
  */
 const CACHE = join(import.meta.dirname, '..', 'node_modules', '.cache', 'portcullis-edge');
 
-// What is covered cannot be told from code that comes out of a cache.
+// Coverage does not work with cached code.
 if (process.env['NODE_V8_COVERAGE'] === undefined) enableCompileCache(CACHE);
 await import('./process.ts');

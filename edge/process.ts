@@ -9,7 +9,7 @@ import { KernelCounterSource } from '@portcullis/dataplane/counters/kernel-sourc
 import { DeniedFlows } from '@portcullis/dataplane/connections/denied-flows.ts';
 import { createDeniedMemory } from '@portcullis/dataplane/connections/denied-memory.ts';
 import { judgedBy } from '@portcullis/dataplane/connections/owned-connections.ts';
-import { SetAside, setAsideBeforeRemoval } from './state/denied-flow-file.ts';
+import { DeniedFlowFile, savingDeniedFlows } from './state/denied-flow-file.ts';
 import { COUNTER_TABLE_NAME } from '@portcullis/dataplane/nftables/names.ts';
 import { nftablesPlace, xdpPlace } from '@portcullis/dataplane/counters/places.ts';
 import { switchOff } from '@portcullis/dataplane/xdp/switched-off.ts';
@@ -42,36 +42,45 @@ import { deviceName } from '@portcullis/dataplane/xdp/devices/device.ts';
 import { pinsFolder, recordPins } from '@portcullis/dataplane/xdp/devices/pins.ts';
 
 /**
- * The process of an edge. Ended by SIGTERM, or by a supervisor that is gone, it leaves its table in the
- * kernel: what was enforced stays enforced until an agent is back or somebody takes our hands off.
+ * The edge process. It stops on SIGTERM and when its supervisor exits, and leaves its table in the kernel: enforcement
+ * continues until an agent is back or the operator disables it.
  */
-const { config, logLevel, early, room } = readEverything();
+const { config, logLevel, early, room } = readOptions();
 const log = createLineLog('edge', (line) => process.stderr.write(line), logLevel);
 await lockState({
   agent: 'edge',
   stateDir: config.stateDir,
-  // Not beside the switches, which are watched.
+  // Not in the directory of the markers, whose modification time is polled.
   path: join(config.stateDir, 'enforced', 'agent.lock'),
 }).catch((error: unknown) => {
-  if (error instanceof StateInUse) giveUp(error);
-  log.info({ error }, 'another edge on this state directory would not be noticed');
+  if (error instanceof StateInUse) exitWith(error);
+  log.info(
+    { error },
+    'the state directory cannot be locked; a second edge on it would not be noticed',
+  );
 });
 const pins = pinsFolder(config.stateDir, process.env);
 try {
   recordPins(config.stateDir, pins);
 } catch (error) {
-  log.info({ error }, 'edge off may have to be told where programs are pinned');
+  log.info(
+    { error },
+    'the folder of pinned programs could not be recorded; edge off may need PORTCULLIS_BPFFS',
+  );
 }
 const earlyDrop = early === 'on' ? createEarlyDrop({ pins, room, log }) : null;
 const deviceModes = earlyDrop ?? switchOff(pins, log);
 const nftablesDrops = new NftablesDrops(() => openCounterReader());
-// What an agent before this one has told already; without rights there is nothing to tell.
+// Drops that an earlier agent has reported. Without rights there are none.
 await nftablesDrops.read().catch(() => {});
 const nft = inTurns(openDriver(log));
 const { stateDir } = config;
-const setAside = new SetAside({ stateDir, open: openLearntReader, eachConnection });
-const driver = setAsideBeforeRemoval(countedBeforeRewrite(nft, nftablesDrops), setAside, (error) =>
-  log.warn({ error }, 'connections that are denied will pass when the edge is on again'),
+const deniedFlowFile = new DeniedFlowFile({ stateDir, open: openLearntReader, eachConnection });
+const driver = savingDeniedFlows(
+  countedBeforeRewrite(nft, nftablesDrops),
+  deniedFlowFile,
+  (error) =>
+    log.warn({ error }, 'denied flows could not be saved; they may pass after edge off and on'),
 );
 const sysctls = createSysctls();
 const filters = new FilterKeeper({ driver, log, sysctls, removeConnections: removeWhere });
@@ -87,7 +96,7 @@ const counters = new KernelCounterSource([
 ]);
 const watch = new EdgeWatch({ link, counters, stateDir, log });
 const host = createHost();
-const memory = new LearntMemory({ open: openLearntReader, log, setAside });
+const memory = new LearntMemory({ open: openLearntReader, log, deniedFlowFile });
 const deniedFlows = new DeniedFlows({
   log,
   sweep: sweepConnections,
@@ -128,13 +137,13 @@ const agent = createEdgeAgent({
   },
 });
 
-const { mode, reason } = await agent.start().catch((error: unknown) => giveUp(error));
+const { mode, reason } = await agent.start().catch((error: unknown) => exitWith(error));
 log.info({ mode, reason }, 'started');
 if (process.connected) {
   process.send?.({ kind: 'ready', mode, reason, facts: { mode, reason: reason ?? '' } });
 }
 
-function readEverything() {
+function readOptions() {
   try {
     const { argv, env } = process;
     return {
@@ -144,12 +153,12 @@ function readEverything() {
       room: readEarlyDropRoom(env),
     };
   } catch (error) {
-    return giveUp(error);
+    return exitWith(error);
   }
 }
 
-/** One line for a person; a stack would say nothing about what is wrong on this host. */
-function giveUp(error: unknown): never {
+/** Prints one line: a stack does not help the operator. */
+function exitWith(error: unknown): never {
   process.stderr.write(`portcullis edge: ${describeError(error)}\n`);
   process.exit(1);
 }
@@ -158,10 +167,10 @@ let stopping = false;
 async function stop(why: string): Promise<void> {
   if (stopping) return;
   stopping = true;
-  log.info({ why }, 'stopping; what the kernel has stays');
+  log.info({ why }, 'stopping; the kernel keeps the table');
   await agent.stop();
   process.exit(0);
 }
 process.once('SIGINT', () => void stop('SIGINT'));
 process.once('SIGTERM', () => void stop('SIGTERM'));
-process.once('disconnect', () => void stop('its supervisor is gone'));
+process.once('disconnect', () => void stop('its supervisor exited'));

@@ -121,7 +121,7 @@ function ground(t: TestContext, everyMs = 1) {
       return wrote;
     },
     apply: (state: Desired): void => {
-      live.keep(state, { refused: [] });
+      live.set(state, { refused: [] });
       const targets = new Map([...state.policies].map(([name, one]) => [name, compiledOf(one)]));
       flows.applied({ desired: state, targets, live, wrote: () => void wrote++ });
     },

@@ -255,12 +255,12 @@ class Agent implements EdgeAgent {
       // The content of a table that an earlier agent left is unknown; it is assumed to be unchanged.
       await this.#options.filters?.applied(before ?? (present ? after : new Map()), after);
       await earlyDrop?.apply(desired, this.#applied.refused);
-      this.#options.reassembly?.makeRoom();
+      this.#options.reassembly?.apply();
       // If the edge was disabled during the write, the table is back and must be removed again.
       const off = readDisabled(this.#options.stateDir) !== null;
       if (off || this.#reconciler.unfinished) this.#applying.poke();
     }
-    this.#live.keep(desired, this.#applied);
+    this.#live.set(desired, this.#applied);
     const { targets } = this.#reconciler;
     const onWrite = (): void => this.#applying.poke();
     if (this.#mode.mode === 'enforce' && targets !== null)
@@ -302,12 +302,12 @@ class Agent implements EdgeAgent {
   async #removeEverything(): Promise<void> {
     this.#options.watch?.enter([]);
     this.#options.earlyDrop?.remove();
-    this.#options.reassembly?.giveBack();
+    this.#options.reassembly?.restore();
     this.#options.deniedFlows?.forget();
     if (!this.#mode.canCheck || !(await this.#options.driver.present())) return;
     await this.#options.driver.remove();
     this.#reconciler.forget();
-    this.#live.forget();
+    this.#live.clear();
     this.#log.warn({ reason: this.#mode.reason }, 'enforcement is disabled: the table is removed');
   }
 

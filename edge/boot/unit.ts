@@ -1,17 +1,17 @@
 import { join } from 'node:path';
 
-/** Loads the last table of a state directory; takes its path as the argument. */
+/** Loads the last table of the state directory given as its argument. */
 export const BOOT_SCRIPT = join(import.meta.dirname, 'load.sh');
 export const BOOT_UNIT = 'portcullis-boot.service';
 
 /**
- * The systemd unit that runs it: after whatever else sets the packet filter up (nftables.service begins with
- * `flush ruleset`), before any interface is configured, and with the right to change the packet filter only.
+ * The systemd unit that runs the script: after other services that set up the packet filter (nftables.service starts
+ * with `flush ruleset`), before any interface is configured, and with the capability for the packet filter only.
  */
 export function renderBootUnit(stateDir: string): string {
   const paths = [BOOT_SCRIPT, stateDir].map(quoted).join(' ');
   return `[Unit]
-Description=Portcullis: what the edge last enforced, before the network comes up
+Description=Portcullis: load the last enforced table before the network comes up
 DefaultDependencies=no
 RequiresMountsFor=${paths}
 After=local-fs.target systemd-modules-load.service nftables.service
@@ -32,7 +32,7 @@ WantedBy=sysinit.target
 `;
 }
 
-/** A word of a unit file (systemd.syntax(7), "Specifiers" in systemd.unit(5)); commands read a `$` besides. */
+/** Quotes a word of a unit file: systemd.syntax(7), "Specifiers" in systemd.unit(5). */
 function quoted(path: string): string {
   const escaped = path.replaceAll('%', '%%').replaceAll('\\', '\\\\').replaceAll('"', '\\"');
   return `"${escaped}"`;

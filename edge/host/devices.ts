@@ -9,7 +9,7 @@ const KIND_OF_DRIVER: Readonly<Record<string, DeviceKind>> = {
   bonding: 'bond',
   bridge: 'bridge',
   '802.1Q VLAN Support': 'vlan',
-  // It names a bus too, and is none.
+  // It reports a bus although it is virtual.
   tun: 'other',
 };
 
@@ -19,14 +19,14 @@ export function kindOf(info: DriverInfo | null): DeviceKind {
   return KIND_OF_DRIVER[info.driver] ?? (info.bus === '' ? 'other' : 'physical');
 }
 
-/** Says what is wrong with the devices that the operator named. */
+/** Logs what is wrong with the devices that the operator named. */
 export function warnOfDevices(names: readonly string[], host: Host, log: Log): void {
   for (const { name, reason } of describeDevices(names, host, null)) {
     if (reason !== null) log.warn({ device: name }, reason);
   }
 }
 
-/** What there is to say of the devices that the operator named, in his order. */
+/** Describes the devices that the operator named, in the given order. */
 export function describeDevices(
   names: readonly string[],
   host: Host,
@@ -37,20 +37,20 @@ export function describeDevices(
     const present = there.has(name);
     const master = present ? host.masterOf(name) : null;
     const { xdp, reason } = modes?.modeOf(name) ?? { xdp: 'none' as const, reason: null };
-    const wrong = whatIsWrong(present, master !== null && !names.includes(master) ? master : null);
+    const problem = problemOf(present, master !== null && !names.includes(master) ? master : null);
     return {
       name,
       kind: present ? kindIn(name) : 'other',
       present,
       xdp: present ? xdp : 'none',
-      reason: wrong ?? reason,
+      reason: problem ?? reason,
       master,
     };
   });
 }
 
-/** The kernel has handed a packet to the bridge or bond before any hook of ours. */
-function whatIsWrong(present: boolean, unnamedMaster: string | null): string | null {
+/** The kernel hands packets of a port to the bridge or bond before our hooks run. */
+function problemOf(present: boolean, unnamedMaster: string | null): string | null {
   if (!present) return `there is no such device on this host (yet)`;
   if (unnamedMaster === null) return null;
   return `nothing enters by a port: name its master ${unnamedMaster} as the device`;
@@ -60,7 +60,7 @@ function kindIn(name: string): DeviceKind {
   try {
     return kindOf(driverInfo(name));
   } catch {
-    // A kind is for people to read; an edge without native calls enforces all the same.
+    // The kind is only shown; an edge without native calls enforces all the same.
     return 'other';
   }
 }

@@ -3,13 +3,13 @@ import { networkInterfaces } from 'node:os';
 import { basename, join } from 'node:path';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 
-/** What the edge host is, read anew at every call: addresses and devices come and go. */
+/** Facts of the edge host, read at every call because addresses and devices change. */
 export interface Host {
-  /** Canonical addresses that this host holds, sorted. */
+  /** The canonical addresses of this host, sorted. */
   localAddresses(): string[];
-  /** Names of the network devices that are there, sorted. */
+  /** The names of the network devices, sorted. */
   devices(): string[];
-  /** The bridge or bond that a device is a port of; null: none. */
+  /** The bridge or bond that the device is a port of, or null. */
   masterOf(device: string): string | null;
 }
 
@@ -24,11 +24,11 @@ export function createHost(): Host {
     masterOf: (device) => {
       const about = `/sys/class/net/${device}`;
       try {
-        // A VRF is a master too, but packets still enter by its members.
+        // A VRF is a master too, but packets still enter by its ports.
         const port = ['brport', 'bonding_slave'].some((one) => existsSync(join(about, one)));
         return port ? basename(readlinkSync(join(about, 'master'))) : null;
       } catch {
-        // No port of anything, or no such device (any more).
+        // The device is no port, or it is gone.
         return null;
       }
     },

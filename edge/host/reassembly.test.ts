@@ -19,20 +19,20 @@ const NEEDED = reassemblyBytes(FRAGMENT_LIMITS);
 describe('memory of reassembly', () => {
   it('is raised and its wait shortened, where they are not enough, and given back', (t) => {
     const { values, create } = host(t, { [TIME]: 30, [MEMORY]: 4_194_304, [MEMORY6]: 2 * NEEDED });
-    create().makeRoom();
+    create().apply();
     assert.deepEqual(values, { [TIME]: 2, [MEMORY]: NEEDED, [MEMORY6]: 2 * NEEDED });
-    create().giveBack();
+    create().restore();
     assert.deepEqual(values, { [TIME]: 30, [MEMORY]: 4_194_304, [MEMORY6]: 2 * NEEDED });
   });
 
   it('is given back as it was before the first of our agents, and never over a value of somebody else', (t) => {
     const { values, create, stateDir } = host(t, { [TIME]: 30, [MEMORY]: 4_194_304 });
-    create().makeRoom();
+    create().apply();
     values[MEMORY] = 100;
-    create().makeRoom();
+    create().apply();
     assert.equal(values[MEMORY], NEEDED);
     values[TIME] = 1;
-    create().giveBack();
+    create().restore();
     assert.deepEqual(values, { [TIME]: 1, [MEMORY]: 4_194_304 });
     assert.deepEqual(readdirSync(stateDir), []);
   });
@@ -41,12 +41,12 @@ describe('memory of reassembly', () => {
     const { values, create, refuse } = host(t, { [TIME]: 30 });
     const reassembly = create();
     refuse.add(TIME);
-    reassembly.makeRoom();
+    reassembly.apply();
     assert.deepEqual(reassembly.problems(), [
       `A flood of fragments may fill the memory of reassembly: could not set ${TIME} to 2.`,
     ]);
     refuse.clear();
-    reassembly.makeRoom();
+    reassembly.apply();
     assert.deepEqual([reassembly.problems(), values], [[], { [TIME]: 2 }]);
   });
 

@@ -11,12 +11,12 @@ import type { Log } from '@portcullis/core/log.ts';
 export interface ReassemblyOptions {
   readonly sysctls: Sysctls;
   readonly limits: FragmentLimits;
-  /** Remembers there, over restarts, what was set before us. */
+  /** Holds the original settings across restarts. */
   readonly stateDir: string;
   readonly log: Log;
 }
 
-/** Where incomplete datagrams wait: IPv4's, IPv6's for connection tracking, and IPv6's at the host itself. */
+/** The settings of incomplete datagrams: IPv4, IPv6 in connection tracking, and IPv6 of the host itself. */
 const MEMORIES = [
   { bytes: 'net/ipv4/ipfrag_high_thresh', seconds: 'net/ipv4/ipfrag_time' },
   {
@@ -25,14 +25,14 @@ const MEMORIES = [
   },
   { bytes: 'net/ipv6/ip6frag_high_thresh', seconds: 'net/ipv6/ip6frag_time' },
 ] as const;
-const BEFORE = 'reassembly.json';
-/** Incomplete datagrams of each family may fill one part in so many of the host's memory. */
+const ORIGINALS = 'reassembly.json';
+/** Incomplete datagrams of each family may fill one eighth of the host's memory. */
 export const MEMORY_SHARE = 8;
 
 /**
- * Gives reassembly the memory that fragments within the limits can fill in the time they may wait, so that
- * what the limits let through is never turned away. Memory is only ever raised and the wait only ever
- * shortened; the memory is a ceiling, nothing is allotted.
+ * Sets the memory limit of reassembly to what fragments within the fragment limits can fill until their timeout, so
+ * that the kernel never refuses fragments that passed the limits. Limits are only raised and timeouts only shortened;
+ * a limit allocates nothing.
  * https://docs.kernel.org/networking/ip-sysctl.html (ipfrag_*)
  */
 export class Reassembly {
@@ -60,10 +60,10 @@ export class Reassembly {
     return this.#problem === null ? [] : [this.#problem];
   }
 
-  /** After an apply: some of the settings are only there once our table asks for reassembly. Never throws. */
-  makeRoom(): void {
+  /** Called after an apply: some settings exist only once the table requires reassembly. Never throws. */
+  apply(): void {
     const { sysctls, log } = this.#options;
-    const before = this.#before();
+    const before = this.#originals();
     const failed: string[] = [];
     const replaced: Record<string, number> = {};
     for (const [name, { value, wrong }] of this.#wanted) {
@@ -72,19 +72,19 @@ export class Reassembly {
       if (!this.#set(name, value)) failed.push(`${name} to ${value}`);
       else if (before[name] === undefined) replaced[name] = now;
     }
-    if (Object.keys(replaced).length > 0) this.#remember({ ...before, ...replaced });
+    if (Object.keys(replaced).length > 0) this.#save({ ...before, ...replaced });
     const problem =
       failed.length === 0
         ? null
         : `A flood of fragments may fill the memory of reassembly: could not set ${failed.join(', ')}.`;
     if (problem !== null && problem !== this.#problem)
-      log.warn({ problem }, 'no room for fragments');
+      log.warn({ problem }, 'reassembly could not get its memory');
     this.#problem = problem;
   }
 
-  /** As it was before us, except where somebody has set it otherwise since. Never throws. */
-  giveBack(): void {
-    for (const [name, value] of Object.entries(this.#before())) {
+  /** Restores the original settings, except those that were changed since. Never throws. */
+  restore(): void {
+    for (const [name, value] of Object.entries(this.#originals())) {
       if (this.#options.sysctls.read(name) === this.#wanted.get(name)?.value)
         this.#set(name, value);
     }
@@ -92,7 +92,7 @@ export class Reassembly {
     try {
       rmSync(this.#file, { force: true });
     } catch (error) {
-      this.#options.log.warn({ error }, 'cannot forget what reassembly had before us');
+      this.#options.log.warn({ error }, 'the original settings of reassembly could not be deleted');
     }
   }
 
@@ -106,10 +106,10 @@ export class Reassembly {
   }
 
   get #file(): string {
-    return join(this.#options.stateDir, BEFORE);
+    return join(this.#options.stateDir, ORIGINALS);
   }
 
-  #before(): Readonly<Record<string, number>> {
+  #originals(): Readonly<Record<string, number>> {
     try {
       const entries = Object.entries(JSON.parse(readFileSync(this.#file, 'utf8')) as object);
       return Object.fromEntries(
@@ -123,12 +123,12 @@ export class Reassembly {
     }
   }
 
-  #remember(before: Readonly<Record<string, number>>): void {
+  #save(before: Readonly<Record<string, number>>): void {
     try {
       mkdirSync(this.#options.stateDir, { recursive: true });
       writeFileSync(this.#file, `${JSON.stringify(before)}\n`);
     } catch (error) {
-      this.#options.log.warn({ error }, 'what reassembly had before us will not be given back');
+      this.#options.log.warn({ error }, 'the original settings of reassembly will not be restored');
     }
   }
 }

@@ -12,23 +12,23 @@ interface Window {
   sinceMs: number;
   untilMs: number;
   readonly entries: Map<string, DropEntry>;
-  /** Once its reports have begun: what is left, largest last. Nothing is added any more. */
+  /** The remaining entries once its reports have started, largest last. Nothing is added then. */
   queue: DropEntry[] | null;
   readonly samples: DropSample[];
   readonly sampled: Map<string, number>;
 }
 
 const MINUTE_MS = 60_000;
-/** Longer than that without control, minutes are joined: the counts stay, their time becomes coarser. */
+/** Without control for longer, windows are merged: the counts stay, their time becomes coarser. */
 const MAX_WINDOWS = 60;
-/** Over all windows; what comes beyond is lost, and counted as that. */
+/** Over all windows. Packets beyond it are only counted as lost. */
 const MAX_KEYS = 200_000;
 /** A flood on one address must not leave others without a sample. */
 const MAX_SAMPLES_PER_TARGET = 20;
 
 /**
- * What was dropped and control does not know yet, by minutes of this host's clock. Bounded: control may be away
- * for days. One report at a time is `pending`, the same until it is settled, so a repeated one is the same.
+ * Drops that control has not acknowledged, by minutes of this host's clock. Bounded, because control may be away for
+ * days. One report at a time is pending and unchanged until it is settled, so that a repetition is the same report.
  */
 export class DropLedger {
   readonly #windows: Window[] = [];
@@ -41,17 +41,17 @@ export class DropLedger {
     this.#readMs = nowMs;
   }
 
-  /** Packets that were dropped and will be in no report. */
+  /** Dropped packets that will be in no report. */
   get lostPackets(): number {
     return this.#lostPackets;
   }
 
-  /** A reading of everything since the one before. */
+  /** Adds the readings since the last call. */
   add(readings: readonly DropReading[], nowMs: number): void {
     const sinceMs = Math.min(this.#readMs, nowMs);
     this.#readMs = nowMs;
-    const news = readings.some(({ entries, samples }) => entries.length + samples.length > 0);
-    if (!news) return;
+    const hasDrops = readings.some(({ entries, samples }) => entries.length + samples.length > 0);
+    if (!hasDrops) return;
     const window = this.#windowFor(sinceMs, nowMs);
     for (const { entries, samples } of readings) {
       for (const entry of entries) this.#count(window, entry);
@@ -59,7 +59,7 @@ export class DropLedger {
     }
   }
 
-  /** The next report, largest entries first; null: control knows everything. */
+  /** The next report, largest entries first. Null if control has acknowledged everything. */
   pending(): EdgeDrops | null {
     const window = this.#windows[0];
     if (this.#pending !== null || window === undefined) return this.#pending;
@@ -73,18 +73,18 @@ export class DropLedger {
       sinceMs,
       untilMs,
       entries: entries.filter((entry) => isDropEntry(entry) || this.#lose(entry)),
-      // Whoever sends packets writes their addresses, and may write one that is none (::ffff:192.0.2.1).
+      // Senders forge addresses, also into forms that are no valid address here (::ffff:192.0.2.1).
       samples: samples.filter(isDropSample),
     };
     return this.#pending;
   }
 
-  /** Control has the pending report. */
+  /** Control has acknowledged the pending report. */
   settle(): void {
     this.#pending = null;
   }
 
-  /** Nobody wants to know. */
+  /** Control does not count drops. */
   discard(): void {
     this.#pending = null;
     this.#windows.length = 0;

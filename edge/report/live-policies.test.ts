@@ -41,7 +41,7 @@ function desired(generation: number, ...policies: readonly Policy[]): Desired {
 test('the own policy judges before that of a prefix; where none is, the packet passes', () => {
   const live = new LivePolicies();
   assert.equal(live.explain(tcp(A, 443), []), null);
-  live.keep(desired(4, opening(A, 443), opening(PREFIX, 80)), { refused: [] });
+  live.set(desired(4, opening(A, 443), opening(PREFIX, 80)), { refused: [] });
   const own = live.explain(tcp(A, 80), []);
   assert.deepEqual([own?.target, own?.generation, own?.verdict.action], [A, 4, 'drop']);
   assert.equal(own?.fingerprint, policyFingerprint(opening(A, 443)));
@@ -49,34 +49,34 @@ test('the own policy judges before that of a prefix; where none is, the packet p
   assert.deepEqual([near?.target, near?.verdict.action], [PREFIX, 'pass']);
   const far = live.explain(tcp('192.0.2.1', 80), []);
   assert.deepEqual([far?.target, far?.fingerprint, far?.verdict.action], [null, null, 'pass']);
-  live.forget();
+  live.clear();
   assert.equal(live.explain(tcp(A, 443), []), null);
 });
 
 test('management of the host itself is told as what it is', () => {
   const live = new LivePolicies();
-  live.keep(desired(1, opening(A, 443)), { refused: [] });
+  live.set(desired(1, opening(A, 443)), { refused: [] });
   assert.equal(live.explain(tcp(A, 22), [])?.verdict.action, 'drop');
   assert.equal(live.explain(tcp(A, 22), [A])?.verdict.stage, 'management');
 });
 
 test('a refused target is told by the policy that the kernel still has, over several generations', () => {
   const live = new LivePolicies();
-  live.keep(desired(1, opening(A, 443)), { refused: [] });
+  live.set(desired(1, opening(A, 443)), { refused: [] });
   for (const generation of [2, 3]) {
     const refused = [{ target: A, reason: 'no memory', goodGeneration: 1 }];
-    live.keep(desired(generation, opening(A, 80 + generation)), { refused });
+    live.set(desired(generation, opening(A, 80 + generation)), { refused });
     const told = live.explain(tcp(A, 443), []);
     assert.deepEqual([told?.verdict.action, told?.generation], ['pass', 1]);
     assert.equal(live.explain(tcp(A, 80 + generation), [])?.verdict.action, 'drop');
   }
-  live.keep(desired(4, opening(A, 84)), { refused: [] });
+  live.set(desired(4, opening(A, 84)), { refused: [] });
   assert.deepEqual(
     [live.explain(tcp(A, 84), [])?.verdict.action, live.explain(tcp(A, 84), [])?.generation],
     ['pass', 4],
   );
   const nothing = [{ target: A, reason: 'no memory', goodGeneration: 0 }];
-  live.keep(desired(5, opening(A, 1), opening(PREFIX, 80)), { refused: nothing });
+  live.set(desired(5, opening(A, 1), opening(PREFIX, 80)), { refused: nothing });
   assert.equal(live.explain(tcp(A, 80), [])?.target, PREFIX);
 });
 

@@ -17,18 +17,18 @@ interface Live {
   readonly generation: number;
 }
 
-/** Of prefixes that have a policy, the longest first. */
+/** The lengths of prefixes with a policy, longest first. */
 type Lengths = Readonly<Record<Family, readonly number[]>>;
 
-/** What the kernel judges by, as policies: what was applied, and of refused targets what they had before. */
+/** The policies in the kernel: the applied ones, and the previous ones of refused targets. */
 export class LivePolicies {
   #desired: Desired | null = null;
-  /** Targets that are not at what is desired; null: the kernel has nothing of it. */
+  /** Targets with an older policy. Null if the kernel has none for the target. */
   #behind: ReadonlyMap<string, Live | null> = new Map();
   #lengths: Lengths | null = null;
 
-  /** The kernel has this now. */
-  keep(desired: Desired, applied: Pick<Applied, 'refused'>): void {
+  /** Records a successful apply. */
+  set(desired: Desired, applied: Pick<Applied, 'refused'>): void {
     this.#behind = new Map(
       applied.refused.map(({ target, goodGeneration }) => {
         const before = goodGeneration === 0 ? null : this.#of(target);
@@ -39,14 +39,14 @@ export class LivePolicies {
     this.#desired = desired;
   }
 
-  /** The kernel has nothing of ours any more. */
-  forget(): void {
+  /** The table was removed. */
+  clear(): void {
     this.#desired = null;
     this.#behind = new Map();
     this.#lengths = null;
   }
 
-  /** For many questions in a row, as of now. Null: nothing was applied yet. */
+  /** A snapshot for many evaluations. Null before the first apply. */
   view(localAddresses: readonly string[]): EdgeView | null {
     const desired = this.#desired;
     if (desired === null) return null;
@@ -56,7 +56,7 @@ export class LivePolicies {
       let policy = known.get(address);
       if (policy === undefined) {
         if (known.size >= LOOKUPS_KEPT) known.clear();
-        policy = this.#judging(address)?.policy ?? null;
+        policy = this.#policyFor(address)?.policy ?? null;
         known.set(address, policy);
       }
       return policy;
@@ -64,14 +64,14 @@ export class LivePolicies {
     return { settings: { ...settings, localAddresses }, policies: { lookup }, sourceSets };
   }
 
-  /** What happens to a first packet, by these policies. Null: nothing was applied yet. */
+  /** The verdict for a first packet. Null before the first apply. */
   explain(
     packet: Packet,
     localAddresses: readonly string[],
   ): Omit<LiveVerdict, 'mode' | 'kernel'> | null {
     const desired = this.#desired;
     if (desired === null) return null;
-    const live = this.#judging(packet.destination);
+    const live = this.#policyFor(packet.destination);
     const policies = { lookup: () => live?.policy ?? null };
     const { settings, sourceSets } = desired;
     const edge = { settings: { ...settings, localAddresses }, policies, sourceSets };
@@ -86,7 +86,7 @@ export class LivePolicies {
   }
 
   /** The address's own policy, else that of the longest prefix that has one. */
-  #judging(destination: string): Live | null {
+  #policyFor(destination: string): Live | null {
     const address = parseAddress(destination);
     if (!address.ok) return null;
     for (const length of this.#lengthsOf(address.value.family)) {

@@ -10,25 +10,25 @@ import type { Host } from '../host/host.ts';
 import { describeError, type Log } from '@portcullis/core/log.ts';
 import type { ControlClient } from '../agent/control-client.ts';
 
-/** Whether the kernel still has what the agent put there. */
+/** Whether the kernel still has what the agent wrote. */
 export interface KernelWatch {
   state(): KernelState;
-  /** Times since the start that something foreign was found and mended. */
+  /** The number of repairs since the start. */
   repairs(): number;
 }
 
-/** What parts of the agent know that control and people want to see. Each part may be missing. */
+/** Facts of the agent's parts for heartbeats. Each may be missing. */
 export interface EdgeFacts {
   readonly deviceModes?: DeviceModes;
   readonly kernel?: KernelWatch;
   readonly drops?: readonly DropSource[];
-  /** Filters on ports that are enforced now. */
+  /** The number of enforced port filters. */
   readonly filters?: () => number;
-  /** Connections that were forgotten because rules deny them. */
+  /** The number of conntrack entries removed because rules deny them. */
   readonly forgottenConnections?: () => number;
-  /** Which part of the kernel counts for the detection of attacks. */
+  /** The counters that the detection uses. */
   readonly counters?: () => CounterMode;
-  /** What stands in the way of something wished for, a sentence each. */
+  /** Problems for the operator, a sentence each. */
   readonly problems?: () => readonly string[];
 }
 
@@ -40,22 +40,22 @@ export interface Reporting {
   readonly nowMs: () => number;
 }
 
-/** What the agent itself knows. */
+/** The facts of the agent itself. */
 export type OwnReport = Pick<EdgeReport, 'policies' | 'elements' | 'lastError' | 'lastApplyMs'>;
 
-/** Reports in the time of a heartbeat, at most: a backlog is caught up with over several. */
+/** The most drop reports per heartbeat: a backlog is sent over several. */
 const MAX_REPORTS = 10;
 
-/** Says what this edge knows. Never throws for what a part cannot tell: that is in `problems` instead. */
+/** Composes heartbeats and sends drop reports. A part that fails becomes a problem of the report, not an exception. */
 export class Reporter {
   readonly #options: Reporting;
   readonly #ledger: DropLedger;
   #sequence = 0;
   #sending = false;
   #collecting: Promise<void> | null = null;
-  /** Control is of a version that does not count drops. */
-  #unwanted = false;
-  /** By source: why it could not be read last. */
+  /** Control is too old to count drops. */
+  #unsupported = false;
+  /** The error of the last read, by source. */
   readonly #unreadable = new Map<string, string>();
 
   constructor(options: Reporting) {
@@ -63,9 +63,9 @@ export class Reporter {
     this.#ledger = new DropLedger(options.nowMs());
   }
 
-  /** Control may be another one now. */
+  /** After a hello control may be a newer one. */
   greeted(): void {
-    this.#unwanted = false;
+    this.#unsupported = false;
   }
 
   kernel(): KernelState {
@@ -86,7 +86,7 @@ export class Reporter {
     });
   }
 
-  /** Reads every source, also while control is away: what nobody reads, the kernel forgets. Never rejects. */
+  /** Reads every source, also while control is away, because the kernel's counters are lost unread. Never rejects. */
   collect(): Promise<void> {
     this.#collecting ??= this.#collect().finally(() => {
       this.#collecting = null;
@@ -94,9 +94,9 @@ export class Reporter {
     return this.#collecting;
   }
 
-  /** Reads every source and tells control. Rejects when control does not answer; what was read is kept. */
+  /** Reads every source and sends the drops. Rejects if control does not answer; the counts stay in the ledger. */
   async sendDrops(): Promise<void> {
-    if (this.#sending || this.#unwanted) return;
+    if (this.#sending || this.#unsupported) return;
     this.#sending = true;
     try {
       await this.collect();
@@ -114,13 +114,13 @@ export class Reporter {
         readings.push(await source.read());
         this.#unreadable.delete(source.name);
       } catch (error) {
-        const why = describeError(error);
-        if (this.#unreadable.get(source.name) !== why)
+        const reason = describeError(error);
+        if (this.#unreadable.get(source.name) !== reason)
           log.warn({ error, source: source.name }, 'drop counters cannot be read');
-        this.#unreadable.set(source.name, why);
+        this.#unreadable.set(source.name, reason);
       }
     }
-    this.#ledger.add(this.#unwanted ? [] : readings, nowMs());
+    this.#ledger.add(this.#unsupported ? [] : readings, nowMs());
   }
 
   async #send(): Promise<void> {
@@ -132,7 +132,7 @@ export class Reporter {
         await this.#options.control.drops({ sequence: this.#sequence + 1, atMs, drops });
       } catch (error) {
         if (!(error instanceof RefusedByControl) || error.code !== 'unsupported') throw error;
-        this.#unwanted = true;
+        this.#unsupported = true;
         this.#ledger.discard();
         return;
       }
@@ -143,7 +143,7 @@ export class Reporter {
 
   #ownProblems(): string[] {
     const unreadable = [...this.#unreadable].map(
-      ([name, why]) => `The drop counters of ${name} cannot be read: ${why}.`,
+      ([name, reason]) => `The drop counters of ${name} cannot be read: ${reason}.`,
     );
     const { lostPackets } = this.#ledger;
     if (lostPackets === 0) return unreadable;
@@ -155,14 +155,14 @@ export class Reporter {
 }
 
 /**
- * Control hangs up on what it does not understand, and then nothing is enforced as it should be. A report with such a
- * part (a device renamed to what is no name elsewhere) goes without the parts that people read.
+ * Control closes the connection on a malformed report, which would stop policies too. So a report with an invalid part
+ * (a device renamed to an invalid name) is sent without the optional facts.
  */
 function acceptable(report: EdgeReport): EdgeReport {
-  const judged = check(edgeReport, report);
-  if (judged.ok) return report;
+  const parsed = check(edgeReport, report);
+  if (parsed.ok) return report;
   const { lastError } = report;
-  const problem = `This edge cannot say more of itself: ${judged.reason}.`;
+  const problem = `This edge cannot report more of itself: ${parsed.reason}.`;
   return {
     policies: 0,
     elements: 0,

@@ -1,20 +1,23 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 
-/** What the kernel remembers ends with a boot, and is of one network namespace: state on disk that speaks of it names both. */
-export interface KernelPlace {
+/**
+ * Kernel state is lost at reboot and belongs to one network namespace, so state files record the boot id and the
+ * namespace.
+ */
+export interface KernelIdentity {
   readonly boot: string;
   readonly namespace: string;
 }
 
-/** Of this thread, now. Throws what the file system says. */
-export function kernelPlace(): KernelPlace {
+/** The present boot and namespace of this thread. Throws the errors of the file system. */
+export function kernelIdentity(): KernelIdentity {
   return {
     boot: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(),
     namespace: readlinkSync('/proc/thread-self/ns/net'),
   };
 }
 
-export function isHere({ boot, namespace }: KernelPlace): boolean {
-  const here = kernelPlace();
+export function isThisKernel({ boot, namespace }: KernelIdentity): boolean {
+  const here = kernelIdentity();
   return boot === here.boot && namespace === here.namespace;
 }

@@ -7,7 +7,7 @@ import { type Address, parseAddress } from '@portcullis/core/net/address.ts';
 import { bytesOf, type Connection } from '@portcullis/dataplane/kernel/netlink/conntrack.ts';
 import type { Learnt } from '@portcullis/dataplane/nftables/elements/kept-state.ts';
 import { CHAIN_START, frame, unframe } from './frames.ts';
-import { SetAside } from './denied-flow-file.ts';
+import { DeniedFlowFile } from './denied-flow-file.ts';
 
 const [CLIENT, SERVER, CONTAINER] = ['192.0.2.2', '203.0.113.10', '172.30.0.2'];
 
@@ -43,13 +43,13 @@ function begunByServer(clientPort: number, from = SERVER): Connection {
 }
 
 function ground(t: TestContext) {
-  const stateDir = mkdtempSync(join(tmpdir(), 'portcullis-aside-'));
+  const stateDir = mkdtempSync(join(tmpdir(), 'portcullis-file-'));
   t.after(() => rmSync(stateDir, { recursive: true }));
   const kernel: { table: Learnt[] | null; connections: Connection[] } = {
     table: [],
     connections: [],
   };
-  const aside = new SetAside({
+  const file = new DeniedFlowFile({
     stateDir,
     open: () => ({
       read: async (state, family) =>
@@ -58,7 +58,7 @@ function ground(t: TestContext) {
     }),
     eachConnection: async (visit) => kernel.connections.forEach(visit),
   });
-  return { kernel, aside, path: join(stateDir, 'enforced', 'denied-flows.jsonl') };
+  return { kernel, file, path: join(stateDir, 'enforced', 'denied-flows.jsonl') };
 }
 
 function denied(clientPort: number): Learnt {
@@ -67,35 +67,35 @@ function denied(clientPort: number): Learnt {
 }
 
 test('what a removed table knew is taken back as far as it is still known, for as long, and by its public address', async (t) => {
-  const { kernel, aside } = ground(t);
+  const { kernel, file } = ground(t);
   kernel.table = [denied(1), denied(2), denied(3)];
-  await aside.keep();
+  await file.save();
   kernel.table = null;
   // Somebody else removed it: nothing more is known now.
-  await aside.keep();
+  await file.save();
   kernel.connections = [begunByServer(2), begunByServer(3, CONTAINER), begunByServer(4)];
-  const back = await aside.takeBack();
+  const back = await file.load();
   assert.deepEqual(
     back.map(({ set, fields }) => ({ set, fields })),
     [denied(2), denied(3)].map(({ set, fields }) => ({ set, fields })),
   );
   for (const { expiresAtMs } of back)
     assert.ok(Math.abs((expiresAtMs - performance.now()) / 1_000 - 900) < 60);
-  aside.forget();
-  assert.deepEqual(await aside.takeBack(), []);
+  file.delete();
+  assert.deepEqual(await file.load(), []);
 });
 
 test('what is of another boot, damaged or not there is nothing', async (t) => {
-  const { kernel, aside, path } = ground(t);
-  assert.deepEqual(await aside.takeBack(), []);
+  const { kernel, file, path } = ground(t);
+  assert.deepEqual(await file.load(), []);
   kernel.table = [denied(1)];
   kernel.connections = [begunByServer(1)];
-  await aside.keep();
-  assert.equal((await aside.takeBack()).length, 1);
+  await file.save();
+  assert.equal((await file.load()).length, 1);
   const text = readFileSync(path, 'utf8');
   const [record] = unframe(Buffer.from(text)).records;
   writeFileSync(path, frame(CHAIN_START, { ...(record as object), boot: 'another' }).text);
-  assert.deepEqual(await aside.takeBack(), []);
+  assert.deepEqual(await file.load(), []);
   writeFileSync(path, text.replace('203', '204'));
-  assert.deepEqual(await aside.takeBack(), []);
+  assert.deepEqual(await file.load(), []);
 });

@@ -14,44 +14,44 @@ import type { Driver } from '@portcullis/dataplane/nftables/driver.ts';
 import { addressText } from '@portcullis/dataplane/nftables/elements/dump.ts';
 import { DENIED, type Learnt } from '@portcullis/dataplane/nftables/elements/kept-state.ts';
 import type { LearntReader } from '@portcullis/dataplane/nftables/elements/learnt-reader.ts';
-import { isHere, kernelPlace } from './boot.ts';
+import { isThisKernel, kernelIdentity } from './boot.ts';
 import { enforcedFolder } from './disk.ts';
 import { CHAIN_START, frame, unframe } from './frames.ts';
 import { elementOf } from '@portcullis/dataplane/connections/denied-memory.ts';
 
 const FILE = 'denied-flows.jsonl';
-/** Two sets of two families, 65,536 each. */
-const MOST = 4 * 65_536;
+/** Two sets of two families with 65,536 elements each. */
+const MAX_FLOWS = 4 * 65_536;
 
 const schema = object({
   boot: prose(128),
   namespace: prose(128),
-  flows: array(matching(/^[\x20-\x7e]{1,160}$/, 'a denied connection'), MOST),
+  flows: array(matching(/^[\x20-\x7e]{1,160}$/, 'a denied connection'), MAX_FLOWS),
 });
 
-export interface SetAsideOptions {
+export interface DeniedFlowFileOptions {
   readonly stateDir: string;
   readonly open: () => LearntReader;
   readonly eachConnection: (visit: (connection: Connection) => void) => Promise<unknown>;
 }
 
 /**
- * Denied connections are remembered in our table (`nftables/table/denied-flows.ts`), and `edge off` takes that away.
- * One that the protected host goes on sending by has an entry in connection tracking that looks as if that host had
- * begun it, and would pass as a reply once the edge is on again. So they are written down before the table goes, by
- * whoever removes it, and are in the next one from its first moment on where connection tracking knows them still.
+ * The table holds the denied flows (`nftables/table/denied-flows.ts`), and `edge off` removes it. If the protected host
+ * keeps sending on such a flow, its conntrack entry looks as if the host had opened it, and the flow would pass as a
+ * reply once the edge is on again. So the flows are saved before the table is removed, and the next table contains
+ * those that conntrack still has in its first transaction.
  */
-export class SetAside {
-  readonly #options: SetAsideOptions;
+export class DeniedFlowFile {
+  readonly #options: DeniedFlowFileOptions;
   readonly #path: string;
 
-  constructor(options: SetAsideOptions) {
+  constructor(options: DeniedFlowFileOptions) {
     this.#options = options;
     this.#path = join(enforcedFolder(options.stateDir), FILE);
   }
 
-  /** Of our table, which is about to be removed. Where there is none, somebody else has done this. Throws what fails. */
-  async keep(): Promise<void> {
+  /** Saves the flows of the table before its removal; does nothing if there is no table. */
+  async save(): Promise<void> {
     const reader = this.#options.open();
     const flows: string[] = [];
     try {
@@ -66,53 +66,53 @@ export class SetAside {
       reader.close();
     }
     mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
-    // The agent and a person may be at it at once.
+    // The agent and `edge off` may both write.
     const draft = `${this.#path}.${process.pid}`;
-    const written: Static<typeof schema> = { ...kernelPlace(), flows };
+    const written: Static<typeof schema> = { ...kernelIdentity(), flows };
     writeFileSync(draft, frame(CHAIN_START, written).text, { mode: 0o600 });
     renameSync(draft, this.#path);
   }
 
-  /** For a table that is about to be written where there is none. Throws what fails. */
-  async takeBack(): Promise<Learnt[]> {
+  /** Loads the flows for a new table. */
+  async load(): Promise<Learnt[]> {
     const { records } = unframe(readIfThere(this.#path) ?? Buffer.of());
     const checked = check(schema, records[0]);
-    if (!checked.ok || checked.value.flows.length === 0 || !isHere(checked.value)) return [];
+    if (!checked.ok || checked.value.flows.length === 0 || !isThisKernel(checked.value)) return [];
     const denied = new Set(checked.value.flows);
-    const back: Learnt[] = [];
+    const found: Learnt[] = [];
     await this.#options.eachConnection((connection) => {
       const element = elementOf(answersTo(connection));
-      if (element !== null && denied.has(textOf(element))) back.push(element);
+      if (element !== null && denied.has(textOf(element))) found.push(element);
     });
-    return back;
+    return found;
   }
 
-  /** A table remembers them again. Never throws: what is there still says nothing of connections that end meanwhile. */
-  forget(): void {
+  /** Deletes the file once a table has the flows. Never throws: flows that end later are not loaded anyway. */
+  delete(): void {
     try {
       rmSync(this.#path, { force: true });
     } catch {
-      // A directory that nothing can be removed from.
+      // The directory is read-only.
     }
   }
 }
 
-/** `remove` leaves behind what the next table has to know. Nothing keeps anybody from removing ours. */
-export function setAsideBeforeRemoval(
+/** A driver whose `remove` saves the denied flows first. A failure does not prevent the removal. */
+export function savingDeniedFlows(
   driver: Driver,
-  aside: SetAside,
+  file: DeniedFlowFile,
   failed: (error: unknown) => void,
 ): Driver {
   return {
     ...driver,
     remove: async () => {
-      await aside.keep().catch(failed);
+      await file.save().catch(failed);
       await driver.remove();
     },
   };
 }
 
-/** What comes in by a connection that the protected side is taken to have begun, as a client sends it. */
+/** The incoming direction of a connection that the protected side seems to have opened. */
 function answersTo({ reply, icmp, secondsLeft }: Connection): Parameters<typeof elementOf>[0] {
   const { source, destination, ...rest } = reply;
   const ends = { source: addressText(source), destination: addressText(destination) };

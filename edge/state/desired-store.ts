@@ -135,13 +135,13 @@ export class DesiredStore {
       if (mark.bytes - wholeBytes > Math.max(wholeBytes, smallestCompaction)) this.#rewrite();
       else if (this.#retry === undefined) this.#problem = null;
     } catch (error) {
-      this.#setAside();
+      this.#deniedFlowFile();
       this.#fail(error);
     }
   }
 
   /** It lacks what the kernel has. A name can be changed also where nothing more can be written. */
-  #setAside(): void {
+  #deniedFlowFile(): void {
     if (this.#written === null) return;
     this.#close(this.#written.fd);
     this.#written = null;

@@ -13,7 +13,7 @@ import { describeError, type Log } from '@portcullis/core/log.ts';
 import { LayoutDigest } from '@portcullis/dataplane/nftables/table/digest.ts';
 import type { Sizes } from '@portcullis/dataplane/nftables/table/render.ts';
 import { readIfThere } from '@portcullis/agent/durable-file.ts';
-import { isHere, kernelPlace } from './boot.ts';
+import { isThisKernel, kernelIdentity } from './boot.ts';
 import { CHAIN_START, frame, unframe } from './frames.ts';
 import type { LoadedTable } from './table-text.ts';
 
@@ -60,7 +60,7 @@ export class KernelRecords {
       const { records } = unframe(readIfThere(this.#path) ?? Buffer.of());
       const checked = check(schema, records[0]);
       if (!checked.ok) return null;
-      if (!isHere(checked.value)) return null;
+      if (!isThisKernel(checked.value)) return null;
       const { stamp, digest, sizes } = checked.value;
       return { stamp, digest, sizes: new Map(sizes.map(({ map, size }) => [map, size])) };
     } catch (error) {
@@ -87,7 +87,7 @@ export class KernelRecords {
       // Meanwhile there is more to say, or nothing any more.
       if (wanted !== this.#wanted) return;
       this.#write({
-        ...kernelPlace(),
+        ...kernelIdentity(),
         stamp,
         digest,
         sizes: [...sizes].map(([map, size]) => ({ map, size })),

@@ -1,7 +1,7 @@
 import { totalmem } from 'node:os';
 import { DEFAULT_LIMITS } from '@portcullis/dataplane/nftables/table/base-chain.ts';
 import { fitToMemory } from '@portcullis/core/firewall/fragment-limits.ts';
-import { SetAside, setAsideBeforeRemoval } from '../state/denied-flow-file.ts';
+import { DeniedFlowFile, savingDeniedFlows } from '../state/denied-flow-file.ts';
 import { edgeOff } from './switch-files.ts';
 import { eachConnection } from '@portcullis/dataplane/kernel/netlink/conntrack.ts';
 import type { Driver } from '@portcullis/dataplane/nftables/driver.ts';
@@ -30,8 +30,8 @@ export async function disableEnforcement(
   if (process.getuid?.() !== 0) await driver.remove();
   const writeError = writeMarker(stateDir);
   // A running agent does the same; this must not depend on it.
-  const aside = new SetAside({ stateDir, open: openLearntReader, eachConnection });
-  await setAsideBeforeRemoval(driver, aside, () => {}).remove();
+  const file = new DeniedFlowFile({ stateDir, open: openLearntReader, eachConnection });
+  await savingDeniedFlows(driver, file, () => {}).remove();
   for (const folder of pinsFolders(stateDir, env)) takeOffPinned(folder);
   restoreReassembly(stateDir);
   const isAbsent = await removeUntilAbsent(driver);
@@ -69,5 +69,5 @@ export async function removeUntilAbsent(
 function restoreReassembly(stateDir: string): void {
   const limits = fitToMemory(DEFAULT_LIMITS.fragmentLimits, totalmem() / MEMORY_SHARE);
   const log = { debug() {}, info() {}, warn() {}, error() {} };
-  new Reassembly({ sysctls: createSysctls(), limits, stateDir, log }).giveBack();
+  new Reassembly({ sysctls: createSysctls(), limits, stateDir, log }).restore();
 }

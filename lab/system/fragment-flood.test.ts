@@ -207,6 +207,6 @@ function makeRoom(edge: Namespace): void {
     stateDir: '/dev/null',
     log: createLineLog('edge', () => {}),
   });
-  reassembly.makeRoom();
+  reassembly.apply();
   assert.deepEqual(reassembly.problems(), []);
 }

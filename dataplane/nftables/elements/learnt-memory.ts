@@ -9,10 +9,10 @@ export interface LearntMemoryOptions {
   readonly open: () => LearntReader;
   readonly log: Log;
   readonly everyMs?: number;
-  /** What was remembered when somebody took our hands off. */
-  readonly setAside?: {
-    takeBack(): Promise<readonly Learnt[]>;
-    forget(): void;
+  /** The denied flows that were saved before the table was removed. */
+  readonly deniedFlowFile?: {
+    load(): Promise<readonly Learnt[]>;
+    delete(): void;
   };
 }
 
@@ -47,7 +47,7 @@ export class LearntMemory {
 
   /** From now on. `filters`: there are some, or none any more. */
   watch(filters: boolean): void {
-    this.#options.setAside?.forget();
+    this.#options.deniedFlowFile?.delete();
     if (!filters && this.#filters) {
       this.#changed++;
       this.#known = this.#known.filter(({ set }) => set.startsWith('denied'));
@@ -111,10 +111,10 @@ export class LearntMemory {
 
   async #takeBack(): Promise<void> {
     try {
-      const back = (await this.#options.setAside?.takeBack()) ?? [];
+      const back = (await this.#options.deniedFlowFile?.load()) ?? [];
       if (back.length > 0) this.add(back);
     } catch (error) {
-      this.#options.log.warn({ error }, 'connections denied before edge off are not known again');
+      this.#options.log.warn({ error }, 'flows denied before edge off could not be loaded');
     }
   }
 
