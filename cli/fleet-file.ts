@@ -11,7 +11,7 @@ import { readFleetFile } from '@portcullis/control/fleet-file/read/read.ts';
 import { existsSync } from 'node:fs';
 import { access, constants } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import type { EggShelf } from '@portcullis/control/fleet-file/read/egg-files.ts';
+import type { EggSource } from '@portcullis/control/fleet-file/read/egg-files.ts';
 import { compilePattern } from '@portcullis/node/eggs/re2.ts';
 import { EXAMPLE_EGG } from '@portcullis/node/examples/images.ts';
 import { failed } from './exit.ts';
@@ -22,7 +22,7 @@ export const EXAMPLE_EGG_NAME = 'eggs/hearth.json';
 const EGGS_FOLDER = join(import.meta.dirname, '..', 'eggs');
 
 /** The eggs of this repository under their names in a fleet file: `eggs/<name>.json`. */
-export const SHIPPED_EGGS: EggShelf = {
+export const SHIPPED_EGGS: EggSource = {
   shipped(name) {
     if (name === EXAMPLE_EGG_NAME) return EXAMPLE_EGG;
     if (!/^eggs\/[a-z0-9][a-z0-9.-]*\.json$/.test(name)) return null;

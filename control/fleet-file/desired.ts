@@ -9,11 +9,11 @@ import type { FilterContent, RuleContent } from '../firewall/groups/index.ts';
 import type { Position } from './mistakes.ts';
 
 /**
- * What the file wants, typed and canonical: networks as PostgreSQL writes them, ports expanded, defaults
- * filled in. Everything knows its place in the file (`at`), because a plan may still refuse it.
+ * The parsed fleet file: networks as PostgreSQL writes them, ports expanded, defaults filled in. Each entry has
+ * its position (`at`), because a plan may still refuse it.
  */
 export interface FleetFile {
-  /** As it was given, for messages. */
+  /** The path as given, for messages. */
   readonly path: string;
   readonly organisations: readonly DesiredOrganisation[];
   readonly baseline: readonly DesiredBaselineRule[];
@@ -65,9 +65,9 @@ export interface DesiredHolding extends Located {
   readonly cidr: string;
   readonly asn: number | null;
   readonly serviceId: number | null;
-  /** Null: from when it is first applied. */
+  /** Null means from the time it is first applied. */
   readonly since: Date | null;
-  /** Null: still. */
+  /** Null means without end. */
   readonly until: Date | null;
   readonly detection: ScopeSettings;
 }
@@ -80,7 +80,7 @@ export interface DesiredKey extends Located {
   readonly prefixes: readonly string[] | null;
   readonly sources: readonly string[] | null;
   readonly expiresAt: Date | null;
-  /** The whole key; null: one is made. */
+  /** The whole key; null when one is to be generated. */
   readonly secret: string | null;
 }
 
@@ -119,28 +119,28 @@ export interface DesiredNode extends Located {
   readonly name: string;
 }
 
-/** A listener for exports of flows. */
+/** A listener for flow exports. */
 export interface DesiredCollector extends Located {
   readonly name: string;
   /** `ADDRESS:PORT`, IPv6 in brackets. */
   readonly listen: string;
   readonly exporters: readonly CollectorExporter[];
-  /** Null: that of the first edge. */
+  /** Null means the site of the first edge. */
   readonly site: string | null;
 }
 
-/** What is called for attacks. */
+/** A command or webhook that is called for attacks. */
 export interface DesiredResponder extends Located {
   readonly name: string;
   readonly spec: ResponderSpec;
 }
 
-/** An egg as a file of it was found. */
+/** An egg that was loaded from a file. */
 export interface FoundEgg {
   readonly egg: Egg;
   /** SHA-256 of its canonical JSON, in hexadecimal. */
   readonly digest: string;
-  /** What of the file is not taken as written, in words. */
+  /** Sentences about parts of the file that are ignored. */
   readonly notes: readonly string[];
 }
 
@@ -151,7 +151,7 @@ export interface DesiredGameServer extends Located {
   readonly serviceId: number;
   readonly name: string;
   readonly node: string;
-  /** As the file names it. */
+  /** The name that the file uses. */
   readonly eggName: string;
   readonly egg: FoundEgg;
   readonly image: string | null;

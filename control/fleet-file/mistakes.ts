@@ -4,32 +4,32 @@ export interface Position {
   readonly column: number;
 }
 
-/** Something wrong in the file, where, and in a sentence that says what to write. Never quotes a secret. */
+/** A mistake in the file: its position, and a sentence that says what to write. Never quotes a secret. */
 export interface Mistake extends Position {
   readonly file: string;
   readonly message: string;
 }
 
-/** So many are listed; the rest is usually the same one again. */
+/** More mistakes than these usually repeat the same one. */
 export const LISTED_MISTAKES = 50;
 
-/** Gathers mistakes in the order of the file, each once, and not without end. */
+/** Collects mistakes, each once, up to a limit. */
 export class MistakeList {
   readonly #file: string;
   readonly #found = new Map<string, Mistake>();
-  readonly #unread = new Set<string>();
+  readonly #unreadable = new Set<string>();
 
   constructor(file: string) {
     this.#file = file;
   }
 
   add(at: Position, message: string): void {
-    if (!this.#unread.has(placeOf(at))) this.#put(at, message);
+    if (!this.#unreadable.has(positionKey(at))) this.#put(at, message);
   }
 
-  /** The value there could not be read: what is found of it afterwards follows from that, and is not told. */
-  addUnread(at: Position, message: string): void {
-    this.#unread.add(placeOf(at));
+  /** Adds a mistake of a value that could not be read, and suppresses later mistakes of the same value. */
+  addUnreadable(at: Position, message: string): void {
+    this.#unreadable.add(positionKey(at));
     this.#put(at, message);
   }
 
@@ -48,15 +48,15 @@ export class MistakeList {
   #put(at: Position, message: string): void {
     if (this.full) return;
     const { line, column } = at;
-    this.#found.set(`${placeOf(at)} ${message}`, { file: this.#file, line, column, message });
+    this.#found.set(`${positionKey(at)} ${message}`, { file: this.#file, line, column, message });
   }
 }
 
-function placeOf({ line, column }: Position): string {
+function positionKey({ line, column }: Position): string {
   return `${line}:${column}`;
 }
 
-/** `fleet.yaml:12:7: message`, as compilers write it and editors jump to it. */
+/** `fleet.yaml:12:7: message`, a form that editors can follow. */
 export function renderMistake({ file, line, column, message }: Mistake): string {
   return `${file}:${line}:${column}: ${message}`;
 }

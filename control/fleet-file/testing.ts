@@ -5,7 +5,7 @@ import { type AppliedFleet, applyFleet } from './apply/apply.ts';
 import type { FleetFile } from './desired.ts';
 import type { FoundEgg } from './desired.ts';
 import { type FleetFileResult, namedEggs, parseFleet } from './parse/parse.ts';
-import type { EggsAtHand } from './parse/game-servers.ts';
+import type { LoadedEggs } from './parse/game-servers.ts';
 
 /** For tests of the fleet file and of what it makes. */
 
@@ -22,7 +22,7 @@ export function mustParse(text: string, env: Readonly<Record<string, string>> = 
   throw new Error(mistakesOf(parsed).join('\n'));
 }
 
-/** Small, and enough for whoever does not look into it. */
+/** A minimal egg, for tests that do not inspect it. */
 export const TEST_EGG: FoundEgg = {
   egg: {
     name: 'Test',
@@ -50,8 +50,8 @@ export const TEST_EGG: FoundEgg = {
   notes: [],
 };
 
-/** Whatever egg a file names, it is the test's. */
-export function eggsOf(text: string, env: Readonly<Record<string, string>> = {}): EggsAtHand {
+/** Resolves every egg that a file names to the test egg. */
+export function eggsOf(text: string, env: Readonly<Record<string, string>> = {}): LoadedEggs {
   const eggs = namedEggs(text, env).map((name) => [name, { ok: true, found: TEST_EGG }] as const);
   return { eggs: new Map(eggs), compile: null };
 }
@@ -65,7 +65,7 @@ export async function applyText(db: Db, text: string, allowOrphans = false): Pro
   return applyFleet(db, mustParse(text), { allowOrphans, actor: TEST_ACTOR });
 }
 
-/** An own rule as a caller makes it, without the API. */
+/** Inserts an own rule as a caller would create it, without the API. */
 export async function insertOwnRule(
   db: Db,
   ip: string,
@@ -85,6 +85,6 @@ export async function insertOwnRule(
     returning id
   `.execute(db);
   const created = rows[0];
-  if (created === undefined) throw new Error(`nobody holds ${ip}`);
+  if (created === undefined) throw new Error(`no organisation holds ${ip}`);
   return created.id;
 }

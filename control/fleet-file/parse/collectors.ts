@@ -5,7 +5,7 @@ import type { FleetText } from '../schema/schema.ts';
 
 type CollectorText = NonNullable<FleetText['collectors']>[number];
 
-/** Where a collector listens: a socket of one family, in one spelling. */
+/** The socket of a collector, with a canonical host. */
 interface Listen {
   readonly family: Family;
   readonly host: string;
@@ -23,9 +23,9 @@ export function parseCollectors(
   scope.unique(entries, ({ name }) => name, 'name', 'The collector');
   const taken: { readonly name: string; readonly listen: Listen; readonly line: number }[] = [];
   return entries.map((entry, index) => {
-    const place = scope.in(index);
+    const itemScope = scope.in(index);
     const { name, site } = entry;
-    const at = place.in('listen');
+    const at = itemScope.in('listen');
     const listen = parseListen(entry.listen);
     if (listen === null) {
       at.refuse('This is no ADDRESS:PORT, such as 0.0.0.0:6343 or [::]:6343.');
@@ -38,23 +38,23 @@ export function parseCollectors(
       }
       taken.push({ name, listen, line: at.at.line });
     }
-    const exporters = parseExporters(entry, listen, place.in('exporters'));
-    return { at: place.at, name, listen: entry.listen, exporters, site: site ?? null };
+    const exporters = parseExporters(entry, listen, itemScope.in('exporters'));
+    return { at: itemScope.at, name, listen: entry.listen, exporters, site: site ?? null };
   });
 }
 
 function parseExporters({ exporters }: CollectorText, listen: Listen | null, scope: Scope) {
   const list = exporters.map(({ ip, sampling_rate, prefixes }, at) => {
-    const place = scope.in(at, 'ip');
+    const itemScope = scope.in(at, 'ip');
     const parsed = parseAddress(ip);
     if (parsed.ok && listen !== null && parsed.value.family !== listen.family) {
       const own = listen.family === 4 ? '[::]:6343' : '0.0.0.0:6343';
-      place.refuse(
-        `${ip} is not heard at ${formatListen(listen)}, which takes IPv${listen.family} alone; give it a collector at an IPv${parsed.value.family} address, such as ${own}.`,
+      itemScope.refuse(
+        `${ip} does not reach ${formatListen(listen)}, which takes IPv${listen.family} alone; give it a collector at an IPv${parsed.value.family} address, such as ${own}.`,
       );
     }
     return {
-      ip: place.host(ip) ?? ip,
+      ip: itemScope.host(ip) ?? ip,
       samplingRate: sampling_rate ?? null,
       prefixes: prefixes === undefined ? null : scope.in(at, 'prefixes').cidrs(prefixes).toSorted(),
     };
@@ -63,7 +63,7 @@ function parseExporters({ exporters }: CollectorText, listen: Listen | null, sco
   return list;
 }
 
-/** Null: it is none. */
+/** Returns null when the text is not ADDRESS:PORT. */
 function parseListen(text: string): Listen | null {
   const [, six, four, port] = LISTEN.exec(text) ?? [];
   const address = parseAddress(six ?? four ?? '');
@@ -76,7 +76,7 @@ function formatListen({ family, host, port }: Listen): string {
   return family === 6 ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** Whether the same datagram could be for both. */
+/** Whether both sockets could receive the same datagram. */
 function overlap(one: Listen, other: Listen): boolean {
   if (one.family !== other.family || one.port !== other.port) return false;
   const every = EVERY_HOST[one.family];

@@ -4,7 +4,7 @@ import { formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Scope } from './scope.ts';
 import type { DetectionText } from '../schema/schema.ts';
 
-/** Thresholds, mitigation and safelist of one scope, as far as it says them itself. */
+/** Parses the thresholds, mitigation mode and safelist of one scope. */
 export function parseDetection(text: DetectionText, scope: Scope): ScopeSettings {
   const { thresholds, mitigation, safelist } = text;
   return {
@@ -16,7 +16,7 @@ export function parseDetection(text: DetectionText, scope: Scope): ScopeSettings
   };
 }
 
-/** Wider ones are mistakes: hardly anybody would be left to mitigate. Lengths of prefixes. */
+/** Shortest prefix lengths of a safelist: wider networks would exempt nearly all sources from mitigation. */
 const WIDEST: Readonly<Record<Family, number>> = { 4: 8, 6: 16 };
 
 function parseSafelist(texts: readonly string[], scope: Scope): string[] {
@@ -32,7 +32,7 @@ function parseSafelist(texts: readonly string[], scope: Scope): string[] {
   return scope.cidrs(texts).map(shortest).toSorted();
 }
 
-/** A single address without its length, as policies write it. */
+/** A single address without its length, as in policies. */
 function shortest(cidr: string): string {
   const parsed = parseCidr(cidr);
   return parsed.ok ? formatNetwork(parsed.value) : cidr;

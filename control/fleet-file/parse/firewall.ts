@@ -14,22 +14,22 @@ import type { Position } from '../mistakes.ts';
 import type { Scope } from './scope.ts';
 import type { OrganisationText, RuleEntry } from '../schema/schema.ts';
 
-export interface PlacedRule {
+export interface LocatedRule {
   readonly at: Position;
   readonly rule: RuleContent;
 }
 
-/** Rules, one a port. `family` null: of a group, which has none. */
+/** Parses rules and expands them to one per port. `family` is null for a group, which has none. */
 export function parseRules(
   entries: readonly RuleEntry[],
   family: Family | null,
   maxPorts: number,
   scope: Scope,
-): PlacedRule[] {
-  const found: PlacedRule[] = [];
+): LocatedRule[] {
+  const found: LocatedRule[] = [];
   const seen = new Set<string>();
   for (const [index, entry] of entries.entries()) {
-    const place = scope.in(index);
+    const itemScope = scope.in(index);
     const text = {
       action: entry.action,
       protocol: entry.protocol,
@@ -38,16 +38,16 @@ export function parseRules(
     };
     const expanded = expandRule(text, family, maxPorts);
     if (!expanded.ok) {
-      place.in(expanded.field).refuse(sentence(expanded.reason));
+      itemScope.in(expanded.field).refuse(sentence(expanded.reason));
       continue;
     }
     for (const rule of expanded.value) {
       if (seen.has(ruleKey(rule))) {
-        place.refuse('This repeats a rule that stands above it, or a part of one.');
+        itemScope.refuse('This repeats a rule that stands above it, or a part of one.');
         break;
       }
       seen.add(ruleKey(rule));
-      found.push({ at: place.at, rule });
+      found.push({ at: itemScope.at, rule });
     }
   }
   return found;
@@ -60,13 +60,15 @@ export function parseGroups(
 ): DesiredGroup[] {
   scope.unique(entries, ({ name }) => name, 'name', 'The group');
   return entries.map((group, index) => {
-    const place = scope.in(index);
+    const itemScope = scope.in(index);
     return {
-      at: place.at,
+      at: itemScope.at,
       name: group.name,
-      rules: parseRules(group.rules ?? [], null, maxPorts, place.in('rules')).map((p) => p.rule),
-      filters: parseFilters(group.filters ?? [], maxPorts, place.in('filters')),
-      targets: parseTargets(group.addresses ?? [], place.in('addresses')),
+      rules: parseRules(group.rules ?? [], null, maxPorts, itemScope.in('rules')).map(
+        (p) => p.rule,
+      ),
+      filters: parseFilters(group.filters ?? [], maxPorts, itemScope.in('filters')),
+      targets: parseTargets(group.addresses ?? [], itemScope.in('addresses')),
     };
   });
 }
@@ -78,21 +80,21 @@ function parseFilters(
 ): FilterContent[] {
   const found = new Map<string, FilterContent>();
   for (const [index, entry] of entries.entries()) {
-    const place = scope.in(index);
-    checkFilterType(entry.type, place.in('type'));
+    const itemScope = scope.in(index);
+    checkFilterType(entry.type, itemScope.in('type'));
     const ports = parsePortExpression(String(entry.port));
     if (!ports.ok) {
-      place.in('port').refuse(sentence(ports.reason));
+      itemScope.in('port').refuse(sentence(ports.reason));
       continue;
     }
     if (countPorts(ports.value) > maxPorts) {
-      place.in('port').refuse(`At most ${maxPorts} ports are allowed in one filter.`);
+      itemScope.in('port').refuse(`At most ${maxPorts} ports are allowed in one filter.`);
       continue;
     }
     for (const port of expandPorts(ports.value)) {
       const filter = { type: entry.type, port };
       if (found.has(filterKey(filter)))
-        place.refuse(`The filter ${filterKey(filter)} is here twice.`);
+        itemScope.refuse(`The filter ${filterKey(filter)} is here twice.`);
       found.set(filterKey(filter), filter);
     }
   }
@@ -108,11 +110,11 @@ export function checkFilterType(type: string, scope: Scope): void {
 function parseTargets(entries: readonly string[], scope: Scope): DesiredTarget[] {
   const found = new Map<string, DesiredTarget>();
   for (const [index, text] of entries.entries()) {
-    const place = scope.in(index);
-    const target = place.cidr(text);
+    const itemScope = scope.in(index);
+    const target = itemScope.cidr(text);
     if (target === null) continue;
-    if (found.has(target)) place.refuse(`${text} is here twice.`);
-    found.set(target, { at: place.at, target });
+    if (found.has(target)) itemScope.refuse(`${text} is here twice.`);
+    found.set(target, { at: itemScope.at, target });
   }
   return [...found.values()];
 }
@@ -123,18 +125,19 @@ export function parseGeoRules(
 ): DesiredGeoRule[] {
   const seen = new Set<string>();
   return entries.map((entry, index) => {
-    const place = scope.in(index);
+    const itemScope = scope.in(index);
     const countries = [...(entry.countries ?? [])];
     const asns = [...(entry.asns ?? [])];
     for (const [at, country] of countries.entries()) {
       const parsed = parseCountry(country);
-      if (!parsed.ok) place.in('countries', at).refuse(sentence(parsed.reason));
+      if (!parsed.ok) itemScope.in('countries', at).refuse(sentence(parsed.reason));
     }
-    place.in('countries').unique(countries, String, '', 'The country');
-    place.in('asns').unique(asns, String, '', 'The ASN');
-    if (countries.length + asns.length === 0) place.refuse('A geo rule names countries or ASNs.');
+    itemScope.in('countries').unique(countries, String, '', 'The country');
+    itemScope.in('asns').unique(asns, String, '', 'The ASN');
+    if (countries.length + asns.length === 0)
+      itemScope.refuse('A geo rule names countries or ASNs.');
     if (countries.length + asns.length > 1000) {
-      place.refuse('A geo rule names at most 1000 countries and ASNs.');
+      itemScope.refuse('A geo rule names at most 1000 countries and ASNs.');
     }
     const content = {
       action: entry.action,
@@ -143,13 +146,17 @@ export function parseGeoRules(
     };
     const key = JSON.stringify(content);
     if (seen.has(key))
-      place.refuse('This is the same geo rule as one above: join their addresses.');
+      itemScope.refuse('This is the same geo rule as one above: join their addresses.');
     seen.add(key);
-    return { at: place.at, content, targets: parseTargets(entry.addresses, place.in('addresses')) };
+    return {
+      at: itemScope.at,
+      content,
+      targets: parseTargets(entry.addresses, itemScope.in('addresses')),
+    };
   });
 }
 
-/** A parser's reason as a sentence. */
+/** Makes a parser's reason a sentence. */
 export function sentence(reason: string): string {
   const text = reason.charAt(0).toUpperCase() + reason.slice(1);
   return /[.?!]$/.test(text) ? text : `${text}.`;

@@ -6,12 +6,12 @@ import type { EggFile } from '../read/egg-files.ts';
 import type { Scope } from './scope.ts';
 import type { FleetText, GameServerText } from '../schema/schema.ts';
 
-/** The eggs that a file names, read already. */
-export interface EggsAtHand {
+/** The eggs that a file names. */
+export interface LoadedEggs {
   readonly eggs: ReadonlyMap<string, EggFile>;
   readonly compile: PatternCompiler | null;
 }
-export const NO_EGGS: EggsAtHand = { eggs: new Map(), compile: null };
+export const NO_EGGS: LoadedEggs = { eggs: new Map(), compile: null };
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const DEFAULT_WITHIN_SECONDS = 60;
@@ -24,7 +24,7 @@ export function parseNodes(entries: NonNullable<FleetText['nodes']>, scope: Scop
 export function parseGameServers(
   text: FleetText,
   organisations: readonly DesiredOrganisation[],
-  eggs: EggsAtHand,
+  eggs: LoadedEggs,
   file: Scope,
 ): DesiredGameServer[] {
   const scope = file.in('game_servers');
@@ -35,15 +35,15 @@ export function parseGameServers(
   scope.unique(servers, bound, 'allocation', 'The allocation');
   const nodes = new Set(text.nodes?.map(({ name }) => name));
   return servers.flatMap((server, index) => {
-    const place = scope.in(index);
-    if (!UUID.test(server.uuid)) place.in('uuid').refuse('This is no uuid.');
+    const itemScope = scope.in(index);
+    if (!UUID.test(server.uuid)) itemScope.in('uuid').refuse('This is no uuid.');
     if (!nodes.has(server.node)) {
-      place.in('node').refuse(`There is no node ${server.node} in this file.`);
+      itemScope.in('node').refuse(`There is no node ${server.node} in this file.`);
     }
-    checkService(server, organisations, place);
-    const egg = parseEggOf(server, eggs, place);
-    const ip = place.in('allocation', 'ip').host(server.allocation.ip);
-    return egg === null || ip === null ? [] : [parseGameServer(server, egg, ip, place)];
+    checkService(server, organisations, itemScope);
+    const egg = parseEggOf(server, eggs, itemScope);
+    const ip = itemScope.in('allocation', 'ip').host(server.allocation.ip);
+    return egg === null || ip === null ? [] : [parseGameServer(server, egg, ip, itemScope)];
   });
 }
 
@@ -51,11 +51,11 @@ function parseGameServer(
   text: GameServerText,
   egg: FoundEgg,
   ip: string,
-  place: Scope,
+  itemScope: Scope,
 ): DesiredGameServer {
   const { organisation, service: serviceId, name, node, limits, image } = text;
   return {
-    at: place.at,
+    at: itemScope.at,
     uuid: text.uuid.toLowerCase(),
     organisation,
     serviceId,
@@ -79,30 +79,30 @@ function parseGameServer(
 function checkService(
   { organisation, service }: GameServerText,
   organisations: readonly DesiredOrganisation[],
-  place: Scope,
+  itemScope: Scope,
 ): void {
   const found = organisations.find(({ slug }) => slug === organisation);
   if (found === undefined) {
-    place.in('organisation').refuse(`There is no organisation ${organisation} in this file.`);
+    itemScope.in('organisation').refuse(`There is no organisation ${organisation} in this file.`);
   } else if (!found.services.some(({ id }) => id === service)) {
-    place.in('service').refuse(`${organisation} has no service ${service}.`);
+    itemScope.in('service').refuse(`${organisation} has no service ${service}.`);
   }
 }
 
-function parseEggOf(text: GameServerText, { eggs, compile }: EggsAtHand, place: Scope) {
+function parseEggOf(text: GameServerText, { eggs, compile }: LoadedEggs, itemScope: Scope) {
   const file = eggs.get(text.egg);
   if (file === undefined) {
-    place.in('egg').refuse(`There is no egg ${text.egg} at hand.`);
+    itemScope.in('egg').refuse(`There is no egg ${text.egg}.`);
     return null;
   }
   if (!file.ok) {
-    place.in('egg').refuse(file.reason);
+    itemScope.in('egg').refuse(file.reason);
     return null;
   }
   const { egg } = file.found;
   const labels = egg.images.map(({ label }) => label);
   if (text.image !== undefined && !labels.includes(text.image)) {
-    place.in('image').refuse(`The egg has no such image; there are ${labels.join(', ')}.`);
+    itemScope.in('image').refuse(`The egg has no such image; there are ${labels.join(', ')}.`);
   }
   for (const { env, detail } of checkVariables(
     egg.variables,
@@ -110,12 +110,12 @@ function parseEggOf(text: GameServerText, { eggs, compile }: EggsAtHand, place: 
     compile,
   )) {
     const given = Object.hasOwn(text.variables ?? {}, env);
-    (given ? place.in('variables', env) : place.in('egg')).refuse(detail);
+    (given ? itemScope.in('variables', env) : itemScope.in('egg')).refuse(detail);
   }
   return file.found;
 }
 
-/** As an environment has them; YAML's true and 25565 are what a person means by them. */
+/** Variables as text, because YAML reads `true` and `25565` as other types. */
 function textsOf(variables: Readonly<Record<string, string | number | boolean>>) {
   return Object.fromEntries(Object.entries(variables).map(([env, value]) => [env, String(value)]));
 }

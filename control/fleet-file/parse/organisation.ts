@@ -71,13 +71,15 @@ function parseLimits(text: OrganisationText['limits']): OrganisationLimits {
 }
 
 function parseService(text: ServiceText, scope: Scope): DesiredService {
-  const wanted = text.managed_filters?.map((filter, index): ManagedFilter & { place: Scope } => {
-    const place = scope.in('managed_filters', index);
-    if (typeof filter === 'string') return { type: filter, ports: null, place };
-    const ports = filter.ports === undefined ? null : place.in('ports').ports(filter.ports);
-    return { type: filter.type, ports, place };
-  });
-  for (const { type, place } of wanted ?? []) checkFilterType(type, place);
+  const wanted = text.managed_filters?.map(
+    (filter, index): ManagedFilter & { itemScope: Scope } => {
+      const itemScope = scope.in('managed_filters', index);
+      if (typeof filter === 'string') return { type: filter, ports: null, itemScope };
+      const ports = filter.ports === undefined ? null : itemScope.in('ports').ports(filter.ports);
+      return { type: filter.type, ports, itemScope };
+    },
+  );
+  for (const { type, itemScope } of wanted ?? []) checkFilterType(type, itemScope);
   scope.in('managed_filters').unique(wanted ?? [], ({ type }) => type, '', 'The filter');
   const managedFilters = (wanted ?? DEFAULT_MANAGED)
     .map(({ type, ports }) => ({ type, ports }))
@@ -94,24 +96,24 @@ function parseService(text: ServiceText, scope: Scope): DesiredService {
 
 function parsePrefixes(text: OrganisationText, scope: Scope): DesiredHolding[] {
   return (text.prefixes ?? []).flatMap((prefix, index) => {
-    const place = scope.in('prefixes', index);
-    const cidr = place.in('cidr').cidr(prefix.cidr);
+    const itemScope = scope.in('prefixes', index);
+    const cidr = itemScope.in('cidr').cidr(prefix.cidr);
     if (!(text.asns ?? []).includes(prefix.asn)) {
       const listed = text.asns?.length ? text.asns.join(', ') : 'none';
-      place
+      itemScope
         .in('asn')
         .refuse(`AS${prefix.asn} is not among the organisation's asns (${listed}); list it there.`);
     }
-    const window = parseWindow(prefix, place);
+    const window = parseWindow(prefix, itemScope);
     return cidr === null || window === null
       ? []
       : [
           {
-            at: place.at,
+            at: itemScope.at,
             cidr,
             asn: prefix.asn,
             serviceId: null,
-            detection: parseDetection(prefix, place),
+            detection: parseDetection(prefix, itemScope),
             ...window,
           },
         ];
@@ -120,18 +122,18 @@ function parsePrefixes(text: OrganisationText, scope: Scope): DesiredHolding[] {
 
 function parseAddresses(service: ServiceText, scope: Scope): DesiredHolding[] {
   return (service.addresses ?? []).flatMap((address, index) => {
-    const place = scope.in('addresses', index);
-    const cidr = place.in('ip').address(address.ip);
-    const window = parseWindow(address, place);
+    const itemScope = scope.in('addresses', index);
+    const cidr = itemScope.in('ip').address(address.ip);
+    const window = parseWindow(address, itemScope);
     return cidr === null || window === null
       ? []
       : [
           {
-            at: place.at,
+            at: itemScope.at,
             cidr,
             asn: null,
             serviceId: service.id,
-            detection: parseDetection(address, place),
+            detection: parseDetection(address, itemScope),
             ...window,
           },
         ];
@@ -161,20 +163,21 @@ function parseKeys(text: OrganisationText, scope: Scope): DesiredKey[] {
   const keys = text.keys ?? [];
   scope.unique(keys, ({ name }) => name, 'name', 'The key');
   return keys.map((key, index) => {
-    const place = scope.in(index);
-    const abilities = parseAbilities(key, text.flags ?? [], place.in('abilities'));
+    const itemScope = scope.in(index);
+    const abilities = parseAbilities(key, text.flags ?? [], itemScope.in('abilities'));
     return {
-      at: place.at,
+      at: itemScope.at,
       name: key.name,
       abilities,
-      servers: parseServers(key.servers, place.in('servers')),
-      managedServers: parseServers(key.manage_servers, place.in('manage_servers')),
+      servers: parseServers(key.servers, itemScope.in('servers')),
+      managedServers: parseServers(key.manage_servers, itemScope.in('manage_servers')),
       prefixes:
-        key.prefixes === undefined ? null : place.in('prefixes').cidrs(key.prefixes).toSorted(),
-      sources: key.sources === undefined ? null : place.in('sources').cidrs(key.sources).toSorted(),
+        key.prefixes === undefined ? null : itemScope.in('prefixes').cidrs(key.prefixes).toSorted(),
+      sources:
+        key.sources === undefined ? null : itemScope.in('sources').cidrs(key.sources).toSorted(),
       expiresAt:
-        key.expires_at === undefined ? null : place.in('expires_at').moment(key.expires_at),
-      secret: parseSecret(key, place),
+        key.expires_at === undefined ? null : itemScope.in('expires_at').moment(key.expires_at),
+      secret: parseSecret(key, itemScope),
     };
   });
 }
@@ -183,15 +186,15 @@ function parseAbilities(key: KeyText, flags: readonly string[], scope: Scope): A
   scope.unique(key.abilities, String, '', 'The ability');
   return key.abilities
     .flatMap((text, index) => {
-      const place = scope.in(index);
+      const itemScope = scope.in(index);
       const ability = ABILITIES.find((known) => known === text);
       if (ability === undefined) {
-        place.refuse(`"${text}" is no ability; there are ${ABILITIES.join(', ')}.`);
+        itemScope.refuse(`"${text}" is no ability; there are ${ABILITIES.join(', ')}.`);
         return [];
       }
       const flag = flagOf(ability);
       if (flag !== null && !flags.includes(flag)) {
-        place.refuse(`${ability} needs the flag ${flag}, which the organisation has not.`);
+        itemScope.refuse(`${ability} needs the flag ${flag}, which the organisation has not.`);
       }
       return [ability];
     })
@@ -208,7 +211,7 @@ function parseServers(servers: KeyText['servers'], scope: Scope): string[] | nul
   return uuids.toSorted();
 }
 
-/** Its words never hold the secret. */
+/** Its mistakes never quote the secret. */
 function parseSecret(key: KeyText, scope: Scope): string | null {
   if (Array.from(key.name).length > 100)
     scope.in('name').refuse('A key name has at most 100 characters.');

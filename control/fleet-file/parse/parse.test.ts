@@ -163,9 +163,9 @@ const CASES: readonly (readonly [name: string, text: string, expected: readonly 
     [/The exporter 2001:db8::1 is here twice/],
   ],
   [
-    'an exporter that its collector would never hear',
+    'an exporter that cannot reach its collector',
     'collectors:\n- { name: a, listen: "[::]:1", exporters: [{ ip: "2001:db8::1" }, { ip: 192.0.2.1 }] }\n- { name: b, listen: "0.0.0.0:1", exporters: [{ ip: "2001:db8::1" }] }',
-    [/^2:.* 192\.0\.2\.1 is not heard at \[::\]:1, .*IPv6 alone/, /^3:.*2001:db8::1 is not heard/],
+    [/^2:.* 192\.0\.2\.1 does not reach \[::\]:1, .*IPv6 alone/, /^3:.*2001:db8::1 is not heard/],
   ],
   [
     'two collectors at one address, in two spellings, and beside one that takes every address',

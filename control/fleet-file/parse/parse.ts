@@ -6,40 +6,40 @@ import { parseRules } from './firewall.ts';
 import { Scope } from './scope.ts';
 import { parseResponders } from './responders.ts';
 import { refuseOverlaps, refuseSharedNumbers } from './shared.ts';
-import { type EggsAtHand, NO_EGGS, parseGameServers, parseNodes } from './game-servers.ts';
+import { type LoadedEggs, NO_EGGS, parseGameServers, parseNodes } from './game-servers.ts';
 import type { FleetText } from '../schema/schema.ts';
-import { checkShape } from '../schema/check.ts';
+import { checkSchema } from '../schema/check.ts';
 import { type Environment, locateYaml } from '../read/yaml-source.ts';
 
 export type FleetFileResult =
   | { readonly ok: true; readonly value: FleetFile }
   | { readonly ok: false; readonly mistakes: readonly Mistake[] };
 
-/** The eggs that a file names, as it names them: none, when the file is too wrong to say. */
+/** The names of eggs in a file; none when the file does not match the schema. */
 export function namedEggs(text: string, env: Environment): string[] {
   const mistakes = new MistakeList('');
   const located = locateYaml(text, env, mistakes);
-  const shaped = located && checkShape(located, mistakes);
-  return shaped?.game_servers?.map(({ egg }) => egg) ?? [];
+  const checked = located && checkSchema(located, mistakes);
+  return checked?.game_servers?.map(({ egg }) => egg) ?? [];
 }
 
-/** The fleet file's text and its eggs, to what it wants or to everything that is wrong with it. Pure. */
+/** Parses a fleet file's text with its eggs; returns what it wants, or all its mistakes. Pure. */
 export function parseFleet(
   text: string,
   path: string,
   env: Environment,
-  eggs: EggsAtHand = NO_EGGS,
+  eggs: LoadedEggs = NO_EGGS,
 ): FleetFileResult {
   const mistakes = new MistakeList(path);
   const located = locateYaml(text, env, mistakes);
   if (located === null) return { ok: false, mistakes: mistakes.list() };
-  const shaped = checkShape(located, mistakes);
-  if (shaped === null) return { ok: false, mistakes: mistakes.list() };
-  const value = parseShaped(shaped, path, new Scope(located, mistakes), eggs);
+  const checked = checkSchema(located, mistakes);
+  if (checked === null) return { ok: false, mistakes: mistakes.list() };
+  const value = parseChecked(checked, path, new Scope(located, mistakes), eggs);
   return mistakes.empty ? { ok: true, value } : { ok: false, mistakes: mistakes.list() };
 }
 
-function parseShaped(text: FleetText, path: string, scope: Scope, eggs: EggsAtHand): FleetFile {
+function parseChecked(text: FleetText, path: string, scope: Scope, eggs: LoadedEggs): FleetFile {
   const organisations = Object.entries(text.organisations ?? {}).map(([slug, organisation]) =>
     parseOrganisation(slug, organisation, scope.in('organisations', slug)),
   );
@@ -64,13 +64,13 @@ function parseBaseline(
   const found: DesiredBaselineRule[] = [];
   const seen = new Set<string>();
   for (const [index, entry] of entries.entries()) {
-    const place = scope.in(index);
-    for (const prefix of place.in('prefixes').cidrs(entry.prefixes)) {
+    const itemScope = scope.in(index);
+    for (const prefix of itemScope.in('prefixes').cidrs(entry.prefixes)) {
       const family = prefix.includes(':') ? 6 : 4;
       const maxPorts = DEFAULT_LIMITS.maxPortsPerRequest;
-      for (const { rule, at } of parseRules(entry.rules, family, maxPorts, place.in('rules'))) {
+      for (const { rule, at } of parseRules(entry.rules, family, maxPorts, itemScope.in('rules'))) {
         const key = `${prefix} ${JSON.stringify(rule)}`;
-        if (seen.has(key)) place.refuse(`${prefix} has a baseline rule twice.`);
+        if (seen.has(key)) itemScope.refuse(`${prefix} has a baseline rule twice.`);
         seen.add(key);
         found.push({ at, prefix, rule });
       }
@@ -79,7 +79,7 @@ function parseBaseline(
   return found;
 }
 
-function wordPort({
+function describePort({
   protocol,
   port,
 }: {
@@ -92,16 +92,16 @@ function wordPort({
 function parseEdges(entries: NonNullable<FleetText['edges']>, scope: Scope): DesiredEdge[] {
   scope.unique(entries, ({ name }) => name, 'name', 'The edge');
   return entries.map((edge, index) => {
-    const place = scope.in(index);
-    place.in('devices').unique(edge.devices, (device) => device, '', 'The device');
+    const itemScope = scope.in(index);
+    itemScope.in('devices').unique(edge.devices, (device) => device, '', 'The device');
     const management = edge.management ?? [{ protocol: 'tcp', port: 22 }];
-    place.in('management').unique(management, wordPort, '', 'The port');
+    itemScope.in('management').unique(management, describePort, '', 'The port');
     return {
-      at: place.at,
+      at: itemScope.at,
       name: edge.name,
       site: edge.site ?? edge.name,
       devices: edge.devices,
-      serves: place.in('serves').cidrs(edge.serves ?? ['0.0.0.0/0', '::/0']),
+      serves: itemScope.in('serves').cidrs(edge.serves ?? ['0.0.0.0/0', '::/0']),
       sees: edge.sees ?? 'both',
       fragments: edge.fragments ?? 'reassemble',
       management,

@@ -4,7 +4,7 @@ import { parsePortExpression } from '@portcullis/core/net/ports.ts';
 import type { MistakeList, Position } from '../mistakes.ts';
 import { escapePointer, type Located } from '../read/yaml-source.ts';
 
-/** A place in the file while it is parsed: where it is, and where its mistakes go. */
+/** A position in the file while it is parsed, and the list of its mistakes. */
 export class Scope {
   readonly #located: Located;
   readonly #mistakes: MistakeList;
@@ -29,12 +29,12 @@ export class Scope {
     this.#mistakes.add(this.at, message);
   }
 
-  /** For what is only seen to be wrong beside something else. */
+  /** Refuses another entry of the file, found by comparing entries. */
   refuseAt(at: Position, message: string): void {
     this.#mistakes.add(at, message);
   }
 
-  /** A network with its length; a bare address is one too. Null: refused. */
+  /** Parses a network or an address to a CIDR. Returns null when refused. */
   cidr(text: string): string | null {
     const parsed = parseCidr(text);
     if (parsed.ok) return formatCidr(parsed.value);
@@ -42,7 +42,7 @@ export class Scope {
     return null;
   }
 
-  /** A single address, as the network that it is. */
+  /** Parses an address to a CIDR of full length. */
   address(text: string): string | null {
     const parsed = parseAddress(text);
     if (parsed.ok) return formatCidr(cidrOfAddress(parsed.value));
@@ -50,14 +50,14 @@ export class Scope {
     return null;
   }
 
-  /** A single address in its one spelling. */
+  /** Parses an address to its canonical text. */
   host(text: string): string | null {
     const canonical = canonicalAddress(text);
     if (canonical === null) this.address(text);
     return canonical;
   }
 
-  /** Of a list; what is refused is left out, and twice the same is refused. */
+  /** Parses a list of networks. Leaves out refused ones and refuses duplicates. */
   cidrs(list: readonly string[]): string[] {
     const found: string[] = [];
     for (const [index, text] of list.entries()) {
@@ -69,7 +69,7 @@ export class Scope {
     return found;
   }
 
-  /** RFC 3339 with an offset; the calendar is checked. */
+  /** Parses an RFC 3339 time with an offset, and checks the calendar. */
   moment(text: string): Date | null {
     const form = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)$/.exec(
       text,
@@ -86,7 +86,7 @@ export class Scope {
     return value;
   }
 
-  /** An expression in canonical form: `80,443-445`. */
+  /** Parses a port expression to its canonical form: `80,443-445`. */
   ports(expression: string | number): string | null {
     const parsed = parsePortExpression(String(expression));
     if (!parsed.ok) {
@@ -98,7 +98,7 @@ export class Scope {
       .join(',');
   }
 
-  /** Refuses what is in the list twice. */
+  /** Refuses duplicates in a list. */
   unique<T>(list: readonly T[], keyOf: (item: T) => string, field: string, what: string): void {
     const seen = new Set<string>();
     for (const [index, item] of list.entries()) {

@@ -2,7 +2,7 @@ import type { DesiredHolding, DesiredOrganisation } from '../desired.ts';
 import type { Position } from '../mistakes.ts';
 import type { Scope } from './scope.ts';
 
-/** ASNs, services, and secrets are one organisation's, whichever it is. */
+/** Refuses ASNs, service ids and secrets that more than one organisation names. */
 export function refuseSharedNumbers(
   organisations: readonly DesiredOrganisation[],
   scope: Scope,
@@ -23,7 +23,7 @@ export function refuseSharedNumbers(
   }
 }
 
-/** An address has one holder at any moment: equal holdings may follow each other, and not overlap. */
+/** Refuses equal networks held at the same time: an address has one holder at any moment. */
 export function refuseOverlaps(organisations: readonly DesiredOrganisation[], scope: Scope): void {
   const holdings = organisations.flatMap(({ slug, holdings }) =>
     holdings.map((holding) => ({ slug, holding })),
@@ -32,16 +32,16 @@ export function refuseOverlaps(organisations: readonly DesiredOrganisation[], sc
   for (const [cidr, equal] of byCidr) {
     const ordered = equal.toSorted((a, b) => startOf(a.holding) - startOf(b.holding));
     for (const [index, { holding }] of ordered.entries()) {
-      const before = ordered[index - 1];
-      if (before === undefined || endOf(before.holding) <= startOf(holding)) continue;
-      const { line } = before.holding.at;
-      const message = `${cidr} is held by ${before.slug} at the same time (line ${line}).`;
+      const previous = ordered[index - 1];
+      if (previous === undefined || endOf(previous.holding) <= startOf(holding)) continue;
+      const { line } = previous.holding.at;
+      const message = `${cidr} is held by ${previous.slug} at the same time (line ${line}).`;
       scope.refuseAt(holding.at, message);
     }
   }
 }
 
-/** Without `since` it began when it was first applied, which may have been any time ago. */
+/** Without `since`, a holding started when it was first applied, at an unknown time. */
 function startOf({ since }: DesiredHolding): number {
   return since?.getTime() ?? Number.NEGATIVE_INFINITY;
 }

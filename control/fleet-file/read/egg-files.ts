@@ -4,81 +4,60 @@ import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import { parseEgg } from '@portcullis/core/game-servers/eggs/parse-egg.ts';
 import type { PatternCompiler } from '@portcullis/core/game-servers/eggs/rules.ts';
 import type { FoundEgg } from '../desired.ts';
-import { readBounded } from './read-bounded.ts';
+import { readTextFile } from './text-file.ts';
 
-/** What a fleet file names beside itself. */
-export interface EggShelf {
-  /** The path of a shipped egg; null: none of that name. */
+/** Where eggs come from that are not files next to the fleet file. */
+export interface EggSource {
+  /** Returns the path of a shipped egg, or null. */
   readonly shipped: (name: string) => string | null;
-  /** For `regex:` rules; null: they are looked at on the node. */
+  /** Compiles `regex:` rules. Null when only the node checks them. */
   readonly compile: PatternCompiler | null;
 }
-export const EMPTY_SHELF: EggShelf = { shipped: () => null, compile: null };
+export const NO_EGG_SOURCE: EggSource = { shipped: () => null, compile: null };
 
-export type EggFile = { readonly ok: true; readonly found: FoundEgg } | EggMissing;
-interface EggMissing {
-  readonly ok: false;
-  /** A sentence. */
-  readonly reason: string;
-}
+export type EggFile =
+  | { readonly ok: true; readonly found: FoundEgg }
+  /** `reason` is a sentence. */
+  | { readonly ok: false; readonly reason: string };
 
-const LARGEST_EGG_BYTES = 4 * 1024 * 1024;
-
-/** Each egg that a fleet file names, from beside it, else from those shipped. Never rejects. */
+/** Loads each egg that a fleet file names, from the file's folder or else from the shipped eggs. Never rejects. */
 export async function loadEggs(
   names: Iterable<string>,
   fleetPath: string,
-  shelf: EggShelf,
+  source: EggSource,
 ): Promise<ReadonlyMap<string, EggFile>> {
   const found = new Map<string, EggFile>();
   for (const name of new Set(names)) {
-    const beside = resolve(dirname(fleetPath), name);
-    const shipped = shelf.shipped(name);
-    const text = (await readText(beside)) ?? (shipped === null ? null : await readText(shipped));
-    found.set(name, text === null ? missing(name) : judge(text, shelf.compile));
+    found.set(name, await loadEgg(name, resolve(dirname(fleetPath), name), source));
   }
   return found;
 }
 
-/** null: there is no such file. */
-async function readText(path: string): Promise<string | EggMissing | null> {
-  try {
-    const bytes = await readBounded(path, LARGEST_EGG_BYTES);
-    if (bytes.length > LARGEST_EGG_BYTES) {
-      return no(`The egg is larger than ${LARGEST_EGG_BYTES / 1024 / 1024} MiB.`);
-    }
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
-    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return no('The egg is not text in UTF-8.');
-    return no(`The egg cannot be read (${code}).`);
+async function loadEgg(name: string, path: string, source: EggSource): Promise<EggFile> {
+  const local = await readTextFile(path, 'egg');
+  const shipped = source.shipped(name);
+  const useShipped = !local.ok && local.missing && shipped !== null;
+  const file = useShipped ? await readTextFile(shipped, 'egg') : local;
+  if (!file.ok) {
+    if (!file.missing) return file;
+    const reason = `There is no egg ${name}: not beside this file, and none of that name is shipped.`;
+    return { ok: false, reason };
   }
-}
-
-function judge(text: string | EggMissing, compile: PatternCompiler | null): EggFile {
-  if (typeof text !== 'string') return text;
-  const parsed = parseEgg(text, compile);
-  if (!parsed.ok)
-    return no(`This is no egg that can be used: ${parsed.reason.replace(/\.$/, '')}.`);
+  const parsed = parseEgg(file.text, source.compile);
+  if (!parsed.ok) {
+    const reason = `This is no egg that can be used: ${parsed.reason.replace(/\.$/, '')}.`;
+    return { ok: false, reason };
+  }
   const { egg, notes } = parsed.value;
   return { ok: true, found: { egg, digest: digestOf(egg), notes } };
 }
 
-function missing(name: string): EggMissing {
-  return no(`There is no egg ${name}: not beside this file, and none of that name is shipped.`);
-}
-
-function no(reason: string): EggMissing {
-  return { ok: false, reason };
-}
-
-/** Equal eggs have equal digests, whichever version of a format they were written in. */
+/** Equal eggs have equal digests, in whichever version of the format they were written. */
 function digestOf(egg: Egg): string {
-  return createHash('sha256').update(JSON.stringify(egg, sorted)).digest('hex');
+  return createHash('sha256').update(JSON.stringify(egg, sortKeys)).digest('hex');
 }
 
-function sorted(_key: string, value: unknown): unknown {
+function sortKeys(_key: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -10,40 +10,39 @@ import {
   parseDocument,
 } from 'yaml';
 import type { MistakeList, Position } from '../mistakes.ts';
+import { MAX_FILE_BYTES } from './text-file.ts';
 
 /**
- * YAML as plain values and where each of them stands. Mappings have no prototype, so that every key is
- * just a key. Everything that a file can make expensive is bounded here: its size, its depth, and what its
- * anchors expand to.
+ * YAML as plain values, and the position of each. Mappings have no prototype, so that no key is special.
+ * The file's size, its depth and the expansion of its anchors are bounded, because the file is not trusted.
  */
 export interface Located {
   readonly value: unknown;
-  /** By JSON pointer; the document's own is ''. */
+  /** Positions of values by JSON pointer; '' is the document. */
   readonly positions: ReadonlyMap<string, Position>;
-  /** Of a member's name, by the JSON pointer of the member. */
+  /** Positions of member names, by the JSON pointer of the member. */
   readonly keyPositions: ReadonlyMap<string, Position>;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export const LARGEST_FILE_BYTES = 4 * 1024 * 1024;
-const DEEPEST = 40;
-const MOST_EXPANDED = 50_000;
+const MAX_DEPTH = 40;
+const MAX_EXPANDED = 50_000;
 const START: Position = { line: 1, column: 1 };
 
-/** Null when the text is no YAML; the mistakes say why. */
+/** Returns null when the text is not YAML; the mistakes say why. */
 export function locateYaml(text: string, env: Environment, mistakes: MistakeList): Located | null {
-  if (text.length > LARGEST_FILE_BYTES) {
-    mistakes.add(START, `The file is larger than ${LARGEST_FILE_BYTES / 1024 / 1024} MiB.`);
+  if (text.length > MAX_FILE_BYTES) {
+    mistakes.add(START, `The file is larger than ${MAX_FILE_BYTES / 1024 / 1024} MiB.`);
     return null;
   }
   const deep = findTooDeep(text);
   if (deep !== null) {
-    mistakes.add(deep, `This is nested more than ${DEEPEST} levels deep.`);
+    mistakes.add(deep, `This is nested more than ${MAX_DEPTH} levels deep.`);
     return null;
   }
   const lines = new LineCounter();
-  // Duplicate keys are found in the walk: the library compares every key with every other.
+  // The walk finds duplicate keys: the library would compare every key with every other.
   const document = parseDocument(text, {
     lineCounter: lines,
     prettyErrors: false,
@@ -51,22 +50,21 @@ export function locateYaml(text: string, env: Environment, mistakes: MistakeList
     logLevel: 'error',
   });
   for (const error of document.errors.slice(0, 100)) {
-    mistakes.add(positionAt(lines, error.pos[0]), wordError(error.code, error.message));
+    mistakes.add(positionAt(lines, error.pos[0]), describeError(error.code, error.message));
   }
   if (document.errors.length > 0) return null;
   return new Walk(document, lines, env, mistakes).run();
 }
 
-function wordError(code: string, message: string): string {
+function describeError(code: string, message: string): string {
   if (code === 'TAB_AS_INDENT') return 'A tab indents here, where YAML takes only spaces.';
   if (code === 'MULTIPLE_DOCS') return 'A second document begins here; a fleet file is one.';
   return `This is no YAML: ${message}.`;
 }
 
 /**
- * The library's composer recurses, and deep input ends the process, not only the call. Its lexer does not
- * recurse: so depth is judged by the lexer's tokens first, in flow style by brackets, in block style by the
- * indicators of one line and by its indentation.
+ * Checks the depth with the library's lexer, which does not recurse. The composer recurses, and deep input would
+ * end the process. Flow style is measured by brackets, block style by the indicators of a line and its indentation.
  */
 function findTooDeep(text: string): Position | null {
   let flow = 0;
@@ -77,7 +75,7 @@ function findTooDeep(text: string): Position | null {
     else if (token === ']' || token === '}') flow = Math.max(0, flow - 1);
     else if (flow === 0 && (token === '-' || token === '?' || token === ':')) inLine += 1;
     const indented = inLine === 0 && /^ {160,}$/.test(token);
-    if (flow > DEEPEST || inLine > DEEPEST || indented) return { line, column: 1 };
+    if (flow > MAX_DEPTH || inLine > MAX_DEPTH || indented) return { line, column: 1 };
     for (let at = token.indexOf('\n'); at >= 0; at = token.indexOf('\n', at + 1)) {
       line += 1;
       inLine = 0;
@@ -91,8 +89,8 @@ function positionAt(lines: LineCounter, offset: number): Position {
   return { line: Math.max(1, line), column: Math.max(1, col) };
 }
 
-interface Place {
-  /** Of what it is in: for what has no place of its own. */
+interface Context {
+  /** The position of the parent, for nodes without one. */
   readonly at: Position;
   readonly depth: number;
   readonly inAlias: boolean;
@@ -105,7 +103,7 @@ class Walk {
   readonly #mistakes: MistakeList;
   readonly #positions = new Map<string, Position>();
   readonly #keyPositions = new Map<string, Position>();
-  /** By name, the last one above. */
+  /** The last anchor of each name so far. */
   readonly #anchors = new Map<string, Node>();
   #expanded = 0;
 
@@ -122,19 +120,19 @@ class Walk {
   }
 
   run(): Located | null {
-    const place = { at: START, depth: 0, inAlias: false };
-    const value = this.#read(this.#document.contents, '', place);
-    if (this.#expanded > MOST_EXPANDED) return null;
+    const root = { at: START, depth: 0, inAlias: false };
+    const value = this.#read(this.#document.contents, '', root);
+    if (this.#expanded > MAX_EXPANDED) return null;
     return { value, positions: this.#positions, keyPositions: this.#keyPositions };
   }
 
-  #read(node: Node | null, pointer: string, { at: parent, depth, inAlias }: Place): unknown {
+  #read(node: Node | null, pointer: string, { at: parent, depth, inAlias }: Context): unknown {
     const at = node?.range ? positionAt(this.#lines, node.range[0]) : parent;
     this.#positions.set(pointer, at);
     if (inAlias) this.#expanded += 1;
-    if (this.#expanded > MOST_EXPANDED || depth > DEEPEST) {
+    if (this.#expanded > MAX_EXPANDED || depth > MAX_DEPTH) {
       this.#mistakes.add(at, 'The anchors of this file expand to more than it could hold.');
-      this.#expanded = MOST_EXPANDED + 1;
+      this.#expanded = MAX_EXPANDED + 1;
       return null;
     }
     if (isAlias(node)) {
@@ -158,13 +156,13 @@ class Walk {
   #readMap(
     items: readonly { readonly key: unknown; readonly value: unknown }[],
     pointer: string,
-    place: Place,
+    context: Context,
   ): unknown {
     const members: Record<string, unknown> = Object.create(null);
     for (const { key, value } of items) {
       const name = nameIn(key);
       const keyNode = asNode(key);
-      const keyAt = keyNode?.range ? positionAt(this.#lines, keyNode.range[0]) : place.at;
+      const keyAt = keyNode?.range ? positionAt(this.#lines, keyNode.range[0]) : context.at;
       if (name === null) {
         this.#mistakes.add(keyAt, 'A name of a field is plain text.');
         continue;
@@ -175,17 +173,17 @@ class Walk {
         continue;
       }
       this.#keyPositions.set(member, keyAt);
-      members[name] = this.#read(asNode(value), member, { ...place, at: keyAt });
+      members[name] = this.#read(asNode(value), member, { ...context, at: keyAt });
     }
     return members;
   }
 
-  /** `${NAME}` is the environment's; `$${` is a plain `${`. Only in values, and never more than once over. */
+  /** Replaces `${NAME}` by the environment variable and `$${` by `${`, in values only and not recursively. */
   #substitute(text: string, at: Position): string {
     return text.replace(/\$\$\{|\$\{([^}]*)\}/g, (whole, name: string | undefined) => {
       if (name === undefined) return '${';
       if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
-        this.#mistakes.addUnread(
+        this.#mistakes.addUnreadable(
           at,
           `"${shorten(whole)}" names no variable; write $\${ for a plain \${.`,
         );
@@ -193,7 +191,7 @@ class Walk {
       }
       const value = Object.hasOwn(this.#env, name) ? this.#env[name] : undefined;
       if (value === undefined || value === '') {
-        this.#mistakes.addUnread(at, `The environment variable ${shorten(name)} is not set.`);
+        this.#mistakes.addUnreadable(at, `The environment variable ${shorten(name)} is not set.`);
         return '';
       }
       return value;
@@ -201,7 +199,7 @@ class Walk {
   }
 }
 
-/** A name as it is written, also where YAML reads it as a number; null: it is none. */
+/** Returns a name as it is written, also where YAML reads a number; null when it is not a scalar. */
 function nameIn(key: unknown): string | null {
   if (!isScalar(key)) return null;
   if (typeof key.value === 'string') return key.value;

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { FleetSchema } from './schema.ts';
 
-/** Where the schema for editors is committed. */
+/** The committed schema for editors. */
 export const SCHEMA_FILE = fileURLToPath(new URL('fleet.schema.json', import.meta.url));
 
 export function renderSchema(): string {

@@ -11,23 +11,23 @@ function compile() {
   );
 }
 
-/** Checks the file against the schema, and says what is wrong in words. Null: it has not the shape. */
-export function checkShape(located: Located, mistakes: MistakeList): FleetText | null {
+/** Checks the file against the schema. Returns null when it does not match; the mistakes say why. */
+export function checkSchema(located: Located, mistakes: MistakeList): FleetText | null {
   compiled ??= compile();
   const { value } = located;
   // An empty file declares nothing.
   const candidate: unknown = value ?? {};
   if (compiled(candidate)) return mistakes.empty ? candidate : null;
   for (const error of relevantErrors(compiled.errors ?? [])) {
-    mistakes.add(positionOf(error, located), wordShape(error));
+    mistakes.add(positionOf(error, located), describeError(error));
     if (mistakes.full) break;
   }
   return null;
 }
 
 /**
- * Of a choice, only what is wrong with the alternative that was meant: the one whose type the value has.
- * When it has the type of none, what types there are.
+ * For a union, keeps the errors of the alternative whose type the value has; when it has none of the types, keeps
+ * the error that lists them.
  */
 function relevantErrors(errors: readonly ErrorObject[]): ErrorObject[] {
   const choices = errors.filter(({ keyword }) => keyword === 'anyOf');
@@ -70,8 +70,8 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
   boolean: 'true or false',
 };
 
-/** Quotes names of fields and what is allowed, never a value: it might be a secret. */
-function wordShape({
+/** Quotes field names and allowed values, never the value itself: it might be a secret. */
+function describeError({
   keyword,
   params,
   instancePath,
@@ -139,7 +139,7 @@ function allowed(schema: ErrorObject['parentSchema']): string {
   return `; there are ${Object.keys(properties).join(', ')}`;
 }
 
-/** The last name on the way to a value: `/organisations/acme/keys/0/name` is `name`. */
+/** The last name in a JSON pointer: `name` for `/organisations/acme/keys/0/name`. */
 function nameOf(pointer: string): string {
   const parts = pointer.split('/').slice(1);
   const name = parts.findLast((part) => !/^\d+$/.test(part));

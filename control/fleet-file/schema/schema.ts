@@ -2,8 +2,8 @@ import { MITIGATION_MODES } from '@portcullis/core/attacks/scope-settings.ts';
 import { type Static, type TSchema, Type } from 'typebox';
 
 /**
- * The shape of a fleet file: what an editor completes and checks, and the first thing that `parseFleet` asks.
- * What a schema cannot say (networks, ports, references, duplicates) is checked after it, in parse-*.ts.
+ * The schema of a fleet file, for editors and for the first check of `parseFleet`.
+ * The parsers in parse/ check what a schema cannot express: networks, ports, references, duplicates.
  */
 
 const LARGEST = 2_147_483_647;

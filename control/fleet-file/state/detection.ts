@@ -4,7 +4,7 @@ import type { Db, Tx } from '../../db/database.ts';
 import type { CollectorExporter, Owner } from '../../db/schema.ts';
 import type { ResponderSpec } from '../../db/schema-mitigations.ts';
 
-/** What each scope says itself of detection and mitigation, by id; those that say nothing are left out. */
+/** Detection and mitigation settings by id; scopes without settings are left out. */
 export interface CurrentDetection {
   readonly organisations: ReadonlyMap<number, ScopeSettings>;
   readonly services: ReadonlyMap<number, ScopeSettings>;

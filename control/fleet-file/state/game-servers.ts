@@ -26,7 +26,7 @@ export interface CurrentGameServer {
   readonly suspended: boolean;
   readonly crashRestart: boolean;
   readonly crashWithinMs: number;
-  /** Its node has built it, so there are files of it. */
+  /** Its node has installed it, so it has files. */
   readonly provisioned: boolean;
   readonly owner: Owner;
 }

@@ -18,9 +18,9 @@ import {
 } from './detection.ts';
 import type { OrganisationLimits } from '../desired.ts';
 
-/** What the database has of everything that a fleet file can name, the portal's side too. */
+/** The database's rows of everything that a fleet file can name, including those of the portal. */
 export interface FleetState {
-  /** The moment that the plan is for. */
+  /** The time of the plan. */
   readonly now: Date;
   readonly organisations: readonly CurrentOrganisation[];
   readonly asns: readonly {
@@ -31,7 +31,7 @@ export interface FleetState {
   readonly services: readonly CurrentService[];
   readonly holdings: readonly CurrentHolding[];
   readonly keys: readonly CurrentKey[];
-  /** Those that are not deleted. */
+  /** Groups that are not deleted. */
   readonly groups: readonly CurrentGroup[];
   readonly geoRules: readonly CurrentGeoRule[];
   readonly baseline: readonly (RuleContent & { readonly id: number; readonly prefix: string })[];
@@ -41,7 +41,7 @@ export interface FleetState {
   readonly detection: CurrentDetection;
   readonly collectors: readonly CurrentCollector[];
   readonly responders: readonly CurrentResponder[];
-  /** Live own rules and filters, by a network of the file that would take their addresses out of a wider holding. */
+  /** Live own rules and filters whose addresses a network of the file would take out of a wider holding, by network. */
   readonly inside: ReadonlyMap<
     string,
     { readonly organisation: string; readonly liveObjects: number }
@@ -73,9 +73,9 @@ export interface CurrentHolding {
   readonly asn: number | null;
   readonly serviceId: number | null;
   readonly owner: Owner;
-  /** Live rules and filters of callers, and what the portal assigned. */
+  /** Live rules and filters of callers, and assignments of the portal. */
   readonly liveObjects: number;
-  /** Something hangs on it, even if only for the history. */
+  /** Other rows refer to it, even if only for the history. */
   readonly referenced: boolean;
 }
 export interface CurrentKey {
@@ -132,7 +132,7 @@ export interface CurrentEdge {
   readonly owner: Owner;
 }
 
-/** `networks`: CIDRs that the file gives to somebody. */
+/** `networks`: CIDRs that the file names as holdings. */
 export async function loadFleetState(
   db: Db | Tx,
   networks: readonly string[],
@@ -180,7 +180,7 @@ async function rowsOf<T>(query: ReturnType<typeof sql<T>>, db: Db | Tx): Promise
   return (await query.execute(db)).rows;
 }
 
-/** Of the database, because holdings are judged by its clock. Whole milliseconds, as a Date has. */
+/** Reads the database clock, which decides whether a holding is in effect. In whole milliseconds, as in a Date. */
 async function loadNow(db: Db | Tx): Promise<Date> {
   const [row] = await rowsOf(
     sql<{ now: Date }>`select date_trunc('milliseconds', now()) as now`,
@@ -235,7 +235,7 @@ async function loadHoldings(db: Db | Tx): Promise<CurrentHolding[]> {
   );
 }
 
-/** Of addresses whose holder is a wider holding now, and would not be once the network is somebody's own. */
+/** Counts live objects on addresses that belong to a wider holding now, and would not once the network is a holding. */
 async function loadInside(db: Db | Tx, networks: readonly string[]): Promise<FleetState['inside']> {
   const rows = await rowsOf(
     sql<{ network: string; organisation: string; liveObjects: number }>`
