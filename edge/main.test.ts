@@ -47,7 +47,7 @@ describe('the process of an edge', () => {
     for (const text of ['0', '-1', '1.5', 'many', '10000000000']) {
       assert.throws(
         () => readEarlyDropRoom({ PORTCULLIS_EARLY_DROP_ROOM: text }),
-        /is no number of addresses/,
+        /is not a number of addresses/,
       );
     }
   });

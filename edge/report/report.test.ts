@@ -142,6 +142,6 @@ test('a report that control would hang up on goes without its parts, and says so
   assert.deepEqual([report.devices, report.lastError], [[], 'no room']);
   assert.match(
     report.problems.join(),
-    /cannot say more of itself: \/devices\/0\/name is not a device/,
+    /cannot report more of itself: \/devices\/0\/name is not a device/,
   );
 });
