@@ -31,7 +31,7 @@ interface Line {
 }
 
 describe('portcullis collector', () => {
-  it('tells every second, a document a line, who got the most and who is attacked, and ends by a signal', async (t) => {
+  it('prints the top destinations and attacks as JSON lines, and stops on a signal', async (t) => {
     const sender = createSocket('udp4');
     t.after(() => sender.close());
     const port = await freePort();
@@ -42,15 +42,15 @@ describe('portcullis collector', () => {
       { stdio: ['ignore', 'pipe', 'inherit'] },
     );
     t.after(() => child.kill('SIGKILL'));
-    const found = Promise.withResolvers<Line>();
-    child.once('exit', (code) => found.reject(new Error(`it ended with ${code}`)));
+    const attackLine = Promise.withResolvers<Line>();
+    child.once('exit', (code) => attackLine.reject(new Error(`the collector exited with ${code}`)));
     createInterface({ input: child.stdout }).on('line', (text) => {
       const line = JSON.parse(text) as Line;
-      if (line.events.length > 0) found.resolve(line);
-      // Only when it listens is anything read.
+      if (line.events.length > 0) attackLine.resolve(line);
+      // The first line shows that the socket is open.
       sender.send(netflowV5([FLOW]), port, '127.0.0.1');
     });
-    const { top, events, counters } = await found.promise;
+    const { top, events, counters } = await attackLine.promise;
     assert.deepEqual(
       top.map(({ ip }) => ip),
       ['203.0.113.10'],
@@ -66,7 +66,7 @@ describe('portcullis collector', () => {
     assert.deepEqual(await exit, [0, null]);
   });
 
-  it('refuses what is no address, port or rate, and says which', () => {
+  it('rejects an invalid address, port or rate and names it', () => {
     for (const text of ['6343', '0.0.0.0', 'localhost:1', '0.0.0.0:70000', '::1:5', '1.2.3.4:01']) {
       assert.throws(() => parseListen(text), /not ADDRESS:PORT/);
     }

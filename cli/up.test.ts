@@ -53,6 +53,12 @@ suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
   let first: Started;
   let access: readonly string[];
   let uuid = '';
+  const file = join(folder, 'fleet.yaml');
+  let takenPort: Socket;
+  let exporter: Socket;
+  let stranger: Socket;
+  let port = 0;
+  let flows: NodeJS.Timeout;
 
   before(async () => {
     // As root, PostgreSQL runs as another account, which must traverse the folder.
@@ -60,8 +66,18 @@ suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
     first = await start();
     access = ['--url', url, '--key', first.keys[0]?.key ?? ''];
     uuid = first.server?.uuid ?? '';
+    // Collectors report every 10 s: they start now and are checked after the other tests.
+    [takenPort, exporter, stranger] = await Promise.all([bind(), bind(), bind('127.0.0.2')]);
+    const free = await bind();
+    ({ port } = free.address());
+    free.close();
+    await apply(collectorAt(port, '127.0.0.1'));
+    flows = setInterval(() => {
+      for (const socket of [exporter, stranger]) socket.send(netflowV5([FLOW]), port, '127.0.0.1');
+    }, 100);
   });
   after(async () => {
+    clearInterval(flows);
     if (up.child.exitCode === null) await up.stop();
     await session.close();
     rmSync(folder, { recursive: true, force: true });
@@ -169,37 +185,18 @@ suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
   });
 
   suite('with collectors in its fleet', () => {
-    const file = join(folder, 'fleet.yaml');
-    let takenPort: Socket;
-    let port = 0;
-
-    before(async () => {
-      takenPort = await bind();
-      const free = await bind();
-      ({ port } = free.address());
-      free.close();
-      await apply(collectorAt(port, '127.0.0.1'));
-    });
-    after(() => takenPort.close());
+    after(() => [takenPort, exporter, stranger].forEach((socket) => socket.close()));
 
     test('a collector accepts flows of its exporters and of no other address', async () => {
-      await collector(({ report }) => report?.listening === `127.0.0.1:${port}`);
-      const exporter = createSocket('udp4').bind(0, '127.0.0.1');
-      const stranger = createSocket('udp4').bind(0, '127.0.0.2');
-      try {
-        const { report } = await collector(({ report: now }) => {
-          exporter.send(netflowV5([FLOW]), port, '127.0.0.1');
-          stranger.send(netflowV5([FLOW]), port, '127.0.0.1');
-          return (now?.exporters[0]?.records ?? 0) > 0 && (now?.strangers ?? 0) > 0;
-        });
-        assert.deepEqual(
-          report?.exporters.map(({ ip }) => ip),
-          ['127.0.0.1'],
-        );
-      } finally {
-        exporter.close();
-        stranger.close();
-      }
+      const { report } = await collector(
+        ({ report: now }) => (now?.exporters[0]?.records ?? 0) > 0 && (now?.strangers ?? 0) > 0,
+      );
+      clearInterval(flows);
+      assert.equal(report?.listening, `127.0.0.1:${port}`);
+      assert.deepEqual(
+        report.exporters.map(({ ip }) => ip),
+        ['127.0.0.1'],
+      );
     });
 
     test('a collector is a process without rights', () => {
@@ -235,27 +232,6 @@ suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
       await apply('');
       await eventually('it stops', async () => collectorPid() === null);
     });
-
-    function collectorAt(at: number, exporter: string): string {
-      return `collectors:
-  - { name: flows, listen: "127.0.0.1:${at}", exporters: [{ ip: ${exporter} }] }
-`;
-    }
-
-    async function apply(collectors: string): Promise<void> {
-      writeFileSync(
-        file,
-        `organisations:
-  acme:
-    name: Acme
-    asns: [64500]
-    prefixes:
-      - { cidr: 192.0.2.0/24, asn: 64500, since: "2026-01-01T00:00:00+00:00" }
-${collectors}`,
-      );
-      const { code, err } = await portcullis('fleet', 'apply', file);
-      assert.equal(code, 0, err);
-    }
 
     /** Waits until the only collector matches. */
     async function collector(
@@ -299,6 +275,27 @@ ${collectors}`,
     const logs = await portcullis('servers', 'logs', 'Hearth', ...key);
     assert.doesNotMatch(logs.out, /crash|by itself/);
   });
+
+  function collectorAt(at: number, exporter: string): string {
+    return `collectors:
+  - { name: flows, listen: "127.0.0.1:${at}", exporters: [{ ip: ${exporter} }] }
+`;
+  }
+
+  async function apply(collectors: string): Promise<void> {
+    writeFileSync(
+      file,
+      `organisations:
+  acme:
+    name: Acme
+    asns: [64500]
+    prefixes:
+      - { cidr: 192.0.2.0/24, asn: 64500, since: "2026-01-01T00:00:00+00:00" }
+${collectors}`,
+    );
+    const { code, err } = await portcullis('fleet', 'apply', file);
+    assert.equal(code, 0, err);
+  }
 
   async function start(): Promise<Started> {
     const args = ['up', '--listen', '127.0.0.1:0', '--metrics-listen', 'off', '--json'];
@@ -348,8 +345,8 @@ async function eventually(
   }
 }
 
-async function bind(): Promise<Socket> {
-  const socket = createSocket('udp4').bind(0, '127.0.0.1');
+async function bind(address = '127.0.0.1'): Promise<Socket> {
+  const socket = createSocket('udp4').bind(0, address);
   await once(socket, 'listening');
   return socket;
 }

@@ -88,7 +88,7 @@ function serverLines({ url, fleet, node, server }: Started): string[] {
     lines.push(
       styled(
         'yellow',
-        `The node ${node.name} runs servers as plain processes: NOTHING ISOLATES THEM. Use this for tests only, else Docker.`,
+        `The node ${node.name} runs servers as plain processes: NOTHING ISOLATES THEM. Use Docker for anything but tests.`,
       ),
     );
   }
