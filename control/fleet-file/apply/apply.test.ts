@@ -38,7 +38,7 @@ async function refusalOf(db: Db, text: string, allowOrphans = false): Promise<Fl
   return error;
 }
 
-test('the example applies, in one generation, and applying it again plans nothing', async (t) => {
+test('applies the example in one generation; a second apply changes nothing', async (t) => {
   const { db } = await testDatabase(t);
   const file = mustParse(EXAMPLE);
   const planned = await planFleet(db, file);
@@ -66,7 +66,7 @@ test('the example applies, in one generation, and applying it again plans nothin
   assert.equal(stamped.n, 4);
 });
 
-test('every change has its row in the audit trail, and its targets in the generation', async (t) => {
+test('writes an audit row for every change, and its targets to the generation', async (t) => {
   const { db } = await testDatabase(t);
   const applied = await applyText(db, EXAMPLE);
   const audited = await one(
@@ -88,13 +88,13 @@ test('every change has its row in the audit trail, and its targets in the genera
   }
 });
 
-test('two at once apply one after the other: the second has nothing to do', async (t) => {
+test('serialises concurrent applies: the second changes nothing', async (t) => {
   const { db } = await testDatabase(t);
   const both = await Promise.all([applyText(db, EXAMPLE), applyText(db, EXAMPLE)]);
   assert.equal(both.filter(({ changes }) => changes.length > 0).length, 1);
 });
 
-test('what the portal owns is refused with words, and nothing is changed', async (t) => {
+test('refuses to change objects of the portal, and changes nothing', async (t) => {
   const { db } = await testDatabase(t);
   await sql`insert into organisations (slug, name, owner) values ('acme', 'Portal', 'portal')`.execute(
     db,
@@ -112,7 +112,7 @@ test('what the portal owns is refused with words, and nothing is changed', async
   assert.equal(name, 'Portal');
 });
 
-test('keys, groups, services, ASNs and holdings of the portal keep the file off their names', async (t) => {
+test('refuses names of keys, groups, services, ASNs and holdings that belong to the portal', async (t) => {
   const { db } = await testDatabase(t);
   await applyText(db, ACME(PREFIX));
   const { id } = await one(db, sql<{ id: number }>`select id from organisations`);
@@ -138,7 +138,7 @@ test('keys, groups, services, ASNs and holdings of the portal keep the file off 
   }
 });
 
-test('a prefix whose addresses have live rules goes only by force, and then ends rather than vanishes', async (t) => {
+test('removes a prefix with live rules only with --force, and then ends it instead of deleting it', async (t) => {
   const { db } = await testDatabase(t);
   await applyText(db, ACME(PREFIX));
   await insertOwnRule(db, '203.0.113.10', { port: 80 });
@@ -161,7 +161,7 @@ test('a prefix whose addresses have live rules goes only by force, and then ends
   assert.deepEqual((await applyText(db, gone)).changes, []);
 });
 
-test('removing a service or an organisation whose addresses have live rules is refused too', async (t) => {
+test('refuses to remove a service or an organisation whose addresses have live rules', async (t) => {
   const { db } = await testDatabase(t);
   const service = `    services: [{ id: 7, name: s, addresses: [{ ip: 198.51.100.1 }] }]`;
   await applyText(db, ACME(service));
@@ -178,7 +178,7 @@ test('removing a service or an organisation whose addresses have live rules is r
   assert.deepEqual((await applyText(db, 'organisations: {}')).changes, []);
 });
 
-test('a prefix that nothing hung on is deleted, and its ASN with it', async (t) => {
+test('deletes an unreferenced prefix and its ASN', async (t) => {
   const { db } = await testDatabase(t);
   await applyText(db, ACME(PREFIX));
   await applyText(db, ACME('').replace('[64500]', '[]'));
@@ -186,7 +186,7 @@ test('a prefix that nothing hung on is deleted, and its ASN with it', async (t) 
   assert.equal((await one(db, sql<{ n: number }>`select count(*) as n from asns`)).n, 0);
 });
 
-test('since and until may change; ending in the past what has live rules needs force', async (t) => {
+test('changes since and until; needs --force to end a holding with live rules in the past', async (t) => {
   const { db } = await testDatabase(t);
   await applyText(db, ACME(PREFIX));
   await insertOwnRule(db, '203.0.113.10');
@@ -201,7 +201,7 @@ test('since and until may change; ending in the past what has live rules needs f
   assert.deepEqual((await applyText(db, ACME(past))).changes, []);
 });
 
-test('a prefix passes from one organisation to another, and both keep their time', async (t) => {
+test('moves a prefix to another organisation and keeps the time of both holdings', async (t) => {
   const { db } = await testDatabase(t);
   await applyText(db, ACME(PREFIX));
   await insertOwnRule(db, '203.0.113.10');
@@ -214,7 +214,7 @@ organisations:
   assert.deepEqual((await applyText(db, passed)).changes, []);
 });
 
-test('a holding cannot begin before the one that the history knows ended', async (t) => {
+test('refuses a holding that starts before the end of a past holding', async (t) => {
   const { db } = await testDatabase(t);
   await applyText(db, ACME(PREFIX));
   await insertOwnRule(db, '203.0.113.10');
@@ -226,7 +226,7 @@ test('a holding cannot begin before the one that the history knows ended', async
 
 const keys = (list: string) => ACME(`    keys: [${list}]`);
 
-test('a revoked key stays revoked whatever the file says; one dropped from the file is revoked', async (t) => {
+test('keeps a revoked key revoked, and revokes a key that the file drops', async (t) => {
   const { db } = await testDatabase(t);
   const secret = generateSecret();
   const ci = `{ name: ci, abilities: [firewall.read], secret: ${secret} }`;
@@ -265,7 +265,7 @@ test('a revoked key stays revoked whatever the file says; one dropped from the f
 const keyText = (ability: string, secret: string | undefined) =>
   ACME(`    keys: [{ name: ci, abilities: [${ability}], secret: "${secret}" }]`);
 
-test('a key changes its abilities and its secret in place', async (t) => {
+test('changes the abilities and the secret of a key in place', async (t) => {
   const { db } = await testDatabase(t);
   const secrets = [generateSecret(), generateSecret()];
   await applyText(db, keyText('firewall.read', secrets[0]));
@@ -283,7 +283,7 @@ test('a key changes its abilities and its secret in place', async (t) => {
   );
 });
 
-test('a group that would conflict is refused by the plan already, naming the line and the rule', async (t) => {
+test('refuses a conflicting group in the plan, naming the line and the rule', async (t) => {
   const { db } = await testDatabase(t);
   await applyText(db, ACME(PREFIX));
   await insertOwnRule(db, '203.0.113.10', { port: 80 });
@@ -299,7 +299,7 @@ test('a group that would conflict is refused by the plan already, naming the lin
   assert.equal((await one(db, sql<{ n: number }>`select count(*) as n from groups`)).n, 0);
 });
 
-test('a group on what somebody else holds is refused, and on what has ended it is left out', async (t) => {
+test('refuses a group on an address of another organisation, and skips it on an ended holding', async (t) => {
   const { db } = await testDatabase(t);
   const group = `    groups: [{ name: g, rules: [{ action: deny, protocol: gre }], addresses: [192.0.2.7] }]`;
   const { plan } = await refusalOf(db, ACME(group));
@@ -315,7 +315,7 @@ test('a group on what somebody else holds is refused, and on what has ended it i
   );
 });
 
-test('a holding that takes an address with live rules out of a prefix needs force', async (t) => {
+test('needs --force for a holding that takes an address with live rules out of a prefix', async (t) => {
   const { db } = await testDatabase(t);
   await applyText(db, ACME(PREFIX));
   await insertOwnRule(db, '203.0.113.10', { port: 80 });
@@ -339,7 +339,7 @@ organisations:
   acme: { name: A, asns: [1], prefixes: [{ cidr: 192.0.2.0/24, asn: 1, ${acme} }] }
   hive: { name: H, asns: [2], prefixes: [{ cidr: 192.0.2.0/24, asn: 2, ${hive} }] }`;
 
-test('the time that another organisation had cannot become ones own afterwards', async (t) => {
+test('refuses to take over the past time of another organisation', async (t) => {
   const { db } = await testDatabase(t);
   const early = 'since: "2026-01-01T00:00:00Z", until: "2026-06-01T00:00:00Z"';
   const late = 'since: "2026-06-01T00:00:00Z", until: "2027-01-01T00:00:00Z"';
@@ -357,7 +357,7 @@ const inTurn = (...times: readonly (readonly [since: number, until: number])[]) 
   return `organisations:\n${lines.join('\n')}`;
 };
 
-test('three that hold a prefix one after another move their times together, in both directions', async (t) => {
+test('moves the times of three consecutive holdings together, in both directions', async (t) => {
   const { db } = await testDatabase(t);
   for (const times of [
     inTurn([1, 4], [4, 7], [7, 9]),
@@ -369,7 +369,7 @@ test('three that hold a prefix one after another move their times together, in b
   }
 });
 
-test('two organisations exchange their prefixes in one apply, with what hangs on them or without', async (t) => {
+test('exchanges the prefixes of two organisations in one apply, with and without live rules', async (t) => {
   const { db } = await testDatabase(t);
   const exchanged = (first: string, second: string) => `
 organisations:

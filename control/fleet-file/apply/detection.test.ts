@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { testDatabase } from '../../db/testing.ts';
 import { applyText } from '../testing.ts';
 
-test('collectors and responders are made, changed and taken away as the file says, and again does nothing', async (t) => {
+test('creates, changes and deletes collectors and responders; a second apply changes nothing', async (t) => {
   const { db } = await testDatabase(t);
   const text = (listen: string, url: string) => `
 collectors: [{ name: c, listen: "${listen}", exporters: [{ ip: 192.0.2.1, sampling_rate: 1000 }], site: fra }]

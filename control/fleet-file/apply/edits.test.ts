@@ -165,7 +165,7 @@ function expected(wanted: Model): string[] {
   ].toSorted();
 }
 
-test('after any edits the database is what the file says, and a second plan is empty', async (t) => {
+test('after any edits, the database matches the file and a second plan is empty', async (t) => {
   const { db } = await testDatabase(t);
   let port = 0;
   const property = fc.asyncProperty(

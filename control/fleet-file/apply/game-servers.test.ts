@@ -69,7 +69,7 @@ async function builtBy(db: Db): Promise<void> {
   await sql`update game_servers set build_state = 'built', identifier = 'x'`.execute(db);
 }
 
-test('everything but what a server is about has a default', () => {
+test('fills in defaults of optional fields', () => {
   const [parsed] = mustParse(fleet({ server: server({ uuid: UUID.toUpperCase() }) })).gameServers;
   assert.ok(parsed);
   const { at, egg, ...rest } = parsed;
@@ -92,12 +92,12 @@ test('everything but what a server is about has a default', () => {
   });
 });
 
-test('what a person writes for a variable is what a game reads', () => {
+test('passes variables to the game as they are written', () => {
   const text = fleet({ server: server({ variables: '{ SLOTS: 16, PASSWORD: true }' }) });
   assert.deepEqual(mustParse(text).gameServers[0]?.variables, { SLOTS: '16', PASSWORD: 'true' });
 });
 
-test('every mistake in a server is named where it stands', () => {
+test('reports each mistake in a server at its position', () => {
   const wrong: readonly (readonly [string, RegExp])[] = [
     [server({ uuid: 'abc' }), /no uuid/],
     [server({ node: 'n9' }), /no node n9/],
@@ -135,7 +135,7 @@ test('every mistake in a server is named where it stands', () => {
   }
 });
 
-test('an egg is looked for beside the file, then among the shipped ones, and what is wrong in it is said', async (t) => {
+test('looks for an egg next to the file, then among the shipped ones, and reports its mistakes', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'portcullis-fleet-'));
   t.after(() => rm(folder, { recursive: true }));
   const write = (name: string, text: string) => writeFile(join(folder, name), text);
@@ -184,7 +184,7 @@ test('an egg is looked for beside the file, then among the shipped ones, and wha
   }
 });
 
-test('golden: servers begin, change and end', async (t) => {
+test('golden: servers are created, changed and deleted', async (t) => {
   const { db } = await testDatabase(t);
   const plans: string[] = [];
   const plan = async (text: string): Promise<void> => {
@@ -210,7 +210,7 @@ test('golden: servers begin, change and end', async (t) => {
   assert.ok(!plans.join().includes('hunter2'));
 });
 
-test('applied again nothing changes, and no generation is taken', async (t) => {
+test('a second apply changes nothing and takes no generation', async (t) => {
   const { db } = await testDatabase(t);
   const text = fleet({ server: server({ variables: '{ SLOTS: 16 }' }) });
   const applied = await applyText(db, text);
@@ -220,7 +220,7 @@ test('applied again nothing changes, and no generation is taken', async (t) => {
   assert.equal(again.generation, null);
 });
 
-test('what takes a server from its files is refused unless told, and what has none is not', async (t) => {
+test('needs --force for a change that separates a server from its files', async (t) => {
   const { db } = await testDatabase(t);
   const text = fleet({ server: server() });
   await applyText(db, text);
@@ -244,7 +244,7 @@ test('what takes a server from its files is refused unless told, and what has no
   assert.deepEqual(rows, [], 'an egg that nobody names is kept');
 });
 
-test('a change in place neither builds anew nor takes back that it was built', async (t) => {
+test('a change in place neither builds again nor resets the build state', async (t) => {
   const { db } = await testDatabase(t);
   await applyText(db, fleet({ server: server() }));
   await builtBy(db);
@@ -253,7 +253,7 @@ test('a change in place neither builds anew nor takes back that it was built', a
   assert.deepEqual([row?.['name'], row?.['epoch'], row?.['state']], ['Creative', 1, 'built']);
 });
 
-test('two servers change places in one file', async (t) => {
+test('exchanges the allocations of two servers in one apply', async (t) => {
   const { db } = await testDatabase(t);
   const other = UUID.replace('6f', '7f');
   const two = (a: number, b: number): string =>
@@ -271,7 +271,7 @@ test('two servers change places in one file', async (t) => {
   );
 });
 
-test('what belongs to the portal is neither taken nor changed by the file', async (t) => {
+test('neither takes over nor changes servers of the portal', async (t) => {
   const { db } = await testDatabase(t);
   await applyText(db, fleet({ server: server() }));
   await sql`update game_servers set owner = 'portal'`.execute(db);
@@ -309,7 +309,7 @@ async function managedNow(db: Db): Promise<Record<string, number[]>> {
   );
 }
 
-test('filters that a service manages itself stand on the ports of its game servers', async (t) => {
+test('applies managed filters to the ports of game servers', async (t) => {
   const at = (ip: string, port: number) => server({ allocation: `{ ip: ${ip}, port: ${port} }` });
   await t.test('on the address of the allocation', async (inner) => {
     assert.deepEqual(await managedPorts(inner, fleet({ server: at('198.51.100.11', 1234) })), {
@@ -335,7 +335,7 @@ test('filters that a service manages itself stand on the ports of its game serve
   });
 });
 
-test('a change of allocation is a generation that edges hear of; a change of name is none', async (t) => {
+test('takes a generation for a change of allocation, and none for a change of name', async (t) => {
   const { db } = await testDatabase(t);
   await applyText(db, fleet({ server: server() }));
   const renamed = await applyText(db, fleet({ server: server({ name: 'Other' }) }));
@@ -354,7 +354,7 @@ test('a change of allocation is a generation that edges hear of; a change of nam
   assert.deepEqual(await managedNow(db), { '198.51.100.11': [7] });
 });
 
-test('an egg that changed under its name reaches the node, and is one row whoever names it', async (t) => {
+test('sends a changed egg to the node, and stores it once for all servers', async (t) => {
   const { db } = await testDatabase(t);
   const text = fleet({
     server: `${server()}, ${server({ uuid: UUID.replace('6f', '7f'), egg: 'same.json', allocation: '{ ip: 192.0.2.1, port: 1 }' })}`,

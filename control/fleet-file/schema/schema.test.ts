@@ -8,11 +8,11 @@ import { readFleetFile } from '../read/read.ts';
 
 const EXAMPLE = new URL('../../../examples/fleet.yaml', import.meta.url);
 
-test('the committed schema is what the definition says', async () => {
+test('the committed schema equals the definition', async () => {
   assert.equal(await readFile(SCHEMA_FILE, 'utf8'), renderSchema());
 });
 
-test('an independent validator takes the schema and accepts the example by it', async () => {
+test('a strict validator accepts the schema, and the example by it', async () => {
   const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
   const validate = ajv.compile(JSON.parse(await readFile(SCHEMA_FILE, 'utf8')));
   assert.equal(
@@ -23,7 +23,7 @@ test('an independent validator takes the schema and accepts the example by it', 
   assert.equal(validate({ edges: [{ name: 'a' }] }), false);
 });
 
-test('a file that cannot be read, is no text, or is endless is a mistake and no crash', async () => {
+test('reports an unreadable, binary or endless file as a mistake', async () => {
   for (const path of ['/nonexistent/fleet.yaml', '/dev/zero', '/']) {
     const read = await readFleetFile(path, {});
     assert.ok(!read.ok && read.mistakes.length > 0);
