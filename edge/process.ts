@@ -30,8 +30,8 @@ import {
   countedBeforeRewrite,
   NftablesDrops,
 } from '@portcullis/dataplane/nftables/elements/drop-source.ts';
-import { LearntMemory } from '@portcullis/dataplane/nftables/elements/learnt-memory.ts';
-import { openLearntReader } from '@portcullis/dataplane/nftables/elements/learnt-reader.ts';
+import { LearnedMemory } from '@portcullis/dataplane/nftables/elements/learned-memory.ts';
+import { openLearnedReader } from '@portcullis/dataplane/nftables/elements/learned-reader.ts';
 import { openDriver } from '@portcullis/dataplane/nftables/open.ts';
 import { inTurns } from '@portcullis/dataplane/nftables/serial-driver.ts';
 import { createSysctls } from '@portcullis/dataplane/kernel/sysctls.ts';
@@ -75,7 +75,7 @@ const nftablesDrops = new NftablesDrops(() => openCounterReader());
 await nftablesDrops.read().catch(() => {});
 const nft = inTurns(openDriver(log));
 const { stateDir } = config;
-const deniedFlowFile = new DeniedFlowFile({ stateDir, open: openLearntReader, eachConnection });
+const deniedFlowFile = new DeniedFlowFile({ stateDir, open: openLearnedReader, eachConnection });
 const driver = savingDeniedFlows(
   countedBeforeRewrite(nft, nftablesDrops),
   deniedFlowFile,
@@ -96,7 +96,7 @@ const counters = new KernelCounterSource([
 ]);
 const watch = new EdgeWatch({ link, counters, stateDir, log });
 const host = createHost();
-const memory = new LearntMemory({ open: openLearntReader, log, deniedFlowFile });
+const memory = new LearnedMemory({ open: openLearnedReader, log, deniedFlowFile });
 const deniedFlows = new DeniedFlows({
   log,
   sweep: sweepConnections,

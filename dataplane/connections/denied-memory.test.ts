@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Change, DriverError } from '../nftables/driver.ts';
-import type { Learnt } from '../nftables/elements/kept-state.ts';
+import type { Learned } from '../nftables/elements/learned-elements.ts';
 import { createDeniedMemory, type Forgotten } from './denied-memory.ts';
 
 const DAYS = 24 * 3_600;
@@ -23,13 +23,12 @@ function forgotten(protocol: number, secondsLeft: number, more: object = {}): Fo
 
 function table() {
   const written: Change[] = [];
-  const added: Learnt[] = [];
-  const learnt = {
-    rewrites: 0 as number | null,
-    add: (elements: readonly Learnt[]) => void added.push(...elements),
+  const added: Learned[] = [];
+  const learned = {
+    add: (elements: readonly Learned[]) => void added.push(...elements),
   };
   const driver = { change: async (change: Change) => void written.push(change) };
-  return { written, added, learnt, driver };
+  return { written, added, learned, driver };
 }
 
 const keysOf = (change: Change | undefined): Record<string, string[]> =>
@@ -38,7 +37,7 @@ const keysOf = (change: Change | undefined): Record<string, string[]> =>
   );
 
 test('what is forgotten is remembered for as long as it would have been known, in one transaction', async () => {
-  const { written, added, learnt, driver } = table();
+  const { written, added, learned, driver } = table();
   const flows = [
     forgotten(17, 30),
     forgotten(6, 5 * DAYS),
@@ -48,7 +47,7 @@ test('what is forgotten is remembered for as long as it would have been known, i
     forgotten(1, 30, { icmp: { type: 8, code: 0 } }),
     forgotten(17, 30, { family: 6, source: '2001:db8::1', destination: '2001:db8:5::10' }),
   ];
-  assert.equal(await createDeniedMemory(driver, learnt).keep(flows), true);
+  assert.equal(await createDeniedMemory(driver, learned).keep(flows), true);
   assert.equal(written.length, 1);
   assert.deepEqual(keysOf(written[0]), {
     denied_flows4: [
@@ -64,28 +63,9 @@ test('what is forgotten is remembered for as long as it would have been known, i
 });
 
 test('nothing is forgotten that the table has no room to remember', async () => {
-  const { learnt } = table();
+  const { learned } = table();
   const change = async (): Promise<void> => {
     throw new DriverError('refused', 'Too many open files in system');
   };
-  assert.equal(await createDeniedMemory({ change }, learnt).keep([forgotten(17, 30)]), false);
-});
-
-test('nothing is forgotten that a rewrite of the table may have lost: it is put there again', async () => {
-  const { written, learnt } = table();
-  const driver = {
-    change: async (change: Change): Promise<void> => {
-      written.push(change);
-      if (written.length === 1) learnt.rewrites = 1;
-    },
-  };
-  assert.equal(await createDeniedMemory(driver, learnt).keep([forgotten(17, 30)]), true);
-  assert.equal(written.length, 2);
-  learnt.rewrites = null;
-  const keeping = createDeniedMemory(driver, learnt).keep([forgotten(17, 30)]);
-  await new Promise(setImmediate);
-  assert.equal(written.length, 2, 'while it is written anew');
-  learnt.rewrites = 2;
-  assert.equal(await keeping, true);
-  assert.equal(written.length, 3);
+  assert.equal(await createDeniedMemory({ change }, learned).keep([forgotten(17, 30)]), false);
 });

@@ -1,8 +1,8 @@
 import type { FlowStart } from '@portcullis/core/firewall/denied-flow.ts';
 import { deniedElement, LONGEST_SECONDS } from '../nftables/table/denied-flows.ts';
 import { type Driver, DriverError, type MapChange } from '../nftables/driver.ts';
-import type { Learnt } from '../nftables/elements/kept-state.ts';
-import type { LearntMemory } from '../nftables/elements/learnt-memory.ts';
+import type { Learned } from '../nftables/elements/learned-elements.ts';
+import type { LearnedMemory } from '../nftables/elements/learned-memory.ts';
 import { elementCommands, linesOf } from '../nftables/table/render.ts';
 
 /** A connection that is about to be forgotten, and how long it would have been known without another packet. */
@@ -16,40 +16,29 @@ export interface DeniedMemory {
   keep(flows: readonly Forgotten[]): Promise<boolean>;
 }
 
-const TRIES = 50;
-const PAUSE_MS = 100;
-
 /** In sets of the table, which outlive a rewrite of it. */
 export function createDeniedMemory(
   driver: Pick<Driver, 'change'>,
-  learnt: Pick<LearntMemory, 'add' | 'rewrites'>,
+  learned: Pick<LearnedMemory, 'add'>,
 ): DeniedMemory {
   return {
     keep: async (flows) => {
       const elements = flows.flatMap((one) => elementOf(one) ?? []);
       if (elements.length === 0) return true;
-      learnt.add(elements);
-      const change = asChange(elements);
-      for (let tries = 0; tries < TRIES; tries++) {
-        const before = learnt.rewrites;
-        if (before !== null) {
-          try {
-            await driver.change(change);
-          } catch (error) {
-            if (error instanceof DriverError && error.code === 'refused') return false;
-            throw error;
-          }
-          if (learnt.rewrites === before) return true;
-        }
-        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      learned.add(elements);
+      try {
+        await driver.change(asChange(elements));
+        return true;
+      } catch (error) {
+        if (error instanceof DriverError && error.code === 'refused') return false;
+        throw error;
       }
-      return false;
     },
   };
 }
 
 /** Null: nothing is remembered of what answers it. */
-export function elementOf({ flow, secondsLeft }: Forgotten): Learnt | null {
+export function elementOf({ flow, secondsLeft }: Forgotten): Learned | null {
   const { family, source: client, destination: server, protocol } = flow;
   const [clientPort, serverPort] = [flow.sourcePort, flow.destinationPort];
   const element = deniedElement({ family, client, server, protocol, clientPort, serverPort });
@@ -59,7 +48,7 @@ export function elementOf({ flow, secondsLeft }: Forgotten): Learnt | null {
   return { set, family, fields, expiresAtMs: performance.now() + seconds * 1_000 };
 }
 
-function asChange(elements: readonly Learnt[]): Parameters<Driver['change']>[0] {
+function asChange(elements: readonly Learned[]): Parameters<Driver['change']>[0] {
   const nowMs = performance.now();
   const sets = new Map<string, [string, null][]>();
   for (const { set, fields, expiresAtMs } of elements) {

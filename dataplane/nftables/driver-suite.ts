@@ -5,7 +5,17 @@ import { edgeRules } from '../testing/policies.ts';
 import { compilePolicy } from './policy/compile.ts';
 import { type Change, type Driver, DriverError, type MapChange } from './driver.ts';
 import { type Layout, planLayout } from './table/layout.ts';
-import { elementCommands, renderDelta, type RenderedDelta, renderWhole } from './table/render.ts';
+import { objectsOf } from './table/objects.ts';
+import {
+  elementCommands,
+  renderDelta,
+  type RenderedDelta,
+  renderWhole,
+  tableBlock,
+} from './table/render.ts';
+import { renderRewrite } from './table/rewrite.ts';
+
+const SETS = { version: '1', sets: {} };
 
 /** What every driver promises. `fresh` gives one whose kernel has no table of ours. */
 export function driverSuite(fresh: () => Driver): void {
@@ -71,6 +81,42 @@ export function driverSuite(fresh: () => Driver): void {
       );
       assert.ok(delta);
       await (way === 'apply' ? driver.apply(delta.text) : driver.change(delta));
+    }
+  });
+
+  it('rewrites any table in place, whatever differs', async () => {
+    const driver = fresh();
+    const few = layoutOf(allowing(443));
+    const many = manyOf('203.0.113', '192.0.2.0/24');
+    const tables: Layout[] = [
+      few,
+      // Outgrows a map.
+      planLayout(
+        few.rules,
+        new Map([...many.targets, ...manyOf('203.0.114', '10.0.0.0/8').targets]),
+        SETS,
+      ),
+      // Another hook priority, other chains.
+      planLayout(edgeRules({ sees: 'inbound' }), many.targets, SETS),
+      planLayout(edgeRules({ fragments: 'limit', devices: [] }), new Map(), SETS),
+      // A set of another size.
+      planLayout(edgeRules({ validatedSources: 1_024 }), many.targets, SETS),
+      few,
+    ];
+    assert.equal(await driver.objects(), null);
+    await driver.apply(renderWhole(few).text);
+    for (const layout of tables) {
+      const there = await driver.objects();
+      assert.ok(there);
+      const { text, sizes } = renderRewrite(layout, there);
+      await driver.apply(text);
+      assert.deepEqual(
+        [...((await driver.objects()) ?? [])].toSorted(),
+        [...objectsOf(tableBlock(layout, sizes))].toSorted(),
+      );
+      // The rewrite of a table that is right changes no object.
+      const same = renderRewrite(layout, (await driver.objects()) ?? new Map()).text;
+      assert.doesNotMatch(same, /^delete (?!limit)/m);
     }
   });
 
@@ -141,7 +187,7 @@ function changeOf(elements: readonly MapChange[]): Change {
 
 function layoutOf(...policies: readonly Policy[]): Layout {
   const targets = new Map(policies.map((policy) => [policy.target, compilePolicy(policy)]));
-  return planLayout(edgeRules(), targets, { version: '1', sets: {} });
+  return planLayout(edgeRules(), targets, SETS);
 }
 
 /** As many addresses as a smallest map is made for. */

@@ -1,3 +1,5 @@
+import type { TableObjects } from './table/objects.ts';
+
 /**
  * The kernel as the edge sees it. `nft.ts` is the real one, `fake.ts` stands beside it, and
  * `driver-suite.ts` holds both to this.
@@ -9,6 +11,8 @@
  *   (a delta) is judged against what is there.
  * - `remove` takes our tables away, that of counters too; nothing of anybody else. No table: no-op.
  * - `present` answers whether our table is there. It never reads its contents, which may be large.
+ * - `objects` answers the declarations of our chains, sets and maps, without contents, or null if our table is absent or
+ *   cannot be listed.
  * - `list` answers the elements that the kernel itself put into a set of ours, as nft writes the set in JSON. It reads
  *   that set and nothing else.
  * - `watch` tells from now on when somebody else has changed our table (what, in words), or may have; not of what
@@ -27,6 +31,7 @@ export interface Driver {
   remove(): Promise<void>;
   present(): Promise<boolean>;
   stamp(): Promise<number | null>;
+  objects(): Promise<TableObjects | null>;
   list(set: string): Promise<string>;
   watch(report: (what: string) => void): Watch | null;
 }

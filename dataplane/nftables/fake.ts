@@ -1,5 +1,6 @@
 import { type Driver, DriverError } from './driver.ts';
 import { TABLE } from './names.ts';
+import { objectsOf } from './table/objects.ts';
 
 /**
  * Stands for the kernel in tests: keeps elements and chains of our table as text, refuses what the kernel
@@ -24,7 +25,8 @@ export interface FakeKernel extends Driver {
 
 interface Table {
   readonly elements: Map<string, string>;
-  readonly chains: Set<string>;
+  /** Declarations of chains, sets and maps, by kind and name. */
+  readonly objects: Map<string, string>;
 }
 
 export function createFakeKernel(): FakeKernel {
@@ -61,6 +63,7 @@ export function createFakeKernel(): FakeKernel {
     },
     present: async () => table !== null,
     stamp: async () => stamp,
+    objects: async () => table && new Map(table.objects),
     list: async () => '{"nftables":[{"set":{}}]}',
     watch: (report) => {
       watching = report;
@@ -81,28 +84,52 @@ const fail = (at: number, why: string): never => {
 
 /** Follows the few commands that we render; everything else only has to begin with a known word. */
 function run(before: Table | null, text: string): Table | null {
-  let table = before && { elements: new Map(before.elements), chains: new Set(before.chains) };
+  let table: Table | null = before && {
+    elements: new Map(before.elements),
+    objects: new Map(before.objects),
+  };
   const lines = text.split('\n');
   for (let at = 0; at < lines.length; at++) {
     const line = (lines[at] ?? '').replace(TABLE, 'T');
     const [command, what, , name = ''] = line.trim().split(' ');
     if (line === 'delete table T') table = null;
     else if (line === 'table T {' || line === 'add table T')
-      table ??= { elements: new Map(), chains: new Set() };
+      table ??= { elements: new Map(), objects: new Map() };
     else if (table === null) fail(at, 'No such file or directory');
-    else if (/^\tchain \S+ \{$/.test(line)) table?.chains.add(what ?? '');
-    else if (command === 'add' && what === 'chain') table?.chains.add(name);
-    else if (command === 'delete' && what === 'chain') {
-      if (!table?.chains.delete(name)) fail(at, 'No such file or directory');
-    } else if (command === 'flush') dropEntries(table, name);
-    else if (command === 'add' && what === 'element') at = addEntries(table, lines, at, name, fail);
+    else if (/^\t(?:chain|set|map) \S+ \{$/.test(line)) declare(table, lines.slice(at, at + 2), at);
+    else if (/^add (?:chain|set|map) /.test(line)) {
+      const [, declaration = ''] = / \{ (.*) \}$/.exec(line) ?? [];
+      declare(table, [`\t${what} ${name} {`, declaration], at);
+    } else if (/^delete (?:chain|set|map) /.test(line)) remove(table, `${what}`, name, at);
+    else if (command === 'flush') {
+      if (what !== 'table' && !table.objects.has(`${what} ${name}`))
+        fail(at, 'No such file or directory');
+      if (what !== 'table') dropEntries(table, name);
+    } else if (command === 'add' && what === 'element')
+      at = addEntries(table, lines, at, name, fail);
     else if (command === 'delete' && what === 'element') {
       at = deleteEntries(table, lines, at, name, fail);
-    } else if (!/^(?:\s|\}|$|add (?:rule|map|set) |delete (?:map|set) )/.test(line)) {
+    } else if (!/^(?:\s|\}|$|add rule |(?:add|delete) limit )/.test(line)) {
       fail(at, 'syntax error');
     }
   }
   return table;
+}
+
+/** The kernel accepts the same declaration again, and refuses another one. */
+function declare(table: Table, declaration: readonly string[], at: number): void {
+  for (const [object, text] of objectsOf(declaration)) {
+    const there = table.objects.get(object);
+    if (there !== undefined && text !== '' && there !== text) fail(at, 'File exists');
+    if (there === undefined) table.objects.set(object, text);
+  }
+}
+
+function remove(table: Table, kind: string, name: string, at: number): void {
+  if (!table.objects.delete(`${kind} ${name}`)) fail(at, 'No such file or directory');
+  if (kind !== 'chain') dropEntries(table, name);
+  const isUsed = [...table.elements.values()].includes(`goto ${name}`);
+  if (kind === 'chain' && isUsed) fail(at, 'Device or resource busy');
 }
 
 type Fail = (at: number, why: string) => never;
@@ -118,7 +145,7 @@ function addEntries(
   for (const entry of entries) {
     const [key = '', verdict = ''] = entry.split(' : ');
     const chain = /^goto (.*)$/.exec(verdict)?.[1];
-    if (chain !== undefined && table?.chains.has(chain) !== true)
+    if (chain !== undefined && table?.objects.has(`chain ${chain}`) !== true)
       fail(at, 'No such file or directory');
     const there = table?.elements.get(`${name} ${key}`);
     if (there !== undefined && there !== verdict) fail(at, 'File exists');

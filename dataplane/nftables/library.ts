@@ -3,7 +3,7 @@ import { memoryFile } from '../kernel/memory-file.ts';
 import { type Library, loadLibrary, NativeUnavailable } from '../kernel/native.ts';
 import { type Driver, DriverError, type MapChange } from './driver.ts';
 import { TABLE } from './names.ts';
-import { probeWith, refusal } from './nft.ts';
+import { listObjects, probeWith, refusal } from './nft.ts';
 import { elementCommands, linesOf, REMOVE_TABLES } from './table/render.ts';
 import { openRuleset, type Ruleset } from './ruleset.ts';
 
@@ -13,6 +13,8 @@ const LIBRARY = 'libnftables.so.1';
 const CTX_DEFAULT = 0;
 const OUTPUT_JSON = 1 << 4;
 const OUTPUT_NUMERIC_PROTOCOL = 1 << 7;
+const OUTPUT_TERSE = 1 << 11;
+const LISTING = OUTPUT_JSON | OUTPUT_NUMERIC_PROTOCOL;
 
 interface Calls {
   readonly ctxNew: (flags: number) => unknown;
@@ -63,10 +65,10 @@ export function createLibraryDriver(large: Driver | null = null): Driver {
   if (context === null) throw new NativeUnavailable(`${LIBRARY} gives no context`);
   library.bufferOutput(context);
   library.bufferError(context);
-  const run = (text: string, dry: boolean, json = false): Promise<string> =>
+  const run = (text: string, dry: boolean, output = 0): Promise<string> =>
     oneAtATime(async () => {
       library.setDryRun(context, dry);
-      library.setOutputFlags(context, json ? OUTPUT_JSON | OUTPUT_NUMERIC_PROTOCOL : 0);
+      library.setOutputFlags(context, output);
       const status = await runCommand(library, context, text);
       // Its own memory, until the next command.
       if (status !== 0) throw refusal(library.errorBuffer(context) ?? '');
@@ -99,7 +101,8 @@ export function createLibraryDriver(large: Driver | null = null): Driver {
     remove: () => submit(REMOVE_TABLES, false),
     present: async () => rules.present(),
     stamp: async () => rules.generation(),
-    list: (set) => run(`list set ${TABLE} ${set}\n`, false, true),
+    objects: () => listObjects((listing) => run(`${listing}\n`, false, LISTING | OUTPUT_TERSE)),
+    list: (set) => run(`list set ${TABLE} ${set}\n`, false, LISTING),
     watch: () => null,
   };
 }

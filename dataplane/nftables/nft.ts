@@ -4,6 +4,7 @@ import { memoryFile } from '../kernel/memory-file.ts';
 import { NativeUnavailable, SystemError } from '../kernel/native.ts';
 import { type Driver, DriverError } from './driver.ts';
 import { TABLE } from './names.ts';
+import { LIST_OBJECTS, parseObjects, type TableObjects } from './table/objects.ts';
 import { REMOVE_TABLES } from './table/render.ts';
 
 export interface NftOptions {
@@ -61,6 +62,12 @@ export function createNftDriver(options: NftOptions = {}): Driver {
       });
       return chains.found;
     },
+    objects: () =>
+      listObjects(async (listing) => {
+        const result = await nft(['--json', '--terse', ...listing.split(' ')], '', { keep: true });
+        if (result.status !== 0) throw refusal(result.stderr);
+        return result.output;
+      }),
     list: async (set) => {
       const args = ['--json', '--numeric-protocol', 'list', 'set', ...TABLE.split(' '), set];
       const result = await nft(args, '', { keep: true });
@@ -85,6 +92,21 @@ export async function probeWith(check: (text: string) => Promise<void>): Promise
     }
     const missing = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
     return missing ? 'the nft command (package nftables) is not installed' : 'nft could not be run';
+  }
+}
+
+/** Asks for the objects of our table. Returns null if nft refuses to list them. */
+export async function listObjects(
+  list: (listing: string) => Promise<string>,
+): Promise<TableObjects | null> {
+  try {
+    const answers: string[] = [];
+    for (const listing of LIST_OBJECTS) answers.push(await list(listing));
+    return parseObjects(answers);
+  } catch (error) {
+    if (error instanceof SyntaxError || (error instanceof DriverError && error.code === 'refused'))
+      return null;
+    throw error;
   }
 }
 

@@ -8,7 +8,7 @@ import type { Host } from '../host/host.ts';
 import type { Log } from '@portcullis/core/log.ts';
 import type { EdgeLimits } from '@portcullis/dataplane/nftables/table/base-chain.ts';
 import type { Driver } from '@portcullis/dataplane/nftables/driver.ts';
-import type { LearntMemory } from '@portcullis/dataplane/nftables/elements/learnt-memory.ts';
+import type { LearnedMemory } from '@portcullis/dataplane/nftables/elements/learned-memory.ts';
 import type { Reassembly } from '../host/reassembly.ts';
 import type { EdgeFacts } from '../report/report.ts';
 import type { MachineClock } from '../switch/machine-clock.ts';
@@ -40,7 +40,7 @@ export interface EdgeAgentOptions {
   /** Removes conntrack entries of flows that rules deny. Absent: they stay. */
   readonly deniedFlows?: DeniedFlows;
   /** Copies learned set elements, to restore them when another program deletes the table. Absent: they are lost then. */
-  readonly memory?: LearntMemory;
+  readonly memory?: LearnedMemory;
   /** Reports devices that appear, disappear or are renamed. Absent: renames are not followed. */
   readonly watchLinks?: WatchLinks;
   /** Detects attacks; absent: this edge counts no traffic. */

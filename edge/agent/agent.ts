@@ -257,8 +257,7 @@ class Agent implements EdgeAgent {
       await earlyDrop?.apply(desired, this.#applied.refused);
       this.#options.reassembly?.apply();
       // If the edge was disabled during the write, the table is back and must be removed again.
-      const off = readDisabled(this.#options.stateDir) !== null;
-      if (off || this.#reconciler.unfinished) this.#applying.poke();
+      if (readDisabled(this.#options.stateDir) !== null) this.#applying.poke();
     }
     this.#live.set(desired, this.#applied);
     const { targets } = this.#reconciler;

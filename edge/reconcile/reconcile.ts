@@ -11,10 +11,13 @@ import {
 } from '@portcullis/dataplane/nftables/filters/compile.ts';
 import { LayoutDigest } from '@portcullis/dataplane/nftables/table/digest.ts';
 import { type Layout, planLayout } from '@portcullis/dataplane/nftables/table/layout.ts';
-import { hasFilters, keptState } from '@portcullis/dataplane/nftables/elements/kept-state.ts';
-import { LearntLater } from '@portcullis/dataplane/nftables/elements/learnt-later.ts';
-import type { LearntMemory } from '@portcullis/dataplane/nftables/elements/learnt-memory.ts';
-import { overlapWith } from '@portcullis/dataplane/nftables/table/overlap.ts';
+import {
+  addLearned,
+  hasFilters,
+} from '@portcullis/dataplane/nftables/elements/learned-elements.ts';
+import type { LearnedMemory } from '@portcullis/dataplane/nftables/elements/learned-memory.ts';
+import type { TableObjects } from '@portcullis/dataplane/nftables/table/objects.ts';
+import { renderRewrite } from '@portcullis/dataplane/nftables/table/rewrite.ts';
 import {
   renderDelta,
   type RenderedDelta,
@@ -73,20 +76,18 @@ export class Reconciler {
   #doubts = 1;
   #answered = 0;
   #expected: KnownTable | null = null;
-  readonly #later: LearntLater;
-  readonly #memory: LearntMemory | null;
+  readonly #memory: LearnedMemory | null;
 
-  /** `memory`: of what a table learns that others delete. */
+  /** `memory`: copies of learned elements, for when another program deletes the table. */
   constructor(
     driver: Driver,
     limits: EdgeLimits,
     filtering: Partial<Filtering> = {},
-    memory: LearntMemory | null = null,
+    memory: LearnedMemory | null = null,
   ) {
     this.#driver = driver;
     this.#memory = memory;
     this.#limits = limits;
-    this.#later = new LearntLater(driver);
     this.#compilation = new Compilation({ ...DEFAULT_FILTERING, ...filtering });
   }
 
@@ -103,7 +104,6 @@ export class Reconciler {
   /** Nothing of ours is in the kernel any more, the last good policies included. */
   forget(): void {
     this.#loaded = null;
-    this.#later.clear();
     this.#memory?.clear();
     this.invalidate();
   }
@@ -116,11 +116,6 @@ export class Reconciler {
   /** Spares the next `apply` work, of policies that it is going to be asked for. */
   compileAhead(policies: Iterable<Policy>, sees: Desired['settings']['sees']): void {
     this.#compilation.ahead(policies, sees);
-  }
-
-  /** There is more to put back of what the kernel had learnt: every apply puts a part of it back. */
-  get unfinished(): boolean {
-    return !this.#later.done;
   }
 
   /** What the kernel was last given; null: nothing yet. */
@@ -159,7 +154,6 @@ export class Reconciler {
       await this.#loadWithoutFaulty(desired, wanted, reasons);
     }
     this.#forgetChanged(before, this.targets);
-    await this.#putSomeBack();
     return this.#applied(desired, reasons);
   }
 
@@ -169,17 +163,8 @@ export class Reconciler {
     if (before === null) return this.#memory?.watch(hasFilters(after));
     const ports = changedPorts(before, after, changedKeys(before, after));
     if (ports.length === 0) return;
-    this.#later.forget(ports);
     this.#memory?.forget(ports);
     this.#memory?.watch(hasFilters(after));
-  }
-
-  async #putSomeBack(): Promise<void> {
-    if (!this.unfinished) return;
-    const stamp = await this.#stamp();
-    const done = await this.#later.putSomeBack();
-    // Nobody was told what others did to the table while ours was refused.
-    if (!done && (await this.#stamp()) !== stamp) this.invalidate();
   }
 
   /** Renders everything and lets the kernel judge it where it can be asked; changes nothing. */
@@ -303,30 +288,36 @@ export class Reconciler {
   async #loadWhole(desired: Desired, layout: Layout, reasons: Reasons): Promise<void> {
     // One that comes up while this is written may be of what came after it.
     const doubts = this.#doubts;
-    const overlap = (await this.#driver.present()) ? overlapWith(layout.rules) : null;
-    const { text, sizes } = renderWhole(layout, overlap);
-    const rewritten = this.#memory?.beginRewrite();
-    try {
-      const remembered = (await this.#memory?.recall()) ?? [];
-      const kept = await keptState(this.#driver, layout, { remembered });
-      await this.#driver.apply(`${text}${kept.text}`);
-      this.#later.add(kept.rest);
-    } finally {
-      rewritten?.();
-    }
-    if (overlap !== null) await this.#endOverlap(overlap.end);
+    const there = await this.#driver.objects();
+    const sizes = (await this.#rewrite(layout, there)) ?? (await this.#replace(layout));
     this.#answered = doubts;
     this.#remember(desired, layout, sizes, reasons);
   }
 
-  /** Nobody's policy is at fault where that fails. */
-  async #endOverlap(text: string): Promise<void> {
+  /** Returns null if the table must be replaced: it is absent, or the kernel refuses to change it in place. */
+  async #rewrite(layout: Layout, there: TableObjects | null): Promise<Sizes | null> {
+    if (there === null) return null;
+    const { text, sizes, recreated } = renderRewrite(layout, there);
     try {
-      await this.#driver.apply(text);
+      await this.#driver.apply(`${text}${await this.#restore(layout, recreated)}`);
+      return sizes;
     } catch (error) {
-      if (!(error instanceof DriverError)) throw error;
-      throw new DriverError('unavailable', error.message, [], { cause: error });
+      if (error instanceof DriverError && error.code === 'refused') return null;
+      throw error;
     }
+  }
+
+  async #replace(layout: Layout): Promise<Sizes> {
+    const { text, sizes } = renderWhole(layout);
+    await this.#driver.apply(`${text}${await this.#restore(layout, null)}`);
+    return sizes;
+  }
+
+  /** Refills sets of learned elements that the write creates. Null means all of them. */
+  async #restore({ targets }: Layout, sets: ReadonlySet<string> | null): Promise<string> {
+    if (sets?.size === 0) return '';
+    const known = (await this.#memory?.recall(hasFilters(targets))) ?? [];
+    return addLearned(known.filter(({ set }) => sets?.has(set) ?? true));
   }
 
   async #loadWithoutFaulty(desired: Desired, wanted: Layout, reasons: Reasons): Promise<void> {

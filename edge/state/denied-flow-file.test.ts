@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { type Address, parseAddress } from '@portcullis/core/net/address.ts';
 import { bytesOf, type Connection } from '@portcullis/dataplane/kernel/netlink/conntrack.ts';
-import type { Learnt } from '@portcullis/dataplane/nftables/elements/kept-state.ts';
+import type { Learned } from '@portcullis/dataplane/nftables/elements/learned-elements.ts';
 import { CHAIN_START, frame, unframe } from './frames.ts';
 import { DeniedFlowFile } from './denied-flow-file.ts';
 
@@ -45,7 +45,7 @@ function begunByServer(clientPort: number, from = SERVER): Connection {
 function ground(t: TestContext) {
   const stateDir = mkdtempSync(join(tmpdir(), 'portcullis-file-'));
   t.after(() => rmSync(stateDir, { recursive: true }));
-  const kernel: { table: Learnt[] | null; connections: Connection[] } = {
+  const kernel: { table: Learned[] | null; connections: Connection[] } = {
     table: [],
     connections: [],
   };
@@ -61,7 +61,7 @@ function ground(t: TestContext) {
   return { kernel, file, path: join(stateDir, 'enforced', 'denied-flows.jsonl') };
 }
 
-function denied(clientPort: number): Learnt {
+function denied(clientPort: number): Learned {
   const fields = [CLIENT, `${clientPort}`, SERVER, '53', 'udp'];
   return { set: 'denied_flows4', family: 4, fields, expiresAtMs: Infinity };
 }

@@ -12,8 +12,8 @@ import {
 import type { Connection } from '@portcullis/dataplane/kernel/netlink/conntrack.ts';
 import type { Driver } from '@portcullis/dataplane/nftables/driver.ts';
 import { addressText } from '@portcullis/dataplane/nftables/elements/dump.ts';
-import { DENIED, type Learnt } from '@portcullis/dataplane/nftables/elements/kept-state.ts';
-import type { LearntReader } from '@portcullis/dataplane/nftables/elements/learnt-reader.ts';
+import { DENIED, type Learned } from '@portcullis/dataplane/nftables/elements/learned-elements.ts';
+import type { LearnedReader } from '@portcullis/dataplane/nftables/elements/learned-reader.ts';
 import { isThisKernel, kernelIdentity } from './boot.ts';
 import { enforcedFolder } from './disk.ts';
 import { CHAIN_START, frame, unframe } from './frames.ts';
@@ -31,7 +31,7 @@ const schema = object({
 
 export interface DeniedFlowFileOptions {
   readonly stateDir: string;
-  readonly open: () => LearntReader;
+  readonly open: () => LearnedReader;
   readonly eachConnection: (visit: (connection: Connection) => void) => Promise<unknown>;
 }
 
@@ -74,12 +74,12 @@ export class DeniedFlowFile {
   }
 
   /** Loads the flows for a new table. */
-  async load(): Promise<Learnt[]> {
+  async load(): Promise<Learned[]> {
     const { records } = unframe(readIfThere(this.#path) ?? Buffer.of());
     const checked = check(schema, records[0]);
     if (!checked.ok || checked.value.flows.length === 0 || !isThisKernel(checked.value)) return [];
     const denied = new Set(checked.value.flows);
-    const found: Learnt[] = [];
+    const found: Learned[] = [];
     await this.#options.eachConnection((connection) => {
       const element = elementOf(answersTo(connection));
       if (element !== null && denied.has(textOf(element))) found.push(element);
@@ -119,6 +119,6 @@ function answersTo({ reply, icmp, secondsLeft }: Connection): Parameters<typeof 
   return { flow: { ...rest, ...ends, icmp }, secondsLeft };
 }
 
-function textOf({ set, fields }: Pick<Learnt, 'set' | 'fields'>): string {
+function textOf({ set, fields }: Pick<Learned, 'set' | 'fields'>): string {
   return `${set} ${fields.join(' ')}`;
 }

@@ -5,7 +5,7 @@ import { DeniedFlowFile, savingDeniedFlows } from '../state/denied-flow-file.ts'
 import { edgeOff } from './switch-files.ts';
 import { eachConnection } from '@portcullis/dataplane/kernel/netlink/conntrack.ts';
 import type { Driver } from '@portcullis/dataplane/nftables/driver.ts';
-import { openLearntReader } from '@portcullis/dataplane/nftables/elements/learnt-reader.ts';
+import { openLearnedReader } from '@portcullis/dataplane/nftables/elements/learned-reader.ts';
 import { createNftDriver } from '@portcullis/dataplane/nftables/nft.ts';
 import { createSysctls } from '@portcullis/dataplane/kernel/sysctls.ts';
 import { MEMORY_SHARE, Reassembly } from '../host/reassembly.ts';
@@ -30,7 +30,7 @@ export async function disableEnforcement(
   if (process.getuid?.() !== 0) await driver.remove();
   const writeError = writeMarker(stateDir);
   // A running agent does the same; this must not depend on it.
-  const file = new DeniedFlowFile({ stateDir, open: openLearntReader, eachConnection });
+  const file = new DeniedFlowFile({ stateDir, open: openLearnedReader, eachConnection });
   await savingDeniedFlows(driver, file, () => {}).remove();
   for (const folder of pinsFolders(stateDir, env)) takeOffPinned(folder);
   restoreReassembly(stateDir);

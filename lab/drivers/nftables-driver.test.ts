@@ -8,6 +8,7 @@ import {
 } from '@portcullis/dataplane/nftables/policy/compile.ts';
 import { planLayout } from '@portcullis/dataplane/nftables/table/layout.ts';
 import { renderDelta, renderWhole } from '@portcullis/dataplane/nftables/table/render.ts';
+import { renderRewrite } from '@portcullis/dataplane/nftables/table/rewrite.ts';
 import { driverSuite } from '@portcullis/dataplane/nftables/driver-suite.ts';
 import type { Driver } from '@portcullis/dataplane/nftables/driver.ts';
 import { createLibraryDriver } from '@portcullis/dataplane/nftables/library.ts';
@@ -66,6 +67,12 @@ for (const [way, create] of Object.entries(WAYS)) {
       }
       const changed = contentOf(namespace);
       await driver.apply(renderWhole(before).text);
+      assert.deepEqual(changed, contentOf(namespace));
+      const other = planLayout(edgeRules({ sees: 'inbound' }), new Map(), sets);
+      await driver.apply(renderWhole(other).text);
+      const there = await driver.objects();
+      assert.ok(there);
+      await driver.apply(renderRewrite(before, there).text);
       assert.deepEqual(changed, contentOf(namespace));
     });
 

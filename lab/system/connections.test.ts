@@ -14,7 +14,7 @@ import {
   createDeniedMemory,
   type Forgotten,
 } from '@portcullis/dataplane/connections/denied-memory.ts';
-import { openLearntReader } from '@portcullis/dataplane/nftables/elements/learnt-reader.ts';
+import { openLearnedReader } from '@portcullis/dataplane/nftables/elements/learned-reader.ts';
 import { createLibraryDriver } from '@portcullis/dataplane/nftables/library.ts';
 import { type Namespace, Network } from '../netns.ts';
 import { missing } from '../requirements.ts';
@@ -245,8 +245,7 @@ describe('connections that are to begin anew', { skip: lacking ?? false }, () =>
     );
     t.after(() => namespace.run('nft', 'delete table inet portcullis'));
     const driver = namespace.within(() => createLibraryDriver());
-    const learnt = { rewrites: 0, add: () => {} };
-    const memory = createDeniedMemory(driver, learnt);
+    const memory = createDeniedMemory(driver, { add: () => {} });
     const flow = (sourcePort: number, secondsLeft: number): Forgotten => {
       const ends = { source: CLIENT, destination: SERVER, sourcePort, destinationPort: 53 };
       return { flow: { family: 4, protocol: UDP, icmp: null, ...ends }, secondsLeft };
@@ -255,7 +254,7 @@ describe('connections that are to begin anew', { skip: lacking ?? false }, () =>
     // What is there needs no other place.
     assert.equal(await memory.keep([flow(1, 30)]), true);
     assert.equal(await memory.keep([flow(3, 30), flow(4, 30)]), false);
-    const reader = namespace.within(openLearntReader);
+    const reader = namespace.within(openLearnedReader);
     t.after(() => reader.close());
     const found = await namespace.within(() => reader.read('denied_flows', 4));
     const nowMs = performance.now();

@@ -14,8 +14,8 @@ import { FilterKeeper } from '@portcullis/dataplane/filters/keeper.ts';
 import { removeWhere } from '@portcullis/dataplane/kernel/netlink/conntrack.ts';
 import type { Driver } from '@portcullis/dataplane/nftables/driver.ts';
 import { parseSet } from '@portcullis/dataplane/nftables/elements/kernel-set.ts';
-import { LearntMemory } from '@portcullis/dataplane/nftables/elements/learnt-memory.ts';
-import { openLearntReader } from '@portcullis/dataplane/nftables/elements/learnt-reader.ts';
+import { LearnedMemory } from '@portcullis/dataplane/nftables/elements/learned-memory.ts';
+import { openLearnedReader } from '@portcullis/dataplane/nftables/elements/learned-reader.ts';
 import { createLibraryDriver } from '@portcullis/dataplane/nftables/library.ts';
 import { createSysctls } from '@portcullis/dataplane/kernel/sysctls.ts';
 import type { Namespace } from '../netns.ts';
@@ -28,7 +28,7 @@ export class FilterGround {
   readonly internet: Internet;
   readonly driver: Driver;
   readonly keeper: FilterKeeper;
-  readonly memory: LearntMemory;
+  readonly memory: LearnedMemory;
   #reconciler: Reconciler;
   readonly #catalogue: readonly Filter[];
   readonly #limits: EdgeLimits;
@@ -41,8 +41,8 @@ export class FilterGround {
     this.driver = edge.within(() => createLibraryDriver());
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
     const log = { debug() {}, info() {}, warn() {}, error() {} };
-    this.memory = new LearntMemory({
-      open: () => edge.within(openLearntReader),
+    this.memory = new LearnedMemory({
+      open: () => edge.within(openLearnedReader),
       log,
       everyMs: LOOK_MS,
     });
@@ -69,11 +69,6 @@ export class FilterGround {
   /** What the guard of an agent says when somebody else has changed the table. */
   doubt(): void {
     this.#reconciler.invalidate();
-  }
-
-  /** More of what the kernel had learnt is to be put back by the next apply. */
-  get unfinished(): boolean {
-    return this.#reconciler.unfinished;
   }
 
   #newReconciler(): Reconciler {

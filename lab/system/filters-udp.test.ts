@@ -100,15 +100,18 @@ describe('udp-stateful', () => {
       const player = await client.open(CLIENT[family]);
       await player.exchange(to, GAME);
       const [key] = await ground.keys(`validated${family}`);
-      await eventually('it is remembered', async () => (await ground.memory.recall()).length === 1);
-      assert.deepEqual((await ground.memory.recall())[0]?.fields.join(' '), key);
+      await eventually(
+        'it is remembered',
+        async () => (await ground.memory.recall(true)).length === 1,
+      );
+      assert.deepEqual((await ground.memory.recall(true))[0]?.fields.join(' '), key);
       ground.internet.edge.run('nft', 'flush', 'ruleset');
       ground.doubt();
       await ground.apply([filtered(to, ['udp-stateful', GAME])]);
       assert.deepEqual(await ground.keys(`validated${family}`), [key]);
       assert.equal(await reach(player, echo, to, 200), 200);
       await ground.apply([]);
-      assert.deepEqual(await ground.memory.recall(), []);
+      assert.deepEqual(await ground.memory.recall(true), []);
     });
   }
 

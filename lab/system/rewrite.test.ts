@@ -60,8 +60,6 @@ describe('a table that is written whole, again and again', { skip: lacking ?? fa
       t.diagnostic(`${passed} of ${state.sent} packets passed ${REWRITES} rewrites`);
       assert.ok(state.sent >= A_ROUND);
       assert.equal(passed, '0');
-      const chains = target.namespace.run('nft', 'list', 'chains');
-      assert.doesNotMatch(chains, /judge_again/, 'and it judges once again');
     });
   }
 });

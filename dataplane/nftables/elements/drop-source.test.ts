@@ -82,7 +82,7 @@ test('a read that the kernel disturbed is told with the next one, once', async (
   assert.deepEqual(await told(), []);
 });
 
-test('a rewrite of the table forgets no count, and what begins anew is told from nothing on', async () => {
+test('counts every drop once when the table is replaced', async () => {
   const kernel = createFakeKernel();
   let packets = 10;
   const reader: CounterReader = {
@@ -117,4 +117,21 @@ test('a rewrite of the table forgets no count, and what begins anew is told from
     both.map(({ entries }) => entries.length),
     [1, 0],
   );
+});
+
+test('counts every drop once when the table is rewritten in place', async () => {
+  let [byAddress, byRule] = [10, 10];
+  const reader: CounterReader = {
+    elements: async (set) => new Map(set === 'dropped_geo6' ? [[B, count(byAddress)]] : []),
+    chain: async (name) => count(name === 'dropped_geo' ? byRule : 0),
+    close: () => {},
+  };
+  const drops = new NftablesDrops(() => reader);
+  const packets = async () => (await drops.read()).entries.map((one) => one.packets);
+  const apply = async (): Promise<void> => void (byRule = 0);
+  const driver = countedBeforeRewrite({ ...createFakeKernel(), apply }, drops);
+  assert.deepEqual(await packets(), [20]);
+  await driver.apply('add table inet portcullis\nflush table inet portcullis\n');
+  [byAddress, byRule] = [14, 12];
+  assert.deepEqual(await packets(), [16]);
 });

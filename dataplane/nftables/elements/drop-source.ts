@@ -44,16 +44,17 @@ export class NftablesDrops implements DropSource {
     });
   }
 
-  /** The table is about to be written anew: takes in what its counters would forget. */
+  /** The table is about to be rewritten: reads the counters that the rewrite resets. */
   async beforeRewrite(): Promise<void> {
     await this.#inTurn(async () => {
       this.#kept.push(...(await this.#entries()));
     });
   }
 
-  /** Every counter has begun at nothing. */
-  rewritten(): void {
-    this.#last.clear();
+  /** The counters of rules are at zero; those in sets too if the table was replaced. */
+  rewritten(isReplaced: boolean): void {
+    if (isReplaced) this.#last.clear();
+    else for (const reason of COUNTED) this.#last.delete(uncountedChain(reason));
   }
 
   /** One at a time: they share a socket, and what was there last. */
@@ -106,15 +107,16 @@ export class NftablesDrops implements DropSource {
   }
 }
 
-/** A driver that lets nothing be forgotten when the table is written whole. Not being able to count stops no write. */
+/** A driver that reads the counters before each rewrite. A failure to read them stops no write. */
 export function countedBeforeRewrite(driver: Driver, drops: NftablesDrops): Driver {
   return {
     ...driver,
     apply: async (text) => {
-      if (!text.includes(`\ndelete table ${TABLE}\n`)) return driver.apply(text);
+      const isReplaced = text.includes(`\ndelete table ${TABLE}\n`);
+      if (!isReplaced && !text.includes(`\nflush table ${TABLE}\n`)) return driver.apply(text);
       await drops.beforeRewrite().catch(() => {});
       await driver.apply(text);
-      drops.rewritten();
+      drops.rewritten(isReplaced);
     },
   };
 }

@@ -4,7 +4,6 @@ import type { Chain, CompiledTarget, Element } from '../policy/compile.ts';
 import type { Change, MapChange } from '../driver.ts';
 import { declareFilterState } from '../filters/state.ts';
 import { FAMILIES, type Layout, type SourceSetContent } from './layout.ts';
-import type { Overlap } from './overlap.ts';
 import type { Interval } from '../policy/intervals.ts';
 import { changedKeys } from '../../compile/changed-keys.ts';
 import { NAMED_SOURCES, SOURCE_FIELD } from '../policy/named-sources.ts';
@@ -29,12 +28,15 @@ const FULL = 0.75;
 const SPARE = 1.2;
 const ELEMENTS_PER_COMMAND = 4096;
 
-/**
- * The whole table, in place of whatever is there. One transaction: `add` makes the `delete` valid where
- * there is none, and the hooks never vanish. `overlap`: where there is one, which may be judging packets.
- */
-export function renderWhole(layout: Layout, overlap: Overlap | null = null): RenderedWhole {
+/** The whole table. One transaction: `add` makes the `delete` valid if there is none. What it learned is lost. */
+export function renderWhole(layout: Layout): RenderedWhole {
   const sizes = new Map([...layout.counts].map(([map, count]) => [map, roomFor(count)]));
+  const head = [`add table ${TABLE}`, `delete table ${TABLE}`];
+  return { text: linesOf([...head, ...tableBlock(layout, sizes), ...fillAll(layout)]), sizes };
+}
+
+/** Declares every object, and the rules of every chain. A declaration of an object that exists changes nothing. */
+export function tableBlock(layout: Layout, sizes: Sizes): string[] {
   const body = [
     ...renderLimits(layout.rules),
     ...FAMILIES.flatMap((family) => declareFilterState(family, layout.rules.validatedSources)),
@@ -49,19 +51,16 @@ export function renderWhole(layout: Layout, overlap: Overlap | null = null): Ren
       ),
     ...renderBaseChains(layout.rules).flatMap(chainBlock),
   ];
-  const lines = [
-    `add table ${TABLE}`,
-    `delete table ${TABLE}`,
-    ...(overlap === null ? [] : [`add table ${TABLE}`, overlap.hook]),
-    `table ${TABLE} {`,
-    ...body.map((line) => (line === '' ? line : `\t${line}`)),
-    '}',
+  return [`table ${TABLE} {`, ...body.map((line) => (line === '' ? line : `\t${line}`)), '}'];
+}
+
+export function fillAll(layout: Layout): string[] {
+  return [
     ...fillSets(layout),
     ...FAMILIES.flatMap((family) => fillNamedSources(layout, family)),
     ...addElements([...layout.targets.values()].flatMap((target) => target.elements)),
     ...[...layout.prefixes].flatMap(([map, intervals]) => addPrefixes(map, intervals)),
   ];
-  return { text: `${lines.join('\n')}\n${overlap?.begin ?? ''}`, sizes };
 }
 
 /** What `Driver.change` takes, with the room that maps have afterwards. */
@@ -368,7 +367,7 @@ function batches<T>(entries: readonly T[]): T[][] {
   );
 }
 
-function roomFor(count: number): number {
+export function roomFor(count: number): number {
   let buckets = SMALLEST_MAP;
   while (buckets * FULL < count * SPARE) buckets *= 2;
   return buckets * FULL;

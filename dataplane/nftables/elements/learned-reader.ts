@@ -3,13 +3,13 @@ import { SystemError } from '../../kernel/native.ts';
 import { NETLINK, NetlinkSocket } from '../../kernel/netlink/netlink.ts';
 import { addressText, dumpElements } from './dump.ts';
 import { type FilterState, stateSet, stateType } from '../filters/state.ts';
-import type { Learnt } from './kept-state.ts';
+import type { Learned } from './learned-elements.ts';
 import { protocolName } from '../names.ts';
 
 /** What the table has learnt, from the kernel itself: nft takes seconds for what this takes a tenth of. */
-export interface LearntReader {
+export interface LearnedReader {
   /** Null: there is no such set (now). Rejects with `SystemError`. */
-  read(state: FilterState, family: Family): Promise<Learnt[] | null>;
+  read(state: FilterState, family: Family): Promise<Learned[] | null>;
   close(): void;
 }
 
@@ -19,13 +19,13 @@ const EXPIRATION = 5;
 const FIELD_BYTES = 4;
 
 /** Reads in the network namespace that this thread is in now. Throws `SystemError` or `NativeUnavailable`. */
-export function openLearntReader(): LearntReader {
+export function openLearnedReader(): LearnedReader {
   const socket = new NetlinkSocket(NETLINK.netfilter, { bufferBytes: 1 << 20 });
   return {
     read: async (state, family) => {
       const set = stateSet(state, family);
       const types = (stateType(set) ?? '').split(' . ');
-      const found: Learnt[] = [];
+      const found: Learned[] = [];
       try {
         // Who comes or goes meanwhile may be among them or not.
         await dumpElements(socket, set, (key, attributes) => {

@@ -1,17 +1,16 @@
 import { describeError, type Log } from '@portcullis/core/log.ts';
 import type { ChangedPort } from '../../filters/changes.ts';
 import type { FilterState } from '../filters/state.ts';
-import { DENIED, type Learnt, newestFirst } from './kept-state.ts';
-import { withoutPorts } from './learnt-later.ts';
-import type { LearntReader } from './learnt-reader.ts';
+import { DENIED, type Learned, withoutPorts } from './learned-elements.ts';
+import type { LearnedReader } from './learned-reader.ts';
 
-export interface LearntMemoryOptions {
-  readonly open: () => LearntReader;
+export interface LearnedMemoryOptions {
+  readonly open: () => LearnedReader;
   readonly log: Log;
   readonly everyMs?: number;
   /** The denied flows that were saved before the table was removed. */
   readonly deniedFlowFile?: {
-    load(): Promise<readonly Learnt[]>;
+    load(): Promise<readonly Learned[]>;
     delete(): void;
   };
 }
@@ -19,7 +18,10 @@ export interface LearntMemoryOptions {
 const EVERY_MS = 5_000;
 /** Looking never takes more than about a twentieth of the time. */
 const PAUSES = 20;
-/** Of a set; those with the most time left, as in `keptState`. */
+/**
+ * Of each set, the elements with the most time left: active clients renew theirs with every packet, and in a flood most
+ * others are forged. 100,000 would delay the write of the table by four seconds.
+ */
 const MOST = 20_000;
 
 /**
@@ -27,21 +29,19 @@ const MOST = 20_000;
  * with it; from here it is put back, so that players go on playing. Nothing here fails anything: without a memory they
  * are validated anew.
  */
-export class LearntMemory {
-  readonly #options: LearntMemoryOptions;
-  #reader: LearntReader | null = null;
-  #known: readonly Learnt[] = [];
+export class LearnedMemory {
+  readonly #options: LearnedMemoryOptions;
+  #reader: LearnedReader | null = null;
+  #known: readonly Learned[] = [];
   /** Others than before: what a look under way has seen of before is not to be kept. */
   #changed = 0;
   #filters = false;
-  #rewriting = 0;
-  #rewrites = 0;
   #looking: Promise<void> | null = null;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
   #said: string | null = null;
 
-  constructor(options: LearntMemoryOptions) {
+  constructor(options: LearnedMemoryOptions) {
     this.#options = options;
   }
 
@@ -58,35 +58,26 @@ export class LearntMemory {
   }
 
   /** Somebody is about to put these into the table. */
-  add(elements: readonly Learnt[]): void {
+  add(elements: readonly Learned[]): void {
     this.#changed++;
     const known = new Map(this.#known.map((one) => [keyOf(one), one]));
     for (const one of elements) known.set(keyOf(one), one);
     this.#known = [...known.values()];
   }
 
-  /** The table is being written anew, with what is known of it now, until what this gives is called. */
-  beginRewrite(): () => void {
-    this.#rewriting++;
-    return () => {
-      this.#rewriting--;
-      this.#rewrites++;
-    };
-  }
-
   /**
-   * Whoever puts something into the table and finds the same number before and after it knows that no rewrite has lost
-   * it; null: one is under way.
+   * What a table that is about to be created must contain. Reads the table of now if there is one. `filters`: validated
+   * sources too.
    */
-  get rewrites(): number | null {
-    return this.#rewriting > 0 ? null : this.#rewrites;
-  }
-
-  /** For a table where there is none: as of the last look, without those whose time is up. */
-  async recall(): Promise<Learnt[]> {
+  async recall(filters: boolean): Promise<Learned[]> {
+    this.#filters ||= filters;
+    await this.#looking;
+    await this.#look();
     await this.#takeBack();
     const nowMs = performance.now();
-    return this.#known.filter(({ expiresAtMs }) => expiresAtMs > nowMs);
+    return this.#known.filter(
+      ({ set, expiresAtMs }) => expiresAtMs > nowMs && (filters || set.startsWith('denied')),
+    );
   }
 
   /** Everybody on these ports begins anew. */
@@ -141,13 +132,14 @@ export class LearntMemory {
     const states: readonly FilterState[] = this.#filters ? [...DENIED, 'validated'] : DENIED;
     try {
       this.#reader ??= this.#options.open();
-      const seen: Learnt[] = [];
+      const seen: Learned[] = [];
       for (const state of states) {
         for (const family of [4, 6] as const) {
           const found = await this.#reader.read(state, family);
           // The table is gone: this is what it is remembered for.
           if (found === null) return;
-          for (const one of newestFirst(found).slice(0, MOST)) seen.push(one);
+          const newest = found.toSorted((a, b) => b.expiresAtMs - a.expiresAtMs);
+          seen.push(...newest.slice(0, MOST));
         }
       }
       if (changed === this.#changed) this.#known = seen;
@@ -160,6 +152,6 @@ export class LearntMemory {
   }
 }
 
-function keyOf({ set, fields }: Learnt): string {
+function keyOf({ set, fields }: Learned): string {
   return `${set} ${fields.join(' ')}`;
 }
