@@ -76,14 +76,15 @@ async function killAndStart(): Promise<void> {
   await takesOver(ground.stack);
 }
 
-/** Another one for every table that is made, also of the same name. */
+/** The handle of a rule that only a rewrite of the table makes anew. */
 function handleOf(edge: Namespace): number {
-  const { nftables } = JSON.parse(edge.run('nft', '-j', 'list', 'tables')) as {
-    readonly nftables: readonly { readonly table?: { name: string; handle: number } }[];
+  const listed = edge.run('nft', '-j', 'list', 'chain', 'inet', 'portcullis', 'judge4');
+  const { nftables } = JSON.parse(listed) as {
+    readonly nftables: readonly { readonly rule?: { handle: number } }[];
   };
-  const ours = nftables.find(({ table }) => table?.name === 'portcullis')?.table;
-  assert.ok(ours);
-  return ours.handle;
+  const rule = nftables.find((item) => item.rule !== undefined)?.rule;
+  assert.ok(rule);
+  return rule.handle;
 }
 
 /** Resolves when the agent has recorded what the kernel has now. */
