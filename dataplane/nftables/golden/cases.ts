@@ -1,0 +1,200 @@
+import type {
+  Mitigation,
+  Policy,
+  PolicyFilter,
+  PolicyRule,
+} from '@portcullis/core/firewall/policy.ts';
+import { edgeRules } from '../../testing/policies.ts';
+import { compilePolicy } from '../policy/compile.ts';
+import { DEFAULT_FILTERING } from '../filters/compile.ts';
+import type { EdgeRules } from '../table/base-chain.ts';
+import { type Layout, planLayout } from '../table/layout.ts';
+import { objectsOf } from '../table/objects.ts';
+import { renderDelta, renderWhole } from '../table/render.ts';
+import { renderRewrite } from '../table/rewrite.ts';
+
+/** A rendered text that a person reviews. */
+export interface GoldenCase {
+  readonly name: string;
+  readonly text: string;
+  /** The case of which the file holds only the differences. Null: the file holds the text. */
+  readonly against: string | null;
+  /** Of a change: what the kernel must have before it. Null: the text is a whole table. */
+  readonly upon: string | null;
+}
+
+export const HOST: Policy = {
+  target: '203.0.113.10',
+  mitigations: [],
+  baseline: [rule('deny', 'udp', 1900)],
+  geo: [{ ref: 'geo-rule:1', action: 'deny', sets: ['asn:64496', 'country:AA'] }],
+  rules: [
+    allow('tcp', 443),
+    allow('tcp', 22, '198.51.100.0/24'),
+    allow('tcp', 22, '198.51.100.7'),
+    allow('icmp', null),
+    allow('any', null, '198.51.100.99'),
+    rule('deny', 'udp', 19),
+    rule('deny', 'any', null),
+  ],
+  filters: [],
+};
+
+export const PREFIXES: readonly Policy[] = [
+  policy('203.0.113.0/24', [rule('deny', 'udp', 53, '192.0.2.0/24')]),
+  policy('203.0.113.64/26', [allow('tcp', 80), rule('deny', 'any', null)]),
+  policy('2001:db8:5::/64', [
+    rule('deny', 'icmp', null),
+    rule('deny', 'any', null, '2001:db8:bad::/48'),
+  ]),
+  policy('2001:db8:5::10', [allow('gre', null), allow('esp', null), rule('deny', 'any', null)]),
+];
+
+const FILTERED: readonly Policy[] = [
+  {
+    ...policy('203.0.113.10', [allow('udp', 27015), rule('deny', 'any', null)]),
+    filters: [filter('udp-stateful', 27015), filter('tcp-syn-proxy', 27015)],
+  },
+  { ...policy('203.0.113.0/28', []), filters: [filter('udp-stateful', 27015)] },
+  policy('203.0.113.11', [rule('deny', 'udp', 19)]),
+  { ...policy('2001:db8:5::10', []), filters: [filter('udp-stateful', 19132)] },
+];
+
+function filter(type: PolicyFilter['type'], port: number): PolicyFilter {
+  return { ref: `filter:${type}`, type, port, managed: false, safelist: [] };
+}
+
+const MITIGATION: Mitigation = {
+  ref: 'mitigation:1',
+  mode: 'enforce',
+  protocol: 'udp',
+  sourcePort: 53,
+  destinationPort: null,
+  source: null,
+  safelist: ['192.0.2.0/24', '192.0.2.7', '2001:db8:9::/64'],
+  fragment: 'any',
+  limit: null,
+};
+const OF_ATTACK = { ref: 'mitigation:6', managed: true, safelist: MITIGATION.safelist };
+const ATTACKED: readonly Policy[] = [
+  {
+    ...HOST,
+    mitigations: [
+      MITIGATION,
+      { ...MITIGATION, ref: 'mitigation:2', sourcePort: null, fragment: 'later', mode: 'observe' },
+      {
+        ...MITIGATION,
+        ref: 'mitigation:3',
+        sourcePort: null,
+        destinationPort: 27_015,
+        safelist: [],
+        limit: { per: 'destination', pps: 500, strangersOnly: true },
+      },
+      {
+        ...MITIGATION,
+        ref: 'mitigation:4',
+        protocol: 'any',
+        sourcePort: null,
+        source: '198.51.100.0/24',
+        limit: { per: 'source', pps: 2000, strangersOnly: false },
+      },
+    ],
+    filters: [
+      filter('udp-stateful', 27_015),
+      { ...filter('udp-stateful', 27_016), ...OF_ATTACK },
+      { ...filter('tcp-syn-proxy', 443), ...OF_ATTACK },
+    ],
+  },
+  {
+    ...HOST,
+    target: '2001:db8:7::/48',
+    rules: [],
+    baseline: [],
+    geo: [],
+    filters: [],
+    mitigations: [{ ...MITIGATION, ref: 'mitigation:5', fragment: 'later', sourcePort: null }],
+  },
+];
+
+export function layout(policies: readonly Policy[], change: Partial<EdgeRules> = {}): Layout {
+  const rules = edgeRules(change);
+  const filtering = { ...DEFAULT_FILTERING, sees: rules.sees };
+  const targets = new Map(policies.map((one) => [one.target, compilePolicy(one, filtering)]));
+  return planLayout(rules, targets, SETS);
+}
+
+function policy(target: string, rules: readonly PolicyRule[]): Policy {
+  return { target, mitigations: [], baseline: [], geo: [], rules, filters: [] };
+}
+
+export function allow(
+  protocol: PolicyRule['protocol'],
+  port: number | null,
+  source: string | null = null,
+): PolicyRule {
+  return rule('allow', protocol, port, source);
+}
+
+function rule(
+  action: PolicyRule['action'],
+  protocol: PolicyRule['protocol'],
+  port: number | null,
+  source: string | null = null,
+): PolicyRule {
+  return { ref: 'rule:1', action, protocol, port, source };
+}
+
+const SETS = {
+  version: '1',
+  sets: { 'country:AA': ['192.0.2.0/25', '2001:db8:aa::/48'], 'asn:64496': ['192.0.2.128/25'] },
+};
+
+const ONE_WAY = { sees: 'inbound', fragments: 'limit' } as const;
+
+export function goldenCases(): GoldenCase[] {
+  return [
+    whole('empty', layout([]), null),
+    whole('host', layout([HOST])),
+    whole('prefixes', layout(PREFIXES)),
+    whole('filters', layout(FILTERED)),
+    whole('inbound', layout([], ONE_WAY)),
+    whole('filters-inbound', layout(FILTERED, ONE_WAY), 'inbound'),
+    whole('mitigated', layout(ATTACKED), 'host'),
+    ...deltas(),
+  ];
+}
+
+function whole(name: string, of: Layout, against: string | null = 'empty'): GoldenCase {
+  return { name, text: renderWhole(of).text, against, upon: null };
+}
+
+function deltas(): GoldenCase[] {
+  const host = layout([HOST]);
+  const filtered = layout([{ ...HOST, filters: FILTERED[0]?.filters ?? [] }]);
+  const first = renderDelta(host, filtered, [HOST.target], renderWhole(host).sizes);
+  const last = renderDelta(filtered, host, [HOST.target], first?.sizes ?? new Map());
+  const before = layout([HOST, ...PREFIXES]);
+  const rules = [...HOST.rules, allow('tcp', 8080, '198.51.100.7')];
+  const after = layout([{ ...HOST, geo: [], rules }, ...PREFIXES.slice(1)]);
+  const targets = new Set([...before.targets.keys(), ...after.targets.keys()]);
+  const beforeText = renderWhole(before);
+  const change = renderDelta(before, after, targets, beforeText.sizes);
+  return [
+    { name: 'filters-first', text: first?.text ?? '', against: null, upon: 'host' },
+    { name: 'filters-last', text: last?.text ?? '', against: null, upon: 'filters-first' },
+    { name: 'change-before', text: beforeText.text, against: 'host', upon: null },
+    { name: 'change', text: change?.text ?? '', against: null, upon: 'change-before' },
+    {
+      name: 'rewrite',
+      text: rewriteOf(layout(FILTERED), before),
+      against: 'change-before',
+      upon: 'filters',
+    },
+  ];
+}
+
+/** In place of a table with filters: one without, and of sources that are validated there is less room. */
+function rewriteOf(there: Layout, { targets }: Layout): string {
+  const next = planLayout(edgeRules({ validatedSources: 1_024 }), targets, SETS);
+  return renderRewrite(next, objectsOf(renderWhole(there).text.split('\n'))).text;
+}
