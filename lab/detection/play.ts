@@ -9,7 +9,7 @@ import {
 import { VECTOR_INDEX } from '@portcullis/core/attacks/vectors.ts';
 import { type Chance, chanceOf, poisson } from './chance.ts';
 import { HOST, PREFIXES, THRESHOLDS, type Trace } from './trace.ts';
-import { rateAt } from './traffic.ts';
+import { rateAt, type Stream } from './traffic.ts';
 
 /** A detector's records of a trace, and when it knew of each, in seconds from its beginning. */
 export interface Found {
@@ -43,74 +43,72 @@ function note(found: Map<string, Found>, { kind, attack, atMs }: AttackEvent): v
   found.set(attack.id, { attack, openedS, endedS: kind === 'ended' ? atS : null });
 }
 
-interface Counting {
-  counts: Map<number, { packets: number; bytes: number }>;
-  receipts: number;
-  packetVariance: number;
-  byteVariance: number;
-}
+type Counting = { -readonly [Key in keyof SubjectSample]: SubjectSample[Key] } & {
+  vectors: { -readonly [Key in keyof VectorCount]: VectorCount[Key] }[];
+};
 
 function sampleOf(trace: Trace, endMs: number, chance: Chance): Sample {
   const addresses = new Map<string, Counting>();
   const prefixes = new Map<string, Counting>();
   const middleS = (endMs - BUCKET_MS / 2) / 1000;
+  const { sampling } = trace;
   for (const stream of trace.streams) {
     const rate = rateAt(stream, middleS) / stream.to.length;
-    for (const address of rate > 0 ? stream.to : []) {
-      const { sampling } = trace;
+    if (rate <= 0) continue;
+    for (const address of stream.to) {
       const seen = poisson((rate * BUCKET_MS) / 1000 / sampling, chance);
       if (seen === 0) continue;
       const prefix = address.includes(':') ? PREFIXES[6] : PREFIXES[4];
-      for (const counting of [at(addresses, address), at(prefixes, prefix)]) {
-        const vector = VECTOR_INDEX[stream.vector];
-        const before = counting.counts.get(vector) ?? { packets: 0, bytes: 0 };
-        const packets = seen * sampling;
-        const variance = packets * (sampling - 1);
-        counting.counts.set(vector, {
-          packets: before.packets + packets,
-          bytes: before.bytes + packets * stream.bytes,
-        });
-        counting.receipts += stream.receipts === true ? packets : 0;
-        counting.packetVariance += variance;
-        counting.byteVariance += variance * stream.bytes ** 2;
-      }
+      const packets = seen * sampling;
+      add(at(addresses, address, prefix), stream, packets, sampling);
+      add(at(prefixes, prefix, null), stream, packets, sampling);
     }
   }
   return {
     atMs: BEGIN_MS + endMs,
     durationMs: BUCKET_MS,
-    addresses: [...addresses].map(([address, counting]) =>
-      toSample(address, address.includes(':') ? PREFIXES[6] : PREFIXES[4], counting),
-    ),
-    prefixes: [...prefixes].map(([prefix, counting]) => toSample(prefix, null, counting)),
+    addresses: [...addresses.values()],
+    prefixes: [...prefixes.values()],
   };
 }
 
-function at(map: Map<string, Counting>, subject: string): Counting {
+function add(counting: Counting, stream: Stream, packets: number, sampling: number): void {
+  const bytes = packets * stream.bytes;
+  const variance = packets * (sampling - 1);
+  counting.packets += packets;
+  counting.bytes += bytes;
+  counting.packetVariance += variance;
+  counting.byteVariance += variance * stream.bytes ** 2;
+  if (stream.receipts === true) counting.receiptPackets += packets;
+  if (stream.vector === 'tcp_data') {
+    counting.dataPackets += packets;
+    counting.dataBytes += bytes;
+  }
+  const vector = VECTOR_INDEX[stream.vector];
+  const known = counting.vectors.find((one) => one.vector === vector);
+  if (known === undefined) {
+    counting.vectors.push({ vector, packets, bytes });
+    return;
+  }
+  known.packets += packets;
+  known.bytes += bytes;
+}
+
+function at(map: Map<string, Counting>, subject: string, prefix: string | null): Counting {
   const known = map.get(subject);
   if (known !== undefined) return known;
-  const made = { counts: new Map(), receipts: 0, packetVariance: 0, byteVariance: 0 };
-  map.set(subject, made);
-  return made;
-}
-
-function toSample(subject: string, prefix: string | null, counting: Counting): SubjectSample {
-  const vectors = [...counting.counts].map(
-    ([vector, { packets, bytes }]): VectorCount => ({ vector, packets, bytes }),
-  );
-  const sum = (of: 'packets' | 'bytes'): number =>
-    vectors.reduce((total, one) => total + one[of], 0);
-  const data = counting.counts.get(VECTOR_INDEX.tcp_data);
-  return {
+  const made: Counting = {
     subject,
     prefix,
-    packets: sum('packets'),
-    bytes: sum('bytes'),
-    dataPackets: data?.packets ?? 0,
-    dataBytes: data?.bytes ?? 0,
-    receiptPackets: counting.receipts,
-    packetVariance: counting.packetVariance,
-    byteVariance: counting.byteVariance,
-    vectors,
+    packets: 0,
+    bytes: 0,
+    dataPackets: 0,
+    dataBytes: 0,
+    receiptPackets: 0,
+    packetVariance: 0,
+    byteVariance: 0,
+    vectors: [],
   };
+  map.set(subject, made);
+  return made;
 }

@@ -77,11 +77,12 @@ function judge(trace: Trace, found: readonly Found[]): Judged {
 function truePeak({ streams, lengthS }: Trace, subject: string): number {
   const concerns = (address: string): boolean =>
     subject.includes('/') ? subject.includes(':') === address.includes(':') : address === subject;
+  const parts = streams.map(({ to }) => to.filter(concerns).length / to.length);
   let peak = 0;
   for (let bucket = 4; bucket <= lengthS * 4; bucket++) {
     let total = 0;
-    for (const stream of streams) {
-      const part = stream.to.filter(concerns).length / stream.to.length;
+    for (const [index, stream] of streams.entries()) {
+      const part = parts[index] ?? 0;
       for (let back = 0; back < 4; back++) {
         total += (rateAt(stream, (bucket - back) / 4 - 0.125) * part) / 4;
       }
