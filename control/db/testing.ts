@@ -37,15 +37,21 @@ export async function testDatabase(t: Lifetime): Promise<TestDatabase> {
   const server = await serverUrl();
   const template = await provideTemplate(server);
   const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`;
-  await onServer(server, (client) => client.query(`create database ${name} template ${template}`));
+  await onServer(server, (client) =>
+    // Copying the files takes three quarters of the time that copying through the WAL does.
+    client.query(`create database ${name} template ${template} strategy file_copy`),
+  );
   const url = withDatabase(server, name);
   const db = openDatabase({ url, idleExit: true });
   const lent: Lent = {
     async close() {
       open.delete(lent);
       await db.destroy();
-      const leaked = await leftConnections(server, name);
-      await onServer(server, (client) => client.query(`drop database ${name} with (force)`));
+      const leaked = await onServer(server, async (client) => {
+        const left = await waitUntilUnused(client, name);
+        await client.query(`drop database ${name} with (force)`);
+        return left.map(({ application, query }) => `${application || 'unnamed'} (last: ${query})`);
+      });
       if (leaked.length === 0) return;
       // No test is left to fail, so the process does.
       console.error(`"${t.name}" left connections to its database open: ${leaked.join('; ')}`);
@@ -207,9 +213,4 @@ async function waitUntilUnused(client: pg.Client, name: string): Promise<Session
     sessions = await sessionsOf(client, name);
   }
   return sessions;
-}
-
-async function leftConnections(server: string, name: string): Promise<string[]> {
-  const sessions = await onServer(server, (client) => waitUntilUnused(client, name));
-  return sessions.map(({ application, query }) => `${application || 'unnamed'} (last: ${query})`);
 }

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import fc from 'fast-check';
+import { repeated } from '@portcullis/core/testing/repeated.ts';
 import { require } from '@portcullis/lab/requirements.ts';
 import type { Desired } from '@portcullis/dataplane/desired.ts';
 import { stateOf } from '../testing/states.ts';
@@ -13,7 +14,7 @@ import { frame } from './frames.ts';
 import { DesiredStore, type DesiredStoreOptions } from './desired-store.ts';
 
 const log = { debug() {}, info() {}, warn() {}, error() {} };
-const KILLS = 12;
+const KILLS = repeated(3);
 
 function folder(t: TestContext, leave: (path: string) => void = () => {}): string {
   const path = mkdtempSync(join(tmpdir(), 'portcullis-state-'));
@@ -119,9 +120,9 @@ describe('the desired state on disk', () => {
         if (held?.generation !== 12)
           assert.ok(problem !== null || (bit === 8 && isBoundary(bytes, at)));
       }),
-      { numRuns: 400 },
+      { numRuns: repeated(80) },
     );
-    assert.ok(readable > 20, `${readable} were readable`);
+    assert.ok(readable >= 4, `${readable} were readable`);
   });
 
   it('goes on behind what is left after damage', async (t) => {
@@ -144,7 +145,7 @@ describe('the desired state on disk', () => {
     assert.deepEqual((await look(stateDir)).held, stateOf(8));
   });
 
-  it(`is never behind what was said to be kept, in ${KILLS} kills in the middle of writes`, async (t) => {
+  it('is never behind what was said to be kept, however often it is killed in the middle of writes', async (t) => {
     const stateDir = folder(t);
     const script = join(import.meta.dirname, '..', 'testing', 'store-process.ts');
     let newest = 0;

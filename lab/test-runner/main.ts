@@ -32,12 +32,14 @@ if (files.length === 0) {
 /** The number of files named with their times. */
 const SLOWEST = 20;
 process.chdir(root);
+const isSoak = suites.includes('soak');
+if (isSoak) process.env['PORTCULLIS_TEST_REPEAT'] ??= '50';
 process.env['NODE_COMPILE_CACHE'] ??= join(root, 'node_modules', '.cache', 'compile');
 const cluster = files.some((file) => needsDatabase(root, file)) ? await startCluster() : null;
 if (cluster !== null) process.env['PORTCULLIS_TEST_DATABASE_URL'] = cluster.url;
 const outcomes: Outcome[] = [];
 try {
-  for (const stage of planStages(files)) outcomes.push(...(await runStage(stage)));
+  for (const stage of planStages(files, isSoak)) outcomes.push(...(await runStage(stage)));
 } finally {
   await cluster?.stop();
 }

@@ -18,7 +18,7 @@ export interface Stage {
 const SYSTEM = /^lab\/(?:system|drivers|differential)\//;
 const SOAK = /^lab\/soak\//;
 /** Files that need the machine to themselves. */
-const ALONE = /^lab\/(?:system\/alone|journey|soak)\//;
+const ALONE = /^lab\/(?:system\/alone|journey)\//;
 /** Files that cannot share a process with others, because they measure its heap. */
 const OWN_PROCESS = new Set([
   'control/attacks/watch/host.test.ts',
@@ -43,27 +43,31 @@ export function findFiles(
   const { workspaces } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     readonly workspaces: readonly string[];
   };
+  const isRepeated = (file: string): boolean =>
+    readFileSync(join(root, file), 'utf8').includes("/testing/repeated.ts'");
   return globSync(
     workspaces.map((room) => `${room}/**/*.test.ts`),
     { cwd: root, exclude: (path) => path.includes('node_modules') },
   )
-    .filter((file) => wanted.has(suiteOf(file)))
+    .filter((file) => wanted.has(suiteOf(file)) || (wanted.has('soak') && isRepeated(file)))
     .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
     .toSorted();
 }
 
-export function planStages(files: readonly string[]): Stage[] {
-  const kinds = Object.groupBy(files, (file) => {
-    if (ALONE.test(file)) return suiteOf(file) === 'soak' ? 'soak' : 'alone';
-    return suiteOf(file);
-  });
-  const { test = [], system = [], alone = [], soak = [] } = kinds;
+export function planStages(files: readonly string[], isSoak: boolean): Stage[] {
+  if (isSoak) {
+    return [{ name: 'soak', processes: each(files), concurrency: 1, testLimitMs: 3_600_000 }];
+  }
+  const alone = files.filter((file) => ALONE.test(file));
+  const { test = [], system = [] } = Object.groupBy(
+    files.filter((file) => !ALONE.test(file)),
+    (file) => (SYSTEM.test(file) ? 'system' : 'test'),
+  );
   const cores = availableParallelism();
   const stages: Stage[] = [
     { name: 'test', processes: share(test), concurrency: cores + 1, testLimitMs: 120_000 },
     { name: 'system', processes: each(system), concurrency: cores, testLimitMs: 480_000 },
     { name: 'alone', processes: each(alone), concurrency: 1, testLimitMs: 240_000 },
-    { name: 'soak', processes: each(soak), concurrency: 1, testLimitMs: 3_600_000 },
   ];
   return stages.filter(({ processes }) => processes.length > 0);
 }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { chmod, cp, lstat, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { openDatabase } from '../database.ts';
+import { scratchRoot } from '../scratch.ts';
 import { findAccount, spawnAs } from './account.ts';
 import { provideBinaries } from './binaries.ts';
 import {
@@ -28,7 +28,7 @@ interface Folder {
 }
 
 async function openFolder(t: TestContext): Promise<Folder> {
-  const path = await mkdtemp(join(tmpdir(), 'portcullis-embedded-'));
+  const path = await mkdtemp(join(scratchRoot(), 'portcullis-embedded-'));
   await chmod(path, 0o711);
   const started: EmbeddedPostgres[] = [];
   t.after(async () => {
@@ -54,7 +54,7 @@ async function ask(url: string, statement: string): Promise<unknown[]> {
   }
 }
 
-test('a server listens on no network, keeps its data private, and finds it again', async (t) => {
+test('a server listens on no network, keeps its data private, refuses a second control process, and finds its data again', async (t) => {
   const folder = await openFolder(t);
   const dataDir = folder.path;
   const first = await folder.start();
@@ -71,6 +71,10 @@ test('a server listens on no network, keeps its data private, and finds it again
   assert.equal(await mode('postgres'), 0o700);
   assert.equal(await mode('run'), 0o700);
   assert.equal(findEmbeddedPostgres(dataDir), first.url);
+  await assert.rejects(
+    folder.start(),
+    new RegExp(`in use by another control process \\(pid ${process.pid}\\)`),
+  );
   const pid = first.pid() ?? 0;
   await first.stop();
   assert.equal(isRunning(pid), false);
@@ -79,17 +83,6 @@ test('a server listens on no network, keeps its data private, and finds it again
   const second = await folder.start();
   assert.equal(second.adopted, false);
   assert.deepEqual(await ask(second.url, 'select n from kept'), [{ n: 7 }]);
-});
-
-test('a second control process on one data directory is refused in words', async (t) => {
-  const folder = await openFolder(t);
-  const dataDir = folder.path;
-  const owner = await folder.start({ dataDir, fsync: false });
-  await assert.rejects(
-    folder.start(),
-    new RegExp(`in use by another control process \\(pid ${process.pid}\\)`),
-  );
-  assert.deepEqual(await ask(owner.url, 'select 1 as alive'), [{ alive: 1 }]);
 });
 
 test('data of another PostgreSQL version is refused in words and left alone', async (t) => {

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { createInterface } from 'node:readline';
 import type { SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { type Family, parseAddress } from '@portcullis/core/net/address.ts';
 import { formatCidr } from '@portcullis/core/net/cidr.ts';
@@ -37,8 +36,8 @@ const PACKAGES: readonly DataPackage[] = [
 
 /** So many sets are kept by name, or all of the last question; the least recently asked for goes first. */
 const CACHED_SETS = 500;
-/** Lines between two breaths of the event loop. */
-const LINES_PER_TURN = 2_000;
+/** Ranges between two breaths of the event loop. */
+const RANGES_PER_TURN = 2_000;
 
 /**
  * The country and ASN data. Files stay open from `openSourceData` on, so that they can still be read when
@@ -169,7 +168,7 @@ async function readSets(
     for (const [key, ranges] of await readRanges(handle, family, new Set(keys))) {
       const cidrs = found.get(key);
       for (const [index, { first, last }] of joinRanges(ranges).entries()) {
-        if (index % LINES_PER_TURN === 0) await breathe();
+        if (index % RANGES_PER_TURN === 0) await breathe();
         for (const cidr of rangeToCidrs(family, first, last)) cidrs?.push(formatCidr(cidr));
       }
     }
@@ -188,18 +187,20 @@ async function readRanges(
   family: Family,
   keys: ReadonlySet<string>,
 ): Promise<Map<string, Range[]>> {
-  const found = new Map<string, Range[]>();
-  const input = handle.createReadStream({ start: 0, autoClose: false, encoding: 'latin1' });
-  let read = 0;
-  for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
-    if (++read % LINES_PER_TURN === 0) await breathe();
+  const found = new Map<string, Range[]>(Array.from(keys, (key) => [key, []]));
+  const note = (line: string): void => {
     const [first = '', last = '', key = ''] = line.split(',', 3);
-    if (!keys.has(key)) continue;
-    const range = { first: addressValue(first, family), last: addressValue(last, family) };
-    const list = found.get(key);
-    if (list === undefined) found.set(key, [range]);
-    else list.push(range);
+    found.get(key)?.push({ first: addressValue(first, family), last: addressValue(last, family) });
+  };
+  let rest = '';
+  const input = handle.createReadStream({ start: 0, autoClose: false, encoding: 'latin1' });
+  for await (const chunk of input) {
+    const lines = `${rest}${chunk as string}`.split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) note(line);
+    await breathe();
   }
+  if (rest !== '') note(rest);
   return found;
 }
 
