@@ -43,9 +43,8 @@ function note(found: Map<string, Found>, { kind, attack, atMs }: AttackEvent): v
   found.set(attack.id, { attack, openedS, endedS: kind === 'ended' ? atS : null });
 }
 
-type Counting = { -readonly [Key in keyof SubjectSample]: SubjectSample[Key] } & {
-  vectors: { -readonly [Key in keyof VectorCount]: VectorCount[Key] }[];
-};
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+type Counting = Mutable<Omit<SubjectSample, 'vectors'>> & { vectors: Mutable<VectorCount>[] };
 
 function sampleOf(trace: Trace, endMs: number, chance: Chance): Sample {
   const addresses = new Map<string, Counting>();
