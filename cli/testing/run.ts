@@ -80,7 +80,14 @@ export class CommandSession {
   constructor(env: NodeJS.ProcessEnv) {
     this.#env = env;
     this.#child = fork(join(import.meta.dirname, 'session-process.ts'), { env });
-    this.#child.on('message', ({ id, ...ran }: Answer) => this.#pending.get(id)?.resolve(ran));
+    this.#child.on('message', ({ id, ...ran }: Answer) => {
+      this.#pending.get(id)?.resolve(ran);
+      this.#pending.delete(id);
+      if (this.#pending.size === 0) this.#child.channel?.unref();
+    });
+    // An idle session does not keep the process of the tests alive.
+    this.#child.unref();
+    this.#child.channel?.unref();
     this.#child.on('exit', () => {
       for (const { reject } of this.#pending.values()) reject(new Error('the session ended'));
     });
@@ -90,11 +97,13 @@ export class CommandSession {
     this.#lastId += 1;
     const answer = Promise.withResolvers<Ran>();
     this.#pending.set(this.#lastId, answer);
+    this.#child.channel?.ref();
     this.#child.send({ id: this.#lastId, args, env: { ...this.#env, ...env } });
     return answer.promise;
   }
 
   async close(): Promise<void> {
+    this.#child.ref();
     const exited = once(this.#child, 'exit');
     this.#child.disconnect();
     await exited;
