@@ -43,10 +43,10 @@ async function freeAddress(): Promise<string> {
 
 /** A control plane whose assignment and scopes can be changed, and which keeps what it hears. */
 function meet(t: TestContext, first: CollectorAssignment) {
-  const heard: AgentRequest[] = [];
+  const received: AgentRequest[] = [];
   const wants = { settings: first as CollectorAssignment | null, scopes: [scopeOf(HELD)] };
   const link = createMemoryLink(async (_, request): Promise<ControlReply> => {
-    heard.push(request);
+    received.push(request);
     if (request.kind === 'collector.hello') {
       const { settings } = wants;
       if (settings === null) return { kind: 'refused', code: 'unknown_agent', detail: 'none' };
@@ -74,10 +74,10 @@ function meet(t: TestContext, first: CollectorAssignment) {
     }
   };
   const status = () =>
-    heard.flatMap((one) => (one.kind === 'collector.report' ? [one.report] : [])).at(-1);
+    received.flatMap((one) => (one.kind === 'collector.report' ? [one.report] : [])).at(-1);
   const samples = (): WireSample[] =>
-    heard.flatMap((one) => (one.kind === 'watch.samples' ? one.samples : []));
-  return { link, heard, wants, until, status, samples };
+    received.flatMap((one) => (one.kind === 'watch.samples' ? one.samples : []));
+  return { link, received, wants, until, status, samples };
 }
 
 test('a collector reports flows of listed exporters to protected addresses, and nothing else', async (t) => {
@@ -89,12 +89,12 @@ test('a collector reports flows of listed exporters to protected addresses, and 
   await until('it listens', () => (status()?.listening === listen ? true : undefined));
   const sender = await bound(t);
   const port = Number(listen.split(':')[1]);
-  const told = await until('it tells', () => {
+  const reported = await until('it tells', () => {
     for (const to of [HELD, '203.0.113.11']) sender.send(flowTo(to), port, '127.0.0.1');
     return samples().find(({ addresses }) => addresses.length > 0);
   });
   assert.deepEqual(
-    [told.addresses.map(({ subject, prefix }) => [subject, prefix]), told.prefixes],
+    [reported.addresses.map(({ subject, prefix }) => [subject, prefix]), reported.prefixes],
     [[[HELD, null]], []],
   );
   const [exporter] = status()?.exporters ?? [];
@@ -116,22 +116,22 @@ test('an exporter limited to some networks counts for these alone, also after a 
   await until('it listens', () => (status()?.listening === listen ? true : undefined));
   const sender = await bound(t);
   const port = Number(listen.split(':')[1]);
-  const told = () =>
+  const reported = () =>
     new Set(samples().flatMap((one) => one.addresses.map(({ subject }) => subject)));
-  const tell = (): void => {
+  const send = (): void => {
     for (const last of [1, 127, 128, 255])
       sender.send(flowTo(`203.0.113.${last}`), port, '127.0.0.1');
   };
   await until('it tells of those', () => {
-    tell();
-    return told().size === 2 && (status()?.outside ?? 0) > 0 ? true : undefined;
+    send();
+    return reported().size === 2 && (status()?.outside ?? 0) > 0 ? true : undefined;
   });
-  assert.deepEqual(told(), new Set(['203.0.113.128', '203.0.113.255']));
+  assert.deepEqual(reported(), new Set(['203.0.113.128', '203.0.113.255']));
   wants.settings = only(null);
   link.control.notify({ kind: 'collectors' });
   await until('it tells of all', () => {
-    tell();
-    return told().size === 4 ? true : undefined;
+    send();
+    return reported().size === 4 ? true : undefined;
   });
 });
 
@@ -144,19 +144,19 @@ test('evidence names the top sources of busy subjects, scaled by the sampling ra
   await until('it listens', () => (status()?.listening === listen ? true : undefined));
   const sender = await bound(t);
   const port = Number(listen.split(':')[1]);
-  const told = await until('it tells who', () => {
+  const reported = await until('it tells who', () => {
     sender.send(flowTo(HELD), port, '127.0.0.1');
     return samples().flatMap(({ tops }) => tops)[0];
   });
-  const { samples: seen = 0, packets = 0 } = told.sampled ?? {};
-  assert.equal(told.subject, HELD);
+  const { samples: seen = 0, packets = 0 } = reported.sampled ?? {};
+  assert.equal(reported.subject, HELD);
   // 100,000 packets in every record, each for 50.
   assert.ok(seen >= 100_000 && packets >= 5_000_000, `${seen} of ${packets}`);
   assert.deepEqual(
-    [told.sources.map(({ source }) => source), told.sourcePorts[0]?.port],
+    [reported.sources.map(({ source }) => source), reported.sourcePorts[0]?.port],
     [['198.51.100.7'], 53],
   );
-  assert.equal(told.destinationPorts[0]?.port, 4444);
+  assert.equal(reported.destinationPorts[0]?.port, 4444);
 });
 
 test('an address that is in use is reported and used once it is free', async (t) => {

@@ -11,27 +11,27 @@ import { Networks } from './aggregate/networks.ts';
 import { type Endpoint, readSocketDrops } from './exporter/socket-drops.ts';
 
 export interface Listen {
-  /** Canonical. */
+  /** Canonical addresses. */
   readonly host: string;
   readonly family: 4 | 6;
-  /** 0: any that is free. */
+  /** 0 chooses a free port. */
   readonly port: number;
 }
 
 export interface CollectorOptions {
   readonly listen: readonly Listen[];
-  /** By canonical address; the rate is for what the exporter tells none for, 1 where nothing is said. */
+  /** Sampling rates by canonical address, for exports without a rate of their own; 1 by default. */
   readonly exporters: ReadonlyMap<string, number>;
-  /** By canonical address, what exporters are believed of; who is not in it, is believed of everything. */
+  /** The networks that an exporter may report, by its canonical address. Absent: every network. */
   readonly within?: ReadonlyMap<string, readonly Cidr[]>;
-  /** What is protected; null: every destination. */
+  /** The protected networks. Null means every destination. */
   readonly prefixes: readonly Cidr[] | null;
-  /** Packets and bytes in a bucket from which a subject's vectors are told. */
+  /** Packets and bytes in a bucket above which a subject's vectors are reported. */
   readonly detail: { readonly packets: number; readonly bytes: number };
   readonly onSample: (sample: Sample) => void;
 }
 
-/** Since the start. */
+/** Counters since the start. */
 export interface CollectorCounters {
   datagrams: number;
   records: number;
@@ -39,37 +39,37 @@ export interface CollectorCounters {
   withoutTemplate: number;
   templatesRefused: number;
   agentDrops: number;
-  /** By the exporters' own numbering: datagrams or records that never came. */
+  /** Lost datagrams or records, by the exporters' sequence numbers. */
   lost: number;
-  /** Datagrams of exporters that are not listed. */
+  /** Datagrams of unlisted exporters. */
   strangers: number;
-  /** Datagrams that came faster than they were read. */
+  /** Datagrams that the kernel dropped because the socket buffer was full. */
   socketDrops: number;
-  /** Records to destinations that are not protected, or that their exporter is not believed of. */
+  /** Records to unprotected destinations, or to networks that the exporter may not report. */
   outside: number;
   crowdedOut: number;
   unspread: number;
-  /** Records of what goes out that were told when it came in. */
+  /** Egress records of packets that were exported on ingress already. */
   toldTwice: number;
 }
 
-/** Exports come in bursts: a second of them at a high rate. Where the kernel gives less, socketDrops tells. */
+/** The socket buffer holds a second of exports at a high rate. If the kernel grants less, socketDrops shows it. */
 const RECEIVE_BUFFER_BYTES = 16 * 1024 * 1024;
 const MAX_ADDRESSES = 131_072;
-/** Numbers of exporters are taken again after so many. */
+/** Exporter numbers are reused after this many. */
 const MAX_NUMBER = 2 ** 19;
 
-/** Listens to exporters and tells what they told, a sample every bucket, until it is closed. */
+/** Receives exports and emits one sample per bucket until it is closed. */
 export class Collector {
   readonly #options: CollectorOptions;
   #exporters: ReadonlyMap<string, Exporter> = new Map();
   #aggregate: Aggregate;
   readonly #sockets: Socket[] = [];
-  /** Exporters that there were: each has a number of its own. */
+  /** The number of exporters so far: each gets its own. */
   #numbers = 0;
   #strangers = 0;
   #timer: NodeJS.Timeout | null = null;
-  /** When the open bucket began: buckets are of exact length, whenever they are closed. */
+  /** The start of the open bucket. Buckets have an exact length, whenever they are closed. */
   #beganMs = gridMs();
 
   private constructor(options: CollectorOptions) {
@@ -78,7 +78,7 @@ export class Collector {
     this.#aggregate = aggregateOf(options, this.#beganMs);
   }
 
-  /** Rejects where an address cannot be listened on. */
+  /** Rejects if an address cannot be bound. */
   static async open(options: CollectorOptions): Promise<Collector> {
     const collector = new Collector(options);
     try {
@@ -91,7 +91,7 @@ export class Collector {
     return collector;
   }
 
-  /** Where it listens, and with what room in the kernel: as much as `net.core.rmem_max` lets it have. */
+  /** The bound address and the buffer size, which `net.core.rmem_max` limits. */
   get sockets(): readonly (Endpoint & { readonly receiveBufferBytes: number })[] {
     return this.#sockets.map((socket) => ({
       ...endpointOf(socket),
@@ -99,12 +99,12 @@ export class Collector {
     }));
   }
 
-  /** From now on these are listened to. What is known of those that stay, their templates above all, is kept. */
+  /** Changes the list of exporters. Those that stay keep their state, such as templates. */
   listenTo(listed: Pick<CollectorOptions, 'exporters' | 'within'>): void {
     this.#exporters = this.#exportersOf(listed);
   }
 
-  /** From now on these are protected; the bucket that has begun is thrown away. */
+  /** Changes the protected networks. The open bucket is dropped. */
   watch(watched: Pick<CollectorOptions, 'prefixes' | 'detail'>): void {
     const { counters } = this.#aggregate;
     this.#aggregate = aggregateOf(watched, this.#beganMs);
@@ -115,7 +115,7 @@ export class Collector {
     return [...this.#exporters.values()];
   }
 
-  /** Who sends the most to a subject of the last sample; null: not known (yet), for only what is asked for is looked at. */
+  /** The top sources of a subject in the last sample. Null if unknown: only requested subjects are observed. */
   tops(subject: string): SubjectTops | null {
     return this.#aggregate.tops(subject);
   }
@@ -157,7 +157,7 @@ export class Collector {
   async #listen({ host, family, port }: Listen): Promise<void> {
     const socket = createSocket({
       type: family === 4 ? 'udp4' : 'udp6',
-      // One family a socket, so that an address never comes in the other's clothes.
+      // One family per socket, so that no IPv4-mapped addresses appear.
       ipv6Only: family === 6,
       recvBufferSize: RECEIVE_BUFFER_BYTES,
     });
@@ -166,7 +166,7 @@ export class Collector {
     socket.bind(port, host);
     await listening;
     socket.on('message', (bytes, { address }) => this.#read(bytes, address));
-    // What a network reports of packets that we never sent is nothing to end for.
+    // An ICMP error for packets that we never sent must not end the process.
     socket.on('error', () => {});
   }
 
@@ -184,7 +184,7 @@ export class Collector {
   #awaitBucket(): void {
     const restMs = this.#beganMs + BUCKET_MS - performance.now();
     this.#timer = setTimeout(
-      // After what waits in the sockets: where this process was kept waiting, that is of this bucket.
+      // After the datagrams that wait in the sockets: if this process was delayed, they belong to this bucket.
       () => setImmediate(() => this.#closeBucket()),
       Math.max(1, restMs),
     );
@@ -200,7 +200,7 @@ export class Collector {
     this.#awaitBucket();
   }
 
-  /** Those that were known before stay what they are. */
+  /** Known exporters keep their state. */
   #exportersOf({
     exporters,
     within,

@@ -1,4 +1,4 @@
-/** What the process of a collector is told by whoever starts it. The rest it asks control. */
+/** The configuration of a collector process. Control sends everything else. */
 export interface CollectorConfig {
   readonly name: string;
   /** The Unix socket of the control plane. */
@@ -8,7 +8,7 @@ export interface CollectorConfig {
 
 export const CONFIG_VARIABLE = 'PORTCULLIS_COLLECTOR_CONFIG';
 
-/** JSON from the environment: every process list shows arguments. Throws with what is wrong in it. */
+/** Reads JSON from the environment, because arguments are visible in process lists. Throws with the reason. */
 export function readConfig(env: NodeJS.ProcessEnv): CollectorConfig {
   const text = env[CONFIG_VARIABLE];
   if (text === undefined) throw new Error(`a collector needs ${CONFIG_VARIABLE}`);

@@ -4,7 +4,7 @@ import { connectIpc } from '@portcullis/link/transport/ipc.ts';
 import { CollectorAgent } from './agent.ts';
 import { readConfig } from './config.ts';
 
-/** The process of a collector: no rights, no files. Ended by SIGTERM, or by a supervisor that is gone. */
+/** The collector process. It needs no privileges and no files, and stops on SIGTERM or when its supervisor exits. */
 const { config, log } = readEverything();
 const agent = new CollectorAgent({
   link: connectIpc({
@@ -28,7 +28,7 @@ function readEverything() {
   }
 }
 
-/** One line for a person; a stack would say nothing about what is wrong on this host. */
+/** Prints one line: a stack does not help the operator. */
 function giveUp(error: unknown): never {
   process.stderr.write(`portcullis collector: ${describeError(error)}\n`);
   process.exit(1);
@@ -44,4 +44,4 @@ async function stop(why: string): Promise<void> {
 }
 process.once('SIGINT', () => void stop('SIGINT'));
 process.once('SIGTERM', () => void stop('SIGTERM'));
-process.once('disconnect', () => void stop('its supervisor is gone'));
+process.once('disconnect', () => void stop('its supervisor exited'));

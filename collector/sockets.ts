@@ -14,7 +14,7 @@ import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 import { Collector, type CollectorOptions, type Listen } from './collector.ts';
 import type { Exporter } from './exporter/exporter.ts';
 
-/** What a collector listens to at the moment: opened when it is known where, and told apart from why it is not. */
+/** The collector's sockets: opened as assigned, with a reason while they cannot be. */
 export class ExporterSockets {
   readonly #onSample: (sample: Sample) => void;
   #watched: Pick<CollectorOptions, 'prefixes' | 'detail'> = watchedOf([]);
@@ -25,13 +25,13 @@ export class ExporterSockets {
     this.#onSample = onSample;
   }
 
-  /** Sockets stay where they are unless they are to be elsewhere. Never rejects; false: try again. */
+  /** Opens, moves or closes the sockets. Never rejects. Returns false if it must be tried again. */
   async assign(assigned: CollectorAssignment): Promise<boolean> {
     if (this.#open?.listen !== assigned.listen) {
       this.close();
       try {
         const collector = await this.#listen(assigned);
-        // Meanwhile others may have become protected.
+        // The protected networks may have changed meanwhile.
         collector.watch(this.#watched);
         this.#open = { listen: assigned.listen, collector };
         this.#problem = null;
@@ -92,7 +92,7 @@ function watchedOf(scopes: readonly WatchScope[]): Pick<CollectorOptions, 'prefi
   const isHost = ({ family, length }: Cidr): boolean => length === BITS[family];
   const wide = networks.filter((network) => !isHost(network));
   const around = new NearestScope(wide.map((network) => [formatCidr(network), network] as const));
-  // An address in a prefix counts for the prefix, whoever holds it.
+  // An address in a prefix counts for the prefix, whatever its holding.
   const alone = networks.filter((one) => isHost(one) && around.of(formatCidr(one)) === null);
   const prefixes = [...wide, ...alone];
   const least = (of: (scope: WatchScope) => number): number =>
@@ -115,7 +115,7 @@ function listedOf({
   };
 }
 
-/** What is none is nothing that anybody is believed of. */
+/** An invalid network matches nothing. */
 function networksOf(texts: readonly string[]): Cidr[] {
   return texts.flatMap((text) => {
     const cidr = parseCidr(text);
@@ -123,7 +123,7 @@ function networksOf(texts: readonly string[]): Cidr[] {
   });
 }
 
-/** Control checked it when it took it in. */
+/** Control validated it. */
 function parseListen(text: string): Listen {
   const colon = text.lastIndexOf(':');
   const host = text.slice(0, colon).replace(/^\[(.*)\]$/, '$1');

@@ -20,72 +20,72 @@ import { SubjectTable } from './subject-table.ts';
 import { type Amounts, Timeline } from './timeline.ts';
 
 export interface AggregateOptions {
-  /** What is protected, addresses with their whole length; null: every destination, in prefixes of the usual lengths. */
+  /** The protected networks, addresses with full length. Null: every destination, in prefixes of the usual lengths. */
   readonly prefixes: readonly Cidr[] | null;
-  /** Addresses that are counted at a time. */
+  /** The most addresses counted at a time. */
   readonly addresses: number;
-  /** Secret, so that nobody can choose addresses that are slow to find. */
+  /** A secret, so that a sender cannot choose addresses that collide. */
   readonly seed: number;
-  /** Packets and bytes in a bucket from which a subject's vectors are told. */
+  /** Packets and bytes in a bucket above which a subject's vectors are reported. */
   readonly detail: { readonly packets: number; readonly bytes: number };
-  /** When the first bucket begins, by the clock that records are added by. */
+  /** The start of the first bucket, by the clock of `add`. */
   readonly nowMs: number;
 }
 
-/** Where nothing is said of prefixes: what is announced at least, of each family. */
+/** Without configured prefixes: the smallest announced prefix of each family. */
 const USUAL_LENGTHS = { 4: 24, 6: 48 } as const;
 const MIN_AROUND = 16_384;
 const MAX_AROUND = 131_072;
-/** The sketch is for what came lately. */
+/** The sketch covers recent traffic only. */
 const SKETCH_BUCKETS = 4;
-/** Who told nothing for so many buckets is no second observer. */
+/** An observer that is silent for this many buckets does not count as a second one. */
 const OBSERVED_BUCKETS = 240;
-/** Beside vectors: data packets that a subject sent. */
+/** A kind beside the vectors: data packets that a subject sent. */
 const ANSWERS = VECTOR_COUNT;
-/** Room for vectors in keys of the timeline. */
+/** The range of vectors in keys of the timeline. */
 const KINDS = 64;
-/** Tenures in keys: as many as leave room for slots and kinds. */
+/** The range of tenures in keys: the rest is for slots and kinds. */
 const TENURES = 2 ** 20;
 
 const { tcp_data } = VECTOR_INDEX;
 
 /**
- * Adds up records by observer, destination and vector, in buckets: each record's packets when they were. Of several
- * observers of a destination one counts. Bounded, whatever destinations there are.
+ * Aggregates records by observer, destination and vector in buckets, each packet at its own time. Of several observers
+ * of one destination, one counts. Bounded for any number of destinations.
  */
 export class Aggregate {
   readonly counters = {
-    /** Records to destinations that are not protected. */
+    /** Records to unprotected destinations. */
     outside: 0,
-    /** Records whose destination found no room, so that only its prefix counts them. */
+    /** Records whose destination found no slot, so that only its prefix counts them. */
     crowdedOut: 0,
-    /** Records that found no room to be counted when they were, and counted at once. */
+    /** Records beyond the timeline's capacity, which were counted immediately. */
     unspread: 0,
   };
   readonly #addresses: SubjectTable;
-  /** What each observer tells of each prefix. */
+  /** The counts of each observer by prefix. */
   readonly #around: SubjectTable;
-  /** What is protected, to find the longest prefix around an address; null: everything is. */
+  /** Finds the longest protected prefix of an address. Null if every destination is protected. */
   readonly #protected: SubjectTable | null;
   readonly #lengths: Readonly<Record<4 | 6, readonly number[]>>;
   readonly #sketch = new Sketch();
   readonly #timeline: Timeline;
-  /** By observer. */
+  /** By observer number. */
   readonly #playouts = new Map<number, Playout>();
-  readonly #heard = new Map<number, number>();
+  readonly #lastSeen = new Map<number, number>();
   readonly #addressLeaders: Leaders;
   readonly #prefixLeaders: Leaders;
   readonly #detailed: (packets: number, bytes: number) => boolean;
   readonly #masked = new Uint32Array(4);
-  /** Slot of the prefix around each address slot. */
+  /** The prefix slot of each address slot. */
   readonly #prefixOf: Int32Array;
   readonly #evidence = new Evidence();
-  /** What counted in the bucket that was closed last. */
+  /** The subjects that counted in the last closed bucket. */
   #counted: {
     readonly addresses: readonly Place[];
     readonly prefixes: readonly Place[];
   } = { addresses: [], prefixes: [] };
-  /** Of them, by subject; null: nobody asked. */
+  /** The same by subject, built on first use. */
   #keys: ReadonlyMap<string, number> | null = null;
   readonly #amounts: Amounts = { packets: 0, bytes: 0, packetVariance: 0, byteVariance: 0 };
   #buckets = 0;
@@ -117,7 +117,7 @@ export class Aggregate {
       return;
     }
     const { packets, bytes, samplingRate, observer } = record;
-    this.#heard.set(observer, this.#buckets);
+    this.#lastSeen.set(observer, this.#buckets);
     const meanBytes = bytes / packets;
     const vector = vectorOf(
       record.protocol,
@@ -144,8 +144,8 @@ export class Aggregate {
   }
 
   /**
-   * Who sends the most to a subject of the bucket that was closed last: known of those that are asked for, some seconds
-   * long, from the first asking on.
+   * The top sources of a subject of the last closed bucket. Only requested subjects are observed, for some seconds after
+   * each request.
    */
   tops(subject: string): SubjectTops | null {
     this.#keys ??= new Map([
@@ -160,7 +160,7 @@ export class Aggregate {
     return key === undefined ? null : this.#evidence.of(key, subject);
   }
 
-  /** Ends the bucket, which is a whole number of buckets long where nobody could end it in time. */
+  /** Closes the bucket; after a delay it covers several buckets' time. */
   close(atMs: number, durationMs: number): Sample {
     const buckets = Math.max(1, Math.round(durationMs / BUCKET_MS));
     for (let bucket = 0; bucket < buckets; bucket++) {
@@ -177,7 +177,7 @@ export class Aggregate {
     this.#evidence.step();
     for (const [slot, name] of counted.addresses) {
       const outer = this.#nameAround(slot);
-      // An address that is protected by itself is in no prefix, and is none.
+      // An address with its own scope belongs to no prefix.
       const around = outer === null || isHost(outer) ? null : outer;
       addresses.push(this.#addresses.sampleOf(slot, name, around, this.#detailed));
     }
@@ -187,22 +187,22 @@ export class Aggregate {
     this.#addresses.drain();
     this.#around.drain();
     if (++this.#buckets % SKETCH_BUCKETS === 0) this.#sketch.clear();
-    for (const [observer, bucket] of this.#heard) {
+    for (const [observer, bucket] of this.#lastSeen) {
       if (this.#buckets - bucket <= OBSERVED_BUCKETS) continue;
-      this.#heard.delete(observer);
+      this.#lastSeen.delete(observer);
       this.#playouts.delete(observer);
     }
     return { atMs, durationMs, addresses, prefixes };
   }
 
-  /** The slots of a table that count in this bucket: one of each subject. */
+  /** The slots of a table that count in this bucket, one per subject. */
   #counting(
     table: SubjectTable,
     leaders: Leaders,
     format: (head: number, words: Uint32Array) => string,
   ): Place[] {
     const active = table.active().map((slot): Place => [slot, table.subjectOf(slot, format)]);
-    if (this.#heard.size <= 1) {
+    if (this.#lastSeen.size <= 1) {
       leaders.clear();
       return active;
     }
@@ -228,7 +228,7 @@ export class Aggregate {
     const key = Math.floor(place / KINDS);
     const slot = Math.floor((key % SLOTS) / 2);
     const table = key % 2 === 0 ? this.#addresses : this.#around;
-    // Another subject has the slot by now.
+    // The slot belongs to another subject by now.
     if (table.tenureOf(slot) % TENURES !== Math.floor(key / SLOTS)) return;
     if (kind === ANSWERS) table.addAnswered(slot, packets);
     else table.add(slot, kind, packets, bytes, packetVariance, byteVariance);
@@ -244,8 +244,8 @@ export class Aggregate {
   }
 
   /**
-   * The observer's slot of the longest prefix around a destination; `OUTSIDE`: it is in none; `NO_ROOM`: too many others
-   * are.
+   * The observer's slot for the longest prefix of a destination. `OUTSIDE` if it is in none, `NO_ROOM` if all slots are
+   * taken.
    */
   #findPrefix({ family, destination, packets, observer }: FlowRecord): number {
     const known = this.#protected;
@@ -277,7 +277,7 @@ export class Aggregate {
     return slot;
   }
 
-  /** A known subject that sends much is sent many receipts. */
+  /** A subject that sends much receives many acknowledgements. */
   #answer({ family, source, observer, durationMs }: FlowRecord, beginMs: number): void {
     const table = this.#addresses;
     const head = hostHead(family, observer);
@@ -303,10 +303,10 @@ export class Aggregate {
 
 type Place = readonly [slot: number, subject: string];
 
-/** Not a slot. */
+/** Values that are no slot. */
 const NO_ROOM = -1;
 const OUTSIDE = -2;
-/** Slots of both tables are below half of it. */
+/** Slots of both tables are below half of this. */
 const SLOTS = 2 ** 20;
 
 function addressKey(slot: number, table: SubjectTable): number {

@@ -26,8 +26,8 @@ describe('evidence of top sources', () => {
       250,
     );
     aggregate.close(0, 250);
-    const told = aggregate.tops(TARGET);
-    assert.deepEqual(told, {
+    const reported = aggregate.tops(TARGET);
+    assert.deepEqual(reported, {
       subject: TARGET,
       sampled: { samples: 41, packets: 4100 },
       sources: [
@@ -42,14 +42,14 @@ describe('evidence of top sources', () => {
     });
     assert.equal(aggregate.tops(NET)?.sampled?.packets, 4100);
     assert.equal(aggregate.tops('203.0.113.11'), null);
-    const sample = { atMs: 1, durationMs: 250, addresses: [], prefixes: [], tops: [told] };
+    const sample = { atMs: 1, durationMs: 250, addresses: [], prefixes: [], tops: [reported] };
     assert.ok(isWireSample(sample));
   });
 
   it('names heavy sources among countless forged ones, in both families', () => {
     const aggregate = created();
     const target = '2001:db8::10';
-    const tell = (bucket: number): void => {
+    const send = (bucket: number): void => {
       const nowMs = bucket * 250;
       for (let index = 0; index < 3000; index++) {
         const forged = `2001:db8:1:${bucket.toString(16)}::${index.toString(16)}`;
@@ -59,26 +59,26 @@ describe('evidence of top sources', () => {
       aggregate.close(nowMs, 250);
     };
     for (let bucket = 0; bucket < 10; bucket++) {
-      tell(bucket);
+      send(bucket);
       aggregate.tops(target);
     }
-    const told = aggregate.tops(target);
-    assert.equal(told?.sources[0]?.source, '2001:db8:f::7');
-    assert.equal(told?.sampled?.packets, 9 * 3300);
-    assert.ok((told?.sources[0]?.packets ?? 0) >= 0.9 * 9 * 300);
-    assert.equal(told?.sources.length, 10);
+    const reported = aggregate.tops(target);
+    assert.equal(reported?.sources[0]?.source, '2001:db8:f::7');
+    assert.equal(reported?.sampled?.packets, 9 * 3300);
+    assert.ok((reported?.sources[0]?.packets ?? 0) >= 0.9 * 9 * 300);
+    assert.equal(reported?.sources.length, 10);
   });
 
   it('is dropped when no longer requested, and bounded in subjects', () => {
     const aggregate = created();
     const hosts = Array.from({ length: 100 }, (_, host) => `203.0.113.${host}`);
-    const tell = (bucket: number): number => {
+    const send = (bucket: number): number => {
       for (const host of hosts) aggregate.add(recordTo(host), bucket * 250);
       aggregate.close(bucket * 250, 250);
       return hosts.filter((host) => aggregate.tops(host) !== null).length;
     };
-    tell(0);
-    assert.equal(tell(1), 64);
+    send(0);
+    assert.equal(send(1), 64);
     for (let bucket = 2; bucket < 50; bucket++) {
       aggregate.add(recordTo(TARGET), bucket * 250);
       aggregate.close(bucket * 250, 250);

@@ -3,27 +3,27 @@ import { MAX_TOPS, type SubjectTops } from '@portcullis/core/attacks/top-talkers
 import { portKeyOf, portOfKey } from '@portcullis/core/attacks/port-key.ts';
 import type { FlowRecord } from '@portcullis/core/attacks/flow-record.ts';
 
-/** Subjects that are looked at closely at a time; of more, those that were asked for first. */
+/** The most observed subjects; of more, those requested first. */
 const MAX_SUBJECTS = 64;
-/** Who is not asked for any more is not looked at any more. */
+/** A subject is dropped when it was not requested for this time. */
 const KEPT_BUCKETS = 40;
-/** What came in the last of two such times is told. */
+/** Evidence covers between one and two of these periods. */
 const TURN_BUCKETS = 20;
-/** Sources or ports of a subject: twice as many at most, then the smaller half goes. */
+/** Sources or ports of a subject: at twice this number the smaller half is dropped. */
 const KEPT_KEYS = 256;
-/** As the protocol of control has them: more is not told. */
+/** The limits of the link's messages. */
 const MAX_SAMPLES = 1_000_000;
 const MAX_PACKETS = 1e15;
 
 type Key = number | string;
 
-/** What was told of one subject in a while. */
+/** The evidence of one subject in one period. */
 class Period {
-  /** Packets that were looked at, and for how many they stand. */
+  /** Sampled packets, and the packets that they stand for. */
   samples = 0;
   packets = 0;
   readonly sources = new Map<Key, number>();
-  /** By protocol too. */
+  /** By protocol and port. */
   readonly sourcePorts = new Map<number, number>();
   readonly destinationPorts = new Map<number, number>();
 
@@ -32,7 +32,7 @@ class Period {
     this.samples += packets / samplingRate;
     this.packets += packets;
     add(this.sources, family === 4 ? (source[3] as number) : source.join(), packets);
-    // Where there are none.
+    // Protocols without ports.
     if (sourcePort > 0) add(this.sourcePorts, portKeyOf(protocol, sourcePort), packets);
     if (destinationPort > 0) {
       add(this.destinationPorts, portKeyOf(protocol, destinationPort), packets);
@@ -48,13 +48,13 @@ interface Followed {
 }
 
 /**
- * Who sends the most to a few subjects, and by which ports: of those that somebody asks for, from the first asking on.
- * Bounded, whatever is sent: of more sources than there is room for, those that sent the least are forgotten.
+ * The top sources and ports of requested subjects, from the first request on. Bounded: beyond the capacity, the sources
+ * with the least traffic are dropped.
  */
 export class Evidence {
   readonly #followed = new Map<number, Followed>();
 
-  /** Counts what a record tells to whoever is known by the key, if that was asked for lately. */
+  /** Counts a record for the subject of the key, if it was requested recently. */
   note(key: number, record: FlowRecord): void {
     this.#followed.get(key)?.now.note(record);
   }
@@ -63,7 +63,7 @@ export class Evidence {
     return this.#followed.size > 0;
   }
 
-  /** Null: nothing came since it was asked for first. */
+  /** Null if nothing arrived since the first request. */
   of(key: number, subject: string): SubjectTops | null {
     const known = this.#followed.get(key);
     if (known === undefined) {
@@ -92,7 +92,7 @@ export class Evidence {
     };
   }
 
-  /** A bucket has ended. */
+  /** Closes a bucket. */
   step(): void {
     for (const [key, one] of this.#followed) {
       if (++one.unaskedBuckets > KEPT_BUCKETS) this.#followed.delete(key);

@@ -1,20 +1,20 @@
-/** How much more another must tell of a subject, lately and surely, to count instead. */
+/** How much more another observer must report, with certainty, to replace the present one. */
 const MORE = 1.25;
 const SURE_ERRORS = 3;
 
-/** What one observer has told of a subject lately. */
+/** The recent traffic of a subject by one observer. */
 export interface Lead {
   readonly slot: number;
-  /** Of the slot: who has it next has another. */
+  /** Identifies the use of the slot: the next subject gets another number. */
   readonly tenure: number;
   readonly packets: number;
   readonly variance: number;
 }
 
 /**
- * Who of several observers that see the same packets counts for a subject: always the same one, for their exports are
- * of other moments, and the most of each moment would be more than there was. Another counts when what it tells has
- * long been more.
+ * Chooses which of several observers of the same packets counts for a subject. The choice is stable, because the
+ * maximum over exports at different times would exceed the real traffic. Another observer takes over when it has
+ * reported more for some time.
  */
 export class Leaders {
   readonly #leads = new Map<string, Pick<Lead, 'slot' | 'tenure'>>();
@@ -26,7 +26,7 @@ export class Leaders {
     this.#leadOf = leadOf;
   }
 
-  /** Of the slots that observers have for a subject and in which something came, the one that counts; null: none. */
+  /** Returns the counting slot among the active slots of a subject, or null. */
   choose(subject: string, slots: readonly number[]): number | null {
     const known = this.#leads.get(subject);
     const before = known === undefined ? null : this.#leadOf(known.slot);

@@ -2,7 +2,7 @@ import type { Cidr } from '@portcullis/core/net/cidr.ts';
 import type { FlowRecord } from '@portcullis/core/attacks/flow-record.ts';
 import { maskInto, wordsOf } from './subject-head.ts';
 
-/** Networks that an exporter is believed of: few, so each is compared. */
+/** The networks that an exporter may report. They are few, so each is compared. */
 export class Networks {
   readonly #networks: readonly { family: 4 | 6; length: number; words: Uint32Array }[];
   readonly #masked = new Uint32Array(4);

@@ -1,23 +1,23 @@
-/** Records of a busy exporter with short timeouts are no older. */
+/** Records of a busy exporter with short timeouts are not older than this. */
 const USUAL_MS = 6_000;
-/** After silence, what had to wait during it comes at once: older by so much at most. */
+/** After silence delayed records arrive at once, older by this at most. */
 const MAX_SILENCE_MS = 16_000;
-/** The wait shrinks by this part of the time, so that rates are told too high by no more. */
+/** The delay shrinks by this share of the time, which bounds the error of rates. */
 const SHRINKING = 0.01;
 
 /**
- * How long what an exporter tells waits before it counts. Records tell of packets of some time ago, each of another:
- * counted when they come, those of a timer's turn, or of a stall, would be a burst that never was. So the younger wait
- * until they are as old as the oldest of late, and everything counts in the shape in which it was.
+ * The playout delay of an exporter. Records describe packets of different ages. Counted on arrival, an export by timer
+ * or after a stall would look like a burst. So younger records wait until they are as old as the oldest recent ones,
+ * and the traffic keeps its shape.
  *
- * What is older than usual is not waited for: an exporter of long timeouts would make everybody wait.
+ * The delay is bounded: an exporter with long timeouts must not delay all others.
  */
 export class Playout {
   #waitMs = 0;
   #patienceMs = USUAL_MS;
   #noteMs: number | null = null;
 
-  /** `ageMs`: how long ago the first packet of a record was. */
+  /** `ageMs`: the age of the record's first packet. */
   waitOf(ageMs: number, nowMs: number): number {
     const elapsedMs = this.#noteMs === null ? 0 : Math.max(0, nowMs - this.#noteMs);
     this.#noteMs = nowMs;

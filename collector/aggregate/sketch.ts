@@ -2,13 +2,13 @@ const ROWS = 2;
 const COLUMNS = 65_536;
 
 /**
- * A count-min sketch: roughly how much came for each of any number of keys, never less than really came. Says whether
- * a destination without a slot is worth one, when destinations made up by an attacker have taken them all.
+ * A count-min sketch: an estimate per key that is never too low. It decides whether a destination deserves a slot when
+ * forged destinations have taken them all.
  */
 export class Sketch {
   readonly #counts = new Float32Array(ROWS * COLUMNS);
 
-  /** Adds, and answers how much there is of the key now. */
+  /** Adds and returns the new estimate of the key. */
   add(hash: number, amount: number): number {
     const first = hash & (COLUMNS - 1);
     const second = COLUMNS + ((Math.imul(hash, 0x9e3779b1) >>> 16) & (COLUMNS - 1));

@@ -1,10 +1,10 @@
 import { BITS, formatAddress } from '@portcullis/core/net/address.ts';
 import { type Cidr, formatCidr } from '@portcullis/core/net/cidr.ts';
 
-/** Families and lengths are below it; what is above is the observer. */
+/** Family and length are below this; the observer is above. */
 const HEADS = 2048;
 
-/** Family and length in one number: what tells subjects apart beside their address. */
+/** Family and prefix length in one number. */
 export function headOf(family: 4 | 6, length: number, observer = 0): number {
   return family * 256 + length + observer * HEADS;
 }
@@ -29,7 +29,7 @@ function valueOf(words: Uint32Array): bigint {
   return words.reduce((value, word) => (value << 32n) | BigInt(word), 0n);
 }
 
-/** The first `length` bits of four words; the others 0. */
+/** Keeps the first `length` bits of four words and clears the others. */
 export function maskInto(into: Uint32Array, words: Uint32Array, length: number): void {
   for (let index = 0; index < 4; index++) {
     const bits = length - 32 * index;
@@ -38,12 +38,12 @@ export function maskInto(into: Uint32Array, words: Uint32Array, length: number):
   }
 }
 
-/** A network's address in words. */
+/** The address of a network in four words. */
 export function wordsOf({ value }: Cidr): Uint32Array {
   return Uint32Array.from([96n, 64n, 32n, 0n], (shift) => Number((value >> shift) & 0xffffffffn));
 }
 
-/** The head of an address with its whole length. */
+/** The head of an address with full length. */
 export function hostHead(family: 4 | 6, observer: number): number {
   return headOf(family, BITS[family], observer);
 }

@@ -7,7 +7,7 @@ import { VECTOR_COUNT, VECTOR_INDEX } from '@portcullis/core/attacks/vectors.ts'
 import type { Lead } from './leaders.ts';
 
 const NONE = -1;
-/** Totals of a slot in a bucket, in `#totals`. */
+/** Offsets of a slot's totals in `#totals`. */
 const PACKETS = 0;
 const BYTES = 1;
 const PACKET_VARIANCE = 2;
@@ -16,17 +16,17 @@ const ANSWERED = 4;
 const TOTALS = 5;
 const DATA = VECTOR_INDEX.tcp_data;
 const ACK = VECTOR_INDEX.tcp_ack;
-/** Slots that are looked at for one to give up when all are taken. */
+/** The slots compared to find one to evict when all are taken. */
 const CANDIDATES = 8;
-/** Buckets without traffic after which a slot is free: more than anything told waits to be counted. */
+/** A slot is free after this many buckets without traffic: longer than any playout delay. */
 const IDLE_BUCKETS = 100;
-/** What is remembered of what a subject got lately fades by this in a bucket: with 8 s. */
+/** Recent traffic fades by this factor per bucket: a time constant of 8 s. */
 const KEPT = Math.exp(-BUCKET_MS / 8_000);
 const FREE = 255;
 
 /**
- * Counters of up to `capacity` subjects, found by what stands in front (`head`: family and length of prefix) and four
- * words of address. Hashed with a secret, so that nobody can choose addresses that collide.
+ * Counters of up to `capacity` subjects, found by `head` (family and prefix length) and four words of address. The hash
+ * uses a secret, so that a sender cannot choose addresses that collide.
  */
 export class SubjectTable {
   readonly capacity: number;
@@ -37,14 +37,14 @@ export class SubjectTable {
   readonly #keys: Uint32Array;
   readonly #totals: Float64Array;
   readonly #vectors: Float32Array;
-  /** Packets that were told of late, so that the lightest can go first. */
+  /** Recently reported packets: the slot with the least is evicted first. */
   readonly #weights: Float64Array;
-  /** Packets that counted lately, and their variance. */
+  /** Recently counted packets and their variance. */
   readonly #lately: Float64Array;
   readonly #latelyVariance: Float64Array;
-  /** Buckets without traffic in a row; `FREE` for a slot that nobody has. */
+  /** Buckets without traffic in a row; `FREE` for a free slot. */
   readonly #idle: Uint8Array;
-  /** Raised when a slot gets another subject: who remembers a slot remembers this with it. */
+  /** Increases when a slot gets another subject; stored with every reference to a slot. */
   readonly #tenures: Uint32Array;
   readonly #subjects: (string | null)[];
   readonly #active: Int32Array;
@@ -54,7 +54,7 @@ export class SubjectTable {
   #free: number[] = [];
   #cursor = 0;
 
-  /** `permanent`: who has a slot keeps it, traffic or not. */
+  /** With `permanent`, subjects keep their slots without traffic. */
   constructor(capacity: number, seed: number, permanent = false) {
     this.capacity = capacity;
     this.#permanent = permanent;
@@ -92,7 +92,7 @@ export class SubjectTable {
     return (hash ^ (hash >>> 16)) >>> 0;
   }
 
-  /** -1: it is not there. */
+  /** Returns -1 if the subject has no slot. */
   find(head: number, words: Uint32Array, hash: number): number {
     const keys = this.#keys;
     let slot = this.#heads[hash & (this.#heads.length - 1)] as number;
@@ -112,7 +112,7 @@ export class SubjectTable {
     return NONE;
   }
 
-  /** A slot for it; when all are taken, that of a light one among some, if it is lighter than this; else -1. */
+  /** Returns a slot, if necessary that of an evicted subject with less traffic, or -1. */
   insert(head: number, words: Uint32Array, hash: number, weight: number): number {
     let slot = this.#free.pop() ?? NONE;
     if (slot === NONE && this.#used < this.capacity) slot = this.#used++;
@@ -134,13 +134,13 @@ export class SubjectTable {
     return slot;
   }
 
-  /** So much was told of a slot, whenever it counts. */
+  /** Notes reported packets, whenever they count. */
   expect(slot: number, packets: number): void {
     this.#weights[slot] = (this.#weights[slot] as number) + packets;
     this.#idle[slot] = 0;
   }
 
-  /** What counted for a slot lately, the open bucket included. */
+  /** The recently counted packets of a slot, the open bucket included. */
   leadOf(slot: number): Lead {
     const at = slot * TOTALS;
     return {
@@ -172,7 +172,7 @@ export class SubjectTable {
     this.#vectors[place + 1] = (this.#vectors[place + 1] as number) + bytes;
   }
 
-  /** Large TCP packets that the subject sent. */
+  /** Counts large TCP packets that the subject sent. */
   addAnswered(slot: number, packets: number): void {
     this.#touch(slot);
     const at = slot * TOTALS + ANSWERED;
@@ -183,7 +183,7 @@ export class SubjectTable {
     return this.#tenures[slot] as number;
   }
 
-  /** The subject's name, made when it is first asked for. */
+  /** The subject's name, built on first use. */
   subjectOf(slot: number, format: (head: number, words: Uint32Array) => string): string {
     const known = this.#subjects[slot];
     if (known !== null && known !== undefined) return known;
@@ -193,12 +193,12 @@ export class SubjectTable {
     return made;
   }
 
-  /** The slots with traffic in this bucket. */
+  /** The slots with traffic in the open bucket. */
   active(): number[] {
     return [...this.#active.subarray(0, this.#activeCount)];
   }
 
-  /** Ends a bucket: forgets who had none for long, and begins at zero. */
+  /** Closes a bucket: frees idle slots and resets the totals. */
   drain(): void {
     for (let slot = 0; slot < this.#used; slot++) this.#age(slot);
     for (let index = 0; index < this.#activeCount; index++) {
@@ -209,7 +209,7 @@ export class SubjectTable {
     this.#activeCount = 0;
   }
 
-  /** Of the bucket that ends. `detailed`: whether its vectors are worth telling. */
+  /** The sample of a slot in the bucket that is closed. `detailed` says whether it includes vectors. */
   sampleOf(
     slot: number,
     subject: string,
@@ -227,7 +227,7 @@ export class SubjectTable {
       bytes,
       dataPackets: this.#vectors[data] as number,
       dataBytes: this.#vectors[data + 1] as number,
-      // At most one for each large packet that left.
+      // At most one acknowledgement per large packet that left.
       receiptPackets: Math.min(
         this.#vectors[(slot * VECTOR_COUNT + ACK) * 2] as number,
         this.#totals[at + ANSWERED] as number,

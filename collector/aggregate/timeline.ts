@@ -1,8 +1,8 @@
 import { BUCKET_MS } from '@portcullis/core/attacks/sample.ts';
 
-/** What is kept of the time to come: amounts of buckets, and flows that are under way. */
+/** The most pending entries: amounts of later buckets, and ongoing flows. */
 const MAX_ENTRIES = 262_144;
-/** Longer flows count for this long; their rate stays what it was. */
+/** Longer flows count for this time, at their real rate. */
 const MAX_MS = 60_000;
 
 export interface Amounts {
@@ -12,26 +12,26 @@ export interface Amounts {
   byteVariance: number;
 }
 
-/** Of one key: what counts in one bucket only, or in each from one on. `flows`: how many are under way. */
+/** The amounts of one key for one bucket, or per bucket from one on. `flows` is the number of ongoing flows. */
 interface Entry extends Amounts {
   flows: number;
 }
 
 interface Bucket {
-  /** What counts in this bucket. */
+  /** The amounts of this bucket. */
   readonly once: Map<number, Entry>;
-  /** By what the flows under way change from this bucket on. */
+  /** The change of the ongoing flows from this bucket on. */
   readonly changes: Map<number, Entry>;
 }
 
 /**
- * What records tell of, in the buckets in which it counts, now and later: each record's packets evenly over as long
- * as it took. What a bucket holds never changes after it was closed. Who counts is known by a number (`key`).
+ * Distributes records over the open and later buckets: each record's packets evenly over its duration. A closed bucket
+ * never changes. The counted entity is identified by a number (`key`).
  */
 export class Timeline {
   readonly #ahead = new Map<number, Bucket>();
   readonly #running = new Map<number, Entry>();
-  /** Number of the bucket that is open; it begins at its number times `BUCKET_MS`. */
+  /** The number of the open bucket; it starts at this number times `BUCKET_MS`. */
   #open: number;
   #entries = 0;
 
@@ -44,14 +44,14 @@ export class Timeline {
   }
 
   /**
-   * Counts amounts evenly over `durationMs` from `beginMs` on, or from now on where that is over. False: there is no
-   * room, and nothing was counted.
+   * Counts amounts evenly over `durationMs` from `beginMs`, or from now if that is over. Returns false at capacity; then
+   * nothing was counted.
    */
   add(key: number, amounts: Amounts, beginMs: number, durationMs: number): boolean {
     if (this.#entries + 4 > MAX_ENTRIES) return false;
     const begin = Math.max(beginMs, this.beginMs);
     const first = Math.floor(begin / BUCKET_MS);
-    // Of a flow longer than is told, the part that is.
+    // Of a longer flow, only the covered part.
     const wholeMs = Math.max(durationMs, 1);
     const end = begin + Math.min(durationMs, MAX_MS);
     const last = Math.floor(end / BUCKET_MS);
@@ -69,7 +69,7 @@ export class Timeline {
     return true;
   }
 
-  /** Ends the open bucket: what counted in it. */
+  /** Closes the open bucket and returns its amounts. */
   close(take: (key: number, amounts: Amounts) => void): void {
     const bucket = this.#ahead.get(this.#open);
     this.#ahead.delete(this.#open);
@@ -92,7 +92,7 @@ export class Timeline {
       }
       addTo(before, change, 1, change.flows);
       if (before.flows > 0) continue;
-      // Nothing is under way: what is left is an error of rounding.
+      // Without ongoing flows, the rest is a rounding error.
       this.#running.delete(key);
       this.#entries--;
     }

@@ -24,14 +24,14 @@ import { Timeline } from './timeline.ts';
 const TARGET = '203.0.113.10';
 const BUCKET_MS = 250;
 
-interface Told {
+interface Reported {
   /** When it comes to us, and what. */
   readonly atMs: number;
   readonly bytes: Buffer;
 }
 
-/** Packets a second of the target in every second that can be asked for, told by so many exporters. */
-function rates(exports: readonly (readonly Told[])[], untilMs: number): number[] {
+/** The target's packets per second in every second, as reported by the given exporters. */
+function rates(exports: readonly (readonly Reported[])[], untilMs: number): number[] {
   const detail = { packets: 0, bytes: 0 };
   const aggregate = new Aggregate({ prefixes: null, addresses: 64, seed: 1, detail, nowMs: 0 });
   const exporters = exports.map((_, index) => new Exporter(`192.0.2.${index}`, 1, index));
@@ -65,7 +65,7 @@ const FLOW = {
   tcpFlags: 0,
 };
 
-/** Flows of the target as an exporter of NetFlow 5 tells them at some time of its uptime. */
+/** Flows of the target as exported by NetFlow 5 at a time of the exporter's uptime. */
 function netflow(
   uptimeMs: number,
   flows: readonly { readonly packets: number; readonly firstMs: number; readonly lastMs: number }[],
@@ -76,24 +76,24 @@ function netflow(
 }
 
 /**
- * A flood of 1,000 packets/s in flows of a packet each, told `everyMs` by everything that ended since; the exporter's
+ * A flood of 1,000 packets/s in flows of a packet each, reported `everyMs` by everything that ended since; the exporter's
  * clock is ahead by `clockMs`. While it stalls it tells nothing, and everything afterwards.
  */
 function shortFlows(
   { everyMs = 1000, clockMs = UPTIME_MS, stall = [0, 0] as readonly [number, number] } = {},
   seconds = 20,
-): Told[] {
-  const told: Told[] = [];
+): Reported[] {
+  const reported: Reported[] = [];
   let from = 0;
   for (let atMs = everyMs; atMs <= seconds * 1000; atMs += everyMs) {
     if (atMs > stall[0] && atMs < stall[1]) continue;
     for (; from < atMs; from += 25) {
       const uptime = from + clockMs;
       const flow = { packets: 25, firstMs: uptime, lastMs: uptime };
-      told.push({ atMs, bytes: netflow(atMs + clockMs, [flow]) });
+      reported.push({ atMs, bytes: netflow(atMs + clockMs, [flow]) });
     }
   }
-  return told;
+  return reported;
 }
 
 const peakOf = (seconds: readonly number[]): number => Math.max(...seconds);
@@ -120,18 +120,18 @@ describe('flows are counted at the time of their packets', () => {
 
   it('for long flows exported in parts of uneven length', () => {
     const cuts = [0, 2300, 4100, 7000, 9100, 11_900, 14_000, 16_600, 18_000, 20_000];
-    const told = cuts.slice(1).map((end, index): Told => {
+    const reported = cuts.slice(1).map((end, index): Reported => {
       const begin = cuts[index] as number;
       const flow = {
         packets: end - begin,
         firstMs: begin + UPTIME_MS,
         lastMs: end + UPTIME_MS,
       };
-      // Told up to a second after it ended.
+      // Reported up to a second after it ended.
       const atMs = end + ((index * 370) % 1000);
       return { atMs, bytes: netflow(atMs + UPTIME_MS, [flow]) };
     });
-    const seconds = rates([told], 30_000);
+    const seconds = rates([reported], 30_000);
     assert.ok(peakOf(seconds) <= 1040, `${peakOf(seconds)}`);
     assert.equal(Math.round(sumOf(seconds)), 20_000);
   });
@@ -145,12 +145,12 @@ describe('flows are counted at the time of their packets', () => {
   });
 
   for (const stepMs of [1, 1000]) {
-    it(`of samples that waited on their way: the datagram tells when it was sent, in steps of ${stepMs} ms`, () => {
+    it(`for delayed datagrams with timestamps in steps of ${stepMs} ms`, () => {
       const header = rawHeader(
         ipv4({ destination: TARGET, protocol: 17, totalBytes: 100, transport: ports(53, 9) }),
         11,
       );
-      const told = Array.from({ length: 400 }, (_, index): Told => {
+      const reported = Array.from({ length: 400 }, (_, index): Reported => {
         const sentMs = index * 50;
         const samples = Array.from({ length: 5 }, () => ({ rate: 10, records: [header] }));
         // For two seconds nothing comes through.
@@ -163,7 +163,7 @@ describe('flows are counted at the time of their packets', () => {
           }),
         };
       });
-      const seconds = rates([told], 30_000);
+      const seconds = rates([reported], 30_000);
       // What is hidden in a step comes when it comes.
       assert.ok(peakOf(seconds) <= 1060 + stepMs, `${peakOf(seconds)}`);
       assert.equal(Math.round(sumOf(seconds)), 20_000);
@@ -177,7 +177,10 @@ describe('samples of sFlow', () => {
     11,
   );
   /** A datagram of 10 packets every 10 ms of the times that are wanted, sent when the agent comes to it. */
-  const told = (isSent: (ms: number) => boolean, sentAt: (ms: number) => number): Told[] => {
+  const reported = (
+    isSent: (ms: number) => boolean,
+    sentAt: (ms: number) => number,
+  ): Reported[] => {
     const taken = Array.from({ length: 2000 }, (_, index) => index * 10).filter(isSent);
     return taken.map((ms, sequence) => {
       const atMs = sentAt(ms);
@@ -194,7 +197,7 @@ describe('samples of sFlow', () => {
       const turn = Math.floor((ms - 8000) / 550);
       return 9200 + turn * 40 + (ms - 8000 - turn * 550) / 100;
     };
-    const seconds = rates([told(() => true, sentAt)], 30_000);
+    const seconds = rates([reported(() => true, sentAt)], 30_000);
     assert.ok(peakOf(seconds) <= 1100, `${peakOf(seconds)}`);
     assert.equal(Math.round(sumOf(seconds)), 20_000);
   });
@@ -202,7 +205,7 @@ describe('samples of sFlow', () => {
   it('of pulses stay separate', () => {
     const seconds = rates(
       [
-        told(
+        reported(
           (ms) => ms % 1000 < 500,
           (ms) => ms,
         ),
@@ -237,7 +240,7 @@ describe('samples of sFlow', () => {
 
 describe('export timestamps', () => {
   for (const version of [9, 10] as const) {
-    it(`place packets to the millisecond, though version ${version} tells the time of export in seconds`, () => {
+    it(`are used to the millisecond, although version ${version} exports the time in seconds`, () => {
       const specs = [
         [8, 4],
         [12, 4],
@@ -248,7 +251,7 @@ describe('export timestamps', () => {
         [153, 8],
       ] as const;
       const clockMs = 1_790_000_000_000;
-      const told = Array.from({ length: 20 }, (_, second): Told => {
+      const reported = Array.from({ length: 20 }, (_, second): Reported => {
         // Late by another part of a second each time.
         const atMs = (second + 1) * 1000 + ((second * 370) % 900);
         const flows = Array.from({ length: 40 }, (_unused, index) => {
@@ -269,7 +272,7 @@ describe('export timestamps', () => {
         bytes.writeUInt32BE(exportSeconds, version === 9 ? 8 : 4);
         return { atMs, bytes };
       });
-      const seconds = rates([told], 30_000);
+      const seconds = rates([reported], 30_000);
       assert.equal(Math.round(sumOf(seconds)), 20_000);
       // After what is needed to know how the clock goes.
       const settled = seconds.slice(16_000 / BUCKET_MS);
@@ -345,7 +348,7 @@ describe('a timeline', () => {
 
 describe('the clock of an exporter', () => {
   const LATE = 80 * 503;
-  /** A datagram every 503 ms of a clock that shows what it is told to; its readings. */
+  /** A datagram every 503 ms of a clock that shows what it is reported to; its readings. */
   const delays = (
     shows: (ms: number) => number,
     arrives = (ms: number): number => ms,
@@ -363,19 +366,19 @@ describe('the clock of an exporter', () => {
       (ms: number) => (ms < 20_000 ? ms + 5_000_000 : ms),
       (ms: number) => ms * 0.999,
     ]) {
-      const told = delays(shows, late);
-      assert.ok(Math.abs((told[80] ?? 0) - 700) <= 20, `${told[80]}`);
-      assert.ok(told.every((one, index) => index === 80 || one <= 20));
+      const reported = delays(shows, late);
+      assert.ok(Math.abs((reported[80] ?? 0) - 700) <= 20, `${reported[80]}`);
+      assert.ok(reported.every((one, index) => index === 80 || one <= 20));
     }
   });
 
   it('with a resolution of seconds causes no false delays', () => {
-    const told = delays(
+    const reported = delays(
       (ms) => Math.floor(ms / 1000) * 1000,
       (ms) => (ms === LATE ? ms + 2500 : ms),
     );
-    assert.ok((told[80] ?? 0) >= 1400);
-    assert.ok(told.every((one, index) => index === 80 || one === 0));
+    assert.ok((reported[80] ?? 0) >= 1400);
+    assert.ok(reported.every((one, index) => index === 80 || one === 0));
   });
 
   it('that stands still or counts other units gives no delay', () => {

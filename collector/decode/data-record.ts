@@ -1,11 +1,11 @@
 import { readWords, u16, u32, unsigned } from '@portcullis/core/net/bytes.ts';
 import { FIELD } from './fields.ts';
 import { clearRecord, type FlowRecord } from '@portcullis/core/attacks/flow-record.ts';
-import { type Direction, EGRESS, INGRESS, UNTOLD } from '../exporter/interfaces.ts';
+import { type Direction, EGRESS, INGRESS, UNREPORTED } from '../exporter/interfaces.ts';
 import { ETHERNET, RAW_IP, readPacket } from '@portcullis/core/net/packet-header.ts';
 
-/** What a record of templates said beside what goes straight into the `FlowRecord`. Filled again and again. */
-export class Told {
+/** Fields of a template record that do not go directly into the `FlowRecord`. The object is reused. */
+export class Reported {
   packets = 0;
   bytes = 0;
   packetsTotal = 0;
@@ -17,13 +17,13 @@ export class Told {
   space = -1;
   size = 0;
   population = 0;
-  /** Offset in the datagram of 8-byte units; 0 also where it was not told. */
+  /** The fragment offset in units of 8 bytes; also 0 if absent. */
   fragmentOffset = 0;
   moreFragments = false;
-  /** Milliseconds of the exporter's uptime. */
+  /** In milliseconds of the exporter's uptime. */
   startUptime = -1;
   endUptime = -1;
-  /** Before the datagram was sent. */
+  /** Milliseconds before the datagram was sent. */
   startAgoMs = -1;
   endAgoMs = -1;
   startMs = -1;
@@ -33,8 +33,8 @@ export class Told {
   sectionAt = 0;
   sectionBytes = 0;
   addressed = false;
-  direction: Direction = UNTOLD;
-  /** Number of the interface by which the packets came in; 0: not told. */
+  direction: Direction = UNREPORTED;
+  /** The ingress interface; 0 if absent. */
   input = 0;
 
   clear(): void {
@@ -46,18 +46,18 @@ export class Told {
     this.durationMs = this.startAgoMs = this.endAgoMs = -1;
     this.moreFragments = this.addressed = false;
     this.section = this.sectionAt = this.sectionBytes = this.input = 0;
-    this.direction = UNTOLD;
+    this.direction = UNREPORTED;
   }
 }
 
-/** Reads one record's fields. Their lengths were compared with the record's before. */
+/** Reads the fields of one record. The caller has checked their lengths. */
 export function readFields(
   bytes: Uint8Array,
   begin: number,
   fields: Uint16Array,
   offsets: Uint16Array,
   lengths: Uint16Array,
-  told: Told,
+  told: Reported,
   record: FlowRecord,
 ): void {
   told.clear();
@@ -79,12 +79,12 @@ function readAddress(
   field: number,
   bytes: Uint8Array,
   at: number,
-  told: Told,
+  told: Reported,
   record: FlowRecord,
 ): boolean {
   switch (field) {
     case FIELD.source4:
-      // An exporter may send both families' fields in one record, those of the other one empty.
+      // An exporter may send fields of both families, with the other family's empty.
       if (u32(bytes, at) !== 0) record.source[3] = u32(bytes, at);
       return true;
     case FIELD.destination4:
@@ -107,13 +107,13 @@ function readAddress(
   }
 }
 
-/** The fields that nearly every record has. */
+/** The fields of nearly every record. */
 function readHeaderField(
   field: number,
   bytes: Uint8Array,
   at: number,
   length: number,
-  told: Told,
+  told: Reported,
   record: FlowRecord,
 ): boolean {
   switch (field) {
@@ -133,7 +133,7 @@ function readHeaderField(
       record.destinationPort = unsigned(bytes, at, length) & 0xffff;
       return true;
     case FIELD.tcpFlags:
-      // One or two bytes; the flags that matter are in the last.
+      // One or two bytes; the relevant flags are in the last.
       record.tcpFlags = bytes[at + length - 1] as number;
       return true;
     case FIELD.icmpTypeCode4:
@@ -154,7 +154,7 @@ function readOtherField(
   bytes: Uint8Array,
   at: number,
   length: number,
-  told: Told,
+  told: Reported,
 ): void {
   switch (field) {
     case FIELD.ipSection:
@@ -177,7 +177,7 @@ function readOtherField(
   }
 }
 
-const NUMBERS: Readonly<Record<number, (told: Told, value: number) => void>> = {
+const NUMBERS: Readonly<Record<number, (told: Reported, value: number) => void>> = {
   [FIELD.inputInterface]: (told, value) => (told.input = value),
   [FIELD.flowDirection]: (told, value) => (told.direction = directionOf(value)),
   [FIELD.octetsTotal]: (told, value) => (told.bytesTotal = value),
@@ -208,22 +208,22 @@ const NUMBERS: Readonly<Record<number, (told: Told, value: number) => void>> = {
 };
 
 function directionOf(value: number): Direction {
-  return value === INGRESS ? INGRESS : value === EGRESS ? EGRESS : UNTOLD;
+  return value === INGRESS ? INGRESS : value === EGRESS ? EGRESS : UNREPORTED;
 }
 
-function readNumber(field: number, value: number, told: Told): void {
+function readNumber(field: number, value: number, told: Reported): void {
   NUMBERS[field]?.(told, value);
 }
 
-/** The rate that the record told in one of three ways; 0 when it told none. RFC 5476 section 6.5.2. */
-export function toldRate(told: Told): number {
+/** The record's sampling rate, in one of three forms; 0 if absent. RFC 5476 section 6.5.2. */
+export function reportedRate(told: Reported): number {
   if (told.samplingRate > 0) return told.samplingRate;
   if (told.space >= 0 && told.interval > 0) return (told.interval + told.space) / told.interval;
   return told.size > 0 ? told.population / told.size : 0;
 }
 
-/** A packet that was sampled rather than counted: what its header says replaces what fields said. */
-function readSection(bytes: Uint8Array, told: Told, record: FlowRecord): void {
+/** A sampled packet: its header replaces the fields. */
+function readSection(bytes: Uint8Array, told: Reported, record: FlowRecord): void {
   const first = told.section === FIELD.ipSection ? RAW_IP : ETHERNET;
   const end = told.sectionAt + told.sectionBytes;
   clearRecord(record);
@@ -235,7 +235,7 @@ function readSection(bytes: Uint8Array, told: Told, record: FlowRecord): void {
 
 const NTP_EPOCH_SECONDS = 2_208_988_800;
 
-/** 64 bits: seconds since 1900 and their fraction. RFC 7011 section 6.1.9. */
+/** An NTP timestamp of 64 bits. RFC 7011 section 6.1.9. */
 function ntpMs(bytes: Uint8Array, at: number, length: number): number {
   if (length !== 8) return -1;
   const seconds = u32(bytes, at) - NTP_EPOCH_SECONDS;

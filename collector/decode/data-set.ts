@@ -1,4 +1,4 @@
-import { readFields, Told, toldRate } from './data-record.ts';
+import { readFields, Reported, reportedRate } from './data-record.ts';
 import type { Arrival } from '../exporter/exporter.ts';
 import {
   type FlowRecord,
@@ -8,31 +8,31 @@ import {
 import { type Template, walkRecord } from './template.ts';
 import { TemplateStore } from '../exporter/template-store.ts';
 
-/** A message of NetFlow v9 or IPFIX: what its header says, for the sets in it. */
+/** The header of a NetFlow v9 or IPFIX message. */
 export interface Message {
   readonly arrival: Arrival;
   readonly store: TemplateStore;
-  /** Observation domain, or source id. */
+  /** The observation domain or source id. */
   readonly domain: number;
-  /** By the exporter's clock, to a second. */
+  /** In seconds of the exporter's clock. */
   readonly exportMs: number;
-  /** Of the exporter when it sent; null where the format does not tell it. */
+  /** The exporter's uptime at sending. Null in formats without it. */
   readonly uptimeMs: number | null;
-  /** When it was sent, by our clock that does not jump. */
+  /** The time of sending by our monotonic clock. */
   readonly sentMs: number;
-  /** What our clock shows more than the exporter's by which it tells times of the day; null: nobody knows. */
+  /** The offset of our clock to the exporter's wall clock. Null if unknown. */
   readonly aheadMs: number | null;
 }
 
-/** No flow has more: it is forged, or a counter that wrapped. */
+/** More is forged, or a counter that wrapped. */
 const MAX_PACKETS = 2 ** 40;
 
-const told = new Told();
+const told = new Reported();
 const walked = { offsets: new Uint16Array(256), lengths: new Uint16Array(256) };
 
 /**
- * Records of a set, from `begin` to `end`, by its template, or kept until the template comes. The answer is how many
- * records they were; null where nobody can know.
+ * Reads the records of a data set from `begin` to `end`, or keeps the set until its template arrives. Returns the number
+ * of records, or null if it is unknown.
  */
 export function readDataSet(
   bytes: Uint8Array,
@@ -50,7 +50,7 @@ export function readDataSet(
   return null;
 }
 
-/** Keeps a template, and reads what waited for it. A template of no sense ends what had its number. */
+/** Stores a template and reads the sets that waited for it. An invalid template deletes the previous one. */
 export function learnTemplate(id: number, template: Template | null, message: Message): void {
   const { store, domain, arrival } = message;
   const key = TemplateStore.key(domain, id);
@@ -77,7 +77,7 @@ function readRecords(
   const { offsets, lengths } = variable ? walked : template;
   const { record } = message.arrival.exporter;
   let count = 0;
-  // What is left and shorter than a record is padding.
+  // A rest shorter than a record is padding.
   for (let at = begin; at + recordBytes <= end; count++) {
     const next = variable
       ? walkRecord(template, bytes, at, end, offsets, lengths)
@@ -97,7 +97,7 @@ function readRecords(
 }
 
 function learnRate({ store, domain }: Message): void {
-  const rate = toldRate(told);
+  const rate = reportedRate(told);
   if (rate >= 1 && rate <= MAX_SAMPLING_RATE) store.setRate(domain, told.sampler, rate);
 }
 
@@ -105,7 +105,7 @@ function emitRecord(record: FlowRecord, message: Message): void {
   const { exporter, nowMs, emit } = message.arrival;
   const packets = told.packets > 0 ? told.packets : told.packetsTotal;
   if (!told.addressed || packets <= 0 || packets > MAX_PACKETS) return;
-  const own = toldRate(told);
+  const own = reportedRate(told);
   const rate = exporter.rate(
     own > 0 ? own : (message.store.rate(message.domain, told.sampler) ?? 0),
   );
@@ -119,7 +119,7 @@ function emitRecord(record: FlowRecord, message: Message): void {
   exporter.pass(record, told.direction, told.input, nowMs, emit);
 }
 
-/** Some exporters send ICMP's type and code as the destination port, as version 5 does. */
+/** Some exporters send the ICMP type and code as the destination port, as version 5 does. */
 function clearPorts(record: FlowRecord): void {
   if (record.icmpType < 0) record.icmpType = record.destinationPort >> 8;
   record.sourcePort = 0;
@@ -135,13 +135,13 @@ function datePackets(record: FlowRecord, message: Message): void {
   if (endMs >= 0) {
     if (aheadMs === null) agoMs = exportMs - endMs;
     else {
-      // To the millisecond, where the time of export is told in seconds only.
+      // Precise to the millisecond, while the export time has seconds only.
       agoMs = arrival.nowMs - aheadMs - endMs;
       delayMs = 0;
     }
     if (startMs >= 0) length = endMs - startMs;
   } else if (endUptime >= 0) {
-    // Of a clock that wraps after 49 days.
+    // The clock wraps after 49 days.
     if (uptimeMs !== null) agoMs = (uptimeMs - endUptime) | 0;
     if (startUptime >= 0) length = (endUptime - startUptime) | 0;
   } else if (endAgoMs >= 0) {

@@ -5,20 +5,20 @@ import { decodeNetflowV5 } from './netflow-v5.ts';
 import { decodeNetflowV9 } from './netflow-v9.ts';
 import { decodeSflow } from './sflow.ts';
 
-/** Hands on every record of a datagram in any of the four formats. Never throws, whatever the datagram holds. */
+/** Emits every record of a datagram in any of the four formats. Never throws. */
 export function decode(bytes: Uint8Array, arrival: Arrival): void {
   const { counters } = arrival.exporter;
   counters.datagrams++;
   if (!decodeFormat(bytes, arrival)) counters.malformed++;
 }
 
-/** False: something in it does not hold what it says. */
+/** Returns false if a part contradicts its lengths. */
 function decodeFormat(bytes: Uint8Array, arrival: Arrival): boolean {
   if (bytes.length < 16) return false;
   const version = u16(bytes, 0);
   if (version === 9) return decodeNetflowV9(bytes, arrival);
   if (version === 10) return decodeIpfix(bytes, arrival);
   if (version === 5) return decodeNetflowV5(bytes, arrival);
-  // sFlow's version is a word of four bytes.
+  // The version of sFlow is a 32-bit word.
   return u32(bytes, 0) === 5 ? decodeSflow(bytes, arrival) : false;
 }

@@ -1,6 +1,6 @@
 /**
- * Fields of NetFlow v9 and IPFIX that are read, by number: both formats share the numbers up to 127, and above them
- * only IPFIX is registered. Source: IANA, IPFIX Information Elements; Cisco, NetFlow version 9.
+ * The fields of NetFlow v9 and IPFIX that are read, by number. Both formats share the numbers up to 127; above, only
+ * IPFIX is registered. Sources: IANA, IPFIX Information Elements; Cisco, NetFlow version 9.
  */
 export const FIELD = {
   octets: 1,
@@ -24,7 +24,7 @@ export const FIELD = {
   octetsTotal: 85,
   packetsTotal: 86,
   fragmentOffset: 88,
-  /** Cisco's name for it in version 9: what IPFIX calls 315 and 312. */
+  /** Cisco's fields in version 9 for the IPFIX fields 315 and 312. */
   packetSection9: 104,
   packetSectionBytes9: 103,
   icmpTypeCode6: 139,
@@ -54,7 +54,7 @@ export const FIELD = {
   layer2Octets: 352,
 } as const;
 
-/** The longest that a number may be; addresses and sections of packets have lengths of their own. */
+/** The longest number; addresses and packet sections have other lengths. */
 const MAX_NUMBER_BYTES = 8;
 const ADDRESS_BYTES: Readonly<Record<number, number>> = {
   [FIELD.source4]: 4,
@@ -65,10 +65,10 @@ const ADDRESS_BYTES: Readonly<Record<number, number>> = {
 const SECTIONS: readonly number[] = [FIELD.ipSection, FIELD.frameSection, FIELD.packetSection9];
 const READ = new Set<number>(Object.values(FIELD));
 
-/** A field that is stepped over. No registered field has the number. */
+/** A field to skip. No registered field has this number. */
 export const SKIPPED = 0;
 
-/** What a reader does with a field of a template: its own number, or nothing when its length makes no sense. */
+/** The field to read a template field as, or `SKIPPED` if its length is invalid. */
 export function readAs(field: number, length: number, variable: boolean): number {
   if (!READ.has(field)) return SKIPPED;
   if (SECTIONS.includes(field)) return field;

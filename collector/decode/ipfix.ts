@@ -4,7 +4,7 @@ import type { Arrival } from '../exporter/exporter.ts';
 import { compileTemplate, readSpecs, type Template } from './template.ts';
 import { TemplateStore } from '../exporter/template-store.ts';
 
-/** IPFIX, RFC 7011: a header of 16 bytes, then sets of templates and of records. */
+/** IPFIX, RFC 7011: a header of 16 bytes, then template sets and data sets. */
 const HEADER_BYTES = 16;
 const TEMPLATES = 2;
 const OPTIONS_TEMPLATES = 3;
@@ -40,7 +40,7 @@ export function decodeIpfix(bytes: Uint8Array, arrival: Arrival): boolean {
     }
     at = end;
   }
-  // It numbers records of data: what a message holds can be known only where every template is.
+  // The sequence counts data records, so it is known only if every template is.
   exporter.sequences.note(stream, u32(bytes, 8), records);
   return true;
 }
@@ -61,7 +61,7 @@ function readTemplates(
       at += 4;
       continue;
     }
-    // An options template tells how many of its fields are its scope: they are read like the others.
+    // An options template gives the number of scope fields, which are read like the others.
     const read = readSpecs(bytes, at + (kind === 'data' ? 4 : 6), end, count, true);
     if (read === null) return false;
     learnTemplate(id, compileTemplate(kind, read.specs), message);
@@ -70,7 +70,7 @@ function readTemplates(
   return true;
 }
 
-/** RFC 7011 section 8.1: a template without fields takes back its number, the number of a set all of its kind. */
+/** RFC 7011 section 8.1: a template without fields withdraws its number; a set's number withdraws all of its kind. */
 function withdraw(id: number, kind: Template['kind'], { store, domain }: Message): void {
   const all = id === (kind === 'data' ? TEMPLATES : OPTIONS_TEMPLATES);
   if (all) store.withdrawAll(domain, kind);

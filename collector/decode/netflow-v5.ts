@@ -1,11 +1,11 @@
 import { u16, u32 } from '@portcullis/core/net/bytes.ts';
 import type { Arrival } from '../exporter/exporter.ts';
-import { UNTOLD } from '../exporter/interfaces.ts';
+import { UNREPORTED } from '../exporter/interfaces.ts';
 import { clearRecord, setTimes } from '@portcullis/core/attacks/flow-record.ts';
 
 /**
  * NetFlow version 5: a header of 24 bytes and up to 30 records of 48 bytes, IPv4 only.
- * Source: Cisco, NetFlow export datagram format.
+ * Source: Cisco, NetFlow Export Datagram Format.
  */
 const HEADER_BYTES = 24;
 const RECORD_BYTES = 48;
@@ -16,11 +16,11 @@ export function decodeNetflowV5(bytes: Uint8Array, { exporter, nowMs, emit }: Ar
   const count = u16(bytes, 2);
   const uptimeMs = u32(bytes, 4);
   if (count > MAX_RECORDS || HEADER_BYTES + count * RECORD_BYTES > bytes.length) return false;
-  // Engine type and number: each engine of a router counts alone.
+  // Engine type and id: each engine of a router has its own sequence.
   const stream = 0x50000 + u16(bytes, 20);
   exporter.sequences.note(stream, u32(bytes, 16), count);
   const { delayMs } = exporter.clock.read(stream, nowMs, uptimeMs);
-  // Two bits of mode in front of the interval.
+  // Two mode bits precede the interval.
   const rate = exporter.rate(u16(bytes, 22) & 0x3fff);
   const { record } = exporter;
   for (let index = 0; index < count; index++) {
@@ -34,22 +34,22 @@ export function decodeNetflowV5(bytes: Uint8Array, { exporter, nowMs, emit }: Ar
     record.packets = packets * rate;
     record.bytes = u32(bytes, at + 20) * rate;
     record.samplingRate = rate;
-    // Differences of a clock that wraps after 49 days.
+    // The clock wraps after 49 days, so differences are taken modulo 2^32.
     const first = u32(bytes, at + 24);
     const last = u32(bytes, at + 28);
     setTimes(record, (uptimeMs - last) | 0, (last - first) | 0, delayMs);
     record.protocol = bytes[at + 38] as number;
     readPorts(bytes, at, record);
     exporter.counters.records++;
-    // It tells no direction: routers tell by it what comes in.
-    exporter.pass(record, UNTOLD, 0, nowMs, emit);
+    // The format has no direction: routers export ingress.
+    exporter.pass(record, UNREPORTED, 0, nowMs, emit);
   }
   return true;
 }
 
 function readPorts(bytes: Uint8Array, at: number, record: Arrival['exporter']['record']): void {
   if (record.protocol === 1) {
-    // Type and code of ICMP stand where the destination port does.
+    // The destination port field holds the ICMP type and code.
     record.icmpType = bytes[at + 34] as number;
     return;
   }

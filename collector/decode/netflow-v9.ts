@@ -4,7 +4,7 @@ import type { Arrival } from '../exporter/exporter.ts';
 import { SKIPPED } from './fields.ts';
 import { compileTemplate, type FieldSpec, readSpecs } from './template.ts';
 
-/** NetFlow version 9, RFC 3954: a header of 20 bytes, then sets of templates and of records. */
+/** NetFlow version 9, RFC 3954: a header of 20 bytes, then template sets and data sets. */
 const HEADER_BYTES = 20;
 const TEMPLATES = 0;
 const OPTIONS_TEMPLATES = 1;
@@ -16,7 +16,7 @@ export function decodeNetflowV9(bytes: Uint8Array, arrival: Arrival): boolean {
   const uptimeMs = u32(bytes, 4);
   const exportMs = u32(bytes, 8) * 1000;
   const stream = `9/${domain}`;
-  // It numbers datagrams, not records.
+  // The sequence counts datagrams, not records.
   exporter.sequences.note(stream, u32(bytes, 12), 1);
   const message: Message = {
     arrival,
@@ -63,7 +63,7 @@ function readTemplates(bytes: Uint8Array, begin: number, end: number, message: M
   return true;
 }
 
-/** Lengths of scope and options are told in bytes. Numbers of scopes are a table of their own: none is read. */
+/** Scope and option lengths are in bytes. Scope fields have their own numbers and are skipped. */
 function readOptionsTemplates(
   bytes: Uint8Array,
   begin: number,

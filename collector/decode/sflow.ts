@@ -1,24 +1,24 @@
 import { readWords, u32 } from '@portcullis/core/net/bytes.ts';
 import type { Arrival, Exporter } from '../exporter/exporter.ts';
 import { clearRecord, type FlowRecord, setTimes } from '@portcullis/core/attacks/flow-record.ts';
-import { type Direction, EGRESS, INGRESS, UNTOLD } from '../exporter/interfaces.ts';
+import { type Direction, EGRESS, INGRESS, UNREPORTED } from '../exporter/interfaces.ts';
 import { ETHERNET, MPLS, RAW_IP, readPacket } from '@portcullis/core/net/packet-header.ts';
 
 /**
- * sFlow version 5: datagrams of samples; of these the flow samples, plain and expanded, of which the raw header of a
- * packet, or else what an agent read of it. Source: sflow.org, sflow_version_5.txt.
+ * sFlow version 5: reads flow samples, plain and expanded, by their raw packet header or else by the decoded fields.
+ * Source: sflow.org, sflow_version_5.txt.
  */
 const FLOW_SAMPLE = 1;
 const EXPANDED_FLOW_SAMPLE = 3;
 const RAW_HEADER = 1;
 const SAMPLED_IPV4 = 3;
 const SAMPLED_IPV6 = 4;
-/** Numbers of interfaces that are none: not known, and the agent itself. */
+/** Interface numbers for an unknown interface and for the agent itself. */
 const NO_INTERFACE = 0x3fffffff;
 const INTERNAL = 0xffffffff;
-/** Two bits of format in front say that it was dropped, or went out by several. */
+/** Two format bits mark dropped packets and several egress interfaces. */
 const UNKNOWN_OUTPUT = 0xffffffff;
-/** Protocols of raw headers that are read: how what was sampled begins. */
+/** The supported header protocols of raw packet headers. */
 const FIRST_HEADERS = new Map([
   [1, ETHERNET],
   [11, RAW_IP],
@@ -52,7 +52,7 @@ export function decodeSflow(bytes: Uint8Array, arrival: Arrival): boolean {
   return true;
 }
 
-/** Counters of an expanded sample are further behind: its numbers of interfaces are longer. */
+/** Expanded samples have longer interface numbers, so their counters follow later. */
 function readSample(
   bytes: Uint8Array,
   begin: number,
@@ -74,7 +74,7 @@ function readSample(
     if (at + 8 > end) return false;
     const next = at + 8 + u32(bytes, at + 4);
     if (next > end) return false;
-    // A sample is one packet, however many records tell of it.
+    // A sample is one packet, whatever the number of its records.
     found ||= readFlow(bytes, u32(bytes, at), at + 8, next, record);
     at = next;
   }
@@ -89,13 +89,13 @@ function readSample(
   return true;
 }
 
-/** On which side of the switch the packet was sampled: where it came in, or where it went out. */
+/** The side of the switch on which the packet was sampled: ingress or egress. */
 interface Sides {
   readonly direction: Direction;
   readonly input: number;
 }
 
-/** Type and number of the source in one word, formats and numbers of the interfaces in one each. */
+/** Plain samples: source type and index share a word, and so do format and number of an interface. */
 function sides(bytes: Uint8Array, begin: number): Sides {
   const source = u32(bytes, begin + 4);
   const input = u32(bytes, begin + 20);
@@ -110,7 +110,7 @@ function expandedSides(bytes: Uint8Array, begin: number): Sides {
   return sidesOf(u32(bytes, begin + 4), u32(bytes, begin + 8), inputFormat, at, output);
 }
 
-/** A source that is an interface (type 0) is one of the two of its packet. */
+/** A source of type 0 is one of the packet's two interfaces. */
 function sidesOf(
   type: number,
   source: number,
@@ -120,12 +120,12 @@ function sidesOf(
 ): Sides {
   const isKnown = inputFormat === 0 && inputNumber !== NO_INTERFACE && inputNumber !== INTERNAL;
   const input = isKnown ? inputNumber : 0;
-  if (type !== 0 || source === 0) return { direction: UNTOLD, input };
+  if (type !== 0 || source === 0) return { direction: UNREPORTED, input };
   if (source === input) return { direction: INGRESS, input };
-  return { direction: source === output ? EGRESS : UNTOLD, input };
+  return { direction: source === output ? EGRESS : UNREPORTED, input };
 }
 
-/** Cumulative, of every source of samples apart: what is kept is the largest that any of them told. */
+/** Cumulative per data source; the largest value of each is kept. */
 function noteDrops(exporter: Exporter, drops: number): void {
   if (drops > exporter.counters.agentDrops) exporter.counters.agentDrops = drops;
 }
@@ -165,7 +165,7 @@ function readRawHeader(bytes: Uint8Array, at: number, end: number, record: FlowR
   const headerBytes = u32(bytes, at + 12);
   if (first === undefined || at + 16 + headerBytes > end) return false;
   clearRecord(record);
-  // `stripped` counts what the agent took off the end (and sometimes the front) before it sampled.
+  // `stripped` counts bytes that the agent removed from the end (and sometimes the start) before sampling.
   const frameBytes = Math.max(0, u32(bytes, at + 4) - u32(bytes, at + 8));
   return readPacket(bytes, at + 16, at + 16 + headerBytes, first, frameBytes, record);
 }

@@ -1,23 +1,23 @@
 import { u16 } from '@portcullis/core/net/bytes.ts';
 import { FIELD, readAs, SKIPPED } from './fields.ts';
 
-/** More fields than any exporter sends, and few enough that a record is read in no time. */
+/** More fields than any exporter sends, and few enough to bound the time of a record. */
 const MAX_FIELDS = 256;
-/** A length that says: the record tells. IPFIX only. RFC 7011 section 7. */
+/** Marks a field of variable length. IPFIX only, RFC 7011 section 7. */
 const VARIABLE = 0xffff;
 
-/** A template, ready to read records by: what is wanted of a record and where it stands. */
+/** A compiled template: the wanted fields and their positions. */
 export interface Template {
   readonly kind: 'data' | 'options';
-  /** Numbers of fields (`FIELD`), in the order of the record; without variable lengths only the wanted ones. */
+  /** Field numbers (`FIELD`) in record order; without variable lengths only the wanted ones. */
   readonly fields: Uint16Array;
   readonly lengths: Uint16Array;
-  /** From the start of the record; of no use when `variable`, where the record itself must be walked. */
+  /** Offsets from the start of the record; unused if `variable`, because then each record is walked. */
   readonly offsets: Uint16Array;
   readonly variable: boolean;
-  /** Of a record; the least it can be when `variable`. */
+  /** The length of a record; the minimum if `variable`. */
   readonly recordBytes: number;
-  /** Whether its records tell of traffic or of sampling at all; the others are not read. */
+  /** Whether the records describe traffic or sampling; others are not read. */
   readonly useful: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface FieldSpec {
   readonly length: number;
 }
 
-/** Null: it describes no record that could be read. */
+/** Returns null if the template describes no readable record. */
 export function compileTemplate(
   kind: Template['kind'],
   specs: readonly FieldSpec[],
@@ -72,7 +72,7 @@ function tellsSampling(numbers: ReadonlySet<number>): boolean {
   ].some((field) => numbers.has(field));
 }
 
-/** What follows a template's number in IPFIX: `count` specifiers, those of enterprises four bytes longer. */
+/** The field specifiers of an IPFIX template; those of enterprises are four bytes longer. */
 export function readSpecs(
   bytes: Uint8Array,
   begin: number,
@@ -97,8 +97,8 @@ export function readSpecs(
 }
 
 /**
- * Where each field of the record at `at` stands, into `offsets` and `lengths`: for templates whose records differ in
- * length. The answer is where the next record begins, -1 when this one does not fit.
+ * Writes the positions of the fields of the record at `at` into `offsets` and `lengths`, for templates with variable
+ * lengths. Returns the start of the next record, or -1 if this one is truncated.
  */
 export function walkRecord(
   template: Template,

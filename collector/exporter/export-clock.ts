@@ -1,53 +1,53 @@
-/** Streams of one exporter whose clocks are known; an exporter with more is not one, or forged. */
+/** The most streams of one exporter; more are forged. */
 const MAX_STREAMS = 256;
-/** Further behind is no delay: the exporter started anew, or its clock was set. */
+/** A larger delay means that the exporter restarted or its clock was set. */
 const MAX_DELAY_MS = 10_000;
-/** The quickest datagram is taken for one without delay; so much of the time slower each time, as clocks drift. */
+/** The fastest datagram counts as undelayed; the reference slows by this share of the time, because clocks drift. */
 const DRIFT = 0.001;
-/** How a clock goes is looked at so often: in one such time and the one before it no datagram may be slow for nothing. */
+/** The period in which the clock's rate is checked; the minimum delay covers this period and the one before. */
 const WINDOW_MS = 5_000;
-/** All of them slower by more: the clock was set back. */
+/** If all datagrams are slower by more, the clock was set back. */
 const MAX_SET_MS = 1_500;
-/** A clock that goes further astray in a window does not go, or not in milliseconds: it tells nothing. */
+/** A clock with a larger error in a window stands still or counts other units, and is not used. */
 const MAX_DRIFT_MS = 250;
 
-/** By how much clocks show more at a time: those of many agents of sFlow, and of IPFIX, go in seconds. */
+/** The possible resolutions: many sFlow agents and IPFIX exporters count in seconds. */
 const STEPS_MS = [1000, 100, 10, 1] as const;
 
 interface Stream {
   readonly firstMs: number;
-  /** The largest by which all that it showed can differ. */
+  /** The largest resolution that fits all values. */
   stepMs: number;
-  /** The difference of the two clocks without delay. */
+  /** The offset of the two clocks without delay. */
   quickest: number;
   noteMs: number;
-  /** The least difference of the two clocks, in this window and in the one before it. */
+  /** The smallest offset in this window and in the one before. */
   least: number;
   before: number;
   sinceMs: number;
-  /** Whether there is a window before this one. */
+  /** Whether a complete window precedes this one. */
   hasBefore: boolean;
   isTrusted: boolean;
 }
 
-/** What a datagram's clock tells. */
+/** The reading of a datagram's clock. */
 export interface Reading {
-  /** How long it was on its way, or waited to be read. */
+  /** The delay of the datagram, including its wait in the socket. */
   readonly delayMs: number;
-  /** What our clock shows more than the exporter's; null: that is not known. */
+  /** The offset of our clock to the exporter's. Null if unknown. */
   readonly aheadMs: number | null;
 }
 
 const NOTHING_TOLD: Reading = { delayMs: 0, aheadMs: null };
 
 /**
- * How long datagrams were on their way: by the clock that each carries, against the quickest of late. Only differences
- * count, so an exporter's clock may show anything, as long as it goes.
+ * Measures the delay of datagrams by the exporter's timestamps, relative to the fastest recent datagram. Only
+ * differences count, so the exporter's clock may show any time.
  */
 export class ExportClock {
   readonly #streams = new Map<string | number, Stream>();
 
-  /** `sentMs` by the exporter's clock. */
+  /** `sentMs`: the exporter's timestamp. */
   read(stream: string | number, nowMs: number, sentMs: number): Reading {
     const difference = nowMs - sentMs;
     const known = this.#streams.get(stream);
@@ -67,7 +67,7 @@ export class ExportClock {
     known.noteMs = nowMs;
     if (!known.isTrusted) return NOTHING_TOLD;
     const { quickest, stepMs } = known;
-    // Within a step nobody can tell.
+    // A difference below the resolution is no delay.
     return { delayMs: Math.max(0, difference - quickest - (stepMs - 1)), aheadMs: quickest };
   }
 
@@ -79,7 +79,7 @@ export class ExportClock {
   }
 }
 
-/** How the clock goes, from window to window. */
+/** Checks the clock's rate from window to window. */
 function watch(known: Stream, difference: number, nowMs: number): void {
   if (nowMs - known.sinceMs > WINDOW_MS) {
     const driftMs = Math.abs(known.least - known.before);

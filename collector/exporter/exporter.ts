@@ -11,29 +11,29 @@ import { SamplePace } from './sample-pace.ts';
 import { Sequences } from './sequence.ts';
 import { TemplateStore } from './template-store.ts';
 
-/** What came from one exporter, since the start. */
+/** Counters of one exporter since the start. */
 export interface ExporterCounters {
   datagrams: number;
-  /** That became a `FlowRecord`. */
+  /** Records that became a `FlowRecord`. */
   records: number;
-  /** Datagrams of which a part did not hold what its lengths say; what stood before it counts. */
+  /** Datagrams with a part that contradicts its lengths; the parts before it count. */
   malformed: number;
-  /** Sets of data that no template told of in time, or that found no room to wait for one. */
+  /** Data sets whose template did not arrive in time, or that exceeded the capacity for waiting sets. */
   withoutTemplate: number;
-  /** Templates that were no use: too many, too long, contradicting themselves. */
+  /** Refused templates: too many, too long or contradictory. */
   templatesRefused: number;
-  /** Samples that an sFlow agent says it could not send. */
+  /** Samples that the sFlow agent reports as dropped. */
   agentDrops: number;
-  /** Records of what goes out that were told when it came in, and count once. */
+  /** Egress records of packets that were exported on ingress already. */
   toldTwice: number;
-  /** Records of what the operator does not believe it of. */
+  /** Records to networks that the exporter may not report. */
   beyond: number;
 }
 
-/** Of one of the listed exporters: what has to be remembered between its datagrams. All of it is bounded. */
+/** The state of one listed exporter between its datagrams. All of it is bounded. */
 export class Exporter {
   readonly address: string;
-  /** The rate that the operator gave it, for what it tells none for. */
+  /** The operator's sampling rate, for exports without one. */
   readonly defaultRate: number;
   readonly counters: ExporterCounters = {
     datagrams: 0,
@@ -45,9 +45,9 @@ export class Exporter {
     toldTwice: 0,
     beyond: 0,
   };
-  /** What it is believed of; null: everything. */
+  /** The networks that it may report. Null means all. */
   within: Networks | null = null;
-  /** By a clock that does not jump; null: nothing came of it yet. */
+  /** In monotonic time. Null before the first datagram. */
   heardAtMs: number | null = null;
   readonly sequences = new Sequences();
   readonly clock = new ExportClock();
@@ -55,12 +55,12 @@ export class Exporter {
   readonly interfaces = new Interfaces();
   readonly netflow = new TemplateStore();
   readonly ipfix = new TemplateStore();
-  /** The one that is filled again and again. */
+  /** The reused record. */
   readonly record = createRecord();
 
   readonly #observer: number;
 
-  /** `number`: another for each exporter that is listened to, from 0 on. */
+  /** `number` identifies the exporter, counted from 0. */
   constructor(address: string, defaultRate = 1, number = 0) {
     this.address = address;
     this.defaultRate = defaultRate;
@@ -71,7 +71,7 @@ export class Exporter {
     return this.netflow.templates + this.ipfix.templates;
   }
 
-  /** Hands a record on, unless it is of others than it is believed of, or of packets that were told when they came in. */
+  /** Emits a record, unless the exporter may not report it or the packets were exported on ingress. */
   pass(record: FlowRecord, direction: Direction, input: number, nowMs: number, emit: Emit): void {
     if (this.within !== null && !this.within.hasDestinationOf(record)) {
       this.counters.beyond++;
@@ -86,16 +86,16 @@ export class Exporter {
     emit(record);
   }
 
-  /** Told rates that nobody has are not believed. */
+  /** Implausible exported rates are ignored. */
   rate(told: number): number {
     return told >= 1 && told <= MAX_SAMPLING_RATE ? told : this.defaultRate;
   }
 }
 
-/** Where and when a datagram came from, and where its records go. */
+/** The origin and time of a datagram, and the receiver of its records. */
 export interface Arrival {
   readonly exporter: Exporter;
-  /** By a clock that does not jump. */
+  /** In monotonic time. */
   readonly nowMs: number;
   readonly emit: Emit;
 }

@@ -1,33 +1,32 @@
-/** Interfaces of one exporter; a router has thousands at most. */
+/** The most interfaces of one exporter; a router has thousands at most. */
 const MAX_INTERFACES = 8_192;
-/** An interface of which nothing was told for so long may have been set to tell nothing. */
+/** An interface without exports for this time may have been configured off. */
 const KEPT_MS = 600_000;
 
-/** As IPFIX numbers it (element 61); -1: not told. */
+/** The values of IPFIX element 61; -1 if absent. */
 export const INGRESS = 0;
 export const EGRESS = 1;
-export const UNTOLD = -1;
-export type Direction = typeof INGRESS | typeof EGRESS | typeof UNTOLD;
+export const UNREPORTED = -1;
+export type Direction = typeof INGRESS | typeof EGRESS | typeof UNREPORTED;
 
 /**
- * - `once`: nothing else tells of these packets, as far as is known;
- * - `twice`: they were told when they came in;
- * - `unsure`: the exporter tells what goes out as well as what comes in, and not by which interface this came in.
+ * - `once`: no other record of these packets is known;
+ * - `twice`: they were exported on ingress;
+ * - `unsure`: the exporter exports both directions and does not name the ingress interface.
  */
-export type Told = 'once' | 'twice' | 'unsure';
+export type Reported = 'once' | 'twice' | 'unsure';
 
 /**
- * By which of its interfaces an exporter tells what comes in. What goes out is told a second time where it came in by
- * one of these, and only there: an exporter may well tell both directions of one interface, its uplink, and nothing of
- * the others.
+ * Tracks the interfaces with ingress exports. An egress record is a duplicate only if its packets came in by one of
+ * these: an exporter may export both directions of its uplink and nothing of other interfaces.
  */
 export class Interfaces {
   readonly #metered = new Map<number, number>();
   #ingressMs = -Infinity;
 
-  /** `input` by the exporter's own numbers; 0: not told. */
-  judge(direction: Direction, input: number, nowMs: number): Told {
-    if (direction === UNTOLD) return 'once';
+  /** `input`: the exporter's interface number; 0 if absent. */
+  judge(direction: Direction, input: number, nowMs: number): Reported {
+    if (direction === UNREPORTED) return 'once';
     if (direction === INGRESS) {
       this.#note(input, nowMs);
       return 'once';

@@ -1,55 +1,55 @@
-/** Streams of one exporter; an exporter with more is not one, or forged. */
+/** The most streams of one exporter; more are forged. */
 const MAX_STREAMS = 256;
-/** An agent that sends more rarely is quiet, not kept waiting. */
+/** An agent that sends less often is idle, not stalled. */
 const BUSY_MS = 100;
-/** So many times the usual gap between datagrams is a stall; so much less of it, and what was held up comes at once. */
+/** A gap of this many usual gaps is a stall; a gap shorter by this factor belongs to the burst after it. */
 const STALL = 8;
 const BURST = 0.25;
-/** An agent that is silent for longer has nothing to send. */
+/** An agent that is silent for longer has no traffic. */
 const MAX_STALL_MS = 1_500;
 /**
- * So many datagrams on end at once, and as large a part of what is usual in such a time, and it was a stall; fewer
- * come by chance after a pause of the traffic.
+ * A stall is confirmed by this many datagrams in a burst and this share of the usual number; fewer can follow a pause of
+ * the traffic by chance.
  */
 const LEAST_AT_ONCE = 5;
 const PART_AT_ONCE = 0.1;
-/** Of the usual gap, by the latest. */
+/** The weight of the latest gap in the average. */
 const LEARNING = 0.1;
-/** What is taken for a stall and is none, as batches of a busy machine, makes nothing later than this. */
+/** The largest correction, in case a batch of a loaded machine was taken for a stall. */
 const MAX_LAG_MS = 1_500;
-/** So many datagrams on end at the usual gap, and nothing is held up any more. */
+/** After this many datagrams at the usual gap the stall is over. */
 const CALM = 3;
 
 interface Stream {
   noteMs: number;
-  /** Between datagrams, usually. */
+  /** The average gap between datagrams. */
   gapMs: number;
-  /** Null: it sends as usual. */
+  /** Null while it sends as usual. */
   held: Held | null;
 }
 
-/** A stall, or a pause of the traffic. */
+/** A possible stall: it may also be a pause of the traffic. */
 interface Held {
-  /** When the latest datagram before it came. */
+  /** The time of the last datagram before it. */
   readonly sinceMs: number;
-  /** Datagrams since then. */
+  /** The number of datagrams since then. */
   count: number;
-  /** On end: that came at once, and that came at the usual gap. */
+  /** Consecutive datagrams of the burst, and at the usual gap. */
   atOnce: number;
   calm: number;
   isConfirmed: boolean;
-  /** Datagrams at once that confirm it. */
+  /** The number of burst datagrams that confirm it. */
   readonly needed: number;
 }
 
 /**
- * When the samples of a datagram were taken. They carry no time, but a busy agent sends at a pace: when it was silent
- * and then sends much at once, it was kept waiting, and what it sends is of the silence.
+ * Estimates when the samples of a datagram were taken. sFlow has no timestamps, but a busy agent sends at a steady pace:
+ * a burst after a silence was delayed, and its samples belong to the silence.
  */
 export class SamplePace {
   readonly #streams = new Map<string | number, Stream>();
 
-  /** How long before `sentMs` a datagram would have been sent by an agent that is never kept waiting, milliseconds. */
+  /** The estimated delay of a datagram inside the agent, in milliseconds. */
   lagOf(stream: string | number, sentMs: number): number {
     const known = this.#streams.get(stream);
     if (known === undefined) {
@@ -80,7 +80,7 @@ function lagAfter(known: Stream, gapMs: number, sentMs: number): number {
     const needed = Math.max(LEAST_AT_ONCE, (PART_AT_ONCE * gapMs) / usualMs);
     const begun = { sinceMs, count: 1, atOnce: 0, calm: 0, isConfirmed: false, needed };
     known.held = isStall && gapMs <= MAX_STALL_MS ? begun : null;
-    // Of the first long gap it is not known yet whether it is usual now.
+    // The first long gap may be the new usual gap.
     if (held !== null || !isStall)
       known.gapMs += LEARNING * (Math.min(gapMs, STALL * usualMs) - usualMs);
     return 0;
@@ -95,7 +95,7 @@ function lagAfter(known: Stream, gapMs: number, sentMs: number): number {
 function isStillHeld(held: Held, isAtOnce: boolean, isStall: boolean): boolean {
   held.count++;
   held.atOnce = isAtOnce ? held.atOnce + 1 : 0;
-  // One that waits for its turn again and again stalls in between, too.
+  // An agent under load stalls repeatedly.
   held.calm = isAtOnce || isStall ? 0 : held.calm + 1;
   held.isConfirmed ||= held.atOnce >= held.needed;
   return held.isConfirmed ? held.calm < CALM : isAtOnce;

@@ -1,19 +1,19 @@
-/** Streams of one exporter that are numbered apart; an exporter with more is not one, or forged. */
+/** The most sequence streams of one exporter; more are forged. */
 const MAX_STREAMS = 256;
-/** A larger gap is a restart, not a loss. */
+/** A larger gap is a restart, no loss. */
 const MAX_GAP = 1_000_000;
-/** Datagrams that overtake each other are no further apart. */
+/** Reordered datagrams are within this distance. */
 const MAX_REORDERED = 64;
 
 /**
- * What was lost on the way from an exporter, told by the numbers of its datagrams: every stream counts what it has
- * sent, in datagrams or in records.
+ * Counts losses between an exporter and the collector by sequence numbers. Each stream counts its datagrams or its
+ * records.
  */
 export class Sequences {
   readonly #expected = new Map<string | number, number>();
   lost = 0;
 
-  /** `length`: by how much the next number will be larger; null where that cannot be told. */
+  /** `length`: the step to the next sequence number. Null if unknown. */
   note(stream: string | number, sequence: number, length: number | null): void {
     const expected = this.#expected.get(stream);
     if (expected !== undefined) {
@@ -21,7 +21,7 @@ export class Sequences {
       if (gap > 0 && gap <= MAX_GAP) this.lost += gap;
       const back = (expected - sequence) >>> 0;
       if (back > 0 && back <= MAX_REORDERED) {
-        // It was taken for lost when those behind it came first.
+        // It was counted as lost when later ones arrived first.
         this.lost = Math.max(0, this.lost - (length ?? 0));
         return;
       }

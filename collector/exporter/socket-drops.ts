@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 
-/** Where a socket listens. */
+/** The address and port of a socket. */
 export interface Endpoint {
   readonly family: 4 | 6;
   readonly port: number;
 }
 
 /**
- * Datagrams that the kernel dropped because a socket's buffer was full, of sockets on these ports, since they were
- * opened. Linux only: 0 elsewhere. Source: proc(5), the last column of /proc/net/udp.
+ * Reads how many datagrams the kernel dropped because the socket buffer was full, since the sockets were opened.
+ * Linux only, 0 elsewhere. Source: proc(5), the last column of /proc/net/udp.
  */
 export function readSocketDrops(endpoints: readonly Endpoint[]): number {
   let drops = 0;

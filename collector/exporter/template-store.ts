@@ -1,26 +1,26 @@
 import type { Template } from '../decode/template.ts';
 
-/** Templates of one exporter that have been used, and as many that have not: a flood of new ones ends only these. */
+/** The most used templates of one exporter, and the most unused ones: a flood of new templates evicts only unused ones. */
 const MAX_TEMPLATES = 512;
-/** Numbers of samplers and domains that an exporter may tell rates of. */
+/** The most samplers and domains with a sampling rate. */
 const MAX_RATES = 1024;
-/** What waits for its template: sets, and bytes in all of them. */
+/** The most data sets that wait for a template, and their bytes. */
 const MAX_WAITING = 64;
 const MAX_WAITING_BYTES = 131_072;
-/** Of what came longer ago nobody wants to know any more: it is no traffic of now. */
+/** Older data sets are dropped: they describe no present traffic. */
 const MAX_WAIT_MS = 30_000;
 
 export interface WaitingSet {
   readonly key: number;
   readonly bytes: Uint8Array;
   readonly arrivedMs: number;
-  /** Of its datagram. */
+  /** The arrival of the datagram. */
   readonly exportMs: number;
   readonly uptimeMs: number | null;
   readonly sentMs: number;
 }
 
-/** What one exporter has told of its records in one format. Everything in it is bounded. */
+/** The templates and sampling rates of one exporter in one format. All of it is bounded. */
 export class TemplateStore {
   readonly #used = new Map<number, Template>();
   readonly #fresh = new Map<number, Template>();
@@ -28,7 +28,7 @@ export class TemplateStore {
   #waiting: WaitingSet[] = [];
   #waitingBytes = 0;
 
-  /** Templates are numbered apart in each observation domain. */
+  /** Each observation domain numbers its templates separately. */
   static key(domain: number, id: number): number {
     return domain * 65_536 + id;
   }
@@ -53,7 +53,7 @@ export class TemplateStore {
     this.#fresh.delete(key);
   }
 
-  /** All templates of a kind in a domain. RFC 7011 section 8.1. */
+  /** Removes all templates of a kind in a domain. RFC 7011 section 8.1. */
   withdrawAll(domain: number, kind: Template['kind']): void {
     for (const templates of [this.#used, this.#fresh]) {
       for (const [key, template] of templates) {
@@ -62,7 +62,7 @@ export class TemplateStore {
     }
   }
 
-  /** The rate that a sampler of a domain has; without a sampler the one that holds for the domain. */
+  /** The sampling rate of a sampler, or of the domain without one. */
   rate(domain: number, sampler: number | null): number | undefined {
     const own = sampler === null ? undefined : this.#rates.get(`${domain}/${sampler}`);
     return own ?? this.#rates.get(`${domain}`);
@@ -73,7 +73,7 @@ export class TemplateStore {
     put(this.#rates, `${domain}`, rate, MAX_RATES);
   }
 
-  /** Keeps a set until its template comes; what finds no room is what waited longest. Answers how many that were. */
+  /** Keeps a data set until its template arrives. At capacity the oldest are dropped; returns their number. */
   wait(set: WaitingSet): number {
     this.#waiting.push({ ...set, bytes: Uint8Array.from(set.bytes) });
     this.#waitingBytes += set.bytes.length;
@@ -89,7 +89,7 @@ export class TemplateStore {
     return dropped;
   }
 
-  /** What waited for a template that is there now, once; what waited too long is left out. */
+  /** Removes and returns the sets that waited for a template, without those that waited too long. */
   takeWaiting(key: number, nowMs: number): WaitingSet[] {
     if (this.#waiting.length === 0) return [];
     const taken = this.#waiting.filter((set) => set.key === key);
@@ -103,7 +103,7 @@ export class TemplateStore {
     return this.#used.size + this.#fresh.size;
   }
 
-  /** For tests of the bounds: everything that is remembered, in objects and in bytes that wait. */
+  /** The number of stored objects and waiting bytes, for tests of the bounds. */
   get size(): { readonly objects: number; readonly waitingBytes: number } {
     return {
       objects: this.#used.size + this.#fresh.size + this.#rates.size + this.#waiting.length,
@@ -112,7 +112,7 @@ export class TemplateStore {
   }
 }
 
-/** Puts it last; in a full map the first goes. */
+/** Inserts at the end and evicts the first entry of a full map. */
 function put<K, V>(map: Map<K, V>, key: K, value: V, limit: number): void {
   map.delete(key);
   if (map.size >= limit) {
