@@ -1,27 +1,27 @@
 import { formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 
-/** What a node's process is told by whoever starts it. */
+/** The configuration of a node's process. */
 export interface NodeConfig {
   readonly name: string;
   /** The Unix socket on which the control plane serves nodes. */
   readonly linkPath: string;
-  /** What control knows this node by; a secret. */
+  /** Authenticates this node to control; a secret. */
   readonly credential: string;
-  /** The node's own: its journal, and the folders of its servers. */
+  /** The node's own directory: its journal, and the folders of its servers. */
   readonly stateDir: string;
   readonly engine: 'docker' | 'process';
-  /** As `DOCKER_HOST` says it, `unix:///run/docker.sock`; only of the Docker engine. */
+  /** In the form of `DOCKER_HOST`, `unix:///run/docker.sock`; used by the Docker engine only. */
   readonly dockerHost: string;
-  /** Networks (CIDR) that no server may speak to, such as that of a control plane elsewhere; only of the Docker engine. */
+  /** Networks (CIDR) that servers must not reach, such as that of a remote control plane; Docker engine only. */
   readonly closedNetworks: readonly string[];
-  /** What becomes of its servers when it is asked to stop; killed, it always leaves them running. */
+  /** What happens to the servers when the node stops; a killed node always leaves them running. */
   readonly onStop: 'leave' | 'end';
 }
 
 export const CONFIG_VARIABLE = 'PORTCULLIS_NODE_CONFIG';
 export const DEFAULT_DOCKER_HOST = 'unix:///var/run/docker.sock';
 
-/** JSON from the environment: never an argument, for every process list shows those. Throws with what is wrong in it. */
+/** Reads JSON from the environment, because a process list shows arguments. Throws if it is invalid. */
 export function readConfig(env: NodeJS.ProcessEnv): NodeConfig {
   const text = env[CONFIG_VARIABLE];
   if (text === undefined) throw new Error(`a node needs its configuration in ${CONFIG_VARIABLE}`);
@@ -42,7 +42,7 @@ export function readConfig(env: NodeJS.ProcessEnv): NodeConfig {
   };
 }
 
-/** As people write them, with commas. Throws with the one that is no network. */
+/** Parses a comma-separated list. Throws on an entry that is not a network. */
 export function parseNetworks(text: string): string[] {
   return networksOf(
     text
@@ -52,19 +52,19 @@ export function parseNetworks(text: string): string[] {
   );
 }
 
-/** In one spelling each: they become part of a firewall's script. */
+/** Formats each network canonically, because it becomes part of an nftables script. */
 function networksOf(value: unknown): string[] {
-  if (!Array.isArray(value)) throw new Error('closedNetworks is no list');
+  if (!Array.isArray(value)) throw new Error('closedNetworks is not a list');
   return value.map((one) => {
     const network = parseCidr(String(one));
-    if (!network.ok) throw new Error(`a closed network is none: ${network.reason}`);
+    if (!network.ok) throw new Error(`a closed network is invalid: ${network.reason}`);
     return formatNetwork(network.value);
   });
 }
 
 function objectOf(value: unknown): Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null)
-    throw new Error('the configuration is no object');
+    throw new Error('the configuration is not an object');
   return value as Readonly<Record<string, unknown>>;
 }
 

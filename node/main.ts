@@ -18,17 +18,17 @@ import { PROCESS_IMAGES } from './examples/images.ts';
 import { Journal } from './journal/journal.ts';
 import type { Owner } from './server-folder/folder.ts';
 
-/** Below what a supervisor waits for a child. */
-const END_WITHIN_MS = 8_000;
+/** Shorter than the time that a supervisor waits for a child. */
+const STOP_MS = 8_000;
 
-/** Whom games run as where the agent is root: nobody's account, so that they can touch nothing else. */
-const GAMES: Owner = { uid: 25_565, gid: 25_565 };
+/** The account that games run as if the agent is root: nobody's, so that games can touch no other files. */
+const GAME_ACCOUNT: Owner = { uid: 25_565, gid: 25_565 };
 
 /**
- * The process of a node. However it ends, its servers run on, unless it was told otherwise: an agent that comes after
- * finds them, by its journal and by what the engine says.
+ * The process of a node. Its servers keep running when it ends, unless `onStop` is `end`: the next agent finds them by its
+ * journal and by what the engine lists.
  */
-const { config, log } = readEverything();
+const { config, log } = readConfigAndLog();
 const orphaned = (): void => process.exit(1);
 process.once('disconnect', orphaned);
 await lockState({
@@ -37,14 +37,17 @@ await lockState({
   path: join(config.stateDir, 'agent.lock'),
 }).catch((error: unknown) => {
   if (error instanceof StateInUse) giveUp(error);
-  log.info({ error }, 'another node on this state directory would not be noticed');
+  log.info(
+    { error },
+    'the state directory cannot be locked: another node on it would not be detected',
+  );
 });
 process.off('disconnect', orphaned);
-const agent = begin();
+const agent = startAgent();
 log.info({ name: config.name, engine: config.engine }, 'started');
 if (process.connected) process.send?.({ kind: 'ready', facts: { engine: config.engine } });
 
-function readEverything() {
+function readConfigAndLog() {
   try {
     const { env } = process;
     const log = createLineLog('node', (line) => process.stderr.write(line), readLogLevel(env));
@@ -54,21 +57,21 @@ function readEverything() {
   }
 }
 
-function begin(): NodeAgent {
+function startAgent(): NodeAgent {
   try {
     const { name, linkPath, credential, stateDir } = config;
     const isRoot = process.getuid?.() === 0;
-    const begun = createNode({
+    const node = createNode({
       name,
       link: connectIpc({ path: linkPath, agent: { kind: 'node', name }, credential }),
       engine: openEngine(config, isRoot),
       stateDir: resolve(stateDir),
-      owner: isRoot ? GAMES : null,
+      owner: isRoot ? GAME_ACCOUNT : null,
       applyConfigFiles: createApplyConfigFiles(),
       log,
     });
-    begun.start();
-    return begun;
+    node.start();
+    return node;
   } catch (error) {
     return giveUp(error);
   }
@@ -85,36 +88,39 @@ function openEngine(
   if (engine === 'process') {
     return new ProcessEngine({ stateDir: resolve(stateDir), images: PROCESS_IMAGES });
   }
-  // Two installations on one host may call their node alike, and each stops what it does not know.
-  const place = createHash('sha256').update(resolve(stateDir)).digest('hex').slice(0, 12);
+  // Two installations on one host may use the same node name, and each removes instances that it does not know.
+  const digest = createHash('sha256').update(resolve(stateDir)).digest('hex').slice(0, 12);
   return new DockerEngine({
     socketPath: parseDockerHost(dockerHost),
-    owner: `${name}-${place}`,
+    owner: `${name}-${digest}`,
     guard: isRoot ? createGuard({ closed }) : null,
   });
 }
 
-/** One line for a person; a stack would say nothing about what is wrong on this host. */
+/** Exits with one line for the operator instead of a stack. */
 function giveUp(error: unknown): never {
   process.stderr.write(`portcullis node: ${describeError(error)}\n`);
   process.exit(1);
 }
 
 let stopping = false;
-async function stop(why: string): Promise<void> {
+async function stop(reason: string): Promise<void> {
   if (stopping) return;
   stopping = true;
-  const ends = config.onStop === 'end';
-  log.info({ why }, ends ? 'stopping, and what runs with it' : 'stopping; what runs keeps running');
+  const stopsServers = config.onStop === 'end';
+  log.info(
+    { reason },
+    stopsServers ? 'stopping the node and its servers' : 'stopping; servers keep running',
+  );
   await agent.stop();
-  if (ends) {
-    // Of its own: the agent closed its one.
+  if (stopsServers) {
+    // The agent has closed its engine.
     const engine = openEngine(config, process.getuid?.() === 0);
-    await stopAll(engine, new Journal(resolve(config.stateDir), log), END_WITHIN_MS);
+    await stopAll(engine, new Journal(resolve(config.stateDir), log), STOP_MS);
   }
   process.exit(0);
 }
-// Not once: a service manager tells the agent and whoever started it, who tells it again. That must not cut its stop short.
-process.on('SIGINT', () => void stop('SIGINT'));
-process.on('SIGTERM', () => void stop('SIGTERM'));
-process.once('disconnect', () => void stop('its supervisor is gone'));
+// Later signals have no effect: a service manager and a supervisor may both send one, which must not interrupt the stop.
+process.on('SIGINT', () => stop('SIGINT').catch(giveUp));
+process.on('SIGTERM', () => stop('SIGTERM').catch(giveUp));
+process.once('disconnect', () => stop('the supervisor has exited').catch(giveUp));

@@ -14,7 +14,7 @@ import {
 import { DockerClient } from './api/client.ts';
 import { attachConsole } from './container/console.ts';
 import { renderContainer } from './container/container.ts';
-import { inWords } from './api/errors.ts';
+import { translateErrors } from './api/errors.ts';
 import { watchEvents } from './api/events.ts';
 import { ownerOf } from '../folder-owner.ts';
 import type { HostGuard } from './network/guard.ts';
@@ -29,48 +29,48 @@ import { watchContainerUsage } from './container/usage.ts';
 export interface DockerEngineOptions {
   /** Path of Docker's unix socket. */
   readonly socketPath: string;
-  /** Name of this node: what other agents make on the same engine is theirs. */
+  /** Name of this node; objects of other owners on the same engine are left alone. */
   readonly owner: string;
-  /** null: nothing keeps servers away from this host, as where the agent is not root. */
+  /** Null if the agent is not root: then nothing isolates servers from this host. */
   readonly guard: HostGuard | null;
-  /** Of calls that ask or order, not of those that make and start. */
+  /** The timeout of calls other than create and start. */
   readonly callMs?: number;
-  /** How long a network without a container stays. */
+  /** The time that a network without a container is kept. */
   readonly emptyNetworkMs?: number;
 }
 
 const STEP_MS = 60_000;
 const PING_MS = 5_000;
-/** At once, when all are inspected. */
+/** Concurrent inspections of a list. */
 const INSPECTIONS = 8;
-/** Far more than are replaced while one event is on its way. */
-const REMEMBERED = 1000;
+/** Far more than are replaced while one event is in transit. */
+const MAX_REPLACED = 1000;
 
-/** Game servers as containers, whatever else runs on the engine. */
+/** Game servers as Docker containers. */
 export class DockerEngine implements Engine {
   readonly kind = 'docker';
   readonly #client: DockerClient;
   readonly #names: Names;
   readonly #networks: Networks;
   readonly #stops = new Set<() => void>();
-  /** By container: what closes its consoles. */
+  /** The functions that end the consoles of a container, by its id. */
   readonly #consoles = new Map<string, Set<() => void>>();
-  /** Replaced by `create`: that they are removed is no news. */
+  /** Containers that `create` replaced; their removal is not reported. */
   readonly #replaced = new Set<string>();
 
   constructor({ socketPath, owner, guard, callMs, emptyNetworkMs }: DockerEngineOptions) {
     this.#client = new DockerClient(socketPath, callMs);
     this.#names = new Names(owner);
     this.#networks = new Networks(this.#client, this.#names, guard, emptyNetworkMs);
-    this.#networks.keep();
+    this.#networks.startSweeping();
   }
 
   ping(): Promise<void> {
-    return inWords(() => this.#client.ping(PING_MS));
+    return translateErrors(() => this.#client.ping(PING_MS));
   }
 
   describe(): Promise<EngineFacts> {
-    return inWords(async () => {
+    return translateErrors(async () => {
       const { engine, api } = await this.#client.version();
       const warnings = [
         'Disk limits hold for each file of a server; the sum of them is watched, not enforced by the kernel.',
@@ -84,11 +84,11 @@ export class DockerEngine implements Engine {
   }
 
   pull(image: ImageRef, onProgress: (line: string) => void, signal: AbortSignal): Promise<void> {
-    return inWords(() => pullImage(this.#client, image, onProgress, signal));
+    return translateErrors(() => pullImage(this.#client, image, onProgress, signal));
   }
 
   create(spec: InstanceSpec): Promise<void> {
-    return inWords(async () => {
+    return translateErrors(async () => {
       const owner = await ownerOf(spec.folder);
       const command = await this.#commandOf(spec);
       const old = await this.#find(spec.uuid);
@@ -104,12 +104,12 @@ export class DockerEngine implements Engine {
   }
 
   start(uuid: string): Promise<void> {
-    return inWords(async () => {
+    return translateErrors(async () => {
       const container = await this.#existing(uuid);
       const organisation = container.Config.Labels?.[ORGANISATION_LABEL] ?? '';
-      // The network may have gone, and the guard with the firewall, since it was created.
+      // The network or the guard's table may have been deleted since the container was created.
       await this.#networks.hold(organisation, portsOf(container), () =>
-        // 304: it runs.
+        // 304: it runs already.
         this.#client.call('POST', `/containers/${container.Id}/start`, {
           expected: [304],
           limitMs: STEP_MS,
@@ -119,7 +119,7 @@ export class DockerEngine implements Engine {
   }
 
   signal(uuid: string, signal: string): Promise<void> {
-    return inWords(async () => {
+    return translateErrors(async () => {
       const name = this.#names.container(uuid, 'game');
       // 404: gone. 409: it does not run.
       await this.#client.call('POST', `/containers/${name}/kill`, {
@@ -135,7 +135,7 @@ export class DockerEngine implements Engine {
   }
 
   remove(uuid: string): Promise<void> {
-    return inWords(async () => {
+    return translateErrors(async () => {
       const organisations = new Set<string>();
       const install = await removeInstall(this.#client, this.#names, uuid);
       if (install !== null) organisations.add(install);
@@ -145,20 +145,20 @@ export class DockerEngine implements Engine {
         organisations.add(container.Config.Labels?.[ORGANISATION_LABEL] ?? '');
       }
       for (const organisation of organisations) await this.#networks.release(organisation);
-      // Whose it was is not known where somebody else removed it.
+      // The organisation of a container that another program removed is unknown.
       if (organisations.size === 0) await this.#networks.sweep();
     });
   }
 
   inspect(uuid: string): Promise<Instance | null> {
-    return inWords(async () => {
+    return translateErrors(async () => {
       const container = await this.#find(uuid);
       return container === null ? null : parseInstance(uuid, container);
     });
   }
 
   list(): Promise<readonly Instance[]> {
-    return inWords(async () => {
+    return translateErrors(async () => {
       const filters = JSON.stringify(this.#names.filter({ [ROLE_LABEL]: 'game' }));
       const query = { all: 'true', filters };
       const { body } = await this.#client.call('GET', '/containers/json', { query });
@@ -181,16 +181,16 @@ export class DockerEngine implements Engine {
       if (event.kind === 'removed' && this.#replaced.has(container ?? '')) return;
       listener(event);
     });
-    return this.#stopping(stop);
+    return this.#registerStop(stop);
   }
 
   attach(uuid: string, onOutput: (chunk: Buffer) => void): Promise<Console> {
-    return inWords(async () => {
+    return translateErrors(async () => {
       const { Id: id } = await this.#existing(uuid);
       const console = await attachConsole(this.#client, id, onOutput);
       const open = this.#consoles.get(id) ?? new Set();
       this.#consoles.set(id, open.add(console.finish));
-      const stop = this.#stopping(() => console.close());
+      const stop = this.#registerStop(() => console.close());
       void console.ended.then(() => {
         this.#stops.delete(stop);
         open.delete(console.finish);
@@ -201,7 +201,7 @@ export class DockerEngine implements Engine {
   }
 
   recentOutput(uuid: string, maxBytes: number): Promise<Buffer> {
-    return inWords(async () => {
+    return translateErrors(async () => {
       const { Id: id, Config: config } = await this.#existing(uuid);
       return readRecentOutput(this.#client, id, config.Tty, maxBytes);
     });
@@ -209,7 +209,7 @@ export class DockerEngine implements Engine {
 
   watchUsage(uuid: string, listener: (usage: Usage) => void): () => void {
     const name = this.#names.container(uuid, 'game');
-    return this.#stopping(watchContainerUsage(this.#client, name, listener));
+    return this.#registerStop(watchContainerUsage(this.#client, name, listener));
   }
 
   runInstall(
@@ -217,7 +217,7 @@ export class DockerEngine implements Engine {
     onOutput: (chunk: Buffer) => void,
     signal: AbortSignal,
   ): Promise<{ readonly exitCode: number }> {
-    return inWords(async () => {
+    return translateErrors(async () => {
       try {
         const exitCode = await this.#networks.hold(spec.organisation, [], () =>
           runInstall(this.#client, this.#names, spec, onOutput, signal),
@@ -243,19 +243,19 @@ export class DockerEngine implements Engine {
     if (image.hasCommand) return null;
     if (spec.fallbackCommand !== null && spec.fallbackCommand.length > 0)
       return spec.fallbackCommand;
-    throw new EngineError('refused', `The image ${reference} says not what it starts.`);
+    throw new EngineError('refused', `The image ${reference} defines no command to start.`);
   }
 
   async #replace(uuid: string, old: ContainerJson): Promise<void> {
     const { status } = parseInstance(uuid, old);
     if (status === 'running' || status === 'paused')
       throw new EngineError('refused', 'The server runs already.');
-    if (this.#replaced.size >= REMEMBERED) this.#replaced.clear();
+    if (this.#replaced.size >= MAX_REPLACED) this.#replaced.clear();
     this.#replaced.add(old.Id);
     await removeContainer(this.#client, old.Id);
   }
 
-  /** Null where there is none, or one that is not ours. */
+  /** Returns null if there is no container, or it belongs to another owner. */
   async #find(uuid: string): Promise<ContainerJson | null> {
     const path = `/containers/${this.#names.container(uuid, 'game')}/json`;
     const { status, body } = await this.#client.call('GET', path, { expected: [404] });
@@ -271,7 +271,7 @@ export class DockerEngine implements Engine {
     return container;
   }
 
-  #stopping(stop: () => void): () => void {
+  #registerStop(stop: () => void): () => void {
     const once = (): void => {
       this.#stops.delete(once);
       stop();

@@ -1,28 +1,28 @@
 import { createHash } from 'node:crypto';
 
-/** Which agent an object of Docker belongs to; another agent on the same engine lets it alone. */
+/** The agent that a Docker object belongs to; other agents on the same engine leave it alone. */
 export const OWNER_LABEL = 'portcullis.node';
 export const SERVER_LABEL = 'portcullis.server';
 export const ORGANISATION_LABEL = 'portcullis.organisation';
-/** On a network that an operator made and that stays without a server in it, whatever its value. */
+/** Marks a network of the operator, which is kept without a server in it; any value. */
 export const KEEP_LABEL = 'portcullis.keep';
 /** `game` or `install`. */
 export const ROLE_LABEL = 'portcullis.role';
 
 export type Role = 'game' | 'install';
 
-/** Every interface of a bridge of ours begins so, whichever agent made it. */
+/** The prefix of the bridge interfaces of all agents. */
 export const BRIDGE_PREFIX = 'pcn';
-/** A kernel's limit of 15 bytes, less the prefix. */
+/** The kernel's limit of 15 bytes, minus the prefix. */
 const BRIDGE_DIGITS = 12;
 const SHORT_DIGITS = 8;
 
-/** How the objects of one agent are called: by what it is, so that they are found again without a memory. */
+/** Names of one agent's Docker objects, derived from its owner name, so that a restarted agent finds them. */
 export class Names {
   readonly owner: string;
   readonly #short: string;
 
-  /** `owner` is the node's own name, which no other agent on this engine has. */
+  /** `owner` must be unique among the agents on this engine. */
   constructor(owner: string) {
     this.owner = owner;
     this.#short = digest(owner).slice(0, SHORT_DIGITS);
@@ -50,10 +50,10 @@ export class Names {
     return { [OWNER_LABEL]: this.owner, [ORGANISATION_LABEL]: organisation };
   }
 
-  /** What finds everything of ours of a kind, as Docker's `filters` want it. */
+  /** Docker's `filters` for the objects of this agent. */
   filter(more: Readonly<Record<string, string>> = {}): { readonly label: readonly string[] } {
-    const wanted = { [OWNER_LABEL]: this.owner, ...more };
-    return { label: Object.entries(wanted).map(([name, value]) => `${name}=${value}`) };
+    const labels = { [OWNER_LABEL]: this.owner, ...more };
+    return { label: Object.entries(labels).map(([name, value]) => `${name}=${value}`) };
   }
 }
 

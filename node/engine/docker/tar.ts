@@ -1,8 +1,8 @@
-/** A file or a folder of an archive: what Docker takes as a context, an image or a file to put into a container. */
+/** An entry of an archive for Docker: a build context, an image, or files for a container. */
 export interface TarEntry {
-  /** Relative, with slashes; at most 100 bytes. */
+  /** Relative path, at most 100 bytes. */
   readonly path: string;
-  /** Bits such as 0o755. */
+  /** Permission bits such as 0o755. */
   readonly mode: number;
   readonly content: Buffer | 'folder' | { readonly linkTo: string };
 }
@@ -10,7 +10,7 @@ export interface TarEntry {
 const BLOCK = 512;
 const MAX_PATH = 100;
 
-/** A POSIX ustar archive; everything in it belongs to root and is as old as the epoch. Throws on a path too long. */
+/** A POSIX ustar archive; entries belong to root and have the time 0. Throws if a path is too long. */
 export function renderTar(entries: readonly TarEntry[]): Buffer {
   const parts = entries.flatMap((entry) => {
     const content = Buffer.isBuffer(entry.content) ? entry.content : Buffer.alloc(0);
@@ -22,8 +22,8 @@ export function renderTar(entries: readonly TarEntry[]): Buffer {
 
 function renderHeader(entry: TarEntry, size: number): Buffer {
   const header = Buffer.alloc(BLOCK);
-  const put = (text: string, offset: number, room: number): void => {
-    if (Buffer.byteLength(text) > room) throw new RangeError(`too long for a tar: ${text}`);
+  const put = (text: string, offset: number, maxBytes: number): void => {
+    if (Buffer.byteLength(text) > maxBytes) throw new RangeError(`too long for a tar: ${text}`);
     header.write(text, offset);
   };
   const octal = (value: number, digits: number): string => value.toString(8).padStart(digits, '0');

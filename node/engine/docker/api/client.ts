@@ -3,10 +3,10 @@ import type { Duplex } from 'node:stream';
 import { EngineError } from '../../engine.ts';
 import { DockerRefusal } from './errors.ts';
 
-/** What Docker answered to a call: a status of 2xx or one of those that were expected. */
+/** Docker's answer to a call: a status of 2xx or an expected one. */
 export interface Answer {
   readonly status: number;
-  /** Parsed JSON; null where there was none. */
+  /** Parsed JSON, or null. */
   readonly body: unknown;
 }
 
@@ -15,25 +15,25 @@ export interface Call {
   /** JSON, or a tar. */
   readonly body?: object | Buffer;
   readonly limitMs?: number;
-  /** Statuses that are answers, not refusals. */
+  /** Other statuses that are answers instead of refusals. */
   readonly expected?: readonly number[];
   readonly signal?: AbortSignal;
 }
 
-/** A connection that Docker gave away: a console. */
+/** A connection that Docker handed over: a console. */
 export interface Hijacked {
   readonly socket: Duplex;
-  /** What came right behind the headers. */
+  /** Bytes that arrived with the headers. */
   readonly head: Buffer;
 }
 
-/** Of a call that names no time of its own. */
+/** The default timeout of a call. */
 export const CALL_MS = 15_000;
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
 const MAX_ERROR_BYTES = 64 * 1024;
 
 /**
- * Docker's HTTP interface over its unix socket, in the newest version that both know. Each call ends within its time
+ * Docker's HTTP API over its Unix socket, in the newest version that both sides support. Each call ends within its timeout
  * with an answer, a `DockerRefusal` or an `EngineError` (`unreachable`, `timeout`, `aborted`).
  */
 export class DockerClient {
@@ -57,7 +57,7 @@ export class DockerClient {
     return settle(answer, text, expected);
   }
 
-  /** An answer whose body comes bit by bit; the time is that of its headers. The caller destroys it. */
+  /** A streamed answer; the timeout covers only its headers. The caller destroys it. */
   async stream(method: string, path: string, options: Call = {}): Promise<IncomingMessage> {
     const target = `/v${await this.#negotiated()}${path}${render(options.query)}`;
     const { deadline, done } = deadlineOf(options.limitMs ?? this.callMs);
@@ -73,14 +73,14 @@ export class DockerClient {
   }
 
   /**
-   * Takes over the connection. The request has no body, and says so: what is written to a body lands on the standard
-   * input of the process (dockerode#742).
+   * Takes over the connection. The request declares an empty body, because the bytes of a body would arrive on the
+   * standard input of the process (dockerode#742).
    */
   async hijack(path: string, query: Readonly<Record<string, string>>): Promise<Hijacked> {
     const target = `/v${await this.#negotiated()}${path}${render(query)}`;
     const { deadline, done } = deadlineOf(this.callMs);
     const headers = { Connection: 'Upgrade', Upgrade: 'tcp', 'Content-Length': '0' };
-    const asked = request({
+    const sent = request({
       socketPath: this.socketPath,
       method: 'POST',
       path: target,
@@ -90,29 +90,29 @@ export class DockerClient {
     });
     try {
       const { promise, resolve, reject } = Promise.withResolvers<Hijacked>();
-      asked.once('upgrade', (_answer, socket, head) => resolve({ socket, head }));
-      asked.once('error', (error) => reject(this.#failure(error, deadline)));
-      asked.once('response', (answer) => {
+      sent.once('upgrade', (_answer, socket, head) => resolve({ socket, head }));
+      sent.once('error', (error) => reject(this.#failure(error, deadline)));
+      sent.once('response', (answer) => {
         this.#read(answer, MAX_ERROR_BYTES, deadline)
           .then((text) => settle(answer, text.toString(), []))
           .then(() => reject(new EngineError('refused', 'Docker gave no console.')))
           .catch(reject);
       });
-      asked.end();
+      sent.end();
       return await promise;
     } finally {
       done();
     }
   }
 
-  /** Resolves when it shows life, on a connection of its own: calls that wait for one another say nothing of that. */
+  /** Resolves when Docker answers. Uses its own connection, so that it does not wait for other calls. */
   async ping(limitMs: number): Promise<void> {
     const deadline = AbortSignal.timeout(Math.min(limitMs, this.callMs));
     const answer = await this.#send('GET', '/_ping', { deadline, agent: false });
     settle(answer, (await this.#read(answer, MAX_ERROR_BYTES, deadline)).toString(), []);
   }
 
-  /** The engine may be another one now. */
+  /** Negotiates the version again, because the engine may have been replaced. */
   forgetVersion(): void {
     this.#version = null;
   }
@@ -143,11 +143,11 @@ export class DockerClient {
 
   #negotiated(): Promise<string> {
     if (this.#version === null) {
-      const asked = this.version().then(({ api }) => api);
-      asked.catch(() => {
-        if (this.#version === asked) this.#version = null;
+      const version = this.version().then(({ api }) => api);
+      version.catch(() => {
+        if (this.#version === version) this.#version = null;
       });
-      this.#version = asked;
+      this.#version = version;
     }
     return this.#version;
   }
@@ -165,19 +165,19 @@ export class DockerClient {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const until = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
     if (until.aborted) return Promise.reject(this.#failure(until.reason, deadline, signal));
-    const asked: ClientRequest = request({
+    const sent: ClientRequest = request({
       socketPath: this.socketPath,
       method,
       path,
       headers,
       agent,
     });
-    const abort = (): void => void asked.destroy(new Error('aborted'));
+    const abort = (): void => void sent.destroy(new Error('aborted'));
     until.addEventListener('abort', abort, { once: true });
-    asked.once('response', resolve);
-    asked.once('close', () => until.removeEventListener('abort', abort));
-    asked.on('error', (error) => reject(this.#failure(error, deadline, signal)));
-    asked.end(bytes);
+    sent.once('response', resolve);
+    sent.once('close', () => until.removeEventListener('abort', abort));
+    sent.on('error', (error) => reject(this.#failure(error, deadline, signal)));
+    sent.end(bytes);
     return promise;
   }
 
@@ -195,7 +195,8 @@ export class DockerClient {
     try {
       for await (const chunk of answer as AsyncIterable<Buffer>) {
         bytes += chunk.length;
-        if (bytes > maxBytes) throw new EngineError('refused', 'Docker answers without an end.');
+        if (bytes > maxBytes)
+          throw new EngineError('refused', 'Docker sent an answer that is too large.');
         chunks.push(chunk);
       }
     } catch (error) {
@@ -225,7 +226,7 @@ function settle(answer: IncomingMessage, text: string, expected: readonly number
   throw new DockerRefusal(status, typeof message === 'string' ? message : `status ${status}`);
 }
 
-/** Null for what is no JSON, as some answers of Docker are (`OK`). */
+/** Returns null for an answer that is not JSON, such as `OK`. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -239,7 +240,7 @@ function render(query: Readonly<Record<string, string>> = {}): string {
   return text === '' ? '' : `?${text}`;
 }
 
-/** A deadline that can be taken back, for what lives on after it was met. */
+/** A deadline that can be cancelled, for a connection that outlives it. */
 function deadlineOf(limitMs: number): { readonly deadline: AbortSignal; done: () => void } {
   const controller = new AbortController();
   const timer = setTimeout(() => controller.abort(), limitMs);

@@ -1,6 +1,6 @@
 import { EngineError } from '../../engine.ts';
 
-/** Docker answered, and it was no. `message` is Docker's own. */
+/** Docker refused a call. `message` is Docker's own. */
 export class DockerRefusal extends Error {
   override readonly name = 'DockerRefusal';
   readonly status: number;
@@ -16,10 +16,10 @@ const ADDRESS_MISSING = /cannot assign requested address/i;
 const BOUND =
   /(?:listen (?<protocol>tcp|udp)[46]?|[Bb]ind for) (?<ip>\[[^\]]{1,45}\]|[\d.]{7,15}):(?<port>\d{1,5})/;
 const NO_SUBNET = /non-overlapping IPv[46] address pool/i;
-/** What is shown of a message that nobody foresaw. */
+/** The most that is shown of an unknown message. */
 const SHOWN = 500;
 
-/** Whether Docker refused because it has no network of this name: 20 says so at the start, newer ones also before. */
+/** Whether Docker refused because the network does not exist: Docker 20 checks at start, newer versions at create too. */
 export function isMissingNetwork(error: unknown, name: string): boolean {
   return (
     error instanceof DockerRefusal &&
@@ -28,31 +28,31 @@ export function isMissingNetwork(error: unknown, name: string): boolean {
   );
 }
 
-/** What Docker's refusal means, in words for people; null for what is no refusal of Docker's. */
+/** Translates a refusal of Docker into an `EngineError` for operators; returns null for any other error. */
 export function describeRefusal(error: unknown): EngineError | null {
   if (!(error instanceof DockerRefusal)) return null;
   const { message, status } = error;
   const { ip = 'an address', port = '?', protocol = '' } = BOUND.exec(message)?.groups ?? {};
-  const told = (code: EngineError['code'], text: string): EngineError =>
+  const refusal = (code: EngineError['code'], text: string): EngineError =>
     new EngineError(code, text, { cause: error });
   if (PORT_TAKEN.test(message))
-    return told(
+    return refusal(
       'port_taken',
       `Port ${port}${protocol && `/${protocol}`} of ${ip} is in use by something else on this node.`,
     );
   if (ADDRESS_MISSING.test(message))
-    return told('address_missing', `This node does not have the address ${ip}.`);
+    return refusal('address_missing', `This node does not have the address ${ip}.`);
   if (NO_SUBNET.test(message))
-    return told(
+    return refusal(
       'refused',
       'Docker has no subnet left for another network: give it more in default-address-pools.',
     );
   const code = status === 404 ? 'not_found' : 'refused';
-  return told(code, `Docker refused: ${message.slice(0, SHOWN)}`);
+  return refusal(code, `Docker refused: ${message.slice(0, SHOWN)}`);
 }
 
-/** Runs it, and rejects with nothing but `EngineError`. */
-export async function inWords<T>(work: () => Promise<T>): Promise<T> {
+/** Runs the work and turns Docker's refusals into `EngineError`. */
+export async function translateErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

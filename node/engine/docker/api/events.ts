@@ -4,7 +4,7 @@ import type { DockerClient } from './client.ts';
 import { readJsonLines } from './json-lines.ts';
 import { type Names, ROLE_LABEL, SERVER_LABEL } from '../labels.ts';
 
-/** What is read of one message of `GET /events`. */
+/** The used fields of a message of `GET /events`. */
 export interface EventJson {
   readonly Action: string;
   readonly Actor?: {
@@ -17,7 +17,7 @@ const KINDS = { start: 'started', pause: 'paused', unpause: 'unpaused' } as cons
 const RETRY_MS = { first: 100, most: 2_000 };
 const PING_EVERY_MS = 5_000;
 
-/** Makes events of Docker's. It remembers which container ran out of memory, for its end does not say so. */
+/** Converts Docker's events. Remembers which container ran out of memory, because its `die` event does not say so. */
 export class EventReader {
   readonly #outOfMemory = new Set<string>();
 
@@ -53,8 +53,8 @@ export class EventReader {
 }
 
 /**
- * Follows Docker's events until told otherwise. They carry no sign of life, so it asks for one; when there is none it
- * says `lost` and tries again, and says `gap` when they flow.
+ * Follows Docker's events until the returned function is called. The stream has no keepalive, so Docker is pinged: if it
+ * does not answer, `lost` is reported and the stream is opened again, which reports `gap`.
  */
 export function watchEvents(
   client: DockerClient,
@@ -86,28 +86,28 @@ export function watchEvents(
   return () => stopping.abort();
 }
 
-/** Until the stream ends or Docker shows no life; always rejects. */
+/** Runs until the stream ends or Docker does not answer a ping; always rejects. */
 async function followOnce(
   client: DockerClient,
   names: Names,
   stopping: AbortSignal,
   listener: (event: EngineEvent, container: string | null) => void,
 ): Promise<never> {
-  const lifeless = new AbortController();
-  const signal = AbortSignal.any([stopping, lifeless.signal]);
-  // Docker answers before it listens: what happens between comes by `since`. Nothing older: who hears `gap` inspects,
-  // and would take an old end for a new one.
+  const unresponsive = new AbortController();
+  const signal = AbortSignal.any([stopping, unresponsive.signal]);
+  // Docker answers before it subscribes; `since` includes the events in between. Earlier events are left out: `gap` makes
+  // the agent inspect, and an old exit would look like a new one.
   const since = (Date.now() / 1000).toFixed(9);
   const filters = JSON.stringify({
     type: ['container'],
     ...names.filter({ [ROLE_LABEL]: 'game' }),
   });
   const stream = await client.stream('GET', '/events', { query: { since, filters }, signal });
-  let why: unknown = new Error('Docker ended its events.');
-  const asking = setInterval(() => {
+  let reason: unknown = new Error('Docker ended its events.');
+  const pinging = setInterval(() => {
     client.ping(PING_EVERY_MS).catch((error: unknown) => {
-      why = error;
-      lifeless.abort();
+      reason = error;
+      unresponsive.abort();
     });
   }, PING_EVERY_MS);
   const reader = new EventReader();
@@ -120,10 +120,10 @@ async function followOnce(
       if (event !== null) listener(event, message.Actor?.ID ?? null);
     }
   } catch (error) {
-    if (!lifeless.signal.aborted) why = error;
+    if (!unresponsive.signal.aborted) reason = error;
   } finally {
-    clearInterval(asking);
+    clearInterval(pinging);
     stream.destroy();
   }
-  throw why;
+  throw reason;
 }

@@ -1,8 +1,8 @@
 const HEADER_BYTES = 8;
 
 /**
- * Takes the payload out of Docker's frames for containers without a terminal: a stream's number, three zeros, a length
- * (big endian), then so many bytes. Payload goes on as it comes, never gathered, whatever the length says.
+ * Extracts the payload of Docker's frames for containers without a terminal: a stream number, three zeros, a big-endian
+ * length, then that many bytes. Payload is passed on as it arrives and never buffered, whatever the length says.
  */
 export class FrameReader {
   readonly #onPayload: (chunk: Buffer) => void;

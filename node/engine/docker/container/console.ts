@@ -3,15 +3,15 @@ import { type Console, EngineError } from '../../engine.ts';
 import type { DockerClient } from '../api/client.ts';
 
 const WRITE_MS = 5_000;
-/** What the kernel's terminal keeps of one line; the rest of a longer one would be lost without a word. */
+/** The kernel's terminal silently drops the rest of a longer line. */
 const MAX_LINE_BYTES = 4095;
 
 export interface DockerConsole extends Console {
-  /** It ended: takes nothing from now on, and still gives what is on its way. */
+  /** The container ended: refuses input from now on, and still delivers pending output. */
   finish(): void;
 }
 
-/** A console over a connection that Docker gave away. */
+/** Attaches a console to a container. */
 export async function attachConsole(
   client: DockerClient,
   container: string,
@@ -26,7 +26,7 @@ export async function attachConsole(
   const { promise: ended, resolve } = Promise.withResolvers<void>();
   socket.on('error', () => socket.destroy());
   socket.once('close', () => resolve());
-  // The other end is the container's: what is still written goes nowhere.
+  // The container has closed its end, so further input would be lost.
   socket.once('end', () => socket.destroy());
   socket.on('data', onOutput);
   if (head.length > 0) onOutput(head);
@@ -54,7 +54,7 @@ async function write(socket: Duplex, bytes: Buffer): Promise<void> {
       `The terminal of a container takes lines of at most ${MAX_LINE_BYTES} bytes, and this one has ${longest} as UTF-8. It was not sent.`,
     );
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const late = setTimeout(
+  const timer = setTimeout(
     () => reject(new EngineError('timeout', 'The server does not read its console.')),
     WRITE_MS,
   );
@@ -65,7 +65,7 @@ async function write(socket: Duplex, bytes: Buffer): Promise<void> {
   try {
     await promise;
   } finally {
-    clearTimeout(late);
+    clearTimeout(timer);
     socket.off('close', gone);
   }
 }

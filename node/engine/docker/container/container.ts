@@ -5,19 +5,19 @@ import { installLimits, renderLimits } from './limits.ts';
 
 export const SERVER_FOLDER = '/home/container';
 export const INSTALL_FOLDER = '/mnt/server';
-/** Where the script of an install lies inside. */
+/** The path of an install script in its container. */
 export const INSTALL_SCRIPT = '/mnt/install/install.sh';
 const INSTALL_PIDS = 512;
 
-/** Two files, so that there is always something to read of the one before. */
+/** Two files, so that the previous one can be read after a rotation. */
 const LOGGING = {
   Type: 'local',
   Config: { 'max-size': '2500k', 'max-file': '2', compress: 'false' },
 };
-/** What an install needs as root of its container: unpacking, packages, giving files away. */
+/** An install is root in its container: it unpacks, installs packages and changes owners. */
 const INSTALL_CAPABILITIES = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'SETGID', 'SETUID'];
 
-/** The body of `POST /containers/create` for a game: everything that holds it in its place is here. */
+/** The body of `POST /containers/create` for a game, with everything that isolates it. */
 export function renderContainer(
   names: Names,
   spec: InstanceSpec,
@@ -29,7 +29,7 @@ export function renderContainer(
     ...(command === null ? {} : { Entrypoint: command, Cmd: [] }),
     User: `${owner.uid}:${owner.gid}`,
     WorkingDir: SERVER_FOLDER,
-    // A terminal, or games hold back their lines to print them by the block.
+    // Without a terminal, games buffer their output in blocks.
     Tty: true,
     OpenStdin: true,
     StdinOnce: false,
@@ -46,7 +46,7 @@ export function renderContainer(
   };
 }
 
-/** The same for an install, which is root in its container: its image is a system to install into, and to leave. */
+/** The same for an install, which is root in its container and may write to its image. */
 export function renderInstall(names: Names, spec: InstallSpec): object {
   return {
     ...renderCommon(names, spec, 'install'),
@@ -73,7 +73,7 @@ function renderCommon(names: Names, spec: InstanceSpec | InstallSpec, role: Role
       [ROLE_LABEL]: role,
     },
     Env: Object.entries(spec.env).map(([name, value]) => `${name}=${value}`),
-    // A health check of the image would run programs in it that nobody asked for.
+    // A health check of the image would run programs of its own.
     Healthcheck: { Test: ['NONE'] },
   };
 }
@@ -81,7 +81,7 @@ function renderCommon(names: Names, spec: InstanceSpec | InstallSpec, role: Role
 function renderHost(names: Names, spec: InstanceSpec | InstallSpec): object {
   return {
     NetworkMode: names.network(spec.organisation),
-    // Starting again is the machine's to decide.
+    // The power machine decides about restarts.
     RestartPolicy: { Name: 'no' },
     LogConfig: LOGGING,
     CapDrop: ['ALL'],
@@ -93,7 +93,7 @@ function renderHost(names: Names, spec: InstanceSpec | InstallSpec): object {
 }
 
 function mount(source: string, target: string): object {
-  // Not a `Binds` text, which a colon in the path would cut. The folder must be there: Docker makes none.
+  // Unlike `Binds`, this allows a colon in the path and never creates the folder.
   return { Type: 'bind', Source: source, Target: target, BindOptions: { Propagation: 'rprivate' } };
 }
 

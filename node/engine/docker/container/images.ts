@@ -3,15 +3,14 @@ import type { DockerClient } from '../api/client.ts';
 import { DockerRefusal } from '../api/errors.ts';
 import { readJsonLines } from '../api/json-lines.ts';
 
-/** What an image starts by itself. */
 export interface ImageStart {
   readonly hasCommand: boolean;
 }
 
-/** Without a byte of progress, as while a registry thinks. */
+/** The longest time without progress. */
 const SILENCE_MS = 120_000;
-/** Until the registry was found. */
-const BEGIN_MS = 60_000;
+/** The timeout of the first answer. */
+const RESPONSE_MS = 60_000;
 const SHOWN = 300;
 
 interface ImageJson {
@@ -21,7 +20,7 @@ interface ImageJson {
   } | null;
 }
 
-/** null: it is not on this node. */
+/** Returns null if the image is not on this node. */
 export async function inspectImage(
   client: DockerClient,
   reference: string,
@@ -66,32 +65,33 @@ async function pull(
   const silence = new AbortController();
   const stream = await client.stream('POST', '/images/create', {
     query: splitReference(reference),
-    limitMs: BEGIN_MS,
+    limitMs: RESPONSE_MS,
     signal: AbortSignal.any([signal, silence.signal]),
   });
-  const wait = setTimeout(() => silence.abort(), SILENCE_MS);
-  const told = new Map<string, string>();
+  const timer = setTimeout(() => silence.abort(), SILENCE_MS);
+  const reported = new Map<string, string>();
   try {
     for await (const value of readJsonLines(stream)) {
-      wait.refresh();
+      timer.refresh();
       const { id = '', status = '', error } = value as Readonly<Record<string, string | undefined>>;
-      // The status is 200 long before it is known.
+      // The HTTP status was 200, whatever happens later.
       if (error !== undefined) throw new DockerRefusal(500, error);
-      if (told.get(id) === status) continue;
-      told.set(id, status);
+      if (reported.get(id) === status) continue;
+      reported.set(id, status);
       onProgress(id === '' ? status : `${id}: ${status}`);
     }
   } catch (error) {
-    if (silence.signal.aborted) throw missingImage(reference, 'the registry went silent', error);
+    if (silence.signal.aborted)
+      throw missingImage(reference, 'the registry sent nothing more', error);
     if (error instanceof DockerRefusal || signal.aborted) throw error;
-    throw new EngineError('unreachable', 'Docker ended in the middle of a pull.', { cause: error });
+    throw new EngineError('unreachable', 'Docker stopped during the pull.', { cause: error });
   } finally {
-    clearTimeout(wait);
+    clearTimeout(timer);
     stream.destroy();
   }
 }
 
-/** Without a tag Docker would pull them all. */
+/** Adds `latest` to a reference without a tag, for which Docker would pull all tags. */
 function splitReference(reference: string): { readonly fromImage: string; readonly tag: string } {
   const digest = reference.indexOf('@');
   if (digest >= 0)

@@ -11,7 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const STEP_MS = 60_000;
 
-/** Runs one install to its end; see `Engine.runInstall`. */
+/** Implements `Engine.runInstall`. */
 export async function runInstall(
   client: DockerClient,
   names: Names,
@@ -25,18 +25,18 @@ export async function runInstall(
     throw missingImage(reference, 'it is not on this node');
   const name = names.container(spec.uuid, 'install');
   await removeContainer(client, name);
-  const made = await client.call('POST', '/containers/create', {
+  const created = await client.call('POST', '/containers/create', {
     query: { name },
     body: renderInstall(names, spec),
     limitMs: STEP_MS,
   });
-  // Not by its name from here on: another may have it when this one is gone.
-  const { Id: id } = made.body as { readonly Id: string };
+  // Used by its id from here on, because another container may take over the name.
+  const { Id: id } = created.body as { readonly Id: string };
   try {
     await putScript(client, id, spec.script);
     return await runToEnd(client, id, onOutput, signal);
   } catch (error) {
-    if (signal.aborted) throw new EngineError('aborted', 'The install was called off.');
+    if (signal.aborted) throw new EngineError('aborted', 'The install was cancelled.');
     throw error;
   } finally {
     await removeContainer(client, id);
@@ -44,7 +44,7 @@ export async function runInstall(
   }
 }
 
-/** What is left of one that the agent did not live to see the end of. Its organisation; null: there was nothing. */
+/** Removes an install that an earlier agent left behind. Returns its organisation, or null if there was none. */
 export async function removeInstall(
   client: DockerClient,
   names: Names,
@@ -59,12 +59,12 @@ export async function removeInstall(
   return (body as ContainerJson).Config.Labels?.[ORGANISATION_LABEL] ?? null;
 }
 
-/** As a file, for a script may be longer than an argument, and readers such as `ash` want one. */
+/** Copies the script as a file, because it may be longer than an argument. */
 async function putScript(client: DockerClient, id: string, script: string): Promise<void> {
   const [folder = '', file = ''] = INSTALL_SCRIPT.slice(1).split(/\/(?=[^/]+$)/);
   const body = renderTar([
     { path: folder, mode: 0o755, content: 'folder' },
-    // Windows' line ends would become part of every command.
+    // A carriage return would become part of every command.
     {
       path: `${folder}/${file}`,
       mode: 0o755,
@@ -97,10 +97,10 @@ async function runToEnd(
   frames.push(head);
   try {
     await client.call('POST', `/containers/${id}/start`, { limitMs: STEP_MS, signal });
-    // No time of its own: an install may download for an hour, and the caller calls it off.
-    const ended = await client.stream('POST', `/containers/${id}/wait`, { signal });
+    // The caller limits the time: an install may download for an hour.
+    const waiting = await client.stream('POST', `/containers/${id}/wait`, { signal });
     const chunks: Buffer[] = [];
-    for await (const chunk of ended as AsyncIterable<Buffer>) chunks.push(chunk);
+    for await (const chunk of waiting as AsyncIterable<Buffer>) chunks.push(chunk);
     const { StatusCode: exitCode } = JSON.parse(Buffer.concat(chunks).toString()) as {
       readonly StatusCode: number;
     };
@@ -113,9 +113,9 @@ async function runToEnd(
 
 const REMOVE_MS = 60_000;
 const ATTEMPTS = 20;
-const AGAIN_MS = 100;
+const RETRY_MS = 100;
 
-/** Whatever it does, it is gone then. No-op when it is gone already. */
+/** Removes a container, also a running one. No-op when it is gone already. */
 export async function removeContainer(client: DockerClient, nameOrId: string): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const { status } = await client.call('DELETE', `/containers/${nameOrId}`, {
@@ -124,8 +124,8 @@ export async function removeContainer(client: DockerClient, nameOrId: string): P
       limitMs: REMOVE_MS,
     });
     if (status !== 409) return;
-    // Somebody else removes it now, which Docker has no way to wait for.
-    await delay(AGAIN_MS);
+    // Another program is removing it, and Docker offers no call to wait for that.
+    await delay(RETRY_MS);
   }
-  throw new EngineError('refused', 'Docker does not come to an end with removing the container.');
+  throw new EngineError('refused', 'Docker does not finish removing the container.');
 }

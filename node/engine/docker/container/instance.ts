@@ -1,6 +1,6 @@
 import type { Instance } from '../../engine.ts';
 
-/** What is read of `GET /containers/{id}/json`. */
+/** The used fields of `GET /containers/{id}/json`. */
 export interface ContainerJson {
   readonly Id: string;
   readonly State: {
@@ -20,7 +20,7 @@ export interface ContainerJson {
   };
 }
 
-/** What there is between creation and end, as the engine's interface tells it. */
+/** Docker's container states as ours. */
 const STATUS: Readonly<Record<string, Instance['status']>> = {
   created: 'created',
   running: 'running',
@@ -33,7 +33,7 @@ const STATUS: Readonly<Record<string, Instance['status']>> = {
 
 export function parseInstance(uuid: string, { State: state }: ContainerJson): Instance {
   const status = STATUS[state.Status] ?? 'exited';
-  // Docker's zero, for what never started.
+  // Docker's zero time: the container never started.
   const started = state.StartedAt.startsWith('0001-') ? Number.NaN : Date.parse(state.StartedAt);
   return {
     uuid,

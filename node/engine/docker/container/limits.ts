@@ -4,8 +4,8 @@ const MIB = 1024 * 1024;
 const CPU_PERIOD_US = 100_000;
 
 /**
- * What a container may take beyond the game's own limit, which is what its startup hands to a Java machine as heap:
- * the machine itself needs room beside it. As Wings has it, so that community images live as they do there.
+ * Extra memory for a container: startups give the whole limit of a server to the Java heap, and the Java machine needs
+ * memory beyond its heap. The factors are those of Wings, so that community images behave as they do there.
  */
 const OVERHEAD: readonly (readonly [upToMib: number, factor: number])[] = [
   [2048, 1.15],
@@ -13,7 +13,7 @@ const OVERHEAD: readonly (readonly [upToMib: number, factor: number])[] = [
   [Number.POSITIVE_INFINITY, 1.05],
 ];
 
-/** Limits as Docker's `HostConfig` has them; 0 is no limit. The kernel keeps all of them. */
+/** Limits for Docker's `HostConfig`, enforced by the kernel; 0 is no limit. */
 export function renderLimits(limits: ServerLimits, pidsLimit: number): Record<string, unknown> {
   return {
     ...(limits.memory > 0 ? memoryOf(limits.memory) : {}),
@@ -21,10 +21,10 @@ export function renderLimits(limits: ServerLimits, pidsLimit: number): Record<st
       ? { CpuPeriod: CPU_PERIOD_US, CpuQuota: (limits.cpu * CPU_PERIOD_US) / 100 }
       : {}),
     PidsLimit: pidsLimit,
-    // Open files are not limited here: an engine that may have fewer itself could start nothing.
+    // Open files stay unlimited: an engine with a lower limit of its own could start no container.
     Ulimits: [
       { Name: 'core', Soft: 0, Hard: 0 },
-      // No single file grows past the whole limit, however fast it is written; the sum is watched (node/disk).
+      // No single file grows past the disk limit; the disk guard watches the sum.
       ...(limits.disk > 0
         ? [{ Name: 'fsize', Soft: limits.disk * MIB, Hard: limits.disk * MIB }]
         : []),
@@ -32,11 +32,11 @@ export function renderLimits(limits: ServerLimits, pidsLimit: number): Record<st
   };
 }
 
-/** What an install has at least, so that a small game's can unpack or compile; the same as Wings. */
+/** The least that an install gets, so that a small server can unpack or compile; the same as Wings. */
 const INSTALL_MEMORY_MIB = 1024;
 const INSTALL_CPU_PERCENT = 100;
 
-/** Limits of a server's install; its disk is the server's. */
+/** Limits of a server's install. */
 export function installLimits({ memory, cpu, disk }: ServerLimits): ServerLimits {
   return {
     memory: memory === 0 ? 0 : Math.max(memory, INSTALL_MEMORY_MIB),
@@ -48,6 +48,6 @@ export function installLimits({ memory, cpu, disk }: ServerLimits): ServerLimits
 function memoryOf(memoryMib: number): Record<string, number> {
   const factor = OVERHEAD.find(([upToMib]) => memoryMib <= upToMib)?.[1] ?? 1;
   const bytes = Math.ceil(memoryMib * factor) * MIB;
-  // As much memory with swap as without: none of it is swap.
+  // MemorySwap includes Memory, so equal values allow no swap.
   return { Memory: bytes, MemorySwap: bytes, MemoryReservation: memoryMib * MIB };
 }

@@ -1,12 +1,12 @@
 import type { DockerClient } from '../api/client.ts';
 import { FrameReader } from '../api/frames.ts';
 
-/** Of lines, which may be as short as nothing. */
+/** Limit of the lines, which may be empty. */
 const MAX_LINES = 10_000;
-/** Read at most, whatever the log holds. */
+/** Limit of what is read of the log. */
 const MAX_READ_BYTES = 16 * 1024 * 1024;
 
-/** The end of what a container's log holds, at most `maxBytes`; more is never kept meanwhile than twice of that. */
+/** Returns the last `maxBytes` of a container's log; holds at most twice as much in memory. */
 export async function readRecentOutput(
   client: DockerClient,
   container: string,
@@ -47,6 +47,6 @@ const READ_MS = 10_000;
 
 function lastOf(chunks: readonly Buffer[], maxBytes: number): Buffer {
   const all = Buffer.concat(chunks);
-  // A copy: a view would keep all of it.
+  // Copied, because a view would keep the whole buffer in memory.
   return Buffer.from(all.subarray(Math.max(0, all.length - maxBytes)));
 }

@@ -2,13 +2,13 @@ import type { Usage } from '../../engine.ts';
 import type { DockerClient } from '../api/client.ts';
 import { readJsonLines } from '../api/json-lines.ts';
 
-/** What is read of one message of `GET /containers/{id}/stats`. */
+/** The used fields of a message of `GET /containers/{id}/stats`. */
 export interface StatsJson {
   readonly read: string;
   readonly cpu_stats: { readonly cpu_usage: { readonly total_usage: number } };
   readonly memory_stats: {
     readonly usage?: number;
-    /** Of cgroup v1 with `total_inactive_file`, of v2 with `inactive_file`; both know both names of it. */
+    /** The page cache is `total_inactive_file` in cgroup v1, `inactive_file` in v2. */
     readonly stats?: Readonly<Record<string, number>>;
   };
   readonly networks?: Readonly<
@@ -16,7 +16,7 @@ export interface StatsJson {
   >;
 }
 
-/** Null for the first message, which has nothing to be compared with, and for those of a container that ended. */
+/** Returns null for the first message, and for a container that has ended. */
 export function parseUsage(before: StatsJson | null, now: StatsJson): Usage | null {
   const { usage, stats = {} } = now.memory_stats;
   if (before === null || usage === undefined) return null;
@@ -24,7 +24,7 @@ export function parseUsage(before: StatsJson | null, now: StatsJson): Usage | nu
   if (!(elapsedNs > 0)) return null;
   const usedNs = now.cpu_stats.cpu_usage.total_usage - before.cpu_stats.cpu_usage.total_usage;
   const networks = Object.values(now.networks ?? {});
-  // On v1 `inactive_file` is of this group alone, and `total_` of those below it as well.
+  // In v1, only `total_inactive_file` includes the child groups.
   const cache = stats['total_inactive_file'] ?? stats['inactive_file'] ?? 0;
   return {
     memoryBytes: Math.max(0, usage - cache),
@@ -34,7 +34,7 @@ export function parseUsage(before: StatsJson | null, now: StatsJson): Usage | nu
   };
 }
 
-/** Keeps Docker's stream open, for asking once takes it a second. Ends with the container, silently. */
+/** Keeps Docker's stream open, because a single request takes a second. Ends silently with the container. */
 export function watchContainerUsage(
   client: DockerClient,
   container: string,

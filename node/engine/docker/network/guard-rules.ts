@@ -3,45 +3,43 @@ import { formatAddress, parseAddress } from '@portcullis/core/net/address.ts';
 import type { PublishedPort } from '../../engine.ts';
 import { BRIDGE_PREFIX } from '../labels.ts';
 
-/** What stands around the bridges of one agent. */
+/** The input of the nftables table that guards the bridges of one agent. */
 export interface GuardPlan {
   readonly table: string;
-  /** Interfaces, one an organisation. Empty: the table goes. */
+  /** One interface for each organisation. If empty, the table is deleted. */
   readonly bridges: readonly string[];
-  /** Of running servers: containers may reach them at this host's addresses, as everybody may. */
+  /** The ports of running servers, which containers may reach at this host's addresses. */
   readonly published: readonly PublishedPort[];
-  /** That this host asks for names: servers may too, wherever they are, and nothing else of them. */
+  /** The DNS resolvers of this host; servers may reach their port 53 only. */
   readonly resolvers: readonly string[];
-  /** Networks that no server may speak to, such as that of the control plane. */
+  /** Networks that servers must not reach, such as that of the control plane. */
   readonly closed: readonly string[];
 }
 
-/** Where clouds give out their machines' credentials. */
+/** Clouds serve machine credentials at link-local addresses. */
 export const LINK_LOCAL = ['169.254.0.0/16', 'fe80::/10'] as const;
 
 /**
- * What Docker leaves open between its bridges and the host, closed, in a table of our own that Docker does not know
- * and that no restart of it touches. A drop in any table is final; where this table says accept, Docker's own rules
- * still judge.
+ * Renders the table that closes what Docker leaves open between its bridges and the host. Docker does not touch it, also
+ * not on a restart. A drop in any table is final; packets that this table accepts are still evaluated by Docker's rules.
  *
- * - Servers of one organisation reach one another; nobody else's bridge, also not that of another agent.
- * - From outside, only what is published comes to a server: also by IPv6, which Docker 20 does not filter, and from
- *   hosts that route to the bridge's addresses by themselves.
- * - This host's own addresses answer servers on published ports only: nothing else that listens here, be it the
- *   control plane, its metrics or an engine on TCP.
+ * - Servers of one organisation reach each other, and no other bridge, also not one of another agent.
+ * - From outside, only published ports are reachable: also by IPv6, which Docker 20 does not filter, and from hosts with
+ *   a route to the bridge's addresses.
+ * - Servers reach this host's addresses on published ports only, not the control plane, its metrics or an engine on TCP.
  */
 export function renderGuard(plan: GuardPlan): string {
-  const empty = `table inet ${plan.table}\ndelete table inet ${plan.table}\n`;
-  if (plan.bridges.length === 0) return empty;
+  const deletion = `table inet ${plan.table}\ndelete table inet ${plan.table}\n`;
+  if (plan.bridges.length === 0) return deletion;
   const { bridges, published, resolvers, closed } = plan;
   const ports = (is: (ip: string) => boolean): string[] =>
     published
       .filter(({ ip }) => is(ip))
       .map(({ ip, port, protocol }) => `${ip} . ${protocol} . ${port}`);
-  const anywhere = published
+  const onAnyAddress = published
     .filter(({ ip }) => ip === '0.0.0.0' || ip === '::')
     .map(({ port, protocol }) => `${protocol} . ${port}`);
-  return `${empty}table inet ${plan.table} {
+  return `${deletion}table inet ${plan.table} {
 ${renderSet('own', 'ifname', bridges.map(quoted))}
 ${renderSet(
   'same',
@@ -50,7 +48,7 @@ ${renderSet(
 )}
 ${renderSet('published4', 'ipv4_addr . inet_proto . inet_service', ports(isIPv4))}
 ${renderSet('published6', 'ipv6_addr . inet_proto . inet_service', ports(isIPv6))}
-${renderSet('published', 'inet_proto . inet_service', anywhere)}
+${renderSet('published', 'inet_proto . inet_service', onAnyAddress)}
 ${renderSet('resolvers4', 'ipv4_addr', resolvers.filter(isIPv4))}
 ${renderSet('resolvers6', 'ipv6_addr', resolvers.filter(isIPv6))}
 ${renderSet('closed4', 'ipv4_addr', networks(closed, isIPv4), 'flags interval; auto-merge;')}
@@ -60,7 +58,7 @@ ${CHAINS}
 `;
 }
 
-/** The addresses of a resolv.conf, in one spelling each. One with a zone is of one link of the host's, and no server's. */
+/** The canonical addresses of a resolv.conf, without those with a zone: servers have no such link. */
 export function parseResolvers(text: string): string[] {
   return [...text.matchAll(/^nameserver[ \t]+(\S+)/gm)].flatMap(([, named = '']) => {
     const address = parseAddress(named);

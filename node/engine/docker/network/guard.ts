@@ -4,23 +4,23 @@ import { readFile } from 'node:fs/promises';
 import { EngineError } from '../../engine.ts';
 import { type GuardPlan, LINK_LOCAL, parseResolvers, renderGuard } from './guard-rules.ts';
 
-/** Keeps servers away from the host and from each other; see guard-rules.ts. */
+/** Isolates servers from the host and from other organisations; see guard-rules.ts. */
 export interface HostGuard {
-  /** Puts the whole table in place, in one transaction. Rejects with `refused` when it could not: start nothing then. */
+  /** Replaces the whole table in one transaction. Rejects with `refused` on failure: start nothing then. */
   apply(plan: Pick<GuardPlan, 'table' | 'bridges' | 'published'>): Promise<void>;
 }
 
 export interface GuardOptions {
   /** The nft command in the network namespace of the engine. */
   readonly command?: readonly [string, ...string[]];
-  /** Networks that no server may speak to beside link-local ones. */
+  /** Networks that servers must not reach, in addition to link-local ones. */
   readonly closed?: readonly string[];
-  /** What names are asked of; this host's unless said. */
+  /** The DNS resolvers that servers may use; by default those of this host. */
   readonly resolvers?: () => Promise<readonly string[]>;
 }
 
 const NFT_MS = 10_000;
-const MAX_SAID = 2_000;
+const MAX_STDERR = 2_000;
 
 export function createGuard({
   command = ['nft'],
@@ -29,12 +29,12 @@ export function createGuard({
 }: GuardOptions = {}): HostGuard {
   return {
     apply: async (plan) => {
-      const whole = {
+      const complete = {
         ...plan,
         resolvers: await resolvers(),
         closed: [...LINK_LOCAL, ...closed],
       };
-      await run(command, renderGuard(whole));
+      await run(command, renderGuard(complete));
     },
   };
 }
@@ -46,14 +46,14 @@ async function run(command: readonly [string, ...string[]], script: string): Pro
     timeout: NFT_MS,
     killSignal: 'SIGKILL',
   });
-  let said = '';
-  nft.stderr.on('data', (chunk: Buffer) => (said = `${said}${chunk}`.slice(0, MAX_SAID)));
-  // It may end before it read everything.
+  let stderr = '';
+  nft.stderr.on('data', (chunk: Buffer) => (stderr = `${stderr}${chunk}`.slice(0, MAX_STDERR)));
+  // nft may exit before it has read everything.
   nft.stdin.on('error', () => undefined);
   nft.stdin.end(script);
   try {
     const [code] = (await once(nft, 'close')) as [number | null];
-    if (code !== 0) throw new Error(said || `nft ended with ${code ?? 'a signal'}`);
+    if (code !== 0) throw new Error(stderr || `nft ended with ${code ?? 'a signal'}`);
   } catch (error) {
     throw new EngineError(
       'refused',
@@ -64,15 +64,15 @@ async function run(command: readonly [string, ...string[]], script: string): Pro
 }
 
 const RESOLV_CONF = '/etc/resolv.conf';
-/** What stands behind systemd's 127.0.0.53; Docker reads it there too. */
+/** The resolvers behind systemd's 127.0.0.53; Docker reads this file too. */
 const SYSTEMD_CONF = '/run/systemd/resolve/resolv.conf';
 
-/** As Docker hands them to containers. Some clouds have theirs at a link-local address. */
+/** The resolvers that Docker gives to containers; those of some clouds are link-local. */
 async function loadResolvers(): Promise<string[]> {
-  const named = await Promise.all([RESOLV_CONF, SYSTEMD_CONF].map(namedIn));
-  return [...new Set(named.flat())];
+  const found = await Promise.all([RESOLV_CONF, SYSTEMD_CONF].map(resolversIn));
+  return [...new Set(found.flat())];
 }
 
-async function namedIn(path: string): Promise<string[]> {
+async function resolversIn(path: string): Promise<string[]> {
   return parseResolvers(await readFile(path, 'utf8').catch(() => ''));
 }

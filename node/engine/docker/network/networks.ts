@@ -24,15 +24,15 @@ interface ContainerListJson {
 }
 
 const BRIDGE_NAME = 'com.docker.network.bridge.name';
-const KEEP_EVERY_MS = 15_000;
-/** A Docker that is asked to end takes less, its servers' ten seconds included. */
+const SWEEP_MS = 15_000;
+/** Longer than a stopping Docker takes, including ten seconds for its containers. */
 const EMPTY_MS = 60_000;
-/** Somebody who takes a network away again and again is not raced for ever. */
+/** Bounded, in case another program deletes the network again and again. */
 const TRIES = 3;
 
 /**
- * A bridge network for each organisation that has a server here, and the guard around all of them. Both are made of
- * what Docker says is there, never of memory, one change after the other.
+ * A bridge network for each organisation that has a server here, and the guard around all of them. Both are derived from
+ * what Docker lists, never from memory, in serial order.
  */
 export class Networks {
   readonly #client: DockerClient;
@@ -43,12 +43,12 @@ export class Networks {
     readonly ports: readonly PublishedPort[];
   }>();
   readonly #emptyMs: number;
-  /** By organisation, on the clock of the process. */
+  /** The time since when an organisation's network is empty, by `performance.now()`. */
   readonly #emptySince = new Map<string, number>();
   #last: Promise<unknown> = Promise.resolve();
-  #keeping: NodeJS.Timeout | null = null;
+  #sweeping: NodeJS.Timeout | null = null;
 
-  /** Without a guard nothing keeps servers from this host, and the facts say so. */
+  /** Without a guard, nothing isolates servers from this host. */
   constructor(
     client: DockerClient,
     names: Names,
@@ -66,10 +66,10 @@ export class Networks {
   }
 
   /**
-   * Makes the organisation's network, if it is not there, and the guard with these ports beside those that run; both
-   * stay for as long as the work takes, whatever ends meanwhile. Nothing keeps another program from removing a network
-   * that no container runs in (`docker network prune`, an agent that is ending): where Docker then says that it is
-   * missing, it is made again and the work is done again, so work must bear that.
+   * Creates the organisation's network if it is missing, and applies the guard with these ports and those of running
+   * servers. Both stay until the work has ended. Another program may delete a network that no container runs in
+   * (`docker network prune`, an agent that stops): if Docker reports it missing, the network is created and the work is
+   * run again, so the work must be repeatable.
    */
   async hold<T>(
     organisation: string,
@@ -94,7 +94,7 @@ export class Networks {
   }
 
   #ensure(organisation: string): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#serialize(async () => {
       const body = {
         Name: this.#names.network(organisation),
         Driver: 'bridge',
@@ -116,40 +116,40 @@ export class Networks {
     });
   }
 
-  /** Takes away the organisation's network when no container of ours has been in it for a while. */
+  /** Deletes the organisation's network if it has been empty for a while. */
   release(organisation: string): Promise<void> {
-    return this.#inTurn(async () => {
-      if (!(await this.#drop(organisation))) return;
+    return this.#serialize(async () => {
+      if (!(await this.#deleteIfEmpty(organisation))) return;
       await this.#applyGuard(await this.#bridges());
     });
   }
 
-  /** The same for every organisation: somebody else may have removed their containers. */
+  /** Does the same for every organisation, because another program may have removed containers. */
   sweep(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#serialize(async () => {
       for (const { Labels: labels } of await this.#networks())
-        await this.#drop(labels?.[ORGANISATION_LABEL] ?? '');
+        await this.#deleteIfEmpty(labels?.[ORGANISATION_LABEL] ?? '');
       await this.#applyGuard(await this.#bridges());
     });
   }
 
-  /** Sweeps, and puts the guard back where somebody flushed the firewall, until `close`. */
-  keep(): void {
-    this.#keeping ??= setInterval(() => {
-      // Docker is away; it is tried again.
+  /** Sweeps periodically until `close`; this also restores the guard after a firewall flush. */
+  startSweeping(): void {
+    this.#sweeping ??= setInterval(() => {
+      // Docker does not answer; the next sweep tries again.
       this.sweep().catch(() => undefined);
-    }, KEEP_EVERY_MS).unref();
+    }, SWEEP_MS).unref();
   }
 
   close(): void {
-    if (this.#keeping !== null) clearInterval(this.#keeping);
+    if (this.#sweeping !== null) clearInterval(this.#sweeping);
   }
 
   /**
-   * Whether it is gone. It goes only once it has been empty for a while: servers of a Docker that is ending go first,
-   * and a network that is deleted while its daemon ends may stay half deleted, of which no Docker 20 ever starts again.
+   * Returns whether the network is deleted. It is deleted only after it has been empty for a while: a stopping Docker
+   * removes containers first, and Docker 20 does not start again with a network whose deletion it did not finish.
    */
-  async #drop(organisation: string): Promise<boolean> {
+  async #deleteIfEmpty(organisation: string): Promise<boolean> {
     const since = this.#emptySince.get(organisation) ?? performance.now();
     this.#emptySince.delete(organisation);
     if ([...this.#holds].some((hold) => hold.organisation === organisation)) return false;
@@ -164,12 +164,12 @@ export class Networks {
     );
     if (found.some(({ Labels: labels }) => labels?.[KEEP_LABEL] !== undefined)) return false;
     const path = `/networks/${encodeURIComponent(this.#names.network(organisation))}`;
-    // 403: somebody else put a container into it.
+    // 403: another program has put a container into it.
     const { status } = await this.#client.call('DELETE', path, { expected: [403, 404] });
     return status !== 403;
   }
 
-  /** Interfaces of the networks that are ours. */
+  /** The bridge interfaces of this agent's networks. */
   async #bridges(): Promise<string[]> {
     return (await this.#networks())
       .map(({ Options: options }) => options?.[BRIDGE_NAME] ?? '')
@@ -195,7 +195,7 @@ export class Networks {
       .body as readonly ContainerListJson[];
   }
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+  #serialize<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#last.then(work, work);
     this.#last = done.catch(() => undefined);
     return done;
