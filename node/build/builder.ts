@@ -75,7 +75,7 @@ export class Builder {
   close(): void {
     this.#closed = true;
     clearTimeout(this.#retry);
-    this.#abort?.abort(new EngineError('aborted', 'The build was called off.'));
+    this.#abort?.abort(new EngineError('aborted', 'The build was cancelled.'));
   }
 
   async #run(epoch: number): Promise<void> {

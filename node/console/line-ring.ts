@@ -1,15 +1,15 @@
-/** For each kept line beside its characters: an estimate of what the engine spends on a string and its place. */
+/** An estimate of the memory of a string besides its characters. */
 const LINE_COST = 48;
 
-/** The last lines, within a number of lines and a number of bytes. */
+/** The last lines, limited by their number and bytes. */
 export class LineRing {
   private readonly maxLines: number;
   private readonly maxBytes: number;
   private lines: string[] = [];
-  /** Lines before it are gone; the array is shortened only now and then. */
+  /** The index of the first line; the array is shortened only occasionally. */
   private first = 0;
   private bytes = 0;
-  /** Of the last line; each has the next. */
+  /** The number of the last line; numbers are consecutive. */
   lastNumber: number;
 
   constructor(maxLines: number, maxBytes: number, lastNumber = 0) {
@@ -40,7 +40,7 @@ export class LineRing {
   }
 }
 
-/** Two bytes a character is the most that a string takes. */
+/** A string takes at most two bytes for each character. */
 function costOf(line: string): number {
   return 2 * line.length + LINE_COST;
 }

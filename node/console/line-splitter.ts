@@ -1,26 +1,24 @@
 const LF = 0x0a;
 const CR = 0x0d;
 
-/**
- * The longest line; what goes on is the next. Also the memory of a console that never ends a line.
- */
+/** The longest line, which bounds the memory of a splitter; a longer one is split. */
 export const MAX_LINE_BYTES = 8192;
 
 /**
- * `overwritten`: a carriage return brought the cursor back and something else was written over it, as progress bars
- * and prompts do; a terminal would no longer show it. The bytes are only good until the call returns.
+ * `overwritten`: text after a carriage return replaced the line, as with progress bars and prompts; a terminal no longer
+ * shows it. The bytes are valid only until the call returns.
  */
 export type OnLine = (bytes: Buffer, overwritten: boolean) => void;
 
 /**
- * Cuts a stream of bytes into lines wherever the stream is split: inside a character, between CR and LF. Works on
- * bytes, as no byte of a longer UTF-8 character is a line end. Time linear in what is pushed, memory one line.
+ * Splits a stream of bytes into lines. Chunks may end anywhere: inside a character, between CR and LF. Works on bytes,
+ * because no byte of a longer UTF-8 character is a line end. Takes linear time and the memory of one line.
  */
 export class LineSplitter {
   private readonly onLine: OnLine;
   private readonly held = Buffer.alloc(MAX_LINE_BYTES);
   private length = 0;
-  /** The held bytes ended with a CR: what follows says whether it was half of a line end. */
+  /** The held bytes ended with a CR: the next byte shows whether it was part of a line end. */
   private returned = false;
 
   constructor(onLine: OnLine) {
@@ -40,7 +38,7 @@ export class LineSplitter {
     }
   }
 
-  /** The stream ended: what is held is a line. */
+  /** Ends the stream; held bytes count as a line. */
   end(): void {
     if (this.length > 0) this.emit(false);
     this.returned = false;
@@ -59,7 +57,7 @@ export class LineSplitter {
   }
 
   private close(isLineFeed: boolean): void {
-    // CR CR LF is one line end: terminals make it of a CR LF.
+    // CR CR LF is one line end: terminals turn CR LF into it.
     if (isLineFeed) this.emit(false);
     else this.returned = true;
   }
@@ -71,7 +69,7 @@ export class LineSplitter {
     if (bytes.length > 0 || !overwritten) this.onLine(bytes, overwritten);
   }
 
-  /** The buffer is full: a line of all but a character that is not whole yet. */
+  /** The buffer is full: emits it without an incomplete character at its end. */
   private cut(): void {
     const kept = unfinished(this.held);
     this.onLine(this.held.subarray(0, MAX_LINE_BYTES - kept), false);
@@ -85,7 +83,7 @@ function firstOf(lf: number, cr: number, end: number): number {
   return cr === -1 ? lf : Math.min(lf, cr);
 }
 
-/** How many bytes at the end begin a character that goes on: 0 to 3. */
+/** The number of bytes at the end that belong to an incomplete character: 0 to 3. */
 function unfinished(bytes: Buffer): number {
   for (let back = 1; back <= 3; back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;
@@ -101,18 +99,18 @@ function lengthFrom(lead: number): number {
 }
 
 /**
- * ECMA-48: control sequences (`ESC [ ... m`), control strings (`ESC ] ... BEL`, to the end of the line where they are
- * left open) and two-character escapes; also with the 8-bit forms of their beginnings.
+ * ECMA-48: control sequences (`ESC [ ... m`), control strings (`ESC ] ... BEL`; an unterminated one extends to the end of
+ * the line) and two-character escapes; also those with 8-bit introducers.
  */
 const ESCAPES =
   /(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?|(?:\x1b[\]P^_X]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c|$)?|\x1b[ -/]*[0-~]?/g;
-/** Controls but the tab, line and paragraph separators, and what turns the direction of text around. */
+/** Control characters except tab, line and paragraph separators, and bidirectional controls. */
 const CONTROLS = /[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 const ANY = new RegExp(CONTROLS.source);
 
 /**
- * A line as text that is safe to show anywhere: a game's output is a stranger's, and its escape sequences would move
- * the cursor, rename the window or answer for the operator whose terminal prints them. Colours go with them.
+ * Converts a line to text that is safe to print. A game's output is untrusted, and its escape sequences could move the
+ * cursor, rename the window or send input to an operator's terminal. Colours are removed too.
  */
 export function plainText(bytes: Buffer): string {
   const text = bytes.toString('utf8');

@@ -5,56 +5,56 @@ import { compilePattern } from '../eggs/re2.ts';
 
 const KEPT_LINES = 1000;
 const KEPT_BYTES = 256 * 1024;
-/** `bytes` is what can be decoded and kept without the other servers of a node noticing. */
+/** `bytes` is what can be decoded without slowing down the other servers of a node. */
 const FLOOD: FloodLimits = { windowMs: 100, lines: 2000, bytes: 1024 * 1024 };
 
 /**
- * The console of one server: what came out of it last, and whether a done line was among it. Memory is bounded
- * whatever comes: one unfinished line, the last lines, three counters.
+ * The console of one server: keeps its last lines and watches for a done line. Memory is bounded: one unfinished line, the
+ * last lines, three counters.
  */
 export class ServerConsole {
   private readonly now: () => number;
   private readonly splitter: LineSplitter;
-  /** Numbered from the clock on, so that no agent gives the numbers of one before it again. */
+  /** Numbers start at the clock, so that an agent does not reuse the numbers of an earlier one. */
   private readonly ring = new LineRing(KEPT_LINES, KEPT_BYTES, Date.now());
   private readonly gate = new FloodGate(FLOOD);
   private watching: { readonly matcher: DoneMatcher; readonly onDone: () => void } | null = null;
 
-  /** `now` in milliseconds, from a clock that only goes forward. */
+  /** `now` is in milliseconds, from a monotonic clock. */
   constructor(now: () => number = () => performance.now()) {
     this.now = now;
     this.splitter = new LineSplitter((bytes, overwritten) => this.line(bytes, overwritten));
   }
 
-  /** Bytes as the engine's attach gives them, split anywhere. */
+  /** Takes bytes of the engine's output, split anywhere. */
   push(chunk: Buffer): void {
     this.splitter.push(chunk);
   }
 
-  /** The stream ended: what has no line end yet is a line. The next may begin. */
+  /** Ends the stream; an unfinished line counts as a line. */
   end(): void {
     this.splitter.end();
   }
 
-  /** A line of ours among the server's. */
+  /** Adds a line of the agent's own. */
   say(text: string): void {
-    this.tellDropped();
+    this.addDroppedNotice();
     this.ring.push(`[portcullis] ${text}`);
   }
 
-  /** The last lines, oldest first: plain text, no control characters. */
+  /** Returns the last lines, oldest first: plain text, no control characters. */
   last(lines: number): readonly string[] {
-    this.tellDropped();
+    this.addDroppedNotice();
     return this.ring.last(lines);
   }
 
-  /** Number of the last line: whoever reads again knows by it how many are new. */
+  /** The number of the last line, by which a reader knows how many lines are new. */
   get lastNumber(): number {
-    this.tellDropped();
+    this.addDroppedNotice();
     return this.ring.lastNumber;
   }
 
-  /** Tells the next done line, once; also one that a flood drops or a prompt overwrites. Replaces an earlier watch. */
+  /** Reports the next done line once, also one that is dropped or overwritten. Replaces an earlier watch. */
   watchDone(matcher: DoneMatcher, onDone: () => void): void {
     this.watching = { matcher, onDone };
   }
@@ -74,7 +74,7 @@ export class ServerConsole {
     if (overwritten && this.watching === null) return;
     const text = plainText(bytes);
     if (passes && !overwritten) {
-      this.tellDropped();
+      this.addDroppedNotice();
       this.ring.push(text);
     }
     this.lookForDone(text, now);
@@ -87,7 +87,7 @@ export class ServerConsole {
     onDone();
   }
 
-  private tellDropped(): void {
+  private addDroppedNotice(): void {
     const dropped = this.gate.takeDropped();
     if (dropped === 0) return;
     const count = dropped.toLocaleString('en-US');
@@ -95,15 +95,15 @@ export class ServerConsole {
   }
 }
 
-/** Of this time, so much may go into regular expressions: a flood of long lines must leave the rest to others. */
+/** The time that regular expressions may use of each window, so that a flood of lines does not block the agent. */
 const WINDOW_MS = 100;
 const BUDGET_MS = 50;
 
-/** Any of an egg's patterns. */
+/** Matches lines against an egg's done patterns. */
 export class DoneMatcher {
-  /** Patterns that RE2 does not understand, in words; they never match. */
+  /** Sentences about patterns that RE2 does not accept; they never match. */
   readonly problems: readonly string[];
-  /** No pattern can ever match: the server runs once it is started. */
+  /** No pattern can match, so a server runs once it is started. */
   readonly empty: boolean;
   private readonly texts: readonly string[];
   private readonly expressions: readonly ((text: string) => boolean)[];
@@ -122,7 +122,7 @@ export class DoneMatcher {
     this.empty = this.texts.length + this.expressions.length === 0;
   }
 
-  /** Whether this line, without escape sequences, says that the server runs. */
+  /** Whether this line, without escape sequences, is a done line. */
   matches(line: string, nowMs: number): boolean {
     if (this.texts.some((text) => line.includes(text))) return true;
     if (this.expressions.length === 0) return false;
@@ -138,24 +138,21 @@ export class DoneMatcher {
   }
 }
 
-/**
- * Lets so many lines and bytes through in a window of time; the rest is only counted. Wings' numbers: 2,000 lines in
- * 100 ms.
- */
+/** Limits lines and bytes per time window, and counts dropped lines. Wings allows 2,000 lines in 100 ms. */
 export class FloodGate {
   private readonly limits: FloodLimits;
   private windowStart = Number.NEGATIVE_INFINITY;
   private lines = 0;
   private bytes = 0;
   private waiting = 0;
-  /** All that were dropped, ever. */
+  /** The total number of dropped lines. */
   dropped = 0;
 
   constructor(limits: FloodLimits) {
     this.limits = limits;
   }
 
-  /** Whether a line of so many bytes may pass now. */
+  /** Whether a line of this length passes now. */
   admits(bytes: number, nowMs: number): boolean {
     if (nowMs - this.windowStart >= this.limits.windowMs || nowMs < this.windowStart) {
       this.windowStart = nowMs;
@@ -172,7 +169,7 @@ export class FloodGate {
     return passes;
   }
 
-  /** How many were dropped since this was last asked. */
+  /** Returns the number of lines dropped since the last call. */
   takeDropped(): number {
     const { waiting } = this;
     this.waiting = 0;

@@ -8,36 +8,36 @@ export interface GuardedServer {
   readonly folder: string;
   readonly limitMib: number;
   /**
-   * What of it may write: the game, from its start to its end, or an install. An install unpacks what it then throws
-   * away, so it is ended only where it is far over the limit.
+   * What may write to the folder: the game, from its start to its end, or an install. An install unpacks temporary
+   * files, so it is ended only if it is far over the limit.
    */
   readonly writes: 'nothing' | 'game' | 'install';
 }
 
 export interface GuardOptions {
   readonly measure: MeasureDisk;
-  /** All servers of the node, as they are now. */
+  /** Returns the present servers of the node. */
   readonly servers: () => readonly GuardedServer[];
   readonly onMeasured: (uuid: string, use: DiskUse) => void;
-  /** Tells a server to stop, or kills it or its install. */
+  /** Stops a server, or kills it or its install. */
   readonly act: (uuid: string, action: 'stop' | 'kill', reason: string) => void;
   readonly onError: (uuid: string, error: unknown) => void;
-  /** From the end of a round to the next; Wings takes 150 s. */
+  /** The pause between two rounds; Wings takes 150 s. */
   readonly pauseMs?: number;
-  /** What is free on the disk of the folders. When it falls fast the next round begins at once. */
+  /** The free bytes on the disk of the folders. If they fall fast, the next round starts at once. */
   readonly freeBytes?: () => Promise<number>;
-  /** From the stop of a server that is over its limit to its kill, if it still runs: Wings' minute. */
+  /** The time from the stop of a server over its limit to its kill; the same as Wings. */
   readonly killAfterMs?: number;
 }
 
 const PAUSE_MS = 30_000;
 const KILL_AFTER_MS = 60_000;
-/** How often it is asked what is free: a call of the kernel that reads nothing. */
-const LOOK_MS = 1_000;
-/** What may go between two rounds without a look at who took it. */
+/** The interval at which the free bytes are checked. */
+const FREE_CHECK_MS = 1_000;
+/** A round starts early if the free bytes have fallen by more than this. */
 const ALARM_BYTES = 256 * 1024 * 1024;
 
-/** Measures every server in rounds, for ever, and stops those that have more than they may. */
+/** Measures every server in rounds, and stops servers that are over their limit. */
 export class DiskGuard {
   private readonly options: GuardOptions;
   private readonly stopping = new AbortController();
@@ -52,13 +52,13 @@ export class DiskGuard {
     this.running ??= this.run();
   }
 
-  /** Resolves when nothing is measured any more. */
+  /** Resolves when measuring has ended. */
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.running;
   }
 
-  /** One server now, as before a start; what is over then is not told to stop. */
+  /** Measures one server before a start. Returns why it must not start, or null. */
   async measure({ uuid, folder, limitMib }: GuardedServer): Promise<string | null> {
     return diskRefusal(await this.use({ uuid, folder }), limitMib);
   }
@@ -78,19 +78,19 @@ export class DiskGuard {
     }
   }
 
-  /** Shorter when much less is free than when the round began. */
+  /** Ends early if much less is free than at the start of the round. */
   private async pause(freeBefore: number): Promise<void> {
     const { signal } = this.stopping;
     const until = performance.now() + (this.options.pauseMs ?? PAUSE_MS);
     for (;;) {
       const leftMs = until - performance.now();
       if (leftMs <= 0 || signal.aborted) return;
-      await wait(Math.min(LOOK_MS, leftMs), undefined, { signal }).catch(() => undefined);
+      await wait(Math.min(FREE_CHECK_MS, leftMs), undefined, { signal }).catch(() => undefined);
       if (freeBefore - (await this.free()) > ALARM_BYTES) return;
     }
   }
 
-  /** Where it cannot be told it never falls. */
+  /** Returns 0 where the free bytes are not known, so they never fall. */
   private async free(): Promise<number> {
     return (await this.options.freeBytes?.().catch(() => 0)) ?? 0;
   }
@@ -107,14 +107,14 @@ export class DiskGuard {
 
   private async examine(server: GuardedServer): Promise<void> {
     try {
-      this.judge(server.uuid, await this.use(server));
+      this.enforce(server.uuid, await this.use(server));
     } catch (error) {
       if (!this.stopping.signal.aborted) this.options.onError(server.uuid, error);
     }
   }
 
-  /** With how the server is now: a large folder takes its time. */
-  private judge(uuid: string, use: DiskUse): void {
+  /** Uses the present state of the server, because measuring a large folder takes long. */
+  private enforce(uuid: string, use: DiskUse): void {
     const server = this.options.servers().find((one) => one.uuid === uuid);
     if (server === undefined) return;
     const refusal = diskRefusal(use, server.limitMib);
@@ -130,13 +130,13 @@ export class DiskGuard {
     this.overSince.set(uuid, overSince);
     if (action === 'none') return;
     this.options.act(uuid, action, refusal ?? '');
-    // A round of many servers takes longer than a minute.
+    // A round of many servers may take longer than the time to the kill.
     if (action === 'stop') void this.examineLater(uuid, killAfterMs);
   }
 
   private async examineLater(uuid: string, afterMs: number): Promise<void> {
     const { signal } = this.stopping;
-    // Timers may be a little early.
+    // Timers may fire slightly early.
     await wait(afterMs + 5, undefined, { signal }).catch(() => undefined);
     const server = this.options.servers().find((one) => one.uuid === uuid);
     if (server?.writes === 'game' && !signal.aborted) await this.examine(server);

@@ -3,7 +3,7 @@ import type { DiskUse } from './measure.ts';
 const MIB = 1024 * 1024;
 const FAR_FACTOR = 1.25;
 const FAR_BYTES = 64 * MIB;
-/** Since when a server that runs is told to stop; null: it is not. */
+/** The time since when a running server is over its limit; null if it is not. */
 export type OverSince = number | null;
 
 export interface DiskStep {
@@ -12,8 +12,8 @@ export interface DiskStep {
 }
 
 /**
- * Why a server may not run with what it has on the disk, as a sentence; null: it may. A limit of 0 is none. A folder
- * that cannot be measured to its end is over any limit: else a game could hide there what it writes.
+ * Returns a sentence that says why a server may not run with its disk use, or null. A limit of 0 is no limit. A folder
+ * that cannot be measured completely is over any limit: otherwise a game could hide files there.
  */
 export function diskRefusal({ bytes, complete }: DiskUse, limitMib: number): string | null {
   if (limitMib === 0) return null;
@@ -23,15 +23,12 @@ export function diskRefusal({ bytes, complete }: DiskUse, limitMib: number): str
   return complete ? null : 'Its folder is too deep or has too many files to be measured.';
 }
 
-/**
- * Whether it is so far past its limit that it is killed rather than asked: what fills a disk on purpose, or by a
- * mistake, does it faster than it would end.
- */
+/** Whether a server is killed at once instead of stopped: it may fill the disk before a stop would end it. */
 export function isFarOver({ bytes }: DiskUse, limitMib: number): boolean {
   return limitMib !== 0 && bytes > limitMib * MIB * FAR_FACTOR + FAR_BYTES;
 }
 
-/** What to do about a server after it was measured, or a while after it was told to stop. */
+/** Decides what to do with a server after a measurement. */
 export function stepDisk(
   overSince: OverSince,
   {

@@ -3,24 +3,24 @@ import { type FileHandle, lstat, open, opendir } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 
 export interface MeasureLimits {
-  /** Of all folders together: what the walk may ask of the host's disk. */
+  /** The pace of all folders together, which limits the load on the host's disk. */
   readonly entriesPerSecond: number;
   readonly maxEntries: number;
-  /** Directories in directories; each is held open while the walk is in it. */
+  /** Each directory on the way down is held open. */
   readonly maxDepth: number;
 }
 
 const DEFAULTS: MeasureLimits = { entriesPerSecond: 20_000, maxEntries: 5_000_000, maxDepth: 128 };
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 const BLOCK = 512;
-/** So many are asked at once: the thread pool has four threads, which others need too. */
+/** Concurrent calls of the file system. */
 const BATCH = 32;
-/** Files with several names that are remembered; more count once for each name, which is never too little. */
+/** Limit of remembered files with several names; further ones count once for each name. */
 const MAX_LINKED = 1_000_000;
 
 /**
- * One folder at a time, whoever asks. Links are not followed and other file systems not entered. The game may exchange
- * directories for links while the walk is in them: each is opened from the one before it, so it never leaves.
+ * Measures one folder at a time. Does not follow links or enter other file systems. A game may replace directories by
+ * links during the walk: each is opened from its parent's descriptor, so the walk never leaves the folder.
  */
 export function createMeasureDisk(limits: Partial<MeasureLimits> = {}): MeasureDisk {
   const all = { ...DEFAULTS, ...limits };
@@ -36,7 +36,7 @@ export function createMeasureDisk(limits: Partial<MeasureLimits> = {}): MeasureD
   };
 }
 
-/** Lets so many entries pass in a second, in bursts of a tenth. */
+/** Limits the entries per second, in bursts of 100 ms. */
 class Pace {
   private readonly burst: number;
   private left: number;
@@ -91,14 +91,14 @@ class Walk {
     return { bytes: this.bytes, entries: this.entries, complete: this.complete };
   }
 
-  /** A few entries of the directory that the walk is in. Directories among them come at once, one after the other. */
+  /** Reads a batch of the current directory, and descends into the directories of the batch. */
   private async step(): Promise<void> {
     const level = this.levels.at(-1) as Level;
     const names: Buffer[] = [];
     while (names.length < BATCH) {
       const entry = await level.entries.read();
       if (entry === null) break;
-      // Names need not be UTF-8, and one that is not must not hide what it takes.
+      // As bytes, because names need not be UTF-8.
       names.push(entry.name as unknown as Buffer);
     }
     if (names.length === 0 || this.entries >= this.limits.maxEntries) {
@@ -108,17 +108,17 @@ class Walk {
       return;
     }
     await this.pace.take(names.length, this.signal);
-    const found = await Promise.all(names.map((name) => this.look(at(level, name))));
+    const found = await Promise.all(names.map((name) => this.count(at(level, name))));
     for (const [index, isDirectory] of found.entries()) {
       if (isDirectory) await this.descend(at(level, names[index] as Buffer));
     }
   }
 
-  /** Counts what a name stands for; true: it is a directory to go into. */
-  private async look(path: Buffer): Promise<boolean> {
+  /** Counts an entry. Returns true for a directory to descend into. */
+  private async count(path: Buffer): Promise<boolean> {
     const stat = await lstat(path, { bigint: true }).catch(() => null);
     this.entries += 1;
-    // Gone meanwhile.
+    // The entry was deleted, or belongs to another file system.
     if (stat === null || stat.dev !== this.device) return false;
     if (stat.isDirectory()) return true;
     if (stat.nlink > 1n && this.linked.size < MAX_LINKED) {
@@ -137,11 +137,11 @@ class Walk {
     }
     const depth = this.levels.length;
     await this.enter(path);
-    // To the end of it, before its neighbours: no more than one directory of each level is open.
+    // Completed before its siblings, so that only one directory of each level is open.
     while (this.levels.length > depth) await this.step();
   }
 
-  /** false: it is not there (any more). */
+  /** Returns false if the directory does not exist. */
   private async enter(path: Buffer): Promise<boolean> {
     const isRoot = this.levels.length === 0 && this.device === -1n;
     const flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK;
@@ -150,7 +150,7 @@ class Walk {
       handle = await open(path, flags);
     } catch (error) {
       if (isRoot && !isGone(error)) throw error;
-      // Exchanged or gone; what may not be opened is not known.
+      // Replaced or deleted. A directory that may not be opened has an unknown size.
       if (isForbidden(error)) this.complete = false;
       return false;
     }
@@ -190,14 +190,14 @@ function isForbidden(error: unknown): boolean {
   return code === 'EACCES' || code === 'EMFILE' || code === 'ENFILE';
 }
 
-/** What a server's folder takes on the disk. */
+/** The disk use of a server's folder. */
 export interface DiskUse {
-  /** Blocks that are allotted: a sparse file takes what it has, a file with several names counts once. */
+  /** Allocated blocks: a sparse file counts by its blocks, a file with several names once. */
   readonly bytes: number;
   readonly entries: number;
-  /** false: there was more than is looked at (too many entries, too deep); the truth is larger. */
+  /** False if there were too many entries or levels; the real use is larger. */
   readonly complete: boolean;
 }
 
-/** Walks a folder a little at a time, so that a thousand servers cost the host no more than one. */
+/** Walks a folder at a limited pace, so that many servers load the host no more than one. */
 export type MeasureDisk = (folder: string, signal: AbortSignal) => Promise<DiskUse>;

@@ -11,7 +11,7 @@ import {
   type Usage,
 } from './engine.ts';
 
-/** What runs in an instance of the fake. `output` is what it prints; `exit` ends it. */
+/** A program that runs in an instance of the fake. */
 export interface FakeProgram {
   readonly input?: (line: string) => void;
   readonly signal?: (signal: string) => void;
@@ -23,7 +23,7 @@ export interface FakeProcess {
 }
 export type StartProgram = (process: FakeProcess) => FakeProgram;
 
-/** Says `ready`, echoes lines, ends with 0 on `stop`, TERM and INT: a well-behaved game. */
+/** A well-behaved game: prints `ready`, echoes lines, exits with 0 on `stop`, TERM and INT. */
 export const echoServer: StartProgram = ({ output, exit }) => {
   output('ready\n');
   return {
@@ -52,7 +52,7 @@ type FakeInstanceOperation =
   | 'attach'
   | 'recentOutput';
 
-/** Of output that is kept for `recentOutput`. */
+/** Limit of the output for `recentOutput`. */
 const KEPT_BYTES = 64 * 1024;
 const USAGE_EVERY_MS = 100;
 
@@ -61,47 +61,47 @@ interface FakeInstance {
   state: Instance;
   program: FakeProgram | null;
   kept: Buffer;
-  /** By who listens: what ends its console. */
+  /** Listeners of the output, with the function that ends their console. */
   readonly listening: Map<(chunk: Buffer) => void, () => void>;
-  /** Stop watching. */
+  /** Functions that stop a usage watch. */
   readonly watching: Set<() => void>;
 }
 
 /**
- * Stands for an engine in tests: runs programs of TypeScript, remembers every call, and can be made to fail, to hang,
- * and to change behind the caller's back as people with `docker` at hand do.
+ * An engine for tests: runs TypeScript programs, records every call, and can be made to fail, to hang, and to change its
+ * instances as an operator with `docker` does.
  */
 export class FakeEngine implements Engine {
   readonly kind = 'fake';
   readonly calls: { readonly operation: FakeOperation; readonly uuid: string | null }[] = [];
-  /** What every instance runs from its start on. */
+  /** The program of instances that are started from now on. */
   program: StartProgram = echoServer;
-  /** How installs go; aborted by rejecting once the signal says so. */
+  /** Runs installs; rejects when the signal aborts. */
   install: (
     spec: InstallSpec,
     output: (text: string) => void,
     signal: AbortSignal,
   ) => Promise<number> = async () => 0;
-  /** Images that are there. */
+  /** Images that are present. */
   readonly images: Set<string>;
-  /** Images that a pull gets. */
+  /** Images that can be pulled. */
   readonly registry: Set<string>;
-  /** What every running instance uses. */
+  /** The usage of every running instance. */
   usage: Usage = {
     memoryBytes: 1_000_000,
     cpuPercent: 1.5,
     networkRxBytes: 100,
     networkTxBytes: 200,
   };
-  /** Awaited at the beginning of each call, which it may hold back, or fail by throwing an `EngineError`. */
+  /** Awaited before each call; may delay the call, or fail it by throwing an `EngineError`. */
   before: (operation: FakeOperation, uuid: string | null) => Promise<void> | void = () => {};
   readonly #instances: Map<string, FakeInstance>;
-  /** Of every engine over these instances. */
+  /** Shared by every engine over these instances. */
   readonly #listeners: Set<(event: EngineEvent) => void>;
   readonly #stops = new Set<() => void>();
   #lost: string | null = null;
 
-  /** With another: over its instances and images, as an agent that starts again finds them. */
+  /** With `other`: an engine over the same instances and images, as a restarted agent has it. */
   constructor(other?: FakeEngine) {
     this.#instances = other === undefined ? new Map() : other.#instances;
     this.#listeners = other === undefined ? new Set() : other.#listeners;
@@ -176,7 +176,7 @@ export class FakeEngine implements Engine {
       output: (text) => this.#output(instance, Buffer.from(text)),
       exit: (code) => this.#end(instance, code, false),
     });
-    // A program that ended while it began is gone.
+    // The program may have exited during its start.
     if (!isAlive(instance)) instance.program = null;
   }
 
@@ -277,18 +277,18 @@ export class FakeEngine implements Engine {
     for (const stop of this.#stops) stop();
   }
 
-  /** The specification that it was last created with; null: there is none. */
+  /** The specification of the instance, or null. */
   specOf(uuid: string): InstanceSpec | null {
     return this.#instances.get(uuid)?.spec ?? null;
   }
 
-  /** Its process ends by itself, or somebody kills it; no-op when it does not run. */
+  /** Ends the process of an instance; no-op when it does not run. */
   crash(uuid: string, exitCode = 1, oomKilled = false): void {
     const instance = this.#instances.get(uuid);
     if (instance !== undefined && isAlive(instance)) this.#end(instance, exitCode, oomKilled);
   }
 
-  /** As `docker rm -f` does it. */
+  /** Removes an instance as `docker rm -f` does. */
   vanish(uuid: string): void {
     this.crash(uuid, 137);
     if (this.#instances.delete(uuid)) this.#emit({ kind: 'removed', uuid });
@@ -302,25 +302,25 @@ export class FakeEngine implements Engine {
     this.#move(uuid, 'paused', 'running');
   }
 
-  /** Its consoles end, for whatever reason. */
+  /** Ends the consoles of an instance. */
   detach(uuid: string): void {
     const { listening } = this.#existing(uuid);
     for (const end of listening.values()) end();
     listening.clear();
   }
 
-  /** A running instance prints this. */
+  /** Makes a running instance print this. */
   say(uuid: string, text: string): void {
     this.#output(this.#existing(uuid), Buffer.from(text));
   }
 
-  /** From now on every call fails with `unreachable`, and events are lost. */
+  /** Makes every call fail with `unreachable`, and drops events. */
   lose(reason = 'The engine does not answer.'): void {
     this.#emit({ kind: 'lost', reason });
     this.#lost = reason;
   }
 
-  /** After `lose`: a gap comes first. */
+  /** Ends `lose`; sends `gap`. */
   find(): void {
     this.#lost = null;
     this.#emit({ kind: 'gap' });
@@ -334,7 +334,7 @@ export class FakeEngine implements Engine {
 
   async #abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
     const { promise, reject } = Promise.withResolvers<never>();
-    const abort = (): void => reject(new EngineError('aborted', 'It was called off.'));
+    const abort = (): void => reject(new EngineError('aborted', 'It was cancelled.'));
     if (signal.aborted) abort();
     signal.addEventListener('abort', abort, { once: true });
     try {

@@ -10,14 +10,14 @@ const RECORDS = 'servers';
 const UUID_FILE = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.json$/;
 
 /**
- * What an agent must know again after it was killed at any moment: one file of what is wanted, and one a server of
- * what happened to it. Each is replaced whole and is on the disk when the call resolves. A file that cannot be
- * read is as good as none: what runs is found by the engine, what is wanted comes again from control.
+ * What an agent must still know after it was killed: one file of the assignments, and one record for each server. Each
+ * file is replaced atomically and is on the disk when the call resolves. An unreadable file counts as missing: the engine
+ * lists what runs, and control sends the assignments again.
  */
 export class Journal {
   readonly #folder: string;
   readonly #log: Log;
-  /** Writes of one file, one after the other. */
+  /** The last write of each file; writes of one file are serial. */
   readonly #writing = new Map<string, Promise<void>>();
 
   constructor(stateDir: string, log: Log) {
@@ -30,8 +30,8 @@ export class Journal {
     return this.#load(join(this.#folder, ASSIGNMENTS), assignments);
   }
 
-  saveAssignments(wanted: Assignments): Promise<void> {
-    return this.#save(join(this.#folder, ASSIGNMENTS), wanted);
+  saveAssignments(content: Assignments): Promise<void> {
+    return this.#save(join(this.#folder, ASSIGNMENTS), content);
   }
 
   loadRecords(): Map<string, ServerRecord> {
@@ -39,17 +39,17 @@ export class Journal {
     for (const file of readdirSync(join(this.#folder, RECORDS))) {
       const uuid = UUID_FILE.exec(file)?.[1];
       if (uuid === undefined) continue;
-      const kept = this.#load(this.#fileOf(uuid), serverRecord);
-      if (kept !== null) found.set(uuid, kept);
+      const record = this.#load(this.#fileOf(uuid), serverRecord);
+      if (record !== null) found.set(uuid, record);
     }
     return found;
   }
 
-  saveRecord(uuid: string, kept: ServerRecord): Promise<void> {
-    return this.#save(this.#fileOf(uuid), kept);
+  saveRecord(uuid: string, record: ServerRecord): Promise<void> {
+    return this.#save(this.#fileOf(uuid), record);
   }
 
-  /** Of a server that is no longer this node's. */
+  /** Removes the record of a server that is no longer assigned to this node. */
   async removeRecord(uuid: string): Promise<void> {
     await this.#writing.get(this.#fileOf(uuid))?.catch(() => {});
     rmSync(this.#fileOf(uuid), { force: true });
@@ -65,9 +65,9 @@ export class Journal {
       if (bytes === null) return null;
       const checked = check(shape, JSON.parse(bytes.toString()));
       if (checked.ok) return checked.value;
-      this.#log.error({ path, reason: checked.reason }, 'a file of the journal is not understood');
+      this.#log.error({ path, reason: checked.reason }, 'a journal file is invalid');
     } catch (error) {
-      this.#log.error({ path, error: describeError(error) }, 'a file of the journal is damaged');
+      this.#log.error({ path, error: describeError(error) }, 'a journal file is damaged');
     }
     return null;
   }

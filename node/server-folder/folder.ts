@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY, O_CREAT, O_EXCL } = constants;
 
-/** Nothing that the agent writes has another name while it is not whole. */
+/** The name of a file that is being written. */
 const NEW_FILE = '.portcullis-new';
 
 export interface Owner {
@@ -12,15 +12,15 @@ export interface Owner {
   readonly gid: number;
 }
 
-/** Why something in a folder is not touched: a sentence. */
+/** Says why something in a folder is left untouched. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
 }
 
 /**
- * A directory of a game server, held open. The game owns what is in it and may exchange any part for another at any
- * moment, so names are never looked up by a path: each is opened from the directory before it, without following
- * links (`/proc/self/fd` is the directory itself, wherever it is moved). What was verified is what is used.
+ * An open directory of a game server. The game owns its content and may replace any part at any moment, so no multi-part
+ * path is ever resolved: each name is opened from its parent's descriptor without following links (`/proc/self/fd` is the
+ * directory itself, wherever it is moved). So the file that was checked is the file that is used.
  */
 export class Folder {
   private readonly handle: FileHandle;
@@ -29,7 +29,7 @@ export class Folder {
     this.handle = handle;
   }
 
-  /** The server's own folder; the way there is ours and trusted, but the folder is no link. */
+  /** Opens the server's own folder; the path to it is trusted, but the folder must not be a link. */
   static async open(path: string): Promise<Folder> {
     return new Folder(await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
   }
@@ -38,12 +38,12 @@ export class Folder {
     await this.handle.close();
   }
 
-  /** For what needs a path now; it leads to this very directory for as long as it is open. */
+  /** A path of this directory, valid while it is open. */
   get path(): string {
     return `/proc/self/fd/${this.handle.fd}`;
   }
 
-  /** A directory in it; with `owner` it is made where it is missing. Null: it is missing. */
+  /** Opens a subdirectory; with `make`, creates it if it is missing. Returns null if it is missing. */
   async enter(name: string, make: { readonly owner: Owner | null } | null): Promise<Folder | null> {
     let made = false;
     for (;;) {
@@ -53,7 +53,7 @@ export class Folder {
         return new Folder(handle);
       } catch (error) {
         if (codeOf(error) !== 'ENOENT') throw refusalOf(error, name);
-        // Made and gone again: whoever does that is not worth a second time.
+        // Created and deleted again by the game: not retried.
         if (make === null || made) return null;
       }
       await mkdir(this.at(name), 0o755).catch((error: unknown) => {
@@ -64,8 +64,8 @@ export class Folder {
   }
 
   /**
-   * A regular file, whole; null: it is missing. Nothing else is opened (a FIFO would wait for ever), and no file that
-   * has a second name unless it is the server's own: its content might be somebody else's.
+   * Reads a regular file; returns null if it is missing. Refuses any other type (opening a FIFO would block), and a file
+   * with several names that the server does not own: its content could be another account's.
    */
   async read(name: string, maxBytes: number, owner: Owner | null): Promise<FileContent | null> {
     let handle: FileHandle;
@@ -91,7 +91,7 @@ export class Folder {
     }
   }
 
-  /** Whole or not at all; what had the name before is gone, whatever it was, and never written through. */
+  /** Replaces a file atomically. An existing entry of this name is replaced, never written through. */
   async write(name: string, bytes: Buffer, mode: number, owner: Owner | null): Promise<void> {
     await this.remove(NEW_FILE);
     const handle = await this.create(NEW_FILE);
@@ -125,7 +125,7 @@ export class Folder {
 
   private at(name: string): string {
     if (name === '' || name === '.' || name === '..' || /[/\0]/.test(name)) {
-      throw new Refusal('it is no name of a file');
+      throw new Refusal('it is not a file name');
     }
     return `${this.path}/${name}`;
   }
@@ -145,7 +145,7 @@ async function readWhole(handle: FileHandle, maxBytes: number): Promise<Buffer> 
     const { bytesRead } = await handle.read(bytes, 0, bytes.length, length);
     if (bytesRead === 0) return Buffer.concat(parts);
     length += bytesRead;
-    // It may have grown since it was asked how large it is.
+    // The file may have grown since its size was checked.
     if (length > maxBytes) throw tooLarge(maxBytes);
     parts.push(Buffer.from(bytes.subarray(0, bytesRead)));
   }
@@ -157,9 +157,9 @@ function tooLarge(maxBytes: number): Refusal {
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'its folder is being removed',
-  EEXIST: 'it is being made by somebody else',
+  EEXIST: 'it is being created by another process',
   ELOOP: 'it is a link',
-  ENOTDIR: 'a part of the way is a link or no directory',
+  ENOTDIR: 'a part of the path is a link or not a directory',
   EISDIR: 'it is a directory',
   ENXIO: 'it is not a regular file',
   EACCES: 'it may not be opened',
@@ -180,12 +180,12 @@ function codeOf(error: unknown): string | undefined {
   return (error as NodeJS.ErrnoException).code;
 }
 
-/** Where the files of a server are, below the state directory. */
+/** The path of a server's folder, below the state directory. */
 export function serverFolder(stateDir: string, uuid: string): string {
   return join(stateDir, 'servers', uuid);
 }
 
-/** No-op for what is there. The folder itself belongs to whom games run as; what is in it is the game's. */
+/** Creates the folder if it is missing, owned by the account that games run as. */
 export function prepareFolder(folder: string, owner: Owner | null): void {
   mkdirSync(folder, { recursive: true, mode: 0o755 });
   if (owner !== null) chownSync(folder, owner.uid, owner.gid);

@@ -48,7 +48,7 @@ export class EngineAdapter {
         void this.#launch(effect.run);
         break;
       case 'cancel_launch':
-        this.#launching?.abort(new EngineError('aborted', 'It was called off.'));
+        this.#launching?.abort(new EngineError('aborted', 'It was cancelled.'));
         break;
       case 'tell':
         void this.#sendStop(effect.rung, effect.epoch);

@@ -86,5 +86,5 @@ export async function launch(order: LaunchOrder, signal: AbortSignal): Promise<v
 }
 
 function throwIfCancelled(signal: AbortSignal): void {
-  if (signal.aborted) throw new EngineError('aborted', 'It was called off.');
+  if (signal.aborted) throw new EngineError('aborted', 'It was cancelled.');
 }

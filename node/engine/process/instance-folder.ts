@@ -10,25 +10,24 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** The record is four short lines. */
 const MAX_RECORD_BYTES = 4096;
 
-/** What the keeper of a process and whoever started it wrote down. */
+/** The run of a process, written by its supervisor and by the agent that started it. */
 export interface RunRecord {
   readonly startedAtMs: number | null;
-  /** Of the keeper, which leads the process group; null until it runs. */
+  /** The pid of the supervisor, which leads the process group; null until it runs. */
   readonly pid: number | null;
-  /** null until the process ended by itself; a keeper that was killed writes none. */
+  /** Null until the process has exited; a killed supervisor writes none. */
   readonly exitCode: number | null;
 }
 
 /**
- * The folder of one instance, which is all that is known of it. It outlives the agent, as the process does:
+ * The folder of one instance, which holds everything known about it. It outlives the agent, as the process does:
  *
- * - `spec.json`: what it was created with.
- * - `record`: its run, written by the agent that started it and by the keeper.
- * - `alive`: a pipe that the keeper holds open for as long as it lives, and nobody after: liveness that no pid which
- *   somebody else has got meanwhile can fake.
+ * - `spec.json`: the specification that it was created with.
+ * - `record`: its run, written by the agent that started it and by the supervisor.
+ * - `alive`: a pipe that the supervisor holds open while it lives. Unlike a pid, it cannot be reused by another process.
  * - `in`: a pipe, the standard input. `out`: a file, the standard output.
  */
-export class Home {
+export class InstanceFolder {
   readonly folder: string;
 
   constructor(root: string, uuid: string) {
@@ -40,14 +39,14 @@ export class Home {
     return join(this.folder, name);
   }
 
-  /** Anew, whatever is there. */
+  /** Creates the folder; replaces an earlier one. */
   async make(spec: InstanceSpec): Promise<void> {
     await this.remove();
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
     await promisify(execFile)('mkfifo', ['-m', '600', this.path('alive'), this.path('in')]);
     await writeFile(this.path('record'), '', { mode: 0o600 });
     await writeFile(this.path('out'), '', { mode: 0o600 });
-    // Last: without it there is no instance.
+    // Written last: without this file there is no instance.
     await writeFile(this.path('spec.json'), JSON.stringify(spec), { mode: 0o600 });
   }
 
@@ -55,7 +54,7 @@ export class Home {
     await rm(this.folder, { recursive: true, force: true });
   }
 
-  /** null: there is no instance. */
+  /** Returns null if there is no instance. */
   async spec(): Promise<InstanceSpec | null> {
     try {
       return JSON.parse(await readFile(this.path('spec.json'), 'utf8')) as InstanceSpec;
@@ -79,13 +78,13 @@ export class Home {
     }
   }
 
-  /** Whether its keeper lives. */
+  /** Whether the supervisor lives. */
   isAlive(): boolean {
     try {
       closeSync(openSync(this.path('alive'), constants.O_WRONLY | constants.O_NONBLOCK));
       return true;
     } catch {
-      // Nobody reads it, or it is not there.
+      // The pipe has no reader, or is missing.
       return false;
     }
   }
@@ -93,7 +92,7 @@ export class Home {
   async inspect(): Promise<Instance | null> {
     const spec = await this.spec();
     if (spec === null) return null;
-    // Before the record, which is complete once the keeper is gone.
+    // Checked before the record is read, which is complete once the supervisor has exited.
     const alive = this.isAlive();
     const record = await this.record();
     if (record === null) return null;
@@ -109,13 +108,13 @@ export class Home {
   }
 }
 
-/** What a shell calls the end of a process by SIGKILL. */
-const KILLED = 137;
+/** The exit code of a shell for SIGKILL. */
+export const KILLED = 137;
 
-/** Every instance there is under this root. */
-export async function listHomes(root: string): Promise<Home[]> {
+/** Lists the instances under this root. */
+export async function listInstanceFolders(root: string): Promise<InstanceFolder[]> {
   const names = await readdir(root).catch(() => []);
-  return names.filter((name) => UUID.test(name)).map((uuid) => new Home(root, uuid));
+  return names.filter((name) => UUID.test(name)).map((uuid) => new InstanceFolder(root, uuid));
 }
 
 function parseRecord(text: string): RunRecord {
@@ -127,15 +126,15 @@ function parseRecord(text: string): RunRecord {
 }
 
 const WRITE_MS = 5_000;
-const AGAIN_MS = 20;
+const RETRY_MS = 20;
 
 /** Writes to the standard input of a running process; see `Console.write`. */
-export async function writeInput(home: Home, bytes: Buffer): Promise<void> {
+export async function writeInput(folder: InstanceFolder, bytes: Buffer): Promise<void> {
   let descriptor: number;
   try {
-    descriptor = openSync(home.path('in'), constants.O_WRONLY | constants.O_NONBLOCK);
+    descriptor = openSync(folder.path('in'), constants.O_WRONLY | constants.O_NONBLOCK);
   } catch (error) {
-    // Nobody reads it: the kernel says ENXIO.
+    // ENXIO: the pipe has no reader.
     throw new EngineError('refused', 'The server takes no commands now.', { cause: error });
   }
   const until = performance.now() + WRITE_MS;
@@ -148,8 +147,8 @@ export async function writeInput(home: Home, bytes: Buffer): Promise<void> {
           throw new EngineError('refused', 'The server ended before it took the command.');
         if (performance.now() > until)
           throw new EngineError('timeout', 'The server does not read its console.');
-        // The pipe is full, and the kernel tells nobody when it is not.
-        await delay(AGAIN_MS);
+        // The pipe is full, and Node offers no event for when it is writable again.
+        await delay(RETRY_MS);
       }
     }
   } finally {

@@ -5,8 +5,8 @@ import { createServer } from 'node:net';
 import { EngineError, type PublishedPort } from '../engine.ts';
 
 /**
- * Rejects with `port_taken` or `address_missing` where a process could not listen. It listens for a moment itself:
- * nothing of the kernel tells otherwise what is free, and a game's own words for it are its own.
+ * Rejects with `port_taken` or `address_missing` if a process could not listen there. It tries by listening for a moment:
+ * the kernel offers no other check, and each game reports the error in its own way.
  */
 export async function checkPort({ ip, port, protocol }: PublishedPort): Promise<void> {
   try {
@@ -21,7 +21,7 @@ export async function checkPort({ ip, port, protocol }: PublishedPort): Promise<
         `This node does not have the address ${ip}.`,
         options,
       );
-    // Others, such as a port below 1024, are for the game to find out: it may be allowed what we are not.
+    // Other errors are left to the game, which may have rights that the agent lacks (ports below 1024).
   }
 }
 

@@ -13,16 +13,16 @@ import {
   withTimeout,
 } from '../engine.ts';
 import { type FolderOwner, ownerOf } from '../folder-owner.ts';
-import { Home, listHomes, writeInput } from './instance-folder.ts';
-import { signalGroup, startKeeper, watchKeeper } from './supervisor.ts';
+import { InstanceFolder, KILLED, listInstanceFolders, writeInput } from './instance-folder.ts';
+import { signalGroup, startSupervisor, watchSupervisor } from './supervisor.ts';
 import { OutputTail, readRecent } from './output.ts';
 import { checkPort, portTaken } from './ports.ts';
 import { watchGroupUsage } from './usage.ts';
 
 export interface ProcessEngineOptions {
-  /** A folder of its own, where what is known of its processes outlives the agent. */
+  /** A directory of its own, which outlives the agent. */
   readonly stateDir: string;
-  /** Programs, by the reference that stands for an image. */
+  /** Programs by image reference. */
   readonly images: Readonly<Record<string, { readonly entrypoint: readonly string[] }>>;
 }
 
@@ -30,15 +30,14 @@ const KILL_MS = 10_000;
 const WARNING =
   'Game servers run as plain processes: nothing isolates them from this host or from each other, and neither memory nor processor time nor files are limited. Use Docker for anything but trying out.';
 
-/** A running process that this engine watches. */
 interface Watched {
   readonly stop: () => void;
   readonly ended: Promise<void>;
 }
 
 /**
- * Game servers as plain processes, without any isolation: for the shipped example, and for who asks for it. A process
- * runs as the owner of its folder, never as root, and outlives the agent: see home.ts for how it is found again.
+ * Game servers as plain processes, without isolation: for the shipped example, and where the operator chooses it. A
+ * process runs as the owner of its folder, never as root, and outlives the agent; instance-folder.ts says how it is found.
  */
 export class ProcessEngine implements Engine {
   readonly kind = 'process';
@@ -57,7 +56,7 @@ export class ProcessEngine implements Engine {
   }
 
   async ping(): Promise<void> {
-    // There is nothing beside this process that could hang.
+    // This engine has no service that could hang.
   }
 
   async describe(): Promise<EngineFacts> {
@@ -71,29 +70,29 @@ export class ProcessEngine implements Engine {
   async create(spec: InstanceSpec): Promise<void> {
     this.#entrypointOf(spec.image);
     await this.#accountOf(spec);
-    const home = this.#home(spec.uuid);
-    if (home.isAlive()) throw new EngineError('refused', 'The server runs already.');
+    const folder = this.#folder(spec.uuid);
+    if (folder.isAlive()) throw new EngineError('refused', 'The server runs already.');
     this.#forget(spec.uuid);
-    await home.make(spec);
+    await folder.make(spec);
   }
 
   async start(uuid: string): Promise<void> {
-    const home = this.#home(uuid);
-    const spec = await this.#existing(home);
-    if (home.isAlive()) return;
+    const folder = this.#folder(uuid);
+    const spec = await this.#existing(folder);
+    if (folder.isAlive()) return;
     const command = spec.command ?? this.#entrypointOf(spec.image);
     const owner = await this.#accountOf(spec);
     await this.#checkPorts(spec);
-    await startKeeper(home, spec, command, owner);
-    this.#watch(uuid, home);
+    await startSupervisor(folder, spec, command, owner);
+    this.#watch(uuid, folder);
     this.#emit({ kind: 'started', uuid });
   }
 
   async signal(uuid: string, signal: string): Promise<void> {
-    const home = this.#home(uuid);
-    if (!home.isAlive()) return;
-    const pid = (await home.record())?.pid ?? null;
-    if (pid !== null && home.isAlive()) signalGroup(pid, signal);
+    const folder = this.#folder(uuid);
+    if (!folder.isAlive()) return;
+    const pid = (await folder.record())?.pid ?? null;
+    if (pid !== null && folder.isAlive()) signalGroup(pid, signal);
   }
 
   kill(uuid: string): Promise<void> {
@@ -101,36 +100,36 @@ export class ProcessEngine implements Engine {
   }
 
   async remove(uuid: string): Promise<void> {
-    const home = this.#home(uuid);
-    if ((await home.spec()) === null) return;
-    if (home.isAlive()) {
-      this.#watch(uuid, home);
+    const folder = this.#folder(uuid);
+    if ((await folder.spec()) === null) return;
+    if (folder.isAlive()) {
+      this.#watch(uuid, folder);
       const ended = this.#watched.get(uuid)?.ended;
       await this.kill(uuid);
       await withTimeout('end the process', KILL_MS, ended ?? Promise.resolve());
     }
     this.#forget(uuid);
-    await home.remove();
+    await folder.remove();
     this.#emit({ kind: 'removed', uuid });
   }
 
   inspect(uuid: string): Promise<Instance | null> {
-    return this.#home(uuid).inspect();
+    return this.#folder(uuid).inspect();
   }
 
   async list(): Promise<readonly Instance[]> {
-    const homes = await listHomes(this.#root);
-    const found = await Promise.all(homes.map((home) => home.inspect()));
+    const folders = await listInstanceFolders(this.#root);
+    const found = await Promise.all(folders.map((folder) => folder.inspect()));
     return found.filter((instance) => instance !== null);
   }
 
   onEvent(listener: (event: EngineEvent) => void): () => void {
     const tell = (event: EngineEvent): void => listener(event);
-    // Those that outlived another agent are watched before anybody is told to look.
+    // Processes that outlived another agent are watched before `gap` makes the agent inspect.
     const begin = async (): Promise<void> => {
       for (const { uuid } of await this.list()) {
-        const home = this.#home(uuid);
-        if (home.isAlive()) this.#watch(uuid, home);
+        const folder = this.#folder(uuid);
+        if (folder.isAlive()) this.#watch(uuid, folder);
       }
     };
     const stopped = new AbortController();
@@ -148,13 +147,13 @@ export class ProcessEngine implements Engine {
   }
 
   async attach(uuid: string, onOutput: (chunk: Buffer) => void): Promise<Console> {
-    const home = this.#home(uuid);
-    await this.#existing(home);
-    const tail = await OutputTail.open(home, onOutput);
+    const folder = this.#folder(uuid);
+    await this.#existing(folder);
+    const tail = await OutputTail.open(folder, onOutput);
     const tails = this.#tails.get(uuid) ?? new Set();
     this.#tails.set(uuid, tails.add(tail));
     return {
-      write: async (bytes) => writeInput(home, bytes),
+      write: async (bytes) => writeInput(folder, bytes),
       ended: tail.ended,
       close: () => {
         tail.close();
@@ -164,13 +163,13 @@ export class ProcessEngine implements Engine {
   }
 
   async recentOutput(uuid: string, maxBytes: number): Promise<Buffer> {
-    const home = this.#home(uuid);
-    await this.#existing(home);
-    return readRecent(home, maxBytes);
+    const folder = this.#folder(uuid);
+    await this.#existing(folder);
+    return readRecent(folder, maxBytes);
   }
 
   watchUsage(uuid: string, listener: (usage: Usage) => void): () => void {
-    const home = this.#home(uuid);
+    const folder = this.#folder(uuid);
     const usages = this.#usages.get(uuid) ?? new Set();
     this.#usages.set(uuid, usages);
     let stop = (): void => {};
@@ -182,8 +181,8 @@ export class ProcessEngine implements Engine {
     };
     usages.add(end);
     const begin = async (): Promise<void> => {
-      const pid = (await home.record())?.pid ?? null;
-      if (stopped || pid === null || !home.isAlive()) return;
+      const pid = (await folder.record())?.pid ?? null;
+      if (stopped || pid === null || !folder.isAlive()) return;
       stop = watchGroupUsage(pid, listener);
     };
     begin().catch(() => undefined);
@@ -204,12 +203,12 @@ export class ProcessEngine implements Engine {
       this.#forget(uuid);
   }
 
-  #home(uuid: string): Home {
-    return new Home(this.#root, uuid);
+  #folder(uuid: string): InstanceFolder {
+    return new InstanceFolder(this.#root, uuid);
   }
 
-  async #existing(home: Home): Promise<InstanceSpec> {
-    const spec = await home.spec();
+  async #existing(folder: InstanceFolder): Promise<InstanceSpec> {
+    const spec = await folder.spec();
     if (spec === null) throw new EngineError('not_found', 'There is no process of this server.');
     return spec;
   }
@@ -234,8 +233,8 @@ export class ProcessEngine implements Engine {
   }
 
   async #checkPorts(spec: InstanceSpec): Promise<void> {
-    for (const home of await listHomes(this.#root)) {
-      const other = home.isAlive() ? await home.spec() : null;
+    for (const folder of await listInstanceFolders(this.#root)) {
+      const other = folder.isAlive() ? await folder.spec() : null;
       if (other === null || other.uuid === spec.uuid) continue;
       for (const { ip, port, protocol } of spec.ports)
         if (other.ports.some((o) => o.ip === ip && o.port === port && o.protocol === protocol))
@@ -244,14 +243,14 @@ export class ProcessEngine implements Engine {
     for (const port of spec.ports) await checkPort(port);
   }
 
-  /** Tells when it ends; no-op where it is watched already. */
-  #watch(uuid: string, home: Home): void {
+  /** Reports the end of a process; no-op if it is watched already. */
+  #watch(uuid: string, folder: InstanceFolder): void {
     if (this.#watched.has(uuid) || this.#closed) return;
     const { promise: ended, resolve } = Promise.withResolvers<void>();
-    const stop = watchKeeper(home, () => {
+    const stop = watchSupervisor(folder, () => {
       const finish = async (): Promise<void> => {
-        const { pid = null, exitCode = null } = (await home.record()) ?? {};
-        // What the process left running goes with it, as in a container.
+        const { pid = null, exitCode = null } = (await folder.record()) ?? {};
+        // Child processes that still run are killed, as in a container.
         if (pid !== null) signalGroup(pid, 'SIGKILL');
         for (const tail of this.#tails.get(uuid) ?? []) {
           await tail.drain();
@@ -285,6 +284,3 @@ export class ProcessEngine implements Engine {
     for (const listener of this.#listeners) listener(event);
   }
 }
-
-/** What a shell calls the end of a process by SIGKILL. */
-const KILLED = 137;

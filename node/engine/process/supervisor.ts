@@ -4,19 +4,19 @@ import { appendFileSync, closeSync, constants, openSync, writeFileSync } from 'n
 import { Socket } from 'node:net';
 import { EngineError, type InstanceSpec } from '../engine.ts';
 import type { FolderOwner } from '../folder-owner.ts';
-import type { Home } from './instance-folder.ts';
+import type { InstanceFolder } from './instance-folder.ts';
 
 /**
- * Stands over the process and outlives the agent: records its own pid, and the exit code. It leads the process group,
- * so that a signal to the group comes to it as well: it takes none. Its arguments are the program and its own;
- * nothing of them is read by the shell. No limit of files: it would be one of the output as well, and end the game.
+ * The parent of the game, which outlives the agent: records its own pid and the game's exit code. It leads the process
+ * group and ignores the signals that the group receives. Its arguments are the program and the program's arguments, which
+ * the shell does not interpret. File sizes are not limited, because the limit would apply to the output too.
  */
-const KEEPER = `trap : TERM INT HUP QUIT; ulimit -c 0
+const SUPERVISOR = `trap : TERM INT HUP QUIT; ulimit -c 0
 echo "pid $$" >&3; "$@" 3>&- 4>&-; echo "exit $?" >&3`;
 
-/** Starts the program of an instance as the owner of its folder. It belongs to nobody from then on. */
-export async function startKeeper(
-  home: Home,
+/** Starts the program of an instance as the owner of its folder, detached from the agent. */
+export async function startSupervisor(
+  folder: InstanceFolder,
   spec: InstanceSpec,
   command: readonly string[],
   owner: FolderOwner,
@@ -29,28 +29,28 @@ export async function startKeeper(
     return descriptor;
   };
   try {
-    writeFileSync(home.path('record'), `start ${Date.now()}\n`);
-    const output = open(home.path('out'), O_WRONLY | O_APPEND);
-    const child = spawn('/bin/sh', ['-c', KEEPER, 'keeper', ...command], {
+    writeFileSync(folder.path('record'), `start ${Date.now()}\n`);
+    const output = open(folder.path('out'), O_WRONLY | O_APPEND);
+    const child = spawn('/bin/sh', ['-c', SUPERVISOR, 'supervisor', ...command], {
       cwd: spec.folder,
       env: { PATH: PATHS, HOME: spec.folder, ...spec.env },
       detached: true,
       ...(process.getuid?.() === 0 ? owner : {}),
       stdio: [
-        // Open for both, so that the input does not end with the agent.
-        open(home.path('in'), O_RDWR),
+        // Opened for reading and writing, so that the input does not end with the agent.
+        open(folder.path('in'), O_RDWR),
         output,
         output,
-        open(home.path('record'), O_WRONLY | O_APPEND),
-        open(home.path('alive'), O_RDWR),
+        open(folder.path('record'), O_WRONLY | O_APPEND),
+        open(folder.path('alive'), O_RDWR),
       ],
     });
     await once(child, 'spawn');
     child.unref();
-    // The keeper writes it as well, later: an agent that is killed here finds it all the same.
-    appendFileSync(home.path('record'), `pid ${child.pid}\n`);
+    // The supervisor writes its pid too, in case the agent is killed before this line.
+    appendFileSync(folder.path('record'), `pid ${child.pid}\n`);
   } catch (error) {
-    writeFileSync(home.path('record'), '');
+    writeFileSync(folder.path('record'), '');
     throw new EngineError('refused', 'The program of the server cannot be started.', {
       cause: error,
     });
@@ -61,12 +61,12 @@ export async function startKeeper(
 
 const PATHS = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/games';
 
-/** Calls back once when the keeper is gone, at once when it is already. The returned function takes it back. */
-export function watchKeeper(home: Home, onEnd: () => void): () => void {
-  const descriptor = openSync(home.path('alive'), constants.O_RDONLY | constants.O_NONBLOCK);
+/** Calls back once when the supervisor has exited, also if it has already. The returned function cancels that. */
+export function watchSupervisor(folder: InstanceFolder, onEnd: () => void): () => void {
+  const descriptor = openSync(folder.path('alive'), constants.O_RDONLY | constants.O_NONBLOCK);
   const pipe = new Socket({ fd: descriptor, readable: true, writable: false });
   let stopped = false;
-  // The end of the file: nobody holds the other side any more.
+  // End of file: the supervisor has closed the other end.
   pipe.once('close', () => {
     if (!stopped) onEnd();
   });
@@ -78,7 +78,7 @@ export function watchKeeper(home: Home, onEnd: () => void): () => void {
   };
 }
 
-/** To the whole group; no-op when it is gone. */
+/** Signals the whole process group; no-op when it is gone. */
 export function signalGroup(pid: number, signal: string): void {
   try {
     process.kill(-pid, signal);

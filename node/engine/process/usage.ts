@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import type { Usage } from '../engine.ts';
 
 const EVERY_MS = 1_000;
-/** Linux shows times in hundredths of a second whatever it counts in (USER_HZ). */
+/** Linux reports times in hundredths of a second (USER_HZ). */
 const TICKS_PER_SECOND = 100;
 const PAGE_BYTES = 4096;
 
@@ -12,11 +12,11 @@ interface Sample {
   readonly atMs: number;
 }
 
-/** What the processes of one group use together, every second until it is stopped. Networks are not told apart. */
+/** Reports the usage of a process group every second. Network traffic cannot be attributed to it and is 0. */
 export function watchGroupUsage(group: number, listener: (usage: Usage) => void): () => void {
   let before: Sample | null = null;
   let busy = false;
-  const look = async (): Promise<void> => {
+  const measure = async (): Promise<void> => {
     const now = await sample(group);
     if (before !== null && !stopped) {
       const seconds = (now.atMs - before.atMs) / 1000;
@@ -33,7 +33,7 @@ export function watchGroupUsage(group: number, listener: (usage: Usage) => void)
   const tick = (): void => {
     if (busy) return;
     busy = true;
-    look()
+    measure()
       .catch(() => undefined)
       .finally(() => (busy = false));
   };
@@ -57,17 +57,17 @@ async function sample(group: number): Promise<Sample> {
   };
 }
 
-/** Null for a process of another group, and for one that is gone. Fields as proc(5) counts them. */
+/** Returns null for a process of another group, and for one that is gone. Fields are numbered as in proc(5). */
 async function readStat(
   pid: string,
   group: number,
 ): Promise<{ readonly ticks: number; readonly pages: number } | null> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  // The name, in parentheses, may hold anything.
+  // The name in parentheses may contain any character.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const field = (number: number): number => Number(fields[number - 3] ?? 0);
   if (field(5) !== group) return null;
-  // With the children that it has waited for.
+  // Includes children that it has waited for.
   const ticks = field(14) + field(15) + field(16) + field(17);
   return { ticks, pages: field(24) };
 }

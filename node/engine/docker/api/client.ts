@@ -210,7 +210,7 @@ export class DockerClient {
   #failure(error: unknown, deadline: AbortSignal, signal?: AbortSignal): EngineError {
     if (error instanceof EngineError) return error;
     const options = { cause: error };
-    if (signal?.aborted) return new EngineError('aborted', 'It was called off.', options);
+    if (signal?.aborted) return new EngineError('aborted', 'It was cancelled.', options);
     if (deadline.aborted)
       return new EngineError('timeout', 'Docker did not answer in time.', options);
     this.forgetVersion();

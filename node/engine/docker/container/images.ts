@@ -38,14 +38,14 @@ export async function pullImage(
   onProgress: (line: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  if (signal.aborted) throw new EngineError('aborted', 'The pull was called off.');
+  if (signal.aborted) throw new EngineError('aborted', 'The pull was cancelled.');
   if ((await inspectImage(client, image.reference)) !== null) return;
   if (image.local)
     throw missingImage(image.reference, 'it is a local image, which this node never pulls');
   try {
     await pull(client, image.reference, onProgress, signal);
   } catch (error) {
-    if (signal.aborted) throw new EngineError('aborted', 'The pull was called off.');
+    if (signal.aborted) throw new EngineError('aborted', 'The pull was cancelled.');
     if (!(error instanceof DockerRefusal)) throw error;
     throw missingImage(image.reference, error.message, error);
   }

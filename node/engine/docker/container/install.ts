@@ -1,7 +1,7 @@
 import { EngineError, type InstallSpec } from '../../engine.ts';
 import type { DockerClient } from '../api/client.ts';
 import { INSTALL_SCRIPT, renderInstall } from './container.ts';
-import { giveAway, ownerOf } from '../../folder-owner.ts';
+import { changeOwner, ownerOf } from '../../folder-owner.ts';
 import { FrameReader } from '../api/frames.ts';
 import { inspectImage, missingImage } from './images.ts';
 import type { ContainerJson } from './instance.ts';
@@ -40,7 +40,7 @@ export async function runInstall(
     throw error;
   } finally {
     await removeContainer(client, id);
-    await giveAway(spec.folder, owner);
+    await changeOwner(spec.folder, owner);
   }
 }
 
