@@ -121,6 +121,6 @@ async function stop(reason: string): Promise<void> {
   process.exit(0);
 }
 // Later signals have no effect: a service manager and a supervisor may both send one, which must not interrupt the stop.
-process.on('SIGINT', () => stop('SIGINT').catch(giveUp));
-process.on('SIGTERM', () => stop('SIGTERM').catch(giveUp));
-process.once('disconnect', () => stop('the supervisor has exited').catch(giveUp));
+process.on('SIGINT', () => void stop('SIGINT').catch(giveUp));
+process.on('SIGTERM', () => void stop('SIGTERM').catch(giveUp));
+process.once('disconnect', () => void stop('the supervisor has exited').catch(giveUp));
