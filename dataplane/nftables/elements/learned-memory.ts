@@ -16,7 +16,7 @@ export interface LearnedMemoryOptions {
 }
 
 const EVERY_MS = 5_000;
-/** Looking never takes more than about a twentieth of the time. */
+/** Reading takes at most about a twentieth of the time. */
 const PAUSES = 20;
 /**
  * Of each set, the elements with the most time left: active clients renew theirs with every packet, and in a flood most
@@ -25,27 +25,26 @@ const PAUSES = 20;
 const MOST = 20_000;
 
 /**
- * Who was validated a few seconds ago, and which connections were denied. A table that somebody else deletes takes that
- * with it; from here it is put back, so that players go on playing. Nothing here fails anything: without a memory they
- * are validated anew.
+ * A copy of the validated sources and denied flows, a few seconds old. If another program deletes the table, the new
+ * table gets them from here. A failure to read them stops nothing: sources are then validated again.
  */
 export class LearnedMemory {
   readonly #options: LearnedMemoryOptions;
   #reader: LearnedReader | null = null;
   #known: readonly Learned[] = [];
-  /** Others than before: what a look under way has seen of before is not to be kept. */
+  /** Grows with each change, so that a read that began before it is discarded. */
   #changed = 0;
   #filters = false;
-  #looking: Promise<void> | null = null;
+  #reading: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
-  #said: string | null = null;
+  #loggedError: string | null = null;
 
   constructor(options: LearnedMemoryOptions) {
     this.#options = options;
   }
 
-  /** From now on. `filters`: there are some, or none any more. */
+  /** Starts to copy. `filters`: whether any target has filters. */
   watch(filters: boolean): void {
     this.#options.deniedFlowFile?.delete();
     if (!filters && this.#filters) {
@@ -54,10 +53,10 @@ export class LearnedMemory {
     }
     this.#filters = filters;
     if (this.#stopped || this.#timer !== undefined) return;
-    this.#lookIn(this.#options.everyMs ?? EVERY_MS);
+    this.#readAfter(this.#options.everyMs ?? EVERY_MS);
   }
 
-  /** Somebody is about to put these into the table. */
+  /** The caller is about to add these to the table. */
   add(elements: readonly Learned[]): void {
     this.#changed++;
     const known = new Map(this.#known.map((one) => [keyOf(one), one]));
@@ -71,16 +70,15 @@ export class LearnedMemory {
    */
   async recall(filters: boolean): Promise<Learned[]> {
     this.#filters ||= filters;
-    await this.#looking;
-    await this.#look();
-    await this.#takeBack();
+    await this.#read();
+    await this.#loadFile();
     const nowMs = performance.now();
     return this.#known.filter(
       ({ set, expiresAtMs }) => expiresAtMs > nowMs && (filters || set.startsWith('denied')),
     );
   }
 
-  /** Everybody on these ports begins anew. */
+  /** Sources must be validated again on these ports. */
   forget(ports: readonly ChangedPort[]): void {
     if (ports.length === 0) return;
     this.#changed++;
@@ -94,40 +92,41 @@ export class LearnedMemory {
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#rest();
-    await this.#looking;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    await this.#reading;
     this.#reader?.close();
     this.#reader = null;
   }
 
-  async #takeBack(): Promise<void> {
+  async #loadFile(): Promise<void> {
     try {
-      const back = (await this.#options.deniedFlowFile?.load()) ?? [];
-      if (back.length > 0) this.add(back);
+      const flows = (await this.#options.deniedFlowFile?.load()) ?? [];
+      if (flows.length > 0) this.add(flows);
     } catch (error) {
       this.#options.log.warn({ error }, 'flows denied before edge off could not be loaded');
     }
   }
 
-  #rest(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-  }
-
-  #lookIn(ms: number): void {
+  #readAfter(ms: number): void {
     this.#timer = setTimeout(() => {
       const beginMs = performance.now();
-      this.#looking = this.#look().finally(() => {
-        this.#looking = null;
+      void this.#read().then(() => {
         const tookMs = performance.now() - beginMs;
         const { everyMs = EVERY_MS } = this.#options;
-        if (this.#timer !== undefined) this.#lookIn(Math.max(everyMs, tookMs * PAUSES));
+        if (this.#timer !== undefined) this.#readAfter(Math.max(everyMs, tookMs * PAUSES));
       });
     }, ms);
     this.#timer.unref();
   }
 
-  async #look(): Promise<void> {
+  /** One at a time: reads share a socket. Never rejects. */
+  #read(): Promise<void> {
+    this.#reading = this.#reading.then(() => this.#readTable());
+    return this.#reading;
+  }
+
+  async #readTable(): Promise<void> {
     const changed = this.#changed;
     const states: readonly FilterState[] = this.#filters ? [...DENIED, 'validated'] : DENIED;
     try {
@@ -136,7 +135,7 @@ export class LearnedMemory {
       for (const state of states) {
         for (const family of [4, 6] as const) {
           const found = await this.#reader.read(state, family);
-          // The table is gone: this is what it is remembered for.
+          // The table is absent: the copy is needed now.
           if (found === null) return;
           const newest = found.toSorted((a, b) => b.expiresAtMs - a.expiresAtMs);
           seen.push(...newest.slice(0, MOST));
@@ -144,10 +143,10 @@ export class LearnedMemory {
       }
       if (changed === this.#changed) this.#known = seen;
     } catch (error) {
-      const said = describeError(error);
-      if (said !== this.#said)
-        this.#options.log.warn({ error }, 'what the table has learnt cannot be read');
-      this.#said = said;
+      const text = describeError(error);
+      if (text !== this.#loggedError)
+        this.#options.log.warn({ error }, 'the learned elements of the table cannot be read');
+      this.#loggedError = text;
     }
   }
 }

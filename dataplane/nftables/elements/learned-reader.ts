@@ -6,9 +6,9 @@ import { type FilterState, stateSet, stateType } from '../filters/state.ts';
 import type { Learned } from './learned-elements.ts';
 import { protocolName } from '../names.ts';
 
-/** What the table has learnt, from the kernel itself: nft takes seconds for what this takes a tenth of. */
+/** Reads learned elements through netlink: nft takes seconds where this takes a tenth of one. */
 export interface LearnedReader {
-  /** Null: there is no such set (now). Rejects with `SystemError`. */
+  /** Resolves null if the set is absent. Rejects with `SystemError`. */
   read(state: FilterState, family: Family): Promise<Learned[] | null>;
   close(): void;
 }
@@ -27,7 +27,7 @@ export function openLearnedReader(): LearnedReader {
       const types = (stateType(set) ?? '').split(' . ');
       const found: Learned[] = [];
       try {
-        // Who comes or goes meanwhile may be among them or not.
+        // Elements that are added or removed during the dump may be missing or included.
         await dumpElements(socket, set, (key, attributes) => {
           const fields = fieldsOf(key, types);
           const left = attributes.get(EXPIRATION);
@@ -45,7 +45,7 @@ export function openLearnedReader(): LearnedReader {
   };
 }
 
-/** As nft writes them, each padded to 4 bytes; null: it is another key. */
+/** Decodes a key into fields as nft writes them; each is padded to 4 bytes. Returns null if the key has another form. */
 function fieldsOf(key: Buffer, types: readonly string[]): string[] | null {
   const fields: string[] = [];
   let at = 0;
