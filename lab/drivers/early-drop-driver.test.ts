@@ -28,7 +28,7 @@ import { keysOf, withMapsOf } from '../bpf-maps.ts';
 import { mountBpffs, unmountBpffs } from '../bpffs.ts';
 import { type Namespace, Network } from '../netns.ts';
 import { missing } from '../requirements.ts';
-import { eventually } from '../system/ground.ts';
+import { eventually } from '../system/stack-fixture.ts';
 
 const lacking = missing(['root', 'netns', 'bpf']);
 if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {

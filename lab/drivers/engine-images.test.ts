@@ -8,7 +8,7 @@ import { buildDockerGround, type DockerGround, PLAYER } from '../docker-ground.t
 import { BUSYBOX, importBusybox } from '../docker-image.ts';
 import { type Registry, startRegistry } from '../registry.ts';
 import { skipUnless } from '../requirements.ts';
-import { eventually } from '../system/ground.ts';
+import { eventually } from '../system/stack-fixture.ts';
 
 const COMMUNITY = 'lab/community:1';
 /** As community images have it: variables are put in by the image's own shell. */

@@ -7,7 +7,7 @@ import { Names } from '@portcullis/node/engine/docker/labels.ts';
 import { buildDockerGround, type DockerGround } from '../docker-ground.ts';
 import { addAddress, addRoute, enableForwarding, type Namespace, Network } from '../netns.ts';
 import { skipUnless } from '../requirements.ts';
-import { eventually } from '../system/ground.ts';
+import { eventually } from '../system/stack-fixture.ts';
 import { GAME_PORT, type ServerShell, startShell } from '../server-shell.ts';
 
 const HOST = { 4: '198.51.100.1', 6: '2001:db8:e::1' } as const;

@@ -8,7 +8,7 @@ import { openRuleset, type Ruleset } from '@portcullis/dataplane/nftables/rulese
 import { watched } from '@portcullis/dataplane/nftables/watch.ts';
 import { type Namespace, Network } from '../netns.ts';
 import { skipUnless } from '../requirements.ts';
-import { eventually } from '../system/ground.ts';
+import { eventually } from '../system/stack-fixture.ts';
 
 /** More than the socket of a watch has room for, while nobody reads: a mebibyte, and four. */
 const [MANY_LINK_NEWS, MANY_ELEMENTS] = [4_000, 60_000];

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { NETLINK, NetlinkSocket } from '@portcullis/dataplane/kernel/netlink/netlink.ts';
+import { EDGE_DEVICE, SERVER } from '../../internet.ts';
+import type { Namespace } from '../../netns.ts';
+import { missing } from '../../requirements.ts';
+import { defaultFleet } from '../../stack.ts';
+import { attachedMode, detachAll } from './attached.ts';
+import { buildGround, eventually, type Ground, takesOver, whyNot } from '../stack-fixture.ts';
+import {
+  assertNothingDeniedPassed,
+  assertUndisturbed,
+  duringSteadyFlows,
+  protectServer,
+} from '../edge/steady-flows.ts';
+import { remakeUplink, restoreUplink } from '../edge/uplink.ts';
+
+const REPAIRED_MS = 2_000;
+/** Source: include/uapi/linux/netfilter/nfnetlink.h. */
+const GROUP_NFTABLES = 7;
+const OPEN_UDP = { action: 'allow', protocol: 'udp' } as const;
+
+const lacking = whyNot() || missing(['bpf']);
+if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
+  throw new Error(`these tests may not be skipped here, and cannot run: ${lacking}`);
+}
+
+let ground: Ground;
+
+/** What drops early and what judges behind it fail one at a time: the other keeps what is denied out meanwhile. */
+describe('packets that never stop, with early drop in front', { skip: lacking ?? false }, () => {
+  before(async () => {
+    ground = await buildGround('early-faults');
+    await protectServer(ground);
+  });
+  after(() => ground.stop());
+
+  for (const [deed, command] of Object.entries({
+    'our table is deleted': 'delete table inet portcullis',
+    'nft flush ruleset': 'flush ruleset',
+  })) {
+    it(`${deed}: the early drop goes on alone until it is repaired`, async () => {
+      const { edge } = ground.internet;
+      const flows = await duringSteadyFlows(ground, async () => {
+        await repairedSoon(hasTable, () => edge.run('nft', command));
+      });
+      assertUndisturbed(flows);
+    });
+  }
+
+  it('the early drop is detached: nftables goes on alone until it is put back', async () => {
+    const flows = await duringSteadyFlows(ground, () =>
+      repairedSoon(isAttached, () => detachAll(ground.stack)),
+    );
+    assertUndisturbed(flows);
+  });
+
+  it('the link goes down and up: nothing denied gets in', async () => {
+    const { edge } = ground.internet;
+    const flows = await duringSteadyFlows(ground, async () => {
+      edge.run('ip', 'link', 'set', EDGE_DEVICE, 'down');
+      edge.run('ip', 'link', 'set', EDGE_DEVICE, 'up');
+      restoreUplink(ground.internet);
+      assert.equal(isAttached(), true);
+    });
+    assertNothingDeniedPassed(flows);
+  });
+
+  it('control hangs at the confirmation of a change: what others undo is repaired as soon', async () => {
+    const { stack, internet } = ground;
+    const control = stack.pidOf('control/main.ts');
+    for (const port of ['1001', '1002', '1003']) {
+      const hung = hangAtNextChange(internet.edge, control);
+      const live = stack.api.createRule(SERVER[4], { ...OPEN_UDP, destination_port: port });
+      try {
+        await hung;
+        const flows = await duringSteadyFlows(ground, async () => {
+          await repairedSoon(hasTable, () => internet.edge.run('nft', 'flush ruleset'));
+          await repairedSoon(isAttached, () => detachAll(stack));
+        });
+        assertUndisturbed(flows);
+      } finally {
+        process.kill(control, 'SIGCONT');
+      }
+      await live;
+    }
+  });
+
+  it('the agent is killed and takes over what it left', async () => {
+    const { stack } = ground;
+    const flows = await duringSteadyFlows(ground, async () => {
+      process.kill(stack.pidOf('edge/main.ts'), 'SIGKILL');
+      await takesOver(stack);
+    });
+    assertUndisturbed(flows);
+  });
+
+  it('the edge is given another layout, and is killed at it', async () => {
+    const { stack } = ground;
+    const flows = await duringSteadyFlows(ground, async () => {
+      for (const [round, port] of ['2200', '2201', '2202'].entries()) {
+        // Other settings are another table: written whole, in place of the one that is there.
+        const applied = stack.applyFleet(defaultFleet().replace('port: 22', `port: ${port}`));
+        if (round === 1) process.kill(stack.pidOf('edge/main.ts'), 'SIGKILL');
+        await applied;
+      }
+    });
+    assertUndisturbed(flows);
+  });
+
+  it('everything is killed and started again', async () => {
+    const { stack } = ground;
+    const flows = await duringSteadyFlows(ground, async () => {
+      await stack.killAll();
+      await stack.start('--enforce');
+      await takesOver(stack);
+    });
+    assertUndisturbed(flows);
+  });
+
+  it('the device is deleted and made again: enforced from its first packet, and dropped early again', async () => {
+    const flows = await duringSteadyFlows(ground, () =>
+      repairedSoon(isAttached, () => remakeUplink(ground.internet)),
+    );
+    assertNothingDeniedPassed(flows);
+  });
+});
+
+/** Stops control the moment that the kernel has a change: before the edge can have said so and been answered. */
+async function hangAtNextChange(edge: Namespace, control: number): Promise<void> {
+  const news = edge.within(() => new NetlinkSocket(NETLINK.netfilter));
+  try {
+    // Heard from here on, before anybody is asked for a change.
+    news.join(GROUP_NFTABLES);
+    await new Promise<void>((resolve) => {
+      news.onArrival(0, () => {
+        if (news.drain().length > 0) resolve();
+      });
+    });
+    process.kill(control, 'SIGSTOP');
+  } finally {
+    news.close();
+  }
+}
+
+async function repairedSoon(isWhole: () => boolean, deed: () => unknown): Promise<void> {
+  deed();
+  const begin = performance.now();
+  await eventually('it is whole again', async () => isWhole());
+  const tookMs = performance.now() - begin;
+  assert.ok(tookMs < REPAIRED_MS, `${tookMs} ms`);
+}
+
+function hasTable(): boolean {
+  return ground.internet.edge.run('nft', 'list', 'tables').includes('inet portcullis');
+}
+
+function isAttached(): boolean {
+  return attachedMode(ground.internet.edge) === 'native';
+}

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { CLIENT, EDGE_DEVICE, HOST, SERVER } from '../../internet.ts';
+import { addAddress, setRoute } from '../../netns.ts';
+import { missing } from '../../requirements.ts';
+import { defaultFleet } from '../../stack.ts';
+import { attachedMode } from '../early-drop/attached.ts';
+import { buildGround, eventually, type Ground, packet, whyNot } from '../stack-fixture.ts';
+
+const lacking = whyNot() || missing(['bpf']);
+if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
+  throw new Error(`these tests may not be skipped here, and cannot run: ${lacking}`);
+}
+
+const [DENIED, OPEN] = [19, 27_016];
+
+interface ShownDevice {
+  readonly name: string;
+  readonly kind: string;
+  readonly xdp: string;
+  readonly reason: string | null;
+  readonly master: string | null;
+}
+
+let ground: Ground;
+
+/** Devices as a host may have them, made of the one uplink of the edge while it enforces. */
+describe('the devices of an edge', { skip: lacking ?? false }, () => {
+  before(async () => {
+    ground = await buildGround('devices');
+    const { api } = ground.stack;
+    const deny = { action: 'deny', protocol: 'udp', destination_port: String(DENIED) } as const;
+    await api.createRule(SERVER[4], deny);
+    await api.createRule(HOST[4], deny);
+  });
+  after(() => ground.stop());
+
+  it('are left alone below a macvlan that is not named, and said to be: nftables judges', async () => {
+    const { edge } = ground.internet;
+    edge.run('ip', 'link', 'add', 'mv0', 'link', EDGE_DEVICE, 'type', 'macvlan', 'mode', 'bridge');
+    edge.run('ip', 'link', 'set', 'mv0', 'up');
+    await eventually('it is off', async () => attachedMode(edge) === null);
+    await judgesRightly();
+    const [wan] = await shown((devices) => devices[0]?.xdp === 'none');
+    assert.match(wan?.reason ?? '', /mv0 is built upon it, and is not judged/);
+  });
+
+  it('have one program below a macvlan that is named too', async () => {
+    const { edge } = ground.internet;
+    await name(EDGE_DEVICE, 'mv0');
+    await eventually('it is on', async () => attachedMode(edge) === 'native');
+    assert.equal(attachedMode(edge, 'mv0'), null);
+    await judgesRightly();
+    const told = await shown((devices) => devices.every(({ xdp }) => xdp === 'native'));
+    assert.deepEqual(
+      told.map(({ name: device, reason }) => [device, reason]),
+      [
+        [EDGE_DEVICE, null],
+        ['mv0', `its packets are judged on ${EDGE_DEVICE}`],
+      ],
+    );
+    edge.run('ip', 'link', 'del', 'mv0');
+    await name(EDGE_DEVICE);
+  });
+
+  it('keep their program below a tunnel, whose packets come wrapped, and which has its own where it is named', async () => {
+    const { edge } = ground.internet;
+    const upon = ['dev', EDGE_DEVICE, 'dstport', '4789', 'remote', CLIENT[4]] as const;
+    edge.run('ip', 'link', 'add', 'vx0', 'type', 'vxlan', 'id', '7', ...upon);
+    edge.run('ip', 'link', 'set', 'vx0', 'up');
+    // Something else comes and goes, so that it is looked at while the tunnel is there.
+    edge.run('ip', 'link', 'add', 'mv0', 'link', EDGE_DEVICE, 'type', 'macvlan', 'mode', 'bridge');
+    await eventually('it is off', async () => attachedMode(edge) === null);
+    edge.run('ip', 'link', 'del', 'mv0');
+    await eventually('it is on', async () => attachedMode(edge) === 'native');
+    await judgesRightly();
+    await name(EDGE_DEVICE, 'vx0');
+    await eventually('it is on the tunnel', async () => attachedMode(edge, 'vx0') === 'generic');
+    assert.equal(attachedMode(edge), 'native');
+    const told = await shown(([, upper]) => upper?.name === 'vx0' && upper.xdp === 'generic');
+    assert.deepEqual(
+      told.map(({ name: device, xdp }) => [device, xdp]),
+      [
+        [EDGE_DEVICE, 'native'],
+        ['vx0', 'generic'],
+      ],
+    );
+    edge.run('ip', 'link', 'del', 'vx0');
+    await name(EDGE_DEVICE);
+  });
+
+  it('are a bridge and none of its ports', async () => {
+    const { edge } = ground.internet;
+    await name(EDGE_DEVICE, 'br0');
+    edge.run('ip', 'link', 'add', 'br0', 'type', 'bridge', 'stp_state', '0', 'forward_delay', '0');
+    edge.run('ip', 'address', 'flush', 'dev', EDGE_DEVICE);
+    edge.run('ip', 'link', 'set', EDGE_DEVICE, 'master', 'br0');
+    edge.run('ip', 'link', 'set', 'br0', 'up');
+    addAddress(edge, 'br0', '192.0.2.1/24');
+    setRoute(edge, 'default', CLIENT[4]);
+    await eventually('it is on the bridge', async () => attachedMode(edge, 'br0') !== null);
+    await eventually('it is off the port', async () => attachedMode(edge) === null);
+    await judgesRightly();
+    const [wan, bridge] = await shown(
+      ([, upper]) => upper?.name === 'br0' && upper.xdp === 'generic',
+    );
+    assert.deepEqual([wan?.xdp, wan?.master], ['none', 'br0']);
+    assert.match(wan?.reason ?? '', /nothing enters by a port/);
+    assert.deepEqual([bridge?.kind, bridge?.xdp], ['bridge', attachedMode(edge, 'br0')]);
+  });
+});
+
+async function name(...devices: readonly string[]): Promise<void> {
+  const fleet = defaultFleet().replace(`devices: [${EDGE_DEVICE}]`, `devices: [${devices.join()}]`);
+  await ground.stack.applyFleet(fleet);
+}
+
+/** As control shows them, once it has heard. */
+async function shown(
+  heard: (devices: readonly ShownDevice[]) => boolean,
+): Promise<readonly ShownDevice[]> {
+  let devices: readonly ShownDevice[] = [];
+  await eventually(
+    'control has heard',
+    async () => {
+      const text = await ground.stack.command('edges', 'show', 'lab', '--json');
+      const { report } = JSON.parse(text) as {
+        readonly report: { readonly devices: readonly ShownDevice[] } | null;
+      };
+      devices = report?.devices ?? [];
+      return heard(devices);
+    },
+    40_000,
+  );
+  return devices;
+}
+
+async function judgesRightly(): Promise<void> {
+  for (const [path, destination] of [
+    [ground.through, SERVER[4]],
+    [ground.toHost, HOST[4]],
+  ] as const) {
+    const passes = (destinationPort: number): Promise<boolean> =>
+      path.passes(packet(4, 'udp', { destination, destinationPort }));
+    assert.deepEqual([await passes(DENIED), await passes(OPEN)], [false, true]);
+  }
+}

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { CLIENT, EDGE_DEVICE, SERVER } from '../../internet.ts';
+import { buildGround, eventually, type Ground, whyNot } from '../stack-fixture.ts';
+
+/** A heartbeat of the edge, and time for a slow machine. */
+const PATIENCE_MS = 45_000;
+const SENT = 40;
+
+interface Drops {
+  readonly data: {
+    readonly totals: readonly { readonly stage: string; readonly reason: string }[];
+    readonly samples: readonly {
+      readonly by: string;
+      readonly source_ip: string;
+      readonly destination_port: number | null;
+    }[];
+  };
+  readonly meta: { readonly packets: number; readonly edges: readonly string[] };
+}
+
+let ground: Ground;
+
+describe('what an edge knows', { skip: whyNot() }, () => {
+  before(async () => {
+    ground = await buildGround('drops');
+  });
+  after(() => ground.stop());
+
+  const drops = async (): Promise<Drops> => {
+    const path = `/api/x1/firewall/ips/${SERVER[4]}/drops`;
+    const { status, body } = await ground.stack.api.call<Drops>('GET', path);
+    assert.equal(status, 200, JSON.stringify(body));
+    return body;
+  };
+
+  it('denied packets are counted by address and reason, and shown within a heartbeat', async () => {
+    await ground.stack.api.createRule(SERVER[4], {
+      action: 'deny',
+      protocol: 'udp',
+      destination_port: '5353',
+    });
+    assert.equal((await drops()).meta.packets, 0);
+    const send = `for i in $(seq ${SENT}); do echo -n x > /dev/udp/${SERVER[4]}/5353; done`;
+    ground.internet.client.run('bash', '-c', send);
+    // Told with two heartbeats at most.
+    await eventually(
+      'every packet is counted',
+      async () => (await drops()).meta.packets >= SENT,
+      PATIENCE_MS,
+    );
+    const seen = await drops();
+    assert.equal(seen.meta.packets, SENT, JSON.stringify(seen));
+    assert.deepEqual(seen.meta.edges, ['lab']);
+    assert.ok(seen.data.totals.every((one) => `${one.stage} ${one.reason}` === 'policy denied'));
+    // Samples come from the early drop, where it is attached.
+    for (const sample of seen.data.samples)
+      assert.deepEqual([sample.source_ip, sample.destination_port], [CLIENT[4], 5353]);
+  });
+
+  it('portcullis edges says what its devices are, and that it is in service and not behind', async () => {
+    const shown = JSON.parse(await ground.stack.command('edges', 'show', 'lab', '--json')) as {
+      in_service: boolean;
+      lag_generations: number;
+      refused: unknown[];
+      report: {
+        policies: number;
+        last_error: string | null;
+        devices: { name: string; kind: string; present: boolean; xdp: string; reason: unknown }[];
+      };
+    };
+    assert.deepEqual([shown.in_service, shown.lag_generations, shown.refused], [true, 0, []]);
+    assert.deepEqual([shown.report.policies > 0, shown.report.last_error], [true, null]);
+    const [device] = shown.report.devices;
+    assert.deepEqual([device?.name, device?.kind, device?.present], [EDGE_DEVICE, 'veth', true]);
+    // What keeps it from native is said.
+    assert.ok(device?.xdp === 'native' || device?.reason !== null, JSON.stringify(device));
+  });
+
+  it('explain answers from the edge too, which judges by what was accepted', async () => {
+    const { body } = await ground.stack.api.call<{
+      data: {
+        verdict: string;
+        edges: { answer: { verdict: string; up_to_date: boolean } | null }[];
+      };
+    }>('POST', `/api/x1/firewall/ips/${SERVER[4]}/explain`, {
+      protocol: 'udp',
+      source_ip: CLIENT[4],
+      destination_port: 5353,
+    });
+    const [edge] = body.data.edges;
+    assert.deepEqual(
+      [body.data.verdict, edge?.answer?.verdict, edge?.answer?.up_to_date],
+      ['drop', 'drop', true],
+    );
+  });
+});

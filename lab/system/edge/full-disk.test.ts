@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { SERVER } from '../../internet.ts';
+import { defaultFleet } from '../../stack.ts';
+import { buildGround, eventually, type Ground, packet, whyNot } from '../stack-fixture.ts';
+import { assertUndisturbed, duringSteadyFlows, protectServer } from './steady-flows.ts';
+
+/** What is denied one after the other of an address that is open otherwise; the steady flows go to its neighbour. */
+const NEIGHBOUR = SERVER.neighbours[0];
+const [FIRST, SECOND, THIRD] = [5_001, 5_201, 5_401];
+/** A heartbeat and what shows it. */
+const SHOWN_MS = 40_000;
+
+let ground: Ground;
+
+/** The state directory of the edge is a disk of its own, and another process fills it. */
+describe('a full disk under the state of an edge', { skip: whyNot() }, () => {
+  before(async () => {
+    const fleet = defaultFleet().replace('limits: {', 'limits: { rules_per_ip: 1000,');
+    ground = await buildGround('full-disk', { fleet });
+    const { stack } = ground;
+    await stack.terminate();
+    rmSync(stateDir(), { recursive: true });
+    execFileSync('mkdir', [stateDir()]);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m,mode=0700', 'edge-state', stateDir()]);
+    await stack.start('--enforce');
+    await protectServer(ground);
+    await eventually('its table is on disk', async () => existsSync(onDisk('table.nft')));
+  });
+  after(async () => {
+    await ground?.stack.terminate();
+    execFileSync('umount', [stateDir()]);
+    await ground?.stop();
+  });
+
+  it('what changes is enforced and confirmed all the same, and what is wrong is said everywhere', async () => {
+    const { stack, through } = ground;
+    fill();
+    assert.equal(await through.passes(udp(FIRST)), true);
+    const flows = await duringSteadyFlows(ground, () => deny(FIRST));
+    assertUndisturbed(flows);
+    assert.deepEqual(
+      [await through.passes(udp(FIRST)), await through.passes(udp(SECOND))],
+      [false, true],
+    );
+    assert.doesNotMatch(onDiskText('policy.jsonl'), new RegExp(String(FIRST)));
+    await eventually(
+      'edges show says it',
+      async () => /could not be written.*(?:ENOSPC|no space)/i.test((await lastError()) ?? ''),
+      SHOWN_MS,
+    );
+    assert.match(await stack.command('edges', 'list'), /could not be written/);
+    assert.match(await problems(), /could not be written/);
+    assert.match(logged(), /the disk fails this edge/);
+  });
+
+  it('kill -9 of the agent, and of everything, opens no window, though the disk lags behind the kernel', async () => {
+    const { stack, through } = ground;
+    const flows = await duringSteadyFlows(ground, async () => {
+      process.kill(stack.pidOf('edge/main.ts'), 'SIGKILL');
+      await deny(SECOND);
+      await stack.killAll();
+      await stack.start('--enforce');
+      await stack.api.enforced(NEIGHBOUR);
+    });
+    assertUndisturbed(flows);
+    for (const port of [FIRST, SECOND]) assert.equal(await through.passes(udp(port)), false);
+  });
+
+  it('edge off takes hands off all the same, and edge on puts them back', async () => {
+    const { stack, through } = ground;
+    fill();
+    await stack.command('edge', 'off');
+    for (const port of [FIRST, SECOND]) assert.equal(await through.passes(udp(port)), true);
+    await stack.command('edge', 'on');
+    for (const port of [FIRST, SECOND])
+      await eventually('it enforces again', async () => !(await through.passes(udp(port))));
+  });
+
+  it('is written again by itself once there is room, and then says nothing', async () => {
+    const { stack, through } = ground;
+    empty();
+    await deny(THIRD);
+    await eventually(
+      'it is on disk',
+      async () => onDiskText('policy.jsonl').includes(`${THIRD}`),
+      SHOWN_MS,
+    );
+    await eventually('as text too', async () => boots().includes(`${THIRD}`), SHOWN_MS);
+    await eventually(
+      'nothing is wrong any more',
+      async () => (await lastError()) === null,
+      SHOWN_MS,
+    );
+    assert.doesNotMatch(await problems(), /could not be written/);
+    assert.doesNotMatch(await stack.command('edges', 'list'), /could not be written/);
+    for (const port of [FIRST, SECOND, THIRD]) assert.equal(await through.passes(udp(port)), false);
+  });
+});
+
+const stateDir = (): string => join(ground.stack.dataDir, 'edge');
+const onDisk = (name: string): string => join(stateDir(), 'enforced', name);
+const udp = (port: number) => packet(4, 'udp', { destination: NEIGHBOUR, destinationPort: port });
+
+function onDiskText(name: string): string {
+  return existsSync(onDisk(name)) ? readFileSync(onDisk(name), 'utf8') : '';
+}
+
+/** What a boot would load. */
+function boots(): string {
+  return ['table.nft', 'table-since.nft'].map(onDiskText).join('\n');
+}
+
+/** Not a byte is left; also none of what a file that is replaced gives back. */
+function fill(): void {
+  for (let tries = 0; statfsSync(stateDir()).bavail > 0; tries++) {
+    assert.ok(tries < 100, `it does not stay full: ${readdirSync(stateDir()).join()}`);
+    const { bavail, bsize } = statfsSync(stateDir());
+    try {
+      appendFileSync(join(stateDir(), 'of-somebody-else'), Buffer.alloc(bavail * bsize));
+    } catch (error) {
+      // The edge was quicker to take some of it.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+    }
+  }
+}
+
+function empty(): void {
+  rmSync(join(stateDir(), 'of-somebody-else'));
+}
+
+/** With so many other ports that it is more text than what is left of a last page. */
+async function deny(port: number): Promise<void> {
+  const ports = `${port},${port + 1_000}-${port + 1_080}`;
+  const rule = { action: 'deny', protocol: 'udp', destination_port: ports } as const;
+  await ground.stack.api.createRule(NEIGHBOUR, rule);
+}
+
+async function lastError(): Promise<string | null> {
+  const shown = JSON.parse(await ground.stack.command('edges', 'show', 'lab', '--json')) as {
+    readonly report: { readonly last_error: string | null } | null;
+  };
+  return shown.report === null ? 'no report' : shown.report.last_error;
+}
+
+/** Of the edge, as /readyz shows them. */
+async function problems(): Promise<string> {
+  const { body } = await ground.stack.api.call<{
+    readonly enforcement: { readonly edges: readonly { readonly problems: readonly string[] }[] };
+  }>('GET', '/readyz');
+  return body.enforcement.edges.flatMap((edge) => edge.problems).join('\n');
+}
+
+function logged(): string {
+  return readFileSync(join(ground.stack.dataDir, '..', 'up.log'), 'utf8');
+}

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { openRuleset } from '@portcullis/dataplane/nftables/ruleset.ts';
+import { SERVER } from '../../internet.ts';
+import type { Namespace } from '../../netns.ts';
+import { defaultFleet } from '../../stack.ts';
+import { buildGround, eventually, type Ground, takesOver, whyNot } from '../stack-fixture.ts';
+import { assertUndisturbed, duringSteadyFlows, protectServer } from './steady-flows.ts';
+
+let ground: Ground;
+
+/** Without early drop, which would drop what is denied itself whatever nftables does; early-drop-faults.test.ts has it. */
+describe('packets that never stop', { skip: whyNot() }, () => {
+  before(async () => {
+    ground = await buildGround('restart', { earlyDrop: false });
+    await protectServer(ground);
+  });
+  after(() => ground.stop());
+
+  it('meet the same rules while up is stopped and started again', () =>
+    undisturbed(async () => {
+      await ground.stack.terminate();
+      await ground.stack.start('--enforce');
+      await takesOver(ground.stack);
+    }));
+
+  it('meet the same rules while the agent is killed and comes back by itself', () =>
+    undisturbed(async () => {
+      const { stack } = ground;
+      process.kill(stack.pidOf('edge/main.ts'), 'SIGKILL');
+      await takesOver(stack);
+    }));
+
+  it('meet the very same table after that: it is recognised, not written again', async () => {
+    const { edge } = ground.internet;
+    const { stack } = ground;
+    await recorded();
+    const before = handleOf(edge);
+    process.kill(stack.pidOf('edge/main.ts'), 'SIGKILL');
+    const ids = await stack.api.createRule(SERVER[4], { action: 'deny', protocol: 'esp' });
+    await stack.api.deleteRules(SERVER[4], ids);
+    assert.equal(handleOf(edge), before);
+    await recorded();
+    process.kill(stack.pidOf('edge/main.ts'), 'SIGKILL');
+    // Perhaps ours was changed too: nobody was there to see it.
+    edge.run(
+      'nft',
+      'add table inet somebody; add chain inet somebody c; delete table inet somebody',
+    );
+    await eventually('the table is written again', async () => handleOf(edge) !== before);
+  });
+
+  it('meet the same rules while everything is killed and started again', () =>
+    undisturbed(killAndStart));
+
+  it('meet the same rules while the edge is given another layout, and is killed at it', () =>
+    undisturbed(async () => {
+      const { stack } = ground;
+      const management = (port: number): string =>
+        defaultFleet().replace('port: 22', `port: ${port}`);
+      for (let round = 0; round < 4; round += 1) {
+        // Other settings are another table: written whole, in place of the one that is there.
+        const applied = stack.applyFleet(management(2_200 + round));
+        if (round % 2 === 1) process.kill(stack.pidOf('edge/main.ts'), 'SIGKILL');
+        await applied;
+      }
+      assert.match(chainOf(ground.internet.edge, 'judge4'), /\b2203\b/);
+    }));
+});
+
+async function killAndStart(): Promise<void> {
+  await ground.stack.killAll();
+  await ground.stack.start('--enforce');
+  await takesOver(ground.stack);
+}
+
+/** The handle of a rule that only a rewrite of the table makes anew. */
+function handleOf(edge: Namespace): number {
+  const listed = edge.run('nft', '-j', 'list', 'chain', 'inet', 'portcullis', 'judge4');
+  const { nftables } = JSON.parse(listed) as {
+    readonly nftables: readonly { readonly rule?: { handle: number } }[];
+  };
+  const rule = nftables.find((item) => item.rule !== undefined)?.rule;
+  assert.ok(rule);
+  return rule.handle;
+}
+
+/** Resolves when the agent has recorded what the kernel has now. */
+async function recorded(): Promise<void> {
+  const path = join(ground.stack.dataDir, 'edge', 'enforced', 'kernel.json');
+  const rules = ground.internet.edge.within(() => openRuleset());
+  try {
+    await eventually('the kernel is recorded', async () => {
+      const stamp = existsSync(path) ? /"stamp":(\d+)/.exec(readFileSync(path, 'utf8'))?.[1] : null;
+      return Number(stamp) === rules.generation();
+    });
+  } finally {
+    rules.close();
+  }
+}
+
+function chainOf(edge: Namespace, name: string): string {
+  return edge.run('nft', 'list', 'chain', 'inet', 'portcullis', name);
+}
+
+async function undisturbed(disturb: () => Promise<void>): Promise<void> {
+  assertUndisturbed(await duringSteadyFlows(ground, disturb));
+}

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { setTimeout } from 'node:timers/promises';
+import type { Sent } from '../../wire/path.ts';
+import type { ProbePacket } from '../../wire/probe.ts';
+import { SERVER } from '../../internet.ts';
+import { type Ground, packet } from '../stack-fixture.ts';
+
+const FAMILIES = [4, 6] as const;
+const OPEN_PORT = 27_016;
+/** How long packets go their way before and after. */
+const AROUND_MS = 100;
+/** Fewer say nothing about what happened meanwhile. */
+const ENOUGH = 30;
+/** In the mean, where nothing is in the way. A busy machine makes the sender wait for 30 ms now and then. */
+const EVERY_MS = 5;
+const PAUSE_MS = 250;
+
+export interface SteadyFlow {
+  readonly to: string;
+  readonly allowed: boolean;
+  readonly sent: readonly Sent[];
+}
+
+/** The server accepts UDP to one port, and nothing else. */
+export async function protectServer(ground: Ground): Promise<void> {
+  for (const family of FAMILIES) await protect(ground, SERVER[family]);
+}
+
+/** The same for any address; the rules that deny and that allow. */
+export async function protect({ stack }: Ground, address: string): Promise<readonly number[]> {
+  const denying = await stack.api.createRule(address, { action: 'deny', protocol: 'any' });
+  const open = { protocol: 'udp', destination_port: String(OPEN_PORT) };
+  return [...denying, ...(await stack.api.createRule(address, { action: 'allow', ...open }))];
+}
+
+/** Sends each address a denied and an allowed packet every millisecond, before, while and after something is done. */
+export async function duringSteadyFlows(
+  { through }: Ground,
+  disturb: () => Promise<void>,
+  addresses: readonly string[] = FAMILIES.map((family) => SERVER[family]),
+): Promise<SteadyFlow[]> {
+  const flows = addresses.flatMap((to) => [
+    { to, allowed: false, packet: flowTo(to, 27_015) },
+    { to, allowed: true, packet: flowTo(to, OPEN_PORT) },
+  ]);
+  const stream = await through.steadily(flows.map((flow) => flow.packet));
+  await setTimeout(AROUND_MS);
+  await disturb();
+  for (const flow of flows) await through.restored(flow.packet);
+  await setTimeout(AROUND_MS);
+  const sent = await stream.stop();
+  return flows.map(({ to, allowed }, index) => ({ to, allowed, sent: sent[index] ?? [] }));
+}
+
+function flowTo(destination: string, destinationPort: number): ProbePacket {
+  return packet(destination.includes(':') ? 6 : 4, 'udp', { destination, destinationPort });
+}
+
+/** Not one denied packet passed, and not one allowed packet was dropped. */
+export function assertUndisturbed(flows: readonly SteadyFlow[]): void {
+  for (const flow of flows) {
+    assertSteady(flow);
+    assertNoneAstray(flow);
+  }
+}
+
+/** Not one denied packet passed; what is allowed had no way for a while, and where there is none nothing is sent. */
+export function assertNothingDeniedPassed(flows: readonly SteadyFlow[]): void {
+  for (const flow of flows) if (!flow.allowed) assertNoneAstray(flow);
+}
+
+function assertNoneAstray({ to, allowed, sent }: SteadyFlow): void {
+  assert.ok(sent.length > ENOUGH, `${sent.length} packets`);
+  const astray = sent.filter(({ passed }) => passed !== allowed).map(({ atMs }) => atMs);
+  const what = `packets to ${to} that should ${allowed ? '' : 'not '}pass, of ${sent.length}`;
+  const when = astray.map((atMs) => atMs - (sent[0]?.atMs ?? 0)).slice(0, 20);
+  assert.equal(astray.length, 0, `${astray.length} ${what}, first ms: ${when.join(' ')}`);
+}
+
+function assertSteady({ sent }: SteadyFlow): void {
+  const times = sent.map(({ atMs }) => atMs);
+  const spanMs = (times.at(-1) ?? 0) - (times[0] ?? 0);
+  assert.ok(times.length > spanMs / EVERY_MS, `${times.length} packets in ${spanMs} ms`);
+  const longest = Math.max(...times.slice(1).map((atMs, index) => atMs - (times[index] ?? 0)));
+  assert.ok(longest < PAUSE_MS, `none were sent for ${longest} ms`);
+}

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { EDGE_DEVICE, SENTINELS, SERVER } from '../../internet.ts';
+import { type Namespace, Network, addRoute } from '../../netns.ts';
+import { defaultFleet } from '../../stack.ts';
+import { Path } from '../../wire/path.ts';
+import { Probe } from '../../wire/probe.ts';
+import { buildGround, eventually, type Ground, packet, whyNot } from '../stack-fixture.ts';
+
+/** A device of the edge that comes later. */
+const LATE = { device: 'late', edge: '198.18.9.1', client: '198.18.9.2' } as const;
+const LAUNCHER = join(import.meta.dirname, '..', '..', '..', 'portcullis');
+const TRIAL_MS = 12_000;
+const ON_TRIAL = ['--enforce', '--confirm-within', `${TRIAL_MS / 1000}s`] as const;
+
+let ground: Ground;
+const network = new Network('trial-late');
+const denied = (): ReturnType<typeof packet> => packet(4, 'udp');
+const isDenied = async (): Promise<boolean> => !(await ground.through.passes(denied()));
+
+describe('an edge on trial', { skip: whyNot() }, () => {
+  let deadline = 0;
+  before(async () => {
+    const fleet = defaultFleet().replace(`[${EDGE_DEVICE}]`, `[${EDGE_DEVICE}, ${LATE.device}]`);
+    ground = await buildGround('trial', { fleet, args: ON_TRIAL });
+    deadline = performance.now() + TRIAL_MS;
+    await ground.stack.api.createRule(SERVER[4], { action: 'deny', protocol: 'udp' });
+  });
+  after(async () => {
+    await ground.stop();
+    network.destroy();
+  });
+
+  it('is off again when nobody confirmed in time, also when killed meanwhile, and says so', async () => {
+    const { stack } = ground;
+    assert.equal(await isDenied(), true);
+    process.kill(stack.pidOf('edge/main.ts'), 'SIGKILL');
+    assert.equal(await isDenied(), true);
+    await eventually('hands are off', async () => !(await isDenied()));
+    assert.ok(performance.now() < deadline + 10_000, 'long after the trial');
+    // What counts goes by itself, a moment later.
+    const isClean = async (): Promise<boolean> => !hasTable(ground.internet.edge);
+    await eventually('nothing of ours is left, nor what counts', isClean);
+    await enforcement('none');
+    await assert.rejects(stack.command('edge', 'confirm'), /too late/);
+  });
+
+  it('keeps enforcing past its time once confirmed, also after a restart', async () => {
+    const { stack } = ground;
+    await stack.command('edge', 'on');
+    await eventually('a new trial begins', isDenied);
+    const end = performance.now() + TRIAL_MS;
+    await stack.command('edge', 'confirm');
+    process.kill(stack.pidOf('edge/main.ts'), 'SIGKILL');
+    await new Promise((resolve) => setTimeout(resolve, end + 1_500 - performance.now()));
+    assert.equal(await isDenied(), true);
+    await enforcement('full');
+  });
+
+  it('judges what enters by a device of its list that appears only later', async (t) => {
+    const { internet, server } = ground;
+    const client = network.create('client');
+    network.join(client, { device: 'eth0', addresses: [`${LATE.client}/24`] }, internet.edge, {
+      device: LATE.device,
+      addresses: [`${LATE.edge}/24`],
+    });
+    addRoute(client, 'default', LATE.edge);
+    const probe = await new Probe(client).started();
+    t.after(() => probe.stop());
+    const late = new Path(probe, server, SENTINELS.server);
+    assert.equal(await late.passes(packet(4, 'udp', { source: LATE.client })), false);
+    assert.equal(await late.passes(packet(4, 'tcp', { source: LATE.client })), true);
+  });
+
+  it('is not said to be off while an edge of another data directory goes on enforcing', async () => {
+    const { stack } = ground;
+    const elsewhere = join(stack.dataDir, '..', 'mistyped');
+    assert.throws(
+      () => ground.internet.edge.run(LAUNCHER, 'edge', 'off', '--data', elsewhere),
+      /an edge that does not look at \S*mistyped\/edge enforces on this host/,
+    );
+    await eventually('it enforces all the same', isDenied);
+  });
+
+  it('is switched off without control, by a running agent and without one, and control hears of it', async () => {
+    const { stack } = ground;
+    const control = stack.pidOf('control/main.ts');
+    process.kill(control, 'SIGSTOP');
+    try {
+      await stack.command('edge', 'off');
+      assert.equal(await isDenied(), false);
+    } finally {
+      process.kill(control, 'SIGCONT');
+    }
+    await enforcement('none');
+    await stack.command('edge', 'on');
+    await eventually('it enforces again', isDenied);
+    await eventually('fragments wait shortly', async () => patienceSeconds() === 2);
+    await stack.killAll();
+    assert.equal(await isDenied(), true, 'what is in the kernel stays');
+    await stack.command('edge', 'off');
+    assert.equal(await isDenied(), false);
+    assert.equal(patienceSeconds(), 30, 'as the host had it');
+    assert.equal(hasTable(ground.internet.edge), false, 'nothing of ours is left, nor what counts');
+    await stack.start();
+    await enforcement('none');
+    assert.equal(await isDenied(), false);
+  });
+});
+
+/** How long the edge host's kernel keeps parts of a datagram whose others are missing. */
+function patienceSeconds(): number {
+  return Number(ground.internet.edge.run('sysctl', '-n', 'net.ipv4.ipfrag_time'));
+}
+
+function hasTable(edge: Namespace): boolean {
+  return edge.run('nft', 'list', 'tables').includes('inet portcullis');
+}
+
+async function enforcement(wanted: 'full' | 'none'): Promise<void> {
+  await eventually(`enforcement is ${wanted}`, async () => {
+    const answer = await ground.stack.api.call('GET', `/api/v1/firewall/ips/${SERVER[4]}`);
+    return answer.headers['portcullis-enforcement'] === wanted;
+  });
+}

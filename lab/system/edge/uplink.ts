@@ -1,0 +1,17 @@
+import { EDGE_DEVICE, type Internet, settleClient, settleUplink } from '../../internet.ts';
+
+/** Gives back what a device loses when it goes down: routes through it, and IPv6 addresses. */
+export function restoreUplink({ edge }: Internet, device = EDGE_DEVICE): void {
+  settleUplink(edge, device);
+}
+
+/** Deletes the pair of devices between client and edge and makes it anew. */
+export function remakeUplink({ edge, client }: Internet): void {
+  const peer = ['peer', 'name', EDGE_DEVICE, 'netns', edge.name];
+  edge.run('ip', 'link', 'del', EDGE_DEVICE);
+  client.run('ip', 'link', 'add', 'eth0', 'type', 'veth', ...peer);
+  edge.run('ip', 'link', 'set', EDGE_DEVICE, 'up');
+  client.run('ip', 'link', 'set', 'eth0', 'up');
+  settleClient(client);
+  settleUplink(edge);
+}

@@ -1,0 +1,161 @@
+import { join } from 'node:path';
+import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
+import type { Filter } from '@portcullis/core/filters/filter.ts';
+import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
+import type { Policy } from '@portcullis/core/firewall/policy.ts';
+import type { Applied } from '@portcullis/edge/reconcile/reconcile.ts';
+import { Reconciler } from '@portcullis/edge/reconcile/reconcile.ts';
+import {
+  DEFAULT_LIMITS,
+  type EdgeLimits,
+} from '@portcullis/dataplane/nftables/table/base-chain.ts';
+import { readFilterCounters } from '@portcullis/dataplane/filters/counters.ts';
+import { FilterKeeper } from '@portcullis/dataplane/filters/keeper.ts';
+import { removeWhere } from '@portcullis/dataplane/kernel/netlink/conntrack.ts';
+import type { Driver } from '@portcullis/dataplane/nftables/driver.ts';
+import { parseSet } from '@portcullis/dataplane/nftables/elements/kernel-set.ts';
+import { LearnedMemory } from '@portcullis/dataplane/nftables/elements/learned-memory.ts';
+import { openLearnedReader } from '@portcullis/dataplane/nftables/elements/learned-reader.ts';
+import { createLibraryDriver } from '@portcullis/dataplane/nftables/library.ts';
+import { createSysctls } from '@portcullis/dataplane/kernel/sysctls.ts';
+import type { Namespace } from '../../netns.ts';
+import { createInternet, EDGE_DEVICE, type Internet } from '../../internet.ts';
+
+const LOOK_MS = 20;
+
+/** An edge that holds filters, without a control plane: policies go straight to its kernel. */
+export class FilterGround {
+  readonly internet: Internet;
+  readonly driver: Driver;
+  readonly keeper: FilterKeeper;
+  readonly memory: LearnedMemory;
+  #reconciler: Reconciler;
+  readonly #catalogue: readonly Filter[];
+  readonly #limits: EdgeLimits;
+  #generation = 0;
+
+  /** What a test changes of the catalogue, it changes of every filter there is. */
+  constructor(label: string, change: Partial<Filter> = {}, limits: Partial<EdgeLimits> = {}) {
+    this.internet = createInternet(label);
+    const { edge } = this.internet;
+    this.driver = edge.within(() => createLibraryDriver());
+    this.#limits = { ...DEFAULT_LIMITS, ...limits };
+    const log = { debug() {}, info() {}, warn() {}, error() {} };
+    this.memory = new LearnedMemory({
+      open: () => edge.within(openLearnedReader),
+      log,
+      everyMs: LOOK_MS,
+    });
+    this.#catalogue = FILTERS.map((filter) => ({ ...filter, ...change }));
+    const sysctls = createSysctls();
+    this.keeper = new FilterKeeper({
+      driver: this.driver,
+      log,
+      removeConnections: (families, wanted) => edge.within(() => removeWhere(families, wanted)),
+      sysctls: {
+        read: (name) => edge.within(() => sysctls.read(name)),
+        write: (name, value) => edge.within(() => sysctls.write(name, value)),
+      },
+      askServer: async () => null,
+    });
+    this.#reconciler = this.#newReconciler();
+  }
+
+  /** As if the agent had been started anew: nothing is remembered of what the kernel has. */
+  restart(): void {
+    this.#reconciler = this.#newReconciler();
+  }
+
+  /** What the guard of an agent says when somebody else has changed the table. */
+  doubt(): void {
+    this.#reconciler.invalidate();
+  }
+
+  #newReconciler(): Reconciler {
+    const filtering = { catalogue: this.#catalogue };
+    return new Reconciler(this.driver, this.#limits, filtering, this.memory);
+  }
+
+  async apply(policies: readonly Policy[], sees: EdgeSettings['sees'] = 'both'): Promise<Applied> {
+    const there = await this.driver.present();
+    const before = this.#reconciler.targets;
+    const applied = await this.#reconciler.apply({
+      generation: ++this.#generation,
+      policies: new Map(policies.map((policy) => [policy.target, policy])),
+      sourceSets: { version: '1', sets: {} },
+      settings: {
+        name: 'lab',
+        site: 'lab',
+        devices: [EDGE_DEVICE],
+        management: [],
+        sees,
+        fragments: 'reassemble',
+      },
+    });
+    const after = this.#reconciler.targets ?? new Map();
+    await this.keeper.applied(before ?? (there ? after : new Map()), after);
+    return applied;
+  }
+
+  /** Keys of the elements of one of our sets. */
+  async keys(set: string): Promise<string[]> {
+    return parseSet(await this.driver.list(set)).map(({ fields }) => fields.join(' '));
+  }
+
+  /** Packets that filters dropped, by `address port reason`. */
+  async dropped(): Promise<Record<string, number>> {
+    const counters = await readFilterCounters(this.driver);
+    return Object.fromEntries(
+      counters.map(({ target, port, reason, packets }) => [`${target} ${port} ${reason}`, packets]),
+    );
+  }
+
+  /** Packets from as many forged sources; returns when all have left. */
+  noise(kind: 'udp' | 'syn' | 'ack' | 'fin', address: string, port: number, count: number): void {
+    const script = join(import.meta.dirname, '..', '..', 'wire', 'noise.py');
+    this.internet.client.run('python3', script, kind, address, String(port), String(count));
+  }
+
+  /** Connections that the edge tracks. */
+  connections(): string[] {
+    return ['ipv4', 'ipv6'].flatMap((family) =>
+      this.internet.edge.run('conntrack', '-L', '-f', family).split('\n').filter(Boolean),
+    );
+  }
+
+  /** Puts as many elements into a set. */
+  async fill(set: string, count: number, key: (index: number) => string): Promise<void> {
+    const lines: string[] = [];
+    for (let at = 0; at < count; at += 8192) {
+      const keys = Array.from({ length: Math.min(8192, count - at) }, (_, index) =>
+        key(at + index),
+      );
+      lines.push(`add element inet portcullis ${set} { ${keys.join(', ')} }`);
+    }
+    await this.driver.apply(`${lines.join('\n')}\n`);
+  }
+
+  /** SYNs that the proxy has answered. */
+  proxiedSyns(): number {
+    const [, ...cpus] = this.internet.edge.run('cat', '/proc/net/stat/synproxy').trim().split('\n');
+    return cpus.reduce((sum, line) => sum + Number.parseInt(line.split('\t')[1] ?? '', 16), 0);
+  }
+
+  /** Counts what arrives in a namespace from now on; answers the count so far. */
+  countAt(namespace: Namespace, match: string): () => number {
+    const table = `add table inet counting
+      add chain inet counting input { type filter hook prerouting priority -350; }
+      add rule inet counting input ${match} counter`;
+    namespace.run('nft', table);
+    return () => {
+      const listed = namespace.run('nft', 'list', 'chain', 'inet', 'counting', 'input');
+      return Number(/counter packets (\d+)/.exec(listed)?.[1]);
+    };
+  }
+
+  destroy(): void {
+    void this.memory.stop();
+    this.keeper.stop();
+    this.internet.destroy();
+  }
+}

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { CLIENT, HOST, SERVER } from '../../internet.ts';
+import { sysctl } from '../../netns.ts';
+import { defaultFleet } from '../../stack.ts';
+import { TcpEnd } from '../../wire/tcp-end.ts';
+import { UdpPeer } from '../../wire/udp-peer.ts';
+import { buildGround, eventually, type Ground, whyNot } from '../stack-fixture.ts';
+
+const GAME = 27_500;
+const WEB = 8000;
+const PLAYED = 27_700;
+const LOOKED_MS = 6_000;
+/** Two heartbeats of the edge, and time for a slow machine. */
+const TOLD_MS = 45_000;
+const MANAGED = 28_015;
+
+let ground: Ground;
+
+describe('filters from the interface to the wire', { skip: whyNot() }, () => {
+  before(async () => {
+    // What a service manages itself, beside what callers ask for.
+    const managed = `managed_filters: [{ type: udp-stateful, ports: "${MANAGED}" }]`;
+    const fleet = defaultFleet().replace('name: edge-host', `name: edge-host\n        ${managed}`);
+    ground = await buildGround('filters', { fleet });
+  });
+  after(() => ground.stop());
+
+  it('udp-stateful slows strangers, and the holder of the address sees why', async () => {
+    const { internet, stack } = ground;
+    await stack.api.createFilter(SERVER[4], 'udp-stateful', String(GAME));
+    const server = new UdpPeer(internet.server);
+    const client = new UdpPeer(internet.client);
+    try {
+      const silent = await server.open(SERVER[4], GAME);
+      await server.open(SERVER[4], GAME + 1, '');
+      const stranger = await client.open(CLIENT[4]);
+      await stranger.send(SERVER[4], GAME, 300);
+      await stranger.exchange(SERVER[4], GAME + 1);
+      const passed = await silent.received();
+      assert.ok(passed >= 20 && passed < 300, `${passed}`);
+      await eventually(
+        'the drops are told',
+        async () => {
+          const { body } = await stack.api.call('GET', `/api/x1/firewall/ips/${SERVER[4]}/drops`);
+          const text = JSON.stringify(body);
+          return text.includes('"unvalidated-rate"') && text.includes(String(300 - passed));
+        },
+        TOLD_MS,
+      );
+    } finally {
+      await client.stop();
+      await server.stop();
+    }
+  });
+
+  it('players are still known after somebody flushed everything', async () => {
+    const { internet, stack } = ground;
+    await stack.api.createFilter(SERVER[4], 'udp-stateful', String(PLAYED));
+    const server = new UdpPeer(internet.server);
+    const client = new UdpPeer(internet.client);
+    try {
+      await server.open(SERVER[4], PLAYED, '');
+      const player = await client.open(CLIENT[4]);
+      await eventually(
+        'a flush forgets nobody',
+        async () => {
+          await player.exchange(SERVER[4], PLAYED);
+          // The agent looks by itself, and tells nobody.
+          await setTimeout(LOOKED_MS);
+          internet.edge.run('nft', 'flush', 'ruleset');
+          await eventually('the table is back', async () => validated() !== null);
+          return validated()?.includes(`${SERVER[4]} . ${PLAYED}`) === true;
+        },
+        TOLD_MS,
+      );
+    } finally {
+      await client.stop();
+      await server.stop();
+    }
+  });
+
+  it('what a service manages is enforced without anybody asking', async () => {
+    const { internet } = ground;
+    const [host, client] = [new UdpPeer(internet.edge), new UdpPeer(internet.client)];
+    try {
+      for (const address of [HOST[4], HOST[6]]) {
+        const silent = await host.open(address, MANAGED);
+        await host.open(address, MANAGED + 1, '');
+        const stranger = await client.open(address === HOST[4] ? CLIENT[4] : CLIENT[6]);
+        await stranger.send(address, MANAGED, 200);
+        await stranger.exchange(address, MANAGED + 1);
+        const passed = await silent.received();
+        assert.ok(passed >= 20 && passed < 200, `${passed} to ${address}`);
+      }
+    } finally {
+      await client.stop();
+      await host.stop();
+    }
+  });
+
+  it('tcp-syn-proxy resets who was connected, and speaks as the real server does', async () => {
+    const { internet, stack } = ground;
+    sysctl(internet.server, 'net.ipv4.tcp_timestamps', 0);
+    sysctl(internet.server, 'net.ipv4.tcp_sack', 0);
+    await TcpEnd.serve(internet.server, SERVER[4], WEB);
+    const player = await TcpEnd.connect(internet.client, SERVER[4], WEB);
+    assert.equal(await player?.ask(), 'echo');
+    await stack.api.createFilter(SERVER[4], 'tcp-syn-proxy', String(WEB));
+    assert.equal(await player?.ask(), 'reset');
+    await eventually('the proxy knows the server', async () => {
+      const chains = internet.edge.run('nft', 'list', 'table', 'inet', 'portcullis');
+      return /synproxy mss 1460 wscale \d+\s*$/m.test(chains);
+    });
+    const again = await TcpEnd.connect(internet.client, SERVER[4], WEB);
+    assert.equal(await again?.ask(), 'echo');
+    const loose = internet.edge.run('sysctl', '-n', 'net.netfilter.nf_conntrack_tcp_loose');
+    assert.equal(loose.trim(), '0');
+  });
+});
+
+/** Null: there is no table. */
+function validated(): string | null {
+  try {
+    return ground.internet.edge.run('nft', 'list', 'set', 'inet', 'portcullis', 'validated4');
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { CONTAINER, HOST, SERVER } from '../../internet.ts';
+import { require } from '../../requirements.ts';
+import { startServices } from '../../services.ts';
+import { TcpEnd } from '../../wire/tcp-end.ts';
+import { filteredPolicy as filtered } from '@portcullis/dataplane/testing/policies.ts';
+import { FilterGround } from './filter-edge.ts';
+import { eventually, reaches } from '../stack-fixture.ts';
+
+const GAME = 25_565;
+
+function groundFor(t: TestContext, label: string, change = {}): FilterGround | null {
+  if (!require(t, ['root', 'netns', 'nft', 'python3'])) return null;
+  const ground = new FilterGround(label, change);
+  t.after(() => ground.destroy());
+  return ground;
+}
+
+describe('tcp-syn-proxy', () => {
+  it('stands in front of a server behind the edge, on the edge host, and behind DNAT', async (t) => {
+    const ground = groundFor(t, 'syn');
+    if (ground === null) return;
+    const services = startServices(ground.internet);
+    t.after(() => services.stop());
+    const { client, edge } = ground.internet;
+    edge.spawn(['python3', '-m', 'http.server', '8000', '--bind', '::'], { stdio: 'ignore' });
+    const ports = [
+      [SERVER[4], 80],
+      [SERVER[6], 80],
+      [HOST[4], 8000],
+      [HOST[6], 8000],
+      [HOST[4], CONTAINER.publishedPort],
+    ] as const;
+    const url = (address: string, port: number): string =>
+      `http://${address.includes(':') ? `[${address}]` : address}:${port}/`;
+    for (const [address, port] of ports) {
+      await eventually(`${address} serves`, async () => reaches(client, url(address, port)));
+    }
+    const byAddress = Map.groupBy(ports, ([address]) => address);
+    await ground.apply(
+      [...byAddress].map(([address, of]) =>
+        filtered(address, ...of.map(([, port]) => ['tcp-syn-proxy', port] as const)),
+      ),
+    );
+    for (const [address, port] of ports) {
+      assert.equal(reaches(client, url(address, port)), true, `${address} ${port}`);
+    }
+    // Every one of them went through the proxy.
+    assert.equal(ground.proxiedSyns(), ports.length);
+    assert.deepEqual(await ground.dropped(), {});
+  });
+
+  for (const family of [4, 6] as const) {
+    it(`IPv${family}: a client of a connection from before is told that it is gone, and so is the server`, async (t) => {
+      const ground = groundFor(t, `reset${family}`);
+      if (ground === null) return;
+      const { client, server } = ground.internet;
+      const to = SERVER[family];
+      await ground.apply([filtered(to)]);
+      const echo = await TcpEnd.serve(server, to, GAME);
+      const player = await TcpEnd.connect(client, to, GAME, 40_000);
+      assert.equal(await player?.ask(), 'echo');
+      await ground.apply([filtered(to, ['tcp-syn-proxy', GAME])]);
+      assert.equal(await player?.ask(), 'reset');
+      const again = await TcpEnd.connect(client, to, GAME);
+      assert.equal(await again?.ask(), 'echo');
+      // Nothing happens to it while other ports get filters.
+      await ground.apply([filtered(to, ['tcp-syn-proxy', GAME], ['tcp-syn-proxy', GAME + 1])]);
+      assert.equal(await again?.ask(), 'echo');
+      assert.deepEqual(await ground.dropped(), {});
+      assert.equal(ground.proxiedSyns(), 1);
+      // Who begins anew from his old port is no old client, and the server hears that the old one is gone.
+      await TcpEnd.connect(client, to, GAME, 40_000);
+      assert.equal(await echo.next(), 'reset');
+      assert.deepEqual(await ground.keys(`reset_client${family}`), []);
+      // Without the proxy nobody translates what it made of the connection.
+      await ground.apply([filtered(to)]);
+      assert.equal(await again?.ask(), 'reset');
+      const direct = await TcpEnd.connect(client, to, GAME);
+      assert.equal(await direct?.ask(), 'echo');
+      assert.equal(await direct?.ask(), 'echo');
+    });
+  }
+
+  it('keeps a flood of forged SYNs from the server, which goes on serving', async (t) => {
+    const ground = groundFor(t, 'flood');
+    if (ground === null) return;
+    const { client, server } = ground.internet;
+    await TcpEnd.serve(server, SERVER[4], GAME);
+    await ground.apply([filtered(SERVER[4], ['tcp-syn-proxy', GAME])]);
+    const arrived = ground.countAt(server, `tcp dport ${GAME} tcp flags & (syn|ack) == syn`);
+    ground.noise('syn', SERVER[4], GAME, 50_000);
+    const player = await TcpEnd.connect(client, SERVER[4], GAME);
+    assert.equal(await player?.ask(), 'echo');
+    assert.equal(arrived(), 1, 'only the player');
+    assert.equal(ground.proxiedSyns(), 50_001);
+  });
+
+  it('counts what claims a handshake that never was', async (t) => {
+    const ground = groundFor(t, 'cookie');
+    if (ground === null) return;
+    const { client, server } = ground.internet;
+    await TcpEnd.serve(server, SERVER[4], GAME);
+    await ground.apply([filtered(SERVER[4], ['tcp-syn-proxy', GAME])]);
+    const arrived = ground.countAt(server, `ip saddr 10.0.0.0/8 tcp dport ${GAME}`);
+    ground.noise('ack', SERVER[4], GAME, 500);
+    ground.noise('fin', SERVER[4], GAME, 50);
+    const player = await TcpEnd.connect(client, SERVER[4], GAME);
+    assert.equal(await player?.ask(), 'echo');
+    assert.equal(arrived(), 0);
+    assert.deepEqual(await ground.dropped(), { [`${SERVER[4]} ${GAME} syn-proxy-invalid`]: 550 });
+  });
+
+  it('limits how many connections a source opens, and how fast', async (t) => {
+    const ground = groundFor(t, 'limits', { connections: { perSecond: 5, concurrent: 3 } });
+    if (ground === null) return;
+    const { client, server } = ground.internet;
+    await TcpEnd.serve(server, SERVER[4], GAME);
+    await ground.apply([filtered(SERVER[4], ['tcp-syn-proxy', GAME])]);
+    const held: (TcpEnd | null)[] = [];
+    for (let count = 0; count < 3; count++) {
+      held.push(await TcpEnd.connect(client, SERVER[4], GAME));
+      assert.equal(await held.at(-1)?.ask(), 'echo');
+    }
+    // The proxy has answered its handshake; the server never hears of it.
+    const fourth = await TcpEnd.connect(client, SERVER[4], GAME);
+    assert.equal(await fourth?.ask(), 'silent');
+    const limited = await ground.dropped();
+    assert.ok((limited[`${SERVER[4]} ${GAME} connection-limit`] ?? 0) > 0, JSON.stringify(limited));
+    // There is room again once others have gone.
+    for (const one of [...held, fourth]) await one?.close();
+    const next = await TcpEnd.connect(client, SERVER[4], GAME);
+    assert.equal(await next?.ask(), 'echo');
+    await next?.close();
+    await eventually('who has no connection is forgotten', async () => {
+      return (await ground.keys('connections4')).length === 0;
+    });
+
+    // All of one process, so that they come at once also on a busy machine.
+    await TcpEnd.connectMany(client, SERVER[4], GAME, 12);
+    const many = await ground.dropped();
+    assert.ok((many[`${SERVER[4]} ${GAME} connection-rate`] ?? 0) > 0, JSON.stringify(many));
+  });
+});

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import type { Filter } from '@portcullis/core/filters/filter.ts';
+import { CLIENT, SERVER } from '../../internet.ts';
+import { require } from '../../requirements.ts';
+import { type UdpEnd, UdpPeer } from '../../wire/udp-peer.ts';
+import { filteredPolicy as filtered } from '@portcullis/dataplane/testing/policies.ts';
+import { FilterGround } from './filter-edge.ts';
+import { eventually } from '../stack-fixture.ts';
+
+const GAME = 27_500;
+const OTHER = 27_600;
+const RATES = { unvalidatedPps: 20, validatedPps: 300 };
+
+interface Players {
+  readonly ground: FilterGround;
+  readonly client: UdpPeer;
+  readonly server: UdpPeer;
+  /** Sends from an end to the port; how many of them the server got. */
+  reach(from: UdpEnd, to: UdpEnd, address: string, count: number, data?: string): Promise<number>;
+}
+
+async function play(
+  t: TestContext,
+  label: string,
+  change: Partial<Filter> = {},
+): Promise<Players | null> {
+  if (!require(t, ['root', 'netns', 'nft', 'python3'])) return null;
+  const ground = new FilterGround(label, { rates: RATES, budgetPps: 100, ...change });
+  t.after(() => ground.destroy());
+  const client = new UdpPeer(ground.internet.client);
+  t.after(() => client.stop());
+  const server = new UdpPeer(ground.internet.server);
+  t.after(() => server.stop());
+  // On a port without a filter, to know that everything sent before has got there or has not.
+  for (const family of [4, 6] as const) await server.open(SERVER[family], OTHER, '');
+  const reach: Players['reach'] = async (from, to, address, count, data) => {
+    const before = await to.received();
+    await from.send(address, GAME, count, data);
+    await from.exchange(address, OTHER);
+    return (await to.received()) - before;
+  };
+  return { ground, client, server, reach };
+}
+
+/** What a rate passes within a time: its burst, and as much again each second. */
+function assertRate(passed: number, pps: number, seconds: number, what: string): void {
+  assert.ok(passed >= pps, `${what}: only ${passed} passed`);
+  assert.ok(passed <= pps * (1 + seconds) + 1, `${what}: ${passed} passed in ${seconds} s`);
+}
+
+describe('udp-stateful', () => {
+  for (const family of [4, 6] as const) {
+    const to = SERVER[family];
+
+    it(`IPv${family}: a source that the server does not answer is slow`, async (t) => {
+      const players = await play(t, `udp${family}`);
+      if (players === null) return;
+      const { ground, client, server, reach } = players;
+      await ground.apply([filtered(to, ['udp-stateful', GAME])]);
+      const silent = await server.open(to, GAME);
+      const stranger = await client.open(CLIENT[family]);
+      const begin = performance.now();
+      const passed = await reach(stranger, silent, to, 200);
+      assertRate(passed, RATES.unvalidatedPps, (performance.now() - begin) / 1000, 'unvalidated');
+      assert.deepEqual(await ground.keys(`validated${family}`), []);
+      assert.deepEqual(await ground.dropped(), {
+        [`${to} ${GAME} unvalidated-rate`]: 200 - passed,
+      });
+    });
+
+    it(`IPv${family}: a source that the server has answered is fast`, async (t) => {
+      const players = await play(t, `udpv${family}`);
+      if (players === null) return;
+      const { ground, client, server, reach } = players;
+      await ground.apply([filtered(to, ['udp-stateful', GAME])]);
+      const echo = await server.open(to, GAME, '');
+      const player = await client.open(CLIENT[family]);
+      await player.exchange(to, GAME);
+      assert.equal((await ground.keys(`validated${family}`)).length, 1);
+      assert.equal(await reach(player, echo, to, 200), 200);
+      const begin = performance.now();
+      const passed = await reach(player, echo, to, 600);
+      const most = RATES.validatedPps * (1 + (performance.now() - begin) / 1000);
+      assert.ok(passed >= RATES.validatedPps - 200 && passed <= most + 1, `${passed} of 600`);
+      assert.deepEqual(await ground.dropped(), {
+        [`${to} ${GAME} validated-rate`]: 600 - passed,
+      });
+    });
+  }
+
+  for (const family of [4, 6] as const) {
+    it(`IPv${family}: a player goes on playing after somebody flushed everything, and nobody whose filter changed`, async (t) => {
+      const to = SERVER[family];
+      const players = await play(t, `udpf${family}`);
+      if (players === null) return;
+      const { ground, client, server, reach } = players;
+      await ground.apply([filtered(to, ['udp-stateful', GAME])]);
+      const echo = await server.open(to, GAME, '');
+      const player = await client.open(CLIENT[family]);
+      await player.exchange(to, GAME);
+      const [key] = await ground.keys(`validated${family}`);
+      await eventually(
+        'it is remembered',
+        async () => (await ground.memory.recall(true)).length === 1,
+      );
+      assert.deepEqual((await ground.memory.recall(true))[0]?.fields.join(' '), key);
+      ground.internet.edge.run('nft', 'flush', 'ruleset');
+      ground.doubt();
+      await ground.apply([filtered(to, ['udp-stateful', GAME])]);
+      assert.deepEqual(await ground.keys(`validated${family}`), [key]);
+      assert.equal(await reach(player, echo, to, 200), 200);
+      await ground.apply([]);
+      assert.deepEqual(await ground.memory.recall(true), []);
+    });
+  }
+
+  it('believes only the port that was asked', async (t) => {
+    const players = await play(t, 'udp-other');
+    if (players === null) return;
+    const { ground, client, server } = players;
+    await ground.apply([filtered(SERVER[4], ['udp-stateful', GAME])]);
+    await server.open(SERVER[4], GAME);
+    const stranger = await client.open(CLIENT[4]);
+    await stranger.send(SERVER[4], GAME);
+    await stranger.exchange(SERVER[4], OTHER);
+    assert.deepEqual(await ground.keys('validated4'), []);
+  });
+
+  it('lets validated players play while forged sources fill every meter', async (t) => {
+    const players = await play(t, 'udp-noise');
+    if (players === null) return;
+    const { ground, client, server, reach } = players;
+    await ground.apply([filtered(SERVER[4], ['udp-stateful', GAME])]);
+    const echo = await server.open(SERVER[4], GAME, '');
+    const player = await client.open(CLIENT[4]);
+    await player.exchange(SERVER[4], GAME);
+    const begin = performance.now();
+    const sources = 150_000;
+    ground.noise('udp', SERVER[4], GAME, sources);
+    const seconds = (performance.now() - begin) / 1000;
+    // Both exchanges of the player came through, before and after.
+    await player.exchange(SERVER[4], GAME);
+    const forged = (await echo.received()) - 2;
+    assertRate(forged, 100, seconds, 'of all forged sources together');
+    assert.equal(await reach(player, echo, SERVER[4], 200), 200);
+    const dropped = Object.values(await ground.dropped()).reduce((sum, one) => sum + one, 0);
+    assert.equal(dropped, sources - forged);
+  });
+});

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { deleteElement, mapShapeOf } from '@portcullis/dataplane/kernel/bpf/bpf.ts';
+import { keysOf, withMapsOf } from '../../bpf-maps.ts';
+import { CLIENT, SERVER } from '../../internet.ts';
+import { missing } from '../../requirements.ts';
+import { waitsFor } from '../../waiting.ts';
+import { buildGround, eventually, type Ground, packet, whyNot } from '../stack-fixture.ts';
+
+const DENIED = 5353;
+const ROUNDS = 5;
+
+const lacking = whyNot() || missing(['bpf']);
+if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
+  throw new Error(`these tests may not be skipped here, and cannot run: ${lacking}`);
+}
+
+let ground: Ground;
+
+describe('explain, while somebody changes the kernel of an edge', {
+  skip: lacking ?? false,
+}, () => {
+  before(async () => {
+    ground = await buildGround('explain');
+    await ground.stack.api.createRule(SERVER[4], {
+      action: 'deny',
+      protocol: 'udp',
+      destination_port: String(DENIED),
+    });
+    assert.deepEqual(await explained(), []);
+  });
+  after(() => ground.stop());
+
+  const element = `${SERVER[4]} . udp . ${DENIED}`;
+  const DEEDS: Readonly<Record<string, () => void>> = {
+    'an element of our table is deleted': () =>
+      nft(`delete element inet portcullis port4 { ${element} }`),
+    'an element of our table says something else': () =>
+      nft(
+        `delete element inet portcullis port4 { ${element} }; add element inet portcullis port4 { ${element} : accept }`,
+      ),
+    'our table is deleted': () => nft('delete table inet portcullis'),
+    'an element of a map of the early drop is deleted': () => assert.ok(deleteEarlyElements() > 0),
+  };
+  for (const [deed, act] of Object.entries(DEEDS)) {
+    it(`${deed}: says that kernel and policy differ, until it is repaired`, async () => {
+      assert.match(await toldAfter(act), /Somebody changed the kernel of lab/);
+      await eventually('it is repaired', async () => (await explained()).length === 0);
+      const denied = packet(4, 'udp', { destinationPort: DENIED });
+      assert.equal(await ground.through.passes(denied), false);
+      assert.equal(deleteEarlyElements({ really: false }) > 0, true, 'it is in the maps again');
+    });
+  }
+});
+
+/** Where edges and what is accepted do not agree, by `portcullis explain`. */
+async function explained(): Promise<string[]> {
+  const path = `/api/x1/firewall/ips/${SERVER[4]}/explain`;
+  const { body } = await ground.stack.api.call<{
+    readonly data: { readonly verdict: string; readonly differences: string[] };
+  }>('POST', path, { protocol: 'udp', source_ip: CLIENT[4], destination_port: DENIED });
+  assert.equal(body.data.verdict, 'drop');
+  return body.data.differences;
+}
+
+/** What is told to who asked before the edge could begin to repair: its agent finds the deed and the question together. */
+async function toldAfter(act: () => void): Promise<string> {
+  const agent = ground.stack.pidOf('edge/main.ts');
+  for (let round = 1; ; round++) {
+    process.kill(agent, 'SIGSTOP');
+    let asked: Promise<string[]>;
+    try {
+      act();
+      asked = explained();
+      await eventually('the question waits', async () => waitsFor(agent, '"question"'));
+    } finally {
+      process.kill(agent, 'SIGCONT');
+    }
+    const said = (await asked).join();
+    // Control waits for a second and a half, which a busy machine may need for all this.
+    if (round === ROUNDS || !said.includes('did not answer')) return said;
+    await eventually('it is repaired', async () => (await explained()).length === 0);
+  }
+}
+
+function nft(command: string): void {
+  ground.internet.edge.run('nft', command);
+}
+
+/** Those of the server's address, in whatever map they are; how many. */
+function deleteEarlyElements({ really = true } = {}): number {
+  const address = Buffer.from(SERVER[4].split('.').map(Number));
+  return withMapsOf(ground.stack.pidOf('edge/main.ts'), (maps) => {
+    const elements = maps
+      .filter((map) => mapShapeOf(map).type === 'hash')
+      .flatMap((map) => keysOf(map).map((key) => ({ map, key })))
+      .filter(({ key }) => key.subarray(0, 4).equals(address));
+    if (really) for (const { map, key } of elements) deleteElement(map, key);
+    return elements.length;
+  });
+}

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { CLIENT, CONTAINER, HOST } from '../../internet.ts';
+import { API_PORT } from '../../stack.ts';
+import { buildGround, eventually, type Ground, packet, reaches, whyNot } from '../stack-fixture.ts';
+
+let ground: Ground;
+const published = `http://${HOST[4]}:${CONTAINER.publishedPort}/`;
+
+describe('the edge host that protects itself', { skip: whyNot() }, () => {
+  before(async () => {
+    ground = await buildGround('host');
+  });
+  after(() => ground.stop());
+
+  it('obeys rules on a port published by DNAT, and leaves hairpin traffic alone', async () => {
+    const { internet, stack } = ground;
+    assert.equal(reaches(internet.client, published), true);
+    const ids = await stack.api.createRule(HOST[4], {
+      action: 'deny',
+      protocol: 'tcp',
+      destination_port: String(CONTAINER.publishedPort),
+    });
+    assert.equal(reaches(internet.client, published, '--max-time', '1'), false);
+    assert.equal(reaches(internet.container, published), true, 'from the container to itself');
+    assert.equal(reaches(internet.edge, published), true, 'from the host to its container');
+    await stack.api.deleteRules(HOST[4], ids);
+    assert.equal(reaches(internet.client, published), true);
+  });
+
+  it('keeps SSH, the control plane and its own connections under a deny of everything', async () => {
+    const { internet, stack, toHost } = ground;
+    const ids: number[] = [];
+    for (const family of [4, 6] as const) {
+      ids.push(...(await stack.api.createRule(HOST[family], { action: 'deny', protocol: 'any' })));
+      const to = { destination: HOST[family] };
+      assert.equal(
+        await toHost.passes(packet(family, 'tcp', { ...to, destinationPort: 22 })),
+        true,
+      );
+      assert.equal(
+        await toHost.passes(packet(family, 'tcp', { ...to, destinationPort: 23 })),
+        false,
+      );
+      assert.equal(await toHost.passes(packet(family, 'udp', to)), false);
+      assert.equal(await toHost.passes(packet(family, 'gre', to)), false);
+    }
+    assert.equal(reaches(internet.client, `http://${HOST[4]}:${API_PORT}/healthz`), true);
+    assert.equal(reaches(internet.edge, `http://${CLIENT[4]}/`, '--interface', HOST[4]), true);
+    assert.equal(reaches(internet.edge, `http://[${CLIENT[6]}]/`, '--interface', HOST[6]), true);
+    await stack.api.deleteRules(HOST[4], ids.slice(0, 1));
+    await stack.api.deleteRules(HOST[6], ids.slice(1));
+  });
+
+  it('is freed by edge off, without waiting for control, and held again by edge on', async () => {
+    const { stack, toHost } = ground;
+    const denied = (): ReturnType<typeof packet> => packet(4, 'udp', { destination: HOST[4] });
+    const ids = await stack.api.createRule(HOST[4], { action: 'deny', protocol: 'udp' });
+    assert.equal(await toHost.passes(denied()), false);
+    await eventually('fragments wait shortly', async () => patienceSeconds() === 2);
+    await stack.command('edge', 'off');
+    assert.equal(await toHost.passes(denied()), true);
+    await eventually('fragments wait as before', async () => patienceSeconds() === 30);
+    await stack.command('edge', 'on');
+    await eventually('it enforces again', async () => !(await toHost.passes(denied())));
+    await eventually('fragments wait shortly', async () => patienceSeconds() === 2);
+    await stack.api.deleteRules(HOST[4], ids);
+  });
+});
+
+/** How long the edge host's kernel keeps parts of a datagram whose others are missing. */
+function patienceSeconds(): number {
+  return Number(ground.internet.edge.run('sysctl', '-n', 'net.ipv4.ipfrag_time'));
+}

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { buildDockerGround, type DockerGround } from '../../docker-ground.ts';
+import { HOST } from '../../internet.ts';
+import { skipUnless } from '../../requirements.ts';
+import { GAME_PORT, startShell } from '../../server-shell.ts';
+import { buildGround, type Ground, NEEDS } from '../stack-fixture.ts';
+
+/** For what is hoped to answer: it costs nothing when it does. */
+const PATIENT_S = 10;
+
+describe('ports that Docker publishes behind the edge', {
+  skip: skipUnless([...NEEDS, 'docker']),
+}, () => {
+  let ground: Ground;
+  let docker: DockerGround;
+  before(async () => {
+    ground = await buildGround('engine-edge');
+    const namespace = ground.internet.edge;
+    docker = await buildDockerGround('edge', { namespace, defaultBridge: false });
+  });
+  after(async () => {
+    await docker?.stop();
+    await ground?.stop();
+  });
+
+  for (const userlandProxy of [true, false]) {
+    it(`obey its rules ${userlandProxy ? 'with' : 'without'} docker-proxy`, async () => {
+      await docker.dockerd.end('SIGTERM');
+      await docker.dockerd.launch({ userlandProxy });
+      const families = userlandProxy ? ([4, 6] as const) : ([4] as const);
+      const ports = families.map((family) => ({
+        ip: HOST[family],
+        port: GAME_PORT,
+        protocol: 'tcp' as const,
+      }));
+      const server = await startShell(docker, { ports });
+      for (const family of families) await obeys(family);
+      await server.remove();
+    });
+  }
+
+  async function obeys(family: 4 | 6): Promise<void> {
+    const { api } = ground.stack;
+    const ip = HOST[family];
+    const published = { protocol: 'tcp', destination_port: String(GAME_PORT) };
+    assert.equal(isOpen(ip, PATIENT_S), true, 'without a rule');
+    const denied = await api.createRule(ip, { action: 'deny', ...published });
+    assert.equal(isOpen(ip), false, 'denied by its port');
+    await api.deleteRules(ip, denied);
+    assert.equal(isOpen(ip, PATIENT_S), true, 'the rule is gone');
+    const closed = await api.createRule(ip, { action: 'deny', protocol: 'any' });
+    assert.equal(isOpen(ip), false, 'denied with everything');
+    const allowed = await api.createRule(ip, { action: 'allow', ...published });
+    assert.equal(isOpen(ip, PATIENT_S), true, 'allowed before the deny');
+    await api.deleteRules(ip, [...closed, ...allowed]);
+  }
+
+  function isOpen(ip: string, seconds = 1): boolean {
+    const command = `busybox nc -w ${seconds} ${ip} ${GAME_PORT} </dev/null || true`;
+    return ground.internet.client.run('sh', '-c', command).includes('hello');
+  }
+});

@@ -1,0 +1,279 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, afterEach, before, describe, it } from 'node:test';
+import { DockerEngine } from '@portcullis/node/engine/docker/docker.ts';
+import { Names } from '@portcullis/node/engine/docker/labels.ts';
+import type { Engine, EngineEvent } from '@portcullis/node/engine/engine.ts';
+import { GAME } from '@portcullis/node/engine/suite.ts';
+import { buildDockerGround, type DockerGround } from '../../docker-ground.ts';
+import { skipUnless } from '../../requirements.ts';
+import { idOf } from '../../server-shell.ts';
+import { eventually } from '../stack-fixture.ts';
+
+describe('the Docker engine, when Docker fails', { skip: skipUnless(['docker', 'nft']) }, () => {
+  let ground: DockerGround;
+  before(async () => {
+    ground = await buildDockerGround('faults');
+  });
+  after(() => ground.stop());
+  afterEach(async () => {
+    for (const { uuid } of await ground.engine.list()) await ground.engine.remove(uuid);
+  });
+
+  for (const how of ['SIGTERM', 'SIGKILL'] as const)
+    it(`finds games running after a restart of Docker with live restore (${how})`, async () => {
+      await relaunch(ground, true);
+      const { engine, dockerd } = ground;
+      const events = listen(engine);
+      const [stays, ends] = [await play(ground), await play(ground)];
+      const before = await engine.inspect(stays.uuid);
+      const endsId = await idOf(ground, ends.uuid);
+      await dockerd.end(how);
+      await events.until('lost');
+      await assert.rejects(engine.inspect(stays.uuid), { code: 'unreachable' });
+      // Ends while Docker is away; its terminal is of a process that lives on.
+      killAll(dockerd.processesOf(endsId));
+      await dockerd.launch({ liveRestore: true });
+      await events.until('gap', 2);
+      assert.deepEqual(await engine.inspect(stays.uuid), before);
+      await eventually('the end is known', async () => {
+        const instance = await engine.inspect(ends.uuid);
+        return instance?.status === 'exited' && instance.exitCode !== null;
+      });
+      assert.deepEqual(events.of(stays.uuid), ['started'], 'no end of what did not end');
+      const console = await stays.attach();
+      await console.write(Buffer.from('say hello again\n'));
+      await eventually('the console is back', async () =>
+        stays.heard().includes('said hello again'),
+      );
+      await engine.signal(stays.uuid, 'SIGTERM');
+      await eventually('it ends', async () => events.of(stays.uuid).includes('exited'));
+      events.stop();
+    });
+
+  it('knows that a restart of Docker without live restore ended them, and starts them again', async () => {
+    await relaunch(ground, false);
+    const { engine, dockerd } = ground;
+    const events = listen(engine);
+    const game = await play(ground);
+    await dockerd.end('SIGTERM');
+    await dockerd.launch();
+    await events.until('gap', 2);
+    assert.equal((await engine.inspect(game.uuid))?.status, 'exited');
+    await engine.start(game.uuid);
+    assert.equal((await engine.inspect(game.uuid))?.status, 'running');
+    await dockerd.end('SIGKILL');
+    await dockerd.launch();
+    await events.until('gap', 3);
+    await eventually('they ended with their daemon', async () => {
+      return (await engine.inspect(game.uuid))?.status === 'exited';
+    });
+    events.stop();
+  });
+
+  it('answers in its time while Docker hangs, says so, and goes on when it does not', async () => {
+    const engine = ground.open('node-1', 500);
+    const events = listen(engine);
+    const game = await play(ground);
+    await events.until('gap');
+    ground.dockerd.hang();
+    try {
+      const begin = performance.now();
+      const calls = [
+        engine.inspect(game.uuid),
+        engine.list(),
+        engine.describe(),
+        engine.attach(game.uuid, () => {}),
+        engine.recentOutput(game.uuid, 100),
+        engine.pull(ground.spec(game.uuid, '').image, () => {}, new AbortController().signal),
+      ];
+      for (const call of calls)
+        await assert.rejects(call, { name: 'EngineError', code: 'timeout' });
+      assert.ok(performance.now() - begin < 10_000, 'all at once');
+      await events.until('lost');
+    } finally {
+      ground.dockerd.resume();
+    }
+    await events.until('gap', 2);
+    assert.equal((await engine.inspect(game.uuid))?.status, 'running');
+    events.stop();
+  });
+
+  it('tells what others do with docker at hand', async () => {
+    const { engine, dockerd } = ground;
+    const events = listen(engine);
+    const game = await play(ground);
+    const id = await idOf(ground, game.uuid);
+    await dockerd.call('POST', `/containers/${id}/pause`);
+    await eventually('paused', async () => events.of(game.uuid).includes('paused'));
+    assert.equal((await engine.inspect(game.uuid))?.status, 'paused');
+    await dockerd.call('POST', `/containers/${id}/unpause`);
+    await eventually('unpaused', async () => events.of(game.uuid).includes('unpaused'));
+    await dockerd.call('POST', `/containers/${id}/pause`);
+    // A kill ends also what stands still.
+    await engine.kill(game.uuid);
+    await eventually('it ends', async () => events.of(game.uuid).includes('exited'));
+    await engine.start(game.uuid);
+    await dockerd.call('POST', `/containers/${id}/stop?t=5`);
+    await eventually('it stops', async () => {
+      return events.of(game.uuid).filter((kind) => kind === 'exited').length === 2;
+    });
+    await engine.start(game.uuid);
+    await dockerd.call('DELETE', `/containers/${id}?force=1`);
+    await eventually('it goes', async () => events.of(game.uuid).includes('removed'));
+    assert.equal(await engine.inspect(game.uuid), null);
+    assert.match(await dockerd.call('GET', '/networks'), /portcullis-/);
+    await engine.remove(game.uuid);
+    assert.doesNotMatch(await dockerd.call('GET', '/networks'), /portcullis-/);
+    events.stop();
+  });
+
+  it('makes, starts and removes many at once, and leaves no network of them behind', async () => {
+    const { engine, dockerd } = ground;
+    const lives = Array.from({ length: 4 }, async (_, index) => {
+      const uuid = randomUUID();
+      const ports = [{ ip: '127.0.0.1', port: 7100 + index, protocol: 'tcp' as const }];
+      const organisation = `org-${index % 2}`;
+      const spec = ground.spec(uuid, GAME, { organisation, ports });
+      const { command, ports: _ports, pidsLimit: _pids, ...install } = spec;
+      const never = new AbortController().signal;
+      const script = { ...install, entrypoint: 'sh', script: 'true' };
+      assert.deepEqual(await engine.runInstall(script, () => {}, never), { exitCode: 0 });
+      await engine.create({ ...spec, command });
+      await engine.start(uuid);
+      assert.equal((await engine.inspect(uuid))?.status, 'running');
+      await engine.remove(uuid);
+    });
+    await Promise.all(lives);
+    assert.doesNotMatch(await dockerd.call('GET', '/networks'), /portcullis-/);
+    assert.equal(dockerd.namespace.run('nft', 'list', 'tables', 'inet'), '');
+  });
+
+  it('makes a network again that goes between its making and the start of what is to be in it', async () => {
+    const { dockerd } = ground;
+    const network = new Names('node-1').network('acme');
+    let takes = 0;
+    const engine = new DockerEngine({
+      socketPath: dockerd.socket,
+      owner: 'node-1',
+      // Asked for once the network is there, before anything is started.
+      guard: {
+        apply: async () => {
+          takes -= 1;
+          if (takes < 0) return;
+          // At the end it is gone already.
+          await dockerd.call('DELETE', `/networks/${network}`).catch(() => undefined);
+        },
+      },
+      emptyNetworkMs: 0,
+    });
+    try {
+      const spec = ground.spec(randomUUID(), GAME);
+      const install = { ...spec, entrypoint: 'sh', script: 'true' };
+      const never = new AbortController().signal;
+      takes = 2;
+      assert.deepEqual(await engine.runInstall(install, () => {}, never), { exitCode: 0 });
+      await engine.create(spec);
+      takes = 2;
+      await engine.start(spec.uuid);
+      assert.equal((await engine.inspect(spec.uuid))?.status, 'running');
+      await engine.remove(spec.uuid);
+      takes = 3;
+      await assert.rejects(
+        engine.runInstall(install, () => {}, never),
+        /network .* not found/,
+        'it is not tried for ever',
+      );
+    } finally {
+      await engine.close();
+    }
+  });
+
+  it('says in words which port another program has', async () => {
+    const uuid = randomUUID();
+    const ports = [{ ip: '127.0.0.1', port: 7001, protocol: 'tcp' as const }];
+    const { namespace } = ground.dockerd;
+    const other = namespace.spawn(['busybox', 'nc', '-ll', '-p', '7001'], { stdio: 'ignore' });
+    try {
+      await eventually('it listens', async () => {
+        return namespace.run('ss', '-Hltn', 'sport = :7001') !== '';
+      });
+      await ground.engine.create(ground.spec(uuid, GAME, { ports }));
+      await assert.rejects(ground.engine.start(uuid), {
+        code: 'port_taken',
+        message: /^Port 7001(\/tcp)? of 127.0.0.1 is in use by something else on this node.$/,
+      });
+    } finally {
+      other.kill('SIGKILL');
+    }
+    // It starts once the port is free: nothing of the failed start is in the way.
+    await eventually('it starts', async () => {
+      await ground.engine.start(uuid).catch(() => undefined);
+      return (await ground.engine.inspect(uuid))?.status === 'running';
+    });
+  });
+
+  it('says in words which address this node does not have', async () => {
+    const uuid = randomUUID();
+    const ports = [{ ip: '192.0.2.77', port: 7000, protocol: 'udp' as const }];
+    await ground.engine.create(ground.spec(uuid, GAME, { ports }));
+    await assert.rejects(ground.engine.start(uuid), {
+      code: 'address_missing',
+      message: 'This node does not have the address 192.0.2.77.',
+    });
+  });
+});
+
+function killAll(pids: readonly number[]): void {
+  for (const pid of pids)
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It ended with the first of them.
+    }
+}
+
+async function relaunch({ dockerd }: DockerGround, liveRestore: boolean): Promise<void> {
+  await dockerd.end('SIGTERM');
+  await dockerd.launch({ liveRestore });
+}
+
+interface Listening {
+  /** Kinds of the events of one server, in order. */
+  of(uuid: string): string[];
+  /** Resolves when this was told so many times. */
+  until(kind: EngineEvent['kind'], times?: number): Promise<void>;
+  stop(): void;
+}
+
+function listen(engine: Engine): Listening {
+  const events: EngineEvent[] = [];
+  const stop = engine.onEvent((event) => events.push(event));
+  return {
+    stop,
+    of: (uuid) =>
+      events.filter((one) => 'uuid' in one && one.uuid === uuid).map(({ kind }) => kind),
+    until: (kind, times = 1) =>
+      eventually(`${kind} is told`, async () => {
+        return events.filter((one) => one.kind === kind).length >= times;
+      }),
+  };
+}
+
+interface Play {
+  readonly uuid: string;
+  attach(): ReturnType<Engine['attach']>;
+  heard(): string;
+}
+
+async function play(ground: DockerGround): Promise<Play> {
+  const uuid = randomUUID();
+  let heard = '';
+  const attach = (): ReturnType<Engine['attach']> =>
+    ground.engine.attach(uuid, (chunk) => (heard += chunk.toString()));
+  await ground.engine.create(ground.spec(uuid, GAME));
+  await attach();
+  await ground.engine.start(uuid);
+  await eventually('it is ready', async () => heard.includes('ready'));
+  return { uuid, attach, heard: () => heard };
+}

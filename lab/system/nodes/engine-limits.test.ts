@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { readdirSync, statfsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, afterEach, before, describe, it } from 'node:test';
+import { DiskGuard } from '@portcullis/node/disk/disk-guard.ts';
+import { createMeasureDisk } from '@portcullis/node/disk/measure.ts';
+import type { EngineEvent, InstanceSpec, Usage } from '@portcullis/node/engine/engine.ts';
+import { buildDockerGround, type DockerGround } from '../../docker-ground.ts';
+import { skipUnless } from '../../requirements.ts';
+import { GAME_PORT, idOf, type ServerShell, startShell } from '../../server-shell.ts';
+import { eventually } from '../stack-fixture.ts';
+
+const MIB = 1024 * 1024;
+/** How late a neighbour may answer on a machine that does other things as well. */
+const RESPONSIVE_MS = 3_000;
+
+describe('a server in Docker that takes what it can get', {
+  skip: skipUnless(['docker', 'nft']),
+}, () => {
+  let ground: DockerGround;
+  let neighbour: ServerShell;
+  before(async () => {
+    ground = await buildDockerGround('limits');
+    neighbour = await startShell(ground);
+  });
+  after(() => ground.stop());
+  afterEach(async () => {
+    for (const { uuid } of await ground.engine.list())
+      if (uuid !== neighbour.uuid) await ground.engine.remove(uuid);
+  });
+
+  it('ends by itself when it takes more memory than it may, and the end says why', async () => {
+    const exits = exitsOf(ground);
+    const uuid = await start('exec tail /dev/zero', { limits: { memory: 32, cpu: 100, disk: 64 } });
+    await eventually('it is told', async () => exits.has(uuid));
+    const { exitCode, oomKilled } = exits.get(uuid) ?? {};
+    assert.deepEqual({ exitCode, oomKilled }, { exitCode: 137, oomKilled: true });
+    assert.equal((await ground.engine.inspect(uuid))?.oomKilled, true);
+    await staysResponsive(neighbour);
+  });
+
+  it('multiplies up to its number of processes and no further, and ends at one kill', async () => {
+    const uuid = await start(
+      'bomb() { while :; do (bomb) & sleep 100 & done; }; bomb & read forever',
+      { pidsLimit: 50 },
+    );
+    const id = await idOf(ground, uuid);
+    await eventually('it is full', async () => {
+      return (await ground.engine.recentOutput(uuid, 1000)).includes("can't fork");
+    });
+    for (let round = 0; round < 5; round += 1) {
+      const processes = ground.dockerd.processesOf(id).length;
+      assert.ok(processes > 10 && processes <= 50, `${processes} processes`);
+      await staysResponsive(neighbour);
+    }
+    await ground.engine.kill(uuid);
+    assert.equal((await ground.engine.inspect(uuid))?.status, 'exited');
+    assert.deepEqual(ground.dockerd.processesOf(id), []);
+  });
+
+  it('gets its share of the processors, however many of it ask', async () => {
+    const uuid = await start('while :; do :; done & while :; do :; done & while :; do :; done', {
+      limits: { memory: 32, cpu: 40, disk: 64 },
+    });
+    const seen: Usage[] = [];
+    const stop = ground.engine.watchUsage(uuid, (usage) => seen.push(usage));
+    await eventually('it was measured', async () => seen.length >= 3);
+    stop();
+    const most = Math.max(...seen.map(({ cpuPercent }) => cpuPercent));
+    assert.ok(most > 15 && most < 55, `${most} % of a core`);
+    await staysResponsive(neighbour);
+  });
+
+  it('fills no disk: no file grows past the limit, and their sum ends it', async () => {
+    const limitMib = 8;
+    const limits = { memory: 32, cpu: 50, disk: limitMib };
+    const filler = 'dd if=/dev/zero of=big bs=1M count=100; i=0; while :; do i=$((i + 1));';
+    const uuid = await start(`${filler} dd if=/dev/zero of=f$i bs=1M count=1 2>/dev/null; done`, {
+      limits,
+    });
+    const folder = ground.folder(uuid);
+    const exits = exitsOf(ground);
+    const guard = new DiskGuard({
+      measure: createMeasureDisk(),
+      servers: () => [{ uuid, folder, limitMib, writes: exits.has(uuid) ? 'nothing' : 'game' }],
+      onMeasured: () => {},
+      // A game that takes its time to end, or does not, is the one that matters here.
+      act: (server, action) => {
+        if (action === 'kill') void ground.engine.kill(server).catch(() => undefined);
+      },
+      onError: (_, error) => assert.fail(String(error)),
+      freeBytes: async () => {
+        const { bavail, bsize } = statfsSync(folder);
+        return bavail * bsize;
+      },
+    });
+    guard.start();
+    try {
+      await eventually('it is ended', async () => exits.has(uuid));
+      assert.ok(statSync(join(folder, 'big')).size <= limitMib * MIB);
+      await staysResponsive(neighbour);
+      const before = readdirSync(folder).length;
+      assert.ok(before < 4096, `${before} MiB were written`);
+      assert.equal((await neighbour.run('echo mine > file && cat file')).output, 'mine\n');
+      assert.equal(readdirSync(folder).length, before, 'nothing of it writes any more');
+    } finally {
+      await guard.stop();
+    }
+  });
+
+  it('writes nowhere but in its folder and /tmp, which is small', async () => {
+    const shell = await startShell(ground);
+    for (const place of [
+      '/file',
+      '/etc/file',
+      '/bin/file',
+      '/home/file',
+      '/dev/file',
+      '/proc/file',
+    ])
+      assert.notEqual((await shell.run(`touch ${place}`)).status, 0, place);
+    assert.equal((await shell.run('touch /tmp/file /home/container/file')).status, 0);
+    assert.notEqual((await shell.run('dd if=/dev/zero of=/tmp/big bs=1M count=200')).status, 0);
+  });
+
+  it('has no right beyond those of its account', async () => {
+    const shell = await startShell(ground);
+    const { output } = await shell.run(
+      'id; cat /proc/self/status; cat /proc/sys/kernel/core_pattern',
+    );
+    assert.match(output, /uid=61234 gid=61234/);
+    assert.match(output, /CapEff:\s+0{16}/);
+    assert.match(output, /CapBnd:\s+0{16}/);
+    assert.match(output, /NoNewPrivs:\s+1/);
+    assert.match(output, /Seccomp:\s+2/);
+    for (const command of [
+      'ping -c 1 127.0.0.1',
+      'mknod /tmp/x b 8 0',
+      'chown 0 /tmp',
+      'mount -t proc none /tmp',
+    ])
+      assert.notEqual((await shell.run(command)).status, 0, command);
+    assert.notEqual((await shell.run('ls /var/run/docker.sock /run/docker.sock')).status, 0);
+  });
+
+  it('keeps the one capability that its egg states, and no other', async () => {
+    const shell = await startShell(ground, { capabilities: ['NET_BIND_SERVICE'] });
+    const { output } = await shell.run('cat /proc/self/status');
+    // CAP_NET_BIND_SERVICE is 10.
+    assert.match(output, /CapBnd:\s+0{13}400\b/);
+    // As Docker 20 has it for whoever is not root: see docs/decisions.
+    assert.match(output, /CapEff:\s+0{16}/);
+  });
+
+  it('floods its console without taking memory of the agent, or the disk', async () => {
+    const lines = 100_000;
+    const uuid = randomUUID();
+    const { engine, dockerd } = ground;
+    const line = 'x'.repeat(200);
+    await engine.create(
+      ground.spec(uuid, `i=0; while read -r n; do yes ${line} | head -n $n; echo end; done`),
+    );
+    let seen = 0;
+    let tail = '';
+    const console = await engine.attach(uuid, (chunk) => {
+      for (const byte of chunk) if (byte === 10) seen += 1;
+      tail = (tail + chunk.toString('latin1')).slice(-20);
+    });
+    await engine.start(uuid);
+    const flood = async (): Promise<number> => {
+      seen = 0;
+      tail = '';
+      await console.write(Buffer.from(`${lines}\n`));
+      await eventually('the flood ends', async () => tail.includes('end\r\n'), 60_000);
+      assert.equal(seen, lines + 2, 'with the echo of the command and the end');
+      return process.memoryUsage.rss();
+    };
+    await flood();
+    const before = await flood();
+    const grown = (await flood()) - before;
+    assert.ok(grown < 30 * MIB, `${Math.round(grown / MIB)} MiB`);
+    assert.match((await engine.recentOutput(uuid, 100)).toString(), /x\r\nend\r\n$/);
+    const logs = join(dockerd.dataRoot, 'containers', await idOf(ground, uuid), 'local-logs');
+    const bytes = readdirSync(logs).reduce((sum, name) => sum + statSync(join(logs, name)).size, 0);
+    assert.ok(bytes < 8 * MIB, `${bytes} bytes of logs after ${3 * lines * line.length}`);
+  });
+
+  async function start(script: string, more: Partial<InstanceSpec>): Promise<string> {
+    const uuid = randomUUID();
+    await ground.engine.create(ground.spec(uuid, script, more));
+    await ground.engine.start(uuid);
+    return uuid;
+  }
+
+  async function staysResponsive(server: ServerShell): Promise<void> {
+    const begin = performance.now();
+    await server.run('true');
+    const address = await server.address(4);
+    const said = ground.dockerd.namespace.run(
+      'busybox',
+      'nc',
+      '-w',
+      '3',
+      address,
+      String(GAME_PORT),
+    );
+    assert.equal(said, 'hello\n');
+    const tookMs = performance.now() - begin;
+    assert.ok(tookMs < RESPONSIVE_MS, `${Math.round(tookMs)} ms`);
+  }
+});
+
+function exitsOf({ engine }: DockerGround): ReadonlyMap<string, EngineEvent & { kind: 'exited' }> {
+  const exits = new Map<string, EngineEvent & { kind: 'exited' }>();
+  engine.onEvent((event) => {
+    if (event.kind === 'exited') exits.set(event.uuid, event);
+  });
+  return exits;
+}

@@ -1,0 +1,339 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Egg } from '@portcullis/core/game-servers/egg.ts';
+import type {
+  PowerSignal,
+  ServerResources,
+  ServerState,
+} from '@portcullis/core/game-servers/power.ts';
+import type { CallAnswer } from '@portcullis/link/messages/node.ts';
+import { CONFIG_VARIABLE } from '@portcullis/node/config.ts';
+import { GAME } from '@portcullis/node/engine/suite.ts';
+import { NODE, TestControl } from '@portcullis/node/testing/control.ts';
+import { assignmentOf, EGG, uuidOf } from '@portcullis/node/testing/eggs.ts';
+import { buildDockerGround, type DockerGround } from '../../docker-ground.ts';
+import { importBusybox } from '../../docker-image.ts';
+import { skipUnless } from '../../requirements.ts';
+import { idOf } from '../../server-shell.ts';
+import { eventually } from '../stack-fixture.ts';
+
+const MAIN = join(import.meta.dirname, '..', '..', '..', 'node', 'main.ts');
+const IMAGE = 'lab/game:1';
+/** Its console ends it: an agent that forgot the egg would send TERM, and the game would say `saving`. */
+const GAME_EGG: Egg = {
+  ...EGG,
+  images: [{ label: 'game', reference: IMAGE, local: true }],
+  startup: null,
+  stop: { kind: 'command', command: 'exit 0' },
+  protocols: [],
+};
+const DIGEST = createHash('sha256').update(JSON.stringify(GAME_EGG)).digest('hex');
+const UUID = uuidOf(1);
+const ACCEPTED = { kind: 'accepted' };
+const PATIENCE_MS = 45_000;
+
+describe('a node over Docker, when something fails', {
+  skip: skipUnless(['docker', 'nft']),
+}, () => {
+  let ground: DockerGround;
+  let host: Host;
+  before(async () => {
+    ground = await buildDockerGround('nodes');
+    const changes = [`CMD ${JSON.stringify(['sh', '-c', GAME])}`];
+    await importBusybox(ground.dockerd, IMAGE, changes);
+  });
+  after(() => ground.stop());
+  beforeEach(async () => {
+    host = await Host.start(ground);
+  });
+  afterEach(() => host.stop());
+
+  it('leaves servers running when its agent is killed, and the next one stops them as their egg says', async () => {
+    await host.run();
+    const id = await idOf(ground, UUID);
+    const pids = ground.dockerd.processesOf(id);
+    await host.killAgent();
+    assert.deepEqual(ground.dockerd.processesOf(id), pids);
+    await host.beginAgent();
+    await host.becomes('running');
+    assert.equal(await idOf(ground, UUID), id);
+    await eventually('it knows what was said before', async () => {
+      return (await host.lines()).some((line) => line.startsWith('ready'));
+    });
+    assert.deepEqual(await host.command('say still here'), ACCEPTED);
+    await host.says('said still here');
+    assert.deepEqual(await host.power('stop'), ACCEPTED);
+    await host.becomes('offline');
+    assert.ok(!(await host.lines()).includes('saving'));
+  });
+
+  it('answers 50 signals at once, and ends with one instance or none, as the last of them says', async () => {
+    await host.run();
+    const signals: readonly PowerSignal[] = ['restart', 'stop', 'start', 'kill', 'restart'];
+    for (const last of ['restart', 'kill'] as const) {
+      const asked = Array.from({ length: 49 }, (_, index) =>
+        host.power(signals[index % 5] ?? last),
+      );
+      const answers = await Promise.all([...asked, host.power(last)]);
+      for (const answer of answers) assert.match(answer?.kind ?? 'none', /accepted|refused/);
+      assert.deepEqual(answers.at(-1), ACCEPTED);
+      await host.becomes(last === 'kill' ? 'offline' : 'running');
+      const running = JSON.parse(await ground.dockerd.call('GET', '/containers/json')) as unknown[];
+      assert.equal(running.length, last === 'kill' ? 0 : 1);
+    }
+  });
+
+  it('closes the networks to servers that it was told to', async () => {
+    await host.run();
+    const rules = ground.dockerd.namespace.run('nft', 'list', 'ruleset');
+    assert.match(rules, /set closed4 {[^}]*elements = { [^}]*198\.51\.100\.0\/24/);
+    assert.match(rules, /set closed6 {[^}]*elements = { [^}]*2001:db8:77::\/48/);
+  });
+
+  it('goes on with a restart in the middle of which its agent was killed', async () => {
+    await host.run();
+    for (let round = 0; round < 3; round += 1) {
+      const id = await idOf(ground, UUID);
+      assert.deepEqual(await host.power('restart'), ACCEPTED);
+      await host.killAgent();
+      await host.beginAgent();
+      await host.replaces(id);
+      await host.becomes('running');
+    }
+  });
+
+  for (const how of ['SIGTERM', 'SIGKILL'] as const)
+    it(`finds its servers again after a restart of Docker with live restore (${how})`, async () => {
+      const { dockerd } = ground;
+      await dockerd.end('SIGTERM');
+      await dockerd.launch({ liveRestore: true });
+      await host.run();
+      const id = await idOf(ground, UUID);
+      await dockerd.end(how);
+      await host.becomes(null);
+      const refused = await host.power('stop');
+      assert.match(refused?.kind === 'refused' ? refused.reason : '', /does not answer/);
+      await dockerd.launch({ liveRestore: true });
+      await host.becomes('running');
+      assert.equal(await idOf(ground, UUID), id);
+      await eventually('its console takes commands', async () => {
+        return (await host.command('say back'))?.kind === 'accepted';
+      });
+      await host.says('said back');
+    });
+
+  it('starts again what restarts of Docker without live restore ended, however often', async () => {
+    const { dockerd } = ground;
+    await dockerd.end('SIGTERM');
+    await dockerd.launch({ liveRestore: false });
+    await host.run();
+    // Within the minute of two crashes: none of them is one of the server.
+    for (const how of ['SIGTERM', 'SIGTERM', 'SIGKILL'] as const) {
+      const id = await idOf(ground, UUID);
+      await dockerd.end(how);
+      await dockerd.launch({ liveRestore: false });
+      await host.replaces(id);
+      await host.becomes('running');
+    }
+    const lines = (await host.lines()).join('\n');
+    assert.match(lines, /It was started again/);
+    assert.doesNotMatch(lines, /crashed twice/);
+    // It has its one crash yet.
+    const id = await idOf(ground, UUID);
+    await dockerd.call('POST', `/containers/${id}/kill`);
+    await host.replaces(id);
+    await host.becomes('running');
+  });
+
+  it('starts a server again whose start after a crash a restart of Docker cut off, wherever it was', async () => {
+    const { dockerd } = ground;
+    await dockerd.end('SIGTERM');
+    await dockerd.launch({ liveRestore: false });
+    await host.run();
+    // Before it is made, while it is made or starts, and once it runs.
+    for (const afterMs of [0, 200, 800]) {
+      const id = await idOf(ground, UUID);
+      await dockerd.call('POST', `/containers/${id}/kill`);
+      await delay(afterMs);
+      await dockerd.end('SIGTERM');
+      await dockerd.launch({ liveRestore: false });
+      await host.replaces(id);
+      await host.becomes('running');
+    }
+  });
+
+  it('takes `docker pause`, `stop` and `rm -f` as what they are', async () => {
+    const { dockerd } = ground;
+    await host.run();
+    const container = `/containers/${await idOf(ground, UUID)}`;
+    await eventually('it is measured', async () => (await host.resources()) !== null);
+    assert.equal((await host.resources())?.memoryLimitBytes, 512 * 1024 * 1024);
+    await dockerd.call('POST', `${container}/pause`);
+    await host.says('[portcullis] Somebody paused the server.');
+    assert.equal(await host.state(), 'running');
+    // Through some of Docker's measurements.
+    for (let looks = 0; looks < 10; looks += 1) {
+      assert.ok(((await host.resources())?.memoryBytes ?? 0) > 0);
+      await delay(300);
+    }
+    await dockerd.call('POST', `${container}/unpause`);
+    await dockerd.call('POST', `${container}/stop?t=10`);
+    await host.says('[portcullis] It ended by itself with exit code 0. It was started again.');
+    await host.becomes('running');
+    await dockerd.call('DELETE', `/containers/${await idOf(ground, UUID)}?force=1`);
+    await host.becomes('offline');
+    assert.match((await host.lines()).join('\n'), /crashed twice/);
+    assert.deepEqual(await host.power('start'), ACCEPTED);
+    await host.becomes('running');
+  });
+
+  it('knows nothing and takes nothing but a kill while Docker hangs, in its time, and kills once it does not', async () => {
+    await host.run();
+    ground.dockerd.hang();
+    try {
+      const begin = performance.now();
+      await host.becomes(null);
+      // Docker is taken for lost after 5 s at the earliest.
+      assert.ok(performance.now() - begin < 5_000);
+      const killed = host.power('kill');
+      const answers = await Promise.all([
+        host.call({ kind: 'look' }, 2_000),
+        host.power('stop'),
+        host.command('say anybody'),
+      ]);
+      for (const answer of answers)
+        assert.match(answer?.kind === 'refused' ? answer.reason : '', /does not answer/);
+      assert.deepEqual(await killed, ACCEPTED);
+    } finally {
+      ground.dockerd.resume();
+    }
+    await host.becomes('offline');
+  });
+});
+
+/** The process of a node beside its Docker, and the control that it speaks to. */
+class Host {
+  readonly #ground: DockerGround;
+  readonly #control = new TestControl();
+  readonly #home = mkdtempSync(join(tmpdir(), 'pcl-node-'));
+  #agent: ChildProcess | null = null;
+  #log = '';
+
+  static async start(ground: DockerGround): Promise<Host> {
+    const host = new Host(ground);
+    await host.#control.listen(host.#socket);
+    host.#control.assign([assignmentOf(1, DIGEST)], { [DIGEST]: GAME_EGG });
+    await host.beginAgent();
+    return host;
+  }
+
+  private constructor(ground: DockerGround) {
+    this.#ground = ground;
+  }
+
+  get #socket(): string {
+    return join(this.#home, 'nodes.sock');
+  }
+
+  /** Resolves when it is there; calls wait until it has joined. */
+  async beginAgent(): Promise<void> {
+    this.#control.expectAgent();
+    const { dockerd } = this.#ground;
+    const config = {
+      name: NODE,
+      linkPath: this.#socket,
+      credential: 'none',
+      stateDir: join(this.#home, 'state'),
+      engine: 'docker',
+      dockerHost: `unix://${dockerd.socket}`,
+      closedNetworks: ['198.51.100.0/24', '2001:db8:77::/48'],
+    };
+    const [command, ...args] = dockerd.namespace.command(process.execPath, MAIN);
+    const env = { ...process.env, [CONFIG_VARIABLE]: JSON.stringify(config) };
+    const agent = spawn(command, args, { env, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+    agent.stderr?.on('data', (chunk: Buffer) => (this.#log = `${this.#log}${chunk}`.slice(-8_000)));
+    this.#agent = agent;
+    await once(agent, 'message');
+  }
+
+  async killAgent(): Promise<void> {
+    const agent = this.#agent;
+    if (agent === null) return;
+    const ended = once(agent, 'exit');
+    agent.kill('SIGKILL');
+    await ended;
+    this.#agent = null;
+  }
+
+  async run(): Promise<void> {
+    const build = await this.#control.reported(UUID, ({ state }) => /built|failed/.test(state));
+    assert.equal(build.state, 'built', `${build.reason}`);
+    assert.deepEqual(await this.power('start'), ACCEPTED);
+    await this.becomes('running');
+  }
+
+  call(call: Parameters<TestControl['call']>[1], withinMs = 5_000): Promise<CallAnswer | null> {
+    return this.#control.call(UUID, call, withinMs);
+  }
+
+  power(signal: PowerSignal): Promise<CallAnswer | null> {
+    return this.call({ kind: 'power', signal });
+  }
+
+  command(command: string): Promise<CallAnswer | null> {
+    return this.call({ kind: 'command', command });
+  }
+
+  async lines(): Promise<readonly string[]> {
+    const answer = await this.call({ kind: 'lines', last: 1000 });
+    return answer?.kind === 'lines' ? answer.lines : [];
+  }
+
+  async state(): Promise<ServerState | null> {
+    const answer = await this.call({ kind: 'look' }, 2_000);
+    return answer?.kind === 'state' ? answer.state : null;
+  }
+
+  async resources(): Promise<ServerResources | null> {
+    const answer = await this.call({ kind: 'look' });
+    return answer?.kind === 'state' ? answer.resources : null;
+  }
+
+  async says(line: string): Promise<void> {
+    await this.#eventually(`says ${line}`, async () => (await this.lines()).includes(line));
+  }
+
+  becomes(wanted: ServerState | null): Promise<void> {
+    return this.#eventually(`it is ${wanted}`, async () => (await this.state()) === wanted);
+  }
+
+  /** Resolves when another container took the place of this one. */
+  replaces(id: string): Promise<void> {
+    return this.#eventually('another instance', async () => {
+      return (await idOf(this.#ground, UUID).catch(() => id)) !== id;
+    });
+  }
+
+  async #eventually(hope: string, isSo: () => Promise<boolean>): Promise<void> {
+    await eventually(hope, isSo, PATIENCE_MS).catch(async (error: Error) => {
+      const lines = (await this.lines()).slice(-20).join('\n');
+      throw new Error(`${error.message}:\n${lines}\n${this.#log}`);
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.killAgent();
+    await this.#control.close();
+    // It may be that there is none: a test that failed leaves what it found.
+    const id = await idOf(this.#ground, UUID).catch(() => null);
+    if (id !== null) await this.#ground.dockerd.call('DELETE', `/containers/${id}?force=1`);
+    rmSync(this.#home, { recursive: true, force: true });
+  }
+}
