@@ -4,7 +4,14 @@ import { after, before, describe, it } from 'node:test';
 import { CLIENT, EDGE_DEVICE, SERVER, settleUplink } from '../../internet.ts';
 import { missing } from '../../requirements.ts';
 import { attachedMode, detachAll, pinsOf } from './attached.ts';
-import { buildGround, eventually, type Ground, packet, takesOver, whyNot } from '../stack-fixture.ts';
+import {
+  buildGround,
+  eventually,
+  type Ground,
+  packet,
+  takesOver,
+  whyNot,
+} from '../stack-fixture.ts';
 
 const OPEN_PORT = 27_016;
 const REPAIRED_MS = 2_000;

@@ -4,7 +4,14 @@ import { SERVER } from '../../internet.ts';
 import { createMemoryGroup, type MemoryGroup } from '../../memory-group.ts';
 import { skipUnless } from '../../requirements.ts';
 import { defaultFleet } from '../../stack.ts';
-import { buildGround, eventually, type Ground, NEEDS, packet, takesOver } from '../stack-fixture.ts';
+import {
+  buildGround,
+  eventually,
+  type Ground,
+  NEEDS,
+  packet,
+  takesOver,
+} from '../stack-fixture.ts';
 import { assertUndisturbed, duringSteadyFlows, protectServer } from './steady-flows.ts';
 
 /** What is changed until there is no room is of an address that the steady flows do not go to. */

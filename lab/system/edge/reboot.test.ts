@@ -8,7 +8,14 @@ import { BOOT_SCRIPT } from '@portcullis/edge/boot/unit.ts';
 import { pinsFolder, takeOffPinned } from '@portcullis/dataplane/xdp/devices/pins.ts';
 import { CLIENT, EDGE_DEVICE, SERVER } from '../../internet.ts';
 import { addAddress, addRoute } from '../../netns.ts';
-import { buildGround, eventually, type Ground, packet, takesOver, whyNot } from '../stack-fixture.ts';
+import {
+  buildGround,
+  eventually,
+  type Ground,
+  packet,
+  takesOver,
+  whyNot,
+} from '../stack-fixture.ts';
 
 const FAMILIES = [4, 6] as const;
 const OPEN_PORT = 27_016;

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { AttackJournal } from '../../floods/attack-journal.ts';
-import { edgesCount } from '../../floods/second-edge.ts';
-import { createInternet, EDGE_DEVICE, type Internet, SERVER } from '../../internet.ts';
-import { skipUnless } from '../../requirements.ts';
-import { ORGANISATION, type Stack, startStack } from '../../stack.ts';
-import { rush } from '../../wire/rush.ts';
-import { UdpPeer } from '../../wire/udp-peer.ts';
-import { eventually } from '../stack-fixture.ts';
+import { AttackJournal } from '../floods/attack-journal.ts';
+import { edgesCount } from '../floods/second-edge.ts';
+import { createInternet, EDGE_DEVICE, type Internet, SERVER } from '../internet.ts';
+import { skipUnless } from '../requirements.ts';
+import { ORGANISATION, type Stack, startStack } from '../stack.ts';
+import { rush } from '../wire/rush.ts';
+import { UdpPeer } from '../wire/udp-peer.ts';
+import { eventually } from '../system/stack-fixture.ts';
 
 /** One whose threshold is above what its players send when they are in, one whose is far below, one of transfers. */
 const ROOMY = { address: SERVER[4], pps: 2000 } as const;
@@ -37,7 +37,7 @@ const TRANSFER_SECONDS = 4;
 const MANY_TIMES = 3;
 const ROUNDS = 4;
 const PATIENCE_MS = 40_000;
-const BULK = join(import.meta.dirname, '..', '..', 'wire', 'bulk-process.ts');
+const BULK = join(import.meta.dirname, '..', 'wire', 'bulk-process.ts');
 
 const SINCE = 'since: "2026-01-01T00:00:00+00:00"';
 const FLEET = `organisations:

@@ -3,11 +3,11 @@ import { setPriority } from 'node:os';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type DetectorState, INITIAL, step } from '@portcullis/core/attacks/detector.ts';
-import { dropAtIngress, linkOf } from '../../bench/traffic.ts';
-import { sendFloods } from '../../floods/flood.ts';
-import { WatchedEdge } from '../../floods/watched-edge.ts';
-import { Network } from '../../netns.ts';
-import { skipUnless } from '../../requirements.ts';
+import { dropAtIngress, linkOf } from '../bench/traffic.ts';
+import { sendFloods } from '../floods/flood.ts';
+import { WatchedEdge } from '../floods/watched-edge.ts';
+import { Network } from '../netns.ts';
+import { skipUnless } from '../requirements.ts';
 
 /** Of a prefix as of each of its addresses. */
 const THRESHOLDS = { pps: 2000, bps: 1e9, holdMs: 3000 } as const;

@@ -7,21 +7,21 @@ import { DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/attack.ts';
 import { type DetectorState, INITIAL, step } from '@portcullis/core/attacks/detector.ts';
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
 import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
-import { linkOf } from '../../bench/traffic.ts';
+import { linkOf } from '../bench/traffic.ts';
 import {
   everyCampaign,
   knownWithinMs,
   plansOf,
   scopesOf,
   type Target,
-} from '../../floods/campaign.ts';
-import { sendFloods } from '../../floods/flood.ts';
-import { sendCampaign, type Sent } from '../../floods/resend.ts';
-import type { FloodReport } from '../../floods/schedule.ts';
-import { WatchedEdge } from '../../floods/watched-edge.ts';
-import { Witness } from '../../floods/witness.ts';
-import { Network } from '../../netns.ts';
-import { skipUnless } from '../../requirements.ts';
+} from '../floods/campaign.ts';
+import { sendFloods } from '../floods/flood.ts';
+import { sendCampaign, type Sent } from '../floods/resend.ts';
+import type { FloodReport } from '../floods/schedule.ts';
+import { WatchedEdge } from '../floods/watched-edge.ts';
+import { Witness } from '../floods/witness.ts';
+import { Network } from '../netns.ts';
+import { skipUnless } from '../requirements.ts';
 
 const SECONDS = 6;
 /** Floods of each kind begin so long after those of the kind before: six at a time. */
