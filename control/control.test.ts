@@ -118,7 +118,7 @@ async function reportedDevices(facts: ControlFacts): Promise<readonly unknown[]>
   return [];
 }
 
-test('control serves the API, metrics and its link, says what is enforced, and stops without a trace', async (t) => {
+test('serves the API, metrics and links, reports enforcement, and leaves nothing behind when stopped', async (t) => {
   const { db, url } = await testDatabase(t);
   await insertEdge(db, 'fra1');
   const config = await configFor(t, url);
@@ -164,7 +164,7 @@ test('control serves the API, metrics and its link, says what is enforced, and s
   await assert.rejects(fetch(`${facts.url}/healthz`));
 });
 
-test('a generation is announced to agents when its transaction commits', async (t) => {
+test('announces a generation to agents at the commit', async (t) => {
   const { db, url } = await testDatabase(t);
   await insertEdge(db, 'fra1');
   const control = createControl(await configFor(t, url), log);
@@ -185,7 +185,7 @@ test('a generation is announced to agents when its transaction commits', async (
   await control.stop();
 });
 
-test('every connection to the database may break at any time; control serves on', async (t) => {
+test('survives the loss of every database connection', async (t) => {
   const { db, url } = await testDatabase(t);
   await insertEdge(db, 'fra1');
   const control = createControl(await configFor(t, url), log);
@@ -208,7 +208,7 @@ test('every connection to the database may break at any time; control serves on'
   await control.stop();
 });
 
-test('a start that fails leaves nothing behind, and a stop after it is harmless', async (t) => {
+test('leaves nothing behind after a failed start, and allows a stop after it', async (t) => {
   const { url } = await testDatabase(t);
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));

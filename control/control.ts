@@ -34,32 +34,32 @@ export interface ControlFacts {
   readonly url: string;
   readonly metricsUrl: string | null;
   readonly databaseUrl: string;
-  /** Where edges, and where nodes, of this host meet control. */
+  /** Unix sockets for edges and nodes of this host. */
   readonly linkSocket: string;
   readonly nodeSocket: string;
 }
 export interface Control {
-  /** Rejects when something it needs cannot be had; then nothing of it is left running. */
+  /** Rejects, with nothing left running, when something that it needs is unavailable. */
   start(): Promise<ControlFacts>;
-  /** In the reverse order, bounded. Also after a start that failed. */
+  /** Stops all parts in reverse order, each within a time limit. May be called after a failed start. */
   stop(): Promise<void>;
 }
 
-/** What a part may take to stop; the API finishes its requests in this time. */
+/** Time limit for stopping one part; the API finishes its requests in this time. */
 const STOP_EACH_MS = 12_000;
-/** A database that starts together with us is waited for. */
-const DATABASE_PATIENCE_MS = 30_000;
+/** How long to wait for a database that starts at the same time. */
+const DATABASE_TIMEOUT_MS = 30_000;
 const DATABASE_RETRY_MS = 250;
 
 export interface ControlOptions {
   /**
-   * Told once everything is open that needs root, when we are root: to become this account for good.
-   * It changes the whole process, so only the process's own main asks for it.
+   * Called as root once everything that needs root is open; switches to this account permanently.
+   * It changes the whole process, so only the process's own main sets it.
    */
   readonly giveUpRoot?: (account: Account) => void;
 }
 
-/** The whole control plane: database, API, link to the edges, and what happens by itself in time. */
+/** The whole control plane: database, API, links to agents, and timers. */
 export function createControl(
   config: ControlConfig,
   log: Logger,
@@ -87,7 +87,7 @@ interface Start {
 }
 
 async function startAll({ config, log, stops, options }: Start): Promise<ControlFacts> {
-  // Files first: once root is given up, ours may be out of reach.
+  // Reads files first: they may be unreadable after dropping root.
   const migrations = await loadMigrations();
   await prepareSourceSets();
   stops.push('source sets', releaseSourceSets);
@@ -100,7 +100,7 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
   const db = openDatabase({
     url: database.url,
     onIdleError: (error) => {
-      // A closed pool does not wait for its sockets, so a stopping PostgreSQL still finds some of them.
+      // A closed pool does not wait for its sockets, so a stopping PostgreSQL may still break some of them.
       if (!stops.unwinding) log.warn({ error }, 'a database connection broke');
     },
   });
@@ -117,7 +117,7 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
   prepareNodeFolder(config.nodeSocket, account);
   if (account !== null) {
     options.giveUpRoot?.(account);
-    log.info({ account: account.name }, 'root was given up');
+    log.info({ account: account.name }, 'dropped root privileges');
   }
   await migrateWhenReachable(db, migrations, log);
   const listening = await http.listen();
@@ -139,7 +139,7 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
   return { ...listening, databaseUrl, linkSocket, nodeSocket };
 }
 
-interface AreaGround {
+interface AreaDeps {
   readonly config: ControlConfig;
   readonly httpConfig: HttpConfig;
   readonly db: Db;
@@ -148,8 +148,8 @@ interface AreaGround {
   readonly stops: StopStack;
 }
 
-/** Every area and the API over them; nothing listens yet. */
-function composeAreas({ config, httpConfig, db, database, log, stops }: AreaGround) {
+/** Creates every area and the API; nothing listens yet. */
+function composeAreas({ config, httpConfig, db, database, log, stops }: AreaDeps) {
   const registry = createRegistry();
   const { publicUrl } = config;
   const attacks = createAttacks({ db, publicUrl, registry, log });
@@ -157,8 +157,8 @@ function composeAreas({ config, httpConfig, db, database, log, stops }: AreaGrou
   const fleet = createFleet({ db, registry, log, watch, sweepAttacks });
   const access = createAccess({ db, log });
   stops.push('access', () => access.stop());
-  const { askEdges } = fleet;
-  const firewall = createFirewall({ access, loadSourceSets, askEdges, publicUrl, registry, log });
+  const { queryEdges } = fleet;
+  const firewall = createFirewall({ access, loadSourceSets, queryEdges, publicUrl, registry, log });
   const readiness = createReadiness({
     db,
     enforcement: fleet.enforcement,
@@ -198,7 +198,7 @@ async function readPem(path: string, what: string): Promise<string> {
 
 interface RunningDatabase {
   readonly url: string;
-  /** Of the embedded server, null while it is down; absent when the database is the operator's. */
+  /** Process id of the embedded server, null while it is down; absent for a database of the operator. */
   readonly pid?: () => number | null;
 }
 
@@ -217,26 +217,26 @@ async function startDatabase(
   return { url: postgres.url, pid: () => postgres.pid() };
 }
 
-/** A database that is not there yet is waited for; one that refuses us is not. */
+/** Waits for a database that is not reachable yet. Fails at once when it refuses the connection. */
 async function migrateWhenReachable(
   db: Db,
   migrations: readonly Migration[],
   log: Logger,
 ): Promise<void> {
-  const deadline = performance.now() + DATABASE_PATIENCE_MS;
+  const deadline = performance.now() + DATABASE_TIMEOUT_MS;
   for (;;) {
     try {
       await migrate(db, migrations);
       return;
     } catch (error) {
       if (!isUnavailable(error) || performance.now() > deadline) throw error;
-      log.warn({ error }, 'the database does not answer yet; trying again');
+      log.warn({ error }, 'the database does not answer yet; retrying');
       await delay(DATABASE_RETRY_MS);
     }
   }
 }
 
-interface FleetGround {
+interface FleetDeps {
   readonly config: ControlConfig;
   readonly databaseUrl: string;
   readonly db: Db;
@@ -249,31 +249,31 @@ interface FleetGround {
   readonly stops: StopStack;
 }
 
-/** The links, the clockwork, and what wakes both. */
-async function startFleet(ground: FleetGround): Promise<void> {
-  const { databaseUrl, access, fleet, attacks, log, stops } = ground;
-  const links = await serveLinks(ground);
-  const clockwork = fleet.startClockwork();
-  stops.push('holdings and sweeps', () => clockwork.stop());
+/** Starts the links and the timers, and wakes them from database notifications. */
+async function startFleet(deps: FleetDeps): Promise<void> {
+  const { databaseUrl, access, fleet, attacks, log, stops } = deps;
+  const links = await serveLinks(deps);
+  const timers = fleet.startTimers();
+  stops.push('holdings and sweeps', () => timers.stop());
   const mitigations = attacks.startMitigations();
   stops.push('mitigations', () => mitigations.stop());
   const { watching } = attacks;
   stops.push('detection', () => watching.stop());
   await watching.start({
-    onAttack: (heard) => void mitigations.onAttack(heard),
-    onScopes: (version) => links.tellWatch(version),
+    onAttack: (attack) => void mitigations.onAttack(attack),
+    onScopes: (version) => links.announceWatch(version),
   });
   const listener = listen(
     databaseUrl,
     [...LINK_CHANNELS, 'portcullis_access', 'portcullis_watch', 'portcullis_samples'],
     (channel, payload) => {
-      // Comes several times a second, and changes nothing else.
+      // Arrives several times a second and concerns nothing else.
       if (channel === 'portcullis_samples') return watching.relayed();
-      clockwork.wake();
+      timers.wake();
       if (channel === 'portcullis_watch') mitigations.wake();
       if (channel === 'portcullis_watch' || channel === 'portcullis_generation') watching.wake();
       if (channel === 'portcullis_access') access.forget();
-      else links.tell(channel, payload);
+      else links.notify(channel, payload);
     },
     { onError: (error) => log.warn({ error }, 'notifications stopped; listening again') },
   );

@@ -9,7 +9,7 @@ import type { Fleet } from './fleet/index.ts';
 import type { GameServers } from './game-servers/index.ts';
 import type { StopStack } from './stop-stack.ts';
 
-export interface LinkGround {
+export interface LinkDeps {
   readonly config: Pick<ControlConfig, 'linkSocket' | 'nodeSocket'>;
   readonly db: Db;
   readonly fleet: Fleet;
@@ -18,7 +18,7 @@ export interface LinkGround {
   readonly stops: StopStack;
 }
 
-/** Every channel of the database that links listen to. */
+/** Database channels whose notifications go to links. */
 export const LINK_CHANNELS = [
   'portcullis_generation',
   'portcullis_nodes',
@@ -27,17 +27,17 @@ export const LINK_CHANNELS = [
 ] as const;
 
 export interface Links {
-  /** Something changed in the database. A null payload: some changes may have been missed, so all of them did. */
-  tell(channel: string, payload: string | null): void;
-  /** What is to be watched has another version. */
-  tellWatch(version: string): void;
+  /** Passes on a database notification. A null payload means that some may have been lost. */
+  notify(channel: string, payload: string | null): void;
+  /** Announces another version of the watch settings. */
+  announceWatch(version: string): void;
 }
 
 /**
- * Where agents of this host meet control: a socket for edges, which those may open who may program the firewall,
- * and one for nodes and collectors of flows, which everybody may open and only who is enrolled gets past. A node stands
- * beside games of strangers, a collector reads what networks send; neither can open the edges' socket nor say here
- * what edges say.
+ * Serves the agents of this host on two sockets. File permissions protect the edges' socket, because an edge programs
+ * the firewall. Any process may open the socket of nodes and collectors, which admits only enrolled agents: they run
+ * next to untrusted games and parse untrusted packets, so they can neither open the edges' socket nor send messages
+ * of edges.
  */
 export async function serveLinks({
   config,
@@ -46,7 +46,7 @@ export async function serveLinks({
   gameServers,
   collectors,
   stops,
-}: LinkGround): Promise<Links> {
+}: LinkDeps): Promise<Links> {
   const edges = await serveIpc({
     path: config.linkSocket,
     handler: fleet.agentHandler,
@@ -55,7 +55,7 @@ export async function serveLinks({
     onError: (error) => fleet.failed('answering an edge', error),
   });
   stops.push('link to edges', () => edges.close());
-  fleet.speakThrough(edges);
+  fleet.attachLink(edges);
   const servedBy = ({ kind }: AgentRef): Pick<Collectors, 'agentHandler' | 'admit'> =>
     kind === 'collector' ? collectors : gameServers;
   const nodes = await serveIpc({
@@ -68,10 +68,10 @@ export async function serveLinks({
   stops.push('link to nodes', () => nodes.close());
   gameServers.speakThrough(nodes);
   return {
-    tellWatch(version) {
+    announceWatch(version) {
       for (const link of [edges, nodes]) link.notify({ kind: 'watch', version });
     },
-    tell(channel, payload) {
+    notify(channel, payload) {
       if (channel === 'portcullis_generation') {
         void announce(edges, db, payload).catch((error) => fleet.failed('announcing', error));
       } else if (channel === 'portcullis_nodes' && payload !== null) {
@@ -87,8 +87,8 @@ export async function serveLinks({
   };
 }
 
-/** Tells edges of a generation. A null payload: some may have been missed, so look. */
+/** Announces a generation to edges. A null payload means that notifications may have been lost. */
 async function announce(link: ControlSide, db: Db, payload: string | null): Promise<void> {
-  const heard = payload === null ? await currentGeneration(db) : Number(payload);
-  if (Number.isSafeInteger(heard)) link.notify({ kind: 'generation', generation: heard });
+  const generation = payload === null ? await currentGeneration(db) : Number(payload);
+  if (Number.isSafeInteger(generation)) link.notify({ kind: 'generation', generation });
 }

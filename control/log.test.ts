@@ -15,7 +15,7 @@ function logged(write: (log: ReturnType<typeof createLogger>) => void): string {
   return text;
 }
 
-test('no key reaches the log, wherever in a line it stands', () => {
+test('redacts keys anywhere in a line', () => {
   const text = logged((log) => {
     log.info({ url: `/x?key=${KEY}`, nested: { deep: [KEY] } }, `sent ${KEY}`);
     log.error({ error: new Error(`bad ${KEY}`, { cause: new Error(KEY) }) }, 'failed');
@@ -24,7 +24,7 @@ test('no key reaches the log, wherever in a line it stands', () => {
   for (const line of text.trim().split('\n')) JSON.parse(line);
 });
 
-test('headers and fields that carry secrets are censored by name', () => {
+test('censors secret headers and fields by name', () => {
   const text = logged((log) => {
     log.info({ headers: { authorization: 'hunter2', cookie: 'hunter2' }, secret: 'hunter2' }, 'x');
     log.info({ request: { headers: { authorization: 'hunter2' } }, password: 'hunter2' }, 'x');
@@ -33,7 +33,7 @@ test('headers and fields that carry secrets are censored by name', () => {
   assert.equal(text.includes('hunter2'), false);
 });
 
-test('passwords of connection URLs are cut out, the rest stays readable', () => {
+test('redacts passwords of connection URLs and keeps the rest', () => {
   assert.equal(
     redact('cannot reach postgresql://app:s3cr:et@db.example:5432/portcullis'),
     'cannot reach postgresql://app:[redacted]@db.example:5432/portcullis',
@@ -41,7 +41,7 @@ test('passwords of connection URLs are cut out, the rest stays readable', () => 
   assert.equal(redact('http://127.0.0.1:8080/api and a@b'), 'http://127.0.0.1:8080/api and a@b');
 });
 
-test('an error is logged with its causes and where it came from, and not with the objects that hang on it', () => {
+test('logs an error with its causes and origin, without the objects attached to it', () => {
   const cause = Object.assign(new Error('terminated'), {
     code: '57P01',
     client: { sent: 'x'.repeat(9999) },
@@ -61,7 +61,7 @@ test('an error is logged with its causes and where it came from, and not with th
   assert.doesNotMatch(text, /xxxx/);
 });
 
-test('what is thrown and is no error is logged as it is', () => {
+test('logs a thrown value that is not an error unchanged', () => {
   assert.match(
     logged((log) => log.warn({ error: 'text' }, 'x')),
     /"error":"text"/,

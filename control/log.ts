@@ -2,14 +2,14 @@ import { type DestinationStream, type Logger, pino } from 'pino';
 
 export type { Logger } from 'pino';
 
-/** Anything that looks like one of our keys, cut short or not, wherever in a line it stands. */
+/** Anything that looks like a key, also a truncated one. */
 const KEY = /pcl_[0-9A-Za-z]+/g;
 /** The password of a URL with credentials. */
 const URL_PASSWORD = /(\b[a-z][a-z0-9+.-]*:\/\/[^\s:/?#@"]*:)[^\s/?#"]*@/gi;
-/** Credentials of a header that found its way into a message. */
+/** Credentials of an authorization header. */
 const BEARER = /\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]+/gi;
 
-/** Text without the secrets that may stand in it: keys, passwords of URLs, credentials of headers. */
+/** Replaces secrets in a text: keys, passwords of URLs, credentials of headers. */
 export function redact(text: string): string {
   return text
     .replace(KEY, 'pcl_[redacted]')
@@ -20,8 +20,8 @@ export function redact(text: string): string {
 const CENSORED = ['authorization', 'cookie', 'secret', 'password'];
 
 /**
- * One JSON object a line, on standard error. Secrets never reach the destination: fields that carry them are
- * censored by name, and what looks like one is cut out of the finished line, error messages and URLs included.
+ * Logs one JSON object per line to standard error. Secrets never reach the destination: fields are censored by name,
+ * and the finished line is redacted, including error messages and URLs.
  */
 export function createLogger(options: {
   readonly level: string;
@@ -44,8 +44,8 @@ export function createLogger(options: {
   );
 }
 
-/** What of an error's own fields says where it came from. Others may hold whole connections (`client` of pg). */
-const TOLD = [
+/** The fields of an error that are logged. Others may hold whole connections (`client` of pg). */
+const LOGGED_FIELDS = [
   'code',
   'severity',
   'detail',
@@ -60,7 +60,7 @@ const MAX_CAUSES = 8;
 
 function describeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return error;
-  const own = TOLD.flatMap((name) => {
+  const own = LOGGED_FIELDS.flatMap((name) => {
     const value: unknown = Reflect.get(error, name);
     return typeof value === 'string' || typeof value === 'number' ? [[name, value] as const] : [];
   });

@@ -90,7 +90,7 @@ async function call(facts: ControlFacts, key: string, path: string, body?: objec
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
-test('a node works over its own socket, is told of changes, and shows in the metrics', async (t) => {
+test('serves a node on its own socket, notifies it of changes and shows it in the metrics', async (t) => {
   const site = await prepare(t);
   const { facts } = await start(t, site);
   const node = await nodeAt(t, site).join();
@@ -113,7 +113,7 @@ test('a node works over its own socket, is told of changes, and shows in the met
   );
 });
 
-test('nodes do not get in where edges do, nor edges where nodes do', async (t) => {
+test('admits nodes and edges only on their own sockets', async (t) => {
   const site = await prepare(t);
   await start(t, site);
   const { credential, config } = site;
@@ -127,7 +127,7 @@ test('nodes do not get in where edges do, nor edges where nodes do', async (t) =
   }
 });
 
-test('a new credential ends what the old one began, at once', async (t) => {
+test('a new credential closes the connections of the old one at once', async (t) => {
   const site = await prepare(t);
   const { facts } = await start(t, site);
   const node = await nodeAt(t, site).join();
@@ -141,7 +141,7 @@ test('a new credential ends what the old one began, at once', async (t) => {
   assert.equal(node.calls.length, 1);
 });
 
-test('control restarted in the middle of a call: the caller is told, the node hears it once and is back by itself', async (t) => {
+test('on a restart during a call, the caller gets an error and the node receives the call once and reconnects', async (t) => {
   const site = await prepare(t);
   const first = await start(t, site);
   const node = await nodeAt(t, site).join();

@@ -1,6 +1,6 @@
 import type { ProblemCode } from '@portcullis/contract/problems.ts';
 
-/** One thing that is wrong with a request: where (`pointer` into the body, or a `parameter`), and what. */
+/** One error of a request: its location (a `pointer` into the body, or a `parameter`) and a description. */
 export type FieldError =
   | { readonly pointer: string; readonly detail: string }
   | { readonly parameter: string; readonly detail: string };
@@ -9,13 +9,13 @@ export interface ProblemExtra {
   readonly errors?: readonly FieldError[];
   /** Headers that belong to the answer, such as `WWW-Authenticate` or `Retry-After`. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** What really happened: for the log, never for the answer. */
+  /** The internal cause, for the log and never for the response. */
   readonly cause?: unknown;
 }
 
 /**
- * A refusal that a caller sees, thrown by an area and made into `application/problem+json` by http/.
- * `detail` is a full sentence that a person can act on; it names nothing internal.
+ * An error for the caller, thrown by an area and rendered as `application/problem+json` by http/.
+ * `detail` is a full sentence that the caller can act on; it names nothing internal.
  */
 export class Problem extends Error {
   readonly code: ProblemCode;

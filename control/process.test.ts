@@ -56,7 +56,7 @@ async function readyUrl({ child, stderr }: Started): Promise<string> {
   return url;
 }
 
-test('control says when it is ready, has given up root by then, and ends at a signal with 0', async (t) => {
+test('announces readiness after dropping root, and exits with 0 on a signal', async (t) => {
   const { url: databaseUrl } = await testDatabase(t);
   const started = await startControl(t, { DATABASE_URL: databaseUrl });
   const url = await readyUrl(started);
@@ -71,7 +71,7 @@ test('control says when it is ready, has given up root by then, and ends at a si
   assert.deepEqual(await exited, [0, null], started.stderr());
 });
 
-test('control ends when its supervisor is gone without a word', async (t) => {
+test('exits when its supervisor disappears', async (t) => {
   const { url: databaseUrl } = await testDatabase(t);
   const started = await startControl(t, { DATABASE_URL: databaseUrl });
   await readyUrl(started);
@@ -80,7 +80,7 @@ test('control ends when its supervisor is gone without a word', async (t) => {
   assert.deepEqual(await exited, [0, null], started.stderr());
 });
 
-test('a configuration that makes no sense ends it with 78 and a line for each mistake', async (t) => {
+test('exits with 78 and one line per mistake on a wrong configuration', async (t) => {
   const started = await startControl(t, {
     PORTCULLIS_LISTEN: 'nonsense',
     PORTCULLIS_TLS_KEY: '/x',
@@ -92,7 +92,7 @@ test('a configuration that makes no sense ends it with 78 and a line for each mi
   ]);
 });
 
-test('what keeps it from starting is one line without a secret, and the exit code is 69', async (t) => {
+test('exits with 69 and one line without secrets when it cannot start', async (t) => {
   const { url: databaseUrl } = await testDatabase(t);
   const started = await startControl(t, {
     DATABASE_URL: databaseUrl,
@@ -107,7 +107,7 @@ test('what keeps it from starting is one line without a secret, and the exit cod
   );
 });
 
-test('an error and its causes make one line, each said once', () => {
+test('formats an error and its causes as one line without repetition', () => {
   const inner = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE', port: 8080 });
   assert.equal(
     inOneLine(new Error('The API\ncannot listen', { cause: inner })),

@@ -4,27 +4,27 @@ import type { ControlConfig } from './config/config.ts';
 import { type Control, createControl } from './control.ts';
 import { redact } from './log.ts';
 
-/** sysexits(3): the configuration is wrong; something needed cannot be had. */
+/** sysexits(3): wrong configuration; something needed is unavailable. */
 export const EXIT_CONFIG = 78;
 export const EXIT_UNAVAILABLE = 69;
 const EXIT_CRASH = 70;
 
-/** The whole stop is bounded: a supervisor's patience ends too. */
+/** Time limit of the whole stop, below that of a supervisor. */
 const STOP_MS = 14_000;
 
 /**
- * Runs control in this process until a signal or the end of its supervisor stops it; resolves with the exit code.
- * A parent with an IPC channel is told `{ kind: 'ready', url, facts }`.
+ * Runs control in this process until a signal or the exit of its supervisor; resolves with the exit code.
+ * Sends `{ kind: 'ready', url, facts }` to a parent with an IPC channel.
  */
 export async function runControl(config: ControlConfig, log: Logger): Promise<number> {
   const control = createControl(config, log, { giveUpRoot: becomeAccount });
-  dieOfBugs(log);
-  const stopAsked = stopRequested();
+  exitOnBug(log);
+  const stopRequest = stopRequested();
   const starting = control.start();
   try {
-    const early = await Promise.race([starting.then(() => null), stopAsked]);
+    const early = await Promise.race([starting.then(() => null), stopRequest]);
     if (early === null) announceReady({ ...(await starting) }, log);
-    const why = early ?? (await stopAsked);
+    const why = early ?? (await stopRequest);
     log.info({ why }, 'control stops');
     await starting.catch(() => {});
     await stopWithin(control);
@@ -64,42 +64,42 @@ function stopRequested(): Promise<string> {
   return new Promise((resolve) => {
     process.once('SIGINT', () => resolve('SIGINT'));
     process.once('SIGTERM', () => resolve('SIGTERM'));
-    // A supervisor that was killed can say nothing, but its end of the channel closes.
+    // When the supervisor is killed, its end of the channel closes.
     if (process.connected) process.once('disconnect', () => resolve('its supervisor is gone'));
   });
 }
 
 async function stopWithin(control: Control): Promise<void> {
-  const late = setTimeout(() => process.exit(EXIT_CRASH), STOP_MS);
+  const timer = setTimeout(() => process.exit(EXIT_CRASH), STOP_MS);
   await control.stop();
-  clearTimeout(late);
+  clearTimeout(timer);
 }
 
-/** A process in an unknown state serves nobody: it says why and ends, and its supervisor starts another. */
-function dieOfBugs(log: Logger): void {
-  const die = (error: unknown): void => {
+/** Exits on an uncaught error, because the state is unknown; the supervisor starts another process. */
+function exitOnBug(log: Logger): void {
+  const exit = (error: unknown): void => {
     log.fatal({ error }, 'a bug ends this process');
     process.exit(EXIT_CRASH);
   };
-  process.once('uncaughtException', die);
-  process.once('unhandledRejection', die);
+  process.once('uncaughtException', exit);
+  process.once('unhandledRejection', exit);
 }
 
 const MAX_CAUSES = 5;
 
-/** An error and its causes, as one line without stack. */
+/** Formats an error and its causes as one line without stack. */
 export function inOneLine(error: unknown): string {
   const parts: string[] = [];
-  // Counted by steps, not by parts: an error can be its own cause.
+  // Limited by steps, because an error can be its own cause.
   for (let at = error, step = 0; at !== undefined && step < MAX_CAUSES; step += 1) {
-    const message = inWords(at);
+    const message = describe(at);
     if (message !== '' && !parts.includes(message)) parts.push(message);
     at = at instanceof Error ? at.cause : undefined;
   }
   return parts.join(': ').replace(/\s+/g, ' ').trim();
 }
 
-function inWords(error: unknown): string {
+function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = 'code' in error ? error.code : undefined;
   const port = 'port' in error && typeof error.port === 'number' ? error.port : null;
@@ -110,7 +110,7 @@ function inWords(error: unknown): string {
     return `port ${port} needs rights that control does not have; choose one above 1023 with --listen`;
   }
   if (error instanceof AggregateError && error.message === '') {
-    return error.errors.map(inWords).join(', ');
+    return error.errors.map(describe).join(', ');
   }
   return error.message;
 }

@@ -7,15 +7,15 @@ import type { Check, EdgeReadiness, ReadinessReport } from './http/health.ts';
 export interface ReadinessDeps {
   readonly db: Db;
   readonly enforcement: EnforcementReader;
-  /** Of the embedded PostgreSQL, null while it is down; absent where the database is the operator's. */
+  /** Process id of the embedded PostgreSQL, null while it is down; absent for a database of the operator. */
   readonly postgresPid?: (() => number | null) | undefined;
 }
 
-/** How far this process can serve, in words. Enforcement is told and makes nothing unready. */
+/** Reports the readiness of this process. Enforcement is reported and does not affect readiness. */
 export function createReadiness(deps: ReadinessDeps): () => Promise<ReadinessReport> {
   return async () => {
     const reached = await reach(deps.db);
-    const embeddedPostgres = judgePostgres(deps.postgresPid);
+    const embeddedPostgres = checkPostgres(deps.postgresPid);
     if (!reached) {
       const unknown = 'Not known while the database does not answer.';
       return {
@@ -28,7 +28,7 @@ export function createReadiness(deps: ReadinessDeps): () => Promise<ReadinessRep
     const { state, detail, edges } = await deps.enforcement.read();
     return {
       database: { ok: true, detail: 'The database answers.' },
-      // We would not listen otherwise: migrations run before.
+      // Migrations run before the API listens.
       migrations: { ok: true, detail: 'The database has every migration of this version.' },
       embeddedPostgres,
       enforcement: { state, detail, edges: edges.map(edgeReadiness) },
@@ -63,7 +63,7 @@ async function reach(db: Db): Promise<boolean> {
   }
 }
 
-function judgePostgres(pid: ReadinessDeps['postgresPid']): Check {
+function checkPostgres(pid: ReadinessDeps['postgresPid']): Check {
   if (pid === undefined) {
     return { ok: true, detail: "None: DATABASE_URL names the operator's PostgreSQL." };
   }
@@ -73,7 +73,7 @@ function judgePostgres(pid: ReadinessDeps['postgresPid']): Check {
     : { ok: true, detail: `PostgreSQL runs as process ${now}.` };
 }
 
-/** The last error among them: whoever looks here asks whether anything is wrong. */
+/** The problems of a report, and its last error. */
 function problemsOf({ lastError, problems }: EdgeReport): readonly string[] {
   return lastError === null ? problems : [lastError, ...problems];
 }

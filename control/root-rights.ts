@@ -7,20 +7,20 @@ type WithInitgroups = NodeJS.Process & {
   readonly initgroups?: (user: string, extraGroup: number) => void;
 };
 
-/** Gives up root for good: groups first, then the user, then a proof that there is no way back. */
+/** Drops root permanently: groups first, then the user, then a check that root cannot be regained. */
 export function becomeAccount(account: Account): void {
   const process: WithInitgroups = globalThis.process;
-  // The owner of a data directory need not have a name.
+  // The owner of a data directory may have no name.
   if (findAccount(account.name) === null) process.setgroups?.([account.gid]);
   else process.initgroups?.(account.name, account.gid);
   process.setgid?.(account.gid);
   process.setuid?.(account.uid);
-  if (process.getuid?.() !== account.uid || process.getgid?.() !== account.gid || mayReturn()) {
+  if (process.getuid?.() !== account.uid || process.getgid?.() !== account.gid || canRegainRoot()) {
     throw new Error(`Root could not be given up for the account ${account.name}.`);
   }
 }
 
-function mayReturn(): boolean {
+function canRegainRoot(): boolean {
   try {
     process.setuid?.(0);
     return true;
@@ -30,8 +30,8 @@ function mayReturn(): boolean {
 }
 
 /**
- * The folder of the edges' socket, before root is given up. Who may enter it may speak as an edge: the
- * account and root's group, because an edge runs as root without the right to override permissions.
+ * Creates the folder of the edges' socket, before root is dropped. Processes that may enter it may act as an edge:
+ * the account and root's group, because an edge runs as root without the right to override permissions.
  */
 export function prepareLinkFolder(socket: string, account: Account | null): void {
   const folder = dirname(socket);
@@ -40,15 +40,15 @@ export function prepareLinkFolder(socket: string, account: Account | null): void
     mkdirSync(folder, { mode: 0o700 });
     if (account === null) return;
     chownSync(folder, account.uid, 0);
-    // Set-group-id: the socket takes root's group too.
+    // Set-group-id gives the socket root's group too.
     chmodSync(folder, 0o2770);
   }
   requirePassable(folder, account, 'PORTCULLIS_LINK_SOCKET');
 }
 
 /**
- * The folder of the nodes' socket, before root is given up. Everybody may enter it: a node shows its credential,
- * and need not be an account that control knows.
+ * Creates the folder of the nodes' socket, before root is dropped. Every account may enter it, because a node
+ * authenticates with its credential.
  */
 export function prepareNodeFolder(socket: string, account: Account | null): void {
   const folder = dirname(socket);

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 
-/** What was started, to be stopped in the reverse order, each for a bounded time. */
+/** Stops what was started, in reverse order, each within a time limit. */
 export class StopStack {
   readonly #log: Logger;
   readonly #stops: { readonly name: string; readonly stop: () => Promise<unknown> }[] = [];
@@ -15,12 +15,12 @@ export class StopStack {
     this.#stops.push({ name, stop });
   }
 
-  /** What breaks from now on is our own doing, and nothing to warn of. */
+  /** Whether a stop is in progress, which explains broken connections. */
   get unwinding(): boolean {
     return this.#unwinding;
   }
 
-  /** Never rejects: what cannot be stopped does not keep the rest from stopping. */
+  /** Never rejects: one part that cannot be stopped does not prevent the others from stopping. */
   async unwind(eachMs: number): Promise<void> {
     this.#unwinding = true;
     for (let entry = this.#stops.pop(); entry !== undefined; entry = this.#stops.pop()) {

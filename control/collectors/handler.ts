@@ -17,7 +17,7 @@ import { formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Db } from '../db/database.ts';
 import { isUnavailable } from '../db/failure.ts';
 import type { CollectorExporter } from '../db/schema.ts';
-import { takeWatch, type WatchDesk } from '../fleet/index.ts';
+import { answerDetection, type DetectionService } from '../fleet/index.ts';
 
 const REPORT_MS = 10_000;
 /** Notices may be lost. */
@@ -25,7 +25,7 @@ const RESYNC_MS = 30_000;
 
 export interface CollectorHandlerOptions {
   readonly db: Db;
-  readonly watch: WatchDesk;
+  readonly watch: DetectionService;
   readonly failed: (what: string, error: unknown) => void;
 }
 
@@ -101,7 +101,7 @@ class CollectorSession {
 
   async #watch(from: AgentRef, request: WatchRequest): Promise<ControlReply> {
     if (this.#instances.get(from.name) !== request.instance) return sayHello();
-    return takeWatch(this.#options.watch, from, request);
+    return answerDetection(this.#options.watch, from, request);
   }
 }
 

@@ -4,7 +4,7 @@ import type { CollectorRequest } from '@portcullis/link/messages/collector.ts';
 import type { AgentRequest } from '@portcullis/link/messages/messages.ts';
 import type { Admit, AgentHandler, ControlSide } from '@portcullis/link/transport/transport.ts';
 import type { Db } from '../db/database.ts';
-import type { WatchDesk } from '../fleet/index.ts';
+import type { DetectionService } from '../fleet/index.ts';
 import { admitCollector } from './credential.ts';
 import { registerCollectorGauges } from './gauges.ts';
 import { createCollectorHandler } from './handler.ts';
@@ -17,7 +17,7 @@ export interface CollectorDeps {
   readonly registry: Registry;
   readonly log: Logger;
   /** Takes what collectors measure. */
-  readonly watch: WatchDesk;
+  readonly watch: DetectionService;
 }
 
 /** Collectors of flows: who may speak for one, and what control answers. */

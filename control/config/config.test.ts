@@ -12,7 +12,7 @@ function must(env: Readonly<Record<string, string>>, isRoot = false) {
   return config.ok ? config.value : assert.fail(config.reason);
 }
 
-test('with nothing said, control listens on loopback and brings its own database', () => {
+test('an empty environment means loopback and an embedded database', () => {
   const config = must({ HOME: '/home/ada' });
   assert.deepEqual(config, {
     dataDir: '/home/ada/.local/state/portcullis',
@@ -30,7 +30,7 @@ test('with nothing said, control listens on loopback and brings its own database
   assert.equal(must({ HOME: '/root' }, true).dataDir, '/var/lib/portcullis');
 });
 
-test('everything can be said, and an empty variable says nothing', () => {
+test('reads every variable, and ignores empty ones', () => {
   const config = must({
     DATABASE_URL: 'postgresql://app:secret@db.example:5432/portcullis',
     PORTCULLIS_DATA: '/srv/portcullis',
@@ -51,12 +51,12 @@ test('everything can be said, and an empty variable says nothing', () => {
   assert.equal(config.logLevel, 'info');
 });
 
-test('a database over a Unix socket is a URL too', () => {
+test('accepts the URL of a database on a Unix socket', () => {
   const url = 'postgresql:///portcullis?host=%2Frun%2Fpostgresql&user=portcullis';
   assert.equal(must({ DATABASE_URL: url }).databaseUrl, url);
 });
 
-test('all that is wrong is said at once, a line each, without a secret', () => {
+test('reports all mistakes at once, one per line, without secrets', () => {
   const config = decide({
     DATABASE_URL: 'mysql://app:hunter2@db/x',
     PORTCULLIS_LISTEN: '127.0.0.1:80800',
@@ -84,7 +84,7 @@ test('all that is wrong is said at once, a line each, without a secret', () => {
   assert.equal(lines.join().includes('hunter2'), false);
 });
 
-test('no environment makes the decision throw', () => {
+test('never throws', () => {
   const names = [
     'DATABASE_URL',
     'PORTCULLIS_LISTEN',

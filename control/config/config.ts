@@ -8,35 +8,35 @@ import type { ControlEnvironment } from './env.ts';
 
 export interface ListenAddress {
   readonly host: string;
-  /** 0: any free one. */
+  /** 0 means any free port. */
   readonly port: number;
 }
 
-/** Everything that control is told; values only, no files read and nothing opened yet. */
+/** The configuration of control: values only, no file read or opened yet. */
 export interface ControlConfig {
   readonly dataDir: string;
-  /** Null: the embedded PostgreSQL under `dataDir`. */
+  /** Null means the embedded PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | null;
   readonly listen: ListenAddress;
-  /** Null: no metrics are shown. */
+  /** Null disables metrics. */
   readonly metricsListen: ListenAddress | null;
   /** Without a trailing slash. */
   readonly publicUrl: string;
   readonly trustedProxies: readonly string[];
-  /** Paths of PEM files; null: plain HTTP. */
+  /** Paths of PEM files; null means plain HTTP. */
   readonly tlsFiles: { readonly cert: string; readonly key: string } | null;
-  /** Where edges of this host meet control. */
+  /** Unix socket for edges of this host. */
   readonly linkSocket: string;
-  /** Where nodes of this host do. */
+  /** Unix socket for nodes of this host. */
   readonly nodeSocket: string;
-  /** Whom to become when started as root; null: whoever suits (see embedded/account.ts). */
+  /** The account to switch to when started as root; null lets embedded/account.ts choose. */
   readonly account: string | null;
   readonly logLevel: string;
 }
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
-/** Decides what the environment means. All that is wrong with it is said at once, a line each. */
+/** Parses the environment. Reports all mistakes at once, one per line. */
 export function decideConfig(
   env: ControlEnvironment,
   options: { readonly isRoot: boolean },
@@ -76,7 +76,7 @@ function dataDirectory(env: ControlEnvironment, isRoot: boolean): string {
   return join(env.stateHome ?? join(env.home ?? '.', '.local', 'state'), 'portcullis');
 }
 
-/** HOST:PORT, [IPv6]:PORT or :PORT (of loopback); port 0 to 65535. */
+/** Parses HOST:PORT, [IPv6]:PORT or :PORT (loopback); port 0 to 65535. */
 export function parseListen(
   name: string,
   text: string | null,
@@ -99,7 +99,7 @@ function decideMetrics(text: string | null): Parsed<ListenAddress | null> {
 
 function decideDatabase(text: string | null): Parsed<string | null> {
   if (text === null) return ok(null);
-  // Its password must not reach a terminal, so a wrong one is not repeated.
+  // The message does not quote the URL, because it may contain a password.
   return /^postgres(?:ql)?:\/\//.test(text) &&
     URL.canParse(text.replace(/^(\w+:\/\/)(?=\/)/, '$1localhost'))
     ? ok(text)

@@ -1,6 +1,6 @@
-/** What the environment says, as text; null where it says nothing. Nothing else in control reads it. */
+/** The environment variables as text; null when unset. Nothing else in control reads them. */
 export interface ControlEnvironment {
-  /** `DATABASE_URL`: a PostgreSQL of the operator's; without it one is brought along. */
+  /** `DATABASE_URL`: a PostgreSQL of the operator; without it, control runs an embedded one. */
   readonly databaseUrl: string | null;
   /** `PORTCULLIS_DATA`: the data directory. */
   readonly data: string | null;
@@ -15,15 +15,15 @@ export interface ControlEnvironment {
   /** `PORTCULLIS_TLS_CERT` and `PORTCULLIS_TLS_KEY`: PEM files. */
   readonly tlsCert: string | null;
   readonly tlsKey: string | null;
-  /** `PORTCULLIS_LINK_SOCKET`: where edges of this host meet control. */
+  /** `PORTCULLIS_LINK_SOCKET`: Unix socket for edges of this host. */
   readonly linkSocket: string | null;
-  /** `PORTCULLIS_NODE_SOCKET`: where nodes of this host do. */
+  /** `PORTCULLIS_NODE_SOCKET`: Unix socket for nodes of this host. */
   readonly nodeSocket: string | null;
-  /** `PORTCULLIS_ACCOUNT`: whom to become when started as root. */
+  /** `PORTCULLIS_ACCOUNT`: the account to switch to when started as root. */
   readonly account: string | null;
   /** `PORTCULLIS_LOG_LEVEL`. */
   readonly logLevel: string | null;
-  /** Where the user's own data goes when nobody said: `XDG_STATE_HOME` and `HOME`. */
+  /** `XDG_STATE_HOME` and `HOME`: the default location of data. */
   readonly stateHome: string | null;
   readonly home: string | null;
 }

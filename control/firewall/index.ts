@@ -2,7 +2,7 @@ import type { SourceSets } from '@portcullis/core/firewall/policy.ts';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Access } from '../access/index.ts';
-import type { AskEdges } from '../fleet/index.ts';
+import type { QueryEdges } from '../fleet/index.ts';
 import { createFirewallEvents } from './writes/events.ts';
 import { createHandlers, type FirewallHandlers } from './handlers.ts';
 import { createX1Handlers, type FirewallX1Handlers } from './x1-handlers.ts';
@@ -11,7 +11,7 @@ export interface FirewallDeps {
   readonly access: Pick<Access, 'findHolding' | 'listHeldPrefixes'>;
   /** Contents of the source sets that geo rules name. */
   readonly loadSourceSets: (names: readonly string[]) => Promise<SourceSets>;
-  readonly askEdges: AskEdges;
+  readonly queryEdges: QueryEdges;
   /** Base of the links in pages, without a trailing slash. */
   readonly publicUrl: string;
   readonly registry: Registry;

@@ -13,27 +13,27 @@ export type GenerationalTable =
   | 'baseline_rules';
 
 /**
- * What rows carry between being written and their batch landing. No generation is 0, nobody outside the
- * transaction sees it, and `land` replaces it: so many writes share one generation, taken last.
+ * The generation of rows before `land` sets the real one. No generation is 0, and other transactions never see it.
+ * So all writes of a batch share one generation, which is taken last.
  */
 const NOT_LANDED = 0;
 
-/** The columns of a row that begins with this batch. */
+/** The columns of a row that this batch creates. */
 export const BEGINS = { created_generation: NOT_LANDED } as const;
 
 /**
  * Several firewall and fleet writes of one transaction that become one generation.
  *
- * Functions given a batch write through `batch.tx` and say what they touched; whoever opened the
- * transaction calls `land` as its last step. A batch that does not land must be rolled back.
+ * Functions that get a batch write through `batch.tx` and name the targets that they touch. The owner of the
+ * transaction calls `land` as its last step, or rolls back.
  */
 export class Batch {
   readonly tx: Tx;
-  /** Whose side writes: the other side's objects are refused. */
+  /** The writing side; objects of the other side are refused. */
   readonly owner: Owner;
   readonly #targets = new Set<string>();
-  readonly #begun = new Map<GenerationalTable, Set<number>>();
-  readonly #ended = new Map<GenerationalTable, Set<number>>();
+  readonly #created = new Map<GenerationalTable, Set<number>>();
+  readonly #deleted = new Map<GenerationalTable, Set<number>>();
   #marked = false;
 
   constructor(tx: Tx, owner: Owner) {
@@ -41,37 +41,37 @@ export class Batch {
     this.owner = owner;
   }
 
-  /** These addresses or CIDRs may be judged differently from now on. */
+  /** Marks addresses or CIDRs whose policies may change. */
   touch(...targets: readonly string[]): void {
     this.#marked = true;
     for (const target of targets) this.#targets.add(target);
   }
 
-  /** Something that edges must hear of changed, though no policy did: an edge's own settings. */
+  /** Takes a generation although no policy changes, for changes of edge settings. */
   mark(): void {
     this.#marked = true;
   }
 
   begin(table: GenerationalTable, ids: Iterable<number>): void {
-    note(this.#begun, table, ids);
+    addIds(this.#created, table, ids);
   }
 
-  /** Marks rows as deleted. They are kept: history and older generations read them. */
+  /** Marks rows as deleted. They are kept for the history and for older generations. */
   async end(table: GenerationalTable, ids: readonly number[]): Promise<void> {
     if (ids.length === 0) return;
     await sql`
       update ${sql.table(table)} set deleted_generation = ${NOT_LANDED}, deleted_at = now()
        where id = any(${ids}::bigint[]) and deleted_generation is null
     `.execute(this.tx);
-    note(this.#ended, table, ids);
+    addIds(this.#deleted, table, ids);
   }
 
-  /** Takes the generation, and gives it to every row. Null: nothing was changed, none was taken. */
+  /** Takes the generation and stamps every row. Returns null, without taking one, when nothing changed. */
   async land(cause: string): Promise<number | null> {
-    if (!this.#marked && this.#begun.size === 0 && this.#ended.size === 0) return null;
+    if (!this.#marked && this.#created.size === 0 && this.#deleted.size === 0) return null;
     const generation = await takeGeneration(this.tx, { cause, targets: [...this.#targets] });
-    await this.#stamp('created_generation', this.#begun, generation);
-    await this.#stamp('deleted_generation', this.#ended, generation);
+    await this.#stamp('created_generation', this.#created, generation);
+    await this.#stamp('deleted_generation', this.#deleted, generation);
     return generation;
   }
 
@@ -89,7 +89,7 @@ export class Batch {
   }
 }
 
-function note(
+function addIds(
   into: Map<GenerationalTable, Set<number>>,
   table: GenerationalTable,
   ids: Iterable<number>,

@@ -3,9 +3,9 @@ import type { Logger } from 'pino';
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { LiveGeneration } from './edges/store.ts';
 
-/** What happens to the fleet: each function writes its log line and its metric together. */
+/** Events of the fleet: each function writes its log line and its metric together. */
 export interface FleetEvents {
-  edgeGreeted(edge: string, mode: string, reason: string | null, isNew: boolean): void;
+  edgeHello(edge: string, mode: string, reason: string | null, isNew: boolean): void;
   edgeJoined(edge: string, generation: number): void;
   edgeLeft(edge: string, why: string): void;
   generationsLive(generations: readonly LiveGeneration[]): void;
@@ -22,8 +22,8 @@ const REFUSALS_LOGGED = 20;
 export function createFleetEvents(log: Logger, registry: Registry): FleetEvents {
   const metrics = createMetrics(registry);
   return {
-    edgeGreeted: (edge, mode, reason, isNew) =>
-      log.info({ edge, mode, reason, isNew }, 'an edge said hello'),
+    edgeHello: (edge, mode, reason, isNew) =>
+      log.info({ edge, mode, reason, isNew }, 'an edge sent its hello'),
     edgeJoined(edge, generation) {
       metrics.joined.inc({ edge });
       log.info({ edge, generation }, 'an edge is in service');
@@ -52,7 +52,7 @@ export function createFleetEvents(log: Logger, registry: Registry): FleetEvents 
     },
     holdingsMoved(generation, targets, lateMs) {
       metrics.moved.inc(targets.length);
-      log.info({ generation, targets: targets.slice(0, 100), lateMs }, 'holdings began or ended');
+      log.info({ generation, targets: targets.slice(0, 100), lateMs }, 'holdings started or ended');
     },
     dropsCounted(edge, entries) {
       for (const { stage, reason, by, packets, bytes } of entries) {
@@ -74,7 +74,7 @@ function createMetrics(registry: Registry) {
   return {
     joined: counter('edge_joined_total', 'Times an edge came into service.', ['edge']),
     left: counter('edge_left_total', 'Times an edge left service.', ['edge']),
-    syncs: counter('edge_syncs_total', 'Syncs begun, whole or of changes.', ['edge', 'kind']),
+    syncs: counter('edge_syncs_total', 'Syncs started, whole or of changes.', ['edge', 'kind']),
     refused: counter('edge_refusals_total', 'Targets named in confirmations as refused.', ['edge']),
     droppedPackets: counter(
       'dropped_packets_total',
@@ -86,7 +86,7 @@ function createMetrics(registry: Registry) {
       'Bytes that edges dropped, as they reported to this process.',
       ['edge', 'stage', 'reason', 'by'],
     ),
-    moved: counter('holdings_moved_total', 'Holdings that began or ended.'),
+    moved: counter('holdings_moved_total', 'Holdings that started or ended.'),
     propagation: new Histogram({
       name: 'portcullis_propagation_seconds',
       help: 'From accepted to live on every edge in service, for each generation.',

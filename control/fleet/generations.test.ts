@@ -5,7 +5,7 @@ import { type Listener, listen } from '../db/listen.ts';
 import { testDatabase } from '../db/testing.ts';
 import { currentGeneration, takeGeneration } from './generations.ts';
 
-test('50 parallel writes get strictly increasing generations, in the order of their commits', async (t) => {
+test('gives 50 parallel writes increasing generations in the order of their commits', async (t) => {
   const { db } = await testDatabase(t);
   const seen: number[] = [];
   await Promise.all(
@@ -29,7 +29,7 @@ test('50 parallel writes get strictly increasing generations, in the order of th
   assert.equal(rows[0]?.n, 50);
 });
 
-test('a generation names its cause and each target once, addresses as full-length networks', async (t) => {
+test('stores the cause and each target once, addresses as networks of full length', async (t) => {
   const { db } = await testDatabase(t);
   const targets = ['192.0.2.1', '192.0.2.1', '198.51.100.0/24', '2001:db8::1'];
   const generation = await db
@@ -48,7 +48,7 @@ test('a generation names its cause and each target once, addresses as full-lengt
   );
 });
 
-test('a generation without targets is a generation: settings of an edge change no policy', async (t) => {
+test('takes a generation without targets', async (t) => {
   const { db } = await testDatabase(t);
   const take = () =>
     db.transaction().execute((tx) => takeGeneration(tx, { cause: 'edge', targets: [] }));
@@ -56,7 +56,7 @@ test('a generation without targets is a generation: settings of an edge change n
   assert.equal(await take(), 2);
 });
 
-test('a generation that is rolled back was never taken, and nobody hears of it', async (t) => {
+test('a rollback takes no generation and sends no notification', async (t) => {
   const { db, url } = await testDatabase(t);
   const heard: (string | null)[] = [];
   const { promise: both, resolve } = Promise.withResolvers<void>();

@@ -5,18 +5,18 @@ import type { Db, Tx } from '../db/database.ts';
 export const GENERATION_CHANNEL = 'portcullis_generation';
 
 export interface GenerationRequest {
-  /** Why, for operators: `rule.create`, `holding`, `fleet.apply`. */
+  /** The reason, for operators: `rule.create`, `holding`, `fleet.apply`. */
   readonly cause: string;
-  /** Addresses and CIDRs whose policies may differ from now on; a CIDR stands for all inside it too. */
+  /** Addresses and CIDRs whose policies may change; a CIDR includes everything inside it. */
   readonly targets: readonly string[];
 }
 
 /**
  * Takes the fleet's next generation for this transaction and returns it.
  *
- * From here to the commit the transaction holds the fleet's row lock, which is what makes the order of
- * commits the order of generations: call it as late as possible. Waiting edges hear of it at the commit,
- * and never of a transaction that is rolled back. One statement, so one round trip under the lock.
+ * The transaction then holds the fleet's row lock until the commit, which makes the order of commits the order of
+ * generations: call it as late as possible. Edges are notified at the commit, and not after a rollback. One
+ * statement, so one round trip under the lock.
  */
 export async function takeGeneration(tx: Tx, request: GenerationRequest): Promise<number> {
   const { rows } = await sql<{ generation: number }>`
@@ -28,8 +28,8 @@ export async function takeGeneration(tx: Tx, request: GenerationRequest): Promis
 }
 
 /**
- * The same as the head of a statement that also writes what it takes the generation for: one round trip
- * under the lock for both. `taken` has the generation; whoever selects from it selects `announced()` too.
+ * The head of a statement that takes a generation and writes with it, in one round trip under the lock. `taken` has
+ * the generation; the statement must also select `announced()`.
  */
 export function takenGeneration({ cause, targets }: GenerationRequest): RawBuilder<unknown> {
   return sql`

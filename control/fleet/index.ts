@@ -6,16 +6,16 @@ import { createEdgeHandler } from './edges/handler.ts';
 import { createEnforcement, type EnforcementReader } from './edges/enforcement.ts';
 import { createFleetEvents } from './events.ts';
 import { registerFleetGauges } from './edges/gauges.ts';
-import { type AskEdges, Questions } from './edges/questions.ts';
+import { type QueryEdges, EdgeQueries } from './edges/queries.ts';
 import { startHoldingScheduler } from './timers/holdings.ts';
 import type { Sweep } from './timers/retention.ts';
 import { loadSourceSets } from './policies/source-sets.ts';
 import { startSweeps } from './timers/sweeps.ts';
-import { SyncDesk } from './sync/sync.ts';
-import { NO_WATCH_DESK, type WatchDesk } from './edges/detection-service.ts';
+import { SyncService } from './sync/sync.ts';
+import { NO_DETECTION, type DetectionService } from './edges/detection-service.ts';
 
-export { takeWatch, type WatchDesk } from './edges/detection-service.ts';
-export type { AskEdges } from './edges/questions.ts';
+export { answerDetection, type DetectionService } from './edges/detection-service.ts';
+export type { QueryEdges } from './edges/queries.ts';
 export type { EdgeEnforcement, EnforcementReader } from './edges/enforcement.ts';
 export { loadSourceSets, prepareSourceSets, releaseSourceSets } from './policies/source-sets.ts';
 
@@ -23,29 +23,29 @@ export interface FleetDeps {
   readonly db: Db;
   readonly registry: Registry;
   readonly log: Logger;
-  /** Takes what edges measure; absent: nobody does. */
-  readonly watch?: WatchDesk;
+  /** Receives the measurements of edges; absent when attacks are not recorded. */
+  readonly watch?: DetectionService;
   /** Runs with the sweeps of the fleet's own tables. */
   readonly sweepAttacks: Sweep;
 }
 
-/** Edges, generations, and what happens to them because time passes. */
+/** Edges, generations, and their timers. */
 export interface Fleet {
   readonly enforcement: EnforcementReader;
-  /** What control answers agents; for any transport of link/. */
+  /** Answers agents, over any transport of link/. */
   readonly agentHandler: AgentHandler;
-  /** Puts a packet to edges that are connected to this process. */
-  readonly askEdges: AskEdges;
-  /** The link is up: edges can be asked. */
-  speakThrough(link: ControlSide): void;
-  /** Holdings that begin and end, leases, retention. */
-  startClockwork(): Clockwork;
-  /** Something of the fleet went wrong where nobody waits for an answer: logged and counted. */
+  /** Asks the edges connected to this process for their verdict on a packet. */
+  readonly queryEdges: QueryEdges;
+  /** Sets the link that queries to edges use. */
+  attachLink(link: ControlSide): void;
+  /** Starts the timers: holdings that start and end, leases, retention. */
+  startTimers(): FleetTimers;
+  /** Logs a failure of background work. */
   failed(what: string, error: unknown): void;
 }
 
-export interface Clockwork {
-  /** Something may have changed what happens next: look now. */
+export interface FleetTimers {
+  /** Looks again at once, because holdings may have changed. */
   wake(): void;
   stop(): Promise<void>;
 }
@@ -54,22 +54,22 @@ export function createFleet({
   db,
   registry,
   log,
-  watch = NO_WATCH_DESK,
+  watch = NO_DETECTION,
   sweepAttacks,
 }: FleetDeps): Fleet {
   const events = createFleetEvents(log, registry);
   const enforcement = createEnforcement({ db });
-  const desk = new SyncDesk({ db, loadSourceSets });
-  const questions = new Questions();
+  const sync = new SyncService({ db, loadSourceSets });
+  const queries = new EdgeQueries();
   registerFleetGauges(registry, enforcement);
   return {
     enforcement,
-    agentHandler: createEdgeHandler({ db, desk, events, questions, watch }),
-    askEdges: questions.ask,
-    speakThrough: (link) => questions.speakThrough(link),
-    startClockwork() {
+    agentHandler: createEdgeHandler({ db, sync, events, queries, watch }),
+    queryEdges: queries.query,
+    attachLink: (link) => queries.attachLink(link),
+    startTimers() {
       const scheduler = startHoldingScheduler({ db, events });
-      const sweeps = startSweeps({ db, desk, events, sweepAttacks });
+      const sweeps = startSweeps({ db, sync, events, sweepAttacks });
       return {
         wake: () => scheduler.wake(),
         async stop() {

@@ -7,13 +7,13 @@ import type { EdgeDrops, EdgeReport } from '@portcullis/link/messages/edge-repor
 import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 import type { Db } from '../db/database.ts';
 import { createEdgeHandler } from './edges/handler.ts';
-import { Questions } from './edges/questions.ts';
-import { SyncDesk, type SyncOptions } from './sync/sync.ts';
+import { EdgeQueries } from './edges/queries.ts';
+import { SyncService, type SyncOptions } from './sync/sync.ts';
 import { silentEvents } from './testing.ts';
 
 const TIMEOUT_MS = 10_000;
 
-/** What an edge without devices says of itself. */
+/** The report of an edge without devices. */
 const REPORT: EdgeReport = {
   policies: 0,
   elements: 0,
@@ -30,12 +30,12 @@ const REPORT: EdgeReport = {
 
 /** Control's side of a link for tests, on a database. */
 export function serveEdges(db: Db, options: Partial<SyncOptions> = {}) {
-  const desk = new SyncDesk({ db, loadSourceSets: fakeSourceSets, ...options });
-  const questions = new Questions();
-  const handler = createEdgeHandler({ db, desk, events: silentEvents(), questions });
+  const sync = new SyncService({ db, loadSourceSets: fakeSourceSets, ...options });
+  const queries = new EdgeQueries();
+  const handler = createEdgeHandler({ db, sync, events: silentEvents(), queries });
   const link = createMemoryLink(handler);
-  questions.speakThrough(link.control);
-  return { desk, handler, link, questions };
+  queries.attachLink(link.control);
+  return { sync, handler, link, queries };
 }
 
 export async function fakeSourceSets(names: readonly string[]): Promise<SourceSets> {
@@ -45,7 +45,7 @@ export async function fakeSourceSets(names: readonly string[]): Promise<SourceSe
   };
 }
 
-/** An edge that keeps what it is sent, as an agent would. */
+/** An edge that stores what it receives, as an agent does. */
 export class TestEdge {
   readonly policies = new Map<string, Policy>();
   generation = 0;
@@ -64,7 +64,7 @@ export class TestEdge {
     return this.#agent.request(request, TIMEOUT_MS);
   }
 
-  async say(mode: EdgeMode = 'enforce'): Promise<ControlReply> {
+  async sendHello(mode: EdgeMode = 'enforce'): Promise<ControlReply> {
     return this.#request({
       kind: 'edge.hello',
       protocolVersion: 1,
@@ -75,7 +75,7 @@ export class TestEdge {
   }
 
   async hello(mode: EdgeMode = 'enforce'): Promise<EdgeWelcome> {
-    const reply = await this.say(mode);
+    const reply = await this.sendHello(mode);
     if (reply.kind !== 'edge.welcome') assert.fail(JSON.stringify(reply));
     return reply;
   }
@@ -96,7 +96,7 @@ export class TestEdge {
     return reply;
   }
 
-  /** A whole sync, applied at its last page; the pages in order. */
+  /** Runs a sync to its last page, applies it and returns the pages. */
   async sync(between: (page: EdgePage) => Promise<void> = async () => {}): Promise<EdgePage[]> {
     const pages: EdgePage[] = [];
     let cursor: string | null = null;
@@ -148,12 +148,12 @@ export class TestEdge {
     });
   }
 
-  /** What it dropped, of a clock that shows `atMs` now. */
-  async tellDrops(sequence: number, drops: EdgeDrops, atMs = Date.now()): Promise<ControlReply> {
+  /** Reports drops, with an edge clock at `atMs`. */
+  async reportDrops(sequence: number, drops: EdgeDrops, atMs = Date.now()): Promise<ControlReply> {
     return this.#request({ kind: 'edge.drops', instance: this.#instance, sequence, atMs, drops });
   }
 
-  /** Hello, everything, confirmed: in service. */
+  /** Sends a hello, syncs and confirms, so that the edge is in service. */
   async join(): Promise<void> {
     await this.hello();
     await this.sync();

@@ -7,7 +7,7 @@ import type { Db } from '../../db/database.ts';
 import { OTHER, startWorld } from '../../http/testing/fixture.ts';
 import { list, path } from '../history/testing.ts';
 import { loadLoneActions } from '../lone-actions.ts';
-import { createWatchDesk } from '../watch/desk.ts';
+import { createDetectionService } from '../watch/desk.ts';
 import { silentWatchEvents, SUBJECT, TestWatch, wireAttack } from '../watch/testing.ts';
 import { recordLate } from './late.ts';
 
@@ -125,7 +125,7 @@ test('an edge whose clock is off is dated by control, and what nobody holds is n
     db,
   );
   const { scopes, judge } = watch;
-  const desk = createWatchDesk({
+  const desk = createDetectionService({
     db,
     scopes,
     judge,

@@ -5,7 +5,7 @@ import type { AgentRef, ControlReply } from '@portcullis/link/messages/messages.
 import type { WatchSamples, WireAttack } from '@portcullis/link/messages/attacks.ts';
 import { testDatabase } from '../../db/testing.ts';
 import { insertEdge, insertHolding, insertOrganisation } from '../../fleet/testing.ts';
-import { createWatchDesk } from './desk.ts';
+import { createDetectionService } from './desk.ts';
 import type { Refused } from './events.ts';
 import { ScopeTable } from './scopes.ts';
 import {
@@ -35,7 +35,7 @@ async function startDesk(t: TestContext, serves = '{203.0.113.0/25}') {
   const refused: Refused[] = [];
   const { scopes, judge } = watch;
   const open = () =>
-    createWatchDesk({
+    createDetectionService({
       db,
       scopes,
       judge,
@@ -93,7 +93,7 @@ test('an edge hears when the database is lost, so that it acts by itself; what i
       return true;
     },
   };
-  const desk = createWatchDesk({
+  const desk = createDetectionService({
     db,
     scopes,
     judge,

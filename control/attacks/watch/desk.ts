@@ -1,6 +1,6 @@
 import type { AgentRef, ControlReply } from '@portcullis/link/messages/messages.ts';
 import type { WireAttack } from '@portcullis/link/messages/attacks.ts';
-import type { WatchDesk } from '../../fleet/index.ts';
+import type { DetectionService } from '../../fleet/index.ts';
 import type { Db } from '../../db/database.ts';
 import { codeOf } from '../../db/failure.ts';
 import type { HeardAttack } from '../mitigations/facts.ts';
@@ -25,7 +25,7 @@ const DONE: ControlReply = { kind: 'done' };
 const LOST_MS = 12_000;
 
 /** What control answers those who measure traffic. */
-export function createWatchDesk(options: DeskOptions): WatchDesk {
+export function createDetectionService(options: DeskOptions): DetectionService {
   const { db, scopes, judge, events } = options;
   return {
     async settings(_from, asked) {

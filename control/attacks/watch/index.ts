@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { BUCKET_MS } from '@portcullis/core/attacks/sample.ts';
-import type { WatchDesk } from '../../fleet/index.ts';
+import type { DetectionService } from '../../fleet/index.ts';
 import type { Db } from '../../db/database.ts';
 import type { HeardAttack } from '../mitigations/facts.ts';
 import { Recorder } from '../record/recorder.ts';
 import { forgetEnded, loadOrphans } from '../record/store.ts';
-import { createWatchDesk } from './desk.ts';
+import { createDetectionService } from './desk.ts';
 import { createWatchEvents, type WatchEvents } from './events.ts';
 import { DetectorHost } from './host.ts';
 import { Judge } from './judge.ts';
@@ -21,7 +21,7 @@ export interface WatchOptions {
 
 /** Control's own detector: what agents measure comes in, records of attacks come out. */
 export interface Watching {
-  readonly desk: WatchDesk;
+  readonly desk: DetectionService;
   /** Once the database is there. Never rejects. */
   start(hooks: WatchHooks): Promise<void>;
   /** Holdings or settings changed: look now. */
@@ -52,7 +52,7 @@ export function createWatching({ db, log, registry }: WatchOptions): Watching {
 }
 
 class Watch implements Watching {
-  readonly desk: WatchDesk;
+  readonly desk: DetectionService;
   readonly #db: Db;
   readonly #events: WatchEvents;
   readonly #scopes: ScopeTable;
@@ -95,7 +95,7 @@ class Watch implements Watching {
           noteEvidence: (subject, evidence) => this.#recorder.noteEvidence(subject, evidence),
         }),
     });
-    this.desk = createWatchDesk({
+    this.desk = createDetectionService({
       db,
       scopes: this.#scopes,
       judge: this.#judge,

@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test';
 import { createEdgeAgent } from '@portcullis/edge/agent/agent.ts';
 import { createFakeKernel } from '@portcullis/dataplane/nftables/fake.ts';
 import type { KernelState } from '@portcullis/core/firewall/edge-state.ts';
-import type { AskEdges } from '../../fleet/index.ts';
+import type { QueryEdges } from '../../fleet/index.ts';
 import { serveEdges } from '../../fleet/test-edge.ts';
 import { assignGroup, insertEdge } from '../../fleet/testing.ts';
 import type { TestReply } from '../../http/testing/client.ts';
@@ -48,11 +48,11 @@ async function firstAnswered(ask: () => Promise<Explained>): Promise<Explained> 
 
 /** The API, and a real agent on a kernel that is not. */
 async function worldWithEdge(t: TestContext) {
-  let ask: AskEdges = async () => new Map();
+  let ask: QueryEdges = async () => new Map();
   const world = await startWorld(t, {}, undefined, (edges, packet) => ask(edges, packet));
   await insertEdge(world.db, 'fra1');
-  const { link, questions } = serveEdges(world.db);
-  ask = questions.ask;
+  const { link, queries } = serveEdges(world.db);
+  ask = queries.query;
   const kernel = createFakeKernel();
   const stateDir = mkdtempSync(join(tmpdir(), 'portcullis-explain-'));
   let state: KernelState = 'undisturbed';
@@ -89,7 +89,7 @@ async function worldWithEdge(t: TestContext) {
   };
 }
 
-test('an edge answers by what its kernel was given, and what differs from the accepted is said', async (t) => {
+test('an edge answers from its own policy, and differences from the accepted one are listed', async (t) => {
   const { acme, enforced, announce, disturb, agent } = await worldWithEdge(t);
   const ask = async (ip = IP) => explained(await acme.post(`${X1}/${ip}/explain`, TCP_80));
   assert.deepEqual(
@@ -128,7 +128,7 @@ test('an edge answers by what its kernel was given, and what differs from the ac
   assert.match(away.differences.join(' '), /fra1 did not answer/);
 });
 
-test('an address without objects of its own is judged by its prefix, on the edge as in control', async (t) => {
+test('an address without own objects uses the policy of its prefix, on the edge and in control', async (t) => {
   const { acme, db, enforced, announce } = await worldWithEdge(t);
   const { rows } = await db.executeQuery<{ id: number }>(
     db.selectFrom('holdings').select('id').where('cidr', '=', '203.0.113.0/24').compile(),
@@ -144,7 +144,7 @@ test('an address without objects of its own is judged by its prefix, on the edge
   assert.deepEqual(told.differences, []);
 });
 
-test('an edge whose kernel refused the address says what its kernel still does', async (t) => {
+test('an edge that refused the address answers from its last good policy', async (t) => {
   const { acme, enforced, announce, kernel } = await worldWithEdge(t);
   await acme.post(`${V1}/${IP}/rules`, {
     action: 'allow',

@@ -5,7 +5,7 @@ import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { policyFingerprint } from '@portcullis/link/messages/policy-fingerprint.ts';
 import type { LiveVerdict } from '@portcullis/link/messages/edge.ts';
 import type { Db, Tx } from '../../db/database.ts';
-import type { AskEdges } from '../../fleet/index.ts';
+import type { QueryEdges } from '../../fleet/index.ts';
 
 /** An edge that serves an address, and what it would do with a packet to it. */
 export interface EdgeVerdict {
@@ -39,7 +39,7 @@ export async function loadAskableEdges(db: Db | Tx, ip: string): Promise<Askable
 
 /** Puts the packet to the edges, and compares by what they judge with what is accepted. */
 export async function askServing(
-  ask: AskEdges,
+  ask: QueryEdges,
   edges: readonly AskableEdge[],
   packet: Packet,
   accepted: Policy,

@@ -8,7 +8,7 @@ import type { BodyOf } from '@portcullis/contract/operation-types.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import type { Db } from '../../db/database.ts';
 import { inSnapshot, loadAddressPolicy } from '../../fleet/policies/policies.ts';
-import type { AskEdges } from '../../fleet/index.ts';
+import type { QueryEdges } from '../../fleet/index.ts';
 import { notHeld } from '../../http/not-found.ts';
 import type { Call } from '../../http/operation.ts';
 import { Problem } from '../../problem.ts';
@@ -31,7 +31,7 @@ export interface Explained {
 }
 
 export interface ExplainDeps {
-  readonly askEdges: AskEdges;
+  readonly queryEdges: QueryEdges;
   /** Contents of `country:DE`, `asn:64496`. */
   readonly loadSourceSets: (names: readonly string[]) => Promise<SourceSets>;
 }
@@ -81,7 +81,7 @@ export async function explainPacket(
     return decide({ settings: ANY_EDGE, policies, sourceSets }, packet, FIRST_PACKET);
   };
   const verdict = await judge(policy);
-  const edges = await askServing(deps.askEdges, found.edges, packet, accepted);
+  const edges = await askServing(deps.queryEdges, found.edges, packet, accepted);
   return {
     verdict,
     explanation: explainVerdict(verdict, policy),

@@ -6,7 +6,7 @@ import { testDatabase } from '../../db/testing.ts';
 import { createEdgeHandler } from './handler.ts';
 import { serveEdges } from '../test-edge.ts';
 import { silentEvents } from '../testing.ts';
-import type { WatchDesk } from './detection-service.ts';
+import type { DetectionService } from './detection-service.ts';
 
 const FRA1: AgentRef = { kind: 'edge', name: 'fra1' };
 const DONE: ControlReply = { kind: 'done' };
@@ -16,16 +16,16 @@ const MESSAGES: readonly AgentRequest[] = [
   { kind: 'edge.attacks', instance: 'one', sequence: 1, atMs: 1, attacks: [] },
 ];
 
-test('what an edge measures reaches the desk with the name that the transport vouches for', async (t) => {
+test('passes measurements of an edge to the service with the authenticated name', async (t) => {
   const { db } = await testDatabase(t);
-  const { desk, questions } = serveEdges(db);
+  const { sync, queries } = serveEdges(db);
   const taken: unknown[] = [];
   const take = async (from: AgentRef, message: AgentRequest): Promise<ControlReply> => {
     taken.push([from, message]);
     return DONE;
   };
-  const watch: WatchDesk = { settings: take, samples: take, attacks: take };
-  const handler = createEdgeHandler({ db, desk, questions, events: silentEvents(), watch });
+  const watch: DetectionService = { settings: take, samples: take, attacks: take };
+  const handler = createEdgeHandler({ db, sync, queries, events: silentEvents(), watch });
   const agent = createMemoryLink(handler).connect(FRA1);
   await new Promise<void>((resolve) => agent.onConnect(resolve));
   for (const message of MESSAGES) assert.deepEqual(await agent.request(message, 10_000), DONE);
@@ -35,7 +35,7 @@ test('what an edge measures reaches the desk with the name that the transport vo
   );
 });
 
-test('an edge hears that nobody takes its measurements, and is served all the same', async (t) => {
+test('refuses measurements without a detection service, and still serves the edge', async (t) => {
   const { db } = await testDatabase(t);
   const agent = serveEdges(db).link.connect(FRA1);
   await new Promise<void>((resolve) => agent.onConnect(resolve));

@@ -7,17 +7,17 @@ import type {
 } from '@portcullis/link/messages/attacks.ts';
 
 /**
- * Takes what edges and collectors measure. Who speaks is vouched for by the transport; that the agent is of the
- * fleet, and which site it is of, the desk looks up.
+ * Receives the measurements of edges and collectors. The transport authenticates the agent; the service checks that
+ * it belongs to the fleet, and looks up its site.
  */
-export interface WatchDesk {
-  settings(from: AgentRef, asked: WatchAsk): Promise<ControlReply>;
+export interface DetectionService {
+  settings(from: AgentRef, request: WatchAsk): Promise<ControlReply>;
   samples(from: AgentRef, message: WatchSamples): Promise<ControlReply>;
   attacks(from: AgentRef, message: EdgeAttacks): Promise<ControlReply>;
 }
 
-/** Nobody records attacks here: agents go on without. */
-export const NO_WATCH_DESK: WatchDesk = {
+/** Used where attacks are not recorded; agents continue without. */
+export const NO_DETECTION: DetectionService = {
   settings: unsupported,
   samples: unsupported,
   attacks: unsupported,
@@ -28,18 +28,18 @@ async function unsupported(): Promise<ControlReply> {
   return { kind: 'refused', code: 'unsupported', detail };
 }
 
-export function takeWatch(
-  desk: WatchDesk,
+export function answerDetection(
+  service: DetectionService,
   from: AgentRef,
   request: WatchRequest,
 ): Promise<ControlReply> {
   switch (request.kind) {
     case 'watch.ask':
-      return desk.settings(from, request);
+      return service.settings(from, request);
     case 'watch.samples':
-      return desk.samples(from, request);
+      return service.samples(from, request);
     case 'edge.attacks':
     default:
-      return desk.attacks(from, request);
+      return service.attacks(from, request);
   }
 }

@@ -62,26 +62,26 @@ async function counted(db: Db): Promise<{ holding: number; target: string; packe
   return rows.map(({ holding, target, packets }) => ({ holding, target, packets }));
 }
 
-test('a report is counted once, however often it is sent, and a restarted agent counts from the beginning', async (t) => {
+test('counts a repeated report once, and accepts a new sequence from a restarted agent', async (t) => {
   const { db, edge, holding } = await world(t);
   const now = Date.now();
   const report = drops(now, [entry(5), entry(2, { reason: 'geo' })]);
   for (let times = 0; times < 3; times += 1)
-    assert.deepEqual(await edge.tellDrops(1, report), DONE);
+    assert.deepEqual(await edge.reportDrops(1, report), DONE);
   assert.deepEqual(await counted(db), [{ holding, target: `${IP}/32`, packets: 7 }]);
-  assert.deepEqual(await edge.tellDrops(2, report), DONE);
-  assert.deepEqual(await edge.tellDrops(1, report), DONE);
+  assert.deepEqual(await edge.reportDrops(2, report), DONE);
+  assert.deepEqual(await edge.reportDrops(1, report), DONE);
   assert.deepEqual(await counted(db), [{ holding, target: `${IP}/32`, packets: 14 }]);
   const restarted = new TestEdge(serveEdges(db).link, 'fra1', 'two');
   await restarted.hello();
-  assert.deepEqual(await restarted.tellDrops(1, report), DONE);
+  assert.deepEqual(await restarted.reportDrops(1, report), DONE);
   assert.equal((await counted(db))[0]?.packets, 21);
-  const stale = await edge.tellDrops(3, report);
+  const stale = await edge.reportDrops(3, report);
   assert.equal(stale.kind === 'refused' && stale.code, 'resync');
   assert.equal((await counted(db))[0]?.packets, 21);
 });
 
-test('reports that two edges send at the same time about the same addresses are all counted', async (t) => {
+test('counts concurrent reports of two edges about the same addresses', async (t) => {
   const { db, edge } = await world(t);
   await insertEdge(db, 'ams1');
   const other = new TestEdge(serveEdges(db).link, 'ams1', 'one');
@@ -90,7 +90,7 @@ test('reports that two edges send at the same time about the same addresses are 
   const entries = targets.map((target) => entry(1, { target }));
   const tell = async (one: TestEdge, all: readonly DropEntry[]): Promise<void> => {
     for (let sequence = 1; sequence <= 10; sequence += 1)
-      assert.deepEqual(await one.tellDrops(sequence, drops(Date.now(), all)), DONE);
+      assert.deepEqual(await one.reportDrops(sequence, drops(Date.now(), all)), DONE);
   };
   await Promise.all([tell(edge, entries), tell(other, entries.toReversed())]);
   const rows = await counted(db);
@@ -98,7 +98,7 @@ test('reports that two edges send at the same time about the same addresses are 
   assert.ok(rows.every(({ packets }) => packets === 20));
 });
 
-test('what was dropped belongs to who had the address all the time; nobody else sees it', async (t) => {
+test('counts drops only for the organisation that held the address all the time', async (t) => {
   const { db, edge, holding, organisation } = await world(t);
   const now = Date.now();
   const began = new Date(now - 60_000).toISOString();
@@ -109,7 +109,7 @@ test('what was dropped belongs to who had the address all the time; nobody else 
     entry(4, { target: '203.0.113.0/24' }),
   ];
   const at = (ms: number): Promise<unknown> =>
-    edge.tellDrops((sequence += 1), drops(ms, targets, [sample(ms), sample(ms)]));
+    edge.reportDrops((sequence += 1), drops(ms, targets, [sample(ms), sample(ms)]));
   let sequence = 0;
   await at(now - 120_000);
   // Partly before it changed hands: neither one's.
@@ -131,7 +131,7 @@ test('what was dropped belongs to who had the address all the time; nobody else 
   ]);
 });
 
-test('of every address the newest samples stay, and everything is gone after a day', async (t) => {
+test('keeps the newest samples of every address, and deletes everything after a day', async (t) => {
   const { db, edge } = await world(t);
   const now = Date.now();
   for (let report = 1; report <= 3; report += 1) {
@@ -139,7 +139,7 @@ test('of every address the newest samples stay, and everything is gone after a d
       sample(now - 5_000 + report * 1_000, { sourcePort: report * 1_000 + index }),
     );
     const lone = sample(now - 5_000, { destination: '203.0.113.11', target: '203.0.113.11' });
-    await edge.tellDrops(report, drops(now, [entry(1)], [lone, ...many]));
+    await edge.reportDrops(report, drops(now, [entry(1)], [lone, ...many]));
   }
   const kept = await sql<{ ip: string; n: number; oldest: number }>`
     select destination as ip, count(*) as n, min(source_port) as oldest
@@ -165,7 +165,7 @@ test('of every address the newest samples stay, and everything is gone after a d
   assert.deepEqual(await swept(), [1, SAMPLES_KEPT + 3]);
 });
 
-test('a clock of an edge that is wrong by years is set right by what it shows when sending', () => {
+test('corrects an edge clock that is wrong by years', () => {
   const now = Date.UTC(2026, 10, 21, 12);
   const wrong = Date.UTC(1999, 0, 1);
   const told = { sinceMs: wrong - 20_000, untilMs: wrong - 5_000, entries: [], samples: [] };
@@ -175,7 +175,7 @@ test('a clock of an edge that is wrong by years is set right by what it shows wh
   });
 });
 
-test('a span lies within the day that is kept and not in the future, and never ends before it begins', () => {
+test('limits a span to the last day, with its start before its end', () => {
   const now = Date.UTC(2026, 10, 21, 12);
   const ago = (sinceMs: number, untilMs: number) =>
     spanOf({ sinceMs: now - sinceMs, untilMs: now - untilMs, entries: [], samples: [] }, now, now);
@@ -191,7 +191,7 @@ test('a span lies within the day that is kept and not in the future, and never e
   }
 });
 
-test('a report does not wait for a heartbeat, nor a heartbeat for it', async (t) => {
+test('reports and heartbeats do not wait for each other', async (t) => {
   const { db, edge } = await world(t);
   const locked = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
@@ -202,7 +202,7 @@ test('a report does not wait for a heartbeat, nor a heartbeat for it', async (t)
   });
   await locked.promise;
   assert.deepEqual(
-    await edge.tellDrops(1, drops(Date.now(), [entry(1)], [sample(Date.now())])),
+    await edge.reportDrops(1, drops(Date.now(), [entry(1)], [sample(Date.now())])),
     DONE,
   );
   release.resolve();

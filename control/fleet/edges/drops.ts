@@ -9,16 +9,16 @@ import type { EdgeDropReport } from '@portcullis/link/messages/edge.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import type { EdgeState } from './store.ts';
 
-/** Of each address, the newest are kept. */
+/** The number of newest samples kept per address. */
 export const SAMPLES_KEPT = 100;
-/** How long what was dropped is kept. */
+/** How long drop counts and samples are kept. */
 export const DROPS_KEPT_HOURS = 24;
 
 const HOUR_MS = 3_600_000;
-/** The version of an attack that holds. */
-const HOLDS = sql.raw('9223372036854775807');
-/** A report takes its time to arrive, so its moments seem later than they were. More than the link ever takes. */
-const GUARD_MS = 2_000;
+/** `until_revision` of the current version of an attack. */
+const CURRENT = sql.raw('9223372036854775807');
+/** Upper bound of a report's transit time, by which its moments appear too late. */
+const MAX_TRANSIT_MS = 2_000;
 
 /** A span of control's own clock. */
 export interface Span {
@@ -27,21 +27,20 @@ export interface Span {
 }
 
 /**
- * Pure: when, by control's clock, what a report tells happened. The edge's clock may be wrong; how far it is off
- * is what it shows at the moment of sending. Begins a little early, so that nothing of the time before an address
- * changed hands counts for the one who has it after.
+ * Pure: converts the span of a report to control's clock. The edge's clock may be wrong; its time of sending shows by
+ * how much. The span starts a little early, so that drops from before a change of holder never count for the new one.
  */
 export function spanOf(drops: EdgeDrops, atMs: number, nowMs: number): Span {
   const shift = nowMs - atMs;
   const oldest = nowMs - DROPS_KEPT_HOURS * HOUR_MS;
-  const within = (ms: number): number => Math.min(nowMs, Math.max(oldest, ms));
-  const until = within(drops.untilMs + shift);
-  const since = Math.min(until, within(drops.sinceMs + shift - GUARD_MS));
+  const clamp = (ms: number): number => Math.min(nowMs, Math.max(oldest, ms));
+  const until = clamp(drops.untilMs + shift);
+  const since = Math.min(until, clamp(drops.sinceMs + shift - MAX_TRANSIT_MS));
   return { since: new Date(since), until: new Date(until) };
 }
 
 /**
- * Counts a report, once. `repeated`: it was counted before; acknowledge it all the same.
+ * Counts a report once. Returns 'repeated' when it was counted before; the edge gets an acknowledgement either way.
  * Takes no lock that a heartbeat, a confirmation or a write waits for.
  */
 export async function recordDrops(
@@ -52,7 +51,7 @@ export async function recordDrops(
 ): Promise<'counted' | 'repeated'> {
   const { drops, instance, sequence, atMs } = report;
   return db.transaction().execute(async (tx) => {
-    // A replica that answered late may hold a report that another answers now: the second waits here.
+    // Two replicas may process the same report: the second waits here.
     const { numAffectedRows } = await sql`
       insert into drop_reports as known (edge_id, instance, sequence)
       values (${edge.id}, ${instance}, ${sequence})
@@ -61,13 +60,13 @@ export async function recordDrops(
     if (Number(numAffectedRows ?? 0) === 0) return 'repeated';
     const span = spanOf(drops, atMs, nowMs);
     await countDrops(tx, edge.id, drops.entries, span);
-    await countOfAttacks(tx, drops.entries, span);
+    await countForAttacks(tx, drops.entries, span);
     await keepSamples(tx, edge.id, drops.samples, nowMs - atMs, span);
     return 'counted';
   });
 }
 
-/** The most specific holding around `target` that overlaps the span, if it has all of it: nobody else had it then. */
+/** The most specific holding that contains `target` and overlaps the span, if it covers the whole span. */
 const heldThroughout = (target: 'target' | 'destination', { since, until }: Span) => sql`
   cross join lateral (
     select h.id, h.during from holdings h
@@ -99,14 +98,14 @@ async function countDrops(
   );
 }
 
-/** Of an attack that ended so long ago what is done against it may still stand. */
-const STANDS_SECONDS = 300;
+/** How long mitigations may continue after an attack ended. */
+const MITIGATED_AFTER_SECONDS = 300;
 
 /**
- * What mitigations dropped counts for the attack that they are against: on the address, or on the prefix that is held
- * around it. By id, as everybody takes rows who takes several.
+ * Adds drops of mitigations to the attack on the address, or on the prefix that is held around it. Ordered by id, as
+ * every statement that locks several rows.
  */
-async function countOfAttacks(tx: Tx, all: readonly DropEntry[], span: Span): Promise<void> {
+async function countForAttacks(tx: Tx, all: readonly DropEntry[], span: Span): Promise<void> {
   const entries = all.filter(({ stage }) => stage === 'mitigations');
   if (entries.length === 0) return;
   await sql`
@@ -123,8 +122,8 @@ async function countOfAttacks(tx: Tx, all: readonly DropEntry[], span: Span): Pr
      cross join lateral (
        select a.id from attacks a
         where a.subject in (r.target, held.cidr) and a.holding_id = held.id
-          and a.until_revision = ${HOLDS} and a.started_at <= ${span.until}
-          and (a.ended_at is null or a.ended_at >= ${span.since}::timestamptz - ${STANDS_SECONDS} * interval '1 second')
+          and a.until_revision = ${CURRENT} and a.started_at <= ${span.until}
+          and (a.ended_at is null or a.ended_at >= ${span.since}::timestamptz - ${MITIGATED_AFTER_SECONDS} * interval '1 second')
         order by masklen(a.subject) desc, a.started_at desc limit 1) attack
      group by 1, 2 order by 1, 2
     on conflict (attack_id, what)
@@ -133,7 +132,7 @@ async function countOfAttacks(tx: Tx, all: readonly DropEntry[], span: Span): Pr
   );
 }
 
-/** The newest of each address stay. */
+/** Keeps the newest samples of each address. */
 async function keepSamples(
   tx: Tx,
   edgeId: number,
@@ -160,7 +159,7 @@ async function keepSamples(
                    destination_port, length, device)
     ${heldThroughout('destination', span)}
     returning holding_id as "holdingId", destination`.execute(tx);
-  // A statement of its own: one does not see what it inserts.
+  // A separate statement, because a statement does not see what it inserts.
   await sql`
     delete from drop_samples s
      using (select distinct * from unnest(${rows.map((row) => row.holdingId)}::bigint[],

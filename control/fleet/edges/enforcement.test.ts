@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testDatabase } from '../../db/testing.ts';
-import { createEnforcement, type EdgeEnforcement, judgeEnforcement } from './enforcement.ts';
+import { createEnforcement, type EdgeEnforcement, describeEnforcement } from './enforcement.ts';
 import { insertEdge } from '../testing.ts';
 
 function edge(name: string, change: Partial<EdgeEnforcement> = {}): EdgeEnforcement {
@@ -20,15 +20,15 @@ function edge(name: string, change: Partial<EdgeEnforcement> = {}): EdgeEnforcem
   };
 }
 
-test('none: no edge enforces, and the words say why each does not', () => {
-  assert.deepEqual(judgeEnforcement([]), {
+test('none: no edge enforces; the detail gives the reasons', () => {
+  assert.deepEqual(describeEnforcement([]), {
     state: 'none',
     detail:
-      'Nothing is enforced: no edge enforces. Rules are accepted and stored; packets do not meet them.',
+      'Nothing is enforced: no edge enforces. Rules are accepted and stored; packets are not filtered by them.',
   });
   const observing = { mode: 'observe', enforcing: false, inService: false } as const;
   assert.deepEqual(
-    judgeEnforcement([
+    describeEnforcement([
       edge('fra1', { ...observing, modeReason: 'nft is missing' }),
       edge('ams1', observing),
     ]),
@@ -39,27 +39,27 @@ test('none: no edge enforces, and the words say why each does not', () => {
   );
 });
 
-test('full: every enforcing edge is in service and refuses nothing; observing ones do not matter', () => {
+test('full: every enforcing edge is in service and refuses nothing, whatever observing edges do', () => {
   const idle = edge('ams1', { mode: 'observe', enforcing: false, inService: false });
-  assert.deepEqual(judgeEnforcement([edge('fra1'), edge('fra2'), idle]), {
+  assert.deepEqual(describeEnforcement([edge('fra1'), edge('fra2'), idle]), {
     state: 'full',
     detail: '2 edges in service, none refuses anything.',
   });
 });
 
-test('partial: an edge out of service or a target refused, and which', () => {
+test('partial: names the edges that are out of service or refuse targets', () => {
   const away = edge('fra2', { inService: false, silentMs: 90_400 });
   const refusing = edge('fra3', { refusedTargets: 1 });
-  assert.deepEqual(judgeEnforcement([edge('fra1'), away, refusing]), {
+  assert.deepEqual(describeEnforcement([edge('fra1'), away, refusing]), {
     state: 'partial',
     detail:
-      '2 of 3 enforcing edges in service. Out of service, enforcing what they have: fra2 (heard 90 s ago). Some addresses stay at an older state on fra3 (1 target).',
+      '2 of 3 enforcing edges in service. Out of service, enforcing what they have: fra2 (last seen 90 s ago). Some addresses stay at an older state on fra3 (1 target).',
   });
-  assert.equal(judgeEnforcement([refusing]).state, 'partial');
-  assert.equal(judgeEnforcement([away]).state, 'partial');
+  assert.equal(describeEnforcement([refusing]).state, 'partial');
+  assert.equal(describeEnforcement([away]).state, 'partial');
 });
 
-test('one question to the database answers everybody for a moment', async (t) => {
+test('caches the state for a moment', async (t) => {
   const { db } = await testDatabase(t);
   const reader = createEnforcement({ db, maxAgeMs: 60_000 });
   const first = await reader.read();

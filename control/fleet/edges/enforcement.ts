@@ -3,37 +3,37 @@ import type { EdgeReport } from '@portcullis/link/messages/edge-report.ts';
 import type { Db } from '../../db/database.ts';
 import { readReport } from './status.ts';
 
-/** `partial`: an edge out of service, or a target refused. `none`: no edge enforces, what is accepted counts as live. */
+/** `partial`: an edge is out of service, or a target is refused. `none`: no edge enforces, and accepted counts as live. */
 export type EnforcementState = 'full' | 'partial' | 'none';
 
 export interface EdgeEnforcement {
   readonly name: string;
   readonly site: string;
-  /** Null: never heard of. */
+  /** Null when the edge never connected. */
   readonly mode: 'enforce' | 'observe' | null;
   readonly modeReason: string | null;
   readonly enforcing: boolean;
   readonly inService: boolean;
   readonly confirmedGeneration: number;
   readonly refusedTargets: number;
-  /** Null: never heard of. */
+  /** Null when the edge never connected. */
   readonly silentMs: number | null;
-  /** What it said of itself last; null: nothing yet. */
+  /** Its last report, or null. */
   readonly report: EdgeReport | null;
 }
 export interface Enforcement {
   readonly state: EnforcementState;
-  /** For a person: what is and what is not enforced, and by whom. */
+  /** Sentences for the operator: what is enforced, and by which edges. */
   readonly detail: string;
   readonly generation: number;
   readonly edges: readonly EdgeEnforcement[];
 }
 export interface EnforcementReader {
-  /** What is true now, or was at most `maxAgeMs` ago. */
+  /** Returns a state that is at most `maxAgeMs` old. */
   read(): Promise<Enforcement>;
 }
 
-/** Long enough that a busy API asks the database once for many requests, too short for a person to notice. */
+/** Lets a busy API query the database once for many requests. */
 const MAX_AGE_MS = 500;
 
 export function createEnforcement(options: {
@@ -70,10 +70,10 @@ async function loadEnforcement(db: Db): Promise<Enforcement> {
   const edges = rows.flatMap((row) =>
     row.name === null ? [] : [edgeOf({ ...row, name: row.name })],
   );
-  return { ...judgeEnforcement(edges), generation, edges };
+  return { ...describeEnforcement(edges), generation, edges };
 }
 
-/** Without an edge everything of one is null. */
+/** The columns of an edge are null when there is no edge. */
 interface Row extends Omit<EdgeEnforcement, 'name' | 'report'> {
   readonly generation: number;
   readonly name: string | null;
@@ -98,8 +98,8 @@ function edgeOf(row: Row & { readonly name: string }): EdgeEnforcement {
   };
 }
 
-/** Pure: the state of a fleet's enforcement, in a word and in words. */
-export function judgeEnforcement(
+/** Pure: summarises the enforcement of a fleet. */
+export function describeEnforcement(
   edges: readonly EdgeEnforcement[],
 ): Pick<Enforcement, 'state' | 'detail'> {
   const enforcing = edges.filter((edge) => edge.enforcing);
@@ -130,7 +130,7 @@ export function judgeEnforcement(
 function nothingEnforces(edges: readonly EdgeEnforcement[]): string {
   const observing = edges.filter((edge) => edge.mode === 'observe');
   if (observing.length === 0) {
-    return 'Nothing is enforced: no edge enforces. Rules are accepted and stored; packets do not meet them.';
+    return 'Nothing is enforced: no edge enforces. Rules are accepted and stored; packets are not filtered by them.';
   }
   const list = observing.map((edge) =>
     edge.modeReason === null ? edge.name : `${edge.name} (${edge.modeReason})`,
@@ -140,7 +140,7 @@ function nothingEnforces(edges: readonly EdgeEnforcement[]): string {
 
 function withSilence(edge: EdgeEnforcement): string {
   if (edge.silentMs === null) return edge.name;
-  return `${edge.name} (heard ${Math.round(edge.silentMs / 1000)} s ago)`;
+  return `${edge.name} (last seen ${Math.round(edge.silentMs / 1000)} s ago)`;
 }
 
 function count(n: number, noun: string): string {

@@ -1,13 +1,81 @@
+import type { EdgeReport } from '@portcullis/link/messages/edge-report.ts';
 import { Gauge, type Registry } from 'prom-client';
 import type { Enforcement, EnforcementReader } from './enforcement.ts';
-import { REPORT_GAUGES } from './report-gauges.ts';
 
-export interface FleetGauge {
+interface FleetGauge {
   readonly name: string;
   readonly help: string;
   readonly labels: readonly string[];
-  /** Each value with its labels, of the fleet as it is now. */
+  /** Each current value with its labels. */
   readonly values: (fleet: Enforcement) => Iterable<readonly [Record<string, string>, number]>;
+}
+
+/** Metrics from the reports of edges. An edge without a report is absent. */
+const REPORT_GAUGES: readonly FleetGauge[] = [
+  {
+    name: 'edge_device_info',
+    help: 'Devices of an edge: 1 for each, with how packets are dropped early on it.',
+    labels: ['edge', 'device', 'kind', 'xdp', 'present'],
+    values: ({ edges }) =>
+      edges.flatMap(({ name: edge, report }) =>
+        (report?.devices ?? []).map(({ name: device, kind, xdp, present }) => [
+          { edge, device, kind, xdp, present: String(present) },
+          1,
+        ]),
+      ),
+  },
+  {
+    name: 'edge_counters_info',
+    help: 'Which part of the kernel counts traffic for the detection of attacks: xdp, nftables or none.',
+    labels: ['edge', 'by'],
+    values: ({ edges }) =>
+      edges.flatMap(({ name: edge, report }) =>
+        report === null ? [] : [[{ edge, by: report.counters }, 1] as const],
+      ),
+  },
+  ofReport('edge_policies', 'Targets with a policy of their own.', (one) => one.policies),
+  ofReport('edge_elements', 'Entries of every map of the edge.', (one) => one.elements),
+  ofReport('edge_filters', 'Filters on ports that are enforced.', (one) => one.filters),
+  ofReport(
+    'edge_repairs',
+    'Times since its start that an edge found its kernel changed by others, and repaired it.',
+    (one) => one.repairs,
+  ),
+  ofReport(
+    'edge_forgotten_connections',
+    'Connections since its start that an edge had connection tracking forget, because rules had come to deny them.',
+    (one) => one.forgottenConnections,
+  ),
+  ofReport(
+    'edge_kernel_disturbed',
+    '1: the kernel has something other than the agent put there. Absent: not known.',
+    ({ kernel }) => (kernel === 'unknown' ? null : Number(kernel === 'disturbed')),
+  ),
+  ofReport(
+    'edge_problems',
+    'Problems that an edge reports; portcullis edges show lists them.',
+    (one) => one.problems.length,
+  ),
+  ofReport('edge_last_apply_seconds', 'How long the last change took.', ({ lastApplyMs }) =>
+    lastApplyMs === null ? null : lastApplyMs / 1_000,
+  ),
+];
+
+function ofReport(
+  name: string,
+  help: string,
+  value: (report: EdgeReport) => number | null,
+): FleetGauge {
+  return {
+    name,
+    help,
+    labels: ['edge'],
+    values: ({ edges }) =>
+      edges.flatMap(({ name: edge, report }) => {
+        const now = report === null ? null : value(report);
+        return now === null ? [] : [[{ edge }, now] as const];
+      }),
+  };
 }
 
 const GAUGES: readonly FleetGauge[] = [
@@ -47,7 +115,7 @@ const GAUGES: readonly FleetGauge[] = [
   ...REPORT_GAUGES,
 ];
 
-/** The fleet as it is when somebody looks: read at each scrape, and absent while the database is away. */
+/** Registers gauges that are read at each scrape and absent while the database is away. */
 export function registerFleetGauges(registry: Registry, enforcement: EnforcementReader): void {
   for (const { name, help, labels, values } of GAUGES) {
     const made: Gauge = new Gauge({

@@ -26,29 +26,29 @@ import {
   recordHello,
 } from './store.ts';
 import type { FleetEvents } from '../events.ts';
-import type { Questions } from './questions.ts';
-import type { SyncDesk } from '../sync/sync.ts';
-import { NO_WATCH_DESK, takeWatch, type WatchDesk } from './detection-service.ts';
+import type { EdgeQueries } from './queries.ts';
+import type { SyncService } from '../sync/sync.ts';
+import { NO_DETECTION, answerDetection, type DetectionService } from './detection-service.ts';
 
-/** An edge not heard for this long is out of service. */
+/** An edge not seen for this time is out of service. */
 export const LEASE_MS = 60_000;
-/** Four tries a lease. */
+/** Four heartbeats per lease. */
 const HEARTBEAT_MS = 15_000;
-/** How often an edge asks by itself, for notices may be lost. */
+/** How often an edge syncs without a notification, because notifications may be lost. */
 const RESYNC_MS = 30_000;
 
 export interface EdgeHandlerOptions {
   readonly db: Db;
-  readonly desk: SyncDesk;
+  readonly sync: SyncService;
   readonly events: FleetEvents;
-  readonly questions: Questions;
-  /** Absent: measurements are answered with `unsupported`. */
-  readonly watch?: WatchDesk;
+  readonly queries: EdgeQueries;
+  /** When absent, measurements are answered with `unsupported`. */
+  readonly watch?: DetectionService;
   readonly heartbeatMs?: number;
   readonly resyncMs?: number;
 }
 
-/** Answers edges. Never rejects: an agent gets a refusal that says what to do. */
+/** Answers edges. Never rejects: on an error the agent gets a refusal that says what to do. */
 export function createEdgeHandler(options: EdgeHandlerOptions): AgentHandler {
   const session = new EdgeSession(options);
   return async (from, request) => {
@@ -69,7 +69,7 @@ export function createEdgeHandler(options: EdgeHandlerOptions): AgentHandler {
 
 class EdgeSession {
   readonly #options: EdgeHandlerOptions;
-  /** Instances that have not been sent everything since their first hello. */
+  /** Instances that have not received a whole sync since their first hello, by edge. */
   readonly #mustSyncWhole = new Map<string, string>();
 
   constructor(options: EdgeHandlerOptions) {
@@ -89,13 +89,17 @@ class EdgeSession {
       case 'edge.drops':
         return this.#drops(name, request);
       case 'edge.answer':
-        // Whoever speaks for the edge by now: an answer is about what its kernel has, and is checked nowhere else.
-        this.#options.questions.answered(name, request);
+        // Accepted from any instance of the edge: the answer is about its kernel.
+        this.#options.queries.receiveAnswer(name, request);
         return { kind: 'done' };
       case 'watch.ask':
       case 'watch.samples':
       case 'edge.attacks':
-        return takeWatch(this.#options.watch ?? NO_WATCH_DESK, { kind: 'edge', name }, request);
+        return answerDetection(
+          this.#options.watch ?? NO_DETECTION,
+          { kind: 'edge', name },
+          request,
+        );
       case 'collector.hello':
       case 'collector.report':
       case 'node.hello':
@@ -114,17 +118,17 @@ class EdgeSession {
         `This agent speaks version ${hello.protocolVersion}; the oldest that control understands is ${OLDEST_PROTOCOL_VERSION}. Update the agent.`,
       );
     }
-    const { db, desk, events } = this.#options;
+    const { db, sync, events } = this.#options;
     const { instance, mode, modeReason } = hello;
     const greeted = await recordHello(db, { name, instance, mode, modeReason });
     if (greeted === null) return unknownAgent(name);
     if (greeted.isNew) {
       this.#mustSyncWhole.set(name, instance);
-      desk.forget(name);
+      sync.forget(name);
     }
-    events.edgeGreeted(name, mode, modeReason, greeted.isNew);
+    events.edgeHello(name, mode, modeReason, greeted.isNew);
     if (greeted.leftService)
-      await this.#left(name, mode === 'observe' ? 'it observes now' : 'it restarted');
+      await this.#reportLeft(name, mode === 'observe' ? 'it observes now' : 'it restarted');
     return {
       kind: 'edge.welcome',
       protocolVersion: Math.min(hello.protocolVersion, PROTOCOL_VERSION),
@@ -136,34 +140,34 @@ class EdgeSession {
   }
 
   async #sync(name: string, request: EdgeSync): Promise<ControlReply> {
-    const { db, desk, events } = this.#options;
+    const { db, sync, events } = this.#options;
     const edge = await loadEdge(db, name);
     if (edge === null) return unknownAgent(name);
-    if (edge.instance !== request.instance) return sayHello();
+    if (edge.instance !== request.instance) return resyncNeeded();
     if (request.cursor !== null) {
-      const page = desk.next(edge, request, request.cursor);
-      if (page.kind === 'edge.page' && page.next === null) this.#sentAll(name, request.instance);
+      const page = sync.next(edge, request, request.cursor);
+      if (page.kind === 'edge.page' && page.next === null) this.#markSent(name, request.instance);
       return page;
     }
     const fromNothing = this.#mustSyncWhole.get(name) === request.instance;
-    const { page, policies } = await desk.begin(edge, request, fromNothing);
-    if (page.next === null) this.#sentAll(name, request.instance);
+    const { page, policies } = await sync.begin(edge, request, fromNothing);
+    if (page.next === null) this.#markSent(name, request.instance);
     events.synced(name, page.generation, page.whole, policies);
     return page;
   }
 
-  #sentAll(name: string, instance: string): void {
+  #markSent(name: string, instance: string): void {
     if (this.#mustSyncWhole.get(name) === instance) this.#mustSyncWhole.delete(name);
   }
 
   async #confirm(name: string, request: EdgeConfirm): Promise<ControlReply> {
-    const { db, desk, events } = this.#options;
+    const { db, sync, events } = this.#options;
     const refused = request.refused.filter(({ target }) => parseCidr(target).ok);
     const { instance, generation } = request;
     const confirmed = await recordConfirmation(db, { name, instance, generation, refused });
     const refusal = refusalOf(confirmed, name, generation);
     if (refusal !== null) return refusal;
-    desk.forget(name);
+    sync.forget(name);
     events.targetsRefused(name, refused);
     if (confirmed.kind === 'counted') {
       if (confirmed.joined) events.edgeJoined(name, generation);
@@ -182,8 +186,8 @@ class EdgeSession {
       report,
     });
     if (recorded === 'unknown') return unknownAgent(name);
-    if (recorded === 'resync') return sayHello();
-    if (recorded.leftService) await this.#left(name, modeReason ?? 'it observes now');
+    if (recorded === 'resync') return resyncNeeded();
+    if (recorded.leftService) await this.#reportLeft(name, modeReason ?? 'it observes now');
     return { kind: 'done' };
   }
 
@@ -191,13 +195,13 @@ class EdgeSession {
     const { db, events } = this.#options;
     const edge = await loadEdge(db, name);
     if (edge === null) return unknownAgent(name);
-    if (edge.instance !== report.instance) return sayHello();
+    if (edge.instance !== report.instance) return resyncNeeded();
     const recorded = await recordDrops(db, edge, report, Date.now());
     if (recorded === 'counted') events.dropsCounted(name, report.drops.entries);
     return { kind: 'done' };
   }
 
-  async #left(name: string, why: string): Promise<void> {
+  async #reportLeft(name: string, why: string): Promise<void> {
     this.#options.events.edgeLeft(name, why);
     this.#options.events.generationsLive(await markLive(this.#options.db));
   }
@@ -208,7 +212,7 @@ function refusalOf(confirmed: Confirmed, name: string, generation: number): Refu
     case 'unknown':
       return unknownAgent(name);
     case 'resync':
-      return sayHello();
+      return resyncNeeded();
     case 'future':
       return refuse(
         'resync',
@@ -220,7 +224,7 @@ function refusalOf(confirmed: Confirmed, name: string, generation: number): Refu
         `Generation ${generation} is older than ${confirmed.confirmed}, which this edge confirmed already. Generations never go back.`,
       );
     case 'counted':
-    case 'heard':
+    case 'recorded':
     default:
       return null;
   }
@@ -230,10 +234,10 @@ function unknownAgent(name: string): Refused {
   return refuse('unknown_agent', `The fleet has no edge named ${name}. Add it to the fleet file.`);
 }
 
-function sayHello(): Refused {
+function resyncNeeded(): Refused {
   return refuse(
     'resync',
-    'Another instance speaks for this edge, or its lease ran out. Say hello and sync whole.',
+    'Another instance has taken over this edge, or its lease expired. Send a hello and sync whole.',
   );
 }
 

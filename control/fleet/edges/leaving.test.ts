@@ -29,7 +29,7 @@ async function notLive(db: Db): Promise<number[]> {
   return rows.map(({ generation }) => generation);
 }
 
-test('an edge that leaves the fleet file holds back nothing any more, and what it held back counts as live', async (t) => {
+test('live no longer waits for an edge that left the fleet file', async (t) => {
   const { db } = await testDatabase(t);
   const { holding, edge } = await fleetOf(db, 'quick', 'stuck');
   const { generation } = await acceptRule(db, holding, IP, { port: 1 });
@@ -47,14 +47,14 @@ test('an edge that leaves the fleet file holds back nothing any more, and what i
   assert.equal(refused.kind === 'refused' && refused.code, 'unknown_agent');
 });
 
-test('a renamed edge counts under its new name from when it has joined; until then nothing enforces', async (t) => {
+test('a renamed edge counts under its new name once it has joined; until then nothing enforces', async (t) => {
   const { db } = await testDatabase(t);
   const { link, edge } = await fleetOf(db, 'old');
   const state = async () => (await createEnforcement({ db, maxAgeMs: 0 }).read()).state;
   assert.equal(await state(), 'full');
   await applyText(db, edgesFile('new'));
   assert.equal(await state(), 'none');
-  const refused = await edge('old').say();
+  const refused = await edge('old').sendHello();
   assert.equal(refused.kind === 'refused' && refused.code, 'unknown_agent');
   const renamed = new TestEdge(link, 'new', 'old1');
   await renamed.join();

@@ -37,7 +37,7 @@ async function enforcement(db: Db): Promise<string> {
   return (await createEnforcement({ db, maxAgeMs: 0 }).read()).state;
 }
 
-test('no enforcing edge enrolled: accepted is live, and enforcement says none', async (t) => {
+test('without enforcing edges, accepted is live and enforcement is none', async (t) => {
   const { db } = await testDatabase(t);
   const { holding } = await smallFleet(db, ['a']);
   await acceptRule(db, holding, IP);
@@ -45,7 +45,7 @@ test('no enforcing edge enrolled: accepted is live, and enforcement says none', 
   assert.equal(await enforcement(db), 'none');
 });
 
-test('an edge counts only after it has confirmed what was accepted when it joined', async (t) => {
+test('an edge counts only after confirming what was accepted when it joined', async (t) => {
   const { db } = await testDatabase(t);
   const { holding } = await smallFleet(db, ['a', 'b']);
   await acceptRule(db, holding, IP);
@@ -90,7 +90,7 @@ test('live is the newest generation that every edge serving the address has', as
   assert.equal(await liveGeneration(db, '198.51.100.1'), 0);
 });
 
-test('an observing edge never counts, and one that stops enforcing stops counting', async (t) => {
+test('an observing edge never counts, nor one that stops enforcing', async (t) => {
   const { db } = await testDatabase(t);
   const { holding } = await smallFleet(db, ['a']);
   const { link } = serveEdges(db);
@@ -118,7 +118,7 @@ test('an observing edge never counts, and one that stops enforcing stops countin
   assert.equal(await enforcement(db), 'none');
 });
 
-test('an edge that is not heard for its lease leaves service; with none left live stands still', async (t) => {
+test('an edge with an expired lease leaves service; with no edge left, live stays where it is', async (t) => {
   const { db } = await testDatabase(t);
   const { holding } = await smallFleet(db, ['a', 'b']);
   const { link } = serveEdges(db);
@@ -161,7 +161,7 @@ test('a heartbeat renews the lease', async (t) => {
   assert.deepEqual(await expireLeases(db, LEASE_MS), []);
 });
 
-test('a refused target stays at its last good generation; every other address moves on', async (t) => {
+test('a refused target stays at its last good generation; other addresses advance', async (t) => {
   const { db } = await testDatabase(t);
   const { holding } = await smallFleet(db, ['a']);
   const { link } = serveEdges(db);
@@ -209,12 +209,12 @@ test('generations never go back: an older confirmation and an old instance are r
   assert.equal(await liveGeneration(db, IP), 3);
 });
 
-test('who is not in the fleet is told so, in words', async (t) => {
+test('refuses an edge that is not in the fleet, with an explanation', async (t) => {
   const { db } = await testDatabase(t);
   const { link } = serveEdges(db);
   const stranger = new TestEdge(link, 'stranger', 'x');
   for (const reply of [
-    await stranger.say(),
+    await stranger.sendHello(),
     await stranger.page(),
     await stranger.confirm(0),
     await stranger.beat(),

@@ -8,7 +8,7 @@ import { acceptRule, insertEdge, insertHolding, insertOrganisation } from '../te
 
 const IP = '203.0.113.10';
 
-test('what an edge reports, refuses and lacks is told; an edge never heard of is there too', async (t) => {
+test('lists what an edge reports, refuses and lacks, and edges that never connected', async (t) => {
   const { db } = await testDatabase(t);
   await insertEdge(db, 'fra1');
   await insertEdge(db, 'ams1');
@@ -47,7 +47,7 @@ test('what an edge reports, refuses and lacks is told; an edge never heard of is
   assert.equal((await loadEdgeStatuses(db, 'fra1'))[0]?.lagMs, 0);
 });
 
-test('a report that an earlier version stored is read', async (t) => {
+test('reads a report stored by an earlier version', async (t) => {
   const { db } = await testDatabase(t);
   await insertEdge(db, 'fra1');
   const old = { policies: 3, elements: 4, lastError: 'x', lastApplyMs: null };

@@ -4,35 +4,35 @@ import type { EdgeMode } from '@portcullis/link/messages/edge.ts';
 import { check } from '@portcullis/link/messages/schema.ts';
 import type { Db } from '../../db/database.ts';
 
-/** One edge as control knows it: what the operator named, how far it is, and what it said last. */
+/** One edge: its settings, its progress and its last report. */
 export interface EdgeStatus {
   readonly name: string;
   readonly site: string;
   readonly serves: readonly string[];
   readonly sees: 'both' | 'inbound';
   readonly fragments: 'reassemble' | 'limit';
-  /** Null: never heard of. */
+  /** Null when the edge never connected. */
   readonly mode: EdgeMode | null;
-  /** Why it only observes although it was asked to enforce; null: it does what was asked. */
+  /** Why it only observes although it should enforce; null otherwise. */
   readonly modeReason: string | null;
-  /** It enforced once, so readers wait for it while it is in service. */
+  /** It has enforced before, so live waits for it while it is in service. */
   readonly enrolled: boolean;
   readonly inService: boolean;
   readonly leftServiceAt: Date | null;
   readonly lastSeenAt: Date | null;
-  /** The newest generation that its kernel has, but for what it refused. */
+  /** The newest generation in its kernel, apart from refused targets. */
   readonly generation: number;
   readonly acceptedGeneration: number;
-  /** How long the oldest generation that it lacks has been accepted; 0: it lacks none. */
+  /** Age of the oldest accepted generation that it lacks; 0 when it lacks none. */
   readonly lagMs: number;
   readonly refused: readonly Refusal[];
-  /** Null: it has not said anything. */
+  /** Null when it has not reported. */
   readonly report: EdgeReport | null;
 }
 export interface Refusal {
   readonly target: string;
   readonly reason: string;
-  /** What its kernel still has of the target; 0: nothing. */
+  /** The generation of the target in its kernel; 0 when it has none. */
   readonly goodGeneration: number;
 }
 
@@ -40,7 +40,7 @@ interface Row extends Omit<EdgeStatus, 'report'> {
   readonly report: unknown;
 }
 
-/** Every edge of the fleet by name, or the one of this name. */
+/** Every edge of the fleet, or the one of this name. */
 export async function loadEdgeStatuses(db: Db, name: string | null = null): Promise<EdgeStatus[]> {
   const { rows } = await sql<Row>`
     select e.name, e.site, e.serves::text[] as serves, e.sees, e.fragments, e.mode,
@@ -63,7 +63,7 @@ export async function loadEdgeStatuses(db: Db, name: string | null = null): Prom
   return rows.map(({ report, ...row }) => ({ ...row, report: readReport(report) }));
 }
 
-/** Null: none is stored, or none that this version understands. */
+/** Returns null when no report is stored that this version understands. */
 export function readReport(stored: unknown): EdgeReport | null {
   if (stored === null) return null;
   const parsed = check(edgeReport, stored);

@@ -3,14 +3,15 @@ import type { EdgeReport } from '@portcullis/link/messages/edge-report.ts';
 import type { EdgeAssignment } from '@portcullis/core/firewall/packet.ts';
 import type { EdgeMode } from '@portcullis/link/messages/edge.ts';
 import type { Db, Tx } from '../../db/database.ts';
+import { lostFleet } from '../generations.ts';
 import type { EdgeManagement } from '../../db/schema.ts';
 
-/** What the operator named, and what was heard of it. */
+/** An edge: its settings in the fleet file and its last known state. */
 export interface EdgeState {
   readonly id: number;
   readonly settings: EdgeAssignment;
   readonly serves: readonly string[];
-  /** The instance that may speak for the edge; null: none, whoever speaks must say hello first. */
+  /** The instance that represents the edge; null when a hello is needed first. */
   readonly instance: string | null;
   readonly mode: EdgeMode | null;
   readonly inService: boolean;
@@ -40,7 +41,7 @@ const COLUMNS = sql.raw(
    edges.confirmed_generation, edges.joins_at_generation`,
 );
 
-/** An edge by its name, or null. */
+/** Returns null when there is no edge of this name. */
 export async function loadEdge(db: Db | Tx, name: string): Promise<EdgeState | null> {
   const { rows } = await sql<EdgeRow>`select ${COLUMNS} from edges where name = ${name}`.execute(
     db,
@@ -78,15 +79,15 @@ export interface Greeted {
   readonly edge: EdgeState;
   /** The newest accepted generation. */
   readonly generation: number;
-  /** This instance is not the one heard last: it holds nothing until it has synced whole. */
+  /** Another instance than the last one: it has nothing until it has synced whole. */
   readonly isNew: boolean;
   readonly leftService: boolean;
 }
 
 /**
- * Records who speaks for an edge from now on; null: no such edge.
- * A new instance is out of service until it has confirmed what is accepted now. An edge that observes is
- * no enforcing edge, whatever it was before: with it gone on purpose, live must not wait for it.
+ * Records the instance that represents an edge. Returns null when there is no such edge.
+ * A new instance is out of service until it has confirmed the accepted generation. An edge that observes does not
+ * count as enforcing, even if it enforced before, so that live does not wait for it.
  */
 export async function recordHello(db: Db, hello: Hello): Promise<Greeted | null> {
   return db.transaction().execute(async (tx) => {
@@ -103,7 +104,7 @@ export async function recordHello(db: Db, hello: Hello): Promise<Greeted | null>
       from fleet where edges.id = ${before.id}
       returning ${COLUMNS}, fleet.generation`.execute(tx);
     const row = rows[0];
-    if (row === undefined) throw new Error('the fleet has lost its row');
+    if (row === undefined) throw lostFleet();
     return {
       edge: stateOf(row),
       generation: row.generation,
@@ -122,7 +123,7 @@ export interface Heartbeat extends Hello {
   readonly report: EdgeReport;
 }
 
-/** Renews the lease. `unknown`: no such edge; `resync`: this instance does not speak for it (any more). */
+/** Renews the lease. Returns 'unknown' if the edge does not exist, and 'resync' if another instance has taken it over. */
 export async function recordHeartbeat(
   db: Db,
   beat: Heartbeat,
@@ -133,7 +134,7 @@ export async function recordHeartbeat(
     if (edge.instance !== beat.instance) return 'resync';
     const stays = edge.inService && beat.mode === 'enforce';
     const leaves = edge.inService && !stays;
-    // Observed until now: what it confirmed then was never in its kernel.
+    // It observed before, so what it confirmed was never in its kernel.
     const begins = edge.mode !== 'enforce' && beat.mode === 'enforce';
     await sql`
       update edges set
@@ -153,32 +154,32 @@ export interface Confirmation {
   readonly refused: readonly { target: string; reason: string; goodGeneration: number }[];
 }
 export type Confirmed =
-  /** It counts: it was in service or joined now. */
+  /** The edge is in service, or joins with this confirmation. */
   | { readonly kind: 'counted'; readonly joined: boolean }
-  /** Heard, but it observes or has not caught up. */
-  | { readonly kind: 'heard' }
+  /** Recorded, but the edge observes or has not caught up. */
+  | { readonly kind: 'recorded' }
   | { readonly kind: 'unknown' | 'resync' | 'future' }
   | { readonly kind: 'stale'; readonly confirmed: number };
 
-/** Records what an edge has in its kernel. A confirmation never takes an edge back. */
+/** Records the generation in an edge's kernel, which never decreases. */
 export async function recordConfirmation(db: Db, confirmation: Confirmation): Promise<Confirmed> {
   return db.transaction().execute(async (tx): Promise<Confirmed> => {
     const edge = await lockEdge(tx, confirmation.name);
     if (edge === null) return { kind: 'unknown' };
     if (edge.instance !== confirmation.instance) return { kind: 'resync' };
     const { generation } = confirmation;
-    const bar = await loadBar(tx, edge);
-    if (generation > bar.accepted) return { kind: 'future' };
+    const threshold = await loadJoinThreshold(tx, edge);
+    if (generation > threshold.accepted) return { kind: 'future' };
     const counts =
       edge.inService ||
-      (edge.mode === 'enforce' && generation >= Math.max(edge.joinsAtGeneration, bar.others));
+      (edge.mode === 'enforce' && generation >= Math.max(edge.joinsAtGeneration, threshold.others));
     if (counts && generation < edge.confirmedGeneration) {
       return { kind: 'stale', confirmed: edge.confirmedGeneration };
     }
     await sql`
       update edges set last_seen_at = clock_timestamp() where id = ${edge.id}`.execute(tx);
-    if (!counts) return { kind: 'heard' };
-    if (bar.firstEver) await settleUnenforced(tx, generation);
+    if (!counts) return { kind: 'recorded' };
+    if (threshold.firstEver) await settleUnenforced(tx, generation);
     await sql`
       update edges set confirmed_generation = ${generation}, in_service = true, left_service_at = null,
              enforcing_since = coalesce(enforcing_since, clock_timestamp())
@@ -189,10 +190,10 @@ export async function recordConfirmation(db: Db, confirmation: Confirmation): Pr
 }
 
 /**
- * What a joining edge is measured by: `others` is the furthest that an edge in service which shares addresses
- * with it has got. Joining below that would take back what readers have already seen as live.
+ * Loads what a joining edge must reach: `others` is the newest generation of the edges in service that share addresses
+ * with it. Joining below that would revert what readers have already seen as live.
  */
-async function loadBar(tx: Tx, edge: EdgeState) {
+async function loadJoinThreshold(tx: Tx, edge: EdgeState) {
   const { rows } = await sql<{ accepted: number; others: number; firstEver: boolean }>`
     select fleet.generation as accepted,
            coalesce((select max(e.confirmed_generation) from edges e
@@ -200,12 +201,12 @@ async function loadBar(tx: Tx, edge: EdgeState) {
                 and exists (select from unnest(e.serves) a, unnest(${edge.serves}::cidr[]) b where a && b)), 0) as others,
            not exists (select from edges where enforcing_since is not null) as "firstEver"
       from fleet`.execute(tx);
-  const bar = rows[0];
-  if (bar === undefined) throw new Error('the fleet has lost its row');
-  return bar;
+  const threshold = rows[0];
+  if (threshold === undefined) throw lostFleet();
+  return threshold;
 }
 
-/** While nothing enforced, accepted was live: those generations took no time. */
+/** While no edge enforced, accepted was live, so these generations were live at once. */
 async function settleUnenforced(tx: Tx, until: number): Promise<void> {
   await sql`
     update generations set live_at = created_at where live_at is null and generation <= ${until}`.execute(
@@ -224,7 +225,7 @@ async function replaceRefusals(tx: Tx, edgeId: number, { refused, generation }: 
     on conflict do nothing`.execute(tx);
 }
 
-/** Takes edges out of service that were not heard for `leaseMs`; their names. They must say hello again. */
+/** Takes edges out of service that were not seen for `leaseMs`, and returns their names. They must send a hello again. */
 export async function expireLeases(db: Db, leaseMs: number): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     update edges set in_service = false, left_service_at = statement_timestamp(), instance = null
@@ -236,14 +237,13 @@ export async function expireLeases(db: Db, leaseMs: number): Promise<string[]> {
 export interface LiveGeneration {
   readonly generation: number;
   readonly cause: string;
-  /** From accepted to live. */
+  /** Time from accepted to live. */
   readonly tookMs: number;
 }
 
 /**
- * Marks the generations that every edge in service has by now, each once whoever asks, and returns those
- * newly marked. Call it after the commit of what may have made them so: two edges that confirm at the same time
- * do not see each other before.
+ * Marks the generations that every edge in service has, each once, and returns the newly marked ones. Call it after
+ * the commit of a confirmation: two concurrent confirmations do not see each other before.
  */
 export async function markLive(db: Db): Promise<LiveGeneration[]> {
   const { rows } = await sql<LiveGeneration>`

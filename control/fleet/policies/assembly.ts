@@ -26,21 +26,21 @@ import { PrefixIndex } from '@portcullis/core/net/prefix-index.ts';
 /** A target that needs a policy. */
 export interface PolicyTarget {
   readonly target: Cidr;
-  /** A holding inside a prefix that another holder's policy would judge: it needs its own, even an empty one. */
+  /** The holding lies inside a prefix with another holder's policy, so it needs its own, even an empty one. */
   readonly carved: boolean;
 }
 
-interface Held extends HoldingRow {
+interface ParsedHolding extends HoldingRow {
   readonly prefix: Cidr;
 }
 
 /**
- * Puts loaded rows together: who has what, what accumulates over nested prefixes, which targets need a policy.
- * Pure, and linear in the rows: nothing here looks at all assignments for each address.
+ * Assembles policies from rows: finds holders, accumulates objects over nested prefixes, lists targets that need a
+ * policy. Pure, and linear in the rows.
  */
 export class PolicyAssembly {
-  readonly #holdings = new PrefixIndex<Held>();
-  readonly #byId = new Map<number, Held>();
+  readonly #holdings = new PrefixIndex<ParsedHolding>();
+  readonly #byId = new Map<number, ParsedHolding>();
   readonly #own = new Map<string, OwnRow>();
   readonly #groups = new Map<number, GroupRow>();
   readonly #groupAssignments = new PrefixIndex<GroupAssignmentRow>();
@@ -66,7 +66,7 @@ export class PolicyAssembly {
     for (const row of rows.mitigations) this.#mitigations.add(storedCidr(row.target), row);
   }
 
-  /** Every target that needs a policy, as far as the rows reach. */
+  /** Every target in the rows that needs a policy. */
   targets(): PolicyTarget[] {
     const found = new Map<string, PolicyTarget>();
     const add = (target: Cidr, carved: boolean): void => {
@@ -85,7 +85,7 @@ export class PolicyAssembly {
       add(target, false);
       assigned.add(target, target);
     }
-    // Only where somebody holds it: whoever had it may be gone.
+    // Only while it is held: the holding may have ended.
     for (const row of this.#rows.mitigations) {
       const target = storedCidr(row.target);
       if (this.#holder(target) === undefined) continue;
@@ -93,14 +93,14 @@ export class PolicyAssembly {
       assigned.add(target, target);
     }
     for (const held of this.#byId.values()) {
-      const around = assigned.covering(held.prefix).some((p) => p.length < held.prefix.length);
-      if (around) add(held.prefix, true);
+      const contained = assigned.covering(held.prefix).some((p) => p.length < held.prefix.length);
+      if (contained) add(held.prefix, true);
       else if (managesFilters(held)) add(held.prefix, false);
     }
     return [...found.values()];
   }
 
-  /** The complete policy of a target: its holder's own, all that is assigned around it, the baseline around it. */
+  /** The complete policy of a target: own objects, assignments and baseline of the target and its containing prefixes. */
   policyOf(target: Cidr): Policy {
     const holding = this.#holder(target);
     const mine = (row: { readonly holdingId: number }): boolean => row.holdingId === holding?.id;
@@ -135,11 +135,11 @@ export class PolicyAssembly {
     });
   }
 
-  #holder(target: Cidr): Held | undefined {
+  #holder(target: Cidr): ParsedHolding | undefined {
     return this.#holdings.covering(target).at(-1);
   }
 
-  /** Where an assignment takes effect: its target as far as its holding reaches, unless a more specific one has that. */
+  /** The target inside the assignment's holding; null when a more specific holding has it. */
   #assignedTarget(row: GroupAssignmentRow | GeoAssignmentRow): Cidr | null {
     const held = this.#byId.get(row.holdingId);
     if (held === undefined) return null;
@@ -149,8 +149,8 @@ export class PolicyAssembly {
   }
 }
 
-/** On the ports that the service says, else on those of its game servers. */
-function managedFilters(held: Held): { type: FilterType; port: number }[] {
+/** Managed filters on the ports of the service, or else on those of its game servers. */
+function managedFilters(held: ParsedHolding): { type: FilterType; port: number }[] {
   return (held.managedFilters ?? []).flatMap((managed) => {
     const type = findFilter(managed.type)?.type;
     if (type === undefined) return [];
@@ -158,13 +158,13 @@ function managedFilters(held: Held): { type: FilterType; port: number }[] {
   });
 }
 
-function portsOf(expression: string | null, { gamePorts }: Held): readonly number[] {
+function portsOf(expression: string | null, { gamePorts }: ParsedHolding): readonly number[] {
   if (expression === null) return gamePorts;
   const ranges = parsePortExpression(expression);
   return ranges.ok ? expandPorts(ranges.value) : [];
 }
 
-function managesFilters(held: Held): boolean {
+function managesFilters(held: ParsedHolding): boolean {
   return held.managedFilters?.some(({ ports }) => portsOf(ports, held).length > 0) ?? false;
 }
 
@@ -172,7 +172,7 @@ function ruleOf([id, action, protocol, source, port]: RuleTuple) {
   return { id, action, protocol, source, port };
 }
 
-/** A type that this version does not know was stored by a newer one, whose edges know it. */
+/** Leaves out a type that only a newer version knows. */
 function filterOf([id, stored, port]: FilterTuple): {
   id: number;
   type: FilterType;
@@ -186,7 +186,7 @@ function ownKey(holdingId: number, target: string): string {
   return `${holdingId} ${target}`;
 }
 
-/** PostgreSQL's text of a cidr. */
+/** Parses a cidr that PostgreSQL wrote. */
 export function storedCidr(text: string): Cidr {
   const parsed = parseCidr(text);
   if (!parsed.ok)

@@ -51,7 +51,7 @@ test('assignments of one holding accumulate over nested prefixes, down to the ad
   assert.deepEqual(await refsAt(db, '198.51.100.1'), ['none']);
 });
 
-test("a prefix's policy never judges another holder inside it, nor the same organisation's other holding", async (t) => {
+test("a prefix's policy does not apply to a more specific holding, even of the same organisation", async (t) => {
   const { db } = await testDatabase(t);
   const org = await insertOrganisation(db, 'org');
   const other = await insertOrganisation(db, 'other');
@@ -83,7 +83,7 @@ test('rules under the wider holding are not enforced while a more specific one h
   assert.deepEqual(await refsAt(db, '203.0.113.10'), [`rule:${covered.id}`]);
 });
 
-test('every policy has the baseline of all prefixes around it, whoever holds what', async (t) => {
+test('every policy has the baseline of all its containing prefixes, whatever the holdings', async (t) => {
   const { db } = await testDatabase(t);
   const org = await insertOrganisation(db, 'org');
   const holding = await insertHolding(db, org, '203.0.113.0/24');
@@ -98,7 +98,7 @@ test('every policy has the baseline of all prefixes around it, whoever holds wha
   assert.deepEqual(targets(await loadAll(db)), ['203.0.0.0/16', '203.0.113.0/25', '203.0.113.1']);
 });
 
-test('filters that a service manages on ports of its own are on its addresses, marked as managed', async (t) => {
+test('managed filters with explicit ports apply to the addresses of the service', async (t) => {
   const { db } = await testDatabase(t);
   const org = await insertOrganisation(db, 'org');
   await insertHolding(db, org, '198.51.100.10/32', {
@@ -118,7 +118,7 @@ test('filters that a service manages on ports of its own are on its addresses, m
   );
 });
 
-test('IPv6 addresses get the group rules of their own family, and IPv4 ones theirs', async (t) => {
+test('addresses get the group rules of their own family', async (t) => {
   const { db } = await testDatabase(t);
   const org = await insertOrganisation(db, 'org');
   const v4 = await insertHolding(db, org, '203.0.113.0/24');
@@ -132,7 +132,7 @@ test('IPv6 addresses get the group rules of their own family, and IPv4 ones thei
   assert.deepEqual(await refsAt(db, '2001:db8::1'), [`rule:${six.id}`]);
 });
 
-test('a prefix asked for means itself and all inside it, policies that are gone included', async (t) => {
+test('a requested prefix includes everything inside it, also removed policies', async (t) => {
   const { db } = await testDatabase(t);
   const org = await insertOrganisation(db, 'org');
   const holding = await insertHolding(db, org, '203.0.113.0/24');
@@ -150,7 +150,7 @@ test('a prefix asked for means itself and all inside it, policies that are gone 
   assert.deepEqual(await load(db, []), { policies: [], removed: [] });
 });
 
-test('a part of the fleet has the same policies as the whole', async (t) => {
+test('policies of a part equal those of the whole fleet', async (t) => {
   const { db } = await testDatabase(t);
   const org = await insertOrganisation(db, 'org');
   const other = await insertOrganisation(db, 'other');
@@ -174,7 +174,7 @@ test('a part of the fleet has the same policies as the whole', async (t) => {
   assert.deepEqual((await load(db, ['0.0.0.0/0', '::/0'])).policies, all);
 });
 
-test('an address can be looked at as of a generation, with the holdings of now', async (t) => {
+test('loads an address as of a generation, with the current holdings', async (t) => {
   const { db } = await testDatabase(t);
   const org = await insertOrganisation(db, 'org');
   const holding = await insertHolding(db, org, '203.0.113.0/24');
@@ -193,7 +193,7 @@ test('an address can be looked at as of a generation, with the holdings of now',
   assert.deepEqual(refs(await inSnapshot(db, (tx) => loadAddressPolicy(tx, '192.0.2.1'))), []);
 });
 
-test('a snapshot of a generation that ends a holding never has the old holder, whenever its transaction began', async (t) => {
+test('a snapshot with the generation that ends a holding never has the old holder', async (t) => {
   const { db } = await testDatabase(t);
   const org = await insertOrganisation(db, 'org');
   const end = new Date(Date.now() + 60_000).toISOString();

@@ -4,26 +4,27 @@ import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { type Cidr, formatNetwork } from '@portcullis/core/net/cidr.ts';
 import { mergeCidrs } from '@portcullis/core/net/cidr-sets.ts';
 import type { Db, Tx } from '../../db/database.ts';
+import { lostFleet } from '../generations.ts';
 import { PolicyAssembly, storedCidr } from './assembly.ts';
 import { loadFormerTargets, loadPolicyRows } from './rows.ts';
 import { PrefixIndex } from '@portcullis/core/net/prefix-index.ts';
 
 export interface LoadedPolicies {
-  /** Complete, of now; sorted by target as text. */
+  /** Complete current policies, sorted by target as text. */
   readonly policies: readonly Policy[];
-  /** Targets asked for, and former ones inside prefixes asked for, that have no policy (any more). */
+  /** Requested targets, and former targets inside requested prefixes, that have no policy. */
   readonly removed: readonly string[];
 }
 
-/** What a snapshot is of. */
+/** The generation and time of a snapshot. */
 export interface SnapshotMoment {
-  /** The newest generation that the snapshot sees; it sees all of every generation up to it. */
+  /** The newest visible generation; every older one is visible too. */
   readonly generation: number;
-  /** The moment by which holdings are judged, as PostgreSQL writes it. */
+  /** The time at which holdings are evaluated, as PostgreSQL writes it. */
   readonly asOf: string;
 }
 
-/** Runs `read` on one consistent view of the database. Reads only. */
+/** Runs `read` in a read-only snapshot. */
 export async function inSnapshot<T>(db: Db, read: (tx: Tx) => Promise<T>): Promise<T> {
   return db
     .transaction()
@@ -33,24 +34,23 @@ export async function inSnapshot<T>(db: Db, read: (tx: Tx) => Promise<T>): Promi
 }
 
 /**
- * The generation and the moment of this transaction's view.
+ * Reads the generation and time of this snapshot.
  *
- * Not `now()`: a transaction may begin before a holding ends and see the generation which ends it. Its policies
- * would carry that generation's number and the old holder's rules, and no edge would ask again.
+ * Not `now()`: a transaction may start before a holding ends and see the generation that ends it. Its policies would
+ * then have that generation's number and the old holder's rules, and no edge would fetch them again.
  */
 export async function readMoment(tx: Tx): Promise<SnapshotMoment> {
   const { rows } = await sql<SnapshotMoment>`
     select generation, greatest(clock_timestamp(), holdings_until)::text as "asOf" from fleet
   `.execute(tx);
   const moment = rows[0];
-  if (moment === undefined) throw new Error('the fleet has lost its row');
+  if (moment === undefined) throw lostFleet();
   return moment;
 }
 
 /**
- * The accepted policies of now for these targets, or of the whole fleet.
- * A prefix among the targets means itself and everything inside it that has, or ever had, a policy.
- * Give it a transaction of `inSnapshot`, or else its statements see different states.
+ * Loads the accepted policies of these targets, or of the whole fleet. A prefix includes everything inside it that
+ * has, or ever had, a policy. Needs a transaction of `inSnapshot`, so that all statements see one state.
  */
 export async function loadPolicies(
   tx: Tx,
@@ -61,21 +61,21 @@ export async function loadPolicies(
     const rows = await loadPolicyRows(tx, { region: 'all', asOf, generation: null });
     return { policies: build(new PolicyAssembly(rows), null), removed: [] };
   }
-  const asked = targets.map(storedCidr);
-  const parts = mergeCidrs(asked);
+  const requested = targets.map(storedCidr);
+  const parts = mergeCidrs(requested);
   if (parts.length === 0) return { policies: [], removed: [] };
   const region = parts.map(formatNetwork);
   const rows = await loadPolicyRows(tx, { region, asOf, generation: null });
   const policies = build(new PolicyAssembly(rows), parts);
   const former = parts.every(isAddress) ? [] : await loadFormerTargets(tx, region);
-  const gone = new Set([...asked, ...former.map(storedCidr)].map(formatNetwork));
+  const gone = new Set([...requested, ...former.map(storedCidr)].map(formatNetwork));
   for (const { target } of policies) gone.delete(target);
   return { policies, removed: [...gone].toSorted() };
 }
 
 /**
- * What an address asks of an edge, for `explain`: accepted, or as of a generation (the live one).
- * Holdings are those of now either way: nobody is judged by a former holder's rules.
+ * Loads the policy of an address for `explain`: accepted, or as of a generation (the live one). Holdings are the
+ * current ones in both cases, so that a former holder's rules never apply.
  */
 export async function loadAddressPolicy(
   tx: Tx,
@@ -91,7 +91,7 @@ export async function loadAddressPolicy(
   return new PolicyAssembly(rows).policyOf(storedCidr(ip));
 }
 
-/** Policies of all targets that need one; with parts, only of targets inside them. */
+/** Builds the policies of all targets, or of the targets inside `parts`. */
 function build(assembly: PolicyAssembly, parts: readonly Cidr[] | null): readonly Policy[] {
   const inside = new PrefixIndex<true>();
   for (const part of parts ?? []) inside.add(part, true);
@@ -99,7 +99,7 @@ function build(assembly: PolicyAssembly, parts: readonly Cidr[] | null): readonl
   for (const { target, carved } of assembly.targets()) {
     if (parts !== null && inside.covering(target).length === 0) continue;
     const policy = assembly.policyOf(target);
-    // An empty policy matters only where it keeps another holder's wider one from judging.
+    // An empty policy is needed only where it hides the wider policy of another holder.
     if (carved || !isEmptyPolicy(policy)) policies.push(policy);
   }
   return policies.toSorted((a, b) => (a.target < b.target ? -1 : 1));

@@ -3,10 +3,10 @@ import type { MitigationAction } from '@portcullis/core/attacks/actions.ts';
 import type { ManagedFilter, RuleAction, RuleProtocol } from '../../db/schema.ts';
 import type { Tx } from '../../db/database.ts';
 
-/** CIDRs whose policies are wanted, or the whole fleet. */
+/** CIDRs whose policies are requested, or the whole fleet. */
 export type Region = readonly string[] | 'all';
 
-/** A rule as [id, action, protocol, source, port]: half a million of them are loaded, without their names. */
+/** A rule as [id, action, protocol, source, port]: a tuple, because half a million are loaded. */
 export type RuleTuple = readonly [number, RuleAction, RuleProtocol, string | null, number | null];
 /** A filter as [id, type, port]. */
 export type FilterTuple = readonly [number, string, number];
@@ -16,7 +16,7 @@ export interface HoldingRow {
   readonly cidr: string;
   readonly serviceId: number | null;
   readonly managedFilters: readonly ManagedFilter[] | null;
-  /** Of the service's game servers, as far as they are reached at this address. */
+  /** Ports of the service's game servers that are reachable at this address. */
   readonly gamePorts: readonly number[];
 }
 export interface OwnRow {
@@ -56,7 +56,7 @@ export interface MitigationRow {
   readonly safelist: readonly string[];
 }
 
-/** Everything that the policies of a region depend on. */
+/** All rows that the policies of a region depend on. */
 export interface PolicyRows {
   readonly holdings: readonly HoldingRow[];
   readonly own: readonly OwnRow[];
@@ -69,13 +69,13 @@ export interface PolicyRows {
 
 export interface RowsRequest {
   readonly region: Region;
-  /** Holdings of this moment, as PostgreSQL writes a timestamptz. */
+  /** The time at which holdings are evaluated, as PostgreSQL writes a timestamptz. */
   readonly asOf: string;
-  /** Objects as of this generation; null: those accepted now. */
+  /** Objects as of this generation; null means the accepted ones. */
   readonly generation: number | null;
 }
 
-/** Loads them in eight statements, whatever the size. Needs one snapshot (repeatable read) to be consistent. */
+/** Loads the rows in eight statements. Needs one snapshot (repeatable read) to be consistent. */
 export async function loadPolicyRows(tx: Tx, request: RowsRequest): Promise<PolicyRows> {
   const groupAssignments = await loadGroupAssignments(tx, request);
   return {
@@ -99,8 +99,8 @@ function exists(alias: string, generation: number | null): RawBuilder<unknown> {
 }
 
 /**
- * The condition that a row's prefix touches the region. Region first, so that each part is an index look-up: an
- * array, because the planner turns "in" round and compares every row with every part.
+ * The condition that a row's prefix overlaps the region. Region first, so that each part is an index look-up; an
+ * array, because the planner would reverse "in" and compare every row with every part.
  */
 function touches(
   alias: string,
@@ -114,7 +114,7 @@ function touches(
       join ${sql.table(table)} as near on ${sql.ref(`near.${column}`)} && part))`;
 }
 
-/** The same for addresses, whose index is a B-tree: inside a prefix is between its ends. */
+/** The same for addresses, whose index is a B-tree: a prefix is a range of addresses. */
 export function addressInside(alias: string, region: Region): RawBuilder<unknown> {
   if (region === 'all') return sql`true`;
   return sql`${sql.ref(`${alias}.id`)} = any (array(
@@ -127,8 +127,8 @@ const ruleTuple = sql`json_build_array(r.id, r.action, r.protocol, r.source, r.p
 const filterTuple = sql`json_build_array(f.id, f.type, f.port)`;
 
 /**
- * A server allocated on an address of its service is reached there. One on any other address of its node (behind
- * translation) is reached somewhere at its service: all of its addresses have the port. One on loopback is not reached.
+ * A server on an address of its service is reachable there. A server on another address of its node (behind NAT) may
+ * be reachable at any address of its service, so all of them have the port. A server on loopback is not reachable.
  */
 function gamePorts(asOf: string): RawBuilder<unknown> {
   return sql`coalesce((
@@ -233,9 +233,8 @@ async function loadMitigations(
 }
 
 /**
- * Every target inside the region that may ever have had a policy: a policy that is not there any more
- * can only be named to an edge by remembering it. Deleted objects and past holdings are kept far longer
- * than the changes that make an edge ask.
+ * Every target inside the region that may ever have had a policy, so that edges can be told to remove it. Deleted
+ * objects and past holdings are kept far longer than the changes that edges sync.
  */
 export async function loadFormerTargets(tx: Tx, region: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ target: string }>`

@@ -21,7 +21,7 @@ test('sets are canonical, sorted, without overlaps or neighbours to merge, IPv4 
   }
 });
 
-test('what the data does not know is an empty set, and no name reads the data by accident', async () => {
+test('unknown names give empty sets', async () => {
   const names = [
     'country:XX',
     'asn:4294967295',
@@ -58,7 +58,7 @@ test('known addresses lie in their sets', async () => {
   assert.ok(sets['asn:15169']?.includes('8.8.8.0/24'));
 });
 
-test('asking at once reads once each, and a load lets timers run', async () => {
+test('concurrent loads read each set once and let timers run', async () => {
   await prepareSourceSets();
   let ticks = 0;
   const timer = setInterval(() => {

@@ -34,20 +34,20 @@ const PACKAGES: readonly DataPackage[] = [
   },
 ];
 
-/** So many sets are kept by name, or all of the last question; the least recently asked for goes first. */
+/** The number of cached sets, or all of the last request; the least recently used go first. */
 const CACHED_SETS = 500;
-/** Ranges between two breaths of the event loop. */
+/** Ranges between two yields to the event loop. */
 const RANGES_PER_TURN = 2_000;
 
 /**
- * The country and ASN data. Files stay open from `openSourceData` on, so that they can still be read when
- * the process has given up the rights it started with, or while a package is being replaced.
+ * The country and ASN data. Files stay open from `openSourceData` on, so that they can be read after the process has
+ * dropped root, or while a package is replaced.
  */
 export class SourceData {
   readonly #open: readonly OpenPackage[];
   readonly #dataVersion: string;
   readonly #cache = new Map<string, readonly string[]>();
-  /** Loads run one after another: a second caller usually finds its sets cached by the first. */
+  /** Loads are serialised: a second caller usually finds its sets cached. */
   #loading: Promise<unknown> = Promise.resolve();
 
   constructor(packages: readonly OpenPackage[]) {
@@ -140,19 +140,19 @@ export async function openSourceData(): Promise<SourceData> {
 
 let shared: Promise<SourceData> | undefined;
 
-/** Opens the data that `loadSourceSets` reads; call it while the process may still read the files. */
+/** Opens the data that `loadSourceSets` reads; call it before dropping root. */
 export async function prepareSourceSets(): Promise<void> {
   shared ??= openSourceData();
   await shared;
 }
 
-/** The contents of these source sets, from the data that this process keeps open. See `SourceData.load`. */
+/** Loads source sets from the data that this process keeps open. See `SourceData.load`. */
 export async function loadSourceSets(names: readonly string[]): Promise<SourceSets> {
   shared ??= openSourceData();
   return (await shared).load(names);
 }
 
-/** Lets go of the data; for tests, and for a process that ends. */
+/** Closes the data; for tests, and when the process stops. */
 export async function releaseSourceSets(): Promise<void> {
   const data = shared;
   shared = undefined;
@@ -168,7 +168,7 @@ async function readSets(
     for (const [key, ranges] of await readRanges(handle, family, new Set(keys))) {
       const cidrs = found.get(key);
       for (const [index, { first, last }] of joinRanges(ranges).entries()) {
-        if (index % RANGES_PER_TURN === 0) await breathe();
+        if (index % RANGES_PER_TURN === 0) await yieldToEventLoop();
         for (const cidr of rangeToCidrs(family, first, last)) cidrs?.push(formatCidr(cidr));
       }
     }
@@ -188,7 +188,7 @@ async function readRanges(
   keys: ReadonlySet<string>,
 ): Promise<Map<string, Range[]>> {
   const found = new Map<string, Range[]>(Array.from(keys, (key) => [key, []]));
-  const note = (line: string): void => {
+  const addLine = (line: string): void => {
     const [first = '', last = '', key = ''] = line.split(',', 3);
     found.get(key)?.push({ first: addressValue(first, family), last: addressValue(last, family) });
   };
@@ -197,27 +197,27 @@ async function readRanges(
   for await (const chunk of input) {
     const lines = `${rest}${chunk as string}`.split('\n');
     rest = lines.pop() ?? '';
-    for (const line of lines) note(line);
-    await breathe();
+    for (const line of lines) addLine(line);
+    await yieldToEventLoop();
   }
-  if (rest !== '') note(rest);
+  if (rest !== '') addLine(rest);
   return found;
 }
 
-/** Ranges that touch become one, so that the networks made of them are the fewest there can be. */
+/** Joins adjacent ranges, so that they make the fewest networks. */
 function joinRanges(ranges: readonly Range[]): Range[] {
   const joined: Range[] = [];
   for (const range of inOrder(ranges)) {
-    const before = joined.at(-1);
-    if (before === undefined || range.first > before.last + 1n) joined.push(range);
-    else if (range.last > before.last) {
-      joined[joined.length - 1] = { first: before.first, last: range.last };
+    const previous = joined.at(-1);
+    if (previous === undefined || range.first > previous.last + 1n) joined.push(range);
+    else if (range.last > previous.last) {
+      joined[joined.length - 1] = { first: previous.first, last: range.last };
     }
   }
   return joined;
 }
 
-/** The data is sorted as it comes; this makes sure without paying for a sort. */
+/** Sorts only when needed: the data is normally sorted. */
 function inOrder(ranges: readonly Range[]): readonly Range[] {
   const sorted = ranges.every(
     (range, at) => at === 0 || range.first >= (ranges[at - 1]?.first ?? 0n),
@@ -233,7 +233,6 @@ function addressValue(text: string, family: Family): bigint {
   return parsed.value.value;
 }
 
-/** Lets timers and requests run between two pieces of work. */
-function breathe(): Promise<void> {
+function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -5,7 +5,7 @@ import type { Db, Tx } from '../../db/database.ts';
 import { inSnapshot, loadPolicies, readMoment } from '../policies/policies.ts';
 import { storedCidr } from '../policies/assembly.ts';
 
-/** What one sync carries, before it is cut to an edge's prefixes and into pages. */
+/** The content of a sync, before it is reduced to an edge's prefixes and split into pages. */
 export interface SyncContent {
   readonly generation: number;
   readonly whole: boolean;
@@ -15,12 +15,12 @@ export interface SyncContent {
   readonly setNames: readonly string[];
 }
 
-/** Beyond this many changed targets sending everything is less work than sending what changed. */
+/** Beyond this number of changed targets, sending everything is cheaper. */
 const MAX_CHANGED_TARGETS = 10_000;
 
 /**
- * Loads what changed after a generation, or everything: when asked from nothing, from a generation that
- * the changes no longer reach back to, or from one that was never accepted here.
+ * Loads what changed after a generation. Loads everything after 0, after a generation whose changes are no longer
+ * stored, and after one that was never accepted here.
  */
 export async function loadSyncContent(db: Db, after: number): Promise<SyncContent> {
   return inSnapshot(db, async (tx) => {
@@ -36,7 +36,7 @@ export async function loadSyncContent(db: Db, after: number): Promise<SyncConten
   });
 }
 
-/** Targets that generations after `after` may have changed; null where only a whole sync will do. */
+/** Targets that generations after `after` may have changed. Returns null when a whole sync is needed. */
 async function loadChanged(tx: Tx, after: number, generation: number): Promise<string[] | null> {
   if (after === generation) return [];
   if (after > generation) return null;
@@ -62,7 +62,7 @@ async function loadSetNames(tx: Tx): Promise<string[]> {
   return rows.map((row) => row.name).toSorted();
 }
 
-/** The part of a content that matters to an edge which serves these prefixes; the rest it need not have. */
+/** The part of the content that an edge with these prefixes needs. */
 export function contentFor(content: SyncContent, serves: readonly string[]): SyncContent {
   const prefixes = serves.map(storedCidr);
   if (servesAll(prefixes)) return content;
@@ -71,7 +71,7 @@ export function contentFor(content: SyncContent, serves: readonly string[]): Syn
   for (const policy of content.policies) {
     const target = storedCidr(policy.target);
     if (prefixes.some((prefix) => overlaps(prefix, target))) policies.push(policy);
-    // It may have served this until its operator narrowed it.
+    // The edge may have served this before its prefixes were narrowed.
     else if (!content.whole) removed.push(policy.target);
   }
   return { ...content, policies, removed };

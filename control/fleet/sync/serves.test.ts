@@ -16,7 +16,7 @@ import {
 const EDGE = (serves: string, devices = 'eth0') =>
   `edges: [{ name: a, site: fra, devices: [${devices}], serves: [${serves}] }]\n`;
 
-test('an edge whose serves changed in the fleet file is sent what it gained, and loses what it lost', async (t) => {
+test('sends an edge the prefixes that it gained, and removes those that it lost', async (t) => {
   const { db } = await testDatabase(t);
   await applyText(db, EDGE('203.0.113.0/25'));
   const org = await insertOrganisation(db, 'org');
@@ -33,7 +33,7 @@ test('an edge whose serves changed in the fleet file is sent what it gained, and
   assert.deepEqual([...edge.policies.keys()], ['203.0.113.200']);
 });
 
-test('settings that say nothing of prefixes make a generation that names no target', async (t) => {
+test('a change of other settings takes a generation without targets', async (t) => {
   const { db } = await testDatabase(t);
   await applyText(db, EDGE('203.0.113.0/25'));
   const { generation } = await applyText(db, EDGE('203.0.113.0/25', 'eth1'));
@@ -42,13 +42,13 @@ test('settings that say nothing of prefixes make a generation that names no targ
   assert.equal(rows.length, 0);
 });
 
-test('a sync that began before serves changed never carries the new generation with the old prefixes', async (t) => {
+test('a sync never combines the new generation with the old prefixes', async (t) => {
   const { db } = await testDatabase(t);
   await applyText(db, EDGE('203.0.113.0/25'));
   const org = await insertOrganisation(db, 'org');
   const holding = await insertHolding(db, org, '203.0.113.0/24');
   await acceptRule(db, holding, '203.0.113.200');
-  const { desk } = serveEdges(db);
+  const { sync } = serveEdges(db);
   const before = await loadEdge(db, 'a');
   assert.ok(before);
   const { generation } = await applyText(db, EDGE('203.0.113.0/24'));
@@ -59,7 +59,7 @@ test('a sync that began before serves changed never carries the new generation w
     cursor: null,
     sourceSetsVersion: null,
   } as const;
-  const { page } = await desk.begin(before, request, true);
+  const { page } = await sync.begin(before, request, true);
   assert.equal(page.generation, generation);
   assert.deepEqual(
     page.policies.map(({ target }) => target),
@@ -67,7 +67,7 @@ test('a sync that began before serves changed never carries the new generation w
   );
 });
 
-test('source sets larger than a page travel in parts, and arrive whole', async (t) => {
+test('sends source sets larger than a page in parts', async (t) => {
   const { db } = await testDatabase(t);
   const org = await insertOrganisation(db, 'org');
   const holding = await insertHolding(db, org, '203.0.113.0/24');

@@ -31,7 +31,7 @@ async function policiesNow(db: Db): Promise<Map<string, Policy>> {
   return new Map(policies.map((policy) => [policy.target, policy]));
 }
 
-test('pages of one sync are of one generation, whatever is written between them', async (t) => {
+test('all pages of a sync have one generation, whatever is written in between', async (t) => {
   const { db } = await testDatabase(t);
   const { holding } = await prepare(db);
   for (let n = 0; n < 12; n += 1) await acceptRule(db, holding, `203.0.113.${n}`, { port: 7 });
@@ -53,7 +53,7 @@ test('pages of one sync are of one generation, whatever is written between them'
   assert.deepEqual(new Map(edge.policies), await policiesNow(db));
 });
 
-test('a page whose answer was lost is answered again; an unknown cursor begins again', async (t) => {
+test('sends a page again after a lost answer; an unknown cursor starts again', async (t) => {
   const { db } = await testDatabase(t);
   const { holding } = await prepare(db);
   for (let n = 0; n < 6; n += 1) await acceptRule(db, holding, `203.0.113.${n}`);
@@ -87,7 +87,7 @@ test('a page whose answer was lost is answered again; an unknown cursor begins a
   assert.notEqual(handler, restarted.handler);
 });
 
-test('an edge further behind than the changes reach is sent everything', async (t) => {
+test('sends everything to an edge that is too far behind', async (t) => {
   const { db } = await testDatabase(t);
   const { holding } = await prepare(db);
   const { link } = serveEdges(db);
@@ -103,7 +103,7 @@ test('an edge further behind than the changes reach is sent everything', async (
   assert.equal((await edge.sync())[0]?.whole, false);
 });
 
-test('the sweep keeps the changes that an edge in service still needs', async (t) => {
+test('keeps the changes that an edge in service still needs', async (t) => {
   const { db } = await testDatabase(t);
   await prepare(db);
   const { link } = serveEdges(db);
@@ -136,7 +136,7 @@ test('the sweep keeps the changes that an edge in service still needs', async (t
   assert.equal(await oldest(), 500);
 });
 
-test('an edge is sent the policies of the prefixes it serves, and wider ones around them', async (t) => {
+test('sends policies of the served prefixes and of their containing prefixes', async (t) => {
   const { db } = await testDatabase(t);
   const { org, holding } = await prepare(db);
   await insertEdge(db, 'half', ['203.0.113.0/25', '2001:db8::/32']);
@@ -152,7 +152,7 @@ test('an edge is sent the policies of the prefixes it serves, and wider ones aro
   assert.deepEqual([...edge.policies.keys()].toSorted(), ['203.0.113.0/24', '203.0.113.1']);
 });
 
-test('source sets travel when the edge holds another version, and only then', async (t) => {
+test('sends source sets only when the edge has another version', async (t) => {
   const { db } = await testDatabase(t);
   const { org, holding } = await prepare(db);
   const { link } = serveEdges(db);
@@ -207,7 +207,7 @@ test('an edge that syncs while 50 writers write misses no change', async (t) => 
   );
 });
 
-test('messages that make no sense are answered, never thrown out of the handler', async (t) => {
+test('answers malformed messages and never rejects', async (t) => {
   const { db } = await testDatabase(t);
   await prepare(db);
   const { handler } = serveEdges(db);
@@ -244,7 +244,7 @@ test('messages that make no sense are answered, never thrown out of the handler'
   await edge.join();
 });
 
-test('a protocol older than the oldest is refused in words; a newer agent is answered in ours', async (t) => {
+test('refuses a protocol that is too old, with an explanation; answers a newer agent in the current version', async (t) => {
   const { db } = await testDatabase(t);
   await prepare(db);
   const { handler } = serveEdges(db);
@@ -259,7 +259,7 @@ test('a protocol older than the oldest is refused in words; a newer agent is ans
   assert.equal(newer.kind === 'edge.welcome' && newer.protocolVersion, 1);
 });
 
-test('a database that is away is said so, and the next message works', async (t) => {
+test('reports a missing database, and recovers with the next message', async (t) => {
   const { db } = await testDatabase(t);
   await prepare(db);
   const { link } = serveEdges(db);
@@ -275,7 +275,7 @@ test('a database that is away is said so, and the next message works', async (t)
   assert.deepEqual(replies.at(-1), { kind: 'done' });
 });
 
-test('more changed targets than it pays to send one by one are sent as everything', async (t) => {
+test('sends everything when too many targets changed', async (t) => {
   const { db } = await testDatabase(t);
   const { holding } = await prepare(db);
   const { link } = serveEdges(db);

@@ -12,16 +12,16 @@ export type LoadSourceSets = (names: readonly string[]) => Promise<SourceSets>;
 export interface SyncOptions {
   readonly db: Db;
   readonly loadSourceSets: LoadSourceSets;
-  /** A page ends once it is about this large, in bytes of JSON; one policy is never cut. */
+  /** Approximate page size in bytes of JSON; a policy is never split. */
   readonly pageBytes?: number;
-  /** A sync that nobody continues for this long is forgotten. */
+  /** A sync that is not continued for this time is discarded. */
   readonly idleMs?: number;
 }
 
 interface Page {
   readonly policies: readonly Policy[];
   readonly removed: readonly string[];
-  /** A part of the source sets, which the edge joins with the other parts. */
+  /** A part of the source sets, which the edge joins. */
   readonly sourceSets: SourceSets | null;
 }
 interface RunningSync {
@@ -31,20 +31,20 @@ interface RunningSync {
   readonly pages: readonly Page[];
   usedAtMs: number;
 }
-interface BegunSync {
+interface StartedSync {
   readonly page: EdgePage;
   readonly policies: number;
 }
 
-/** Far below what a transport carries in a message. */
+/** Far below the largest message of a transport. */
 const PAGE_BYTES = 4 * 1024 * 1024;
 const IDLE_MS = 60_000;
 
 /**
- * Cuts syncs into pages of one generation. The list is kept from the first page on, so that later pages
- * do not see later writes: one list an edge, and edges that sync whole at one generation share it.
+ * Splits syncs into pages of one generation. The content is kept from the first page on, so that later pages do not
+ * see later writes. Edges that sync whole at one generation share it.
  */
-export class SyncDesk {
+export class SyncService {
   readonly #options: Required<SyncOptions>;
   readonly #running = new Map<string, RunningSync>();
   #whole: Promise<SyncContent> | null = null;
@@ -54,15 +54,15 @@ export class SyncDesk {
     this.#options = { pageBytes: PAGE_BYTES, idleMs: IDLE_MS, ...options };
   }
 
-  /** The first page. `fromNothing`: whatever the edge says it holds, it is sent everything. */
-  async begin(known: EdgeState, request: EdgeSync, fromNothing: boolean): Promise<BegunSync> {
+  /** Returns the first page. With `fromNothing` it sends everything, whatever the edge reports. */
+  async begin(known: EdgeState, request: EdgeSync, fromNothing: boolean): Promise<StartedSync> {
     const { db, pageBytes } = this.#options;
     const loaded = await this.#load(fromNothing ? 0 : request.after);
-    // Read after the content: what it serves may be newer than the generation, whose successor then names
-    // what it gained, but never older, or it would confirm a change of its prefixes without their policies.
+    // Read after the content: prefixes newer than the generation are fine, because the next generation names what
+    // the edge gained. Older ones would let it confirm a change of its prefixes without their policies.
     const edge = (await loadEdge(db, known.settings.name)) ?? known;
     const content = contentFor(loaded, edge.serves);
-    const sets = await this.#setsUnlessHeld(content, request.sourceSetsVersion);
+    const sets = await this.#setsUnlessCurrent(content, request.sourceSetsVersion);
     const sync: RunningSync = {
       id: randomUUID(),
       instance: request.instance,
@@ -74,7 +74,7 @@ export class SyncDesk {
     return { page: pageOf(edge, sync, 0), policies: content.policies.length };
   }
 
-  /** A later page, also once more when its answer was lost. */
+  /** Returns a later page, again if its answer was lost. */
   next(edge: EdgeState, request: EdgeSync, cursor: string): EdgePage | Refused {
     const sync = this.#running.get(edge.settings.name);
     const [id, number, ...rest] = cursor.split('/');
@@ -89,19 +89,19 @@ export class SyncDesk {
         kind: 'refused',
         code: 'resync',
         detail:
-          'This sync is not known here any more (control restarted, or it took too long). Begin again.',
+          'This sync is not known here any more (control restarted, or it took too long). Start again.',
       };
     }
     sync.usedAtMs = Date.now();
     return pageOf(edge, sync, index);
   }
 
-  /** An edge is done with its sync, or gone. */
+  /** Discards the sync of an edge. */
   forget(name: string): void {
     this.#running.delete(name);
   }
 
-  /** Frees what nobody continues. */
+  /** Discards syncs that are not continued. */
   sweep(): void {
     const before = Date.now() - this.#options.idleMs;
     for (const [name, sync] of this.#running) {
@@ -112,7 +112,7 @@ export class SyncDesk {
 
   async #load(after: number): Promise<SyncContent> {
     if (after > 0) return loadSyncContent(this.#options.db, after);
-    // A fleet that restarts asks for the same list at once: computed once, as long as it is of now.
+    // A fleet that restarts requests the same content at once; it is loaded once per generation.
     const wanted = await currentGeneration(this.#options.db);
     const shared = await this.#whole?.catch(() => null);
     this.#wholeUsedAtMs = Date.now();
@@ -122,10 +122,13 @@ export class SyncDesk {
     return loading;
   }
 
-  async #setsUnlessHeld(content: SyncContent, held: string | null): Promise<SourceSets | null> {
+  async #setsUnlessCurrent(
+    content: SyncContent,
+    current: string | null,
+  ): Promise<SourceSets | null> {
     const sets = await this.#options.loadSourceSets(content.setNames);
     // The version names the data and the sets, so an edge that lacks a set has another version.
-    return sets.version === held ? null : sets;
+    return sets.version === current ? null : sets;
   }
 }
 
@@ -141,7 +144,7 @@ function pageOf(edge: EdgeState, { id, content, pages }: RunningSync, index: num
   };
 }
 
-/** All countries together are larger than a message may be, and one alone can be larger than a page. */
+/** Splits sets, because all countries exceed a message and one alone can exceed a page. */
 function cutSets(sourceSets: SourceSets | null, pageBytes: number): Page[] {
   if (sourceSets === null) return [];
   const { version } = sourceSets;
@@ -197,12 +200,12 @@ function cutPages(content: SyncContent, pageBytes: number): Page[] {
   return pages;
 }
 
-/** Close above what JSON takes; measuring each policy by writing it would cost as much as sending it. */
+/** A close upper estimate of the JSON size; measuring it would cost as much as sending it. */
 function estimateBytes(policy: Policy): number {
   const rules = policy.rules.length + policy.baseline.length;
   const sets = policy.geo.reduce((sum, rule) => sum + rule.sets.length, 0);
-  const against = [...policy.mitigations, ...policy.filters];
-  const safe = against.reduce((sum, { safelist }) => sum + safelist.length, 0);
-  const others = 300 * policy.mitigations.length + 120 * policy.filters.length + 46 * safe;
+  const overlays = [...policy.mitigations, ...policy.filters];
+  const safelisted = overlays.reduce((sum, { safelist }) => sum + safelist.length, 0);
+  const others = 300 * policy.mitigations.length + 120 * policy.filters.length + 46 * safelisted;
   return 160 + 140 * rules + others + 60 * policy.geo.length + 16 * sets;
 }

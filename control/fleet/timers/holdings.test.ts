@@ -47,7 +47,7 @@ async function heard(url: string, done: () => Promise<boolean>): Promise<void> {
   }
 }
 
-test("a holding that ends makes a generation within 100 ms; the old holder's rules are gone, the new holder starts empty", async (t) => {
+test("takes a generation within 100 ms of a holding's end; the new holder starts without rules", async (t) => {
   const { db, url } = await testDatabase(t);
   const old = await insertOrganisation(db, 'old');
   const next = await insertOrganisation(db, 'next');
@@ -75,7 +75,7 @@ test("a holding that ends makes a generation within 100 ms; the old holder's rul
   assert.deepEqual(after, { policies: [], removed: ['203.0.113.0/24', IP] });
 });
 
-test('holdings that moved while no control plane ran are caught up at the start, in one generation', async (t) => {
+test('catches up at the start, in one generation', async (t) => {
   const { db } = await testDatabase(t);
   const org = await insertOrganisation(db, 'org');
   await sql`update fleet set holdings_until = now() - interval '1 minute'`.execute(db);
@@ -96,7 +96,7 @@ test('holdings that moved while no control plane ran are caught up at the start,
   assert.equal(await currentGeneration(db), 1, 'nothing is done twice');
 });
 
-test('replicas make one generation of one moment between them', async (t) => {
+test('replicas take one generation for one moment', async (t) => {
   const { db } = await testDatabase(t);
   const org = await insertOrganisation(db, 'org');
   await sql`update fleet set holdings_until = now() - interval '1 minute'`.execute(db);
@@ -106,7 +106,7 @@ test('replicas make one generation of one moment between them', async (t) => {
   assert.equal(await currentGeneration(db), 1);
 });
 
-test('a scheduler that is woken looks at holdings written since, and needs no timer for them', async (t) => {
+test('sees new holdings when woken', async (t) => {
   const { db, url } = await testDatabase(t);
   const scheduler = startHoldingScheduler({ db, events: silentEvents(), maxWaitMs: 600_000 });
   const org = await insertOrganisation(db, 'org');

@@ -1,37 +1,37 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import type { FleetEvents } from '../events.ts';
-import { takeGeneration } from '../generations.ts';
+import { lostFleet, takeGeneration } from '../generations.ts';
 
 export interface SchedulerOptions {
   readonly db: Db;
   readonly events: FleetEvents;
-  /** Looks again after this long at the latest, whatever was heard; default 10 s. */
+  /** The longest wait between two looks; default 10 s. */
   readonly maxWaitMs?: number;
 }
 export interface HoldingScheduler {
-  /** Holdings may have changed: look when the next one begins or ends. */
+  /** Recomputes when the next holding starts or ends, because holdings may have changed. */
   wake(): void;
   stop(): Promise<void>;
 }
 
-/** Replicas take turns by this lock; "PCHO" in ASCII. */
+/** Advisory lock between replicas; "PCHO" in ASCII. */
 const LOCK = 0x50_43_48_4f;
 const MAX_WAIT_MS = 10_000;
 const RETRY_MS = 1_000;
-/** A burst of writes wakes us once. */
+/** A burst of writes wakes the scheduler once. */
 const WAKE_MS = 20;
 
 /**
- * Makes a generation at the moment a holding begins or ends, because no write does. What was missed while
- * no control plane ran is caught up at the start: `fleet.holdings_until` remembers how far we were.
+ * Takes a generation when a holding starts or ends, because no write does. At the start it catches up on what happened
+ * while no control plane ran, from `fleet.holdings_until`.
  */
 export function startHoldingScheduler(options: SchedulerOptions): HoldingScheduler {
   const maxWaitMs = options.maxWaitMs ?? MAX_WAIT_MS;
   let timer: NodeJS.Timeout | undefined;
   let dueAtMs = 0;
   let running: Promise<void> | null = null;
-  let wokenMeanwhile = false;
+  let wakeRequested = false;
   let stopped = false;
 
   const arm = (waitMs: number): void => {
@@ -48,20 +48,20 @@ export function startHoldingScheduler(options: SchedulerOptions): HoldingSchedul
   };
   const turn = async (): Promise<void> => {
     let waitMs = RETRY_MS;
-    wokenMeanwhile = false;
+    wakeRequested = false;
     try {
       const next = await advanceHoldings(options.db, options.events);
       waitMs = Math.min(next ?? maxWaitMs, maxWaitMs);
     } catch (error) {
-      options.events.failed('moving holdings on', error);
+      options.events.failed('starting and ending holdings', error);
     }
-    arm(wokenMeanwhile ? WAKE_MS : waitMs);
+    arm(wakeRequested ? WAKE_MS : waitMs);
   };
 
   arm(0);
   return {
     wake() {
-      if (running !== null) wokenMeanwhile = true;
+      if (running !== null) wakeRequested = true;
       else if (Date.now() + WAKE_MS < dueAtMs) arm(WAKE_MS);
     },
     async stop() {
@@ -72,13 +72,13 @@ export function startHoldingScheduler(options: SchedulerOptions): HoldingSchedul
   };
 }
 
-/** A wait is rounded up, so that the moment has passed when it is over; and another replica may be at it. */
+/** Waits are rounded up, so that the moment has passed; and another replica may be doing the work. */
 const ROUNDING_MS = 1;
 const LEAST_WAIT_MS = 5;
 
 /**
- * Puts every holding that began or ended since last time into one generation.
- * Returns the milliseconds until the next one does; null: none is known.
+ * Takes one generation for every holding that started or ended since the last call.
+ * Returns the milliseconds until the next one, or null.
  */
 export async function advanceHoldings(db: Db, events: FleetEvents): Promise<number | null> {
   const moved = await db.transaction().execute(moveHoldings);
@@ -95,16 +95,16 @@ export async function advanceHoldings(db: Db, events: FleetEvents): Promise<numb
 interface Moved {
   readonly generation: number;
   readonly targets: readonly string[];
-  /** How long after the earliest of the moments. */
+  /** Time since the earliest of them. */
   readonly lateMs: number;
 }
 
 async function moveHoldings(tx: Tx): Promise<Moved | null> {
   const { rows: lock } = await sql<{ ours: boolean }>`
     select pg_try_advisory_xact_lock(${LOCK}) as ours`.execute(tx);
-  // Another replica is at it; we look again soon enough to take over should it die.
+  // Another replica is doing it; this one looks again soon enough to take over.
   if (lock[0]?.ours !== true) return null;
-  // The moment stays text: a Date would cut its microseconds, and a boundary between would be lost or done twice.
+  // The time stays text: a Date would cut its microseconds, and a boundary in between would be lost or done twice.
   const { rows } = await sql<{ target: string | null; until: string; lateMs: number }>`
     with span as (
       select holdings_until as since, clock_timestamp() as until from fleet
@@ -119,7 +119,7 @@ async function moveHoldings(tx: Tx): Promise<Moved | null> {
            (extract(epoch from until - min(at)) * 1000)::float8 as "lateMs"
       from span left join moved on true group by cidr, until`.execute(tx);
   const until = rows[0]?.until;
-  if (until === undefined) throw new Error('the fleet has lost its row');
+  if (until === undefined) throw lostFleet();
   const targets = rows.flatMap((row) => row.target ?? []);
   if (targets.length === 0) {
     await catchUp(tx, until);
@@ -130,7 +130,7 @@ async function moveHoldings(tx: Tx): Promise<Moved | null> {
   return { generation, targets, lateMs: Math.round(Math.max(...rows.map((row) => row.lateMs))) };
 }
 
-/** Now and then, so that a holding written later as having begun long ago is not taken for one that begins now. */
+/** Moves the mark about once an hour, so that a holding inserted with a past start is not taken for a new one. */
 async function catchUp(tx: Tx, until: string): Promise<void> {
   await sql`
     update fleet set holdings_until = ${until}::timestamptz

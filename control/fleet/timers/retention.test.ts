@@ -32,7 +32,7 @@ async function sweep(db: Db): Promise<Record<string, number>> {
   return swept;
 }
 
-test('deleted objects are kept 400 days, living ones for ever', async (t) => {
+test('keeps deleted objects for 400 days, and live ones without limit', async (t) => {
   const { db } = await testDatabase(t);
   const org = await insertOrganisation(db, 'org');
   const holding = await insertHolding(db, org, '203.0.113.0/24');
@@ -61,7 +61,7 @@ test('deleted objects are kept 400 days, living ones for ever', async (t) => {
   assert.equal((await sweep(db))['deleted objects'], 0);
 });
 
-test('answers kept for idempotency keys are forgotten after 24 hours', async (t) => {
+test('deletes answers of idempotency keys after 24 hours', async (t) => {
   const { db } = await testDatabase(t);
   const org = await insertOrganisation(db, 'org');
   const { rows } = await sql<{ id: number }>`
@@ -76,7 +76,7 @@ test('answers kept for idempotency keys are forgotten after 24 hours', async (t)
   assert.equal(await countOf(db, 'idempotency_keys'), 2);
 });
 
-test('an edge far behind does not keep generations for ever', async (t) => {
+test('limits the generations kept for an edge that is far behind', async (t) => {
   const { db } = await testDatabase(t);
   await sql`
     insert into edges (name, site, devices, serves, sees, fragments, management, owner, in_service)

@@ -2,17 +2,17 @@ import { sql } from 'kysely';
 import type { Db } from '../../db/database.ts';
 import { DROPS_KEPT_HOURS } from '../edges/drops.ts';
 
-/** What is kept for how long. The audit trail has no limit. */
+/** Retention times. The audit trail has no limit. */
 export const KEPT = {
   idempotencyHours: 24,
   deletedObjectDays: 400,
-  /** Generations that any edge may still ask changes since; older only for edges in service. */
+  /** Generations whose changes any edge may sync; older ones are kept only for edges in service. */
   generations: 10_000,
-  /** An edge that is further behind fetches everything: remembering for it would cost more. */
+  /** An edge that is further behind syncs whole, which is cheaper than storing more. */
   mostGenerations: 100_000,
 } as const;
 
-/** Rows at most in one statement, so that no sweep holds locks for long. */
+/** The largest number of rows per statement, which limits how long locks are held. */
 const BATCH = 5_000;
 const MAX_BATCHES = 200;
 
@@ -60,7 +60,7 @@ async function sweepIdempotencyKeys(db: Db): Promise<number> {
   return Number(numAffectedRows ?? 0);
 }
 
-/** Oldest first and without gaps: "does the list reach back to G?" is answered by its oldest row. */
+/** Deletes the oldest first, without gaps, so that the oldest row tells how far the list reaches back. */
 async function sweepGenerations(db: Db): Promise<number> {
   const { numAffectedRows } = await sql`
     with bar as (
@@ -108,7 +108,7 @@ async function sweepDeletedObjects(db: Db): Promise<number> {
 }
 
 async function sweepDeleted(db: Db, table: (typeof OBJECT_TABLES)[number]): Promise<number> {
-  // An assignment may outlive its geo rule's deletion by a moment only; the rule waits for it.
+  // A geo rule is deleted after its assignments.
   const unused =
     table === 'geo_rules'
       ? sql`and not exists (select from geo_assignments a where a.geo_rule_id = t.id)`

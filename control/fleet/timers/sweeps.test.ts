@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { testDatabase } from '../../db/testing.ts';
-import { LeaseWatch, startSweeps } from './sweeps.ts';
+import { LeaseCheck, startSweeps } from './sweeps.ts';
 import { fakeSourceSets, serveEdges, TestEdge } from '../test-edge.ts';
-import { SyncDesk } from '../sync/sync.ts';
+import { SyncService } from '../sync/sync.ts';
 import { insertEdge, silentEvents } from '../testing.ts';
 
 const expire = async (): Promise<string[]> => ['fra1'];
@@ -19,31 +19,31 @@ function watchOf(state: { away: boolean }) {
     expire,
   };
   const events = { ...silentEvents(), edgeLeft: (name: string) => void left.push(name) };
-  return { watch: new LeaseWatch(store, events, 60_000), left };
+  return { watch: new LeaseCheck(store, events, 60_000), left };
 }
 
-test('after a start every edge gets a whole lease to be heard by this process', async () => {
+test('gives every edge a whole lease after a start', async () => {
   const { watch, left } = watchOf({ away: false });
-  for (const at of [5_000, 30_000, 64_999]) await watch.look(at);
+  for (const at of [5_000, 30_000, 64_999]) await watch.check(at);
   assert.deepEqual(left, []);
-  await watch.look(65_000);
+  await watch.check(65_000);
   assert.deepEqual(left, ['fra1']);
 });
 
-test('while the database was away nobody could be heard, so leases begin again', async () => {
+test('restarts leases after the database was away', async () => {
   const state = { away: false };
   const { watch, left } = watchOf(state);
-  await watch.look(0);
+  await watch.check(0);
   state.away = true;
-  await watch.look(59_000);
+  await watch.check(59_000);
   state.away = false;
-  for (const at of [70_000, 100_000, 129_000]) await watch.look(at);
+  for (const at of [70_000, 100_000, 129_000]) await watch.check(at);
   assert.deepEqual(left, []);
-  await watch.look(130_000);
+  await watch.check(130_000);
   assert.deepEqual(left, ['fra1']);
 });
 
-test('a silent edge is taken out of service by itself', async (t) => {
+test('takes a silent edge out of service', async (t) => {
   const { db } = await testDatabase(t);
   await insertEdge(db, 'fra1');
   const edge = new TestEdge(serveEdges(db).link, 'fra1', 'one');
@@ -51,7 +51,7 @@ test('a silent edge is taken out of service by itself', async (t) => {
   const { promise: left, resolve } = Promise.withResolvers<string>();
   const sweeps = startSweeps({
     db,
-    desk: new SyncDesk({ db, loadSourceSets: fakeSourceSets }),
+    sync: new SyncService({ db, loadSourceSets: fakeSourceSets }),
     events: { ...silentEvents(), edgeLeft: resolve },
     sweepAttacks: async () => 0,
     leaseMs: 50,

@@ -3,15 +3,15 @@ import { LEASE_MS } from '../edges/handler.ts';
 import { expireLeases, type LiveGeneration, markLive } from '../edges/store.ts';
 import type { FleetEvents } from '../events.ts';
 import { type Sweep, sweepOldRows } from './retention.ts';
-import type { SyncDesk } from '../sync/sync.ts';
+import type { SyncService } from '../sync/sync.ts';
 
 export interface SweepOptions {
   readonly db: Db;
-  readonly desk: SyncDesk;
+  readonly sync: SyncService;
   readonly events: FleetEvents;
   readonly sweepAttacks: Sweep;
   readonly leaseMs?: number;
-  /** How often leases are looked at; default a twelfth of the lease. */
+  /** How often leases are checked; default a twelfth of the lease. */
   readonly leaseCheckMs?: number;
   readonly retentionMs?: number;
 }
@@ -21,15 +21,15 @@ export interface Sweeps {
 
 const RETENTION_MS = 10 * 60_000;
 
-/** Everything in the fleet that happens because time passes, but for holdings. */
+/** Starts the timers of the fleet: leases, idle syncs and retention. */
 export function startSweeps(options: SweepOptions): Sweeps {
   const leaseMs = options.leaseMs ?? LEASE_MS;
-  const { db, desk, events, sweepAttacks } = options;
+  const { db, sync, events, sweepAttacks } = options;
   const store = { markLive: () => markLive(db), expire: (ms: number) => expireLeases(db, ms) };
-  const watch = new LeaseWatch(store, events, leaseMs);
+  const leases = new LeaseCheck(store, events, leaseMs);
   const stops = [
-    every(options.leaseCheckMs ?? leaseMs / 12, () => watch.look(performance.now())),
-    every(leaseMs / 4, async () => desk.sweep()),
+    every(options.leaseCheckMs ?? leaseMs / 12, () => leases.check(performance.now())),
+    every(leaseMs / 4, async () => sync.sweep()),
     every(options.retentionMs ?? RETENTION_MS, () =>
       sweepOldRows(db, sweepAttacks, events.swept).catch((error: unknown) =>
         events.failed('removing old rows', error),
@@ -49,14 +49,14 @@ export interface LeaseStore {
 }
 
 /**
- * Leases run only while we could have heard: after a start, or once the database is back, every edge gets a
- * whole lease to be heard again before it is taken out of service for our silence.
+ * Checks leases only after control was reachable for a whole lease: after a start, or after the database returns,
+ * every edge gets a whole lease before it is taken out of service.
  */
-export class LeaseWatch {
+export class LeaseCheck {
   readonly #store: LeaseStore;
   readonly #events: Pick<FleetEvents, 'edgeLeft' | 'generationsLive' | 'failed'>;
   readonly #leaseMs: number;
-  #hearingSinceMs: number | null = null;
+  #reachableSinceMs: number | null = null;
 
   constructor(
     store: LeaseStore,
@@ -68,24 +68,24 @@ export class LeaseWatch {
     this.#leaseMs = leaseMs;
   }
 
-  /** One look at a moment of a clock that only goes forward. Never rejects. */
-  async look(nowMs: number): Promise<void> {
+  /** Checks the leases at a time of a monotonic clock. Never rejects. */
+  async check(nowMs: number): Promise<void> {
     try {
-      // Marks what a crash between a confirmation and its mark left; and tells whether the database is there.
+      // Marks what a crash between a confirmation and its mark left, and detects a missing database.
       this.#events.generationsLive(await this.#store.markLive());
-      this.#hearingSinceMs ??= nowMs;
-      if (nowMs - this.#hearingSinceMs < this.#leaseMs) return;
+      this.#reachableSinceMs ??= nowMs;
+      if (nowMs - this.#reachableSinceMs < this.#leaseMs) return;
       const expired = await this.#store.expire(this.#leaseMs);
-      for (const name of expired) this.#events.edgeLeft(name, 'it was not heard for its lease');
+      for (const name of expired) this.#events.edgeLeft(name, 'its lease expired');
       if (expired.length > 0) this.#events.generationsLive(await this.#store.markLive());
     } catch (error) {
-      this.#hearingSinceMs = null;
-      this.#events.failed('looking at leases', error);
+      this.#reachableSinceMs = null;
+      this.#events.failed('checking leases', error);
     }
   }
 }
 
-/** Runs `work` again and again, never twice at once; the returned function stops it and waits for it. */
+/** Runs `work` periodically, never concurrently. Returns a function that stops it and waits for it. */
 function every(ms: number, work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | null = null;
   const timer = setInterval(() => {

@@ -4,7 +4,7 @@ import { type Access, createAccess, createKey } from '../../access/index.ts';
 import type { Db } from '../../db/database.ts';
 import { testDatabase } from '../../db/testing.ts';
 import { createFirewall } from '../../firewall/index.ts';
-import type { AskEdges } from '../../fleet/index.ts';
+import type { QueryEdges } from '../../fleet/index.ts';
 import { loadSourceSets, releaseSourceSets } from '../../fleet/policies/source-sets.ts';
 import { createMemoryLink, type MemoryLink } from '@portcullis/link/transport/memory.ts';
 import type { Registry } from 'prom-client';
@@ -63,7 +63,7 @@ export async function startWorld(
   t: Test,
   overrides: Partial<HttpDeps> = {},
   onServer: (server: HttpServer) => void = () => {},
-  askEdges: AskEdges = async () => new Map(),
+  queryEdges: QueryEdges = async () => new Map(),
 ): Promise<World> {
   const { db } = await testDatabase(t);
   await seed(db);
@@ -77,7 +77,7 @@ export async function startWorld(
   const gameServers = createGameServers({ db, registry, log, ...TEST_DEADLINES });
   const nodes = createMemoryLink(gameServers.agentHandler, gameServers.admit);
   gameServers.speakThrough(nodes.control);
-  const ground = { db, access, log, askEdges, registry, gameServers };
+  const ground = { db, access, log, queryEdges, registry, gameServers };
   const server = createHttpServer({ ...serverDeps(ground), ...overrides });
   onServer(server);
   const { url, metricsUrl } = await server.listen();
@@ -106,14 +106,14 @@ interface Ground {
   readonly db: Db;
   readonly access: Access;
   readonly log: Logger;
-  readonly askEdges: AskEdges;
+  readonly queryEdges: QueryEdges;
   readonly registry: Registry;
   readonly gameServers: GameServers;
 }
 
-function serverDeps({ db, access, log, askEdges, registry, gameServers }: Ground): HttpDeps {
+function serverDeps({ db, access, log, queryEdges, registry, gameServers }: Ground): HttpDeps {
   const publicUrl = 'https://portcullis.example';
-  const firewall = createFirewall({ access, loadSourceSets, askEdges, publicUrl, registry, log });
+  const firewall = createFirewall({ access, loadSourceSets, queryEdges, publicUrl, registry, log });
   const attacks = createAttacks({ db, publicUrl, registry, log });
   const good = { ok: true, detail: 'As it should be.' };
   return {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { LiveVerdict, Question } from '@portcullis/link/messages/edge.ts';
 import type { Notice } from '@portcullis/link/messages/messages.ts';
-import { Questions } from './questions.ts';
+import { EdgeQueries } from './queries.ts';
 
 const PACKET = {
   family: 4,
@@ -27,16 +27,16 @@ const answer = (generation: number): LiveVerdict => ({
 });
 
 function asking(withinMs: number) {
-  const questions = new Questions(withinMs);
+  const questions = new EdgeQueries(withinMs);
   const asked: Question[] = [];
-  questions.speakThrough({
+  questions.attachLink({
     notify: (notice: Notice) => {
       if (notice.kind === 'question') asked.push(notice);
       return 1;
     },
   });
   const say = (edge: string, generation: number, id = asked.at(-1)?.id ?? ''): void =>
-    questions.answered(edge, {
+    questions.receiveAnswer(edge, {
       kind: 'edge.answer',
       instance: 'one',
       id,
@@ -45,9 +45,9 @@ function asking(withinMs: number) {
   return { questions, asked, say };
 }
 
-test('the answer is there as soon as every edge has said something; who was not asked does not count', async () => {
+test('returns when every edge has answered, and ignores edges that were not asked', async () => {
   const { questions, asked, say } = asking(60_000);
-  const answered = questions.ask(['fra1', 'ams1'], PACKET);
+  const answered = questions.query(['fra1', 'ams1'], PACKET);
   assert.deepEqual(asked[0]?.edges, ['fra1', 'ams1']);
   say('par1', 9);
   say('fra1', 3);
@@ -62,16 +62,16 @@ test('the answer is there as soon as every edge has said something; who was not 
   say('fra1', 7);
 });
 
-test('an edge that does not answer is waited for until the deadline, and no longer', async () => {
+test('waits for a silent edge until the timeout', async () => {
   const { questions, say } = asking(30);
-  const answered = questions.ask(['fra1', 'away'], PACKET);
+  const answered = questions.query(['fra1', 'away'], PACKET);
   say('fra1', 3);
   assert.deepEqual([...(await answered).keys()], ['fra1']);
 });
 
-test('without edges, or before the link is up, nobody is asked and nobody waits', async () => {
+test('returns at once without edges or without a link', async () => {
   const { questions, asked } = asking(60_000);
-  assert.equal((await questions.ask([], PACKET)).size, 0);
-  assert.equal((await new Questions(60_000).ask(['fra1'], PACKET)).size, 0);
+  assert.equal((await questions.query([], PACKET)).size, 0);
+  assert.equal((await new EdgeQueries(60_000).query(['fra1'], PACKET)).size, 0);
   assert.deepEqual(asked, []);
 });
