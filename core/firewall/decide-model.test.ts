@@ -156,11 +156,13 @@ test('decide agrees with a second reading of all ten stages, and random packets 
 });
 
 test('a verdict names a rule that is in the judging policy, says what the verdict says and matches', () => {
+  let checked = 0;
   fc.assert(
     fc.property(situation(), ({ settings, sourceSets, policies, packet, state }) => {
       const view = { settings, sourceSets, policies: createPolicyTable(policies) };
       const { action, stage, ref } = decide(view, packet, state);
       if (stage !== 'baseline' && stage !== 'named-allows' && stage !== 'rules') return;
+      checked += 1;
       const policy = judging(policies, packet.destination);
       const rules = stage === 'baseline' ? policy?.baseline : policy?.rules;
       const named = rules?.filter((rule) => rule.ref === ref) ?? [];
@@ -169,6 +171,7 @@ test('a verdict names a rule that is in the judging policy, says what the verdic
     }),
     { numRuns: 1000 },
   );
+  assert.ok(checked > 100, `only ${checked} verdicts named a rule`);
 });
 
 test('observing changes no verdict, and marks just what enforcing would have dropped', () => {

@@ -67,11 +67,13 @@ describe('the power machine, whatever happens', () => {
   });
 
   it('is offline after a kill, and stays so', () => {
+    let checked = 0;
     fc.assert(
       fc.property(moves, game, (happened, endsBy) => {
         const world = played(happened, endsBy);
         // Somebody else started it and nobody here has seen it: which comes first, nobody can say.
         if (world.isAlive && world.machine.phase.kind === 'offline') return;
+        checked += 1;
         assert.deepEqual(world.post({ kind: 'signal', signal: 'kill' }), { accepted: true });
         const launches = count(world, 'launch');
         world.settle();
@@ -81,23 +83,28 @@ describe('the power machine, whatever happens', () => {
       }),
       RUNS,
     );
+    assert.ok(checked > RUNS.numRuns / 2, `only ${checked} runs were checked`);
   });
 
   it('is up after a restart that was accepted, by another launch than before', () => {
+    let checked = 0;
     fc.assert(
       fc.property(moves, game, (happened, endsBy) => {
         const world = played(happened, endsBy);
         const { run } = world.machine;
         if (world.post({ kind: 'signal', signal: 'restart' })?.accepted !== true) return;
+        checked += 1;
         world.settle();
         assert.equal(serverState(world.machine), 'running');
         assert.ok(world.machine.run > run);
       }),
       RUNS,
     );
+    assert.ok(checked > RUNS.numRuns / 4, `only ${checked} runs were checked`);
   });
 
   it('keeps an accepted signal when its agent is killed right after', () => {
+    let checked = 0;
     fc.assert(
       fc.property(moves, signal, fc.boolean(), (happened, last, gotThrough) => {
         const world = played(happened, 'egg');
@@ -110,12 +117,14 @@ describe('the power machine, whatever happens', () => {
         world.restartAgent(gotThrough);
         // A kill on its way may hit what somebody else started meanwhile, or not.
         if (answer?.accepted !== true || uninterrupted.pending.some(isStaleTell)) return;
+        checked += 1;
         world.settle();
         uninterrupted.settle();
         assert.equal(serverState(world.machine), serverState(uninterrupted.machine));
       }),
       RUNS,
     );
+    assert.ok(checked > RUNS.numRuns / 4, `only ${checked} runs were checked`);
   });
 
   it('starts a server that crashes by itself no more often than once in its time', () => {

@@ -188,17 +188,21 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
   }
 
   it('never drops what the reference evaluator passes', () => {
+    let dropped = 0;
     fc.assert(
       fc.property(situation(), (drawn) => {
         const driver = loaded(drawn.policies, settingsOf(drawn), drawn.sourceSets);
         if (driver.judge(frameOf(drawn.packet), DEVICE) === 'pass') return;
+        dropped += 1;
         assert.equal(decide(viewOf(drawn), drawn.packet, STATE).action, 'drop');
       }),
       { numRuns },
     );
+    assert.ok(dropped > numRuns / 100, `only ${dropped} of the packets were dropped`);
   });
 
   it('drops everything that rules on the packet alone deny', () => {
+    let denied = 0;
     fc.assert(
       fc.property(situation(), (situation) => {
         const stateless = { mitigations: [], filters: [] };
@@ -206,11 +210,13 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
         const drawn = { ...situation, policies };
         if (mustPassOn(drawn) || decide(viewOf(drawn), drawn.packet, STATE).action === 'pass')
           return;
+        denied += 1;
         const driver = loaded(policies, settingsOf(drawn), drawn.sourceSets);
         assert.equal(driver.judge(frameOf(drawn.packet), DEVICE), 'drop');
       }),
       { numRuns },
     );
+    assert.ok(denied > numRuns / 100, `only ${denied} of the packets were denied`);
   });
 
   it('changes one address and leaves the others as they are', () => {

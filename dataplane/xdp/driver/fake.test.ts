@@ -6,7 +6,7 @@ import { roomSuite } from './capacity-suite.ts';
 import { struckSuite } from './stateless-drops-suite.ts';
 
 describe('the fake early drop', () => {
-  earlyDropSuite(createFakeEarlyDrop, 2_000);
+  earlyDropSuite(createFakeEarlyDrop, 1_000);
   countSuite(createFakeEarlyDrop);
   struckSuite(createFakeEarlyDrop);
   roomSuite((room) => createFakeEarlyDrop({ room }), 200);
