@@ -22,15 +22,19 @@ for (const file of files) {
   const ended = Promise.withResolvers<void>();
   describe(file, async () => {
     const before = readProcessState();
-    after(async () => {
-      try {
-        await checkLeftOpen(before.open);
-        assert.deepEqual({ ...readProcessState(), open: null }, { ...before, open: null });
-      } finally {
-        ended.resolve();
-      }
-    });
-    await import(resolve(file));
+    try {
+      await import(resolve(file));
+    } finally {
+      // Registered last, so that it runs after the hooks of the file.
+      after(async () => {
+        try {
+          await checkLeftOpen(before.open);
+          assert.deepEqual({ ...readProcessState(), open: null }, { ...before, open: null });
+        } finally {
+          ended.resolve();
+        }
+      });
+    }
   });
   await ended.promise;
 }
