@@ -25,6 +25,7 @@ interface Ended {
   readonly name: string;
   readonly nesting: number;
   readonly skip?: string | boolean | undefined;
+  readonly todo?: string | boolean | undefined;
   readonly details: {
     readonly duration_ms: number;
     readonly type?: string | undefined;
@@ -73,7 +74,8 @@ export function collect(stream: ReturnType<typeof run>, files: readonly string[]
     const { failureType, cause } = ended.details.error as { failureType?: string; cause?: unknown };
     // A suite fails with its tests, which are counted themselves.
     if (failureType === 'subtestsFailed') return;
-    add(ended, 'failed', inspect(cause ?? ended.details.error, { depth: 6 }));
+    if (ended.todo !== undefined) add(ended, 'skipped', 'to do, and fails');
+    else add(ended, 'failed', inspect(cause ?? ended.details.error, { depth: 6 }));
   });
   const print = ({ message }: { readonly message: string }): void => {
     const before = report.printed.get(report.current) ?? '';
