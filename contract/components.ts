@@ -5,13 +5,13 @@ export interface JsonObject {
   readonly [key: string]: Json;
 }
 
-/** Gathers what a document names once and refers to: schemas by title, anything else by a given name. */
+/** Collects the components of a document: schemas by title, anything else by a given name. */
 export interface Components {
   /** The schema with every titled part replaced by a reference. */
   schema(schema: TSchema): JsonObject;
   /** A reference to `value` under `name`; the same name must mean the same value. */
   refer(kind: ComponentKind, name: string, value: JsonObject): JsonObject;
-  /** All that was referred to, names sorted. */
+  /** The referenced components, sorted by name. */
   collect(): JsonObject;
 }
 
@@ -36,7 +36,7 @@ export function createComponents(): Components {
     if (!isObject(value)) return value;
     const { title, ...rest } = value;
     const inner = Object.fromEntries(
-      // Values, not schemas: what they hold is data.
+      // These hold values, not schemas.
       Object.entries(rest).map(([key, part]) => [
         key,
         DATA_KEYWORDS.has(key) ? part : replaceTitled(part),
@@ -68,7 +68,7 @@ function keep(title: Json | undefined): JsonObject {
   return title === undefined ? {} : { title };
 }
 
-/** TypeBox keeps its own notes in properties that are not enumerable; this leaves only JSON Schema. */
+/** Removes TypeBox's non-enumerable properties, so that only JSON Schema remains. */
 export function toJson(value: unknown): Json {
   return JSON.parse(JSON.stringify(value)) as Json;
 }

@@ -11,46 +11,46 @@ export const ABILITIES = [
 ] as const;
 export type Ability = (typeof ABILITIES)[number];
 
-/** Activation flag of an area, enabled for an organisation by the operator's staff. */
+/** The activation flag of an area, set by the operator for an organisation. */
 export type Flag = 'firewall_api' | 'attack_history_api';
 
-/** A header on a response: `X?` may be missing, `X` is always there. */
+/** A response header: `X?` is optional, `X` is always present. */
 export type HeaderUse = HeaderName | `${HeaderName}?`;
 
 /**
- * An operation that takes something of this answer, as an OpenAPI link: for readers, and for fuzzers that walk
- * from one operation to the next. Values are runtime expressions, such as `$response.body#/data/ids`.
+ * An OpenAPI link to an operation that uses a value of this response, for readers and fuzzers. Values are runtime
+ * expressions, such as `$response.body#/data/ids`.
  */
 export interface Link {
   readonly operationId: string;
   readonly description: string;
-  /** By the parameter's name in the other operation. */
+  /** By the parameter name of the other operation. */
   readonly parameters: Readonly<Record<string, string>>;
   readonly body?: Readonly<Record<string, string | readonly string[]>>;
 }
 
 export interface ResponseRow {
   readonly description: string;
-  /** The body as application/json; without it there is none, or only a problem. */
+  /** The body as application/json. Absent: no body, or only a problem. */
   readonly schema?: TSchema;
-  /** What the body may be as application/problem+json. */
+  /** The problems that the body may be. */
   readonly problems?: readonly ProblemCode[];
   readonly headers: readonly HeaderUse[];
   readonly example?: unknown;
   readonly links?: Readonly<Record<string, Link>>;
 }
 
-/** One operation: everything about it that is promised. Routes, checks and OpenAPI are made from it. */
+/** The contract of one operation. Routes, checks and OpenAPI are derived from it. */
 export interface Endpoint {
   readonly operationId: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Below the version's prefix: `/firewall/ips/{ip}/rules`. */
+  /** The path below the version's prefix: `/firewall/ips/{ip}/rules`. */
   readonly path: string;
   readonly tag: 'Firewall' | 'Game servers' | 'Attacks';
   readonly ability: Ability;
   readonly flag: Flag | null;
   readonly summary: string;
-  /** CommonMark. Ability and flag are added by the document. */
+  /** CommonMark. The OpenAPI document adds ability and flag. */
   readonly description: string;
   readonly params?: Readonly<Record<string, TSchema>>;
   readonly requestHeaders?: readonly RequestHeaderName[];
@@ -59,18 +59,18 @@ export interface Endpoint {
   readonly bodyExamples?: Readonly<Record<string, unknown>>;
   readonly responses: Readonly<Record<number, ResponseRow>>;
   /**
-   * `true`: runs in a transaction, is audited, and may take a generation. `instructs`: somebody else is told to do
-   * something and waited for, so no transaction is held; audited, and answered in the acknowledgement envelope.
+   * `true`: runs in a transaction, is audited, and may take a generation. `instructs`: instructs an agent and waits for
+   * it without a transaction; audited, and answered in the acknowledgement envelope.
    */
   readonly write: boolean | 'instructs';
-  /** Understands Idempotency-Key. */
+  /** Accepts Idempotency-Key. */
   readonly idempotent?: boolean;
 }
 
-/** What every answer carries once the key is known. */
+/** The headers of every response after authentication. */
 export const RATE_HEADERS = ['X-Request-Id', 'RateLimit', 'RateLimit-Policy'] as const;
 
-/** Refusals that every operation may answer. */
+/** The problems of every operation. */
 export const COMMON = [
   'unauthenticated',
   'ability_missing',
@@ -80,14 +80,14 @@ export const COMMON = [
   'unavailable',
 ] as const satisfies readonly ProblemCode[];
 
-/** Refusals of every operation that reads a body. */
+/** The problems of every operation with a body. */
 export const WITH_BODY = [
   'malformed_json',
   'payload_too_large',
   'unsupported_media_type',
 ] as const satisfies readonly ProblemCode[];
 
-/** Refusals of every operation that understands Idempotency-Key. */
+/** The problems of every operation that accepts Idempotency-Key. */
 export const WITH_KEY = [
   'idempotency_in_progress',
   'idempotency_key_reused',
@@ -105,7 +105,7 @@ export function refusals(
 ): Readonly<Record<number, ResponseRow>> {
   const rows: Record<number, ResponseRow> = {};
   const codes = new Set(groups.flat());
-  // In the catalogue's order, so that the same set of refusals reads the same everywhere.
+  // In the order of the catalogue, so that equal sets look the same everywhere.
   for (const code of PROBLEM_CODES.filter((one) => codes.has(one))) {
     const { status } = PROBLEMS[code];
     const problems = [...(rows[status]?.problems ?? []), code];
@@ -118,7 +118,7 @@ function describe(codes: readonly ProblemCode[]): string {
   return codes.map((code) => `\`${code}\`: ${PROBLEMS[code].explanation}`).join('\n\n');
 }
 
-/** Rate headers may miss: a refusal can come before the key is known. */
+/** Rate headers are optional: a problem may precede authentication. */
 function refusalHeaders(status: number): readonly HeaderUse[] {
   const common: readonly HeaderUse[] = ['X-Request-Id', 'RateLimit?', 'RateLimit-Policy?'];
   if (status === 401) return ['X-Request-Id', 'WWW-Authenticate'];

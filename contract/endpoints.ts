@@ -4,7 +4,7 @@ import { GAME_SERVER_ENDPOINTS } from './operations/game-servers.ts';
 
 export const V1_PREFIX = '/api/v1';
 
-/** The public interface, and nothing else: a row per operation. */
+/** The public interface: a row per operation. */
 export const ENDPOINTS = [
   ...FIREWALL_ENDPOINTS,
   ...GAME_SERVER_ENDPOINTS,

@@ -6,7 +6,7 @@ interface HeaderEntry {
   readonly schema: TSchema;
 }
 
-/** Every response header that means something to a caller. */
+/** The response headers for callers. */
 export const RESPONSE_HEADERS = {
   'X-Request-Id': {
     description:
@@ -55,8 +55,8 @@ export const RESPONSE_HEADERS = {
 export type HeaderName = keyof typeof RESPONSE_HEADERS;
 
 /**
- * Request headers that operations read, besides Authorization and Content-Type. Without examples: a page
- * would put them into every command that it shows, and a copied key makes the next request a repeat.
+ * The request headers of operations, besides Authorization and Content-Type. They have no examples, because the
+ * reference page would put an example Idempotency-Key into every command, and a copied key repeats a request.
  */
 export const REQUEST_HEADERS = {
   'Idempotency-Key': {

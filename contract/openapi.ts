@@ -21,7 +21,7 @@ const TABLES: Readonly<
   x1: { prefix: X1_PREFIX, rows: X1_ENDPOINTS },
 };
 
-/** The OpenAPI 3.1 document of a version, made from its table and nothing else. Equal at every call. */
+/** The OpenAPI 3.1 document of a version, derived from its endpoint table. Deterministic. */
 export function buildOpenApi(version: Version): JsonObject {
   const { prefix, rows } = TABLES[version];
   const components = createComponents();
@@ -66,7 +66,7 @@ function operation(row: Endpoint, components: Components): JsonObject {
     tags: [row.tag],
     summary: row.summary,
     description: `${row.description}\n\n${requirements(row)}`,
-    // OpenAPI 3.1 lets schemes other than OAuth name what the caller must be allowed to do.
+    // OpenAPI 3.1 allows required abilities for schemes other than OAuth.
     security: [{ apiKey: [row.ability] }],
     ...(parameters.length > 0 && { parameters }),
     ...(row.body !== undefined && { requestBody: requestBody(row, row.body, components) }),
@@ -149,7 +149,7 @@ function linksOf(links: Readonly<Record<string, Link>>): JsonObject {
   return asObject(toJson(Object.fromEntries(named)));
 }
 
-/** Refusals with one or two causes are the same everywhere; longer lists belong to their operation. */
+/** Responses with one or two problems are shared components; longer lists belong to their operation. */
 function sharedName({ schema, problems }: ResponseRow): string | null {
   if (schema !== undefined || problems === undefined || problems.length > 2) return null;
   return problems.map(pascalCase).join('Or');

@@ -2,17 +2,17 @@ import type { Static, TSchema } from 'typebox';
 import type { ENDPOINTS } from './endpoints.ts';
 import type { X1_ENDPOINTS } from './x1-endpoints.ts';
 
-/** The rows of both tables as types, for whoever binds code to them: server handlers, clients. */
+/** The rows of both tables as types, for handlers and clients. */
 type Row = (typeof ENDPOINTS)[number] | (typeof X1_ENDPOINTS)[number];
 type RowOf<Id extends OperationId> = Extract<Row, { readonly operationId: Id }>;
 
 export type OperationId = Row['operationId'];
 
-/** What a body that fits the operation's schema is; null for an operation without one. */
+/** The type of the request body; null without one. */
 export type BodyOf<Id extends OperationId> =
   RowOf<Id> extends { readonly body: infer Schema extends TSchema } ? Static<Schema> : null;
 
-/** What the query parameters are once they have their types. */
+/** The types of the parsed query parameters. */
 export type QueryOf<Id extends OperationId> =
   RowOf<Id> extends { readonly query: infer Schema extends TSchema }
     ? Static<Schema>

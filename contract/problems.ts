@@ -5,13 +5,13 @@ interface ProblemEntry {
   readonly status: number;
   /** Short, the same for every occurrence (RFC 9457, 3.1.3). */
   readonly title: string;
-  /** What it means. One paragraph of plain text, shown at /problems/<code>. */
+  /** The meaning: a paragraph of plain text, shown at /problems/<code>. */
   readonly explanation: string;
   /** What the caller can do about it. */
   readonly remedy: string;
 }
 
-/** Every refusal that this service knows: stable codes, each with a page at /problems/<code>. */
+/** The catalogue of problems: stable codes, each with a page at /problems/<code>. */
 export const PROBLEMS = {
   malformed_json: {
     status: 400,

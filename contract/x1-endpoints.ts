@@ -31,7 +31,7 @@ export const X1_PREFIX = '/api/x1';
 
 const common = { tag: 'Firewall', flag: 'firewall_api' } as const;
 
-/** What callers, CLI and portal need beyond the public interface. Allowed to change. */
+/** The interface /api/x1 for callers, CLI and portal. It may change. */
 export const X1_ENDPOINTS = [
   {
     ...common,

@@ -6,7 +6,7 @@ export interface Log {
   error(fields: object, message: string): void;
 }
 
-/** An error and what caused it, without stacks. */
+/** The message of an error and of its causes, without stacks. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause === undefined

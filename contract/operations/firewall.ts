@@ -22,7 +22,7 @@ import {
 } from '../schemas/firewall-writes.ts';
 import * as examples from './firewall-examples.ts';
 
-/** Not more than a string: what is no address is answered 404, like an address of somebody else. */
+/** Any string: an invalid address is answered 404, like an address of another organisation. */
 export const ADDRESS_PARAMS = {
   ip: Type.String({
     description:
@@ -31,7 +31,7 @@ export const ADDRESS_PARAMS = {
   }),
 } as const;
 
-/** What every firewall operation may refuse with. */
+/** The problems of every firewall operation. */
 export const FIREWALL = ['area_not_enabled', 'not_found'] as const;
 
 const common = {
@@ -62,7 +62,7 @@ const CREATE_HEADERS = [...WRITE_HEADERS, 'Idempotency-Replayed?'] as const;
 const PROPAGATES =
   'The write is accepted at once and takes 3-5 minutes to propagate globally; a read right after it does not show it.';
 
-/** The address of the request, for what is done to it next. */
+/** The address of the request, for links. */
 export const SAME_ADDRESS = { ip: '$request.path.ip' } as const;
 
 const DELETE_CREATED = {

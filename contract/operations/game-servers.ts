@@ -16,7 +16,7 @@ import {
   PowerRequest,
 } from '../schemas/game-servers.ts';
 
-/** Not more than a string: what is no uuid is answered 404, like a server that the key does not see. */
+/** Any string: an invalid uuid is answered 404, like a server that the key does not see. */
 export const SERVER_PARAMS = {
   slice: Type.String({
     description:
@@ -48,7 +48,7 @@ const LISTED = {
   limits: { memory: 1024, cpu: 100, disk: 2048 },
 } as const;
 
-/** Power and command answer 200, 422 and 502 in the acknowledgement envelope; the rest is problems. */
+/** Power and command answer 200, 422 and 502 in the acknowledgement envelope; everything else is a problem. */
 const ACKNOWLEDGED = {
   ...refusals(COMMON, WITH_BODY, WITH_KEY, ['not_found']),
   200: {

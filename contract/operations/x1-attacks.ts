@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { COMMON, type Endpoint, NOT_MODIFIED, RATE_HEADERS, refusals } from '../endpoint.ts';
 import { AttackDetail, MitigationsCancelled } from '../schemas/x1-attacks.ts';
 
-/** Not more than a string: what is no attack that the caller sees is answered 404. */
+/** Any string: an attack that the caller does not see is answered 404. */
 const ATTACK_PARAMS = {
   attack: Type.String({
     description: 'The `id` of an attack, as the list returns it. What the key does not see is 404.',
@@ -13,7 +13,7 @@ const ATTACK_PARAMS = {
 const common = { tag: 'Attacks', flag: 'attack_history_api', params: ATTACK_PARAMS } as const;
 const REFUSALS = ['area_not_enabled', 'not_found'] as const;
 
-/** What callers need of attacks beyond the public interface. */
+/** Operations on attacks beyond the public interface. */
 export const X1_ATTACK_ENDPOINTS = [
   {
     ...common,

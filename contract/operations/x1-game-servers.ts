@@ -12,7 +12,7 @@ const common = {
 } as const;
 const HEADERS = [...RATE_HEADERS, 'ETag'] as const;
 
-/** What operators and the portal need of game servers beyond the public interface. */
+/** Operations on game servers beyond the public interface. */
 export const X1_GAME_SERVER_ENDPOINTS = [
   {
     ...common,

@@ -2,16 +2,16 @@ import { Type } from 'typebox';
 import { RuleAction, RuleProtocol } from './firewall.ts';
 import { CLOSED, id, natural, sentText, sentTextOrNull } from './values.ts';
 
-/** As long as the reader of port expressions reads; room for thousands of ports. */
+/** The limit of the port expression parser; enough for thousands of ports. */
 const MAX_PORT_EXPRESSION = 65_536;
-/** An address or CIDR is never longer; what is a little longer still gets a useful reason. */
+/** Longer than any address or CIDR, so that a slightly too long text still gets a useful reason. */
 const MAX_SOURCE = 64;
 const MAX_SLUG = 64;
 
 const PORT_EXPRESSION =
   'a port, a range `low-high`, or a comma-separated list of either. Ports are 1 to 65535 without leading zeros; overlaps count once.';
 
-/** What makes a rule, in a create and in a replace. */
+/** The fields of a rule in create and replace. */
 export const RuleInput = Type.Object(
   {
     action: RuleAction,
@@ -39,7 +39,7 @@ export const RuleInput = Type.Object(
   },
 );
 
-/** What makes a filter, in a create and in a replace. */
+/** The fields of a filter in create and replace. */
 export const FilterInput = Type.Object(
   {
     type: sentText({
@@ -62,7 +62,7 @@ export const FilterInput = Type.Object(
   },
 );
 
-/** The most ids or keys that one delete takes. */
+/** The most ids or keys per delete. */
 export const MAX_PER_DELETE = 100;
 
 export const RuleDeletion = Type.Object(

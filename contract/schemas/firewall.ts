@@ -37,7 +37,7 @@ export const RuleProtocol = choice(RULE_PROTOCOLS, {
 const managedByGroup = () =>
   orNull(GroupRef, { description: 'The group that owns it; null: it is the address’s own.' });
 
-/** The fields of a rule, for the view of what is live and for that of what is accepted. */
+/** The fields of a rule in the live view and in the accepted view. */
 export const ruleFields = {
   id: id({ description: 'What a delete takes.' }),
   action: RuleAction,

@@ -1,14 +1,14 @@
 import { type TSchema, type TUnsafe, Type } from 'typebox';
 
 /**
- * The small types that all areas share. A schema with a `title` becomes a component of the OpenAPI
- * document under that name, so equal titles mean equal schemas.
+ * The small types that all areas share. A schema with a `title` becomes an OpenAPI component of that name, so equal
+ * titles must mean equal schemas.
  */
 
-/** Larger integers change on their way through JSON in many languages. */
+/** Larger integers lose precision in JSON parsers of many languages. */
 export const MAX_SAFE_INTEGER = 9_007_199_254_740_991;
 
-/** Refuses C0 and C1 control characters, DEL, and U+2028 and U+2029, which end a line too, wherever a caller sends text. */
+/** Refuses C0 and C1 control characters, DEL, and the line separators U+2028 and U+2029 in text from callers. */
 export const NO_CONTROL_CHARACTERS = '^[^\\u0000-\\u001F\\u007F-\\u009F\\u2028\\u2029]*$';
 
 interface Notes {
@@ -18,7 +18,7 @@ interface Notes {
   readonly examples?: readonly unknown[];
 }
 
-/** One of some strings. `Type.Enum` leaves out `type`, which OpenAPI tools and strict validators want. */
+/** One of several strings. `Type.Enum` omits `type`, which OpenAPI tools and strict validators require. */
 export function choice<const T extends string>(
   values: readonly T[],
   notes: Notes = {},
@@ -47,7 +47,7 @@ export function integerOrNull(options: IntegerOptions = {}): TUnsafe<number | nu
   return Type.Unsafe<number | null>({ type: ['integer', 'null'], ...options });
 }
 
-/** A count, an id or a size: never negative, never beyond what JSON carries exactly. */
+/** A count, an id or a size: not negative, and exact in JSON. */
 export function natural(notes: Notes = {}): TUnsafe<number> {
   return integer({ minimum: 0, maximum: MAX_SAFE_INTEGER, ...notes });
 }
@@ -137,5 +137,5 @@ export const Asn = integer({
   examples: [64_500],
 });
 
-/** A request body: an object, and nothing in it that the operation does not know. */
+/** A request body: an object without unknown fields. */
 export const CLOSED = { additionalProperties: false } as const;

@@ -30,7 +30,7 @@ export const DropsQuery = Type.Object(
   CLOSED,
 );
 
-/** What of a stage's decisions a packet can be dropped by. */
+/** The reasons of a stage. */
 export const DROP_STAGES = ['fragment-limits', 'mitigations', 'policy', 'filters'] as const;
 export const DROPPED_BY = ['xdp', 'nftables'] as const;
 

@@ -124,7 +124,7 @@ export const AcceptedAddress = Type.Object(
   { title: 'AcceptedAddress', description: 'What was accepted for an address, object by object.' },
 );
 
-/** Far above any limit in force, and as much as a body can carry. */
+/** Above every limit in force, and within the size of a body. */
 const MAX_RULES = 4096;
 const MAX_FILTERS = 1024;
 
@@ -212,7 +212,7 @@ export const DecidedBy = Type.Object(
   { title: 'DecidedBy', description: 'The object that decided.' },
 );
 
-/** In the order in which an edge asks them. */
+/** In the order of evaluation. */
 export const STAGES = [
   'management',
   'needed-icmp',

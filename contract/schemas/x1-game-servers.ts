@@ -11,7 +11,7 @@ import {
 
 export const BUILD_STATES = ['waiting', 'building', 'built', 'failed'] as const;
 
-/** Most lines of a console in one answer. */
+/** The most console lines per response. */
 export const MAX_CONSOLE_LINES = 1000;
 
 export const GameServerBuild = Type.Object(

@@ -1,4 +1,4 @@
-/** What a key may do, and the activation flag (if any) that its area needs. */
+/** The abilities of keys, with the activation flag that an area needs, if any. */
 const AREA_OF = {
   'firewall.read': 'firewall_api',
   'firewall.manage': 'firewall_api',

@@ -1,19 +1,18 @@
 import type { Address } from '../net/address.ts';
 import { type Cidr, containsAddress } from '../net/cidr.ts';
 
-/** A prefix or an address that an organisation has, from a moment on and until a moment (or still). */
+/** A prefix or an address that an organisation holds for a time. */
 export interface Held {
   readonly organisation: number;
   readonly cidr: Cidr;
-  /** Milliseconds since the epoch; from `since`, until just before `until`. */
+  /** Milliseconds since the epoch, from `since` until before `until`. */
   readonly since: number;
   readonly until: number | null;
 }
 
 /**
- * Who has an address at a moment: the most specific holding that contains it. Equal holdings never overlap
- * in time, so there is at most one of each length. The database answers the same question with an index;
- * this is what it is held to.
+ * The holding of an address at a time: the most specific one that contains it. Equal holdings never overlap in time, so
+ * there is at most one of each length. The database answers the same question with an index and is tested against this.
  */
 export function holderOf<H extends Held>(
   holdings: readonly H[],

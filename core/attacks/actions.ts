@@ -8,15 +8,15 @@ import {
 } from '../firewall/policy.ts';
 import { REFLECTORS, type Reflector } from './vectors.ts';
 
-/** What is done against an attack, one thing each. Whom it must not touch is said where it is rendered. */
+/** A mitigation action against an attack. The safelist is added when it is rendered. */
 export type MitigationAction =
-  /** Answers of a kind of reflector: UDP from its port. */
+  /** Drops answers of a reflector: UDP from its port. */
   | { readonly kind: 'reflector'; readonly reflector: Reflector }
-  /** Parts of UDP datagrams after the first, where an edge does not put them together. */
+  /** Drops later fragments of UDP on an edge without reassembly. */
   | { readonly kind: 'fragments' }
-  /** One of the few sources that the attack comes from, by the protocol of the attack. */
+  /** Drops one of few sources, by the protocol of the attack. */
   | { readonly kind: 'source'; readonly source: string; readonly protocol: RuleProtocol }
-  /** What is above a rate. */
+  /** Drops traffic above a rate. */
   | {
       readonly kind: 'limit';
       readonly protocol: RuleProtocol;
@@ -25,17 +25,19 @@ export type MitigationAction =
       readonly fragment: Mitigation['fragment'];
       readonly limit: MitigationLimit;
     }
-  /** A filter on a port, whether it has one of that kind or not. */
+  /** Applies a filter to a port. */
   | { readonly kind: 'filter'; readonly type: FilterType; readonly port: number };
 
 export interface ActionRendering {
-  /** Of the mitigation: `mitigation:12`. */
+  /** The ref of the mitigation: `mitigation:12`. */
   readonly ref: string;
   readonly mode: Mitigation['mode'];
   readonly safelist: readonly string[];
 }
 
-/** What a policy has of an action. Filters cannot observe: of such an action an observer has nothing. */
+/**
+ * The part of a policy that an action becomes. Filters cannot observe, so an observing filter action becomes nothing.
+ */
 export type RenderedAction =
   | { readonly part: 'mitigation'; readonly value: Mitigation }
   | { readonly part: 'filter'; readonly value: PolicyFilter }
@@ -46,7 +48,7 @@ export function renderAction(action: MitigationAction, rendering: ActionRenderin
   if (action.kind === 'filter') {
     if (mode === 'observe') return { part: 'none' };
     const { type, port } = action;
-    // Whoever holds the ref knows that it goes with the attack.
+    // The ref marks the filter as part of a mitigation.
     const ofAttack = ref.startsWith(MITIGATION_REF) ? ref : `${MITIGATION_REF}${ref}`;
     return { part: 'filter', value: { ref: ofAttack, type, port, managed: true, safelist } };
   }
@@ -72,7 +74,7 @@ function matchOf(action: Exclude<MitigationAction, { kind: 'filter' }>): Match {
       return { ...EVERYTHING, protocol: 'udp', fragment: 'later' };
     case 'source': {
       const { source, protocol } = action;
-      // A connection that the protected host has answered is no flood's.
+      // A connection that the protected host has answered is no flood.
       const strangers = { per: 'source', pps: 0, strangersOnly: true } as const;
       return { ...EVERYTHING, protocol, source, limit: protocol === 'tcp' ? strangers : null };
     }
@@ -84,7 +86,7 @@ function matchOf(action: Exclude<MitigationAction, { kind: 'filter' }>): Match {
   }
 }
 
-/** `UDP from port 53 (dns) is dropped`: for people, without a full stop. */
+/** A description such as `UDP from port 53 (dns) is dropped`, without a full stop. */
 export function describeAction(action: MitigationAction): string {
   switch (action.kind) {
     case 'reflector':
@@ -125,7 +127,7 @@ function nameOf(protocol: RuleProtocol): string {
   return protocol === 'any' ? 'traffic' : protocol.toUpperCase();
 }
 
-/** The same, of what stands in a policy. */
+/** The same for a mitigation of a policy. */
 export function describeMitigation(mitigation: Mitigation): string {
   const { protocol, sourcePort, destinationPort, source, fragment, limit } = mitigation;
   const parts = [

@@ -1,10 +1,10 @@
 import { DEFAULT_THRESHOLDS } from './attack.ts';
 import type { Sample, SubjectSample, VectorCount } from './sample.ts';
 
-/** Standard errors: what was surely there. */
+/** The number of standard errors for a certain lower bound. */
 const SURE_ERRORS = 3;
 
-/** Everything of some lists by subject; what several have is made one of. */
+/** Merges lists by subject; `choose` combines entries of the same subject. */
 export function combine(
   lists: readonly (readonly SubjectSample[])[],
   choose: (a: SubjectSample, b: SubjectSample) => SubjectSample,
@@ -18,8 +18,8 @@ export function combine(
 }
 
 /**
- * By what was surely there, so that chance in one's samples does not outweigh another's exact count. Where neither is
- * sure of anything, by what they estimate.
+ * Compares certain lower bounds, so that sampling noise does not outweigh an exact count. If neither is above zero,
+ * compares estimates.
  */
 export function stronger(a: SubjectSample, b: SubjectSample): SubjectSample {
   const sureA = weigh(a, SURE_ERRORS);
@@ -29,14 +29,14 @@ export function stronger(a: SubjectSample, b: SubjectSample): SubjectSample {
   return more.vectors.length > 0 ? more : { ...more, vectors: less.vectors };
 }
 
-/** How much of a usual threshold: packets and bytes by what they do. */
+/** The share of a default threshold in packets or bits, whichever is higher. */
 export function weigh(one: SubjectSample, errors: number): number {
   const packets = one.packets - errors * Math.sqrt(one.packetVariance);
   const bytes = one.bytes - errors * Math.sqrt(one.byteVariance);
   return Math.max(packets / DEFAULT_THRESHOLDS.pps, (bytes * 8) / DEFAULT_THRESHOLDS.bps);
 }
 
-/** What two saw of a subject, of whom neither saw what the other did. */
+/** The sum of two counts of different packets. */
 export function sum(a: SubjectSample, b: SubjectSample): SubjectSample {
   return {
     subject: a.subject,
@@ -65,7 +65,7 @@ function sumVectors(a: readonly VectorCount[], b: readonly VectorCount[]): Vecto
   return [...total.values()];
 }
 
-/** At the same rates, for another time. */
+/** The same rates over another duration. */
 export function scaleTo(sample: Sample, durationMs: number): Sample {
   if (sample.durationMs === durationMs) return sample;
   const factor = durationMs / sample.durationMs;

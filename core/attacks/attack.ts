@@ -13,57 +13,57 @@ export type AttackType =
   | 'multi_vector'
   | 'other_flood';
 
-/** A measured rate, and between what it surely lies; equal where every packet was counted. */
+/** A measured rate with its error bounds; equal if every packet was counted. */
 export interface Measured {
   readonly value: number;
   readonly low: number;
   readonly high: number;
 }
 
-/** Part of an attack that is of one kind, 0 to 1. */
+/** The share of one type in an attack, 0 to 1. */
 export interface Share {
   readonly type: AttackType;
   readonly share: number;
 }
 
-/** What the detector knows of one attack. */
+/** An attack as the detector describes it. */
 export interface Attack {
-  /** The same for as long as it is one record, also when it goes on after it seemed to have ended. */
+  /** Stays the same for one record, also when an ended attack continues. */
   readonly id: string;
-  /** An address, or the prefix that it is spread over. */
+  /** The attacked address or prefix. */
   readonly subject: string;
   readonly type: AttackType;
-  /** Above 5 %, the largest first. */
+  /** Shares above 5 %, the largest first. */
   readonly shares: readonly Share[];
   readonly peakPps: Measured;
   readonly peakBps: Measured;
-  /** When traffic began to be too much, by the wall clock of the samples. */
+  /** When traffic exceeded its limit, by the wall clock of the samples. */
   readonly startedAtMs: number;
-  /** When it stopped being too much; null while it goes on. */
+  /** When traffic fell below its limit. Null while ongoing. */
   readonly endedAtMs: number | null;
 }
 
 /**
- * `opened`: a new record. `changed`: its type or a peak. `ended`: quiet for the hold time. `continued`: an ended one
- * goes on, within the time in which that is the same attack.
+ * `opened`: a new record. `changed`: its type or a peak. `ended`: quiet for the hold time. `continued`: an ended attack
+ * started again soon enough to be the same one.
  */
 export interface AttackEvent {
   readonly kind: 'opened' | 'changed' | 'ended' | 'continued';
   readonly attack: Attack;
-  /** When the detector knew: wall clock of the sample. */
+  /** When the detector knew, by the wall clock of the sample. */
   readonly atMs: number;
-  /** For how long it has been quiet then. */
+  /** How long it has been quiet at that time. */
   readonly quietMs: number;
 }
 
 export interface Thresholds {
   readonly pps: number;
   readonly bps: number;
-  /** Quiet for so long, an attack has ended. */
+  /** An attack that is quiet for this time has ended. */
   readonly holdMs: number;
 }
 
-/** What FastNetMon begins with, and the interface's hold time. */
+/** FastNetMon's defaults, and the hold time of the interface. */
 export const DEFAULT_THRESHOLDS: Thresholds = {
   pps: 20_000,
   bps: 1_000_000_000,

@@ -1,7 +1,7 @@
 import type { Thresholds } from './attack.ts';
 import type { Rates } from './window.ts';
 
-/** What is usual for a subject: mean and mean deviation of its rates, and for how long that has been learnt. */
+/** The usual traffic of a subject: mean and mean deviation of its rates, and the learning time. */
 export interface Baseline {
   readonly pps: number;
   readonly bps: number;
@@ -10,17 +10,20 @@ export interface Baseline {
   readonly learntMs: number;
 }
 
-/** The past that counts. */
+/** The time constant of the baseline. */
 const MEMORY_MS = 600_000;
-/** What an address is expected to get weighs as much as a minute of its own: the first second of a flood is not usual. */
+/**
+ * An inherited baseline weighs as much as a minute of own traffic, so that the first second of a flood does not count
+ * as usual.
+ */
 const EXPECTED_MS = 60_000;
-/** Traffic is too much from three times the usual on, where that is above the threshold. */
+/** Traffic is excessive above three times the usual, if that is above the threshold. */
 const TIMES_USUAL = 3;
 const DEVIATIONS = 4;
-/** Learnt slowly enough, any flood becomes usual: beyond so many thresholds nothing does. */
+/** A flood that rises slowly would be learned as usual; above this multiple of the threshold nothing is. */
 const MOST_USUAL = 10;
 
-/** Of who got too little to be looked at, for as long as anything was looked at. */
+/** The baseline of a subject that was below tracking so far. */
 export function calm(watchedMs: number): Baseline {
   const learntMs = Math.min(MEMORY_MS, watchedMs);
   return { pps: 0, bps: 0, ppsDeviation: 0, bpsDeviation: 0, learntMs };
@@ -43,7 +46,7 @@ export function learn(
   };
 }
 
-/** What a subject may get: the thresholds, or several times what is usual for it. */
+/** The limits of a subject: the thresholds, or a multiple of its usual traffic. */
 export function limitsOf(
   baseline: Baseline,
   { pps, bps }: Pick<Thresholds, 'pps' | 'bps'>,
@@ -59,7 +62,7 @@ function limitOf(floor: number, mean: number, deviation: number): number {
   return Math.min(Math.max(floor, usual), floor * MOST_USUAL);
 }
 
-/** Of an address that is new: an equal part of what is usual for the prefix around it. */
+/** The baseline of a new address: an equal share of its prefix's baseline. */
 export function inherited(prefix: Baseline | null, addresses: number, watchedMs: number): Baseline {
   const learntMs = Math.max(EXPECTED_MS, calm(watchedMs).learntMs);
   if (prefix === null) return { ...calm(watchedMs), learntMs };

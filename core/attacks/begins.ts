@@ -4,10 +4,10 @@ import type { Rates } from './window.ts';
 
 type Limits = Pick<Thresholds, 'pps' | 'bps'>;
 
-/** For so many buckets at most an attack is not opened because nothing says yet what kind it is. */
+/** An attack waits at most this many buckets for a known type. */
 const NAMELESS_BUCKETS = 2;
 
-/** Counters that only tell vectors of who gets much are given two buckets to do so. */
+/** Counters report vectors of busy subjects only, and get two buckets for it. */
 export function isNameable({ window, vectors }: SubjectState): boolean {
   return window.buckets.length > NAMELESS_BUCKETS || vectors.recent.some((amount) => amount > 0);
 }

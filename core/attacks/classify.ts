@@ -1,16 +1,16 @@
 import type { AttackType, Share, Thresholds } from './attack.ts';
 import { REFLECTORS, type Reflector, VECTOR_COUNT, VECTOR_INDEX } from './vectors.ts';
 
-/** Answers of reflectors are longer than this; shorter packets from such a port are any UDP. */
+/** Reflector answers are longer; shorter packets from such a port count as other UDP. */
 const ANSWER_BYTES = 200;
-/** Two vectors of at least so much each make an attack of several. */
+/** Two vectors above this share make a multi-vector attack. */
 const SECOND_SHARE = 0.3;
 const MAJORITY = 0.5;
-/** First parts from a reflector, for each later part, that say what the later parts are of. */
+/** Later fragments belong to a reflector if it sent at least this ratio of first fragments. */
 const FIRST_PARTS = 0.1;
 const SHOWN_SHARE = 0.05;
 
-/** Packets and bytes by turns, of each vector in the order of `VECTORS`. */
+/** Packets and bytes interleaved, by vector in the order of `VECTORS`. */
 export type VectorTotals = Float64Array;
 
 export function createTotals(): VectorTotals {
@@ -18,10 +18,8 @@ export function createTotals(): VectorTotals {
 }
 
 /**
- * What kind of attack this traffic is, given without what is usual there.
- *
- * A vector weighs as much as it would take of a threshold alone, in packets or in bytes, whichever is more: few large
- * answers of reflectors and many small SYNs are compared by what they do.
+ * Classifies traffic, given without its usual part. A vector weighs as its share of the threshold in packets or in
+ * bytes, whichever is higher, so that few large reflector answers and many small SYNs are comparable.
  */
 export function classify(
   totals: VectorTotals,
@@ -68,7 +66,7 @@ function group(totals: VectorTotals): Map<AttackType, Amount> {
   put('tcp_syn_flood', of(VECTOR_INDEX.tcp_syn));
   put('tcp_syn_ack_flood', of(VECTOR_INDEX.tcp_syn_ack));
   put('tcp_ack_flood', of(VECTOR_INDEX.tcp_ack));
-  // Transfers weigh by their bytes, never by their packets.
+  // Data transfers count by their bytes only.
   put('tcp_ack_flood', { packets: 0, bytes: of(VECTOR_INDEX.tcp_data).bytes });
   put('tcp_rst_flood', of(VECTOR_INDEX.tcp_rst));
   put('icmp_flood', of(VECTOR_INDEX.icmp));
@@ -84,7 +82,7 @@ function group(totals: VectorTotals): Map<AttackType, Amount> {
   return kinds;
 }
 
-/** Sorts what came from reflectors' ports into answers and other UDP; the reflector with the most of the former. */
+/** Splits traffic from reflector ports into answers and other UDP, and returns the reflector with the most answers. */
 function largestReflector(
   of: (vector: number) => Amount,
   put: (type: AttackType, amount: Amount) => void,

@@ -22,17 +22,15 @@ import {
 import { bucketOf, EMPTY, push, type Rates, ratesOf } from './window.ts';
 
 export interface DetectorSettings {
-  /** Of an address or prefix: the nearest scope's. */
+  /** The thresholds of the nearest scope. */
   readonly thresholdsOf: (subject: string) => Thresholds;
-  /** Subjects that are remembered at a time; of more, those that get most, and the prefixes of all. */
+  /** The most tracked subjects; beyond it, those with the most traffic and all prefixes. */
   readonly maxSubjects: number;
 }
 
-/**
- * Subjects that get too little to become an attack are in no state at all, so it is small and `step` may make it anew.
- */
+/** Subjects with little traffic have no state, so the state is small and `step` can copy it. */
 export interface DetectorState {
-  /** For how long it has been watched. */
+  /** The time since the start of detection. */
   readonly watchedMs: number;
   readonly addresses: ReadonlyMap<string, SubjectState>;
   readonly prefixes: ReadonlyMap<string, SubjectState>;
@@ -40,16 +38,16 @@ export interface DetectorState {
 
 export const INITIAL: DetectorState = { watchedMs: 0, addresses: new Map(), prefixes: new Map() };
 
-/** Below this part of a threshold a subject is not looked at: three times as much is usual nowhere. */
+/** Below this share of its threshold a subject is not tracked. */
 const WARM = 0.125;
-/** A subject is forgotten when it is usually below this, and so now. */
+/** A subject is dropped when its usual and its present traffic are below this share. */
 const COLD = 0.0625;
-/** While a prefix is attacked, an address has a record of its own when it gets so much of that. */
+/** During an attack on a prefix, an address gets its own record above this share of the traffic. */
 const OWN_SHARE = 0.5;
-/** So long after its last packets an attack may lose its place to one that goes on. */
+/** An attack that is quiet for this time may lose its slot to an ongoing one. */
 const YIELDS_MS = 5_000;
 
-/** What a subject gets in a bucket from which on the detector wants its vectors: counters need tell no others. */
+/** The traffic in a bucket above which the detector needs a subject's vectors. */
 export function detailOf({ pps, bps }: Limits): {
   readonly packets: number;
   readonly bytes: number;
@@ -60,16 +58,16 @@ export function detailOf({ pps, bps }: Limits): {
 
 type Limits = Pick<Thresholds, 'pps' | 'bps'>;
 
-/** A bucket, and who is told that an attack has lost its place, which is its end. */
+/** A bucket, and the receiver of attacks that lost their slot, which ends them. */
 interface Noted {
   readonly sample: Sample;
   readonly settings: DetectorSettings;
   readonly ended: (event: AttackEvent) => void;
-  /** From a part of which on a subject is looked at: an address counts in its prefix, whatever it may get itself. */
+  /** The limits whose share decides about tracking: an address also counts for its prefix. */
   readonly floorOf: (prefix: string | null, own: Thresholds) => Limits;
 }
 
-/** One bucket further. Neither clock nor state but the arguments; the old state stays what it was. */
+/** Processes one bucket. A pure function: the old state is unchanged. */
 export function step(
   state: DetectorState,
   sample: Sample,
@@ -116,7 +114,7 @@ export function step(
   return { state: { watchedMs, addresses, prefixes }, events };
 }
 
-/** Every subject that is remembered or gets enough, with this bucket in its window. */
+/** Adds the bucket to the window of every tracked or busy subject. */
 function note(
   known: ReadonlyMap<string, SubjectState>,
   samples: readonly SubjectSample[],
@@ -150,7 +148,7 @@ function note(
   return judged;
 }
 
-/** There is no place left: it goes to those that get most. */
+/** At capacity: slots go to the subjects with the most traffic. */
 function displace(
   judged: Map<string, Judged>,
   waiting: readonly SubjectSample[],
@@ -181,7 +179,7 @@ function strengthOf(rates: Pick<Rates, 'pps' | 'bps'>, { pps, bps }: Limits): nu
   return Math.max(rates.pps / pps, rates.bps / bps);
 }
 
-/** An attack keeps its place until it has been quiet for a while; what ended is known to whoever recorded it. */
+/** An ongoing attack keeps its slot until it has been quiet for a while; ended ones are recorded elsewhere. */
 function yieldsPlace({ phase }: SubjectState): boolean {
   return phase.name !== 'ongoing' || phase.quietMs >= YIELDS_MS;
 }
@@ -231,7 +229,7 @@ function isWorthKeeping({ phase, baseline, window }: SubjectState, { pps, bps }:
   );
 }
 
-/** A new address is expected to get an equal part of what its prefix gets. */
+/** A new address inherits an equal share of its prefix's baseline. */
 function inheritedBy(
   { prefix }: SubjectSample,
   { prefixes, watchedMs }: DetectorState,
@@ -242,7 +240,7 @@ function inheritedBy(
   return inherited(outer.baseline, sizes.of(prefix), watchedMs);
 }
 
-/** How many addresses of each prefix got something; counted when it is first asked for. */
+/** The number of active addresses per prefix, counted on first use. */
 class PrefixSizes {
   readonly #sample: Sample;
   #sizes: Map<string, number> | null = null;
@@ -276,7 +274,7 @@ function stepAddress(
     return stepOngoing(state, phase, thresholds, { measured: window, judged: window }, moment);
   }
   const limits = phaseLimits(phase) ?? limitsOf(state.baseline, thresholds);
-  // What is spread over a prefix is one attack, on the prefix; its part here is not usual here.
+  // An attack spread over a prefix is one attack on the prefix; its share here is not learned as usual.
   const spread = outer?.phase.name === 'ongoing';
   const own = !spread || shareOf(rates, ratesOf(outer.window), thresholds) >= OWN_SHARE;
   const begins = own && mayBegin && tooMuch(rates, limits) && isNameable(state);

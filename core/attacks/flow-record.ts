@@ -1,49 +1,48 @@
 import type { FragmentPart } from './vectors.ts';
 
 /**
- * What a router or switch told of some packets that went one way, whatever format it speaks.
- *
- * A decoder fills one record and hands it on again and again: who wants to keep it copies it.
+ * An exported flow: packets in one direction, in any format. A decoder reuses one record, so a receiver that keeps it
+ * must copy it.
  */
 export interface FlowRecord {
   family: 4 | 6;
   /** Four words of 32 bits, the most significant first; an IPv4 address is the last one. */
   readonly source: Uint32Array;
   readonly destination: Uint32Array;
-  /** Number of the IP protocol. */
+  /** The IP protocol number. */
   protocol: number;
-  /** 0 where the protocol has no ports or they were not told. */
+  /** 0 if the protocol has no ports or they were not exported. */
   sourcePort: number;
   destinationPort: number;
-  /** Flags of all the packets together. */
+  /** The union of the TCP flags of all packets. */
   tcpFlags: number;
   part: FragmentPart;
-  /** -1 where it was not told. */
+  /** -1 if not exported. */
   icmpType: number;
-  /** Estimates: what was seen, multiplied by `samplingRate`. */
+  /** Estimates: the sampled number times `samplingRate`. */
   packets: number;
-  /** Of IP packets, their headers included. */
+  /** Bytes of IP packets with their headers. */
   bytes: number;
-  /** One packet in so many was looked at; 1: all of them. What error bounds are made from. */
+  /** One in this many packets was sampled; 1 means all. Determines the error bounds. */
   samplingRate: number;
-  /** How long ago the last of the packets was, milliseconds; below 0 by as much as nobody can tell; 0: not told. */
+  /** The age of the last packet in milliseconds; negative within the uncertainty; 0 if not exported. */
   agoMs: number;
-  /** How long before the last the first was. */
+  /** The time between the first and the last packet. */
   durationMs: number;
-  /** Who saw the packets, by a number: exporters see the same ones, and an exporter may see them twice. */
+  /** The number of the observer. Several exporters may see the same packets, and one exporter may see them twice. */
   observer: number;
 }
 
 export type Emit = (record: FlowRecord) => void;
 
-/** More than one packet in 16 million: nobody samples so thinly, and one forged record would be a flood. */
+/** One packet in 16 million. No device samples less, and one forged record would be a flood. */
 export const MAX_SAMPLING_RATE = 0x1000000;
 
-/** No exporter keeps what it knows for longer: it tells a wrong time. */
+/** A larger age is a wrong timestamp. */
 const MAX_AGO_MS = 3_600_000;
-/** Times of export are told in seconds: what is told in milliseconds may be that far ahead of them. */
+/** Export times have a resolution of seconds, so times in milliseconds may be ahead of them by this. */
 const MAX_AHEAD_MS = 1_000;
-/** A flow that goes on for longer is told in between. */
+/** Longer flows are exported in parts. */
 const MAX_DURATION_MS = 86_400_000;
 
 export function createRecord(): FlowRecord {
@@ -77,7 +76,7 @@ export function clearRecord(record: FlowRecord): void {
   record.icmpType = -1;
 }
 
-/** `agoMs` before the datagram was sent, by differences of the exporter's own clock; `delayMs`: since then. */
+/** `agoMs`: before the datagram was sent, by the exporter's clock. `delayMs`: since then. */
 export function setTimes(
   record: FlowRecord,
   agoMs: number,

@@ -13,7 +13,7 @@ export function formatPps(packetsPerSecond: number): string {
 function formatRate(value: number, unit: string): string {
   let scaled = value;
   let power = 0;
-  // Judged as it will be shown: 999,999 is 1.00 M, not 1000.00 K.
+  // By the rounded value: 999,999 is 1.00 M, not 1000.00 K.
   while (Number(scaled.toFixed(2)) >= 1000 && power < PREFIXES.length - 1) {
     scaled /= 1000;
     power++;

@@ -2,19 +2,19 @@ import { combine, scaleTo, sum } from './amounts.ts';
 import { BUCKET_MS, type Sample, type SubjectSample } from './sample.ts';
 import { type Counting, mergeSites, type Slot, type Trust } from './sites.ts';
 
-/** Who counts, and what of it was not taken yet. */
+/** A counter and its samples that were not merged yet. */
 export interface Counter {
   readonly site: string;
   readonly counting: Counting;
-  /** By a clock that does not jump. */
+  /** In monotonic time. */
   readonly heardMs: number;
-  /** Oldest first, each about a bucket long. */
+  /** Oldest first, each about one bucket long. */
   readonly waiting: readonly Sample[];
-  /** Buckets that were taken without this one, while it was late. */
+  /** The number of buckets merged without this counter while it was late. */
   readonly missed: number;
 }
 
-/** Everybody who counts. */
+/** All counters. */
 export interface Counters {
   readonly agents: ReadonlyMap<string, Counter>;
   readonly trust: Trust;
@@ -22,14 +22,14 @@ export interface Counters {
 
 export const NO_COUNTERS: Counters = { agents: new Map(), trust: new Map() };
 
-/** Buckets of one counter that are kept; of more, the latest. */
+/** The most waiting buckets of one counter; of more, the newest. */
 const MAX_WAITING = 8;
-/** So many of one wait for another's, then it is done without: two more than what is the same moment's. */
+/** After this many waiting buckets a late counter is skipped. */
 const PATIENCE = 3;
-/** Who was not heard for this long is not waited for. */
+/** A counter that is silent for this time is not waited for. */
 const AWAY_MS = 1_500;
 
-/** What an agent told, behind what it told before. */
+/** Appends an agent's samples. */
 export function accept(
   counters: Counters,
   from: Pick<Counter, 'site' | 'counting'> & { readonly name: string },
@@ -39,14 +39,14 @@ export function accept(
   const { name, site, counting } = from;
   const before = counters.agents.get(name);
   const fresh = samples.flatMap(inBuckets);
-  // Those that were done without are over; the latest is of now.
+  // Buckets merged without this counter are over; only the newest is present.
   const late = Math.min(before?.missed ?? 0, Math.max(0, fresh.length - 1));
   const waiting = [...(before?.waiting ?? []), ...fresh.slice(late)].slice(-MAX_WAITING);
   const now = { site, counting, heardMs: nowMs, waiting, missed: 0 };
   return { ...counters, agents: new Map(counters.agents).set(name, now) };
 }
 
-/** A bucket that was read late is of several times, evenly; of a very long one the end counts. */
+/** A long bucket is split evenly; of a very long one only the end counts. */
 function inBuckets(sample: Sample): Sample[] {
   const parts = Math.max(1, Math.round(sample.durationMs / BUCKET_MS));
   if (parts === 1) return [sample];
@@ -59,8 +59,8 @@ function inBuckets(sample: Sample): Sample[] {
 }
 
 /**
- * The next bucket of everybody, when everybody who is there has told his, or has been waited for long enough. Null: not
- * yet. One who counts alone is never waited for, and is passed on as he counted.
+ * Merges the next bucket when every active counter has delivered it or was waited for long enough. Returns null until
+ * then. A single counter is passed on as it is.
  */
 export function take(
   counters: Counters,
@@ -77,7 +77,7 @@ export function take(
   const slots: Slot[] = [];
   for (const [name, counter] of ready) {
     const { waiting, site, counting } = counter;
-    // Whose clock runs faster has more and more: two are taken for one.
+    // A counter with a faster clock accumulates buckets: two are merged into one.
     const count = ready.length > 1 && waiting.length >= PATIENCE ? 2 : 1;
     slots.push({ site, counting, sample: joined(waiting.slice(0, count)) });
     next.set(name, { ...counter, waiting: waiting.slice(count) });
@@ -91,13 +91,13 @@ export function take(
   return { counters: { agents: next, trust }, sample };
 }
 
-/** Who was not heard for so long is forgotten. */
+/** A counter that is silent for this time is dropped. */
 export function forget(counters: Counters, nowMs: number, awayMs: number): Counters {
   const there = [...counters.agents].filter(([, { heardMs }]) => nowMs - heardMs <= awayMs);
   return { ...counters, agents: new Map(there) };
 }
 
-/** Two buckets, one after the other, as one of the length of the longer. */
+/** Joins two consecutive buckets into one with the length of the longer. */
 function joined(samples: readonly Sample[]): Sample {
   const [first, second] = samples;
   if (first === undefined) throw new Error('a counter that is ready has a bucket');

@@ -1,15 +1,18 @@
-/** A subject, and how much it gets: in its threshold, by packets or bits. */
+/** A subject and its traffic in multiples of its threshold. */
 export interface Claim {
   readonly subject: string;
   readonly strength: number;
 }
 
-/** A place goes to whoever gets so many times as much: two that are alike do not take turns. */
+/**
+ * A slot is taken over only by a subject with this multiple of the traffic, so that two equal subjects do not
+ * alternate.
+ */
 const TIMES = 2;
 
 /**
- * Pure: who of those that wait takes whose place. The strongest first, of the weakest: places are bounded, and whoever
- * fills them with addresses made up must send to each half of what a real attack does, all the time.
+ * Decides which waiting subjects take over whose slots: the strongest from the weakest. To keep all slots with forged
+ * addresses, a sender must send half of a real attack's traffic to each of them.
  */
 export function exchangesOf(
   waiting: readonly Claim[],

@@ -3,7 +3,7 @@ import type { TopPort } from './top-talkers.ts';
 const PORTS = 65_536;
 const [TCP, UDP] = [6, 17];
 
-/** A port of TCP is another one than that of UDP: each vector of an attack has its own. */
+/** Ports of TCP and UDP are distinct: each vector of an attack has its own. */
 export function portKeyOf(protocol: number, port: number): number {
   return protocol * PORTS + port;
 }

@@ -20,24 +20,24 @@ import {
 } from './subject.ts';
 import { DEPTH, goesOn, ratesOf, type Window } from './window.ts';
 
-/** A prefix holds many hosts: what is usual is learnt before it is judged. */
+/** A prefix has many hosts, so its usual traffic is learned before it is evaluated. */
 const LEARNING_MS = 30_000;
 /**
- * Few addresses together are an attack on the prefix when they have been too much for so many buckets: by then an address
- * that is above its own limit has a record of its own, and what it got before it was counted by itself is forgotten.
+ * Few busy addresses become an attack on the prefix after this many buckets. By then an address above its own limit has
+ * its own record, and its traffic from before it was counted separately has faded.
  */
 const PATIENCE_BUCKETS = DEPTH + 1;
-/** For so many buckets at most an address that is not busy waits for what becomes of its prefix. */
+/** An address waits at most this many buckets for the decision about its prefix. */
 const UNSURE_BUCKETS = 3;
 
 type Pressure = 'none' | 'few' | 'unsure' | 'many';
 
 export interface SteppedPrefix extends Stepped {
-  /** Addresses that begin nothing of their own in this bucket. */
+  /** Addresses that must not open an attack in this bucket. */
   readonly waiting: readonly Judged[];
 }
 
-/** A bucket further of what a prefix gets, of whose addresses these are known. Pure. */
+/** Processes one bucket of a prefix with its tracked addresses. Pure. */
 export function stepPrefix(
   prefix: string,
   judged: Judged,
@@ -54,7 +54,7 @@ export function stepPrefix(
   }
   const rates = ratesOf(whole);
   const isLearning = baseline.learntMs < LEARNING_MS;
-  // Asked of few: everything is gone through once more for it.
+  // Expensive, so it is computed for few prefixes only.
   const now = () => spreadNow(judged, members);
   const pressure = isLearning ? 'none' : pressureOf(spread, now, judged);
   const pressed = pressure === 'few' || pressure === 'unsure' ? state.pressed + 1 : 0;
@@ -64,7 +64,7 @@ export function stepPrefix(
   if (phase.name === 'ended')
     return { ...stepEnded({ ...state, pressed }, phase, begins, moment), waiting };
   if (begins) {
-    // What is judged is what the attack is measured by: it ends though one address is busy all the time.
+    // The measured traffic decides about the end, so that one busy address does not prolong the attack.
     const { state: opened, event } = open(
       { ...state, baseline: shared.baseline },
       prefix,
@@ -88,8 +88,9 @@ function notAmong(busy: readonly Judged[], members: readonly Judged[]): Judged[]
 }
 
 /**
- * Whether a prefix gets too much without its busy addresses (`many` get it), or only with them (`few`). What an address
- * got before it was counted by itself looks like many, for a bucket or two: until it goes on, it is `unsure`.
+ * Whether a prefix exceeds its limit without its busy addresses (`many`) or only with them (`few`). The traffic of an
+ * address from before it was counted separately looks like `many` for a bucket or two, so it is `unsure` until it
+ * lasts.
  */
 function pressureOf(
   spread: Spread,

@@ -4,23 +4,23 @@ import type { MitigationAction } from './actions.ts';
 import type { Attack, AttackType, Thresholds } from './attack.ts';
 import { REFLECTORS, type Reflector } from './vectors.ts';
 
-/** Who sends most of an attack, and from and to which ports: largest first. Counts may be of samples. */
+/** The top sources and ports of an attack, largest first. Counts may be sampled. */
 export interface AttackTops {
-  /** Missing: every packet was counted, and the lists name all of them. */
+  /** Absent: every packet was counted and is in the lists. */
   readonly sampled?: Sampled;
   readonly sources: readonly { readonly source: string; readonly packets: number }[];
   readonly sourcePorts: readonly TopPort[];
   readonly destinationPorts: readonly TopPort[];
 }
-/** All that the counts are from, named or not. */
+/** The sampled packets, listed or not. */
 export interface Sampled {
   readonly samples: number;
-  /** What they stand for. */
+  /** The packets that they stand for. */
   readonly packets: number;
 }
 interface TopPort {
   readonly port: number;
-  /** Missing: it may be of any. */
+  /** Absent: unknown. */
   readonly protocol?: 'tcp' | 'udp';
   readonly packets: number;
 }
@@ -29,48 +29,47 @@ export interface ResponseContext {
   readonly thresholds: Pick<Thresholds, 'pps'>;
 }
 
-/** What is done against one attack at most: an edge's message about itself holds as many. */
+/** The most actions against one attack, as many as a message of an edge holds. */
 export const MAX_ACTIONS = 24;
 const MAX_PORTS = 6;
 const MAX_SOURCES = 8;
-/** A port is what the attack is aimed at when so much of it goes there, and most of it goes to such ports. */
+/** A port is a target of the attack above this share, if such ports get most of it together. */
 const AIMED_SHARE = 0.1;
 const AIMED_TOGETHER = 0.5;
-/** A source is one of few when it sends so much of the attack, and so many packets of it were seen. */
+/** A source is dropped by itself above this share and this number of packets. */
 const SOURCE_SHARE = 0.05;
 const SOURCE_EVIDENCE = 20;
-/** So often at least among samples: one alone stands for many packets, and may be anybody's. */
+/** The least number of samples: a single one stands for many packets by chance. */
 const LEAST_SAMPLES = 10;
 
-/** Of a threshold: what strangers may still send together. Servers bear that, and newcomers get through. */
+/**
+ * The share of the threshold that unknown sources may send together: servers bear that, and new players get through.
+ */
 const STRANGERS_SHARE = 0.1;
 const LEAST_STRANGERS_PPS = 500;
 const MOST_STRANGERS_PPS = 5_000;
-/** No player sends as much; what one source may send of UDP. */
+/** The UDP rate of one source: no player sends more. */
 const SOURCE_PPS = 2_000;
-/** Pings of whoever watches, and what else is not needed by networks: that passes in any case. */
+/** The rate of ICMP that networks do not need, such as monitoring pings. Needed ICMP always passes. */
 const ICMP_PPS = 200;
 const FRAGMENTS_PPS = 500;
 /**
- * What an address in an attacked prefix may get at least, where the rates above are shared by all addresses in it: a
- * busy server in the prefix has more newcomers than an equal part. All together get no more than those rates: of an
- * attack spread over thousands of addresses these parts would add up to it.
+ * The least rate per address of an attacked prefix, where the rates above are shared by all addresses: a busy server
+ * has more new players than an equal share. The shared rates still bound the sum.
  */
 const LEAST_EACH_PPS = 50;
 
 /**
- * What to do against an attack: the same for the same facts, in an order, each once.
- *
- * Nothing here drops what players use. Dropped is what no player sends (answers of reflectors that nobody asked, one
- * of few sources that floods by itself); of everything else only what is above a rate, and of that only what comes
- * from whoever the protected host has not answered, where an edge can tell.
+ * Plans the actions against an attack: deterministic, ordered, without duplicates. Traffic of players is not dropped.
+ * Dropped is what no player sends: unrequested reflector answers, and single flooding sources. Everything else is
+ * limited by rates, and only for sources that the protected host has not answered, where an edge sees that.
  */
 export function planMitigations(
   { type, shares, subject }: Pick<Attack, 'type' | 'shares' | 'subject'>,
   tops: AttackTops | null,
   context: ResponseContext,
 ): readonly MitigationAction[] {
-  // Of what kinds it is may not be known (yet): then it is any other flood.
+  // Without known types it is handled as another flood.
   const several = type === 'multi_vector' && shares.length > 0;
   const kinds = several ? shares.map((one) => one.type) : [type];
   const facts: Facts = {
@@ -88,9 +87,9 @@ export function planMitigations(
 }
 
 interface Facts {
-  /** One address, not a prefix that the attack is spread over. */
+  /** The attack is on one address, not on a prefix. */
   readonly single: boolean;
-  /** Of several vectors: whoever is named may send any of them. */
+  /** With several vectors a listed source may send any of them. */
   readonly several: boolean;
   readonly tops: AttackTops;
   readonly subject: string;
@@ -99,7 +98,7 @@ interface Facts {
 
 const NO_TOPS: AttackTops = { sources: [], sourcePorts: [], destinationPorts: [] };
 
-/** A policy cannot name sources of another family than its own. */
+/** A policy can only name sources of its own family. */
 function ofFamily(tops: AttackTops, subject: string): AttackTops {
   const isSix = subject.includes(':');
   return { ...tops, sources: tops.sources.filter(({ source }) => source.includes(':') === isSix) };
@@ -141,8 +140,8 @@ function againstUdp(facts: Facts): MitigationAction[] {
 }
 
 /**
- * A SYN proxy lets everybody in who is there, so ports that have one need no rate; it would only keep newcomers out.
- * Where there is no port to stand before, strangers are held to a rate.
+ * A SYN proxy admits every real client, so its ports need no rate limit, which would only exclude new clients. Without
+ * a target port, unknown sources are limited.
  */
 function againstTcp(facts: Facts): MitigationAction[] {
   const ports = facts.single ? aimedPorts(facts, 'tcp') : [];
@@ -160,7 +159,7 @@ function strangers(
   return held(subject, protocol, port, strangersPps, true);
 }
 
-/** Of a prefix, each address to its part, and then all of them together. */
+/** For a prefix: a limit per address, then one for all together. */
 function held(
   subject: string,
   protocol: RuleProtocol,
@@ -179,7 +178,7 @@ function limit(protocol: RuleProtocol, port: number | null, rate: MitigationLimi
   return { kind: 'limit', protocol, port, fragment: 'any', limit: rate };
 }
 
-/** Few sources are those that send much of the attack each; of forged ones none does. */
+/** Sources with a large share each; forged sources have none. */
 function sources(protocol: RuleProtocol, { tops }: Facts): MitigationAction[] {
   const least = Math.max(SOURCE_EVIDENCE, leastSeen(tops), totalOf(tops) * SOURCE_SHARE);
   return tops.sources
@@ -188,7 +187,7 @@ function sources(protocol: RuleProtocol, { tops }: Facts): MitigationAction[] {
     .map(({ source }) => ({ kind: 'source', source, protocol }));
 }
 
-/** Of several vectors, each has ports of its own. */
+/** Each vector has its own ports. */
 function aimedPorts({ tops, several }: Facts, of: 'tcp' | 'udp'): number[] {
   const total = totalOf(tops);
   const least = Math.max(leastSeen(tops), total * AIMED_SHARE);
@@ -196,7 +195,7 @@ function aimedPorts({ tops, several }: Facts, of: 'tcp' | 'udp'): number[] {
     .filter(({ port, protocol = of, packets }) => port > 0 && protocol === of && packets >= least)
     .slice(0, MAX_PORTS);
   const together = aimed.reduce((sum, { packets }) => sum + packets, 0);
-  // What is done before these ports alone would let most of it pass.
+  // Actions on these ports alone would let most of the attack pass.
   if (!several && together < total * AIMED_TOGETHER) return [];
   return aimed.map(({ port }) => port);
 }
@@ -205,12 +204,12 @@ function leastSeen({ sampled }: AttackTops): number {
   return sampled === undefined ? 0 : (LEAST_SAMPLES * sampled.packets) / sampled.samples;
 }
 
-/** Also where it stands already: what an edge confirms is then known to stand for as long as the attack. */
+/** Also if the filter exists already, so that it stays for the duration of the attack. */
 function filtersOn(type: FilterType, ports: readonly number[]): MitigationAction[] {
   return ports.map((port) => ({ kind: 'filter', type, port }));
 }
 
-/** What was counted; where that is not told, at least: each list is of the same packets, cut after the largest. */
+/** The counted packets, or without that number a lower bound: every list covers the same packets. */
 function totalOf({ sampled, sources: from, sourcePorts, destinationPorts }: AttackTops): number {
   if (sampled !== undefined) return sampled.packets;
   const sums = [from, sourcePorts, destinationPorts].map((list) =>
@@ -228,7 +227,7 @@ function clamp(pps: number): number {
   return Math.round(Math.min(MOST_STRANGERS_PPS, Math.max(LEAST_STRANGERS_PPS, pps)));
 }
 
-/** Of a rate, an equal part for each address of a prefix. */
+/** An equal share of a rate for each address of a prefix. */
 function each(subject: string, pps: number): number {
   const [address = '', length] = subject.split('/');
   if (length === undefined) return pps;

@@ -5,18 +5,18 @@ import type { DetectorState } from './detector.ts';
 import { BEGINNING, beginAnew, createVectors, type Ongoing, type SubjectState } from './subject.ts';
 import { EMPTY, subtract } from './window.ts';
 
-/** What another detector needs to go on with an attack. */
+/** The state with which another detector continues an attack. */
 export interface Resumable {
   readonly attack: Attack;
   readonly prefix: string | null;
   readonly limits: Pick<Thresholds, 'pps' | 'bps'>;
   readonly ends: Pick<Thresholds, 'pps' | 'bps'>;
   readonly baseline: Baseline;
-  /** By vector, packets and bytes by turns. */
+  /** Packets and bytes interleaved, by vector. */
   readonly evidence: readonly number[];
 }
 
-/** Every attack that goes on, by subject. */
+/** The ongoing attacks by subject. */
 export function ongoingIn(state: DetectorState): Map<string, SubjectState & { phase: Ongoing }> {
   const found = new Map<string, SubjectState & { phase: Ongoing }>();
   for (const [subject, one] of [...state.addresses, ...state.prefixes]) {
@@ -43,7 +43,7 @@ export function toResumable({
   return { attack, prefix, limits, ends, baseline, evidence: [...evidence] };
 }
 
-/** Of an attack of which nothing but the record is left: as if nothing had been usual. */
+/** The state for an attack of which only the record exists: without a baseline. */
 export function resumableOf(
   attack: Attack,
   prefix: string | null,
@@ -59,7 +59,7 @@ export function resumableOf(
   };
 }
 
-/** Goes on with an attack that another detector saw, unless it is known to go on already. */
+/** Continues an attack of another detector, unless it is ongoing here already. */
 export function resume(state: DetectorState, known: Resumable): DetectorState {
   const { subject } = known.attack;
   const isPrefix = subject.includes('/');
@@ -85,7 +85,7 @@ export function resume(state: DetectorState, known: Resumable): DetectorState {
   return withSubject(state, subject, resumed);
 }
 
-/** What goes on against a subject is an attack of its own from then on; nothing else changes. */
+/** Turns the ongoing attack on a subject into a new record; nothing else changes. */
 export function handOver(
   state: DetectorState,
   subject: string,
@@ -108,7 +108,7 @@ export function handOver(
   return withSubject(state, subject, anew);
 }
 
-/** What began is an attack that was known, and goes on: it is of all that came, within the limits it began with. */
+/** The opened attack is a known one: it keeps its traffic and limits. */
 export function goOnAs(
   state: DetectorState,
   known: Resumable,

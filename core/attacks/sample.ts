@@ -1,6 +1,6 @@
 /**
- * What was counted in a short time, whoever counted it: a collector of flows, an edge's kernel. The detector steps
- * from sample to sample, one for all subjects of a site.
+ * The traffic counted in a bucket by a collector or an edge's kernel. The detector processes one sample per bucket for
+ * all subjects of a site.
  */
 
 /** Packets and bytes of one vector (`VECTORS`) in a bucket. */
@@ -10,39 +10,39 @@ export interface VectorCount {
   readonly bytes: number;
 }
 
-/** What one subject got in a bucket. */
+/** The traffic of one subject in a bucket. */
 export interface Traffic {
   readonly packets: number;
   readonly bytes: number;
-  /** Of them, those of `tcp_data`. */
+  /** The part in `tcp_data`. */
   readonly dataPackets: number;
   readonly dataBytes: number;
-  /** Of them, small TCP packets that acknowledge what the subject itself sends; 0 where that is not seen. */
+  /** The small TCP packets that acknowledge the subject's own data; 0 if that is not seen. */
   readonly receiptPackets: number;
-  /** Variances of `packets` and `bytes` as estimates; 0 for what was counted packet by packet. */
+  /** The variances of `packets` and `bytes`; 0 if every packet was counted. */
   readonly packetVariance: number;
   readonly byteVariance: number;
-  /** By vector; may be empty while the subject gets too little to be looked at closely. */
+  /** By vector; may be empty for little traffic. */
   readonly vectors: readonly VectorCount[];
 }
 
 export interface SubjectSample extends Traffic {
   /** Canonical: an address, or a prefix with its length. */
   readonly subject: string;
-  /** The prefix around an address that is a subject too; null for a prefix, and where there is none. */
+  /** The protected prefix of an address; null for a prefix, or if there is none. */
   readonly prefix: string | null;
 }
 
-/** A bucket. Subjects that got nothing are left out. */
+/** A bucket. Subjects without traffic are absent. */
 export interface Sample {
-  /** The wall clock at its end; used to date what is seen, never to measure time. */
+  /** The wall clock at its end; used for timestamps, never for durations. */
   readonly atMs: number;
-  /** By a clock that does not jump. */
+  /** In monotonic time. */
   readonly durationMs: number;
   readonly addresses: readonly SubjectSample[];
-  /** Everything sent into each prefix, the addresses above included. */
+  /** All traffic of each prefix, the addresses above included. */
   readonly prefixes: readonly SubjectSample[];
 }
 
-/** How long a bucket lasts: short enough that detection within 1.5 s has time to be sure. */
+/** The length of a bucket: short enough for a certain detection within 1.5 s. */
 export const BUCKET_MS = 250;

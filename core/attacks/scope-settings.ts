@@ -1,18 +1,18 @@
 import { DEFAULT_THRESHOLDS, type Thresholds } from './attack.ts';
 
-/** What an edge does against an attack. `observe` only marks what would have been dropped. */
+/** How an edge mitigates attacks. `observe` counts what would have been dropped. */
 export const MITIGATION_MODES = ['off', 'observe', 'on'] as const;
 export type MitigationMode = (typeof MITIGATION_MODES)[number];
 
-/** What one scope (organisation, prefix, service, address) says itself; null: the scope around it decides. */
+/** The settings of one scope (organisation, prefix, service, address). Null inherits from the containing scope. */
 export interface ScopeSettings {
-  /** Packets a second. */
+  /** Packets per second. */
   readonly pps: number | null;
-  /** Megabits (10^6) a second. */
+  /** Megabits (10^6) per second. */
   readonly mbps: number | null;
   readonly holdSeconds: number | null;
   readonly mitigation: MitigationMode | null;
-  /** Canonical networks whose packets no mitigation touches. */
+  /** Canonical networks whose packets are never dropped by mitigations. */
   readonly safelist: readonly string[];
 }
 
@@ -24,19 +24,19 @@ export const NOTHING_SET: ScopeSettings = {
   safelist: [],
 };
 
-/** What holds at a place, with nothing left open. */
+/** The resolved settings of a scope. */
 export interface ResolvedScope extends Thresholds {
   readonly mitigation: MitigationMode;
   /** Sorted, each once. */
   readonly safelist: readonly string[];
 }
 
-/** Where nobody says otherwise: an attack on what is protected is mitigated. */
+/** The default: attacks on protected addresses are mitigated. */
 export const DEFAULT_MITIGATION: MitigationMode = 'on';
 
 /**
- * Each value from the nearest scope that says it, so that a prefix may set its packets and leave the rest to its
- * organisation. Safelists add up: an exception that somebody made is lost by none that is made nearer.
+ * Takes each value from the nearest scope that sets it, so that a prefix may set its packet threshold and inherit the
+ * rest. Safelists are united: a nearer safelist does not remove entries of another.
  */
 export function resolveScopes(nearestFirst: readonly ScopeSettings[]): ResolvedScope {
   const nearest = <K extends 'pps' | 'mbps' | 'holdSeconds' | 'mitigation'>(key: K) =>
@@ -52,17 +52,17 @@ export function resolveScopes(nearestFirst: readonly ScopeSettings[]): ResolvedS
   };
 }
 
-/** What holds for an address or prefix, by the longest scope around it. */
+/** The resolved settings of a scope, as agents use them: the longest scope that contains an address applies. */
 export interface WatchScope {
-  /** An address without length, or a network with it. */
+  /** An address without length, or a network with its length. */
   readonly scope: string;
-  /** Thresholds: packets and bits a second, and how long it is quiet at the end of an attack. */
+  /** Thresholds in packets and bits per second, and the quiet time after which an attack has ended. */
   readonly pps: number;
   readonly bps: number;
   readonly holdMs: number;
   readonly mitigation: MitigationMode;
-  /** Sources that no mitigation touches. */
+  /** Sources that mitigations never drop. */
   readonly safelist: readonly string[];
-  /** Held: a subject of the detector itself, and every address in it is protected. */
+  /** Whether it is a subject of the detector itself: it is held, and every address in it is protected. */
   readonly subject: boolean;
 }

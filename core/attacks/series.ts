@@ -1,4 +1,4 @@
-/** Means over equal steps from `startMs` on; two lists of one length. */
+/** Mean values of equal steps from `startMs`; both lists have the same length. */
 export interface AttackSeries {
   readonly startMs: number;
   readonly stepMs: number;
@@ -10,20 +10,20 @@ export const MAX_SERIES_POINTS = 600;
 const FIRST_STEP_MS = 1_000;
 
 /**
- * What a subject got over time, in equal steps; twice as long ones whenever there would be too many. Time is that of
- * buckets: a clock that is set moves nothing.
+ * The traffic of a subject over time in equal steps, which double in length when there are too many. Time advances with
+ * buckets, not with the wall clock.
  */
 export class Series {
   #startMs: number;
   #stepMs: number;
   readonly #pps: number[];
   readonly #bps: number[];
-  /** Of the step that is not full. */
+  /** The incomplete step. */
   #packets = 0;
   #bits = 0;
   #filledMs = 0;
 
-  /** `known`: goes on where that ended. */
+  /** `known`: a stored series to continue. */
   constructor(startMs: number, known: AttackSeries | null = null) {
     this.#startMs = known?.startMs ?? startMs;
     this.#stepMs = known?.stepMs ?? FIRST_STEP_MS;
@@ -43,9 +43,9 @@ export class Series {
     }
   }
 
-  /** Nobody looked for so long. */
+  /** Adds a gap without measurements. */
   skip(durationMs: number): void {
-    // What is longer than all there is room for would be halved to nothing.
+    // A gap longer than the capacity would only halve the series repeatedly.
     this.add(Math.min(durationMs, this.#stepMs * MAX_SERIES_POINTS), 0, 0);
   }
 
@@ -80,7 +80,7 @@ export class Series {
   }
 }
 
-/** What of it was before: the step within which that is, is left out. */
+/** The part before a time, without the step that contains it. */
 export function seriesUntil(series: AttackSeries, untilMs: number): AttackSeries {
   const count = Math.max(0, Math.floor((untilMs - series.startMs) / series.stepMs));
   return { ...series, pps: series.pps.slice(0, count), bps: series.bps.slice(0, count) };

@@ -1,27 +1,27 @@
 import { combine, scaleBy, scaleTo, stronger, sum, weigh } from './amounts.ts';
 import type { Sample, SubjectSample } from './sample.ts';
 
-/** Packet by packet in a kernel; or by what exporters tell, which may be sampled, late, and all at once. */
+/** Counted packet by packet in a kernel, or exported: sampled, late and in bursts. */
 export type Counting = 'packets' | 'exports';
 
-/** A bucket of somebody who counts. Those of one site see the same packets. */
+/** A bucket of one counter. Counters of one site see the same packets. */
 export interface Slot {
   readonly site: string;
   readonly counting: Counting;
   readonly sample: Sample;
 }
 
-/** What one subject of one site got lately, as `weigh` tells it, fading. */
+/** The recent traffic of a subject at a site, as weighed, with decay. */
 interface Lately {
   readonly counted: number;
   readonly told: number;
   readonly toldVariance: number;
 }
 
-/** By site and subject; only of those of whom packets were counted, so that exports alone take no room. */
+/** By site and subject; only for subjects with exact counts. */
 export type Trust = ReadonlyMap<string, ReadonlyMap<string, Lately>>;
 
-/** Sites where somebody who counts so has not told yet. */
+/** Sites with an exact counter that has not reported yet. */
 export type Late = Readonly<Record<Counting, ReadonlySet<string>>>;
 
 interface Merged {
@@ -30,18 +30,20 @@ interface Merged {
 }
 
 const FADE_MS = 8_000;
-/** So many times what was counted exports must tell, for as long as that fades: it is dropped before it is counted. */
+/**
+ * If exports report this multiple of the exact counts for the decay time, packets are dropped before they are counted.
+ */
 const BEYOND = 3;
-/** Less was counted so long ago that nobody is sure any more to see the subject. */
+/** Below this the exact counts are too old to be relied on. */
 const FORGOTTEN = 1e-4;
-/** Of one site. */
+/** The counters of one site. */
 const MAX_SUBJECTS = 16_384;
 const NOTHING: Lately = { counted: 0, told: 0, toldVariance: 0 };
 const NOBODY: ReadonlyMap<string, Lately> = new Map();
 
 /**
- * The same packets seen twice count once. Within a site, what was counted packet by packet holds, and else the most
- * that exports tell; sites see different packets: their sum.
+ * Merges counters without double counting. Within a site exact counts win over exports, and the largest export counts;
+ * different sites see different packets and are added.
  */
 export function mergeSites(slots: readonly Slot[], before: Trust, late: Late): Merged {
   const durationMs = Math.max(...slots.map(({ sample }) => sample.durationMs));
@@ -75,7 +77,7 @@ function mergeSite(
 ): { readonly subjects: Subjects; readonly lately: ReadonlyMap<string, Lately> } {
   const [first] = slots;
   const kinds = new Set(slots.map(({ counting }) => counting));
-  // Where exports are late, what is counted meanwhile is remembered: they may all come at once.
+  // While exports are late, exact counts are remembered, because exports may arrive all at once.
   const isMixed = kinds.size > 1 || (kinds.has('packets') && late.exports.has(site));
   const waits = !isMixed && kinds.has('exports') && late.packets.has(site) && before.size > 0;
   if (slots.length === 1 && !isMixed && !waits && first !== undefined) {
@@ -106,7 +108,7 @@ function mergeSite(
   };
 }
 
-/** What is remembered now, bounded: who was not seen for longest goes first. */
+/** The remembered counts, bounded: the longest idle subjects are dropped first. */
 function joined(
   before: ReadonlyMap<string, Lately>,
   now: ReadonlyMap<string, Lately>,
@@ -124,7 +126,7 @@ function joined(
   return all;
 }
 
-/** One of each subject: what was counted, unless exports have long told of far more. */
+/** One entry per subject: the exact count, unless exports have reported far more for some time. */
 function chosen(
   counted: ReadonlyMap<string, SubjectSample>,
   told: ReadonlyMap<string, SubjectSample>,
@@ -172,7 +174,7 @@ function note(lately: Map<string, Lately>, subject: string, one: Lately): void {
   if (one.counted >= FORGOTTEN) lately.set(subject, one);
 }
 
-/** While the exact count is late, what is told counts up to what was usual in it. */
+/** While the exact count is late, exports count up to its usual level. */
 function held(told: SubjectSample, before: Lately | undefined, kept: number): SubjectSample {
   if (before === undefined || isFarMore(before)) return told;
   const usual = before.counted * (1 - kept);

@@ -4,7 +4,7 @@ import { BUCKET_MS } from './sample.ts';
 import { type SubjectState, tooMuch } from './subject.ts';
 import { latest, type Rates, ratesOf, subtract, type Window } from './window.ts';
 
-/** A subject with this bucket in its window. */
+/** A subject whose window includes this bucket. */
 export interface Judged {
   readonly state: SubjectState;
   readonly rates: Rates;
@@ -13,33 +13,33 @@ export interface Judged {
 
 type Limits = Pick<Thresholds, 'pps' | 'bps'>;
 
-/** An address that gets so much of what its prefix gets without still busier ones is judged by limits of its own. */
+/** An address above this share of its prefix's traffic, without still busier ones, is evaluated by its own limits. */
 const BUSY_SHARE = 0.25;
-/** Two buckets, though one of them was long. */
+/** Two buckets, even if one of them is long. */
 const NOW_MS = 2.4 * BUCKET_MS;
 
-/** What a prefix gets, by how many of its addresses get it. What is attacked by itself is in no part of it. */
+/** The traffic of a prefix by its spread over addresses. Addresses with their own attack are excluded. */
 export interface Spread {
-  /** All the rest. */
+  /** All other traffic. */
   readonly whole: Window;
   /**
-   * Less what a single address may get by itself: the busiest one, and those that may get more than the prefix. Two
-   * that are below a threshold each are too much together.
+   * Without the traffic that a single address may get: the busiest one, and those with higher limits than the prefix.
+   * Two addresses below their threshold may exceed that of the prefix together.
    */
   readonly shared: Part;
-  /** Less everything that busy addresses get. */
+  /** Without the traffic of all busy addresses. */
   readonly thin: Part;
-  /** The rest without addresses that become attacks of their own in this very bucket. */
+  /** The rest without addresses that open their own attack in this bucket. */
   readonly measured: Window;
 }
 
-/** Some of a prefix's traffic, and what of it is usual. */
+/** A part of a prefix's traffic, with its usual level. */
 export interface Part {
   readonly window: Window;
   readonly baseline: Baseline;
 }
 
-/** `members`: the prefix's addresses, of which those that are not known get too little to be busy. */
+/** `members`: the tracked addresses; others have too little traffic to be busy. */
 export function spreadOf({ state, thresholds }: Judged, members: readonly Judged[]): Spread {
   const { whole, others } = restOf(state, members);
   const rates = ratesOf(whole);
@@ -58,8 +58,8 @@ export function spreadOf({ state, thresholds }: Judged, members: readonly Judged
 }
 
 /**
- * What a prefix got without those who are busy now, and without attacks of their own. In its short past there may be
- * what they got before they were counted by themselves, so that they seem to have a lesser part of it.
+ * The traffic of a prefix without its busy addresses and without addresses with their own attack. The short past may
+ * still contain their traffic from before they were counted separately.
  */
 export function spreadNow(
   { state, thresholds }: Judged,
@@ -84,14 +84,14 @@ export function spreadNow(
 }
 
 /**
- * What a prefix must get in all when a part of it is to be too much: as much beyond what is usual. Traffic that only
- * moves from a busy address to others is no attack.
+ * The total traffic at which a part of a prefix is excessive: the same excess over the usual level. Traffic that only
+ * moves between addresses is no attack.
  */
 export function around(limits: Limits, part: Limits, whole: Limits): Limits {
   return { pps: whole.pps + limits.pps - part.pps, bps: whole.bps + limits.bps - part.bps };
 }
 
-/** What is usual for a prefix while addresses of it are attacked: what they usually get is not forgotten. */
+/** The baseline of a prefix while some of its addresses are attacked: their usual traffic is kept. */
 export function usualRates(
   rates: Pick<Rates, 'pps' | 'bps'>,
   baseline: Baseline,
@@ -107,7 +107,7 @@ export function usualRates(
   };
 }
 
-/** A prefix without the addresses that are attacked by themselves, and the others. */
+/** Splits a prefix into addresses with their own attack and all others. */
 function restOf(
   { window }: SubjectState,
   members: readonly Judged[],
@@ -120,10 +120,10 @@ function restOf(
   };
 }
 
-/** Those that get a quarter of what the busier ones leave, the busiest first. */
+/** The addresses with a quarter of what the busier ones leave, busiest first. */
 function busiest(members: readonly Judged[], whole: Rates, unit: 'pps' | 'bps'): Judged[] {
   let left = whole[unit];
-  // Nearly always there is none, and nothing to sort.
+  // Usually empty, so nothing is sorted.
   if (left <= 0 || !members.some(({ rates }) => rates[unit] >= left * BUSY_SHARE)) return [];
   const sorted = members.toSorted((a, b) => b.rates[unit] - a.rates[unit]);
   const end = sorted.findIndex(({ rates }) => {
@@ -134,7 +134,7 @@ function busiest(members: readonly Judged[], whole: Rates, unit: 'pps' | 'bps'):
   return end < 0 ? sorted : sorted.slice(0, end);
 }
 
-/** How much of what a prefix gets one of its addresses has, in whatever is nearer to its threshold. */
+/** The share of an address in its prefix's traffic, in packets or bits, whichever is nearer to the threshold. */
 export function shareOf(part: Rates, whole: Rates, thresholds: Limits): number {
   const unit = nearer(whole, thresholds);
   return whole[unit] <= 0 ? 0 : part[unit] / whole[unit];

@@ -13,22 +13,22 @@ import {
   type Window,
 } from './window.ts';
 
-/** What is remembered of a subject that gets enough to be looked at. */
+/** The state of a tracked subject. */
 export interface SubjectState {
   readonly prefix: string | null;
   readonly window: Window;
   readonly baseline: Baseline;
   readonly vectors: Vectors;
-  /** Of a prefix: for how many buckets few of its addresses have together got too much for it. */
+  /** For a prefix: the number of buckets in which few addresses together exceeded its limit. */
   readonly pressed: number;
   readonly phase: Phase;
 }
 
 /** Packets and bytes by vector. */
 export interface Vectors {
-  /** A second's worth of what is usual; learnt as the baseline is. */
+  /** The usual traffic per second, learned like the baseline. */
   readonly usual: VectorTotals;
-  /** Of the short past, fading. */
+  /** The recent traffic, with decay. */
   readonly recent: VectorTotals;
 }
 
@@ -36,21 +36,23 @@ export type Phase = { readonly name: 'quiet' } | Ongoing | Ended;
 
 interface Recorded {
   readonly attack: Attack;
-  /** What would have been too much when it began: frozen while it lasts. */
+  /** The limits at the start of the attack, frozen while it lasts. */
   readonly limits: Limits;
-  /** Below these it is quiet. */
+  /** Below these limits it is quiet. */
   readonly ends: Limits;
-  /** Everything beyond the usual since it began, by vector. */
+  /** The traffic beyond the usual since the start, by vector. */
   readonly evidence: VectorTotals;
 }
 
 export interface Ongoing extends Recorded {
   readonly name: 'ongoing';
-  /** Since its type was last asked for. */
+  /** The time since the last classification. */
   readonly namedMs: number;
-  /** How long it has been below half of its limits. */
+  /** How long it has been below the quiet limits. */
   readonly quietMs: number;
-  /** So much of the past is its own; null: all of it. What came before was another's to bear. */
+  /**
+   * The part of the past that belongs to this attack. Null means all of it; earlier traffic belonged to another holder.
+   */
   readonly ownMs: number | null;
 }
 
@@ -62,28 +64,28 @@ export interface Ended extends Recorded {
 type Limits = Pick<Thresholds, 'pps' | 'bps'>;
 
 export const QUIET: Phase = { name: 'quiet' };
-/** Of an attack that has just begun, or goes on again. */
+/** For an attack that has just started or continued. */
 export const BEGINNING = { quietMs: 0, namedMs: 0, ownMs: null } as const;
 
-/** Beginning again within this time, it is the same attack. */
+/** An attack that starts again within this time is the same one. */
 const MERGE_MS = 300_000;
 /**
- * It ends below half of the way from what is usual to its limits: it does not end and begin with every breath, and a
- * download beside it does not keep it going.
+ * The quiet limit is halfway between the usual traffic and the limits. This hysteresis prevents repeated ends and
+ * starts, and a download does not prolong the attack.
  */
 const END_SHARE = 0.5;
 /**
- * It is closed within its hold time, by whoever looks at the record: its last packet is up to a bucket older than the
- * quiet, and counting, telling and writing take half a second. Of short hold times at most a quarter.
+ * The record must be closed within the hold time. The last packet is up to a bucket older than the quiet time, and
+ * counting, reporting and writing take half a second. For short hold times the margin is at most a quarter.
  */
 const TOLD_MS = 3 * BUCKET_MS;
 const TOLD_SHARE = 0.25;
-/** A peak is worth an event of its own from this much more. */
+/** A peak must rise by this factor for an event. */
 const NEWS = 1.02;
-/** What kind it is, is asked so often. */
+/** The interval of classification. */
 const NAMING_MS = 1000;
 const RECENT_FADE_MS = 1500;
-/** Of what vectors are usual, a minute. */
+/** The time constant of usual vectors: a minute. */
 const USUAL_FADE_MS = 60_000;
 
 export interface Moment {
@@ -96,7 +98,7 @@ export interface Stepped {
   readonly event: AttackEvent | null;
 }
 
-/** Surely, and now: the longer past alone may be too much long after it is over. */
+/** Certainly and at present: the long past alone stays above the limits long after the end. */
 export function tooMuch(rates: Rates, limits: Limits): boolean {
   return (
     (rates.surePps >= limits.pps && rates.pps >= limits.pps) ||
@@ -118,7 +120,7 @@ export function noteVectors(
   return { usual, recent: next };
 }
 
-/** Without an attack: learns what is usual. */
+/** Without an attack: updates the baseline. */
 export function stepQuiet(
   state: SubjectState,
   rates: Pick<Rates, 'pps' | 'bps'>,
@@ -136,10 +138,10 @@ export function stepQuiet(
   };
 }
 
-/** A fading sum holds this many seconds of a steady rate. */
+/** The decayed sum of a constant rate, in seconds. */
 const perSecond = 1000 / RECENT_FADE_MS;
 
-/** `measured`: the traffic that is this attack's; of a prefix, what attacks on single addresses leave. */
+/** `measured`: the traffic of this attack; for a prefix, without attacks on single addresses. */
 export function open(
   state: SubjectState,
   subject: string,
@@ -180,7 +182,7 @@ function endsOf({ pps, bps }: Baseline, limits: Limits): Limits {
   return { pps: end(pps, limits.pps), bps: end(bps, limits.bps) };
 }
 
-/** For how long the latest buckets, one by one, have been quiet: the window as a whole shows it later. */
+/** How long the latest buckets have been quiet one by one; the window as a whole shows it later. */
 function quietSince({ buckets }: Window, ends: Limits): number {
   let quietMs = 0;
   for (const bucket of buckets.toReversed()) {
@@ -195,17 +197,17 @@ function isBusy(bucket: Bucket, { pps, bps }: Limits): boolean {
   return bucket.loadPackets >= pps * seconds || bucket.loadBits >= bps * seconds;
 }
 
-/** The latest that were too much, one after another; the last one in any case. */
+/** The latest consecutive buckets above the limits, at least the last one. */
 function busyBuckets({ buckets }: Window, ends: Limits): readonly Bucket[] {
   const before = buckets.slice(0, -1).findLastIndex((bucket) => !isBusy(bucket, ends));
   return buckets.slice(before + 1);
 }
 
-/** Of an attack's subject. */
+/** The measurements of an attacked subject. */
 interface Seen {
-  /** What counts for its peaks. */
+  /** Counts for the peaks. */
   readonly measured: Window;
-  /** What says whether it goes on; of a prefix, without what an address may get by itself. */
+  /** Decides whether it continues; for a prefix, without the traffic that a single address may get. */
   readonly judged: Window;
 }
 
@@ -254,13 +256,13 @@ export function stepOngoing(
   };
 }
 
-/** Once it is longer than anything that is measured, it is no matter. */
+/** It has no effect once it is longer than every window. */
 function stillOwn(ownMs: number | null, { durationMs }: Moment): number | null {
   return ownMs === null || ownMs + durationMs > SHORT_MS ? null : ownMs + durationMs;
 }
 
 /**
- * Goes on as another attack, which began then: by what has come since, and the limits of who has the subject now.
+ * Continues as another attack that started at this time, with the traffic since and the limits of the present holder.
  * `measured` as for `open`.
  */
 export function beginAnew(
@@ -293,7 +295,7 @@ export function beginAnew(
   };
 }
 
-/** It is not looked at any longer, and had been quiet. */
+/** Ends an attack that is no longer tracked. */
 export function endNow({ attack, quietMs }: Ongoing, { atMs }: Moment): AttackEvent {
   const endedAtMs = Math.max(attack.startedAtMs, Math.round(atMs - quietMs));
   return { kind: 'ended', attack: { ...attack, endedAtMs }, atMs, quietMs };
@@ -304,12 +306,12 @@ function higherPeaks(attack: Attack, measured: Window): Pick<Attack, 'peakPps' |
   return { peakPps: higher(attack.peakPps, pps), peakBps: higher(attack.peakBps, bps) };
 }
 
-/** What is the same is known better by so much less error at least: else the largest of many would be taken for it. */
+/** An equal rate replaces a peak only with an error smaller by this factor, or the largest of many would be chosen. */
 const BETTER = 0.9;
 
 /**
- * A peak of samples rises beyond its bounds, or to what is known better: of many seconds that are the same but for
- * chance the highest is no peak, however long the attack lasts.
+ * A sampled peak rises only beyond its error bounds or to a more precise value. Otherwise the highest of many equal
+ * seconds would become the peak by chance.
  */
 function higher(before: Measured, now: Measured): Measured {
   if (now.value <= before.value) return before;
@@ -317,7 +319,7 @@ function higher(before: Measured, now: Measured): Measured {
   return now.value > before.high || isBetter ? now : before;
 }
 
-/** As a part of it: what rises is known worse in packets for that alone. */
+/** The relative error. */
 function errorOf({ value, high }: Measured): number {
   return (high - value) / value;
 }
@@ -330,7 +332,7 @@ function isNews(before: Attack, now: Attack): boolean {
   );
 }
 
-/** After its end: the same again, or forgotten. */
+/** After the end: continues or is dropped. */
 export function stepEnded(
   state: SubjectState,
   phase: Ended,
@@ -357,7 +359,7 @@ export function createVectors(): Vectors {
   return { usual: createTotals(), recent: createTotals() };
 }
 
-/** Adds what the recent past holds beyond the usual, as much as would come in so long a time. */
+/** Adds the recent traffic beyond the usual, scaled to the duration. */
 function addExcess(
   evidence: VectorTotals,
   { usual, recent }: Vectors,
@@ -372,7 +374,7 @@ function addExcess(
   return next;
 }
 
-// Loops rather than `map`: these run for every subject in every bucket.
+// Loops instead of `map`: this runs for every subject in every bucket.
 
 function scaled(values: VectorTotals, factor: number): VectorTotals {
   const next = values.slice();

@@ -1,6 +1,6 @@
 import type { Sampled } from './respond.ts';
 
-/** Who sends the most to a subject, and from and to which ports; largest first. May be estimated from samples. */
+/** The top sources and ports of a subject, largest first. May be estimated from samples. */
 export interface SubjectTops {
   readonly subject: string;
   readonly sampled?: Sampled;
@@ -14,9 +14,9 @@ export interface TopSource {
 }
 export interface TopPort {
   readonly port: number;
-  /** Missing: an older agent does not tell it, or it is another one's. */
+  /** Absent: an older agent, or another protocol. */
   readonly protocol?: 'tcp' | 'udp';
   readonly packets: number;
 }
-/** Of each kind, of each subject. */
+/** The most entries per list and subject. */
 export const MAX_TOPS = 10;

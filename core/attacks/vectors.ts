@@ -1,11 +1,9 @@
 /**
- * What counters tell apart of the traffic to one destination. Every packet is of exactly one vector, so that shares
- * add up; flow records, kernel counters and samples all sort by the same table.
- *
- * Facts: docs/detection.md.
+ * The vectors by which traffic to a destination is counted. Every packet has exactly one vector, so that shares add up;
+ * flow records, kernel counters and samples use the same table. Facts: docs/detection.md.
  */
 
-/** UDP services that answer small forged questions with large answers, by the source port of the answer. */
+/** UDP services that answer small forged requests with large responses, by their source port. */
 export const REFLECTORS = {
   chargen: 19,
   dns: 53,
@@ -28,9 +26,9 @@ export type ReflectorVector = `udp_${Reflector}`;
 const REFLECTOR_NAMES = Object.keys(REFLECTORS) as Reflector[];
 
 /**
- * `tcp_ack`: small packets of an established connection, `tcp_data`: large ones, which a download is made of.
- * `tcp_other`: flags that no connection has. `fragment`: parts of a datagram after the first; `fragment_first`: first
- * parts that come from no reflector. `udp_dns` and the like: from a reflector's port.
+ * `tcp_ack`: small packets of an established connection; `tcp_data`: large ones, as in downloads. `tcp_other`: invalid
+ * flags. `fragment`: later fragments; `fragment_first`: first fragments from no reflector. `udp_dns` and so on: from a
+ * reflector's port.
  */
 export const VECTORS = [
   'tcp_syn',
@@ -52,15 +50,15 @@ export type Vector = (typeof VECTORS)[number];
 
 export const VECTOR_COUNT = VECTORS.length;
 
-/** Where each vector stands in `VECTORS`. */
+/** The index of each vector in `VECTORS`. */
 export const VECTOR_INDEX = Object.fromEntries(
   VECTORS.map((name, index) => [name, index]),
 ) as Readonly<Record<Vector, number>>;
 
-/** A packet without payload, with options, on the largest link header, is smaller; data of a transfer is larger. */
+/** Packets without payload are smaller, even with options and the largest link header; data packets are larger. */
 export const DATA_BYTES = 256;
 
-/** Part of a datagram: 0 whole, 1 the first, 2 a later one (without ports). */
+/** 0: a whole datagram, 1: a first fragment, 2: a later fragment (without ports). */
 export type FragmentPart = 0 | 1 | 2;
 
 const { tcp_syn, tcp_syn_ack, tcp_ack, tcp_data, tcp_rst, tcp_other } = VECTOR_INDEX;
@@ -69,8 +67,8 @@ const { udp, icmp, gre, fragment, fragment_first, other } = VECTOR_INDEX;
 const BY_SOURCE_PORT = reflectorTable();
 
 /**
- * The vector of a packet, or of a flow record whose packets are alike: place in `VECTORS`.
- * `tcpFlags` of a record are those of all its packets; `meanBytes` is the length of the IP packet.
+ * The index in `VECTORS` of a packet or a flow record. `tcpFlags` of a record is the union over its packets;
+ * `meanBytes` is the length of an IP packet.
  */
 export function vectorOf(
   protocol: number,

@@ -2,8 +2,8 @@ import type { Measured } from './attack.ts';
 import type { Traffic } from './sample.ts';
 
 /**
- * What a subject got lately: the last buckets one by one, and a longer past that fades. The short past finds a flood
- * fast; the long one tells it from chance where few packets are sampled.
+ * The recent traffic of a subject: the last buckets, and a longer past with decay. The short past detects a flood
+ * quickly; the long past separates it from chance when few packets are sampled.
  */
 export interface Window {
   /** Newest last; at most `DEPTH`. */
@@ -11,7 +11,7 @@ export interface Window {
   readonly faded: Amounts & { readonly durationMs: number };
 }
 
-/** Of packets and bits, those that count against a threshold (`load`), and all of them. */
+/** Packets and bits: those that count against a threshold (`load`), and all. */
 export interface Amounts {
   readonly loadPackets: number;
   readonly loadBits: number;
@@ -25,24 +25,24 @@ export interface Bucket extends Amounts {
   readonly durationMs: number;
 }
 
-/** Judged over 6 buckets of 250 ms: twice a threshold is seen after 0.75 s, 1.2 times after 1.25 s. */
+/** Evaluated over 6 buckets of 250 ms: twice a threshold is detected after 0.75 s, 1.2 times after 1.25 s. */
 export const DEPTH = 6;
 export const SHORT_MS = 1500;
-/** Each of so many buckets holds its part, of what goes on. */
+/** Each of this many buckets must contain its share of an ongoing flood. */
 const STEADY_BUCKETS = 3;
 const STEADY_SHARE = 0.5;
-/** Of the past that fades. */
+/** The time constant of the long past. */
 const FADE_MS = 8000;
-/** Buckets of a peak: a second. */
+/** The buckets of a peak: one second. */
 const PEAK_DEPTH = 4;
-/** Standard errors that chance does not reach, in the many tries of a short window and the fewer of a long one. */
+/** Standard errors beyond chance, for the many evaluations of a short window and the fewer of a long one. */
 const SHORT_ERRORS = 3;
 const FADED_ERRORS = 2.5;
-/** That is not over yet is judged more readily than that something begins. */
+/** The standard errors for an ongoing attack are lower than for a new one. */
 const LEAST_ERRORS = 2;
-/** Half the width of bounds of a peak: it is the largest of many, so 1.96 would be too few. */
+/** Half the width of a peak's bounds in standard errors. A peak is the largest of many, so 1.96 is not enough. */
 const PEAK_ERRORS = 4;
-/** A second that differs by so much from the longer past does so in none of the thousands of an attack by chance. */
+/** A second deviates by this many standard errors from the long past in none of thousands by chance. */
 const SURE_ERRORS = 5;
 
 const NOTHING: Amounts = {
@@ -57,8 +57,8 @@ const NOTHING: Amounts = {
 export const EMPTY: Window = { buckets: [], faded: { ...NOTHING, durationMs: 0 } };
 
 /**
- * A host's downloads are packets of TCP data and receipts of its uploads: by number they are no flood, however many.
- * In a prefix, where several downloads at a time are no attack either, a tenth of their bytes counts.
+ * Downloads of a host are TCP data packets and acknowledgements of its uploads; their packet count is no flood. In a
+ * prefix, where several downloads at a time are usual, a tenth of their bytes counts.
  */
 export function bucketOf(traffic: Traffic | null, durationMs: number, isPrefix: boolean): Bucket {
   if (traffic === null) return { ...NOTHING, durationMs };
@@ -76,7 +76,7 @@ export function bucketOf(traffic: Traffic | null, durationMs: number, isPrefix: 
 
 export function push({ buckets, faded }: Window, bucket: Bucket): Window {
   const kept = Math.exp(-bucket.durationMs / FADE_MS);
-  // Variances of weighted sums fade by the square.
+  // Variances decay by the square of the factor.
   const squared = kept * kept;
   return {
     buckets: [...buckets.slice(buckets.length >= DEPTH ? 1 : 0), bucket],
@@ -92,7 +92,7 @@ export function push({ buckets, faded }: Window, bucket: Bucket): Window {
   };
 }
 
-/** Takes other subjects' traffic out of this one's: attacks on single addresses out of what their prefix got. */
+/** Subtracts traffic of other subjects: attacks on single addresses from their prefix. */
 export function subtract(window: Window, others: readonly Window[]): Window {
   if (others.length === 0) return window;
   const { length } = window.buckets;
@@ -114,13 +114,13 @@ function less<T extends Amounts>(from: T, other: Amounts): T {
   };
 }
 
-/** Per second: what the short past surely holds at least, and what it holds as far as one can tell. */
+/** Per second: a certain lower bound and the estimate of the short past. */
 export interface Rates {
   readonly surePps: number;
   readonly sureBps: number;
   readonly pps: number;
   readonly bps: number;
-  /** As `pps` and `bps`, less what chance may have added. */
+  /** As `pps` and `bps`, minus the possible sampling error. */
   readonly leastPps: number;
   readonly leastBps: number;
 }
@@ -147,7 +147,7 @@ export function ratesOf({ buckets, faded }: Window): Rates {
   };
 }
 
-/** Whether the latest buckets hold something of what is too much each, not one of them all. */
+/** Whether each of the latest buckets contributes to the excess, rather than one of them alone. */
 export function goesOn({ buckets }: Window, { pps, bps }: Pick<Rates, 'pps' | 'bps'>): boolean {
   const latest = buckets.slice(-STEADY_BUCKETS);
   return (
@@ -159,13 +159,13 @@ export function goesOn({ buckets }: Window, { pps, bps }: Pick<Rates, 'pps' | 'b
   );
 }
 
-/** The longer past begun anew with the latest buckets, `count` of them: of an attack, not of what was before it. */
+/** Restarts the long past with the latest `count` buckets, so that it covers the attack only. */
 export function restart({ buckets }: Window, count: number): Window {
   const latest = buckets.slice(-Math.max(1, count));
   return { buckets, faded: sum(latest) };
 }
 
-/** Of the latest buckets alone, that last no longer together; of one in any case. */
+/** The latest buckets within the duration, at least one. */
 export function latest({ buckets }: Window, forMs: number): Window {
   let count = 0;
   let durationMs = 0;
@@ -178,7 +178,7 @@ export function latest({ buckets }: Window, forMs: number): Window {
   return { buckets: kept, faded: sum(kept) };
 }
 
-/** All traffic of the last second; where that differs from the longer past by chance alone, of the longer past. */
+/** The traffic of the last second, or that of the long past if they differ only by chance. */
 export function peaksOf(window: Window): { readonly pps: Measured; readonly bps: Measured } {
   const second = sum(window.buckets.slice(-PEAK_DEPTH));
   return {
@@ -194,7 +194,7 @@ function peakOf(
   faded: Window['faded'],
 ): Measured {
   const measured = (from: Bucket): Measured => {
-    // A flood that has just begun fills a part of the second: its rate is not known before it is over.
+    // A new flood fills only a part of the second, so its rate is unknown until the second is over.
     const seconds = Math.max(from.durationMs, 990) / 1000;
     const value = from[amount] / seconds;
     const error = (PEAK_ERRORS * Math.sqrt(from[variance])) / seconds;
@@ -207,7 +207,7 @@ function peakOf(
   return isChance ? before : now;
 }
 
-/** Loops over numbers: this runs for every subject in every bucket. */
+/** Uses loops: this runs for every subject in every bucket. */
 function sum(buckets: readonly Bucket[]): Bucket {
   let durationMs = 0;
   let loadPackets = 0;

@@ -7,14 +7,14 @@ export const FILTERS = [tcpSynProxy, udpStateful] as const satisfies readonly Fi
 
 export type FilterType = (typeof FILTERS)[number]['type'];
 
-/** What a service manages itself unless it says otherwise. */
+/** The filters that a service manages by default. */
 export const DEFAULT_MANAGED_FILTERS: readonly FilterType[] = ['tcp-syn-proxy', 'udp-stateful'];
 
 export function findFilter(type: string): Filter<FilterType> | null {
   return FILTERS.find((filter) => filter.type === type) ?? null;
 }
 
-/** What a caller may put on an address: everything but what its service manages itself. */
+/** The filters that a caller may apply to an address: all that its service does not manage. */
 export function availableFilters(managed: readonly FilterType[]): readonly Filter<FilterType>[] {
   return FILTERS.filter((filter) => !managed.includes(filter.type));
 }

@@ -9,24 +9,24 @@ export interface Filter<Type extends string = string> {
   readonly name: string;
   readonly category: 'protocols' | 'games';
   readonly transport: 'tcp' | 'udp';
-  /** In words, for people who choose one. */
+  /** A description for callers. */
   readonly description: string;
-  /** What an unvalidated source may send; none: any packet may greet, and only the reply decides. */
+  /** The packets that an unvalidated source may send. Empty: any packet, and only the reply decides. */
   readonly greetings: readonly Signature[];
-  /** Replies of the server that validate, never a mere challenge; none: any reply does. */
+  /** The server replies that validate a source, never a mere challenge. Empty: any reply. */
   readonly replies: readonly Signature[];
-  /** Rates of one source, packets a second. Of TCP, `validatedPps` is of sources with a connection. */
+  /** Rates of one source in packets per second. For TCP, `validatedPps` applies to sources with a connection. */
   readonly rates: { readonly unvalidatedPps: number; readonly validatedPps: number };
   /**
    * Packets a second to one server port that pass from all unvalidated sources together (UDP): what a flood from
    * forged sources gets through, and so how fast it can make the server validate sources that do not exist.
    */
   readonly budgetPps: number;
-  /** How long a validated source stays so without traffic, in seconds. */
+  /** How long a source stays validated without traffic, in seconds. */
   readonly validatedSeconds: number;
   /** The edge answers the TCP handshake for the server. */
   readonly synProxy: boolean;
-  /** Connections of one source to one port (TCP); null: not limited. */
+  /** Connections of one source to one port (TCP). Null: not limited. */
   readonly connections: ConnectionLimits | null;
 }
 

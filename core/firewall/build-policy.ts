@@ -13,7 +13,7 @@ import {
   type RuleProtocol,
 } from './policy.ts';
 
-/** A rule as it is stored: ids are unique among rules of its kind. */
+/** A stored rule. Ids are unique within a kind. */
 export interface SourceRule {
   readonly id: number;
   readonly action: RuleAction;
@@ -34,7 +34,7 @@ export interface SourceFilter {
   readonly port: number;
 }
 
-/** What is done against an attack on the target, or on a prefix around it. */
+/** Mitigations of an attack on the target or on a containing prefix. */
 export interface SourceMitigation {
   readonly id: number;
   readonly action: MitigationAction;
@@ -42,7 +42,7 @@ export interface SourceMitigation {
   readonly safelist: readonly string[];
 }
 
-/** Everything that bears on a target, gathered by whoever knows who holds what. */
+/** All inputs of a target's policy. */
 export interface PolicySource {
   readonly target: string;
   readonly baseline: readonly SourceRule[];
@@ -56,10 +56,8 @@ export interface PolicySource {
 }
 
 /**
- * Puts a target's policy in its one order. Rules whose source is of the other family say nothing about
- * this target and are left out (a group serves addresses of both).
- *
- * @throws when the target is no network: it comes from the database, which holds none other.
+ * Builds the canonical policy of a target. Rules with a source of the other family do not apply and are omitted (a
+ * group serves addresses of both). Throws if the target is no network, which the database excludes.
  */
 export function buildPolicy(source: PolicySource): Policy {
   const target = networkOf(source.target);
@@ -100,7 +98,7 @@ function mitigationsOf(
   };
 }
 
-/** A policy that judges nothing. */
+/** A policy without effect. */
 export function isEmptyPolicy(policy: Policy): boolean {
   const { mitigations, baseline, geo, rules, filters } = policy;
   return [mitigations, baseline, geo, rules, filters].every((stage) => stage.length === 0);

@@ -7,7 +7,7 @@ import { anySetHas } from './source-sets.ts';
 import { STAGES, type StageName } from './stages.ts';
 import { findFilter } from '../filters/catalogue.ts';
 
-/** An edge with everything that its kernel was given. */
+/** An edge with its settings, policies and source sets. */
 export interface EdgeView {
   readonly settings: EdgeSettings;
   readonly policies: PolicyTable;
@@ -16,19 +16,18 @@ export interface EdgeView {
 
 export interface Verdict {
   readonly action: 'pass' | 'drop';
-  /** The stage that decided; `default` when none did, which passes. */
+  /** The deciding stage; `default` if none decided, which passes. */
   readonly stage: StageName | 'default';
-  /** The rule, geo rule, mitigation or filter that decided; null where a stage decides without one. */
+  /** The deciding rule, geo rule, mitigation or filter; null if a stage decides without one. */
   readonly ref: string | null;
   /** Observing mitigations that would have dropped the packet. */
   readonly observed: readonly string[];
 }
 
 /**
- * The reference evaluator: would this edge pass this packet, and what decides?
- *
- * Written to be obviously right rather than fast. It is the oracle that the data planes are held to, and the
- * answer to `explain`. A destination without any policy is not ours to touch: it passes.
+ * The reference evaluator: whether an edge passes a packet, and what decides. Written to be obviously correct rather
+ * than fast. The data planes are tested against it, and it answers `explain`. A packet to a destination without a
+ * policy passes.
  */
 export function decide(edge: EdgeView, packet: Packet, state: PacketState): Verdict {
   const policy = edge.policies.lookup(packet.destination);
@@ -59,7 +58,7 @@ interface Judgement {
   readonly observed: string[];
 }
 
-/** What a stage says: pass or drop for good, pass on to the filters, or nothing (null). */
+/** The result of a stage: a final pass or drop, a pass to the filters, or no decision (null). */
 type Outcome = {
   readonly action: 'pass' | 'drop' | 'to-filters';
   readonly ref: string | null;
@@ -137,12 +136,12 @@ const JUDGES: Readonly<Record<StageName, (judgement: Judgement) => Outcome>> = {
   },
 };
 
-/** Limits stand before reassembly, so a part above them never meets the stages that pass for good. */
+/** Fragment limits come before reassembly, so a fragment above them never reaches the stages with a final pass. */
 function fragmentOverLimit({ policy, packet, state }: Judgement): boolean {
   return policy !== null && packet.fragment !== 'none' && !state.fragmentsWithinLimit;
 }
 
-/** Allow before deny, whatever the order they come in. */
+/** Allow before deny, whatever the input order. */
 function firstMatch(rules: readonly PolicyRule[], packet: Packet): Outcome {
   const matching = rules.filter((rule) => ruleMatches(rule, packet));
   const decided = matching.find((rule) => rule.action === 'allow') ?? matching[0];

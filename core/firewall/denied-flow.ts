@@ -3,15 +3,15 @@ import { FIRST_PACKET } from './first-packet.ts';
 import type { Packet } from './packet.ts';
 import type { Policy } from './policy.ts';
 
-/** A connection by the packet that began it, as the edge saw it come in. */
+/** A connection, identified by its first incoming packet. */
 export type FlowStart = Omit<Packet, 'hopLimit' | 'fragment'>;
 
-/** Of most systems. Only neighbour discovery asks for more, and is no connection. */
+/** The hop limit of most systems. Only neighbour discovery requires more, and it is no connection. */
 const HOP_LIMIT = 64;
 
 /**
- * Whether what a target's rules say drops a new packet of this connection, so that connection tracking is to forget
- * it. What comes and goes by itself forgets nothing: mitigations, rates, and what filters know.
+ * Whether the rules of a target deny a new packet of this connection, so that its conntrack entry must be removed.
+ * Mitigations, rates and filter state are temporary and remove nothing.
  */
 export function deniesFlow(edge: EdgeView, flow: FlowStart): boolean {
   const policies = { lookup: (address: string) => rulesOf(edge.policies.lookup(address)) };

@@ -1,8 +1,11 @@
-/** `none`: nothing is counted, so no attack is detected here. */
+/** The counters of an edge. `none`: nothing is counted and no attack is detected. */
 export const COUNTER_MODES = ['xdp', 'nftables', 'none'] as const;
 export type CounterMode = (typeof COUNTER_MODES)[number];
 
-/** `unknown`: the agent cannot look. `disturbed`: somebody else changed it, and it is not mended yet. */
+/**
+ * The state of the kernel objects. `unknown`: the agent cannot check. `disturbed`: another program changed them, and
+ * the repair is pending.
+ */
 export const KERNEL_STATES = ['undisturbed', 'disturbed', 'unknown'] as const;
 export type KernelState = (typeof KERNEL_STATES)[number];
 
@@ -12,9 +15,9 @@ export interface EdgeDevice {
   readonly present: boolean;
   /** How the early drop is attached. */
   readonly xdp: XdpMode;
-  /** Why not `native`, or what is wrong with the device; null: nothing to say. */
+  /** Why it is not `native`, or the device's problem; else null. */
   readonly reason: string | null;
-  /** The bridge or bond that it is a port of: nothing enters by it then, but by its master. */
+  /** The bridge or bond that it is a port of: then packets enter by the master. */
   readonly master: string | null;
 }
 export const DEVICE_KINDS = ['physical', 'vlan', 'bridge', 'bond', 'veth', 'other'] as const;

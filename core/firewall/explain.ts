@@ -12,7 +12,7 @@ const WITHOUT_RULE: Readonly<Partial<Record<Verdict['stage'], string>>> = {
   default: 'The packet passes: no rule matches it, and what no rule matches is accepted.',
 };
 
-/** A verdict as a sentence that a person can act on. `policy`: the one that judged, null where none covers the address. */
+/** The verdict as a sentence to act on. `policy` is the evaluated one, null if none covers the address. */
 export function explainVerdict(verdict: Verdict, policy: Policy | null): string {
   const observed = verdict.observed.map(
     (ref) =>

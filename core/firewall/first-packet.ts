@@ -1,6 +1,6 @@
 import type { PacketState } from './packet.ts';
 
-/** What is known of the first packet of a stranger, unfragmented, with every rate unused. */
+/** The state for a first packet of an unknown source, unfragmented, with no rate used. */
 export const FIRST_PACKET: PacketState = {
   returnTraffic: false,
   icmpWithinRate: true,

@@ -1,27 +1,25 @@
 /**
- * How many fragments a second an edge lets through to reassembly. Every rate is in fragments a second, of each
- * family for itself, because each family has its own reassembly memory.
- *
- * A pair of source and destination is *known* when a first and a later fragment of it came within the last
- * seconds: whoever floods with first fragments of invented sources makes strangers only. The budgets of
- * strangers and of known pairs are apart, and so are those of first and of later fragments of strangers. So
- * the later part of a real datagram gets through a flood of first parts and makes its source known; from the
- * second datagram on, the flood does not reach it.
+ * The limits of fragments that an edge passes to reassembly, in fragments per second and per family, because each
+ * family has its own reassembly memory. A pair of source and destination is *known* if a first and a later fragment of
+ * it arrived within the last seconds; a flood of first fragments from forged sources makes only unknown pairs. Known
+ * and unknown pairs have separate budgets, and so have first and later fragments of unknown pairs. So the later
+ * fragment of a real datagram passes during a flood of first fragments and makes its pair known; from the second
+ * datagram on, the flood does not affect it.
  */
 export interface FragmentLimits {
-  /** First fragments of strangers, and later ones of strangers: each so many to one destination. */
+  /** First and later fragments of unknown pairs to one destination, each. */
   readonly strangersPerDestination: number;
-  /** The same where the edge puts nothing together: then a server's own memory, of 4 MiB for 30 or 60 s, holds them. */
+  /** The same on an edge without reassembly: the server's own memory of 4 MiB holds them for 30 or 60 s. */
   readonly strangersUnassembled: number;
-  /** As above, to all destinations together. */
+  /** The same for all destinations together. */
   readonly strangers: number;
-  /** Of one known pair. */
+  /** Fragments of one known pair. */
   readonly knownPair: number;
-  /** Of all known pairs of one destination. */
+  /** Fragments of all known pairs of one destination. */
   readonly knownPerDestination: number;
-  /** Of all known pairs. */
+  /** Fragments of all known pairs. */
   readonly known: number;
-  /** To destinations without a policy; above, they pass without being put together for a while. */
+  /** Fragments to destinations without a policy; above it, they pass without reassembly for a while. */
   readonly unprotected: number;
 }
 
@@ -35,14 +33,17 @@ export const FRAGMENT_LIMITS: FragmentLimits = {
   unprotected: 1000,
 };
 
-/** How long the kernel may wait for the rest of a datagram. Its own 30 s (60 s for IPv6) make a flood's memory. */
+/**
+ * How long the kernel may wait for the rest of a datagram. Its defaults of 30 s (60 s for IPv6) let a flood fill the
+ * memory.
+ */
 export const REASSEMBLY_SECONDS = 2;
-/** Part of a second that a limit may have saved up. */
+/** The burst of a limit, as a share of a second. */
 export const BURST_SECONDS = 0.25;
-/** A page and its headers: the most that a fragment of an Ethernet frame of 1,500 bytes occupies. */
+/** A page and its headers: the memory of a fragment in an Ethernet frame of 1,500 bytes. */
 const FRAGMENT_BYTES = 4608;
 
-/** The same in proportion where they may fill no more than so many bytes of a family. */
+/** Scales the limits down to the given memory per family. */
 export function fitToMemory(limits: FragmentLimits, bytes: number): FragmentLimits {
   const factor = bytes / reassemblyBytes(limits);
   if (factor >= 1) return limits;
@@ -58,7 +59,7 @@ export function fitToMemory(limits: FragmentLimits, bytes: number): FragmentLimi
   };
 }
 
-/** What fragments within these limits can fill at most, of one family: with more memory nothing is turned away. */
+/** The most memory that fragments within these limits can occupy, per family. */
 export function reassemblyBytes(limits: FragmentLimits): number {
   const perSecond = 2 * limits.strangers + limits.known + limits.unprotected;
   return Math.ceil(perSecond * (REASSEMBLY_SECONDS + BURST_SECONDS) * FRAGMENT_BYTES);

@@ -1,11 +1,11 @@
-/** The limits of an organisation that guard one address. */
+/** The limits of an organisation per address. */
 export interface Limits {
   readonly rulesPerIp: number;
   readonly filtersPerIp: number;
   readonly maxPortsPerRequest: number;
 }
 
-/** Each check gives null, or a sentence that names the limit, its value and what would be. */
+/** Each check returns null, or a sentence with the limit, its value and the requested number. */
 export function checkPortsPerRequest(limits: Limits, requested: number): string | null {
   if (requested <= limits.maxPortsPerRequest) return null;
   return `The port expression holds ${requested} ports, and a request may hold ${limits.maxPortsPerRequest} (max_ports_per_request). Split it into several requests.`;

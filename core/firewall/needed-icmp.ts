@@ -29,7 +29,7 @@ export interface NeededIcmp {
 
 export type IcmpBudget = 'errors' | 'neighbours';
 
-/** Packets a second that always pass; above, a packet is judged by the later stages like any other. */
+/** Packets per second that always pass; above it, the later stages decide. */
 export const ICMP_RATES: Readonly<Record<IcmpBudget, number>> = { errors: 1000, neighbours: 1000 };
 
 export function isNeededIcmp(packet: Packet): boolean {

@@ -13,39 +13,40 @@ export interface Packet {
   readonly destinationPort: number | null;
   /** Of ICMP and ICMPv6. */
   readonly icmp: { readonly type: number; readonly code: number } | null;
-  /** TTL or hop limit: neighbour discovery is only believed at 255. */
+  /** TTL or hop limit: neighbour discovery is valid at 255 only. */
   readonly hopLimit: number;
   readonly fragment: 'none' | 'first' | 'later';
 }
 
-/** What the edge knows beside the packet. Every piece of state that a verdict needs is here, so `decide` stays pure. */
+/** The state that a verdict needs beside the packet, so that `decide` stays pure. */
 export interface PacketState {
   /**
-   * Connection tracking says: a reply to (or an error about) a connection that the protected host opened. One that the
-   * other side opened, and rules denied, is none, whoever of both connection tracking takes for the first since.
+   * The packet is a reply to, or an error about, a connection that the protected host opened, by connection tracking. A
+   * connection that the other side opened and that rules denied does not count, even if conntrack has the directions
+   * swapped.
    */
   readonly returnTraffic: boolean;
-  /** The rate of ICMP that always passes is not used up. */
+  /** The ICMP packet is within the rate that always passes. */
   readonly icmpWithinRate: boolean;
-  /** The destination's fragment limit is not used up. */
+  /** The fragment is within the destination's limit. */
   readonly fragmentsWithinLimit: boolean;
-  /** Connection tracking says: the protected host has answered this sender on these ports. */
+  /** The protected host has answered this sender on these ports, by connection tracking. */
   readonly answered: boolean;
-  /** Mitigations with a limit that the packet is above, by ref. */
+  /** The refs of mitigations whose limit the packet exceeds. */
   readonly aboveLimit: readonly string[];
-  /** What the filter on the port says of this source and packet; `pass` where no filter is enforced. */
+  /** The result of the filter on the port for this source and packet; `pass` without an enforced filter. */
   readonly filters: Readonly<Record<string, 'pass' | 'drop'>>;
 }
 
-/** The edge that judges: everything beside policies that a verdict depends on. */
+/** The settings of an edge that a verdict depends on. */
 export interface EdgeSettings {
-  /** Addresses that the edge host itself holds (canonical). */
+  /** The canonical addresses of the edge host. */
   readonly localAddresses: readonly string[];
   /** Stage 1, on local addresses only. Always passes. */
   readonly management: readonly ManagementPort[];
-  /** `both`: the edge sees replies, so stage 4 holds. `inbound`: every packet is judged alone. */
+  /** `both`: the edge sees replies, so stage 4 applies. `inbound`: every packet is evaluated by itself. */
   readonly sees: 'both' | 'inbound';
-  /** `reassemble`: datagrams are judged whole. `limit`: later fragments are judged without ports. */
+  /** `reassemble`: datagrams are evaluated whole. `limit`: later fragments are evaluated without ports. */
   readonly fragments: 'reassemble' | 'limit';
 }
 
@@ -54,7 +55,7 @@ export interface ManagementPort {
   readonly port: number;
 }
 
-/** What the operator configured for this edge. `localAddresses` the agent reads from its host. */
+/** The operator's configuration of an edge. The agent reads `localAddresses` from its host. */
 export interface EdgeAssignment extends Omit<EdgeSettings, 'localAddresses'> {
   readonly name: string;
   readonly site: string;

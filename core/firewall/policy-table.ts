@@ -3,7 +3,7 @@ import { networkOf, parseCidr } from '../net/cidr.ts';
 import type { Policy } from './policy.ts';
 
 export interface PolicyTable {
-  /** The policy that judges packets to an address: its own, else that of the longest prefix that has one. */
+  /** The policy for packets to an address: its own, or that of the longest prefix with one. */
   lookup(address: string): Policy | null;
 }
 

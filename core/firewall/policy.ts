@@ -1,19 +1,18 @@
 import type { FilterType } from '../filters/catalogue.ts';
 
 /**
- * What a target (one address, or a prefix) asks of an edge: immutable, complete, no decisions left.
- *
- * Three things read it: `decide` (the oracle), the nftables renderer and, later, the XDP compiler.
- * All strings are canonical (RFC 5952, no host bits), so that equal policies are equal JSON.
+ * The policy of a target (an address or a prefix): immutable and complete. It is read by `decide` (the oracle), the
+ * nftables renderer and the XDP compiler. All strings are canonical (RFC 5952, no host bits), so that equal policies
+ * are equal JSON.
  */
 export interface Policy {
   /** A single address (`203.0.113.10`, no `/32`) or a prefix (`203.0.113.0/24`). */
   readonly target: string;
-  /** Stage 5: what is done against attacks, in the order in which it is asked. */
+  /** Stage 5: mitigations in the order of evaluation. */
   readonly mitigations: readonly Mitigation[];
-  /** Stage 6, the operator's own rules of every prefix that contains the target. */
+  /** Stage 6: the operator's rules of every prefix that contains the target. */
   readonly baseline: readonly PolicyRule[];
-  /** Stage 8. Every `deny` is read before every `only`. */
+  /** Stage 8: every `deny` is evaluated before every `only`. */
   readonly geo: readonly PolicyGeoRule[];
   /** Stages 7 and 9: the holder's own rules and those of its groups, allow before deny. */
   readonly rules: readonly PolicyRule[];
@@ -25,7 +24,7 @@ export type RuleAction = 'allow' | 'deny';
 export type RuleProtocol = 'tcp' | 'udp' | 'icmp' | 'gre' | 'esp' | 'any';
 
 export interface PolicyRule {
-  /** Who wrote it, for `explain` and counters: `rule:12`, `group-rule:7`, `baseline:3`. */
+  /** The origin, for `explain` and counters: `rule:12`, `group-rule:7`, `baseline:3`. */
   readonly ref: string;
   readonly action: RuleAction;
   /** `icmp` means ICMPv6 where the target is IPv6. */
@@ -39,7 +38,10 @@ export interface PolicyRule {
 export interface PolicyGeoRule {
   readonly ref: string;
   readonly action: 'deny' | 'only';
-  /** Names of source sets, sorted: `country:DE`, `asn:64496`, `list:NAME`. Their contents travel apart, versioned. */
+  /**
+   * Sorted names of source sets: `country:DE`, `asn:64496`, `list:NAME`. Their contents are sent separately, with a
+   * version.
+   */
   readonly sets: readonly string[];
 }
 
@@ -47,13 +49,13 @@ export interface PolicyFilter {
   readonly ref: string;
   readonly type: FilterType;
   readonly port: number;
-  /** Put there by a service, or against an attack, rather than by a caller: neither listed nor counted. */
+  /** Applied by a service or a mitigation rather than by a caller: neither listed nor counted. */
   readonly managed: boolean;
-  /** Sources that it is not there for: of one that came with an attack. What a holder asked for is for everybody. */
+  /** Sources that a mitigation's filter does not apply to. Filters of callers apply to all sources. */
   readonly safelist: readonly string[];
 }
 
-/** A typed action against one attack: drops what matches all of it. `observe` only marks what would have been dropped. */
+/** An action against one attack: drops packets that match all conditions. `observe` only counts them. */
 export interface Mitigation {
   readonly ref: string;
   readonly mode: 'enforce' | 'observe';
@@ -61,28 +63,28 @@ export interface Mitigation {
   readonly sourcePort: number | null;
   readonly destinationPort: number | null;
   readonly source: string | null;
-  /** Sources that the mitigation never touches. */
+  /** Sources that the mitigation never drops. */
   readonly safelist: readonly string[];
-  /** `later`: only parts of datagrams after the first, which have no ports. */
+  /** `later`: only later fragments, which have no ports. */
   readonly fragment: 'any' | 'later';
-  /** Only what is above it is dropped; null: everything. */
+  /** Drops only packets above the limit. Null drops all. */
   readonly limit: MitigationLimit | null;
 }
 
-/** Refs of what is done against an attack, filters too: they go with it. */
+/** The prefix of refs of mitigations, also of their filters. */
 export const MITIGATION_REF = 'mitigation:';
 
 export interface MitigationLimit {
   /**
-   * Packets that are counted together: all to one address, those of one source to one address, or all that this
-   * mitigation is for, to whichever address of the attacked prefix.
+   * The packets that share a limit: all to one address, those of one source to one address, or all of the mitigation,
+   * to any address of the attacked prefix.
    */
   readonly per: 'destination' | 'source' | 'attack';
-  /** Packets a second, and at once; 0: none pass. */
+  /** Packets per second, and the burst; 0: none pass. */
   readonly pps: number;
   /**
-   * Packets of connections that the protected host has answered are neither counted nor dropped. An edge that does
-   * not see answers cannot tell, and leaves the mitigation out.
+   * Packets of connections that the protected host has answered are neither counted nor dropped. An edge that does not
+   * see replies omits the mitigation.
    */
   readonly strangersOnly: boolean;
 }
@@ -97,6 +99,6 @@ export interface SourceSets {
 export interface RefusedTarget {
   readonly target: string;
   readonly reason: string;
-  /** The generation of this target that the kernel still has; 0 when it has none. */
+  /** The generation of this target that the kernel still has; 0 if none. */
   readonly goodGeneration: number;
 }

@@ -6,7 +6,7 @@ import type { RuleAction, RuleProtocol } from './policy.ts';
 export const RULE_ACTIONS: readonly RuleAction[] = ['allow', 'deny'];
 export const RULE_PROTOCOLS: readonly RuleProtocol[] = ['tcp', 'udp', 'icmp', 'gre', 'esp', 'any'];
 
-/** A rule as a caller writes it, of the right JSON types and nothing else checked. */
+/** A rule from a caller: JSON types are checked, nothing else. */
 export interface RuleInput {
   readonly action: string;
   readonly protocol: string;
@@ -33,8 +33,8 @@ export type RuleOutcome =
   | { readonly ok: false; readonly field: RuleField; readonly reason: string };
 
 /**
- * What a rule may say about an address of `family`: ports only with tcp and udp, a source of the same
- * family, and the whole of that family is any source.
+ * Validates a rule for an address of `family`: ports only with tcp and udp, a source of the same family. The whole
+ * family as source means any source.
  */
 export function parseRule(input: RuleInput, family: Family): RuleOutcome {
   const action = RULE_ACTIONS.find((known) => known === input.action);

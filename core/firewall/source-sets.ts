@@ -2,7 +2,7 @@ import { parseAddress } from '../net/address.ts';
 import { type Cidr, cidrOfAddress, compareCidrs, containsCidr, parseCidr } from '../net/cidr.ts';
 import type { SourceSets } from './policy.ts';
 
-/** Whether any of the named sets has the address. What is in no data set belongs to no country: unknown names are empty. */
+/** Whether any of the named sets contains the address. Unknown names are empty sets. */
 export function anySetHas(data: SourceSets, names: readonly string[], address: string): boolean {
   const parsed = parseAddress(address);
   if (!parsed.ok) return false;

@@ -1,6 +1,6 @@
 /**
- * What happens to a packet, in order: the one table that the reference evaluator walks and that data planes
- * are rendered from. A drop is final. A pass is final, or goes on to the filters, as the row says.
+ * The stages of evaluation in order: the one table for the reference evaluator and for the data planes. A drop is
+ * final. A pass is final or continues to the filters, as the row says.
  */
 export const STAGES = [
   { name: 'management', pass: 'final', needs: 'packet' },
@@ -17,9 +17,9 @@ export const STAGES = [
 
 interface Stage {
   readonly name: string;
-  /** What an allow of this stage means: the packet passes for good, goes on to the filters, or there is none. */
+  /** The meaning of an allow in this stage: a final pass, a pass to the filters, or none. */
   readonly pass: 'final' | 'to-filters' | 'none';
-  /** What the stage must know beside the policy: the packet alone, a rate, or connection state. */
+  /** The input of the stage beside the policy: the packet alone, a rate, or connection state. */
   readonly needs: 'packet' | 'rate' | 'connection';
 }
 

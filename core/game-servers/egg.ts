@@ -1,20 +1,20 @@
 /**
- * How a game is built, started and stopped: one model for every version of the community's egg files
- * (PTDL_v1, PTDL_v2, PLCN_v1 to v3). Made by `parseEgg`; immutable and complete, so that a node needs no file.
+ * How a game is built, started and stopped: one model for all versions of the community's egg files (PTDL_v1, PTDL_v2,
+ * PLCN_v1 to v3). Built by `parseEgg`; immutable and complete, so that a node needs no file.
  */
 export interface Egg {
   readonly name: string;
   readonly description: string;
   /** The first is used unless a server chooses another. Never empty. */
   readonly images: readonly EggImage[];
-  /** With `{{VARIABLE}}`; null: whatever the image itself starts. */
+  /** With `{{VARIABLE}}` templates. Null: the image's own command. */
   readonly startup: string | null;
   /**
    * `image`: the image's entrypoint and command run, with `STARTUP` in their environment.
    * `startup`: the egg says that its startup replaces the command; it is split into arguments, never given to a shell.
    */
   readonly launch: 'image' | 'startup';
-  /** Any one, seen on the console, says that the server runs. Empty: it runs once started. */
+  /** Console lines of which any one means that the server is running. Empty: it is running once started. */
   readonly done: readonly DonePattern[];
   readonly stop: StopInstruction;
   readonly stopTimes: StopTimes;
@@ -60,7 +60,7 @@ export interface ConfigFile {
 export interface ConfigReplacement {
   /** A key, a dotted path (`a.b[0].c`, `*` for every one), or the start of a line for `file`. */
   readonly match: string;
-  /** Only where the value now is this (or matches, with `regex:`); null: always. */
+  /** Replaces only this value (or a match, with `regex:`). Null: always. */
   readonly ifValue: string | null;
   /** With `{{server.build.default.port}}`, `{{server.build.env.NAME}}`, `{{env.NAME}}`. */
   readonly value: string | number | boolean;

@@ -1,48 +1,50 @@
 import type { CrashPolicy, PowerSignal, ServerState } from './power.ts';
 import type { StopTimes } from './egg.ts';
 
-/** What a node knows of one server's power. Plain data: it is kept on disk as it is. */
+/** The power state of one server on its node. Plain data, stored on disk as it is. */
 export interface MachineState {
   readonly phase: Phase;
-  /** Raised with every change of phase: a timer or an answer of an older one is ignored. */
+  /** Increases with every phase: timers and results of an older one are ignored. */
   readonly epoch: number;
-  /** Raised with every launch: what is said of an instance before it is ignored. */
+  /** Increases with every launch: events of an earlier instance are ignored. */
   readonly run: number;
-  /** The engine answers. While it does not, nothing is known of the instance. */
+  /** Whether the engine answers. Otherwise the instance's state is unknown. */
   readonly reachable: boolean;
-  /** Why it must not run (suspended, being built), a sentence; null: it may. */
+  /** Why it must not run (suspended, installing), as a sentence. Null: it may run. */
   readonly withheld: string | null;
-  /** How often a launch that nobody asked for (after a crash, or its agent's end) is still tried again if it fails. */
+  /** The remaining retries of an automatic launch (after a crash or an agent restart). */
   readonly triesLeft: number;
-  /** The last crash that was answered with a restart; milliseconds since the epoch. */
+  /** The last crash that caused a restart, in milliseconds since the epoch. */
   readonly crashAtMs: number | null;
-  /** When it was left to itself though it was to run: its crashes, or starts that failed; as above. */
+  /** When automatic restarts were given up after crashes or failed starts. */
   readonly gaveUpAtMs: number | null;
-  /** The engine was away since the instance was last seen alive: whatever ended it was no crash. */
+  /** The engine was away since the instance was last seen running: its end is no crash. */
   readonly engineLeft: boolean;
   /**
-   * The instance whose console is connected, by when it was started; `launched` until that is known, null: none.
-   * Tells one that somebody else restarted, and what must be connected anew after a gap.
+   * The instance whose console is attached, by its start time; `launched` until that is known; null if none. Detects a
+   * restart by another program and a console to attach again.
    */
   readonly attached: number | 'launched' | null;
-  /** Somebody else paused the instance: it lives, and does nothing. */
+  /** Another program paused the instance. */
   readonly paused: boolean;
-  /** What people should know, such as why it is offline. */
+  /** A sentence for operators, such as why it is offline. */
   readonly problem: string | null;
 }
 
 export type Phase =
-  /** What runs is not seen yet: the agent has just begun, or the engine went away while it launched. */
+  /** The instance's state is not known yet: the agent has just started, or the engine went away during a launch. */
   { readonly kind: 'recovering'; readonly was: KnownPhase } | KnownPhase;
 export type KnownPhase =
   | { readonly kind: 'offline' }
-  /** A launch is under way: image, files, instance, console, start. `done`: its line came before the launch ended. */
+  /**
+   * A launch is running: image, files, instance, console, start. `done`: the done line came before the launch ended.
+   */
   | { readonly kind: 'launching'; readonly done: boolean }
-  /** A launch is being given up; nothing else begins before it has ended. */
+  /** A launch is cancelled; nothing else starts before it has ended. */
   | { readonly kind: 'cancelling'; readonly how: 'stop' | 'kill'; readonly after: After }
   | { readonly kind: 'starting' }
   | { readonly kind: 'running' }
-  /** `told`: the engine has taken what this rung says; its time runs from then. */
+  /** `told`: the engine has accepted this step; its time runs from then. */
   | {
       readonly kind: 'stopping';
       readonly rung: Rung;
@@ -50,7 +52,7 @@ export type KnownPhase =
       readonly after: After;
     };
 export type After = 'offline' | 'start';
-/** How a stop is said: as the egg wants it, then SIGTERM, then SIGKILL. */
+/** The steps of a stop: as the egg says, then SIGTERM, then SIGKILL. */
 export type Rung = 'egg' | 'term' | 'kill';
 
 export type MachineEvent =
@@ -58,11 +60,11 @@ export type MachineEvent =
   | { readonly kind: 'withhold'; readonly reason: string | null }
   /** The engine does not answer. */
   | { readonly kind: 'lost' }
-  /** It answers, and events may have been missed. */
+  /** The engine answers again; events may have been missed. */
   | { readonly kind: 'gap' }
-  /** It said something of the instance (started, exited, paused, removed): a reason to look, never the truth. */
+  /** An event of the instance (started, exited, paused, removed): a reason to inspect, never the truth. */
   | { readonly kind: 'changed' }
-  /** Its console ended. Whether the instance did, this does not say. */
+  /** The console ended; the instance may still run. */
   | { readonly kind: 'detached' }
   | {
       readonly kind: 'inspected';
@@ -77,7 +79,7 @@ export type MachineEvent =
       readonly reason: string;
       readonly reachable: boolean;
     }
-  /** A line of the console said that the game is up. */
+  /** A console line matched the egg's done line. */
   | { readonly kind: 'done'; readonly run: number }
   | { readonly kind: 'told'; readonly epoch: number }
   | { readonly kind: 'untold'; readonly epoch: number; readonly reachable: boolean }
@@ -91,23 +93,26 @@ export interface InstanceFacts {
   readonly startedAtMs: number | null;
 }
 
-/** What the rim does. Every launch, tell and inspect is answered by exactly one event, within a bounded time. */
+/**
+ * The actions for the engine adapter. Every launch, tell and inspect is answered by exactly one event within a bounded
+ * time.
+ */
 export type Effect =
   | { readonly kind: 'launch'; readonly run: number }
   | { readonly kind: 'cancel_launch'; readonly run: number }
   | { readonly kind: 'tell'; readonly rung: Rung; readonly epoch: number }
   | { readonly kind: 'inspect'; readonly run: number }
-  /** Connects the console of an instance that this agent did not start. */
+  /** Attaches the console of an instance that this agent did not start. */
   | { readonly kind: 'attach'; readonly run: number }
   /** Replaces the timer of this name. */
   | { readonly kind: 'phase_timer'; readonly epoch: number; readonly afterMs: number }
   | { readonly kind: 'look_timer'; readonly run: number; readonly afterMs: number };
 
-/** How this server is started and stopped, as of the egg that its instance was launched with. */
+/** How the server is started and stopped, by the egg of its launch. */
 export interface PowerSettings {
-  /** The egg names lines that say that the game is up. */
+  /** The egg has done lines. */
   readonly hasDone: boolean;
-  /** Without such a line it counts as running after so long, with a warning. */
+  /** Without a done line it counts as running after this time, with a warning. */
   readonly slowStartMs: number;
   readonly stopTimes: StopTimes;
   readonly crashes: CrashPolicy;
@@ -121,7 +126,7 @@ export interface Context {
 export interface Step {
   readonly state: MachineState;
   readonly effects: readonly Effect[];
-  /** To a signal; null for every other event. */
+  /** The answer to a signal; null for other events. */
   readonly answer: Answer | null;
 }
 export type Answer =
@@ -153,22 +158,22 @@ const STATES = {
   stopping: 'stopping',
 } as const satisfies Readonly<Record<KnownPhase['kind'], ServerState>>;
 
-/** As people see it; as it was last known where it is not known now (`isKnown`). */
+/** The state for callers: the last known one if `isKnown` is false. */
 export function serverState({ phase }: MachineState): ServerState {
   return STATES[phase.kind === 'recovering' ? phase.was.kind : phase.kind];
 }
 
-/** Whether `serverState` is what is, rather than what was. */
+/** Whether `serverState` is the present state. */
 export function isKnown({ phase, reachable }: MachineState): boolean {
   return reachable && phase.kind !== 'recovering';
 }
 
-/** An instance was started, and its end was not seen yet. */
+/** An instance was started and has not ended yet. */
 export function isUp({ phase }: MachineState): boolean {
   return phase.kind === 'starting' || phase.kind === 'running' || phase.kind === 'stopping';
 }
 
-/** Nothing runs and nothing is under way. */
+/** Nothing runs and no action is pending. */
 export function isAtRest({ phase }: MachineState): boolean {
   return phase.kind === 'offline';
 }

@@ -1,8 +1,8 @@
 import type { After, Effect, KnownPhase, MachineState, Rung, Step } from './machine-state.ts';
 
-/** Of what could not be looked at, or not be launched. */
+/** A failed inspection or launch. */
 export const LOOK_AGAIN_MS = 5_000;
-/** Of a launch that nobody asked for: whoever would try again does not know that it failed. */
+/** A failed automatic launch: no caller would retry it. */
 export const TRIES = 2;
 
 export function to(state: MachineState, ...effects: readonly Effect[]): Step {
@@ -19,7 +19,7 @@ export function launch(state: MachineState): Step {
   return to({ ...next, engineLeft: false, gaveUpAtMs: null }, { kind: 'launch', run: next.run });
 }
 
-/** It is launched again once a look has shown that it does not run; at the latest after a while. */
+/** Launches again when an inspection has shown that it does not run, at the latest after a while. */
 export function tryLater(state: MachineState, was: KnownPhase): Step {
   const next = becomes(state, { kind: 'recovering', was });
   return to(next, { kind: 'look_timer', run: next.run, afterMs: LOOK_AGAIN_MS });

@@ -23,9 +23,9 @@ import {
 } from './machine-steps.ts';
 import type { PowerSignal, ServerState } from './power.ts';
 
-/** After a SIGKILL that was sent and did not end it, and after one that could not be sent. */
+/** The pauses after a SIGKILL that had no effect, and after one that could not be sent. */
 const KILL_AGAIN_MS = 5_000;
-/** An engine that was not to be reached is asked again. */
+/** The pause before an unreachable engine is asked again. */
 const TELL_AGAIN_MS = 2_000;
 
 type Action = 'nothing' | 'launch' | 'stop' | 'restart' | 'kill' | 'refuse';
@@ -46,7 +46,7 @@ type Handlers = {
   ) => Step;
 };
 
-/** The whole of what a node decides about the power of a server. Pure. */
+/** All decisions of a node about the power of a server. Pure. */
 export function step(state: MachineState, event: MachineEvent, context: Context): Step {
   const handler = HANDLERS[event.kind] as (
     state: MachineState,
@@ -56,19 +56,19 @@ export function step(state: MachineState, event: MachineEvent, context: Context)
   return handler(state, event, context);
 }
 
-/** What an agent begins with that finds this state on disk: first it looks. */
+/** The start state of an agent with this state on disk: it inspects first. */
 export function recover(state: MachineState): Step {
   const { phase } = state;
   const was = phase.kind === 'recovering' ? phase.was : phase;
-  // What was attached, asked or waited for ended with the agent before.
+  // Consoles, requests and timers ended with the previous agent.
   const begun = { ...state, attached: null, epoch: state.epoch + 1 };
   const next = { ...begun, reachable: true, triesLeft: TRIES };
   return to({ ...next, phase: { kind: 'recovering', was } }, inspect(state));
 }
 
 /**
- * What is kept of a server that its node ends together with itself, where nobody else would look after it: the agent
- * that comes next begins it again. That is no crash, however often and however fast it happens.
+ * The state of a server that stops together with its node: the next agent starts it again. That never counts as a
+ * crash.
  */
 export function endWithNode(state: MachineState): MachineState {
   const { phase } = state;
@@ -89,12 +89,12 @@ const HANDLERS: Handlers = {
   changed: (state) => look(state),
   detached: (state) => {
     const next = { ...state, attached: null };
-    // Not at once, for one that ends again and again. Mostly the instance ended, and the engine has said so by then.
+    // Delayed, in case it ends repeatedly. Usually the instance ended, and the engine's event has arrived by then.
     return isUp(state)
       ? to(next, { kind: 'look_timer', run: state.run, afterMs: LOOK_AGAIN_MS })
       : to(next);
   },
-  // While the engine is away nothing is asked of it: a gap comes when it is back.
+  // Nothing is requested while the engine is away; `gap` follows when it is back.
   look_timer: (state, { run }) => (run === state.run && state.reachable ? look(state) : to(state)),
   inspect_failed: (state, { run }) =>
     run === state.run && state.reachable && isLooking(state)
@@ -109,11 +109,11 @@ const HANDLERS: Handlers = {
   launch_failed: (state, { run, reason, reachable }, { atMs }) => {
     if (run !== state.run) return to(state);
     const { phase } = state;
-    // It may have begun all the same: whatever there is of it goes.
+    // It may have started all the same, so it is removed.
     if (phase.kind === 'cancelling') return beginStop(state, 'kill', phase.after);
     if (phase.kind !== 'launching') return to(state);
     const failed = { ...state, problem: `It could not be started: ${reason}` };
-    // A Docker that restarts ends its servers first and goes away then: what is wanted stays so until it is back.
+    // A restarting Docker stops its containers first; the wanted state is kept until it is back.
     if (!reachable) return tryLater(failed, phase);
     if (state.triesLeft === 0) return beginStop({ ...failed, gaveUpAtMs: atMs }, 'kill');
     return tryLater({ ...failed, triesLeft: state.triesLeft - 1 }, phase);
@@ -136,7 +136,7 @@ const HANDLERS: Handlers = {
     const { phase } = state;
     if (epoch !== state.epoch || phase.kind !== 'stopping') return to(state);
     if (phase.rung === 'kill') return to(state, phaseTimer(state, KILL_AGAIN_MS), inspect(state));
-    // An engine that is away must not cost a server the time to save that it never had.
+    // The time to save does not run while the engine is away.
     if (!reachable) return to(state, phaseTimer(state, TELL_AGAIN_MS));
     return beginStop(state, phase.rung === 'egg' ? 'term' : 'kill', phase.after);
   },
@@ -156,21 +156,21 @@ function onSignal(before: MachineState, signal: PowerSignal): Step {
   const refusal = refusalOf(before, signal);
   if (refusal !== null) return { ...to(before), answer: { accepted: false, reason: refusal } };
   const { phase } = before;
-  // From now on it is what this person wants; what was amiss of it is seen, but for why it does not run.
+  // A caller's signal replaces the wanted state and clears earlier problems.
   const problem = phase.kind === 'offline' ? before.problem : null;
   const state = { ...before, gaveUpAtMs: null, problem };
   if (phase.kind === 'recovering') {
-    // Only a kill comes here. What is found alive is killed, and what was wanted of it is forgotten.
+    // Only a kill gets here: a running instance is killed and the wanted state is cleared.
     const was = { kind: 'stopping', rung: 'kill', told: false, after: 'offline' } as const;
     return accepted(to({ ...state, phase: { kind: 'recovering', was } }, inspect(state)));
   }
-  // A person has seen what happened: it may crash once again.
+  // A caller acted, so one more crash restart is allowed.
   const begins = signal === 'start' || signal === 'restart';
   const forgiven = begins ? { ...state, crashAtMs: null, triesLeft: 0 } : state;
   return accepted(act(forgiven, phase, POWER_TABLE[serverState(state)][signal]));
 }
 
-/** A sentence for the caller; null: it is done. */
+/** A refusal for the caller, or null. */
 function refusalOf(state: MachineState, signal: PowerSignal): string | null {
   const begins = signal === 'start' || signal === 'restart';
   if (begins && state.withheld !== null) return state.withheld;
@@ -201,7 +201,7 @@ function act(state: MachineState, phase: KnownPhase, action: Action): Step {
   }
 }
 
-/** Brings what runs or is about to run to its end. */
+/** Stops what runs or is starting. */
 function endWith(state: MachineState, phase: KnownPhase, how: 'stop' | 'kill', after: After): Step {
   switch (phase.kind) {
     case 'offline':
@@ -214,7 +214,7 @@ function endWith(state: MachineState, phase: KnownPhase, how: 'stop' | 'kill', a
     case 'cancelling':
       return to({ ...state, phase: { ...phase, after, how: how === 'kill' ? how : phase.how } });
     case 'stopping':
-      // What is under way goes on: a stop begun anew would take its time again.
+      // A running stop continues: a new one would restart its timers.
       return how === 'kill'
         ? beginStop(state, 'kill', after)
         : to({ ...state, phase: { ...phase, after } });
@@ -225,7 +225,7 @@ function endWith(state: MachineState, phase: KnownPhase, how: 'stop' | 'kill', a
   }
 }
 
-/** It must not run any more: it is stopped as a person would, and nothing starts it. */
+/** It must not run any more: it is stopped as by a caller, and nothing starts it. */
 function giveWay(state: MachineState): Step {
   const { phase } = state;
   if (phase.kind !== 'recovering') return endWith(state, phase, 'stop', 'offline');
@@ -254,7 +254,7 @@ function onLaunched(before: MachineState, run: number, { settings }: Context): S
   if (phase.kind !== 'launching') return to(before);
   const isUp = phase.done || !settings.hasDone;
   const next = becomes(state, { kind: isUp ? 'running' : 'starting' });
-  // It may have ended already: of that, and of what was said while it was launched, only a look tells.
+  // It may have ended already; only an inspection tells.
   return isUp
     ? to(next, inspect(next))
     : to(next, phaseTimer(next, settings.slowStartMs), inspect(next));
@@ -267,17 +267,17 @@ function onAlive(state: MachineState, facts: InstanceFacts, context: Context): S
     ...state,
     attached: facts.startedAtMs,
     paused: facts.status === 'paused',
-    // A look that was under way when the engine went away says nothing of what comes after.
+    // An inspection from before the outage says nothing about now.
     engineLeft: engineLeft && !reachable,
   };
   if (phase.kind === 'recovering') return resume(known, phase.was, context);
-  // Somebody else started it.
+  // Another program started it.
   if (phase.kind === 'offline') return adopt(known, 'running', context);
   const isAttached = state.attached === 'launched' || state.attached === facts.startedAtMs;
   return isAttached ? to(known) : to(known, { kind: 'attach', run: state.run });
 }
 
-/** Found alive by an agent that has just begun: it goes on where the agent before it was. */
+/** Found running by a new agent, which continues where the previous one was. */
 function resume(state: MachineState, was: KnownPhase, context: Context): Step {
   switch (was.kind) {
     case 'launching':
@@ -291,7 +291,7 @@ function resume(state: MachineState, was: KnownPhase, context: Context): Step {
     case 'stopping':
     default: {
       if (!was.told) return withConsole(beginStop(state, was.rung, was.after));
-      // It was told: a second SIGINT ends some games without a save.
+      // It was signalled already: a second SIGINT ends some games without a save.
       const next = becomes(state, was);
       const { termAfterMs, killAfterMs } = context.settings.stopTimes;
       const afterMs = { egg: termAfterMs, term: killAfterMs, kill: 0 }[was.rung];
@@ -309,11 +309,11 @@ function adopt(state: MachineState, kind: 'starting' | 'running', context: Conte
 }
 
 function withConsole(done: Step): Step {
-  // Before anything is told: a stop may be a command on that console.
+  // First the console: a stop may be a command on it.
   return { ...done, effects: [{ kind: 'attach', run: done.state.run }, ...done.effects] };
 }
 
-/** A launch tells by itself how it ended; until then an instance may be there or not. */
+/** A launch reports its own result; until then an instance may exist or not. */
 function isLooking({ phase }: MachineState): boolean {
   return phase.kind !== 'launching' && phase.kind !== 'cancelling';
 }

@@ -2,7 +2,7 @@
 export type ServerState = 'offline' | 'starting' | 'running' | 'stopping';
 export type PowerSignal = 'start' | 'stop' | 'restart' | 'kill';
 
-/** One game server as its node should have it. Everything that `node/` needs to build and run it. */
+/** One game server as its node must run it. */
 export interface ServerAssignment {
   readonly uuid: string;
   /** The organisation's slug: servers of two organisations never share a network. */
@@ -18,7 +18,7 @@ export interface ServerAssignment {
   readonly allocation: { readonly ip: string; readonly port: number };
   readonly suspended: boolean;
   readonly crashes: CrashPolicy;
-  /** Raised to install anew. */
+  /** Increases to request a new installation. */
   readonly buildEpoch: number;
 }
 /** MiB, percent of one core, MiB. */
@@ -34,7 +34,7 @@ export interface CrashPolicy {
   readonly withinMs: number;
 }
 
-/** What a running server uses; bytes, percent of one core, milliseconds. */
+/** The resource use of a running server: bytes, percent of one core, milliseconds. */
 export interface ServerResources {
   readonly memoryBytes: number;
   readonly memoryLimitBytes: number;

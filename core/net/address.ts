@@ -84,7 +84,7 @@ function readIpv4(text: string): number | null {
 const DOT = 46;
 const ZERO = 48;
 
-/** What is wrong with a text that is no address. */
+/** The reason why a text is no address. */
 function refuseIpv4(text: string): Parsed<Address> {
   const octets = text.split('.');
   if (octets.length !== 4) return failed(`"${printable(text)}" is not an IP address`);

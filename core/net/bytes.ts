@@ -1,7 +1,4 @@
-/**
- * Numbers of network byte order. Who calls has compared with the length: what lies outside reads as 0, and nothing
- * throws, so that a decoder's length checks are its own and cost nothing twice.
- */
+/** Reads numbers in network byte order. The caller checks lengths; bytes outside read as 0 and nothing throws. */
 export function u16(bytes: Uint8Array, at: number): number {
   return ((bytes[at] as number) << 8) | (bytes[at + 1] as number);
 }
@@ -16,7 +13,7 @@ export function u32(bytes: Uint8Array, at: number): number {
   );
 }
 
-/** Of any length that fields have; above 2^53 the lowest bits are lost, which no count of packets minds. */
+/** A number of any field length; above 2^53 the lowest bits are lost, which does not matter for counters. */
 export function unsigned(bytes: Uint8Array, at: number, length: number): number {
   if (length === 4) return u32(bytes, at);
   if (length === 8) return u32(bytes, at) * 0x1_0000_0000 + u32(bytes, at + 4);

@@ -1,7 +1,7 @@
 import { BITS, type Family } from './address.ts';
 import { type Cidr, compareCidrs, lastValue } from './cidr.ts';
 
-/** The fewest networks that make up `first`-`last` (both within). */
+/** The smallest list of networks that covers `first` to `last`, both included. */
 export function rangeToCidrs(family: Family, first: bigint, last: bigint): Cidr[] {
   const cidrs: Cidr[] = [];
   let next = first;
@@ -14,7 +14,7 @@ export function rangeToCidrs(family: Family, first: bigint, last: bigint): Cidr[
   return cidrs;
 }
 
-/** The fewest networks that cover just what the list covers, sorted, without overlaps. */
+/** The smallest equivalent list of networks, sorted and without overlaps. */
 export function mergeCidrs(list: readonly Cidr[]): Cidr[] {
   const sorted = list.toSorted(compareCidrs);
   const merged: Cidr[] = [];

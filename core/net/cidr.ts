@@ -33,7 +33,7 @@ export function parseCidr(text: string): Parsed<Cidr> {
   return parsed(network);
 }
 
-/** The network of a length around an address. */
+/** The network of the given length that contains an address. */
 export function networkOf(address: Address, length: number): Cidr {
   const host = BigInt(BITS[address.family] - length);
   return { family: address.family, value: (address.value >> host) << host, length };
@@ -48,7 +48,7 @@ export function formatCidr(cidr: Cidr): string {
   return `${formatAddress(cidr)}/${cidr.length}`;
 }
 
-/** As sources and targets are shown: a single address without its length. */
+/** The form for sources and targets: a single address without its length. */
 export function formatNetwork(cidr: Cidr): string {
   return cidr.length === BITS[cidr.family] ? formatAddress(cidr) : formatCidr(cidr);
 }
@@ -77,7 +77,7 @@ export function lastValue(cidr: Cidr): bigint {
   return cidr.value | ((1n << BigInt(BITS[cidr.family] - cidr.length)) - 1n);
 }
 
-/** By family, then where it begins, then the wider first. */
+/** By family, then by start, then the wider first. */
 export function compareCidrs(a: Cidr, b: Cidr): number {
   if (a.family !== b.family) return a.family - b.family;
   if (a.value !== b.value) return a.value < b.value ? -1 : 1;

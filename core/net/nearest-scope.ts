@@ -1,16 +1,16 @@
 import { BITS, type Family } from './address.ts';
 import { type Cidr, parseCidr } from './cidr.ts';
 
-/** Subjects whose scope is remembered, so that asking again costs one look-up. */
+/** The number of cached results. */
 const MAX_REMEMBERED = 131_072;
 
-/** Finds what holds for an address or network: whatever has the longest prefix around it. */
+/** Finds the value of the longest prefix that contains an address or network. */
 export class NearestScope<T> {
   readonly #levels: Record<Family, Map<number, Map<bigint, T>>> = { 4: new Map(), 6: new Map() };
   readonly #lengths: Readonly<Record<Family, readonly number[]>>;
   readonly #remembered = new Map<string, T | null>();
 
-  /** `scopes` are addresses and networks; what is neither is left out. The last of equal ones holds. */
+  /** `scopes` are addresses and networks; others are ignored. Of equal ones the last wins. */
   constructor(scopes: Iterable<readonly [scope: string, value: T]>) {
     for (const [scope, value] of scopes) {
       const cidr = parseCidr(scope);
@@ -21,7 +21,7 @@ export class NearestScope<T> {
     this.#lengths = { 4: longestFirst(4), 6: longestFirst(6) };
   }
 
-  /** Null: nothing is around it, or it is neither address nor network. */
+  /** Returns null if no scope contains it or it is invalid. */
   of(subject: string): T | null {
     const known = this.#remembered.get(subject);
     if (known !== undefined) return known;

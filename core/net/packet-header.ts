@@ -1,14 +1,14 @@
 import { readWords, u16, u32 } from './bytes.ts';
 import type { FlowRecord } from '../attacks/flow-record.ts';
 
-/** What a sampled header begins with. */
+/** The first protocol of a sampled header. */
 export const ETHERNET = 0;
 export const RAW_IP = 1;
 export const MPLS = 2;
 export type FirstHeader = typeof ETHERNET | typeof RAW_IP | typeof MPLS;
 
 const NO_PACKET = -1;
-/** Deeper stacks than any network has end the search. */
+/** The search stops at this depth of headers. */
 const MAX_TAGS = 4;
 const MAX_LABELS = 16;
 const MAX_EXTENSIONS = 8;
@@ -17,10 +17,9 @@ const TYPE_IPV4 = 0x0800;
 const TYPE_IPV6 = 0x86dd;
 
 /**
- * The beginning of a packet, as samples carry it, into a cleared record: addresses, protocol, ports, flags, fragment,
- * and the length of the IP packet. Tags of VLANs, stacks of MPLS labels and PPPoE in front of it are stepped over.
- * `frameBytes` is the length of the whole frame; it counts where the packet's own header tells no length, as those of
- * large offloaded packets do. False: there is no IP packet.
+ * Reads the start of a sampled packet into a cleared record: addresses, protocol, ports, flags, fragment and the length
+ * of the IP packet. Skips VLAN tags, MPLS label stacks and PPPoE. `frameBytes` is the length of the whole frame, used
+ * if the IP header has no length (large offloaded packets). Returns false if there is no IP packet.
  */
 export function readPacket(
   bytes: Uint8Array,
@@ -55,7 +54,7 @@ function afterEthernet(bytes: Uint8Array, begin: number, end: number): number {
     const type = u16(bytes, at);
     at += 2;
     if (type === TYPE_IPV4 || type === TYPE_IPV6) return at;
-    // 802.1Q, 802.1ad and what older switches use for the outer of two tags.
+    // 802.1Q, 802.1ad, and the value that older switches use for the outer tag.
     if (type === 0x8100 || type === 0x88a8 || type === 0x9100 || type === 0x9200) at += 2;
     else if (type === 0x8847 || type === 0x8848) return afterLabels(bytes, at, end);
     else if (type === 0x8864) return afterPppoe(bytes, at, end);
@@ -64,7 +63,7 @@ function afterEthernet(bytes: Uint8Array, begin: number, end: number): number {
   return NO_PACKET;
 }
 
-/** RFC 3032. A pseudowire's control word or frame behind the stack is no IP packet of ours to judge. */
+/** RFC 3032. A pseudowire's control word or frame after the stack is not read. */
 function afterLabels(bytes: Uint8Array, begin: number, end: number): number {
   for (let label = 0; label < MAX_LABELS; label++) {
     const at = begin + 4 * label;
@@ -117,7 +116,7 @@ function readIpv6(bytes: Uint8Array, at: number, end: number, record: FlowRecord
   return payloadBytes === 0 ? 0 : payloadBytes + 40;
 }
 
-/** What of it was not sampled stays untold; a later fragment has none. */
+/** Fields beyond the sampled bytes stay empty; a later fragment has no ports. */
 function readTransport(
   bytes: Uint8Array,
   at: number,

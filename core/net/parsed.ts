@@ -1,4 +1,4 @@
-/** What every parser returns: the value, or why not, in words a person can act on. */
+/** The result of every parser: the value, or a reason to act on. */
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly reason: string };

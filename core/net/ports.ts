@@ -1,12 +1,12 @@
 import { failed, type Parsed, parsed } from './parsed.ts';
 
-/** Ports from `low` to `high`, both within. */
+/** Ports from `low` to `high`, both included. */
 export interface PortRange {
   readonly low: number;
   readonly high: number;
 }
 
-/** Room for every port written out one by one would be 400 KB; nobody means that. */
+/** Every port written out would be 400 KB, which no caller needs. */
 const MAX_TEXT = 65_536;
 
 /**
@@ -27,12 +27,12 @@ export function parsePortExpression(text: string): Parsed<readonly PortRange[]> 
   return parsed(mergeRanges(ranges));
 }
 
-/** How many ports the ranges hold, without expanding them. Ranges as `parsePortExpression` gives them. */
+/** The number of ports in ranges of `parsePortExpression`, without expanding them. */
 export function countPorts(ranges: readonly PortRange[]): number {
   return ranges.reduce((sum, { low, high }) => sum + high - low + 1, 0);
 }
 
-/** Ascending. Count first: 65,535 at most, but that is for the caller to want. */
+/** The ports in ascending order. The caller checks the count first. */
 export function expandPorts(ranges: readonly PortRange[]): number[] {
   return ranges.flatMap(({ low, high }) =>
     Array.from({ length: high - low + 1 }, (_, index) => low + index),

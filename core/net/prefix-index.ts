@@ -1,7 +1,7 @@
 import { BITS, type Family } from './address.ts';
 import type { Cidr } from './cidr.ts';
 
-/** Items by prefix; finds all whose prefix contains a given one, in a look-up for each length in use. */
+/** Items by prefix. Finds all items whose prefix contains a given one, with one look-up per prefix length. */
 export class PrefixIndex<T> {
   readonly #levels: Record<Family, Map<number, Map<bigint, T[]>>> = { 4: new Map(), 6: new Map() };
   #lengths: Record<Family, number[]> = { 4: [], 6: [] };

@@ -1,4 +1,4 @@
-/** Milliseconds that this thread has computed since; how long a busy machine kept it waiting meanwhile does not count. */
+/** The CPU time of this thread in milliseconds; waiting on a loaded machine does not count. */
 export function processorClock(): () => number {
   const begin = process.threadCpuUsage();
   return () => {
