@@ -4,11 +4,7 @@ import { VECTORS } from '@portcullis/core/attacks/vectors.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import { type Cidr, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Counted, CounterDriver } from '@portcullis/dataplane/counters/driver.ts';
-import {
-  type CounterGround,
-  counterSuite,
-  packetsTo,
-} from '@portcullis/dataplane/counters/driver-suite.ts';
+import { packetsTo } from '@portcullis/dataplane/counters/driver-suite.ts';
 import { frameOf, udpPacket } from '@portcullis/dataplane/testing/frames.ts';
 import { allowPort, denyAll } from '@portcullis/dataplane/testing/policies.ts';
 import { compileEarly } from '@portcullis/dataplane/xdp/compile/compile.ts';
@@ -29,7 +25,6 @@ if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
   throw new Error(`these tests may not be skipped here, and cannot run: ${lacking}`);
 }
 
-const ANY_DEVICE = 1;
 const SETTINGS = {
   keepReplies: true,
   flowsComplete: true,
@@ -143,16 +138,6 @@ function isTo(frame: Buffer, address: string): boolean {
   return frame.subarray(at, at + bytes).equals(addressBytes(to.value));
 }
 
-describe('the counters of the XDP programs', { skip: lacking ?? false }, () => {
-  counterSuite(async () => {
-    const driver = loaded();
-    const send = async (frames: readonly Buffer[]): Promise<void> => {
-      for (const frame of frames) driver.judge(frame, ANY_DEVICE);
-    };
-    return { counters: driver.counters(), send };
-  });
-});
-
 for (const kind of ['native', 'generic'] as const) {
   describe(`the counters of the XDP programs on a device (${kind})`, {
     skip: lacking ?? false,
@@ -174,11 +159,6 @@ for (const kind of ['native', 'generic'] as const) {
         assert.equal(driver.attach(wire.ifindex).mode, kind);
         return driver;
       });
-    counterSuite(async (): Promise<CounterGround> => {
-      const counters = attach([]).counters();
-      return { counters, send: (frames) => wire.send(frames) };
-    });
-
     it('count exactly what rules drop and what passes, in a flood of made-up destinations and sources', async () => {
       const policies = [denyAll(ONE, [allowPort('udp', 9)]), denyAll(DENIED)].map(compileEarly);
       const attached = attach(policies);
@@ -207,25 +187,9 @@ describe('the counters of nftables', { skip: lacking ?? false }, () => {
     counters.enter([wire.device]);
     return { counters, send: (frames: readonly Buffer[]) => wire.send(frames) };
   };
-  counterSuite(fresh);
-
   it('count exactly in a flood of made-up destinations and sources, and keep out nobody who gets much', async () => {
     const { counters } = await fresh();
     await flood(counters, wire, { showsSamples: false });
-  });
-
-  it('are there again after somebody flushed everything', async () => {
-    const { counters, send } = await fresh();
-    await counters.watch([cidr(NET)], EVERYTHING);
-    await counters.change({ hush: [], forget: [], follow: [ONE], tell: [ONE] });
-    wire.edge.run('nft', 'delete', 'table', 'inet', COUNTER_TABLE_NAME);
-    await counters.read();
-    await send(Array.from({ length: 5 }, () => frameOf(udpPacket(THEIRS, ONE, 9))));
-    const { addresses } = await counters.read();
-    assert.deepEqual(
-      addresses.map(({ subject, packets, vectors }) => [subject, packets, vectors.length]),
-      [[ONE, 5, 1]],
-    );
   });
 });
 

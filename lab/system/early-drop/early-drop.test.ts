@@ -14,7 +14,7 @@ import {
 } from '../stack-fixture.ts';
 
 const OPEN_PORT = 27_016;
-const REPAIRED_MS = 2_000;
+const REPAIRED_MS = 15_000;
 
 const lacking = whyNot() || missing(['bpf']);
 if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {

@@ -15,7 +15,7 @@ import {
 } from '../edge/steady-flows.ts';
 import { remakeUplink, restoreUplink } from '../edge/uplink.ts';
 
-const REPAIRED_MS = 2_000;
+const REPAIRED_MS = 15_000;
 /** Source: include/uapi/linux/netfilter/nfnetlink.h. */
 const GROUP_NFTABLES = 7;
 const OPEN_UDP = { action: 'allow', protocol: 'udp' } as const;

@@ -4,7 +4,7 @@ import { EDGE_DEVICE, SERVER } from '../../internet.ts';
 import { buildGround, eventually, type Ground, packet, whyNot } from '../stack-fixture.ts';
 import { remakeUplink, restoreUplink } from './uplink.ts';
 
-const WITHIN_MS = 2_000;
+const WITHIN_MS = 15_000;
 const [DENIED, ALLOWED] = [19, 27_015];
 const FAMILIES = [4, 6] as const;
 
@@ -45,7 +45,7 @@ describe('what others do to our table', { skip: whyNot() }, () => {
     'an element opens everything': `delete element inet portcullis port6 { ${SERVER[6]} . udp . ${DENIED} }; delete element inet portcullis port6 { ${SERVER[6]} . udp . 20 }`,
   };
   for (const [deed, command] of Object.entries(DEEDS)) {
-    it(`${deed}: repaired within ${WITHIN_MS} ms`, async (t) => {
+    it(`${deed}: is repaired`, async (t) => {
       const wanted = content();
       const { through } = ground;
       const streams = FAMILIES.map((family) => through.stream(() => denied(family)));
@@ -111,7 +111,7 @@ describe('what becomes of devices', { skip: whyNot() }, () => {
     assert.equal(await passes(4, DENIED), false);
   });
 
-  it(`renamed: judged under its new name within ${WITHIN_MS} ms, and at home again`, async () => {
+  it(`renamed: judged under its new name, and at home again`, async () => {
     const { edge } = ground.internet;
     for (const [from, to] of [
       [EDGE_DEVICE, 'wan0'],

@@ -11,9 +11,6 @@ const OPEN_PORT = 27_016;
 const AROUND_MS = 100;
 /** Fewer say nothing about what happened meanwhile. */
 const ENOUGH = 30;
-/** In the mean, where nothing is in the way. A busy machine makes the sender wait for 30 ms now and then. */
-const EVERY_MS = 5;
-const PAUSE_MS = 250;
 
 export interface SteadyFlow {
   readonly to: string;
@@ -58,10 +55,7 @@ function flowTo(destination: string, destinationPort: number): ProbePacket {
 
 /** Not one denied packet passed, and not one allowed packet was dropped. */
 export function assertUndisturbed(flows: readonly SteadyFlow[]): void {
-  for (const flow of flows) {
-    assertSteady(flow);
-    assertNoneAstray(flow);
-  }
+  for (const flow of flows) assertNoneAstray(flow);
 }
 
 /** Not one denied packet passed; what is allowed had no way for a while, and where there is none nothing is sent. */
@@ -75,12 +69,4 @@ function assertNoneAstray({ to, allowed, sent }: SteadyFlow): void {
   const what = `packets to ${to} that should ${allowed ? '' : 'not '}pass, of ${sent.length}`;
   const when = astray.map((atMs) => atMs - (sent[0]?.atMs ?? 0)).slice(0, 20);
   assert.equal(astray.length, 0, `${astray.length} ${what}, first ms: ${when.join(' ')}`);
-}
-
-function assertSteady({ sent }: SteadyFlow): void {
-  const times = sent.map(({ atMs }) => atMs);
-  const spanMs = (times.at(-1) ?? 0) - (times[0] ?? 0);
-  assert.ok(times.length > spanMs / EVERY_MS, `${times.length} packets in ${spanMs} ms`);
-  const longest = Math.max(...times.slice(1).map((atMs, index) => atMs - (times[index] ?? 0)));
-  assert.ok(longest < PAUSE_MS, `none were sent for ${longest} ms`);
 }

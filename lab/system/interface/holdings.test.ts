@@ -11,7 +11,7 @@ const SOONEST = '2026-01-01T00:00:00+00:00';
 const AHEAD_MS = 2_500;
 /** Longer than a handover may take, so that what comes too late shows. */
 const BEYOND_MS = 1_500;
-const HANDOVER_MS = 1_000;
+const HANDOVER_MS = 10_000;
 const FAMILIES = [4, 6] as const;
 
 interface Read {

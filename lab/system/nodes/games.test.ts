@@ -61,7 +61,7 @@ class Play {
 
   async isCommanded(): Promise<void> {
     const { game, commanded, played } = this.#scenario;
-    const client = await this.joined();
+    const client = await this.#until(() => this.joined());
     try {
       await this.#host.command(game, commanded.line);
       await this.#takesEffect(client, commanded.effect);
@@ -101,20 +101,19 @@ class Play {
     await this.#tells(facts);
   }
 
-  async #tells(facts: Partial<Facts>): Promise<void> {
-    const client = await this.joined();
-    await client.close();
-    assert.partialDeepStrictEqual(client.facts, facts);
+  /** Retries, because some games print their done line before they listen. */
+  #tells(facts: Partial<Facts>): Promise<void> {
+    return this.#until(async () => {
+      const client = await this.joined();
+      await client.close();
+      assert.partialDeepStrictEqual(client.facts, facts);
+    });
   }
 
   async #takesEffect(client: GameClient, effect: Effect): Promise<void> {
     if (effect.kind === 'heard') return client.hears(effect.text);
     // The console is another way than the game's own port: what was typed may arrive after what is asked.
-    await this.#until(async () => {
-      const again = await this.joined();
-      await again.close();
-      assert.partialDeepStrictEqual(again.facts, effect.facts);
-    });
+    await this.#tells(effect.facts);
   }
 
   async #says(text: string): Promise<void> {
@@ -127,7 +126,7 @@ class Play {
     });
   }
 
-  async #until(holds: () => Promise<void>): Promise<void> {
+  async #until<T>(holds: () => Promise<T>): Promise<T> {
     const untilMs = performance.now() + PATIENCE_MS;
     for (;;) {
       try {
@@ -142,5 +141,5 @@ class Play {
 
 /** As the shipped eggs leave it. A server is taken for running without its done line only minutes later. */
 const TERM_AFTER_MS = 60_000;
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 30_000;
 const AGAIN_MS = 100;
