@@ -77,7 +77,7 @@ describe('an edge on trial', { skip: whyNot() }, () => {
     const elsewhere = join(stack.dataDir, '..', 'mistyped');
     assert.throws(
       () => ground.internet.edge.run(LAUNCHER, 'edge', 'off', '--data', elsewhere),
-      /an edge that does not look at \S*mistyped\/edge enforces on this host/,
+      /an edge that does not use \S*mistyped\/edge enforces on this host/,
     );
     await eventually('it enforces all the same', isDenied);
   });
