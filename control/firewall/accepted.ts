@@ -6,16 +6,16 @@ import { loadServingEdges, type ServingEdge } from './held-store.ts';
 import {
   type AddressState,
   filterKey,
-  ruleIdentity,
+  ruleKey,
   type StoredFilter,
   type StoredRule,
 } from './objects.ts';
 import { loadAddress } from './store.ts';
 
-/** `pending`: accepted, not live on every edge yet. `going`: deleted, still live somewhere. */
+/** `pending`: accepted, not yet live on every edge. `going`: deleted, still live on an edge. */
 export type Propagation = 'live' | 'pending' | 'going';
 
-/** What is accepted for an address and what is still live of it, object by object and edge by edge. */
+/** The accepted and live objects of an address, and the edges that serve it. */
 export interface AcceptedAddress {
   readonly state: AddressState;
   readonly rules: readonly (StoredRule & { readonly status: Propagation })[];
@@ -23,7 +23,7 @@ export interface AcceptedAddress {
   readonly edges: readonly ServingEdge[];
 }
 
-/** Reads both views on one snapshot: what is in both is live, what is in one is on its way. */
+/** Reads both states in one snapshot: objects in both are live, objects in one are propagating. */
 export async function readAccepted(db: Db, call: Call): Promise<AcceptedAddress> {
   return inSnapshot(db, async (tx) => {
     const state = await loadAddress(tx, 'accepted', call.caller, call.ip);
@@ -47,20 +47,20 @@ function merge<T extends Identified>(
   accepted: readonly T[],
   live: readonly T[],
 ): (T & { status: Propagation })[] {
-  const liveNames = new Set(live.map(nameOf));
-  const acceptedNames = new Set(accepted.map(nameOf));
+  const liveKeys = new Set(live.map(keyOf));
+  const acceptedKeys = new Set(accepted.map(keyOf));
   const withStatus = (object: T, status: Propagation) => ({ ...object, status });
-  const leaving = live.filter((object) => !acceptedNames.has(nameOf(object)));
+  const leaving = live.filter((object) => !acceptedKeys.has(keyOf(object)));
   return [
     ...accepted.map((object) =>
-      withStatus(object, liveNames.has(nameOf(object)) ? 'live' : 'pending'),
+      withStatus(object, liveKeys.has(keyOf(object)) ? 'live' : 'pending'),
     ),
     ...leaving.map((object) => withStatus(object, 'going')),
   ];
 }
 
-/** Own filters and group filters are numbered apart. */
-function nameOf(object: Identified): string {
+/** Own filters and group filters have separate ids. */
+function keyOf(object: Identified): string {
   return `${object.group === null ? 'own' : 'group'} ${object.id}`;
 }
 
@@ -73,12 +73,12 @@ function byTypeThenPort(a: StoredFilter, b: StoredFilter): number {
   return a.port - b.port || a.id - b.id;
 }
 
-/** What a replace depends on: the own objects, and nothing that moves without a write. */
+/** The state that a replace depends on, for its ETag: own objects only, which change only by writes. */
 export function replaceableState(state: Pick<AddressState, 'rules' | 'filters'>): string {
   const rules = state.rules.filter((rule) => rule.group === null);
   const filters = state.filters.filter((filter) => filter.group === null);
   return [
-    ...rules.map((rule) => `${rule.id} ${ruleIdentity(rule)}`),
+    ...rules.map((rule) => `${rule.id} ${ruleKey(rule)}`),
     ...filters.map((filter) => `${filter.id} ${filterKey(filter)}`),
   ].join('\n');
 }

@@ -1,12 +1,11 @@
 /**
- * One statement reads an address: who has it now, what of it is live (or accepted), and whether anything
- * enforces it.
- * $1 is the address, $2 the organisation, $3 the prefixes that the key is bound
- * to (null: none). No row: the caller does not hold the address. The time is that of the statement: the transaction
- * may have waited for a lock while a holding ended.
+ * The statement that reads an address: its holder, its live (or accepted) objects, and its enforcement.
+ * $1 is the address, $2 the organisation, $3 the prefixes that the key is bound to, or null. It returns no row when the
+ * caller does not hold the address. It uses the time of the statement, because the transaction may have waited for a
+ * lock while a holding ended.
  *
- * Lists come as the text of JSON arrays of arrays, which is read an order of magnitude faster than rows, and
- * not at all where it is the text that came before.
+ * Lists are returned as text of JSON arrays, which is parsed ten times faster than rows, and not at all when it equals
+ * the previous text.
  * https://www.postgresql.org/docs/current/functions-net.html: abbrev() drops a full length, and nothing else.
  */
 export function addressQuery(asOf: 'live' | 'accepted'): string {
@@ -28,46 +27,46 @@ select held.id as "holdingId", at.live as "liveGeneration", at.accepted as "acce
                                                   r.group_id, r.group_name) order by r.action, r.id)::text, '[]')
           from (select r.id, r.action, r.protocol, r.source, r.port, null::bigint as group_id, null::text as group_name
                   from rules r join addresses a on a.id = r.address_id
-                 where a.holding_id = held.id and a.ip = $1::inet and ${standsAt('r', generation)}
+                 where a.holding_id = held.id and a.ip = $1::inet and ${existsAt('r', generation)}
                 union all
                 select r.id, r.action, r.protocol, r.source, r.port, g.id, g.name
                   from groups g join group_rules r on r.group_id = g.id
-                 where g.id in (${assignedGroups(generation)}) and ${standsAt('r', generation)}
+                 where g.id in (${assignedGroups(generation)}) and ${existsAt('r', generation)}
                    and (r.source is null or family(r.source) = family($1::inet))) r) as "rulesJson",
        (select coalesce(json_agg(json_build_array(f.id, f.type, f.port, f.group_id, f.group_name)
                                  order by f.type, f.port, f.id)::text, '[]')
           from (select f.id, f.type, f.port, null::bigint as group_id, null::text as group_name
                   from filters f join addresses a on a.id = f.address_id
-                 where a.holding_id = held.id and a.ip = $1::inet and ${standsAt('f', generation)}
+                 where a.holding_id = held.id and a.ip = $1::inet and ${existsAt('f', generation)}
                 union all
                 select f.id, f.type, f.port, g.id, g.name
                   from groups g join group_filters f on f.group_id = g.id
-                 where g.id in (${assignedGroups(generation)}) and ${standsAt('f', generation)}) f) as "filtersJson"
+                 where g.id in (${assignedGroups(generation)}) and ${existsAt('f', generation)}) f) as "filtersJson"
   from held, at
  where held.organisation_id = $2
    and ($3::cidr[] is null or $1::inet <<= any ($3::cidr[]))`;
 }
 
-/** Only a write asks: it has the accepted objects before it. */
+/** Only writes need it, and they read the accepted objects. */
 const HAS_GEO_RULES = `exists (
          select from geo_assignments s
           where s.holding_id = held.id and s.target >>= $1::inet and s.deleted_generation is null)`;
 
-/** Whether a generational object stands as of a generation, in the words of the index on rules and filters. */
-function standsAt(table: string, generation: string): string {
+/** The condition that an object exists as of a generation, in the form of the index on rules and filters. */
+function existsAt(table: string, generation: string): string {
   return `${table}.created_generation <= ${generation}
      and coalesce(${table}.deleted_generation, 9223372036854775807) > ${generation}`;
 }
 
-/** Groups on the address, or on a prefix around it, that the same holding has. */
+/** Groups that the same holding has on the address or on a containing prefix. */
 function assignedGroups(generation: string): string {
   return `select s.group_id from group_assignments s
-           where s.holding_id = held.id and s.target >>= $1::inet and ${standsAt('s', generation)}`;
+           where s.holding_id = held.id and s.target >>= $1::inet and ${existsAt('s', generation)}`;
 }
 
 /**
- * `none`: no edge that serves the address enforces. `partial`: one of those that do is out of service, or
- * refused the address. Edges that were asked to enforce and only observe count as out of service.
+ * `none`: no edge that serves the address enforces. `partial`: an enforcing edge is out of service, or refused the
+ * address. Edges that should enforce and only observe count as out of service.
  */
 const ENFORCEMENT = `
        (select case when not coalesce(bool_or(e.mode = 'enforce'), false) then 'none'

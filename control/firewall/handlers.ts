@@ -5,7 +5,7 @@ import { createFilters, deleteFiltersByKey, managedTypes } from './writes/filter
 import { createRules, deleteRulesById } from './writes/rules.ts';
 import type { ServiceDeps } from './writes/address-write.ts';
 import { loadAddress, loadAddressRow, loadManagedFilters, readAddress } from './store.ts';
-import { ViewMemory } from './view-memory.ts';
+import { ViewCache } from './view-cache.ts';
 import { addressView, catalogueView, readHeaders, writeHeaders } from './views.ts';
 
 /** Operations 1 to 6 of the interface. */
@@ -20,7 +20,7 @@ export type FirewallHandlers = Pick<
 >;
 
 export function createHandlers(deps: ServiceDeps): FirewallHandlers {
-  const memory = new ViewMemory();
+  const cache = new ViewCache();
   return {
     async readFirewallAddress(call, db) {
       const row = await loadAddressRow(db, 'live', call.caller, call.ip);
@@ -28,7 +28,7 @@ export function createHandlers(deps: ServiceDeps): FirewallHandlers {
       const { organisationId, organisation } = call.caller;
       const { rulesPerIp, filtersPerIp, maxPortsPerRequest } = organisation.limits;
       const limits = `${rulesPerIp} ${filtersPerIp} ${maxPortsPerRequest}`;
-      const body = memory.view(`${organisationId} ${call.ip}`, { ...row, limits }, () =>
+      const body = cache.view(`${organisationId} ${call.ip}`, { ...row, limits }, () =>
         addressView(call, readAddress(row)),
       );
       return { status: 200, body, headers: readHeaders(row) };

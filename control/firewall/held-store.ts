@@ -3,7 +3,7 @@ import type { Holder } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
 import type { Enforcement } from './objects.ts';
 
-/** An address that is assigned, or has objects of its own, with what is accepted for it. */
+/** An assigned or configured address, with its accepted counts. */
 export interface HeldAddress {
   readonly ip: string;
   readonly serviceId: number | null;
@@ -13,7 +13,7 @@ export interface HeldAddress {
   readonly filtersCount: number;
 }
 
-/** Addresses after `after`, in order, `limit` at most. Group objects count; what another now holds is not there. */
+/** Loads at most `limit` addresses after `after`, in order. Counts group objects; omits addresses of other holders. */
 export async function loadHeldAddresses(
   db: Db | Tx,
   holder: Holder,
@@ -55,14 +55,14 @@ const assignedGroups = sql`
   select s.group_id from group_assignments s
    where s.holding_id = m.id and s.target >>= l.ip and s.deleted_generation is null`;
 
-/** Where the whole fleet stands, for reads that are about no single address. */
+/** The state of the whole fleet, for reads that concern no single address. */
 export interface FleetState {
   readonly liveGeneration: number;
   readonly acceptedGeneration: number;
   readonly enforcement: Enforcement;
 }
 
-/** As `live_generation` and the enforcement of an address, over every edge there is. */
+/** Like `live_generation` and the enforcement of an address, over every edge. */
 export async function loadFleetState(db: Db | Tx): Promise<FleetState> {
   const { rows } = await sql<FleetState>`
     with enforcing as (select * from edges where enforcing_since is not null)
@@ -82,7 +82,7 @@ export async function loadFleetState(db: Db | Tx): Promise<FleetState> {
   return row;
 }
 
-/** An enforcing edge that serves an address, and what it has of it. */
+/** An enforcing edge that serves an address, and its generation of it. */
 export interface ServingEdge {
   readonly name: string;
   readonly generation: number;

@@ -9,7 +9,7 @@ export interface GroupRef {
 export interface RuleContent {
   readonly action: RuleAction;
   readonly protocol: RuleProtocol;
-  /** Canonical, a single address without its length; null is any source. */
+  /** Canonical; null means any source. Of a group always with its length, of an address without a full length. */
   readonly source: string | null;
   readonly port: number | null;
 }
@@ -25,22 +25,22 @@ export interface FilterContent {
 }
 
 export interface StoredFilter extends FilterContent {
-  /** Unique among own filters and, apart from them, among group filters: never shown. */
+  /** Unique among own filters, and separately among group filters. Never shown to callers. */
   readonly id: number;
   readonly group: GroupRef | null;
 }
 
-/** How far packets to an address are judged by what was written. */
+/** Whether edges enforce the accepted objects of an address. */
 export type Enforcement = 'full' | 'partial' | 'none';
 
-/** What both views of an address have: objects, and where the fleet stands. */
+/** The objects of an address, live or accepted, and the state of the fleet. */
 export interface AddressState {
   readonly holdingId: number;
   /** The newest generation that every edge serving the address has. */
   readonly liveGeneration: number;
   readonly acceptedGeneration: number;
   readonly enforcement: Enforcement;
-  /** Whether geo rules judge packets to the address; told only of what is accepted. */
+  /** Whether geo rules apply to the address; loaded only for the accepted state. */
   readonly hasGeoRules: boolean;
   /** Allow before deny, then by id. */
   readonly rules: readonly StoredRule[];
@@ -48,12 +48,12 @@ export interface AddressState {
   readonly filters: readonly StoredFilter[];
 }
 
-/** What makes two rules of one address the same rule. */
-export function ruleIdentity(rule: RuleContent): string {
+/** Equal rules have equal keys. */
+export function ruleKey(rule: RuleContent): string {
   return `${rule.action} ${rule.protocol} ${rule.source ?? '*'} ${rule.port ?? '*'}`;
 }
 
-/** How a filter is named to callers, who must take it as it is. */
+/** The key of a filter, opaque to callers. */
 export function filterKey(filter: FilterContent): string {
   return `${filter.type}:${filter.port}`;
 }

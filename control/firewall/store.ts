@@ -31,15 +31,15 @@ type RuleRow = [
 ];
 type FilterRow = [number, string, number, number | null, string | null];
 
-/** An address as the database says it: its objects are JSON still, which `readAddress` reads. */
+/** An address with its objects as unparsed JSON, which `readAddress` parses. */
 export type AddressRow = Omit<AddressState, 'rules' | 'filters'> & {
   readonly rulesJson: string;
   readonly filtersJson: string;
 };
 
 /**
- * The address as every edge serving it has it (`live`), or as it was written (`accepted`), in one round
- * trip; null when the caller does not hold it now.
+ * Loads the state that every edge serving the address has (`live`), or the written one (`accepted`), in one round
+ * trip. Returns null when the caller does not hold it.
  */
 export async function loadAddressRow(
   db: Db | Tx,
@@ -54,7 +54,7 @@ export async function loadAddressRow(
   return rows[0] ?? null;
 }
 
-/** As `loadAddressRow`, read. */
+/** Like `loadAddressRow`, parsed. */
 export async function loadAddress(
   db: Db | Tx,
   asOf: 'live' | 'accepted',
@@ -82,7 +82,7 @@ function toRule([id, action, protocol, source, port, groupId, groupName]: RuleRo
   };
 }
 
-/** PostgreSQL ends some IPv6 addresses in dotted decimals, which RFC 5952 does not; the rest it writes alike. */
+/** Removes the dotted decimals with which PostgreSQL ends some IPv6 addresses, and RFC 5952 does not. */
 function canonicalSource(source: string | null): string | null {
   if (source === null || !(source.includes(':') && source.includes('.'))) return source;
   const cidr = parseCidr(source);
@@ -97,17 +97,17 @@ function toGroup(id: number | null, name: string | null) {
   return id === null || name === null ? null : { id, name };
 }
 
-/** The row that every write to an address's own objects locks first, so that they come one after another. */
+/** The row that every write to own objects of an address locks first, which serialises them. */
 export interface LockedAddress {
   readonly id: number;
   readonly configured: boolean;
-  /** This transaction made the row. */
-  readonly made: boolean;
+  /** This transaction inserted the row. */
+  readonly inserted: boolean;
 }
 
 /**
- * Locks the address's row, making it when it is not there, and shares the holding's: whoever assigns a group
- * takes that whole, so that two writes never pass a limit together (groups/holdings.ts has the other side).
+ * Locks the address's row, inserting it when needed, and takes a share lock on the holding. Assigning a group locks the
+ * holding exclusively, so that two writes never exceed a limit together (see groups/holdings.ts).
  */
 export async function lockAddress(tx: Tx, holdingId: number, ip: string): Promise<LockedAddress> {
   const there = await lockExistingAddress(tx, holdingId, ip);
@@ -118,14 +118,14 @@ export async function lockAddress(tx: Tx, holdingId: number, ip: string): Promis
     .values({ holding_id: holdingId, ip })
     .onConflict((conflict) => conflict.columns(['holding_id', 'ip']).doNothing())
     .execute();
-  const made = await lockExistingAddress(tx, holdingId, ip);
-  if (made === null) throw new Error(`the row of ${ip} went away while it was made`);
-  return { ...made, made: true };
+  const locked = await lockExistingAddress(tx, holdingId, ip);
+  if (locked === null) throw new Error(`the row of ${ip} disappeared while it was inserted`);
+  return { ...locked, inserted: true };
 }
 
-/** Takes back a row that was made for a write which then had nothing to write: asking must not fill the table. */
+/** Deletes a row that was inserted for a write without effect, so that such writes do not fill the table. */
 export async function discardAddress(tx: Tx, address: LockedAddress): Promise<void> {
-  if (address.made) await tx.deleteFrom('addresses').where('id', '=', address.id).execute();
+  if (address.inserted) await tx.deleteFrom('addresses').where('id', '=', address.id).execute();
 }
 
 async function lockExistingAddress(
@@ -134,7 +134,7 @@ async function lockExistingAddress(
   ip: string,
 ): Promise<LockedAddress | null> {
   const { rows } = await sql<LockedAddress>`
-    select a.id, a.configured, false as made from holdings h join addresses a on a.holding_id = h.id
+    select a.id, a.configured, false as inserted from holdings h join addresses a on a.holding_id = h.id
      where h.id = ${holdingId} and a.ip = ${ip}::inet
        for share of h for update of a
   `.execute(tx);
@@ -145,8 +145,8 @@ export async function setConfigured(tx: Tx, addressId: number, configured: boole
   await tx.updateTable('addresses').set({ configured }).where('id', '=', addressId).execute();
 }
 
-/** Takes a generation and inserts rules with it, in one statement. Their ids, in the order given. */
-export async function landRules(
+/** Takes a generation and inserts rules with it, in one statement. Returns their ids in the given order. */
+export async function insertRulesWithGeneration(
   tx: Tx,
   request: GenerationRequest,
   addressId: number,
@@ -167,7 +167,7 @@ export async function landRules(
   return landed;
 }
 
-/** Inserts rules; their ids, in the order given. */
+/** Inserts rules and returns their ids in the given order. */
 export async function insertRules(
   tx: Tx,
   addressId: number,
@@ -228,7 +228,7 @@ export async function deleteFilters(
   `.execute(tx);
 }
 
-/** Slugs that the service of this holding manages itself; empty for a prefix. */
+/** Filter types that the service of this holding manages; empty for a prefix. */
 export async function loadManagedFilters(db: Db | Tx, holdingId: number): Promise<string[]> {
   const row = await db
     .selectFrom('holdings')

@@ -9,7 +9,7 @@ import {
   type StoredRule,
 } from './objects.ts';
 
-/** Where domain values become what callers see; nothing else of this area writes snake_case. */
+/** Converts domain values to the interface; only the views of this area write snake_case. */
 
 export function ruleView(ip: string, rule: StoredRule) {
   return {
@@ -27,7 +27,7 @@ export function filterView(filter: StoredFilter) {
   return {
     key: filterKey(filter),
     type: filter.type,
-    // A filter of a later version than this one still has its slug.
+    // A filter of a later version has no name here.
     name: findFilter(filter.type)?.name ?? filter.type,
     port: filter.port,
     managed_by_group: groupView(filter.group),
@@ -71,7 +71,7 @@ export function timestampView(moment: Date): string {
   return `${moment.toISOString().slice(0, 19)}+00:00`;
 }
 
-/** Headers of a read: what is shown, what is accepted, and whether packets meet it. */
+/** Headers of a read: the live and accepted generations, and the enforcement. */
 export function readHeaders(
   state: Pick<AddressState, 'liveGeneration' | 'acceptedGeneration' | 'enforcement'>,
 ): Record<string, string> {

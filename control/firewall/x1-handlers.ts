@@ -12,7 +12,7 @@ import type { ServiceDeps } from './writes/address-write.ts';
 import { readHeaders, writeHeaders } from './views.ts';
 import { acceptedView, explanationView, heldView, replacedView } from './x1-views.ts';
 
-/** What callers need beyond the interface, under /api/x1. */
+/** Operations beyond the interface, under /api/x1. */
 export type FirewallX1Handlers = Pick<
   Handlers,
   'listHeldAddresses' | 'readAcceptedAddress' | 'replaceAddress' | 'explainPacket' | 'readDrops'
@@ -32,7 +32,7 @@ export function createX1Handlers(deps: X1Deps): FirewallX1Handlers {
       const { after, limit } = pageOf(call);
       const held = {
         prefixes: await deps.access.listHeldPrefixes(db, caller),
-        // One more than asked for says whether there is another page.
+        // One more than requested tells whether there is another page.
         addresses: await loadHeldAddresses(db, caller, { after, limit: limit + 1 }),
         configured: await countConfigured(db, caller.organisationId),
       };

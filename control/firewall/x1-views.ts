@@ -33,7 +33,7 @@ export function acceptedView(call: Call, accepted: AcceptedAddress) {
 
 export interface Held {
   readonly prefixes: readonly HeldPrefix[];
-  /** One more than the page's limit where there is another page. */
+  /** One more than the page's limit when there is another page. */
   readonly addresses: readonly HeldAddress[];
   readonly configured: number;
 }
@@ -77,7 +77,7 @@ function heldTimes({ since, until }: { readonly since: Date; readonly until: Dat
   return { since: timestampView(since), until: until === null ? null : timestampView(until) };
 }
 
-/** Built on the public URL: what a request says of its host is anybody's word. */
+/** Uses the public URL, because the host of a request is not trustworthy. */
 function nextPage(
   after: string,
   { limit, publicUrl }: { limit: number; publicUrl: string },
@@ -91,7 +91,7 @@ export function replacedView(replaced: Replaced) {
   return { data: { created, deleted, unchanged }, message };
 }
 
-/** What a reference of the policy names, in the words of the interface. */
+/** Kinds of policy references under their names in the interface. */
 const KINDS: Readonly<Record<string, string>> = {
   rule: 'rule',
   'group-rule': 'group_rule',

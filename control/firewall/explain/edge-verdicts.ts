@@ -7,45 +7,45 @@ import type { LiveVerdict } from '@portcullis/link/messages/edge.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import type { QueryEdges } from '../../fleet/index.ts';
 
-/** An edge that serves an address, and what it would do with a packet to it. */
+/** The verdict of an edge that serves an address. */
 export interface EdgeVerdict {
   readonly name: string;
   readonly inService: boolean;
-  /** Null: it did not answer in time. */
+  /** Null when it did not answer in time. */
   readonly answer: LiveVerdict | null;
-  /** Whether its policy is the accepted one; null: it did not answer. */
+  /** Whether its policy is the accepted one; null when it did not answer. */
   readonly upToDate: boolean | null;
 }
 
-export interface AskableEdge {
+export interface SeenEdge {
   readonly name: string;
   readonly inService: boolean;
-  /** It was heard within its lease, so it may answer. */
-  readonly heard: boolean;
+  /** It was seen within its lease, so it may answer. */
+  readonly seenRecently: boolean;
 }
 
 const LEASE_SECONDS = 60;
 
-/** Edges that serve the address and were ever heard of, observing ones too. */
-export async function loadAskableEdges(db: Db | Tx, ip: string): Promise<AskableEdge[]> {
-  const { rows } = await sql<AskableEdge>`
+/** Loads the edges that serve the address and have ever connected, including observing ones. */
+export async function loadServingEdgesSeen(db: Db | Tx, ip: string): Promise<SeenEdge[]> {
+  const { rows } = await sql<SeenEdge>`
     select e.name, e.in_service as "inService",
-           coalesce(e.last_seen_at > statement_timestamp() - ${LEASE_SECONDS} * interval '1 second', false) as heard
+           coalesce(e.last_seen_at > statement_timestamp() - ${LEASE_SECONDS} * interval '1 second', false) as "seenRecently"
       from edges e
      where e.mode is not null and exists (select from unnest(e.serves) s where s >>= ${ip}::inet)
      order by e.name`.execute(db);
   return rows;
 }
 
-/** Puts the packet to the edges, and compares by what they judge with what is accepted. */
-export async function askServing(
+/** Asks the edges for their verdicts, and compares their policies with the accepted one. */
+export async function queryServingEdges(
   ask: QueryEdges,
-  edges: readonly AskableEdge[],
+  edges: readonly SeenEdge[],
   packet: Packet,
   accepted: Policy,
 ): Promise<EdgeVerdict[]> {
-  const heard = edges.filter((edge) => edge.heard).map(({ name }) => name);
-  const answers = await ask(heard, packet);
+  const seenRecently = edges.filter((edge) => edge.seenRecently).map(({ name }) => name);
+  const answers = await ask(seenRecently, packet);
   const wanted = policyFingerprint(accepted);
   return edges.map(({ name, inService }) => {
     const answer = answers.get(name) ?? null;
@@ -54,7 +54,7 @@ export async function askServing(
   });
 }
 
-/** Where no policy covers an address, accepted is the empty one. */
+/** The fingerprint of an address without a policy. */
 const NO_POLICY = policyFingerprint({
   target: '',
   mitigations: [],
@@ -64,7 +64,7 @@ const NO_POLICY = policyFingerprint({
   filters: [],
 });
 
-/** Pure: where edges and what is accepted do not agree, a sentence each. */
+/** Pure: a sentence for each difference between an edge and the accepted state. */
 export function differences(accepted: Verdict, edges: readonly EdgeVerdict[]): string[] {
   return edges.flatMap((edge) => {
     const { name, answer } = edge;
@@ -74,7 +74,7 @@ export function differences(accepted: Verdict, edges: readonly EdgeVerdict[]): s
     const said: string[] = [];
     if (answer.mode === 'observe') said.push(`${name} only observes: it drops nothing.`);
     if (edge.upToDate === false) {
-      said.push(`${name} judges this address by another policy than the accepted one.`);
+      said.push(`${name} applies another policy to this address than the accepted one.`);
     }
     if (answer.verdict.action !== accepted.action) {
       const does = answer.verdict.action === 'pass' ? 'passes' : 'drops';
@@ -82,7 +82,7 @@ export function differences(accepted: Verdict, edges: readonly EdgeVerdict[]): s
     }
     if (answer.kernel === 'disturbed') {
       said.push(
-        `Somebody changed the kernel of ${name}: until it is mended, packets may meet something else.`,
+        `The kernel of ${name} was changed by another program: until it is repaired, packets may be handled differently.`,
       );
     }
     return said;

@@ -12,7 +12,12 @@ import type { QueryEdges } from '../../fleet/index.ts';
 import { notHeld } from '../../http/not-found.ts';
 import type { Call } from '../../http/operation.ts';
 import { Problem } from '../../problem.ts';
-import { askServing, differences, type EdgeVerdict, loadAskableEdges } from './edge-verdicts.ts';
+import {
+  queryServingEdges,
+  differences,
+  type EdgeVerdict,
+  loadServingEdgesSeen,
+} from './edge-verdicts.ts';
 import type { AddressState } from '../objects.ts';
 import { familyOf } from '../writes/address-write.ts';
 import { loadAddress } from '../store.ts';
@@ -21,18 +26,18 @@ export type PacketRequest = BodyOf<'explainPacket'>;
 
 export interface Explained {
   readonly verdict: Verdict;
-  /** The same in words. */
+  /** The verdict as a sentence. */
   readonly explanation: string;
   readonly state: AddressState;
-  /** What the edges themselves say. */
+  /** The verdicts of the edges. */
   readonly edges: readonly EdgeVerdict[];
-  /** Where they do not agree with what is accepted, in words. */
+  /** Sentences about differences between the edges and the accepted state. */
   readonly differences: readonly string[];
 }
 
 export interface ExplainDeps {
   readonly queryEdges: QueryEdges;
-  /** Contents of `country:DE`, `asn:64496`. */
+  /** Loads sets such as `country:DE` and `asn:64496`. */
   readonly loadSourceSets: (names: readonly string[]) => Promise<SourceSets>;
 }
 
@@ -41,7 +46,7 @@ const NUMBERS = { tcp: 6, udp: 17, gre: 47, esp: 50 } as const;
 const ICMP = 1;
 const ICMPV6 = 58;
 
-/** What an edge does in general: stages that depend on one edge's own addresses are not part of the question. */
+/** Settings without the addresses of any edge, whose stages do not apply here. */
 const ANY_EDGE: EdgeSettings = {
   localAddresses: [],
   management: [],
@@ -50,8 +55,8 @@ const ANY_EDGE: EdgeSettings = {
 };
 
 /**
- * Puts the packet to the reference evaluator, over the address's policy as it is accepted or live, and to the
- * edges, who judge by what their kernels were given.
+ * Evaluates the packet with the reference evaluator, over the accepted or live policy, and asks the edges, which
+ * evaluate the policies in their kernels.
  */
 export async function explainPacket(
   deps: ExplainDeps,
@@ -70,24 +75,24 @@ export async function explainPacket(
       state,
       accepted,
       policy: live ?? accepted,
-      edges: await loadAskableEdges(tx, call.ip),
+      edges: await loadServingEdgesSeen(tx, call.ip),
     };
   });
   const { state, accepted, policy } = found;
   const packet = readPacket(call.ip, request);
-  const judge = async (judging: Policy): Promise<Verdict> => {
-    const policies = createPolicyTable([judging]);
-    const sourceSets = await deps.loadSourceSets(setsOf(judging));
+  const evaluate = async (evaluated: Policy): Promise<Verdict> => {
+    const policies = createPolicyTable([evaluated]);
+    const sourceSets = await deps.loadSourceSets(setsOf(evaluated));
     return decide({ settings: ANY_EDGE, policies, sourceSets }, packet, FIRST_PACKET);
   };
-  const verdict = await judge(policy);
-  const edges = await askServing(deps.queryEdges, found.edges, packet, accepted);
+  const verdict = await evaluate(policy);
+  const edges = await queryServingEdges(deps.queryEdges, found.edges, packet, accepted);
   return {
     verdict,
     explanation: explainVerdict(verdict, policy),
     state,
     edges,
-    differences: differences(policy === accepted ? verdict : await judge(accepted), edges),
+    differences: differences(policy === accepted ? verdict : await evaluate(accepted), edges),
   };
 }
 
@@ -95,7 +100,7 @@ function setsOf(policy: Policy): string[] {
   return [...new Set(policy.geo.flatMap((rule) => rule.sets))];
 }
 
-/** The packet that the request describes; throws 422 where its parts do not go together. */
+/** Returns the packet of the request; throws 422 when its fields contradict each other. */
 export function readPacket(ip: string, request: PacketRequest): Packet {
   const family = familyOf(ip);
   const source = canonicalAddress(request.source_ip);
@@ -115,14 +120,14 @@ export function readPacket(ip: string, request: PacketRequest): Packet {
   if (hasPorts && request.destination_port === undefined) {
     throw invalid('/destination_port', 'is required with tcp and udp');
   }
-  // An echo request, unless said otherwise.
+  // The default is an echo request.
   const echo = family === 4 ? 8 : 128;
   return {
     family,
     source,
     destination: ip,
     protocol,
-    // Any port that a client may have; no rule looks at it.
+    // An arbitrary client port; no rule matches on it.
     sourcePort: hasPorts ? (request.source_port ?? 49_152) : null,
     destinationPort: hasPorts ? (request.destination_port ?? null) : null,
     icmp: isIcmp ? { type: request.icmp_type ?? echo, code: request.icmp_code ?? 0 } : null,

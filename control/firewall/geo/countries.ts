@@ -15,10 +15,10 @@ const ASSIGNED = new Set(
 /** Codes that the standard leaves to users: AA, QM to QZ, XA to XZ, ZZ. Data sets use some (XK, for Kosovo). */
 const USER_ASSIGNED = /^(?:AA|Q[M-Z]|X[A-Z]|ZZ)$/;
 
-/** What people write, and what the standard says. */
+/** Common mistakes, and the codes that were meant. */
 const MISTAKEN: Readonly<Record<string, string>> = { UK: 'GB', EL: 'GR' };
 
-/** Two capital letters of ISO 3166-1. Anything else would be a rule that silently matches nobody. */
+/** Two capital letters of ISO 3166-1. Any other code would make a rule that matches nothing. */
 export function parseCountry(text: string): Parsed<string> {
   if (ASSIGNED.has(text) || USER_ASSIGNED.test(text)) return { ok: true, value: text };
   const meant = MISTAKEN[text.toUpperCase()] ?? text.toUpperCase();

@@ -1,14 +1,14 @@
 import { sql } from 'kysely';
 import { type Batch, BEGINS } from '../../fleet/batch.ts';
 import { Problem } from '../../problem.ts';
-import { refuseTooManyConfigured } from '../writes/configured.ts';
+import { requireConfiguredLimit } from '../writes/configured.ts';
 import { findAssignableHolding, lockHoldings } from '../groups/holdings.ts';
 import { requireTarget } from '../groups/service.ts';
 import { parseCountry } from './countries.ts';
 
 /**
  * Geo rules: `deny` drops the union of the listed countries and ASNs, `only` drops everything outside it.
- * Transaction scripts as those of groups: given a batch, they write in it and throw a `Problem`.
+ * As with groups, the functions write in a given batch and throw a `Problem`.
  */
 export interface GeoContent {
   readonly action: 'deny' | 'only';
@@ -17,11 +17,11 @@ export interface GeoContent {
   readonly asns: readonly number[];
 }
 
-/** So that a policy, and the source sets that it names, stay within what an edge can hold. */
+/** Keeps a policy and its source sets within the capacity of an edge. */
 const MAX_NAMES = 1000;
 const MAX_ASN = 4294967295;
 
-/** Returns the rule's id. It is on no address yet. Countries and ASNs are kept sorted, each once. */
+/** Creates an unassigned rule and returns its id. Countries and ASNs are stored sorted, each once. */
 export async function createGeoRule(
   batch: Batch,
   organisationId: number,
@@ -43,7 +43,7 @@ export async function createGeoRule(
   return created.id;
 }
 
-/** Puts a geo rule on an address, or on a prefix inside a holding of its organisation. */
+/** Assigns a geo rule to an address or a prefix inside a holding of its organisation. */
 export async function assignGeoRule(
   batch: Batch,
   geoRuleId: number,
@@ -65,11 +65,11 @@ export async function assignGeoRule(
   }
   batch.begin('geo_assignments', [created.id]);
   batch.touch(cidr);
-  await refuseTooManyConfigured(batch.tx, organisationId);
+  await requireConfiguredLimit(batch.tx, organisationId);
   return created.id;
 }
 
-/** Takes a geo rule off a target. False: it was not on it. */
+/** Unassigns a geo rule from a target. Returns false when it was not assigned. */
 export async function unassignGeoRule(
   batch: Batch,
   geoRuleId: number,
@@ -97,7 +97,7 @@ export async function deleteGeoRule(batch: Batch, geoRuleId: number): Promise<vo
   batch.touch(...assigned.map(({ target }) => target));
 }
 
-/** The same rule always reads the same. Throws what is wrong with it. */
+/** Returns the canonical content; throws a `Problem` when it is invalid. */
 export function canonicalGeo(content: GeoContent): GeoContent {
   const countries = [...new Set(content.countries)].toSorted();
   const asns = [...new Set(content.asns)].toSorted((a, b) => a - b);

@@ -3,6 +3,9 @@ import { parseCidr, formatCidr, wholeFamily } from '@portcullis/core/net/cidr.ts
 import { countPorts, expandPorts } from '@portcullis/core/net/ports.ts';
 import { parseRule } from '@portcullis/core/firewall/rule.ts';
 import type { RuleAction, RuleProtocol } from '../../db/schema.ts';
+import type { RuleContent } from '../objects.ts';
+
+export { type FilterContent, filterKey, type RuleContent, ruleKey } from '../objects.ts';
 
 /** A rule as callers and the fleet file write it. */
 export interface RuleText {
@@ -12,27 +15,14 @@ export interface RuleText {
   readonly source: string | null;
 }
 
-/** One rule as it is stored: one port, and a source always with its length (`192.0.2.1/32`). */
-export interface RuleContent {
-  readonly action: RuleAction;
-  readonly protocol: RuleProtocol;
-  readonly source: string | null;
-  readonly port: number | null;
-}
-
-export interface FilterContent {
-  readonly type: string;
-  readonly port: number;
-}
-
 export type ExpandedRules =
   | { readonly ok: true; readonly value: readonly RuleContent[] }
   | { readonly ok: false; readonly field: string; readonly reason: string };
 
 /**
- * Expands a rule to one a port.
- * `family` null: a group's or nobody's family yet, so a source of either is right, but not the whole of one:
- * on an address of the other family it would mean nothing, where no source means any.
+ * Expands a rule to one per port.
+ * `family` is null for a group, which accepts sources of either family, but not a whole family: on an address of the
+ * other family such a rule would match nothing, while no source matches any.
  */
 export function expandRule(text: RuleText, family: Family | null, maxPorts: number): ExpandedRules {
   const own = family ?? familyOf(text.source);
@@ -56,7 +46,7 @@ export function expandRule(text: RuleText, family: Family | null, maxPorts: numb
   };
 }
 
-/** Sources of one rule name one family: a colon is only in IPv6. */
+/** Only IPv6 sources contain a colon. */
 export function familyOf(source: string | null): Family {
   return source?.includes(':') ? 6 : 4;
 }
@@ -68,22 +58,13 @@ function storedSource(source: string | null): string | null {
   return wholeFamily(parsed.value) ? null : formatCidr(parsed.value);
 }
 
-/** Equal keys, equal rules. */
-export function ruleKey(rule: RuleContent): string {
-  return `${rule.action} ${rule.protocol} ${rule.source ?? '*'} ${rule.port ?? '*'}`;
-}
-
-export function filterKey(filter: FilterContent): string {
-  return `${filter.type}:${filter.port}`;
-}
-
 /** `deny udp 19 from 192.0.2.0/24`, for people. */
 export function describeRule(rule: RuleContent): string {
   const port = rule.port === null ? '' : ` ${rule.port}`;
   return `${rule.action} ${rule.protocol}${port}${rule.source === null ? '' : ` from ${rule.source}`}`;
 }
 
-/** A rule that names a source of the other family does not exist for an address of this one. */
+/** A rule with a source of the other family does not apply to an address. */
 export function appliesTo(rule: RuleContent, family: Family): boolean {
   return rule.source === null || familyOf(rule.source) === family;
 }

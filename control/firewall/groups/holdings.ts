@@ -3,11 +3,11 @@ import type { Tx } from '../../db/database.ts';
 import { Problem } from '../../problem.ts';
 
 /**
- * LOCKS, the rule on both sides. What an address may have is judged from own rules and filters, and from
- * groups assigned to it or around it. So that two writes never pass a limit together:
+ * LOCKS, the rule on both sides. Limits of an address count own rules and filters, and groups assigned to it or to a
+ * containing prefix. So that two concurrent writes never exceed a limit:
  * - a write to own rules or filters takes its holding FOR SHARE before it locks its address and counts;
  * - an assignment, and an edit of an assigned group, takes its group and then its holdings FOR UPDATE, in the
- *   order of their ids, before it counts. That also keeps out addresses that have no row yet.
+ *   order of their ids, before it counts. That also covers addresses that have no row yet.
  */
 export async function lockHoldings(tx: Tx, ids: readonly number[]): Promise<void> {
   await sql`
@@ -16,8 +16,8 @@ export async function lockHoldings(tx: Tx, ids: readonly number[]): Promise<void
 }
 
 /**
- * The holding that an assignment to `target` (a CIDR with length) belongs to: the most specific one of now
- * around it. It must be the organisation's own, else the target is `not_found`.
+ * Returns the most specific current holding that contains `target` (a CIDR with length). Throws `not_found` when it is
+ * not the organisation's own.
  */
 export async function findAssignableHolding(
   tx: Tx,

@@ -5,7 +5,7 @@ import type { Batch, GenerationalTable } from '../../fleet/batch.ts';
 import { Problem } from '../../problem.ts';
 import { type Conflict, findConflicts, LISTED_CONFLICTS } from './conflicts.ts';
 import type { FilterContent, RuleContent } from './content.ts';
-import { refuseTooManyConfigured } from '../writes/configured.ts';
+import { requireConfiguredLimit } from '../writes/configured.ts';
 import { findAssignableHolding, lockHoldings } from './holdings.ts';
 import * as store from './store.ts';
 
@@ -83,7 +83,7 @@ export async function assignGroup(
   }
   batch.touch(cidr);
   await refuseConflicts(batch, groupId, group.name, [assignment]);
-  await refuseTooManyConfigured(batch.tx, group.organisationId);
+  await requireConfiguredLimit(batch.tx, group.organisationId);
   return id;
 }
 

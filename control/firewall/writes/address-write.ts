@@ -4,7 +4,7 @@ import type { Tx } from '../../db/database.ts';
 import { currentGeneration, takeGeneration } from '../../fleet/generations.ts';
 import { notHeld } from '../../http/not-found.ts';
 import type { Call } from '../../http/operation.ts';
-import { refuseTooManyConfigured } from './configured.ts';
+import { requireConfiguredLimit } from './configured.ts';
 import type { FirewallEvents, WriteEvent } from './events.ts';
 import type { AddressState } from '../objects.ts';
 import {
@@ -20,14 +20,14 @@ export interface ServiceDeps {
   readonly events: FirewallEvents;
 }
 
-/** One address under a write: locked, with all that is accepted for it. */
-export interface Site {
+/** An address that is locked for a write, with its accepted state. */
+export interface AddressWriteScope {
   readonly address: LockedAddress;
   /** What is accepted before the write. */
   readonly state: AddressState;
 }
 
-/** The caller's holding of the address; throws 404. */
+/** Returns the caller's holding of the address; throws 404. */
 export async function requireHolding(deps: ServiceDeps, tx: Tx, call: Call): Promise<Holding> {
   const holding = await deps.access.findHolding(tx, call.caller, call.ip);
   if (holding === null) throw notHeld();
@@ -35,40 +35,44 @@ export async function requireHolding(deps: ServiceDeps, tx: Tx, call: Call): Pro
 }
 
 /**
- * Locks the address's row, so that writes to it come one after another, and reads what is accepted now.
- * Waiting for the lock can take until the holding has ended: then it is 404 after all.
+ * Locks the address's row, which serialises writes to it, and reads the accepted state. Throws 404 when the holding
+ * ended during the wait for the lock.
  */
-export async function openSite(tx: Tx, call: Call, holding: Holding): Promise<Site> {
+export async function openWriteScope(
+  tx: Tx,
+  call: Call,
+  holding: Holding,
+): Promise<AddressWriteScope> {
   const address = await lockAddress(tx, holding.id, call.ip);
   const state = await loadAddress(tx, 'accepted', call.caller, call.ip);
   if (state === null || state.holdingId !== holding.id) throw notHeld();
   return { address, state };
 }
 
-/** For a write that has nothing to write: leaves no trace, and gives the newest generation there is. */
-export async function leaveSite(tx: Tx, site: Site): Promise<number> {
-  await discardAddress(tx, site.address);
+/** Ends a write without effect, leaves no trace, and returns the newest generation. */
+export async function leaveWriteScope(tx: Tx, scope: AddressWriteScope): Promise<number> {
+  await discardAddress(tx, scope.address);
   return currentGeneration(tx);
 }
 
-/** Takes the write's generation; what comes after it until the commit is done under the fleet's lock. */
-export function takeSiteGeneration(tx: Tx, call: Call, cause: string): Promise<number> {
+/** Takes the write's generation; everything after it until the commit runs under the fleet's lock. */
+export function takeWriteGeneration(tx: Tx, call: Call, cause: string): Promise<number> {
   return takeGeneration(tx, { cause, targets: [call.ip] });
 }
 
 /**
- * Keeps `configured` true to whether the address has objects of its own. The first object of an address
+ * Sets `configured` to whether the address has own objects. The first object of an address
  * counts against the organisation's `configured_addresses`; throws `limit_exceeded`.
  */
 export async function markConfigured(
   tx: Tx,
   call: Call,
-  site: Site,
+  scope: AddressWriteScope,
   hasObjects: boolean,
 ): Promise<void> {
-  if (site.address.configured === hasObjects) return;
-  await setConfigured(tx, site.address.id, hasObjects);
-  if (hasObjects) await refuseTooManyConfigured(tx, call.caller.organisationId);
+  if (scope.address.configured === hasObjects) return;
+  await setConfigured(tx, scope.address.id, hasObjects);
+  if (hasObjects) await requireConfiguredLimit(tx, call.caller.organisationId);
 }
 
 /** Writes the audit entry of a caller's write. */
@@ -101,7 +105,7 @@ export function familyOf(ip: string): Family {
   return address.value.family;
 }
 
-/** What every event of a write says. */
+/** The fields of every write event. */
 export function eventOf(call: Call, generation: number): WriteEvent {
   const { caller, ip, requestId } = call;
   return { organisation: caller.organisation.slug, ip, generation, requestId };

@@ -3,13 +3,11 @@ import type { Db, Tx } from '../../db/database.ts';
 import { Problem } from '../../problem.ts';
 
 /**
- * Refuses a transaction that has made the organisation configure more than it may: call it after the change,
- * which the refusal takes back.
- *
- * The organisation's row stays locked until the commit, so nobody else of it adds one meanwhile.
+ * Throws when the organisation configures more addresses than its limit. Call it after the change, which the error
+ * rolls back. The organisation's row stays locked until the commit, so that concurrent writes cannot exceed the limit.
  */
-export async function refuseTooManyConfigured(tx: Tx, organisationId: number): Promise<void> {
-  // "no key update" leaves foreign keys to the organisation alone: its other writes go on.
+export async function requireConfiguredLimit(tx: Tx, organisationId: number): Promise<void> {
+  // "no key update" does not block foreign keys to the organisation, so its other writes continue.
   const locked = await sql<{ limit: number }>`
     select configured_addresses as "limit" from organisations where id = ${organisationId}
        for no key update`.execute(tx);
@@ -23,8 +21,8 @@ export async function refuseTooManyConfigured(tx: Tx, organisationId: number): P
 }
 
 /**
- * What counts is what makes edges remember a policy: addresses with objects of their own, and every address or
- * prefix that a group or a geo rule is assigned to, each once, in the organisation's present holdings.
+ * Counts what needs a policy on edges: addresses with own objects, and every target of a group or geo rule, each once,
+ * in the organisation's current holdings.
  */
 export async function countConfigured(db: Db | Tx, organisationId: number): Promise<number> {
   const { rows } = await sql<{ configured: number }>`

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
 
-/** What happened to an address: each function writes the log line and moves the counter, together. */
+/** Events of an address: each function writes its log line and its metric together. */
 export interface FirewallEvents {
   rulesCreated(event: WriteEvent & { readonly created: number; readonly failed: number }): void;
   rulesDeleted(event: WriteEvent & { readonly deleted: number }): void;
@@ -31,7 +31,7 @@ export function createFirewallEvents(registry: Registry, log: Logger): FirewallE
   });
   const failures = new Counter({
     name: 'portcullis_firewall_port_failures_total',
-    help: 'Ports of a rule creation that did not land.',
+    help: 'Ports of a rule creation that could not be stored.',
     registers: [registry],
   });
   const count = (kind: 'rule' | 'filter' | 'object', change: 'created' | 'deleted', by: number) =>
@@ -60,7 +60,7 @@ export function createFirewallEvents(registry: Registry, log: Logger): FirewallE
     },
     portFailed(event) {
       failures.inc();
-      log.error(event, 'a port of a rule creation did not land');
+      log.error(event, 'a port of a rule creation could not be stored');
     },
   };
 }

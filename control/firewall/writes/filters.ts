@@ -14,12 +14,12 @@ import { type Outcome, readPorts } from './rules.ts';
 import {
   audit,
   eventOf,
-  leaveSite,
+  leaveWriteScope,
   markConfigured,
-  openSite,
+  openWriteScope,
   requireHolding,
   type ServiceDeps,
-  takeSiteGeneration,
+  takeWriteGeneration,
 } from './address-write.ts';
 import { deleteFilters, insertFilters, loadManagedFilters } from '../store.ts';
 
@@ -36,7 +36,7 @@ export interface FiltersDeleted extends Outcome {
   readonly deleted: number;
 }
 
-/** One filter a port, all or none. */
+/** Creates one filter per port, all or none. */
 export async function createFilters(
   deps: ServiceDeps,
   tx: Tx,
@@ -46,17 +46,17 @@ export async function createFilters(
   const holding = await requireHolding(deps, tx, call);
   const type = requireAvailable(request.type, await loadManagedFilters(tx, holding.id));
   const ports = readFilterPorts(call, request.port);
-  const site = await openSite(tx, call, holding);
-  const { filters, enforcement } = site.state;
+  const scope = await openWriteScope(tx, call, holding);
+  const { filters, enforcement } = scope.state;
   const there = new Set(filters.map(filterKey));
   const equal = ports.filter((port) => there.has(filterKey({ type, port })));
   if (equal.length > 0) throw new Problem('filter_exists', messages.filterExists(equal));
   requireFilterCount(call, filters.length, ports.length);
-  await markConfigured(tx, call, site, true);
-  const generation = await takeSiteGeneration(tx, call, 'filter.create');
+  await markConfigured(tx, call, scope, true);
+  const generation = await takeWriteGeneration(tx, call, 'filter.create');
   await insertFilters(
     tx,
-    site.address.id,
+    scope.address.id,
     generation,
     ports.map((port) => ({ type, port })),
   );
@@ -76,8 +76,8 @@ export async function deleteFiltersByKey(
   wanted: readonly string[],
 ): Promise<FiltersDeleted> {
   const holding = await requireHolding(deps, tx, call);
-  const site = await openSite(tx, call, holding);
-  const { rules, filters, enforcement } = site.state;
+  const scope = await openWriteScope(tx, call, holding);
+  const { rules, filters, enforcement } = scope.state;
   const named = new Set(wanted);
   const found = filters.filter((filter) => named.has(filterKey(filter)));
   for (const filter of found) {
@@ -91,13 +91,13 @@ export async function deleteFiltersByKey(
   const deleted = found.length;
   const message = messages.filtersDeleted(deleted, named.size, { enforcement });
   if (deleted === 0)
-    return { deleted, generation: await leaveSite(tx, site), enforcement, message };
+    return { deleted, generation: await leaveWriteScope(tx, scope), enforcement, message };
   const left = [...rules, ...filters].filter((object) => object.group === null).length - deleted;
-  await markConfigured(tx, call, site, left > 0);
-  const generation = await takeSiteGeneration(tx, call, 'filter.delete');
+  await markConfigured(tx, call, scope, left > 0);
+  const generation = await takeWriteGeneration(tx, call, 'filter.delete');
   await deleteFilters(
     tx,
-    site.address.id,
+    scope.address.id,
     generation,
     found.map((filter) => filter.id),
   );
@@ -111,7 +111,7 @@ export async function deleteFiltersByKey(
   return { deleted, generation, enforcement, message };
 }
 
-/** Whether it does not exist or is the service's own business is answered alike; throws 422. */
+/** Throws the same 422 for an unknown type and for one that the service manages. */
 export function requireAvailable(type: string, managed: readonly string[]): FilterType {
   const found = availableFilters(managedTypes(managed)).find((filter) => filter.type === type);
   if (found !== undefined) return found.type;
@@ -121,7 +121,7 @@ export function requireAvailable(type: string, managed: readonly string[]): Filt
   );
 }
 
-/** A service may name a filter that a later version knows; this one has nothing to leave out then. */
+/** Leaves out types that only a later version knows. */
 export function managedTypes(managed: readonly string[]): FilterType[] {
   return managed.flatMap((type) => findFilter(type)?.type ?? []);
 }

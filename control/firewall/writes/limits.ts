@@ -6,7 +6,7 @@ import {
 import type { Call } from '../../http/operation.ts';
 import { Problem } from '../../problem.ts';
 
-/** The organisation's limits, held against a request; each throws `limit_exceeded` with core's sentence. */
+/** Checks a request against the organisation's limits; each throws `limit_exceeded` with core's sentence. */
 
 export function requirePortCount(call: Call, ports: number): void {
   refuse(checkPortsPerRequest(call.caller.organisation.limits, ports));

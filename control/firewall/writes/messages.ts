@@ -1,12 +1,12 @@
 import type { Enforcement, GroupRef } from '../objects.ts';
 
-/** The promise of the interface; how long it really takes is measured and shown elsewhere. */
+/** The wording of the interface; metrics show the real duration. */
 const PROPAGATION = 'Changes take 3-5 minutes to propagate globally.';
 
 const NOT_ENFORCED =
-  'At the moment no edge enforces rules for this address, so packets to it are not judged until one does.';
+  'At the moment no edge enforces rules for this address, so packets to it are not filtered until one does.';
 
-/** Players drop: the interface asks for this warning in the answer itself. */
+/** A warning that the interface requires in the response. */
 const RECONNECT =
   'A stateful filter forces all connections going through its port to reconnect, so clients may be disconnected (players of a live game server drop).';
 

@@ -4,12 +4,12 @@ import { formatNetwork, networkOf, parseCidr } from '@portcullis/core/net/cidr.t
 import { portList } from './messages.ts';
 import type { AddressState, RuleContent, StoredRule } from '../objects.ts';
 
-/** So many deciding rules are named; the rest is for `explain`. */
-const NAMED = 5;
+/** The number of deciding rules that are named; `explain` shows the rest. */
+const MAX_NAMED = 5;
 
 /**
- * A sentence for each rule that already decides all packets of new ones, which therefore change no verdict.
- * They are accepted all the same: the deciding rule may go one day.
+ * Returns a sentence for each existing rule that already decides all packets of new rules. The new rules are accepted,
+ * because the deciding rule may be deleted later.
  */
 export function explainNewRules(
   there: Pick<AddressState, 'rules' | 'hasGeoRules'>,
@@ -21,7 +21,7 @@ export function explainNewRules(
     const decider = findDecidingRule(near(rule), rule, there.hasGeoRules);
     if (decider !== null) byDecider.set(decider, [...(byDecider.get(decider) ?? []), rule]);
   }
-  const named = [...byDecider].slice(0, NAMED);
+  const named = [...byDecider].slice(0, MAX_NAMED);
   return named.map(([decider, rules]) => {
     const ports = [...new Set(rules.flatMap(({ port }) => port ?? []))].toSorted((a, b) => a - b);
     const what = ports.length === 0 ? 'It changes' : `On ${portList(ports)} it changes`;
@@ -32,14 +32,14 @@ export function explainNewRules(
 }
 
 /**
- * The rules that could cover one, found by what they match instead of compared one by one: a replacement may
- * bring thousands of rules to thousands, and nobody else is answered while they are compared.
+ * Finds the rules that could cover a rule by an index on what they match: a replacement may compare thousands of rules
+ * with thousands, which would block the event loop.
  */
 function nearRules(rules: readonly StoredRule[]): (rule: RuleContent) => readonly StoredRule[] {
   const byMatch = Map.groupBy(rules, ({ protocol, port, source }) => match(protocol, port, source));
   const lengths = new Set(rules.flatMap(({ source }) => lengthOf(source) ?? []));
   return ({ protocol, port, source }) => {
-    const sources = [null, ...around(source, lengths)];
+    const sources = [null, ...containing(source, lengths)];
     const found = sources.flatMap((from) =>
       [
         ...new Set([
@@ -57,8 +57,8 @@ function match(protocol: string, port: number | null, source: string | null): st
   return `${protocol} ${port} ${source}`;
 }
 
-/** The source itself and the networks around it, of lengths in use. */
-function around(source: string | null, lengths: ReadonlySet<number>): string[] {
+/** The source and its containing networks, of the lengths in use. */
+function containing(source: string | null, lengths: ReadonlySet<number>): string[] {
   const cidr = source === null ? null : parseCidr(source);
   if (!cidr?.ok) return [];
   const wider = [...lengths].filter((length) => length <= cidr.value.length);

@@ -7,18 +7,18 @@ import { explainNewRules } from './no-effect.ts';
 import { type FilterRequest, readFilterPorts, requireAvailable } from './filters.ts';
 import { requireFilterCount, requireRuleCount } from './limits.ts';
 import * as messages from './messages.ts';
-import { type FilterContent, filterKey, type RuleContent, ruleIdentity } from '../objects.ts';
+import { type FilterContent, filterKey, type RuleContent, ruleKey } from '../objects.ts';
 import { type Outcome, readRule, type RuleRequest } from './rules.ts';
 import {
   audit,
   eventOf,
-  leaveSite,
+  leaveWriteScope,
   markConfigured,
-  openSite,
+  openWriteScope,
   requireHolding,
   type ServiceDeps,
-  type Site,
-  takeSiteGeneration,
+  type AddressWriteScope,
+  takeWriteGeneration,
 } from './address-write.ts';
 import {
   deleteFilters,
@@ -39,8 +39,8 @@ export interface Replaced extends Outcome {
 }
 
 /**
- * Makes the own rules and filters of an address exactly these, by the smallest difference, in one transaction.
- * What stays keeps its id. Throws 412 when `If-Match` names another state.
+ * Replaces the own rules and filters of an address by the smallest difference, in one transaction. Unchanged objects
+ * keep their ids. Throws 412 when `If-Match` names another state.
  */
 export async function replaceAddress(
   deps: ServiceDeps,
@@ -51,20 +51,20 @@ export async function replaceAddress(
   const holding = await requireHolding(deps, tx, call);
   const rules = readRules(call, request.rules);
   const filters = readFilters(call, request.filters);
-  const site = await openSite(tx, call, holding);
-  requireUnchanged(call, site);
+  const scope = await openWriteScope(tx, call, holding);
+  requireUnchanged(call, scope);
   const change = {
-    rules: difference(site.state.rules, rules, ruleIdentity),
-    filters: difference(site.state.filters, filters, filterKey),
+    rules: difference(scope.state.rules, rules, ruleKey),
+    filters: difference(scope.state.filters, filters, filterKey),
   };
-  await refuseImpossible(tx, call, site, change);
-  return applyDifference(deps, tx, call, { site, change, wanted: rules.length + filters.length });
+  await refuseImpossible(tx, call, scope, change);
+  return applyDifference(deps, tx, call, { scope, change, wanted: rules.length + filters.length });
 }
 
 interface Difference<T, Stored> {
   readonly created: readonly T[];
   readonly deleted: readonly (Stored & { readonly id: number })[];
-  /** Wanted, and the group's already: two of the same would stand on the address. */
+  /** Requested objects that a group already has on the address. */
   readonly grouped: readonly T[];
 }
 interface Change {
@@ -87,8 +87,8 @@ function difference<T, Stored extends T & { readonly id: number; readonly group:
   };
 }
 
-function requireUnchanged(call: Call, site: Site): void {
-  if (call.ifMatch === null || sameState(call.ifMatch, replaceableState(site.state))) return;
+function requireUnchanged(call: Call, scope: AddressWriteScope): void {
+  if (call.ifMatch === null || sameState(call.ifMatch, replaceableState(scope.state))) return;
   throw new Problem(
     'precondition_failed',
     'The address has changed since it was read. Read it again, and send the new ETag in If-Match.',
@@ -99,7 +99,7 @@ function requireUnchanged(call: Call, site: Site): void {
 async function refuseImpossible(
   tx: Tx,
   call: Call,
-  site: Site,
+  scope: AddressWriteScope,
   { rules, filters }: Change,
 ): Promise<void> {
   if (rules.grouped.length > 0) {
@@ -116,11 +116,11 @@ async function refuseImpossible(
     );
   }
   if (filters.created.length > 0) {
-    const managed = await loadManagedFilters(tx, site.state.holdingId);
+    const managed = await loadManagedFilters(tx, scope.state.holdingId);
     for (const { type } of filters.created) requireAvailable(type, managed);
   }
-  // A limit that was lowered below what is there must not stop anybody from deleting.
-  const { rules: ruleRows, filters: filterRows } = site.state;
+  // A limit that was lowered below the current count must not prevent deletions.
+  const { rules: ruleRows, filters: filterRows } = scope.state;
   if (rules.created.length > 0) {
     requireRuleCount(call, ruleRows.length - rules.deleted.length, rules.created.length);
   }
@@ -133,17 +133,17 @@ async function applyDifference(
   deps: ServiceDeps,
   tx: Tx,
   call: Call,
-  { site, change, wanted }: { site: Site; change: Change; wanted: number },
+  { scope, change, wanted }: { scope: AddressWriteScope; change: Change; wanted: number },
 ): Promise<Replaced> {
   const { rules, filters } = change;
-  const { enforcement } = site.state;
+  const { enforcement } = scope.state;
   const counts = {
     created: rules.created.length + filters.created.length,
     deleted: rules.deleted.length + filters.deleted.length,
   };
   const gone = new Set(rules.deleted.map(({ id }) => id));
-  const staying = site.state.rules.filter(({ id }) => !gone.has(id));
-  const noEffect = explainNewRules({ ...site.state, rules: staying }, rules.created);
+  const staying = scope.state.rules.filter(({ id }) => !gone.has(id));
+  const noEffect = explainNewRules({ ...scope.state, rules: staying }, rules.created);
   const message = messages.addressReplaced(
     { ...counts, filtersCreated: filters.created.length > 0 },
     { enforcement, noEffect },
@@ -157,12 +157,12 @@ async function applyDifference(
       ...answer,
       created: nothing,
       deleted: nothing,
-      generation: await leaveSite(tx, site),
+      generation: await leaveWriteScope(tx, scope),
     };
   }
-  await markConfigured(tx, call, site, wanted > 0);
-  const generation = await takeSiteGeneration(tx, call, 'address.replace');
-  const { id } = site.address;
+  await markConfigured(tx, call, scope, wanted > 0);
+  const generation = await takeWriteGeneration(tx, call, 'address.replace');
+  const { id } = scope.address;
   await deleteRules(tx, id, generation, deletedIds);
   await deleteFilters(
     tx,
@@ -179,7 +179,7 @@ async function applyDifference(
   return { ...answer, created, deleted, generation };
 }
 
-/** Every rule of the request by port. Counted as it grows, so that a thousand ranges are not expanded in vain. */
+/** Expands the rules of the request by port. Checks the count as it grows, before expanding all ranges. */
 function readRules(call: Call, requests: readonly RuleRequest[]): RuleContent[] {
   const rules: RuleContent[] = [];
   const seen = new Set<string>();
@@ -187,7 +187,7 @@ function readRules(call: Call, requests: readonly RuleRequest[]): RuleContent[] 
     const pointer = `/rules/${index}`;
     const { rule, ports } = readRule(call, request, pointer);
     requireRuleCount(call, 0, rules.length + ports.length);
-    for (const port of ports) rules.push(once({ ...rule, port }, ruleIdentity, seen, pointer));
+    for (const port of ports) rules.push(once({ ...rule, port }, ruleKey, seen, pointer));
   }
   return rules;
 }

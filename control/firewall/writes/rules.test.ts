@@ -10,7 +10,7 @@ const IP = `${V1}/203.0.113.10`;
 const IP6 = `${V1}/2001:db8::10`;
 const PROMISE = 'Changes take 3-5 minutes to propagate globally.';
 const NOT_ENFORCED =
-  'At the moment no edge enforces rules for this address, so packets to it are not judged until one does.';
+  'At the moment no edge enforces rules for this address, so packets to it are not filtered until one does.';
 
 interface RuleBody {
   readonly id: number;

@@ -9,20 +9,20 @@ import { Problem } from '../../problem.ts';
 import { explainNewRules } from './no-effect.ts';
 import { requirePortCount, requireRuleCount } from './limits.ts';
 import * as messages from './messages.ts';
-import { type Enforcement, type RuleContent, ruleIdentity } from '../objects.ts';
+import { type Enforcement, type RuleContent, ruleKey } from '../objects.ts';
 import {
   audit,
   eventOf,
   familyOf,
-  leaveSite,
+  leaveWriteScope,
   markConfigured,
-  openSite,
+  openWriteScope,
   requireHolding,
   type ServiceDeps,
-  type Site,
-  takeSiteGeneration,
+  type AddressWriteScope,
+  takeWriteGeneration,
 } from './address-write.ts';
-import { deleteRules, insertRules, landRules } from '../store.ts';
+import { deleteRules, insertRules, insertRulesWithGeneration } from '../store.ts';
 
 /** The body of a rule creation, checked for types alone. */
 export interface RuleRequest {
@@ -48,7 +48,7 @@ export interface RulesDeleted extends Outcome {
 type Rule = Omit<RuleContent, 'port'>;
 type Port = number | null;
 
-/** One rule a port, in ascending order; a port that fails at its turn is left out, and none landed is 502. */
+/** Creates one rule per port, in ascending order. Leaves out ports that fail; throws 502 when all fail. */
 export async function createRules(
   deps: ServiceDeps,
   tx: Tx,
@@ -57,15 +57,15 @@ export async function createRules(
 ): Promise<RulesCreated> {
   const holding = await requireHolding(deps, tx, call);
   const { rule, ports } = readRule(call, request);
-  const site = await openSite(tx, call, holding);
-  refuseExisting(site, rule, ports);
-  requireRuleCount(call, site.state.rules.length, ports.length);
-  await markConfigured(tx, call, site, true);
+  const scope = await openWriteScope(tx, call, holding);
+  refuseExisting(scope, rule, ports);
+  requireRuleCount(call, scope.state.rules.length, ports.length);
+  await markConfigured(tx, call, scope, true);
   const noEffect = explainNewRules(
-    site.state,
+    scope.state,
     ports.map((port) => ({ ...rule, port })),
   );
-  const landed = await landPorts(deps, tx, call, { site, rule, ports });
+  const landed = await insertPorts(deps, tx, call, { scope, rule, ports });
   if (landed.ids.length === 0) {
     throw new Problem(
       'no_port_landed',
@@ -85,7 +85,7 @@ export async function createRules(
       failed: failed.length,
     }),
   );
-  const { enforcement } = site.state;
+  const { enforcement } = scope.state;
   const message = messages.rulesAccepted(ids.length, failed, { enforcement, noEffect });
   return { ids, requested: ports.length, generation, enforcement, message };
 }
@@ -98,8 +98,8 @@ export async function deleteRulesById(
   wanted: readonly number[],
 ): Promise<RulesDeleted> {
   const holding = await requireHolding(deps, tx, call);
-  const site = await openSite(tx, call, holding);
-  const { rules, filters, enforcement } = site.state;
+  const scope = await openWriteScope(tx, call, holding);
+  const { rules, filters, enforcement } = scope.state;
   const named = new Set(wanted);
   const found = rules.filter((rule) => named.has(rule.id));
   for (const { id, group } of found) {
@@ -109,11 +109,12 @@ export async function deleteRulesById(
   }
   const ids = found.map((rule) => rule.id).toSorted((a, b) => a - b);
   const message = messages.rulesDeleted(ids.length, named.size, { enforcement });
-  if (ids.length === 0) return { ids, generation: await leaveSite(tx, site), enforcement, message };
+  if (ids.length === 0)
+    return { ids, generation: await leaveWriteScope(tx, scope), enforcement, message };
   const left = [...rules, ...filters].filter((object) => object.group === null).length - ids.length;
-  await markConfigured(tx, call, site, left > 0);
-  const generation = await takeSiteGeneration(tx, call, 'rule.delete');
-  await deleteRules(tx, site.address.id, generation, ids);
+  await markConfigured(tx, call, scope, left > 0);
+  const generation = await takeWriteGeneration(tx, call, 'rule.delete');
+  await deleteRules(tx, scope.address.id, generation, ids);
   await audit(tx, call, {
     action: 'rule.delete',
     detail: { ids, requested: named.size },
@@ -125,7 +126,7 @@ export async function deleteRulesById(
   return { ids, generation, enforcement, message };
 }
 
-/** The request as a rule and its ports (`[null]`: any port), counted before anything is expanded; throws 422. */
+/** Parses the request to a rule and its ports (`[null]` is any port), counted before expansion; throws 422. */
 export function readRule(
   call: Call,
   request: RuleRequest,
@@ -157,36 +158,36 @@ export function readPorts(call: Call, ranges: readonly PortRange[] | null): Port
   return expandPorts(ranges);
 }
 
-function refuseExisting(site: Site, rule: Rule, ports: readonly Port[]): void {
-  const there = new Set(site.state.rules.map(ruleIdentity));
-  const equal = ports.filter((port) => there.has(ruleIdentity({ ...rule, port })));
+function refuseExisting(scope: AddressWriteScope, rule: Rule, ports: readonly Port[]): void {
+  const there = new Set(scope.state.rules.map(ruleKey));
+  const equal = ports.filter((port) => there.has(ruleKey({ ...rule, port })));
   if (equal.length === 0) return;
   throw new Problem('rule_exists', messages.ruleExists(equal.filter((port) => port !== null)));
 }
 
-interface Landing {
-  readonly site: Site;
+interface PortInsert {
+  readonly scope: AddressWriteScope;
   readonly rule: Rule;
   readonly ports: readonly Port[];
 }
 
 /**
- * All ports and the generation in one statement, so that the fleet's row is locked for little more than the
- * commit; when the database refuses that, each port at its turn, so that one bad port costs only itself.
+ * Inserts all ports and takes the generation in one statement, so that the fleet's row is locked for little more than
+ * the commit. When the database refuses that, inserts each port separately, so that one bad port does not fail others.
  */
-async function landPorts(
+async function insertPorts(
   deps: ServiceDeps,
   tx: Tx,
   call: Call,
-  landing: Landing,
+  insert: PortInsert,
 ): Promise<{ ids: number[]; failed: number[]; generation: number }> {
-  const { site, rule, ports } = landing;
-  const addressId = site.address.id;
+  const { scope, rule, ports } = insert;
+  const addressId = scope.address.id;
   const rules = ports.map((port) => ({ ...rule, port }));
   const request = { cause: 'rule.create', targets: [call.ip] };
-  const all = await attempt(tx, () => landRules(tx, request, addressId, rules));
+  const all = await attempt(tx, () => insertRulesWithGeneration(tx, request, addressId, rules));
   if (all.ok) return { ...all.value, failed: [] };
-  const generation = await takeSiteGeneration(tx, call, request.cause);
+  const generation = await takeWriteGeneration(tx, call, request.cause);
   const ids: number[] = [];
   const failed: number[] = [];
   for (const port of ports) {
@@ -202,7 +203,7 @@ async function landPorts(
   return { ids, failed, generation };
 }
 
-/** Runs a statement so that its failure undoes itself alone. Failures of the connection are nobody's port. */
+/** Runs a statement in a savepoint. Throws failures of the connection or of the whole transaction. */
 async function attempt<T>(
   tx: Tx,
   run: () => Promise<T>,
@@ -211,10 +212,10 @@ async function attempt<T>(
 > {
   await sql`savepoint port`.execute(tx);
   try {
-    // Released by the commit: until then other writers may be waiting for it.
+    // The commit releases the savepoint, to save a round trip while other writers wait.
     return { ok: true, value: await run() };
   } catch (error) {
-    // On a broken connection, or in a transaction that the server ended, this fails too, and so does the request.
+    // Fails too on a broken connection or an ended transaction, and the request with it.
     await sql`rollback to savepoint port`.execute(tx);
     await sql`release savepoint port`.execute(tx);
     if (isUnavailable(error) || isRetryable(error)) throw error;

@@ -1,27 +1,26 @@
-/** What a view is made of: what the database said of an address, not read yet, and the limits shown beside it. */
+/** The source of a view: unparsed texts from the database, and the limits shown with them. */
 export interface ViewSource {
   readonly rulesJson: string;
   readonly filtersJson: string;
   readonly limits: string;
 }
 
-interface Remembered extends ViewSource {
+interface CachedView extends ViewSource {
   readonly view: object;
 }
 
-/** Of texts and views together, roughly; a view with its bytes weighs about five times its text. */
+/** The limit of cached text; a view with its bytes takes about five times its text. */
 const MAX_TEXT = 4 * 1024 * 1024;
 
 /**
- * Views of the addresses that were read last. The database is asked every time; only where it says exactly
- * what it said before is the view not made again (and, being the same object, not serialised again). Scripts
- * and portals poll the same addresses, and most answers are the same.
+ * Cache of the views of recently read addresses. Every read queries the database; when it returns the same texts, the
+ * view is neither built nor serialised again. Scripts and portals poll the same addresses, mostly without changes.
  */
-export class ViewMemory {
-  readonly #views = new Map<string, Remembered>();
+export class ViewCache {
+  readonly #views = new Map<string, CachedView>();
   #text = 0;
 
-  /** `key` names the address and who reads it. */
+  /** `key` identifies the address and the organisation. */
   view(key: string, source: ViewSource, make: () => object): object {
     const known = this.#views.get(key);
     if (known !== undefined) {
@@ -32,7 +31,7 @@ export class ViewMemory {
     return this.#remember(key, { rulesJson, filtersJson, limits, view: make() }).view;
   }
 
-  #remember(key: string, entry: Remembered): Remembered {
+  #remember(key: string, entry: CachedView): CachedView {
     this.#views.set(key, entry);
     this.#text += weightOf(entry);
     for (const [oldest, other] of this.#views) {
@@ -42,7 +41,7 @@ export class ViewMemory {
     return entry;
   }
 
-  #forget(key: string, entry: Remembered): void {
+  #forget(key: string, entry: CachedView): void {
     this.#views.delete(key);
     this.#text -= weightOf(entry);
   }
@@ -56,7 +55,7 @@ function isSame(known: ViewSource, source: ViewSource): boolean {
   );
 }
 
-/** The constant stands for everything that an entry has beside its texts. */
+/** The constant estimates the rest of an entry. */
 function weightOf(entry: ViewSource): number {
   return entry.rulesJson.length + entry.filtersJson.length + 512;
 }
