@@ -80,7 +80,8 @@ async function runProcess(
   inProcess: readonly string[],
   times: Map<string, number>,
 ): Promise<Outcome[]> {
-  const limitMs = testLimitMs * 2 + 30_000;
+  // Twice the limit of a test for the slowest file, and a minute for each other file.
+  const limitMs = testLimitMs * 2 + 30_000 + 60_000 * (inProcess.length - 1);
   const stream = run({
     files: [join(import.meta.dirname, 'files-process.ts')],
     argv: [...inProcess],

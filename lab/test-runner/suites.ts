@@ -11,7 +11,7 @@ export interface Stage {
   readonly name: string;
   readonly processes: readonly (readonly string[])[];
   readonly concurrency: number;
-  /** Limit of one test. */
+  /** Limit of one test. A file may take twice that. */
   readonly testLimitMs: number;
 }
 
