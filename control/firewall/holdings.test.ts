@@ -10,7 +10,7 @@ const X1 = '/api/x1/firewall/ips';
 const DENY = { action: 'deny', protocol: 'any' };
 const rulesOf = (reply: TestReply) => (reply.body as { data: { rules: unknown[] } }).data.rules;
 
-test("another's address is 404 in every operation, like one that nobody has", async (t) => {
+test('answers 404 in every operation for an address that the caller does not hold', async (t) => {
   const { acme } = await startWorld(t);
   for (const ip of ['192.0.2.1', '203.0.113.200', '8.8.8.8']) {
     const replies = [
@@ -29,7 +29,7 @@ test("another's address is 404 in every operation, like one that nobody has", as
   }
 });
 
-test('when an address passes on, the new holder starts empty, the old one sees and changes nothing', async (t) => {
+test('a new holder starts empty, and the old one can neither read nor write', async (t) => {
   const { acme, other, db } = await startWorld(t);
   const ip = '203.0.113.10';
   await acme.post(`${V1}/${ip}/rules`, DENY);
@@ -149,7 +149,7 @@ test('every write is in the audit trail with who, what, from where, and its gene
   ]);
 });
 
-test('an address counts as configured while it has own objects, and no longer', async (t) => {
+test('counts an address as configured only while it has own objects', async (t) => {
   const { acme, db } = await startWorld(t);
   const path = `${V1}/203.0.113.10`;
   const configured = async () =>
@@ -163,7 +163,7 @@ test('an address counts as configured while it has own objects, and no longer', 
   assert.equal(await configured(), false);
 });
 
-test('writes that have nothing to write leave no trace in the database', async (t) => {
+test('writes without effect leave no trace in the database', async (t) => {
   const { acme, db } = await startWorld(t);
   for (const ip of ['203.0.113.10', '2001:db8::1']) {
     const path = `${V1}/${ip}`;

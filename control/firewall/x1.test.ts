@@ -62,7 +62,7 @@ test('the accepted view shows each object live, pending or going, while v1 shows
   assert.deepEqual(statuses(await acme.get(ACCEPTED)), [[81, 'live']]);
 });
 
-test('a rule that is accepted and not live can be deleted, and never shows', async (t) => {
+test('deletes a rule that was accepted and never live', async (t) => {
   const { acme, db } = await startWorld(t);
   await EDGE.execute(db);
   await acme.post(`${LIVE}/rules`, allow('80'));
@@ -146,7 +146,7 @@ test('a replace with If-Match of an older state is 412; edges that confirm meanw
   ]);
 });
 
-test('a replace that is wrong anywhere changes nothing, and says where', async (t) => {
+test('refuses a replace with any mistake, and reports its position', async (t) => {
   const { acme } = await startWorld(t);
   await acme.post(`${LIVE}/rules`, allow('80'));
   const cases: [object, string, string | null][] = [
@@ -249,7 +249,7 @@ test('explain says what decides, by what is accepted or by what is live', async 
   assert.equal((await ask({ ...tcp80, view: 'live' })).decided_by, null);
 });
 
-test('a packet whose parts do not go together is refused', async (t) => {
+test('refuses a packet with contradictory fields', async (t) => {
   const { acme } = await startWorld(t);
   const cases: [object, string][] = [
     [{ protocol: 'tcp', source_ip: '2001:db8::1', destination_port: 1 }, '/source_ip'],

@@ -68,7 +68,7 @@ const EDGES = sql`
   select name, 'fra', '{eth0}', '{0.0.0.0/0,::/0}', 'both', 'reassemble', '[]', 'fleet'
     from unnest('{fra1,ams1}'::text[]) name`;
 
-test('drops are told by reason, by minute and by edge, with samples, newest first', async (t) => {
+test('reports drops by reason, minute and edge, with the newest samples first', async (t) => {
   const { acme, db } = await startWorld(t);
   await EDGES.execute(db);
   assert.deepEqual(bodyOf(await acme.get(DROPS)).data, {
@@ -121,7 +121,7 @@ test('drops are told by reason, by minute and by edge, with samples, newest firs
   );
 });
 
-test('what passed and would have been dropped is told apart from all that was', async (t) => {
+test('reports observed packets separately from dropped ones', async (t) => {
   const { acme, db } = await startWorld(t);
   await EDGES.execute(db);
   await count(db, { minutesAgo: 3, packets: 5 });
@@ -136,7 +136,7 @@ test('what passed and would have been dropped is told apart from all that was', 
   );
 });
 
-test('only the holder sees what was dropped, and only what was counted for his holding', async (t) => {
+test('shows drops only to the holder, and only those of its holding', async (t) => {
   const { acme, other, client, db } = await startWorld(t);
   await EDGES.execute(db);
   await count(db, { minutesAgo: 2, packets: 5 });
@@ -161,7 +161,7 @@ test('only the holder sees what was dropped, and only what was counted for his h
   assertRefused(await flagless.get(DROPS), 403, 'area_not_enabled');
 });
 
-test('a window that is none is refused by the parameter at fault', async (t) => {
+test('refuses an invalid window, naming the parameter', async (t) => {
   const { acme } = await startWorld(t);
   const cases: [string, string][] = [
     ['from=yesterday', 'from'],
@@ -178,7 +178,7 @@ test('a window that is none is refused by the parameter at fault', async (t) => 
   }
 });
 
-test('a window lies within the day that is kept and the time of the holding, on whole minutes', () => {
+test('limits a window to the last day and to the holding, in whole minutes', () => {
   const now = new Date(Date.UTC(2026, 10, 21, 12, 0, 30));
   const long = new Date(0);
   const minute = (ago: number) => new Date(Date.UTC(2026, 10, 21, 12) - ago * MINUTE_MS);

@@ -15,7 +15,7 @@ export interface DropsRead {
   readonly drops: Drops;
 }
 
-/** What edges dropped of the caller's address, as far as it was his. Throws 404 and 422. */
+/** Reads the drops of the caller's address since it holds it. Throws 404 and 422. */
 export async function readDrops(db: Db, call: CallOf<'readDrops'>): Promise<DropsRead> {
   return inSnapshot(db, async (tx) => {
     const state = await loadAddress(tx, 'live', call.caller, call.ip);

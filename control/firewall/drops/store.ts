@@ -34,12 +34,12 @@ export interface DroppedPacket extends DropCause {
   readonly device: string | null;
 }
 
-export interface DropsAsked extends DropWindow {
+export interface DropsQuery extends DropWindow {
   readonly holdingId: number;
   readonly ip: string;
   /** Null: every edge. */
   readonly edge: string | null;
-  /** Prefixes that the caller may see whole; null: all that he holds. */
+  /** Prefixes that the key is bound to; null means everything that the caller holds. */
   readonly bounds: readonly string[] | null;
 }
 export interface Drops {
@@ -62,14 +62,14 @@ export async function loadHeldSince(db: Db | Tx, holdingId: number): Promise<Dat
 }
 
 /** What was counted for exactly this address. Give it a snapshot, or else its parts are of different moments. */
-export async function loadDrops(tx: Tx, asked: DropsAsked): Promise<Drops> {
+export async function loadDrops(tx: Tx, query: DropsQuery): Promise<Drops> {
   // An edge that left the fleet is in the counts, without a name.
   const countedFor = (target: RawBuilder<unknown>) => sql`
     from drop_counts c left join edges e on e.id = c.edge_id
-   where c.holding_id = ${asked.holdingId} and ${target}
-     and c.minute >= ${asked.from} and c.minute < ${asked.to}
-     and (${asked.edge}::text is null or e.name = ${asked.edge})`;
-  const own = sql`c.target = ${asked.ip}::cidr`;
+   where c.holding_id = ${query.holdingId} and ${target}
+     and c.minute >= ${query.from} and c.minute < ${query.to}
+     and (${query.edge}::text is null or e.name = ${query.edge})`;
+  const own = sql`c.target = ${query.ip}::cidr`;
   const counted = countedFor(sql`${own} and c.reason <> ${OBSERVED_REASON}`);
   const observed = await sql<{ packets: number; bytes: number }>`
     select coalesce(sum(c.packets), 0)::bigint as packets, coalesce(sum(c.bytes), 0)::bigint as bytes
@@ -83,9 +83,9 @@ export async function loadDrops(tx: Tx, asked: DropsAsked): Promise<Drops> {
      group by 1 order by 1`.execute(tx);
   const edges = await sql<{ name: string }>`
     select distinct e.name ${counted} and e.name is not null order by 1`.execute(tx);
-  const around = countedFor(sql`c.target = any (${prefixesAround(asked.ip)}::cidr[])
+  const around = countedFor(sql`c.target = any (${prefixesAround(query.ip)}::cidr[])
      and c.reason <> ${OBSERVED_REASON}
-     and (${asked.bounds}::cidr[] is null or c.target <<= any (${asked.bounds}::cidr[]))`);
+     and (${query.bounds}::cidr[] is null or c.target <<= any (${query.bounds}::cidr[]))`);
   const prefixes = await sql<PrefixTotal>`
     select c.target::text as prefix, c.stage, c.reason, c.dropped_by as by,
            sum(c.packets)::bigint as packets, sum(c.bytes)::bigint as bytes ${around}
@@ -111,15 +111,15 @@ function prefixesAround(ip: string): string[] {
   );
 }
 
-async function loadSamples(tx: Tx, asked: DropsAsked): Promise<readonly DroppedPacket[]> {
+async function loadSamples(tx: Tx, query: DropsQuery): Promise<readonly DroppedPacket[]> {
   const { rows } = await sql<DroppedPacket>`
     select s.at, coalesce(e.name, '') as edge, s.stage, s.reason, s.dropped_by as by,
            host(s.source) as source, s.source_port as "sourcePort",
            s.destination_port as "destinationPort", s.protocol, s.length, s.device
       from drop_samples s left join edges e on e.id = s.edge_id
-     where s.holding_id = ${asked.holdingId} and s.destination = ${asked.ip}::inet
-       and s.at >= ${asked.from} and s.at < ${asked.to}
-       and (${asked.edge}::text is null or e.name = ${asked.edge})
+     where s.holding_id = ${query.holdingId} and s.destination = ${query.ip}::inet
+       and s.at >= ${query.from} and s.at < ${query.to}
+       and (${query.edge}::text is null or e.name = ${query.edge})
      order by s.at desc, s.id desc limit ${MAX_SAMPLES}`.execute(tx);
   return rows;
 }

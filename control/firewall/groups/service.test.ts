@@ -115,7 +115,7 @@ test('the list of conflicts is bounded', async (t) => {
   assert.match(problem.detail, /and more\.$/);
 });
 
-test('two groups that equal each other, or the same one twice, cannot lie on one address', async (t) => {
+test('refuses equal groups, or one group twice, on one address', async (t) => {
   const fixture = await setUp(t);
   const { db } = fixture;
   const one = await newGroup(fixture, 'one', [rule({ port: '80' })]);
@@ -151,7 +151,7 @@ test('rules with a source of the other family neither count nor conflict', async
   await inBatch(fixture.db, (b) => assignGroup(b, group, '2001:db8::/48'));
 });
 
-test('a filter that the service manages itself cannot come by a group', async (t) => {
+test('refuses a group with a filter that the service manages', async (t) => {
   const { db } = await setUp(t);
   const { rows } = await sql<{
     id: number;
@@ -164,7 +164,7 @@ test('a filter that the service manages itself cannot come by a group', async (t
   assert.equal(problem.code, 'filter_unavailable');
 });
 
-test('only what the organisation holds, most specifically, can be assigned to', async (t) => {
+test('assigns only to targets that the organisation itself holds most specifically', async (t) => {
   const fixture = await setUp(t);
   const group = await newGroup(fixture, 'g', []);
   for (const target of ['203.0.113.200', '198.51.100.1', '203.0.112.0/23']) {
@@ -173,7 +173,7 @@ test('only what the organisation holds, most specifically, can be assigned to', 
   }
 });
 
-test('the other side owns its groups: the file cannot change those of the portal', async (t) => {
+test('the fleet file cannot change groups of the portal', async (t) => {
   const fixture = await setUp(t);
   const group = await newGroup(fixture, 'g', []);
   const problem = await problemOf(inBatch(fixture.db, (b) => deleteGroup(b, group), 'fleet'));
@@ -202,7 +202,7 @@ test('rows begin and end with the generation of their batch, and deleted ones ar
   );
 });
 
-test('an own rule and an assignment at the same moment never pass the limit together', async (t) => {
+test('a concurrent rule and assignment never exceed a limit together', async (t) => {
   const fixture = await setUp(t);
   const { db } = fixture;
   await insertOwnRule(db, '203.0.113.9', { port: 1 });
@@ -225,7 +225,7 @@ test('an own rule and an assignment at the same moment never pass the limit toge
   assert.equal((await assignment).code, 'limit_exceeded');
 });
 
-test('assignments at the same moment never pass the limit together', async (t) => {
+test('concurrent assignments never exceed a limit together', async (t) => {
   const fixture = await setUp(t);
   const names = ['a', 'b', 'c'];
   const groups = await Promise.all(
@@ -276,7 +276,7 @@ test('geo rules are assigned, taken off and deleted, each as a generation of its
   }
 });
 
-test('a limit lowered below what a group puts on an address keeps nobody from taking rules out of it', async (t) => {
+test('a lowered limit does not prevent removing rules from a group', async (t) => {
   const { db, organisationId } = await setUp(t, { rules: 5 });
   const rules = ['1', '2', '3', '4', '5'].map((port) => rule({ port }));
   const group = await inBatch(db, (batch) =>

@@ -10,7 +10,7 @@ const FILE = `organisations:
   acme: { name: Acme, asns: [64500], prefixes: [{ cidr: 203.0.113.0/24, asn: 64500 }] }
   hive: { name: Hive, asns: [64501], prefixes: [{ cidr: 198.51.100.0/24, asn: 64501 }] }`;
 
-test('notes and tags are read by their own account alone, and change no generation', async (t) => {
+test('shows notes and tags only to their organisation, and takes no generation', async (t) => {
   const { db } = await testDatabase(t);
   const { generation } = await applyText(db, FILE);
   const rule = await insertOwnRule(db, '203.0.113.9', { port: 80 });
@@ -34,7 +34,7 @@ test('notes and tags are read by their own account alone, and change no generati
   assert.equal(now.rows[0]?.generation, generation);
 });
 
-test('an empty note is none; long, unprintable and too many ones are refused', () => {
+test('treats an empty note as none; refuses long, unprintable and too many ones', () => {
   assert.deepEqual(canonicalNote({ note: '  ', tags: [] }), { note: null, tags: [] });
   const wrong = [
     { note: 'x'.repeat(2001), tags: [] },

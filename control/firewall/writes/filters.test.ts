@@ -22,7 +22,7 @@ const rulesOf = (reply: TestReply) =>
 
 const udp = (port: string) => ({ type: 'udp-stateful', port });
 
-test('a filter is applied to every port, warns of reconnects, is read back, and is deleted by its key', async (t) => {
+test('applies a filter to every port, warns of reconnects, reads it back and deletes it by key', async (t) => {
   const { acme } = await startWorld(t);
   const made = await acme.post(`${IP}/filters`, udp('27015-27016'));
   assert.equal(made.status, 201);
@@ -58,7 +58,7 @@ test('a filter is applied to every port, warns of reconnects, is read back, and 
   );
 });
 
-test('an unknown slug and one that the service manages are refused identically', async (t) => {
+test('refuses unknown and managed filter types identically', async (t) => {
   const { acme } = await startWorld(t);
   const managed = await acme.post(`${ASSIGNED}/filters`, udp('27015'));
   const unknown = await acme.post(`${ASSIGNED}/filters`, { type: 'no-such-filter', port: '27015' });
@@ -66,7 +66,7 @@ test('an unknown slug and one that the service manages are refused identically',
   assert.equal(unknown.text, managed.text);
 });
 
-test('the catalogue of an assigned address leaves out what its service manages', async (t) => {
+test('omits managed filters from the catalogue of an assigned address', async (t) => {
   const { acme, db } = await startWorld(t);
   const catalogue = async (path: string) =>
     ((await acme.get(`${path}/filters/available`)).body as { data: { type: string }[] }).data.map(
@@ -81,7 +81,7 @@ test('the catalogue of an assigned address leaves out what its service manages',
   assertRefused(await acme.get(`${V1}/192.0.2.1/filters/available`), 404, 'not_found');
 });
 
-test('equal filters, limits and bad ports are refused, and nothing is created', async (t) => {
+test('refuses equal filters, exceeded limits and bad ports, and creates nothing', async (t) => {
   const { acme } = await startWorld(t);
   await acme.post(`${IP}/filters`, udp('27015'));
   const equal = assertRefused(

@@ -54,7 +54,7 @@ test('a group fills an address up to the limit by its rules for that family alon
   }
 });
 
-test('what is there already is named before a limit; what is too much for one request before both', async (t) => {
+test('reports an excessive request before existing objects, and those before a limit', async (t) => {
   const { acme } = await startWorld(t);
   await acme.post(`${IP}/rules`, tcp('1-100'));
   await acme.post(`${IP}/filters`, udp('1-25'));
@@ -97,7 +97,7 @@ test('100 ids or keys are deleted in one request; of 101 none is, were they the 
   assert.equal((filters.body as { data: { deleted: number } }).data.deleted, 25);
 });
 
-test("of another's address a request past every limit learns nothing but 404", async (t) => {
+test('answers 404 for an address of another organisation before checking limits', async (t) => {
   const { acme } = await startWorld(t);
   const theirs = `${V1}/192.0.2.1`;
   for (const reply of [

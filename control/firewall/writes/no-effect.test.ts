@@ -17,7 +17,7 @@ const content: fc.Arbitrary<RuleContent> = fc
 
 const stored = (rule: RuleContent, id: number): StoredRule => ({ ...rule, id, group: null });
 
-test('the rule that is named is the one that comparing with every rule finds', () => {
+test('names the same rule as a comparison with every rule', () => {
   fc.assert(
     fc.property(
       fc.array(content, { maxLength: 8 }),
@@ -35,7 +35,7 @@ test('the rule that is named is the one that comparing with every rule finds', (
   );
 });
 
-test('thousands of new rules are held against thousands without keeping everybody waiting', () => {
+test('compares thousands of rules with thousands without blocking', () => {
   const deny = (at: number): RuleContent => ({
     action: 'deny',
     protocol: 'any',

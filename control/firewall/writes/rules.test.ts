@@ -32,7 +32,7 @@ const tcp = (destination_port: string, more: object = {}) => ({
   ...more,
 });
 
-test('a rule that was created is read back in full, and is gone when it was deleted', async (t) => {
+test('reads a created rule back, and not after its deletion', async (t) => {
   const { acme } = await startWorld(t);
   const created = await acme.post(`${IP}/rules`, tcp('443, 80', { source_ip: '198.51.100.0/24' }));
   assert.equal(created.status, 201);
@@ -74,14 +74,14 @@ test('a rule that was created is read back in full, and is gone when it was dele
   assert.deepEqual(rulesOf(await acme.get(IP)), []);
 });
 
-test('an address never written to reads as empty', async (t) => {
+test('reads an address without objects as empty', async (t) => {
   const { acme } = await startWorld(t);
   const read = await acme.get(`${V1}/203.0.113.99`);
   assert.equal(read.status, 200);
   assert.deepEqual(rulesOf(read), []);
 });
 
-test('sources are reported canonically, and the whole family as any source', async (t) => {
+test('reports canonical sources, and a whole family as any source', async (t) => {
   const { acme } = await startWorld(t);
   const cases: [string, string | null | undefined, string | null][] = [
     [IP, '0.0.0.0/0', null],
@@ -169,7 +169,7 @@ const REFUSED_RULES: readonly [string, object, string, RegExp][] = [
   ['half a surrogate pair', tcp('80', { source_ip: '\ud800' }), '/source_ip', /well-formed/],
 ];
 
-test('what is no rule is refused with the place and the reason, and creates nothing', async (t) => {
+test('refuses an invalid rule with field and reason, and creates nothing', async (t) => {
   const { acme } = await startWorld(t);
   for (const [name, body, pointer, reason] of REFUSED_RULES) {
     const raw =
@@ -275,7 +275,7 @@ async function failPorts(world: World, ports: string): Promise<void> {
     .execute(world.db);
 }
 
-test('a port that fails at its turn is left out of ids, and the message names it', async (t) => {
+test('leaves a failed port out of the ids, and names it in the message', async (t) => {
   const world = await startWorld(t);
   await failPorts(world, '81, 83');
   const made = await world.acme.post(`${IP}/rules`, tcp('80-84'));
@@ -298,7 +298,7 @@ test('a port that fails at its turn is left out of ids, and the message names it
   assert.match(world.logged(), /port 81 fails/);
 });
 
-test('when no port lands the answer is 502 and nothing is written, not even a generation', async (t) => {
+test('answers 502 and writes nothing when every port fails', async (t) => {
   const world = await startWorld(t);
   await failPorts(world, '80, 81');
   assertRefused(await world.acme.post(`${IP}/rules`, tcp('80,81')), 502, 'no_port_landed');
@@ -320,7 +320,7 @@ test('200 parallel creates against a limit of 100 never exceed it', async (t) =>
   assert.equal(rows[0]?.count, 100);
 });
 
-test('parallel identical creates make one rule', async (t) => {
+test('creates one rule from parallel identical requests', async (t) => {
   const { acme } = await startWorld(t);
   const replies = await Promise.all(
     Array.from({ length: 30 }, () => acme.post(`${IP}/rules`, tcp('80'))),
@@ -331,7 +331,7 @@ test('parallel identical creates make one rule', async (t) => {
   assert.equal(rulesOf(await acme.get(IP)).length, 1);
 });
 
-test('the organisation configures no more addresses than it may, also in parallel, and frees them by emptying', async (t) => {
+test('limits configured addresses, also in parallel, and frees them when emptied', async (t) => {
   const { client, db } = await startWorld(t);
   await sql`update organisations set configured_addresses = 3 where id = 1`.execute(db);
   const acme = await client();
