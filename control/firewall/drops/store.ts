@@ -90,7 +90,7 @@ export async function loadDrops(tx: Tx, query: DropsQuery): Promise<Drops> {
     select c.target::text as prefix, c.stage, c.reason, c.dropped_by as by,
            sum(c.packets)::bigint as packets, sum(c.bytes)::bigint as bytes ${around}
      group by c.target, 2, 3, 4 order by masklen(c.target) desc, packets desc, 2, 3, 4`.execute(tx);
-  const samples = await loadSamples(tx, asked);
+  const samples = await loadSamples(tx, query);
   return {
     observed: observed.rows[0] ?? { packets: 0, bytes: 0 },
     totals: totals.rows,
