@@ -1,5 +1,5 @@
 import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver/driver.ts';
-import type { Namespace } from './netns.ts';
+import type { Namespace } from './stack/netns.ts';
 
 /** A driver whose every call is made inside a namespace, whatever its caller waited for before. */
 export function driverWithin(namespace: Namespace, driver: EarlyDropDriver): EarlyDropDriver {

@@ -1,7 +1,7 @@
-import { CLIENT, CONTAINER, createInternet, HOST, SERVER } from './internet.ts';
+import { CLIENT, CONTAINER, createInternet, HOST, SERVER } from './stack/internet.ts';
 import { missing } from './requirements.ts';
-import { startServices } from './services.ts';
-import { API_PORT, startStack } from './stack.ts';
+import { startServices } from './stack/services.ts';
+import { API_PORT, startStack } from './stack/stack.ts';
 
 /** `npm run lab` (root): a small internet with an enforcing edge in the middle, until Ctrl-C. */
 const reason = missing(['root', 'netns', 'nft']);

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { createMemoryGroup } from './memory-group.ts';
+import { createMemoryGroup } from './kernel/memory-group.ts';
 
 /** What a test needs of the machine beyond Node. */
 export type Need =
@@ -48,7 +48,7 @@ const CHECKS: Readonly<Record<Need, () => string | null>> = {
   systemd: () => onPath('systemctl') ?? onPath('systemd-analyze'),
   nginx: () => onPath('nginx'),
   teeworlds: () => onPath('teeworlds-server'),
-  // One of its own is started by lab/dockerd.ts; the machine's is never touched.
+  // One of its own is started by lab/docker/dockerd.ts; the machine's is never touched.
   docker: () =>
     CHECKS.netns() ??
     onPath('dockerd') ??

@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { sendFloods } from '../floods/flood.ts';
 import type { FloodPlan } from '../floods/schedule.ts';
 import { REAL_EXPORTERS, startExporter } from '../flows/exporters.ts';
-import { Network, type Namespace } from '../netns.ts';
+import { Network, type Namespace } from '../stack/netns.ts';
 import { missing } from '../requirements.ts';
 import { FastNetMon } from './detection/fastnetmon.ts';
 import { FIRST } from './detection/first.ts';

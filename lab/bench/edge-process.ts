@@ -10,7 +10,7 @@ import type { EdgeSync } from '@portcullis/link/messages/edge.ts';
 import type { EdgeAssignment } from '@portcullis/core/firewall/packet.ts';
 import type { EdgeReport } from '@portcullis/link/messages/edge-report.ts';
 import type { ControlSide } from '@portcullis/link/transport/transport.ts';
-import type { Namespace } from '../netns.ts';
+import type { Namespace } from '../stack/netns.ts';
 import { within } from './within.ts';
 
 const POLICIES_PER_PAGE = 500;

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
-import { createInternet, type Internet } from '../internet.ts';
+import { createInternet, type Internet } from '../stack/internet.ts';
 import { missing } from '../requirements.ts';
-import { startStack } from '../stack.ts';
+import { startStack } from '../stack/stack.ts';
 import { BenchEdge } from './edge-process.ts';
 import { median, quantile } from './measure.ts';
 import { addressOf, type Fleet, policiesOf, policyOf } from './policies.ts';

@@ -10,7 +10,7 @@ import { decode } from '@portcullis/collector/decode/decode.ts';
 import { Exporter } from '@portcullis/collector/exporter/exporter.ts';
 import type { FlowRecord } from '@portcullis/core/attacks/flow-record.ts';
 import { LOAD_FORMATS, type Load, type LoadFormat, loadOf } from '../flows/load.ts';
-import { Network, type Namespace } from '../netns.ts';
+import { Network, type Namespace } from '../stack/netns.ts';
 import { missing } from '../requirements.ts';
 import { detectorRows } from './detector.ts';
 import { median } from './measure.ts';

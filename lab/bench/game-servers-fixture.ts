@@ -1,4 +1,4 @@
-import { BUSYBOX } from '../docker-image.ts';
+import { BUSYBOX } from '../docker/docker-image.ts';
 import { NODE, renderGameFleet } from '../games/fleet.ts';
 
 const FIRST_PORT = 20_000;

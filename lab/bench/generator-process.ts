@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Namespace } from '../netns.ts';
+import type { Namespace } from '../stack/netns.ts';
 import type { Counted, Round } from './plan.ts';
 
 /** Sends from the devices of a namespace (generator.ts), on the last processor. */

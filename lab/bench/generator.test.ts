@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Family } from '@portcullis/core/net/address.ts';
-import type { Namespace } from '../netns.ts';
+import type { Namespace } from '../stack/netns.ts';
 import { require } from '../requirements.ts';
 import { addressOf, floodOf } from './policies.ts';
 import { workFor, workThatTakes } from './slower.ts';

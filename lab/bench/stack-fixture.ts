@@ -2,8 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { findEmbeddedPostgres } from '@portcullis/control/db/embedded/index.ts';
 import { openDatabase } from '@portcullis/control/db/database.ts';
 import { sql } from 'kysely';
-import { EDGE_DEVICE } from '../internet.ts';
-import { ORGANISATION, type Stack } from '../stack.ts';
+import { EDGE_DEVICE } from '../stack/internet.ts';
+import { ORGANISATION, type Stack } from '../stack/stack.ts';
 import { addressOf, type Fleet, policyOf } from './policies.ts';
 
 const PATIENCE_MS = 60_000;

@@ -1,4 +1,4 @@
-import { enableForwarding, type Namespace, Network, sysctl } from '../netns.ts';
+import { enableForwarding, type Namespace, Network, sysctl } from '../stack/netns.ts';
 import { Generator } from './generator-process.ts';
 import type { Counted, Plan, Round } from './plan.ts';
 

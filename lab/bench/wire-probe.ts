@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Namespace } from '../netns.ts';
+import type { Namespace } from '../stack/netns.ts';
 import { within } from './within.ts';
 
 export const PROBE_PORT = 30_000;

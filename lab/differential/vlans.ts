@@ -4,7 +4,7 @@ import {
   type Descriptor,
 } from '@portcullis/dataplane/kernel/bpf/bpf.ts';
 import { loadProgram } from '@portcullis/dataplane/kernel/bpf/bpf-program.ts';
-import type { Namespace } from '../netns.ts';
+import type { Namespace } from '../stack/netns.ts';
 
 /** VLANs that end at the edge; the edge judges what enters by the first, and not what enters by the second. */
 export const VLANS = { judged: 7, untouched: 8 } as const;

@@ -4,7 +4,7 @@ import { endianness } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
-import { addAddress, enableForwarding, type Namespace, Network, sysctl } from '../netns.ts';
+import { addAddress, enableForwarding, type Namespace, Network, sysctl } from '../stack/netns.ts';
 import { closeDescriptor, type Descriptor } from '@portcullis/dataplane/kernel/bpf/bpf.ts';
 import { framesOf, macOf, type Numbered, PLAIN } from './frames.ts';
 import { standInForVlans, VLANS } from './vlans.ts';

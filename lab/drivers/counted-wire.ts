@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { openCounterReader } from '@portcullis/dataplane/nftables/elements/counter-reader.ts';
 import { frameOf, udpPacket } from '@portcullis/dataplane/testing/frames.ts';
 import { readDevice } from '@portcullis/dataplane/xdp/devices/device.ts';
-import { type Namespace, Network } from '../netns.ts';
+import { type Namespace, Network } from '../stack/netns.ts';
 import { eventually } from '../system/stack-fixture.ts';
 
 const SEND = join(import.meta.dirname, '..', 'differential', 'send.py');

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { describe, it } from 'node:test';
-import { BUSYBOX, importBusybox } from '../docker-image.ts';
-import { Dockerd } from '../dockerd.ts';
+import { BUSYBOX, importBusybox } from '../docker/docker-image.ts';
+import { Dockerd } from '../docker/dockerd.ts';
 import { require } from '../requirements.ts';
 
 describe('the dockerd of tests', () => {

@@ -24,9 +24,9 @@ import { createKernelDriver } from '@portcullis/dataplane/xdp/driver/kernel-driv
 import { roomSuite } from '@portcullis/dataplane/xdp/driver/capacity-suite.ts';
 import { struckSuite } from '@portcullis/dataplane/xdp/driver/stateless-drops-suite.ts';
 import { NO_UNIONS } from '@portcullis/dataplane/xdp/compile/unions.ts';
-import { keysOf, withMapsOf } from '../bpf-maps.ts';
-import { mountBpffs, unmountBpffs } from '../bpffs.ts';
-import { type Namespace, Network } from '../netns.ts';
+import { keysOf, withMapsOf } from '../kernel/bpf-maps.ts';
+import { mountBpffs, unmountBpffs } from '../kernel/bpffs.ts';
+import { type Namespace, Network } from '../stack/netns.ts';
 import { missing } from '../requirements.ts';
 import { eventually } from '../system/stack-fixture.ts';
 

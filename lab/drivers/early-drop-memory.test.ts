@@ -14,7 +14,7 @@ import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver/driver.ts
 import { createKernelDriver } from '@portcullis/dataplane/xdp/driver/kernel-driver.ts';
 import { MapSet, type MapSetParts } from '@portcullis/dataplane/xdp/maps/map-set.ts';
 import { NO_UNIONS } from '@portcullis/dataplane/xdp/compile/unions.ts';
-import { keysOf, withMapsOf } from '../bpf-maps.ts';
+import { keysOf, withMapsOf } from '../kernel/bpf-maps.ts';
 import { missing } from '../requirements.ts';
 
 const SETTINGS = {

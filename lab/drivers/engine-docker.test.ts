@@ -1,6 +1,6 @@
 import { after, before, describe } from 'node:test';
 import { engineSuite, GAME } from '@portcullis/node/engine/suite.ts';
-import { buildDockerGround, type DockerGround } from '../docker-ground.ts';
+import { buildDockerGround, type DockerGround } from '../docker/docker-fixture.ts';
 import { skipUnless } from '../requirements.ts';
 
 describe('the Docker engine', { skip: skipUnless(['docker', 'nft']) }, () => {

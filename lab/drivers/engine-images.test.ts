@@ -4,9 +4,9 @@ import { chownSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync
 import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { InstallSpec, InstanceSpec } from '@portcullis/node/engine/engine.ts';
-import { buildDockerGround, type DockerGround, PLAYER } from '../docker-ground.ts';
-import { BUSYBOX, importBusybox } from '../docker-image.ts';
-import { type Registry, startRegistry } from '../registry.ts';
+import { buildDockerGround, type DockerGround, PLAYER } from '../docker/docker-fixture.ts';
+import { BUSYBOX, importBusybox } from '../docker/docker-image.ts';
+import { type Registry, startRegistry } from '../docker/registry.ts';
 import { skipUnless } from '../requirements.ts';
 import { eventually } from '../system/stack-fixture.ts';
 

@@ -4,11 +4,11 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { DockerEngine } from '@portcullis/node/engine/docker/docker.ts';
 import { createGuard } from '@portcullis/node/engine/docker/network/guard.ts';
 import { Names } from '@portcullis/node/engine/docker/labels.ts';
-import { buildDockerGround, type DockerGround } from '../docker-ground.ts';
-import { addAddress, addRoute, enableForwarding, type Namespace, Network } from '../netns.ts';
+import { buildDockerGround, type DockerGround } from '../docker/docker-fixture.ts';
+import { addAddress, addRoute, enableForwarding, type Namespace, Network } from '../stack/netns.ts';
 import { skipUnless } from '../requirements.ts';
 import { eventually } from '../system/stack-fixture.ts';
-import { GAME_PORT, type ServerShell, startShell } from '../server-shell.ts';
+import { GAME_PORT, type ServerShell, startShell } from '../docker/server-shell.ts';
 
 const HOST = { 4: '198.51.100.1', 6: '2001:db8:e::1' } as const;
 const CLIENT = { 4: '192.0.2.2', 6: '2001:db8:c::2' } as const;

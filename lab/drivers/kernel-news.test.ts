@@ -6,7 +6,7 @@ import type { Driver } from '@portcullis/dataplane/nftables/driver.ts';
 import { createNftDriver } from '@portcullis/dataplane/nftables/nft.ts';
 import { openRuleset, type Ruleset } from '@portcullis/dataplane/nftables/ruleset.ts';
 import { watched } from '@portcullis/dataplane/nftables/watch.ts';
-import { type Namespace, Network } from '../netns.ts';
+import { type Namespace, Network } from '../stack/netns.ts';
 import { skipUnless } from '../requirements.ts';
 import { eventually } from '../system/stack-fixture.ts';
 

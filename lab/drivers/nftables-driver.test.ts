@@ -14,7 +14,7 @@ import type { Driver } from '@portcullis/dataplane/nftables/driver.ts';
 import { createLibraryDriver } from '@portcullis/dataplane/nftables/library.ts';
 import { createNftDriver } from '@portcullis/dataplane/nftables/nft.ts';
 import { Draw, targetsOfRound } from '../differential/draw.ts';
-import { type Namespace, Network } from '../netns.ts';
+import { type Namespace, Network } from '../stack/netns.ts';
 import { missing } from '../requirements.ts';
 
 const lacking = missing(['root', 'netns', 'nft']);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { goldenCases } from '@portcullis/dataplane/nftables/golden/cases.ts';
 import { createNftDriver } from '@portcullis/dataplane/nftables/nft.ts';
-import { Network } from '../netns.ts';
+import { Network } from '../stack/netns.ts';
 import { require } from '../requirements.ts';
 
 it('the kernel accepts every reviewed text, a change only upon the table that it changes', async (t) => {

@@ -1,7 +1,7 @@
 import { type Db, openDatabase } from '@portcullis/control/db/database.ts';
 import { findEmbeddedPostgres } from '@portcullis/control/db/embedded/index.ts';
 import { sql } from 'kysely';
-import type { Stack } from '../stack.ts';
+import type { Stack } from '../stack/stack.ts';
 
 /** What the database holds of one attack, and when each of it was committed: by its clock, in milliseconds. */
 export interface Journalled {

@@ -1,4 +1,4 @@
-import type { Namespace } from '../netns.ts';
+import type { Namespace } from '../stack/netns.ts';
 
 /** Of a flood, enough to tell that it goes on. */
 const ENOUGH = 3_000;

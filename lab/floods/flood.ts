@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { within } from '../bench/within.ts';
-import type { Namespace } from '../netns.ts';
+import type { Namespace } from '../stack/netns.ts';
 import type { FloodPlan, FloodReport } from './schedule.ts';
 
 /** Sends these floods from a namespace, all at once, and answers what was sent when the last has ended; rejects when called off. */

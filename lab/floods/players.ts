@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { CLIENT, type Internet } from '../internet.ts';
+import { CLIENT, type Internet } from '../stack/internet.ts';
 import { TcpEnd } from '../wire/tcp-end.ts';
 import { UdpPeer } from '../wire/udp-peer.ts';
 

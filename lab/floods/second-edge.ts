@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { linkOf } from '../bench/traffic.ts';
-import { mountBpffs, unmountBpffs } from '../bpffs.ts';
-import { EDGE_DEVICE, type Internet } from '../internet.ts';
-import { type Namespace, Network } from '../netns.ts';
-import type { Stack } from '../stack.ts';
+import { mountBpffs, unmountBpffs } from '../kernel/bpffs.ts';
+import { EDGE_DEVICE, type Internet } from '../stack/internet.ts';
+import { type Namespace, Network } from '../stack/netns.ts';
+import type { Stack } from '../stack/stack.ts';
 import type { FloodPlan } from './schedule.ts';
 import { spawnEdge } from './watched-edge.ts';
 

@@ -10,8 +10,8 @@ import type { AgentRequest, ControlReply } from '@portcullis/link/messages/messa
 import type { ControlSide } from '@portcullis/link/transport/transport.ts';
 import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 import { within } from '../bench/within.ts';
-import { mountBpffs, unmountBpffs } from '../bpffs.ts';
-import type { Namespace } from '../netns.ts';
+import { mountBpffs, unmountBpffs } from '../kernel/bpffs.ts';
+import type { Namespace } from '../stack/netns.ts';
 
 const EDGE_MAIN = join(import.meta.dirname, '..', '..', 'edge', 'main.ts');
 const READY_MS = 30_000;

@@ -10,7 +10,7 @@ import { decode } from '@portcullis/collector/decode/decode.ts';
 import { Exporter, type ExporterCounters } from '@portcullis/collector/exporter/exporter.ts';
 import type { FlowRecord } from '@portcullis/core/attacks/flow-record.ts';
 import { within } from '../bench/within.ts';
-import type { Namespace } from '../netns.ts';
+import type { Namespace } from '../stack/netns.ts';
 
 /** Packets and bytes by protocol, source and destination. */
 export type Totals = ReadonlyMap<string, { readonly packets: number; readonly bytes: number }>;

@@ -1,6 +1,6 @@
 import type { ServerLimits } from '@portcullis/core/game-servers/power.ts';
-import { EDGE_DEVICE, HOST } from '../internet.ts';
-import { ORGANISATION } from '../stack.ts';
+import { EDGE_DEVICE, HOST } from '../stack/internet.ts';
+import { ORGANISATION } from '../stack/stack.ts';
 
 /** As a fleet file has it. */
 export interface FleetServer {

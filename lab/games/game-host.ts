@@ -3,12 +3,12 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PowerSignal, ServerState } from '@portcullis/core/game-servers/power.ts';
-import type { ApiAnswer } from '../api-client.ts';
-import { Dockerd } from '../dockerd.ts';
+import type { ApiAnswer } from '../stack/api-client.ts';
+import { Dockerd } from '../docker/dockerd.ts';
 import { provideImages } from '../images/provide.ts';
-import { createInternet, type Internet } from '../internet.ts';
-import type { Namespace } from '../netns.ts';
-import { type Stack, startStack } from '../stack.ts';
+import { createInternet, type Internet } from '../stack/internet.ts';
+import type { Namespace } from '../stack/netns.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
 import type { Game } from './client.ts';
 import { NODE, renderGameFleet } from './fleet.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { linkOf } from '../bench/traffic.ts';
 import { sendFloods } from '../floods/flood.ts';
-import { CLIENT, EDGE_DEVICE, HOST, SERVER } from '../internet.ts';
+import { CLIENT, EDGE_DEVICE, HOST, SERVER } from '../stack/internet.ts';
 import { buildGround, eventually, type Ground, packet, whyNot } from '../system/stack-fixture.ts';
 import { UdpPeer } from '../wire/udp-peer.ts';
 

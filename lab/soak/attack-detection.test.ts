@@ -20,7 +20,7 @@ import { sendCampaign, type Sent } from '../floods/resend.ts';
 import type { FloodReport } from '../floods/schedule.ts';
 import { WatchedEdge } from '../floods/watched-edge.ts';
 import { Witness } from '../floods/witness.ts';
-import { Network } from '../netns.ts';
+import { Network } from '../stack/netns.ts';
 import { skipUnless } from '../requirements.ts';
 
 const SECONDS = 6;

@@ -6,7 +6,7 @@ import { type DetectorState, INITIAL, step } from '@portcullis/core/attacks/dete
 import { dropAtIngress, linkOf } from '../bench/traffic.ts';
 import { sendFloods } from '../floods/flood.ts';
 import { WatchedEdge } from '../floods/watched-edge.ts';
-import { Network } from '../netns.ts';
+import { Network } from '../stack/netns.ts';
 import { skipUnless } from '../requirements.ts';
 
 /** Of a prefix as of each of its addresses. */

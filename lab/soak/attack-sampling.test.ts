@@ -11,7 +11,7 @@ import { sendFloods } from '../floods/flood.ts';
 import type { FloodKind } from '../floods/frames.ts';
 import type { FloodReport } from '../floods/schedule.ts';
 import { REAL_EXPORTERS, startExporter } from '../flows/exporters.ts';
-import { Network } from '../netns.ts';
+import { Network } from '../stack/netns.ts';
 import { require } from '../requirements.ts';
 
 const PPS = 1000;

@@ -13,9 +13,9 @@ import { type FloodReport, peakTogether } from '../floods/schedule.ts';
 import { edgesCount, SecondEdge, wireToFirst } from '../floods/second-edge.ts';
 import { Witness } from '../floods/witness.ts';
 import { REAL_EXPORTERS, startExporter } from '../flows/exporters.ts';
-import { createInternet, EDGE_DEVICE, type Internet } from '../internet.ts';
+import { createInternet, EDGE_DEVICE, type Internet } from '../stack/internet.ts';
 import { skipUnless } from '../requirements.ts';
-import { type Stack, startStack } from '../stack.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
 import { eventually } from '../system/stack-fixture.ts';
 
 const SECONDS = 6;

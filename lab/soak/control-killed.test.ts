@@ -6,9 +6,9 @@ import { AttackJournal, type Journalled } from '../floods/attack-journal.ts';
 import { sendFloods } from '../floods/flood.ts';
 import { type FloodReport, peakTogether } from '../floods/schedule.ts';
 import { edgesCount, SecondEdge, wireToFirst } from '../floods/second-edge.ts';
-import { createInternet, EDGE_DEVICE, type Internet } from '../internet.ts';
+import { createInternet, EDGE_DEVICE, type Internet } from '../stack/internet.ts';
 import { skipUnless } from '../requirements.ts';
-import { ORGANISATION, type Stack, startStack } from '../stack.ts';
+import { ORGANISATION, type Stack, startStack } from '../stack/stack.ts';
 import { eventually } from '../system/stack-fixture.ts';
 
 const THRESHOLD_PPS = 2000;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { NewRule } from '../api-client.ts';
-import { CLIENT, CONTAINER, HOST, SERVER } from '../internet.ts';
+import type { NewRule } from '../stack/api-client.ts';
+import { CLIENT, CONTAINER, HOST, SERVER } from '../stack/internet.ts';
 import { missing } from '../requirements.ts';
 import { Path } from '../wire/path.ts';
 import { Probe, type ProbePacket } from '../wire/probe.ts';

@@ -8,9 +8,9 @@ import { AttackJournal, type Journalled } from '../floods/attack-journal.ts';
 import { knownWithinMs } from '../floods/campaign.ts';
 import { sendFloods } from '../floods/flood.ts';
 import type { FloodPlan, FloodReport } from '../floods/schedule.ts';
-import { CLIENT, createInternet, EDGE_DEVICE, type Internet, SERVER } from '../internet.ts';
+import { CLIENT, createInternet, EDGE_DEVICE, type Internet, SERVER } from '../stack/internet.ts';
 import { skipUnless } from '../requirements.ts';
-import { ORGANISATION, type Stack, startStack } from '../stack.ts';
+import { ORGANISATION, type Stack, startStack } from '../stack/stack.ts';
 import { UdpPeer } from '../wire/udp-peer.ts';
 import { eventually } from '../system/stack-fixture.ts';
 

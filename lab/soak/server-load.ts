@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ranNs, type RealServer } from '../game-servers.ts';
-import type { Internet } from '../internet.ts';
-import type { Namespace } from '../netns.ts';
+import { ranNs, type RealServer } from '../stack/game-servers.ts';
+import type { Internet } from '../stack/internet.ts';
+import type { Namespace } from '../stack/netns.ts';
 
 /** What one packet of a flood costs a server, its own clients included. */
 export interface Load {

@@ -1,8 +1,8 @@
 import { setPriority } from 'node:os';
-import { CLIENT, createInternet, type Internet, SENTINELS, SERVER } from '../internet.ts';
+import { CLIENT, createInternet, type Internet, SENTINELS, SERVER } from '../stack/internet.ts';
 import { skipUnless } from '../requirements.ts';
-import { startServices } from '../services.ts';
-import { type Stack, type StackOptions, startStack } from '../stack.ts';
+import { startServices } from '../stack/services.ts';
+import { type Stack, type StackOptions, startStack } from '../stack/stack.ts';
 import { Path } from '../wire/path.ts';
 import { Probe, type ProbePacket } from '../wire/probe.ts';
 

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Namespace } from '../netns.ts';
+import type { Namespace } from '../stack/netns.ts';
 
 /** Which fragments of a datagram it consists of; `both` in turn. */
 export type FloodKind = 'first' | 'later' | 'both';

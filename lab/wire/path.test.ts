@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { CLIENT, createInternet, SENTINELS, SERVER } from '../internet.ts';
+import { CLIENT, createInternet, SENTINELS, SERVER } from '../stack/internet.ts';
 import { require } from '../requirements.ts';
 import { Path } from './path.ts';
 import { PROTOCOL, Probe, type ProbePacket } from './probe.ts';

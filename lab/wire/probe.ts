@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import type { Namespace } from '../netns.ts';
+import type { Namespace } from '../stack/netns.ts';
 
 export const PROTOCOL = {
   icmp: 1,

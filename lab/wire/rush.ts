@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Readable } from 'node:stream';
 import { within } from '../bench/within.ts';
-import type { Namespace } from '../netns.ts';
+import type { Namespace } from '../stack/netns.ts';
 
 /** Players who join a game server all at once, as after its restart, each from an address of his own. */
 export interface RushPlan {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { formatAddress, parseAddress } from '@portcullis/core/net/address.ts';
 import { within } from '../within.ts';
 import { FIRST } from './first.ts';
-import type { Namespace } from '../../netns.ts';
+import type { Namespace } from '../../stack/netns.ts';
 
 /** What it reads: packets of a device, or exports that come to a port. */
 export type FastNetMonInput =

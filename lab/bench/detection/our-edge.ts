@@ -1,7 +1,7 @@
 import { type DetectorState, INITIAL, step } from '@portcullis/core/attacks/detector.ts';
 import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 import { WatchedEdge } from '../../floods/watched-edge.ts';
-import type { Namespace } from '../../netns.ts';
+import type { Namespace } from '../../stack/netns.ts';
 import { type CollectorTrialOptions, Sightings } from './ours.ts';
 import type { Sighting } from './trial.ts';
 

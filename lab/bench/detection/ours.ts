@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import type { Attack, AttackEvent } from '@portcullis/core/attacks/attack.ts';
-import type { Namespace } from '../../netns.ts';
+import type { Namespace } from '../../stack/netns.ts';
 import { within } from '../within.ts';
 import { FIRST } from './first.ts';
 import type { Sighting } from './trial.ts';

@@ -4,7 +4,7 @@ import { createLibraryDriver } from '@portcullis/dataplane/nftables/library.ts';
 import { openRuleset } from '@portcullis/dataplane/nftables/ruleset.ts';
 import { watched } from '@portcullis/dataplane/nftables/watch.ts';
 import { opening, testEdge, type TestEdge } from '@portcullis/edge/testing/control.ts';
-import { type Namespace, Network } from '../../netns.ts';
+import { type Namespace, Network } from '../../stack/netns.ts';
 import { type Need, require } from '../../requirements.ts';
 import { EarlyDropIn } from '../early-drop/early-drop-in.ts';
 

@@ -10,9 +10,9 @@ import { sendFloods } from '../../floods/flood.ts';
 import type { FloodKind } from '../../floods/frames.ts';
 import { type Played, Players } from '../../floods/players.ts';
 import type { FloodPlan, FloodReport } from '../../floods/schedule.ts';
-import { createInternet, EDGE_DEVICE, type Internet } from '../../internet.ts';
+import { createInternet, EDGE_DEVICE, type Internet } from '../../stack/internet.ts';
 import { skipUnless } from '../../requirements.ts';
-import { type Stack, startStack } from '../../stack.ts';
+import { type Stack, startStack } from '../../stack/stack.ts';
 import { eventually } from '../stack-fixture.ts';
 
 /**

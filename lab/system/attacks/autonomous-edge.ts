@@ -8,11 +8,11 @@ import { serveIpc } from '@portcullis/link/transport/ipc.ts';
 import type { ControlSide } from '@portcullis/link/transport/transport.ts';
 import type { WireAttack } from '@portcullis/link/messages/attacks.ts';
 import { linkOf } from '../../bench/traffic.ts';
-import { mountBpffs, unmountBpffs } from '../../bpffs.ts';
+import { mountBpffs, unmountBpffs } from '../../kernel/bpffs.ts';
 import { sendFloods } from '../../floods/flood.ts';
 import type { FloodKind } from '../../floods/frames.ts';
 import type { FloodReport } from '../../floods/schedule.ts';
-import { createInternet, EDGE_DEVICE, type Internet } from '../../internet.ts';
+import { createInternet, EDGE_DEVICE, type Internet } from '../../stack/internet.ts';
 
 const PROGRAM = join(import.meta.dirname, '..', '..', '..', 'edge', 'main.ts');
 

@@ -4,8 +4,8 @@ import { setTimeout } from 'node:timers/promises';
 import { linkOf } from '../../bench/traffic.ts';
 import { isCutOff } from '../../floods/cut-off.ts';
 import { sendFloods } from '../../floods/flood.ts';
-import { EDGE_DEVICE, SERVER } from '../../internet.ts';
-import { ORGANISATION } from '../../stack.ts';
+import { EDGE_DEVICE, SERVER } from '../../stack/internet.ts';
+import { ORGANISATION } from '../../stack/stack.ts';
 import { buildGround, eventually, type Ground, whyNot } from '../stack-fixture.ts';
 
 const FLEET = `organisations:

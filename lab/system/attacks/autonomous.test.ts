@@ -4,7 +4,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 import { isCutOff } from '../../floods/cut-off.ts';
-import { SERVER } from '../../internet.ts';
+import { SERVER } from '../../stack/internet.ts';
 import { require } from '../../requirements.ts';
 import { AloneGround } from './autonomous-edge.ts';
 import { eventually } from '../stack-fixture.ts';

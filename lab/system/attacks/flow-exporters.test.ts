@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { within } from '../../bench/within.ts';
 import { REAL_EXPORTERS, type RealExporter, startExporter } from '../../flows/exporters.ts';
 import { keyOf, type Totals, TwoReaders } from '../../flows/readers.ts';
-import { Network, type Namespace } from '../../netns.ts';
+import { Network, type Namespace } from '../../stack/netns.ts';
 import { require } from '../../requirements.ts';
 import { eventually } from '../stack-fixture.ts';
 

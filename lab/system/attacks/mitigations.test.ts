@@ -5,7 +5,7 @@ import type { Mitigation, Policy } from '@portcullis/core/firewall/policy.ts';
 import { filteredPolicy } from '@portcullis/dataplane/testing/policies.ts';
 import { NftablesDrops } from '@portcullis/dataplane/nftables/elements/drop-source.ts';
 import { openCounterReader } from '@portcullis/dataplane/nftables/elements/counter-reader.ts';
-import { CLIENT, SERVER } from '../../internet.ts';
+import { CLIENT, SERVER } from '../../stack/internet.ts';
 import { require } from '../../requirements.ts';
 import { TcpEnd } from '../../wire/tcp-end.ts';
 import { UdpPeer } from '../../wire/udp-peer.ts';

@@ -8,7 +8,7 @@ import {
 import { type Db, openDatabase } from '@portcullis/control/db/database.ts';
 import { findEmbeddedPostgres } from '@portcullis/control/db/embedded/index.ts';
 import { sql } from 'kysely';
-import { CLIENT, SERVER } from '../../internet.ts';
+import { CLIENT, SERVER } from '../../stack/internet.ts';
 import { UdpPeer } from '../../wire/udp-peer.ts';
 import { buildGround, eventually, type Ground, packet, whyNot } from '../stack-fixture.ts';
 

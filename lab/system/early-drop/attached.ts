@@ -3,9 +3,9 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { closeDescriptor, detachLink, getPinned } from '@portcullis/dataplane/kernel/bpf/bpf.ts';
 import { pinsFolder } from '@portcullis/dataplane/xdp/devices/pins.ts';
-import { EDGE_DEVICE } from '../../internet.ts';
-import type { Namespace } from '../../netns.ts';
-import type { Stack } from '../../stack.ts';
+import { EDGE_DEVICE } from '../../stack/internet.ts';
+import type { Namespace } from '../../stack/netns.ts';
+import type { Stack } from '../../stack/stack.ts';
 
 /** As the kernel says it; null: no XDP program is on the device, or there is no such device. */
 export function attachedMode(edge: Namespace, device = EDGE_DEVICE): 'native' | 'generic' | null {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { EDGE_DEVICE, SERVER } from '../../internet.ts';
+import { EDGE_DEVICE, SERVER } from '../../stack/internet.ts';
 import { missing } from '../../requirements.ts';
-import { defaultFleet } from '../../stack.ts';
+import { defaultFleet } from '../../stack/stack.ts';
 import { attachedMode } from './attached.ts';
 import { buildGround, eventually, type Ground, packet, whyNot } from '../stack-fixture.ts';
 import { assertUndisturbed, duringSteadyFlows, protect } from '../edge/steady-flows.ts';

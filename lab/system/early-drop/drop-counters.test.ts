@@ -11,7 +11,7 @@ import { planLayout } from '@portcullis/dataplane/nftables/table/layout.ts';
 import { renderWhole } from '@portcullis/dataplane/nftables/table/render.ts';
 import { opening } from '@portcullis/edge/testing/control.ts';
 import { edgeRules } from '@portcullis/dataplane/testing/policies.ts';
-import { type Namespace, Network } from '../../netns.ts';
+import { type Namespace, Network } from '../../stack/netns.ts';
 import { missing } from '../../requirements.ts';
 
 const lacking = missing(['root', 'netns', 'nft', 'python3']);

@@ -5,7 +5,7 @@ import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver/driver.ts
 import { EarlyDrop } from '@portcullis/dataplane/xdp/early-drop.ts';
 import { createKernelDriver } from '@portcullis/dataplane/xdp/driver/kernel-driver.ts';
 import { driverWithin } from '../../driver-within.ts';
-import type { Namespace, Network } from '../../netns.ts';
+import type { Namespace, Network } from '../../stack/netns.ts';
 
 const DEVICE = 'wan';
 const TCP = 6;

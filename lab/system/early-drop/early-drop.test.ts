@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { CLIENT, EDGE_DEVICE, SERVER, settleUplink } from '../../internet.ts';
+import { CLIENT, EDGE_DEVICE, SERVER, settleUplink } from '../../stack/internet.ts';
 import { missing } from '../../requirements.ts';
 import { attachedMode, detachAll, pinsOf } from './attached.ts';
 import {

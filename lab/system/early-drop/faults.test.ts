@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { NETLINK, NetlinkSocket } from '@portcullis/dataplane/kernel/netlink/netlink.ts';
-import { EDGE_DEVICE, SERVER } from '../../internet.ts';
-import type { Namespace } from '../../netns.ts';
+import { EDGE_DEVICE, SERVER } from '../../stack/internet.ts';
+import type { Namespace } from '../../stack/netns.ts';
 import { missing } from '../../requirements.ts';
-import { defaultFleet } from '../../stack.ts';
+import { defaultFleet } from '../../stack/stack.ts';
 import { attachedMode, detachAll } from './attached.ts';
 import { buildGround, eventually, type Ground, takesOver, whyNot } from '../stack-fixture.ts';
 import {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Driver } from '@portcullis/dataplane/nftables/driver.ts';
 import { createLibraryDriver } from '@portcullis/dataplane/nftables/library.ts';
 import { opening, testEdge } from '@portcullis/edge/testing/control.ts';
-import { type Namespace, Network } from '../../netns.ts';
+import { type Namespace, Network } from '../../stack/netns.ts';
 import { require } from '../../requirements.ts';
 import { EarlyDropIn } from './early-drop-in.ts';
 

@@ -14,7 +14,7 @@ import { enforcedFolder } from '@portcullis/edge/state/disk.ts';
 import { TableText } from '@portcullis/edge/state/table-text.ts';
 import { stateOf } from '@portcullis/edge/testing/states.ts';
 import { createMachineClock } from '@portcullis/edge/switch/machine-clock.ts';
-import { type Namespace, Network } from '../../netns.ts';
+import { type Namespace, Network } from '../../stack/netns.ts';
 import { whyNot } from '../stack-fixture.ts';
 
 /** Those that the unit leaves it. */

@@ -16,7 +16,7 @@ import {
 } from '@portcullis/dataplane/connections/denied-memory.ts';
 import { openLearnedReader } from '@portcullis/dataplane/nftables/elements/learned-reader.ts';
 import { createLibraryDriver } from '@portcullis/dataplane/nftables/library.ts';
-import { type Namespace, Network } from '../../netns.ts';
+import { type Namespace, Network } from '../../stack/netns.ts';
 import { missing } from '../../requirements.ts';
 
 const lacking = missing(['root', 'netns', 'nft', 'conntrack']);

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { SENTINELS, SERVER } from '../../internet.ts';
+import { SENTINELS, SERVER } from '../../stack/internet.ts';
 import { missing } from '../../requirements.ts';
 import type { ProbePacket } from '../../wire/probe.ts';
 import { buildGround, eventually, type Ground, packet, whyNot } from '../stack-fixture.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { CLIENT, EDGE_DEVICE, HOST, SERVER } from '../../internet.ts';
-import { addAddress, setRoute } from '../../netns.ts';
+import { CLIENT, EDGE_DEVICE, HOST, SERVER } from '../../stack/internet.ts';
+import { addAddress, setRoute } from '../../stack/netns.ts';
 import { missing } from '../../requirements.ts';
-import { defaultFleet } from '../../stack.ts';
+import { defaultFleet } from '../../stack/stack.ts';
 import { attachedMode } from '../early-drop/attached.ts';
 import { buildGround, eventually, type Ground, packet, whyNot } from '../stack-fixture.ts';
 

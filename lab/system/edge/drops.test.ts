@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { CLIENT, EDGE_DEVICE, SERVER } from '../../internet.ts';
+import { CLIENT, EDGE_DEVICE, SERVER } from '../../stack/internet.ts';
 import { buildGround, eventually, type Ground, whyNot } from '../stack-fixture.ts';
 
 /** A heartbeat of the edge, and time for a slow machine. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { CLIENT, SERVER } from '../../internet.ts';
+import { CLIENT, SERVER } from '../../stack/internet.ts';
 import { skipUnless } from '../../requirements.ts';
 import { Path } from '../../wire/path.ts';
 import type { ProbePacket } from '../../wire/probe.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { API_PORT, ORGANISATION } from '../../stack.ts';
-import { EDGE_DEVICE } from '../../internet.ts';
+import { API_PORT, ORGANISATION } from '../../stack/stack.ts';
+import { EDGE_DEVICE } from '../../stack/internet.ts';
 import { buildGround, type Ground, whyNot } from '../stack-fixture.ts';
 
 const ROUNDS = 30;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { SERVER } from '../../internet.ts';
-import { createMemoryGroup, type MemoryGroup } from '../../memory-group.ts';
+import { SERVER } from '../../stack/internet.ts';
+import { createMemoryGroup, type MemoryGroup } from '../../kernel/memory-group.ts';
 import { skipUnless } from '../../requirements.ts';
-import { defaultFleet } from '../../stack.ts';
+import { defaultFleet } from '../../stack/stack.ts';
 import {
   buildGround,
   eventually,

@@ -6,8 +6,8 @@ import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
 import { BOOT_SCRIPT } from '@portcullis/edge/boot/unit.ts';
 import { pinsFolder, takeOffPinned } from '@portcullis/dataplane/xdp/devices/pins.ts';
-import { CLIENT, EDGE_DEVICE, SERVER } from '../../internet.ts';
-import { addAddress, addRoute } from '../../netns.ts';
+import { CLIENT, EDGE_DEVICE, SERVER } from '../../stack/internet.ts';
+import { addAddress, addRoute } from '../../stack/netns.ts';
 import {
   buildGround,
   eventually,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { EDGE_DEVICE, SERVER } from '../../internet.ts';
+import { EDGE_DEVICE, SERVER } from '../../stack/internet.ts';
 import { buildGround, eventually, type Ground, packet, whyNot } from '../stack-fixture.ts';
 import { remakeUplink, restoreUplink } from './uplink.ts';
 

@@ -3,9 +3,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { openRuleset } from '@portcullis/dataplane/nftables/ruleset.ts';
-import { SERVER } from '../../internet.ts';
-import type { Namespace } from '../../netns.ts';
-import { defaultFleet } from '../../stack.ts';
+import { SERVER } from '../../stack/internet.ts';
+import type { Namespace } from '../../stack/netns.ts';
+import { defaultFleet } from '../../stack/stack.ts';
 import { buildGround, eventually, type Ground, takesOver, whyNot } from '../stack-fixture.ts';
 import { assertUndisturbed, duringSteadyFlows, protectServer } from './steady-flows.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
 import type { Sent } from '../../wire/path.ts';
 import type { ProbePacket } from '../../wire/probe.ts';
-import { SERVER } from '../../internet.ts';
+import { SERVER } from '../../stack/internet.ts';
 import { type Ground, packet } from '../stack-fixture.ts';
 
 const FAMILIES = [4, 6] as const;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { EDGE_DEVICE, SENTINELS, SERVER } from '../../internet.ts';
-import { type Namespace, Network, addRoute } from '../../netns.ts';
-import { defaultFleet } from '../../stack.ts';
+import { EDGE_DEVICE, SENTINELS, SERVER } from '../../stack/internet.ts';
+import { type Namespace, Network, addRoute } from '../../stack/netns.ts';
+import { defaultFleet } from '../../stack/stack.ts';
 import { Path } from '../../wire/path.ts';
 import { Probe } from '../../wire/probe.ts';
 import { buildGround, eventually, type Ground, packet, whyNot } from '../stack-fixture.ts';

@@ -1,4 +1,4 @@
-import { EDGE_DEVICE, type Internet, settleClient, settleUplink } from '../../internet.ts';
+import { EDGE_DEVICE, type Internet, settleClient, settleUplink } from '../../stack/internet.ts';
 
 /** Gives back what a device loses when it goes down: routes through it, and IPv6 addresses. */
 export function restoreUplink({ edge }: Internet, device = EDGE_DEVICE): void {

@@ -18,8 +18,8 @@ import { LearnedMemory } from '@portcullis/dataplane/nftables/elements/learned-m
 import { openLearnedReader } from '@portcullis/dataplane/nftables/elements/learned-reader.ts';
 import { createLibraryDriver } from '@portcullis/dataplane/nftables/library.ts';
 import { createSysctls } from '@portcullis/dataplane/kernel/sysctls.ts';
-import type { Namespace } from '../../netns.ts';
-import { createInternet, EDGE_DEVICE, type Internet } from '../../internet.ts';
+import type { Namespace } from '../../stack/netns.ts';
+import { createInternet, EDGE_DEVICE, type Internet } from '../../stack/internet.ts';
 
 const LOOK_MS = 20;
 

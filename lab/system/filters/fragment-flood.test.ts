@@ -20,8 +20,8 @@ import {
   type Internet,
   SENTINELS,
   SERVER,
-} from '../../internet.ts';
-import type { Namespace } from '../../netns.ts';
+} from '../../stack/internet.ts';
+import type { Namespace } from '../../stack/netns.ts';
 import { type FloodKind, FragmentFlood } from '../../wire/fragment-flood.ts';
 import { Path } from '../../wire/path.ts';
 import { Probe, type ProbePacket } from '../../wire/probe.ts';

@@ -5,7 +5,13 @@ import { compilePolicy } from '@portcullis/dataplane/nftables/policy/compile.ts'
 import { planLayout } from '@portcullis/dataplane/nftables/table/layout.ts';
 import { createNftDriver } from '@portcullis/dataplane/nftables/nft.ts';
 import { renderWhole } from '@portcullis/dataplane/nftables/table/render.ts';
-import { createInternet, EDGE_DEVICE, type Internet, SENTINELS, SERVER } from '../../internet.ts';
+import {
+  createInternet,
+  EDGE_DEVICE,
+  type Internet,
+  SENTINELS,
+  SERVER,
+} from '../../stack/internet.ts';
 import { Path } from '../../wire/path.ts';
 import { Probe, type ProbePacket } from '../../wire/probe.ts';
 import { packet, whyNot } from '../stack-fixture.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { CLIENT, HOST, SERVER } from '../../internet.ts';
-import { sysctl } from '../../netns.ts';
-import { defaultFleet } from '../../stack.ts';
+import { CLIENT, HOST, SERVER } from '../../stack/internet.ts';
+import { sysctl } from '../../stack/netns.ts';
+import { defaultFleet } from '../../stack/stack.ts';
 import { TcpEnd } from '../../wire/tcp-end.ts';
 import { UdpPeer } from '../../wire/udp-peer.ts';
 import { buildGround, eventually, type Ground, whyNot } from '../stack-fixture.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { CONTAINER, HOST, SERVER } from '../../internet.ts';
+import { CONTAINER, HOST, SERVER } from '../../stack/internet.ts';
 import { require } from '../../requirements.ts';
-import { startServices } from '../../services.ts';
+import { startServices } from '../../stack/services.ts';
 import { TcpEnd } from '../../wire/tcp-end.ts';
 import { filteredPolicy as filtered } from '@portcullis/dataplane/testing/policies.ts';
 import { FilterGround } from './filter-edge.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { Filter } from '@portcullis/core/filters/filter.ts';
-import { CLIENT, SERVER } from '../../internet.ts';
+import { CLIENT, SERVER } from '../../stack/internet.ts';
 import { require } from '../../requirements.ts';
 import { type UdpEnd, UdpPeer } from '../../wire/udp-peer.ts';
 import { filteredPolicy as filtered } from '@portcullis/dataplane/testing/policies.ts';

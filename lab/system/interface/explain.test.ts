@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { deleteElement, mapShapeOf } from '@portcullis/dataplane/kernel/bpf/bpf.ts';
-import { keysOf, withMapsOf } from '../../bpf-maps.ts';
-import { CLIENT, SERVER } from '../../internet.ts';
+import { keysOf, withMapsOf } from '../../kernel/bpf-maps.ts';
+import { CLIENT, SERVER } from '../../stack/internet.ts';
 import { missing } from '../../requirements.ts';
-import { waitsFor } from '../../waiting.ts';
+import { waitsFor } from '../../kernel/waiting.ts';
 import { buildGround, eventually, type Ground, packet, whyNot } from '../stack-fixture.ts';
 
 const DENIED = 5353;

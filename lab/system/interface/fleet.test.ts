@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { CLIENT, SERVER } from '../../internet.ts';
-import { defaultFleet } from '../../stack.ts';
+import { CLIENT, SERVER } from '../../stack/internet.ts';
+import { defaultFleet } from '../../stack/stack.ts';
 import { buildGround, type Ground, packet, whyNot } from '../stack-fixture.ts';
 
 let ground: Ground;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { ApiAnswer, ApiClient } from '../../api-client.ts';
-import { EDGE_DEVICE, SERVER } from '../../internet.ts';
-import { ORGANISATION } from '../../stack.ts';
+import type { ApiAnswer, ApiClient } from '../../stack/api-client.ts';
+import { EDGE_DEVICE, SERVER } from '../../stack/internet.ts';
+import { ORGANISATION } from '../../stack/stack.ts';
 import type { Sent } from '../../wire/path.ts';
 import { buildGround, type Ground, packet, whyNot } from '../stack-fixture.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { CLIENT, CONTAINER, HOST } from '../../internet.ts';
-import { API_PORT } from '../../stack.ts';
+import { CLIENT, CONTAINER, HOST } from '../../stack/internet.ts';
+import { API_PORT } from '../../stack/stack.ts';
 import { buildGround, eventually, type Ground, packet, reaches, whyNot } from '../stack-fixture.ts';
 
 let ground: Ground;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { NewRule } from '../../api-client.ts';
-import { CLIENT, SERVER } from '../../internet.ts';
+import type { NewRule } from '../../stack/api-client.ts';
+import { CLIENT, SERVER } from '../../stack/internet.ts';
 import type { ProbePacket } from '../../wire/probe.ts';
 import { buildGround, type Ground, packet, whyNot } from '../stack-fixture.ts';
 

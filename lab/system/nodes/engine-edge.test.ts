@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { buildDockerGround, type DockerGround } from '../../docker-ground.ts';
-import { HOST } from '../../internet.ts';
+import { buildDockerGround, type DockerGround } from '../../docker/docker-fixture.ts';
+import { HOST } from '../../stack/internet.ts';
 import { skipUnless } from '../../requirements.ts';
-import { GAME_PORT, startShell } from '../../server-shell.ts';
+import { GAME_PORT, startShell } from '../../docker/server-shell.ts';
 import { buildGround, type Ground, NEEDS } from '../stack-fixture.ts';
 
 /** For what is hoped to answer: it costs nothing when it does. */

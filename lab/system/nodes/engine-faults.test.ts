@@ -5,9 +5,9 @@ import { DockerEngine } from '@portcullis/node/engine/docker/docker.ts';
 import { Names } from '@portcullis/node/engine/docker/labels.ts';
 import type { Engine, EngineEvent } from '@portcullis/node/engine/engine.ts';
 import { GAME } from '@portcullis/node/engine/suite.ts';
-import { buildDockerGround, type DockerGround } from '../../docker-ground.ts';
+import { buildDockerGround, type DockerGround } from '../../docker/docker-fixture.ts';
 import { skipUnless } from '../../requirements.ts';
-import { idOf } from '../../server-shell.ts';
+import { idOf } from '../../docker/server-shell.ts';
 import { eventually } from '../stack-fixture.ts';
 
 describe('the Docker engine, when Docker fails', { skip: skipUnless(['docker', 'nft']) }, () => {

@@ -6,9 +6,9 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { DiskGuard } from '@portcullis/node/disk/disk-guard.ts';
 import { createMeasureDisk } from '@portcullis/node/disk/measure.ts';
 import type { EngineEvent, InstanceSpec, Usage } from '@portcullis/node/engine/engine.ts';
-import { buildDockerGround, type DockerGround } from '../../docker-ground.ts';
+import { buildDockerGround, type DockerGround } from '../../docker/docker-fixture.ts';
 import { skipUnless } from '../../requirements.ts';
-import { GAME_PORT, idOf, type ServerShell, startShell } from '../../server-shell.ts';
+import { GAME_PORT, idOf, type ServerShell, startShell } from '../../docker/server-shell.ts';
 import { eventually } from '../stack-fixture.ts';
 
 const MIB = 1024 * 1024;

@@ -5,7 +5,7 @@ import { GameHost } from '../../games/game-host.ts';
 
 import { type Effect, SCENARIOS, type Scenario } from '../../games/scenarios.ts';
 import type { Facts } from '../../games/session.ts';
-import { HOST } from '../../internet.ts';
+import { HOST } from '../../stack/internet.ts';
 import { missing, require } from '../../requirements.ts';
 
 const NEEDS = ['docker', 'apt'] as const;

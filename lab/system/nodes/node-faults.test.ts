@@ -18,10 +18,10 @@ import { CONFIG_VARIABLE } from '@portcullis/node/config.ts';
 import { GAME } from '@portcullis/node/engine/suite.ts';
 import { NODE, TestControl } from '@portcullis/node/testing/control.ts';
 import { assignmentOf, EGG, uuidOf } from '@portcullis/node/testing/eggs.ts';
-import { buildDockerGround, type DockerGround } from '../../docker-ground.ts';
-import { importBusybox } from '../../docker-image.ts';
+import { buildDockerGround, type DockerGround } from '../../docker/docker-fixture.ts';
+import { importBusybox } from '../../docker/docker-image.ts';
 import { skipUnless } from '../../requirements.ts';
-import { idOf } from '../../server-shell.ts';
+import { idOf } from '../../docker/server-shell.ts';
 import { eventually } from '../stack-fixture.ts';
 
 const MAIN = join(import.meta.dirname, '..', '..', '..', 'node', 'main.ts');

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { generateSecret } from '@portcullis/control/access/index.ts';
 import { scratchRoot } from '@portcullis/control/db/scratch.ts';
 import { ApiClient } from './api-client.ts';
-import { mountBpffs, unmountBpffs } from './bpffs.ts';
+import { mountBpffs, unmountBpffs } from '../kernel/bpffs.ts';
 import { EDGE_DEVICE, HOST, type Internet, SERVER } from './internet.ts';
 import { type Namespace, pidsIn } from './netns.ts';
 
@@ -44,7 +44,7 @@ export interface Stack {
 
 export const API_PORT = 8080;
 export const ORGANISATION = 'acme';
-const root = join(import.meta.dirname, '..');
+const root = join(import.meta.dirname, '..', '..');
 /** Of the first organisation of every fleet file here, whatever becomes of the server. */
 const PROTECTED = SERVER.neighbours[0];
 const LAUNCHER = join(root, 'portcullis');

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { InstanceSpec } from '@portcullis/node/engine/engine.ts';
-import type { DockerGround } from './docker-ground.ts';
+import type { DockerGround } from './docker-fixture.ts';
 
 /** A server whose console takes commands of a shell, to look around from where a game stands. */
 export interface ServerShell {

@@ -16,7 +16,7 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Namespace, Network } from './netns.ts';
+import { type Namespace, Network } from '../stack/netns.ts';
 
 export interface DockerdOptions {
   /** Where its networks and its iptables rules are made; without one it gets its own, with nothing but `lo`. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { renderTar, type TarEntry } from '@portcullis/node/engine/docker/tar.ts';
-import type { Namespace } from './netns.ts';
+import type { Namespace } from '../stack/netns.ts';
 
 /** A registry of images as Docker pulls them, with one image, on 127.0.0.1 of a namespace. */
 export interface Registry {
