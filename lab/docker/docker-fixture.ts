@@ -8,7 +8,7 @@ import { BUSYBOX, importBusybox } from './docker-image.ts';
 import { Dockerd, type DockerdOptions } from './dockerd.ts';
 
 /** A dockerd with the smallest image, engines of ours over it, and folders for servers. */
-export interface DockerGround {
+export interface DockerFixture {
   readonly dockerd: Dockerd;
   readonly engine: DockerEngine;
   /** Another engine; of another node with another owner. */
@@ -40,15 +40,15 @@ function openEngine(dockerd: Dockerd, owner: string, callMs: number): DockerEngi
   return new DockerEngine({ socketPath, owner, guard, callMs, emptyNetworkMs: 0 });
 }
 
-export async function buildDockerGround(
+export async function startDockerFixture(
   label: string,
   options: DockerdOptions = {},
-): Promise<DockerGround> {
+): Promise<DockerFixture> {
   const folders = mkdtempSync(join(tmpdir(), 'pcl-servers-'));
   chmodSync(folders, 0o711);
   const opened: DockerEngine[] = [];
   const dockerd = await Dockerd.start(label, options);
-  const open: DockerGround['open'] = (owner = 'node-1', callMs = 15_000) => {
+  const open: DockerFixture['open'] = (owner = 'node-1', callMs = 15_000) => {
     const engine = openEngine(dockerd, owner, callMs);
     opened.push(engine);
     return engine;

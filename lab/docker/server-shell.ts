@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { InstanceSpec } from '@portcullis/node/engine/engine.ts';
-import type { DockerGround } from './docker-fixture.ts';
+import type { DockerFixture } from './docker-fixture.ts';
 
 /** A server whose console takes commands of a shell, to look around from where a game stands. */
 export interface ServerShell {
@@ -31,12 +31,12 @@ const LISTENS = `:${GAME_PORT.toString(16).toUpperCase().padStart(4, '0')} 0*:00
 const RUN_MS = 20_000;
 
 export async function startShell(
-  ground: DockerGround,
+  fixture: DockerFixture,
   more: Partial<InstanceSpec> = {},
 ): Promise<ServerShell> {
   const uuid = randomUUID();
-  const { engine } = ground;
-  await engine.create(ground.spec(uuid, SCRIPT, more));
+  const { engine } = fixture;
+  await engine.create(fixture.spec(uuid, SCRIPT, more));
   let heard = '';
   let changed = (): void => {};
   const console = await engine.attach(uuid, (chunk) => {
@@ -72,7 +72,7 @@ export async function startShell(
     reached: (targets) => tried(run, targets, REACH_S),
     reaches: async (ip, port) => (await tried(run, [[ip, port]], PATIENT_S)).length === 1,
     isKeptFrom: async (ip, port) => (await tried(run, [[ip, port]], REACH_S)).length === 0,
-    address: (family) => addressOf(ground, uuid, family),
+    address: (family) => addressOf(fixture, uuid, family),
     remove: () => engine.remove(uuid),
   };
 }
@@ -89,15 +89,15 @@ async function tried(
   return output.split('\n').filter((line) => targets.some(([ip]) => ip === line));
 }
 
-async function addressOf(ground: DockerGround, uuid: string, family: 4 | 6): Promise<string> {
-  const path = `/containers/${await idOf(ground, uuid)}/json`;
-  const found = JSON.parse(await ground.dockerd.call('GET', path));
+async function addressOf(fixture: DockerFixture, uuid: string, family: 4 | 6): Promise<string> {
+  const path = `/containers/${await idOf(fixture, uuid)}/json`;
+  const found = JSON.parse(await fixture.dockerd.call('GET', path));
   const [network] = Object.values<Record<string, string>>(found.NetworkSettings.Networks);
   return network?.[family === 4 ? 'IPAddress' : 'GlobalIPv6Address'] ?? '';
 }
 
 /** Docker's own name of a server's container. */
-export async function idOf({ dockerd }: DockerGround, uuid: string): Promise<string> {
+export async function idOf({ dockerd }: DockerFixture, uuid: string): Promise<string> {
   const filters = JSON.stringify({ label: [`portcullis.server=${uuid}`] });
   const query = new URLSearchParams({ all: 'true', filters });
   const [found] = JSON.parse(await dockerd.call('GET', `/containers/json?${query}`));

@@ -1,20 +1,20 @@
 import { after, before, describe } from 'node:test';
 import { engineSuite, GAME } from '@portcullis/node/engine/suite.ts';
-import { buildDockerGround, type DockerGround } from '../docker/docker-fixture.ts';
+import { startDockerFixture, type DockerFixture } from '../docker/docker-fixture.ts';
 import { skipUnless } from '../requirements.ts';
 
 describe('the Docker engine', { skip: skipUnless(['docker', 'nft']) }, () => {
-  let ground: DockerGround;
+  let fixture: DockerFixture;
   let lastPort = 20_000;
   before(async () => {
-    ground = await buildDockerGround('engine');
+    fixture = await startDockerFixture('engine');
   });
-  after(() => ground.stop());
+  after(() => fixture.stop());
 
   engineSuite(() => ({
-    engine: ground.engine,
-    again: () => ground.open(),
+    engine: fixture.engine,
+    again: () => fixture.open(),
     freePort: () => ({ ip: '127.0.0.1', port: (lastPort += 1) }),
-    spec: (uuid) => ground.spec(uuid, GAME),
+    spec: (uuid) => fixture.spec(uuid, GAME),
   }));
 });

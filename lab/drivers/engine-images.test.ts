@@ -4,7 +4,7 @@ import { chownSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync
 import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { InstallSpec, InstanceSpec } from '@portcullis/node/engine/engine.ts';
-import { buildDockerGround, type DockerGround, PLAYER } from '../docker/docker-fixture.ts';
+import { startDockerFixture, type DockerFixture, PLAYER } from '../docker/docker-fixture.ts';
 import { BUSYBOX, importBusybox } from '../docker/docker-image.ts';
 import { type Registry, startRegistry } from '../docker/registry.ts';
 import { skipUnless } from '../requirements.ts';
@@ -18,13 +18,13 @@ eval "exec sh -c '$MODIFIED'"`;
 const NEVER = new AbortController().signal;
 
 describe('images in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
-  let ground: DockerGround;
+  let fixture: DockerFixture;
   let registry: Registry;
   before(async () => {
-    ground = await buildDockerGround('images');
-    registry = await startRegistry(ground.dockerd.namespace);
+    fixture = await startDockerFixture('images');
+    registry = await startRegistry(fixture.dockerd.namespace);
     await importBusybox(
-      ground.dockerd,
+      fixture.dockerd,
       COMMUNITY,
       ['ENV FROM=image', 'WORKDIR /home', 'ENTRYPOINT ["/bin/sh", "/entrypoint.sh"]', 'USER 1234'],
       [{ path: 'entrypoint.sh', mode: 0o755, content: Buffer.from(ENTRYPOINT) }],
@@ -32,10 +32,10 @@ describe('images in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
   });
   after(async () => {
     registry?.stop();
-    await ground?.stop();
+    await fixture?.stop();
   });
   afterEach(async () => {
-    for (const { uuid } of await ground.engine.list()) await ground.engine.remove(uuid);
+    for (const { uuid } of await fixture.engine.list()) await fixture.engine.remove(uuid);
   });
 
   it('of the community run unchanged: their entrypoint, STARTUP, the folder', async () => {
@@ -52,8 +52,8 @@ describe('images in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
     const hostile = 'a b; $(touch x) `touch x`';
     const output = await run({ command: null, fallbackCommand: ['echo', hostile] });
     assert.equal(output, `${hostile}\r\n`);
-    const spec = ground.spec(randomUUID(), '', { command: null });
-    await assert.rejects(ground.engine.create(spec), {
+    const spec = fixture.spec(randomUUID(), '', { command: null });
+    await assert.rejects(fixture.engine.create(spec), {
       code: 'refused',
       message: /what it starts/,
     });
@@ -63,26 +63,26 @@ describe('images in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
     const image = { reference: registry.reference, local: false };
     const calling = new AbortController();
     registry.stall(true);
-    const pull = ground.engine.pull(image, () => calling.abort(), calling.signal);
+    const pull = fixture.engine.pull(image, () => calling.abort(), calling.signal);
     await assert.rejects(pull, { code: 'aborted' });
     registry.stall(false);
     await assert.rejects(
-      ground.engine.pull({ ...image, local: true }, () => {}, NEVER),
+      fixture.engine.pull({ ...image, local: true }, () => {}, NEVER),
       {
         code: 'missing_image',
         message: /never pulls/,
       },
     );
     const lines: string[] = [];
-    await ground.engine.pull(image, (line) => lines.push(line), NEVER);
+    await fixture.engine.pull(image, (line) => lines.push(line), NEVER);
     assert.ok(
       lines.some((line) => /Pull complete/.test(line)),
       lines.join('\n'),
     );
-    await ground.engine.pull(image, () => assert.fail('it is there'), NEVER);
+    await fixture.engine.pull(image, () => assert.fail('it is there'), NEVER);
     const missing = { reference: registry.missing, local: false };
     await assert.rejects(
-      ground.engine.pull(missing, () => {}, NEVER),
+      fixture.engine.pull(missing, () => {}, NEVER),
       {
         code: 'missing_image',
         message: /missing:1 is missing/,
@@ -91,35 +91,35 @@ describe('images in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
   });
 
   it('give nothing to a server whose folder is a link, a file, gone, or root’s', async () => {
-    const spec = ground.spec(randomUUID(), 'true');
+    const spec = fixture.spec(randomUUID(), 'true');
     const link = `${spec.folder}-link`;
     symlinkSync('/etc', link);
     const rootly = `${spec.folder}-root`;
     mkdirSync(rootly);
     for (const folder of [link, rootly, `${spec.folder}-none`, '/etc/passwd'])
-      await assert.rejects(ground.engine.create({ ...spec, folder }), { code: 'refused' }, folder);
+      await assert.rejects(fixture.engine.create({ ...spec, folder }), { code: 'refused' }, folder);
   });
 
   it('get exactly the bytes that were written to their console', async () => {
-    const spec = ground.spec(randomUUID(), 'stty raw -echo; echo ready; head -c 6 | od -An -tx1');
-    await ground.engine.create(spec);
+    const spec = fixture.spec(randomUUID(), 'stty raw -echo; echo ready; head -c 6 | od -An -tx1');
+    await fixture.engine.create(spec);
     let heard = '';
-    const console = await ground.engine.attach(spec.uuid, (chunk) => (heard += chunk.toString()));
-    await ground.engine.start(spec.uuid);
+    const console = await fixture.engine.attach(spec.uuid, (chunk) => (heard += chunk.toString()));
+    await fixture.engine.start(spec.uuid);
     await eventually('it is ready', async () => heard.includes('ready'));
     await console.write(Buffer.from('ab\né\n'));
     await eventually('it read them', async () => heard.includes('61 62 0a c3 a9 0a'));
   });
 
   it('get lines as long as their terminal takes them, whole, and of longer ones nothing', async () => {
-    const spec = ground.spec(
+    const spec = fixture.spec(
       randomUUID(),
       'stty -echo; echo ready; while read -r a; do echo ${#a}; done',
     );
-    await ground.engine.create(spec);
+    await fixture.engine.create(spec);
     let heard = '';
-    const console = await ground.engine.attach(spec.uuid, (chunk) => (heard += chunk.toString()));
-    await ground.engine.start(spec.uuid);
+    const console = await fixture.engine.attach(spec.uuid, (chunk) => (heard += chunk.toString()));
+    await fixture.engine.start(spec.uuid);
     await eventually('it is ready', async () => heard.includes('ready'));
     await assert.rejects(console.write(Buffer.from(`${'x'.repeat(4096)}\n`)), {
       code: 'refused',
@@ -137,7 +137,7 @@ describe('images in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
       'echo out; echo err >&2\r\nid -u > who; mkdir -p a/b; ln -s /etc/passwd a/link\nexit 3',
     );
     let heard = '';
-    const done = await ground.engine.runInstall(
+    const done = await fixture.engine.runInstall(
       spec,
       (chunk) => (heard += chunk.toString()),
       NEVER,
@@ -157,7 +157,7 @@ describe('images in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
       'mknod x b 8 0; mount -t proc none /tmp; dmesg -c | head -c 1; grep CapBnd /proc/self/status',
     );
     let heard = '';
-    await ground.engine.runInstall(spec, (chunk) => (heard += chunk.toString()), NEVER);
+    await fixture.engine.runInstall(spec, (chunk) => (heard += chunk.toString()), NEVER);
     assert.match(heard, /mknod: .*not permitted[^]*mount: permission denied/);
     // CHOWN, DAC_OVERRIDE, FOWNER, SETGID, SETUID.
     assert.match(heard, /CapBnd:\s+00000000000000cb/);
@@ -166,27 +166,27 @@ describe('images in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
   it('install until called off, and after an agent that did not see the end of one', async () => {
     const calling = new AbortController();
     const spec = install('touch begun; echo begun; sleep 1000');
-    const called = ground.engine.runInstall(spec, () => calling.abort(), calling.signal);
+    const called = fixture.engine.runInstall(spec, () => calling.abort(), calling.signal);
     await assert.rejects(called, { code: 'aborted' });
-    const containers = await ground.dockerd.call('GET', '/containers/json?all=1');
+    const containers = await fixture.dockerd.call('GET', '/containers/json?all=1');
     assert.equal(containers, '[]\n');
     assert.equal(lstatSync(join(spec.folder, 'begun')).uid, PLAYER.uid);
 
-    const other = ground.open();
+    const other = fixture.open();
     const left = other.runInstall(spec, () => {}, NEVER);
     left.catch(() => undefined);
     await eventually('the other began', async () => {
-      return (await ground.dockerd.call('GET', '/containers/json')) !== '[]\n';
+      return (await fixture.dockerd.call('GET', '/containers/json')) !== '[]\n';
     });
     const again = { ...spec, script: 'test -f begun' };
-    assert.deepEqual(await ground.engine.runInstall(again, () => {}, NEVER), { exitCode: 0 });
+    assert.deepEqual(await fixture.engine.runInstall(again, () => {}, NEVER), { exitCode: 0 });
     await other.close();
   });
 
   /** What a server prints until it ends by itself. */
   async function run(more: Partial<InstanceSpec>): Promise<string> {
-    const spec = ground.spec(randomUUID(), '', more);
-    const { engine } = ground;
+    const spec = fixture.spec(randomUUID(), '', more);
+    const { engine } = fixture;
     await engine.create(spec);
     await engine.start(spec.uuid);
     await eventually(
@@ -198,7 +198,7 @@ describe('images in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
 
   function install(script: string): InstallSpec {
     const uuid = randomUUID();
-    const folder = ground.folder(uuid);
+    const folder = fixture.folder(uuid);
     chownSync(folder, PLAYER.uid, PLAYER.gid);
     return {
       uuid,

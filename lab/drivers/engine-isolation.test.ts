@@ -4,7 +4,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { DockerEngine } from '@portcullis/node/engine/docker/docker.ts';
 import { createGuard } from '@portcullis/node/engine/docker/network/guard.ts';
 import { Names } from '@portcullis/node/engine/docker/labels.ts';
-import { buildDockerGround, type DockerGround } from '../docker/docker-fixture.ts';
+import { startDockerFixture, type DockerFixture } from '../docker/docker-fixture.ts';
 import { addAddress, addRoute, enableForwarding, type Namespace, Network } from '../stack/netns.ts';
 import { skipUnless } from '../requirements.ts';
 import { eventually } from '../system/stack-fixture.ts';
@@ -26,7 +26,7 @@ describe('servers in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
   const listeners: ChildProcess[] = [];
   let host: Namespace;
   let client: Namespace;
-  let ground: DockerGround;
+  let fixture: DockerFixture;
 
   before(async () => {
     host = network.create('host');
@@ -43,22 +43,22 @@ describe('servers in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
     addRoute(host, METADATA, CLIENT[4]);
     enableForwarding(host);
     listeners.push(listen(host, HOST_PORT), listen(client, CLIENT_PORT));
-    ground = await buildDockerGround('isolation', { namespace: host });
+    fixture = await startDockerFixture('isolation', { namespace: host });
   });
   after(async () => {
     for (const listener of listeners) listener.kill('SIGKILL');
-    await ground.stop();
+    await fixture.stop();
     network.destroy();
   });
 
   afterEach(async () => {
-    for (const { uuid } of await ground.engine.list()) await ground.engine.remove(uuid);
+    for (const { uuid } of await fixture.engine.list()) await fixture.engine.remove(uuid);
   });
 
   it('reach those of their organisation and the internet, nobody else’s and not the host', async () => {
-    const one = await startShell(ground, { ports: [PUBLISHED] });
-    const two = await startShell(ground);
-    const foreign = await startShell(ground, { organisation: 'other' });
+    const one = await startShell(fixture, { ports: [PUBLISHED] });
+    const two = await startShell(fixture);
+    const foreign = await startShell(fixture, { organisation: 'other' });
     assert.equal(await one.reaches(await two.address(4), GAME_PORT), true, 'same organisation');
     assert.equal(await one.reaches(CLIENT[4], CLIENT_PORT), true, 'the internet');
     assert.equal(await one.reaches(HOST[4], PUBLISHED.port), true, 'its own published port');
@@ -71,8 +71,8 @@ describe('servers in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
   });
 
   it('are reached from outside on what is published, and on nothing else', async () => {
-    const one = await startShell(ground, { ports: [PUBLISHED] });
-    const two = await startShell(ground);
+    const one = await startShell(fixture, { ports: [PUBLISHED] });
+    const two = await startShell(fixture);
     assert.equal(reaches(client, HOST[4], PUBLISHED.port, PATIENT_S), true);
     for (const shell of [one, two]) {
       const address = await shell.address(4);
@@ -88,8 +88,8 @@ describe('servers in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
       ['six', 1],
       ['seven', 2],
     ] as const) {
-      await makeWithIpv6(ground, organisation, digit);
-      for (const _ of [1, 2]) shells.push(await startShell(ground, { organisation }));
+      await makeWithIpv6(fixture, organisation, digit);
+      for (const _ of [1, 2]) shells.push(await startShell(fixture, { organisation }));
     }
     const [one, two, foreign] = shells;
     assert.ok(one && two && foreign);
@@ -104,12 +104,12 @@ describe('servers in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
     for (const shell of shells) await shell.remove();
     for (const organisation of ['six', 'seven']) {
       const name = new Names('node-1').network(organisation);
-      await ground.dockerd.call('DELETE', `/networks/${name}`);
+      await fixture.dockerd.call('DELETE', `/networks/${name}`);
     }
   });
 
   it('reach no network that was closed to them, but names where this host asks for them', async () => {
-    const { dockerd } = ground;
+    const { dockerd } = fixture;
     const guard = createGuard({
       command: dockerd.namespace.command('nft'),
       closed: [`${CLIENT[4]}/32`],
@@ -124,7 +124,7 @@ describe('servers in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
     const names = listen(client, 53);
     try {
       await eventually('names are told', async () => reaches(host, METADATA, 53));
-      const [open, closed] = [await startShell(ground), await startShell({ ...ground, engine })];
+      const [open, closed] = [await startShell(fixture), await startShell({ ...fixture, engine })];
       assert.equal(await open.reaches(CLIENT[4], CLIENT_PORT), true);
       assert.equal(await closed.isKeptFrom(CLIENT[4], CLIENT_PORT), true);
       assert.equal(await closed.isKeptFrom(METADATA, CLIENT_PORT), true, 'credentials');
@@ -138,15 +138,15 @@ describe('servers in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
   });
 
   it('start only behind the guard, which comes back by itself and goes with the last of them', async () => {
-    const one = await startShell(ground);
+    const one = await startShell(fixture);
     const tables = (): string => host.run('nft', 'list', 'tables', 'inet');
     assert.match(tables(), /portcullis_node_/);
     host.run('nft', 'delete', 'table', 'inet', tables().trim().split(' ')[2] ?? '');
     assert.doesNotMatch(tables(), /portcullis_node_/);
-    const two = await startShell(ground);
+    const two = await startShell(fixture);
     assert.match(tables(), /portcullis_node_/);
-    await ground.dockerd.end('SIGKILL');
-    await ground.dockerd.launch();
+    await fixture.dockerd.end('SIGKILL');
+    await fixture.dockerd.launch();
     assert.match(tables(), /portcullis_node_/);
     await one.remove();
     assert.match(tables(), /portcullis_node_/);
@@ -156,9 +156,9 @@ describe('servers in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
   });
 
   it('of two agents are each agent’s own', async () => {
-    const other = ground.open('node-2');
-    const mine = await startShell(ground);
-    const spec = ground.spec(mine.uuid, 'sleep 100');
+    const other = fixture.open('node-2');
+    const mine = await startShell(fixture);
+    const spec = fixture.spec(mine.uuid, 'sleep 100');
     assert.equal(await other.inspect(mine.uuid), null);
     assert.deepEqual(await other.list(), []);
     await other.kill(mine.uuid);
@@ -166,7 +166,7 @@ describe('servers in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
     await other.create(spec);
     await other.start(mine.uuid);
     await other.remove(mine.uuid);
-    assert.equal((await ground.engine.inspect(mine.uuid))?.status, 'running');
+    assert.equal((await fixture.engine.inspect(mine.uuid))?.status, 'running');
     assert.equal(await mine.isKeptFrom(HOST[4], HOST_PORT), true, 'its guard stays');
     await mine.remove();
   });
@@ -188,7 +188,7 @@ describe('servers in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
 
 /** As the engine makes it, and with IPv6. */
 async function makeWithIpv6(
-  { dockerd }: DockerGround,
+  { dockerd }: DockerFixture,
   organisation: string,
   digit: number,
 ): Promise<void> {

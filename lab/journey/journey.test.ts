@@ -3,7 +3,13 @@ import { after, before, describe, it } from 'node:test';
 import { linkOf } from '../bench/traffic.ts';
 import { sendFloods } from '../floods/flood.ts';
 import { CLIENT, EDGE_DEVICE, HOST, SERVER } from '../stack/internet.ts';
-import { buildGround, eventually, type Ground, packet, whyNot } from '../system/stack-fixture.ts';
+import {
+  startStackFixture,
+  eventually,
+  type StackFixture,
+  packet,
+  whyNot,
+} from '../system/stack-fixture.ts';
 import { UdpPeer } from '../wire/udp-peer.ts';
 
 const FILTERED_PORT = 27_500;
@@ -18,17 +24,17 @@ const START_MS = 60_000;
 
 /** Every area once, on one stack, from the HTTP interface to the wire. What lies between is shown elsewhere. */
 describe('portcullis up', { skip: whyNot() }, () => {
-  let ground: Ground;
+  let fixture: StackFixture;
   before(async () => {
-    ground = await buildGround('journey', {
+    fixture = await startStackFixture('journey', {
       fleet: FLEET,
       args: ['--enforce', '--engine', 'process'],
     });
   });
-  after(() => ground?.stop());
+  after(() => fixture?.stop());
 
   it('drops the packets that a rule denies, until the rule is deleted', async () => {
-    const { stack, through } = ground;
+    const { stack, through } = fixture;
     for (const family of [4, 6] as const) {
       const denied = packet(family, 'udp');
       const other = packet(family, 'udp', { destinationPort: 27_016 });
@@ -46,7 +52,7 @@ describe('portcullis up', { skip: whyNot() }, () => {
   });
 
   it('lets players through a filter, and limits senders that get no answer', async (t) => {
-    const { internet, stack } = ground;
+    const { internet, stack } = fixture;
     await stack.api.createFilter(SERVER[4], 'udp-stateful', String(FILTERED_PORT));
     const [server, client] = [new UdpPeer(internet.server), new UdpPeer(internet.client)];
     t.after(async () => {
@@ -67,7 +73,7 @@ describe('portcullis up', { skip: whyNot() }, () => {
   });
 
   it('detects a flood, drops it, and shows it in the attack history', async () => {
-    const { internet, stack, through } = ground;
+    const { internet, stack, through } = fixture;
     const amplified = packet(4, 'udp', { destination: ATTACKED, sourcePort: 53 });
     const player = packet(4, 'udp', { destination: ATTACKED });
     assert.equal(await through.passes(amplified), true);
@@ -99,7 +105,7 @@ describe('portcullis up', { skip: whyNot() }, () => {
   });
 
   it('starts a game server, which answers a player and stops', async () => {
-    const { internet } = ground;
+    const { internet } = fixture;
     await eventually('it is provisioned', async () => (await detail()).provisioned, START_MS);
     await power('start');
     await eventually('it runs', async () => (await detail()).state === 'running', START_MS);
@@ -115,7 +121,7 @@ describe('portcullis up', { skip: whyNot() }, () => {
 
   async function power(signal: 'start' | 'stop'): Promise<void> {
     const path = `/api/v1/game-servers/${GAME}/power`;
-    const { status, body } = await ground.stack.api.call('POST', path, { signal });
+    const { status, body } = await fixture.stack.api.call('POST', path, { signal });
     assert.equal(status, 200, JSON.stringify(body));
   }
 
@@ -124,7 +130,7 @@ describe('portcullis up', { skip: whyNot() }, () => {
     readonly state: string | null;
   }> {
     const path = `/api/v1/game-servers/${GAME}`;
-    const { body } = await ground.stack.api.call<{
+    const { body } = await fixture.stack.api.call<{
       readonly data: { readonly provisioned: boolean; readonly state: string | null };
     }>('GET', path);
     return body.data;

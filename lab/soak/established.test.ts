@@ -6,7 +6,12 @@ import { missing } from '../requirements.ts';
 import { Path } from '../wire/path.ts';
 import { Probe, type ProbePacket } from '../wire/probe.ts';
 import { TcpEnd } from '../wire/tcp-end.ts';
-import { buildGround, eventually, type Ground, whyNot } from '../system/stack-fixture.ts';
+import {
+  startStackFixture,
+  eventually,
+  type StackFixture,
+  whyNot,
+} from '../system/stack-fixture.ts';
 
 const FAMILIES = [4, 6] as const;
 const SERVICE = 27_015;
@@ -33,7 +38,7 @@ if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
   throw new Error(`these tests may not be skipped here, and cannot run: ${lacking}`);
 }
 
-let ground: Ground;
+let fixture: StackFixture;
 /** What leaves by the server's side is not judged: to the client everything passes. */
 let back: Path;
 
@@ -42,14 +47,16 @@ for (const earlyDrop of [false, true]) {
     skip: lacking ?? false,
   }, () => {
     before(async () => {
-      ground = await buildGround(`established-${earlyDrop ? 'early' : 'late'}`, { earlyDrop });
-      back = new Path(ground.server, ground.client, { 4: CLIENT[4], 6: CLIENT[6] });
+      fixture = await startStackFixture(`established-${earlyDrop ? 'early' : 'late'}`, {
+        earlyDrop,
+      });
+      back = new Path(fixture.server, fixture.client, { 4: CLIENT[4], 6: CLIENT[6] });
     });
-    after(() => ground.stop());
+    after(() => fixture.stop());
 
     for (const protocol of ['udp', 'tcp'] as const) {
       it(`${protocol}: stop when they become denied and are forgotten, also while the server goes on sending`, async () => {
-        const { through, stack } = ground;
+        const { through, stack } = fixture;
         for (const family of FAMILIES) {
           const inbound = flow(family, protocol, 41_000, SERVICE);
           const other = flow(family, protocol, 41_000, OTHER_SERVICE);
@@ -83,7 +90,7 @@ for (const earlyDrop of [false, true]) {
     }
 
     it('gre: stop too, which has no ports', async () => {
-      const { through, stack } = ground;
+      const { through, stack } = fixture;
       for (const family of FAMILIES) {
         const inbound = {
           source: CLIENT[family],
@@ -106,7 +113,7 @@ for (const earlyDrop of [false, true]) {
     });
 
     it('are forgotten where nobody sends any more, and begin anew when they are allowed again', async () => {
-      const { through, stack } = ground;
+      const { through, stack } = fixture;
       for (const family of FAMILIES) {
         const inbound = flow(family, 'udp', 43_000, SERVICE);
         assert.equal(await through.passes(inbound), true);
@@ -120,7 +127,7 @@ for (const earlyDrop of [false, true]) {
     });
 
     it('stay denied when the table is written anew, and when somebody else deletes it', async () => {
-      const { through, stack, internet } = ground;
+      const { through, stack, internet } = fixture;
       const inbound = flow(4, 'udp', 44_000, SERVICE);
       assert.equal(await through.passes(inbound), true);
       const ids = await deny(4, { protocol: 'udp', destination_port: String(SERVICE) });
@@ -143,7 +150,7 @@ for (const earlyDrop of [false, true]) {
     });
 
     it('stay denied when the edge was off meanwhile, by an agent that runs on and by none', async () => {
-      const { through, stack, internet } = ground;
+      const { through, stack, internet } = fixture;
       internet.edge.run('conntrack', '-F');
       const denied = FAMILIES.map((family) => flow(family, 'udp', 47_000, SERVICE));
       const gre = { source: CLIENT[4], destination: SERVER[4], protocol: 'gre' } as const;
@@ -191,7 +198,7 @@ for (const earlyDrop of [false, true]) {
     });
 
     it('of a published port stay denied while the container goes on sending', async () => {
-      const { stack, internet, client } = ground;
+      const { stack, internet, client } = fixture;
       internet.edge.run('nft', PUBLISHED);
       const inContainer = await new Probe(internet.container).started();
       try {
@@ -220,7 +227,7 @@ for (const earlyDrop of [false, true]) {
     });
 
     it('tcp: are forgotten, and no end hears the other again until it is allowed, whoever goes on sending', async () => {
-      const { stack, internet } = ground;
+      const { stack, internet } = fixture;
       for (const family of FAMILIES) {
         const address = SERVER[family];
         const server = await TcpEnd.serve(internet.server, address, REAL_SERVICE);
@@ -241,7 +248,7 @@ for (const earlyDrop of [false, true]) {
     });
 
     it('go on where the protected host opened them, whatever is denied', async () => {
-      const { through, stack } = ground;
+      const { through, stack } = fixture;
       for (const family of FAMILIES) {
         const inbound = flow(family, 'udp', 42_000, 42_001);
         assert.equal(await back.passes(reversed(inbound)), true);
@@ -281,7 +288,7 @@ async function deny(
   family: 4 | 6,
   rule: Pick<NewRule, 'protocol' | 'destination_port'>,
 ): Promise<readonly number[]> {
-  const { api } = ground.stack;
+  const { api } = fixture.stack;
   const ids = await api.createRule(SERVER[family], { action: 'deny', ...rule });
   await api.enforced(SERVER[family]);
   return ids;
@@ -289,7 +296,7 @@ async function deny(
 
 function tableHas(text: string): boolean {
   try {
-    return ground.internet.edge.run('nft', 'list', 'chains', 'inet').includes(text);
+    return fixture.internet.edge.run('nft', 'list', 'chains', 'inet').includes(text);
   } catch {
     return false;
   }
@@ -308,7 +315,7 @@ function idsOf(inbound: ProbePacket): string[] {
 function entriesOf(inbound: ProbePacket): string[] {
   const { source, destination, protocol, sourcePort, destinationPort } = inbound;
   const kind = source.includes(':') ? 'ipv6' : 'ipv4';
-  const { edge } = ground.internet;
+  const { edge } = fixture.internet;
   const listed = edge.run('conntrack', '-L', '-f', kind, '-p', protocol, '-o', 'id');
   const ports = sourcePort === undefined ? [] : [sourcePort, destinationPort];
   const said = [`=${source} `, `=${destination} `, ...ports.map((port) => `port=${port} `)];

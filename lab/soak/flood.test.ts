@@ -12,7 +12,7 @@ import { CLIENT, EDGE_DEVICE, SERVER } from '../stack/internet.ts';
 import { require } from '../requirements.ts';
 import { UdpPeer } from '../wire/udp-peer.ts';
 import { filteredPolicy as filtered } from '@portcullis/dataplane/testing/policies.ts';
-import { FilterGround } from '../system/filters/filter-edge.ts';
+import { FilterEdge } from '../system/filters/filter-edge.ts';
 import { eventually, reaches } from '../system/stack-fixture.ts';
 import { inWords, type Load, QUEUED_MS, ServerLoad } from './server-load.ts';
 
@@ -26,26 +26,26 @@ const to = SERVER[4];
 
 describe('a flood from forged sources', () => {
   it('of SYNs does not reach nginx, which goes on serving', async (t) => {
-    const ground = prepare(t, 'synflood');
-    if (ground === null) return;
-    const nginx = startNginx(ground.internet.server);
+    const fixture = prepare(t, 'synflood');
+    if (fixture === null) return;
+    const nginx = startNginx(fixture.internet.server);
     t.after(() => nginx.stop());
     const url = `http://${to}:${NGINX.port}/`;
-    await eventually('nginx serves', async () => reaches(ground.internet.client, url));
-    const { server } = ground.internet;
-    const flood = floodOn(t, ground, { tcpShare: 1, ports: [NGINX.port, NGINX.port] });
-    const load = new ServerLoad(ground.internet, nginx, 'Tcp');
+    await eventually('nginx serves', async () => reaches(fixture.internet.client, url));
+    const { server } = fixture.internet;
+    const flood = floodOn(t, fixture, { tcpShare: 1, ports: [NGINX.port, NGINX.port] });
+    const load = new ServerLoad(fixture.internet, nginx, 'Tcp');
     const without = await load.during(() => flood(UNPROTECTED));
-    await ground.apply([filtered(to, ['tcp-syn-proxy', NGINX.port])]);
+    await fixture.apply([filtered(to, ['tcp-syn-proxy', NGINX.port])]);
     await eventually('nginx serves behind its proxy', async () =>
-      reaches(ground.internet.client, url),
+      reaches(fixture.internet.client, url),
     );
-    const arrived = ground.countAt(server, 'ip saddr 11.0.0.0/8 tcp flags syn / syn,ack');
+    const arrived = fixture.countAt(server, 'ip saddr 11.0.0.0/8 tcp flags syn / syn,ack');
     let served = { ok: 0, all: 0 };
     let sent = 0;
     const withEdge = await load.during(async () => {
       // Whoever asks, asks while it floods: it ends when everybody was answered.
-      const serving = serveDuring(ground, url).then((answers) => (served = answers));
+      const serving = serveDuring(fixture, url).then((answers) => (served = answers));
       while (served.all === 0 || sent < FLOOD) sent += await flood(FLOOD / 4);
       await serving;
       return sent;
@@ -60,20 +60,20 @@ describe('a flood from forged sources', () => {
   });
 
   it('of UDP does not reach a game server, whose players play on', async (t) => {
-    const ground = prepare(t, 'udpflood');
-    if (ground === null) return;
-    const { server } = ground.internet;
+    const fixture = prepare(t, 'udpflood');
+    if (fixture === null) return;
+    const { server } = fixture.internet;
     const game = startTeeworlds(server);
     t.after(() => game.stop());
-    const player = await playerOf(t, ground);
+    const player = await playerOf(t, fixture);
     await eventually('the game answers', async () => (await player.play(1)) === 1);
-    const flood = floodOn(t, ground, { tcpShare: 0, ports: [TEEWORLDS.port, TEEWORLDS.port] });
-    const load = new ServerLoad(ground.internet, game, 'Udp');
+    const flood = floodOn(t, fixture, { tcpShare: 0, ports: [TEEWORLDS.port, TEEWORLDS.port] });
+    const load = new ServerLoad(fixture.internet, game, 'Udp');
     await load.atRest(() => player.play(20));
     const without = await load.during(() => untilRead(flood(UNPROTECTED)));
-    await ground.apply([filtered(to, ['udp-stateful', TEEWORLDS.port])]);
+    await fixture.apply([filtered(to, ['udp-stateful', TEEWORLDS.port])]);
     await eventually('the player is known', async () => (await player.play(1)) === 1);
-    const arrived = ground.countAt(server, 'ip saddr 11.0.0.0/8 udp dport 8303');
+    const arrived = fixture.countAt(server, 'ip saddr 11.0.0.0/8 udp dport 8303');
     const begin = performance.now();
     let played = 0;
     const rounds = 40;
@@ -98,17 +98,17 @@ describe('a flood from forged sources', () => {
   });
 });
 
-function prepare(t: TestContext, label: string): FilterGround | null {
+function prepare(t: TestContext, label: string): FilterEdge | null {
   if (!require(t, ['root', 'netns', 'nft', 'bpf', 'ethtool', 'nginx', 'teeworlds'])) return null;
-  const ground = new FilterGround(label);
-  t.after(() => ground.destroy());
-  return ground;
+  const fixture = new FilterEdge(label);
+  t.after(() => fixture.destroy());
+  return fixture;
 }
 
 /** Sends so many packets from forged sources; answers how many the edge took. */
 function floodOn(
   t: TestContext,
-  { internet: { client, edge } }: FilterGround,
+  { internet: { client, edge } }: FilterEdge,
   change: Pick<Plan, 'tcpShare' | 'ports'>,
 ): (packets: number) => Promise<number> {
   for (const [namespace, device] of [[client, 'eth0'] as const, [edge, EDGE_DEVICE] as const])
@@ -135,14 +135,11 @@ function floodOn(
 
 const run = promisify(execFile);
 
-async function serveDuring(
-  ground: FilterGround,
-  url: string,
-): Promise<{ ok: number; all: number }> {
+async function serveDuring(fixture: FilterEdge, url: string): Promise<{ ok: number; all: number }> {
   let ok = 0;
   const all = 20;
   for (let at = 0; at < all; at++) {
-    const [program, ...args] = ground.internet.client.command(
+    const [program, ...args] = fixture.internet.client.command(
       'curl',
       '-sf',
       '--max-time',
@@ -155,7 +152,7 @@ async function serveDuring(
   return { ok, all };
 }
 
-async function playerOf(t: TestContext, { internet }: FilterGround) {
+async function playerOf(t: TestContext, { internet }: FilterEdge) {
   const peer = new UdpPeer(internet.client);
   t.after(() => peer.stop());
   const end = await peer.open(CLIENT[4]);

@@ -131,7 +131,7 @@ edges:
 `;
 }
 
-interface Ground {
+interface StackParts {
   readonly home: string;
   readonly dataDir: string;
   readonly fleetFile: string;
@@ -147,20 +147,20 @@ class RunningStack implements Stack {
   readonly dataDir: string;
   readonly fleetFile: string;
   readonly #edge: Namespace;
-  readonly #ground: Ground;
+  readonly #parts: StackParts;
   #up: ChildProcess | null = null;
 
-  constructor(edge: Namespace, ground: Ground) {
+  constructor(edge: Namespace, parts: StackParts) {
     this.#edge = edge;
-    this.#ground = ground;
-    this.dataDir = ground.dataDir;
-    this.fleetFile = ground.fleetFile;
-    this.api = new ApiClient(join(ground.home, 'api.sock'), ground.key);
-    this.other = new ApiClient(join(ground.home, 'api.sock'), ground.otherKey);
+    this.#parts = parts;
+    this.dataDir = parts.dataDir;
+    this.fleetFile = parts.fleetFile;
+    this.api = new ApiClient(join(parts.home, 'api.sock'), parts.key);
+    this.other = new ApiClient(join(parts.home, 'api.sock'), parts.otherKey);
   }
 
   get key(): string {
-    return this.#ground.key;
+    return this.#parts.key;
   }
 
   get pid(): number {
@@ -170,7 +170,7 @@ class RunningStack implements Stack {
   async start(...args: readonly string[]): Promise<void> {
     const log = openSync(this.#logFile, 'a');
     const up = this.#edge.spawn([LAUNCHER, 'up', ...this.#options(), ...args], {
-      env: this.#ground.env,
+      env: this.#parts.env,
       stdio: ['ignore', 'pipe', log],
     });
     closeSync(log);
@@ -194,7 +194,7 @@ class RunningStack implements Stack {
 
   /** What the processes say on standard error: warnings by the dozen where tests kill them on purpose. */
   get #logFile(): string {
-    return join(this.#ground.home, 'up.log');
+    return join(this.#parts.home, 'up.log');
   }
 
   #logEnd(): string {
@@ -204,7 +204,7 @@ class RunningStack implements Stack {
   async command(...args: readonly string[]): Promise<string> {
     const [program, ...rest] = this.#edge.command(LAUNCHER, ...args, '--data', this.dataDir);
     const child = spawn(program, rest, {
-      env: this.#ground.env,
+      env: this.#parts.env,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let stdout = '';
@@ -217,7 +217,7 @@ class RunningStack implements Stack {
   }
 
   pidOf(program: string): number {
-    const found = pidsOn(this.#edge, this.#ground.bridge.pid).find((pid) =>
+    const found = pidsOn(this.#edge, this.#parts.bridge.pid).find((pid) =>
       commandLineOf(pid).includes(program),
     );
     if (found === undefined) throw new Error(`${program} does not run`);
@@ -233,7 +233,7 @@ class RunningStack implements Stack {
 
   async killAll(): Promise<void> {
     const gone = this.#up === null ? null : ended(this.#up);
-    const left = (): number[] => pidsOn(this.#edge, this.#ground.bridge.pid);
+    const left = (): number[] => pidsOn(this.#edge, this.#parts.bridge.pid);
     const deadline = performance.now() + START_MS;
     // Again for what was forked meanwhile; and who is killed goes a little later.
     for (let pids = left(); pids.length > 0; pids = left()) {
@@ -254,10 +254,10 @@ class RunningStack implements Stack {
 
   async stop(): Promise<void> {
     await this.terminate();
-    this.#ground.bridge.kill();
-    await ended(this.#ground.bridge);
-    unmountBpffs(join(this.#ground.home, 'bpffs'));
-    rmSync(this.#ground.home, { recursive: true, force: true });
+    this.#parts.bridge.kill();
+    await ended(this.#parts.bridge);
+    unmountBpffs(join(this.#parts.home, 'bpffs'));
+    rmSync(this.#parts.home, { recursive: true, force: true });
   }
 
   #options(): string[] {

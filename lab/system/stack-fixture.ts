@@ -7,7 +7,7 @@ import { Path } from '../wire/path.ts';
 import { Probe, type ProbePacket } from '../wire/probe.ts';
 
 /** One running stack and probes on its wires, shared by the tests of a file. */
-export interface Ground {
+export interface StackFixture {
   readonly internet: Internet;
   readonly stack: Stack;
   readonly client: Probe;
@@ -29,7 +29,10 @@ export function whyNot(): string | false {
   return skipUnless(NEEDS);
 }
 
-export async function buildGround(label: string, options: StackOptions = {}): Promise<Ground> {
+export async function startStackFixture(
+  label: string,
+  options: StackOptions = {},
+): Promise<StackFixture> {
   const undo: (() => Promise<void> | void)[] = [];
   const stop = async (): Promise<void> => {
     for (const step of undo.splice(0).toReversed()) await step();

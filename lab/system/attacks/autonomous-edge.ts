@@ -17,7 +17,7 @@ import { createInternet, EDGE_DEVICE, type Internet } from '../../stack/internet
 const PROGRAM = join(import.meta.dirname, '..', '..', '..', 'edge', 'main.ts');
 
 /** The process of an edge in the lab's internet, with a control plane that can be taken away from it. */
-export class AloneGround {
+export class AutonomousEdge {
   readonly internet: Internet;
   /** What it wants, and what it heard. */
   readonly control = new FakeControl();

@@ -6,7 +6,7 @@ import { isCutOff } from '../../floods/cut-off.ts';
 import { sendFloods } from '../../floods/flood.ts';
 import { EDGE_DEVICE, SERVER } from '../../stack/internet.ts';
 import { ORGANISATION } from '../../stack/stack.ts';
-import { buildGround, eventually, type Ground, whyNot } from '../stack-fixture.ts';
+import { startStackFixture, eventually, type StackFixture, whyNot } from '../stack-fixture.ts';
 
 const FLEET = `organisations:
   ${ORGANISATION}:
@@ -40,16 +40,16 @@ interface Attacks {
   }[];
 }
 
-let ground: Ground;
+let fixture: StackFixture;
 
 describe('a control plane that hangs during a flood', { skip: whyNot() }, () => {
   before(async () => {
-    ground = await buildGround('hanging', { fleet: FLEET });
+    fixture = await startStackFixture('hanging', { fleet: FLEET });
   });
-  after(() => ground.stop());
+  after(() => fixture.stop());
 
   it('is done without by the edge, and has one record of it when it is back', async (t) => {
-    const { stack } = ground;
+    const { stack } = fixture;
     const arrived = countAtServer();
     await eventually('the edge counts', async () => {
       const said = await stack.command('edges', 'show', 'lab');
@@ -61,7 +61,7 @@ describe('a control plane that hangs during a flood', { skip: whyNot() }, () => 
     let report: Awaited<ReturnType<typeof flood>>;
     try {
       const flooding = flood(FLOOD.pps, FLOOD.seconds);
-      const { client } = ground.internet;
+      const { client } = fixture.internet;
       await eventually('nothing arrives any more', () => isCutOff(client, 'eth0', arrived));
       const leaked = arrived();
       report = await flooding;
@@ -103,7 +103,7 @@ describe('a control plane that hangs during a flood', { skip: whyNot() }, () => 
   });
 
   it('misses no flood, however soon it is back: it was killed before it knew of it', async (t) => {
-    const { stack } = ground;
+    const { stack } = fixture;
     const flooding = flood(8_000, 2.5, NEIGHBOUR);
     await setTimeout(350);
     process.kill(stack.pidOf('control/main.ts'), 'SIGKILL');
@@ -126,7 +126,7 @@ describe('a control plane that hangs during a flood', { skip: whyNot() }, () => 
   });
 
   it('is not replaced by an edge against an attack that was cancelled', async () => {
-    const { stack } = ground;
+    const { stack } = fixture;
     const arrived = countAtServer('cancelled');
     // For as long as it takes: a busy machine is slow to cancel.
     const over = new AbortController();
@@ -160,14 +160,14 @@ describe('a control plane that hangs during a flood', { skip: whyNot() }, () => 
 });
 
 async function recorded(ip: string = target): Promise<Attacks['data']> {
-  const answer = await ground.stack.api
+  const answer = await fixture.stack.api
     .call<Attacks>('GET', `/api/v1/attacks?ip=${ip}`)
     .catch(() => null);
   return answer?.status === 200 ? answer.body.data : [];
 }
 
 async function flood(pps: number, seconds: number, at: string = target, calledOff?: AbortSignal) {
-  const { client, edge } = ground.internet;
+  const { client, edge } = fixture.internet;
   const { ifindex } = linkOf(client, 'eth0');
   const to = linkOf(edge, EDGE_DEVICE).address;
   const plan = {
@@ -187,7 +187,7 @@ async function flood(pps: number, seconds: number, at: string = target, calledOf
 
 /** Answers of resolvers that arrive at the server. */
 function countAtServer(table = 'counting'): () => number {
-  const { server } = ground.internet;
+  const { server } = fixture.internet;
   server.run(
     'nft',
     `add table inet ${table}

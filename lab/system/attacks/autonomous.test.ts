@@ -6,7 +6,7 @@ import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 import { isCutOff } from '../../floods/cut-off.ts';
 import { SERVER } from '../../stack/internet.ts';
 import { require } from '../../requirements.ts';
-import { AloneGround } from './autonomous-edge.ts';
+import { AutonomousEdge } from './autonomous-edge.ts';
 import { eventually } from '../stack-fixture.ts';
 
 const SCOPE: WatchScope = {
@@ -28,36 +28,36 @@ const target = SERVER[4];
 
 describe('an edge whose control plane is gone', () => {
   it('drops a flood in the kernel by itself, also after kill -9, and tells of it once', async (t) => {
-    const ground = await prepare(t);
-    if (ground === null) return;
-    const arrived = ground.countAtServer('udp sport 53 ip saddr 11.0.0.0/8');
-    await ground.loseControl();
+    const fixture = await prepare(t);
+    if (fixture === null) return;
+    const arrived = fixture.countAtServer('udp sport 53 ip saddr 11.0.0.0/8');
+    await fixture.loseControl();
     // What is seen from here on, control does not see.
     await wait(4_000);
-    const flooding = ground.flood('dns', target, FLOOD_PPS, FLOOD_SECONDS);
+    const flooding = fixture.flood('dns', target, FLOOD_PPS, FLOOD_SECONDS);
     const begin = performance.now();
     await eventually('the flood arrives while it is not known', async () => arrived() > 0);
-    const { client } = ground.internet;
+    const { client } = fixture.internet;
     await eventually('nothing arrives any more', () => isCutOff(client, 'eth0', arrived));
     const stoppedMs = performance.now() - begin;
     t.diagnostic(`${arrived()} packets arrived; none after ${stoppedMs.toFixed(0)} ms`);
     const leaked = arrived();
 
-    await ground.killEdge();
-    ground.startEdge();
+    await fixture.killEdge();
+    fixture.startEdge();
     const report = await flooding;
     assert.equal(arrived(), leaked, 'what was done alone outlives the agent');
     assert.ok(leaked < report.packets / 2, `${leaked} of ${report.packets}`);
 
-    await ground.comeControl();
+    await fixture.comeControl();
     await eventually(
       'control hears of the end',
-      async () => ground.told.some(({ endedAtMs }) => endedAtMs !== null),
+      async () => fixture.told.some(({ endedAtMs }) => endedAtMs !== null),
       60_000,
     );
-    const [last] = ground.told.toReversed();
-    assert.equal(new Set(ground.told.map(({ id }) => id)).size, 1, 'one attack');
-    assert.ok(ground.told.length <= 2, 'told as ongoing and as ended at most');
+    const [last] = fixture.told.toReversed();
+    assert.equal(new Set(fixture.told.map(({ id }) => id)).size, 1, 'one attack');
+    assert.ok(fixture.told.length <= 2, 'told as ongoing and as ended at most');
     assert.deepEqual([last?.subject, last?.type], [target, 'dns_amplification']);
     assert.ok(last?.actions.some(({ action }) => action.kind === 'reflector'));
     assert.ok(last !== undefined);
@@ -76,7 +76,7 @@ describe('an edge whose control plane is gone', () => {
 
     await eventually('it is withdrawn', async () => {
       const before = arrived();
-      await ground.flood('dns', target, 100, 1);
+      await fixture.flood('dns', target, 100, 1);
       return arrived() > before;
     });
   });
@@ -87,22 +87,22 @@ describe('an edge whose control plane is gone', () => {
       { scope: '203.0.113.20', mode: 'enforce', change: { safelist: ['11.0.0.0/8'] } },
       { scope: '203.0.113.30', mode: null, change: { mitigation: 'off' } },
     ] as const;
-    const ground = await prepare(
+    const fixture = await prepare(
       t,
       cases.map(({ scope, change }) => ({ ...SCOPE, scope, ...change })),
     );
-    if (ground === null) return;
-    ground.internet.server.run('ip', 'address', 'add', '203.0.113.30/24', 'dev', 'eth0');
-    const arrived = ground.countAtServer('udp sport 53 ip saddr 11.0.0.0/8');
-    await ground.loseControl();
+    if (fixture === null) return;
+    fixture.internet.server.run('ip', 'address', 'add', '203.0.113.30/24', 'dev', 'eth0');
+    const arrived = fixture.countAtServer('udp sport 53 ip saddr 11.0.0.0/8');
+    await fixture.loseControl();
     await wait(4_000);
     let sent = 0;
     for (const { scope } of cases) {
-      const { packets } = await ground.flood('dns', scope, FLOOD_PPS, 3);
+      const { packets } = await fixture.flood('dns', scope, FLOOD_PPS, 3);
       sent += packets;
     }
-    await ground.comeControl();
-    const reported = (scope: string) => ground.told.find(({ subject }) => subject === scope);
+    await fixture.comeControl();
+    const reported = (scope: string) => fixture.told.find(({ subject }) => subject === scope);
     await eventually('control receives all of them', async () =>
       cases.every(({ scope }) => reported(scope) !== undefined),
     );
@@ -118,38 +118,38 @@ describe('an edge whose control plane is gone', () => {
   });
 
   it('does nothing alone while control is there', async (t) => {
-    const ground = await prepare(t);
-    if (ground === null) return;
-    const arrived = ground.countAtServer('udp sport 53 ip saddr 11.0.0.0/8');
-    const { packets } = await ground.flood('dns', target, FLOOD_PPS, 4);
+    const fixture = await prepare(t);
+    if (fixture === null) return;
+    const arrived = fixture.countAtServer('udp sport 53 ip saddr 11.0.0.0/8');
+    const { packets } = await fixture.flood('dns', target, FLOOD_PPS, 4);
     assert.equal(arrived(), packets);
-    const samples = ground.control.heard.flatMap((one) =>
+    const samples = fixture.control.heard.flatMap((one) =>
       one.kind === 'watch.samples' ? one.samples : [],
     );
     const counted = samples.flatMap(({ addresses }) => addresses);
     const sum = counted.reduce((all, one) => all + (one.subject === target ? one.packets : 0), 0);
     // A slow machine throws samples away, and follows the address later; nothing is told twice.
     assert.ok(sum <= packets && sum > packets / 2, `${sum} of ${packets} were told`);
-    assert.deepEqual(ground.told, []);
+    assert.deepEqual(fixture.told, []);
   });
 });
 
 async function prepare(
   t: TestContext,
   scopes: readonly WatchScope[] = [SCOPE],
-): Promise<AloneGround | null> {
+): Promise<AutonomousEdge | null> {
   if (!require(t, ['root', 'netns', 'nft', 'bpf'])) return null;
   // So is the edge, which this process starts: what keeps it waiting keeps the other waiting.
   setPriority(-10);
-  const ground = new AloneGround('alone');
-  t.after(() => ground.destroy());
-  ground.control.scopes = [...scopes];
-  ground.control.watchVersion = 'w1';
-  await ground.comeControl();
-  ground.startEdge();
-  await ground.control.confirmed();
+  const fixture = new AutonomousEdge('alone');
+  t.after(() => fixture.destroy());
+  fixture.control.scopes = [...scopes];
+  fixture.control.watchVersion = 'w1';
+  await fixture.comeControl();
+  fixture.startEdge();
+  await fixture.control.confirmed();
   await eventually('it asked what to watch', async () =>
-    ground.control.heard.some((one) => one.kind === 'watch.samples'),
+    fixture.control.heard.some((one) => one.kind === 'watch.samples'),
   );
-  return ground;
+  return fixture;
 }

@@ -9,7 +9,7 @@ import { CLIENT, SERVER } from '../../stack/internet.ts';
 import { require } from '../../requirements.ts';
 import { TcpEnd } from '../../wire/tcp-end.ts';
 import { UdpPeer } from '../../wire/udp-peer.ts';
-import { FilterGround } from '../filters/filter-edge.ts';
+import { FilterEdge } from '../filters/filter-edge.ts';
 
 const GAME = 27_500;
 const OTHER = 27_600;
@@ -39,7 +39,7 @@ function attacked(target: string, ...mitigations: readonly Partial<Mitigation>[]
 }
 
 interface Field {
-  readonly ground: FilterGround;
+  readonly fixture: FilterEdge;
   readonly client: UdpPeer;
   readonly server: UdpPeer;
 }
@@ -50,13 +50,13 @@ async function field(
   change: Partial<Filter> = {},
 ): Promise<Field | null> {
   if (!require(t, ['root', 'netns', 'nft', 'python3'])) return null;
-  const ground = new FilterGround(label, change);
-  t.after(() => ground.destroy());
-  const client = new UdpPeer(ground.internet.client);
+  const fixture = new FilterEdge(label, change);
+  t.after(() => fixture.destroy());
+  const client = new UdpPeer(fixture.internet.client);
   t.after(() => client.stop());
-  const server = new UdpPeer(ground.internet.server);
+  const server = new UdpPeer(fixture.internet.server);
   t.after(() => server.stop());
-  return { ground, client, server };
+  return { fixture, client, server };
 }
 
 describe('mitigations in the kernel', () => {
@@ -66,13 +66,13 @@ describe('mitigations in the kernel', () => {
     it(`IPv${family}: answers of reflectors are dropped and counted, players and the safelist are not`, async (t) => {
       const on = await field(t, `ampl${family}`);
       if (on === null) return;
-      const { ground, client, server } = on;
+      const { fixture, client, server } = on;
       const game = await server.open(to, GAME, '');
       const reflector = await client.open(CLIENT[family], DNS);
       const player = await client.open(CLIENT[family]);
-      const reader = new NftablesDrops(() => ground.internet.edge.within(openCounterReader));
+      const reader = new NftablesDrops(() => fixture.internet.edge.within(openCounterReader));
       t.after(() => reader.close());
-      await ground.apply([attacked(to, { sourcePort: DNS })]);
+      await fixture.apply([attacked(to, { sourcePort: DNS })]);
       await reader.read();
       await reflector.send(to, GAME, 50);
       await player.exchange(to, GAME);
@@ -82,7 +82,7 @@ describe('mitigations in the kernel', () => {
         entries.map(({ target, stage, reason, packets }) => [target, stage, reason, packets]),
         [[to, 'mitigations', 'mitigated', 50]],
       );
-      await ground.apply([attacked(to, { sourcePort: DNS, safelist: [CLIENT[family]] })]);
+      await fixture.apply([attacked(to, { sourcePort: DNS, safelist: [CLIENT[family]] })]);
       await reflector.exchange(to, GAME);
       assert.equal(await game.received(), 2);
     });
@@ -90,16 +90,16 @@ describe('mitigations in the kernel', () => {
     it(`IPv${family}: whoever the server has answered plays on while strangers are limited`, async (t) => {
       const on = await field(t, `limit${family}`);
       if (on === null) return;
-      const { ground, client, server } = on;
+      const { fixture, client, server } = on;
       const game = await server.open(to, GAME, '');
       await server.open(to, OTHER, '');
-      await ground.apply([attacked(to)]);
+      await fixture.apply([attacked(to)]);
       const player = await client.open(CLIENT[family]);
       await player.exchange(to, GAME);
       const limit = { per: 'destination', pps: 100, strangersOnly: true } as const;
       // A stranger who is answered would be none any more: this port does not answer.
       const silent = await server.open(to, GAME + 1);
-      await ground.apply([
+      await fixture.apply([
         attacked(to, { limit, destinationPort: GAME + 1 }, { limit, destinationPort: GAME }),
       ]);
       const stranger = await client.open(CLIENT[family]);
@@ -119,12 +119,12 @@ describe('mitigations in the kernel', () => {
   it('limits each source by itself, and one that is slow never', async (t) => {
     const on = await field(t, 'limit-source');
     if (on === null) return;
-    const { ground, client, server } = on;
+    const { fixture, client, server } = on;
     const to = SERVER[4];
     const game = await server.open(to, GAME, '');
     await server.open(to, OTHER, '');
     const limit = { per: 'source', pps: 50, strangersOnly: false } as const;
-    await ground.apply([attacked(to, { limit, destinationPort: GAME })]);
+    await fixture.apply([attacked(to, { limit, destinationPort: GAME })]);
     const [loud, quiet] = [await client.open(CLIENT[4]), await client.open(CLIENT.others[0])];
     const begin = performance.now();
     await loud.send(to, GAME, 500);
@@ -140,19 +140,19 @@ describe('mitigations in the kernel', () => {
   it('observing marks what would have been dropped, and drops nothing', async (t) => {
     const on = await field(t, 'observe');
     if (on === null) return;
-    const { ground, client, server } = on;
+    const { fixture, client, server } = on;
     const to = SERVER[4];
     const game = await server.open(to, GAME, '');
     await server.open(to, OTHER, '');
     const limit = { per: 'destination', pps: 5, strangersOnly: false } as const;
-    await ground.apply([
+    await fixture.apply([
       attacked(to, { mode: 'observe', sourcePort: DNS }, { mode: 'observe', limit }),
     ]);
     const reflector = await client.open(CLIENT[4], DNS);
     await reflector.send(to, GAME, 50);
     await reflector.exchange(to, OTHER);
     assert.equal(await game.received(), 50);
-    const drops = new NftablesDrops(() => ground.internet.edge.within(openCounterReader));
+    const drops = new NftablesDrops(() => fixture.internet.edge.within(openCounterReader));
     t.after(() => drops.close());
     const told = async () => (await drops.read()).entries;
     // Both mitigations would have dropped most of them.
@@ -175,8 +175,8 @@ describe('mitigations in the kernel', () => {
   it('puts a SYN proxy before a port without disconnecting anybody, until it goes', async (t) => {
     const on = await field(t, 'syn-mitigation');
     if (on === null) return;
-    const { ground } = on;
-    const { client, server } = ground.internet;
+    const { fixture } = on;
+    const { client, server } = fixture.internet;
     const to = SERVER[4];
     const under = (target: string): Policy => ({
       ...filteredPolicy(target),
@@ -184,21 +184,21 @@ describe('mitigations in the kernel', () => {
         { ref: 'mitigation:9', type: 'tcp-syn-proxy', port: GAME, managed: true, safelist: [] },
       ],
     });
-    await ground.apply([filteredPolicy(to)]);
+    await fixture.apply([filteredPolicy(to)]);
     await TcpEnd.serve(server, to, GAME);
     const player = await TcpEnd.connect(client, to, GAME);
     assert.equal(await player?.ask(), 'echo');
-    await ground.apply([under(to)]);
+    await fixture.apply([under(to)]);
     assert.equal(await player?.ask(), 'echo');
     const newcomer = await TcpEnd.connect(client, to, GAME);
     assert.equal(await newcomer?.ask(), 'echo');
-    assert.equal(ground.proxiedSyns(), 1);
-    const reached = ground.countAt(server, `tcp dport ${GAME} tcp flags & (syn|ack) == syn`);
-    ground.noise('syn', to, GAME, 500);
+    assert.equal(fixture.proxiedSyns(), 1);
+    const reached = fixture.countAt(server, `tcp dport ${GAME} tcp flags & (syn|ack) == syn`);
+    fixture.noise('syn', to, GAME, 500);
     assert.equal(await newcomer?.ask(), 'echo');
     assert.equal(reached(), 0);
     // Nobody translates for him any more; whoever was there before never was translated.
-    await ground.apply([filteredPolicy(to)]);
+    await fixture.apply([filteredPolicy(to)]);
     assert.equal(await newcomer?.ask(), 'reset');
     assert.equal(await player?.ask(), 'echo');
   });
@@ -208,7 +208,7 @@ describe('mitigations in the kernel', () => {
       // Nobody who was not answered before passes a filter on UDP.
       const on = await field(t, `safe${family}`, { budgetPps: 0 });
       if (on === null) return;
-      const { ground, client, server } = on;
+      const { fixture, client, server } = on;
       const to = SERVER[family];
       const safelist = [CLIENT[family], '192.0.2.0/30'];
       const brought = { ref: 'mitigation:7', managed: true, safelist } as const;
@@ -216,8 +216,8 @@ describe('mitigations in the kernel', () => {
       const tcp = { ...brought, type: 'tcp-syn-proxy', port: GAME } as const;
       const game = await server.open(to, GAME, '');
       await server.open(to, OTHER, '');
-      await TcpEnd.serve(ground.internet.server, to, GAME);
-      await ground.apply([{ ...filteredPolicy(to), filters: [udp, tcp] }]);
+      await TcpEnd.serve(fixture.internet.server, to, GAME);
+      await fixture.apply([{ ...filteredPolicy(to), filters: [udp, tcp] }]);
       const [monitoring, stranger] = [
         await client.open(CLIENT[family]),
         await client.open(CLIENT.others[family === 4 ? 0 : 3]),
@@ -227,23 +227,23 @@ describe('mitigations in the kernel', () => {
       await monitoring.send(to, GAME, 50);
       await monitoring.exchange(to, GAME);
       assert.equal(await game.received(), 51, 'of the safelist, and of nobody else');
-      const payment = await TcpEnd.connect(ground.internet.client, to, GAME);
+      const payment = await TcpEnd.connect(fixture.internet.client, to, GAME);
       assert.equal(await payment?.ask(), 'echo');
-      assert.equal(ground.proxiedSyns(), 0);
+      assert.equal(fixture.proxiedSyns(), 0);
       // What forges sources does so in IPv4 only.
       const forged = family === 4 ? 100 : 0;
-      if (forged > 0) ground.noise('syn', to, GAME, forged);
+      if (forged > 0) fixture.noise('syn', to, GAME, forged);
       assert.equal(await payment?.ask(), 'echo');
-      assert.equal(ground.proxiedSyns(), forged);
+      assert.equal(fixture.proxiedSyns(), forged);
       // What the holder asks for is for everybody.
       const own = { ...udp, ref: 'filter:1', managed: false, safelist: [] };
-      await ground.apply([{ ...filteredPolicy(to), filters: [own, udp, tcp] }]);
+      await fixture.apply([{ ...filteredPolicy(to), filters: [own, udp, tcp] }]);
       const before = await game.received();
       await (await client.open(CLIENT[family])).send(to, GAME, 20);
       await stranger.exchange(to, OTHER);
       assert.equal((await game.received()) - before, 0);
       // The attack is over: who did not come through its proxy stays.
-      await ground.apply([{ ...filteredPolicy(to), filters: [own] }]);
+      await fixture.apply([{ ...filteredPolicy(to), filters: [own] }]);
       assert.equal(await payment?.ask(), 'echo');
     });
   }

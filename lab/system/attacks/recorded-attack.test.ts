@@ -10,9 +10,15 @@ import { findEmbeddedPostgres } from '@portcullis/control/db/embedded/index.ts';
 import { sql } from 'kysely';
 import { CLIENT, SERVER } from '../../stack/internet.ts';
 import { UdpPeer } from '../../wire/udp-peer.ts';
-import { buildGround, eventually, type Ground, packet, whyNot } from '../stack-fixture.ts';
+import {
+  startStackFixture,
+  eventually,
+  type StackFixture,
+  packet,
+  whyNot,
+} from '../stack-fixture.ts';
 
-let ground: Ground;
+let fixture: StackFixture;
 let db: Db;
 
 const FAMILIES = [4, 6] as const;
@@ -23,7 +29,7 @@ const answer = (family: 4 | 6) => packet(family, 'udp', { sourcePort: 53 });
 const player = (family: 4 | 6) => packet(family, 'udp');
 
 async function passes(one: ReturnType<typeof packet>): Promise<boolean> {
-  return ground.through.passes(one);
+  return fixture.through.passes(one);
 }
 
 /**
@@ -32,19 +38,19 @@ async function passes(one: ReturnType<typeof packet>): Promise<boolean> {
  */
 describe('a recorded attack on the wire', { skip: whyNot() }, () => {
   before(async () => {
-    ground = await buildGround('mitigated');
-    const url = findEmbeddedPostgres(ground.stack.dataDir);
+    fixture = await startStackFixture('mitigated');
+    const url = findEmbeddedPostgres(fixture.stack.dataDir);
     assert.ok(url !== null);
     db = openDatabase({ url, poolSize: 2 });
   });
   after(async () => {
     await db?.destroy();
-    await ground.stop();
+    await fixture.stop();
   });
 
   for (const family of FAMILIES) {
     it(`IPv${family}: is mitigated by the edge although its recorder died, dated, and cancelled by the operator`, async () => {
-      const { stack } = ground;
+      const { stack } = fixture;
       assert.equal(await passes(answer(family)), true);
       const { attackId } = await recordOngoing(db, SERVER[family], 'dns_amplification');
       await eventually('the edge has it in its kernel', async () => {
@@ -61,7 +67,7 @@ describe('a recorded attack on the wire', { skip: whyNot() }, () => {
 
   for (const family of FAMILIES) {
     it(`IPv${family}: answers are dropped before nftables, and those that the attacked asked for pass, also of a flow from before`, async (t) => {
-      const { client, server, edge } = ground.internet;
+      const { client, server, edge } = fixture.internet;
       const [outside, inside] = [new UdpPeer(client), new UdpPeer(server)];
       t.after(async () => {
         await outside.stop();
@@ -94,7 +100,7 @@ describe('a recorded attack on the wire', { skip: whyNot() }, () => {
       const since = await inside.open(attacked);
       for (const asking of [before, since]) await asking.exchange(CLIENT[family], DNS);
       assert.deepEqual([await before.received(), await since.received()], [2, 1]);
-      await ground.stack.command('attacks', 'cancel', String(attackId));
+      await fixture.stack.command('attacks', 'cancel', String(attackId));
     });
   }
 
@@ -128,7 +134,7 @@ describe('a recorded attack on the wire', { skip: whyNot() }, () => {
   });
 
   it('goes on being mitigated through kill -9 of control, which then withdraws it at its end', async () => {
-    const { stack } = ground;
+    const { stack } = fixture;
     const { attackId } = await recordOngoing(db, SERVER.neighbours[0] ?? '', 'ntp_amplification');
     const ntp = () =>
       packet(4, 'udp', { destination: SERVER.neighbours[0] ?? '', sourcePort: 123 });
@@ -151,7 +157,7 @@ describe('a recorded attack on the wire', { skip: whyNot() }, () => {
 });
 
 /** How many have come past the device since, before anything of nftables judges. */
-function countEntering(edge: Ground['internet']['edge'], match: string): () => number {
+function countEntering(edge: StackFixture['internet']['edge'], match: string): () => number {
   const chain = `type filter hook prerouting priority -1000;\n${match} counter`;
   edge.run('nft', `table inet entering {\nchain input {\n${chain}\n}\n}\n`);
   return () => {
@@ -171,7 +177,7 @@ interface Explained {
 /** In words, by control and by the edge. */
 async function assertExplained(family: 4 | 6): Promise<void> {
   const path = `/api/x1/firewall/ips/${SERVER[family]}/explain`;
-  const { body } = await ground.stack.api.call<Explained>('POST', path, {
+  const { body } = await fixture.stack.api.call<Explained>('POST', path, {
     protocol: 'udp',
     source_ip: CLIENT[family],
     source_port: 53,

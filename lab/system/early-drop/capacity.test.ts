@@ -4,7 +4,13 @@ import { EDGE_DEVICE, SERVER } from '../../stack/internet.ts';
 import { missing } from '../../requirements.ts';
 import { defaultFleet } from '../../stack/stack.ts';
 import { attachedMode } from './attached.ts';
-import { buildGround, eventually, type Ground, packet, whyNot } from '../stack-fixture.ts';
+import {
+  startStackFixture,
+  eventually,
+  type StackFixture,
+  packet,
+  whyNot,
+} from '../stack-fixture.ts';
 import { assertUndisturbed, duringSteadyFlows, protect } from '../edge/steady-flows.ts';
 
 const ROOM = 3;
@@ -21,7 +27,7 @@ if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
   throw new Error(`these tests may not be skipped here, and cannot run: ${lacking}`);
 }
 
-let ground: Ground;
+let fixture: StackFixture;
 let agent: number;
 
 describe('an early drop that is full', { skip: lacking ?? false }, () => {
@@ -31,33 +37,33 @@ describe('an early drop that is full', { skip: lacking ?? false }, () => {
       'requests_per_minute: 1000000',
       'requests_per_minute: 1000000, rules_per_ip: 500, max_ports_per_request: 500',
     );
-    ground = await buildGround('early-room', { earlyDropRoom: ROOM, fleet });
+    fixture = await startStackFixture('early-room', { earlyDropRoom: ROOM, fleet });
     // Sees what the early drop has passed on, before anything judges it.
-    ground.internet.edge.run(
+    fixture.internet.edge.run(
       'nft',
       `table netdev seen { counter c { }; chain in { type filter hook ingress device "${EDGE_DEVICE}" priority -1000; udp dport ${DENIED_PORT} counter name c; }; }`,
     );
-    agent = ground.stack.pidOf('edge/main.ts');
-    await protect(ground, SERVER[4]);
-    ofServer6 = await protect(ground, SERVER[6]);
-    await protect(ground, NEXT);
+    agent = fixture.stack.pidOf('edge/main.ts');
+    await protect(fixture, SERVER[4]);
+    ofServer6 = await protect(fixture, SERVER[6]);
+    await protect(fixture, NEXT);
     for (const address of [SERVER[4], SERVER[6], NEXT]) await judged(address, 'early');
   });
-  after(() => ground.stop());
+  after(() => fixture.stop());
 
   it('leaves an address that comes to nftables, and says so', async () => {
-    const flows = await duringSteadyFlows(ground, async () => {
-      await protect(ground, LAST);
+    const flows = await duringSteadyFlows(fixture, async () => {
+      await protect(fixture, LAST);
       await judged(LAST, 'by nftables');
     }, [SERVER[4], SERVER[6], NEXT]);
     assertUndisturbed(flows);
     for (const address of [SERVER[4], SERVER[6], NEXT]) await judged(address, 'early');
-    assert.equal(attachedMode(ground.internet.edge), 'native');
+    assert.equal(attachedMode(fixture.internet.edge), 'native');
     await saysLeft(1);
   });
 
   it('goes on changing at once what it holds', async () => {
-    const { api } = ground.stack;
+    const { api } = fixture.stack;
     const open = {
       action: 'allow',
       protocol: 'udp',
@@ -71,8 +77,8 @@ describe('an early drop that is full', { skip: lacking ?? false }, () => {
   });
 
   it('takes up what it left as soon as another address goes', async () => {
-    const flows = await duringSteadyFlows(ground, async () => {
-      await ground.stack.api.deleteRules(SERVER[6], ofServer6);
+    const flows = await duringSteadyFlows(fixture, async () => {
+      await fixture.stack.api.deleteRules(SERVER[6], ofServer6);
       await judged(LAST, 'early');
     }, [SERVER[4], NEXT, LAST]);
     assertUndisturbed(flows);
@@ -81,10 +87,10 @@ describe('an early drop that is full', { skip: lacking ?? false }, () => {
   });
 
   it('judges nothing by rules of before where those of now have no room, until they shrink', async () => {
-    const { api } = ground.stack;
+    const { api } = fixture.stack;
     const addresses = [SERVER[4], NEXT, LAST];
     const flows = await duringSteadyFlows(
-      ground,
+      fixture,
       async () => {
         const ids = await api.createRule(SERVER[4], LONG);
         await judged(SERVER[4], 'by nftables');
@@ -101,7 +107,7 @@ describe('an early drop that is full', { skip: lacking ?? false }, () => {
       addresses,
     );
     assertUndisturbed(flows);
-    assert.equal(ground.stack.pidOf('edge/main.ts'), agent);
+    assert.equal(fixture.stack.pidOf('edge/main.ts'), agent);
   });
 });
 
@@ -115,7 +121,7 @@ async function judged(address: string, where: 'early' | 'by nftables'): Promise<
 }
 
 function seen(): number {
-  const listed = ground.internet.edge.run('nft', 'list', 'counter', 'netdev', 'seen', 'c');
+  const listed = fixture.internet.edge.run('nft', 'list', 'counter', 'netdev', 'seen', 'c');
   return Number(/packets (\d+)/.exec(listed)?.[1]);
 }
 
@@ -123,7 +129,7 @@ async function saysLeft(count: number): Promise<void> {
   await eventually(
     `it says that it leaves ${count}`,
     async () => {
-      const shown = JSON.parse(await ground.stack.command('edges', 'show', 'lab', '--json')) as {
+      const shown = JSON.parse(await fixture.stack.command('edges', 'show', 'lab', '--json')) as {
         readonly report: { readonly problems: readonly string[] } | null;
       };
       const said = shown.report?.problems.find((one) => one.includes('no room')) ?? '0 ';
@@ -135,7 +141,7 @@ async function saysLeft(count: number): Promise<void> {
 
 function passes(address: string, port: number, protocol: 'udp' | 'tcp' = 'udp'): Promise<boolean> {
   const family = address.includes(':') ? 6 : 4;
-  return ground.through.passes(
+  return fixture.through.passes(
     packet(family, protocol, { destination: address, destinationPort: port }),
   );
 }

@@ -5,9 +5,9 @@ import { CLIENT, EDGE_DEVICE, SERVER, settleUplink } from '../../stack/internet.
 import { missing } from '../../requirements.ts';
 import { attachedMode, detachAll, pinsOf } from './attached.ts';
 import {
-  buildGround,
+  startStackFixture,
   eventually,
-  type Ground,
+  type StackFixture,
   packet,
   takesOver,
   whyNot,
@@ -21,24 +21,24 @@ if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
   throw new Error(`these tests may not be skipped here, and cannot run: ${lacking}`);
 }
 
-let ground: Ground;
+let fixture: StackFixture;
 
 describe('early drop on the wire', { skip: lacking ?? false }, () => {
   before(async () => {
-    ground = await buildGround('early-drop');
-    const { api } = ground.stack;
+    fixture = await startStackFixture('early-drop');
+    const { api } = fixture.stack;
     for (const family of [4, 6] as const) {
       await api.createRule(SERVER[family], { action: 'deny', protocol: 'any' });
       const open = { protocol: 'udp', destination_port: String(OPEN_PORT) };
       await api.createRule(SERVER[family], { action: 'allow', ...open });
     }
   });
-  after(() => ground.stop());
+  after(() => fixture.stop());
 
   it('attaches in the driver where the driver can, and says so', async () => {
-    assert.equal(attachedMode(ground.internet.edge), 'native');
+    assert.equal(attachedMode(fixture.internet.edge), 'native');
     await eventually('control knows the mode', async () => {
-      const shown = JSON.parse(await ground.stack.command('edges', 'show', 'lab', '--json')) as {
+      const shown = JSON.parse(await fixture.stack.command('edges', 'show', 'lab', '--json')) as {
         readonly report: { readonly devices: readonly { readonly xdp: string }[] } | null;
       };
       return shown.report?.devices[0]?.xdp === 'native';
@@ -46,22 +46,25 @@ describe('early drop on the wire', { skip: lacking ?? false }, () => {
   });
 
   it('goes on dropping and passing alone, with every process and our table gone', async () => {
-    await ground.stack.killAll();
-    ground.internet.edge.run('nft', 'delete', 'table', 'inet', 'portcullis');
+    await fixture.stack.killAll();
+    fixture.internet.edge.run('nft', 'delete', 'table', 'inet', 'portcullis');
     await judgesRightly();
-    await ground.stack.start('--enforce');
-    await takesOver(ground.stack);
+    await fixture.stack.start('--enforce');
+    await takesOver(fixture.stack);
     await judgesRightly();
   });
 
   it('is put back within two seconds when somebody detaches it', async (t) => {
     // The agent looks four times a second, and may have been quicker than we are.
     await eventually('it is off', async () => {
-      detachAll(ground.stack);
-      return attachedMode(ground.internet.edge) === null;
+      detachAll(fixture.stack);
+      return attachedMode(fixture.internet.edge) === null;
     });
     const begin = performance.now();
-    await eventually('attached again', async () => attachedMode(ground.internet.edge) === 'native');
+    await eventually(
+      'attached again',
+      async () => attachedMode(fixture.internet.edge) === 'native',
+    );
     const tookMs = performance.now() - begin;
     t.diagnostic(`after ${tookMs} ms`);
     assert.ok(tookMs < REPAIRED_MS);
@@ -69,23 +72,23 @@ describe('early drop on the wire', { skip: lacking ?? false }, () => {
   });
 
   it('stays on a device that is renamed and named again', async () => {
-    const { edge } = ground.internet;
+    const { edge } = fixture.internet;
     // A SYN: dropped also while the open flows are being learnt, since the test before.
     const dropsSyns = async (): Promise<boolean> =>
-      !(await ground.through.passes(packet(4, 'tcp')));
+      !(await fixture.through.passes(packet(4, 'tcp')));
     edge.run('ip', 'link', 'set', EDGE_DEVICE, 'name', 'elsewhere');
     assert.equal(await dropsSyns(), true);
     assert.equal(attachedMode(edge, 'elsewhere'), 'native');
     edge.run('ip', 'link', 'set', 'elsewhere', 'name', EDGE_DEVICE);
     await eventually(
       'attached by its name',
-      async () => attachedMode(ground.internet.edge) === 'native',
+      async () => attachedMode(fixture.internet.edge) === 'native',
     );
     assert.equal(await dropsSyns(), true);
   });
 
   it('leaves a device that moves to another network namespace, and is on it when it comes back', async () => {
-    const { edge, container } = ground.internet;
+    const { edge, container } = fixture.internet;
     edge.run('ip', 'link', 'set', EDGE_DEVICE, 'netns', container.name);
     await eventually('it is off', async () => attachedMode(container) === null);
     container.run('ip', 'link', 'set', EDGE_DEVICE, 'netns', edge.name);
@@ -98,7 +101,7 @@ describe('early drop on the wire', { skip: lacking ?? false }, () => {
   });
 
   it('passes replies to what left by a device that is not named', async () => {
-    const { through, client, server, internet } = ground;
+    const { through, client, server, internet } = fixture;
     leaveElsewhere();
     const question = {
       protocol: 'udp',
@@ -110,7 +113,7 @@ describe('early drop on the wire', { skip: lacking ?? false }, () => {
       { readonly ifindex: number },
     ];
     await eventually('it is watched', async () =>
-      readdirSync(pinsOf(ground.stack)).includes(`egress-${ifindex}`),
+      readdirSync(pinsOf(fixture.stack)).includes(`egress-${ifindex}`),
     );
     for (const sourcePort of [46_001, 46_002]) {
       await client.arrival(await server.send({ ...question, sourcePort }));
@@ -121,7 +124,7 @@ describe('early drop on the wire', { skip: lacking ?? false }, () => {
   });
 
   it('passes replies to what the protected side opened, also before the edge was switched on', async () => {
-    const { stack, through, client, server, internet } = ground;
+    const { stack, through, client, server, internet } = fixture;
     // Connections are tracked without our table only where another one asks for it.
     internet.edge.run(
       'nft',
@@ -149,7 +152,7 @@ describe('early drop on the wire', { skip: lacking ?? false }, () => {
 
 /** A second way out of the edge host, that is not named: what leaves by it comes back by the first. */
 function leaveElsewhere(): void {
-  const { edge, client } = ground.internet;
+  const { edge, client } = fixture.internet;
   edge.run('ip', 'link', 'add', 'out', 'type', 'veth', 'peer', 'name', 'in2', 'netns', client.name);
   edge.run('ip', 'address', 'add', '192.0.3.1/24', 'dev', 'out');
   edge.run('ip', 'link', 'set', 'out', 'up');
@@ -161,7 +164,7 @@ function leaveElsewhere(): void {
 }
 
 async function judgesRightly(): Promise<void> {
-  const { through } = ground;
+  const { through } = fixture;
   for (const family of [4, 6] as const) {
     assert.equal(await through.passes(packet(family, 'udp')), false);
     const open = packet(family, 'udp', { destinationPort: OPEN_PORT });

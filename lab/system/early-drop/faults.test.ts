@@ -6,7 +6,13 @@ import type { Namespace } from '../../stack/netns.ts';
 import { missing } from '../../requirements.ts';
 import { defaultFleet } from '../../stack/stack.ts';
 import { attachedMode, detachAll } from './attached.ts';
-import { buildGround, eventually, type Ground, takesOver, whyNot } from '../stack-fixture.ts';
+import {
+  startStackFixture,
+  eventually,
+  type StackFixture,
+  takesOver,
+  whyNot,
+} from '../stack-fixture.ts';
 import {
   assertNothingDeniedPassed,
   assertUndisturbed,
@@ -25,23 +31,23 @@ if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
   throw new Error(`these tests may not be skipped here, and cannot run: ${lacking}`);
 }
 
-let ground: Ground;
+let fixture: StackFixture;
 
 /** What drops early and what judges behind it fail one at a time: the other keeps what is denied out meanwhile. */
 describe('packets that never stop, with early drop in front', { skip: lacking ?? false }, () => {
   before(async () => {
-    ground = await buildGround('early-faults');
-    await protectServer(ground);
+    fixture = await startStackFixture('early-faults');
+    await protectServer(fixture);
   });
-  after(() => ground.stop());
+  after(() => fixture.stop());
 
   for (const [deed, command] of Object.entries({
     'our table is deleted': 'delete table inet portcullis',
     'nft flush ruleset': 'flush ruleset',
   })) {
     it(`${deed}: the early drop goes on alone until it is repaired`, async () => {
-      const { edge } = ground.internet;
-      const flows = await duringSteadyFlows(ground, async () => {
+      const { edge } = fixture.internet;
+      const flows = await duringSteadyFlows(fixture, async () => {
         await repairedSoon(hasTable, () => edge.run('nft', command));
       });
       assertUndisturbed(flows);
@@ -49,32 +55,32 @@ describe('packets that never stop, with early drop in front', { skip: lacking ??
   }
 
   it('the early drop is detached: nftables goes on alone until it is put back', async () => {
-    const flows = await duringSteadyFlows(ground, () =>
-      repairedSoon(isAttached, () => detachAll(ground.stack)),
+    const flows = await duringSteadyFlows(fixture, () =>
+      repairedSoon(isAttached, () => detachAll(fixture.stack)),
     );
     assertUndisturbed(flows);
   });
 
   it('the link goes down and up: nothing denied gets in', async () => {
-    const { edge } = ground.internet;
-    const flows = await duringSteadyFlows(ground, async () => {
+    const { edge } = fixture.internet;
+    const flows = await duringSteadyFlows(fixture, async () => {
       edge.run('ip', 'link', 'set', EDGE_DEVICE, 'down');
       edge.run('ip', 'link', 'set', EDGE_DEVICE, 'up');
-      restoreUplink(ground.internet);
+      restoreUplink(fixture.internet);
       assert.equal(isAttached(), true);
     });
     assertNothingDeniedPassed(flows);
   });
 
   it('control hangs at the confirmation of a change: what others undo is repaired as soon', async () => {
-    const { stack, internet } = ground;
+    const { stack, internet } = fixture;
     const control = stack.pidOf('control/main.ts');
     for (const port of ['1001', '1002', '1003']) {
       const hung = hangAtNextChange(internet.edge, control);
       const live = stack.api.createRule(SERVER[4], { ...OPEN_UDP, destination_port: port });
       try {
         await hung;
-        const flows = await duringSteadyFlows(ground, async () => {
+        const flows = await duringSteadyFlows(fixture, async () => {
           await repairedSoon(hasTable, () => internet.edge.run('nft', 'flush ruleset'));
           await repairedSoon(isAttached, () => detachAll(stack));
         });
@@ -87,8 +93,8 @@ describe('packets that never stop, with early drop in front', { skip: lacking ??
   });
 
   it('the agent is killed and takes over what it left', async () => {
-    const { stack } = ground;
-    const flows = await duringSteadyFlows(ground, async () => {
+    const { stack } = fixture;
+    const flows = await duringSteadyFlows(fixture, async () => {
       process.kill(stack.pidOf('edge/main.ts'), 'SIGKILL');
       await takesOver(stack);
     });
@@ -96,8 +102,8 @@ describe('packets that never stop, with early drop in front', { skip: lacking ??
   });
 
   it('the edge is given another layout, and is killed at it', async () => {
-    const { stack } = ground;
-    const flows = await duringSteadyFlows(ground, async () => {
+    const { stack } = fixture;
+    const flows = await duringSteadyFlows(fixture, async () => {
       for (const [round, port] of ['2200', '2201', '2202'].entries()) {
         // Other settings are another table: written whole, in place of the one that is there.
         const applied = stack.applyFleet(defaultFleet().replace('port: 22', `port: ${port}`));
@@ -109,8 +115,8 @@ describe('packets that never stop, with early drop in front', { skip: lacking ??
   });
 
   it('everything is killed and started again', async () => {
-    const { stack } = ground;
-    const flows = await duringSteadyFlows(ground, async () => {
+    const { stack } = fixture;
+    const flows = await duringSteadyFlows(fixture, async () => {
       await stack.killAll();
       await stack.start('--enforce');
       await takesOver(stack);
@@ -119,8 +125,8 @@ describe('packets that never stop, with early drop in front', { skip: lacking ??
   });
 
   it('the device is deleted and made again: enforced from its first packet, and dropped early again', async () => {
-    const flows = await duringSteadyFlows(ground, () =>
-      repairedSoon(isAttached, () => remakeUplink(ground.internet)),
+    const flows = await duringSteadyFlows(fixture, () =>
+      repairedSoon(isAttached, () => remakeUplink(fixture.internet)),
     );
     assertNothingDeniedPassed(flows);
   });
@@ -152,9 +158,9 @@ async function repairedSoon(isWhole: () => boolean, deed: () => unknown): Promis
 }
 
 function hasTable(): boolean {
-  return ground.internet.edge.run('nft', 'list', 'tables').includes('inet portcullis');
+  return fixture.internet.edge.run('nft', 'list', 'tables').includes('inet portcullis');
 }
 
 function isAttached(): boolean {
-  return attachedMode(ground.internet.edge) === 'native';
+  return attachedMode(fixture.internet.edge) === 'native';
 }

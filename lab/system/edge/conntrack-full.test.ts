@@ -6,7 +6,13 @@ import { after, before, describe, it } from 'node:test';
 import { SENTINELS, SERVER } from '../../stack/internet.ts';
 import { missing } from '../../requirements.ts';
 import type { ProbePacket } from '../../wire/probe.ts';
-import { buildGround, eventually, type Ground, packet, whyNot } from '../stack-fixture.ts';
+import {
+  startStackFixture,
+  eventually,
+  type StackFixture,
+  packet,
+  whyNot,
+} from '../stack-fixture.ts';
 
 const lacking = missing(['conntrack']);
 if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
@@ -18,7 +24,7 @@ const LIMIT = '/proc/sys/net/netfilter/nf_conntrack_max';
 /** More would take too long to make, and too much memory of the machine that tests. */
 const MOST = 1_000_000;
 
-let ground: Ground;
+let fixture: StackFixture;
 /** Of this machine, as it was: one number for all namespaces. What is counted is each one's own. */
 let limit: number;
 
@@ -28,20 +34,20 @@ describe('connection tracking that has no room left', {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-full-'));
   before(async () => {
     // Early drop would drop what is denied itself, whatever nftables does.
-    ground = await buildGround('full', { earlyDrop: false });
+    fixture = await startStackFixture('full', { earlyDrop: false });
     limit = Number(readFileSync(LIMIT, 'utf8'));
     if (limit > MOST) writeFileSync(LIMIT, String(MOST));
     await deny(DENIED);
   });
   after(async () => {
     if (limit > MOST) writeFileSync(LIMIT, String(limit));
-    await ground.stop();
+    await fixture.stop();
     rmSync(folder, { recursive: true });
   });
 
   it('lets nothing denied pass, keeps flows under way, and has forgotten nothing when there is room again', async () => {
     const max = Math.min(limit, MOST);
-    const { through, internet } = ground;
+    const { through, internet } = fixture;
     const underWay = newFlow(ALLOWED);
     const sentinel = { destination: SENTINELS.server[4], sourcePort: 40_000, destinationPort: 9 };
     fill(max, [underWay, { ...underWay, ...sentinel }]);
@@ -61,7 +67,7 @@ describe('connection tracking that has no room left', {
   });
 
   async function deny(port: number): Promise<void> {
-    const { api } = ground.stack;
+    const { api } = fixture.stack;
     await api.createRule(SERVER[4], {
       action: 'deny',
       protocol: 'udp',
@@ -83,9 +89,9 @@ describe('connection tracking that has no room left', {
       return line(`10.${host}`, '10.200.0.1', 1_000, 2_000);
     });
     writeFileSync(file, [...known, ...lines].join(''));
-    ground.internet.edge.run('conntrack', '-F');
+    fixture.internet.edge.run('conntrack', '-F');
     // The last ones find it full.
-    ground.internet.edge.run(
+    fixture.internet.edge.run(
       'sh',
       '-c',
       'conntrack --load-file "$0" >/dev/null 2>&1 || true',

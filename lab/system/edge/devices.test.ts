@@ -5,7 +5,13 @@ import { addAddress, setRoute } from '../../stack/netns.ts';
 import { missing } from '../../requirements.ts';
 import { defaultFleet } from '../../stack/stack.ts';
 import { attachedMode } from '../early-drop/attached.ts';
-import { buildGround, eventually, type Ground, packet, whyNot } from '../stack-fixture.ts';
+import {
+  startStackFixture,
+  eventually,
+  type StackFixture,
+  packet,
+  whyNot,
+} from '../stack-fixture.ts';
 
 const lacking = whyNot() || missing(['bpf']);
 if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
@@ -22,21 +28,21 @@ interface ShownDevice {
   readonly master: string | null;
 }
 
-let ground: Ground;
+let fixture: StackFixture;
 
 /** Devices as a host may have them, made of the one uplink of the edge while it enforces. */
 describe('the devices of an edge', { skip: lacking ?? false }, () => {
   before(async () => {
-    ground = await buildGround('devices');
-    const { api } = ground.stack;
+    fixture = await startStackFixture('devices');
+    const { api } = fixture.stack;
     const deny = { action: 'deny', protocol: 'udp', destination_port: String(DENIED) } as const;
     await api.createRule(SERVER[4], deny);
     await api.createRule(HOST[4], deny);
   });
-  after(() => ground.stop());
+  after(() => fixture.stop());
 
   it('are left alone below a macvlan that is not named, and said to be: nftables judges', async () => {
-    const { edge } = ground.internet;
+    const { edge } = fixture.internet;
     edge.run('ip', 'link', 'add', 'mv0', 'link', EDGE_DEVICE, 'type', 'macvlan', 'mode', 'bridge');
     edge.run('ip', 'link', 'set', 'mv0', 'up');
     await eventually('it is off', async () => attachedMode(edge) === null);
@@ -46,7 +52,7 @@ describe('the devices of an edge', { skip: lacking ?? false }, () => {
   });
 
   it('have one program below a macvlan that is named too', async () => {
-    const { edge } = ground.internet;
+    const { edge } = fixture.internet;
     await name(EDGE_DEVICE, 'mv0');
     await eventually('it is on', async () => attachedMode(edge) === 'native');
     assert.equal(attachedMode(edge, 'mv0'), null);
@@ -64,7 +70,7 @@ describe('the devices of an edge', { skip: lacking ?? false }, () => {
   });
 
   it('keep their program below a tunnel, whose packets come wrapped, and which has its own where it is named', async () => {
-    const { edge } = ground.internet;
+    const { edge } = fixture.internet;
     const upon = ['dev', EDGE_DEVICE, 'dstport', '4789', 'remote', CLIENT[4]] as const;
     edge.run('ip', 'link', 'add', 'vx0', 'type', 'vxlan', 'id', '7', ...upon);
     edge.run('ip', 'link', 'set', 'vx0', 'up');
@@ -90,7 +96,7 @@ describe('the devices of an edge', { skip: lacking ?? false }, () => {
   });
 
   it('are a bridge and none of its ports', async () => {
-    const { edge } = ground.internet;
+    const { edge } = fixture.internet;
     await name(EDGE_DEVICE, 'br0');
     edge.run('ip', 'link', 'add', 'br0', 'type', 'bridge', 'stp_state', '0', 'forward_delay', '0');
     edge.run('ip', 'address', 'flush', 'dev', EDGE_DEVICE);
@@ -112,7 +118,7 @@ describe('the devices of an edge', { skip: lacking ?? false }, () => {
 
 async function name(...devices: readonly string[]): Promise<void> {
   const fleet = defaultFleet().replace(`devices: [${EDGE_DEVICE}]`, `devices: [${devices.join()}]`);
-  await ground.stack.applyFleet(fleet);
+  await fixture.stack.applyFleet(fleet);
 }
 
 /** As control shows them, once it has heard. */
@@ -123,7 +129,7 @@ async function shown(
   await eventually(
     'control has heard',
     async () => {
-      const text = await ground.stack.command('edges', 'show', 'lab', '--json');
+      const text = await fixture.stack.command('edges', 'show', 'lab', '--json');
       const { report } = JSON.parse(text) as {
         readonly report: { readonly devices: readonly ShownDevice[] } | null;
       };
@@ -137,8 +143,8 @@ async function shown(
 
 async function judgesRightly(): Promise<void> {
   for (const [path, destination] of [
-    [ground.through, SERVER[4]],
-    [ground.toHost, HOST[4]],
+    [fixture.through, SERVER[4]],
+    [fixture.toHost, HOST[4]],
   ] as const) {
     const passes = (destinationPort: number): Promise<boolean> =>
       path.passes(packet(4, 'udp', { destination, destinationPort }));

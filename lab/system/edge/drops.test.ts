@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { CLIENT, EDGE_DEVICE, SERVER } from '../../stack/internet.ts';
-import { buildGround, eventually, type Ground, whyNot } from '../stack-fixture.ts';
+import { startStackFixture, eventually, type StackFixture, whyNot } from '../stack-fixture.ts';
 
 /** A heartbeat of the edge, and time for a slow machine. */
 const PATIENCE_MS = 45_000;
@@ -19,30 +19,30 @@ interface Drops {
   readonly meta: { readonly packets: number; readonly edges: readonly string[] };
 }
 
-let ground: Ground;
+let fixture: StackFixture;
 
 describe('what an edge knows', { skip: whyNot() }, () => {
   before(async () => {
-    ground = await buildGround('drops');
+    fixture = await startStackFixture('drops');
   });
-  after(() => ground.stop());
+  after(() => fixture.stop());
 
   const drops = async (): Promise<Drops> => {
     const path = `/api/x1/firewall/ips/${SERVER[4]}/drops`;
-    const { status, body } = await ground.stack.api.call<Drops>('GET', path);
+    const { status, body } = await fixture.stack.api.call<Drops>('GET', path);
     assert.equal(status, 200, JSON.stringify(body));
     return body;
   };
 
   it('denied packets are counted by address and reason, and shown within a heartbeat', async () => {
-    await ground.stack.api.createRule(SERVER[4], {
+    await fixture.stack.api.createRule(SERVER[4], {
       action: 'deny',
       protocol: 'udp',
       destination_port: '5353',
     });
     assert.equal((await drops()).meta.packets, 0);
     const send = `for i in $(seq ${SENT}); do echo -n x > /dev/udp/${SERVER[4]}/5353; done`;
-    ground.internet.client.run('bash', '-c', send);
+    fixture.internet.client.run('bash', '-c', send);
     // Told with two heartbeats at most.
     await eventually(
       'every packet is counted',
@@ -59,7 +59,7 @@ describe('what an edge knows', { skip: whyNot() }, () => {
   });
 
   it('portcullis edges says what its devices are, and that it is in service and not behind', async () => {
-    const shown = JSON.parse(await ground.stack.command('edges', 'show', 'lab', '--json')) as {
+    const shown = JSON.parse(await fixture.stack.command('edges', 'show', 'lab', '--json')) as {
       in_service: boolean;
       lag_generations: number;
       refused: unknown[];
@@ -78,7 +78,7 @@ describe('what an edge knows', { skip: whyNot() }, () => {
   });
 
   it('explain answers from the edge too, which judges by what was accepted', async () => {
-    const { body } = await ground.stack.api.call<{
+    const { body } = await fixture.stack.api.call<{
       data: {
         verdict: string;
         edges: { answer: { verdict: string; up_to_date: boolean } | null }[];

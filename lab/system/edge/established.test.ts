@@ -4,7 +4,7 @@ import { CLIENT, SERVER } from '../../stack/internet.ts';
 import { skipUnless } from '../../requirements.ts';
 import { Path } from '../../wire/path.ts';
 import type { ProbePacket } from '../../wire/probe.ts';
-import { buildGround, eventually, type Ground, NEEDS } from '../stack-fixture.ts';
+import { startStackFixture, eventually, type StackFixture, NEEDS } from '../stack-fixture.ts';
 
 const SERVICE = 27_015;
 const ROUNDS = 3;
@@ -13,17 +13,17 @@ const ROUNDS = 3;
 describe('flows that exist when a rule denies them', {
   skip: skipUnless([...NEEDS, 'conntrack']),
 }, () => {
-  let ground: Ground;
+  let fixture: StackFixture;
   let back: Path;
   before(async () => {
-    ground = await buildGround('established');
-    back = new Path(ground.server, ground.client, { 4: CLIENT[4], 6: CLIENT[6] });
+    fixture = await startStackFixture('established');
+    back = new Path(fixture.server, fixture.client, { 4: CLIENT[4], 6: CLIENT[6] });
   });
-  after(() => ground?.stop());
+  after(() => fixture?.stop());
 
   for (const family of [4, 6] as const) {
     it(`IPv${family}: stop, also while the server keeps sending and after the table is written again`, async () => {
-      const { through, stack, internet } = ground;
+      const { through, stack, internet } = fixture;
       const ends = {
         protocol: 'udp',
         source: CLIENT[family],
@@ -62,13 +62,13 @@ describe('flows that exist when a rule denies them', {
   }
 
   function hasTable(): boolean {
-    return ground.internet.edge.run('nft', 'list', 'chains', 'inet').includes('chain replies');
+    return fixture.internet.edge.run('nft', 'list', 'chains', 'inet').includes('chain replies');
   }
 
   /** Whether connection tracking has an entry that the client started. */
   function isTracked({ source, destination }: ProbePacket): boolean {
     const family = source.includes(':') ? 'ipv6' : 'ipv4';
-    const listed = ground.internet.edge.run('conntrack', '-L', '-f', family, '-p', 'udp');
+    const listed = fixture.internet.edge.run('conntrack', '-L', '-f', family, '-p', 'udp');
     return listed
       .split('\n')
       .some(

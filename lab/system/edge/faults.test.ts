@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { API_PORT, ORGANISATION } from '../../stack/stack.ts';
 import { EDGE_DEVICE } from '../../stack/internet.ts';
-import { buildGround, type Ground, whyNot } from '../stack-fixture.ts';
+import { startStackFixture, type StackFixture, whyNot } from '../stack-fixture.ts';
 
 const ROUNDS = 30;
 const RECOVERY_MS = 40_000;
@@ -35,13 +35,13 @@ interface Accepted {
   readonly data: { readonly rules: readonly { readonly id: number }[] };
 }
 
-let ground: Ground;
+let fixture: StackFixture;
 
 describe('kill -9 in a loop of writes', { skip: whyNot() }, () => {
   before(async () => {
-    ground = await buildGround('faults', { fleet: FLEET });
+    fixture = await startStackFixture('faults', { fleet: FLEET });
   });
-  after(() => ground.stop());
+  after(() => fixture.stop());
 
   it(`loses no acknowledged write and no generation in ${ROUNDS} rounds, and comes up by itself`, async () => {
     const acknowledged: Acknowledged[] = [];
@@ -65,7 +65,7 @@ describe('kill -9 in a loop of writes', { skip: whyNot() }, () => {
       );
     }
     assert.ok(acknowledged.length >= ROUNDS * WRITES_BEFORE_KILL);
-    await ground.stack.api.liveAt(ADDRESSES[0] ?? '', newest);
+    await fixture.stack.api.liveAt(ADDRESSES[0] ?? '', newest);
   });
 });
 
@@ -85,7 +85,7 @@ function writeUntilFailure(
         destination_port: String(1_000 + port),
         source_ip: `192.0.2.${round}`,
       };
-      const answer = await ground.stack.api
+      const answer = await fixture.stack.api
         .call<Created>('POST', `/api/v1/firewall/ips/${ip}/rules`, rule)
         .catch(() => null);
       if (answer?.status !== 201) continue;
@@ -111,20 +111,20 @@ async function enoughWrites(acknowledged: readonly Acknowledged[], wanted: numbe
 }
 
 async function kill(victim: 'control' | 'postgres' | 'everything'): Promise<void> {
-  const { stack } = ground;
+  const { stack } = fixture;
   if (victim === 'everything') {
     await stack.killAll();
     await stack.start('--enforce');
     return;
   }
   process.kill(
-    victim === 'control' ? ground.stack.pidOf('control/main.ts') : postmasterPid(),
+    victim === 'control' ? fixture.stack.pidOf('control/main.ts') : postmasterPid(),
     'SIGKILL',
   );
 }
 
 function postmasterPid(): number {
-  const file = `${ground.stack.dataDir}/postgres/postmaster.pid`;
+  const file = `${fixture.stack.dataDir}/postgres/postmaster.pid`;
   return Number(readFileSync(file, 'utf8').split('\n')[0]);
 }
 
@@ -132,7 +132,7 @@ function postmasterPid(): number {
 async function recover(): Promise<number> {
   const deadline = performance.now() + RECOVERY_MS;
   for (;;) {
-    const read = await ground.stack.api
+    const read = await fixture.stack.api
       .call('GET', `/api/v1/firewall/ips/${ADDRESSES[0]}`)
       .catch(() => null);
     if (read?.status === 200) return Number(read.headers['portcullis-accepted-generation']);
@@ -144,7 +144,7 @@ async function recover(): Promise<number> {
 async function missingFrom(acknowledged: readonly Acknowledged[]): Promise<Acknowledged[]> {
   const present = new Set<number>();
   for (const ip of ADDRESSES) {
-    const read = await ground.stack.api.call<Accepted>('GET', `/api/x1/firewall/ips/${ip}`);
+    const read = await fixture.stack.api.call<Accepted>('GET', `/api/x1/firewall/ips/${ip}`);
     assert.equal(read.status, 200);
     for (const { id } of read.body.data.rules) present.add(id);
   }

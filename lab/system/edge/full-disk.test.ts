@@ -5,7 +5,13 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { SERVER } from '../../stack/internet.ts';
 import { defaultFleet } from '../../stack/stack.ts';
-import { buildGround, eventually, type Ground, packet, whyNot } from '../stack-fixture.ts';
+import {
+  startStackFixture,
+  eventually,
+  type StackFixture,
+  packet,
+  whyNot,
+} from '../stack-fixture.ts';
 import { assertUndisturbed, duringSteadyFlows, protectServer } from './steady-flows.ts';
 
 /** What is denied one after the other of an address that is open otherwise; the steady flows go to its neighbour. */
@@ -14,33 +20,33 @@ const [FIRST, SECOND, THIRD] = [5_001, 5_201, 5_401];
 /** A heartbeat and what shows it. */
 const SHOWN_MS = 40_000;
 
-let ground: Ground;
+let fixture: StackFixture;
 
 /** The state directory of the edge is a disk of its own, and another process fills it. */
 describe('a full disk under the state of an edge', { skip: whyNot() }, () => {
   before(async () => {
     const fleet = defaultFleet().replace('limits: {', 'limits: { rules_per_ip: 1000,');
-    ground = await buildGround('full-disk', { fleet });
-    const { stack } = ground;
+    fixture = await startStackFixture('full-disk', { fleet });
+    const { stack } = fixture;
     await stack.terminate();
     rmSync(stateDir(), { recursive: true });
     execFileSync('mkdir', [stateDir()]);
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m,mode=0700', 'edge-state', stateDir()]);
     await stack.start('--enforce');
-    await protectServer(ground);
+    await protectServer(fixture);
     await eventually('its table is on disk', async () => existsSync(onDisk('table.nft')));
   });
   after(async () => {
-    await ground?.stack.terminate();
+    await fixture?.stack.terminate();
     execFileSync('umount', [stateDir()]);
-    await ground?.stop();
+    await fixture?.stop();
   });
 
   it('what changes is enforced and confirmed all the same, and what is wrong is said everywhere', async () => {
-    const { stack, through } = ground;
+    const { stack, through } = fixture;
     fill();
     assert.equal(await through.passes(udp(FIRST)), true);
-    const flows = await duringSteadyFlows(ground, () => deny(FIRST));
+    const flows = await duringSteadyFlows(fixture, () => deny(FIRST));
     assertUndisturbed(flows);
     assert.deepEqual(
       [await through.passes(udp(FIRST)), await through.passes(udp(SECOND))],
@@ -58,8 +64,8 @@ describe('a full disk under the state of an edge', { skip: whyNot() }, () => {
   });
 
   it('kill -9 of the agent, and of everything, opens no window, though the disk lags behind the kernel', async () => {
-    const { stack, through } = ground;
-    const flows = await duringSteadyFlows(ground, async () => {
+    const { stack, through } = fixture;
+    const flows = await duringSteadyFlows(fixture, async () => {
       process.kill(stack.pidOf('edge/main.ts'), 'SIGKILL');
       await deny(SECOND);
       await stack.killAll();
@@ -71,7 +77,7 @@ describe('a full disk under the state of an edge', { skip: whyNot() }, () => {
   });
 
   it('edge off takes hands off all the same, and edge on puts them back', async () => {
-    const { stack, through } = ground;
+    const { stack, through } = fixture;
     fill();
     await stack.command('edge', 'off');
     for (const port of [FIRST, SECOND]) assert.equal(await through.passes(udp(port)), true);
@@ -81,7 +87,7 @@ describe('a full disk under the state of an edge', { skip: whyNot() }, () => {
   });
 
   it('is written again by itself once there is room, and then says nothing', async () => {
-    const { stack, through } = ground;
+    const { stack, through } = fixture;
     empty();
     await deny(THIRD);
     await eventually(
@@ -101,7 +107,7 @@ describe('a full disk under the state of an edge', { skip: whyNot() }, () => {
   });
 });
 
-const stateDir = (): string => join(ground.stack.dataDir, 'edge');
+const stateDir = (): string => join(fixture.stack.dataDir, 'edge');
 const onDisk = (name: string): string => join(stateDir(), 'enforced', name);
 const udp = (port: number) => packet(4, 'udp', { destination: NEIGHBOUR, destinationPort: port });
 
@@ -136,11 +142,11 @@ function empty(): void {
 async function deny(port: number): Promise<void> {
   const ports = `${port},${port + 1_000}-${port + 1_080}`;
   const rule = { action: 'deny', protocol: 'udp', destination_port: ports } as const;
-  await ground.stack.api.createRule(NEIGHBOUR, rule);
+  await fixture.stack.api.createRule(NEIGHBOUR, rule);
 }
 
 async function lastError(): Promise<string | null> {
-  const shown = JSON.parse(await ground.stack.command('edges', 'show', 'lab', '--json')) as {
+  const shown = JSON.parse(await fixture.stack.command('edges', 'show', 'lab', '--json')) as {
     readonly report: { readonly last_error: string | null } | null;
   };
   return shown.report === null ? 'no report' : shown.report.last_error;
@@ -148,12 +154,12 @@ async function lastError(): Promise<string | null> {
 
 /** Of the edge, as /readyz shows them. */
 async function problems(): Promise<string> {
-  const { body } = await ground.stack.api.call<{
+  const { body } = await fixture.stack.api.call<{
     readonly enforcement: { readonly edges: readonly { readonly problems: readonly string[] }[] };
   }>('GET', '/readyz');
   return body.enforcement.edges.flatMap((edge) => edge.problems).join('\n');
 }
 
 function logged(): string {
-  return readFileSync(join(ground.stack.dataDir, '..', 'up.log'), 'utf8');
+  return readFileSync(join(fixture.stack.dataDir, '..', 'up.log'), 'utf8');
 }

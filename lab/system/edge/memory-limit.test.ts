@@ -5,9 +5,9 @@ import { createMemoryGroup, type MemoryGroup } from '../../kernel/memory-group.t
 import { skipUnless } from '../../requirements.ts';
 import { defaultFleet } from '../../stack/stack.ts';
 import {
-  buildGround,
+  startStackFixture,
   eventually,
-  type Ground,
+  type StackFixture,
   NEEDS,
   packet,
   takesOver,
@@ -21,7 +21,7 @@ const MOST_CHANGES = 200;
 /** So much more than it has: a few changes need it. */
 const MORE_BYTES = 256 * 1024;
 
-let ground: Ground;
+let fixture: StackFixture;
 let limited: MemoryGroup;
 
 /** Kernel memory counts: the elements of a table are whoever's writes them. */
@@ -31,19 +31,21 @@ describe('an agent whose memory is limited', {
   before(async () => {
     limited = createMemoryGroup('edge') as MemoryGroup;
     const limits = `limits: { rules_per_ip: 100000, max_ports_per_request: ${PORTS},`;
-    ground = await buildGround('memory', { fleet: defaultFleet().replace('limits: {', limits) });
-    await protectServer(ground);
+    fixture = await startStackFixture('memory', {
+      fleet: defaultFleet().replace('limits: {', limits),
+    });
+    await protectServer(fixture);
   });
   after(async () => {
-    await ground?.stop();
+    await fixture?.stop();
     limited?.remove();
   });
 
   it('is ended by the kernel in the middle of its changes, opens no window, and has all of them when it is back', async (t) => {
-    const { stack, through } = ground;
+    const { stack, through } = fixture;
     const agent = stack.pidOf('edge/main.ts');
     let last = 0;
-    const flows = await duringSteadyFlows(ground, async () => {
+    const flows = await duringSteadyFlows(fixture, async () => {
       limited.add(agent);
       // What it had before does not count here: the first changes tell what it is about.
       last = await deny(0);
@@ -74,13 +76,13 @@ async function deny(change: number): Promise<number> {
   const first = 1_000 + change * PORTS;
   const last = first + PORTS - 1;
   const ports = { protocol: 'udp', destination_port: `${first}-${last}` } as const;
-  await ground.stack.api.createRule(NEIGHBOUR, { action: 'deny', ...ports });
+  await fixture.stack.api.createRule(NEIGHBOUR, { action: 'deny', ...ports });
   return last;
 }
 
 function otherThan(agent: number): boolean {
   try {
-    return ground.stack.pidOf('edge/main.ts') !== agent;
+    return fixture.stack.pidOf('edge/main.ts') !== agent;
   } catch {
     return false;
   }

@@ -9,9 +9,9 @@ import { pinsFolder, takeOffPinned } from '@portcullis/dataplane/xdp/devices/pin
 import { CLIENT, EDGE_DEVICE, SERVER } from '../../stack/internet.ts';
 import { addAddress, addRoute } from '../../stack/netns.ts';
 import {
-  buildGround,
+  startStackFixture,
   eventually,
-  type Ground,
+  type StackFixture,
   packet,
   takesOver,
   whyNot,
@@ -21,22 +21,22 @@ const FAMILIES = [4, 6] as const;
 const OPEN_PORT = 27_016;
 const LAUNCHER = join(import.meta.dirname, '..', '..', '..', 'portcullis');
 
-let ground: Ground;
+let fixture: StackFixture;
 
 describe('a reboot of the edge host, control being away', { skip: whyNot() }, () => {
   before(async () => {
-    ground = await buildGround('reboot');
+    fixture = await startStackFixture('reboot');
     for (const family of FAMILIES) {
-      const { api } = ground.stack;
+      const { api } = fixture.stack;
       await api.createRule(SERVER[family], { action: 'deny', protocol: 'any' });
       const open = { protocol: 'udp', destination_port: String(OPEN_PORT) };
       await api.createRule(SERVER[family], { action: 'allow', ...open });
     }
   });
-  after(() => ground.stop());
+  after(() => fixture.stop());
 
   it('drops what is denied and passes what is allowed from the first packet on', async () => {
-    const { internet, stack, through } = ground;
+    const { internet, stack, through } = fixture;
     const denied = FAMILIES.map((family) => packet(family, 'udp'));
     const allowed = FAMILIES.map((family) => packet(family, 'udp', { destinationPort: OPEN_PORT }));
     await stack.terminate();
@@ -64,11 +64,11 @@ describe('a reboot of the edge host, control being away', { skip: whyNot() }, ()
   });
 });
 
-const bpffs = (): string => join(ground.stack.dataDir, '..', 'bpffs');
-const stateDir = (): string => join(ground.stack.dataDir, 'edge');
+const bpffs = (): string => join(fixture.stack.dataDir, '..', 'bpffs');
+const stateDir = (): string => join(fixture.stack.dataDir, 'edge');
 
 function loseKernelState(): void {
-  const { edge } = ground.internet;
+  const { edge } = fixture.internet;
   edge.run('nft', 'delete', 'table', 'inet', 'portcullis');
   edge.run('conntrack', '-F');
   takeOffPinned(pinsFolder(stateDir(), { PORTCULLIS_BPFFS: bpffs() }));
@@ -76,12 +76,12 @@ function loseKernelState(): void {
 
 /** The network is not up yet; what the device had is gone with it. */
 function unplug(): void {
-  ground.internet.edge.run('ip', 'link', 'set', EDGE_DEVICE, 'down');
+  fixture.internet.edge.run('ip', 'link', 'set', EDGE_DEVICE, 'down');
 }
 
 /** Resolves when packets get through again. */
 async function plugIn(): Promise<void> {
-  const { edge } = ground.internet;
+  const { edge } = fixture.internet;
   edge.run('ip', 'link', 'set', EDGE_DEVICE, 'up');
   if (!edge.run('ip', 'address', 'show', 'dev', EDGE_DEVICE).includes('2001:db8:c::1')) {
     addAddress(edge, EDGE_DEVICE, '2001:db8:c::1/64');
@@ -89,7 +89,7 @@ async function plugIn(): Promise<void> {
   for (const family of FAMILIES) addRoute(edge, 'default', CLIENT[family]);
   for (const family of FAMILIES) {
     await eventually(`IPv${family} is back`, () =>
-      ground.through
+      fixture.through
         .passes(packet(family, 'udp', { destinationPort: OPEN_PORT }))
         .catch(() => false),
     );
@@ -98,7 +98,7 @@ async function plugIn(): Promise<void> {
 
 /** Resolves once it has written to the kernel what it found on its disk. */
 async function startAgentAlone(): Promise<ChildProcess> {
-  const { internet, stack } = ground;
+  const { internet, stack } = fixture;
   const agent = internet.edge.spawn([LAUNCHER, 'edge', '--name', 'lab', '--data', stack.dataDir], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, PORTCULLIS_BPFFS: bpffs(), PORTCULLIS_LOG_LEVEL: 'debug' },

@@ -1,14 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { EDGE_DEVICE, SERVER } from '../../stack/internet.ts';
-import { buildGround, eventually, type Ground, packet, whyNot } from '../stack-fixture.ts';
+import {
+  startStackFixture,
+  eventually,
+  type StackFixture,
+  packet,
+  whyNot,
+} from '../stack-fixture.ts';
 import { remakeUplink, restoreUplink } from './uplink.ts';
 
 const WITHIN_MS = 15_000;
 const [DENIED, ALLOWED] = [19, 27_015];
 const FAMILIES = [4, 6] as const;
 
-let ground: Ground;
+let fixture: StackFixture;
 
 /**
  * Somebody else changes what we put into the kernel. Denied packets are sent all the while: they may pass after the
@@ -17,8 +23,8 @@ let ground: Ground;
  */
 describe('what others do to our table', { skip: whyNot() }, () => {
   before(async () => {
-    ground = await buildGround('repair', { earlyDrop: false });
-    const { api } = ground.stack;
+    fixture = await startStackFixture('repair', { earlyDrop: false });
+    const { api } = fixture.stack;
     for (const family of FAMILIES) {
       for (const port of [DENIED, 20]) {
         const deny = { action: 'deny', protocol: 'udp', destination_port: String(port) } as const;
@@ -28,7 +34,7 @@ describe('what others do to our table', { skip: whyNot() }, () => {
       await eventually('what is denied is dropped', async () => !(await passes(family, DENIED)));
     }
   });
-  after(() => ground.stop());
+  after(() => fixture.stop());
 
   const DEEDS: Readonly<Record<string, string>> = {
     'nft flush ruleset': 'flush ruleset',
@@ -47,9 +53,9 @@ describe('what others do to our table', { skip: whyNot() }, () => {
   for (const [deed, command] of Object.entries(DEEDS)) {
     it(`${deed}: is repaired`, async (t) => {
       const wanted = content();
-      const { through } = ground;
+      const { through } = fixture;
       const streams = FAMILIES.map((family) => through.stream(() => denied(family)));
-      ground.internet.edge.run('nft', command);
+      fixture.internet.edge.run('nft', command);
       const atMs = Date.now();
       await eventually('the table is as it was', async () => content() === wanted);
       const repairedMs = Date.now();
@@ -64,7 +70,7 @@ describe('what others do to our table', { skip: whyNot() }, () => {
   }
 
   it('leaves the tables of others alone', async () => {
-    const { edge } = ground.internet;
+    const { edge } = fixture.internet;
     const wanted = content();
     edge.run('nft', 'add table inet somebody');
     edge.run('nft', 'delete table inet portcullis');
@@ -73,7 +79,7 @@ describe('what others do to our table', { skip: whyNot() }, () => {
   });
 
   it('never unhooks while it repairs: not one denied packet passes a change that leaves them denied', async () => {
-    const { through, internet } = ground;
+    const { through, internet } = fixture;
     const stream = through.stream(() => denied(4));
     for (let round = 0; round < 3; round++) {
       const was = content();
@@ -93,26 +99,26 @@ describe('what others do to our table', { skip: whyNot() }, () => {
 
 describe('what becomes of devices', { skip: whyNot() }, () => {
   before(async () => {
-    ground = await buildGround('devices', { earlyDrop: false });
+    fixture = await startStackFixture('devices', { earlyDrop: false });
     const deny = { action: 'deny', protocol: 'udp', destination_port: String(DENIED) } as const;
-    await ground.stack.api.createRule(SERVER[4], deny);
-    await ground.stack.api.enforced(SERVER[4]);
+    await fixture.stack.api.createRule(SERVER[4], deny);
+    await fixture.stack.api.enforced(SERVER[4]);
     await eventually('what is denied is dropped', async () => !(await passes(4, DENIED)));
   });
-  after(() => ground.stop());
+  after(() => fixture.stop());
 
   it('down and up again: enforced from the first packet', async () => {
-    const { edge } = ground.internet;
+    const { edge } = fixture.internet;
     edge.run('ip', 'link', 'set', EDGE_DEVICE, 'down');
     edge.run('ip', 'link', 'set', EDGE_DEVICE, 'up');
-    restoreUplink(ground.internet);
+    restoreUplink(fixture.internet);
     assert.equal(await passes(4, DENIED), false);
     await eventually('what is allowed passes', () => passes(4, ALLOWED));
     assert.equal(await passes(4, DENIED), false);
   });
 
   it(`renamed: judged under its new name, and at home again`, async () => {
-    const { edge } = ground.internet;
+    const { edge } = fixture.internet;
     for (const [from, to] of [
       [EDGE_DEVICE, 'wan0'],
       ['wan0', 'wan1'],
@@ -122,7 +128,7 @@ describe('what becomes of devices', { skip: whyNot() }, () => {
       edge.run('ip', 'link', 'set', from, 'name', to);
       const atMs = Date.now();
       edge.run('ip', 'link', 'set', to, 'up');
-      restoreUplink(ground.internet, to);
+      restoreUplink(fixture.internet, to);
       await eventually('what is allowed passes', () => passes(4, ALLOWED));
       await eventually('what is denied is dropped', async () => !(await passes(4, DENIED)));
       assert.ok(Date.now() - atMs < WITHIN_MS);
@@ -133,7 +139,7 @@ describe('what becomes of devices', { skip: whyNot() }, () => {
   });
 
   it('deleted and made again: enforced from its first packet', async () => {
-    remakeUplink(ground.internet);
+    remakeUplink(fixture.internet);
     assert.equal(await passes(4, DENIED), false);
     await eventually('what is allowed passes', () => passes(4, ALLOWED));
     assert.equal(await passes(4, DENIED), false);
@@ -143,13 +149,13 @@ describe('what becomes of devices', { skip: whyNot() }, () => {
 const denied = (family: 4 | 6) => packet(family, 'udp', { destinationPort: DENIED });
 
 function passes(family: 4 | 6, destinationPort: number): Promise<boolean> {
-  return ground.through.passes(packet(family, 'udp', { destinationPort }));
+  return fixture.through.passes(packet(family, 'udp', { destinationPort }));
 }
 
 /** Of our table as nft lists it, in any order, without what counts packets and whose packets were counted. */
 function content(): string {
   try {
-    const listed = ground.internet.edge.run('nft', 'list', 'table', 'inet', 'portcullis');
+    const listed = fixture.internet.edge.run('nft', 'list', 'table', 'inet', 'portcullis');
     const said = listed
       // What the table learns of packets comes and goes: denied connections that a deed let begin are remembered.
       .replaceAll(/elements = \{[^}]* (?:counter packets|expires) [^}]*\}/g, '')

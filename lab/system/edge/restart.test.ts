@@ -6,36 +6,42 @@ import { openRuleset } from '@portcullis/dataplane/nftables/ruleset.ts';
 import { SERVER } from '../../stack/internet.ts';
 import type { Namespace } from '../../stack/netns.ts';
 import { defaultFleet } from '../../stack/stack.ts';
-import { buildGround, eventually, type Ground, takesOver, whyNot } from '../stack-fixture.ts';
+import {
+  startStackFixture,
+  eventually,
+  type StackFixture,
+  takesOver,
+  whyNot,
+} from '../stack-fixture.ts';
 import { assertUndisturbed, duringSteadyFlows, protectServer } from './steady-flows.ts';
 
-let ground: Ground;
+let fixture: StackFixture;
 
 /** Without early drop, which would drop what is denied itself whatever nftables does; early-drop-faults.test.ts has it. */
 describe('packets that never stop', { skip: whyNot() }, () => {
   before(async () => {
-    ground = await buildGround('restart', { earlyDrop: false });
-    await protectServer(ground);
+    fixture = await startStackFixture('restart', { earlyDrop: false });
+    await protectServer(fixture);
   });
-  after(() => ground.stop());
+  after(() => fixture.stop());
 
   it('meet the same rules while up is stopped and started again', () =>
     undisturbed(async () => {
-      await ground.stack.terminate();
-      await ground.stack.start('--enforce');
-      await takesOver(ground.stack);
+      await fixture.stack.terminate();
+      await fixture.stack.start('--enforce');
+      await takesOver(fixture.stack);
     }));
 
   it('meet the same rules while the agent is killed and comes back by itself', () =>
     undisturbed(async () => {
-      const { stack } = ground;
+      const { stack } = fixture;
       process.kill(stack.pidOf('edge/main.ts'), 'SIGKILL');
       await takesOver(stack);
     }));
 
   it('meet the very same table after that: it is recognised, not written again', async () => {
-    const { edge } = ground.internet;
-    const { stack } = ground;
+    const { edge } = fixture.internet;
+    const { stack } = fixture;
     await recorded();
     const before = handleOf(edge);
     process.kill(stack.pidOf('edge/main.ts'), 'SIGKILL');
@@ -57,7 +63,7 @@ describe('packets that never stop', { skip: whyNot() }, () => {
 
   it('meet the same rules while the edge is given another layout, and is killed at it', () =>
     undisturbed(async () => {
-      const { stack } = ground;
+      const { stack } = fixture;
       const management = (port: number): string =>
         defaultFleet().replace('port: 22', `port: ${port}`);
       for (let round = 0; round < 4; round += 1) {
@@ -66,14 +72,14 @@ describe('packets that never stop', { skip: whyNot() }, () => {
         if (round % 2 === 1) process.kill(stack.pidOf('edge/main.ts'), 'SIGKILL');
         await applied;
       }
-      assert.match(chainOf(ground.internet.edge, 'judge4'), /\b2203\b/);
+      assert.match(chainOf(fixture.internet.edge, 'judge4'), /\b2203\b/);
     }));
 });
 
 async function killAndStart(): Promise<void> {
-  await ground.stack.killAll();
-  await ground.stack.start('--enforce');
-  await takesOver(ground.stack);
+  await fixture.stack.killAll();
+  await fixture.stack.start('--enforce');
+  await takesOver(fixture.stack);
 }
 
 /** The handle of a rule that only a rewrite of the table makes anew. */
@@ -89,8 +95,8 @@ function handleOf(edge: Namespace): number {
 
 /** Resolves when the agent has recorded what the kernel has now. */
 async function recorded(): Promise<void> {
-  const path = join(ground.stack.dataDir, 'edge', 'enforced', 'kernel.json');
-  const rules = ground.internet.edge.within(() => openRuleset());
+  const path = join(fixture.stack.dataDir, 'edge', 'enforced', 'kernel.json');
+  const rules = fixture.internet.edge.within(() => openRuleset());
   try {
     await eventually('the kernel is recorded', async () => {
       const stamp = existsSync(path) ? /"stamp":(\d+)/.exec(readFileSync(path, 'utf8'))?.[1] : null;
@@ -106,5 +112,5 @@ function chainOf(edge: Namespace, name: string): string {
 }
 
 async function undisturbed(disturb: () => Promise<void>): Promise<void> {
-  assertUndisturbed(await duringSteadyFlows(ground, disturb));
+  assertUndisturbed(await duringSteadyFlows(fixture, disturb));
 }

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Sent } from '../../wire/path.ts';
 import type { ProbePacket } from '../../wire/probe.ts';
 import { SERVER } from '../../stack/internet.ts';
-import { type Ground, packet } from '../stack-fixture.ts';
+import { type StackFixture, packet } from '../stack-fixture.ts';
 
 const FAMILIES = [4, 6] as const;
 const OPEN_PORT = 27_016;
@@ -19,12 +19,15 @@ export interface SteadyFlow {
 }
 
 /** The server accepts UDP to one port, and nothing else. */
-export async function protectServer(ground: Ground): Promise<void> {
-  for (const family of FAMILIES) await protect(ground, SERVER[family]);
+export async function protectServer(fixture: StackFixture): Promise<void> {
+  for (const family of FAMILIES) await protect(fixture, SERVER[family]);
 }
 
 /** The same for any address; the rules that deny and that allow. */
-export async function protect({ stack }: Ground, address: string): Promise<readonly number[]> {
+export async function protect(
+  { stack }: StackFixture,
+  address: string,
+): Promise<readonly number[]> {
   const denying = await stack.api.createRule(address, { action: 'deny', protocol: 'any' });
   const open = { protocol: 'udp', destination_port: String(OPEN_PORT) };
   return [...denying, ...(await stack.api.createRule(address, { action: 'allow', ...open }))];
@@ -32,7 +35,7 @@ export async function protect({ stack }: Ground, address: string): Promise<reado
 
 /** Sends each address a denied and an allowed packet every millisecond, before, while and after something is done. */
 export async function duringSteadyFlows(
-  { through }: Ground,
+  { through }: StackFixture,
   disturb: () => Promise<void>,
   addresses: readonly string[] = FAMILIES.map((family) => SERVER[family]),
 ): Promise<SteadyFlow[]> {

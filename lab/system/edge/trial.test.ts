@@ -6,7 +6,13 @@ import { type Namespace, Network, addRoute } from '../../stack/netns.ts';
 import { defaultFleet } from '../../stack/stack.ts';
 import { Path } from '../../wire/path.ts';
 import { Probe } from '../../wire/probe.ts';
-import { buildGround, eventually, type Ground, packet, whyNot } from '../stack-fixture.ts';
+import {
+  startStackFixture,
+  eventually,
+  type StackFixture,
+  packet,
+  whyNot,
+} from '../stack-fixture.ts';
 
 /** A device of the edge that comes later. */
 const LATE = { device: 'late', edge: '198.18.9.1', client: '198.18.9.2' } as const;
@@ -16,37 +22,37 @@ const TRIAL_MS = 20_000;
 const EXPIRED_MS = 60_000;
 const ON_TRIAL = ['--enforce', '--confirm-within', `${TRIAL_MS / 1000}s`] as const;
 
-let ground: Ground;
+let fixture: StackFixture;
 const network = new Network('trial-late');
 const denied = (): ReturnType<typeof packet> => packet(4, 'udp');
-const isDenied = async (): Promise<boolean> => !(await ground.through.passes(denied()));
+const isDenied = async (): Promise<boolean> => !(await fixture.through.passes(denied()));
 
 describe('an edge on trial', { skip: whyNot() }, () => {
   before(async () => {
     const fleet = defaultFleet().replace(`[${EDGE_DEVICE}]`, `[${EDGE_DEVICE}, ${LATE.device}]`);
-    ground = await buildGround('trial', { fleet, args: ON_TRIAL });
-    await ground.stack.api.createRule(SERVER[4], { action: 'deny', protocol: 'udp' });
+    fixture = await startStackFixture('trial', { fleet, args: ON_TRIAL });
+    await fixture.stack.api.createRule(SERVER[4], { action: 'deny', protocol: 'udp' });
   });
   after(async () => {
-    await ground.stop();
+    await fixture.stop();
     network.destroy();
   });
 
   it('is disabled when its trial expires without confirmation, also when the agent was killed', async () => {
-    const { stack } = ground;
+    const { stack } = fixture;
     assert.equal(await isDenied(), true);
     process.kill(stack.pidOf('edge/main.ts'), 'SIGKILL');
     assert.equal(await isDenied(), true);
     await eventually('the trial expires', async () => !(await isDenied()), EXPIRED_MS);
     // What counts goes by itself, a moment later.
-    const isClean = async (): Promise<boolean> => !hasTable(ground.internet.edge);
+    const isClean = async (): Promise<boolean> => !hasTable(fixture.internet.edge);
     await eventually('nothing of ours is left, nor what counts', isClean);
     await enforcement('none');
     await assert.rejects(stack.command('edge', 'confirm'), /too late/);
   });
 
   it('keeps enforcing past its time once confirmed, also after a restart', async () => {
-    const { stack } = ground;
+    const { stack } = fixture;
     await stack.command('edge', 'on');
     await eventually('a new trial begins', isDenied);
     const end = performance.now() + TRIAL_MS;
@@ -58,7 +64,7 @@ describe('an edge on trial', { skip: whyNot() }, () => {
   });
 
   it('judges what enters by a device of its list that appears only later', async (t) => {
-    const { internet, server } = ground;
+    const { internet, server } = fixture;
     const client = network.create('client');
     network.join(client, { device: 'eth0', addresses: [`${LATE.client}/24`] }, internet.edge, {
       device: LATE.device,
@@ -73,17 +79,17 @@ describe('an edge on trial', { skip: whyNot() }, () => {
   });
 
   it('is not said to be off while an edge of another data directory goes on enforcing', async () => {
-    const { stack } = ground;
+    const { stack } = fixture;
     const elsewhere = join(stack.dataDir, '..', 'mistyped');
     assert.throws(
-      () => ground.internet.edge.run(LAUNCHER, 'edge', 'off', '--data', elsewhere),
+      () => fixture.internet.edge.run(LAUNCHER, 'edge', 'off', '--data', elsewhere),
       /an edge that does not use \S*mistyped\/edge enforces on this host/,
     );
     await eventually('it enforces all the same', isDenied);
   });
 
   it('is switched off without control, by a running agent and without one, and control hears of it', async () => {
-    const { stack } = ground;
+    const { stack } = fixture;
     const control = stack.pidOf('control/main.ts');
     process.kill(control, 'SIGSTOP');
     try {
@@ -101,7 +107,11 @@ describe('an edge on trial', { skip: whyNot() }, () => {
     await stack.command('edge', 'off');
     assert.equal(await isDenied(), false);
     assert.equal(patienceSeconds(), 30, 'as the host had it');
-    assert.equal(hasTable(ground.internet.edge), false, 'nothing of ours is left, nor what counts');
+    assert.equal(
+      hasTable(fixture.internet.edge),
+      false,
+      'nothing of ours is left, nor what counts',
+    );
     await stack.start();
     await enforcement('none');
     assert.equal(await isDenied(), false);
@@ -110,7 +120,7 @@ describe('an edge on trial', { skip: whyNot() }, () => {
 
 /** How long the edge host's kernel keeps parts of a datagram whose others are missing. */
 function patienceSeconds(): number {
-  return Number(ground.internet.edge.run('sysctl', '-n', 'net.ipv4.ipfrag_time'));
+  return Number(fixture.internet.edge.run('sysctl', '-n', 'net.ipv4.ipfrag_time'));
 }
 
 function hasTable(edge: Namespace): boolean {
@@ -119,7 +129,7 @@ function hasTable(edge: Namespace): boolean {
 
 async function enforcement(wanted: 'full' | 'none'): Promise<void> {
   await eventually(`enforcement is ${wanted}`, async () => {
-    const answer = await ground.stack.api.call('GET', `/api/v1/firewall/ips/${SERVER[4]}`);
+    const answer = await fixture.stack.api.call('GET', `/api/v1/firewall/ips/${SERVER[4]}`);
     return answer.headers['portcullis-enforcement'] === wanted;
   });
 }

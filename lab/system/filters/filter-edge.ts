@@ -24,7 +24,7 @@ import { createInternet, EDGE_DEVICE, type Internet } from '../../stack/internet
 const LOOK_MS = 20;
 
 /** An edge that holds filters, without a control plane: policies go straight to its kernel. */
-export class FilterGround {
+export class FilterEdge {
   readonly internet: Internet;
   readonly driver: Driver;
   readonly keeper: FilterKeeper;

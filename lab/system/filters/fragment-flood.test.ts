@@ -140,7 +140,7 @@ interface Flooded {
 /** Fragments null: whatever the kernel does by itself. */
 async function onGround(
   fragments: EdgeSettings['fragments'] | null,
-  run: (ground: Flooded) => Promise<void>,
+  run: (fixture: Flooded) => Promise<void>,
 ): Promise<void> {
   const undo: (() => Promise<void> | void)[] = [];
   try {

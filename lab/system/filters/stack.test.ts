@@ -6,7 +6,7 @@ import { sysctl } from '../../stack/netns.ts';
 import { defaultFleet } from '../../stack/stack.ts';
 import { TcpEnd } from '../../wire/tcp-end.ts';
 import { UdpPeer } from '../../wire/udp-peer.ts';
-import { buildGround, eventually, type Ground, whyNot } from '../stack-fixture.ts';
+import { startStackFixture, eventually, type StackFixture, whyNot } from '../stack-fixture.ts';
 
 const GAME = 27_500;
 const WEB = 8000;
@@ -16,19 +16,19 @@ const LOOKED_MS = 6_000;
 const TOLD_MS = 45_000;
 const MANAGED = 28_015;
 
-let ground: Ground;
+let fixture: StackFixture;
 
 describe('filters from the interface to the wire', { skip: whyNot() }, () => {
   before(async () => {
     // What a service manages itself, beside what callers ask for.
     const managed = `managed_filters: [{ type: udp-stateful, ports: "${MANAGED}" }]`;
     const fleet = defaultFleet().replace('name: edge-host', `name: edge-host\n        ${managed}`);
-    ground = await buildGround('filters', { fleet });
+    fixture = await startStackFixture('filters', { fleet });
   });
-  after(() => ground.stop());
+  after(() => fixture.stop());
 
   it('udp-stateful slows strangers, and the holder of the address sees why', async () => {
-    const { internet, stack } = ground;
+    const { internet, stack } = fixture;
     await stack.api.createFilter(SERVER[4], 'udp-stateful', String(GAME));
     const server = new UdpPeer(internet.server);
     const client = new UdpPeer(internet.client);
@@ -56,7 +56,7 @@ describe('filters from the interface to the wire', { skip: whyNot() }, () => {
   });
 
   it('players are still known after somebody flushed everything', async () => {
-    const { internet, stack } = ground;
+    const { internet, stack } = fixture;
     await stack.api.createFilter(SERVER[4], 'udp-stateful', String(PLAYED));
     const server = new UdpPeer(internet.server);
     const client = new UdpPeer(internet.client);
@@ -82,7 +82,7 @@ describe('filters from the interface to the wire', { skip: whyNot() }, () => {
   });
 
   it('what a service manages is enforced without anybody asking', async () => {
-    const { internet } = ground;
+    const { internet } = fixture;
     const [host, client] = [new UdpPeer(internet.edge), new UdpPeer(internet.client)];
     try {
       for (const address of [HOST[4], HOST[6]]) {
@@ -101,7 +101,7 @@ describe('filters from the interface to the wire', { skip: whyNot() }, () => {
   });
 
   it('tcp-syn-proxy resets who was connected, and speaks as the real server does', async () => {
-    const { internet, stack } = ground;
+    const { internet, stack } = fixture;
     sysctl(internet.server, 'net.ipv4.tcp_timestamps', 0);
     sysctl(internet.server, 'net.ipv4.tcp_sack', 0);
     await TcpEnd.serve(internet.server, SERVER[4], WEB);
@@ -123,7 +123,7 @@ describe('filters from the interface to the wire', { skip: whyNot() }, () => {
 /** Null: there is no table. */
 function validated(): string | null {
   try {
-    return ground.internet.edge.run('nft', 'list', 'set', 'inet', 'portcullis', 'validated4');
+    return fixture.internet.edge.run('nft', 'list', 'set', 'inet', 'portcullis', 'validated4');
   } catch {
     return null;
   }

@@ -5,25 +5,25 @@ import { require } from '../../requirements.ts';
 import { startServices } from '../../stack/services.ts';
 import { TcpEnd } from '../../wire/tcp-end.ts';
 import { filteredPolicy as filtered } from '@portcullis/dataplane/testing/policies.ts';
-import { FilterGround } from './filter-edge.ts';
+import { FilterEdge } from './filter-edge.ts';
 import { eventually, reaches } from '../stack-fixture.ts';
 
 const GAME = 25_565;
 
-function groundFor(t: TestContext, label: string, change = {}): FilterGround | null {
+function groundFor(t: TestContext, label: string, change = {}): FilterEdge | null {
   if (!require(t, ['root', 'netns', 'nft', 'python3'])) return null;
-  const ground = new FilterGround(label, change);
-  t.after(() => ground.destroy());
-  return ground;
+  const fixture = new FilterEdge(label, change);
+  t.after(() => fixture.destroy());
+  return fixture;
 }
 
 describe('tcp-syn-proxy', () => {
   it('stands in front of a server behind the edge, on the edge host, and behind DNAT', async (t) => {
-    const ground = groundFor(t, 'syn');
-    if (ground === null) return;
-    const services = startServices(ground.internet);
+    const fixture = groundFor(t, 'syn');
+    if (fixture === null) return;
+    const services = startServices(fixture.internet);
     t.after(() => services.stop());
-    const { client, edge } = ground.internet;
+    const { client, edge } = fixture.internet;
     edge.spawn(['python3', '-m', 'http.server', '8000', '--bind', '::'], { stdio: 'ignore' });
     const ports = [
       [SERVER[4], 80],
@@ -38,7 +38,7 @@ describe('tcp-syn-proxy', () => {
       await eventually(`${address} serves`, async () => reaches(client, url(address, port)));
     }
     const byAddress = Map.groupBy(ports, ([address]) => address);
-    await ground.apply(
+    await fixture.apply(
       [...byAddress].map(([address, of]) =>
         filtered(address, ...of.map(([, port]) => ['tcp-syn-proxy', port] as const)),
       ),
@@ -47,35 +47,35 @@ describe('tcp-syn-proxy', () => {
       assert.equal(reaches(client, url(address, port)), true, `${address} ${port}`);
     }
     // Every one of them went through the proxy.
-    assert.equal(ground.proxiedSyns(), ports.length);
-    assert.deepEqual(await ground.dropped(), {});
+    assert.equal(fixture.proxiedSyns(), ports.length);
+    assert.deepEqual(await fixture.dropped(), {});
   });
 
   for (const family of [4, 6] as const) {
     it(`IPv${family}: a client of a connection from before is told that it is gone, and so is the server`, async (t) => {
-      const ground = groundFor(t, `reset${family}`);
-      if (ground === null) return;
-      const { client, server } = ground.internet;
+      const fixture = groundFor(t, `reset${family}`);
+      if (fixture === null) return;
+      const { client, server } = fixture.internet;
       const to = SERVER[family];
-      await ground.apply([filtered(to)]);
+      await fixture.apply([filtered(to)]);
       const echo = await TcpEnd.serve(server, to, GAME);
       const player = await TcpEnd.connect(client, to, GAME, 40_000);
       assert.equal(await player?.ask(), 'echo');
-      await ground.apply([filtered(to, ['tcp-syn-proxy', GAME])]);
+      await fixture.apply([filtered(to, ['tcp-syn-proxy', GAME])]);
       assert.equal(await player?.ask(), 'reset');
       const again = await TcpEnd.connect(client, to, GAME);
       assert.equal(await again?.ask(), 'echo');
       // Nothing happens to it while other ports get filters.
-      await ground.apply([filtered(to, ['tcp-syn-proxy', GAME], ['tcp-syn-proxy', GAME + 1])]);
+      await fixture.apply([filtered(to, ['tcp-syn-proxy', GAME], ['tcp-syn-proxy', GAME + 1])]);
       assert.equal(await again?.ask(), 'echo');
-      assert.deepEqual(await ground.dropped(), {});
-      assert.equal(ground.proxiedSyns(), 1);
+      assert.deepEqual(await fixture.dropped(), {});
+      assert.equal(fixture.proxiedSyns(), 1);
       // Who begins anew from his old port is no old client, and the server hears that the old one is gone.
       await TcpEnd.connect(client, to, GAME, 40_000);
       assert.equal(await echo.next(), 'reset');
-      assert.deepEqual(await ground.keys(`reset_client${family}`), []);
+      assert.deepEqual(await fixture.keys(`reset_client${family}`), []);
       // Without the proxy nobody translates what it made of the connection.
-      await ground.apply([filtered(to)]);
+      await fixture.apply([filtered(to)]);
       assert.equal(await again?.ask(), 'reset');
       const direct = await TcpEnd.connect(client, to, GAME);
       assert.equal(await direct?.ask(), 'echo');
@@ -84,40 +84,40 @@ describe('tcp-syn-proxy', () => {
   }
 
   it('keeps a flood of forged SYNs from the server, which goes on serving', async (t) => {
-    const ground = groundFor(t, 'flood');
-    if (ground === null) return;
-    const { client, server } = ground.internet;
+    const fixture = groundFor(t, 'flood');
+    if (fixture === null) return;
+    const { client, server } = fixture.internet;
     await TcpEnd.serve(server, SERVER[4], GAME);
-    await ground.apply([filtered(SERVER[4], ['tcp-syn-proxy', GAME])]);
-    const arrived = ground.countAt(server, `tcp dport ${GAME} tcp flags & (syn|ack) == syn`);
-    ground.noise('syn', SERVER[4], GAME, 50_000);
+    await fixture.apply([filtered(SERVER[4], ['tcp-syn-proxy', GAME])]);
+    const arrived = fixture.countAt(server, `tcp dport ${GAME} tcp flags & (syn|ack) == syn`);
+    fixture.noise('syn', SERVER[4], GAME, 50_000);
     const player = await TcpEnd.connect(client, SERVER[4], GAME);
     assert.equal(await player?.ask(), 'echo');
     assert.equal(arrived(), 1, 'only the player');
-    assert.equal(ground.proxiedSyns(), 50_001);
+    assert.equal(fixture.proxiedSyns(), 50_001);
   });
 
   it('counts what claims a handshake that never was', async (t) => {
-    const ground = groundFor(t, 'cookie');
-    if (ground === null) return;
-    const { client, server } = ground.internet;
+    const fixture = groundFor(t, 'cookie');
+    if (fixture === null) return;
+    const { client, server } = fixture.internet;
     await TcpEnd.serve(server, SERVER[4], GAME);
-    await ground.apply([filtered(SERVER[4], ['tcp-syn-proxy', GAME])]);
-    const arrived = ground.countAt(server, `ip saddr 10.0.0.0/8 tcp dport ${GAME}`);
-    ground.noise('ack', SERVER[4], GAME, 500);
-    ground.noise('fin', SERVER[4], GAME, 50);
+    await fixture.apply([filtered(SERVER[4], ['tcp-syn-proxy', GAME])]);
+    const arrived = fixture.countAt(server, `ip saddr 10.0.0.0/8 tcp dport ${GAME}`);
+    fixture.noise('ack', SERVER[4], GAME, 500);
+    fixture.noise('fin', SERVER[4], GAME, 50);
     const player = await TcpEnd.connect(client, SERVER[4], GAME);
     assert.equal(await player?.ask(), 'echo');
     assert.equal(arrived(), 0);
-    assert.deepEqual(await ground.dropped(), { [`${SERVER[4]} ${GAME} syn-proxy-invalid`]: 550 });
+    assert.deepEqual(await fixture.dropped(), { [`${SERVER[4]} ${GAME} syn-proxy-invalid`]: 550 });
   });
 
   it('limits how many connections a source opens, and how fast', async (t) => {
-    const ground = groundFor(t, 'limits', { connections: { perSecond: 5, concurrent: 3 } });
-    if (ground === null) return;
-    const { client, server } = ground.internet;
+    const fixture = groundFor(t, 'limits', { connections: { perSecond: 5, concurrent: 3 } });
+    if (fixture === null) return;
+    const { client, server } = fixture.internet;
     await TcpEnd.serve(server, SERVER[4], GAME);
-    await ground.apply([filtered(SERVER[4], ['tcp-syn-proxy', GAME])]);
+    await fixture.apply([filtered(SERVER[4], ['tcp-syn-proxy', GAME])]);
     const held: (TcpEnd | null)[] = [];
     for (let count = 0; count < 3; count++) {
       held.push(await TcpEnd.connect(client, SERVER[4], GAME));
@@ -126,7 +126,7 @@ describe('tcp-syn-proxy', () => {
     // The proxy has answered its handshake; the server never hears of it.
     const fourth = await TcpEnd.connect(client, SERVER[4], GAME);
     assert.equal(await fourth?.ask(), 'silent');
-    const limited = await ground.dropped();
+    const limited = await fixture.dropped();
     assert.ok((limited[`${SERVER[4]} ${GAME} connection-limit`] ?? 0) > 0, JSON.stringify(limited));
     // There is room again once others have gone.
     for (const one of [...held, fourth]) await one?.close();
@@ -134,12 +134,12 @@ describe('tcp-syn-proxy', () => {
     assert.equal(await next?.ask(), 'echo');
     await next?.close();
     await eventually('who has no connection is forgotten', async () => {
-      return (await ground.keys('connections4')).length === 0;
+      return (await fixture.keys('connections4')).length === 0;
     });
 
     // All of one process, so that they come at once also on a busy machine.
     await TcpEnd.connectMany(client, SERVER[4], GAME, 12);
-    const many = await ground.dropped();
+    const many = await fixture.dropped();
     assert.ok((many[`${SERVER[4]} ${GAME} connection-rate`] ?? 0) > 0, JSON.stringify(many));
   });
 });

@@ -5,7 +5,7 @@ import { CLIENT, SERVER } from '../../stack/internet.ts';
 import { require } from '../../requirements.ts';
 import { type UdpEnd, UdpPeer } from '../../wire/udp-peer.ts';
 import { filteredPolicy as filtered } from '@portcullis/dataplane/testing/policies.ts';
-import { FilterGround } from './filter-edge.ts';
+import { FilterEdge } from './filter-edge.ts';
 import { eventually } from '../stack-fixture.ts';
 
 const GAME = 27_500;
@@ -13,7 +13,7 @@ const OTHER = 27_600;
 const RATES = { unvalidatedPps: 20, validatedPps: 300 };
 
 interface Players {
-  readonly ground: FilterGround;
+  readonly fixture: FilterEdge;
   readonly client: UdpPeer;
   readonly server: UdpPeer;
   /** Sends from an end to the port; how many of them the server got. */
@@ -26,11 +26,11 @@ async function play(
   change: Partial<Filter> = {},
 ): Promise<Players | null> {
   if (!require(t, ['root', 'netns', 'nft', 'python3'])) return null;
-  const ground = new FilterGround(label, { rates: RATES, budgetPps: 100, ...change });
-  t.after(() => ground.destroy());
-  const client = new UdpPeer(ground.internet.client);
+  const fixture = new FilterEdge(label, { rates: RATES, budgetPps: 100, ...change });
+  t.after(() => fixture.destroy());
+  const client = new UdpPeer(fixture.internet.client);
   t.after(() => client.stop());
-  const server = new UdpPeer(ground.internet.server);
+  const server = new UdpPeer(fixture.internet.server);
   t.after(() => server.stop());
   // On a port without a filter, to know that everything sent before has got there or has not.
   for (const family of [4, 6] as const) await server.open(SERVER[family], OTHER, '');
@@ -40,7 +40,7 @@ async function play(
     await from.exchange(address, OTHER);
     return (await to.received()) - before;
   };
-  return { ground, client, server, reach };
+  return { fixture, client, server, reach };
 }
 
 /** What a rate passes within a time: its burst, and as much again each second. */
@@ -56,15 +56,15 @@ describe('udp-stateful', () => {
     it(`IPv${family}: a source that the server does not answer is slow`, async (t) => {
       const players = await play(t, `udp${family}`);
       if (players === null) return;
-      const { ground, client, server, reach } = players;
-      await ground.apply([filtered(to, ['udp-stateful', GAME])]);
+      const { fixture, client, server, reach } = players;
+      await fixture.apply([filtered(to, ['udp-stateful', GAME])]);
       const silent = await server.open(to, GAME);
       const stranger = await client.open(CLIENT[family]);
       const begin = performance.now();
       const passed = await reach(stranger, silent, to, 200);
       assertRate(passed, RATES.unvalidatedPps, (performance.now() - begin) / 1000, 'unvalidated');
-      assert.deepEqual(await ground.keys(`validated${family}`), []);
-      assert.deepEqual(await ground.dropped(), {
+      assert.deepEqual(await fixture.keys(`validated${family}`), []);
+      assert.deepEqual(await fixture.dropped(), {
         [`${to} ${GAME} unvalidated-rate`]: 200 - passed,
       });
     });
@@ -72,18 +72,18 @@ describe('udp-stateful', () => {
     it(`IPv${family}: a source that the server has answered is fast`, async (t) => {
       const players = await play(t, `udpv${family}`);
       if (players === null) return;
-      const { ground, client, server, reach } = players;
-      await ground.apply([filtered(to, ['udp-stateful', GAME])]);
+      const { fixture, client, server, reach } = players;
+      await fixture.apply([filtered(to, ['udp-stateful', GAME])]);
       const echo = await server.open(to, GAME, '');
       const player = await client.open(CLIENT[family]);
       await player.exchange(to, GAME);
-      assert.equal((await ground.keys(`validated${family}`)).length, 1);
+      assert.equal((await fixture.keys(`validated${family}`)).length, 1);
       assert.equal(await reach(player, echo, to, 200), 200);
       const begin = performance.now();
       const passed = await reach(player, echo, to, 600);
       const most = RATES.validatedPps * (1 + (performance.now() - begin) / 1000);
       assert.ok(passed >= RATES.validatedPps - 200 && passed <= most + 1, `${passed} of 600`);
-      assert.deepEqual(await ground.dropped(), {
+      assert.deepEqual(await fixture.dropped(), {
         [`${to} ${GAME} validated-rate`]: 600 - passed,
       });
     });
@@ -94,57 +94,57 @@ describe('udp-stateful', () => {
       const to = SERVER[family];
       const players = await play(t, `udpf${family}`);
       if (players === null) return;
-      const { ground, client, server, reach } = players;
-      await ground.apply([filtered(to, ['udp-stateful', GAME])]);
+      const { fixture, client, server, reach } = players;
+      await fixture.apply([filtered(to, ['udp-stateful', GAME])]);
       const echo = await server.open(to, GAME, '');
       const player = await client.open(CLIENT[family]);
       await player.exchange(to, GAME);
-      const [key] = await ground.keys(`validated${family}`);
+      const [key] = await fixture.keys(`validated${family}`);
       await eventually(
         'it is remembered',
-        async () => (await ground.memory.recall(true)).length === 1,
+        async () => (await fixture.memory.recall(true)).length === 1,
       );
-      assert.deepEqual((await ground.memory.recall(true))[0]?.fields.join(' '), key);
-      ground.internet.edge.run('nft', 'flush', 'ruleset');
-      ground.doubt();
-      await ground.apply([filtered(to, ['udp-stateful', GAME])]);
-      assert.deepEqual(await ground.keys(`validated${family}`), [key]);
+      assert.deepEqual((await fixture.memory.recall(true))[0]?.fields.join(' '), key);
+      fixture.internet.edge.run('nft', 'flush', 'ruleset');
+      fixture.doubt();
+      await fixture.apply([filtered(to, ['udp-stateful', GAME])]);
+      assert.deepEqual(await fixture.keys(`validated${family}`), [key]);
       assert.equal(await reach(player, echo, to, 200), 200);
-      await ground.apply([]);
-      assert.deepEqual(await ground.memory.recall(true), []);
+      await fixture.apply([]);
+      assert.deepEqual(await fixture.memory.recall(true), []);
     });
   }
 
   it('believes only the port that was asked', async (t) => {
     const players = await play(t, 'udp-other');
     if (players === null) return;
-    const { ground, client, server } = players;
-    await ground.apply([filtered(SERVER[4], ['udp-stateful', GAME])]);
+    const { fixture, client, server } = players;
+    await fixture.apply([filtered(SERVER[4], ['udp-stateful', GAME])]);
     await server.open(SERVER[4], GAME);
     const stranger = await client.open(CLIENT[4]);
     await stranger.send(SERVER[4], GAME);
     await stranger.exchange(SERVER[4], OTHER);
-    assert.deepEqual(await ground.keys('validated4'), []);
+    assert.deepEqual(await fixture.keys('validated4'), []);
   });
 
   it('lets validated players play while forged sources fill every meter', async (t) => {
     const players = await play(t, 'udp-noise');
     if (players === null) return;
-    const { ground, client, server, reach } = players;
-    await ground.apply([filtered(SERVER[4], ['udp-stateful', GAME])]);
+    const { fixture, client, server, reach } = players;
+    await fixture.apply([filtered(SERVER[4], ['udp-stateful', GAME])]);
     const echo = await server.open(SERVER[4], GAME, '');
     const player = await client.open(CLIENT[4]);
     await player.exchange(SERVER[4], GAME);
     const begin = performance.now();
     const sources = 150_000;
-    ground.noise('udp', SERVER[4], GAME, sources);
+    fixture.noise('udp', SERVER[4], GAME, sources);
     const seconds = (performance.now() - begin) / 1000;
     // Both exchanges of the player came through, before and after.
     await player.exchange(SERVER[4], GAME);
     const forged = (await echo.received()) - 2;
     assertRate(forged, 100, seconds, 'of all forged sources together');
     assert.equal(await reach(player, echo, SERVER[4], 200), 200);
-    const dropped = Object.values(await ground.dropped()).reduce((sum, one) => sum + one, 0);
+    const dropped = Object.values(await fixture.dropped()).reduce((sum, one) => sum + one, 0);
     assert.equal(dropped, sources - forged);
   });
 });

@@ -5,7 +5,13 @@ import { keysOf, withMapsOf } from '../../kernel/bpf-maps.ts';
 import { CLIENT, SERVER } from '../../stack/internet.ts';
 import { missing } from '../../requirements.ts';
 import { waitsFor } from '../../kernel/waiting.ts';
-import { buildGround, eventually, type Ground, packet, whyNot } from '../stack-fixture.ts';
+import {
+  startStackFixture,
+  eventually,
+  type StackFixture,
+  packet,
+  whyNot,
+} from '../stack-fixture.ts';
 
 const DENIED = 5353;
 const ROUNDS = 5;
@@ -15,21 +21,21 @@ if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
   throw new Error(`these tests may not be skipped here, and cannot run: ${lacking}`);
 }
 
-let ground: Ground;
+let fixture: StackFixture;
 
 describe('explain, while somebody changes the kernel of an edge', {
   skip: lacking ?? false,
 }, () => {
   before(async () => {
-    ground = await buildGround('explain');
-    await ground.stack.api.createRule(SERVER[4], {
+    fixture = await startStackFixture('explain');
+    await fixture.stack.api.createRule(SERVER[4], {
       action: 'deny',
       protocol: 'udp',
       destination_port: String(DENIED),
     });
     assert.deepEqual(await explained(), []);
   });
-  after(() => ground.stop());
+  after(() => fixture.stop());
 
   const element = `${SERVER[4]} . udp . ${DENIED}`;
   const DEEDS: Readonly<Record<string, () => void>> = {
@@ -47,7 +53,7 @@ describe('explain, while somebody changes the kernel of an edge', {
       assert.match(await toldAfter(act), /The kernel of lab was changed by another program/);
       await eventually('it is repaired', async () => (await explained()).length === 0);
       const denied = packet(4, 'udp', { destinationPort: DENIED });
-      assert.equal(await ground.through.passes(denied), false);
+      assert.equal(await fixture.through.passes(denied), false);
       assert.equal(deleteEarlyElements({ really: false }) > 0, true, 'it is in the maps again');
     });
   }
@@ -56,7 +62,7 @@ describe('explain, while somebody changes the kernel of an edge', {
 /** Where edges and what is accepted do not agree, by `portcullis explain`. */
 async function explained(): Promise<string[]> {
   const path = `/api/x1/firewall/ips/${SERVER[4]}/explain`;
-  const { body } = await ground.stack.api.call<{
+  const { body } = await fixture.stack.api.call<{
     readonly data: { readonly verdict: string; readonly differences: string[] };
   }>('POST', path, { protocol: 'udp', source_ip: CLIENT[4], destination_port: DENIED });
   assert.equal(body.data.verdict, 'drop');
@@ -65,7 +71,7 @@ async function explained(): Promise<string[]> {
 
 /** What is told to who asked before the edge could begin to repair: its agent finds the deed and the question together. */
 async function toldAfter(act: () => void): Promise<string> {
-  const agent = ground.stack.pidOf('edge/main.ts');
+  const agent = fixture.stack.pidOf('edge/main.ts');
   for (let round = 1; ; round++) {
     process.kill(agent, 'SIGSTOP');
     let asked: Promise<string[]>;
@@ -84,13 +90,13 @@ async function toldAfter(act: () => void): Promise<string> {
 }
 
 function nft(command: string): void {
-  ground.internet.edge.run('nft', command);
+  fixture.internet.edge.run('nft', command);
 }
 
 /** Those of the server's address, in whatever map they are; how many. */
 function deleteEarlyElements({ really = true } = {}): number {
   const address = Buffer.from(SERVER[4].split('.').map(Number));
-  return withMapsOf(ground.stack.pidOf('edge/main.ts'), (maps) => {
+  return withMapsOf(fixture.stack.pidOf('edge/main.ts'), (maps) => {
     const elements = maps
       .filter((map) => mapShapeOf(map).type === 'hash')
       .flatMap((map) => keysOf(map).map((key) => ({ map, key })))

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { CLIENT, SERVER } from '../../stack/internet.ts';
 import { defaultFleet } from '../../stack/stack.ts';
-import { buildGround, type Ground, packet, whyNot } from '../stack-fixture.ts';
+import { startStackFixture, type StackFixture, packet, whyNot } from '../stack-fixture.ts';
 
-let ground: Ground;
+let fixture: StackFixture;
 const FAMILIES = [4, 6] as const;
 /** The shipped data gives these to AS3333 and to the Netherlands. */
 const RIPE = { 4: CLIENT.others[2], 6: CLIENT.others[5] } as const;
@@ -12,9 +12,9 @@ const BOTH = `${SERVER[4]}, "${SERVER[6]}"`;
 
 describe('the fleet file on the wire', { skip: whyNot() }, () => {
   before(async () => {
-    ground = await buildGround('fleet');
+    fixture = await startStackFixture('fleet');
   });
-  after(() => ground.stop());
+  after(() => fixture.stop());
 
   it('a group rule and a geo rule on an address drop, until the file no longer has them', async () => {
     const udp19 = () => packet(4, 'udp', { destinationPort: 19 });
@@ -88,7 +88,7 @@ describe('the fleet file on the wire', { skip: whyNot() }, () => {
 
 /** An allow that names a source passes what geo rules would drop. */
 async function namedAllowPasses(): Promise<void> {
-  const { api } = ground.stack;
+  const { api } = fixture.stack;
   for (const family of FAMILIES) {
     const allow = { action: 'allow', protocol: 'udp', source_ip: CLIENT[family] } as const;
     const ids = await api.createRule(SERVER[family], allow);
@@ -99,7 +99,7 @@ async function namedAllowPasses(): Promise<void> {
 }
 
 function apply(below: string): Promise<void> {
-  return ground.stack.applyFleet(defaultFleet().replace('edges:\n', `${below}edges:\n`));
+  return fixture.stack.applyFleet(defaultFleet().replace('edges:\n', `${below}edges:\n`));
 }
 
 async function expect(
@@ -107,6 +107,6 @@ async function expect(
   passes: boolean,
 ): Promise<void> {
   for (const one of packets) {
-    assert.equal(await ground.through.passes(one), passes, JSON.stringify(one));
+    assert.equal(await fixture.through.passes(one), passes, JSON.stringify(one));
   }
 }

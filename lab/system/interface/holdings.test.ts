@@ -4,7 +4,7 @@ import type { ApiAnswer, ApiClient } from '../../stack/api-client.ts';
 import { EDGE_DEVICE, SERVER } from '../../stack/internet.ts';
 import { ORGANISATION } from '../../stack/stack.ts';
 import type { Sent } from '../../wire/path.ts';
-import { buildGround, type Ground, packet, whyNot } from '../stack-fixture.ts';
+import { startStackFixture, type StackFixture, packet, whyNot } from '../stack-fixture.ts';
 
 const SOONEST = '2026-01-01T00:00:00+00:00';
 /** From a fleet file that is written until the moment that it names, beside the time that this takes. */
@@ -25,19 +25,19 @@ interface Spans {
   readonly betaUntil?: string;
 }
 
-let ground: Ground;
+let fixture: StackFixture;
 
 describe('addresses that pass from one holder to another while packets flow', {
   skip: whyNot(),
 }, () => {
   const acmeRules = new Map<4 | 6, number>();
   before(async () => {
-    ground = await buildGround('holdings', { fleet: fleet({}) });
+    fixture = await startStackFixture('holdings', { fleet: fleet({}) });
   });
-  after(() => ground.stop());
+  after(() => fixture.stop());
 
   it("at that moment the old holder's rules leave the wire, and the new holder starts empty", async (t) => {
-    const { api, other } = ground.stack;
+    const { api, other } = fixture.stack;
     for (const family of FAMILIES) {
       const deny = { action: 'deny', protocol: 'udp', destination_port: '27015' } as const;
       acmeRules.set(family, (await api.createRule(SERVER[family], deny))[0] ?? 0);
@@ -57,7 +57,7 @@ describe('addresses that pass from one holder to another while packets flow', {
   });
 
   it('a rule on the prefix around them does not judge what another holds inside', async () => {
-    const { through } = ground;
+    const { through } = fixture;
     for (const [index, family] of FAMILIES.entries()) {
       const inside = packet(family, 'udp', { destinationPort: 19 });
       assert.equal(await through.passes(inside), true);
@@ -67,7 +67,7 @@ describe('addresses that pass from one holder to another while packets flow', {
   });
 
   it('when they fall back, neither holder’s own rules come back, and the prefix judges them', async () => {
-    const { stack, through } = ground;
+    const { stack, through } = fixture;
     const betaRules = new Map<4 | 6, number>();
     for (const family of FAMILIES) {
       const deny = { action: 'deny', protocol: 'tcp' } as const;
@@ -101,7 +101,7 @@ async function handOver(
   change: (at: string) => Spans,
   probe: (family: 4 | 6) => ReturnType<typeof packet>,
 ): Promise<number[]> {
-  const { stack, through } = ground;
+  const { stack, through } = fixture;
   const begin = performance.now();
   await stack.applyFleet(fleet(spans));
   // So long it takes this machine; then the moment is still to come when packets flow.

@@ -2,19 +2,26 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { CLIENT, CONTAINER, HOST } from '../../stack/internet.ts';
 import { API_PORT } from '../../stack/stack.ts';
-import { buildGround, eventually, type Ground, packet, reaches, whyNot } from '../stack-fixture.ts';
+import {
+  startStackFixture,
+  eventually,
+  type StackFixture,
+  packet,
+  reaches,
+  whyNot,
+} from '../stack-fixture.ts';
 
-let ground: Ground;
+let fixture: StackFixture;
 const published = `http://${HOST[4]}:${CONTAINER.publishedPort}/`;
 
 describe('the edge host that protects itself', { skip: whyNot() }, () => {
   before(async () => {
-    ground = await buildGround('host');
+    fixture = await startStackFixture('host');
   });
-  after(() => ground.stop());
+  after(() => fixture.stop());
 
   it('obeys rules on a port published by DNAT, and leaves hairpin traffic alone', async () => {
-    const { internet, stack } = ground;
+    const { internet, stack } = fixture;
     assert.equal(reaches(internet.client, published), true);
     const ids = await stack.api.createRule(HOST[4], {
       action: 'deny',
@@ -29,7 +36,7 @@ describe('the edge host that protects itself', { skip: whyNot() }, () => {
   });
 
   it('keeps SSH, the control plane and its own connections under a deny of everything', async () => {
-    const { internet, stack, toHost } = ground;
+    const { internet, stack, toHost } = fixture;
     const ids: number[] = [];
     for (const family of [4, 6] as const) {
       ids.push(...(await stack.api.createRule(HOST[family], { action: 'deny', protocol: 'any' })));
@@ -53,7 +60,7 @@ describe('the edge host that protects itself', { skip: whyNot() }, () => {
   });
 
   it('is freed by edge off, without waiting for control, and held again by edge on', async () => {
-    const { stack, toHost } = ground;
+    const { stack, toHost } = fixture;
     const denied = (): ReturnType<typeof packet> => packet(4, 'udp', { destination: HOST[4] });
     const ids = await stack.api.createRule(HOST[4], { action: 'deny', protocol: 'udp' });
     assert.equal(await toHost.passes(denied()), false);
@@ -70,5 +77,5 @@ describe('the edge host that protects itself', { skip: whyNot() }, () => {
 
 /** How long the edge host's kernel keeps parts of a datagram whose others are missing. */
 function patienceSeconds(): number {
-  return Number(ground.internet.edge.run('sysctl', '-n', 'net.ipv4.ipfrag_time'));
+  return Number(fixture.internet.edge.run('sysctl', '-n', 'net.ipv4.ipfrag_time'));
 }

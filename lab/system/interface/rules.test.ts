@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import type { NewRule } from '../../stack/api-client.ts';
 import { CLIENT, SERVER } from '../../stack/internet.ts';
 import type { ProbePacket } from '../../wire/probe.ts';
-import { buildGround, type Ground, packet, whyNot } from '../stack-fixture.ts';
+import { startStackFixture, type StackFixture, packet, whyNot } from '../stack-fixture.ts';
 
 /** A rule, packets whose verdict it changes, and packets that it must not touch. */
 interface Case {
@@ -13,28 +13,28 @@ interface Case {
   readonly missed: () => readonly ProbePacket[];
 }
 
-let ground: Ground;
+let fixture: StackFixture;
 
 describe('a rule on the wire', { skip: whyNot() }, () => {
   before(async () => {
-    ground = await buildGround('rules');
+    fixture = await startStackFixture('rules');
   });
-  after(() => ground.stop());
+  after(() => fixture.stop());
 
   for (const family of [4, 6] as const) {
     for (const one of casesOf(family)) {
       it(`IPv${family}: ${one.name} changes the verdict of its packets, and back when deleted`, async () => {
         await expectAll([...one.hit(), ...one.missed()], true);
-        const ids = await ground.stack.api.createRule(SERVER[family], one.rule);
+        const ids = await fixture.stack.api.createRule(SERVER[family], one.rule);
         await expectAll(one.hit(), false);
         await expectAll(one.missed(), true);
-        await ground.stack.api.deleteRules(SERVER[family], ids);
+        await fixture.stack.api.deleteRules(SERVER[family], ids);
         await expectAll(one.hit(), true);
       });
     }
 
     it(`IPv${family}: an allow opens one port to one source of an address that denies everything`, async () => {
-      const { api } = ground.stack;
+      const { api } = fixture.stack;
       const deny = await api.createRule(SERVER[family], { action: 'deny', protocol: 'any' });
       await expectAll([packet(family, 'udp'), packet(family, 'tcp'), packet(family, 'gre')], false);
       const allow = await api.createRule(SERVER[family], {
@@ -149,6 +149,6 @@ function otherHost(family: 4 | 6): string {
 
 async function expectAll(packets: readonly ProbePacket[], passes: boolean): Promise<void> {
   for (const one of packets) {
-    assert.equal(await ground.through.passes(one), passes, JSON.stringify(one));
+    assert.equal(await fixture.through.passes(one), passes, JSON.stringify(one));
   }
 }

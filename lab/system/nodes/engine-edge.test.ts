@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { buildDockerGround, type DockerGround } from '../../docker/docker-fixture.ts';
+import { startDockerFixture, type DockerFixture } from '../../docker/docker-fixture.ts';
 import { HOST } from '../../stack/internet.ts';
 import { skipUnless } from '../../requirements.ts';
 import { GAME_PORT, startShell } from '../../docker/server-shell.ts';
-import { buildGround, type Ground, NEEDS } from '../stack-fixture.ts';
+import { startStackFixture, type StackFixture, NEEDS } from '../stack-fixture.ts';
 
 /** For what is hoped to answer: it costs nothing when it does. */
 const PATIENT_S = 10;
@@ -12,16 +12,16 @@ const PATIENT_S = 10;
 describe('ports that Docker publishes behind the edge', {
   skip: skipUnless([...NEEDS, 'docker']),
 }, () => {
-  let ground: Ground;
-  let docker: DockerGround;
+  let fixture: StackFixture;
+  let docker: DockerFixture;
   before(async () => {
-    ground = await buildGround('engine-edge');
-    const namespace = ground.internet.edge;
-    docker = await buildDockerGround('edge', { namespace, defaultBridge: false });
+    fixture = await startStackFixture('engine-edge');
+    const namespace = fixture.internet.edge;
+    docker = await startDockerFixture('edge', { namespace, defaultBridge: false });
   });
   after(async () => {
     await docker?.stop();
-    await ground?.stop();
+    await fixture?.stop();
   });
 
   for (const userlandProxy of [true, false]) {
@@ -41,7 +41,7 @@ describe('ports that Docker publishes behind the edge', {
   }
 
   async function obeys(family: 4 | 6): Promise<void> {
-    const { api } = ground.stack;
+    const { api } = fixture.stack;
     const ip = HOST[family];
     const published = { protocol: 'tcp', destination_port: String(GAME_PORT) };
     assert.equal(isOpen(ip, PATIENT_S), true, 'without a rule');
@@ -58,6 +58,6 @@ describe('ports that Docker publishes behind the edge', {
 
   function isOpen(ip: string, seconds = 1): boolean {
     const command = `busybox nc -w ${seconds} ${ip} ${GAME_PORT} </dev/null || true`;
-    return ground.internet.client.run('sh', '-c', command).includes('hello');
+    return fixture.internet.client.run('sh', '-c', command).includes('hello');
   }
 });

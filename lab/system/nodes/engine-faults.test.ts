@@ -5,29 +5,29 @@ import { DockerEngine } from '@portcullis/node/engine/docker/docker.ts';
 import { Names } from '@portcullis/node/engine/docker/labels.ts';
 import type { Engine, EngineEvent } from '@portcullis/node/engine/engine.ts';
 import { GAME } from '@portcullis/node/engine/suite.ts';
-import { buildDockerGround, type DockerGround } from '../../docker/docker-fixture.ts';
+import { startDockerFixture, type DockerFixture } from '../../docker/docker-fixture.ts';
 import { skipUnless } from '../../requirements.ts';
 import { idOf } from '../../docker/server-shell.ts';
 import { eventually } from '../stack-fixture.ts';
 
 describe('the Docker engine, when Docker fails', { skip: skipUnless(['docker', 'nft']) }, () => {
-  let ground: DockerGround;
+  let fixture: DockerFixture;
   before(async () => {
-    ground = await buildDockerGround('faults');
+    fixture = await startDockerFixture('faults');
   });
-  after(() => ground.stop());
+  after(() => fixture.stop());
   afterEach(async () => {
-    for (const { uuid } of await ground.engine.list()) await ground.engine.remove(uuid);
+    for (const { uuid } of await fixture.engine.list()) await fixture.engine.remove(uuid);
   });
 
   for (const how of ['SIGTERM', 'SIGKILL'] as const)
     it(`finds games running after a restart of Docker with live restore (${how})`, async () => {
-      await relaunch(ground, true);
-      const { engine, dockerd } = ground;
+      await relaunch(fixture, true);
+      const { engine, dockerd } = fixture;
       const events = listen(engine);
-      const [stays, ends] = [await play(ground), await play(ground)];
+      const [stays, ends] = [await play(fixture), await play(fixture)];
       const before = await engine.inspect(stays.uuid);
-      const endsId = await idOf(ground, ends.uuid);
+      const endsId = await idOf(fixture, ends.uuid);
       await dockerd.end(how);
       await events.until('lost');
       await assert.rejects(engine.inspect(stays.uuid), { code: 'unreachable' });
@@ -52,10 +52,10 @@ describe('the Docker engine, when Docker fails', { skip: skipUnless(['docker', '
     });
 
   it('knows that a restart of Docker without live restore ended them, and starts them again', async () => {
-    await relaunch(ground, false);
-    const { engine, dockerd } = ground;
+    await relaunch(fixture, false);
+    const { engine, dockerd } = fixture;
     const events = listen(engine);
-    const game = await play(ground);
+    const game = await play(fixture);
     await dockerd.end('SIGTERM');
     await dockerd.launch();
     await events.until('gap', 2);
@@ -72,11 +72,11 @@ describe('the Docker engine, when Docker fails', { skip: skipUnless(['docker', '
   });
 
   it('answers in its time while Docker hangs, says so, and goes on when it does not', async () => {
-    const engine = ground.open('node-1', 500);
+    const engine = fixture.open('node-1', 500);
     const events = listen(engine);
-    const game = await play(ground);
+    const game = await play(fixture);
     await events.until('gap');
-    ground.dockerd.hang();
+    fixture.dockerd.hang();
     try {
       const begin = performance.now();
       const calls = [
@@ -85,14 +85,14 @@ describe('the Docker engine, when Docker fails', { skip: skipUnless(['docker', '
         engine.describe(),
         engine.attach(game.uuid, () => {}),
         engine.recentOutput(game.uuid, 100),
-        engine.pull(ground.spec(game.uuid, '').image, () => {}, new AbortController().signal),
+        engine.pull(fixture.spec(game.uuid, '').image, () => {}, new AbortController().signal),
       ];
       for (const call of calls)
         await assert.rejects(call, { name: 'EngineError', code: 'timeout' });
       assert.ok(performance.now() - begin < 10_000, 'all at once');
       await events.until('lost');
     } finally {
-      ground.dockerd.resume();
+      fixture.dockerd.resume();
     }
     await events.until('gap', 2);
     assert.equal((await engine.inspect(game.uuid))?.status, 'running');
@@ -100,10 +100,10 @@ describe('the Docker engine, when Docker fails', { skip: skipUnless(['docker', '
   });
 
   it('tells what others do with docker at hand', async () => {
-    const { engine, dockerd } = ground;
+    const { engine, dockerd } = fixture;
     const events = listen(engine);
-    const game = await play(ground);
-    const id = await idOf(ground, game.uuid);
+    const game = await play(fixture);
+    const id = await idOf(fixture, game.uuid);
     await dockerd.call('POST', `/containers/${id}/pause`);
     await eventually('paused', async () => events.of(game.uuid).includes('paused'));
     assert.equal((await engine.inspect(game.uuid))?.status, 'paused');
@@ -129,12 +129,12 @@ describe('the Docker engine, when Docker fails', { skip: skipUnless(['docker', '
   });
 
   it('makes, starts and removes many at once, and leaves no network of them behind', async () => {
-    const { engine, dockerd } = ground;
+    const { engine, dockerd } = fixture;
     const lives = Array.from({ length: 4 }, async (_, index) => {
       const uuid = randomUUID();
       const ports = [{ ip: '127.0.0.1', port: 7100 + index, protocol: 'tcp' as const }];
       const organisation = `org-${index % 2}`;
-      const spec = ground.spec(uuid, GAME, { organisation, ports });
+      const spec = fixture.spec(uuid, GAME, { organisation, ports });
       const { command, ports: _ports, pidsLimit: _pids, ...install } = spec;
       const never = new AbortController().signal;
       const script = { ...install, entrypoint: 'sh', script: 'true' };
@@ -150,7 +150,7 @@ describe('the Docker engine, when Docker fails', { skip: skipUnless(['docker', '
   });
 
   it('makes a network again that goes between its making and the start of what is to be in it', async () => {
-    const { dockerd } = ground;
+    const { dockerd } = fixture;
     const network = new Names('node-1').network('acme');
     let takes = 0;
     const engine = new DockerEngine({
@@ -168,7 +168,7 @@ describe('the Docker engine, when Docker fails', { skip: skipUnless(['docker', '
       emptyNetworkMs: 0,
     });
     try {
-      const spec = ground.spec(randomUUID(), GAME);
+      const spec = fixture.spec(randomUUID(), GAME);
       const install = { ...spec, entrypoint: 'sh', script: 'true' };
       const never = new AbortController().signal;
       takes = 2;
@@ -192,14 +192,14 @@ describe('the Docker engine, when Docker fails', { skip: skipUnless(['docker', '
   it('says in words which port another program has', async () => {
     const uuid = randomUUID();
     const ports = [{ ip: '127.0.0.1', port: 7001, protocol: 'tcp' as const }];
-    const { namespace } = ground.dockerd;
+    const { namespace } = fixture.dockerd;
     const other = namespace.spawn(['busybox', 'nc', '-ll', '-p', '7001'], { stdio: 'ignore' });
     try {
       await eventually('it listens', async () => {
         return namespace.run('ss', '-Hltn', 'sport = :7001') !== '';
       });
-      await ground.engine.create(ground.spec(uuid, GAME, { ports }));
-      await assert.rejects(ground.engine.start(uuid), {
+      await fixture.engine.create(fixture.spec(uuid, GAME, { ports }));
+      await assert.rejects(fixture.engine.start(uuid), {
         code: 'port_taken',
         message: /^Port 7001(\/tcp)? of 127.0.0.1 is in use by something else on this node.$/,
       });
@@ -208,16 +208,16 @@ describe('the Docker engine, when Docker fails', { skip: skipUnless(['docker', '
     }
     // It starts once the port is free: nothing of the failed start is in the way.
     await eventually('it starts', async () => {
-      await ground.engine.start(uuid).catch(() => undefined);
-      return (await ground.engine.inspect(uuid))?.status === 'running';
+      await fixture.engine.start(uuid).catch(() => undefined);
+      return (await fixture.engine.inspect(uuid))?.status === 'running';
     });
   });
 
   it('says in words which address this node does not have', async () => {
     const uuid = randomUUID();
     const ports = [{ ip: '192.0.2.77', port: 7000, protocol: 'udp' as const }];
-    await ground.engine.create(ground.spec(uuid, GAME, { ports }));
-    await assert.rejects(ground.engine.start(uuid), {
+    await fixture.engine.create(fixture.spec(uuid, GAME, { ports }));
+    await assert.rejects(fixture.engine.start(uuid), {
       code: 'address_missing',
       message: 'This node does not have the address 192.0.2.77.',
     });
@@ -233,7 +233,7 @@ function killAll(pids: readonly number[]): void {
     }
 }
 
-async function relaunch({ dockerd }: DockerGround, liveRestore: boolean): Promise<void> {
+async function relaunch({ dockerd }: DockerFixture, liveRestore: boolean): Promise<void> {
   await dockerd.end('SIGTERM');
   await dockerd.launch({ liveRestore });
 }
@@ -266,14 +266,14 @@ interface Play {
   heard(): string;
 }
 
-async function play(ground: DockerGround): Promise<Play> {
+async function play(fixture: DockerFixture): Promise<Play> {
   const uuid = randomUUID();
   let heard = '';
   const attach = (): ReturnType<Engine['attach']> =>
-    ground.engine.attach(uuid, (chunk) => (heard += chunk.toString()));
-  await ground.engine.create(ground.spec(uuid, GAME));
+    fixture.engine.attach(uuid, (chunk) => (heard += chunk.toString()));
+  await fixture.engine.create(fixture.spec(uuid, GAME));
   await attach();
-  await ground.engine.start(uuid);
+  await fixture.engine.start(uuid);
   await eventually('it is ready', async () => heard.includes('ready'));
   return { uuid, attach, heard: () => heard };
 }

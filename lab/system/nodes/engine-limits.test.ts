@@ -6,7 +6,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { DiskGuard } from '@portcullis/node/disk/disk-guard.ts';
 import { createMeasureDisk } from '@portcullis/node/disk/measure.ts';
 import type { EngineEvent, InstanceSpec, Usage } from '@portcullis/node/engine/engine.ts';
-import { buildDockerGround, type DockerGround } from '../../docker/docker-fixture.ts';
+import { startDockerFixture, type DockerFixture } from '../../docker/docker-fixture.ts';
 import { skipUnless } from '../../requirements.ts';
 import { GAME_PORT, idOf, type ServerShell, startShell } from '../../docker/server-shell.ts';
 import { eventually } from '../stack-fixture.ts';
@@ -18,25 +18,25 @@ const RESPONSIVE_MS = 15_000;
 describe('a server in Docker that takes what it can get', {
   skip: skipUnless(['docker', 'nft']),
 }, () => {
-  let ground: DockerGround;
+  let fixture: DockerFixture;
   let neighbour: ServerShell;
   before(async () => {
-    ground = await buildDockerGround('limits');
-    neighbour = await startShell(ground);
+    fixture = await startDockerFixture('limits');
+    neighbour = await startShell(fixture);
   });
-  after(() => ground.stop());
+  after(() => fixture.stop());
   afterEach(async () => {
-    for (const { uuid } of await ground.engine.list())
-      if (uuid !== neighbour.uuid) await ground.engine.remove(uuid);
+    for (const { uuid } of await fixture.engine.list())
+      if (uuid !== neighbour.uuid) await fixture.engine.remove(uuid);
   });
 
   it('ends by itself when it takes more memory than it may, and the end says why', async () => {
-    const exits = exitsOf(ground);
+    const exits = exitsOf(fixture);
     const uuid = await start('exec tail /dev/zero', { limits: { memory: 32, cpu: 100, disk: 64 } });
     await eventually('it is told', async () => exits.has(uuid));
     const { exitCode, oomKilled } = exits.get(uuid) ?? {};
     assert.deepEqual({ exitCode, oomKilled }, { exitCode: 137, oomKilled: true });
-    assert.equal((await ground.engine.inspect(uuid))?.oomKilled, true);
+    assert.equal((await fixture.engine.inspect(uuid))?.oomKilled, true);
     await staysResponsive(neighbour);
   });
 
@@ -45,18 +45,18 @@ describe('a server in Docker that takes what it can get', {
       'bomb() { while :; do (bomb) & sleep 100 & done; }; bomb & read forever',
       { pidsLimit: 50 },
     );
-    const id = await idOf(ground, uuid);
+    const id = await idOf(fixture, uuid);
     await eventually('it is full', async () => {
-      return (await ground.engine.recentOutput(uuid, 1000)).includes("can't fork");
+      return (await fixture.engine.recentOutput(uuid, 1000)).includes("can't fork");
     });
     for (let round = 0; round < 5; round += 1) {
-      const processes = ground.dockerd.processesOf(id).length;
+      const processes = fixture.dockerd.processesOf(id).length;
       assert.ok(processes > 10 && processes <= 50, `${processes} processes`);
       await staysResponsive(neighbour);
     }
-    await ground.engine.kill(uuid);
-    assert.equal((await ground.engine.inspect(uuid))?.status, 'exited');
-    assert.deepEqual(ground.dockerd.processesOf(id), []);
+    await fixture.engine.kill(uuid);
+    assert.equal((await fixture.engine.inspect(uuid))?.status, 'exited');
+    assert.deepEqual(fixture.dockerd.processesOf(id), []);
   });
 
   it('gets its share of the processors, however many of it ask', async () => {
@@ -64,7 +64,7 @@ describe('a server in Docker that takes what it can get', {
       limits: { memory: 32, cpu: 40, disk: 64 },
     });
     const seen: Usage[] = [];
-    const stop = ground.engine.watchUsage(uuid, (usage) => seen.push(usage));
+    const stop = fixture.engine.watchUsage(uuid, (usage) => seen.push(usage));
     await eventually('it was measured', async () => seen.length >= 3);
     stop();
     const most = Math.max(...seen.map(({ cpuPercent }) => cpuPercent));
@@ -79,15 +79,15 @@ describe('a server in Docker that takes what it can get', {
     const uuid = await start(`${filler} dd if=/dev/zero of=f$i bs=1M count=1 2>/dev/null; done`, {
       limits,
     });
-    const folder = ground.folder(uuid);
-    const exits = exitsOf(ground);
+    const folder = fixture.folder(uuid);
+    const exits = exitsOf(fixture);
     const guard = new DiskGuard({
       measure: createMeasureDisk(),
       servers: () => [{ uuid, folder, limitMib, writes: exits.has(uuid) ? 'nothing' : 'game' }],
       onMeasured: () => {},
       // A game that takes its time to end, or does not, is the one that matters here.
       act: (server, action) => {
-        if (action === 'kill') void ground.engine.kill(server).catch(() => undefined);
+        if (action === 'kill') void fixture.engine.kill(server).catch(() => undefined);
       },
       onError: (_, error) => assert.fail(String(error)),
       freeBytes: async () => {
@@ -110,7 +110,7 @@ describe('a server in Docker that takes what it can get', {
   });
 
   it('writes nowhere but in its folder and /tmp, which is small', async () => {
-    const shell = await startShell(ground);
+    const shell = await startShell(fixture);
     for (const place of [
       '/file',
       '/etc/file',
@@ -125,7 +125,7 @@ describe('a server in Docker that takes what it can get', {
   });
 
   it('has no right beyond those of its account', async () => {
-    const shell = await startShell(ground);
+    const shell = await startShell(fixture);
     const { output } = await shell.run(
       'id; cat /proc/self/status; cat /proc/sys/kernel/core_pattern',
     );
@@ -145,7 +145,7 @@ describe('a server in Docker that takes what it can get', {
   });
 
   it('keeps the one capability that its egg states, and no other', async () => {
-    const shell = await startShell(ground, { capabilities: ['NET_BIND_SERVICE'] });
+    const shell = await startShell(fixture, { capabilities: ['NET_BIND_SERVICE'] });
     const { output } = await shell.run('cat /proc/self/status');
     // CAP_NET_BIND_SERVICE is 10.
     assert.match(output, /CapBnd:\s+0{13}400\b/);
@@ -156,10 +156,10 @@ describe('a server in Docker that takes what it can get', {
   it('floods its console without taking memory of the agent, or the disk', async () => {
     const lines = 100_000;
     const uuid = randomUUID();
-    const { engine, dockerd } = ground;
+    const { engine, dockerd } = fixture;
     const line = 'x'.repeat(200);
     await engine.create(
-      ground.spec(uuid, `i=0; while read -r n; do yes ${line} | head -n $n; echo end; done`),
+      fixture.spec(uuid, `i=0; while read -r n; do yes ${line} | head -n $n; echo end; done`),
     );
     let seen = 0;
     let tail = '';
@@ -181,15 +181,15 @@ describe('a server in Docker that takes what it can get', {
     const grown = (await flood()) - before;
     assert.ok(grown < 30 * MIB, `${Math.round(grown / MIB)} MiB`);
     assert.match((await engine.recentOutput(uuid, 100)).toString(), /x\r\nend\r\n$/);
-    const logs = join(dockerd.dataRoot, 'containers', await idOf(ground, uuid), 'local-logs');
+    const logs = join(dockerd.dataRoot, 'containers', await idOf(fixture, uuid), 'local-logs');
     const bytes = readdirSync(logs).reduce((sum, name) => sum + statSync(join(logs, name)).size, 0);
     assert.ok(bytes < 8 * MIB, `${bytes} bytes of logs after ${3 * lines * line.length}`);
   });
 
   async function start(script: string, more: Partial<InstanceSpec>): Promise<string> {
     const uuid = randomUUID();
-    await ground.engine.create(ground.spec(uuid, script, more));
-    await ground.engine.start(uuid);
+    await fixture.engine.create(fixture.spec(uuid, script, more));
+    await fixture.engine.start(uuid);
     return uuid;
   }
 
@@ -197,7 +197,7 @@ describe('a server in Docker that takes what it can get', {
     const begin = performance.now();
     await server.run('true');
     const address = await server.address(4);
-    const said = ground.dockerd.namespace.run(
+    const said = fixture.dockerd.namespace.run(
       'busybox',
       'nc',
       '-w',
@@ -211,7 +211,7 @@ describe('a server in Docker that takes what it can get', {
   }
 });
 
-function exitsOf({ engine }: DockerGround): ReadonlyMap<string, EngineEvent & { kind: 'exited' }> {
+function exitsOf({ engine }: DockerFixture): ReadonlyMap<string, EngineEvent & { kind: 'exited' }> {
   const exits = new Map<string, EngineEvent & { kind: 'exited' }>();
   engine.onEvent((event) => {
     if (event.kind === 'exited') exits.set(event.uuid, event);

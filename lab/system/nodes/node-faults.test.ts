@@ -18,7 +18,7 @@ import { CONFIG_VARIABLE } from '@portcullis/node/config.ts';
 import { GAME } from '@portcullis/node/engine/suite.ts';
 import { NODE, TestControl } from '@portcullis/node/testing/control.ts';
 import { assignmentOf, EGG, uuidOf } from '@portcullis/node/testing/eggs.ts';
-import { buildDockerGround, type DockerGround } from '../../docker/docker-fixture.ts';
+import { startDockerFixture, type DockerFixture } from '../../docker/docker-fixture.ts';
 import { importBusybox } from '../../docker/docker-image.ts';
 import { skipUnless } from '../../requirements.ts';
 import { idOf } from '../../docker/server-shell.ts';
@@ -42,28 +42,28 @@ const PATIENCE_MS = 45_000;
 describe('a node over Docker, when something fails', {
   skip: skipUnless(['docker', 'nft']),
 }, () => {
-  let ground: DockerGround;
+  let fixture: DockerFixture;
   let host: Host;
   before(async () => {
-    ground = await buildDockerGround('nodes');
+    fixture = await startDockerFixture('nodes');
     const changes = [`CMD ${JSON.stringify(['sh', '-c', GAME])}`];
-    await importBusybox(ground.dockerd, IMAGE, changes);
+    await importBusybox(fixture.dockerd, IMAGE, changes);
   });
-  after(() => ground.stop());
+  after(() => fixture.stop());
   beforeEach(async () => {
-    host = await Host.start(ground);
+    host = await Host.start(fixture);
   });
   afterEach(() => host.stop());
 
   it('leaves servers running when its agent is killed, and the next one stops them as their egg says', async () => {
     await host.run();
-    const id = await idOf(ground, UUID);
-    const pids = ground.dockerd.processesOf(id);
+    const id = await idOf(fixture, UUID);
+    const pids = fixture.dockerd.processesOf(id);
     await host.killAgent();
-    assert.deepEqual(ground.dockerd.processesOf(id), pids);
+    assert.deepEqual(fixture.dockerd.processesOf(id), pids);
     await host.beginAgent();
     await host.becomes('running');
-    assert.equal(await idOf(ground, UUID), id);
+    assert.equal(await idOf(fixture, UUID), id);
     await eventually('it knows what was said before', async () => {
       return (await host.lines()).some((line) => line.startsWith('ready'));
     });
@@ -85,14 +85,16 @@ describe('a node over Docker, when something fails', {
       for (const answer of answers) assert.match(answer?.kind ?? 'none', /accepted|refused/);
       assert.deepEqual(answers.at(-1), ACCEPTED);
       await host.becomes(last === 'kill' ? 'offline' : 'running');
-      const running = JSON.parse(await ground.dockerd.call('GET', '/containers/json')) as unknown[];
+      const running = JSON.parse(
+        await fixture.dockerd.call('GET', '/containers/json'),
+      ) as unknown[];
       assert.equal(running.length, last === 'kill' ? 0 : 1);
     }
   });
 
   it('closes the networks to servers that it was told to', async () => {
     await host.run();
-    const rules = ground.dockerd.namespace.run('nft', 'list', 'ruleset');
+    const rules = fixture.dockerd.namespace.run('nft', 'list', 'ruleset');
     assert.match(rules, /set closed4 {[^}]*elements = { [^}]*198\.51\.100\.0\/24/);
     assert.match(rules, /set closed6 {[^}]*elements = { [^}]*2001:db8:77::\/48/);
   });
@@ -100,7 +102,7 @@ describe('a node over Docker, when something fails', {
   it('goes on with a restart in the middle of which its agent was killed', async () => {
     await host.run();
     for (let round = 0; round < 3; round += 1) {
-      const id = await idOf(ground, UUID);
+      const id = await idOf(fixture, UUID);
       assert.deepEqual(await host.power('restart'), ACCEPTED);
       await host.killAgent();
       await host.beginAgent();
@@ -111,18 +113,18 @@ describe('a node over Docker, when something fails', {
 
   for (const how of ['SIGTERM', 'SIGKILL'] as const)
     it(`finds its servers again after a restart of Docker with live restore (${how})`, async () => {
-      const { dockerd } = ground;
+      const { dockerd } = fixture;
       await dockerd.end('SIGTERM');
       await dockerd.launch({ liveRestore: true });
       await host.run();
-      const id = await idOf(ground, UUID);
+      const id = await idOf(fixture, UUID);
       await dockerd.end(how);
       await host.becomes(null);
       const refused = await host.power('stop');
       assert.match(refused?.kind === 'refused' ? refused.reason : '', /does not answer/);
       await dockerd.launch({ liveRestore: true });
       await host.becomes('running');
-      assert.equal(await idOf(ground, UUID), id);
+      assert.equal(await idOf(fixture, UUID), id);
       await eventually('its console takes commands', async () => {
         return (await host.command('say back'))?.kind === 'accepted';
       });
@@ -130,13 +132,13 @@ describe('a node over Docker, when something fails', {
     });
 
   it('starts again what restarts of Docker without live restore ended, however often', async () => {
-    const { dockerd } = ground;
+    const { dockerd } = fixture;
     await dockerd.end('SIGTERM');
     await dockerd.launch({ liveRestore: false });
     await host.run();
     // Within the minute of two crashes: none of them is one of the server.
     for (const how of ['SIGTERM', 'SIGTERM', 'SIGKILL'] as const) {
-      const id = await idOf(ground, UUID);
+      const id = await idOf(fixture, UUID);
       await dockerd.end(how);
       await dockerd.launch({ liveRestore: false });
       await host.replaces(id);
@@ -146,20 +148,20 @@ describe('a node over Docker, when something fails', {
     assert.match(lines, /It was started again/);
     assert.doesNotMatch(lines, /crashed twice/);
     // It has its one crash yet.
-    const id = await idOf(ground, UUID);
+    const id = await idOf(fixture, UUID);
     await dockerd.call('POST', `/containers/${id}/kill`);
     await host.replaces(id);
     await host.becomes('running');
   });
 
   it('starts a server again whose start after a crash a restart of Docker cut off, wherever it was', async () => {
-    const { dockerd } = ground;
+    const { dockerd } = fixture;
     await dockerd.end('SIGTERM');
     await dockerd.launch({ liveRestore: false });
     await host.run();
     // Before it is made, while it is made or starts, and once it runs.
     for (const afterMs of [0, 200, 800]) {
-      const id = await idOf(ground, UUID);
+      const id = await idOf(fixture, UUID);
       await dockerd.call('POST', `/containers/${id}/kill`);
       await delay(afterMs);
       await dockerd.end('SIGTERM');
@@ -170,9 +172,9 @@ describe('a node over Docker, when something fails', {
   });
 
   it('takes `docker pause`, `stop` and `rm -f` as what they are', async () => {
-    const { dockerd } = ground;
+    const { dockerd } = fixture;
     await host.run();
-    const container = `/containers/${await idOf(ground, UUID)}`;
+    const container = `/containers/${await idOf(fixture, UUID)}`;
     await eventually('it is measured', async () => (await host.resources()) !== null);
     assert.equal((await host.resources())?.memoryLimitBytes, 512 * 1024 * 1024);
     await dockerd.call('POST', `${container}/pause`);
@@ -187,7 +189,7 @@ describe('a node over Docker, when something fails', {
     await dockerd.call('POST', `${container}/stop?t=10`);
     await host.says('[portcullis] It ended by itself with exit code 0. It was started again.');
     await host.becomes('running');
-    await dockerd.call('DELETE', `/containers/${await idOf(ground, UUID)}?force=1`);
+    await dockerd.call('DELETE', `/containers/${await idOf(fixture, UUID)}?force=1`);
     await host.becomes('offline');
     assert.match((await host.lines()).join('\n'), /crashed twice/);
     assert.deepEqual(await host.power('start'), ACCEPTED);
@@ -196,7 +198,7 @@ describe('a node over Docker, when something fails', {
 
   it('knows nothing and takes nothing but a kill while Docker hangs, in its time, and kills once it does not', async () => {
     await host.run();
-    ground.dockerd.hang();
+    fixture.dockerd.hang();
     try {
       const begin = performance.now();
       await host.becomes(null);
@@ -212,7 +214,7 @@ describe('a node over Docker, when something fails', {
         assert.match(answer?.kind === 'refused' ? answer.reason : '', /does not answer/);
       assert.deepEqual(await killed, ACCEPTED);
     } finally {
-      ground.dockerd.resume();
+      fixture.dockerd.resume();
     }
     await host.becomes('offline');
   });
@@ -220,22 +222,22 @@ describe('a node over Docker, when something fails', {
 
 /** The process of a node beside its Docker, and the control that it speaks to. */
 class Host {
-  readonly #ground: DockerGround;
+  readonly #fixture: DockerFixture;
   readonly #control = new TestControl();
   readonly #home = mkdtempSync(join(tmpdir(), 'pcl-node-'));
   #agent: ChildProcess | null = null;
   #log = '';
 
-  static async start(ground: DockerGround): Promise<Host> {
-    const host = new Host(ground);
+  static async start(fixture: DockerFixture): Promise<Host> {
+    const host = new Host(fixture);
     await host.#control.listen(host.#socket);
     host.#control.assign([assignmentOf(1, DIGEST)], { [DIGEST]: GAME_EGG });
     await host.beginAgent();
     return host;
   }
 
-  private constructor(ground: DockerGround) {
-    this.#ground = ground;
+  private constructor(fixture: DockerFixture) {
+    this.#fixture = fixture;
   }
 
   get #socket(): string {
@@ -245,7 +247,7 @@ class Host {
   /** Resolves when it is there; calls wait until it has joined. */
   async beginAgent(): Promise<void> {
     this.#control.expectAgent();
-    const { dockerd } = this.#ground;
+    const { dockerd } = this.#fixture;
     const config = {
       name: NODE,
       linkPath: this.#socket,
@@ -317,7 +319,7 @@ class Host {
   /** Resolves when another container took the place of this one. */
   replaces(id: string): Promise<void> {
     return this.#eventually('another instance', async () => {
-      return (await idOf(this.#ground, UUID).catch(() => id)) !== id;
+      return (await idOf(this.#fixture, UUID).catch(() => id)) !== id;
     });
   }
 
@@ -332,8 +334,8 @@ class Host {
     await this.killAgent();
     await this.#control.close();
     // It may be that there is none: a test that failed leaves what it found.
-    const id = await idOf(this.#ground, UUID).catch(() => null);
-    if (id !== null) await this.#ground.dockerd.call('DELETE', `/containers/${id}?force=1`);
+    const id = await idOf(this.#fixture, UUID).catch(() => null);
+    if (id !== null) await this.#fixture.dockerd.call('DELETE', `/containers/${id}?force=1`);
     rmSync(this.#home, { recursive: true, force: true });
   }
 }
