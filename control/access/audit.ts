@@ -1,10 +1,10 @@
 import type { Tx } from '../db/database.ts';
 import type { ActorKind } from '../db/schema.ts';
 
-/** Who does something, and from where. */
+/** The actor of an audited action, and its source. */
 export interface Actor {
   readonly kind: ActorKind;
-  /** A key's name and id, an operator's account, the file's path. */
+  /** A key's name and id, an operator's account, or the path of the fleet file. */
   readonly name: string;
   readonly source: string | null;
   readonly requestId: string | null;
@@ -12,21 +12,18 @@ export interface Actor {
 
 export interface AuditEntry {
   readonly actor: Actor;
-  /** Null: not about one organisation. */
+  /** Null if the action concerns no single organisation. */
   readonly organisationId: number | null;
-  /** What was done, such as `rule.create` or `key.revoke`. */
+  /** The action, such as `rule.create` or `key.revoke`. */
   readonly action: string;
-  /** What it was done to, such as an address or `key:17`. */
+  /** The target, such as an address or `key:17`. */
   readonly target: string;
   /** Never a secret. */
   readonly detail?: Readonly<Record<string, unknown>>;
   readonly generation?: number | null;
 }
 
-/**
- * Writes the entry in the transaction that does what it tells of, so neither is there without the other.
- * Returns its id.
- */
+/** Writes the entry in the transaction of the action, so that neither exists without the other. Returns its id. */
 export async function recordAudit(tx: Tx, entry: AuditEntry): Promise<number> {
   const { id } = await tx
     .insertInto('audit')

@@ -8,22 +8,21 @@ import type { Caller } from './caller.ts';
 import type { KeyWithOrganisation } from './key-store.ts';
 import { toOrganisationView } from './organisation-store.ts';
 
-/** What is known of a key that exists, made ready once for all the requests of a second. */
+/** An existing key, prepared once for all requests within a second. */
 export interface KnownKey {
   readonly caller: Caller;
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
-  /** Null: may be used from anywhere. */
+  /** Null if it may be used from anywhere. */
   readonly sources: readonly Cidr[] | null;
 }
 
-/** Longer headers hold no key of ours, and are not read. */
+/** Longer headers contain no valid key and are not read. */
 const MAX_HEADER_LENGTH = 256;
 
 /**
- * The key of an Authorization header, or why there is none.
- *
- *   header = "Bearer" 1*SP key      ; the scheme in any case: RFC 9110 section 11.1
+ * The key of an Authorization header, or why there is none. header = "Bearer" 1*SP key ; the scheme in any case: RFC
+ * 9110 section 11.1
  */
 export function parseAuthorization(header: string | undefined): Parsed<string> {
   if (header === undefined || header.trim() === '') {
@@ -34,7 +33,7 @@ export function parseAuthorization(header: string | undefined): Parsed<string> {
     return refuse('The Authorization header must be "Bearer", a space and an API key.');
   }
   const key = parseKey(match[1]);
-  // Never with the key in it: details are shown and logged.
+  // The detail never contains the key, because it is shown and logged.
   return key.ok
     ? { ok: true, value: match[1] }
     : refuse(`The API key is malformed: ${key.reason}.`);
@@ -82,7 +81,7 @@ function isInside(sources: readonly Cidr[], text: string): boolean {
   return address.ok && sources.some((source) => containsAddress(source, address.value));
 }
 
-/** What the database holds is a CIDR; one that is none would allow nothing rather than all. */
+/** The database holds valid CIDRs; an invalid one would allow nothing. */
 function toCidr(text: string): Cidr[] {
   const parsed = parseCidr(text);
   return parsed.ok ? [parsed.value] : [];

@@ -1,6 +1,6 @@
 import type { Ability, Flag } from '@portcullis/core/access/abilities.ts';
 
-/** The organisation's limits, as the interface publishes them. */
+/** The organisation's limits, as published by the interface. */
 export interface OrganisationLimits {
   readonly rulesPerIp: number;
   readonly filtersPerIp: number;
@@ -18,17 +18,17 @@ export interface OrganisationView {
   readonly limits: OrganisationLimits;
 }
 
-/** Who calls, and what the key lets him do. True for a second at most: never kept longer than a request. */
+/** The caller and the rights of its key. Valid for a second at most, so never kept longer than a request. */
 export interface Caller {
   readonly keyId: number;
   readonly keyName: string;
   readonly organisationId: number;
   readonly organisation: OrganisationView;
   readonly abilities: ReadonlySet<Ability>;
-  /** Null: everything that the organisation holds. */
+  /** Null: all holdings of the organisation. */
   readonly prefixes: readonly string[] | null;
   /** Uuids; null: every server of the organisation. */
   readonly servers: readonly string[] | null;
-  /** Of those, the ones that it may instruct; null: all that it sees. */
+  /** The servers that it may instruct. Null: all that it sees. */
   readonly managedServers: readonly string[] | null;
 }

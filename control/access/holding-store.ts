@@ -1,18 +1,18 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../db/database.ts';
 
-/** A prefix or an address that an organisation has, at this moment. */
+/** A present holding of an organisation. */
 export interface Holding {
   readonly id: number;
   readonly organisationId: number;
-  /** Always with its length. */
+  /** A CIDR, always with its length. */
   readonly cidr: string;
-  /** Announced under this ASN; null for an assigned address. */
+  /** The announcing ASN; null for an assigned address. */
   readonly asn: number | null;
-  /** Assigned to this service; null for an announced prefix. */
+  /** The service of an assigned address; null for an announced prefix. */
   readonly serviceId: number | null;
   readonly since: Date;
-  /** Null: still. */
+  /** Null while it lasts. */
   readonly until: Date | null;
 }
 
@@ -21,8 +21,8 @@ const COLUMNS = sql`
   lower(during) as since, upper(during) as until`;
 
 /**
- * The holding that has this address now: the most specific one, whoever holds it. The time is that of the
- * statement, not of the transaction, which may have waited for a lock while the holding ended.
+ * The holding of this address now: the most specific one of any organisation. The time is that of the statement,
+ * because the transaction may have waited for a lock while the holding ended.
  */
 export async function loadHolder(db: Db | Tx, ip: string): Promise<Holding | null> {
   const { rows } = await sql<Holding>`
@@ -32,7 +32,7 @@ export async function loadHolder(db: Db | Tx, ip: string): Promise<Holding | nul
   return rows[0] ?? null;
 }
 
-/** What an organisation holds now; IPv4 first, then by address. */
+/** The present holdings of an organisation; IPv4 first, then by address. */
 export async function loadHoldings(db: Db | Tx, organisationId: number): Promise<Holding[]> {
   const { rows } = await sql<Holding>`
     select ${COLUMNS} from holdings

@@ -10,12 +10,12 @@ import type { Db, Tx } from '../db/database.ts';
 import type { Caller } from './caller.ts';
 import { type Holding, loadHolder, loadHoldings } from './holding-store.ts';
 
-/** Whose holdings, and which part of them; a key may be bound to less than its organisation holds. */
+/** The holdings within reach of a caller: a key may be bound to a part of them. */
 export type Holder = Pick<Caller, 'organisationId' | 'prefixes'>;
 
 /**
- * The holding by which the caller has this address now, or null: somebody else has it, nobody does,
- * or the key may not touch it. All are 404 to the caller, who learns nothing of other organisations.
+ * The caller's holding of this address now, or null if another organisation holds it, nobody does, or the key is not
+ * bound to it. All are 404 to the caller, so that nothing of other organisations is revealed.
  */
 export async function findHolding(
   db: Db | Tx,
@@ -31,14 +31,14 @@ export async function findHolding(
   return holding?.organisationId === caller.organisationId ? holding : null;
 }
 
-/** A holding, as far as a key may touch it. */
+/** The part of a holding within reach of a key. */
 export interface HeldPrefix {
   readonly holding: Holding;
-  /** The holding's own CIDR, or the narrower ones to which the key is bound. */
+  /** The holding's CIDR, or the narrower ones that the key is bound to. */
   readonly cidr: string;
 }
 
-/** What the caller holds now and may touch; IPv4 first, then by address. */
+/** The caller's holdings within reach of its key; IPv4 first, then by address. */
 export async function listHeldPrefixes(db: Db | Tx, caller: Holder): Promise<HeldPrefix[]> {
   const holdings = await loadHoldings(db, caller.organisationId);
   const prefixes = boundPrefixes(caller);
@@ -63,7 +63,7 @@ function boundPrefixes(caller: Holder): Cidr[] | null {
   return caller.prefixes?.flatMap(toCidr) ?? null;
 }
 
-/** The database holds nothing else; what is none would allow nothing rather than all. */
+/** The database holds valid CIDRs; an invalid one would allow nothing. */
 function toCidr(text: string): Cidr[] {
   const parsed = parseCidr(text);
   return parsed.ok ? [parsed.value] : [];

@@ -30,26 +30,26 @@ export { findOrganisation, listOrganisations } from './organisation-store.ts';
 
 export interface Access {
   /**
-   * Who calls: by the Authorization header, and the canonical address it came from ('' when unknown).
-   * Throws `unauthenticated`. A change of the key shows within a second on every replica.
+   * Authenticates by the Authorization header and the canonical source address ('' if unknown). Throws
+   * `unauthenticated`. A change of the key takes effect within a second on every replica.
    */
   authenticate(authorization: string | undefined, source: string): Promise<Caller>;
-  /** The holding by which the caller has this address now; null is 404. */
+  /** The caller's holding of this address now; null is 404. */
   findHolding(db: Db | Tx, caller: Holder, ip: string): Promise<Holding | null>;
   /** Whether a key with this ability reaches the server of this uuid; false is 404. */
   seesServer(db: Db | Tx, caller: ServerHolder, ability: Ability, uuid: string): Promise<boolean>;
-  /** What the caller holds now and may touch. */
+  /** The caller's holdings within reach of its key. */
   listHeldPrefixes(db: Db | Tx, caller: Holder): Promise<HeldPrefix[]>;
-  /** Called on a notification of `portcullis_access`: nothing known of keys holds any longer. */
+  /** Called on a notification of `portcullis_access`: clears the cache of keys. */
   forget(): void;
-  /** Stores when keys were last used. */
+  /** Stores the last use of keys. */
   stop(): Promise<void>;
 }
 
 export interface AccessDeps {
   readonly db: Db;
   readonly log: Logger;
-  /** What keys expire by. */
+  /** The clock for the expiry of keys. */
   readonly clock?: () => Date;
 }
 
@@ -66,7 +66,7 @@ export function createAccess({ db, log, clock = () => new Date() }: AccessDeps):
     async authenticate(authorization, source) {
       const secret = parseAuthorization(authorization);
       if (!secret.ok) throw unauthenticated(secret.reason);
-      // Looked up by its hash, so no comparison of ours can tell by its time how much of a guess was right.
+      // The look-up is by hash, so its time reveals nothing about a guess.
       const hash = hashSecret(secret.value);
       const known = await cache.get(hash.toString('base64'), () => load(hash));
       const now = clock();

@@ -1,6 +1,6 @@
-/** How long an answer about a key may be used again: the bound on what a lost notification can do. */
+/** The time to live of a cached key: the bound on a lost notification. */
 const TTL_MS = 1_000;
-/** Unknown keys are remembered too, and whoever tries many must not fill the memory. */
+/** Unknown keys are cached too, so the cache is bounded. */
 const MAX_ENTRIES = 10_000;
 
 interface Entry<T> {
@@ -9,8 +9,8 @@ interface Entry<T> {
 }
 
 /**
- * Remembers answers for a second, counted from when the question was asked: an answer that was on its way
- * while its key was revoked is as old as the question. Equal questions at one time are asked once.
+ * Caches keys for a second from the start of the query, so that a result from before a revocation expires in time.
+ * Concurrent equal queries share one.
  */
 export class KeyCache<T> {
   readonly #entries = new Map<string, Entry<T>>();
@@ -25,14 +25,14 @@ export class KeyCache<T> {
     const known = this.#entries.get(key);
     if (known !== undefined && now - known.askedAt < TTL_MS) return known.answer;
     const entry: Entry<T> = { answer: ask(), askedAt: now };
-    // Deleted first, so that the order of the map is the order of age.
+    // Deleted first, so that the map is ordered by age.
     this.#entries.delete(key);
     this.#entries.set(key, entry);
     this.#dropOldest(now);
     try {
       return await entry.answer;
     } catch (error) {
-      // A failure is nobody's answer but the asker's.
+      // Failures are not cached.
       if (this.#entries.get(key) === entry) this.#entries.delete(key);
       throw error;
     }

@@ -2,13 +2,13 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../db/database.ts';
 import type { ApiKey, Organisation, Owner } from '../db/schema.ts';
 
-/** A key with the organisation it speaks for. */
+/** A key with its organisation. */
 export interface KeyWithOrganisation {
   readonly key: ApiKey;
   readonly organisation: Organisation;
 }
 
-/** The key of this SHA-256, whatever has become of it; null: there never was one. */
+/** The key with this SHA-256, also if revoked or expired. Null if there never was one. */
 export async function loadKeyByHash(db: Db, hash: Buffer): Promise<KeyWithOrganisation | null> {
   const key = await db
     .selectFrom('api_keys')
@@ -38,7 +38,7 @@ export interface NewKeyRow {
   readonly owner: Owner;
 }
 
-/** Stores a key; the unique hash refuses a secret that any key has or had. Returns the new id. */
+/** Stores a key and returns its id. The unique hash refuses a secret that was ever used. */
 export async function insertKey(tx: Tx, key: NewKeyRow): Promise<number> {
   const row = await tx
     .insertInto('api_keys')
@@ -60,7 +60,7 @@ export async function insertKey(tx: Tx, key: NewKeyRow): Promise<number> {
   return row.id;
 }
 
-/** An organisation's row, which nobody changes while this transaction lasts. */
+/** Locks and returns the row of an organisation. */
 export async function lockOrganisation(tx: Tx, id: number): Promise<Organisation | null> {
   const row = await tx
     .selectFrom('organisations')
@@ -71,7 +71,7 @@ export async function lockOrganisation(tx: Tx, id: number): Promise<Organisation
   return row ?? null;
 }
 
-/** Every key of an organisation, the revoked ones too, oldest first. */
+/** Every key of an organisation, also revoked ones, oldest first. */
 export async function loadKeys(db: Db | Tx, organisationId: number): Promise<ApiKey[]> {
   return db
     .selectFrom('api_keys')
@@ -81,7 +81,7 @@ export async function loadKeys(db: Db | Tx, organisationId: number): Promise<Api
     .execute();
 }
 
-/** Revokes for good. Null: no such key; otherwise when it was revoked, and whether just now. */
+/** Revokes permanently. Null if there is no such key; otherwise when it was revoked, and whether just now. */
 export async function markRevoked(
   tx: Tx,
   keyId: number,
@@ -104,7 +104,7 @@ export async function markRevoked(
   return { ...known, revokedAt, first: true };
 }
 
-/** Moves `last_used_at` forward for many keys at once; never back, whichever replica writes last. */
+/** Advances `last_used_at` of many keys at once; never back, whichever replica writes last. */
 export async function storeLastUses(db: Db, uses: ReadonlyMap<number, Date>): Promise<void> {
   await sql`
     update api_keys set last_used_at = greatest(last_used_at, used.at)
@@ -112,7 +112,7 @@ export async function storeLastUses(db: Db, uses: ReadonlyMap<number, Date>): Pr
      where api_keys.id = used.id`.execute(db);
 }
 
-/** Tells every control process, at the commit, that keys or organisations are no longer what they were. */
+/** Notifies every control process at the commit that keys or organisations changed. */
 export async function notifyAccess(tx: Tx): Promise<void> {
   await sql`select pg_notify('portcullis_access', '')`.execute(tx);
 }

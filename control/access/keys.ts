@@ -19,16 +19,16 @@ export interface NewKey {
   readonly organisationId: number;
   readonly name: string;
   readonly abilities: readonly string[];
-  /** Uuids; null or absent: every server of the organisation. */
+  /** Uuids of visible servers; null or absent: all of the organisation. */
   readonly servers?: readonly string[] | null;
-  /** Uuids of those that it may instruct; null or absent: all that it sees. */
+  /** Uuids of servers that it may instruct; null or absent: all that it sees. */
   readonly managedServers?: readonly string[] | null;
-  /** CIDRs that the key may touch; null or absent: all that the organisation holds. */
+  /** CIDRs that the key is bound to; null or absent: all holdings. */
   readonly prefixes?: readonly string[] | null;
   /** CIDRs that it may be used from; null or absent: anywhere. */
   readonly sources?: readonly string[] | null;
   readonly expiresAt?: Date | null;
-  /** A key of one's own making (`portcullis keys generate`); absent: one is made. */
+  /** A given secret (`portcullis keys generate`); absent: a new one is generated. */
   readonly secret?: string;
   readonly owner: Owner;
 }
@@ -36,15 +36,15 @@ export interface NewKey {
 export interface CreatedKey {
   readonly id: number;
   readonly name: string;
-  /** The whole key. This is the only time that it can be seen. */
+  /** The whole key, returned this once. */
   readonly secret: string;
 }
 
-/** A key as it may be shown: without its secret. */
+/** A key without its secret. */
 export interface KeyView {
   readonly id: number;
   readonly name: string;
-  /** `pcl_` and the first characters, to recognise the key by. */
+  /** `pcl_` and the first characters, to identify the key. */
   readonly hint: string;
   readonly abilities: readonly string[];
   readonly servers: readonly string[] | null;
@@ -72,12 +72,12 @@ export function generateSecret(): string {
   return formatKey(characters.join(''));
 }
 
-/** What is stored of a key. Plain SHA-256: 238 random bits need no slow hash to withstand guessing. */
+/** The stored hash of a key. Plain SHA-256 suffices, because 238 random bits cannot be guessed. */
 export function hashSecret(secret: string): Buffer {
   return hash('sha256', secret, 'buffer');
 }
 
-/** Makes a key; 422 `invalid_request` when the organisation may not have it. */
+/** Creates a key; 422 `invalid_request` if the organisation may not have it. */
 export async function createKey(tx: Tx, input: NewKey, actor: Actor): Promise<CreatedKey> {
   const organisation = await lockOrganisation(tx, input.organisationId);
   if (organisation === null) throw new Problem('not_found', 'There is no such organisation.');
@@ -111,12 +111,12 @@ export async function createKey(tx: Tx, input: NewKey, actor: Actor): Promise<Cr
   return { id, name, secret };
 }
 
-/** Every key of an organisation, the revoked ones too. */
+/** Every key of an organisation, also revoked ones. */
 export async function listKeys(db: Db | Tx, organisationId: number): Promise<KeyView[]> {
   return (await loadKeys(db, organisationId)).map(toView);
 }
 
-/** Revokes for good; doing it again changes nothing. 404 when there is no such key. */
+/** Revokes permanently; a repetition changes nothing. 404 if there is no such key. */
 export async function revokeKey(tx: Tx, keyId: number, actor: Actor): Promise<{ revokedAt: Date }> {
   const revoked = await markRevoked(tx, keyId);
   if (revoked === null) throw new Problem('not_found', `There is no key ${keyId}.`);
@@ -135,7 +135,7 @@ export async function revokeKey(tx: Tx, keyId: number, actor: Actor): Promise<{ 
   return { revokedAt };
 }
 
-/** As callers name them, and as they are called here. */
+/** The names of the interface and of this code. */
 const LISTS = [
   ['servers', 'servers'],
   ['managed_servers', 'managedServers'],
@@ -200,7 +200,7 @@ function canonicalCidrs(list: readonly string[] | null | undefined): string[] | 
   });
 }
 
-/** A secret that was ever used stays used: a revoked key does not come back under another name. */
+/** A secret is never accepted twice: a revoked key cannot return under another name. */
 function explainConflict(error: unknown, name: string): unknown {
   const constraint = constraintOf(error);
   const [pointer, detail] =

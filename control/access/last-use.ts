@@ -4,16 +4,16 @@ import { storeLastUses } from './key-store.ts';
 
 export interface LastUse {
   record(keyId: number, at: Date): void;
-  /** Writes what is waiting, and stops writing by itself. */
+  /** Writes what is pending, and stops the timer. */
   stop(): Promise<void>;
 }
 
-/** How late `last_used_at` may be. */
+/** The delay of `last_used_at`. */
 const FLUSH_MS = 10_000;
 
 /**
- * When each key was last used: one statement for all keys every few seconds, because a write for each request
- * would cost more than most requests. What waits when the process is killed is lost, which is a few seconds.
+ * Records the last use of keys with one statement every few seconds, because a write per request would cost more than
+ * most requests. A killed process loses a few seconds.
  */
 export function createLastUse(db: Db, log: Logger, flushMs: number = FLUSH_MS): LastUse {
   let waiting = new Map<number, Date>();

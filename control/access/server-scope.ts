@@ -3,12 +3,12 @@ import type { Ability } from '@portcullis/core/access/abilities.ts';
 import type { Db, Tx } from '../db/database.ts';
 import type { Caller } from './caller.ts';
 
-/** Whose servers, and which of them; a key may be bound to fewer than its organisation has. */
+/** The servers within reach of a caller: a key may be bound to a part of them. */
 export type ServerHolder = Pick<Caller, 'organisationId' | 'servers' | 'managedServers'>;
 
 /**
- * The condition that a row of game_servers is one that the caller may see, or with `game-servers.manage` one
- * that it may instruct. The one place that decides this: everything that a caller reaches is loaded through it.
+ * The SQL condition for servers that the caller may see, or with `game-servers.manage` may instruct. All access of
+ * callers to servers uses it.
  */
 export function withinReach(caller: ServerHolder, ability: Ability): RawBuilder<unknown> {
   const { organisationId, servers, managedServers } = caller;
@@ -18,7 +18,9 @@ export function withinReach(caller: ServerHolder, ability: Ability): RawBuilder<
     and (${managed}::uuid[] is null or game_servers.uuid = any(${managed}::uuid[])))`;
 }
 
-/** Whether there is such a server within reach; false is 404 to the caller, who learns nothing of others. */
+/**
+ * Whether the server is within reach; false is 404 to the caller, so that nothing of other organisations is revealed.
+ */
 export async function seesServer(
   db: Db | Tx,
   caller: ServerHolder,

@@ -30,7 +30,7 @@ export async function addOrganisation(
   return { id, asn };
 }
 
-/** A prefix from `since` until `until`, as SQL's literals; null: still. Returns the holding's id. */
+/** Announces a prefix from `since` until `until` (SQL literals; null: open). Returns the holding's id. */
 export async function addHolding(
   db: Db,
   of: TestOrganisation,

@@ -5,8 +5,8 @@ import type { Db, Tx } from '../db/database.ts';
 import { MERGE_MS } from './record/plan.ts';
 
 /**
- * Cancelled attacks that go on, or whose record would go on if they began again: edges must know of them before they are
- * alone. Sorted by subject.
+ * Cancelled attacks that are ongoing or could continue: edges must know them before an outage of control. Sorted by
+ * subject.
  */
 export async function cancelledAttacks(db: Db | Tx): Promise<CancelledAttack[]> {
   const { rows } = await sql<CancelledAttack>`

@@ -10,7 +10,7 @@ import { attackView, secondView } from './views.ts';
 
 const EVERYTHING = { ip: null, prefix: null, asn: null } as const;
 
-/** One attack as it stands now, if the caller may see it in his list; else null. */
+/** One attack in its present state, or null if the caller may not see it. */
 export async function findAttack(
   db: Db | Tx,
   caller: Caller,

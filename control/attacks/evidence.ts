@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from '../db/database.ts';
 import { secondView } from './views.ts';
 
-/** Evidence as it was written, by whichever version: read as far as it has the shape. */
+/** Stored evidence of any version, read as far as it is valid. */
 interface Kept {
   readonly shares?: unknown;
   readonly peakPps?: unknown;
@@ -18,7 +18,7 @@ interface Row {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What is known of an attack besides its record; null: nothing was kept. */
+/** The evidence of an attack beside its record. Null if none was stored. */
 export async function loadEvidence(
   db: Db,
   attack: { readonly id: number; readonly startedAt: Date; readonly mitigatedAt: Date | null },

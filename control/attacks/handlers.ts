@@ -4,7 +4,7 @@ import { detailView, findAttack } from './detail.ts';
 import { createList, type ListDeps } from './history/list.ts';
 import { cancelIn } from './mitigations/cancel.ts';
 
-/** Operation 11 of the interface, and what stands beyond it. */
+/** Operation 11 of the interface, and the x1 operations on attacks. */
 export type AttackHandlers = Pick<Handlers, 'listAttacks' | 'readAttack' | 'cancelMitigations'>;
 
 export function createHandlers(deps: ListDeps): AttackHandlers {

@@ -12,18 +12,18 @@ export { sweepAttacks } from './retention.ts';
 
 export interface AttackDeps {
   readonly db: Db;
-  /** Base of the links in pages, without a trailing slash. */
+  /** The base of links in pages, without a trailing slash. */
   readonly publicUrl: string;
   readonly registry: Registry;
   readonly log: Logger;
 }
 
-/** Attacks: how they are recorded, what is done against them, and what callers see of them. */
+/** Attacks: recording, mitigation and history. */
 export interface Attacks {
   readonly handlers: AttackHandlers;
-  /** What is measured becomes records. */
+  /** The detector and the recorder. */
   readonly watching: Watching;
-  /** Once the database is there: what edges do, and whom we call beside them. */
+  /** Starts mitigations and responders once the database is available. */
   startMitigations(): Mitigations;
 }
 

@@ -3,7 +3,7 @@ import { overlayAction, type OverlayAction } from '@portcullis/link/messages/att
 import { check } from '@portcullis/link/messages/schema.ts';
 import type { Db } from '../db/database.ts';
 
-/** What an edge did while control was away; dated by control's clock. */
+/** An action of an edge while control was away, in control's time. */
 export interface LoneAction extends OverlayAction {
   readonly edge: string;
 }
@@ -14,7 +14,7 @@ interface Record {
   readonly endedAt: Date | null;
 }
 
-/** Oldest first, as far as it was within the time of this record: what was before or after is another holder's. */
+/** Oldest first, clamped to the time of this record: earlier and later actions belong to other holders. */
 export async function loadLoneActions(db: Db, record: Record): Promise<LoneAction[]> {
   const { rows } = await sql<{ edge: string; actions: unknown }>`
     select edge.key as edge, edge.value -> 'actions' as actions
@@ -25,7 +25,7 @@ export async function loadLoneActions(db: Db, record: Record): Promise<LoneActio
   return rows
     .flatMap(({ edge, actions }) =>
       (Array.isArray(actions) ? (actions as unknown[]) : []).flatMap((value) => {
-        // Written by whichever version.
+        // Written by any version.
         const parsed = check(overlayAction, value);
         const action = parsed.ok ? within(record, parsed.value) : null;
         return action === null ? [] : [{ ...action, edge }];
@@ -34,7 +34,7 @@ export async function loadLoneActions(db: Db, record: Record): Promise<LoneActio
     .toSorted((a, b) => a.sinceMs - b.sinceMs);
 }
 
-/** Pure. Null: it was not. One that nobody said the end of ended with the attack. */
+/** Returns null if it was outside the record. An action without an end ended with the attack. */
 function within({ startedAt, endedAt }: Record, action: OverlayAction): OverlayAction | null {
   const startedMs = startedAt.getTime();
   const sinceMs = Math.max(startedMs, action.sinceMs);

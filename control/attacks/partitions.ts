@@ -1,14 +1,14 @@
 import { sql } from 'kysely';
 import type { Db } from '../db/database.ts';
 
-/** Tables by month, with the column that says which. */
+/** The tables partitioned by month, with their column. */
 const TABLES = ['attacks', 'attack_evidence'] as const;
 type Partitioned = (typeof TABLES)[number];
 
 /** Any number that no other user of the database takes; "PCLA" in ASCII. */
 const LOCK = 0x50_43_4c_41;
 
-/** The first moment of a month, UTC. */
+/** The start of a month, UTC. */
 interface Month {
   readonly year: number;
   /** 0 to 11. */
@@ -32,8 +32,8 @@ function nameOf(table: Partitioned, { year, month }: Month): string {
 }
 
 /**
- * Makes the partition of the month of `moment` and those of the months after it, where they are missing. Replicas take
- * turns. A partition is made apart and then attached, which stops neither reads nor writes.
+ * Creates missing partitions from the month of `moment` on. Replicas are serialised by a lock. A partition is created
+ * separately and then attached, which blocks neither reads nor writes.
  */
 export async function ensurePartitions(db: Db, moment: Date, monthsAhead: number): Promise<void> {
   const months = Array.from({ length: monthsAhead + 1 }, (_, ahead) =>
@@ -66,13 +66,13 @@ async function makePartition(db: Db, table: Partitioned, month: Month): Promise<
 }
 
 /**
- * Partitions of which nothing reaches beyond this moment are gone after. What began in them and ended later, or goes on,
- * stays; of such a partition only the rest goes.
+ * Deletes everything before a time: drops partitions without later rows, and deletes the old rows of others. Attacks
+ * that ended later or are ongoing stay.
  */
 export async function forgetBefore(db: Db, moment: Date): Promise<Forgotten> {
   let dropped = 0;
   let deleted = 0;
-  // Evidence after its attacks: it is kept as long as they are.
+  // Evidence after its attacks, because it is kept as long as they are.
   for (const table of TABLES) {
     const { rows } = await sql<{ name: string }>`
       select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
@@ -93,13 +93,13 @@ export async function forgetBefore(db: Db, moment: Date): Promise<Forgotten> {
   return { dropped, deleted };
 }
 
-/** How many partitions, and rows of others. */
+/** The numbers of dropped partitions and deleted rows. */
 export interface Forgotten {
   readonly dropped: number;
   readonly deleted: number;
 }
 
-/** How long everybody may be kept waiting for a lock on the whole table; another sweep comes. */
+/** The lock timeout on the whole table; another sweep follows. */
 const PATIENCE = '2s';
 
 async function forgetPartition(

@@ -2,19 +2,19 @@ import { sql } from 'kysely';
 import type { Db } from '../db/database.ts';
 import { forgetBefore, ensurePartitions } from './partitions.ts';
 
-/** This month's partition and those of as many months after it, so that none is missing when control was away. */
+/** The number of months with partitions ahead, so that none is missing after an outage. */
 const MONTHS_AHEAD = 2;
-/** Whoever follows the links of a list has so long to come to its end. */
+/** How long the snapshots of lists stay valid. */
 const VERSIONS_KEPT_HOURS = 24;
 
 const DAY_MS = 86_400_000;
 
-/** Makes the partitions that will be needed, and forgets what nobody may see any longer. How many rows and partitions went. */
+/** Creates upcoming partitions and deletes what no caller may see any more. Returns the deleted rows and partitions. */
 export async function sweepAttacks(db: Db, now: Date = new Date()): Promise<number> {
   await ensurePartitions(db, now, MONTHS_AHEAD);
   const since = new Date(now.getTime() - (await keptDays(db)) * DAY_MS);
   const { dropped, deleted } = await forgetBefore(db, since);
-  // With them goes what was done against them.
+  // Their mitigations are deleted with them.
   const { numAffectedRows } = await sql`
     delete from attack_responses where closed_at < ${since}`.execute(db);
   await sql`
@@ -26,7 +26,7 @@ export async function sweepAttacks(db: Db, now: Date = new Date()): Promise<numb
   return dropped + deleted + responses + (await forgetVersions(db));
 }
 
-/** Who may look furthest back decides: rows of others that are as old are beyond their own entitlement. */
+/** The longest entitlement decides; older rows of others are outside their entitlement anyway. */
 export async function keptDays(db: Db): Promise<number> {
   const { rows } = await sql<{ days: number }>`
     select coalesce(max(attack_history_days), 36500)::int as days from organisations`.execute(db);
@@ -35,7 +35,7 @@ export async function keptDays(db: Db): Promise<number> {
   return row.days;
 }
 
-/** Versions that no list shows any longer. First that they will be missing is said, then they go. */
+/** Deletes row versions that no list needs: first the oldest valid revision is raised, then they are deleted. */
 async function forgetVersions(db: Db): Promise<number> {
   const old = sql`superseded_at < now() - ${VERSIONS_KEPT_HOURS} * interval '1 hour'`;
   await sql`

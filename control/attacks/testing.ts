@@ -2,11 +2,11 @@ import { sql } from 'kysely';
 import type { Db } from '../db/database.ts';
 import { ensurePartitions } from './partitions.ts';
 
-/** An attack as it is recorded. Times are seconds before `now`. */
+/** A recorded attack. Times are seconds before `now`. */
 export interface TestAttack {
   readonly subject: string;
   readonly startedAgo: number;
-  /** Null: it goes on. */
+  /** Null while ongoing. */
   readonly endedAgo?: number | null;
   readonly now?: Date;
   readonly peakPps?: number;
@@ -14,7 +14,7 @@ export interface TestAttack {
   readonly type?: string;
 }
 
-/** Puts an attack into the history as the recorder does: under the next revision, for who had the subject then. */
+/** Inserts an attack like the recorder: under the next revision, for the holder at that time. */
 export async function putAttack(db: Db, attack: TestAttack): Promise<number> {
   const { subject, now = new Date(), endedAgo = null, type = 'udp_flood' } = attack;
   const { peakPps = 812_400, peakBps = 1_250_000_000 } = attack;
@@ -39,7 +39,7 @@ export async function putAttack(db: Db, attack: TestAttack): Promise<number> {
   });
 }
 
-/** The next version of an attack, as when it ends or goes on again. */
+/** Writes the next version of an attack. */
 export async function endAttack(db: Db, id: number, endedAt: Date | null): Promise<void> {
   await db.transaction().execute(async (tx) => {
     const { rows } = await sql<{ revision: number }>`
@@ -56,7 +56,7 @@ export async function endAttack(db: Db, id: number, endedAt: Date | null): Promi
   });
 }
 
-/** What is kept beside an attack that was known 750 ms after it began. */
+/** The evidence of an attack that was detected 750 ms after its start. */
 export async function putEvidence(db: Db, id: number, evidence: object): Promise<void> {
   await sql`
     insert into attack_evidence (attack_id, opened_at, evidence)

@@ -8,7 +8,7 @@ export function attackView(attack: AttackRow, now: Date) {
   const { startedAt, mitigatedAt, endedAt } = attack;
   return {
     id: attack.id,
-    // PostgreSQL ends some IPv6 addresses in dotted decimals.
+    // PostgreSQL prints some IPv6 addresses with dotted decimals.
     destination_ip: canonicalAddress(attack.destination) ?? attack.destination,
     prefix: formatCidr(storedCidr(attack.prefix)),
     attack_type: attack.type,
@@ -24,7 +24,7 @@ export function attackView(attack: AttackRow, now: Date) {
   };
 }
 
-/** Of the moments as they are shown. */
+/** By the displayed times. */
 function secondsBetween(from: Date, to: Date): number {
   const second = (moment: Date): number => Math.floor(moment.getTime() / 1000);
   return Math.max(0, second(to) - second(from));
@@ -34,7 +34,7 @@ export function secondView(moment: Date): string {
   return `${moment.toISOString().slice(0, 19)}+00:00`;
 }
 
-/** With its milliseconds where it has some: what a caller named is repeated as it was. */
+/** With milliseconds if there are some, so that a caller's value is repeated exactly. */
 export function momentView(moment: Date): string {
   return moment.toISOString().replace(/(?:\.000)?Z$/, '+00:00');
 }

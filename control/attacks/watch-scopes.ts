@@ -14,7 +14,7 @@ import { cancelledAttacks } from './cancelled.ts';
 import { PrefixIndex } from '@portcullis/core/net/prefix-index.ts';
 
 export interface WatchScopes {
-  /** Changes when, and only when, the rest does. */
+  /** Changes exactly when the content changes. */
   readonly version: string;
   /** Sorted by scope. */
   readonly scopes: readonly WatchScope[];
@@ -23,8 +23,8 @@ export interface WatchScopes {
 }
 
 /**
- * Every network that is held now, with the thresholds, mitigation mode and safelist that hold there: its own, its
- * service's, those of prefixes around it that the same organisation holds, the organisation's, the defaults.
+ * Every present holding with its resolved thresholds, mitigation mode and safelist: its own, its service's, those of
+ * containing prefixes of the same organisation, the organisation's, the defaults.
  */
 export async function watchScopes(db: Db | Tx): Promise<WatchScopes> {
   const { rows } = await held(sql`true`).execute(db);
@@ -35,7 +35,7 @@ export async function watchScopes(db: Db | Tx): Promise<WatchScopes> {
   return { version, scopes, cancelled };
 }
 
-/** What holds for addresses and prefixes, by the longest network around each that is held; null: nobody holds it. */
+/** The settings of addresses and prefixes, by the longest containing holding. Null without a holding. */
 export async function scopesOf(
   db: Db | Tx,
   subjects: readonly string[],
@@ -62,7 +62,7 @@ interface HeldRow {
   readonly cidr: string;
   readonly organisationId: number;
   readonly own: Partial<ScopeSettings>;
-  /** Null: a prefix. */
+  /** Null for a prefix. */
   readonly service: Partial<ScopeSettings> | null;
   readonly organisation: Partial<ScopeSettings>;
 }

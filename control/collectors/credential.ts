@@ -7,8 +7,8 @@ import type { Db, Tx } from '../db/database.ts';
 const PREFIX = 'pcc_';
 
 /**
- * Gives a collector of the fleet a credential, and takes away the one before. Returns it: the only time that it can
- * be seen. null: the fleet has no such collector.
+ * Issues a credential to a collector and revokes the previous one. Returned this once. Null if the fleet has no such
+ * collector.
  */
 export async function enrolCollector(tx: Tx, name: string, actor: Actor): Promise<string | null> {
   const credential = generateCredential(PREFIX);
@@ -25,7 +25,7 @@ export async function enrolCollector(tx: Tx, name: string, actor: Actor): Promis
   return credential;
 }
 
-/** Whether whoever presents this is the collector of this name. The same words whatever is wrong. */
+/** Checks the credential of a collector. The reason is the same for every failure. */
 export async function admitCollector(
   db: Db,
   name: string,

@@ -6,7 +6,7 @@ import { type KnownCollector, loadCollectorStatuses } from './status.ts';
 interface CollectorGauge {
   readonly name: string;
   readonly help: string;
-  /** Null: not known. */
+  /** Null if unknown. */
   readonly value: (one: KnownCollector) => number | null;
 }
 
@@ -57,7 +57,7 @@ function ofReport(
   return { name, help, value: ({ report }) => (report === null ? null : value(report)) };
 }
 
-/** Collectors as they are when somebody looks; absent while the database is away. */
+/** Gauges of collectors, read on scrape; absent while the database is away. */
 export function registerCollectorGauges(registry: Registry, db: Db): void {
   for (const { name, help, value } of GAUGES) {
     const made: Gauge = new Gauge({

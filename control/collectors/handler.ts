@@ -51,7 +51,7 @@ export function createCollectorHandler(
 
 class CollectorSession {
   readonly #options: CollectorHandlerOptions;
-  /** By name: who said hello last, here. What another measures is not counted beside it. */
+  /** The instance of the last hello by name: only its samples count. */
   readonly #instances = new Map<string, string>();
 
   constructor(options: CollectorHandlerOptions) {

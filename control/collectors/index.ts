@@ -16,17 +16,17 @@ export interface CollectorDeps {
   readonly db: Db;
   readonly registry: Registry;
   readonly log: Logger;
-  /** Takes what collectors measure. */
+  /** Receives the samples of collectors. */
   readonly watch: DetectionService;
 }
 
-/** Collectors of flows: who may speak for one, and what control answers. */
+/** Collectors: admission and requests. */
 export interface Collectors {
   readonly agentHandler: AgentHandler;
   readonly admit: Admit;
 }
 
-/** Collectors may be others now. A null name: whichever. */
+/** Collectors changed. A null name means any. */
 export function tellCollectors(link: ControlSide, name: string | null): void {
   link.recheck((agent) => agent.kind === 'collector' && (name === null || agent.name === name));
   link.notify({ kind: 'collectors' });
@@ -51,7 +51,7 @@ export function createCollectors({ db, registry, log, watch }: CollectorDeps): C
   };
 }
 
-/** The transport lets a collector say nothing else. */
+/** The transport accepts no other requests from a collector. */
 function isOfCollector(request: AgentRequest): request is CollectorRequest {
   return (
     request.kind.startsWith('collector.') ||

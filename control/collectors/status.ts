@@ -3,21 +3,21 @@ import { collectorStatus, type CollectorStatus } from '@portcullis/link/messages
 import { check } from '@portcullis/link/messages/schema.ts';
 import type { Db } from '../db/database.ts';
 
-/** One collector as control knows it: what the operator named, and what was heard of it. */
+/** A collector: its configuration and its last report. */
 export interface KnownCollector {
   readonly name: string;
   readonly listen: string;
-  /** How many may send. */
+  /** The number of listed exporters. */
   readonly listed: number;
-  /** Null: it was never given a credential, so it is not let in. */
+  /** Null if it has no credential and cannot connect. */
   readonly enrolledAt: Date | null;
   readonly lastSeenAt: Date | null;
   readonly connected: boolean;
-  /** Null: it has not said anything. */
+  /** Null before its first report. */
   readonly report: CollectorStatus | null;
 }
 
-/** Three reports missed. */
+/** The time of three missed reports. */
 const AWAY_AFTER_SECONDS = 30;
 
 /** Every collector of the fleet by name. */

@@ -13,18 +13,18 @@ export interface DatabaseOptions {
   readonly poolSize?: number;
   /** Shown in pg_stat_activity. */
   readonly applicationName?: string;
-  /** Idle connections do not keep the process alive; for what is never sure to be closed. */
+  /** Idle connections do not keep the process alive. */
   readonly idleExit?: boolean;
-  /** Told of connections that broke while nobody used them; the pool replaces them by itself. */
+  /** Called when an idle connection broke; the pool replaces it. */
   readonly onIdleError?: (error: Error) => void;
 }
 
-/** How long to wait for a connection, and for one statement. Past it the caller is told 503. */
+/** Timeouts of a connection and of a statement; beyond them callers get 503. */
 const CONNECT_TIMEOUT_MS = 10_000;
 const STATEMENT_TIMEOUT_MS = 30_000;
 const IDLE_TRANSACTION_TIMEOUT_MS = 60_000;
 
-/** Opens a pool. Connects when first asked something; survives a killed server; `destroy()` closes it. */
+/** Opens a pool. It connects on first use, survives a killed server, and is closed by `destroy()`. */
 export function openDatabase(options: DatabaseOptions): Db {
   const pool = new pg.Pool({
     ...connectionConfig(options.url, options.applicationName ?? 'portcullis'),
@@ -36,13 +36,13 @@ export function openDatabase(options: DatabaseOptions): Db {
     idle_in_transaction_session_timeout: IDLE_TRANSACTION_TIMEOUT_MS,
   });
   pool.on('error', (error) => options.onIdleError?.(error));
-  // A client that is checked out has no listener of the pool: a server killed between two statements
-  // of a transaction would otherwise end the process. The next statement fails by itself.
+  // A checked-out client has no listener of the pool, so a server killed between two statements would end the process.
+  // The next statement fails by itself.
   pool.on('connect', (client) => client.on('error', () => {}));
   return new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
 }
 
-/** What every connection of ours has in common. */
+/** The settings of every connection. */
 export function connectionConfig(url: string, applicationName: string): pg.ClientConfig {
   return {
     connectionString: url,
@@ -54,10 +54,10 @@ export function connectionConfig(url: string, applicationName: string): pg.Clien
 }
 
 const { builtins } = pg.types;
-/** Written `{1,2}`; ours hold no nulls. */
+/** In the form `{1,2}`, without nulls. */
 const INT8_ARRAY = 1016;
 
-/** The furthest moments a Date can say, for PostgreSQL's infinities. */
+/** The extreme values of Date stand for PostgreSQL's infinities. */
 const LAST_MOMENT_MS = 8.64e15;
 
 const parseTimestamp: (text: string) => unknown = pg.types.getTypeParser(builtins.TIMESTAMPTZ);
@@ -78,7 +78,7 @@ function parseMoment(text: string): unknown {
   return parseTimestamp(text);
 }
 
-/** Our parsers on our connections alone, instead of changing the driver's for the whole process. */
+/** Parsers per connection, instead of changing the driver's global ones. */
 const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format?: unknown) => {
   if (format === 'binary') return pg.types.getTypeParser(oid, 'binary');
   if (oid === builtins.INT8) return parseInt8;

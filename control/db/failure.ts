@@ -1,4 +1,4 @@
-/** Errors of the socket to the server: it is not there, or went away. */
+/** Socket errors: the server is absent or went away. */
 const SOCKET_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -12,13 +12,13 @@ const SOCKET_CODES = new Set([
 ]);
 
 /**
- * SQLSTATEs that say "not now" rather than "not so": the server starts, stops, crashed, is full or read-only,
- * or cancelled the statement. https://www.postgresql.org/docs/current/errcodes-appendix.html
+ * SQLSTATEs of temporary failures: the server starts, stops, crashed, is full or read-only, or cancelled the statement.
+ * https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
 const NOT_NOW = new Set(['57P01', '57P02', '57P03', '57P05', '57014', '53300', '53100', '25006']);
 const CONNECTION_CLASS = '08';
 
-/** Failures that are told in words only, or by a code that says too much. */
+/** Failures without a specific code. */
 const DRIVER_MESSAGES = [
   'Connection terminated',
   'Client has encountered a connection error and is not queryable',
@@ -27,21 +27,21 @@ const DRIVER_MESSAGES = [
   'Query read timeout',
   'timeout expired',
   'Postgres connection has been discarded',
-  // The table was migrated by a newer replica; the next connection plans anew.
+  // A newer replica migrated the table; a new connection plans again.
   'cached plan must not change result type',
 ];
 
-/** How deep `cause` is followed; errors can be their own cause. */
+/** The depth to which `cause` is followed, because causes can be circular. */
 const MAX_DEPTH = 8;
 
-/** Whether an error means that the database cannot be had at the moment: answer 503, try again later. */
+/** Whether the database is temporarily unavailable: 503, retry later. */
 export function isUnavailable(error: unknown, depth = 0): boolean {
   if (!(error instanceof Error) || depth > MAX_DEPTH) return false;
   const code = codeOf(error);
   if (code !== null) {
     if (SOCKET_CODES.has(code) || NOT_NOW.has(code)) return true;
     if (/^[0-9A-Z]{5}$/.test(code) && code.startsWith(CONNECTION_CLASS)) return true;
-    // A Unix socket whose file or folder is gone. Elsewhere the same code means something else.
+    // A Unix socket whose file or folder is gone. Otherwise the code means something else.
     if ('syscall' in error && error.syscall === 'connect') return true;
   }
   if (DRIVER_MESSAGES.some((message) => error.message.startsWith(message))) return true;

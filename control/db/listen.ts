@@ -17,7 +17,7 @@ export interface Listener {
 }
 
 export interface ListenOptions {
-  /** Told of every connection that failed or broke; a new one is tried by itself. */
+  /** Called on every failed connection; a new one is tried automatically. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -25,9 +25,8 @@ const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 5_000;
 
 /**
- * Listens to PostgreSQL's notifications on a connection of its own, and again whenever it broke.
- * What is notified meanwhile is lost, so after each connection every channel is reported once
- * with the payload null: "look for yourself".
+ * Listens to PostgreSQL notifications on its own connection and reconnects. Notifications during an outage are lost, so
+ * after each connect every channel is reported once with the payload null.
  */
 export function listen(
   url: string,
@@ -62,7 +61,7 @@ export function listen(
   };
 }
 
-/** One connection, from its beginning to its end. */
+/** Runs one connection until it ends. */
 async function listenOnce(
   url: string,
   channels: readonly Channel[],
@@ -76,7 +75,7 @@ async function listenOnce(
     client.on('end', resolve);
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
-  // Reported where it is awaited below; a failure during connect() is that call's own.
+  // Handled where it is awaited below; connect() reports its own failures.
   ended.catch(() => {});
   client.on('notification', ({ channel, payload }) => {
     const known = channels.find((c) => c === channel);

@@ -27,13 +27,13 @@ export async function loadMigrations(folder: URL = FOLDER): Promise<Migration[]>
 }
 
 /**
- * Brings the database to what this code expects: all in one transaction, under a lock, so that control
- * planes that start together neither collide nor see a half. Refuses a database that a newer version made.
+ * Migrates the database in one transaction under a lock, so that replicas that start together neither collide nor see a
+ * partial state. Refuses a database of a newer version.
  */
 export async function migrate(db: Db, migrations?: readonly Migration[]): Promise<void> {
   const wanted = migrations ?? (await loadMigrations());
   await db.transaction().execute(async (tx) => {
-    // A long migration, or waiting for another's, is no runaway statement.
+    // No statement timeout: a migration, or waiting for another's, may take long.
     await sql`set local statement_timeout = 0`.execute(tx);
     await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tx);
     await sql`create table if not exists migrations (

@@ -25,7 +25,7 @@ interface AttackClockTable {
 interface AttackTable {
   id: number;
   revision: number;
-  /** Of the version that holds now past 2^53: compare it in SQL, do not read it. */
+  /** Beyond 2^53 for the present version: compare it in SQL, do not read it. */
   until_revision: Generated<number>;
   superseded_at: Date | null;
   organisation_id: number | null;
@@ -48,7 +48,7 @@ interface OngoingAttackTable {
   opened_at: Date;
   ended_at: Date | null;
   seen_at: Date;
-  /** What a detector goes on with; control/attacks/record/resumed.ts reads it. */
+  /** The detector state to continue with. */
   detector: Json<object>;
 }
 

@@ -41,20 +41,20 @@ interface MitigationTable {
   ended_because: 'over' | 'expired' | 'cancelled' | 'settings' | null;
 }
 
-/** What is called for attacks beside the edges. */
+/** The responders: programs and webhooks for attacks. */
 export interface ResponderSpec {
   readonly call: /** The program's absolute path and its arguments; no shell reads them. */
     | { readonly kind: 'command'; readonly command: readonly string[] }
-    /** Null: without an Authorization. */
+    /** Null: no Authorization header. */
     | { readonly kind: 'webhook'; readonly url: string; readonly secret: string | null };
-  /** Only attacks on what lies in these; null: all. */
+  /** Only attacks inside these prefixes. Null: all. */
   readonly prefixes: readonly string[] | null;
-  /** Only attacks with a peak above either; null: of any size. */
+  /** Only attacks with a peak above one of these. Null: all. */
   readonly pps: number | null;
   readonly mbps: number | null;
-  /** A call takes no longer. */
+  /** The timeout of a call. */
   readonly timeoutSeconds: number;
-  /** Taken back after so long. */
+  /** Withdrawn after this time. */
   readonly expiresSeconds: number;
 }
 

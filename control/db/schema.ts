@@ -40,7 +40,7 @@ export interface Schema extends AttackSchema, MitigationSchema {
   idempotency_keys: IdempotencyKeyTable;
 }
 
-/** Who may change an object: the fleet file, or the portal and the command line. */
+/** The owner of an object: the fleet file, or portal and CLI. */
 export type Owner = 'fleet' | 'portal';
 export type RuleAction = 'allow' | 'deny';
 export type RuleProtocol = 'tcp' | 'udp' | 'icmp' | 'gre' | 'esp' | 'any';
@@ -119,11 +119,11 @@ export interface ApiKeyTable {
   owner: Owner;
 }
 
-/** Who may send flows to a collector; the rate where it sends none itself. */
+/** An exporter of a collector, with the sampling rate for exports without one. */
 export interface CollectorExporter {
   readonly ip: string;
   readonly samplingRate: number | null;
-  /** What it is believed of; null, or missing in rows of before there was this: everything. */
+  /** The networks that it may report; null or absent: all. */
   readonly prefixes?: readonly string[] | null;
 }
 
@@ -132,7 +132,7 @@ export interface CollectorTable {
   name: string;
   listen: string;
   exporters: Json<CollectorExporter[]>;
-  /** Null: that of the first edge. */
+  /** Null: the site of the first edge. */
   site: string | null;
   owner: Owner;
   credential_hash: Buffer | null;
@@ -168,7 +168,7 @@ export interface AddressTable {
   configured: Generated<boolean>;
 }
 
-/** What a firewall object knows about its own time. */
+/** The generations of a firewall object. */
 interface Generational {
   created_generation: number;
   created_at: Generated<Date>;
@@ -269,7 +269,7 @@ export interface EdgeTable {
   joins_at_generation: Generated<number>;
   in_service: Generated<boolean>;
   left_service_at: Date | null;
-  /** What it said in its last heartbeat; link/messages/edge-report.ts reads it. */
+  /** The report of its last heartbeat; see link/messages/edge-report.ts. */
   report: Json<object> | null;
 }
 
@@ -326,7 +326,7 @@ export interface NodeTable {
 
 export interface EggTable {
   digest: string;
-  /** As `parseEgg` made it; link/messages/egg.ts reads it. */
+  /** The egg from `parseEgg`; see link/messages/egg.ts. */
   egg: Json<object>;
 }
 

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import pg from 'pg';
 
 /**
- * A statement that is prepared once a connection is parsed and planned once, which nearly doubles the
- * throughput of small queries. The name is the hash of the text, so equal text is one statement.
+ * Prepared statements are parsed and planned once per connection, which nearly doubles the throughput of small queries.
+ * The name is the hash of the text.
  */
 const NAMEABLE = /^\s*(?:select|insert|update|delete|with|merge)\b[^;]*$/i;
 
-/** Statements whose text varies (lists of differing length) must not fill the server's memory. */
+/** Statements with varying text (lists of different length) must not fill the server's memory. */
 const MAX_STATEMENTS = 1_000;
 const names = new Map<string, string>();
 
@@ -25,7 +25,7 @@ export function statementName(text: string): string | null {
 export class PreparingClient extends pg.Client {
   constructor(config?: string | pg.ClientConfig) {
     super(config);
-    // Defined as a value: the type of `query` is a dozen overloads, which no override could repeat.
+    // Defined as a value, because an override cannot repeat the dozen overloads of `query`.
     const original = super.query;
     Object.defineProperty(this, 'query', {
       value: (...args: unknown[]): unknown => {
@@ -35,7 +35,7 @@ export class PreparingClient extends pg.Client {
     });
   }
 
-  /** Leaves the pool: every connection planned its statements on its own. */
+  /** Removes the connection from the pool, because it has stale plans. */
   #giveUpStale(failure: unknown): never {
     if (isStalePlan(failure)) void this.end();
     throw failure;
@@ -43,9 +43,8 @@ export class PreparingClient extends pg.Client {
 }
 
 /**
- * A newer replica has migrated a table under us. PostgreSQL does not plan a statement anew whose columns
- * changed, so this connection would fail for ever:
- * https://github.com/postgres/postgres/blob/REL_18_STABLE/src/backend/utils/cache/plancache.c
+ * A newer replica migrated a table. PostgreSQL does not replan a statement whose columns changed, so this connection
+ * would fail forever: https://github.com/postgres/postgres/blob/REL_18_STABLE/src/backend/utils/cache/plancache.c
  */
 function isStalePlan(error: unknown): boolean {
   return error instanceof Error && error.message === 'cached plan must not change result type';

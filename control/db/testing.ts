@@ -10,10 +10,10 @@ import { startEmbeddedPostgres } from './embedded/index.ts';
 import { loadMigrations, migrate } from './migrate.ts';
 import { scratchRoot } from './scratch.ts';
 
-/** Where the runner says that a server is on which databases may be made. */
+/** The URL of the runner's server for test databases. */
 const SERVER_VARIABLE = 'PORTCULLIS_TEST_DATABASE_URL';
 
-/** What a database lives as long as: the test itself, or the file when it is the context of a `before` hook. */
+/** The lifetime of a test database: a test, or a file in a `before` hook. */
 export interface Lifetime {
   readonly name: string;
   readonly signal: AbortSignal;
@@ -53,7 +53,7 @@ export async function testDatabase(t: Lifetime): Promise<TestDatabase> {
         return left.map(({ application, query }) => `${application || 'unnamed'} (last: ${query})`);
       });
       if (leaked.length === 0) return;
-      // No test is left to fail, so the process does.
+      // No test is running, so the process fails.
       console.error(`"${t.name}" left connections to its database open: ${leaked.join('; ')}`);
       process.exitCode = 1;
     },
@@ -61,7 +61,7 @@ export async function testDatabase(t: Lifetime): Promise<TestDatabase> {
   if (!watchingExit) closeAtExit();
   watchingExit = true;
   open.add(lent);
-  // Aborted when the test is over, after its hooks, which run in the order of their registration.
+  // Aborted after the test and its hooks.
   t.signal.addEventListener('abort', () => void lent.close(), { once: true });
   return { db, url };
 }
@@ -85,10 +85,10 @@ function closeAtExit(): void {
   });
 }
 
-/** A server for tests in a folder of its own: no fsync, gone with this process however that ends. */
+/** Starts a test server without fsync, removed with this process in any case. */
 export async function startTestCluster(): Promise<TestCluster> {
   const dataDir = await mkdtemp(join(scratchRoot(), 'portcullis-test-'));
-  // As root the server runs as another account, which must get through.
+  // As root the server runs as another account, which must reach the folder.
   await chmod(dataDir, 0o711);
   const removed = removeWithUs(dataDir);
   const log = pino({ level: 'warn' }, pino.destination({ dest: 2, sync: true }));
@@ -112,8 +112,8 @@ async function serverUrl(): Promise<string> {
 }
 
 /**
- * A shell that waits for the end of its input, which is the end of this process, and then stops the server
- * and removes the folder: nothing is left when a runner kills a test that hangs.
+ * A shell that waits for the end of its input, which is the end of this process, and then stops the server and removes
+ * the folder, also after a kill.
  */
 function removeWithUs(dataDir: string): () => Promise<void> {
   const script = `
@@ -139,7 +139,7 @@ function removeWithUs(dataDir: string): () => Promise<void> {
 
 let template: Promise<string> | undefined;
 
-/** A database with all migrations, made once on a server: making it is what takes the time. */
+/** A migrated template database, created once per server, because migrating takes most of the time. */
 async function provideTemplate(server: string): Promise<string> {
   template ??= makeTemplate(server);
   return template;
@@ -147,13 +147,13 @@ async function provideTemplate(server: string): Promise<string> {
 
 async function makeTemplate(server: string): Promise<string> {
   const migrations = await loadMigrations();
-  // PostgreSQL cuts names longer than 63 characters, and more migrations come.
+  // PostgreSQL truncates names to 63 characters.
   const hash = createHash('sha256')
     .update(migrations.map((one) => one.hash).join())
     .digest('hex');
   const name = `portcullis_template_${hash.slice(0, 16)}`;
   await onServer(server, async (client) => {
-    // Test files start together; the first makes it. The lock goes with the connection.
+    // Test files start together; the first creates it under a lock of its connection.
     await client.query(`select pg_advisory_lock(hashtext('portcullis test template'))`);
     const found = await client.query('select from pg_database where datname = $1', [name]);
     if (found.rowCount !== 0) return;
@@ -193,7 +193,7 @@ interface Session {
   readonly query: string;
 }
 
-/** A closed connection leaves the server's list a moment later. */
+/** A closed connection disappears from the server's list with a delay. */
 const CLOSING_MS = 2_000;
 
 async function sessionsOf(client: pg.Client, name: string): Promise<Session[]> {

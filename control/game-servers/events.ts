@@ -5,7 +5,7 @@ import type { Silence } from './nodes/calls.ts';
 import type { PowerStates } from './nodes/power-states.ts';
 import type { ChangedBuild } from './nodes/store.ts';
 
-/** What happens to game servers and their nodes: each function writes its log line and its metric together. */
+/** Events of game servers and nodes: each function writes its log line and its metric together. */
 export interface GameServerEvents {
   nodeGreeted(node: string): void;
   nodeTurnedAway(node: string): void;

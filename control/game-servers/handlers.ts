@@ -5,7 +5,7 @@ import { type LiveDeps, readLines, readLive, readProblem } from './live.ts';
 import { listServers, loadBuild, loadServer } from './store.ts';
 import { buildView, consoleView, detailView, listedView } from './views.ts';
 
-/** Operations 7 to 10 of the interface, and what stands beside them under /api/x1. */
+/** Operations 7 to 10 of the interface, and the x1 operations on game servers. */
 export type GameServerHandlers = Pick<
   Handlers,
   | 'listGameServers'

@@ -18,7 +18,7 @@ export interface GameServerDeps {
   readonly db: Db;
   readonly registry: Registry;
   readonly log: Logger;
-  /** For tests; the promises of the interface otherwise. */
+  /** For tests; by default the timeouts of the interface. */
   readonly lookWithinMs?: number;
   readonly instructWithinMs?: number;
 }
@@ -26,13 +26,13 @@ export interface GameServerDeps {
 /** Game servers: their operations of both interfaces, and the nodes that run them. */
 export interface GameServers {
   readonly handlers: GameServerHandlers;
-  /** What control answers nodes; for any transport of link/. */
+  /** Answers requests of nodes, over any transport. */
   readonly agentHandler: AgentHandler;
-  /** Which nodes it lets in. */
+  /** Admits nodes by their credential. */
   readonly admit: Admit;
-  /** The link is up: nodes can be called. */
+  /** Called when the link is up and nodes can be called. */
   speakThrough(link: ControlSide): void;
-  /** Something went wrong where nobody waits for an answer: logged. */
+  /** A failure without a waiting caller: logged. */
   failed(what: string, error: unknown): void;
 }
 
@@ -54,7 +54,7 @@ export function createGameServers(deps: GameServerDeps): GameServers {
       live: { callNode, events, withinMs: deps.lookWithinMs ?? LOOK_WITHIN_MS },
     }),
     async agentHandler(from, request) {
-      // The transport lets nodes in here, and lets them say only what nodes say.
+      // The transport admits only nodes here, with their requests.
       if (from.kind !== 'node' || !isOfNode(request)) {
         const detail = 'Only nodes are served here.';
         return { kind: 'refused', code: 'unsupported', detail };

@@ -11,18 +11,20 @@ import { loadServer, type ServerRow } from './store.ts';
 export interface InstructDeps {
   readonly callNode: CallNode;
   readonly events: GameServerEvents;
-  /** How long an instruction is waited for. */
+  /** The timeout of an instruction. */
   readonly withinMs: number;
 }
 export type Instruction = Extract<NodeCall['call'], { readonly kind: 'power' | 'command' }>;
 
-/** What power and command are answered with: 4.9 and 4.10 of the interface. */
+/** The responses of power and command: 4.9 and 4.10 of the interface. */
 export interface Acknowledged {
   readonly status: 200 | 422 | 502;
   readonly body: { readonly ok: boolean; readonly message: string };
 }
 
-/** Tells the server's node, and waits for whether it takes it. Audited before it is sent, and its outcome after. */
+/**
+ * Sends an instruction to the server's node and waits for its answer. Audited before it is sent, and its outcome after.
+ */
 export async function instruct(
   deps: InstructDeps,
   db: Db,
@@ -82,14 +84,14 @@ function wordSilence(why: Silence['why'], withinMs: number): string {
   }
 }
 
-/** A sentence of the node after a colon of ours. */
+/** Appends the node's sentence after a colon. */
 function asClause(sentence: string): string {
   const text = sentence.trim().replace(/\.+$/, '');
   const clause = /^\p{Lu}\p{Ll}/u.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
   return `${clause === '' ? 'it gave no reason' : clause}.`;
 }
 
-/** Written before it is known what comes of it: a process that dies in between leaves that it was tried. */
+/** Written before the outcome is known, so that a dead process leaves the attempt. */
 async function audit(db: Db, call: Call, instruction: Instruction) {
   const { caller, requestId, source } = call;
   const { kind, ...detail } = instruction;
@@ -111,7 +113,7 @@ async function audit(db: Db, call: Call, instruction: Instruction) {
   return {
     async close({ body }: Acknowledged): Promise<void> {
       const outcome = JSON.stringify(body);
-      // That it was tried is on the disk already; for the outcome nobody waits until it is.
+      // The attempt is committed already; the outcome need not be waited for.
       await sql`
         update audit set detail = detail || ${outcome}::jsonb
          where id = ${id} and set_config('synchronous_commit', 'off', true) = 'off'`.execute(db);

@@ -9,17 +9,17 @@ type Reached = Pick<ServerRow, 'node' | 'uuid' | 'provisioned'>;
 export interface LiveDeps {
   readonly callNode: CallNode;
   readonly events: GameServerEvents;
-  /** How long a reader waits for what the node knows. */
+  /** The timeout of a read from a node. */
   readonly withinMs: number;
 }
 
-/** What a server does now, from its node; null: nobody knows, which is not offline. */
+/** The state of a server by its node. Null if unknown, which is not offline. */
 export async function readLive(deps: LiveDeps, server: ServerRow): Promise<LiveServer | null> {
   const answer = await ask(deps, server, { kind: 'look' });
   return answer?.kind === 'state' ? { state: answer.state, resources: answer.resources } : null;
 }
 
-/** What people should know of a server now, in words of its node; null: nothing, or nobody knows. */
+/** The problem of a server by its node. Null if none or unknown. */
 export async function readProblem(deps: LiveDeps, server: Reached): Promise<string | null> {
   const answer = await ask(deps, server, { kind: 'look' });
   if (answer?.kind === 'refused') return answer.reason;
@@ -27,9 +27,9 @@ export async function readProblem(deps: LiveDeps, server: Reached): Promise<stri
 }
 
 export interface ConsoleLines {
-  /** Oldest first; null: nobody knows. */
+  /** Oldest first. Null if unknown. */
   readonly lines: readonly string[] | null;
-  /** Of the last of them; null also where the node does not count. */
+  /** The sequence number of the last line; null also if the node does not count. */
   readonly lastNumber: number | null;
 }
 

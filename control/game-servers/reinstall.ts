@@ -3,8 +3,8 @@ import { type Actor, recordAudit } from '../access/index.ts';
 import type { Tx } from '../db/database.ts';
 
 /**
- * Has a server installed anew by its node: after a failed build, or after its egg changed. Its files stay as far as
- * the egg's install leaves them. Until it is built nobody can start it. False: there is no such server.
+ * Requests a new installation of a server by its node: after a failed build or a changed egg. Its files stay as far as
+ * the egg's install keeps them. Until it is built it cannot be started. False if there is no such server.
  */
 export async function reinstallServer(tx: Tx, uuid: string, actor: Actor): Promise<boolean> {
   const { rows } = await sql<{ organisationId: number; epoch: number }>`

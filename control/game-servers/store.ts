@@ -4,7 +4,7 @@ import { type ServerHolder, withinReach } from '../access/index.ts';
 import type { Db } from '../db/database.ts';
 import type { BuildState } from '../db/schema.ts';
 
-/** A server as it is listed. */
+/** A server of the list. */
 export interface ListedServer {
   readonly uuid: string;
   readonly identifier: string | null;
@@ -16,7 +16,7 @@ export interface ListedServer {
   readonly diskMib: number;
 }
 
-/** With what is needed to reach it. */
+/** A server with its node. */
 export interface ServerRow extends ListedServer {
   readonly node: string;
   readonly buildState: BuildState;
@@ -28,7 +28,7 @@ const LISTED = sql.raw(
    game_servers.cpu_percent as "cpuPercent", game_servers.disk_mib as "diskMib"`,
 );
 
-/** What the caller sees, by name, then uuid. Byte order, so that every database sorts alike. */
+/** The servers that the caller sees, by name, then uuid. In byte order, so that every database sorts equally. */
 export async function listServers(db: Db, caller: ServerHolder): Promise<ListedServer[]> {
   const { rows } = await sql<ListedServer>`
     select ${LISTED} from game_servers where ${withinReach(caller, 'game-servers.read')}
@@ -36,7 +36,7 @@ export async function listServers(db: Db, caller: ServerHolder): Promise<ListedS
   return rows;
 }
 
-/** null: no such server within reach. */
+/** Null if no such server is within reach. */
 export async function loadServer(
   db: Db,
   caller: ServerHolder,
@@ -65,7 +65,7 @@ export interface ServerBuildRow {
   readonly port: number;
 }
 
-/** A node that was not heard for this long is away: three heartbeats. */
+/** A node without a heartbeat for this time is away. */
 export const AWAY_AFTER_SECONDS = 45;
 
 export async function loadBuild(

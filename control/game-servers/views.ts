@@ -3,10 +3,10 @@ import type { ServerResources, ServerState } from '@portcullis/core/game-servers
 import type { ConsoleLines } from './live.ts';
 import type { ListedServer, ServerBuildRow } from './store.ts';
 
-/** What a node says of a server now; null: nobody knows. */
+/** The state of a server by its node. Null if unknown. */
 export interface LiveServer {
   readonly state: ServerState;
-  /** null: not measured yet. */
+  /** Null if not measured yet. */
   readonly resources: ServerResources | null;
 }
 
@@ -33,7 +33,7 @@ function resourcesView(resources: ServerResources) {
   return {
     memory_bytes: resources.memoryBytes,
     memory_limit_bytes: resources.memoryLimitBytes,
-    // Counters of a kernel may step back between two looks; less than nothing is not used.
+    // Kernel counters may step back; negative values are shown as 0.
     cpu_absolute: Math.max(0, resources.cpuAbsolute),
     disk_bytes: resources.diskBytes,
     network_rx_bytes: resources.networkRxBytes,
@@ -46,7 +46,7 @@ export function consoleView({ lines, lastNumber }: ConsoleLines) {
   return { lines, last_number: lastNumber };
 }
 
-/** `problem`: what its node says of it now. */
+/** `problem`: by its node. */
 export function buildView(build: ServerBuildRow, problem: string | null) {
   const { uuid, state, reason, log, epoch, node, nodeConnected, egg, suspended, ip, port } = build;
   return {

@@ -4,7 +4,7 @@ import { Problem } from '../problem.ts';
 import { BODY_LIMIT_BYTES } from './config.ts';
 import { parseStrictJson } from './strict-json.ts';
 
-/** A request's body: the bytes for what compares requests, the value for what judges them. */
+/** A request body: the bytes for comparison, the value for validation. */
 export interface ReadBody {
   readonly raw: Buffer;
   readonly value: unknown;
@@ -12,10 +12,10 @@ export interface ReadBody {
 
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i;
 
-/** Makes the server read JSON by our strict reader and nothing else; any other content type is 415. */
+/** Makes the server read JSON with the strict reader only; other content types are 415. */
 export function readBodiesStrictly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  // After authentication and everything else that is judged without a body.
+  // After authentication and all other checks that need no body.
   app.addHook('preParsing', (request, reply, _payload, done) => {
     if (expectsContinue(request.headers)) inviteBody(request.headers, reply.raw);
     done();
@@ -33,7 +33,7 @@ function expectsContinue({ expect }: IncomingHttpHeaders): boolean {
   return expect?.toLowerCase() === '100-continue';
 }
 
-/** `100 Continue`, unless the body is announced to be larger than what is read. */
+/** Sends `100 Continue` unless the announced body is too large. */
 function inviteBody(headers: IncomingHttpHeaders, response: ServerResponse): void {
   if (Number(headers['content-length'] ?? 0) <= BODY_LIMIT_BYTES) response.writeContinue();
 }

@@ -3,8 +3,8 @@ import { canonicalAddress } from '@portcullis/core/net/address.ts';
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
 /**
- * Who calls, canonically: a socket that listens on both families shows IPv4 callers as mapped addresses,
- * and link-local ones with a zone. Null for what is no address, such as a forwarded header gone wrong.
+ * The canonical client address: a dual-stack socket shows IPv4 clients as mapped addresses, and link-local ones with a
+ * zone. Null for an invalid address, such as from a wrong forwarded header.
  */
 export function clientAddress(ip: string | undefined): string | null {
   if (ip === undefined) return null;
@@ -12,7 +12,7 @@ export function clientAddress(ip: string | undefined): string | null {
   return last.address;
 }
 
-/** A request asks several times, and requests of one connection come from one address. */
+/** Cached, because a request needs it several times. */
 let last: { readonly ip: string; readonly address: string | null } | null = null;
 
 function canonical(ip: string): string | null {

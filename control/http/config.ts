@@ -1,27 +1,27 @@
-/** How the listener stands in the world. Read from the environment and flags elsewhere; only values here. */
+/** The configuration of the listener; environment and flags are read elsewhere. */
 export interface HttpConfig {
   readonly listen: { readonly host: string; readonly port: number };
-  /** Base of every absolute link, without a trailing slash: never taken from a request's Host. */
+  /** The base of absolute links, without a trailing slash; never from a request's Host. */
   readonly publicUrl: string;
-  /** Addresses and CIDRs of proxies whose `X-Forwarded-For` is believed; empty: nobody's. */
+  /** Addresses and CIDRs of proxies whose `X-Forwarded-For` is trusted; empty: none. */
   readonly trustedProxies: readonly string[];
-  /** PEM texts; null serves plain HTTP, for loopback and for a proxy that ends TLS. */
+  /** PEM texts; null serves plain HTTP, for loopback or behind a TLS proxy. */
   readonly tls: { readonly cert: string; readonly key: string } | null;
-  /** Listener of /metrics, apart from the API; null: none. */
+  /** The separate listener of /metrics. Null: none. */
   readonly metrics: { readonly host: string; readonly port: number } | null;
-  /** Without them, those below. */
+  /** Default: the timeouts below. */
   readonly timeouts?: HttpTimeouts;
 }
 
-/** How long a client is waited for. */
+/** Timeouts for clients. */
 export interface HttpTimeouts {
-  /** For the whole head of a request. */
+  /** For the complete request head. */
   readonly headersMs: number;
-  /** For the whole request. */
+  /** For the complete request. */
   readonly requestMs: number;
   /** For the next request on a connection. */
   readonly keepAliveMs: number;
-  /** How often the first two are looked at. */
+  /** The check interval of the first two. */
   readonly checkEveryMs: number;
 }
 
@@ -33,11 +33,11 @@ export const BODY_LIMIT_BYTES = 512 * 1024;
 /** Request line and headers together. */
 export const HEADER_LIMIT_BYTES = 16 * 1024;
 
-/** A slow client is cut off rather than waited for. */
+/** Slow clients are disconnected. */
 export const HEADERS_TIMEOUT_MS = 10_000;
 export const REQUEST_TIMEOUT_MS = 30_000;
 export const TIMEOUT_CHECK_MS = 5_000;
-/** Longer than proxies keep theirs, so that it is not us who close under a request. */
+/** Longer than the keep-alive of proxies, so that the server does not close during a request. */
 export const KEEP_ALIVE_TIMEOUT_MS = 75_000;
-/** How long a stopping server waits for requests under way. */
+/** How long a stopping server waits for running requests. */
 export const DRAIN_TIMEOUT_MS = 10_000;

@@ -20,7 +20,7 @@ import type { ValidateQuery } from './query.ts';
 import { runTransaction } from './transaction.ts';
 import type { Validate, Validated } from './validation.ts';
 
-/** A row with what is compiled from it once. */
+/** An endpoint row with its compiled validators. */
 export interface Operation {
   readonly row: OperationRow;
   readonly handler: OperationHandler;
@@ -33,17 +33,17 @@ export interface DispatchDeps {
   readonly access: Pick<Access, 'findHolding' | 'seesServer'>;
 }
 
-/** A request that is authenticated and allowed; its input is judged, but nobody was told yet. */
+/** An authenticated and authorised request with its validation results. */
 export interface Incoming extends Omit<Call, 'body' | 'query' | 'afterCommit'> {
   readonly ability: Ability;
   readonly query: Validated;
   /** Null for an operation without a body. */
   readonly body: Validated | null;
-  /** Null without an `Idempotency-Key`, and where it means nothing. */
+  /** Null without an `Idempotency-Key`, or if the operation does not accept it. */
   readonly once: OnceRequest | null;
 }
 
-/** What an idempotent request is recognised by, besides its caller. */
+/** The identity of an idempotent request, besides its caller. */
 export interface OnceRequest {
   readonly keyHeader: string | string[];
   readonly method: string;
@@ -52,9 +52,9 @@ export interface OnceRequest {
 }
 
 /**
- * Runs the handler: a read on the pool, a write in a transaction of its own.
- * Bad input is told only to who holds the address or sees the server, so 404 comes before 422; a handler that gets good input
- * looks for it in its own query, which saves every request a round trip.
+ * Runs the handler: a read on the pool, a write in its own transaction. Invalid input is reported only to a caller that
+ * holds the address or sees the server, so 404 comes before 422. With valid input the handler checks it in its own
+ * query, which saves a round trip.
  */
 export async function dispatch(
   operation: Operation,
@@ -92,8 +92,8 @@ export async function dispatch(
 type Effect = () => void;
 
 /**
- * Gives the stored answer, or makes one and stores it in the same transaction: a process that dies leaves the
- * write and its answer, or neither. 2xx and 422 are kept; after anything else the key is free again.
+ * Returns the stored response, or creates and stores it in the same transaction, so that a dead process leaves both or
+ * neither. 2xx and 422 are stored; otherwise the key is free again.
  */
 async function answerOnce(
   tx: Tx,
@@ -115,7 +115,7 @@ async function answerOnce(
   return reply;
 }
 
-/** The call with input that fits the operation's schemas; otherwise 404 or 422, in that order. */
+/** The call with valid input; otherwise 404 or 422, in that order. */
 async function judge(
   deps: DispatchDeps,
   db: Db | Tx,
@@ -128,7 +128,7 @@ async function judge(
     await requireSubject(deps, db, incoming);
     throw invalidInput(wrong);
   }
-  // The validators of this very row have accepted the values, so they have the types of its handler.
+  // The row's validators accepted the values, so they have the types of its handler.
   const values = { query: query.ok && query.value, body: body?.ok === true ? body.value : null };
   return {
     ...rest,
@@ -168,7 +168,7 @@ function idempotentRequest(caller: Caller, once: OnceRequest): IdempotentRequest
   };
 }
 
-/** 404 unless the caller has the address, or may touch the server, that the path names. */
+/** 404 unless the caller holds the path's address or reaches its server. */
 async function requireSubject(
   deps: DispatchDeps,
   db: Db | Tx,
@@ -195,7 +195,7 @@ interface Serialised {
   readonly tag: () => string;
 }
 
-/** An area that answers with the very object it answered with before has it serialised and tagged once. */
+/** An area that returns the same object again has it serialised and tagged once. */
 const serialised = new WeakMap<object, Serialised>();
 
 function serialise(body: object): Serialised {

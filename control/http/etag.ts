@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
 
-/** A strong entity tag for exactly this representation. */
+/** A strong entity tag of this representation. */
 export function contentTag(payload: string | Buffer): string {
   return `"${digest(payload)}"`;
 }
 
 /**
- * A strong tag in two parts: what a later write depends on, and the rest of the representation.
- * `If-Match` compares only the first (`sameState`), so that edges confirming a generation between a read
- * and a replace do not fail the replace; `If-None-Match` compares the whole.
+ * A strong tag in two parts: the state that a later write depends on, and the rest. `If-Match` compares only the first
+ * (`sameState`), so that confirmations of edges between a read and a replace do not fail the replace; `If-None-Match`
+ * compares both.
  */
 export function stateTag(state: string, payload: string | Buffer): string {
   return `"${digest(state)}.${digest(payload)}"`;

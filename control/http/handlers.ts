@@ -14,13 +14,13 @@ import type {
   WriteHandler,
 } from './operation.ts';
 
-/** A request of one operation, with the types of its row's schemas. */
+/** A request of an operation, with the types of its schemas. */
 export type CallOf<Id extends OperationId> = Call<BodyOf<Id>, QueryOf<Id>>;
 
 export type HandlerOf<Id extends OperationId> =
   IsWrite<Id> extends true ? WriteHandler<CallOf<Id>> : ReadHandler<CallOf<Id>>;
 
-/** A handler for every operation of both tables; what is missing or misspelt does not compile. */
+/** The handlers of all operations; a missing or misspelt one does not compile. */
 export type Handlers = {
   readonly [Id in OperationId]: HandlerOf<Id>;
 };
@@ -41,7 +41,7 @@ export function bindOperations(handlers: Handlers): BoundOperation[] {
   return [...ENDPOINTS.map(bind(V1_PREFIX)), ...X1_ENDPOINTS.map(bind(X1_PREFIX))];
 }
 
-/** The row says whether its handler writes, in the type as in the value. */
+/** The row determines whether the handler writes, in type and value. */
 function forgetTypes(row: OperationRow, handler: Handlers[OperationId]): OperationHandler {
   if (row.write === 'instructs') return { kind: 'instruct', run: handler };
   if (row.write) return { kind: 'write', run: handler };

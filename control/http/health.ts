@@ -3,15 +3,15 @@ import type { Logger } from 'pino';
 
 export interface Check {
   readonly ok: boolean;
-  /** In words, for a person at three in the morning. */
+  /** A sentence for the operator. */
   readonly detail: string;
 }
 
-/** How far this process can serve. `enforcement` is told, and does not make it unready. */
+/** The readiness of this process. `enforcement` is reported and does not affect it. */
 export interface ReadinessReport {
   readonly database: Check;
   readonly migrations: Check;
-  /** The embedded PostgreSQL; with DATABASE_URL it says that there is none. */
+  /** The embedded PostgreSQL; none with DATABASE_URL. */
   readonly embeddedPostgres: Check;
   readonly enforcement: {
     readonly state: 'none' | 'partial' | 'full';
@@ -30,19 +30,19 @@ export interface EdgeReadiness {
     readonly name: string;
     readonly kind: string;
     readonly present: boolean;
-    /** How packets are dropped early: `native`, `generic` or `none`, and why not `native`. */
+    /** The early drop: `native`, `generic` or `none`, with the reason. */
     readonly xdp: string;
     readonly reason: string | null;
   }[];
   readonly problems: readonly string[];
 }
 
-/** A probe must not wait longer than the balancer that asks. */
+/** Below the timeout of load balancers. */
 const READINESS_TIMEOUT_MS = 3_000;
 
 const UNKNOWN: Check = { ok: false, detail: 'Not known while the database does not answer.' };
 
-/** `/healthz`: the process runs. `/readyz`: it can serve (503 otherwise), and what packets meet. */
+/** `/healthz`: the process runs. `/readyz`: it can serve (503 otherwise), with the state of enforcement. */
 export function registerHealth(
   app: FastifyInstance,
   deps: { readonly readiness: () => Promise<ReadinessReport>; readonly log: Logger },

@@ -4,13 +4,13 @@ import type { Tx } from '../db/database.ts';
 import { Problem } from '../problem.ts';
 import type { Reply } from './operation.ts';
 
-/** How long an answer is kept and given again. */
+/** How long a response is stored. */
 export const KEPT_HOURS = 24;
 
 /** Visible ASCII without spaces, so that it can be logged and compared byte by byte. */
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
-/** What a stored answer stands under, and the body it answered. */
+/** The key of a stored response and the digest of its body. */
 export interface IdempotentRequest {
   readonly organisationId: number;
   readonly keyId: number;
@@ -21,7 +21,7 @@ export interface IdempotentRequest {
   readonly bodyHash: Buffer;
 }
 
-/** The key of an `Idempotency-Key` header; throws `invalid_request` when it is no key. */
+/** The key of an `Idempotency-Key` header; throws `invalid_request` if invalid. */
 export function parseIdempotencyKey(header: string | string[]): string {
   if (typeof header === 'string' && KEY.test(header)) return header;
   const detail = 'must be 1 to 255 visible ASCII characters, sent once';
@@ -35,10 +35,9 @@ export function hashBody(raw: Uint8Array): Buffer {
 }
 
 /**
- * Claims the key for this transaction, and returns the answer that is already stored, or null.
- * The advisory lock goes with the transaction, so a process that dies holds nothing: either the write and
- * its answer are both there, or neither is.
- * Throws `idempotency_in_progress` while another transaction has the key, `idempotency_key_reused` for another body.
+ * Claims the key for this transaction and returns the stored response, or null. The advisory lock ends with the
+ * transaction, so a dead process leaves both the write and its response, or neither. Throws `idempotency_in_progress`
+ * while another transaction has the key, `idempotency_key_reused` for another body.
  */
 export async function claimKey(tx: Tx, request: IdempotentRequest): Promise<Reply | null> {
   const scope = [request.keyId, request.method, request.path, request.idempotencyKey].join(' ');
@@ -81,7 +80,7 @@ export function otherBody(): Problem {
   );
 }
 
-/** Stores the answer in the transaction of the write. An answer past its time gives way. */
+/** Stores the response in the transaction of the write. An expired one is replaced. */
 export async function storeAnswer(
   tx: Tx,
   request: IdempotentRequest,

@@ -7,8 +7,8 @@ import type { Reply } from './operation.ts';
 import { problemReply } from './problem-reply.ts';
 
 /**
- * Stands in the row of a key while its request runs. It is what a repeat is answered with when the process died
- * before it knew the outcome: the instruction may have been carried out, so it is not sent a second time.
+ * The stored response while an instruction runs. A repetition gets it if the process died before the outcome: the
+ * instruction may have been executed, so it is not sent again.
  */
 const INTERRUPTED = {
   status: 502,
@@ -18,7 +18,7 @@ const INTERRUPTED = {
       'A request with this Idempotency-Key was interrupted before its outcome was known; the node may have taken it. Look at the server, then send what is still needed with a new key.',
   },
 } as const;
-/** Marks the row of a request that still runs; far longer than any instruction may take. */
+/** The expiry of a running request, far beyond any instruction. */
 const RUNNING = 'running';
 const LONGEST_SECONDS = 30;
 
@@ -31,8 +31,8 @@ interface StoredRow {
 }
 
 /**
- * As `answerOnce`, for what is carried out elsewhere: no transaction can undo it, and none is held while it is waited
- * for. The key is claimed and committed first. 2xx and 422 are kept; after anything else the key is free again.
+ * Like `answerOnce` for instructions to agents: no transaction can undo them, and none is held meanwhile. The key is
+ * claimed and committed first. 2xx and 422 are stored; otherwise the key is free again.
  */
 export async function instructOnce(
   db: Db,
@@ -57,7 +57,7 @@ export async function instructOnce(
   return reply;
 }
 
-/** null: the key is ours now. */
+/** Null: the key is claimed. */
 async function claim(db: Db, request: IdempotentRequest): Promise<Reply | null> {
   const { organisationId, keyId, method, path, idempotencyKey, bodyHash } = request;
   const body = JSON.stringify(INTERRUPTED.body);
@@ -80,7 +80,7 @@ async function claim(db: Db, request: IdempotentRequest): Promise<Reply | null> 
            created_at > now() - make_interval(secs => ${LONGEST_SECONDS}) as fresh
       from idempotency_keys where ${rowOf(request)}`.execute(db);
   const row = rows[0];
-  // Freed this very moment: whoever asks again finds it so.
+  // Freed just now; the next attempt claims it.
   if (row === undefined) throw inProgress();
   if (!bodyHash.equals(row.body_hash)) throw otherBody();
   const { [RUNNING]: running, ...kept } = row.headers;

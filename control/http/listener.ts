@@ -12,7 +12,7 @@ const DEFAULT_TIMEOUTS = {
   checkEveryMs: limits.TIMEOUT_CHECK_MS,
 };
 
-/** The socket side of the API: what arrives is a request that can be understood in one way only, or refused here. */
+/** The socket side of the API: refuses requests that two readers could understand differently. */
 export function createListener(config: HttpConfig, handler: RequestListener): Server {
   const timeouts = config.timeouts ?? DEFAULT_TIMEOUTS;
   const options = {
@@ -21,7 +21,7 @@ export function createListener(config: HttpConfig, handler: RequestListener): Se
     requestTimeout: timeouts.requestMs,
     keepAliveTimeout: timeouts.keepAliveMs,
     connectionsCheckingInterval: timeouts.checkEveryMs,
-    // We refuse these ourselves: Node would do it without a body and without an id.
+    // Refused here, because Node answers without a body and an id.
     requireHostHeader: false,
   };
   const serve: RequestListener = (request, response) => {
@@ -34,7 +34,7 @@ export function createListener(config: HttpConfig, handler: RequestListener): Se
     config.tls === null
       ? createServer(options, serve)
       : createTlsServer({ ...options, ...config.tls, minVersion: 'TLSv1.2' }, serve);
-  // A body is asked for where one is read (body.ts), so that nobody sends a body to be told 401.
+  // body.ts requests the body, so that no caller sends one before a 401.
   server.on('checkContinue', serve);
   // Other expectations may be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', serve);
@@ -45,15 +45,15 @@ export function createListener(config: HttpConfig, handler: RequestListener): Se
   return server;
 }
 
-/** `http://any.host/path` as a proxy may send it, as `/path`: the host in it decides nothing here. */
+/** Maps `http://any.host/path`, as a proxy may send it, to `/path`; the host is ignored. */
 function originForm(url: string): string {
   return url.replace(/^https?:\/\/[^/?#]*(?=\/)/i, '');
 }
 
-/** Says in plain text to who speaks plain HTTP to the TLS port what is wrong, as every other server does. */
+/** Answers plain HTTP on the TLS port with an explanation, as other servers do. */
 function tellPlainClient(error: Error & { readonly code?: string }, secured: object): void {
   if (error.code !== 'ERR_SSL_HTTP_REQUEST') return;
-  // Node has no public way to the socket below; without it the connection is closed, as it would be anyway.
+  // Node has no public access to the underlying socket; without it the connection is just closed.
   const below: unknown = Reflect.get(secured, '_parent');
   if (below instanceof Socket) refuseSocket(error, below);
 }

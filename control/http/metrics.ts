@@ -2,13 +2,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 
-/** What /metrics shows. Areas register their own counters on the same registry. */
+/** The metrics of /metrics. Areas register their own counters on the same registry. */
 export interface HttpMetrics {
   /** Counts an answered request and its time; `operation` is an operationId or `unmatched`. */
   answered(operation: string, status: number, seconds: number): void;
 }
 
-/** A registry with what Node says about its process. */
+/** A registry with Node's process metrics. */
 export function createRegistry(): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -42,7 +42,7 @@ export interface MetricsListener {
   close(): Promise<void>;
 }
 
-/** Serves `GET /metrics` and nothing else, apart from the API: numbers are the operator's, not the callers'. */
+/** Serves only `GET /metrics`, separately from the API, because metrics are for the operator. */
 export async function listenForMetrics(
   registry: Registry,
   at: { readonly host: string; readonly port: number },

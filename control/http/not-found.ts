@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { Problem } from '../problem.ts';
 
-/** Remembers every route as it is added, to tell an unknown path from a method that a path does not take. */
+/** Collects the routes, to distinguish an unknown path from an unsupported method. */
 export interface KnownPaths {
-  /** The methods of this path (without query), sorted, OPTIONS included; null for an unknown path. */
+  /** The sorted methods of a path (without query), OPTIONS included. Null for an unknown path. */
   methodsOf(path: string): readonly string[] | null;
 }
 
@@ -25,13 +25,13 @@ export function rememberPaths(app: FastifyInstance): KnownPaths {
   };
 }
 
-/** `/a/:b/*` as a pattern; route text is ours, so only its own marks are special. */
+/** Converts `/a/:b/*` to a pattern. */
 function patternOf(url: string): RegExp {
   const escaped = url.replace(/[.+?^${}()|[\]\\]/g, '\\$&');
   return new RegExp(`^${escaped.replace(/:[A-Za-z]+/g, '[^/]+').replaceAll('*', '.*')}$`);
 }
 
-/** Why a request met no route: 405 with what the path takes, or 404. */
+/** 405 with the allowed methods, or 404. */
 export function whyNoRoute(paths: KnownPaths, method: string, path: string): Problem {
   const allow = paths.methodsOf(path)?.join(', ');
   if (allow === undefined) return notFoundPath();
@@ -48,7 +48,7 @@ export function notFoundPath(): Problem {
   return new Problem('not_found', 'There is nothing at this path. The paths are listed at /docs.');
 }
 
-/** The same for an address that nobody holds, that another holds, and that is none: nothing is learnt from it. */
+/** Equal for an unheld, a foreign and an invalid address, so that it reveals nothing. */
 export function notHeld(): Problem {
   return new Problem(
     'not_found',
@@ -56,7 +56,7 @@ export function notHeld(): Problem {
   );
 }
 
-/** The same for an attack that there is not, that was on another, and for what is no number. */
+/** Equal for an unknown, a foreign and an invalid attack. */
 export function noAttack(): Problem {
   return new Problem(
     'not_found',
@@ -64,7 +64,7 @@ export function noAttack(): Problem {
   );
 }
 
-/** The same for a server that is not there, that another has, that the key may not see, and for what is no uuid. */
+/** Equal for an unknown, a foreign, an invisible and an invalid server. */
 export function notSeen(): Problem {
   return new Problem(
     'not_found',

@@ -2,17 +2,17 @@ import type { Endpoint } from '@portcullis/contract/endpoint.ts';
 import type { Caller } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
 
-/** What http/ needs of an endpoint's row, whatever its schemas are. */
+/** An endpoint row with its schema types erased. */
 export type OperationRow = Pick<
   Endpoint,
   'operationId' | 'method' | 'path' | 'ability' | 'flag' | 'query' | 'body' | 'write' | 'idempotent'
 >;
 
-/** One request as its handler sees it: authenticated, allowed, and judged by the operation's schemas. */
+/** A request for its handler: authenticated, authorised and validated. */
 export interface Call<Body = unknown, Query = unknown> {
   readonly caller: Caller;
   readonly requestId: string;
-  /** Where the request came from, canonical; null when a trusted proxy forwarded rubbish. */
+  /** The canonical client address; null if a trusted proxy forwarded an invalid one. */
   readonly source: string | null;
   /** The path's `ip`, canonical; empty for operations without one. */
   readonly ip: string;
@@ -24,11 +24,11 @@ export interface Call<Body = unknown, Query = unknown> {
   readonly query: Query;
   /** The `If-Match` header as sent; null without one. */
   readonly ifMatch: string | null;
-  /** Of a write: runs when it is committed, and not when it is undone. For what cannot be undone, such as a log line. */
+  /** For writes: runs after the commit. For effects that cannot be undone, such as a log line. */
   readonly afterCommit: (effect: () => void) => void;
 }
 
-/** What a handler answers; http/ makes bytes, tags and headers of it. */
+/** The result of a handler; http/ adds bytes, tags and headers. */
 export interface Answer {
   readonly status: number;
   readonly body: object;
@@ -37,22 +37,22 @@ export interface Answer {
   readonly state?: string;
 }
 
-/** An answer as bytes: what is sent, and what is kept for an idempotency key. */
+/** A response as bytes, for sending and for idempotency keys. */
 export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly payload: Buffer;
-  /** The strong tag of the payload, worked out when first asked for. */
+  /** The strong tag of the payload, computed on first use. */
   readonly tag?: () => string;
 }
 
-/** Reads get the pool, writes the transaction that http/ opened for them and commits. */
+/** Reads get the pool, writes the transaction that http/ opens and commits. */
 export type ReadHandler<C> = (call: C, db: Db) => Promise<Answer>;
 export type WriteHandler<C> = (call: C, tx: Tx) => Promise<Answer>;
 
-/** A handler whose types are forgotten: only values that its row's validators accepted may go in. */
+/** A handler with erased types: only validated values may be passed. */
 export type OperationHandler =
   | { readonly kind: 'read'; run(call: Call<never, never>, db: Db): Promise<Answer> }
-  /** Outside of any transaction: it waits for somebody else. */
+  /** Outside of a transaction, because it waits for an agent. */
   | { readonly kind: 'instruct'; run(call: Call<never, never>, db: Db): Promise<Answer> }
   | { readonly kind: 'write'; run(call: Call<never, never>, tx: Tx): Promise<Answer> };

@@ -8,12 +8,12 @@ import type { Reply } from './operation.ts';
 
 const RETRY_AFTER_SECONDS = 5;
 
-/** Sends what is ready: nothing is serialised again. */
+/** Sends bytes without serialising again. */
 export function sendReply(reply: FastifyReply, answer: Reply): FastifyReply {
   return reply.code(answer.status).headers(answer.headers).send(answer.payload);
 }
 
-/** The answer to a refusal: RFC 9457, with `code`, and `errors` where parts of the input are named. */
+/** The problem document: RFC 9457 with `code`, and `errors` for parts of the input. */
 export function problemReply(problem: Problem, requestId: string): Reply {
   const { status, title } = PROBLEMS[problem.code];
   const document = {
@@ -23,7 +23,7 @@ export function problemReply(problem: Problem, requestId: string): Reply {
     detail: problem.detail,
     code: problem.code,
     ...(problem.errors.length > 0 && { errors: problem.errors }),
-    // The one thing that an operator needs to find the cause in the log.
+    // The request id leads the operator to the cause in the log.
     ...(problem.code === 'internal' && { request_id: requestId }),
   };
   const headers: Record<string, string> = {
@@ -46,7 +46,7 @@ const FROM_FASTIFY: Readonly<Record<string, () => Problem>> = {
   FST_ERR_MAX_PARAM_LENGTH: notFoundPath,
 };
 
-/** Whatever was thrown, as something that may be shown. The cause stays inside, for the log. */
+/** Converts an exception to a problem. The cause stays internal, for the log. */
 export function toProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   const fromFastify = FROM_FASTIFY[codeOf(error) ?? ''];
@@ -65,7 +65,7 @@ export function toProblem(error: unknown): Problem {
   );
 }
 
-/** Whether the operator should look: everything that the caller could not have avoided. */
+/** Whether it is an error for the operator: anything that the caller could not avoid. */
 export function isOurFault(code: ProblemCode): boolean {
   return PROBLEMS[code].status >= 500;
 }

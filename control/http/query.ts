@@ -24,9 +24,9 @@ const BOOLEANS: Readonly<Record<string, boolean>> = {
 };
 
 /**
- * Judges a query string against the operation's schema; without a schema every parameter is unknown.
- * Typed strictly: an integer is decimal digits without leading zeros, a boolean `true`, `false`, `1` or `0`.
- * A parameter may stand once. Errors name the parameter.
+ * Parses a query string by the operation's schema; without one every parameter is unknown. Strict: integers are decimal
+ * digits without leading zeros, booleans `true`, `false`, `1` or `0`. Each parameter may appear once. Errors name the
+ * parameter.
  */
 export function queryValidator(schema: QuerySchema | undefined): ValidateQuery {
   const properties = new Map(Object.entries(schema?.properties ?? {}));
@@ -49,7 +49,7 @@ export function queryValidator(schema: QuerySchema | undefined): ValidateQuery {
   };
 }
 
-/** Puts one `name=value` into `values`, or says what is wrong with it. */
+/** Adds one `name=value` to `values`, or returns an error. */
 function readPair(
   pair: string,
   properties: ReadonlyMap<string, Property>,
@@ -79,7 +79,7 @@ const EXPECTATIONS: Readonly<Record<string, string>> = {
   boolean: 'must be true, false, 1 or 0',
 };
 
-/** The `+` of an offset that nobody escaped has become a space. */
+/** An unescaped `+` of an offset has become a space. */
 const LOST_PLUS = / (?=\d\d:\d\d$)/;
 
 function convert(text: string, { type, format }: Property): unknown {

@@ -6,12 +6,12 @@ export interface RateLimited {
 }
 
 export interface RateLimiter {
-  /** Counts one request. Returns the headers that tell the caller where it stands; throws 429 past the limit. */
+  /** Counts one request. Returns the rate limit headers; throws 429 above the limit. */
   take(caller: RateLimited): Readonly<Record<string, string>>;
 }
 
 const WINDOW_MS = 60_000;
-/** Buckets that are full again say nothing; they are dropped when there are many. */
+/** Full buckets are dropped when there are many. */
 const SWEEP_ABOVE = 10_000;
 
 interface Bucket {
@@ -20,9 +20,9 @@ interface Bucket {
 }
 
 /**
- * A token bucket for each key: a burst of a whole minute's requests, refilled evenly. Kept in this process,
- * so each replica grants the limit: asking a shared store would cost every read a round trip.
- * Headers as in https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/.
+ * A token bucket per key: a burst of a minute's requests, refilled evenly. Kept per process, so each replica grants the
+ * limit; a shared store would cost every read a round trip. Headers: https://datatracker.ietf.org/doc/draft-ietf-
+ * httpapi-ratelimit-headers/.
  */
 export function createRateLimiter(nowMs: () => number = () => performance.now()): RateLimiter {
   const buckets = new Map<number, Bucket>();
@@ -49,7 +49,7 @@ export function createRateLimiter(nowMs: () => number = () => performance.now())
   };
 }
 
-/** `t` is the time until the whole quota is there again. */
+/** `t` is the time until the whole quota is available. */
 function describe(limit: number, tokens: number): Readonly<Record<string, string>> {
   const untilFull = Math.ceil(((limit - tokens) * WINDOW_MS) / limit / 1000);
   return {

@@ -4,9 +4,8 @@ import type { IncomingMessage } from 'node:http';
 const SANE = /^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/;
 
 /**
- * The id under which a request stands in the answer, the log and the audit trail. A caller's own is kept
- * when it is 8 to 64 letters, digits, dots, underscores or dashes, so that logs of both sides meet;
- * anything else is replaced, never cleaned up.
+ * The request id of the response, the log and the audit trail. A caller's own id is kept if it is 8 to 64 letters,
+ * digits, dots, underscores or dashes, so that both logs can be correlated; any other is replaced.
  */
 export function requestIdOf(request: Pick<IncomingMessage, 'headers'>): string {
   const sent = request.headers['x-request-id'];

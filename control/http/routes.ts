@@ -40,7 +40,7 @@ export interface RouteDeps {
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** A route for every row of the contract's tables. What is common to all of them happens here and nowhere else. */
+/** Creates a route for every endpoint row, with all common checks. */
 export function registerOperations(app: FastifyInstance, deps: RouteDeps): void {
   app.decorateRequest('caller', null);
   app.decorateRequest('address', '');
@@ -63,7 +63,7 @@ export function registerOperations(app: FastifyInstance, deps: RouteDeps): void 
   }
 }
 
-/** Everything that is judged before a byte of the body is read: 401, 429, 403, an address or a server that is none. */
+/** All checks before the body is read: 401, 429, 403, invalid addresses and servers. */
 async function admit(
   operation: Operation,
   deps: RouteDeps,
@@ -128,7 +128,7 @@ async function answer(
 
 const EMPTY = Buffer.alloc(0);
 
-/** Reads carry a strong tag; a caller that has this representation already gets 304 and no body. */
+/** Reads carry a strong tag; an unchanged representation is 304 without a body. */
 function conditional(request: FastifyRequest, reply: Reply): Reply {
   if (request.method !== 'GET' && request.method !== 'HEAD') return reply;
   const etag = reply.headers['etag'] ?? reply.tag?.() ?? contentTag(reply.payload);

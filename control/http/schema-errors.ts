@@ -2,15 +2,14 @@ import type { ErrorObject } from 'ajv';
 import { MAX_ERRORS, pointerStep } from './text.ts';
 
 export interface SchemaError {
-  /** JSON pointer of what is wrong; of a field that is missing or unknown, its own. */
+  /** The JSON pointer of the error; for a missing or unknown field its own. */
   readonly pointer: string;
   readonly detail: string;
 }
 
 /**
- * Turns ajv's findings (compiled with `allErrors` and `verbose`) into sentences, each place once.
- * Of a union (`string or null`) ajv reports every branch: either the branch that fits the value's type
- * speaks, or the union itself.
+ * Converts ajv's errors (with `allErrors` and `verbose`) to sentences, one per place. For a union (`string or null`)
+ * ajv reports every branch: the branch that fits the value's type is used, or the union.
  */
 export function explainSchemaErrors(errors: readonly ErrorObject[]): SchemaError[] {
   const explained = new Map<string, SchemaError>();
@@ -22,7 +21,7 @@ export function explainSchemaErrors(errors: readonly ErrorObject[]): SchemaError
   return [...explained.values()];
 }
 
-/** Of a branch that was not meant at all. */
+/** An error of an unrelated branch. */
 const MISFITS = new Set(['type', 'const', 'format']);
 
 function withoutUnionNoise(errors: readonly ErrorObject[]): ErrorObject[] {

@@ -36,15 +36,15 @@ export interface HttpDeps {
 }
 
 export interface HttpServer {
-  /** Binds both listeners; the API's address and, where asked for, that of /metrics. */
+  /** Binds both listeners: the API, and /metrics if configured. */
   listen(): Promise<{ readonly url: string; readonly metricsUrl: string | null }>;
-  /** Takes no new connection, finishes what runs (for a while), then closes everything. */
+  /** Stops accepting, waits for running requests for a while, then closes. */
   close(): Promise<void>;
 }
 
 const IDLE_CHECK_MS = 50;
 
-/** The public listener: both versions of the API, their reference, health, and /metrics apart. */
+/** The public listener: both versions of the API, the reference and health; /metrics is separate. */
 export function createHttpServer(deps: HttpDeps): HttpServer {
   const { config, log } = deps;
   const app = createApp(config);
@@ -65,7 +65,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     },
     async close() {
       const drained = setTimeout(() => app.server.closeAllConnections(), limits.DRAIN_TIMEOUT_MS);
-      // A connection whose last request was under way becomes idle only afterwards.
+      // Connections become idle only after their last request.
       const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS);
       await app.close();
       clearInterval(idle);
@@ -92,7 +92,7 @@ function createApp(config: HttpConfig): FastifyInstance {
   });
 }
 
-/** What every request goes through, matched or not. */
+/** The hooks of every request. */
 function addLifecycle(app: FastifyInstance, metrics: HttpMetrics, log: Logger): void {
   const paths = rememberPaths(app);
   app.addHook('onRequest', (request, reply, done) => {
@@ -117,7 +117,7 @@ function addLifecycle(app: FastifyInstance, metrics: HttpMetrics, log: Logger): 
   });
 }
 
-/** A request was answered: counted and logged in one place, so that the two never disagree. */
+/** Counts and logs a response in one place, so that both agree. */
 function answered(
   metrics: HttpMetrics,
   log: Logger,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** What a client is told whose bytes never became a request of an operation; [status, reason phrase, detail]. */
+/** The answers to bytes that are no valid request: [status, reason phrase, detail]. */
 export type Refusal = readonly [number, string, string];
 
 const BAD_REQUEST: Refusal = [
@@ -30,15 +30,15 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
 const refused = new WeakSet<Duplex>();
 
 /**
- * Answers on a socket without a request, in the shape of every other error. The type is `about:blank`
- * (RFC 9457, 4.2.1): the status says it all, and no operation was involved.
+ * Answers on a socket without a request, in the problem format. The type is `about:blank` (RFC 9457, 4.2.1), because no
+ * operation was involved.
  */
 export function refuseSocket(error: Error & { code?: string }, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
     socket.destroy();
     return;
   }
-  // What follows a refused head is not read any more, so it is not answered either.
+  // Data after a refused head is not read.
   if (refused.has(socket)) {
     socket.end(() => socket.destroy());
     return;
@@ -52,17 +52,17 @@ export function refuseSocket(error: Error & { code?: string }, socket: Duplex): 
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }
 
-/** The same for a request whose head was read, in its turn after those before it on the connection. */
+/** The same for a request whose head was read, after the previous requests of the connection. */
 export function refuseRequest(refusal: Refusal, response: ServerResponse): void {
   const { headers, body } = messageOf(refusal);
   if (response.socket !== null) refused.add(response.socket);
   response.writeHead(refusal[0], refusal[1], headers).end(body);
 }
 
-/** Headers that say one thing. Twice, two servers on the way may each believe another one. */
+/** Headers that may appear once: with two, servers on the way could use different ones. */
 const SINGLE = ['Host', 'Authorization', 'Content-Type'] as const;
 
-/** Why a head is refused that is well-formed, but that two readers could read in two ways; null: it is fine. */
+/** Why a well-formed head is ambiguous. Null if it is not. */
 export function objectionToHead(request: IncomingMessage): Refusal | null {
   const { httpVersion, headers, headersDistinct } = request;
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {

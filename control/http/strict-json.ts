@@ -1,6 +1,6 @@
 import type { Parsed } from '@portcullis/core/net/parsed.ts';
 
-/** Objects and arrays inside each other, the outermost counted. Enough for any body of the contract. */
+/** The deepest nesting, enough for every body of the contract. */
 export const MAX_DEPTH = 32;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

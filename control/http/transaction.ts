@@ -1,11 +1,11 @@
 import type { Db, Tx } from '../db/database.ts';
 import { codeOf } from '../db/failure.ts';
 
-/** Deadlock and serialization failure: the database undid everything, and doing it again is right. */
+/** Deadlock and serialization failure: the transaction was rolled back and can be repeated. */
 const AGAIN = new Set(['40P01', '40001']);
 const ATTEMPTS = 4;
 
-/** Runs a transaction script; again, a few times, when the database asks for it. */
+/** Runs a transaction, with a few retries. */
 export async function runTransaction<T>(db: Db, script: (tx: Tx) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -16,7 +16,7 @@ export async function runTransaction<T>(db: Db, script: (tx: Tx) => Promise<T>):
   }
 }
 
-/** Whether the whole transaction was undone for a reason that will not be there again. */
+/** Whether the transaction was rolled back for a temporary reason. */
 export function isRetryable(error: unknown): boolean {
   return AGAIN.has(codeOf(error) ?? '');
 }

@@ -4,7 +4,7 @@ import type { FieldError } from '../problem.ts';
 import { explainSchemaErrors } from './schema-errors.ts';
 import { findBadText } from './text.ts';
 
-/** Good input, or what is wrong with it. `tooMany`: nothing but a list longer than the contract allows. */
+/** Valid input or errors. `tooMany`: only a list beyond its limit. */
 export type Validated =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly errors: readonly FieldError[]; readonly tooMany: boolean };
@@ -12,8 +12,7 @@ export type Validated =
 export type Validate = (value: unknown) => Validated;
 
 /**
- * Compiles the schema of a body, or of query parameters after `parseQuery` gave them their types.
- * Nothing is coerced, filled in or removed: what was sent is what is judged.
+ * Compiles the schema of a body, or of query parameters parsed by `parseQuery`. Nothing is coerced, added or removed.
  */
 export function compileSchema(schema: object): ValidateFunction {
   return ajv.compile(schema);
@@ -26,12 +25,12 @@ const ajv = new Ajv2020({
   useDefaults: false,
   removeAdditional: false,
   strictNumbers: true,
-  // Schemas are the contract's: they carry OpenAPI keywords that ajv does not know.
+  // The contract's schemas have OpenAPI keywords that ajv does not know.
   strict: false,
 });
 addFormats.default(ajv);
 
-/** Judges a parsed body: characters first, then the schema. Errors carry JSON pointers. */
+/** Validates a parsed body: characters first, then the schema. Errors have JSON pointers. */
 export function bodyValidator(schema: object): Validate {
   const validate = compileSchema(schema);
   return (value) => {

@@ -4,8 +4,8 @@ import type { CompiledQuery } from 'kysely';
 const MAX_COUNTS = 2_000;
 
 /**
- * Counts that are known: following a long list's links asks for the same ones again and again. What is as of a
- * revision stays, so there is nothing to forget but what is too much.
+ * A cache of counts: following the links of a long list needs the same count repeatedly. Counts as of a revision never
+ * change, so only the size is bounded.
  */
 export class CountMemory {
   readonly #counts = new Map<string, number>();

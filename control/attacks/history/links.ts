@@ -12,8 +12,8 @@ export interface PageLinks {
 }
 
 /**
- * Pure: links on the public URL, for what a request says of its host is anybody's word. They keep every parameter and
- * pin window and snapshot, so that whoever follows them sees each attack of the list once.
+ * Builds links on the public URL, because a request's Host cannot be trusted. They keep every parameter and pin window
+ * and snapshot, so that a caller who follows them sees each attack once.
  */
 export function pageLinks(
   publicUrl: string,

@@ -34,7 +34,7 @@ export function createList({ publicUrl, now = () => new Date() }: ListDeps) {
     const narrowing = narrowingOf(call.query);
     const at = now();
     const asked = askedWindow(call.query, at);
-    // Before what the caller holds: what is held later than the snapshot is left out, not shown twice.
+    // Read before the holdings: a holding newer than the snapshot is omitted rather than shown twice.
     const clock = await loadClock(db);
     const reach = await loadReach(db, call.caller);
     const ground = { key: clock.snapshotKey, organisationId: call.caller.organisationId };
@@ -96,7 +96,7 @@ async function loadPage(
   return { total, rows };
 }
 
-/** Versions of rows that an old snapshot needs may be gone: then the list is shown as it is now. */
+/** Row versions of an old snapshot may be deleted: then the list shows the present state. */
 function revisionOf(asked: Snapshot | null, { revision, forgotten }: Clock): number {
   if (asked === null) return revision;
   if (asked.revision > revision) throw invalid('snapshot', 'must be taken from a link of a page');

@@ -9,7 +9,7 @@ import {
   parseCidr,
 } from '@portcullis/core/net/cidr.ts';
 
-/** What an organisation has now: by it, it sees attacks on what is in it. */
+/** A present holding, which makes the attacks inside it visible. */
 export interface ReachedHolding {
   readonly id: number;
   readonly cidr: Cidr;
@@ -17,25 +17,25 @@ export interface ReachedHolding {
   readonly since: Date;
 }
 
-/** Whose attacks a caller sees. */
+/** The attacks that a caller may see. */
 export interface Reach {
   readonly organisationId: number;
-  /** Present, and of active services. */
+  /** The present holdings of active services. */
   readonly holdings: readonly ReachedHolding[];
-  /** What is held now inside of them, by whomever: the longer holding has it. */
+  /** More specific holdings inside them, of any organisation. */
   readonly carved: readonly Cidr[];
-  /** Prefixes that the key is bound to; null: everything. */
+  /** The prefixes that the key is bound to. Null: all. */
   readonly bounds: readonly Cidr[] | null;
 }
 
-/** What a request narrows a list to; parameters narrow together. */
+/** The filters of a request, combined. */
 export interface Narrowing {
   readonly ip: Cidr | null;
   readonly prefix: Cidr | null;
   readonly asn: number | null;
 }
 
-/** Pure: the holdings whose attacks can be in the list. */
+/** The holdings whose attacks can be in the list. */
 export function narrowHoldings(
   { holdings }: Reach,
   { ip, prefix, asn }: Narrowing,
@@ -50,8 +50,8 @@ export function narrowHoldings(
 }
 
 /**
- * The condition that a row of `attacks a` is one that the caller may see and asked for, whenever it was. The one place
- * that decides this.
+ * The SQL condition for rows of `attacks a` that the caller may see and that match the request's filters. The only
+ * place that decides this.
  */
 export function withinReach(
   reach: Reach,
@@ -76,7 +76,7 @@ function narrowed(
 ): RawBuilder<unknown>[] {
   const conditions: RawBuilder<unknown>[] = [];
   if (ip !== null) {
-    // An attack on a whole prefix is shown under the prefix's own address.
+    // An attack on a whole prefix is shown under the prefix's network address.
     const prefixes = holdings.filter(({ cidr }) => cidr.value === ip.value).map(({ cidr }) => cidr);
     const subjects = new Set([ip, ...prefixes].map(formatCidr));
     conditions.push(sql`a.subject = any(${[...subjects]}::cidr[])`);
@@ -85,7 +85,7 @@ function narrowed(
   return conditions;
 }
 
-/** A longer holding has taken what is in it out of those around it. */
+/** A more specific holding excludes its addresses from the wider ones. */
 function stillHad(
   carved: readonly Cidr[],
   holdings: readonly ReachedHolding[],
@@ -114,8 +114,8 @@ function stillHad(
 }
 
 /**
- * What began before its holding did was not the holder's: where the beginning of a holding was corrected. `all` of the
- * holdings, or those alone that began after `since`.
+ * Excludes attacks that started before their holding, in case the start of a holding was corrected. For `all` holdings,
+ * or only those that began after `since`.
  */
 export function sinceHeld(
   holdings: readonly ReachedHolding[],
@@ -130,14 +130,14 @@ export function sinceHeld(
      where h.id = a.holding_id and a.started_at >= h.since))`;
 }
 
-/** The database's own text of a cidr. */
+/** PostgreSQL's text of a cidr. */
 export function storedCidr(text: string): Cidr {
   const cidr = parseCidr(text);
   if (!cidr.ok) throw new Error(`the database holds ${text}: ${cidr.reason}`);
   return cidr.value;
 }
 
-/** Null: no address in a spelling that is understood. */
+/** Null if it is no valid address. */
 export function addressAsCidr(text: string): Cidr | null {
   const address = parseAddress(text);
   return address.ok ? cidrOfAddress(address.value) : null;

@@ -1,23 +1,23 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** What was done to the window that a caller asked for, to keep it within what he may see. */
+/** How the requested window was clamped to the caller's entitlement. */
 export type Clamp =
   | 'none'
-  /** It begins later than asked. */
+  /** It starts later than requested. */
   | 'from'
-  /** It ended before what he may see begins, so there is nothing in it. */
+  /** It ends before the entitlement starts, so it is empty. */
   | 'all';
 
-/** Which state of the history the pages of one list show. */
+/** The state of the history that all pages of one list show. */
 export interface Snapshot {
   readonly revision: number;
-  /** Of the first page's window; the links repeat the clamped one. */
+  /** The clamping of the first page's window; links repeat the clamped window. */
   readonly clamp: Clamp;
 }
 
-/** What a snapshot holds for: nobody can take it to another window, or get it from somebody else. */
+/** A snapshot is signed for its caller and window. */
 export interface SnapshotGround {
-  /** Secret of all control planes. */
+  /** The secret shared by all replicas. */
   readonly key: string;
   readonly organisationId: number;
   readonly from: Date;
@@ -26,7 +26,7 @@ export interface SnapshotGround {
 
 const MARKS: Readonly<Record<Clamp, string>> = { none: '', from: 'c', all: 'e' };
 const CLAMPS: Readonly<Record<string, Clamp>> = { '': 'none', c: 'from', e: 'all' };
-/** `1842.`, `1842c.` and 128 bits of signature. Callers take it from links and do not look into it. */
+/** `1842.` or `1842c.` and 128 bits of signature. Opaque to callers. */
 const SNAPSHOT = /^((0|[1-9][0-9]{0,14})([ce]?))\.([\w-]{22})$/;
 const SIGNATURE_BYTES = 16;
 
@@ -35,7 +35,7 @@ export function formatSnapshot({ revision, clamp }: Snapshot, ground: SnapshotGr
   return `${said}.${signatureOf(said, ground).toString('base64url')}`;
 }
 
-/** Null: no link of ours has it. */
+/** Null if the signature is invalid. */
 export function parseSnapshot(text: string, ground: SnapshotGround): Snapshot | null {
   const [, said = '', revision, mark = '', signature = ''] = SNAPSHOT.exec(text) ?? [];
   const clamp = CLAMPS[mark];

@@ -5,12 +5,12 @@ import type { Db, Tx } from '../../db/database.ts';
 import { type Reach, type ReachedHolding, sinceHeld, storedCidr } from './reach.ts';
 import type { AttackWindow } from './window.ts';
 
-/** Where the history stands. */
+/** The state of the history. */
 export interface Clock {
   readonly revision: number;
-  /** Snapshots older than this can no longer be told. */
+  /** The oldest revision that a snapshot can show. */
   readonly forgotten: number;
-  /** What snapshots are signed with. */
+  /** The signing secret of snapshots. */
   readonly snapshotKey: string;
 }
 
@@ -39,7 +39,7 @@ export async function loadReach(db: Db | Tx, caller: Caller): Promise<Reach> {
     organisationId,
     holdings: held.rows.map((row) => ({ ...row, cidr: storedCidr(row.cidr) })),
     carved: carved.rows.map(({ cidr }) => storedCidr(cidr)),
-    // What is none would allow nothing rather than all.
+    // An invalid one would allow nothing.
     bounds:
       prefixes?.flatMap((text) => {
         const bound = parseCidr(text);
@@ -66,7 +66,7 @@ export const ATTACK_COLUMNS = sql.raw(
    a.mitigated_at as "mitigatedAt", a.ended_at as "endedAt"`,
 );
 
-/** Which rows a list is made of: what the caller may see, as of one revision, that overlaps the window. */
+/** The rows of a list: visible to the caller, as of one revision, overlapping the window. */
 export interface Listed {
   readonly holdings: readonly ReachedHolding[];
   /** Of `withinReach`. */
@@ -77,16 +77,16 @@ export interface Listed {
 }
 
 /**
- * A part of a list that one index finds; every attack of a part began after every attack of the next.
- * An attack that began long before the window is looked for among the long ones alone.
+ * A part of a list that one index covers. Every attack of a part started after every attack of the next. Attacks that
+ * started long before the window are searched in the index of long attacks.
  */
 type Part = RawBuilder<unknown>;
 
 const LONG_MS = 3_600_000;
-/** As the index has it. */
+/** The expression of the index. */
 const LONG = sql.raw(`(a.ended_at is null or a.ended_at - a.started_at > interval '1 hour')`);
 
-/** Likewise: one that goes on ends after everything. */
+/** The same: an ongoing attack ends after everything. */
 const ENDS = sql.raw(`coalesce(a.ended_at, 'infinity'::timestamptz)`);
 
 export function partsOf(listed: Listed): readonly Part[] {
@@ -108,7 +108,7 @@ export function partsOf(listed: Listed): readonly Part[] {
   ];
 }
 
-/** Statements begin with this where they must be planned for their very values, each time: it keeps them unnamed. */
+/** A prefix for statements that must be planned for their values: it keeps them unnamed. */
 const PLANNED_ANEW = sql.raw('/* planned anew */');
 
 export async function countPart(db: Db, part: Part): Promise<number> {
@@ -122,7 +122,7 @@ export interface Slice {
   readonly limit: number;
 }
 
-/** Newest first. Rows are found in the index alone and only those shown are fetched. */
+/** Newest first. The rows are found in the index alone, and only the shown ones are fetched. */
 export async function loadSlice(
   db: Db,
   part: Part,
@@ -131,7 +131,7 @@ export async function loadSlice(
 ): Promise<AttackRow[]> {
   const rows = Math.min(limit, count - offset);
   if (rows <= 0) return [];
-  // From whichever end is nearer.
+  // From the nearer end.
   const fromEnd = count - offset - rows;
   const backwards = fromEnd < offset;
   const direction = sql.raw(backwards ? 'asc' : 'desc');

@@ -5,7 +5,7 @@ const SECOND_MS = 1_000;
 const DAY_MS = 86_400_000;
 const FIRST_MS = Date.parse('0000-01-01T00:00:00Z');
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
-/** As long as the links of a page are followed, entitlement does not creep forward under them. */
+/** While a caller follows links, the entitlement of the first page applies. */
 const LINKS_LIVE_MS = DAY_MS;
 
 export interface AskedWindow {
@@ -14,13 +14,13 @@ export interface AskedWindow {
 }
 export interface AttackWindow extends AskedWindow {
   readonly clamp: Clamp;
-  /** Nothing can be in it. */
+  /** The window is empty. */
   readonly isEmpty: boolean;
 }
 
 /** How far back a caller may look. */
 export interface Entitlement {
-  /** Since when he has what he has had longest; null: he has nothing. */
+  /** The start of the caller's earliest present holding. Null without holdings. */
   readonly heldSince: Date | null;
   readonly historyDays: number;
 }
@@ -30,10 +30,7 @@ interface Asked {
   readonly to?: string;
 }
 
-/**
- * Pure: the window that a request is about, on whole seconds where the caller named no others, since links carry it.
- * Throws 422.
- */
+/** The requested window, in whole seconds unless the caller named fractions, because links repeat it. Throws 422. */
 export function askedWindow(query: Asked, now: Date): AskedWindow {
   const to = query.to === undefined ? ceilSecond(now.getTime()) : momentOf('to', query.to);
   const from = query.from === undefined ? to - DAY_MS : momentOf('from', query.from);
@@ -41,9 +38,7 @@ export function askedWindow(query: Asked, now: Date): AskedWindow {
   return { from: new Date(from), to: new Date(to) };
 }
 
-/**
- * Pure: of it what the caller may see. `snapshot` is that of the page before, whose very window the request repeats.
- */
+/** Clamps the window to the entitlement. `snapshot` is that of the previous page, whose window the request repeats. */
 export function attackWindow(
   { from, to }: AskedWindow,
   entitlement: Entitlement,
@@ -54,14 +49,14 @@ export function attackWindow(
   const earliest = snapshot === null ? floor : floor - LINKS_LIVE_MS;
   if (from.getTime() >= earliest) {
     const clamp = snapshot?.clamp ?? 'none';
-    // An attack that goes on has lasted until now; what is to come is not known.
+    // An ongoing attack lasts until now.
     const isToCome = from.getTime() > ceilSecond(now.getTime());
     return { from, to, clamp, isEmpty: clamp === 'all' || isToCome };
   }
   if (to.getTime() >= floor) {
     return { from: new Date(floor), to, clamp: 'from', isEmpty: false };
   }
-  // Raised whole: a window cannot end before it begins.
+  // Both ends are moved, because a window cannot end before it starts.
   return { from: new Date(floor), to: new Date(floor), clamp: 'all', isEmpty: true };
 }
 
@@ -70,10 +65,10 @@ function floorOf({ heldSince, historyDays }: Entitlement, now: Date): number {
   return ceilSecond(Math.max(kept, heldSince?.getTime() ?? kept));
 }
 
-/** The schema has seen to its form, which takes seconds and days that do not exist. */
+/** The schema checks the form only, which allows seconds and days that do not exist. */
 function momentOf(parameter: 'from' | 'to', text: string): number {
   const ms = Date.parse(text);
-  // By its offset it may be of a year that has no four digits, which no date-time can say.
+  // With its offset the year may not have four digits, which a date-time cannot express.
   if (!(ms >= FIRST_MS && ms <= LAST_MS)) throw invalid(parameter, 'must be a valid date-time');
   return ms;
 }

@@ -6,13 +6,13 @@ import { EXPIRY_SECONDS } from './store.ts';
 
 export interface Cancelled {
   readonly subject: string;
-  /** Withdraws what stood; null: nothing stood. */
+  /** Withdraws the mitigations. Null if there were none. */
   readonly generation: number | null;
 }
 
 /**
- * Withdraws everything that is done against an attack, and lets nothing more be done for as long as it is this attack,
- * also where nothing was decided about it yet. Again does nothing. Null: there is no such attack.
+ * Withdraws all mitigations of an attack and prevents new ones for as long as it is this attack, also if none were
+ * planned yet. A repetition does nothing. Null if there is no such attack.
  */
 export async function cancelIn(tx: Tx, attackId: number, actor: Actor): Promise<Cancelled | null> {
   const { rows } = await sql<{ subject: string; organisationId: number | null }>`
@@ -36,7 +36,7 @@ export async function cancelIn(tx: Tx, attackId: number, actor: Actor): Promise<
   if (row === undefined) return null;
   const [responded] = await respondIn(tx, [attackId]);
   const generation = responded?.generation ?? null;
-  // Also where nothing stood: edges that are alone later are to know of it.
+  // Also without mitigations: edges must know it for a later outage of control.
   await sql`select pg_notify('portcullis_watch', '')`.execute(tx);
   await recordAudit(tx, {
     actor,

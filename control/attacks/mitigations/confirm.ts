@@ -2,14 +2,14 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import { HOLDS, lockClock } from '../record/store.ts';
 
-/** Attacks whose mitigation no edge has in its kernel yet. */
+/** Attacks whose mitigation no edge has confirmed yet. */
 export async function awaitsConfirmation(db: Db): Promise<boolean> {
   const { rows } = await sql<{ waits: boolean }>`
     select exists (select ${ENFORCED}) as waits`.execute(db);
   return rows[0]?.waits ?? false;
 }
 
-/** Mitigations that are to be enforced, of attacks that are not known to be mitigated. */
+/** Enforced mitigations of attacks that are not marked as mitigated. */
 const ENFORCED = sql`
   from attack_responses r
   join mitigations m on m.attack_id = r.attack_id
@@ -20,9 +20,9 @@ const ENFORCED = sql`
  where r.closed_at is null and r.mitigated_at is null`;
 
 /**
- * Dates the mitigation of attacks: an enforcing edge that serves the target has confirmed the generation, and has not
- * refused the target. Answers those that are mitigated from now on. An edge that only observes confirms nothing; one
- * that sees no replies cannot tell strangers, and does nothing of what only concerns them.
+ * Sets the mitigation time of attacks: an enforcing edge that serves the target has confirmed the generation without
+ * refusing the target. Returns the newly mitigated attacks. An observing edge confirms nothing, and an edge that sees
+ * no replies omits mitigations for unanswered sources.
  */
 export async function recordConfirmed(db: Db): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
@@ -47,8 +47,8 @@ export async function recordConfirmed(db: Db): Promise<number[]> {
 }
 
 /**
- * In turn with recorders, who may be making another version of the same record; then responses by id, as everybody
- * takes them.
+ * Locks in the order of all writers: first the recorder lock, because recorders write versions of the same record, then
+ * responses by id.
  */
 async function dateMitigated(tx: Tx, attackIds: readonly number[]): Promise<number[]> {
   await lockClock(tx);

@@ -3,13 +3,13 @@ import { Counter, type Registry } from 'prom-client';
 import type { CallResult } from '../responders/result.ts';
 import type { Responded } from './respond.ts';
 
-/** What happens to mitigations: each function writes its log line and its metric together. */
+/** Events of mitigations: each function writes its log line and its metric together. */
 export interface MitigationEvents {
-  /** A generation has what is done against an attack from now on. */
+  /** A generation contains the mitigations of an attack. */
   responded(responded: Responded): void;
-  /** The first enforcing edge has it in its kernel. */
+  /** The first enforcing edge has confirmed it. */
   mitigated(attackId: number): void;
-  /** A responder was called, or will be again. */
+  /** A responder call ended or will be repeated. */
   called(
     responder: string,
     event: 'start' | 'withdraw',

@@ -1,25 +1,25 @@
 import type { Attack, Share } from '@portcullis/core/attacks/attack.ts';
 import type { AttackTops } from '@portcullis/core/attacks/respond.ts';
 
-/** What is kept of an attack to decide what to do against it. */
+/** The stored facts of an attack for the planning of mitigations. */
 export interface AttackFacts {
   readonly type: Attack['type'];
   readonly shares: readonly Share[];
-  /** Null: nobody told them. */
+  /** Null if not reported. */
   readonly tops: AttackTops | null;
 }
 
-/** What was heard of an attack, with whatever the recorder or an edge told. */
+/** The latest report of an attack by the recorder or an edge. */
 export interface HeardAttack {
   readonly attackId: number;
-  /** `ended`: quiet for its hold time. Anything else: it goes on. */
+  /** `ended`: quiet for its hold time. Otherwise it is ongoing. */
   readonly kind: 'opened' | 'changed' | 'ended' | 'continued';
   readonly attack: Pick<Attack, 'type' | 'shares' | 'subject' | 'startedAtMs'>;
-  /** Null: those that were heard before. */
+  /** Null keeps the previous ones. */
   readonly tops: AttackTops | null;
 }
 
-/** Facts out of evidence that was kept for people: as far as it has the shape. */
+/** Facts from stored evidence, as far as it is valid. */
 export function factsOfEvidence(type: Attack['type'], evidence: unknown): AttackFacts {
   const { shares, tops } = (evidence ?? {}) as { shares?: unknown; tops?: unknown };
   const known = Array.isArray(shares) ? (shares as unknown[]).filter(isShare) : [];

@@ -7,23 +7,23 @@ import { type Responded, type RespondHooks, respondToHeard, sweepResponses } fro
 export interface MitigationOptions {
   readonly db: Db;
   readonly events: MitigationEvents;
-  /** How often it is looked whether something was missed; default 2 s. */
+  /** The interval of the sweep for missed work; default 2 s. */
   readonly sweepMs?: number;
 }
 
-/** What control does against attacks. */
+/** The mitigations of the control plane. */
 export interface Mitigations {
-  /** Told after the attack was recorded. Never rejects: what fails here is done by the next sweep. */
+  /** Called after the attack was recorded. Never rejects: the next sweep repeats what failed. */
   onAttack(heard: HeardAttack): Promise<void>;
-  /** Settings changed: look now. */
+  /** Called when settings changed. */
   wake(): void;
   stop(): Promise<void>;
 }
 
 const SWEEP_MS = 2_000;
-/** Of sweeps: how often all that stands is held against its settings. */
+/** The number of sweeps between full comparisons with the settings. */
 const WHOLE_EVERY = 5;
-/** While an edge is awaited: for so long after something was done, for none may be there that enforces. */
+/** How long a confirmation is awaited: there may be no enforcing edge. */
 const CONFIRM_MS = 100;
 const AWAITED_MS = 30_000;
 
@@ -31,13 +31,13 @@ export function startMitigations(options: MitigationOptions): Mitigations {
   return new Responder(options);
 }
 
-/** One thing at a time; the database keeps replicas from doing anything twice. */
+/** Runs one task at a time; database locks prevent double work of replicas. */
 class Responder implements Mitigations {
   readonly #db: Db;
   readonly #events: MitigationEvents;
   readonly #sweepMs: number;
   readonly #hooks: RespondHooks;
-  /** By attack, the last word of it that nobody answered yet. */
+  /** The latest unprocessed report of each attack. */
   readonly #heard = new Map<number, HeardAttack>();
   #answering: Promise<void> | null = null;
   #turn: Promise<void> = Promise.resolve();
@@ -58,7 +58,7 @@ class Responder implements Mitigations {
     this.#arm(0);
   }
 
-  /** What is heard while something is done is done together. */
+  /** Reports that arrive during a run are processed together. */
   onAttack(heard: HeardAttack): Promise<void> {
     const before = this.#heard.get(heard.attackId);
     this.#heard.set(heard.attackId, { ...heard, tops: heard.tops ?? before?.tops ?? null });

@@ -5,7 +5,7 @@ import type { AttackFacts } from './facts.ts';
 
 export type EndedBecause = 'over' | 'expired' | 'cancelled' | 'settings';
 
-/** A mitigation that stands. */
+/** A mitigation in force. */
 export interface StandingMitigation {
   readonly id: number;
   readonly action: MitigationAction;
@@ -19,7 +19,7 @@ export interface ResponseState {
   readonly ended: boolean;
   readonly expired: boolean;
   readonly cancelled: boolean;
-  /** What holds there; null: nobody holds it any more. */
+  /** The settings of the subject. Null if it is no longer held. */
   readonly scope: Pick<ResolvedScope, 'pps' | 'mitigation' | 'safelist'> | null;
   readonly standing: readonly StandingMitigation[];
 }
@@ -27,15 +27,15 @@ export interface ResponseState {
 export interface PlannedResponse {
   readonly end: readonly { readonly id: number; readonly because: EndedBecause }[];
   readonly begin: readonly Omit<StandingMitigation, 'id'>[];
-  /** Nothing is to be done any more. */
+  /** The attack must not be mitigated. */
   readonly closed: boolean;
-  /** Why nobody beside the edges is to be called; null: they are. */
+  /** Why no responder is called. Null if they are. */
   readonly uncalled: EndedBecause | null;
 }
 
 /**
- * What has to change so that what stands is what is wanted. While an attack goes on, more is done as more is known
- * of it, and nothing is taken back: what it stops now and then would let it in.
+ * Plans the changes from the mitigations in force to the wanted ones. During an attack mitigations are only added:
+ * withdrawing one in a pause would let the attack in.
  */
 export function planResponse(state: ResponseState): PlannedResponse {
   const { standing, scope } = state;
@@ -80,7 +80,7 @@ function endOf({ ended, expired, cancelled, scope }: ResponseState): EndedBecaus
   return scope?.mitigation === 'off' ? 'settings' : null;
 }
 
-/** Whichever order the database keeps fields in. */
+/** Independent of the order of fields in the database. */
 function keyOf(action: MitigationAction): string {
   return JSON.stringify(action, (_, value: unknown) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)

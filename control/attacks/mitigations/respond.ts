@@ -13,25 +13,25 @@ import {
   unheardAttacks,
 } from './store.ts';
 
-/** What an attack's mitigations came to. */
+/** The result for an attack. */
 export interface Responded {
   readonly attackId: number;
   readonly subject: string;
   readonly generation: number;
-  /** What stands from now on; 0: everything is withdrawn. */
+  /** The number of mitigations in force; 0: all are withdrawn. */
   readonly actions: number;
 }
 
 export interface RespondHooks {
   readonly tell: (responded: Responded) => void;
-  /** Nothing could be decided about this one; the others were. */
+  /** Planning failed for this attack only. */
   readonly failed: (what: string, error: unknown) => void;
 }
 
-/** Attacks that are decided about in one transaction, which is one generation: edges hear of them together. */
+/** The most attacks per transaction, which is one generation. */
 const BATCH = 256;
 
-/** Keeps what was heard and acts on it, all in one transaction: a process killed in between did neither. */
+/** Stores the reports and acts on them in one transaction, so that a kill leaves neither or both. */
 export async function respondToHeard(
   db: Db,
   heard: readonly HeardAttack[],
@@ -48,7 +48,7 @@ export async function respondToHeard(
   );
 }
 
-/** What is missing, or stands and should not. Again does nothing. Of each attack of which something was. */
+/** Plans and applies the changes of each attack. A repetition does nothing. Returns the changed attacks. */
 export async function respondIn(tx: Tx, attackIds: readonly number[]): Promise<Responded[]> {
   const kept = await lockResponses(tx, attackIds);
   const scopes = await scopesOf(
@@ -74,8 +74,8 @@ export async function respondIn(tx: Tx, attackIds: readonly number[]): Promise<R
 }
 
 /**
- * Does what nobody did: attacks that were recorded by a process that died, or by another one, those that ended or
- * are not heard of any longer, and with `all` those whose settings may have changed.
+ * Catches up: attacks recorded by another or a dead process, attacks that ended or are no longer reported, and with
+ * `all` those whose settings may have changed.
  */
 export async function sweepResponses(db: Db, all: boolean, hooks: RespondHooks): Promise<void> {
   await respondToHeard(db, await unheardAttacks(db), hooks);
@@ -96,7 +96,7 @@ async function inBatches<T>(
   }
 }
 
-/** One about which nothing can be decided keeps back none of the others. */
+/** A failure of one attack does not affect the others. */
 async function halving<T>(
   batch: readonly T[],
   hooks: RespondHooks,

@@ -4,10 +4,10 @@ import { takeGeneration } from '../../fleet/generations.ts';
 import { type AttackFacts, factsOfEvidence, type HeardAttack } from './facts.ts';
 import type { PlannedResponse, StandingMitigation } from './plan.ts';
 
-/** An attack of which nothing is heard any longer is nothing to act on. */
+/** An attack without reports for this time is not mitigated. */
 export const EXPIRY_SECONDS = 900;
 
-/** Keeps what was heard, each attack once; a later word changes it, and lets it go on where it had ended. */
+/** Stores reports, one row per attack. A later report updates it, also from ended to ongoing. */
 export async function saveHeard(tx: Tx, heard: readonly HeardAttack[]): Promise<void> {
   const items = heard.map(({ attackId, kind, attack, tops }) => {
     const { type, shares, subject, startedAtMs } = attack;
@@ -43,7 +43,7 @@ export interface KeptResponse {
   readonly standing: readonly StandingMitigation[];
 }
 
-/** Of those that there are, by id: locked, in this order, until the transaction ends. */
+/** Locks the existing responses in the order of their ids until the end of the transaction. */
 export async function lockResponses(tx: Tx, attackIds: readonly number[]): Promise<KeptResponse[]> {
   const { rows } = await sql<Omit<KeptResponse, 'standing'>>`
     select attack_id as "attackId",
@@ -68,14 +68,14 @@ function toStanding({ id, action, mode, safelist }: StandingMitigation): Standin
   return { id, action, mode, safelist };
 }
 
-/** What is to be done about an attack. */
+/** A planned change of an attack. */
 export interface ToSave {
   readonly attackId: number;
   readonly subject: string;
   readonly plan: PlannedResponse;
 }
 
-/** Carries plans out as one generation; null: nothing changed that edges must hear of. */
+/** Applies plans as one generation. Null if nothing changed for edges. */
 export async function saveResponses(tx: Tx, all: readonly ToSave[]): Promise<number | null> {
   const ids = all.map(({ attackId }) => attackId);
   await sql`
@@ -105,7 +105,7 @@ export async function saveResponses(tx: Tx, all: readonly ToSave[]): Promise<num
   return generation;
 }
 
-/** Those that are not done with: all of them, or only what has ended or expired and still stands. */
+/** The open responses: all, or only those that ended or expired and are still in force. */
 export async function openResponses(db: Db, all: boolean): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     select attack_id as id from attack_responses
@@ -114,7 +114,7 @@ export async function openResponses(db: Db, all: boolean): Promise<number[]> {
   return rows.map(({ id }) => id);
 }
 
-/** What is no ongoing attack any more has ended, whether anybody said so or not. */
+/** Marks responses as ended whose attack is no longer ongoing. */
 export async function endForgotten(db: Db): Promise<void> {
   await sql`
     update attack_responses set ended_at = now() where attack_id in (
@@ -124,7 +124,7 @@ export async function endForgotten(db: Db): Promise<void> {
        order by attack_id for update)`.execute(db);
 }
 
-/** Attacks that were recorded and not heard of here: whoever should have told died, or another replica recorded. */
+/** Attacks that were recorded and not reported here: the process died, or another replica recorded them. */
 export async function unheardAttacks(db: Db): Promise<HeardAttack[]> {
   const { rows } = await sql<UnheardRow>`
     select o.attack_id as "attackId", host(o.subject) as host, o.subject::text as subject,

@@ -6,7 +6,7 @@ import { putAttack } from '../testing.ts';
 import type { HeardAttack } from './facts.ts';
 import { type Responded, respondToHeard, type RespondHooks, sweepResponses } from './respond.ts';
 
-/** An attack that goes on, as the recorder leaves it; what it would tell of it. */
+/** An ongoing attack as the recorder stores and reports it. */
 export async function recordOngoing(
   db: Db,
   subject: string,
@@ -18,7 +18,7 @@ export async function recordOngoing(
     insert into ongoing_attacks (subject, attack_id, revision, started_at, opened_at, seen_at, detector)
     select subject, id, revision, started_at, now(), now(), '{}' from attacks where id = ${attackId}
     returning started_at as "startedAt"`.execute(db);
-  // Somebody else sees it, so that no detector here takes it over and ends it.
+  // Another recorder sees it, so that no detector here takes it over.
   await sql`
     insert into attack_sightings (subject, recorder, seen_at)
     values (${subject}::cidr, 'another', now() + interval '1 hour')`.execute(db);
@@ -27,7 +27,7 @@ export async function recordOngoing(
   return { attackId, kind: 'opened', attack, tops };
 }
 
-/** As `refs`, in words: `enforce reflector`, by id. */
+/** Like `refs`, as text: `enforce reflector`, by id. */
 export async function standingKinds(db: Db, attackId: number): Promise<string[]> {
   const { rows } = await sql<{ kind: string }>`
     select mode || ' ' || (action ->> 'kind') as kind from mitigations
@@ -43,7 +43,7 @@ export async function mitigatedAt(db: Db, attackId: number): Promise<Date | null
   return rows[0]?.at ?? null;
 }
 
-/** Fails where a decision does. */
+/** Fails if planning fails. */
 function hooksInto(all: Responded[]): RespondHooks {
   return {
     tell: (one) => void all.push(one),
@@ -53,19 +53,19 @@ function hooksInto(all: Responded[]): RespondHooks {
   };
 }
 
-/** Of the attacks of which something changed. */
+/** The changed attacks. */
 export async function respondToAll(db: Db, heard: readonly HeardAttack[]): Promise<Responded[]> {
   const all: Responded[] = [];
   await respondToHeard(db, heard, hooksInto(all));
   return all;
 }
 
-/** Null: nothing changed. */
+/** Null if nothing changed. */
 export async function respondTo(db: Db, heard: HeardAttack): Promise<Responded | null> {
   return (await respondToAll(db, [heard]))[0] ?? null;
 }
 
-/** How many attacks it changed something of. */
+/** The number of changed attacks. */
 export async function sweepAll(db: Db, all = true): Promise<number> {
   const responded: Responded[] = [];
   await sweepResponses(db, all, hooksInto(responded));

@@ -1,24 +1,24 @@
 import type { Measured } from '@portcullis/core/attacks/attack.ts';
 import type { WireAttack } from '@portcullis/link/messages/attacks.ts';
 
-/** Who had a subject, from a moment on and until another; null: still. */
+/** A holder of a subject and its time. Null: open. */
 export interface Held {
   readonly holdingId: number;
-  /** Of its prefix: the most specific holding has the subject. */
+  /** The most specific holding of the subject. */
   readonly length: number;
   readonly fromMs: number;
   readonly untilMs: number | null;
 }
 
-/** What of an attack one holder had to bear. */
+/** The part of an attack in one holder's time. */
 export interface Slice {
   readonly holdingId: number;
   readonly attack: WireAttack;
 }
 
 /**
- * Pure: cut where its subject changed hands, the oldest first. A record that began before its holder had the subject
- * would be shown to nobody. Of what nobody held, there is none.
+ * Cuts an attack where the holder of its subject changed, oldest first. A record that started before its holding would
+ * be visible to nobody. Times without a holder have no part.
  */
 export function sliceByHolder(attack: WireAttack, held: readonly Held[], nowMs: number): Slice[] {
   const { startedAtMs, endedAtMs } = attack;
@@ -47,7 +47,7 @@ function holderAt(held: readonly Held[], atMs: number): number | null {
   return holding?.holdingId ?? null;
 }
 
-/** What one holder's part shows is of that part alone. */
+/** The rates and series of one holder's part. */
 function sliced(attack: WireAttack, fromMs: number, untilMs: number | null): WireAttack {
   const isWhole = fromMs === attack.startedAtMs && untilMs === attack.endedAtMs;
   if (isWhole) return attack;
@@ -73,7 +73,7 @@ function sliced(attack: WireAttack, fromMs: number, untilMs: number | null): Wir
   };
 }
 
-/** The series has means, which are no more than the peak; where it has nothing, the peak is all that is known. */
+/** The series has mean values below the peak; without points the peak is used. */
 function peakWithin(peak: Measured, rates: readonly number[]): Measured {
   if (rates.length === 0 || peak.value <= 0) return peak;
   const share = Math.min(1, Math.max(...rates) / peak.value);

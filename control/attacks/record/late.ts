@@ -9,14 +9,14 @@ import { type Held, sliceByHolder } from './late-slices.ts';
 import { MERGE_MS, type Seen } from './plan.ts';
 import { changeRecords, HOLDS, lockClock, openRecords, setClock, wholeRate } from './store.ts';
 
-/** What an edge saw while control was away, dated by control's clock. */
+/** An attack that an edge detected during an outage of control, in control's time. */
 export interface LateAttack {
   readonly edge: string;
   readonly attack: WireAttack;
   readonly thresholds: Thresholds;
 }
 
-/** A record that it is a part of, or that is a part of it. */
+/** A record that overlaps the attack. */
 interface Overlap {
   readonly id: number;
   readonly startedAt: Date;
@@ -24,9 +24,9 @@ interface Overlap {
 }
 
 /**
- * Records an attack that an edge tells of late: once, however often, by however many, and whether control saw a part of
- * it itself. Where records turn out to be of one attack, the one that goes on stays, else the first. Each holder of the
- * subject has his part of it. What there is to tell whoever acts on attacks; null: it is over.
+ * Records a delayed report of an edge: once, for any number of repetitions and edges, and also if control saw a part of
+ * the attack itself. If several records belong to one attack, the ongoing one stays, otherwise the first. Each holder
+ * of the subject gets its part. Returns the report for mitigation, or null if the attack is over.
  */
 export async function recordLate(db: Db, late: LateAttack): Promise<HeardAttack | null> {
   const slices = sliceByHolder(late.attack, await loadHeld(db, late.attack), Date.now());
@@ -40,7 +40,7 @@ export async function recordLate(db: Db, late: LateAttack): Promise<HeardAttack 
     await setClock(tx, revision);
     let heard: HeardAttack | null = null;
     const ids: number[] = [];
-    // The newest first: what may go on is the last.
+    // The newest first, because only it may be ongoing.
     for (const { holdingId, attack } of slices.toReversed()) {
       const id = await recordSlice(tx, revision, holdingId, { ...late, attack });
       ids.push(id);
@@ -53,7 +53,7 @@ export async function recordLate(db: Db, late: LateAttack): Promise<HeardAttack 
   });
 }
 
-/** By id, as everybody takes them who takes several. */
+/** Locked in the order of ids, as by all writers. */
 async function redateResponses(tx: Tx, attackIds: readonly number[]): Promise<void> {
   await sql`
     with moved as materialized (
@@ -66,10 +66,10 @@ async function redateResponses(tx: Tx, attackIds: readonly number[]): Promise<vo
       from moved where r.attack_id = moved.attack_id`.execute(tx);
 }
 
-/** Holdings that one attack is cut by at most; the newest. */
+/** The most holdings that an attack is cut by; the newest. */
 const MAX_HELD = 64;
 
-/** In whole milliseconds, none of which is before a holding began. */
+/** Rounded up to milliseconds, so that none is before the start of a holding. */
 async function loadHeld(db: Db, { subject, startedAtMs, endedAtMs }: WireAttack): Promise<Held[]> {
   const from = new Date(startedAtMs);
   const to = new Date(endedAtMs ?? Date.now());
@@ -90,7 +90,7 @@ async function recordSlice(
   late: LateAttack,
 ): Promise<number> {
   const { attack } = late;
-  // Whoever sees it go on hands it over; until then nothing of the new holder's time is the old one's.
+  // The recorder that sees it hands it over; until then the old record must not cover the new holder's time.
   const before = attack.endedAtMs === null ? await goingOnFromBefore(tx, holdingId, attack) : null;
   if (before !== null) return before;
   const id = await recordHeld(tx, revision, holdingId, late);
@@ -99,7 +99,7 @@ async function recordSlice(
   return id;
 }
 
-/** Of whoever had the subject before, and not handed over yet. */
+/** A record of the previous holder that was not handed over yet. */
 async function goingOnFromBefore(
   tx: Tx,
   holdingId: number,
@@ -124,7 +124,7 @@ async function recordHeld(
   return kept === undefined ? open(tx, revision, late) : join(tx, revision, late, kept, overlaps);
 }
 
-/** Of the same holder: another's records are not to be had by him, nor his by them. */
+/** Only records of the same holder are merged. */
 async function loadOverlaps(
   tx: Tx,
   holdingId: number,
@@ -145,7 +145,7 @@ async function open(tx: Tx, revision: number, late: LateAttack): Promise<number>
   const resumable = resumableOf(attack, null, thresholds);
   const { openedAtMs } = attack;
   const seen: Seen = { attack, openedAtMs, busyAtMs: openedAtMs, resumable, isNews: true };
-  // What is over takes the place of nothing that may go on.
+  // An ended attack never replaces one that may be ongoing.
   const standing = attack.endedAtMs === null ? 'replaced' : 'kept';
   const ids = await openRecords(tx, revision, [seen], standing);
   const id = ids.get(attack.subject);
@@ -153,7 +153,7 @@ async function open(tx: Tx, revision: number, late: LateAttack): Promise<number>
   return id;
 }
 
-/** Makes one of what overlaps. */
+/** Merges overlapping records. */
 async function join(
   tx: Tx,
   revision: number,
@@ -181,13 +181,13 @@ async function join(
   return kept.id;
 }
 
-/** Only what a detector can take up again: an edge that says of an old attack that it goes on has not heard its end. */
+/** Only an attack that a detector can continue: an old one that an edge reports as ongoing has ended meanwhile. */
 async function mayGoOn(tx: Tx, { id }: Overlap): Promise<boolean> {
   const { rows } = await sql`select from ongoing_attacks where attack_id = ${id}`.execute(tx);
   return rows.length > 0;
 }
 
-/** Records that were parts of another: pages that show them keep them. */
+/** Merged records; pages of older snapshots keep them. */
 async function giveUp(
   tx: Tx,
   revision: number,
@@ -216,7 +216,7 @@ async function giveUp(
   );
 }
 
-/** To what the edge measured, and dated: what it did alone was in its kernel then. */
+/** Raises the record to the edge's measurements and times, including its autonomous mitigations. */
 async function raise(tx: Tx, id: number, attack: WireAttack): Promise<void> {
   const { peakPps, peakBps, mitigatedAtMs, type } = attack;
   const pps = wholeRate(peakPps.value);
@@ -229,7 +229,7 @@ async function raise(tx: Tx, id: number, attack: WireAttack): Promise<void> {
      where id = ${id} and until_revision = ${HOLDS}`.execute(tx);
 }
 
-/** What an edge tells stands beside what control saw, under the edge's name; of an edge, the last. */
+/** The edge's report is stored beside control's evidence under the edge's name; of each edge, the latest. */
 async function keepEvidence(tx: Tx, id: number, { edge, attack }: LateAttack): Promise<void> {
   const { shares, tops, series, peakPps, peakBps, actions, endedAtMs } = attack;
   const told = JSON.stringify({ [edge]: { series, tops, peakPps, peakBps, actions, endedAtMs } });

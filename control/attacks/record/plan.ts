@@ -2,45 +2,45 @@ import type { Attack } from '@portcullis/core/attacks/attack.ts';
 import type { Resumable } from '@portcullis/core/attacks/resume.ts';
 import type { Kept } from './store.ts';
 
-/** What a detector says of a subject. Said again, it changes nothing. */
+/** The state of a subject by a detector. Idempotent. */
 export interface Seen {
   readonly attack: Attack;
-  /** When the detector knew of it first. */
+  /** The time of detection. */
   readonly openedAtMs: number;
-  /** When the last of it came that was too much. */
+  /** The time of the last excessive traffic. */
   readonly busyAtMs: number;
-  /** Null once it has ended. */
+  /** Null after its end. */
   readonly resumable: Resumable | null;
-  /** It is worth telling whoever acts on attacks. */
+  /** Whether mitigation must be notified. */
   readonly isNews: boolean;
 }
 
-/** An attack that goes on, or may. */
+/** A record that is ongoing or may continue. */
 export interface Known {
   readonly subject: string;
   readonly attackId: number;
   readonly startedAt: Date;
   readonly endedAt: Date | null;
-  /** Since when somebody else has the subject than the one whose record it is; null: nobody else has. */
+  /** Since when another holder has the subject. Null if the holder is the same. */
   readonly otherSince: Date | null;
-  /** Another recorder has seen it within the last seconds. */
+  /** Whether another recorder has seen it within the last seconds. */
   readonly seenByOthers: boolean;
 }
 
-/** A part of an attack that its detector told apart, because its subject was handed over. */
+/** A part of an attack that the detector split off because the holder changed. */
 export interface HandedOver {
   readonly seen: Seen;
-  /** Evidence of what was before; null: it had been told apart already. */
+  /** The evidence before the split. Null if it was split already. */
   readonly before: object | null;
 }
 
-/** An attack goes on as another one, of what came since. */
+/** An attack continues as a new record. */
 type HandOver = (subject: string, sinceMs: number) => HandedOver | null;
 
-/** Of whoever sees attacks go on; null: here nobody sees that one. */
+/** The detector that sees the attack. Null if none here does. */
 export interface Detecting {
   readonly handOver: HandOver;
-  /** What began was a recorded attack, which goes on: it is of both. */
+  /** The opened attack is a recorded one that continues. */
   readonly goOn: (kept: Kept) => Seen | null;
 }
 
@@ -51,16 +51,16 @@ export type RecordStep =
   | 'reopen'
   | 'end'
   | 'leave'
-  /** Nothing could be written while it went on: it is recorded with its end. */
+  /** It could not be written while ongoing, so it is recorded with its end. */
   | 'whole'
   | 'nothing';
 
-/** Beginning again within this time, it is the same attack. */
+/** An attack that starts again within this time is the same one. */
 export const MERGE_MS = 300_000;
 
 /**
- * Pure: what becomes of the record. One that others still see is theirs to end. What goes on after the subject was
- * handed over is another's: his who has it now; what was quiet by then is not.
+ * Plans the change of a record. A record that other recorders still see is not ended here. What continues after a
+ * change of the holder belongs to the new holder; what was quiet by then does not.
  */
 export function planRecord({ attack, busyAtMs }: Seen, known: Known | null): RecordStep {
   if (attack.endedAtMs !== null) {
@@ -80,13 +80,13 @@ export function planRecord({ attack, busyAtMs }: Seen, known: Known | null): Rec
   return attack.startedAtMs - known.endedAt.getTime() <= MERGE_MS ? 'reopen' : 'open';
 }
 
-/** From when on what goes on is the new holder's: since the subject is his, and not before the one before him was over. */
+/** The start of the new holder's record: the start of its holding, not before the end of the previous one. */
 export function otherFromMs({ otherSince, endedAt }: Known): number | null {
   if (otherSince === null) return null;
   return Math.max(otherSince.getTime(), endedAt?.getTime() ?? 0);
 }
 
-/** No attack of a holder began before he had its subject: nobody would see it. */
+/** A record never starts before its holding, or nobody would see it. */
 export function inHolderTime(seen: Seen, known: Known): Seen {
   const { attack } = seen;
   const leastMs = otherFromMs(known) ?? 0;

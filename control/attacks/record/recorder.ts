@@ -29,24 +29,24 @@ import {
 
 export interface RecorderOptions {
   readonly db: Db;
-  /** Of this run of a control plane. */
+  /** The instance id of this process. */
   readonly name: string;
   readonly onAttack: (heard: HeardAttack) => void;
   readonly topsOf: (subject: string) => AttackTops | null;
-  /** Of the detector that notes here. */
+  /** The detector of this recorder. */
   readonly detector: Detecting;
   readonly failed: (what: string, error: unknown) => void;
 }
 
-/** Subjects in one transaction: those that wait are written by the next. */
+/** The most subjects per transaction. */
 const BATCH = 256;
-/** Subjects that wait at most; the detector says again what was thrown away, each second. */
+/** The most waiting subjects; the detector repeats dropped ones every second. */
 const MAX_PENDING = 16_384;
 const RETRY_MS = 500;
 
 /**
- * Writes what the detector says, in the order of what matters, and again until it is written. What is said twice is
- * written once; a process that dies loses nothing that the next one's detector does not say.
+ * Writes the detector's states by priority and repeats until they are written. Repetitions are written once. A dead
+ * process loses nothing that the next detector does not report.
  */
 export class Recorder {
   readonly #options: RecorderOptions;
@@ -68,7 +68,7 @@ export class Recorder {
     this.#wake();
   }
 
-  /** Written with the next batch, once the attack has a record. */
+  /** Written with the next batch once the attack has a record. */
   noteEvidence(subject: string, evidence: object): void {
     if (this.#evidence.size < MAX_PENDING) this.#evidence.set(subject, evidence);
     this.#wake();
@@ -115,7 +115,7 @@ export class Recorder {
     }
   }
 
-  /** News first. */
+  /** New attacks first. */
   #nextBatch(): Seen[] {
     const waiting = [...this.#pending.values()];
     const batch = waiting.toSorted((a, b) => Number(b.isNews) - Number(a.isNews)).slice(0, BATCH);
@@ -131,7 +131,7 @@ export class Recorder {
     await this.#makePartitions(batch);
     const steps = await db.transaction().execute(async (tx) => {
       const done = batch.length === 0 ? [] : await recordBatch(tx, name, batch, detector);
-      // What was noted before the detector told attacks apart, or together, is no evidence of these.
+      // Evidence from before a split or merge belongs to other records.
       const anew = new Set(
         done.flatMap(({ seen, isAnew }) => (isAnew ? [seen.attack.subject] : [])),
       );
@@ -181,12 +181,12 @@ function newsOf(step: RecordStep, { isNews }: Seen): HeardAttack['kind'] | null 
   }
 }
 
-/** What a seen attack came to; where it was handed over, the end of one record and the beginning of another. */
+/** The result of a state; after a change of the holder, the end of one record and the start of another. */
 interface Recorded {
   readonly seen: Seen;
   readonly step: RecordStep;
   readonly attackId: number | null;
-  /** It was told apart from what was before, or together with it, only now. */
+  /** The detector has just split or merged it. */
   readonly isAnew: boolean;
 }
 
@@ -194,7 +194,7 @@ interface Planned {
   readonly seen: Seen;
   readonly row: Known | null;
   readonly step: RecordStep;
-  /** Evidence of what was before; null: nothing was told apart. */
+  /** The evidence before the split. Null if nothing was split. */
   readonly before: object | null;
   readonly isAnew: boolean;
 }
@@ -221,7 +221,7 @@ export async function recordBatch(
     tx,
     of('touch', 'reopen', 'end').map(({ seen }) => seen),
   );
-  // Before the new records take the places of the old ones.
+  // Before the new records replace the old ones.
   await saveEvidence(
     tx,
     of('hand-over').flatMap(({ seen, before }) =>
@@ -244,7 +244,7 @@ export async function recordBatch(
   return steps.flatMap((one) => recordedAs(one, opened.get(one.seen.attack.subject) ?? null));
 }
 
-/** What began again is of the attack that it is. */
+/** A restarted attack continues its record. */
 async function joinReopened(
   tx: Tx,
   planned: readonly Planned[],
@@ -261,7 +261,7 @@ async function joinReopened(
   });
 }
 
-/** What another recorder wrote, or an edge told late, while this one could not. */
+/** Records by another recorder or by a delayed report while this recorder could not write. */
 async function leaveRecorded(tx: Tx, planned: readonly Planned[]): Promise<readonly Planned[]> {
   const whole = planned.flatMap(({ seen, step }) => (step === 'whole' ? [seen] : []));
   const recorded = await loadRecorded(tx, whole);
@@ -298,7 +298,7 @@ function recordedAs(planned: Planned, opened: number | null): Recorded[] {
   ];
 }
 
-/** A record ends with its holder's time at the latest. */
+/** A record ends with its holding at the latest. */
 function changeOf({ seen: { attack }, row, step }: Planned): Change[] {
   if (row === null) return [];
   const { attackId: id, startedAt, otherSince } = row;

@@ -2,12 +2,12 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import type { Known, Seen } from './plan.ts';
 
-/** Who saw an attack within so long sees it still. */
+/** A sighting counts for this time. */
 const FRESH_SECONDS = 10;
-/** The version of a row that holds. */
+/** The condition for the present version of a row. */
 export const HOLDS = sql.raw('9223372036854775807');
 
-/** Recorders take turns from here to the end of the transaction. The newest revision. */
+/** Serialises recorders until the end of the transaction and returns the newest revision. */
 export async function lockClock(tx: Tx): Promise<number> {
   const { rows } = await sql<{ revision: number }>`
     select revision from attack_clock for update`.execute(tx);
@@ -21,8 +21,8 @@ export async function setClock(tx: Tx, revision: number): Promise<void> {
 }
 
 /**
- * What stands for each subject. Somebody else has it since his holding began, or since the last longer one in it ended
- * that had it before: in whole milliseconds, none of which is before that.
+ * The present record of each subject. Another holder has it since its holding began, or since the last more specific
+ * holding ended; rounded up to milliseconds.
  */
 export async function loadKnown(
   tx: Tx,
@@ -50,7 +50,7 @@ export async function loadKnown(
   return new Map(rows.map((row) => [row.asked, row]));
 }
 
-/** A rate as a column holds it. */
+/** The column value of a rate. */
 export function wholeRate(value: number): number {
   return Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, Math.round(value)));
 }
@@ -77,8 +77,8 @@ const ITEM = sql.raw(
 );
 
 /**
- * New records, for who had their subjects when they began; by subject. What stood for the subject before has ended long
- * ago, and is replaced; or is kept, where the new one is older.
+ * Inserts records for the holders at their start, by subject. The previous record of the subject ended long ago and is
+ * replaced, or kept if the new one is older.
  */
 export async function openRecords(
   tx: Tx,
@@ -114,7 +114,7 @@ export async function openRecords(
   return new Map(rows.map(({ id, asked }) => [asked, id]));
 }
 
-/** Of subjects whose attack is over, those that have a record of it: whoever recorded it, and wherever it went since. */
+/** The subjects of ended attacks that have a record, by any recorder. */
 export async function loadRecorded(tx: Tx, seen: readonly Seen[]): Promise<ReadonlySet<string>> {
   if (seen.length === 0) return new Set();
   const { rows } = await sql<{ asked: string }>`
@@ -127,7 +127,7 @@ export async function loadRecorded(tx: Tx, seen: readonly Seen[]): Promise<Reado
   return new Set(rows.map(({ asked }) => asked));
 }
 
-/** Peaks rise, and the kind is what it was last named. */
+/** Peaks only rise; the latest type wins. */
 export async function touchRecords(tx: Tx, seen: readonly Seen[]): Promise<void> {
   const all = items(seen);
   await sql`
@@ -163,7 +163,7 @@ export async function endSightings(
      where recorder = ${recorder} and subject = any(${subjects}::cidr[])`.execute(tx);
 }
 
-/** The next version of a record. */
+/** Writes the next version of a record. */
 export interface Change {
   readonly id: number;
   readonly from: Date;
@@ -172,8 +172,8 @@ export interface Change {
 }
 
 /**
- * Old versions stay for the pages that show them. What may still go on follows. What ends, ends no earlier than an edge
- * said late: who goes on with it after a restart knows only what was seen before.
+ * Old versions stay for pages of their snapshot. A record never ends earlier than a delayed report says, because a
+ * restarted recorder does not know it.
  */
 export async function changeRecords(
   tx: Tx,
@@ -202,9 +202,9 @@ export async function changeRecords(
       from old where o.attack_id = old.id`.execute(tx);
 }
 
-/** What is kept of an attack, so that a detector goes on with it. */
+/** The stored state with which a detector continues an attack. */
 export interface Kept {
-  /** With its length. */
+  /** A CIDR with its length. */
   readonly subject: string;
   readonly type: string;
   readonly startedAt: Date;
@@ -215,7 +215,7 @@ export interface Kept {
   readonly series: unknown;
 }
 
-/** Nobody sees it. */
+/** No recorder sees it. */
 export interface Orphan extends Kept {
   readonly seenAt: Date;
 }
@@ -226,7 +226,7 @@ const KEPT = sql.raw(`
   (select e.evidence -> 'series' from attack_evidence e
     where e.attack_id = o.attack_id and e.opened_at = o.opened_at) as series`);
 
-/** Of the subjects that have a record which may go on. */
+/** The subjects with a record that may continue. */
 export async function loadKept(tx: Tx, subjects: readonly string[]): Promise<Map<string, Kept>> {
   if (subjects.length === 0) return new Map();
   const { rows } = await sql<Kept & { asked: string }>`
@@ -252,13 +252,13 @@ export async function loadOrphans(db: Db, limit: number): Promise<Orphan[]> {
   return rows;
 }
 
-/** What ended so long ago that going on is another attack, and sightings of recorders that are gone. */
+/** Deletes the state of attacks that can no longer continue, and sightings of dead recorders. */
 export async function forgetEnded(db: Db): Promise<void> {
   await sql`delete from ongoing_attacks where ended_at < now() - interval '10 minutes'`.execute(db);
   await sql`delete from attack_sightings where seen_at < now() - interval '1 hour'`.execute(db);
 }
 
-/** For people, and for who acts on an attack. Bounds are those of the highest peak. */
+/** Combines two measurements: the higher peak with its bounds. */
 export async function saveEvidence(
   tx: Tx | Db,
   all: readonly { readonly subject: string; readonly evidence: object }[],
@@ -273,7 +273,7 @@ export async function saveEvidence(
            || ${keptPeak('peakPps')} || ${keptPeak('peakBps')}`.execute(tx);
 }
 
-/** The one that stands, where what would take its place is lower. */
+/** The present one unless the new one is higher. */
 function keptPeak(name: 'peakPps' | 'peakBps'): RawBuilder<unknown> {
   return sql.raw(`
     case when (e.evidence #>> '{${name},value}')::float8 > (excluded.evidence #>> '{${name},value}')::float8

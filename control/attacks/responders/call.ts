@@ -3,12 +3,12 @@ import { callWebhook } from './webhook.ts';
 import { runCommand } from './command.ts';
 import { type CallResult, SAID_BYTES } from './result.ts';
 
-/** What a responder is told, as JSON. */
+/** The JSON payload for a responder. */
 export interface CallBody {
-  /** The same for each attempt: whoever is called twice knows it by this. */
+  /** Equal for all attempts, so that a responder can detect repetitions. */
   readonly call: number;
   readonly event: 'start' | 'withdraw';
-  /** Of the start and its withdrawal. */
+  /** Equal for the start and its withdrawal. */
   readonly run: number;
   readonly attack: {
     readonly id: number;
@@ -18,11 +18,11 @@ export interface CallBody {
     readonly peak_bps: number;
     readonly started_at: string;
   };
-  /** When it is taken back at the latest. */
+  /** The latest time of the withdrawal. */
   readonly expires_at: string;
 }
 
-/** Makes one call, within its time. Never rejects. */
+/** Makes one call within its timeout. Never rejects. */
 export async function makeCall(
   { call, timeoutSeconds }: ResponderSpec,
   body: CallBody,

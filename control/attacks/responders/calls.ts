@@ -6,17 +6,17 @@ import { claimCalls, type DueCall, giveBack, saveResult } from './queue.ts';
 export interface CallsOptions {
   readonly db: Db;
   readonly events: Pick<MitigationEvents, 'called' | 'failed'>;
-  /** How often it is looked whether a call is due; default 500 ms. */
+  /** The poll interval for due calls; default 500 ms. */
   readonly everyMs?: number;
 }
 export interface Calls {
-  /** Ends calls under way; they are made again by whoever comes next. */
+  /** Aborts running calls; the next process repeats them. */
   stop(): Promise<void>;
 }
 
 const EVERY_MS = 500;
 
-/** Makes the calls that are due, as long as it runs. */
+/** Makes due calls until it is stopped. */
 export function startCalls(options: CallsOptions): Calls {
   return new Caller(options);
 }
@@ -29,7 +29,7 @@ class Caller implements Calls {
   readonly #underWay = new Map<DueCall, Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | null = null;
-  /** A call ended since it was looked. */
+  /** A call ended since the last poll. */
   #isRoom = false;
 
   constructor({ db, events, everyMs = EVERY_MS }: CallsOptions) {
@@ -71,7 +71,7 @@ class Caller implements Calls {
     }
   }
 
-  /** There is room for the next, which need not wait until somebody looks. */
+  /** A slot is free, so the next call need not wait for the poll. */
   #ended(due: DueCall): void {
     this.#underWay.delete(due);
     this.#isRoom = true;

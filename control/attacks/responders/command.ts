@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { type CallResult, SAID_BYTES } from './result.ts';
 
-/** A program has answered when it exits; what it said last, or what it started still says, is heard for so long. */
+/** How long output is read after the program exits. */
 const LAST_WORDS_MS = 200;
 
 /**
- * Runs a program without a shell, in a process group of its own, with nothing of our environment but a path: what it
- * started is ended with it, be it that it exits or that its time is over. Rejects when it cannot be run or was ended.
+ * Runs a program without a shell in its own process group, with only PATH in its environment. The whole group is killed
+ * when it exits or times out. Rejects if it cannot be started or was killed.
  */
 export function runCommand(
   [program = '', ...args]: readonly string[],
@@ -27,12 +27,12 @@ export function runCommand(
     };
     child.stdout.on('data', hear);
     child.stderr.on('data', hear);
-    // One that does not read what it is told is no mistake.
+    // A program need not read its input.
     child.stdin.on('error', () => {});
     child.stdin.end(input);
     const end = (): void => {
       killGroup(child.pid);
-      // Something of it may keep the pipes open.
+      // A child may keep the pipes open.
       child.stdout.destroy();
       child.stderr.destroy();
     };
@@ -41,7 +41,7 @@ export function runCommand(
       signal.removeEventListener('abort', end);
       reject(error);
     });
-    // Not when its pipes close: whoever it left behind may keep them open for ever.
+    // On exit, not on close: a child may keep the pipes open.
     child.once('exit', (code, killedBy) => {
       signal.removeEventListener('abort', end);
       if (signal.aborted) {
@@ -71,6 +71,6 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // It is gone.
+    // The group is gone.
   }
 }

@@ -7,12 +7,12 @@ export interface NamedResponder {
   readonly spec: ResponderSpec;
 }
 
-/** A responder that was called for an attack. */
+/** A responder call of an attack. */
 export interface ResponderRun {
   readonly id: number;
   readonly responder: string;
   readonly expired: boolean;
-  /** Null: it stands. */
+  /** Null while in force. */
   readonly withdrawnBecause: EndedBecause | null;
 }
 
@@ -20,7 +20,7 @@ export interface ResponderState {
   readonly subject: string;
   readonly peakPps: number;
   readonly peakBps: number;
-  /** Why nothing is to be done against the attack; null: it is mitigated. */
+  /** Why the attack is not mitigated. Null if it is. */
   readonly because: EndedBecause | null;
   readonly responders: readonly NamedResponder[];
   readonly runs: readonly ResponderRun[];
@@ -31,10 +31,10 @@ export interface PlannedRuns {
   readonly withdraw: readonly { readonly id: number; readonly because: EndedBecause }[];
 }
 
-/** Of one attack, however often it ends and goes on: whoever flaps must not make a router flap without end. */
+/** The most starts per attack, so that a flapping attack does not make a router flap. */
 const MAX_RUNS_EACH = 5;
 
-/** Who has to be called. A responder that expired is not called for the same attack again. */
+/** Plans the responder calls. An expired responder is not called again for the same attack. */
 export function planRuns(state: ResponderState): PlannedRuns {
   const { runs, because } = state;
   const standing = runs.filter(({ withdrawnBecause }) => withdrawnBecause === null);

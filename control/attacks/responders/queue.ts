@@ -12,21 +12,24 @@ export interface DueCall {
   readonly body: CallBody;
 }
 
-/** What a call takes beyond its time until its result is kept. */
+/** The margin beyond the timeout for storing the result. */
 const SPARE_SECONDS = 15;
 
-/** Of each responder at a time, by all control planes, and of them for one organisation: one that hangs, hangs for itself. */
+/**
+ * The most concurrent calls per responder over all replicas, and per organisation: a hanging responder affects only
+ * itself.
+ */
 const PER_RESPONDER = 8;
 const PER_ORGANISATION = 4;
-/** A fleet has 32 responders; of more, because some were taken out of it, the rest waits. Of one process. */
+/** The most concurrent calls of one process. */
 const AT_A_TIME = 256;
-/** Who claims, claims alone: what others are at is counted. */
+/** Claims are serialised, because running calls of others are counted. */
 const CLAIMING = 0x70636c63;
 
 /**
- * Takes calls that are due, beside `underWay` that this process makes already and those that others make; nobody else
- * makes them until their time is over. Responders do not wait for each other, and of one of them organisations take
- * turns. A withdrawal waits for its start to be settled. A process that dies with a call leaves it to be made again.
+ * Claims due calls, beside the `underWay` calls of this process and those of others; a claim lasts for the call's
+ * timeout. Responders do not wait for each other, and organisations share a responder fairly. A withdrawal waits until
+ * its start is settled. The call of a dead process is repeated.
  */
 export async function claimCalls(db: Db, underWay: number): Promise<DueCall[]> {
   const room = AT_A_TIME - underWay;
@@ -64,7 +67,7 @@ function claim(room: number): RawBuilder<ClaimedRow> {
                 where t.id = r.attack_id order by revision desc limit 1) as peak`;
 }
 
-/** `turns`: calls that are due, as the nth of their responder beside those under way, each organisation by turns. */
+/** `turns`: the due calls, numbered per responder with organisations interleaved. */
 const IN_TURN = sql`
     busy as (
       select r.responder, coalesce(r.organisation_id, 0) as organisation, count(*) as calls
@@ -125,11 +128,13 @@ function dueCallOf(row: ClaimedRow): DueCall {
   return { id, responder, spec, attempts, body };
 }
 
-/** A start is tried for half a minute, a withdrawal for a quarter of an hour: what it leaves standing hurts. */
+/**
+ * A start is retried for half a minute, a withdrawal for a quarter of an hour, because a missing withdrawal does harm.
+ */
 const ATTEMPTS: Readonly<Record<CallBody['event'], number>> = { start: 5, withdraw: 20 };
 const LONGEST_WAIT_SECONDS = 60;
 
-/** Answers whether it is settled: it succeeded, or was tried often enough. */
+/** Returns whether it is settled: it succeeded or is out of retries. */
 export async function saveResult(
   db: Db,
   { id, attempts, body }: DueCall,
@@ -148,7 +153,7 @@ export async function saveResult(
   return settled;
 }
 
-/** Not finished, because we stop: due at once. It may have been heard, so it counts as tried. */
+/** Aborted by a stop: due immediately. It may have arrived, so it counts as an attempt. */
 export async function giveBack(db: Db, { id }: DueCall): Promise<void> {
   await sql`
     update responder_calls set due_at = now(), claimed_until = null

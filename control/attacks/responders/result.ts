@@ -1,8 +1,8 @@
 export interface CallResult {
   readonly succeeded: boolean;
-  /** What it said, cut. */
+  /** Its output, cut. */
   readonly said: string;
 }
 
-/** Of what it says, so much is kept. */
+/** The kept length of the output. */
 export const SAID_BYTES = 4_096;

@@ -4,7 +4,7 @@ import type { ResponderSpec } from '../../db/schema-mitigations.ts';
 import type { EndedBecause } from '../mitigations/plan.ts';
 import { type NamedResponder, planRuns, type ResponderRun } from './plan.ts';
 
-/** An attack, and why nothing is to be done against it; null: it is mitigated. */
+/** An attack, and why it is not mitigated, or null. */
 export interface RunsOf {
   readonly attackId: number;
   readonly subject: string;
@@ -18,7 +18,7 @@ interface BegunRun {
   readonly spec: ResponderSpec;
 }
 
-/** Begins and takes back what attacks need, in the transaction that decides about their mitigations. */
+/** Creates starts and withdrawals in the transaction of the mitigations. */
 export async function updateRuns(tx: Tx, attacks: readonly RunsOf[]): Promise<void> {
   const ids = attacks.map(({ attackId }) => attackId);
   const { rows } = await sql<ResponderRun & { attackId: number }>`
@@ -70,7 +70,7 @@ async function beginRuns(tx: Tx, begin: readonly BegunRun[]): Promise<void> {
     insert into responder_calls (run_id, kind) select id, 'start' from run order by id`.execute(tx);
 }
 
-/** What nobody was called for yet needs no withdrawal. */
+/** A start without an attempt needs no withdrawal. */
 async function withdraw(
   tx: Tx,
   runs: readonly { readonly id: number; readonly because: EndedBecause }[],
@@ -92,7 +92,7 @@ async function withdraw(
     on conflict do nothing`.execute(tx);
 }
 
-/** Attacks with a run that has lasted long enough. */
+/** Attacks with an expired responder run. */
 export async function expiredRuns(db: Db): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     select distinct attack_id as id from responder_runs

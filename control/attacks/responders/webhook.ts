@@ -3,7 +3,7 @@ import { type CallResult, SAID_BYTES } from './result.ts';
 
 type Webhook = Extract<ResponderSpec['call'], { kind: 'webhook' }>;
 
-/** Posts JSON; any 2xx is a success. Redirects are not followed: the secret is for the URL that was named. */
+/** Posts JSON; any 2xx is a success. Redirects are not followed, because the secret is for the configured URL. */
 export async function callWebhook(
   { url, secret }: Webhook,
   body: string,
@@ -23,7 +23,7 @@ export async function callWebhook(
   return { succeeded: response.ok, said: `${response.status} ${said}`.trim() };
 }
 
-/** Never more of an endless answer than is kept. */
+/** Reads no more of a response than is kept. */
 async function beginningOf({ body }: Response): Promise<string> {
   if (body === null) return '';
   const decoder = new TextDecoder();

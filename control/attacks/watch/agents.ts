@@ -4,7 +4,7 @@ import type { Db } from '../../db/database.ts';
 import { Served } from './served.ts';
 
 export interface WatchAgent {
-  /** Of one site the most that anybody saw counts, of several the sum. */
+  /** Within a site the largest count wins; sites are added. */
   readonly site: string;
   readonly served: Served;
 }
@@ -15,18 +15,18 @@ interface Row {
   readonly serves: string[];
 }
 
-/** Who may tell what is measured, as the fleet has them. */
+/** The agents that may send samples, by the fleet. */
 export class WatchAgents {
   #known = new Map<string, WatchAgent & { readonly spelled: string }>();
 
-  /** Null: no agent of the fleet. */
+  /** Null if it is no agent of the fleet. */
   of({ kind, name }: AgentRef): WatchAgent | null {
     return this.#known.get(`${kind}/${name}`) ?? null;
   }
 
   /**
-   * A collector without a site of its own sees what the first edge sees, as on one box. What collectors serve nobody
-   * says: exporters see whatever is routed by them.
+   * A collector without a site has that of the first edge, as on one box. Collectors have no `serves`: exporters see
+   * all traffic routed by them.
    */
   async load(db: Db): Promise<void> {
     const { rows } = await sql<Row>`

@@ -21,10 +21,10 @@ export interface DeskOptions {
 }
 
 const DONE: ControlReply = { kind: 'done' };
-/** The database is asked every five seconds; one that misses two of these is lost. */
+/** The database is queried every five seconds; after two failures it counts as lost. */
 const LOST_MS = 12_000;
 
-/** What control answers those who measure traffic. */
+/** Answers the requests of edges and collectors about attacks. */
 export function createDetectionService(options: DeskOptions): DetectionService {
   const { db, scopes, judge, events } = options;
   return {
@@ -64,7 +64,7 @@ export function createDetectionService(options: DeskOptions): DetectionService {
       try {
         for (const attack of taken) await take(options, from, attack);
       } catch (error) {
-        // What keeps them from being recorded may keep this too: then they are taken, and come back with time.
+        // If this fails as well, the budget recovers with time.
         await giveLateBack(db, from.name, count).catch(() => {});
         throw error;
       }
@@ -73,7 +73,7 @@ export function createDetectionService(options: DeskOptions): DetectionService {
   };
 }
 
-/** One that the database can hold in no case is told again for nothing, and keeps back those behind it. */
+/** An attack that the database can never store would be repeated forever and block the others. */
 async function take(
   { db, scopes, events, onAttack }: DeskOptions,
   from: AgentRef,
@@ -90,14 +90,14 @@ async function take(
   }
 }
 
-/** Nothing can be judged, recorded or mitigated from here: edges that hear this act by themselves. */
+/** Without the database nothing can be detected or mitigated here: edges that get this act autonomously. */
 function unable(): ControlReply {
   const detail =
     'Attacks can be neither judged nor recorded at the moment: the database does not answer, or no control plane judges.';
   return { kind: 'refused', code: 'unavailable', detail };
 }
 
-/** Whether it is of the fleet, its hello is told; what is new there is known here within seconds. */
+/** Unknown agents are refused at hello; a new agent is known here within seconds. */
 function unknown({ kind, name }: AgentRef): ControlReply {
   const detail = `It is not known yet which traffic the ${kind} ${name} sees. Ask again.`;
   return { kind: 'refused', code: 'unavailable', detail };

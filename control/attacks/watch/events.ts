@@ -6,23 +6,23 @@ import type { LateRefusal } from './late-terms.ts';
 
 export type WatchRefusal = LateRefusal | 'too_many' | 'unrecordable';
 
-/** What an agent told and was not taken. */
+/** A refused part of an agent's samples. */
 export interface Refused {
   readonly from: AgentRef;
   readonly what: 'samples' | 'attacks';
   readonly why: WatchRefusal;
   readonly count: number;
-  /** One of them. */
+  /** An example. */
   readonly first: string;
 }
 
-/** What happens to what is measured: each function writes its log line and its metric together. */
+/** Events of detection: each function writes its log line and its metric together. */
 export interface WatchEvents {
   /** An attack was recorded. */
   recorded(heard: HeardAttack): void;
-  /** Logged once a minute of each agent and reason: samples come several times a second. */
+  /** Logged once a minute per agent and reason, because samples arrive several times a second. */
   refused(refused: Refused): void;
-  /** This control plane judges from now on, or another one does. */
+  /** The detection lease moved to or from this replica. */
   judges(isMine: boolean): void;
   failed(what: string, error: unknown): void;
 }

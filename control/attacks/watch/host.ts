@@ -31,49 +31,49 @@ export interface HostOptions {
   readonly scopes: Pick<ScopeTable, 'of' | 'thresholdsOf'>;
   readonly note: (seen: Seen) => void;
   readonly noteEvidence: (subject: string, evidence: object) => void;
-  /** Milliseconds of a clock that does not jump. */
+  /** Monotonic time in milliseconds. */
   readonly nowMs?: () => number;
   readonly wallMs?: () => number;
 }
 
-/** Of more that get much at a time, their prefixes are judged: a step must not take as long as its bucket. */
+/** The most tracked subjects; beyond it only prefixes, because a step must be shorter than a bucket. */
 const MAX_SUBJECTS = 16_384;
-/** When nobody tells anything for so long, nothing is what is counted: attacks end. */
+/** Without samples for this time, traffic counts as zero and attacks end. */
 const SILENCE_MS = 5_000;
-/** Who was silent for so long is forgotten. */
+/** A silent agent is dropped after this time. */
 const GONE_MS = 60_000;
-/** Records follow their attacks so often, evidence so often. */
+/** The intervals at which records and evidence are updated. */
 const REPORT_MS = 1_000;
 const EVIDENCE_MS = 10_000;
-/** From so many samples on it is worth acting on who sends an attack and where to; and again from so many times as many. */
+/** The number of samples from which top sources are reported to mitigation, and the factor for the next report. */
 const WORTH_SAMPLES = 10;
 const WORTH_TIMES = 4;
-/** Of who counts every packet. */
+/** For exact counters. */
 const ALL_SAMPLES = 256;
-/** A clock that moves so far against one that does not jump was set. */
+/** A larger deviation from the monotonic clock means that the wall clock was set. */
 const CLOCK_SET_MS = 1_000;
-/** What an agent says of how old its sample is, is believed so far. */
+/** The largest accepted age of a sample. */
 const MAX_AGE_MS = 10_000;
 
-/** The detector over what every agent counts. No I/O: what it says is noted elsewhere. */
+/** Runs the detector on the samples of all agents. No I/O: results go to the recorder. */
 export class DetectorHost {
   readonly trails = new Trails();
   readonly #options: HostOptions;
   readonly #nowMs: () => number;
   readonly #wallMs: () => number;
-  /** By agent, the instance and the last sequence of it. */
+  /** The instance and last sequence number of each agent. */
   readonly #heard = new Map<string, { readonly instance: string; readonly sequence: number }>();
-  /** Attacks gone on with, of which nothing was seen since: when it was seen last. */
+  /** Continued attacks without traffic since, with the time they were last seen. */
   readonly #unseen = new Map<string, number>();
-  /** What kind each was last said to be. */
+  /** The last reported type of each attack. */
   readonly #named = new Map<string, string>();
-  /** By how many samples it was known who sends it, when that was last told. */
+  /** The number of samples at the last report of top sources. */
   readonly #traced = new Map<string, number>();
   #counters: Counters = NO_COUNTERS;
   #state: DetectorState = INITIAL;
-  /** By how much our clock was set since each attack that goes on began. */
+  /** The clock changes since the start of each ongoing attack. */
   readonly #setBy = new Map<string, number>();
-  /** The wall clock less the one that does not jump. */
+  /** The offset of the wall clock to the monotonic clock. */
   #clockMs: number;
   #steppedMs: number;
   #reportedMs = 0;
@@ -87,7 +87,7 @@ export class DetectorHost {
     this.#clockMs = this.#wallMs() - this.#nowMs();
   }
 
-  /** What an agent of a site counted. Told twice, it counts once. */
+  /** Takes the samples of an agent. Repetitions count once. */
   accept({ kind, name: of }: AgentRef, site: string, message: WatchSamples): void {
     const name = `${kind}/${of}`;
     const { instance, sequence, atMs, samples } = message;
@@ -96,7 +96,7 @@ export class DetectorHost {
     this.#heard.set(name, { instance, sequence });
     const wallMs = this.#wallMs();
     const dated = samples.map((sample) => {
-      // By our clock: theirs may be set to anything.
+      // By our clock, because theirs may be wrong.
       const ageMs = Math.min(MAX_AGE_MS, Math.max(0, atMs - sample.atMs));
       return this.#held(sample, wallMs - ageMs);
     });
@@ -105,7 +105,7 @@ export class DetectorHost {
     this.tick();
   }
 
-  /** Called each bucket's time, and whenever something came. */
+  /** Called every bucket and on new samples. */
   tick(): void {
     const nowMs = this.#nowMs();
     this.#followClock();
@@ -120,13 +120,13 @@ export class DetectorHost {
       this.#counters = forget(this.#counters, nowMs, GONE_MS);
       this.#step({ atMs: this.#wallMs(), durationMs: BUCKET_MS, addresses: [], prefixes: [] });
       this.#steppedMs += BUCKET_MS;
-      // A process that stood still does not make up for it.
+      // A suspended process does not catch up.
       this.#steppedMs = Math.max(this.#steppedMs, nowMs - SILENCE_MS);
     }
     if (nowMs - this.#reportedMs >= REPORT_MS) this.#report(nowMs);
   }
 
-  /** Goes on with an attack that another process saw last. */
+  /** Continues an attack of another process. */
   adopt(kept: Kept, seenAtMs: number): void {
     const subject = shownSubject(kept.subject);
     if (ongoingOf(this.#state, subject) !== null) return;
@@ -136,7 +136,7 @@ export class DetectorHost {
     this.#goOnTrail(known.attack, kept);
   }
 
-  /** What began is a recorded attack, which goes on: as if it had been known all the time. Again does nothing. */
+  /** The opened attack is a recorded one that continues. Idempotent. */
   goOn(kept: Kept): Seen | null {
     const subject = shownSubject(kept.subject);
     const one = ongoingOf(this.#state, subject);
@@ -148,7 +148,7 @@ export class DetectorHost {
     const whole = ongoingOf(this.#state, subject) ?? one;
     this.#goOnTrail(whole.phase.attack, kept);
     const seen = this.#seenOf(whole, true);
-    // Instead of what waits to be written: that is of the newer part alone.
+    // Replaces the pending state, which covers the newer part only.
     this.#options.note({ ...seen, isNews: false });
     this.#options.noteEvidence(subject, this.trails.evidenceOf(whole.phase.attack));
     return seen;
@@ -162,7 +162,7 @@ export class DetectorHost {
     this.trails.goOn(attack, seriesOfKept(kept), kept.openedAt.getTime(), this.#wallMs());
   }
 
-  /** Another has the subject since then: what goes on is an attack of his. Asked again, it changes nothing. */
+  /** Splits an ongoing attack at a change of the holder. Idempotent. */
   handOver(subject: string, sinceMs: number): HandedOver | null {
     const one = ongoingOf(this.#state, subject);
     if (one === null) return null;
@@ -170,7 +170,7 @@ export class DetectorHost {
     const atMs = this.#wallMs();
     if (attack.startedAtMs >= sinceMs) return { seen: this.#seenOf(one, false), before: null };
     const before = this.trails.evidenceOf(attack, sinceMs);
-    // It may have gone on again only when the subject was his already.
+    // It may have continued only in the new holder's time.
     const wentOnMs = (this.trails.openedAtMs(subject) ?? -Infinity) - SHORT_MS;
     const startedAtMs = Math.round(Math.max(sinceMs, wentOnMs));
     const thresholds = this.#options.scopes.thresholdsOf(subject);
@@ -181,7 +181,7 @@ export class DetectorHost {
     this.trails.begin(anew.phase.attack, atMs);
     this.#options.noteEvidence(subject, this.trails.evidenceOf(anew.phase.attack));
     const seen = this.#seenOf(anew, true);
-    // Instead of what waits to be written: that is of both.
+    // Replaces the pending state, which covers both parts.
     this.#options.note({ ...seen, isNews: false });
     return { seen, before };
   }
@@ -190,7 +190,7 @@ export class DetectorHost {
     return [...ongoingIn(this.#state).values()].map(({ phase }) => phase.attack);
   }
 
-  /** Only of what somebody holds, in the spelling that it is asked for by. */
+  /** Only for held subjects, in canonical form. */
   #held(sample: WireSample, atMs: number): Sample {
     const { scopes } = this.#options;
     const isHeld = (one: SubjectSample): boolean => scopes.of(one.subject) !== null;
@@ -205,7 +205,7 @@ export class DetectorHost {
     };
   }
 
-  /** An attack ends by the clock that it began by: it was as long as it was. */
+  /** An attack ends by the clock of its start, so that its duration is right. */
   #followClock(): void {
     const clockMs = this.#wallMs() - this.#nowMs();
     const byMs = clockMs - this.#clockMs;
@@ -253,7 +253,7 @@ export class DetectorHost {
     const state = this.#state.addresses.get(subject) ?? this.#state.prefixes.get(subject);
     const resumable =
       state?.phase.name === 'ongoing' ? toResumable({ ...state, phase: state.phase }) : null;
-    // A peak that rises is written with the next report.
+    // A rising peak is written with the next report.
     const isNews = kind !== 'changed' || this.#named.get(subject) !== attack.type;
     this.#named.set(subject, attack.type);
     if (isNews) {
@@ -264,13 +264,13 @@ export class DetectorHost {
     if (kind !== 'changed') this.#options.noteEvidence(subject, this.trails.evidenceOf(attack));
   }
 
-  /** Everything that goes on, once more: records keep up, and what was not written is. */
+  /** Reports all ongoing attacks again, so that records are updated and lost writes repeated. */
   #report(nowMs: number): void {
     this.#reportedMs = nowMs;
     const keeps = nowMs - this.#keptMs >= EVIDENCE_MS;
     if (keeps) this.#keptMs = nowMs;
     for (const [subject, state] of ongoingIn(this.#state)) {
-      // What nobody has seen since is not seen by us either.
+      // A continued attack without traffic was not seen.
       if (this.#unseen.has(subject)) continue;
       this.#options.note(this.#seenOf(state, this.#isTraced(subject)));
       const { attack } = state.phase;
@@ -285,7 +285,7 @@ export class DetectorHost {
     return { attack, openedAtMs, busyAtMs, resumable: toResumable(state), isNews };
   }
 
-  /** A flood is known before it is known who sends it: what is done against it waits for neither. */
+  /** A flood is detected before its sources are known; mitigation waits for neither. */
   #isTraced(subject: string): boolean {
     const samples = this.#samplesOf(subject);
     const told = this.#traced.get(subject) ?? 0;

@@ -19,32 +19,32 @@ export interface WatchOptions {
   readonly registry: Registry;
 }
 
-/** Control's own detector: what agents measure comes in, records of attacks come out. */
+/** Control's detector: samples of agents in, records of attacks out. */
 export interface Watching {
   readonly desk: DetectionService;
-  /** Once the database is there. Never rejects. */
+  /** Called once the database is available. Never rejects. */
   start(hooks: WatchHooks): Promise<void>;
-  /** Holdings or settings changed: look now. */
+  /** Called when holdings or settings changed. */
   wake(): void;
-  /** Other control planes may have handed on what their agents counted. */
+  /** Other replicas may have forwarded samples. */
   relayed(): void;
   stop(): Promise<void>;
 }
 
 export interface WatchHooks {
-  /** Told after the attack was recorded. */
+  /** Called after an attack was recorded. */
   readonly onAttack: (heard: HeardAttack) => void;
-  /** What is to be watched has another version. */
+  /** The detection settings have a new version. */
   readonly onScopes: (version: string) => void;
 }
 
-/** Holdings begin and end with time, and notices may be lost. */
+/** Holdings begin and end without a write, and notifications may be lost. */
 const RELOAD_MS = 5_000;
 const ORPHANS_MS = 1_000;
 const JUDGE_MS = 500;
 const RELAY_MS = 1_000;
 const FORGET_MS = 60_000;
-/** Attacks that are taken up at a time. */
+/** The most attacks continued at a time. */
 const MAX_ORPHANS = 10_000;
 
 export function createWatching({ db, log, registry }: WatchOptions): Watching {
@@ -116,13 +116,13 @@ class Watch implements Watching {
     every(RELOAD_MS, () => this.wake());
     every(JUDGE_MS, () => void this.#inTurn('choosing who judges', () => this.#judge.renew()));
     every(ORPHANS_MS, () => void this.#inTurn('taking up attacks', () => this.#takeUp()));
-    // Notices may be lost.
+    // Notifications may be lost.
     every(RELAY_MS, () => this.relayed());
     every(FORGET_MS, () => void this.#inTurn('forgetting attacks', () => forgetEnded(this.#db)));
   }
 
   wake(): void {
-    // Many notices come together.
+    // Notifications come in bursts.
     if (this.#reloads > 0) return;
     this.#reloads++;
     void this.#inTurn('loading what is watched', async () => {
@@ -150,7 +150,7 @@ class Watch implements Watching {
     }
   }
 
-  /** Again, when more was told of meanwhile. */
+  /** Repeated if more arrived meanwhile. */
   async #takeRelayed(): Promise<void> {
     try {
       while (this.#isRelayed) {
@@ -174,7 +174,7 @@ class Watch implements Watching {
     if (await this.#scopes.load()) this.#hooks?.onScopes(this.#scopes.version);
   }
 
-  /** Attacks that nobody sees go on here, until they are seen or have been quiet for their hold time. */
+  /** Unseen attacks continue here until they are seen or quiet for their hold time. */
   async #takeUp(): Promise<void> {
     if (this.#judge.host === null) return;
     for (const orphan of await loadOrphans(this.#db, MAX_ORPHANS)) {

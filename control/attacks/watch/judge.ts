@@ -8,18 +8,18 @@ import { relaySamples, takeRelayed } from './relay.ts';
 
 export interface JudgeOptions {
   readonly db: Db;
-  /** Of this run of a control plane. */
+  /** The instance id of this process. */
   readonly name: string;
   readonly createHost: () => DetectorHost;
-  /** Null: no agent of the fleet, as far as is known here. */
+  /** Null if it is no known agent of the fleet. */
   readonly siteOf: (from: AgentRef) => string | null;
   readonly events: Pick<WatchEvents, 'judges'>;
 }
 
 /**
- * One control plane judges what all agents count: an attack that comes in at two of them, each of which sees a half, is
- * seen whole. The others hand on what their agents tell. Without the database the last judge goes on; nobody else can
- * begin.
+ * One replica runs the detector for all agents, so that an attack seen in parts by two agents is seen whole. The other
+ * replicas forward the samples of their agents. Without the database the last detector continues, and no other can
+ * start.
  */
 export class Judge {
   readonly #options: JudgeOptions;
@@ -30,30 +30,30 @@ export class Judge {
     this.#options = options;
   }
 
-  /** Null: another control plane judges. */
+  /** Null if another replica runs the detector. */
   get host(): DetectorHost | null {
     return this.#host;
   }
 
-  /** False: it could be handed to nobody. */
+  /** False if no replica could take it. */
   async accept(from: AgentRef, site: string, message: WatchSamples): Promise<boolean> {
     if (this.#host === null) return relaySamples(this.#options.db, { from, message });
     this.#host.accept(from, site, message);
     return true;
   }
 
-  /** Called more often than the right to judge runs out. */
+  /** Called more often than the lease expires. */
   async renew(): Promise<void> {
     const { db, name, createHost, events } = this.#options;
     if (this.#stopped) return;
     const isMine = await renewLease(db, name);
     if (isMine === (this.#host !== null)) return;
-    // Who judged before knows nothing of what was counted since.
+    // The state of an earlier lease is out of date.
     this.#host = isMine ? createHost() : null;
     events.judges(isMine);
   }
 
-  /** Judges what other control planes handed on. */
+  /** Processes the samples that other replicas forwarded. */
   async takeRelayed(): Promise<void> {
     for (let more = this.#host !== null; more; ) {
       const taken = await takeRelayed(this.#options.db);

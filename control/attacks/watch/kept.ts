@@ -3,7 +3,7 @@ import { type Resumable, resumableOf } from '@portcullis/core/attacks/resume.ts'
 import { type AttackSeries, MAX_SERIES_POINTS } from '@portcullis/core/attacks/series.ts';
 import type { Kept } from '../record/store.ts';
 
-/** What a detector needs to go on with a recorded attack, as far as what was kept has the shape. */
+/** The stored detector state of a recorded attack, as far as it is valid. */
 export function resumableOfKept(kept: Kept, subject: string, thresholds: Thresholds): Resumable {
   const measured = (value: number) => ({ value, low: value, high: value });
   const type = kept.type as AttackType;
@@ -35,7 +35,7 @@ export function resumableOfKept(kept: Kept, subject: string, thresholds: Thresho
   };
 }
 
-/** Null: none was kept, or not as a series is. */
+/** Null if absent or invalid. */
 export function seriesOfKept({ series }: Kept): AttackSeries | null {
   const { startMs, stepMs, pps, bps } = (series ?? {}) as Partial<AttackSeries>;
   if (typeof startMs !== 'number' || typeof stepMs !== 'number' || !(stepMs >= 1)) return null;
@@ -51,7 +51,7 @@ function isRates(value: unknown): value is number[] {
   );
 }
 
-/** As subjects are written: a single address without its length. */
+/** The form of subjects: a single address without its length. */
 export function shownSubject(cidr: string): string {
   const single = cidr.endsWith(cidr.includes(':') ? '/128' : '/32');
   return single ? cidr.slice(0, cidr.lastIndexOf('/')) : cidr;

@@ -1,17 +1,17 @@
 import { sql } from 'kysely';
 import type { Db } from '../../db/database.ts';
 
-/** An edge keeps 512 attacks on its disk, and tells each again when it has ended. */
+/** An edge stores 512 attacks and reports each again when it ended. */
 const MOST = 1_024;
-/** So long until it may tell as many again. */
+/** The time after which the whole budget is available again. */
 const REFILL_SECONDS = 3_600;
 
-/** What is spent now; a clock that was set back gives nothing back. */
+/** The used budget; a clock set back restores nothing. */
 const SPENT = sql`greatest(0, b.spent - ${MOST}::float8 * greatest(0, extract(epoch from now() - b.at)) / ${REFILL_SECONDS})`;
 
 /**
- * Of how many attacks each edge may tell late, so that none can fill the history, through however many control planes.
- * Whether there is room for so many; then they are taken.
+ * Limits the delayed reports of an edge over all replicas, so that no edge can fill the history. Returns whether the
+ * budget suffices; then it is used.
  */
 export async function takeLate(db: Db, edge: string, amount: number): Promise<boolean> {
   if (amount === 0) return true;
@@ -23,7 +23,7 @@ export async function takeLate(db: Db, edge: string, amount: number): Promise<bo
   return rows.length > 0;
 }
 
-/** They could not be recorded, and will be told again. */
+/** Restores the budget of reports that could not be recorded and will be repeated. */
 export async function giveLateBack(db: Db, edge: string, amount: number): Promise<void> {
   await sql`
     update late_budgets set spent = greatest(0, spent - ${amount}::float8) where edge = ${edge}`.execute(

@@ -1,27 +1,27 @@
 import type { EdgeAttacks, WireAttack } from '@portcullis/link/messages/attacks.ts';
 
-/** Why control does not record what an edge says it saw. */
+/** Why a delayed report is refused. */
 export type LateRefusal = 'not_held' | 'not_served' | 'too_old' | 'future';
 
 export interface LateTerms {
   readonly isHeld: (subject: string) => boolean;
   readonly isServed: (subject: string) => boolean;
-  /** How far back anybody may look. */
+  /** The longest history of any organisation. */
   readonly keptMs: number;
 }
 
 export interface JudgedLate {
-  /** Dated by control's clock. */
+  /** In control's time. */
   readonly taken: readonly WireAttack[];
   readonly refused: readonly { readonly attack: WireAttack; readonly why: LateRefusal }[];
 }
 
-/** Less than this far off, an edge's clock is right: its messages take as long. */
+/** A smaller offset of the edge's clock is ignored, because messages take as long. */
 const CLOCK_ERROR_MS = 2_000;
 
 /**
- * Pure: an edge tells of what it serves, that happened as far back as anybody may look. By control's clock, as far as
- * the message tells how far the edge's is off.
+ * Accepts delayed reports on subjects that the edge serves, within the longest history. Times are corrected by the
+ * offset of the edge's clock, as far as the message shows it.
  */
 export function judgeLate(
   { atMs, attacks }: Pick<EdgeAttacks, 'atMs' | 'attacks'>,
@@ -47,7 +47,7 @@ function refusalOf(
   oldestMs: number,
   { isHeld, isServed }: LateTerms,
 ): LateRefusal | null {
-  // What nobody holds, nobody could see.
+  // Without a holding nobody could see it.
   if (!isHeld(subject)) return 'not_held';
   if (!isServed(subject)) return 'not_served';
   const latestMs = Math.max(startedAtMs, openedAtMs, endedAtMs ?? 0, mitigatedAtMs ?? 0) + offMs;

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import type { Db } from '../../db/database.ts';
 
-/** Not renewed for so long, another control plane judges: several renewals may fail. */
+/** After this time without a renewal another replica takes the lease; several renewals may fail. */
 const LEASE_SECONDS = 3;
 
-/** Renews the right to judge, or takes it where nobody has it. Whether it is had, by the database's clock. */
+/** Renews the detection lease, or takes it if it expired, by the database's clock. Returns whether it is held. */
 export async function renewLease(db: Db, judge: string): Promise<boolean> {
   const { rows } = await sql`
     insert into attack_judge as j (judge, until)
@@ -15,7 +15,7 @@ export async function renewLease(db: Db, judge: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** For whoever comes next, at once; who also goes on with the attacks that were seen here. */
+/** Releases the lease for the next replica, which continues the attacks. */
 export async function releaseLease(db: Db, judge: string): Promise<void> {
   await sql`delete from attack_sightings where recorder = ${judge}`.execute(db);
   await sql`update attack_judge set judge = null, until = now() where judge = ${judge}`.execute(db);

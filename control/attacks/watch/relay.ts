@@ -3,10 +3,10 @@ import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import type { WatchSamples } from '@portcullis/link/messages/attacks.ts';
 import type { Db } from '../../db/database.ts';
 
-/** What waits when nobody takes it: of more, the newest is thrown away, as agents do. */
+/** The most waiting samples; beyond it new ones are dropped. */
 const MAX_WAITING = 2_000;
 const BATCH = 256;
-/** Older samples say nothing of now. */
+/** Older samples are dropped. */
 const STALE_SECONDS = 2;
 
 export interface Relayed {
@@ -14,7 +14,7 @@ export interface Relayed {
   readonly message: WatchSamples;
 }
 
-/** Hands what an agent counted to whichever control plane judges. False: none does, or it is far behind. */
+/** Forwards samples to the replica with the lease. False if there is none or it is far behind. */
 export async function relaySamples(db: Db, { from, message }: Relayed): Promise<boolean> {
   const { rows } = await sql`
     with told as (
@@ -27,7 +27,7 @@ export async function relaySamples(db: Db, { from, message }: Relayed): Promise<
   return rows.length > 0;
 }
 
-/** What was handed on since, oldest first; some of it, when it is much. */
+/** The forwarded samples, oldest first, in batches. */
 export async function takeRelayed(db: Db): Promise<{ relayed: Relayed[]; more: boolean }> {
   const { rows } = await sql<{ kind: string; name: string; message: string; fresh: boolean }>`
     with taken as (
@@ -41,7 +41,7 @@ export async function takeRelayed(db: Db): Promise<{ relayed: Relayed[]; more: b
     .filter(({ fresh }) => fresh)
     .map(({ kind, name, message }) => ({
       from: { kind: kind === 'edge' ? ('edge' as const) : ('collector' as const), name },
-      // Checked when the agent told it.
+      // Validated when the agent sent it.
       message: JSON.parse(message) as WatchSamples,
     }));
   return { relayed, more: rows.length === BATCH };

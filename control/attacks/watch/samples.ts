@@ -4,12 +4,12 @@ import type { Served } from './served.ts';
 
 export interface ServedSamples {
   readonly message: WatchSamples;
-  /** Of what was left out, one and how many. */
+  /** An example and the number of refused parts. */
   readonly first: string | null;
   readonly refused: number;
 }
 
-/** Pure: what an agent has to say; what it tells of others is left out. */
+/** Keeps the parts of a sample that the agent may report. */
 export function servedSamples(message: WatchSamples, served: Served): ServedSamples {
   let first: string | null = null;
   let refused = 0;
@@ -25,7 +25,7 @@ export function servedSamples(message: WatchSamples, served: Served): ServedSamp
     });
     return kept.length === all.length ? all : kept;
   };
-  // One that counted for a prefix elsewhere would take its traffic away from what is judged there.
+  // An address with a wrong prefix would remove its traffic from that prefix.
   const isTrue = ({ subject, prefix }: SubjectSample): boolean =>
     served.has(subject) && (prefix === null || served.isInside(subject, prefix));
   const samples = message.samples.map(

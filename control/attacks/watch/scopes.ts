@@ -10,10 +10,10 @@ import { WatchAgents } from './agents.ts';
 
 const DAY_MS = 86_400_000;
 const NOT_LOADED = 'none';
-/** What scopes of a page come to as JSON at most: a message carries it, however long its safelists. */
+/** The most JSON bytes of a page's scopes, to fit into a message. */
 const PAGE_BYTES = 256_000;
 
-/** What is watched now, and by whom: as the database had it when last looked. */
+/** The detection settings and agents, as of the last query. */
 export class ScopeTable {
   readonly agents = new WatchAgents();
   readonly #db: Db;
@@ -23,7 +23,7 @@ export class ScopeTable {
   #keptDays = 0;
   #loadedMs = -Infinity;
 
-  /** `nowMs`: of a clock that does not jump. */
+  /** `nowMs`: monotonic time. */
   constructor(db: Db, nowMs: () => number = () => performance.now()) {
     this.#db = db;
     this.#nowMs = nowMs;
@@ -33,7 +33,7 @@ export class ScopeTable {
     return this.#known.version;
   }
 
-  /** Agents may ask before anybody looked. */
+  /** Agents may ask before the first query. */
   async ready(): Promise<void> {
     if (this.#known.version === NOT_LOADED) await this.load();
   }
@@ -50,17 +50,17 @@ export class ScopeTable {
     return true;
   }
 
-  /** For how long the database has not answered as it should: it is asked every few seconds. */
+  /** How long the database has failed; it is queried every few seconds. */
   get ageMs(): number {
     return this.#nowMs() - this.#loadedMs;
   }
 
-  /** Of older attacks nobody may see anything. */
+  /** Older attacks are visible to nobody. */
   get keptMs(): number {
     return this.#keptDays * DAY_MS;
   }
 
-  /** Null: nobody holds it. */
+  /** Null without a holding. */
   of(subject: string): WatchScope | null {
     return this.#nearest.of(subject);
   }
@@ -74,7 +74,7 @@ export class ScopeTable {
       return { kind: 'watch.settings', version: current, scopes: null, next: null };
     }
     const [of, index] = cursor?.split('@') ?? [];
-    // Of another version: it is begun again.
+    // A cursor of another version starts again.
     const begin = of === current && index !== undefined ? Number(index) : 0;
     let bytes = 0;
     const page: WatchScope[] = [];

@@ -1,10 +1,10 @@
 import { type Cidr, containsCidr, parseCidr } from '@portcullis/core/net/cidr.ts';
 import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
 
-/** Addresses whose prefix was found to be around them are remembered, so that a bucket costs look-ups only. */
+/** The size of the cache of checked addresses. */
 const MAX_REMEMBERED = 131_072;
 
-/** What an agent has to say something of: the prefixes that it serves. */
+/** Checks subjects against the prefixes that an agent serves. */
 export class Served {
   readonly #prefixes: readonly Cidr[];
   readonly #within: NearestScope<true>;
@@ -18,7 +18,7 @@ export class Served {
     this.#within = new NearestScope(serves.map((text) => [text, true] as const));
   }
 
-  /** An address inside of it, or a prefix that it serves a part of: it counts what goes into that part. */
+  /** An address inside them, or a prefix that overlaps them. */
   has(subject: string): boolean {
     if (this.#within.of(subject) !== null) return true;
     if (!subject.includes('/')) return false;
@@ -26,7 +26,7 @@ export class Served {
     return cidr.ok && this.#prefixes.some((prefix) => containsCidr(cidr.value, prefix));
   }
 
-  /** Whether an address counts for the prefix that the agent says it is in. */
+  /** Whether an address is in the prefix that the agent reports. */
   isInside(subject: string, prefix: string): boolean {
     if (this.#around.get(subject) === prefix) return true;
     const [inner, outer] = [parseCidr(subject), parseCidr(prefix)];

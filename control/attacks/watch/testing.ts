@@ -19,7 +19,7 @@ export function silentWatchEvents(): WatchEvents {
   return createWatchEvents(createLogger({ level: 'silent' }), createRegistry());
 }
 
-/** A bucket of one vector to single addresses, packets a second each. */
+/** A bucket of one vector to single addresses, in packets per second. */
 export function floodSample(
   atMs: number,
   rates: Readonly<Record<string, number>>,
@@ -49,12 +49,12 @@ export function floodSample(
   return { atMs, durationMs: 250, addresses, prefixes: [], tops };
 }
 
-/** A control plane's detector and recorder whose time is told; killed by forgetting it. */
+/** A detector and recorder with simulated time; killed by dropping it. */
 export class TestWatch {
   readonly scopes: ScopeTable;
   readonly host: DetectorHost;
   readonly recorder: Recorder;
-  /** It judges all by itself. */
+  /** It has no other replicas. */
   readonly judge: Pick<Judge, 'accept'> = {
     accept: async (...told) => {
       this.host.accept(...told);
@@ -66,7 +66,7 @@ export class TestWatch {
   readonly #db: Db;
   #sequence = 0;
   nowMs: number;
-  /** How far wall clocks are off. */
+  /** The offset of the wall clocks. */
   clockOffMs = 0;
   edgeClockOffMs = 0;
 
@@ -102,14 +102,14 @@ export class TestWatch {
     });
   }
 
-  /** Takes up what goes on, as control does when it starts. */
+  /** Continues ongoing attacks, as control does at its start. */
   async takeUp(): Promise<void> {
     for (const one of await loadOrphans(this.#db, 100)) {
       this.host.adopt(one, one.seenAt.getTime());
     }
   }
 
-  /** So many seconds of traffic, told by one edge a bucket at a time; then all is written. */
+  /** Sends seconds of traffic by one edge, bucket by bucket, and waits until all is written. */
   async play(
     seconds: number,
     rates: Readonly<Record<string, number>>,
@@ -132,7 +132,7 @@ export class TestWatch {
   }
 }
 
-/** As an edge tells of what it saw alone. */
+/** A delayed report of an edge. */
 export function wireAttack(
   startedAtMs: number,
   endedAtMs: number | null,

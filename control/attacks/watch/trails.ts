@@ -3,19 +3,19 @@ import type { Sample } from '@portcullis/core/attacks/sample.ts';
 import { type AttackSeries, Series, seriesUntil } from '@portcullis/core/attacks/series.ts';
 import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
 
-/** Attacks whose evidence is kept at a time: of more, only the records. */
+/** The most attacks with evidence; others have only a record. */
 const MAX_TRAILS = 2_000;
-/** Subjects whose top sources are remembered before anything is an attack. */
+/** The most subjects with top sources before an attack. */
 const MAX_TOPS_KNOWN = 4_096;
 
 interface Trail {
   readonly series: Series;
   readonly openedAtMs: number;
-  /** It goes on where what was recorded ended. */
+  /** It continues the recorded series. */
   readonly goesOn: boolean;
 }
 
-/** What is kept of ongoing attacks for people: their traffic over time, and who sent most of it. */
+/** The evidence of ongoing attacks: their traffic over time and their top sources. */
 export class Trails {
   readonly #trails = new Map<string, Trail>();
   readonly #tops = new Map<string, SubjectTops>();
@@ -38,7 +38,7 @@ export class Trails {
     this.#trails.set(attack.subject, { series: new Series(atMs), openedAtMs: atMs, goesOn: false });
   }
 
-  /** Its recorded part comes first: from its end to now nobody looked. Again does nothing. */
+  /** Continues the recorded series; the gap since its end stays empty. Idempotent. */
   goOn(attack: Attack, recorded: AttackSeries | null, openedAtMs: number, nowMs: number): void {
     const { subject } = attack;
     const trail = this.#trails.get(subject);
@@ -52,7 +52,7 @@ export class Trails {
     this.#trails.set(subject, { series, openedAtMs, goesOn: true });
   }
 
-  /** What every attack got in a bucket; nothing, where the sample does not name it. */
+  /** Adds a bucket to every attack's series; zero if the sample does not contain it. */
   add({ addresses, prefixes, durationMs }: Sample): void {
     if (this.#trails.size === 0) return;
     const got = new Map<string, { readonly packets: number; readonly bytes: number }>();
@@ -73,7 +73,7 @@ export class Trails {
     return this.#trails.get(subject)?.openedAtMs ?? null;
   }
 
-  /** As it is kept beside the record. `untilMs`: of what was before then. */
+  /** The stored form. `untilMs` limits it to earlier traffic. */
   evidenceOf(attack: Attack, untilMs = Infinity): object {
     const trail = this.#trails.get(attack.subject);
     return {

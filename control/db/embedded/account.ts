@@ -2,14 +2,14 @@ import { spawnSync } from 'node:child_process';
 import { lchownSync, readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
-/** The numbers of an account. */
+/** The uid and gid of an account. */
 export interface Account {
   readonly name: string;
   readonly uid: number;
   readonly gid: number;
 }
 
-/** Tried in this order when nobody named one. */
+/** The default accounts, tried in this order. */
 const DEFAULT_ACCOUNTS = ['portcullis', 'nobody'];
 
 /** An account of /etc/passwd. */
@@ -22,8 +22,8 @@ export function findAccount(name: string): Account | null {
 }
 
 /**
- * Whom the server runs as: PostgreSQL refuses root. Null: as ourselves, because we are nobody special.
- * An existing data directory keeps its owner, whoever that is, unless an account was asked for.
+ * The account of the server, because PostgreSQL refuses root. Null: the present account, if it is not root. An existing
+ * data directory keeps its owner unless an account was requested.
  */
 export function chooseAccount(asked: string | undefined, cluster: string): Account | null {
   if (process.getuid?.() !== 0) return null;
@@ -47,18 +47,18 @@ export function chooseAccount(asked: string | undefined, cluster: string): Accou
   );
 }
 
-/** How to spawn something as the account; nothing when it is ourselves, or once we became it. */
+/** The spawn options for the account; empty if it is the present one. */
 export function spawnAs(account: Account | null): { uid?: number; gid?: number } {
   const weAreRoot = process.getuid?.() === 0;
   return account === null || !weAreRoot ? {} : { uid: account.uid, gid: account.gid };
 }
 
-/** Gives a file to the account; nothing to do when it is ourselves. */
+/** Changes the owner of a file to the account, if it is another one. */
 export function giveTo(account: Account | null, path: string): void {
   if (account !== null && process.getuid?.() === 0) lchownSync(path, account.uid, account.gid);
 }
 
-/** Asks the kernel, which knows about access lists and mounts, whether the account may do this. */
+/** Tests the access of the account by the kernel, which knows ACLs and mounts. */
 function mayAccess(account: Account | null, path: string, how: '-x' | '-r'): boolean {
   const asked = spawnSync('test', [how, path], { ...spawnAs(account), stdio: 'ignore', cwd: '/' });
   return asked.status === 0;
@@ -72,7 +72,7 @@ export function mayRead(account: Account | null, file: string): boolean {
   return mayAccess(account, file, '-r');
 }
 
-/** The first folder on the way to `path` that the account may not pass, or null. */
+/** The first parent folder of `path` that the account may not enter, or null. */
 export function blockingFolder(account: Account | null, path: string): string | null {
   const folders: string[] = [];
   for (let at = resolve(path); ; at = dirname(at)) {

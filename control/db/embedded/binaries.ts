@@ -33,8 +33,8 @@ interface LibraryLink {
 }
 
 /**
- * PostgreSQL out of the npm package for this machine. Used where it is when the account can reach it and
- * its libraries are linked; otherwise from a tree of hard links (or copies) under `dataDir`.
+ * PostgreSQL from the npm package for this machine. Used in place if the account can reach it and its libraries are
+ * linked; otherwise from hard links or copies under `dataDir`.
  */
 export function provideBinaries(
   dataDir: string,
@@ -77,7 +77,7 @@ function installedPackage(): NativePackage {
   }
 }
 
-/** The links that npm cannot pack, and that the package's install script would have made. */
+/** The symbolic links that npm cannot pack; the package's install script would create them. */
 function readLinks(native: string): LibraryLink[] {
   const listed: unknown = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8'));
   if (!Array.isArray(listed)) throw new Error(`${native}/pg-symlinks.json is not a list`);
@@ -87,7 +87,7 @@ function readLinks(native: string): LibraryLink[] {
   }));
 }
 
-/** Makes missing links; false where the package may not be written to. */
+/** Creates missing links. Returns false if the package is read-only. */
 function linkInPlace(root: string, links: readonly LibraryLink[]): boolean {
   try {
     for (const link of links) makeLink(root, link);
@@ -115,7 +115,7 @@ function canRun(account: Account | null, root: string, links: readonly LibraryLi
   );
 }
 
-/** A tree of our own, complete or not there at all: it is made aside and renamed. */
+/** Creates an own tree atomically: under a temporary name, then renamed. */
 function cloneTree(source: NativePackage, links: readonly LibraryLink[], dataDir: string): string {
   const root = join(dataDir, `postgres-bin-${source.version}`);
   if (existsSync(root)) return root;
@@ -129,7 +129,7 @@ function cloneTree(source: NativePackage, links: readonly LibraryLink[], dataDir
 
 function copyFolder(from: string, to: string): void {
   mkdirSync(to, { recursive: true });
-  // mkdir obeys the umask, which may keep the server's account out.
+  // mkdir obeys the umask, which may exclude the server's account.
   chmodSync(to, 0o755);
   for (const entry of readdirSync(from, { withFileTypes: true })) {
     const source = join(from, entry.name);

@@ -5,12 +5,12 @@ import { type Account, giveTo, spawnAs } from './account.ts';
 import type { Binaries } from './binaries.ts';
 import type { Layout } from './layout.ts';
 
-/** What the server's programs see of our environment: nothing, or PGOPTIONS and the like would change them. */
+/** The environment of PostgreSQL's programs: empty, because PGOPTIONS and others would change them. */
 export const CLEAN_ENVIRONMENT = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 
 /**
- * Makes the cluster unless it is there. It is made aside and renamed, so that a cluster under its real name
- * is always whole, whenever we were killed.
+ * Creates the cluster if it is missing: under a temporary name, then renamed, so that a kill never leaves an incomplete
+ * cluster.
  */
 export function provideCluster(
   layout: Layout,
@@ -67,7 +67,7 @@ function createCluster(
       '--username=portcullis',
       '--encoding=UTF8',
       '--locale=C',
-      // Who may enter the socket's folder is who may connect; there is no other way in.
+      // Access to the socket's folder is the authentication; there is no other way in.
       '--auth=trust',
       '--no-instructions',
       ...(fsync ? [] : ['--no-sync']),

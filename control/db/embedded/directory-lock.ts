@@ -7,14 +7,14 @@ export interface DirectoryLock {
 }
 
 /**
- * One control process on a data directory. flock(2) through the flock command of util-linux: the lock
- * belongs to the open file, which the command shares with us, so it outlives the command and ends with this
- * process however that dies, and holds across containers that share the directory.
+ * Locks a data directory for one control process by flock(2), through the flock command of util-linux. The lock belongs
+ * to the open file, which the command shares with this process, so it ends with this process in any case, and also
+ * holds across containers that share the directory.
  */
 export function lockDirectory(dataDir: string, account: Account | null): DirectoryLock {
   const path = `${dataDir}/control.lock`;
   const fd = openLock(path);
-  // The next control process on this directory may run as the account, without ever being root.
+  // The next control process may run as the account without being root.
   giveTo(account, path);
   const locked = spawnSync('flock', ['--nonblock', '--exclusive', '3'], {
     stdio: ['ignore', 'ignore', 'ignore', fd],

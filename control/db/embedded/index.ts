@@ -17,35 +17,35 @@ import {
 import { runningPostmaster } from './postmaster-file.ts';
 
 export interface EmbeddedOptions {
-  /** Ours alone; made when it is missing. The cluster is its folder `postgres`. */
+  /** The data directory, created if missing. The cluster is its folder `postgres`. */
   readonly dataDir: string;
-  /** Whom the server runs as when we are root; default: the owner of the cluster, `portcullis`, `nobody`. */
+  /** The account of the server if started as root; default: the owner of the cluster, `portcullis`, `nobody`. */
   readonly account?: string;
   readonly log: Logger;
-  /** Default true. False loses data in a power cut: tests only. */
+  /** Default true. False loses data on a power failure: tests only. */
   readonly fsync?: boolean;
 }
 
 export interface EmbeddedPostgres {
-  /** Of the database `portcullis`, over a Unix socket; the same after every restart of the server. */
+  /** The URL of the database `portcullis` over a Unix socket; constant across restarts. */
   readonly url: string;
-  /** Whether the server was found running, left by a control process that was killed. */
+  /** Whether a running server of a killed control process was adopted. */
   readonly adopted: boolean;
-  /** The server's process now; null while it is down and about to be started again. */
+  /** The pid of the server. Null while it restarts. */
   pid(): number | null;
-  /** Shuts the server down; again changes nothing. */
+  /** Shuts the server down. Idempotent. */
   stop(): Promise<void>;
 }
 
 const DATABASE = 'portcullis';
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 5_000;
-/** A server that ran this long is healthy: its next death is a new story. */
+/** After this uptime the restart backoff is reset. */
 const HEALTHY_MS = 30_000;
 
 /**
- * Starts PostgreSQL under `dataDir`, or takes over the one that runs there, and keeps it running until
- * stopped. Refuses in words: a directory in use, of another version, or out of the account's reach.
+ * Starts PostgreSQL under `dataDir` or adopts the running one, and restarts it until stopped. Throws with a reason if
+ * the directory is in use, of another version, or inaccessible to the account.
  */
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const account = chooseAccount(options.account, clusterOf(options.dataDir));
@@ -76,7 +76,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   }
 }
 
-/** Whether a data directory holds a cluster, running or not, as far as we may look. */
+/** Whether a data directory contains a cluster, as far as it is readable. */
 export function mayHaveEmbeddedPostgres(dataDir: string): boolean {
   try {
     return lstatSync(clusterOf(dataDir)).isDirectory();
@@ -85,7 +85,7 @@ export function mayHaveEmbeddedPostgres(dataDir: string): boolean {
   }
 }
 
-/** The URL of the server that runs under a data directory, for who may enter it; null when none does. */
+/** The URL of the running server of a data directory. Null if none runs. */
 export function findEmbeddedPostgres(dataDir: string): string | null {
   const running = runningPostmaster(clusterOf(dataDir));
   return running === null ? null : socketUrl(running.socketDir, DATABASE);

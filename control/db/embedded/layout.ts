@@ -4,25 +4,25 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Account, blockingFolder, giveTo } from './account.ts';
 
-/** Where everything of an embedded server is. */
+/** The paths of an embedded server. */
 export interface Layout {
   readonly dataDir: string;
-  /** The cluster: PostgreSQL's own data directory. */
+  /** The cluster: PostgreSQL's data directory. */
   readonly cluster: string;
-  /** Holds the socket, and nothing else. Only the account may enter it, which is the authentication. */
+  /** Contains only the socket. Only the account may enter it, which is the authentication. */
   readonly socketDir: string;
-  /** What the server says before and beside its work. */
+  /** The server's log. */
   readonly logFile: string;
 }
 
-/** The port is a part of the socket's name, nothing more: the server listens on no network. */
+/** The port is only a part of the socket's name: the server listens on no network. */
 export const PORT = 5432;
 const SOCKET = `.s.PGSQL.${PORT}`;
 
 /** sun_path of sockaddr_un holds 108 bytes with the final NUL. */
 const MAX_SOCKET_PATH_BYTES = 107;
 
-/** The files whose presence means that a server has this socket. */
+/** The files of a server on this socket. */
 export function socketFiles(socketDir: string): string[] {
   return [join(socketDir, SOCKET), join(socketDir, `${SOCKET}.lock`)];
 }
@@ -31,7 +31,7 @@ export function clusterOf(dataDir: string): string {
   return join(dataDir, 'postgres');
 }
 
-/** Makes the data directory unless it is there, and refuses in words what the account could not use. */
+/** Creates the data directory if missing. Throws with a reason if the account cannot use it. */
 export function prepareDataDir(asked: string, account: Account | null): string {
   mkdirSync(asked, { recursive: true, mode: account === null ? 0o700 : 0o711 });
   const dataDir = realpathSync(asked);
@@ -39,7 +39,7 @@ export function prepareDataDir(asked: string, account: Account | null): string {
   return dataDir;
 }
 
-/** Where everything is to be, with the socket's folder made. */
+/** The paths, with the socket's folder created. */
 export function prepareLayout(dataDir: string, account: Account | null): Layout {
   const socketDir = prepareSocketDir(dataDir, account);
   return {
@@ -54,7 +54,7 @@ function letThrough(dataDir: string, account: Account | null): void {
   if (account === null) return;
   let blocking = blockingFolder(account, dataDir);
   if (blocking === dataDir) {
-    // Ours to open: passing through shows nothing of what is in it.
+    // Execute permission only: it does not reveal the content.
     chmodSync(dataDir, lstatSync(dataDir).mode | 0o011);
     blocking = blockingFolder(account, dataDir);
   }
@@ -72,7 +72,7 @@ function prepareSocketDir(dataDir: string, account: Account | null): string {
   if (made) mkdirSync(socketDir, { mode: 0o700 });
   const found = lstatSync(socketDir);
   const trusted = [account?.uid ?? process.getuid?.(), process.getuid?.()];
-  // In a folder where everybody may write, somebody may have put a trap under this name.
+  // In a world-writable folder another user may have created this name.
   if (!found.isDirectory() || !trusted.includes(found.uid)) {
     throw new Error(`${socketDir} should be a directory of ours, and is not. Remove it.`);
   }
@@ -85,7 +85,7 @@ function fits(socketDir: string): boolean {
   return Buffer.byteLength(join(socketDir, `${SOCKET}.lock`)) <= MAX_SOCKET_PATH_BYTES;
 }
 
-/** The same for the same data directory, so that a later start finds a server that lived on. */
+/** Derived from the data directory, so that a later start finds a running server. */
 function shortSocketDir(dataDir: string): string {
   const name = `portcullis-${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}`;
   const base = process.getuid?.() === 0 && existsSync('/run') ? '/run' : tmpdir();

@@ -2,8 +2,8 @@ import { pino } from 'pino';
 import { startEmbeddedPostgres } from './index.ts';
 
 /**
- * A program for tests to kill: owns the server of a data directory (its argument) as control does.
- * Says `{ url, adopted, pid }` to its parent; SIGTERM stops it in order.
+ * A test program that owns the server of a data directory (its argument) like control. Sends `{ url, adopted, pid }` to
+ * its parent; SIGTERM stops it.
  */
 const dataDir = process.argv[2] ?? '';
 const log = pino({ level: 'silent' });
@@ -11,7 +11,7 @@ const server = await startEmbeddedPostgres({ dataDir, log }).catch((error: unkno
   process.send?.({ error: error instanceof Error ? error.message : String(error) });
   process.exit(1);
 });
-// The server keeps nobody alive; control has its listener.
+// The server does not keep the process alive.
 setInterval(() => {}, 60_000);
 process.once('SIGTERM', () => void server.stop().then(() => process.exit(0)));
 process.send?.({ url: server.url, adopted: server.adopted, pid: server.pid() });

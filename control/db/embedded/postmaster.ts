@@ -10,13 +10,13 @@ import { type Layout, PORT, socketUrl } from './layout.ts';
 import { hasServerProcess, removeLeftovers, runningPostmaster } from './postmaster-file.ts';
 import { isRunning, sendSignal } from './process-table.ts';
 
-/** A server that runs: our child, or one that outlived an earlier control process. */
+/** A running server: a child, or one adopted from an earlier control process. */
 export interface Postmaster {
   readonly pid: number;
   readonly adopted: boolean;
-  /** Settles when it is gone, for whatever reason. */
+  /** Resolves when the server is gone. */
   readonly exited: Promise<void>;
-  /** Keeps this process alive until the server is gone; otherwise a server keeps nobody. */
+  /** Keeps this process alive until the server is gone. */
   hold(): void;
 }
 
@@ -24,7 +24,7 @@ export interface Ground {
   readonly layout: Layout;
   readonly binaries: Binaries;
   readonly account: Account | null;
-  /** Off only where nothing needs to outlive a power cut: tests. */
+  /** Off in tests only. */
   readonly fsync: boolean;
 }
 
@@ -34,7 +34,7 @@ const WATCH_MS = 200;
 const READY_TIMEOUT_MS = 600_000;
 const ADOPT_TIMEOUT_MS = 60_000;
 const ORPHANS_TIMEOUT_MS = 10_000;
-/** How long a shutdown may take before the next, harder one. */
+/** The timeout of each shutdown mode before the next, harder one. */
 const SHUTDOWN_STEPS: readonly { name: NodeJS.Signals; waitMs: number }[] = [
   { name: 'SIGINT', waitMs: 30_000 },
   { name: 'SIGQUIT', waitMs: 10_000 },
@@ -42,7 +42,7 @@ const SHUTDOWN_STEPS: readonly { name: NodeJS.Signals; waitMs: number }[] = [
 ];
 const LOG_ROTATE_BYTES = 5_000_000;
 
-/** Takes over the server of this cluster that an earlier control process left; null when there is none. */
+/** Adopts the running server of an earlier control process. Null if there is none. */
 export async function adoptPostmaster(ground: Ground): Promise<Postmaster | null> {
   const { cluster, socketDir } = ground.layout;
   const found = runningPostmaster(cluster);
@@ -52,12 +52,12 @@ export async function adoptPostmaster(ground: Ground): Promise<Postmaster | null
     found.socketDir === socketDir &&
     (await waitUntilReady(ground, ADOPT_TIMEOUT_MS, () => isRunning(found.pid)));
   if (fits) return postmaster;
-  // Another version of the programs, a lost socket, or one that does not answer: begin afresh.
+  // Another version, a lost socket or no answer: start a new server.
   await stopPostmaster(postmaster);
   return null;
 }
 
-/** Starts a server, and waits until it answers; gives up when `signal` says so. */
+/** Starts a server and waits until it answers or `signal` aborts. */
 export async function launchPostmaster(ground: Ground, signal?: AbortSignal): Promise<Postmaster> {
   const { cluster, socketDir } = ground.layout;
   const deadline = Date.now() + ORPHANS_TIMEOUT_MS;
@@ -87,7 +87,7 @@ function ownChild(child: ChildProcess, exited: Promise<void>): Postmaster {
   return { pid: child.pid ?? 0, adopted: false, exited, hold: () => child.ref() };
 }
 
-/** Not our child, so nobody tells us of its end: look. */
+/** Polls a server that is no child of this process. */
 function watchStranger(pid: number): Postmaster {
   let timer: NodeJS.Timeout | undefined;
   const exited = new Promise<void>((resolve) => {
@@ -111,9 +111,9 @@ async function spawnServer(ground: Ground): Promise<{ child: ChildProcess; logFr
       ...spawnAs(account),
       cwd: layout.cluster,
       env: CLEAN_ENVIRONMENT,
-      // A file, not a pipe: the server goes on when we are killed.
+      // A file instead of a pipe, because the server outlives this process.
       stdio: ['ignore', output, output],
-      // A session of its own: Ctrl-C in a terminal is for us, and we stop it in order.
+      // An own session: Ctrl-C in a terminal must not reach the server.
       detached: true,
     });
     await once(child, 'spawn');
@@ -123,7 +123,7 @@ async function spawnServer(ground: Ground): Promise<{ child: ChildProcess; logFr
   }
 }
 
-/** Once root is given up the folder may not be ours to rename in; the file is. */
+/** After dropping root the folder may be read-only, but not the file. */
 function rotate(logFile: string): void {
   try {
     renameSync(logFile, `${logFile}.1`);
@@ -138,13 +138,13 @@ function settings({ layout, fsync }: Ground): string[] {
     port: PORT,
     unix_socket_directories: layout.socketDir.replaceAll(',', '\\,'),
     unix_socket_permissions: '0700',
-    // Tests have a database for each file, and a pool for each database.
+    // Tests have a database and a pool per file.
     max_connections: fsync ? 60 : 200,
     shared_buffers: '64MB',
     max_wal_size: '512MB',
     checkpoint_timeout: '15min',
     timezone: 'UTC',
-    // Refused statements are reported by who sent them; here stands what the server itself has to say.
+    // Failed statements are logged by their sender; this log is for the server itself.
     log_min_messages: 'log',
     log_checkpoints: 'off',
     log_timezone: 'UTC',
@@ -153,7 +153,7 @@ function settings({ layout, fsync }: Ground): string[] {
   return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }
 
-/** Whether our cluster answered on our socket, in our version, while `alive` and before the deadline. */
+/** Whether the cluster answered on its socket in the right version before the deadline. */
 async function waitUntilReady(
   ground: Ground,
   timeoutMs: number,
@@ -186,14 +186,14 @@ async function askServer(layout: Layout): Promise<{ cluster: string; version: st
     );
     return asked.rows[0] ?? null;
   } catch {
-    // Not there yet, or still replaying its log.
+    // Not started yet, or replaying its log.
     return null;
   } finally {
     await client.end().catch(() => {});
   }
 }
 
-/** Shuts down: fast (transactions rolled back, checkpoint), then at once, then by force. */
+/** Shuts down: fast (rollback and checkpoint), then immediate, then SIGKILL. */
 export async function stopPostmaster(postmaster: Postmaster): Promise<void> {
   postmaster.hold();
   for (const step of SHUTDOWN_STEPS) {

@@ -1,26 +1,26 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 
 /**
- * Whether a process still runs. A zombie does not: where PID 1 does not reap (many containers), a killed
- * server stays in the table for ever, and `kill(pid, 0)` says it lives.
+ * Whether a process runs. A zombie does not count: if PID 1 does not reap (many containers), a killed server stays in
+ * the process table and `kill(pid, 0)` succeeds.
  */
 export function isRunning(pid: number): boolean {
   const state = processState(pid);
   return state !== null && state !== 'Z' && state !== 'X';
 }
 
-/** The state letter of proc(5), or null when there is no such process. */
+/** The state letter of proc(5), or null without such a process. */
 function processState(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The name stands in parentheses and may itself hold any character.
+    // The name is in parentheses and may contain any character.
     return stat.slice(stat.lastIndexOf(')') + 2).charAt(0) || null;
   } catch {
     return null;
   }
 }
 
-/** The folder a process works in; null when it is gone or not ours to look at. */
+/** The working directory of a process. Null if it is gone or not readable. */
 export function workingDirectory(pid: number): string | null {
   try {
     return readlinkSync(`/proc/${pid}/cwd`);
@@ -29,7 +29,7 @@ export function workingDirectory(pid: number): string | null {
   }
 }
 
-/** Sends a signal; false when there is nobody to receive it. */
+/** Sends a signal. Returns false if the process is gone. */
 export function sendSignal(pid: number, name: NodeJS.Signals): boolean {
   try {
     process.kill(pid, name);

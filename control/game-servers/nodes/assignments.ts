@@ -8,17 +8,17 @@ import { loadAssignments, loadEggs, type NodeRow } from './store.ts';
 
 type Page = Pick<NodePage, 'servers' | 'eggs'>;
 
-/** Far below what a transport carries in a message; one server with its egg is never cut. */
+/** Far below the message limit; one server with its egg is never split. */
 const PAGE_BYTES = 4 * 1024 * 1024;
 
 /**
- * Hands a node the list of its servers, in pages of one revision. A revision names content: equal lists have equal
- * ones, whichever process answers.
+ * Answers a node's sync with the list of its servers in pages of one revision. A revision is a hash of the content, so
+ * it is equal on every replica.
  */
 export class AssignmentDesk {
   readonly #db: Db;
   readonly #pageBytes: number;
-  /** Lists of more than one page that a node has begun to fetch. */
+  /** Lists of several pages that nodes are fetching. */
   readonly #running = new Map<
     string,
     { readonly revision: string; readonly pages: readonly Page[] }
@@ -56,7 +56,7 @@ export class AssignmentDesk {
     return pageOf(running.revision, running.pages, index);
   }
 
-  /** A node that left continues nothing. */
+  /** Drops the list of a disconnected node. */
   forget(name: string): void {
     this.#running.delete(name);
   }

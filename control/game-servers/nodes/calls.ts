@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { CallAnswer, NodeAnswer, NodeCall } from '@portcullis/link/messages/node.ts';
 import type { ControlSide } from '@portcullis/link/transport/transport.ts';
 
-/** Why there is no answer: nobody of this name is connected, too much is asked of it already, or it took too long. */
+/** Why there is no answer: not connected, too many calls, or a timeout. */
 export type Silence = { readonly kind: 'silent'; readonly why: 'absent' | 'busy' | 'late' };
 
 export interface CallRequest {
@@ -12,10 +12,10 @@ export interface CallRequest {
   readonly call: NodeCall['call'];
 }
 
-/** Calls one node, or says why nobody answered. Never rejects. */
+/** Calls one node, or returns why there is no answer. Never rejects. */
 export type CallNode = (request: CallRequest) => Promise<CallAnswer | Silence>;
 
-/** Under way, for one node and for all: what comes beyond is told so rather than pile up. */
+/** The most concurrent calls per node and in total; more are refused. */
 const MAX_OPEN_OF_NODE = 1_000;
 const MAX_OPEN = 10_000;
 
@@ -25,17 +25,17 @@ interface Open {
 }
 
 /**
- * Calls of this process to nodes that are connected to it. An answer counts once, from the node that was
- * called, in its time; every other is dropped.
+ * Calls from this process to its connected nodes. An answer counts once, from the called node, in time; others are
+ * dropped.
  */
 export class NodeCalls {
   readonly #open = new Map<string, Open>();
   readonly #ofNode = new Map<string, number>();
-  /** Looks at a server that are under way: whoever else wants to know meanwhile waits for the same. */
+  /** Running reads of servers, shared by concurrent readers. */
   readonly #looks = new Map<string, Promise<CallAnswer | Silence>>();
   #link: Pick<ControlSide, 'notify'> | null = null;
 
-  /** From now on there is somebody to call. */
+  /** Sets the link over which nodes are called. */
   speakThrough(link: Pick<ControlSide, 'notify'>): void {
     this.#link = link;
   }
@@ -55,7 +55,7 @@ export class NodeCalls {
     return look;
   };
 
-  /** From the node of this name. */
+  /** Takes an answer of a node. */
   answered(node: string, { id, answer }: NodeAnswer): void {
     const open = this.#open.get(id);
     if (open?.node === node) open.settle(answer);

@@ -7,8 +7,7 @@ import type { Db, Tx } from '../../db/database.ts';
 const PREFIX = 'pcn_';
 
 /**
- * Gives a node of the fleet a credential, and takes away the one before. Returns it: the only time that it can be
- * seen. null: the fleet has no such node.
+ * Issues a credential to a node and revokes the previous one. Returned this once. Null if the fleet has no such node.
  */
 export async function enrolNode(tx: Tx, name: string, actor: Actor): Promise<string | null> {
   const credential = generateCredential(PREFIX);
@@ -26,8 +25,8 @@ export async function enrolNode(tx: Tx, name: string, actor: Actor): Promise<str
 }
 
 /**
- * Whether whoever presents this is the node of this name. The same words whether there is no such node, it was never
- * enrolled, or the credential is another's. Looked up by its hash, so that time tells nothing of how much was right.
+ * Checks the credential of a node. The reason is the same for every failure. The look-up is by hash, so its time
+ * reveals nothing about a guess.
  */
 export async function admitNode(
   db: Db,

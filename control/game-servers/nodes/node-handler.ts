@@ -18,9 +18,9 @@ import type { NodeCalls } from './calls.ts';
 import type { PowerStates } from './power-states.ts';
 import { loadNode, recordHeartbeat, recordHello } from './store.ts';
 
-/** Four in the time after which a node counts as away. */
+/** The heartbeat interval: four within the time after which a node counts as away. */
 const HEARTBEAT_MS = 15_000;
-/** How often a node asks by itself, for notices may be lost. */
+/** The resync interval of nodes, because notices may be lost. */
 const RESYNC_MS = 30_000;
 
 export interface NodeHandlerDeps {
@@ -35,7 +35,7 @@ export interface NodeHandlerDeps {
 
 export type NodeHandler = (node: string, request: NodeRequest) => Promise<ControlReply>;
 
-/** Answers nodes. Never rejects: an agent gets a refusal that says what to do. */
+/** Answers requests of nodes. Never rejects: a node gets a refusal that says what to do. */
 export function createNodeHandler(deps: NodeHandlerDeps): NodeHandler {
   const session = new NodeSession(deps);
   return async (node, request) => {
@@ -55,7 +55,7 @@ export function createNodeHandler(deps: NodeHandlerDeps): NodeHandler {
 
 class NodeSession {
   readonly #deps: NodeHandlerDeps;
-  /** Who said hello last in this process: only that one's answers count. */
+  /** The instance of the last hello: only its answers count. */
   readonly #speaks = new Map<string, string>();
 
   constructor(deps: NodeHandlerDeps) {

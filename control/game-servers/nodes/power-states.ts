@@ -1,7 +1,7 @@
 import type { ServerState } from '@portcullis/core/game-servers/power.ts';
 import type { ServerBuild } from '@portcullis/link/messages/node.ts';
 
-/** After this long without a word from its node, what a server does is not known. */
+/** After this time without a heartbeat the state of a server is unknown. */
 const KNOWN_MS = 45_000;
 
 interface Told {
@@ -9,7 +9,7 @@ interface Told {
   readonly counts: ReadonlyMap<ServerState, number>;
 }
 
-/** How many servers do what, as nodes that are connected to this process said last. For people who watch; nothing depends on it. */
+/** The number of servers by state, as last reported by nodes of this process. For metrics only. */
 export class PowerStates {
   readonly #nodes = new Map<string, Told>();
   readonly #nowMs: () => number;
@@ -24,7 +24,7 @@ export class PowerStates {
     this.#nodes.set(node, { atMs: this.#nowMs(), counts });
   }
 
-  /** Of the nodes heard lately. */
+  /** By node with a recent heartbeat. */
   read(): { readonly nodes: number; readonly servers: ReadonlyMap<ServerState, number> } {
     const servers = new Map<ServerState, number>();
     for (const [node, { atMs, counts }] of this.#nodes) {

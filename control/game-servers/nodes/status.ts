@@ -2,22 +2,22 @@ import { sql } from 'kysely';
 import type { Db } from '../../db/database.ts';
 import { AWAY_AFTER_SECONDS } from '../store.ts';
 
-/** One node as control knows it: what the operator named, and what was heard of it. */
+/** A node: its configuration and its last report. */
 export interface NodeStatus {
   readonly name: string;
-  /** Null: it was never given a credential, so it is not let in. */
+  /** Null if it has no credential and cannot connect. */
   readonly enrolledAt: Date | null;
   readonly lastSeenAt: Date | null;
   readonly connected: boolean;
   readonly engine: EngineStatus | null;
   readonly servers: number;
   readonly built: number;
-  /** Those whose build failed, with why. */
+  /** The servers with a failed build, with reasons. */
   readonly failed: readonly FailedBuild[];
 }
 export interface EngineStatus {
   readonly kind: string;
-  /** Null: it does not answer; `problem` says why. */
+  /** Null if it does not answer; `problem` says why. */
   readonly version: string | null;
   readonly problem: string | null;
 }

@@ -5,8 +5,8 @@ import type { BuildState } from '../../db/schema.ts';
 import type { Db, Tx } from '../../db/database.ts';
 
 /**
- * All SQL by which a node reads or changes servers, and the one place that keeps nodes apart: every statement here
- * takes the node's id, which came from the name that the transport vouched for, and none takes it from a message.
+ * All SQL by which nodes read or change servers, and the only place that isolates nodes: every statement takes the id
+ * of the node that the transport authenticated, never one from a message.
  */
 export interface NodeRow {
   readonly id: number;
@@ -20,7 +20,7 @@ export async function loadNode(db: Db | Tx, name: string): Promise<NodeRow | nul
   return rows[0] ?? null;
 }
 
-/** Whoever says hello last speaks for the node. False: the fleet has no such node. */
+/** The instance of the last hello speaks for the node. False if the fleet has no such node. */
 export async function recordHello(db: Db, name: string, instance: string): Promise<boolean> {
   const { rows } = await sql`
     update nodes set instance = ${instance}, last_seen_at = clock_timestamp()
@@ -36,7 +36,7 @@ export interface ChangedBuild {
 }
 export type RecordedHeartbeat =
   | { readonly kind: 'unknown' | 'resync' }
-  /** `foreign`: servers that it named and that are another node's; nothing was done about them. */
+  /** `foreign`: reported servers of other nodes, which were ignored. */
   | {
       readonly kind: 'heard';
       readonly changed: readonly ChangedBuild[];
@@ -50,7 +50,7 @@ export interface Heartbeat {
   readonly builds: readonly ServerBuild[];
 }
 
-/** Takes what a node says of its own builds. */
+/** Stores the reported builds of a node. */
 export async function recordHeartbeat(db: Db, beat: Heartbeat): Promise<RecordedHeartbeat> {
   return db.transaction().execute(async (tx): Promise<RecordedHeartbeat> => {
     const { rows } = await sql<NodeRow>`
@@ -71,8 +71,8 @@ export async function recordHeartbeat(db: Db, beat: Heartbeat): Promise<Recorded
 }
 
 /**
- * Of the present epoch only, and never back once built: a heartbeat that was under way, or a node that has lost its
- * memory and builds again, does not take from its organisation what it was told.
+ * Only for the present epoch, and never back from built: a delayed heartbeat or a rebuild after a lost journal does not
+ * make a server unprovisioned.
  */
 async function recordBuilds(
   tx: Tx,
@@ -142,7 +142,7 @@ export async function loadAssignments(db: Db | Tx, nodeId: number): Promise<Serv
   }));
 }
 
-/** Eggs by digest, as text: what was stored is what is sent. */
+/** Eggs by digest, as the stored text. */
 export async function loadEggs(
   db: Db | Tx,
   digests: readonly string[],

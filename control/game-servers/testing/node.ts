@@ -13,12 +13,12 @@ import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 
 const TIMEOUT_MS = 5_000;
 
-/** A node of tests: says what it is told to say, keeps what it was called with, and answers as `answer` says. */
+/** A test node: sends given messages, records calls and answers as `answer` says. */
 export class TestNode {
   readonly name: string;
   readonly instance: string;
   readonly calls: NodeCall[] = [];
-  /** null: it hangs. */
+  /** Null: it hangs. */
   answer: (call: NodeCall) => CallAnswer | null = () => ({ kind: 'accepted' });
   /** Before each answer. */
   delayMs = 0;
@@ -39,7 +39,7 @@ export class TestNode {
     });
   }
 
-  /** Let in, and greeted. */
+  /** Connected and greeted. */
   async join(): Promise<this> {
     await new Promise<void>((resolve) => this.link.onConnect(resolve));
     await this.say({ kind: 'node.hello', protocolVersion: 1, instance: this.instance });
@@ -50,7 +50,7 @@ export class TestNode {
     return this.link.request(request, TIMEOUT_MS);
   }
 
-  /** A heartbeat that names these builds. */
+  /** Sends a heartbeat with these builds. */
   beat(
     ...builds: readonly (Partial<ServerBuild> & { readonly uuid: string })[]
   ): Promise<ControlReply> {
@@ -69,7 +69,7 @@ export class TestNode {
     });
   }
 
-  /** Resolves once it was called so often; rejects after some seconds. */
+  /** Resolves after this number of calls; rejects after some seconds. */
   async called(times: number): Promise<void> {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     while (this.calls.length < times) await once(this.#heard, 'call', { signal });

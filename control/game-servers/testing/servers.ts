@@ -22,12 +22,12 @@ const EGG: Egg = {
   protocols: ['tcp', 'udp'],
 };
 
-/** Numbered uuids, so that a test reads well. */
+/** Numbered uuids for readable tests. */
 export function uuidOf(number: number): string {
   return `6f1c2f1e-6b3a-4b0e-9a55-${String(number).padStart(12, '0')}`;
 }
 
-/** A node of the fleet, enrolled; returns its credential. */
+/** Enrols a node and returns its credential. */
 export async function addNode(db: Db, name: string): Promise<string> {
   await sql`insert into nodes (name, owner) values (${name}, 'fleet')`.execute(db);
   const credential = await db.transaction().execute((tx) => enrolNode(tx, name, ACTOR));
@@ -40,11 +40,11 @@ export interface TestServer {
   readonly name?: string;
   readonly node?: string;
   readonly built?: boolean;
-  /** Of service 501; another's service brings its organisation. */
+  /** By default service 501; another service implies its organisation. */
   readonly service?: number;
 }
 
-/** A server on port 20,000 and its number; returns its uuid. */
+/** Creates a server on port 20,000 plus its number; returns its uuid. */
 export async function addServer(db: Db, server: TestServer): Promise<string> {
   const {
     number,

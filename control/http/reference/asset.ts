@@ -13,11 +13,11 @@ export interface AssetOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A page or file that never changes while the process runs. */
+/** A page or file that is constant while the process runs. */
 export interface Asset extends AssetOptions {
-  /** Names exactly these bytes; also good as a part of a URL. */
+  /** The digest of the bytes, also used in URLs. */
   readonly digest: string;
-  /** Compressed at the first request, in the thread pool; from then on only that form is kept. */
+  /** Compressed on the first request in the thread pool; then only that form is kept. */
   readonly gzipped: () => Promise<Buffer>;
 }
 
@@ -36,7 +36,7 @@ export function createAsset(content: string | Buffer, options: AssetOptions): As
   };
 }
 
-/** Answers GET (and HEAD) of `url` with the asset: compressed where the client takes it, 304 where it has it. */
+/** Serves GET and HEAD of `url`: compressed if accepted, 304 if unchanged. */
 export function serveAsset(app: FastifyInstance, url: string, asset: Asset): void {
   app.get(url, { config: { operationId: 'reference' } }, (request, reply) =>
     sendAsset(request, reply, asset),

@@ -1,6 +1,6 @@
 import { escapeHtml } from './html.ts';
 
-/** Everything that could reach for another host is off; the page's policy would stop it anyway. */
+/** Features that contact other hosts are off; the CSP would block them anyway. */
 const SETTINGS = {
   withDefaultFonts: false,
   telemetry: false,
@@ -13,7 +13,7 @@ const SETTINGS = {
   defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
 } as const;
 
-/** Scripts from here only, none inline; the reference writes its styles at run time. */
+/** Own scripts only, none inline; the reference page sets styles at run time. */
 export const DOCS_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -31,7 +31,7 @@ export interface DocumentSource {
   readonly url: string;
 }
 
-/** The reference of all documents; the first one is shown first. */
+/** The reference page of all documents; the first is the default. */
 export function renderDocsPage(script: string, sources: readonly DocumentSource[]): string {
   const configuration = escapeHtml(JSON.stringify({ ...SETTINGS, sources }));
   return `<!doctype html>

@@ -8,7 +8,7 @@ import { PROBLEM_POLICY, renderProblemIndex, renderProblemPage } from './problem
 import { readScalarBundle } from './scalar-bundle.ts';
 
 const HTML = 'text/html; charset=utf-8';
-/** Asked again every time, answered 304 while nothing changed. */
+/** Revalidated every time, 304 while unchanged. */
 const REVALIDATED = 'public, no-cache';
 /** Its URL holds its digest. */
 const FOREVER = 'public, max-age=31536000, immutable';
@@ -19,9 +19,8 @@ const DOCUMENTS = [
 ] as const;
 
 /**
- * Serves what describes the service, to anybody: both OpenAPI documents, the reference page at /docs, and a
- * page for each problem. Everything is read now: later the process may not read its own files any more.
- * `publicUrl` may have a path, when a proxy puts the service below one.
+ * Serves the public documentation: both OpenAPI documents, the reference page at /docs, and a page per problem. All
+ * files are read now, because the process may not be able to later. `publicUrl` may have a path behind a proxy.
  */
 export function registerReference(
   app: FastifyInstance,
@@ -40,7 +39,7 @@ function registerDocuments(app: FastifyInstance, base: string): void {
     const asset = createAsset(JSON.stringify({ ...document, servers }), {
       type: 'application/json; charset=utf-8',
       cacheControl: REVALIDATED,
-      // The document is public: any page may show it.
+      // The document is public for any origin.
       headers: { 'access-control-allow-origin': '*' },
     });
     serveAsset(app, `/api/${version}/openapi.json`, asset);

@@ -17,7 +17,7 @@ const styleDigest = createHash('sha256').update(STYLE).digest('base64');
 /** No scripts at all, and the one style by its digest. */
 export const PROBLEM_POLICY = `default-src 'none'; style-src 'sha256-${styleDigest}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-/** Every problem code with its status and title. `base`: path under which the service stands, or ''. */
+/** The list of problems. `base` is the path of the service, or ''. */
 export function renderProblemIndex(base: string): string {
   const rows = PROBLEM_CODES.toSorted((a, b) => PROBLEMS[a].status - PROBLEMS[b].status).map(
     (code) => {
@@ -37,7 +37,7 @@ ${rows.join('\n')}
   );
 }
 
-/** What one problem means, and what to do about it. */
+/** The page of one problem. */
 export function renderProblemPage(code: ProblemCode, base: string): string {
   const { status, title, explanation, remedy } = PROBLEMS[code];
   return page(

@@ -15,15 +15,12 @@ export interface TestReply {
 
 export interface TestRequest {
   readonly json?: unknown;
-  /** Sent as it is, instead of `json`. */
+  /** A raw body instead of `json`. */
   readonly raw?: string | Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/**
- * Calls the server and holds every single answer to the contract: a documented status, the media type, the
- * body's schema, the headers that are always there.
- */
+/** Calls the server and checks every response against the contract: status, media type, schema and headers. */
 export interface TestClient {
   readonly authorization: string | null;
   send(method: string, path: string, request?: TestRequest): Promise<TestReply>;
@@ -123,7 +120,7 @@ function fits(schema: object, body: unknown): void {
   assert.ok(validate(body), JSON.stringify(validate.errors));
 }
 
-/** Asserts a refusal, and gives its document for what else the test wants to know. */
+/** Asserts a problem and returns its document. */
 export function assertRefused(
   reply: TestReply,
   status: number,

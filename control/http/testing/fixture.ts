@@ -14,22 +14,22 @@ import { createRegistry } from '../metrics.ts';
 import { createHttpServer, type HttpDeps, type HttpServer } from '../server.ts';
 import { createTestClient, type TestClient } from './client.ts';
 
-/** What the tests of the API start from: two organisations, their holdings, a listening server. */
+/** The test environment of the API: two organisations, their holdings, a listening server. */
 export interface World {
   readonly db: Db;
   readonly url: string;
   readonly metricsUrl: string;
-  /** Where nodes meet this control plane. */
+  /** The link for nodes. */
   readonly nodes: MemoryLink;
   /** Of acme, with every ability; limits are the defaults. */
   readonly acme: TestClient;
   /** Of the other organisation. */
   readonly other: TestClient;
-  /** A client with a key of its own making. */
+  /** A client with a new key. */
   client(options?: KeyOptions): Promise<TestClient>;
-  /** Without a key, or with a wrong one. */
+  /** A client without a key or with a wrong one. */
   anonymous(authorization?: string): TestClient;
-  /** What the server logged, as text. */
+  /** The server's log as text. */
   logged(): string;
 }
 
@@ -39,7 +39,7 @@ export interface KeyOptions {
   readonly prefixes?: readonly string[];
   readonly servers?: readonly string[];
   readonly managedServers?: readonly string[];
-  /** Addresses that the key may be used from; everywhere, without. */
+  /** Addresses that the key may be used from; absent: anywhere. */
   readonly sources?: readonly string[];
 }
 
@@ -53,12 +53,12 @@ export const ALL_ABILITIES = [
   'game-servers.manage',
 ];
 
-/** Shorter than the promised ones, so that a test need not wait so long; and apart from each other. */
+/** Shorter and distinct timeouts for tests. */
 const TEST_DEADLINES = { lookWithinMs: 300, instructWithinMs: 600 };
 
 type Test = Parameters<typeof testDatabase>[0] & { after(stop: () => Promise<void>): void };
 
-/** Starts the world for one test, and stops it after. */
+/** Starts the test environment for one test and stops it afterwards. */
 export async function startWorld(
   t: Test,
   overrides: Partial<HttpDeps> = {},

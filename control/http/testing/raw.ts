@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
-/** Sends bytes as they are, and reads until the server closes, or until `until` stands in what it sent. */
+/** Sends raw bytes and reads until the server closes or `until` appears. */
 export async function sendRaw(
   url: string,
   sent: string | Uint8Array,
