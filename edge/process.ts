@@ -11,14 +11,14 @@ import { createDeniedMemory } from '@portcullis/dataplane/connections/denied-mem
 import { judgedBy } from '@portcullis/dataplane/connections/owned-connections.ts';
 import { DeniedFlowFile, savingDeniedFlows } from './state/denied-flow-file.ts';
 import { COUNTER_TABLE_NAME } from '@portcullis/dataplane/nftables/names.ts';
-import { nftablesPlace, xdpPlace } from '@portcullis/dataplane/counters/places.ts';
-import { switchOff } from '@portcullis/dataplane/xdp/switched-off.ts';
+import { nftablesBackend, xdpBackend } from '@portcullis/dataplane/counters/kernel-source.ts';
+import { disableEarlyDrop } from '@portcullis/dataplane/xdp/disable.ts';
 import { FilterKeeper } from '@portcullis/dataplane/filters/keeper.ts';
 import { createHost } from './host/host.ts';
 import {
   eachConnection,
   removeWhere,
-  sweepConnections,
+  removeConnections,
 } from '@portcullis/dataplane/kernel/netlink/conntrack.ts';
 import { watchLinks } from '@portcullis/dataplane/kernel/netlink/links.ts';
 import { openRoutes } from '@portcullis/dataplane/kernel/netlink/routes.ts';
@@ -69,7 +69,7 @@ try {
   );
 }
 const earlyDrop = early === 'on' ? createEarlyDrop({ pins, room, log }) : null;
-const deviceModes = earlyDrop ?? switchOff(pins, log);
+const deviceModes = earlyDrop ?? disableEarlyDrop(pins, log);
 const nftablesDrops = new NftablesDrops(() => openCounterReader());
 // Drops that an earlier agent has reported. Without rights there are none.
 await nftablesDrops.read().catch(() => {});
@@ -88,8 +88,8 @@ const fragmentLimits = fitToMemory(DEFAULT_LIMITS.fragmentLimits, totalmem() / M
 const reassembly = new Reassembly({ sysctls, limits: fragmentLimits, stateDir, log });
 const link = connectIpc({ path: config.linkPath, agent: { kind: 'edge', name: config.name } });
 const counters = new KernelCounterSource([
-  ...(earlyDrop === null ? [] : [xdpPlace(earlyDrop)]),
-  nftablesPlace({
+  ...(earlyDrop === null ? [] : [xdpBackend(earlyDrop)]),
+  nftablesBackend({
     apply: (text) => nft.apply(text),
     open: () => openCounterReader(COUNTER_TABLE_NAME),
   }),
@@ -99,7 +99,7 @@ const host = createHost();
 const memory = new LearnedMemory({ open: openLearnedReader, log, deniedFlowFile });
 const deniedFlows = new DeniedFlows({
   log,
-  sweep: sweepConnections,
+  sweep: removeConnections,
   memory: createDeniedMemory(driver, memory),
   openJudged: (devices) => judgedBy(devices, openRoutes(), deviceName),
   localAddresses: () => host.localAddresses(),

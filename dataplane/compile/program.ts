@@ -52,7 +52,7 @@ const MAX_STEPS = 50_000_000;
 /** `rules`: the first match decides, nothing matched is accepted. Throws `PolicyError` where that takes too long. */
 export function planTree(rules: readonly MatchRule[]): Tree {
   const { kept, fallback } = prune(rules);
-  const levelled = intoLevels([...kept, fallback]).map(prepare);
+  const levelled = intoLevels([...kept, fallback]).map(indexed);
   const lookedUp = new Set<LevelledRule>();
   const matching = matcher(levelled);
   const branch = (key: Key): Branch => evaluate(matching(key), lookedUp);
@@ -87,21 +87,21 @@ export function prune(rules: readonly MatchRule[]): { kept: MatchRule[]; fallbac
     earlier.add(rule);
     return true;
   });
-  const disagreeing = overlapsAmong(rules);
-  const kept = withoutEchoes(reached, outcome, {
-    add: (rule) => disagreeing.add(rule, 0),
-    overlaps: (rule) => disagreeing.highest(rule) === 0,
+  const opposite = overlapsAmong(rules);
+  const kept = withoutRedundant(reached, outcome, {
+    add: (rule) => opposite.add(rule, 0),
+    overlaps: (rule) => opposite.highest(rule) === 0,
   });
   return { kept, fallback };
 }
 
 /** Rules that say the opposite; few are compared faster than they are indexed. */
-interface Disagreeing {
+interface OppositeRules {
   add(rule: MatchRule): void;
   overlaps(rule: MatchRule): boolean;
 }
 
-function compared(): Disagreeing {
+function oppositeList(): OppositeRules {
   const rules: MatchRule[] = [];
   return {
     add: (rule) => void rules.push(rule),
@@ -109,15 +109,15 @@ function compared(): Disagreeing {
   };
 }
 
-function withoutEchoes(
+function withoutRedundant(
   rules: readonly MatchRule[],
   outcome: Outcome,
-  disagreeing: Disagreeing,
+  opposite: OppositeRules,
 ): MatchRule[] {
   const kept: MatchRule[] = [];
   for (const rule of rules.toReversed()) {
-    if (rule.outcome !== outcome) disagreeing.add(rule);
-    else if (!disagreeing.overlaps(rule)) continue;
+    if (rule.outcome !== outcome) opposite.add(rule);
+    else if (!opposite.overlaps(rule)) continue;
     kept.push(rule);
   }
   return kept.toReversed();
@@ -127,22 +127,22 @@ export function intoLevels(rules: readonly MatchRule[]): LevelledRule[] {
   const earlier = { accept: overlapsAmong(rules), drop: overlapsAmong(rules) };
   return rules.map((rule) => {
     const opposite = rule.outcome === 'accept' ? 'drop' : 'accept';
-    const at = Math.max(0, earlier[opposite].highest(rule) + 1);
-    earlier[rule.outcome].add(rule, at);
-    return { rule, level: at };
+    const level = Math.max(0, earlier[opposite].highest(rule) + 1);
+    earlier[rule.outcome].add(rule, level);
+    return { rule, level: level };
   });
 }
 
 /** With what every port of the address would work out again. */
-interface Prepared extends LevelledRule {
-  readonly place: number;
+interface IndexedRule extends LevelledRule {
+  readonly index: number;
   readonly lookup: Lookup | null;
   readonly name: string;
 }
 
-function prepare(levelled: LevelledRule, place: number): Prepared {
+function indexed(levelled: LevelledRule, index: number): IndexedRule {
   const lookup = levelled.rule.source === null ? null : lookupOf(levelled);
-  return { ...levelled, place, lookup, name: lookup === null ? '' : lookupName(lookup) };
+  return { ...levelled, index, lookup, name: lookup === null ? '' : lookupName(lookup) };
 }
 
 /** Equal look-ups have equal names. */
@@ -158,8 +158,8 @@ interface Key {
 }
 
 /** The rules that packets of a protocol and port can reach, in order. */
-function matcher(rules: readonly Prepared[]): (key: Key) => readonly Prepared[] {
-  const ofPort = new Map<number, Prepared[]>();
+function matcher(rules: readonly IndexedRule[]): (key: Key) => readonly IndexedRule[] {
+  const ofPort = new Map<number, IndexedRule[]>();
   for (const one of rules) {
     const { protocol, port } = one.rule;
     if (protocol === null || port === null) continue;
@@ -167,8 +167,8 @@ function matcher(rules: readonly Prepared[]): (key: Key) => readonly Prepared[] 
     if (same === undefined) ofPort.set(portKey(protocol, port), [one]);
     else same.push(one);
   }
-  const ofProtocol = new Map<number | null, readonly Prepared[]>();
-  const reached = (protocol: number | null): readonly Prepared[] => {
+  const ofProtocol = new Map<number | null, readonly IndexedRule[]>();
+  const reached = (protocol: number | null): readonly IndexedRule[] => {
     const known = ofProtocol.get(protocol);
     if (known !== undefined) return known;
     const found = portless(rules, protocol);
@@ -183,13 +183,13 @@ function matcher(rules: readonly Prepared[]): (key: Key) => readonly Prepared[] 
   return ({ protocol, port }) => {
     const narrow =
       protocol === null || port === null ? undefined : ofPort.get(portKey(protocol, port));
-    return narrow === undefined ? reached(protocol) : inPlace(reached(protocol), narrow);
+    return narrow === undefined ? reached(protocol) : mergeInOrder(reached(protocol), narrow);
   };
 }
 
 /** Those of any port, up to the first without a source. */
-function portless(rules: readonly Prepared[], protocol: number | null): Prepared[] {
-  const found: Prepared[] = [];
+function portless(rules: readonly IndexedRule[], protocol: number | null): IndexedRule[] {
+  const found: IndexedRule[] = [];
   for (const one of rules) {
     const { rule } = one;
     if (rule.port !== null || (rule.protocol !== null && rule.protocol !== protocol)) continue;
@@ -200,15 +200,15 @@ function portless(rules: readonly Prepared[], protocol: number | null): Prepared
 }
 
 /** Both in order, and together. */
-function inPlace(some: readonly Prepared[], others: readonly Prepared[]): Prepared[] {
-  const merged: Prepared[] = [];
+function mergeInOrder(some: readonly IndexedRule[], others: readonly IndexedRule[]): IndexedRule[] {
+  const merged: IndexedRule[] = [];
   let at = 0;
   for (const one of some) {
-    while (at < others.length && (others[at] as Prepared).place < one.place)
-      merged.push(others[at++] as Prepared);
+    while (at < others.length && (others[at] as IndexedRule).index < one.index)
+      merged.push(others[at++] as IndexedRule);
     merged.push(one);
   }
-  for (; at < others.length; at++) merged.push(others[at] as Prepared);
+  for (; at < others.length; at++) merged.push(others[at] as IndexedRule);
   return merged;
 }
 
@@ -217,14 +217,14 @@ function portKey(protocol: number, port: number | null): number {
 }
 
 /** What is left of the list for packets of one protocol and port: look-ups on the source, then an outcome. */
-function evaluate(matching: readonly Prepared[], lookedUp: Set<LevelledRule>): Branch {
+function evaluate(matching: readonly IndexedRule[], lookedUp: Set<LevelledRule>): Branch {
   const end = matching.findIndex(({ rule }) => rule.source === null);
-  const terminal = matching[end] as Prepared;
+  const terminal = matching[end] as IndexedRule;
   const { outcome } = terminal.rule;
   if (end === 0) return { lookups: NO_LOOKUPS, outcome };
   const before = matching.slice(0, end);
   const rules = before.map(({ rule }) => rule);
-  const needed = new Set(withoutEchoes(rules, outcome, compared()));
+  const needed = new Set(withoutRedundant(rules, outcome, oppositeList()));
   const lookups = new Map<string, Lookup>();
   for (const one of before) {
     // An equal verdict from the terminal's level on was reached by no disagreeing rule below it.

@@ -16,16 +16,16 @@ export interface Covers {
 }
 
 /** So few are compared faster than they are indexed. */
-const FEW = 32;
+const MAX_LIST = 32;
 
 /** For these rules, to be added or asked for. */
 export function overlapsAmong(rules: readonly MatchRule[]): Overlaps {
-  return rules.length > FEW ? new OverlapIndex(sourceLengths(rules)) : new OverlapList();
+  return rules.length > MAX_LIST ? new OverlapIndex(sourceLengths(rules)) : new OverlapList();
 }
 
 /** For these rules, to be added or asked for. */
 export function coversAmong(rules: readonly MatchRule[]): Covers {
-  return rules.length > FEW ? new CoverIndex(sourceLengths(rules)) : new CoverList();
+  return rules.length > MAX_LIST ? new CoverIndex(sourceLengths(rules)) : new CoverList();
 }
 
 class OverlapList implements Overlaps {
@@ -60,7 +60,7 @@ class CoverList implements Covers {
  * hundred million comparisons, during which the edge would answer nobody.
  */
 export class OverlapIndex implements Overlaps {
-  readonly #places = new Map<string, SourceIndex>();
+  readonly #indexes = new Map<string, SourceIndex>();
   readonly #lengths: readonly number[];
 
   /** `lengths`: of the source networks of all rules that will be added or asked for. */
@@ -70,11 +70,11 @@ export class OverlapIndex implements Overlaps {
 
   add(rule: MatchRule, value: number): void {
     const { protocol, port } = rule;
-    const places = ['all', place(protocol, port)];
-    if (protocol !== null) places.push(within(protocol));
-    for (const name of places) {
-      let index = this.#places.get(name);
-      if (index === undefined) this.#places.set(name, (index = new SourceIndex(this.#lengths)));
+    const names = ['all', portName(protocol, port)];
+    if (protocol !== null) names.push(protocolName(protocol));
+    for (const name of names) {
+      let index = this.#indexes.get(name);
+      if (index === undefined) this.#indexes.set(name, (index = new SourceIndex(this.#lengths)));
       index.add(rule.source, value);
     }
   }
@@ -84,12 +84,12 @@ export class OverlapIndex implements Overlaps {
       protocol === null
         ? ['all']
         : [
-            place(null, null),
+            portName(null, null),
             ...(port === null
-              ? [within(protocol)]
-              : [place(protocol, null), place(protocol, port)]),
+              ? [protocolName(protocol)]
+              : [portName(protocol, null), portName(protocol, port)]),
           ];
-    const found = names.map((name) => this.#places.get(name)?.highest(source) ?? NONE);
+    const found = names.map((name) => this.#indexes.get(name)?.highest(source) ?? NONE);
     return Math.max(...found);
   }
 }
@@ -103,7 +103,7 @@ export class CoverIndex implements Covers {
   }
 
   add({ protocol, port, source }: MatchRule): void {
-    this.#added.add(`${place(protocol, port)} ${sourceName(source)}`);
+    this.#added.add(`${portName(protocol, port)} ${sourceName(source)}`);
   }
 
   covers({ protocol, port, source }: MatchRule): boolean {
@@ -113,8 +113,8 @@ export class CoverIndex implements Covers {
       const wider = this.#lengths.filter((length) => length < cidr.length);
       for (const length of wider) sources.push(networkName(length, bitsOf(cidr, length)));
     }
-    const places = [place(null, null), place(protocol, null), place(protocol, port)];
-    return places.some((at) => sources.some((name) => this.#added.has(`${at} ${name}`)));
+    const names = [portName(null, null), portName(protocol, null), portName(protocol, port)];
+    return names.some((at) => sources.some((name) => this.#added.has(`${at} ${name}`)));
   }
 }
 
@@ -136,7 +136,7 @@ class SourceIndex {
   #anywhere = NONE;
   /** By length: networks of that length. And networks of it that have, at or inside them, what was added. */
   readonly #networks = new Map<number, Map<bigint, number>>();
-  readonly #around = new Map<number, Map<bigint, number>>();
+  readonly #containing = new Map<number, Map<bigint, number>>();
 
   constructor(lengths: readonly number[]) {
     this.#lengths = lengths;
@@ -151,14 +151,14 @@ class SourceIndex {
     const { cidr } = source;
     raise(this.#networks, cidr.length, bitsOf(cidr, cidr.length), value);
     for (const length of this.#lengths) {
-      if (length <= cidr.length) raise(this.#around, length, bitsOf(cidr, length), value);
+      if (length <= cidr.length) raise(this.#containing, length, bitsOf(cidr, length), value);
     }
   }
 
   highest(source: SourceMatch | null): number {
     if (source?.kind !== 'network') return this.#all;
     const { cidr } = source;
-    const at = this.#around.get(cidr.length)?.get(bitsOf(cidr, cidr.length)) ?? NONE;
+    const at = this.#containing.get(cidr.length)?.get(bitsOf(cidr, cidr.length)) ?? NONE;
     let highest = Math.max(this.#anywhere, at);
     for (const [length, networks] of this.#networks) {
       if (length >= cidr.length) continue;
@@ -183,11 +183,11 @@ function bitsOf({ family, value }: Cidr, length: number): bigint {
   return value >> BigInt(BITS[family] - length);
 }
 
-function place(protocol: number | null, port: number | null): string {
+function portName(protocol: number | null, port: number | null): string {
   return `${protocol}/${port}`;
 }
 
-function within(protocol: number): string {
+function protocolName(protocol: number): string {
   return `${protocol}/*`;
 }
 

@@ -4,7 +4,12 @@ import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { type Address, parseAddress } from '@portcullis/core/net/address.ts';
 import type { Log } from '@portcullis/core/log.ts';
 import type { Desired } from '../desired.ts';
-import { bytesOf, type Connection, type Sweep, type Swept } from '../kernel/netlink/conntrack.ts';
+import {
+  bytesOf,
+  type Connection,
+  type Removal,
+  type RemovalResult,
+} from '../kernel/netlink/conntrack.ts';
 import { LivePolicies } from '@portcullis/edge/report/live-policies.ts';
 import { compilePolicy } from '../nftables/policy/compile.ts';
 import { denyAll } from '../testing/policies.ts';
@@ -61,18 +66,18 @@ function ground(t: TestContext, everyMs = 1) {
   const waiting: { readonly passes: number; readonly resolve: () => void }[] = [];
   const kept: Forgotten[] = [];
   let passes = 0;
-  const sweep = async ({ concerns, wanted, release }: Sweep): Promise<Swept> => {
+  const sweep = async ({ mayMatch, wanted, confirm }: Removal): Promise<RemovalResult> => {
     if (kernel.fails !== null) throw kernel.fails;
     const found = kernel.connections.filter(
-      (one) => concerns(one.family, one.destination) && wanted(one),
+      (one) => mayMatch(one.family, one.destination) && wanted(one),
     );
     let removed = 0;
     for (const one of found) {
-      if (!(await release(1))) continue;
+      if (!(await confirm(1))) continue;
       kernel.connections = kernel.connections.filter((other) => other !== one);
       removed += 1;
     }
-    return { removed, whole: true };
+    return { removed, isComplete: true };
   };
   const log = {
     debug: () => {},

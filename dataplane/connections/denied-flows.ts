@@ -4,7 +4,7 @@ import { parseCidr } from '@portcullis/core/net/cidr.ts';
 import { describeError, type Log } from '@portcullis/core/log.ts';
 import { changedKeys } from '../compile/changed-keys.ts';
 import type { Desired } from '../desired.ts';
-import type { Connection, Sweep, Swept } from '../kernel/netlink/conntrack.ts';
+import type { Connection, Removal, RemovalResult } from '../kernel/netlink/conntrack.ts';
 import type { CompiledTarget } from '../nftables/policy/compile.ts';
 import { Destinations } from './destinations.ts';
 import type { DeniedMemory } from './denied-memory.ts';
@@ -12,7 +12,7 @@ import { flowOf, type Judged } from './owned-connections.ts';
 
 export interface DeniedFlowsOptions {
   readonly log: Log;
-  readonly sweep: (sweep: Sweep) => Promise<Swept>;
+  readonly sweep: (sweep: Removal) => Promise<RemovalResult>;
   readonly memory: DeniedMemory;
   /** Opened for a pass. */
   readonly openJudged: (devices: readonly string[]) => Judged;
@@ -133,7 +133,7 @@ export class DeniedFlows {
     let whole = false;
     try {
       const swept = await this.#sweep(enforced, edge, changed);
-      whole = swept.whole;
+      whole = swept.isComplete;
       this.#problem = null;
       this.#removed += swept.removed;
       const ms = performance.now() - beginMs;
@@ -156,21 +156,21 @@ export class DeniedFlows {
     { desired }: Enforced,
     edge: EdgeView,
     changed: Destinations,
-  ): Promise<Swept & { readonly wrote: boolean }> {
+  ): Promise<RemovalResult & { readonly wrote: boolean }> {
     const { sweep, memory, openJudged } = this.#options;
     const judged = openJudged(desired.settings.devices);
     const found: { readonly flow: FlowStart; readonly secondsLeft: number | null }[] = [];
     let [isAll, wrote] = [true, false];
     try {
       const swept = await sweep({
-        concerns: (family, destination) => changed.has(family, destination),
+        mayMatch: (family, destination) => changed.has(family, destination),
         wanted: (connection: Connection) => {
           const flow = flowOf(connection);
           if (!deniesFlow(edge, flow) || !judged.comesIn(connection)) return false;
           found.push({ flow, secondsLeft: connection.secondsLeft });
           return true;
         },
-        release: async (count) => {
+        confirm: async (count) => {
           const flows = found.splice(0, count);
           // Where every packet is judged by itself, no connection lets one pass.
           const kept = desired.settings.sees === 'inbound' || (await memory.keep(flows));
@@ -179,7 +179,7 @@ export class DeniedFlows {
           return kept && this.#enforced !== null && !this.#stopped;
         },
       });
-      return { removed: swept.removed, whole: swept.whole && isAll, wrote };
+      return { removed: swept.removed, isComplete: swept.isComplete && isAll, wrote };
     } finally {
       judged.close();
     }

@@ -38,7 +38,13 @@ export function counterSuite(fresh: () => Promise<CounterGround>): void {
   const watch = (...networks: string[]) =>
     ground.counters.watch(networks.map(cidr), () => ({ packets: 1, bytes: 1 }));
   const change = (some: Partial<CounterChange>) =>
-    ground.counters.change({ hush: [], forget: [], follow: [], tell: [], ...some });
+    ground.counters.change({
+      stopVectors: [],
+      unfollow: [],
+      follow: [],
+      startVectors: [],
+      ...some,
+    });
 
   for (const { family, ours, net, theirs } of FAMILIES) {
     const [one, two] = ours;
@@ -59,7 +65,7 @@ export function counterSuite(fresh: () => Promise<CounterGround>): void {
 
     it(`tells every vector of IPv${family} by its name, of an address and of the network around it`, async () => {
       await watch(net);
-      await change({ follow: [one], tell: [one, net] });
+      await change({ follow: [one], startVectors: [one, net] });
       for (const [vector, frame] of packets) {
         await ground.send(repeat(frame, 3));
         const { addresses, networks } = await ground.counters.read();
@@ -99,7 +105,10 @@ export function counterSuite(fresh: () => Promise<CounterGround>): void {
   it('counts nothing of what is not watched, and no more of what no longer is', async () => {
     const to = (address: string) => frameOf(udpPacket('198.51.100.7', address, 9));
     await watch('203.0.113.0/24', '203.0.112.9');
-    await change({ follow: ['203.0.113.1', '203.0.112.9', '203.0.112.8'], tell: ['203.0.113.1'] });
+    await change({
+      follow: ['203.0.113.1', '203.0.112.9', '203.0.112.8'],
+      startVectors: ['203.0.113.1'],
+    });
     const first = to('203.0.113.1');
     const frames = [first, to('203.0.112.9'), to('203.0.112.8')];
     await ground.send(frames);
@@ -131,9 +140,13 @@ export function counterSuite(fresh: () => Promise<CounterGround>): void {
     });
     await ground.send(repeat(frame, 4));
     await watch('203.0.112.0/22', '198.18.0.0/16');
-    await change({ follow: ['203.0.113.1'], tell: ['203.0.113.1'] });
+    await change({ follow: ['203.0.113.1'], startVectors: ['203.0.113.1'] });
     await ground.send(repeat(frame, 3));
-    await change({ forget: ['203.0.113.1'], follow: ['203.0.112.1'], tell: ['203.0.112.1'] });
+    await change({
+      unfollow: ['203.0.113.1'],
+      follow: ['203.0.112.1'],
+      startVectors: ['203.0.112.1'],
+    });
     const { addresses, networks } = await ground.counters.read();
     assert.deepEqual(
       [named(addresses, '203.0.112.1'), named(networks, '198.18.0.0/16')],
@@ -142,7 +155,7 @@ export function counterSuite(fresh: () => Promise<CounterGround>): void {
   });
 
   it('follows and tells no more than it has room for', async () => {
-    const { followed } = ground.counters.room;
+    const { followed } = ground.counters.capacity;
     await watch('10.0.0.0/8');
     const all = Array.from({ length: followed + 2 }, (_, index) => ipv4(0x0a00_0001 + index));
     await change({ follow: all });
@@ -170,7 +183,7 @@ export function counterSuite(fresh: () => Promise<CounterGround>): void {
     const few = await ground.counters.read();
     assert.deepEqual(Object.keys(amounts(few.addresses)), [two]);
     assert.equal(named(few.networks, '203.0.113.0/24')?.packets, 9);
-    await change({ tell: [one] });
+    await change({ startVectors: [one] });
     await ground.send([frame]);
     assert.equal(named((await ground.counters.read()).addresses, one)?.vectors.length, 1);
   });

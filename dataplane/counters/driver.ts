@@ -6,40 +6,43 @@ import type { Cidr } from '@portcullis/core/net/cidr.ts';
  * whoever sends packets to made-up destinations takes no room from others. A suite holds every driver to this.
  */
 export interface CounterDriver {
-  readonly room: CounterRoom;
+  readonly capacity: CounterCapacity;
   /**
    * Counts what is sent to these networks from now on (an address alone is one of full length), and to no others.
    * `leastOf` an address, it is worth being told one by one; asked once or now and then.
    */
-  watch(networks: readonly Cidr[], leastOf: (address: string) => Least): Promise<void>;
+  watch(
+    networks: readonly Cidr[],
+    thresholdOf: (address: string) => ReportThreshold,
+  ): Promise<void>;
   /** Never more than there is room for. What is followed or told already stays so, and nothing is counted twice. */
   change(change: CounterChange): Promise<void>;
   /** What came since the last call. */
   read(): Promise<CounterReading>;
 }
 
-export interface CounterRoom {
+export interface CounterCapacity {
   /** Addresses that are followed: counted one by one. */
   readonly followed: number;
   /** Networks that have a counter of their own. */
   readonly networks: number;
   /** Subjects whose vectors are told. */
-  readonly told: number;
+  readonly vectors: number;
 }
 
 /** Subjects are canonical: an address, or a network with its length. Taken away is before given. */
 export interface CounterChange {
   /** Their vectors are told no more. */
-  readonly hush: readonly string[];
-  readonly forget: readonly string[];
+  readonly stopVectors: readonly string[];
+  readonly unfollow: readonly string[];
   /** Addresses in networks that are watched. */
   readonly follow: readonly string[];
   /** Networks that are watched, and addresses that are followed. */
-  readonly tell: readonly string[];
+  readonly startVectors: readonly string[];
 }
 
 /** In one reading: so many packets, or so many bytes. */
-export interface Least {
+export interface ReportThreshold {
   readonly packets: number;
   readonly bytes: number;
 }

@@ -8,17 +8,17 @@ import type {
   CounterChange,
   CounterDriver,
   CounterReading,
-  CounterRoom,
-  Least,
+  CounterCapacity,
+  ReportThreshold,
   Suspect,
 } from './driver.ts';
 import { byName, isAddress } from './networks.ts';
 
-const DEFAULT_ROOM: CounterRoom = { followed: 16, networks: 8, told: 4 };
+const DEFAULT_CAPACITY: CounterCapacity = { followed: 16, networks: 8, vectors: 4 };
 /** Fewer packets make nobody suspect. */
-const LEAST_SUSPECT = 8;
+const MIN_SUSPECT_PACKETS = 8;
 
-interface Tally {
+interface Sums {
   packets: number;
   bytes: number;
   dataPackets: number;
@@ -28,57 +28,60 @@ interface Tally {
 
 /** Stands for the kernel in tests: counts the frames that it is shown. */
 export class FakeCounterDriver implements CounterDriver {
-  readonly room: CounterRoom;
+  readonly capacity: CounterCapacity;
   #networks: ReadonlyMap<string, Cidr> = new Map();
   /** Of networks and followed addresses. */
-  readonly #told = new Set<string>();
+  readonly #withVectors = new Set<string>();
   readonly #followed = new Set<string>();
-  #leastOf: (address: string) => Least = () => ({ packets: 0, bytes: 0 });
-  #tallies = new Map<string, Tally>();
-  #dropped = new Map<string, Tally>();
+  #thresholdOf: (address: string) => ReportThreshold = () => ({ packets: 0, bytes: 0 });
+  #sums = new Map<string, Sums>();
+  #dropped = new Map<string, Sums>();
   #suspects = new Map<string, { packets: number; bytes: number }>();
 
-  constructor(room: CounterRoom = DEFAULT_ROOM) {
-    this.room = room;
+  constructor(capacity: CounterCapacity = DEFAULT_CAPACITY) {
+    this.capacity = capacity;
   }
 
-  async watch(networks: readonly Cidr[], leastOf: (address: string) => Least): Promise<void> {
+  async watch(
+    networks: readonly Cidr[],
+    leastOf: (address: string) => ReportThreshold,
+  ): Promise<void> {
     this.#networks = byName(networks);
-    this.#leastOf = leastOf;
+    this.#thresholdOf = leastOf;
     for (const name of this.#followed)
-      if (this.#around(addressOf(name)) === null) this.#forget(name);
-    for (const name of this.#told) {
-      if (!this.#followed.has(name) && !this.#networks.has(name)) this.#told.delete(name);
+      if (this.#networkNamesOf(addressOf(name)) === null) this.#unfollow(name);
+    for (const name of this.#withVectors) {
+      if (!this.#followed.has(name) && !this.#networks.has(name)) this.#withVectors.delete(name);
     }
   }
 
-  async change({ hush, forget, follow, tell }: CounterChange): Promise<void> {
-    for (const name of hush) this.#told.delete(name);
-    for (const name of forget) this.#forget(name);
+  async change({ stopVectors, unfollow, follow, startVectors }: CounterChange): Promise<void> {
+    for (const name of stopVectors) this.#withVectors.delete(name);
+    for (const name of unfollow) this.#unfollow(name);
     for (const name of follow) {
-      if (this.#followed.size === this.room.followed) break;
-      if (this.#around(addressOf(name)) !== null) this.#followed.add(name);
+      if (this.#followed.size === this.capacity.followed) break;
+      if (this.#networkNamesOf(addressOf(name)) !== null) this.#followed.add(name);
     }
-    for (const name of tell) {
-      if (this.#told.size === this.room.told) break;
-      if (this.#followed.has(name) || this.#networks.has(name)) this.#told.add(name);
+    for (const name of startVectors) {
+      if (this.#withVectors.size === this.capacity.vectors) break;
+      if (this.#followed.has(name) || this.#networks.has(name)) this.#withVectors.add(name);
     }
   }
 
   async read(): Promise<CounterReading> {
-    const tallies = this.#tallies;
+    const sums = this.#sums;
     const dropped = this.#dropped;
     const suspects: Suspect[] = [...this.#suspects]
-      .filter(([, { packets }]) => packets >= LEAST_SUSPECT)
+      .filter(([, { packets }]) => packets >= MIN_SUSPECT_PACKETS)
       .map(([address, amounts]) => ({ address, ...amounts }));
-    this.#tallies = new Map();
+    this.#sums = new Map();
     this.#dropped = new Map();
     this.#suspects = new Map();
-    const names = new Set([...tallies.keys(), ...dropped.keys()]);
-    const all = [...names].map((name) => countedOf(name, tallies.get(name), dropped.get(name)));
+    const names = new Set([...sums.keys(), ...dropped.keys()]);
+    const all = [...names].map((name) => countedOf(name, sums.get(name), dropped.get(name)));
     const isNetwork = ({ subject }: Counted) => subject.includes('/');
     return {
-      addresses: all.filter((one) => !isNetwork(one) && this.#isTold(one)),
+      addresses: all.filter((one) => !isNetwork(one) && this.#isReported(one)),
       networks: all.filter(isNetwork),
       suspects,
       samples: [],
@@ -90,58 +93,60 @@ export class FakeCounterDriver implements CounterDriver {
     const record = createRecord();
     if (!readPacket(frame, 0, frame.length, ETHERNET, frame.length, record)) return;
     const destination = destinationOf(record);
-    const around = this.#around(destination);
-    if (around === null) return;
+    const networks = this.#networkNamesOf(destination);
+    if (networks === null) return;
     const address = formatAddress(destination);
     const { protocol, sourcePort, tcpFlags, part, bytes } = record;
     const vector = vectorOf(protocol, sourcePort, tcpFlags, part, bytes);
-    const subjects = [...(this.#followed.has(address) ? [address] : []), ...around];
+    const subjects = [...(this.#followed.has(address) ? [address] : []), ...networks];
     if (byAddress) this.#add(this.#dropped, address, bytes, null);
-    else if (this.#followed.has(address)) this.#add(this.#tallies, address, bytes, vector);
-    for (const network of around)
-      this.#add(this.#tallies, network, bytes, byAddress ? null : vector);
+    else if (this.#followed.has(address)) this.#add(this.#sums, address, bytes, vector);
+    for (const network of networks)
+      this.#add(this.#sums, network, bytes, byAddress ? null : vector);
     if (!byAddress && !this.#followed.has(address)) this.#suspect(address, bytes);
     for (const subject of subjects) {
-      if (this.#told.has(subject)) this.#tell(subject, vector, bytes);
+      if (this.#withVectors.has(subject)) this.#countVector(subject, vector, bytes);
     }
   }
 
-  #isTold({ subject, packets, bytes }: Counted): boolean {
-    const least = this.#leastOf(subject);
-    return this.#told.has(subject) || packets >= least.packets || bytes >= least.bytes;
+  #isReported({ subject, packets, bytes }: Counted): boolean {
+    const least = this.#thresholdOf(subject);
+    return this.#withVectors.has(subject) || packets >= least.packets || bytes >= least.bytes;
   }
 
-  #forget(name: string): void {
+  #unfollow(name: string): void {
     this.#followed.delete(name);
-    this.#told.delete(name);
+    this.#withVectors.delete(name);
   }
 
   /** Null: it is not watched; empty: alone. Else the name of the longest network around it. */
-  #around(address: Address): readonly string[] | null {
-    const around = [...this.#networks].filter(([, network]) => containsAddress(network, address));
-    if (around.length === 0) return null;
-    return around
+  #networkNamesOf(address: Address): readonly string[] | null {
+    const containing = [...this.#networks].filter(([, network]) =>
+      containsAddress(network, address),
+    );
+    if (containing.length === 0) return null;
+    return containing
       .filter(([, network]) => !isAddress(network))
       .toSorted(([, a], [, b]) => b.length - a.length)
       .slice(0, 1)
       .map(([name]) => name);
   }
 
-  #add(into: Map<string, Tally>, subject: string, bytes: number, vector: number | null): void {
-    const tally = into.get(subject) ?? emptyTally();
-    into.set(subject, tally);
-    tally.packets++;
-    tally.bytes += bytes;
+  #add(into: Map<string, Sums>, subject: string, bytes: number, vector: number | null): void {
+    const sums = into.get(subject) ?? emptySums();
+    into.set(subject, sums);
+    sums.packets++;
+    sums.bytes += bytes;
     if (vector !== VECTOR_INDEX.tcp_data) return;
-    tally.dataPackets++;
-    tally.dataBytes += bytes;
+    sums.dataPackets++;
+    sums.dataBytes += bytes;
   }
 
-  #tell(subject: string, vector: number, bytes: number): void {
-    const tally = this.#tallies.get(subject) ?? emptyTally();
-    this.#tallies.set(subject, tally);
-    const count = tally.vectors.get(vector) ?? { packets: 0, bytes: 0 };
-    tally.vectors.set(vector, { packets: count.packets + 1, bytes: count.bytes + bytes });
+  #countVector(subject: string, vector: number, bytes: number): void {
+    const sums = this.#sums.get(subject) ?? emptySums();
+    this.#sums.set(subject, sums);
+    const count = sums.vectors.get(vector) ?? { packets: 0, bytes: 0 };
+    sums.vectors.set(vector, { packets: count.packets + 1, bytes: count.bytes + bytes });
   }
 
   #suspect(address: string, bytes: number): void {
@@ -150,19 +155,19 @@ export class FakeCounterDriver implements CounterDriver {
   }
 }
 
-function emptyTally(): Tally {
+function emptySums(): Sums {
   return { packets: 0, bytes: 0, dataPackets: 0, dataBytes: 0, vectors: new Map() };
 }
 
-function countedOf(subject: string, tally = emptyTally(), dropped = emptyTally()): Counted {
+function countedOf(subject: string, sums = emptySums(), dropped = emptySums()): Counted {
   return {
     subject,
-    packets: tally.packets + dropped.packets,
-    bytes: tally.bytes + dropped.bytes,
-    dataPackets: tally.dataPackets,
-    dataBytes: tally.dataBytes,
+    packets: sums.packets + dropped.packets,
+    bytes: sums.bytes + dropped.bytes,
+    dataPackets: sums.dataPackets,
+    dataBytes: sums.dataBytes,
     receiptPackets: 0,
-    vectors: [...tally.vectors]
+    vectors: [...sums.vectors]
       .map(([vector, amounts]) => ({ vector, ...amounts }))
       .toSorted((a, b) => a.vector - b.vector),
   };

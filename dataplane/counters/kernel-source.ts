@@ -4,11 +4,13 @@ import type { CounterMode } from '@portcullis/core/firewall/edge-state.ts';
 import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
 import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 import type { CounterDriver } from './driver.ts';
-import { Following } from './following.ts';
+import { SubjectCounting } from './subject-counting.ts';
 import type { CounterSource } from './source.ts';
+import type { EarlyDrop } from '../xdp/early-drop.ts';
+import { NftCounters, type NftCountersOptions } from './nftables/driver.ts';
 
 /** A part of the kernel that can count. */
-export interface CounterPlace {
+export interface CounterBackend {
   readonly mode: Exclude<CounterMode, 'none'>;
   /** Counts whatever enters by these devices (at least one), the same one each time; null: it cannot now. */
   driver(devices: readonly string[]): CounterDriver | null;
@@ -20,14 +22,14 @@ export interface CounterPlace {
 const PAUSE_MS = 5_000;
 
 interface Chosen {
-  readonly place: CounterPlace;
+  readonly backend: CounterBackend;
   readonly driver: CounterDriver;
-  readonly following: Following;
+  readonly counting: SubjectCounting;
 }
 
 /** Counts in the first of these places that is available. */
 export class KernelCounterSource implements CounterSource {
-  readonly #places: readonly CounterPlace[];
+  readonly #backends: readonly CounterBackend[];
   readonly #nowMs: () => number;
   #scopes: readonly WatchScope[] = [];
   #devices: readonly string[] = [];
@@ -39,15 +41,15 @@ export class KernelCounterSource implements CounterSource {
   #problem: string | null = null;
 
   /** `nowMs`: of a clock that does not jump. */
-  constructor(places: readonly CounterPlace[], nowMs: () => number = () => performance.now()) {
-    this.#places = places;
+  constructor(backends: readonly CounterBackend[], nowMs: () => number = () => performance.now()) {
+    this.#backends = backends;
     this.#nowMs = nowMs;
     this.#readMs = nowMs();
   }
 
   async watch(scopes: readonly WatchScope[]): Promise<void> {
     this.#scopes = scopes;
-    if (!(await this.#choose())) await this.#chosen?.following.watch(scopes);
+    if (!(await this.#choose())) await this.#chosen?.counting.watch(scopes);
   }
 
   enter(devices: readonly string[]): void {
@@ -63,7 +65,7 @@ export class KernelCounterSource implements CounterSource {
       this.#readMs = nowMs;
       return durationMs / 1000;
     };
-    const subjects = await this.#chosen?.following.read(pass, this.#nowMs());
+    const subjects = await this.#chosen?.counting.read(pass, this.#nowMs());
     if (subjects === undefined) pass();
     return {
       atMs,
@@ -74,11 +76,11 @@ export class KernelCounterSource implements CounterSource {
   }
 
   tops(subject: string): SubjectTops | null {
-    return this.#chosen?.following.tops(subject, this.#nowMs()) ?? null;
+    return this.#chosen?.counting.tops(subject, this.#nowMs()) ?? null;
   }
 
   mode(): CounterMode {
-    return this.#chosen?.place.mode ?? 'none';
+    return this.#chosen?.backend.mode ?? 'none';
   }
 
   problems(): readonly string[] {
@@ -86,30 +88,30 @@ export class KernelCounterSource implements CounterSource {
   }
 
   async close(): Promise<void> {
-    const { following } = this.#chosen ?? {};
+    const { counting } = this.#chosen ?? {};
     this.#chosen = null;
     // A driver that is gone counts nothing any more.
-    await following?.stop().catch(() => {});
+    await counting?.stop().catch(() => {});
   }
 
   /** Whether another place counts now. */
   async #choose(): Promise<boolean> {
     await this.#discard();
-    const next = this.#firstAble();
+    const next = this.#firstAvailable();
     if (next?.driver === this.#chosen?.driver) return false;
     if (next !== null && this.#nowMs() < this.#pausedUntilMs) return true;
     await this.close();
     if (next === null) return true;
-    const { place, driver } = next;
-    const following = new Following(driver);
+    const { backend, driver } = next;
+    const counting = new SubjectCounting(driver);
     try {
-      await following.watch(this.#scopes);
-      this.#chosen = { place, driver, following };
+      await counting.watch(this.#scopes);
+      this.#chosen = { backend, driver, counting };
       this.#problem = null;
       this.#readMs = this.#nowMs();
     } catch (error) {
       this.#pausedUntilMs = this.#nowMs() + PAUSE_MS;
-      this.#problem = `Traffic cannot be counted by ${place.mode}: ${describeError(error)}.`;
+      this.#problem = `Traffic cannot be counted by ${backend.mode}: ${describeError(error)}.`;
       throw error;
     }
     return true;
@@ -119,15 +121,33 @@ export class KernelCounterSource implements CounterSource {
     if (this.#isClean) return;
     this.#isClean = true;
     // Who may not take it away may not count there either, and says so then.
-    for (const place of this.#places) await place.discard?.().catch(() => {});
+    for (const backend of this.#backends) await backend.discard?.().catch(() => {});
   }
 
-  #firstAble(): Pick<Chosen, 'place' | 'driver'> | null {
+  #firstAvailable(): Pick<Chosen, 'backend' | 'driver'> | null {
     if (this.#devices.length === 0) return null;
-    for (const place of this.#places) {
-      const driver = place.driver(this.#devices);
-      if (driver !== null) return { place, driver };
+    for (const backend of this.#backends) {
+      const driver = backend.driver(this.#devices);
+      if (driver !== null) return { backend, driver };
     }
     return null;
   }
+}
+
+/** Where XDP programs are on every device of the edge: they see packets before anything is done with them. */
+export function xdpBackend(earlyDrop: EarlyDrop): CounterBackend {
+  return { mode: 'xdp', driver: () => earlyDrop.counters() };
+}
+
+/** Everywhere else: what XDP programs on some of the devices drop is not seen. */
+export function nftablesBackend(options: NftCountersOptions): CounterBackend {
+  const counters = new NftCounters(options);
+  return {
+    mode: 'nftables',
+    driver: (devices) => {
+      counters.enter(devices);
+      return counters;
+    },
+    discard: () => counters.discard(),
+  };
 }

@@ -6,15 +6,15 @@ import { portKeyOf, portOfKey } from '@portcullis/core/attacks/port-key.ts';
 const MAX_SUBJECTS = 256;
 /** Samples of each, the newest. */
 const DEPTH = 256;
-const KEPT_MS = 10_000;
+const MAX_AGE_MS = 10_000;
 
-interface Kept extends CounterSample {
+interface TimedSample extends CounterSample {
   readonly atMs: number;
 }
 
 /** Who sent to whom lately, as far as samples tell. Bounded, whatever is sent. */
 export class TopTalkers {
-  readonly #samples = new Map<string, Kept[]>();
+  readonly #samples = new Map<string, TimedSample[]>();
 
   /** `subjects`: of each sample, its destination and the network around it where that is a subject too. */
   add(sample: CounterSample, subjects: readonly string[], atMs: number): void {
@@ -35,10 +35,10 @@ export class TopTalkers {
   /** Null: nothing was sent lately, or it is not known who sent it. */
   of(subject: string, nowMs: number): SubjectTops | null {
     const samples = this.#samples.get(subject)?.slice(-DEPTH) ?? [];
-    const recent = samples.filter(({ atMs }) => nowMs - atMs <= KEPT_MS);
+    const recent = samples.filter(({ atMs }) => nowMs - atMs <= MAX_AGE_MS);
     if (recent.length === 0) return null;
     const sources = largest(recent, ({ source }) => source);
-    const ports = (port: (one: Kept) => number) =>
+    const ports = (port: (one: TimedSample) => number) =>
       largest(recent, (one) => (port(one) === 0 ? null : portKeyOf(one.protocol, port(one)))).map(
         ([key, packets]) => ({ ...portOfKey(key), packets }),
       );
@@ -56,7 +56,10 @@ export class TopTalkers {
 }
 
 /** What stands for the most packets; null is none. */
-function largest<T>(samples: readonly Kept[], keyOf: (one: Kept) => T | null): [T, number][] {
+function largest<T>(
+  samples: readonly TimedSample[],
+  keyOf: (one: TimedSample) => T | null,
+): [T, number][] {
   const sums = new Map<T, number>();
   for (const sample of samples) {
     const key = keyOf(sample);

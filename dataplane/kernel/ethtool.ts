@@ -35,17 +35,17 @@ function declare(library: Library) {
 
 /** Asks the kernel of the network namespace that this process is in. Null: no such device, or it does not say. */
 export function driverInfo(device: string): DriverInfo | null {
-  const info = ask(device, ETHTOOL_GDRVINFO, DRVINFO_BYTES);
+  const info = query(device, ETHTOOL_GDRVINFO, DRVINFO_BYTES);
   return info === null ? null : { driver: textAt(info, DRIVER_AT), bus: textAt(info, BUS_AT) };
 }
 
 /** The card takes VLAN tags out of frames before anybody reads them. False: it does not, or does not say. */
 export function takesVlanTags(device: string): boolean {
-  const flags = ask(device, ETHTOOL_GFLAGS, 8);
+  const flags = query(device, ETHTOOL_GFLAGS, 8);
   return flags !== null && (flags.readUInt32LE(4) & ETH_FLAG_RXVLAN) !== 0;
 }
 
-function ask(device: string, command: number, bytes: number): Buffer | null {
+function query(device: string, command: number, bytes: number): Buffer | null {
   calls ??= declare(libc());
   const socket = calls.socket(AF_INET, SOCK_DGRAM_CLOEXEC, 0) as number;
   if (socket < 0) throw new SystemError('socket', errno());

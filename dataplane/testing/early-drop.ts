@@ -6,7 +6,7 @@ import type { Desired } from '../desired.ts';
 import type { Device } from '../xdp/devices/device.ts';
 import { EarlyDrop } from '../xdp/early-drop.ts';
 import { createFakeEarlyDrop, type FakeEarlyDrop } from '../xdp/driver/fake.ts';
-import type { Flow } from '../xdp/flows/places.ts';
+import type { Flow } from '../xdp/flows/mark-keys.ts';
 import { frameOf, udpPacket } from './frames.ts';
 
 /** An early drop on a kernel that is not, with one device. */
@@ -28,7 +28,7 @@ export function setUp({
   openFlows?: OpenFlows;
   room?: number;
 } = {}): SetUp {
-  const driver = createFakeEarlyDrop({ room });
+  const driver = createFakeEarlyDrop({ capacity: room });
   const devices = new Map([['wan', device('wan')]]);
   const early = new EarlyDrop({
     driver,
@@ -41,7 +41,7 @@ export function setUp({
     log: SILENT,
   });
   const passes = (to: string, port: number): boolean =>
-    driver.judge(frameOf(udpPacket('192.0.2.9', to, port, 5353)), WAN) === 'pass';
+    driver.evaluate(frameOf(udpPacket('192.0.2.9', to, port, 5353)), WAN) === 'pass';
   return { early, driver, devices, passes };
 }
 

@@ -1,7 +1,6 @@
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
-import { type Family, parseAddress } from '@portcullis/core/net/address.ts';
+import { type Family, formatAddress, parseAddress } from '@portcullis/core/net/address.ts';
 import { networkOf } from '@portcullis/core/net/cidr.ts';
-import { formatAddress } from '@portcullis/core/net/address.ts';
 import type { Layout } from '../nftables/table/layout.ts';
 import { evaluateFilter, type FilterFacts, isFrom } from './filter-interpreter.ts';
 import { dispatchMap, protocolName } from '../nftables/names.ts';
@@ -33,32 +32,35 @@ export function interpret(
 
 type Maps = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
-interface Judging {
+interface Evaluation {
   readonly layout: Layout;
   readonly maps: Maps;
   readonly packet: Packet;
   readonly facts: FilterFacts | null;
 }
 
-function resolve(judging: Judging, verdict: string): 'pass' | 'drop' {
-  const { layout, maps, packet } = judging;
+function resolve(evaluation: Evaluation, verdict: string): 'pass' | 'drop' {
+  const { layout, maps, packet } = evaluation;
   if (verdict === 'accept') return 'pass';
   // Chains of their own count before they drop.
   if (/^goto (?:dropped|filtered)_/.test(verdict)) return 'drop';
   if (verdict === 'goto filters') {
     const key = packet.destinationPort === null ? '' : keyOf(packet, true, packet.destinationPort);
-    return resolve(judging, maps.get(dispatchMap('filter', packet.family))?.get(key) ?? 'accept');
+    return resolve(
+      evaluation,
+      maps.get(dispatchMap('filter', packet.family))?.get(key) ?? 'accept',
+    );
   }
   const chain = layout.chains.get(verdict.replace('goto ', ''));
   if (chain === undefined) throw new Error(`no chain for ${verdict}`);
   for (const statement of chain.statements) {
-    const found = evaluate(judging, statement);
-    if (found !== null) return resolve(judging, found);
+    const found = evaluate(evaluation, statement);
+    if (found !== null) return resolve(evaluation, found);
   }
   throw new Error('a chain of ours ends without a verdict');
 }
 
-function evaluate({ layout, maps, packet, facts }: Judging, statement: string): string | null {
+function evaluate({ layout, maps, packet, facts }: Evaluation, statement: string): string | null {
   const filtered = facts === null ? undefined : evaluateFilter(statement, packet, facts);
   if (filtered !== undefined) return filtered;
   if (/^goto \S+$/.test(statement)) return statement;

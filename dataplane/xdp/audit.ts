@@ -1,57 +1,57 @@
 import type { EarlyDropDriver } from './driver/driver.ts';
 
-/** Reading back one takes some thirty microseconds with ten rules, half a millisecond with a hundred and forty. */
-const TARGETS_A_LOOK = 10;
+/** Reading back a target takes about 30 µs with 10 rules and 500 µs with 140. */
+const TARGETS_PER_CHECK = 10;
 
 /**
- * Whether what judges stands in the kernel as it was put there: no news tells of a map that somebody changes. Elements
- * that somebody adds are not found.
+ * Checks that the maps still hold what was written to them: the kernel does not report changes by other programs.
+ * Added elements are not found.
  */
 export class Audit {
   readonly #driver: EarlyDropDriver;
-  #isDoubted = false;
-  #renewals = 0;
-  /** Of what was loaded when this round began. */
+  #foundTampering = false;
+  #reloads = 0;
+  /** Names of the targets that were loaded when this round started. */
   #round: Iterator<string> = [].values();
 
   constructor(driver: EarlyDropDriver) {
     this.#driver = driver;
   }
 
-  /** Something was found that somebody changed, and not all was put there anew since. */
-  get isDoubted(): boolean {
-    return this.#isDoubted;
+  /** A target was found changed, and the maps were not reloaded since. */
+  get foundTampering(): boolean {
+    return this.#foundTampering;
   }
 
-  /** How often all was put there anew for that. */
-  get renewals(): number {
-    return this.#renewals;
+  /** The number of reloads after tampering. */
+  get reloads(): number {
+    return this.#reloads;
   }
 
-  /** Whether this target is as it should be. */
+  /** Returns false if the target was changed. */
   check(target: string): boolean {
-    if (this.#driver.holds(target)) return true;
-    this.#isDoubted = true;
+    if (this.#driver.isIntact(target)) return true;
+    this.#foundTampering = true;
     return false;
   }
 
-  /** The next few targets in turn; a round begins with what is loaded then. */
-  look(loaded: ReadonlyMap<string, unknown>): boolean {
-    let isGood = true;
-    for (let looked = 0; looked < TARGETS_A_LOOK; looked++) {
+  /** Checks the next few targets. Each round covers the targets that are loaded when it starts. */
+  checkNext(loaded: ReadonlyMap<string, unknown>): boolean {
+    let isIntact = true;
+    for (let checked = 0; checked < TARGETS_PER_CHECK; checked++) {
       const { value, done } = this.#round.next();
       if (done === true) {
         this.#round = loaded.keys();
-        return isGood;
+        return isIntact;
       }
-      if (!this.check(value)) isGood = false;
+      if (!this.check(value)) isIntact = false;
     }
-    return isGood;
+    return isIntact;
   }
 
-  /** All was put there anew. */
-  renewed(): void {
-    if (this.#isDoubted) this.#renewals++;
-    this.#isDoubted = false;
+  /** Called after a reload. */
+  markReloaded(): void {
+    if (this.#foundTampering) this.#reloads++;
+    this.#foundTampering = false;
   }
 }

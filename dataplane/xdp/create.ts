@@ -4,10 +4,10 @@ import type { Log } from '@portcullis/core/log.ts';
 import { deviceName, listDevices, readDevice } from './devices/device.ts';
 import type { EarlySettings } from './driver/driver.ts';
 import { EarlyDrop } from './early-drop.ts';
-import type { Flow } from './flows/places.ts';
+import type { Flow } from './flows/mark-keys.ts';
 import { createKernelDriver } from './driver/kernel-driver.ts';
 
-/** The early drop of this host. `pins` and `room` as the driver takes them. */
+/** The early drop of this host. */
 export function createEarlyDrop(options: {
   readonly pins: string;
   readonly room: number;
@@ -20,7 +20,9 @@ export function createEarlyDrop(options: {
   return new EarlyDrop({ driver, ...devices, openFlows, remember, log });
 }
 
-/** Every connection as its replies come in, from either side: which side is ours only its host knows. */
+/**
+ * Reports both directions of every connection as replies: connection tracking does not know which side is protected.
+ */
 function openFlows(take: (flow: Flow) => void): Promise<boolean> {
   return eachConnection(({ reply }) =>
     take({
@@ -35,14 +37,14 @@ function openFlows(take: (flow: Flow) => void): Promise<boolean> {
 }
 
 const TIMEOUTS = '/proc/sys/net/netfilter';
-const READ_AGAIN_MS = 10_000;
+const REREAD_MS = 10_000;
 
-/** For how long connection tracking remembers, and a minute more. Looked up again when it is older than some seconds. */
+/** The timeouts of connection tracking plus a minute. Read again after some seconds. */
 function createTimeouts(): () => EarlySettings['remember'] {
   let known = readTimeouts();
   let readMs = performance.now();
   return () => {
-    if (performance.now() - readMs > READ_AGAIN_MS) {
+    if (performance.now() - readMs > REREAD_MS) {
       known = readTimeouts();
       readMs = performance.now();
     }

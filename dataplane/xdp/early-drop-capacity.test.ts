@@ -20,8 +20,8 @@ describe('an early drop without room for all', () => {
       [A, B, C].map((to) => passes(to, 9)),
       [false, false, true],
     );
-    assert.match(early.problems().join(), /^1 targets have no room/);
-    assert.deepEqual([driver.devices(), early.disturbed(), early.repair()], [[WAN], false, null]);
+    assert.match(early.problems().join(), /^1 targets exceed the capacity/);
+    assert.deepEqual([driver.devices(), early.needsApply(), early.repair()], [[WAN], false, null]);
     await early.apply(desired([denyAll(A, [allowPort('udp', 9)]), denyAll(B), denyAll(C)]), []);
     assert.deepEqual([passes(A, 9), passes(A, 8), driver.loads], [true, false, 1]);
   });
@@ -61,7 +61,7 @@ describe('an early drop without room for all', () => {
     await fill(early);
     const applying = early.apply(desired([denyAll(B), denyAll(C)]), []);
     await attached(driver);
-    while (driver.left().size > 0) await new Promise(setImmediate);
+    while (driver.beyondCapacity().size > 0) await new Promise(setImmediate);
     assert.equal(passes(C, 9), true);
     reading.resolve(true);
     await applying;
@@ -77,6 +77,6 @@ describe('an early drop without room for all', () => {
     const { early, driver } = setUp({ room: 1, openFlows });
     const wanted = desired([denyAll(A), denyAll(B)]);
     for (let times = 0; times < 3; times++) await early.apply(wanted, []);
-    assert.deepEqual([reads, driver.loads, early.disturbed()], [1, 1, false]);
+    assert.deepEqual([reads, driver.loads, early.needsApply()], [1, 1, false]);
   });
 });

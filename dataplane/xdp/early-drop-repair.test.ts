@@ -14,7 +14,7 @@ describe('an early drop that somebody takes off', () => {
     await attached(driver);
     assert.deepEqual([early.repair(), driver.devices()], [null, [WAN]]);
     driver.detach(WAN);
-    assert.match(early.repair() ?? '', /took our program off wan/);
+    assert.match(early.repair() ?? '', /detached the early drop from wan/);
     assert.deepEqual([early.repair(), driver.devices(), early.repairs], [null, [WAN], 1]);
     reading.resolve(true);
     await applying;
@@ -28,8 +28,8 @@ describe('an early drop that somebody takes off', () => {
     assert.deepEqual([passes(A, 9), early.repair()], [false, null]);
     driver.watch([]);
     t.mock.method(performance, 'now', () => Number.MAX_SAFE_INTEGER);
-    assert.match(early.repair() ?? '', /what leaves/);
-    assert.deepEqual([driver.watches([WAN]), passes(A, 9)], [true, true]);
+    assert.match(early.repair() ?? '', /egress program/);
+    assert.deepEqual([driver.watchesExactly([WAN]), passes(A, 9)], [true, true]);
     await early.apply(wanted, []);
     assert.equal(passes(A, 9), false);
   });
@@ -39,7 +39,7 @@ describe('an early drop that somebody takes off', () => {
     driver.watch([WAN]);
     await early.apply(desired([denyAll(A, [])]), []);
     t.mock.method(performance, 'now', () => Number.MAX_SAFE_INTEGER);
-    assert.deepEqual([early.repair(), early.disturbed()], [null, false]);
+    assert.deepEqual([early.repair(), early.needsApply()], [null, false]);
   });
 
   it('goes on as before, and is put back, while what is to judge next is verified', async () => {
@@ -58,7 +58,7 @@ describe('an early drop that somebody takes off', () => {
     assert.deepEqual([driver.devices(), passes(A, 9), driver.loads], [[WAN], false, 1]);
     verified.resolve();
     await applying;
-    assert.deepEqual([passes(A, 9), driver.loads, driver.readyLoads], [false, 2, 1]);
+    assert.deepEqual([passes(A, 9), driver.loads, driver.preparedLoads], [false, 2, 1]);
   });
 
   it('is made anew where somebody changed its maps, found in turn or by who asks, and says so until then', async () => {
@@ -66,16 +66,19 @@ describe('an early drop that somebody takes off', () => {
     const targets = Array.from({ length: 25 }, (_, index) => `198.18.0.${index}`);
     const wanted = desired([A, ...targets].map((target) => denyAll(target, [])));
     await early.apply(wanted, []);
-    assert.deepEqual([early.repair(), early.check(A), early.disturbed()], [null, true, false]);
+    assert.deepEqual([early.repair(), early.check(A), early.needsApply()], [null, true, false]);
     driver.tampered.add(targets[24] ?? '');
     const looks = Array.from({ length: 4 }, () => early.repair());
-    assert.equal(looks.filter((found) => found !== null).join(), 'changed its maps');
-    assert.deepEqual([early.disturbed(), early.repairs], [true, 0]);
+    assert.equal(
+      looks.filter((found) => found !== null).join(),
+      'changed the maps of the early drop',
+    );
+    assert.deepEqual([early.needsApply(), early.repairs], [true, 0]);
     await early.apply(wanted, []);
-    assert.deepEqual([early.disturbed(), early.repairs, driver.loads], [false, 1, 2]);
+    assert.deepEqual([early.needsApply(), early.repairs, driver.loads], [false, 1, 2]);
     driver.tampered.add(A);
-    assert.deepEqual([early.check(A), early.disturbed()], [false, true]);
+    assert.deepEqual([early.check(A), early.needsApply()], [false, true]);
     await early.apply(wanted, []);
-    assert.deepEqual([early.check(A), early.disturbed(), early.repairs], [true, false, 2]);
+    assert.deepEqual([early.check(A), early.needsApply(), early.repairs], [true, false, 2]);
   });
 });

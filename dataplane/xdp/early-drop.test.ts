@@ -84,7 +84,7 @@ describe('the early drop of an edge', () => {
       const { early, driver } = setUp();
       await early.prepare(wanted);
       await early.apply(wanted, refusals);
-      assert.deepEqual([driver.loads, driver.readyLoads], [1, ready]);
+      assert.deepEqual([driver.loads, driver.preparedLoads], [1, ready]);
     }
   });
 
@@ -93,41 +93,41 @@ describe('the early drop of an edge', () => {
     const wanted = desired([denyAll(A, [])]);
     await early.apply(wanted, []);
     const stir = early.followDevices();
-    assert.equal(early.disturbed(), false);
+    assert.equal(early.needsApply(), false);
     devices.set('wan', device('wan', { ifindex: 9 }));
-    assert.equal(early.disturbed(), false);
+    assert.equal(early.needsApply(), false);
     driver.detach(WAN);
-    assert.equal(early.disturbed(), true);
+    assert.equal(early.needsApply(), true);
     driver.attach(WAN);
-    assert.equal(early.disturbed(), false);
+    assert.equal(early.needsApply(), false);
     stir();
-    assert.deepEqual([early.disturbed(), early.disturbed()], [true, true]);
+    assert.deepEqual([early.needsApply(), early.needsApply()], [true, true]);
     await early.apply(wanted, []);
-    assert.equal(early.disturbed(), false);
+    assert.equal(early.needsApply(), false);
     devices.set('wan', device('wan', { ifindex: 11 }));
-    assert.equal(early.disturbed(), false);
+    assert.equal(early.needsApply(), false);
     const later = performance.now() + 31_000;
     t.mock.method(performance, 'now', () => later);
-    assert.equal(early.disturbed(), true);
+    assert.equal(early.needsApply(), true);
   });
 
   it('sees that it was taken off, or that its device is another, and is put back', async () => {
     const { early, driver, devices } = setUp();
     const wanted = desired([denyAll(A, [])]);
     await early.apply(wanted, []);
-    assert.equal(early.disturbed(), false);
+    assert.equal(early.needsApply(), false);
     driver.detach(WAN);
-    assert.equal(early.disturbed(), true);
+    assert.equal(early.needsApply(), true);
     await early.apply(wanted, []);
-    assert.deepEqual([driver.devices(), early.disturbed()], [[WAN], false]);
+    assert.deepEqual([driver.devices(), early.needsApply()], [[WAN], false]);
     devices.set('wan', device('wan', { ifindex: 9 }));
-    assert.equal(early.disturbed(), true);
+    assert.equal(early.needsApply(), true);
     await early.apply(wanted, []);
     assert.deepEqual([driver.devices(), early.repairs], [[9], 1]);
     devices.delete('wan');
-    assert.equal(early.disturbed(), true);
+    assert.equal(early.needsApply(), true);
     await early.apply(wanted, []);
-    assert.deepEqual([driver.devices(), early.disturbed()], [[], false]);
+    assert.deepEqual([driver.devices(), early.needsApply()], [[], false]);
     assert.equal(early.modeOf('wan').reason, 'there is no such device');
   });
 
@@ -205,7 +205,7 @@ describe('the early drop of an edge', () => {
     while (!passes(A, 81) && performance.now() < deadline)
       await new Promise((resolve) => setTimeout(resolve, 5));
     assert.deepEqual([passes(A, 80), passes(A, 81)], [true, true]);
-    assert.equal(driver.judge(frameOf(syn(A, 80)), WAN), 'drop');
+    assert.equal(driver.evaluate(frameOf(syn(A, 80)), WAN), 'drop');
     late.resolve(true);
     await closing;
     assert.deepEqual([passes(A, 80), passes(A, 81)], [false, false]);
@@ -220,10 +220,10 @@ describe('the early drop of an edge', () => {
         return learnt.promise;
       },
     });
-    driver.earlier = () => 'drop';
+    driver.predecessor = () => 'drop';
     const applied = early.apply(desired([denyAll(A, [allowPort('udp', 80)])]), []);
     await begun.promise;
-    assert.deepEqual([driver.watches([WAN]), passes(A, 80)], [true, false]);
+    assert.deepEqual([driver.watchesExactly([WAN]), passes(A, 80)], [true, false]);
     learnt.resolve(true);
     await applied;
     assert.deepEqual([passes(A, 80), passes(A, 81)], [true, false]);
@@ -255,11 +255,11 @@ describe('the early drop of an edge', () => {
       },
     });
     await early.apply(desired([denyAll(A, [])]), []);
-    assert.deepEqual([driver.watches([WAN]), early.disturbed()], [true, false]);
+    assert.deepEqual([driver.watchesExactly([WAN]), early.needsApply()], [true, false]);
     devices.set('out', device('out', { ifindex: 9 }));
-    assert.equal(early.disturbed(), true);
+    assert.equal(early.needsApply(), true);
     await early.apply(desired([denyAll(A, [])]), []);
-    assert.deepEqual([driver.watches([WAN, 9]), asked], [true, 2]);
+    assert.deepEqual([driver.watchesExactly([WAN, 9]), asked], [true, 2]);
     assert.deepEqual(driver.devices(), [WAN]);
   });
 
@@ -278,9 +278,9 @@ describe('the early drop of an edge', () => {
       assert.match(early.modeOf('wan').reason ?? '', why);
     }
     devices.set('wan', device('wan', { uppers: [{ name: 'wan.5', vlan: 5 }] }));
-    assert.equal(early.disturbed(), true);
+    assert.equal(early.needsApply(), true);
     await early.apply(wanted, []);
-    assert.deepEqual([driver.devices(), early.disturbed()], [[WAN], false]);
+    assert.deepEqual([driver.devices(), early.needsApply()], [[WAN], false]);
   });
 
   it('tells each drop once, those of a target that went away too', async () => {
@@ -298,12 +298,12 @@ describe('the early drop of an edge', () => {
     const { early, driver } = setUp();
     await early.apply(desired([denyAll(A, [])]), []);
     early.remove();
-    assert.deepEqual([driver.devices(), early.disturbed()], [[], false]);
+    assert.deepEqual([driver.devices(), early.needsApply()], [[], false]);
   });
 
   it('does nothing where it cannot work, and says what is missing', async () => {
     const { early, driver } = setUp();
-    driver.lack = 'early drop needs root';
+    driver.obstacle = 'early drop needs root';
     await early.apply(desired([denyAll(A, [])]), []);
     assert.deepEqual(early.modeOf('wan'), { xdp: 'none', reason: 'early drop needs root' });
     assert.equal(driver.loads, 0);

@@ -2,47 +2,42 @@ import type { SourceSets, RefusedTarget } from '@portcullis/core/firewall/policy
 import type { EdgeAssignment } from '@portcullis/core/firewall/packet.ts';
 import type { CounterDriver } from '../counters/driver.ts';
 import type { Desired } from '../desired.ts';
-import type { DeviceMode, DeviceModes } from './devices/device-modes.ts';
-import type { DropReading } from '../drops.ts';
+import { DeviceCheckTimer, type DeviceMode, type DeviceModes } from './devices/device.ts';
+import type { DropReading, DropSource } from '../drops.ts';
 import { describeError, type Log } from '@portcullis/core/log.ts';
 import { changedKeys } from '../compile/changed-keys.ts';
-import type { DropSource } from '../drops.ts';
 import {
-  AheadUnions,
-  type AskedUnions,
-  askedUnions,
-  asksUnions,
+  UnionTableCache,
+  type RequiredUnions,
+  requiredUnions,
+  usesUnions,
   sameNames,
-} from './compile/required-unions.ts';
+} from './compile/unions.ts';
+import { EgressDevices, type EgressDevicesOptions } from './devices/egress-devices.ts';
 import { Attachments } from './devices/attachments.ts';
 import { Audit } from './audit.ts';
-import { closes } from './flows/closing.ts';
+import { needsFlows } from './flows/needs-flows.ts';
 import { EarlyCompilation } from './compile/compilation.ts';
 import type { EarlyTarget } from './compile/early-target.ts';
-import { type Device, leavingDevices } from './devices/device.ts';
-import { DeviceLook } from './devices/device-look.ts';
-import type { EarlyDropDriver, EarlySettings } from './driver/driver.ts';
-import { readDrops } from './counting/counts.ts';
-import type { Flow } from './flows/places.ts';
-import { OpenFlows } from './flows/open-flows.ts';
-import { PassedOn } from './flows/passed-on.ts';
-import { protectedSides } from './flows/protected-sides.ts';
+import type { EarlySettings } from './driver/driver.ts';
+import { readDrops } from './counting/drop-reading.ts';
+import type { Flow } from './flows/mark-keys.ts';
+import { OpenFlows, protectedSides } from './flows/open-flows.ts';
 
-export interface EarlyDropOptions {
-  readonly driver: EarlyDropDriver;
-  readonly readDevice: (name: string) => Device | null;
+export interface EarlyDropOptions extends EgressDevicesOptions {
   readonly deviceName: (ifindex: number) => string | null;
-  /** Names of the devices that packets may leave by. */
-  readonly listDevices: () => readonly string[];
-  /** Shows everything that connection tracking knows, as replies to it come in. False: some may be missing. */
+  /**
+   * Reports every connection that connection tracking knows, as its replies arrive. Resolves to false if some may be
+   * missing.
+   */
   readonly openFlows: (take: (flow: Flow) => void) => Promise<boolean>;
   readonly remember: () => EarlySettings['remember'];
   readonly log: Log;
 }
 
 /**
- * Keeps the early drop to what nftables judges by. It may drop less, never more: where it cannot be brought
- * up to date it is taken off. Nothing here fails an apply, for nftables is complete without it.
+ * Keeps the early drop in line with nftables. It may drop less than nftables, never more: if it cannot be updated, it
+ * is detached. A failure here never fails an apply, because nftables is complete on its own.
  */
 export class EarlyDrop implements DeviceModes, DropSource {
   readonly name = 'the early drop';
@@ -50,162 +45,174 @@ export class EarlyDrop implements DeviceModes, DropSource {
   readonly #compilation = new EarlyCompilation();
   #loaded: ReadonlyMap<string, EarlyTarget> | null = null;
   #settings: EarlySettings | null = null;
-  /** Unions of source sets that rules ask, and the data that they were filled from. */
-  #asked: AskedUnions = new Map();
+  /** The unions of source sets that loaded rules use, and the version of the data in them. */
+  #required: RequiredUnions = new Map();
   #setsVersion = '';
-  readonly #unions = new AheadUnions();
+  readonly #unions = new UnionTableCache();
   readonly #devices: Attachments;
-  readonly #deviceLook = new DeviceLook();
+  readonly #egress: EgressDevices;
+  readonly #deviceChecks = new DeviceCheckTimer();
   readonly #audit: Audit;
-  /** Why it cannot work at all; undefined: not asked yet. */
-  #lack: string | null | undefined;
+  /** Why this host cannot run the early drop; undefined until it was probed. */
+  #obstacle: string | null | undefined;
   readonly #flows: OpenFlows;
-  /** What is about to judge. */
+  /** The targets that are loaded next. */
   #next: ReadonlyMap<string, EarlyTarget> = NOTHING;
-  /** Indices of the devices whose outgoing packets are seen, and when that was last made sure of. */
-  #watched: readonly number[] = [];
-  #egressLookMs = -Infinity;
-  /** Devices whose outgoing packets cannot be seen. */
-  #unseen = 0;
   #problem: string | null = null;
-  readonly #passedOn = new PassedOn();
 
   constructor(options: EarlyDropOptions) {
     this.#options = options;
     this.#devices = new Attachments(options.driver, options);
+    this.#egress = new EgressDevices(options);
     this.#audit = new Audit(options.driver);
     this.#flows = new OpenFlows({
       read: options.openFlows,
-      whatMatters: () => protectedSides(this.#next, this.#loaded ?? NOTHING),
+      relevantFlows: () => protectedSides(this.#next, this.#loaded ?? NOTHING),
       remember: (flows) => options.driver.remember(flows),
     });
   }
 
-  /** What needs nothing of nftables, while the kernel takes a large table. Without it `apply` does the same. */
+  /**
+   * Does the work that does not depend on nftables while the kernel takes a large table. Optional: `apply` does the
+   * same.
+   */
   async prepare({ policies, sourceSets }: Pick<Desired, 'policies' | 'sourceSets'>): Promise<void> {
-    // nft is started first.
+    // Lets nft start first.
     await new Promise(setImmediate);
-    if (typeof this.#lack === 'string') return;
+    if (typeof this.#obstacle === 'string') return;
     const targets = await this.#compilation.prepare(policies.values());
     const { driver } = this.#options;
-    this.#found(
-      await driver.prepare(targets, this.#unions.table(askedUnions(targets), sourceSets)),
+    this.#setObstacle(
+      await driver.prepare(targets, this.#unions.table(requiredUnions(targets), sourceSets)),
     );
   }
 
-  /** After nftables has it; `refused` it has not. */
+  /** Called after nftables has the policies. `refused`: targets that nftables did not take. */
   async apply(
     { policies, settings, sourceSets }: Omit<Desired, 'generation'>,
     refused: readonly RefusedTarget[],
   ): Promise<void> {
-    if (!this.#able()) return;
+    if (!this.#canWork()) return;
     try {
-      this.#deviceLook.begin();
-      this.#devices.look(settings.devices);
+      this.#deviceChecks.start();
+      this.#devices.readDevices(settings.devices);
       this.#next = this.#compilation.of(policies, refused);
-      // One that is being read still may be without what matters now.
+      // A dump in progress may lack flows of the new targets.
       if (!this.#flows.known) this.#flows.forget();
       const change = this.#planChange(this.#next, sourceSets);
       const first = this.#loaded === null;
-      // Before the first it may have been prepared already. What judges goes on meanwhile, and so does everybody else.
-      if (change.anew && !first) await this.#prepareAnew(change, sourceSets);
-      if (change.closes && !first) await this.#learnBeforeClosing();
-      const inherits = first && this.#options.driver.inherits();
+      // The first load may have been prepared already. Loaded rules stay in force meanwhile.
+      if (change.reload && !first) await this.#prepareReload(change, sourceSets);
+      if (change.needsFlows && !first) await this.#learnBeforeClosing();
+      const hasPredecessor = first && this.#options.driver.hasPredecessor();
       this.#load(change, this.#settingsFor(settings), sourceSets);
-      if (inherits) await this.#learnWhileInherited();
-      if (change.anew) this.#options.driver.enforce();
+      if (hasPredecessor) await this.#learnBeforeTakeover();
+      if (change.reload) this.#options.driver.enforce();
       this.#loaded = this.#next;
       this.#watchEgress();
       this.#devices.attach();
       this.#problem = null;
-      await this.#takeUpAgain();
+      await this.#readmitTargets();
     } catch (error) {
-      this.#giveUp(error);
+      this.#fail(error);
       return;
     }
     await this.#learnFlows();
   }
 
   /**
-   * Puts back at once what somebody took off, whatever else is under way: an apply may wait for nftables or for open
-   * flows. Answers what was found, in words; null: nothing. Then there may be more to do, by the next `apply`.
+   * Repairs at once what another program detached or changed, even while an apply waits for nftables or for open
+   * flows. Returns what was found, or null. After a finding, the next `apply` may have more to do.
    */
   repair(): string | null {
     if (this.#loaded === null) return null;
     try {
       const devices = this.#devices.repair();
-      if (devices.length > 0) return `took our program off ${devices.join(', ')}`;
-      if (!this.#audit.isDoubted && !this.#audit.look(this.#loaded)) return 'changed its maps';
-      if (!this.#isEgressDue() || this.#options.driver.watches(this.#watched)) return null;
+      if (devices.length > 0) return `detached the early drop from ${devices.join(', ')}`;
+      if (!this.#audit.foundTampering && !this.#audit.checkNext(this.#loaded))
+        return 'changed the maps of the early drop';
+      if (!this.#egress.isFoundDetached()) return null;
       this.#watchEgress();
-      return 'took our program off what leaves, or a device is gone';
+      return 'detached the egress program, or a device is gone';
     } catch (error) {
-      this.#giveUp(error);
+      this.#fail(error);
       return 'made the early drop fail';
     }
   }
 
-  /** Reads back what judges a target. False: somebody changed it, and the next `apply` puts all there anew. */
+  /**
+   * Reads back the map elements of a target. Returns false if they were changed; the next `apply` then reloads
+   * everything.
+   */
   check(target: string): boolean {
     return this.#loaded === null || this.#audit.check(target);
   }
 
-  /** Devices came, went or changed their names, or somebody took our programs off: it is time to apply again. */
-  disturbed(): boolean {
+  /** Whether devices or attached programs changed, so that `apply` must run again. */
+  needsApply(): boolean {
     if (this.#loaded === null) return false;
     const { driver } = this.#options;
-    if (this.#audit.isDoubted || this.#flows.isDue || driver.again().length > 0) return true;
-    if (!this.#deviceLook.isDue) return this.#devices.isOff || !driver.watches(this.#watched);
-    this.#deviceLook.begin();
-    const disturbed = !driver.watches(this.#leaving()) || this.#devices.disturbed();
-    if (disturbed) this.#deviceLook.stir();
-    return disturbed;
+    if (this.#audit.foundTampering || this.#flows.isDue || driver.readmissible().length > 0)
+      return true;
+    if (!this.#deviceChecks.isDue) return this.#devices.isDetached || this.#egress.isDetached;
+    this.#deviceChecks.start();
+    const hasChanged = this.#egress.hasChanged() || this.#devices.hasChanged();
+    if (hasChanged) this.#deviceChecks.markChanged();
+    return hasChanged;
   }
 
-  /** Devices are looked at when what this answers was called, and rarely otherwise: there may be hundreds. */
+  /** Devices are checked when the returned function was called, and otherwise rarely: a host may have hundreds. */
   followDevices(): () => void {
-    this.#deviceLook.follow();
-    return () => this.#deviceLook.stir();
+    this.#deviceChecks.follow();
+    return () => this.#deviceChecks.markChanged();
   }
 
-  /** Off every device: we observe, or somebody took our hands off. */
+  /** Detaches from every device, because the edge observes or was disabled. */
   remove(): void {
-    if (!this.#able()) return;
+    if (!this.#canWork()) return;
     const { driver } = this.#options;
     try {
       this.#devices.remove();
       driver.watch([]);
     } catch (error) {
-      this.#problem = `the early drop could not be taken off: ${describeError(error)}`;
+      this.#problem = `the early drop could not be detached: ${describeError(error)}`;
     }
     this.#loaded = null;
     this.#flows.forget();
   }
 
-  /** Leaves it in force. */
+  /** The programs stay attached. */
   close(): void {
     this.#options.driver.close();
   }
 
   get repairs(): number {
-    return this.#devices.repairs + this.#audit.renewals;
+    return this.#devices.repairs + this.#audit.reloads;
   }
 
   problems(): string[] {
-    const own = [this.#problem, this.#flows.problem].filter((problem) => problem !== null);
-    if (this.#loaded === null) return own;
-    return [...own, ...this.#passedOn.problems(this.#loaded, this.#options.driver.left().size)];
+    const problems = [this.#problem, this.#flows.problem].filter((problem) => problem !== null);
+    if (this.#loaded === null) return problems;
+    const { tooComplex } = this.#compilation;
+    const excluded = this.#options.driver.beyondCapacity().size;
+    if (tooComplex > 0)
+      problems.push(`${tooComplex} targets have too many kinds of rules to drop early`);
+    if (excluded > 0)
+      problems.push(
+        `${excluded} targets exceed the capacity of the early drop: nftables evaluates them`,
+      );
+    return problems;
   }
 
   modeOf(device: string): DeviceMode {
-    const nothing = { xdp: 'none', reason: this.#lack ?? 'nothing is loaded yet' } as const;
+    const nothing = { xdp: 'none', reason: this.#obstacle ?? 'nothing is loaded yet' } as const;
     return this.#devices.modeOf(device) ?? nothing;
   }
 
-  /** Counts all that enters by the named devices; null: it does not see all of it. */
+  /** Returns null if some packets that enter by the named devices are not seen. */
   counters(): CounterDriver | null {
-    const sees = this.#loaded !== null && this.#devices.isComplete;
-    return sees ? this.#options.driver.counters() : null;
+    const isComplete = this.#loaded !== null && this.#devices.isComplete;
+    return isComplete ? this.#options.driver.counters() : null;
   }
 
   async read(): Promise<DropReading> {
@@ -213,70 +220,77 @@ export class EarlyDrop implements DeviceModes, DropSource {
     return readDrops(this.#options.driver, (ifindex) => this.#devices.nameOf(ifindex));
   }
 
-  #able(): boolean {
-    if (this.#lack === undefined) this.#found(this.#options.driver.probe());
-    return this.#lack === null;
+  #canWork(): boolean {
+    if (this.#obstacle === undefined) this.#setObstacle(this.#options.driver.probe());
+    return this.#obstacle === null;
   }
 
-  #found(lack: string | null): void {
-    this.#lack = lack;
-    if (lack !== null) this.#options.log.warn({ reason: lack }, 'no early drop');
+  #setObstacle(obstacle: string | null): void {
+    this.#obstacle = obstacle;
+    if (obstacle !== null)
+      this.#options.log.warn({ reason: obstacle }, 'the early drop cannot be used');
   }
 
-  /** What is loaded is to become this. */
   #planChange(next: ReadonlyMap<string, EarlyTarget>, sourceSets: SourceSets): PlannedChange {
     const before = this.#loaded ?? NOTHING;
-    const left = this.#options.driver.left();
+    const excluded = this.#options.driver.beyondCapacity();
     const changed = changedKeys(before, next);
-    const asks = changed.some((name) => asksUnions(before.get(name)) || asksUnions(next.get(name)));
-    const asked = asks ? askedUnions(next.values()) : this.#asked;
-    const refilled = asked.size > 0 && sourceSets.version !== this.#setsVersion;
-    const anew =
-      this.#loaded === null || this.#audit.isDoubted || refilled || !sameNames(asked, this.#asked);
-    const mayClose = (name: string): boolean =>
-      left.has(name) || closes(before.get(name), next.get(name));
+    const asks = changed.some((name) => usesUnions(before.get(name)) || usesUnions(next.get(name)));
+    const required = asks ? requiredUnions(next.values()) : this.#required;
+    const refilled = required.size > 0 && sourceSets.version !== this.#setsVersion;
+    const reload =
+      this.#loaded === null ||
+      this.#audit.foundTampering ||
+      refilled ||
+      !sameNames(required, this.#required);
+    const mayDropFlows = (name: string): boolean =>
+      excluded.has(name) || needsFlows(before.get(name), next.get(name));
     return {
       set: changed.flatMap((name) => next.get(name) ?? []),
-      gone: changed.filter((name) => !next.has(name)),
-      // Nobody had to remember the flows of what had no room.
-      closes: (anew && left.size > 0) || changed.some(mayClose),
-      asked,
-      anew,
+      removed: changed.filter((name) => !next.has(name)),
+      // Flows to targets beyond capacity were not remembered.
+      needsFlows: (reload && excluded.size > 0) || changed.some(mayDropFlows),
+      required,
+      reload,
     };
   }
 
-  async #prepareAnew({ asked }: PlannedChange, sets: SourceSets): Promise<void> {
+  async #prepareReload({ required }: PlannedChange, sets: SourceSets): Promise<void> {
     const targets = [...this.#next.values()];
-    await this.#options.driver.prepare(targets, this.#unions.table(asked, sets));
+    await this.#options.driver.prepare(targets, this.#unions.table(required, sets));
   }
 
-  #load({ set, gone, asked, anew }: PlannedChange, wanted: EarlySettings, sets: SourceSets): void {
+  #load(
+    { set, removed, required, reload }: PlannedChange,
+    wanted: EarlySettings,
+    sets: SourceSets,
+  ): void {
     const { driver } = this.#options;
-    if (anew) {
+    if (reload) {
       this.#settings = wanted;
-      driver.load([...this.#next.values()], wanted, this.#unions.table(asked, sets));
+      driver.load([...this.#next.values()], wanted, this.#unions.table(required, sets));
       this.#unions.forget();
-      this.#audit.renewed();
+      this.#audit.markReloaded();
     } else {
-      // What is about to be closed is marked until it is.
+      // Until the change is made, all outgoing flows are marked.
       const marksAll = wanted.marksAll || this.#settings?.marksAll === true;
       this.#configure({ ...wanted, marksAll });
-      if (set.length + gone.length > 0) driver.change(set, gone);
+      if (set.length + removed.length > 0) driver.change(set, removed);
       this.#configure(wanted);
     }
-    this.#asked = asked;
+    this.#required = required;
     this.#setsVersion = sets.version;
   }
 
-  /** What had no room, and has now. Nobody remembered its flows: that is done first. */
-  async #takeUpAgain(): Promise<void> {
+  /** Loads targets for which there is capacity again. Their flows were not remembered, so they are learnt first. */
+  async #readmitTargets(): Promise<void> {
     const { driver } = this.#options;
-    const again = driver.again();
-    if (again.length === 0 || this.#settings === null) return;
+    const readmissible = driver.readmissible();
+    if (readmissible.length === 0 || this.#settings === null) return;
     await this.#learnBeforeClosing();
     this.#configure({ ...this.#settings, flowsComplete: this.#flows.known });
-    driver.change(again, []);
-    this.#sayWhatIsKnown();
+    driver.change(readmissible, []);
+    this.#configureKnownFlows();
   }
 
   #settingsFor({ sees, management }: EdgeAssignment): EarlySettings {
@@ -290,65 +304,45 @@ export class EarlyDrop implements DeviceModes, DropSource {
     };
   }
 
-  /** Indices of the devices that packets leave by, each of them once. */
-  #leaving(): number[] {
-    const { listDevices, readDevice } = this.#options;
-    return leavingDevices(listDevices().flatMap((name) => readDevice(name) ?? []));
-  }
-
   #watchEgress(): void {
-    const { driver } = this.#options;
-    const leaving = this.#leaving();
-    // Also where an earlier agent left it so.
-    [this.#watched, this.#unseen] = [leaving, 0];
-    if (driver.watches(leaving)) return;
-    // What left by another device before is not known: until it is, replies must not be dropped.
-    this.#flows.forget();
-    this.#sayWhatIsKnown();
-    const unseen = driver.watch(leaving);
-    this.#watched = leaving.filter((ifindex) => !unseen.includes(ifindex));
-    this.#unseen = unseen.length;
+    // Flows that left by a new device are unknown. Until they are learnt, replies must not be dropped.
+    this.#egress.watch(() => {
+      this.#flows.forget();
+      this.#configureKnownFlows();
+    });
   }
 
-  /** There may be hundreds of devices. */
-  #isEgressDue(): boolean {
-    const nowMs = performance.now();
-    if (nowMs - this.#egressLookMs < EGRESS_LOOK_MS) return false;
-    this.#egressLookMs = nowMs;
-    return true;
-  }
-
-  /** What judges goes on, and drops as before, until nothing is missing for what is about to judge. */
+  /** The loaded rules stay in force until the flows that the new rules need are known. */
   async #learnBeforeClosing(): Promise<void> {
     if (this.#settings === null || !this.#settings.keepReplies || !this.#flows.known) return;
     this.#configure({ ...this.#settings, marksAll: true });
     this.#flows.forget();
-    await within(this.#flows.learn(), LONGEST_WAIT_MS);
+    await this.#flows.learnWithin(MAX_WAIT_MS);
   }
 
-  /** The same for what an earlier agent left, before it is replaced. */
-  async #learnWhileInherited(): Promise<void> {
+  /** Learns the flows before the programs of an earlier agent are replaced. */
+  async #learnBeforeTakeover(): Promise<void> {
     if (this.#settings?.keepReplies !== true) return;
     this.#watchEgress();
-    if (this.#unseen === 0) await within(this.#flows.learn(), LONGEST_WAIT_MS);
-    this.#sayWhatIsKnown();
+    if (this.#egress.unwatchable === 0) await this.#flows.learnWithin(MAX_WAIT_MS);
+    this.#configureKnownFlows();
   }
 
-  /** Flows that began before the programs were there are learnt from connection tracking. */
+  /** Learns flows from connection tracking that started before the programs were attached. */
   async #learnFlows(): Promise<void> {
-    if (this.#settings?.keepReplies !== true) return this.#flows.rest(null);
+    if (this.#settings?.keepReplies !== true) return this.#flows.pause(null);
     if (this.#flows.known) return;
-    if (this.#unseen > 0) {
-      this.#flows.rest(
-        'what leaves cannot be watched on every device: only SYNs are dropped early',
+    if (this.#egress.unwatchable > 0) {
+      this.#flows.pause(
+        'outgoing packets cannot be watched on every device: only SYNs are dropped early',
       );
       return;
     }
     await this.#flows.learn();
-    this.#sayWhatIsKnown();
+    this.#configureKnownFlows();
   }
 
-  #sayWhatIsKnown(): void {
+  #configureKnownFlows(): void {
     if (this.#settings === null) return;
     const { known } = this.#flows;
     this.#configure({ ...this.#settings, flowsComplete: known, marksAll: !known });
@@ -360,8 +354,8 @@ export class EarlyDrop implements DeviceModes, DropSource {
     this.#settings = settings;
   }
 
-  #giveUp(error: unknown): void {
-    this.#options.log.error({ error }, 'the early drop failed and is taken off');
+  #fail(error: unknown): void {
+    this.#options.log.error({ error }, 'the early drop failed and is detached');
     this.remove();
     this.#problem = `the early drop failed: ${describeError(error)}`;
   }
@@ -369,23 +363,15 @@ export class EarlyDrop implements DeviceModes, DropSource {
 
 interface PlannedChange {
   readonly set: readonly EarlyTarget[];
-  readonly gone: readonly string[];
-  /** See closing.ts. */
-  readonly closes: boolean;
-  readonly asked: AskedUnions;
-  /** Maps are to be made anew. */
-  readonly anew: boolean;
+  readonly removed: readonly string[];
+  /** See needs-flows.ts. */
+  readonly needsFlows: boolean;
+  readonly required: RequiredUnions;
+  /** The maps are made again instead of changed. */
+  readonly reload: boolean;
 }
 
-/** A change that closes something waits so long for open flows, and is then made without them. */
-const LONGEST_WAIT_MS = 250;
-const EGRESS_LOOK_MS = 1_000;
+/** The longest time that a change waits for open flows. Afterwards it is made without them. */
+const MAX_WAIT_MS = 250;
 
 const NOTHING: ReadonlyMap<string, EarlyTarget> = new Map();
-
-async function within(work: Promise<void>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
-  await Promise.race([work, late]);
-  clearTimeout(timer);
-}

@@ -318,7 +318,7 @@ class Agent implements EdgeAgent {
 
   #poll(): void {
     const changed = this.#markers.changed(this.#mode.disabled, this.#clock);
-    if (changed || this.#options.earlyDrop?.disturbed() === true) this.#applying.poke();
+    if (changed || this.#options.earlyDrop?.needsApply() === true) this.#applying.poke();
   }
 
   /** Without an answer in time control answers the caller by itself. */

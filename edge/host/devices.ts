@@ -1,4 +1,4 @@
-import type { DeviceModes } from '@portcullis/dataplane/xdp/devices/device-modes.ts';
+import type { DeviceModes } from '@portcullis/dataplane/xdp/devices/device.ts';
 import type { DeviceKind, EdgeDevice } from '@portcullis/core/firewall/edge-state.ts';
 import type { Log } from '@portcullis/core/log.ts';
 import type { Host } from './host.ts';

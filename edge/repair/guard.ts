@@ -180,11 +180,11 @@ export class Guard {
 /** Both that judge: nftables, and the early drop in front of it. */
 export function kernelWatch(
   guard: Guard,
-  earlyDrop: { disturbed(): boolean; readonly repairs: number } | null,
+  earlyDrop: { needsApply(): boolean; readonly repairs: number } | null,
 ): KernelWatch {
   return {
     state: () =>
-      guard.kernel === 'undisturbed' && earlyDrop?.disturbed() === true
+      guard.kernel === 'undisturbed' && earlyDrop?.needsApply() === true
         ? 'disturbed'
         : guard.kernel,
     repairs: () => guard.repairs + (earlyDrop?.repairs ?? 0),

@@ -3,7 +3,7 @@ import { RefusedByControl } from '@portcullis/agent/request.ts';
 import type { CounterMode, KernelState } from '@portcullis/core/firewall/edge-state.ts';
 import { edgeReport, type EdgeReport } from '@portcullis/link/messages/edge-report.ts';
 import { check } from '@portcullis/link/messages/schema.ts';
-import { type DeviceModes } from '@portcullis/dataplane/xdp/devices/device-modes.ts';
+import { type DeviceModes } from '@portcullis/dataplane/xdp/devices/device.ts';
 import { describeDevices } from '../host/devices.ts';
 import { DropLedger } from './drop-ledger.ts';
 import type { Host } from '../host/host.ts';

@@ -9,7 +9,7 @@ import { openLearnedReader } from '@portcullis/dataplane/nftables/elements/learn
 import { createNftDriver } from '@portcullis/dataplane/nftables/nft.ts';
 import { createSysctls } from '@portcullis/dataplane/kernel/sysctls.ts';
 import { MEMORY_SHARE, Reassembly } from '../host/reassembly.ts';
-import { pinsFolders, takeOffPinned } from '@portcullis/dataplane/xdp/devices/pins.ts';
+import { pinsFolders, detachPinned } from '@portcullis/dataplane/xdp/devices/pins.ts';
 
 /** An agent is notified of a deletion within 200 ms and repairs it immediately. */
 const ABSENT_MS = 1_000;
@@ -32,7 +32,7 @@ export async function disableEnforcement(
   // A running agent does the same; this must not depend on it.
   const file = new DeniedFlowFile({ stateDir, open: openLearnedReader, eachConnection });
   await savingDeniedFlows(driver, file, () => {}).remove();
-  for (const folder of pinsFolders(stateDir, env)) takeOffPinned(folder);
+  for (const folder of pinsFolders(stateDir, env)) detachPinned(folder);
   restoreReassembly(stateDir);
   const isAbsent = await removeUntilAbsent(driver);
   if (isAbsent && writeError !== null) throw writeError;

@@ -1,6 +1,6 @@
 import type { Policy, PolicyRule, RuleProtocol } from '@portcullis/core/firewall/policy.ts';
 import { type Family, formatAddress } from '@portcullis/core/net/address.ts';
-import type { Flow } from '@portcullis/dataplane/xdp/flows/places.ts';
+import type { Flow } from '@portcullis/dataplane/xdp/flows/mark-keys.ts';
 import type { Plan } from './plan.ts';
 
 /** Policies as a fleet has them, the same at every run: many addresses of the same kind, no two the same. */

@@ -180,7 +180,7 @@ export class JudgedEdge {
     this.#alone.load(targets, early, planUnions(asked, sourceSets));
     this.#alone.enforce();
     const dropped = packets.filter((one) =>
-      framesOf(one, ANY_MAC).some((frame) => this.#alone.judge(frame, ANY_DEVICE) === 'drop'),
+      framesOf(one, ANY_MAC).some((frame) => this.#alone.evaluate(frame, ANY_DEVICE) === 'drop'),
     );
     const wrong = dropped.filter((one) => {
       const { action, stage } = expectedOf(state, one, {

@@ -35,7 +35,7 @@ describe('the counters of the XDP programs', { skip }, () => {
   counterSuite(async () => {
     const driver = loaded();
     const send = async (frames: readonly Buffer[]): Promise<void> => {
-      for (const frame of frames) driver.judge(frame, ANY_DEVICE);
+      for (const frame of frames) driver.evaluate(frame, ANY_DEVICE);
     };
     return { counters: driver.counters(), send };
   });
@@ -84,7 +84,12 @@ describe('the counters of nftables', { skip }, () => {
     const net = parseCidr('203.0.113.0/24');
     assert.ok(net.ok);
     await counters.watch([net.value], () => ({ packets: 1, bytes: 1 }));
-    await counters.change({ hush: [], forget: [], follow: ['203.0.113.1'], tell: ['203.0.113.1'] });
+    await counters.change({
+      stopVectors: [],
+      unfollow: [],
+      follow: ['203.0.113.1'],
+      startVectors: ['203.0.113.1'],
+    });
     wire.edge.run('nft', 'delete', 'table', 'inet', COUNTER_TABLE_NAME);
     await counters.read();
     const frame = frameOf(udpPacket('198.51.100.7', '203.0.113.1', 9));

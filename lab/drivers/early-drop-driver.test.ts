@@ -13,7 +13,7 @@ import { readDevice } from '@portcullis/dataplane/xdp/devices/device.ts';
 import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver/driver.ts';
 import { countSuite } from '@portcullis/dataplane/xdp/driver/count-suite.ts';
 import { earlyDropSuite } from '@portcullis/dataplane/xdp/driver/driver-suite.ts';
-import type { EgressWay } from '@portcullis/dataplane/xdp/devices/egress.ts';
+import type { EgressMethod } from '@portcullis/dataplane/xdp/devices/egress.ts';
 import {
   type Descriptor,
   lookupElement,
@@ -39,7 +39,7 @@ describe("the kernel's early drop", { skip: lacking ?? false }, () => {
   earlyDropSuite(() => createKernelDriver({ pins: '' }), 60);
   countSuite(() => createKernelDriver({ pins: '' }));
   struckSuite(() => createKernelDriver({ pins: '' }));
-  roomSuite((room) => createKernelDriver({ pins: '', room }), 20);
+  roomSuite((capacity) => createKernelDriver({ pins: '', capacity }), 20);
 });
 
 const SETTINGS = {
@@ -82,7 +82,7 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
       return work(ifindex);
     });
 
-  for (const way of ['link', 'filter'] as const satisfies readonly EgressWay[]) {
+  for (const way of ['link', 'filter'] as const satisfies readonly EgressMethod[]) {
     it(`sees what leaves by a ${way}, and passes the replies to it`, async () => {
       const driver = createKernelDriver({ pins: join(bpffs, way), egress: [way] });
       const policies = [denyAll(OURS[4]), denyAll(OURS[6])];
@@ -90,7 +90,7 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
         driver.load(policies.map(compileEarly), SETTINGS, NO_UNIONS);
         driver.enforce();
         assert.deepEqual(driver.watch([ifindex]), []);
-        assert.equal(driver.watches([ifindex]), true);
+        assert.equal(driver.watchesExactly([ifindex]), true);
         const attached = driver.attach(ifindex);
         assert.deepEqual(attached, { mode: 'native', pinned: true, refusal: null });
       });
@@ -98,7 +98,7 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
       within((ifindex) => {
         driver.detach(ifindex);
         driver.watch([]);
-        assert.equal(driver.watches([ifindex]), false);
+        assert.equal(driver.watchesExactly([ifindex]), false);
       });
       driver.close();
     });
@@ -107,7 +107,7 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
       const options = { pins: join(bpffs, `${way}-next`), egress: [way] };
       const first = createKernelDriver(options);
       within((ifindex) => {
-        assert.equal(first.inherits(), false);
+        assert.equal(first.hasPredecessor(), false);
         first.load([compileEarly(denyAll(OURS[4]))], SETTINGS, NO_UNIONS);
         first.enforce();
         first.watch([ifindex]);
@@ -118,12 +118,12 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
       const next = createKernelDriver(options);
       within((ifindex) => {
         assert.deepEqual(next.devices(), [ifindex]);
-        assert.equal(next.inherits(), true);
+        assert.equal(next.hasPredecessor(), true);
         next.load([compileEarly(denyAll(OURS[4]))], SETTINGS, NO_UNIONS);
-        assert.equal(next.inherits(), false);
+        assert.equal(next.hasPredecessor(), false);
         next.watch([ifindex]);
         next.enforce();
-        assert.deepEqual([next.attached(ifindex), next.watches([ifindex])], [true, true]);
+        assert.deepEqual([next.attached(ifindex), next.watchesExactly([ifindex])], [true, true]);
       });
       assert.equal(judgeReply(next, 4, port), 'pass');
       await seenLeaving(next, 4);
@@ -181,7 +181,7 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
       freeze('ro');
       const unpinned = begun('new');
       assert.deepEqual(unpinned.attach(ifindex), { mode: 'native', pinned: false, refusal: null });
-      assert.equal(unpinned.judge(frameOf(replyTo(4, 9)), ifindex), 'drop');
+      assert.equal(unpinned.evaluate(frameOf(replyTo(4, 9)), ifindex), 'drop');
       unpinned.detach(ifindex);
       unpinned.close();
       freeze('rw');
@@ -211,12 +211,14 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
       const target = denyAll(OURS[4], ports);
       driver.load([target, denyAll(THEIRS[4])].map(compileEarly), SETTINGS, NO_UNIONS);
       driver.enforce();
-      assert.equal(driver.holds(OURS[4]), true);
+      assert.equal(driver.isIntact(OURS[4]), true);
       const changed = withMapsOf(process.pid, (maps) =>
-        maps.map((map) => harmful(map, () => driver.holds(OURS[4]))).filter((count) => count > 0),
+        maps
+          .map((map) => harmful(map, () => driver.isIntact(OURS[4])))
+          .filter((count) => count > 0),
       );
       assert.ok(changed.length >= places, `in ${changed.length} maps`);
-      assert.deepEqual([driver.holds(OURS[4]), driver.holds(THEIRS[4])], [true, true]);
+      assert.deepEqual([driver.isIntact(OURS[4]), driver.isIntact(THEIRS[4])], [true, true]);
       driver.close();
     });
   }
@@ -290,7 +292,7 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
   }
 
   function judgeReply(driver: EarlyDropDriver, family: 4 | 6, port: number): string {
-    return within((ifindex) => driver.judge(frameOf(replyTo(family, port)), ifindex));
+    return within((ifindex) => driver.evaluate(frameOf(replyTo(family, port)), ifindex));
   }
 });
 

@@ -39,8 +39,9 @@ describe('the early drop of a kernel without memory', { skip: lacking ?? false }
     denyAll(`198.18.${index >> 8}.${index & 255}`),
   ).map(compileEarly);
   const held = (driver: EarlyDropDriver): number =>
-    many.filter(({ target }) => driver.judge(frameOf(udpPacket(CLIENT, target, 9)), 1) === 'drop')
-      .length;
+    many.filter(
+      ({ target }) => driver.evaluate(frameOf(udpPacket(CLIENT, target, 9)), 1) === 'drop',
+    ).length;
   const refuse = (t: TestContext, atMost: number) => {
     const load = MapSet.load.bind(MapSet);
     return t.mock.method(MapSet, 'load', (parts: MapSetParts) => {
@@ -55,18 +56,18 @@ describe('the early drop of a kernel without memory', { skip: lacking ?? false }
     driver.enforce();
     const refused = refuse(t, 100);
     driver.change([...many.slice(40), compileEarly(denyAll(OTHER))], []);
-    const left = driver.left().size;
+    const left = driver.beyondCapacity().size;
     assert.deepEqual([held(driver) + left, refused.mock.callCount()], [301, 1]);
     assert.ok(left > 0 && held(driver) > 40, `${left} left`);
-    assert.deepEqual(driver.again(), []);
+    assert.deepEqual(driver.readmissible(), []);
     // One of those it holds still changes in place; nobody asks the kernel again meanwhile.
     driver.change([compileEarly(denyAll('198.18.0.0', [allowPort('udp', 9)]))], []);
     assert.deepEqual([held(driver) + left, refused.mock.callCount()], [300, 1]);
     refused.mock.restore();
     const nowMs = performance.now();
     t.mock.method(performance, 'now', () => nowMs + 61_000);
-    driver.change(driver.again(), []);
-    assert.deepEqual([driver.left().size, held(driver)], [0, 299]);
+    driver.change(driver.readmissible(), []);
+    assert.deepEqual([driver.beyondCapacity().size, held(driver)], [0, 299]);
     driver.close();
   });
 
@@ -83,13 +84,13 @@ describe('the early drop of a kernel without memory', { skip: lacking ?? false }
     });
     // One in place of what it was, with more rules; and a new one.
     driver.change([compileEarly(denyAll('198.18.0.1', ports)), ...many.slice(3, 4)], []);
-    assert.deepEqual([...driver.left().keys()].toSorted(), ['198.18.0.1', '198.18.0.3']);
-    assert.deepEqual([held(driver), driver.holds('198.18.0.2')], [2, true]);
+    assert.deepEqual([...driver.beyondCapacity().keys()].toSorted(), ['198.18.0.1', '198.18.0.3']);
+    assert.deepEqual([held(driver), driver.isIntact('198.18.0.2')], [2, true]);
     refused.mock.restore();
     const nowMs = performance.now();
     t.mock.method(performance, 'now', () => nowMs + 61_000);
-    driver.change(driver.again(), []);
-    assert.deepEqual([driver.left().size, held(driver)], [0, 4]);
+    driver.change(driver.readmissible(), []);
+    assert.deepEqual([driver.beyondCapacity().size, held(driver)], [0, 4]);
     driver.close();
   });
 
@@ -98,7 +99,10 @@ describe('the early drop of a kernel without memory', { skip: lacking ?? false }
     const refused = refuse(t, 100);
     driver.load(many, SETTINGS, NO_UNIONS);
     driver.enforce();
-    assert.deepEqual([held(driver), driver.left().size, driver.again()], [75, 225, []]);
+    assert.deepEqual(
+      [held(driver), driver.beyondCapacity().size, driver.readmissible()],
+      [75, 225, []],
+    );
     refused.mock.restore();
     const none = refuse(t, -1);
     assert.throws(() => driver.load(many, SETTINGS, NO_UNIONS), { code: 'ENOMEM' });

@@ -58,7 +58,12 @@ async function flood(
 ): Promise<void> {
   await counters.watch([NET, NET_6, DENIED].map(cidr), EVERYTHING);
   const told = [ONE, SIX, INSIDE];
-  await counters.change({ hush: [], forget: [], follow: told, tell: [...told, NET, NET_6] });
+  await counters.change({
+    stopVectors: [],
+    unfollow: [],
+    follow: told,
+    startVectors: [...told, NET, NET_6],
+  });
   const kinds = [packetsTo(ONE, THEIRS), packetsTo(SIX, THEIRS_6)] as const;
   const frames: Buffer[] = [];
   const sent = new Map<string, number>();

@@ -8,8 +8,8 @@ import type {
   CounterChange,
   CounterDriver,
   CounterReading,
-  CounterRoom,
-  Least,
+  CounterCapacity,
+  ReportThreshold,
   Suspect,
 } from '../driver.ts';
 import { byName, isAddress } from '../networks.ts';
@@ -21,10 +21,10 @@ import {
   REMOVE_COUNTERS,
   renderCounters,
   renderFollow,
-  renderForget,
-  renderHush,
-  renderPlace,
-  renderTell,
+  renderUnfollow,
+  renderStopVectors,
+  renderVectorChain,
+  renderStartVectors,
   SENTINEL,
 } from './ruleset.ts';
 
@@ -35,17 +35,17 @@ export interface NftCountersOptions {
   readonly open: () => NamedCounterReader;
 }
 
-const ROOM: CounterRoom = { followed: 512, networks: 512, told: 64 };
+const CAPACITY: CounterCapacity = { followed: 512, networks: 512, vectors: 64 };
 /** Payload of most large packets. */
 const SEGMENT_BYTES = 1448;
-const LEAST_SUSPECT = 8;
-const MOST_SUSPECTS = 64;
+const MIN_SUSPECT_PACKETS = 8;
+const MAX_SUSPECTS = 64;
 const FAMILIES = [4, 6] as const;
 const NONE: ReadonlyMap<string, string> = new Map();
 
 /** Counts in a table of nftables of its own, before every hook that drops. */
 export class NftCounters implements CounterDriver {
-  readonly room = ROOM;
+  readonly capacity = CAPACITY;
   readonly #options: NftCountersOptions;
   #reader: NamedCounterReader | null = null;
   #devices: readonly string[] = [];
@@ -56,18 +56,21 @@ export class NftCounters implements CounterDriver {
   #families: ReadonlySet<Family> = new Set();
   /** Networks by the first addresses of their pieces. */
   #networkAt: Readonly<Record<Family, ReadonlyMap<string, string>>> = { 4: NONE, 6: NONE };
-  #leastOf: (address: string) => Least = () => ({ packets: 1, bytes: 1 });
-  #around = new NearestScope<string>([]);
-  #inside = new NearestScope<true>([]);
+  #thresholdOf: (address: string) => ReportThreshold = () => ({ packets: 1, bytes: 1 });
+  #containing = new NearestScope<string>([]);
+  #watched = new NearestScope<true>([]);
   readonly #followed = new Set<string>();
   /** Subjects that are told apart, by place. */
-  readonly #told = new Map<string, number>();
-  readonly #freePlaces = Array.from({ length: ROOM.told }, (_, index) => ROOM.told - 1 - index);
+  readonly #vectorSlots = new Map<string, number>();
+  readonly #freeSlots = Array.from(
+    { length: CAPACITY.vectors },
+    (_, index) => CAPACITY.vectors - 1 - index,
+  );
   /** Places whose counters the table has. */
-  #places = new Set<number>();
+  #declaredSlots = new Set<number>();
   #deltas = new Deltas();
   /** What was read and is not handed on yet. */
-  #news = new Map<string, Sum>();
+  #unread = new Map<string, Sum>();
 
   constructor(options: NftCountersOptions) {
     this.#options = options;
@@ -80,41 +83,44 @@ export class NftCounters implements CounterDriver {
     this.#isStale = true;
   }
 
-  async watch(networks: readonly Cidr[], leastOf: (address: string) => Least): Promise<void> {
-    const alone = networks.filter(isAddress);
-    const several = networks.filter((one) => !isAddress(one)).slice(0, ROOM.networks);
-    this.#networks = byName([...several, ...alone]);
+  async watch(
+    networks: readonly Cidr[],
+    leastOf: (address: string) => ReportThreshold,
+  ): Promise<void> {
+    const single = networks.filter(isAddress);
+    const several = networks.filter((one) => !isAddress(one)).slice(0, CAPACITY.networks);
+    this.#networks = byName([...several, ...single]);
     const all = [...this.#networks];
-    this.#leastOf = leastOf;
-    this.#inside = new NearestScope(all.map(([name]) => [name, true] as const));
-    const around = all.filter(([, network]) => !isAddress(network));
-    this.#around = new NearestScope(around.map(([name]) => [name, name] as const));
-    for (const name of this.#followed) if (this.#inside.of(name) === null) this.#drop(name);
-    for (const name of this.#told.keys()) {
-      if (!this.#followed.has(name) && !this.#networks.has(name)) this.#release(name);
+    this.#thresholdOf = leastOf;
+    this.#watched = new NearestScope(all.map(([name]) => [name, true] as const));
+    const containing = all.filter(([, network]) => !isAddress(network));
+    this.#containing = new NearestScope(containing.map(([name]) => [name, name] as const));
+    for (const name of this.#followed) if (this.#watched.of(name) === null) this.#unfollow(name);
+    for (const name of this.#vectorSlots.keys()) {
+      if (!this.#followed.has(name) && !this.#networks.has(name)) this.#releaseSlot(name);
     }
     await this.#rewrite();
   }
 
-  async change({ hush, forget, follow, tell }: CounterChange): Promise<void> {
+  async change({ stopVectors, unfollow, follow, startVectors }: CounterChange): Promise<void> {
     if (this.#isStale) await this.#rewrite();
     const lines: string[] = [];
-    for (const name of [...hush, ...forget]) {
-      if (this.#told.has(name)) lines.push(renderHush(this.#keysOf(name)));
-      this.#release(name);
+    for (const name of [...stopVectors, ...unfollow]) {
+      if (this.#vectorSlots.has(name)) lines.push(renderStopVectors(this.#keysOf(name)));
+      this.#releaseSlot(name);
     }
-    const gone = forget.filter((name) => this.#followed.has(name));
-    lines.push(renderForget(gone));
-    for (const name of gone) this.#drop(name);
-    const come: string[] = [];
+    const unfollowed = unfollow.filter((name) => this.#followed.has(name));
+    lines.push(renderUnfollow(unfollowed));
+    for (const name of unfollowed) this.#unfollow(name);
+    const followed: string[] = [];
     for (const name of follow) {
-      if (this.#followed.size === ROOM.followed) break;
-      if (this.#followed.has(name) || this.#inside.of(name) === null) continue;
+      if (this.#followed.size === CAPACITY.followed) break;
+      if (this.#followed.has(name) || this.#watched.of(name) === null) continue;
       this.#followed.add(name);
-      come.push(name);
+      followed.push(name);
     }
-    lines.push(renderFollow(come));
-    for (const name of tell) lines.push(...this.#tell(name));
+    lines.push(renderFollow(followed));
+    for (const name of startVectors) lines.push(...this.#startVectors(name));
     await this.#apply(lines);
   }
 
@@ -123,19 +129,19 @@ export class NftCounters implements CounterDriver {
       return { addresses: [], networks: [], suspects: [], samples: [] };
     if (this.#isStale) await this.#rewrite();
     const suspects = await this.#collect();
-    const news = this.#news;
-    this.#news = new Map();
+    const unread = this.#unread;
+    this.#unread = new Map();
     const addresses: Counted[] = [];
     const networks: Counted[] = [];
-    for (const [subject, sum] of news) {
+    for (const [subject, sum] of unread) {
       if (sum.packets === 0) continue;
       if (subject.includes('/')) {
         networks.push(sum.counted(subject));
         continue;
       }
-      const least = this.#leastOf(subject);
-      const isEnough = sum.packets >= least.packets || sum.bytes >= least.bytes;
-      if (isEnough || this.#told.has(subject)) addresses.push(sum.counted(subject));
+      const threshold = this.#thresholdOf(subject);
+      const isEnough = sum.packets >= threshold.packets || sum.bytes >= threshold.bytes;
+      if (isEnough || this.#vectorSlots.has(subject)) addresses.push(sum.counted(subject));
     }
     return { addresses, networks, suspects, samples: [] };
   }
@@ -145,29 +151,32 @@ export class NftCounters implements CounterDriver {
     await this.#options.apply(REMOVE_COUNTERS);
   }
 
-  #drop(name: string): void {
+  #unfollow(name: string): void {
     this.#followed.delete(name);
     this.#deltas.forget(`addresses ${name}`);
     this.#deltas.forget(`sent ${name}`);
-    this.#release(name);
+    this.#releaseSlot(name);
   }
 
-  #release(name: string): void {
-    const place = this.#told.get(name);
-    if (place === undefined) return;
-    this.#told.delete(name);
-    this.#freePlaces.push(place);
+  #releaseSlot(name: string): void {
+    const slot = this.#vectorSlots.get(name);
+    if (slot === undefined) return;
+    this.#vectorSlots.delete(name);
+    this.#freeSlots.push(slot);
   }
 
-  #tell(name: string): string[] {
-    if (this.#told.has(name)) return [];
+  #startVectors(name: string): string[] {
+    if (this.#vectorSlots.has(name)) return [];
     if (!this.#followed.has(name) && !this.#networks.has(name)) return [];
-    const place = this.#freePlaces.pop();
-    if (place === undefined) return [];
-    this.#told.set(name, place);
-    const isNew = !this.#places.has(place);
-    this.#places.add(place);
-    return [...(isNew ? [renderPlace(place)] : []), renderTell(place, this.#keysOf(name))];
+    const slot = this.#freeSlots.pop();
+    if (slot === undefined) return [];
+    this.#vectorSlots.set(name, slot);
+    const isNew = !this.#declaredSlots.has(slot);
+    this.#declaredSlots.add(slot);
+    return [
+      ...(isNew ? [renderVectorChain(slot)] : []),
+      renderStartVectors(slot, this.#keysOf(name)),
+    ];
   }
 
   /** What leads to a subject in the maps of those that are told. */
@@ -204,7 +213,7 @@ export class NftCounters implements CounterDriver {
     const text = this.#isCounting ? renderCounters(this.#layout()) : null;
     await this.#options.apply(text ?? REMOVE_COUNTERS);
     this.#isStale = false;
-    this.#places = new Set(this.#told.values());
+    this.#declaredSlots = new Set(this.#vectorSlots.values());
     this.#deltas = new Deltas();
     this.#reader ??= this.#options.open();
   }
@@ -214,7 +223,9 @@ export class NftCounters implements CounterDriver {
       devices: this.#devices,
       pieces: this.#pieces,
       followed: [...this.#followed],
-      told: [...this.#told].map(([name, place]) => [place, this.#keysOf(name)] as const),
+      vectorSlots: [...this.#vectorSlots].map(
+        ([name, slot]) => [slot, this.#keysOf(name)] as const,
+      ),
     };
   }
 
@@ -236,7 +247,7 @@ export class NftCounters implements CounterDriver {
       suspects.push(...(await this.#collectSeen(reader, family)));
     }
     this.#addVectors(named ?? new Map());
-    return suspects.toSorted((a, b) => b.packets - a.packets).slice(0, MOST_SUSPECTS);
+    return suspects.toSorted((a, b) => b.packets - a.packets).slice(0, MAX_SUSPECTS);
   }
 
   async #collectNetworks(reader: NamedCounterReader, family: 4 | 6): Promise<void> {
@@ -258,7 +269,7 @@ export class NftCounters implements CounterDriver {
       if (delta === null || !this.#followed.has(address)) continue;
       // One buffer may become several packets.
       const sent = Math.max(delta.packets, Math.floor(delta.bytes / SEGMENT_BYTES));
-      for (const name of [address, this.#around.of(address)]) {
+      for (const name of [address, this.#containing.of(address)]) {
         if (name !== null) this.#sum(name).sentPackets += sent;
       }
     }
@@ -269,16 +280,18 @@ export class NftCounters implements CounterDriver {
       (await reader.elements(`seen${family}`)) ?? new Map();
     return this.#deltas
       .stepAll(family, counts)
-      .filter(([address, { packets }]) => packets >= LEAST_SUSPECT && !this.#followed.has(address))
+      .filter(
+        ([address, { packets }]) => packets >= MIN_SUSPECT_PACKETS && !this.#followed.has(address),
+      )
       .map(([address, amount]) => ({ address, ...amount }));
   }
 
   #addVectors(named: ReadonlyMap<string, Count>): void {
-    const places = new Map([...this.#told].map(([name, place]) => [place, name]));
-    for (const place of this.#places) {
-      const name = places.get(place);
+    const names = new Map([...this.#vectorSlots].map(([name, slot]) => [slot, name]));
+    for (const slot of this.#declaredSlots) {
+      const name = names.get(slot);
       for (const vector of VECTORS) {
-        const counter = counterName(place, vector);
+        const counter = counterName(slot, vector);
         const count = named.get(counter);
         const delta = count === undefined ? null : this.#deltas.step(counter, count);
         if (delta === null || name === undefined) continue;
@@ -292,10 +305,10 @@ export class NftCounters implements CounterDriver {
   }
 
   #sum(subject: string): Sum {
-    const known = this.#news.get(subject);
+    const known = this.#unread.get(subject);
     if (known !== undefined) return known;
     const made = new Sum();
-    this.#news.set(subject, made);
+    this.#unread.set(subject, made);
     return made;
   }
 }

@@ -31,12 +31,12 @@ export function piecesOf(networks: readonly Cidr[], family: Family): Piece[] {
   };
   for (const one of own) {
     close(one.value);
-    const around = open.at(-1);
+    const containing = open.at(-1);
     if (isAddress(one)) {
-      if (around === undefined) add(one.value, one.value, null);
+      if (containing === undefined) add(one.value, one.value, null);
       continue;
     }
-    if (around !== undefined) add(next, one.value - 1n, formatNetwork(around));
+    if (containing !== undefined) add(next, one.value - 1n, formatNetwork(containing));
     next = one.value;
     open.push(one);
   }

@@ -20,7 +20,7 @@ export interface CounterLayout {
   readonly pieces: readonly Piece[];
   readonly followed: readonly string[];
   /** Addresses and pieces of networks that are told apart, by place. */
-  readonly told: readonly (readonly [place: number, keys: readonly string[]])[];
+  readonly vectorSlots: readonly (readonly [place: number, keys: readonly string[]])[];
 }
 
 /** The whole table, in place of what was there. Null: no device, so nothing is counted. Throws `PolicyError`. */
@@ -50,7 +50,8 @@ export function renderCounters(layout: CounterLayout): string | null {
   );
   for (const [set, pieces] of sets) lines.push(addElements(set, pieces.map(rangeOf)));
   lines.push(renderFollow(layout.followed));
-  for (const [place, keys] of layout.told) lines.push(renderPlace(place), renderTell(place, keys));
+  for (const [slot, keys] of layout.vectorSlots)
+    lines.push(renderVectorChain(slot), renderStartVectors(slot, keys));
   return `${lines.filter((line) => line !== '').join('\n')}\n`;
 }
 
@@ -66,7 +67,7 @@ export function renderFollow(addresses: readonly string[]): string {
   ]);
 }
 
-export function renderForget(addresses: readonly string[]): string {
+export function renderUnfollow(addresses: readonly string[]): string {
   return byFamily(addresses, (family, own) => [
     removeElements(`addresses${family}`, own),
     removeElements(`sent${family}`, own),
@@ -74,29 +75,29 @@ export function renderForget(addresses: readonly string[]): string {
 }
 
 /** The counters of a place, and the rules that lead to them: once for good. */
-export function renderPlace(place: number): string {
-  const chain = `told${place}`;
-  const counters = VECTORS.map((vector) => `add counter ${TABLE} ${counterName(place, vector)}`);
+export function renderVectorChain(slot: number): string {
+  const chain = `told${slot}`;
+  const counters = VECTORS.map((vector) => `add counter ${TABLE} ${counterName(slot, vector)}`);
   const rules = vectorRules().map(
     ([match, vector]) =>
-      `add rule ${TABLE} ${chain} ${match} counter name ${counterName(place, vector)} return`,
+      `add rule ${TABLE} ${chain} ${match} counter name ${counterName(slot, vector)} return`,
   );
   return [...counters, `add chain ${TABLE} ${chain}`, ...rules].join('\n');
 }
 
 /** `keys`: an address, or the ranges of a network. */
-export function renderTell(place: number, keys: readonly string[]): string {
+export function renderStartVectors(slot: number, keys: readonly string[]): string {
   return keys
-    .map((key) => `add element ${TABLE} ${mapOf(key)} { ${key} : jump told${place} }`)
+    .map((key) => `add element ${TABLE} ${mapOf(key)} { ${key} : jump told${slot} }`)
     .join('\n');
 }
 
-export function renderHush(keys: readonly string[]): string {
+export function renderStopVectors(keys: readonly string[]): string {
   return keys.map((key) => `delete element ${TABLE} ${mapOf(key)} { ${key} }`).join('\n');
 }
 
-export function counterName(place: number, vector: string): string {
-  return `told${place}_${vector}`;
+export function counterName(slot: number, vector: string): string {
+  return `told${slot}_${vector}`;
 }
 
 /** A range is of a network. */
@@ -132,7 +133,7 @@ function fields(family: Family): { readonly daddr: string; readonly saddr: strin
 
 /** The order of `vectorOf` in core/attacks/vectors.ts: the first that matches. */
 function vectorRules(): (readonly [match: string, vector: string])[] {
-  const judged = 'fin|syn|rst|psh|ack';
+  const known = 'fin|syn|rst|psh|ack';
   return [
     ['ip frag-off & 0x1fff != 0', 'fragment'],
     ['frag frag-off != 0', 'fragment'],
@@ -142,8 +143,8 @@ function vectorRules(): (readonly [match: string, vector: string])[] {
     ['ip frag-off & 0x2000 != 0', 'fragment_first'],
     ['frag more-fragments 1', 'fragment_first'],
     ['meta l4proto udp', 'udp'],
-    [`tcp flags & (${judged}) == syn`, 'tcp_syn'],
-    [`tcp flags & (${judged}) == (syn|ack)`, 'tcp_syn_ack'],
+    [`tcp flags & (${known}) == syn`, 'tcp_syn'],
+    [`tcp flags & (${known}) == (syn|ack)`, 'tcp_syn_ack'],
     ['tcp flags & (syn|rst|psh) == rst', 'tcp_rst'],
     ['tcp flags & ack == 0', 'tcp_other'],
     [`meta l4proto tcp meta length > ${DATA_BYTES}`, 'tcp_data'],

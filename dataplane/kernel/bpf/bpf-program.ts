@@ -2,9 +2,9 @@ import {
   ATTACH_TYPES,
   ATTR_BYTES,
   call,
-  callAside,
+  callOffThread,
   type Descriptor,
-  keepUntilCalled,
+  keepAlive,
   NAME_BYTES,
   PROGRAM_TYPES,
   type ProgramType,
@@ -66,8 +66,8 @@ function loadUninterrupted(name: string, image: ProgramImage): Descriptor {
 }
 
 /** The same, verified on another thread: a fifth of a second for a large program. */
-export async function loadProgramAside(name: string, image: ProgramImage): Promise<Descriptor> {
-  const loaded = await callAside('programLoad', programAttr(name, image, null));
+export async function loadProgramOffThread(name: string, image: ProgramImage): Promise<Descriptor> {
+  const loaded = await callOffThread('programLoad', programAttr(name, image, null));
   return loaded ?? loadProgram(name, image);
 }
 
@@ -75,7 +75,7 @@ function programAttr(name: string, image: ProgramImage, log: Buffer | null): Buf
   const attr = Buffer.alloc(ATTR_BYTES);
   const license = Buffer.alloc(image.license.length + 1);
   license.write(image.license, 'ascii');
-  keepUntilCalled(attr, image.instructions, license);
+  keepAlive(attr, image.instructions, license);
   attr.writeUInt32LE(PROGRAM_TYPES[image.type], 0);
   attr.writeUInt32LE(image.instructions.length / 8, 4);
   attr.writeBigUInt64LE(addressOf(image.instructions), 8);

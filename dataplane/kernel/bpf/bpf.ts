@@ -86,7 +86,7 @@ export function call(command: keyof typeof COMMANDS, attr: Buffer): number {
 }
 
 /** On another thread, while this one does something else. Null: it failed, and only that thread knows why. */
-export async function callAside(
+export async function callOffThread(
   command: keyof typeof COMMANDS,
   attr: Buffer,
 ): Promise<number | null> {
@@ -121,12 +121,12 @@ export function updateElement(map: Descriptor, key: Buffer, value: Buffer): void
 
 /** Whether it was there. */
 export function deleteElement(map: Descriptor, key: Buffer): boolean {
-  return unlessAbsent(() => call('mapDelete', elementAttr(map, key, null)));
+  return isFound(() => call('mapDelete', elementAttr(map, key, null)));
 }
 
 /** Fills `value` (of a per-CPU map: eight-byte aligned values of every possible CPU). Whether it was there. */
 export function lookupElement(map: Descriptor, key: Buffer, value: Buffer): boolean {
-  return unlessAbsent(() => call('mapLookup', elementAttr(map, key, value)));
+  return isFound(() => call('mapLookup', elementAttr(map, key, value)));
 }
 
 /** The key after `key` (null: the first), into `next`; false at the end. */
@@ -135,7 +135,7 @@ export function nextKey(map: Descriptor, key: Buffer | null, next: Buffer): bool
   attr.writeUInt32LE(map, 0);
   if (key !== null) attr.writeBigUInt64LE(addressOf(key), 8);
   attr.writeBigUInt64LE(addressOf(next), 16);
-  return unlessAbsent(() => call('mapNextKey', attr));
+  return isFound(() => call('mapNextKey', attr));
 }
 
 /** Many elements in one call: `keys` and `values` one after the other. Throws at the first that fails. */
@@ -164,7 +164,7 @@ export function readElements(
   const next = Buffer.alloc(4);
   if (first > 0) before.writeUInt32LE(first - 1, 0);
   const attr = Buffer.alloc(ATTR_BYTES);
-  keepUntilCalled(attr, keys, values, before, next);
+  keepAlive(attr, keys, values, before, next);
   if (first > 0) attr.writeBigUInt64LE(addressOf(before), 0);
   attr.writeBigUInt64LE(addressOf(next), 8);
   attr.writeBigUInt64LE(addressOf(keys), 16);
@@ -172,7 +172,7 @@ export function readElements(
   attr.writeUInt32LE(count, 32);
   attr.writeUInt32LE(map, 36);
   // Answers ENOENT with the last of them.
-  unlessAbsent(() => call('mapLookupBatch', attr));
+  isFound(() => call('mapLookupBatch', attr));
 }
 
 /** `mode` only of an xdp link. */
@@ -214,7 +214,7 @@ export function linkDevice(link: Descriptor): number {
 export function pin(path: string, descriptor: Descriptor): void {
   const name = pathBuffer(path);
   const attr = Buffer.alloc(ATTR_BYTES);
-  keepUntilCalled(attr, name);
+  keepAlive(attr, name);
   attr.writeBigUInt64LE(addressOf(name), 0);
   attr.writeUInt32LE(descriptor, 8);
   call('pin', attr);
@@ -224,7 +224,7 @@ export function pin(path: string, descriptor: Descriptor): void {
 export function getPinned(path: string): Descriptor | null {
   const name = pathBuffer(path);
   const attr = Buffer.alloc(ATTR_BYTES);
-  keepUntilCalled(attr, name);
+  keepAlive(attr, name);
   attr.writeBigUInt64LE(addressOf(name), 0);
   try {
     return call('get', attr);
@@ -255,7 +255,7 @@ export interface TestResult {
 export function testRun({ program, packet, repeat, ingress, live }: TestRun): TestResult {
   const attr = Buffer.alloc(ATTR_BYTES);
   const context = Buffer.alloc(24);
-  keepUntilCalled(attr, packet, context);
+  keepAlive(attr, packet, context);
   attr.writeUInt32LE(program, 0);
   attr.writeUInt32LE(packet.length, 8);
   attr.writeBigUInt64LE(addressOf(packet), 16);
@@ -294,7 +294,7 @@ export function mapShapeOf(map: Descriptor): Omit<MapShape, 'noPreallocation' | 
 function infoOf(descriptor: Descriptor, bytes: number): Buffer {
   const info = Buffer.alloc(bytes);
   const attr = Buffer.alloc(ATTR_BYTES);
-  keepUntilCalled(attr, info);
+  keepAlive(attr, info);
   attr.writeUInt32LE(descriptor, 0);
   attr.writeUInt32LE(info.length, 4);
   attr.writeBigUInt64LE(addressOf(info), 8);
@@ -314,7 +314,7 @@ function elementAttr(map: Descriptor, key: Buffer, value: Buffer | null): Buffer
   return attr;
 }
 
-function unlessAbsent(action: () => unknown): boolean {
+function isFound(action: () => unknown): boolean {
   try {
     action();
     return true;
@@ -329,7 +329,7 @@ function pathBuffer(path: string): Buffer {
 }
 
 /** The structure holds addresses only: what they point at must live for as long as it does. */
-const kept = new WeakMap<Buffer, readonly Buffer[]>();
-export function keepUntilCalled(attr: Buffer, ...buffers: readonly Buffer[]): void {
-  kept.set(attr, buffers);
+const referencedBuffers = new WeakMap<Buffer, readonly Buffer[]>();
+export function keepAlive(attr: Buffer, ...buffers: readonly Buffer[]): void {
+  referencedBuffers.set(attr, buffers);
 }

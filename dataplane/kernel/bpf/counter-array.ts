@@ -1,5 +1,6 @@
 import { type Descriptor, readElements } from './bpf.ts';
-import { possibleCpus } from './possible-cpus.ts';
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 
 const KEY_BYTES = 4;
 const FIELD_BYTES = 8;
@@ -9,7 +10,7 @@ const HIGH = 2 ** 32;
 export class CounterArray {
   readonly #map: Descriptor;
   readonly #fields: number;
-  #room = 0;
+  #capacity = 0;
   #keys = Buffer.alloc(0);
   #values = Buffer.alloc(0);
   #words = new Uint32Array(0);
@@ -23,7 +24,7 @@ export class CounterArray {
 
   /** Of `count` values from `first` on, sums over all processors, value by value; good until the next call. */
   read(first: number, count: number): Float64Array {
-    this.#makeRoom(count);
+    this.#allocate(count);
     readElements(this.#map, first, { keys: this.#keys, values: this.#values }, count);
     const fields = this.#fields;
     const cpus = possibleCpus();
@@ -46,14 +47,31 @@ export class CounterArray {
     return sums;
   }
 
-  #makeRoom(count: number): void {
-    if (count <= this.#room) return;
-    this.#room = count;
+  #allocate(count: number): void {
+    if (count <= this.#capacity) return;
+    this.#capacity = count;
     this.#keys = Buffer.alloc(count * KEY_BYTES);
     const bytes = count * this.#fields * FIELD_BYTES * possibleCpus();
     const memory = new ArrayBuffer(bytes);
     this.#values = Buffer.from(memory);
     this.#words = new Uint32Array(memory);
     this.#sums = new Float64Array(count * this.#fields);
+  }
+}
+
+let known: number | null = null;
+
+/** Processors that this host could have: so many values has each element of a per-CPU map. */
+export function possibleCpus(): number {
+  known ??= countCpus();
+  return known;
+}
+
+function countCpus(): number {
+  try {
+    const last = /(\d+)\s*$/.exec(readFileSync('/sys/devices/system/cpu/possible', 'utf8'))?.[1];
+    return Number(last) + 1;
+  } catch {
+    return availableParallelism();
   }
 }

@@ -57,7 +57,7 @@ const BUFFER_BYTES = 1 << 20;
 export async function eachConnection(visit: (connection: Connection) => void): Promise<boolean> {
   const socket = new NetlinkSocket(NETLINK.netfilter, { bufferBytes: BUFFER_BYTES });
   try {
-    let whole = true;
+    let isComplete = true;
     for (const family of [4, 6] as const) {
       const request = (sequence: number): Uint8Array =>
         encodeMessage(GET, FLAG.request | FLAG.dump, sequence, netfilterHeader(AF[family]));
@@ -65,9 +65,9 @@ export async function eachConnection(visit: (connection: Connection) => void): P
         const one = parseConnection(message);
         if (one !== null) visit(one.connection);
       });
-      whole &&= consistent;
+      isComplete &&= consistent;
     }
-    return whole;
+    return isComplete;
   } finally {
     socket.close();
   }
@@ -100,26 +100,30 @@ export async function removeWhere(
   }
 }
 
-export interface Sweep {
+export interface Removal {
   /** Whether connections begun towards this address may be `wanted`: asked for every one, so it must be quick. */
-  readonly concerns: (family: Family, destination: Buffer) => boolean;
+  readonly mayMatch: (family: Family, destination: Buffer) => boolean;
   /** Asked once for each of those; what it is shown is good only during that call. */
   readonly wanted: (connection: Connection) => boolean;
   /** Awaited with so many that were wanted, in their order, before they are removed; false: they stay. */
-  readonly release: (count: number) => Promise<boolean>;
+  readonly confirm: (count: number) => Promise<boolean>;
 }
 
-export interface Swept {
+export interface RemovalResult {
   readonly removed: number;
   /** The kernel changed nothing under it, so nobody was missed. */
-  readonly whole: boolean;
+  readonly isComplete: boolean;
 }
 
 /**
  * As `removeWhere`, of both families, little by little: no more is kept than was found in one turn. Throws `SystemError`
  * or `NativeUnavailable`, and what `release` throws.
  */
-export async function sweepConnections({ concerns, wanted, release }: Sweep): Promise<Swept> {
+export async function removeConnections({
+  mayMatch,
+  wanted,
+  confirm,
+}: Removal): Promise<RemovalResult> {
   const [dumping, removing] = [1, 2].map(
     () => new NetlinkSocket(NETLINK.netfilter, { bufferBytes: BUFFER_BYTES }),
   ) as [NetlinkSocket, NetlinkSocket];
@@ -129,7 +133,7 @@ export async function sweepConnections({ concerns, wanted, release }: Sweep): Pr
     const take = (message: Message): void => {
       const family = message.payload[0] === AF[4] ? 4 : 6;
       const destination = firstDestination(message, family);
-      if (destination === null || !concerns(family, destination)) return;
+      if (destination === null || !mayMatch(family, destination)) return;
       const one = parseConnection(message);
       if (one !== null && wanted(one.connection)) found.push({ family, identity: one.identity });
     };
@@ -137,13 +141,13 @@ export async function sweepConnections({ concerns, wanted, release }: Sweep): Pr
       if (found.length === 0) return;
       const some = found;
       found = [];
-      if (await release(some.length)) removed += await removeFound(removing, some);
+      if (await confirm(some.length)) removed += await removeFound(removing, some);
     };
     const request = (sequence: number): Uint8Array =>
       encodeMessage(GET, FLAG.request | FLAG.dump, sequence, netfilterHeader(ANY_FAMILY));
     // The kernel walks the table of all network namespaces, also where hardly anything in it is of this one.
-    const whole = await dumping.dump(request, take, { between, offThread: true });
-    return { removed, whole };
+    const isComplete = await dumping.dump(request, take, { between, offThread: true });
+    return { removed, isComplete };
   } finally {
     dumping.close();
     removing.close();

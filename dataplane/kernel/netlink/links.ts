@@ -35,34 +35,34 @@ export function watchLinks(
   report: (event: LinkEvent) => void,
   stirred: () => void = () => {},
 ): LinkWatch {
-  const news = new NetlinkSocket(NETLINK.route, { bufferBytes: BUFFER_BYTES });
+  const notifications = new NetlinkSocket(NETLINK.route, { bufferBytes: BUFFER_BYTES });
   // Apart, so that no old news is taken for what is there now.
-  const questions = new NetlinkSocket(NETLINK.route);
+  const requests = new NetlinkSocket(NETLINK.route);
   const known = new Map<number, string>();
-  news.join(GROUP_LINK);
+  notifications.join(GROUP_LINK);
   // Those that are there are no news.
-  follow(known, listAll(questions));
-  news.onArrival(SETTLE_MS, () => {
-    const heard = hear(news);
-    const events = heard === null ? compare(known, listAll(questions)) : follow(known, heard);
+  follow(known, listAll(requests));
+  notifications.onArrival(SETTLE_MS, () => {
+    const messages = readEvents(notifications);
+    const events = messages === null ? compare(known, listAll(requests)) : follow(known, messages);
     stirred();
     for (const event of events) report(event);
   });
   return {
     stop: () => {
-      news.close();
-      questions.close();
+      notifications.close();
+      requests.close();
     },
   };
 }
 
 /** Null: news was lost, and what is left of it says nothing. */
-function hear(news: NetlinkSocket): Message[] | null {
+function readEvents(events: NetlinkSocket): Message[] | null {
   let lost = false;
   for (let tries = 0; tries < MAX_LOSSES; tries++) {
     try {
-      const heard = news.drain();
-      return lost ? null : heard;
+      const messages = events.drain();
+      return lost ? null : messages;
     } catch (error) {
       if (!(error instanceof SystemError) || error.code !== 'ENOBUFS') throw error;
       lost = true;
@@ -71,17 +71,17 @@ function hear(news: NetlinkSocket): Message[] | null {
   return null;
 }
 
-function listAll(questions: NetlinkSocket): Message[] {
+function listAll(requests: NetlinkSocket): Message[] {
   const header = Buffer.alloc(LINK_HEADER_BYTES);
   const flags = FLAG.request | FLAG.dump;
-  questions.send(encodeMessage(GET_LINK, flags, questions.nextSequence(), header));
-  return questions.drain();
+  requests.send(encodeMessage(GET_LINK, flags, requests.nextSequence(), header));
+  return requests.drain();
 }
 
 /** What became of them, from the list of all. */
 function compare(known: Map<number, string>, listed: readonly Message[]): LinkEvent[] {
-  const there = new Set(listed.flatMap((message) => linkOf(message)?.index ?? []));
-  const gone = [...known].filter(([index]) => !there.has(index));
+  const present = new Set(listed.flatMap((message) => linkOf(message)?.index ?? []));
+  const gone = [...known].filter(([index]) => !present.has(index));
   for (const [index] of gone) known.delete(index);
   return [
     ...gone.map(([index, name]) => ({ kind: 'gone' as const, index, name })),

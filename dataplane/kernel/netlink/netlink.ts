@@ -1,5 +1,5 @@
 import type { KoffiFunc } from 'koffi';
-import { type Arrivals, onArrival } from './arrivals.ts';
+import { type Arrivals, onArrival } from './socket-signals.ts';
 import { errno, libc, SystemError } from '../native.ts';
 import { type Message, messagesOf } from './netlink-message.ts';
 
@@ -27,7 +27,7 @@ const NLMSG_DONE = 3;
 /** The kernel makes datagrams of a dump no larger than 32 KiB (netlink_dump). */
 const RECEIVE_BYTES = 65_536;
 /** Of a dump, before anybody else gets a turn. */
-const TURN_MS = 1;
+const YIELD_AFTER_MS = 1;
 /** A dump of four million entries has fewer. */
 const MAX_DATAGRAMS = 200_000;
 /** About a thousand elements, a few milliseconds in the kernel. */
@@ -60,7 +60,9 @@ interface DumpOptions {
 }
 
 /** What a call answers that another thread makes. */
-function aside(call: (done: (error: unknown, result: number) => void) => void): Promise<number> {
+function promisified(
+  call: (done: (error: unknown, result: number) => void) => void,
+): Promise<number> {
   return new Promise((resolve, reject) => {
     call((error, result) => {
       if (error instanceof Error) reject(error);
@@ -131,22 +133,22 @@ export class NetlinkSocket {
 
   /** The same off this thread where it may take the kernel long. One at a time. */
   async sendLarge(bytes: Uint8Array): Promise<void> {
-    if (bytes.length > LARGE_BYTES) return this.#sendAside(bytes);
+    if (bytes.length > LARGE_BYTES) return this.#sendOffThread(bytes);
     this.send(bytes);
   }
 
-  async #sendAside(bytes: Uint8Array): Promise<void> {
+  async #sendOffThread(bytes: Uint8Array): Promise<void> {
     const { send } = this.#calls;
-    const sent = await aside((done) => send.async(this.#fd, bytes, bytes.length, 0, done));
+    const sent = await promisified((done) => send.async(this.#fd, bytes, bytes.length, 0, done));
     // Nothing was taken, and its errno stayed on the other thread: hear it on this one.
     if (sent < 0) this.send(bytes);
   }
 
   /** As `receive`, off this thread. */
-  async #receiveAside(): Promise<Buffer | null> {
+  async #receiveOffThread(): Promise<Buffer | null> {
     const { recv } = this.#calls;
     const bytes = this.#incoming;
-    const length = await aside((done) =>
+    const length = await promisified((done) =>
       recv.async(this.#fd, bytes, bytes.length, MSG_DONTWAIT | MSG_TRUNC, done),
     );
     if (length < 0) return this.receive();
@@ -190,12 +192,12 @@ export class NetlinkSocket {
     { between = async () => {}, offThread = false }: DumpOptions = {},
   ): Promise<boolean> {
     const sequence = this.nextSequence();
-    if (offThread) await this.#sendAside(request(sequence));
+    if (offThread) await this.#sendOffThread(request(sequence));
     else this.send(request(sequence));
     let consistent = true;
-    let begunMs = performance.now();
+    let startedMs = performance.now();
     for (let datagrams = 1; datagrams <= MAX_DATAGRAMS; datagrams++) {
-      const datagram = offThread ? await this.#receiveAside() : this.receive();
+      const datagram = offThread ? await this.#receiveOffThread() : this.receive();
       if (datagram === null) throw new Error('a dump of the kernel ended early');
       for (const message of messagesOf(datagram)) {
         if (message.sequence !== sequence) continue;
@@ -209,10 +211,10 @@ export class NetlinkSocket {
         }
         take(message);
       }
-      if (performance.now() - begunMs < TURN_MS) continue;
+      if (performance.now() - startedMs < YIELD_AFTER_MS) continue;
       await between();
       await new Promise<void>((resolve) => setImmediate(resolve));
-      begunMs = performance.now();
+      startedMs = performance.now();
     }
     throw new Error('a dump of the kernel does not end');
   }

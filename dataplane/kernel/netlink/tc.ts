@@ -23,14 +23,14 @@ const ACT_DIRECT = 1;
 /** In place of the one of ours that is there, in one step. Throws `SystemError`. */
 export function attachEgressFilter(ifindex: number, program: Descriptor, name: string): void {
   const qdisc = { ifindex, handle: CLSACT_HANDLE, parent: TC_H_CLSACT, info: 0 };
-  ask(
+  request(
     RTM.newQdisc,
     FLAG.create | FLAG.excl,
     qdisc,
     ['EEXIST'],
     [textAttribute(TCA.kind, 'clsact')],
   );
-  ask(
+  request(
     RTM.newFilter,
     FLAG.create | FLAG.replace,
     filterOn(ifindex),
@@ -48,12 +48,12 @@ export function attachEgressFilter(ifindex: number, program: Descriptor, name: s
 }
 
 export function hasEgressFilter(ifindex: number): boolean {
-  return ask(RTM.getFilter, 0, filterOn(ifindex), ABSENT, [textAttribute(TCA.kind, 'bpf')]);
+  return request(RTM.getFilter, 0, filterOn(ifindex), ABSENT, [textAttribute(TCA.kind, 'bpf')]);
 }
 
 /** The qdisc stays: others may use it too. */
 export function detachEgressFilter(ifindex: number): void {
-  ask(RTM.deleteFilter, 0, filterOn(ifindex), ABSENT, [textAttribute(TCA.kind, 'bpf')]);
+  request(RTM.deleteFilter, 0, filterOn(ifindex), ABSENT, [textAttribute(TCA.kind, 'bpf')]);
 }
 
 /** No such filter, qdisc or device. */
@@ -71,7 +71,7 @@ function filterOn(ifindex: number): TrafficControl {
 }
 
 /** Whether the kernel did it; false for the errors that were expected. */
-function ask(
+function request(
   type: number,
   flags: number,
   { ifindex, handle, parent, info }: TrafficControl,

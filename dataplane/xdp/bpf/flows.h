@@ -6,7 +6,7 @@
 /*
  * Flows that the protected side opened, remembered as times in a table that both directions hash into. Nothing
  * is ever evicted: two flows of one place are both remembered, so a reply is never dropped here by mistake,
- * and the price of a collision is a packet that nftables has to judge. flows/places.ts has the same hash.
+ * and the price of a collision is a packet that nftables has to judge. flows/mark-keys.ts has the same hash.
  */
 INLINE u32 mixed(u32 hash, u32 value)
 {

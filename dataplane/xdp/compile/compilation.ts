@@ -2,7 +2,7 @@ import type { Policy, RefusedTarget } from '@portcullis/core/firewall/policy.ts'
 import { changedKeys } from '../../compile/changed-keys.ts';
 import { PolicyError } from '../../compile/match.ts';
 import { VersionedMap } from '../../compile/versioned-map.ts';
-import { compileEarly } from './compile.ts';
+import { compileEarly, isTooComplex } from './compile.ts';
 import { type EarlyTarget } from './early-target.ts';
 
 /** Policies in a row, before others get their turn: about a millisecond. */
@@ -14,6 +14,12 @@ export class EarlyCompilation {
   #policies: ReadonlyMap<string, Policy> = new Map();
   #refused: ReadonlyMap<string, number> = new Map();
   #targets = VersionedMap.from<EarlyTarget>([]);
+  #tooComplex = 0;
+
+  /** The number of targets whose rules have too many forms, so that nftables alone evaluates them. */
+  get tooComplex(): number {
+    return this.#tooComplex;
+  }
 
   /** Compiles ahead what `of` will be asked for, and answers it. */
   async prepare(policies: Iterable<Policy>): Promise<EarlyTarget[]> {
@@ -32,22 +38,28 @@ export class EarlyCompilation {
     policies: ReadonlyMap<string, Policy>,
     refused: readonly RefusedTarget[],
   ): VersionedMap<EarlyTarget> {
-    const behind = new Map(refused.map(({ target, goodGeneration }) => [target, goodGeneration]));
+    const goodGenerations = new Map(
+      refused.map(({ target, goodGeneration }) => [target, goodGeneration]),
+    );
     const changed = new Set([
       ...changedKeys(this.#policies, policies),
       ...this.#refused.keys(),
-      ...behind.keys(),
+      ...goodGenerations.keys(),
     ]);
     const changes = [...changed].map((name): [string, EarlyTarget | undefined] => {
       const policy = policies.get(name);
       if (policy === undefined) return [name, undefined];
-      const good = behind.get(name);
+      const good = goodGenerations.get(name);
       if (good === undefined) return [name, this.#compile(policy)];
       // What it had, where nftables has it still.
       return [name, good > 0 ? this.#targets.get(name) : undefined];
     });
     this.#policies = policies;
-    this.#refused = behind;
+    this.#refused = goodGenerations;
+    for (const [name, target] of changes) {
+      this.#tooComplex +=
+        Number(isTooComplex(target)) - Number(isTooComplex(this.#targets.get(name)));
+    }
     this.#targets = this.#targets.with(changes);
     return this.#targets;
   }

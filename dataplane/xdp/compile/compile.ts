@@ -3,7 +3,7 @@ import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { type MatchRule, networkFrom, orderedRules, overlapping } from '../../compile/match.ts';
 import { intoLevels, prune } from '../../compile/program.ts';
 import { addressBytes, keyMask, LAYOUT, maskBytes, packetKey } from '../maps/layout.ts';
-import { strucksOf } from './stateless-drops.ts';
+import { statelessDropsOf } from './stateless-drops.ts';
 
 /** Throws `PolicyError` on what no parser should have let through. */
 export function compileEarly(policy: Policy): EarlyTarget {
@@ -17,35 +17,35 @@ export function compileEarly(policy: Policy): EarlyTarget {
   const end = ordered.find((rule) => rule.protocol === null && rule.source === null);
   const fallback = end?.outcome === 'drop' ? reasonOf(end) : null;
   const { target } = policy;
-  const strucks = strucksOf(policy, cidr.family);
+  const statelessDrops = statelessDropsOf(policy, cidr.family);
   const { kept } = prune(ordered);
   if (kept.length <= LAYOUT.LARGE_RULES) {
-    const { order, plain } = portsLast(kept);
+    const { order, portless } = portsLast(kept);
     const rules = order.map((index) => earlyRule(kept[index] as MatchRule, reasonOf));
-    const listed = { kind: 'listed', rules, plain, fallback } as const;
-    return { target, cidr, rules: listed, spilled: [], unions: unionsOf(kept), strucks };
+    const listed = { kind: 'listed', rules, portless, fallback } as const;
+    return { target, cidr, rules: listed, spilled: [], unions: unionsOf(kept), statelessDrops };
   }
   // Geo rules stand in no hash: they are left to nftables.
   const byPacket = prune(ordered.filter((rule) => rule.source?.kind !== 'sets')).kept;
   const early = byPacket.map((rule) => earlyRule(rule, reasonOf));
-  return { target, cidr, ...spill(byPacket, early, fallback), unions: new Map(), strucks };
+  return { target, cidr, ...spill(byPacket, early, fallback), unions: new Map(), statelessDrops };
 }
 
 /** What a target that cannot be dropped early has: everything passes on. */
-const PASSED_ON = {
-  rules: { kind: 'listed', rules: [], plain: 0, fallback: null },
+const TOO_COMPLEX = {
+  rules: { kind: 'listed', rules: [], portless: 0, fallback: null },
   spilled: [],
 } as const;
 
 /** Its rules take more kinds of look-ups than are worth it. */
-export function isPassedOn(target: EarlyTarget | undefined): boolean {
-  return target?.rules === PASSED_ON.rules;
+export function isTooComplex(target: EarlyTarget | undefined): boolean {
+  return target?.rules === TOO_COMPLEX.rules;
 }
 
 /** What its packets may be dropped for. */
-export function reasonsOf({ rules, spilled, strucks }: EarlyTarget): Set<Reason> {
+export function reasonsOf({ rules, spilled, statelessDrops }: EarlyTarget): Set<Reason> {
   const reasons = new Set<Reason>();
-  if (strucks.length > 0) reasons.add('mitigations');
+  if (statelessDrops.length > 0) reasons.add('mitigations');
   if (rules.fallback !== null) reasons.add(rules.fallback);
   const listed = rules.kind === 'listed' ? rules.rules : spilled;
   for (const { verdict } of listed) if (verdict !== 'pass') reasons.add(verdict);
@@ -79,15 +79,15 @@ function unionName(names: readonly string[]): string {
 }
 
 /** Indices in an order in which rules with a port come last, where that changes no verdict. */
-function portsLast(rules: readonly MatchRule[]): { order: number[]; plain: number } {
+function portsLast(rules: readonly MatchRule[]): { order: number[]; portless: number } {
   const all = rules.map((_, index) => index);
   const ported = all.filter((index) => rules[index]?.port !== null);
   const others = all.filter((index) => rules[index]?.port === null);
   const swapped = ported.some((port) =>
     others.some((other) => other > port && disagree(rules[other], rules[port])),
   );
-  if (swapped) return { order: all, plain: all.length };
-  return { order: [...others, ...ported], plain: others.length };
+  if (swapped) return { order: all, portless: all.length };
+  return { order: [...others, ...ported], portless: others.length };
 }
 
 function disagree(a: MatchRule | undefined, b: MatchRule | undefined): boolean {
@@ -113,7 +113,7 @@ function spill(
   };
   const ofRule = early.map((_, index) => nameOf(index));
   const ordered = [...names].toSorted(([, a], [, b]) => a.level - b.level);
-  if (ordered.length > LAYOUT.MAX_FORMS) return PASSED_ON;
+  if (ordered.length > LAYOUT.MAX_FORMS) return TOO_COMPLEX;
   const place = new Map(ordered.map(([name], index) => [name, index]));
   const spilled = early.map(({ verdict, protocol, port, source }, index) => ({
     form: place.get(ofRule[index] ?? '') ?? 0,

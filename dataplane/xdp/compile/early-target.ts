@@ -18,7 +18,7 @@ export interface EarlyTarget {
   /** Unions of source sets that the rules ask, by name. */
   readonly unions: ReadonlyMap<string, readonly string[]>;
   /** What mitigations drop, whatever the rules say. */
-  readonly strucks: readonly Struck[];
+  readonly statelessDrops: readonly StatelessDrop[];
 }
 
 /** The first match decides; nothing matched: `fallback` is why it is dropped, null that it passes on. */
@@ -27,7 +27,7 @@ export type CompiledRules =
       readonly kind: 'listed';
       readonly rules: readonly EarlyRule[];
       /** So many of the first name no port; the others are skipped together by a packet of another port. */
-      readonly plain: number;
+      readonly portless: number;
       readonly fallback: Reason | null;
     }
   | { readonly kind: 'spilled'; readonly forms: readonly Form[]; readonly fallback: Reason | null };
@@ -60,6 +60,6 @@ export interface Spilled {
  * What a mitigation drops by one packet alone: UDP from a port, whoever sends it but some, or a protocol from one
  * address. Rates, strangers and parts of datagrams are known to nftables only, and so is what spares too many.
  */
-export type Struck =
+export type StatelessDrop =
   | { readonly kind: 'port'; readonly sourcePort: number; readonly safe: readonly Cidr[] }
   | { readonly kind: 'source'; readonly protocol: number; readonly source: Cidr };

@@ -1,4 +1,4 @@
-import type { Struck } from './early-target.ts';
+import type { StatelessDrop } from './early-target.ts';
 import { protocolNumber } from '@portcullis/core/firewall/match.ts';
 import type { Mitigation, Policy } from '@portcullis/core/firewall/policy.ts';
 import { BITS, type Family } from '@portcullis/core/net/address.ts';
@@ -8,19 +8,20 @@ import { safeNetworks } from '../../nftables/filters/safe-sources.ts';
 import { addressBytes, LAYOUT, maskBytes } from '../maps/layout.ts';
 
 /** Each once: of several that drop the same, the one that spares fewest. */
-export function strucksOf({ mitigations }: Policy, family: Family): Struck[] {
-  const found = new Map<string, Struck>();
+export function statelessDropsOf({ mitigations }: Policy, family: Family): StatelessDrop[] {
+  const found = new Map<string, StatelessDrop>();
   for (const mitigation of mitigations) {
-    const struck = struckOf(mitigation, family);
+    const struck = statelessDropOf(mitigation, family);
     if (struck === null) continue;
     const key = keyOf(struck, 0).toString('latin1');
     const known = found.get(key);
-    if (known === undefined || spared(struck) < spared(known)) found.set(key, struck);
+    if (known === undefined || safeNetworkCount(struck) < safeNetworkCount(known))
+      found.set(key, struck);
   }
   return [...found.values()];
 }
 
-function struckOf(mitigation: Mitigation, family: Family): Struck | null {
+function statelessDropOf(mitigation: Mitigation, family: Family): StatelessDrop | null {
   const { mode, protocol, source, sourcePort, destinationPort, fragment, limit } = mitigation;
   if (mode !== 'enforce' || limit !== null || fragment !== 'any') return null;
   if (destinationPort !== null || protocol === 'any') return null;
@@ -36,16 +37,16 @@ function struckOf(mitigation: Mitigation, family: Family): Struck | null {
   return { kind: 'source', protocol: protocolNumber(protocol, family), source: cidr };
 }
 
-function spared(struck: Struck): number {
+function safeNetworkCount(struck: StatelessDrop): number {
   return struck.kind === 'port' ? struck.safe.length : 0;
 }
 
 const ADDRESS_BYTES = 16;
-export const STRUCK_BYTES = 4 + LAYOUT.SAFE_NETWORKS * 2 * ADDRESS_BYTES;
+export const STATELESS_DROP_BYTES = 4 + LAYOUT.SAFE_NETWORKS * 2 * ADDRESS_BYTES;
 
 /** The elements of a target's, looked up by the place of its counters. */
-export function encodeStruck(
-  strucks: readonly Struck[],
+export function encodeStatelessDrops(
+  strucks: readonly StatelessDrop[],
   slot: number,
 ): { readonly map: string; readonly key: Buffer; readonly value: Buffer }[] {
   return strucks.map((struck) => ({
@@ -56,7 +57,7 @@ export function encodeStruck(
 }
 
 /** `struct struck_key` of layout.h. */
-function keyOf(struck: Struck, slot: number): Buffer {
+function keyOf(struck: StatelessDrop, slot: number): Buffer {
   const key = Buffer.alloc(8 + ADDRESS_BYTES);
   key.writeUInt32LE(slot, 0);
   if (struck.kind === 'port') {
@@ -71,8 +72,8 @@ function keyOf(struck: Struck, slot: number): Buffer {
 const UDP = 17;
 
 /** `struct struck` of layout.h. */
-function valueOf(struck: Struck): Buffer {
-  const value = Buffer.alloc(STRUCK_BYTES);
+function valueOf(struck: StatelessDrop): Buffer {
+  const value = Buffer.alloc(STATELESS_DROP_BYTES);
   const safe = struck.kind === 'port' ? struck.safe : [];
   value.writeUInt32LE(safe.length, 0);
   safe.forEach((network, index) => {

@@ -4,6 +4,7 @@ import { mergeCidrs } from '@portcullis/core/net/cidr-sets.ts';
 import { type Cidr, compareCidrs, containsCidr } from '@portcullis/core/net/cidr.ts';
 import { networksOf } from '../../compile/match.ts';
 import type { Unions } from '../maps/layout.ts';
+import type { EarlyTarget } from './early-target.ts';
 
 /** The unions of source sets that rules ask, as networks of sources with a bit for each union. */
 export interface UnionTable {
@@ -23,13 +24,13 @@ const MAX_UNIONS = 64;
 
 /** `asked`: names of unions and of the sets that they are made of. */
 export function planUnions(
-  asked: ReadonlyMap<string, readonly string[]>,
+  required: ReadonlyMap<string, readonly string[]>,
   sets: SourceSets,
 ): UnionTable {
-  const names = [...asked.keys()].toSorted().slice(0, MAX_UNIONS);
+  const names = [...required.keys()].toSorted().slice(0, MAX_UNIONS);
   const numbers = new Map(names.map((name, index) => [name, index]));
   const ofFamily = (family: Family): UnionNetwork[] =>
-    layered(names.map((name) => mergeCidrs(networksOf(sets, asked.get(name) ?? [], family))));
+    layered(names.map((name) => mergeCidrs(networksOf(sets, required.get(name) ?? [], family))));
   return { numbers, networks: { 4: ofFamily(4), 6: ofFamily(6) } };
 }
 
@@ -55,4 +56,40 @@ function layered(unions: readonly (readonly Cidr[])[]): UnionNetwork[] {
     found.push(network);
   }
   return found;
+}
+
+/** Unions of source sets that rules ask, by name. */
+export type RequiredUnions = ReadonlyMap<string, readonly string[]>;
+
+export function usesUnions(target: EarlyTarget | undefined): boolean {
+  return target !== undefined && target.unions.size > 0;
+}
+
+export function requiredUnions(targets: Iterable<EarlyTarget>): RequiredUnions {
+  const asked = new Map<string, readonly string[]>();
+  for (const { unions } of targets) for (const [name, sets] of unions) asked.set(name, sets);
+  return asked;
+}
+
+export function sameNames(a: RequiredUnions, b: RequiredUnions): boolean {
+  return a.size === b.size && [...a.keys()].every((name) => b.has(name));
+}
+
+/** Their table, made ahead of a load: it is large, and forgotten with it. */
+export class UnionTableCache {
+  #made: { required: RequiredUnions; version: string; table: UnionTable } | null = null;
+
+  /** The same table again where nothing that it is made of has changed. */
+  table(required: RequiredUnions, sourceSets: SourceSets): UnionTable {
+    const made = this.#made;
+    if (made?.version === sourceSets.version && sameNames(made.required, required))
+      return made.table;
+    const table = required.size === 0 ? NO_UNIONS : planUnions(required, sourceSets);
+    this.#made = { required: required, version: sourceSets.version, table };
+    return table;
+  }
+
+  forget(): void {
+    this.#made = null;
+  }
 }

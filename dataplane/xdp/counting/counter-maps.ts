@@ -11,9 +11,8 @@ import {
 import { CounterArray } from '../../kernel/bpf/counter-array.ts';
 import { mapMemory, type MappedMemory } from '../../kernel/bpf/memory.ts';
 import { RingBuffer } from '../../kernel/bpf/ring-buffer.ts';
-import { addressHash } from '../maps/address-hash.ts';
-import { addressBytes, LAYOUT, prefixKey } from '../maps/layout.ts';
-import { ToldSamples } from './reported-samples.ts';
+import { addressBytes, addressHash, LAYOUT, prefixKey } from '../maps/layout.ts';
+import { PacketSamples } from './packet-samples.ts';
 
 const NAMES = [
   'watched_4',
@@ -30,12 +29,12 @@ type Name = (typeof NAMES)[number];
 
 /** `struct cell` and `struct classes` of layout.h, in counters. */
 export const CELL_FIELDS = 6;
-export const CLASS_FIELDS = LAYOUT.VECTORS * 2;
+export const VECTOR_FIELDS = LAYOUT.VECTORS * 2;
 const WATCHED_BYTES = 8;
 /** `struct counting` of layout.h. */
-const TOLD_AT = 8;
-const CLASSES_AT = TOLD_AT + LAYOUT.TOLD_WORDS * 8;
-export const COUNTING_BYTES = CLASSES_AT + LAYOUT.CELLS * 4;
+const CLASSIFIED_AT = 8;
+const VECTOR_SLOTS_AT = CLASSIFIED_AT + LAYOUT.TOLD_WORDS * 8;
+export const COUNTING_BYTES = VECTOR_SLOTS_AT + LAYOUT.CELLS * 4;
 /** `struct suspect` of layout.h. */
 export const SUSPECT_BYTES = 40;
 const SUSPECT_WORDS = SUSPECT_BYTES / 4;
@@ -43,13 +42,13 @@ const SUSPECT_WORDS = SUSPECT_BYTES / 4;
 /** `struct watched` of layout.h. */
 export interface Watched {
   readonly cell: number;
-  readonly around: number;
+  readonly networkCell: number;
 }
 
 /** The maps that packets are counted in, whatever rules judge by; everything is written as layout.h says. */
 export class CounterMaps {
   readonly maps: Readonly<Record<Name, Descriptor>>;
-  readonly samples: ToldSamples;
+  readonly samples: PacketSamples;
   readonly cells: CounterArray;
   readonly classes: CounterArray;
   readonly #counting: MappedMemory;
@@ -82,11 +81,11 @@ export class CounterMaps {
       throw error;
     }
     this.#words = new Uint32Array(this.#counting.view.buffer, 0, COUNTING_BYTES / 4);
-    this.samples = new ToldSamples(this.#ring, (mask) => {
+    this.samples = new PacketSamples(this.#ring, (mask) => {
       this.#words[1] = mask;
     });
     this.cells = new CounterArray(this.maps.cells, CELL_FIELDS);
-    this.classes = new CounterArray(this.maps.classes, CLASS_FIELDS);
+    this.classes = new CounterArray(this.maps.classes, VECTOR_FIELDS);
   }
 
   /** Whether anything is counted at all. */
@@ -95,19 +94,19 @@ export class CounterMaps {
   }
 
   /** Of a cell: its place in `classes`; null: it is not told apart. */
-  setClasses(cell: number, place: number | null): void {
-    this.#words[CLASSES_AT / 4 + cell] = place === null ? 0 : place + 1;
+  setVectorSlot(cell: number, slot: number | null): void {
+    this.#words[VECTOR_SLOTS_AT / 4 + cell] = slot === null ? 0 : slot + 1;
   }
 
   /** What is dropped by the short way is told apart only of these addresses, and of others whose hash is like theirs. */
-  setTold(addresses: Iterable<Cidr>): void {
+  setClassified(addresses: Iterable<Cidr>): void {
     const words = new Uint32Array(LAYOUT.TOLD_WORDS * 2);
     for (const address of addresses) {
       const hash = addressHash(address.family, addressBytes(address));
-      const place = hash >>> (32 - LAYOUT.TOLD_BITS);
-      words[place >> 5] = ((words[place >> 5] as number) | (1 << (place & 31))) >>> 0;
+      const bit = hash >>> (32 - LAYOUT.TOLD_BITS);
+      words[bit >> 5] = ((words[bit >> 5] as number) | (1 << (bit & 31))) >>> 0;
     }
-    this.#words.set(words, TOLD_AT / 4);
+    this.#words.set(words, CLASSIFIED_AT / 4);
   }
 
   follow(addresses: readonly (readonly [Cidr, Watched])[]): void {
@@ -119,16 +118,16 @@ export class CounterMaps {
     }
   }
 
-  forget(address: Cidr): void {
+  unfollow(address: Cidr): void {
     deleteElement(this.maps[`watched_${address.family}`], addressBytes(address));
   }
 
-  setAround(network: Cidr, around: number): void {
-    const value = watchedBytes({ cell: 0, around });
+  setNetwork(network: Cidr, cell: number): void {
+    const value = watchedBytes({ cell: 0, networkCell: cell });
     updateElement(this.maps[`around_${network.family}`], prefixKey(network), value);
   }
 
-  removeAround(network: Cidr): void {
+  removeNetwork(network: Cidr): void {
     deleteElement(this.maps[`around_${network.family}`], prefixKey(network));
   }
 
@@ -157,9 +156,9 @@ function shapeOf(name: Name, shapes: Readonly<Record<string, MapShape>>): MapSha
   return shape;
 }
 
-function watchedBytes({ cell, around }: Watched): Buffer {
+function watchedBytes({ cell, networkCell }: Watched): Buffer {
   const value = Buffer.alloc(WATCHED_BYTES);
   value.writeUInt32LE(cell, 0);
-  value.writeUInt32LE(around, 4);
+  value.writeUInt32LE(networkCell, 4);
   return value;
 }

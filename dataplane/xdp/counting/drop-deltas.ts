@@ -1,7 +1,7 @@
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
 import { isAddress } from '../../counters/networks.ts';
 import { CounterArray } from '../../kernel/bpf/counter-array.ts';
-import type { AddressDrops, DropTaker, Home } from './counter-driver.ts';
+import type { AddressDrops, DropReceiver, AddressCells } from './counter-driver.ts';
 import { LAYOUT } from '../maps/layout.ts';
 import type { MapSet } from '../maps/map-set.ts';
 import { SLOTS_AT_ONCE } from './slot-counters.ts';
@@ -14,24 +14,24 @@ const FIELDS = 2;
 export class AllDrops implements AddressDrops {
   readonly #sets = new Map<MapSet, DropDeltas>();
   /** Of sets that are gone. */
-  #left: [target: string, packets: number, bytes: number][] = [];
+  #closedSetDrops: [target: string, packets: number, bytes: number][] = [];
 
   add(set: MapSet): void {
     this.#sets.set(set, new DropDeltas(set));
   }
 
   /** It judges no more, and is about to be closed. */
-  end(set: MapSet): void {
+  remove(set: MapSet): void {
     this.#sets.get(set)?.readLast((...drops) => {
-      if (this.#left.length < MOST_LEFT) this.#left.push(drops);
+      if (this.#closedSetDrops.length < MAX_CLOSED_SET_DROPS) this.#closedSetDrops.push(drops);
     });
     this.#sets.delete(set);
   }
 
-  read(into: DropTaker): void {
-    for (const [target, packets, bytes] of this.#left.splice(0)) {
-      const home = into.homeOf(target);
-      if (home !== null) into.take(home, packets, bytes);
+  read(into: DropReceiver): void {
+    for (const [target, packets, bytes] of this.#closedSetDrops.splice(0)) {
+      const home = into.cellsOf(target);
+      if (home !== null) into.add(home, packets, bytes);
     }
     for (const deltas of this.#sets.values()) deltas.read(into);
   }
@@ -44,7 +44,7 @@ export class AllDrops implements AddressDrops {
 }
 
 /** Where nobody reads, they are forgotten. */
-const MOST_LEFT = 65_536;
+const MAX_CLOSED_SET_DROPS = 65_536;
 
 /** What one set of maps has counted since it was read last, by target, whatever the reason. */
 export class DropDeltas {
@@ -54,7 +54,7 @@ export class DropDeltas {
   readonly #sums: Float64Array;
   /** By slot: whose it was when its home was asked for. */
   readonly #targets: string[] = [];
-  readonly #homes: (Home | null)[] = [];
+  readonly #cells: (AddressCells | null)[] = [];
   #version = -1;
 
   constructor(set: MapSet) {
@@ -64,7 +64,7 @@ export class DropDeltas {
     this.#sums = new Float64Array(set.slots * FIELDS);
   }
 
-  read(into: DropTaker): void {
+  read(into: DropReceiver): void {
     if (this.#version !== into.version) this.#targets.length = 0;
     this.#version = into.version;
     this.#each((slot, packets, bytes) => {
@@ -72,10 +72,10 @@ export class DropDeltas {
       if (target === null) return;
       if (this.#targets[slot] !== target) {
         this.#targets[slot] = target;
-        this.#homes[slot] = into.homeOf(target);
+        this.#cells[slot] = into.cellsOf(target);
       }
-      const home = this.#homes[slot] ?? null;
-      if (home !== null) into.take(home, packets, bytes);
+      const home = this.#cells[slot] ?? null;
+      if (home !== null) into.add(home, packets, bytes);
     });
   }
 

@@ -40,54 +40,54 @@ export class SlotCounters {
    * told then that was not before.
    */
   added(end: number, reasons: Iterable<number>): Counted[] {
-    return this.#told(this.#changes(0, end, reasons));
+    return this.#report(this.#changes(0, end, reasons));
   }
 
   addedTo(slot: number, reasons: Iterable<number>): Counted[] {
-    return this.#told(this.#changes(slot, slot + 1, reasons));
+    return this.#report(this.#changes(slot, slot + 1, reasons));
   }
 
   #changes(begin: number, end: number, reasons: Iterable<number>): Totals[] {
     const changes: Totals[] = [];
     for (const reason of reasons) {
       for (let slot = begin; slot < end; slot += SLOTS_AT_ONCE) {
-        const place = reason * this.#slots + slot;
-        this.#compare(place, Math.min(SLOTS_AT_ONCE, end - slot), changes);
+        const first = reason * this.#slots + slot;
+        this.#compare(first, Math.min(SLOTS_AT_ONCE, end - slot), changes);
       }
     }
     return changes;
   }
 
-  #compare(place: number, count: number, changes: Totals[]): void {
-    const first = Math.floor(place / LAYOUT.COUNTERS_IN_VALUE);
-    const values = Math.ceil((place + count) / LAYOUT.COUNTERS_IN_VALUE) - first;
+  #compare(begin: number, count: number, changes: Totals[]): void {
+    const first = Math.floor(begin / LAYOUT.COUNTERS_IN_VALUE);
+    const values = Math.ceil((begin + count) / LAYOUT.COUNTERS_IN_VALUE) - first;
     const sums = this.#counters.read(first, values);
-    const told = this.#packets;
-    let at = (place - first * LAYOUT.COUNTERS_IN_VALUE) * FIELDS;
-    for (let one = place; one < place + count; one++, at += FIELDS) {
+    const reported = this.#packets;
+    let at = (begin - first * LAYOUT.COUNTERS_IN_VALUE) * FIELDS;
+    for (let one = begin; one < begin + count; one++, at += FIELDS) {
       const packets = sums[at] as number;
-      if (packets === told[one]) continue;
-      changes.push({ place: one, packets, bytes: sums[at + 1] as number });
+      if (packets === reported[one]) continue;
+      changes.push({ index: one, packets, bytes: sums[at + 1] as number });
     }
   }
 
-  #told(changes: readonly Totals[]): Counted[] {
-    return changes.map(({ place, packets, bytes }) => {
+  #report(changes: readonly Totals[]): Counted[] {
+    return changes.map(({ index, packets, bytes }) => {
       const counted = {
-        slot: place % this.#slots,
-        reason: REASONS[Math.floor(place / this.#slots)] as Reason,
-        packets: packets - (this.#packets[place] as number),
-        bytes: bytes - (this.#bytes[place] as number),
+        slot: index % this.#slots,
+        reason: REASONS[Math.floor(index / this.#slots)] as Reason,
+        packets: packets - (this.#packets[index] as number),
+        bytes: bytes - (this.#bytes[index] as number),
       };
-      this.#packets[place] = packets;
-      this.#bytes[place] = bytes;
+      this.#packets[index] = packets;
+      this.#bytes[index] = bytes;
       return counted;
     });
   }
 }
 
 interface Totals {
-  readonly place: number;
+  readonly index: number;
   readonly packets: number;
   readonly bytes: number;
 }

@@ -6,10 +6,10 @@ import { LAYOUT } from '../maps/layout.ts';
 const WORDS = 10;
 const [EPOCH, VOTES, PACKETS, FAMILY, BYTES, ADDRESS] = [0, 1, 2, 3, 4, 6] as const;
 /** Fewer votes are chance. */
-const LEAST_VOTES = 8;
-const MOST_SUSPECTS = 64;
+const MIN_VOTES = 8;
+const MAX_SUSPECTS = 64;
 
-interface Place {
+interface Bucket {
   readonly at: number;
   readonly votes: number;
 }
@@ -17,15 +17,15 @@ interface Place {
 /** Those with the most votes in the epoch that is and in the one before. `nowNs`: of CLOCK_MONOTONIC. */
 export function readSuspects(words: Uint32Array, nowNs: bigint): Suspect[] {
   const epoch = Number((nowNs >> BigInt(LAYOUT.EPOCH_SHIFT)) & 0xffff_ffffn);
-  const places: Place[] = [];
+  const buckets: Bucket[] = [];
   for (let at = 0; at < words.length; at += WORDS) {
     const votes = words[at + VOTES] as number;
-    if (votes < LEAST_VOTES || (epoch - (words[at + EPOCH] as number)) >>> 0 > 1) continue;
-    places.push({ at, votes });
+    if (votes < MIN_VOTES || (epoch - (words[at + EPOCH] as number)) >>> 0 > 1) continue;
+    buckets.push({ at, votes });
   }
-  return places
+  return buckets
     .toSorted((a, b) => b.votes - a.votes)
-    .slice(0, MOST_SUSPECTS)
+    .slice(0, MAX_SUSPECTS)
     .map(({ at, votes }) => {
       const share = votes / Math.max(votes, words[at + PACKETS] as number);
       const bytes = (words[at + BYTES] as number) + (words[at + BYTES + 1] as number) * 2 ** 32;
@@ -38,12 +38,12 @@ function addressAt(words: Uint32Array, at: number): Address {
   const family = words[at + FAMILY] === 4 ? 4 : 6;
   let value = 0n;
   for (let word = 0; word < (family === 4 ? 1 : 4); word++) {
-    value = (value << 32n) | BigInt(fromNetwork(words[at + ADDRESS + word] as number));
+    value = (value << 32n) | BigInt(hostOrder(words[at + ADDRESS + word] as number));
   }
   return { family, value };
 }
 
 /** A word as a little-endian machine reads it from a packet. */
-function fromNetwork(word: number): number {
+function hostOrder(word: number): number {
   return ((word << 24) | ((word & 0xff00) << 8) | ((word >>> 8) & 0xff00) | (word >>> 24)) >>> 0;
 }

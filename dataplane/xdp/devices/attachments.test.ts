@@ -41,7 +41,7 @@ describe('programs on devices', () => {
   it('stay on a device that is being renamed, and leave one that is gone, or not ours any more', () => {
     const { attachments, driver, call } = attached();
     const apply = (...named: string[]): number[] => {
-      attachments.look(named);
+      attachments.readDevices(named);
       attachments.attach();
       return driver.devices();
     };
@@ -59,10 +59,10 @@ describe('programs on devices', () => {
 
   it('are not put back on a device that is not ours any more, nor once they are removed', () => {
     const { attachments, driver } = attached();
-    attachments.look([]);
+    attachments.readDevices([]);
     attachments.attach();
     assert.deepEqual([driver.devices(), attachments.repair(), driver.devices()], [[], [], []]);
-    attachments.look(['wan']);
+    attachments.readDevices(['wan']);
     attachments.attach();
     attachments.remove();
     assert.deepEqual([attachments.repair(), driver.devices()], [[], []]);
@@ -73,7 +73,7 @@ describe('programs on devices', () => {
     assert.deepEqual(driver.devices(), [WAN, TWICE], 'tags in tags are read by nobody beneath');
     const mode = attachments.modeOf('vlan');
     assert.deepEqual(mode, { xdp: 'native', reason: 'its packets are judged on wan' });
-    assert.deepEqual([attachments.isComplete, attachments.disturbed()], [true, false]);
+    assert.deepEqual([attachments.isComplete, attachments.hasChanged()], [true, false]);
     // What keeps it off the device beneath leaves the other to itself.
     const attach = driver.attach.bind(driver);
     t.mock.method(driver, 'attach', (index: number) => (index === WAN ? BUSY : attach(index)));
@@ -99,7 +99,7 @@ function stacked(...named: string[]) {
     readDevice: (name) => devices[name] ?? null,
     deviceName: () => null,
   });
-  attachments.look(named);
+  attachments.readDevices(named);
   attachments.attach();
   return { attachments, driver };
 }
@@ -116,7 +116,7 @@ function attached() {
     },
     deviceName: (ifindex) => (ifindex === WAN ? called : null),
   });
-  attachments.look(['wan']);
+  attachments.readDevices(['wan']);
   attachments.attach();
   return {
     attachments,

@@ -1,5 +1,10 @@
-import type { DeviceMode } from './device-modes.ts';
-import { type Device, type DevicePlan, judgedBeneath, planDevice } from './device.ts';
+import {
+  type Device,
+  type DeviceMode,
+  type DevicePlan,
+  lowerDeviceWithProgram,
+  planDevice,
+} from './device.ts';
 import type { Attached, EarlyDropDriver, EarlySettings } from '../driver/driver.ts';
 
 export interface Devices {
@@ -10,13 +15,13 @@ export interface Devices {
 }
 interface AttachedAs extends DeviceMode {
   /** What the device was called when it was named. */
-  readonly as: string;
+  readonly name: string;
 }
 
 interface KnownDevice extends DeviceMode {
   readonly ifindex: number | null;
-  /** The device beneath whose program judges its packets; null: it has one of its own, or none does. */
-  readonly beneath: number | null;
+  /** The device lower whose program judges its packets; null: it has one of its own, or none does. */
+  readonly lower: number | null;
   /** As text: another one asks for another look. */
   readonly plan: string;
 }
@@ -27,7 +32,7 @@ export class Attachments {
   readonly #devices: Devices;
   #named: ReadonlySet<string> = new Set();
   /** What the named devices were at the last look. */
-  #seen: ReadonlyMap<string, Device | null> = new Map();
+  #current: ReadonlyMap<string, Device | null> = new Map();
   readonly #modes = new Map<string, KnownDevice>();
   /** By index: devices that our programs are on, as far as we know. */
   readonly #attached = new Map<number, AttachedAs>();
@@ -46,14 +51,14 @@ export class Attachments {
   }
 
   /** What these devices are now; `vlans` and `attach` go by that. */
-  look(named: readonly string[]): void {
+  readDevices(named: readonly string[]): void {
     this.#named = new Set(named);
-    this.#seen = new Map(named.map((name) => [name, this.#devices.readDevice(name)]));
+    this.#current = new Map(named.map((name) => [name, this.#devices.readDevice(name)]));
   }
 
   /** VLANs over devices that it is attached to, and that are judged too. */
   vlans(): EarlySettings['vlans'] {
-    return [...this.#seen.values()].flatMap((device) => {
+    return [...this.#current.values()].flatMap((device) => {
       const plan = device === null ? null : planDevice(device, this.#named);
       if (device === null || plan === null || !plan.attach) return [];
       return plan.vlans.map((outer) => ({ ifindex: device.ifindex, outer, inner: 0 }));
@@ -64,20 +69,20 @@ export class Attachments {
   attach(): void {
     const driver = this.#driver;
     const wanted = new Set<number>();
-    for (const name of this.#lowerFirst()) {
-      const device = this.#seen.get(name) ?? null;
+    for (const name of this.#inLowerFirstOrder()) {
+      const device = this.#current.get(name) ?? null;
       const { plan, text } = planOf(device, this.#named);
       const ifindex = device?.ifindex ?? null;
       if (ifindex === null || !plan.attach) {
         const reason = plan.attach ? null : plan.reason;
-        this.#modes.set(name, { xdp: 'none', reason, ifindex, beneath: null, plan: text });
+        this.#modes.set(name, { xdp: 'none', reason, ifindex, lower: null, plan: text });
         continue;
       }
-      const below = judgedBeneath(name, this.#seen, this.#named);
-      const byBelow = below === null ? undefined : this.#modes.get(below.name);
-      if (below !== null && byBelow?.beneath === null && byBelow.xdp !== 'none') {
-        const reason = `its packets are judged on ${below.name}`;
-        const mode = { xdp: byBelow.xdp, reason, beneath: below.ifindex };
+      const lower = lowerDeviceWithProgram(name, this.#current, this.#named);
+      const lowerState = lower === null ? undefined : this.#modes.get(lower.name);
+      if (lower !== null && lowerState?.lower === null && lowerState.xdp !== 'none') {
+        const reason = `its packets are judged on ${lower.name}`;
+        const mode = { xdp: lowerState.xdp, reason, lower: lower.ifindex };
         this.#modes.set(name, { ...mode, ifindex, plan: text });
         continue;
       }
@@ -86,12 +91,12 @@ export class Attachments {
       const known = this.#attached.get(ifindex);
       const mode =
         known !== undefined && driver.attached(ifindex) ? known : this.#attachTo(ifindex, name);
-      if (mode.xdp !== 'none') this.#attached.set(ifindex, { ...mode, as: name });
+      if (mode.xdp !== 'none') this.#attached.set(ifindex, { ...mode, name });
       const { xdp, reason } = mode;
-      this.#modes.set(name, { xdp, reason, ifindex, beneath: null, plan: text });
+      this.#modes.set(name, { xdp, reason, ifindex, lower: null, plan: text });
     }
-    for (const [ifindex, { as }] of this.#attached)
-      if (this.#isBeingRenamed(ifindex, as)) wanted.add(ifindex);
+    for (const [ifindex, { name }] of this.#attached)
+      if (this.#isBeingRenamed(ifindex, name)) wanted.add(ifindex);
     for (const ifindex of driver.devices()) if (!wanted.has(ifindex)) driver.detach(ifindex);
     for (const map of [this.#attached, this.#refused])
       for (const ifindex of map.keys()) if (!wanted.has(ifindex)) map.delete(ifindex);
@@ -107,29 +112,29 @@ export class Attachments {
     const nowMs = performance.now();
     const lost = [...this.#attached.keys()].filter((ifindex) => !this.#driver.attached(ifindex));
     const due = [...this.#refused].flatMap(([ifindex, triedMs]) =>
-      nowMs - triedMs < TRY_AGAIN_MS ? [] : ifindex,
+      nowMs - triedMs < RETRY_MS ? [] : ifindex,
     );
-    const changed = lost.map((ifindex) => this.#putBack(ifindex));
+    const changed = lost.map((ifindex) => this.#reattach(ifindex));
     for (const ifindex of due) {
-      const name = this.#putBack(ifindex);
+      const name = this.#reattach(ifindex);
       if (this.#attached.has(ifindex)) changed.push(name);
     }
     return changed;
   }
 
   /** Somebody took our programs off; looks at nothing else. */
-  get isOff(): boolean {
+  get isDetached(): boolean {
     return [...this.#attached.keys()].some((ifindex) => !this.#driver.attached(ifindex));
   }
 
   /** A device is another now, or is to be used otherwise, or somebody took our programs off. */
-  disturbed(): boolean {
-    return [...this.#modes].some(([name, { ifindex, beneath, xdp, plan }]) => {
+  hasChanged(): boolean {
+    return [...this.#modes].some(([name, { ifindex, lower, xdp, plan }]) => {
       const device = this.#devices.readDevice(name);
       if (ifindex !== (device?.ifindex ?? null)) return true;
       if (plan !== planOf(device, this.#named).text) return true;
-      const judging = beneath ?? ifindex;
-      return xdp !== 'none' && judging !== null && !this.#driver.attached(judging);
+      const attachedTo = lower ?? ifindex;
+      return xdp !== 'none' && attachedTo !== null && !this.#driver.attached(attachedTo);
     });
   }
 
@@ -162,15 +167,15 @@ export class Attachments {
    * from then on, and taken off in between it would let everything pass.
    */
   #isBeingRenamed(ifindex: number, as: string): boolean {
-    if (!this.#named.has(as) || this.#seen.get(as) !== null) return false;
+    if (!this.#named.has(as) || this.#current.get(as) !== null) return false;
     return this.#devices.deviceName(ifindex) !== null;
   }
 
   /** Those that others are built upon first: one that cannot be attached to judges for nobody. */
-  #lowerFirst(): string[] {
+  #inLowerFirstOrder(): string[] {
     const depthOf = (name: string, most: number): number => {
-      const below = most === 0 ? null : judgedBeneath(name, this.#seen, this.#named);
-      return below === null ? 0 : 1 + depthOf(below.name, most - 1);
+      const lower = most === 0 ? null : lowerDeviceWithProgram(name, this.#current, this.#named);
+      return lower === null ? 0 : 1 + depthOf(lower.name, most - 1);
     };
     const depths = new Map([...this.#named].map((name) => [name, depthOf(name, this.#named.size)]));
     return [...depths].toSorted(([, a], [, b]) => a - b).map(([name]) => name);
@@ -185,26 +190,26 @@ export class Attachments {
       return mode;
     }
     if (this.#attached.has(ifindex)) this.#repairs++;
-    this.#attached.set(ifindex, { ...mode, as: name });
+    this.#attached.set(ifindex, { ...mode, name });
     this.#refused.delete(ifindex);
     return mode;
   }
 
   /** What becomes of it is said to whoever asks for modes. Answers its name. */
-  #putBack(ifindex: number): string {
-    const name = this.nameOf(ifindex) ?? this.#attached.get(ifindex)?.as ?? '';
+  #reattach(ifindex: number): string {
+    const name = this.nameOf(ifindex) ?? this.#attached.get(ifindex)?.name ?? '';
     const { xdp, reason } = this.#attachTo(ifindex, name);
     const known = this.#modes.get(name);
     if (known !== undefined) this.#modes.set(name, { ...known, xdp, reason });
     // Whoever is judged by it is not for as long; the next `attach` gives them programs of their own.
     for (const [upper, mode] of this.#modes)
-      if (mode.beneath === ifindex) this.#modes.set(upper, { ...mode, xdp });
+      if (mode.lower === ifindex) this.#modes.set(upper, { ...mode, xdp });
     return name;
   }
 }
 
 /** Once refused, the kernel is asked again so often. */
-const TRY_AGAIN_MS = 1_000;
+const RETRY_MS = 1_000;
 
 function planOf(
   device: Device | null,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
   type Device,
-  judgedBeneath,
-  leavingDevices,
+  lowerDeviceWithProgram,
+  egressDevices,
   parseVlan,
   planDevice,
   shapeOf,
@@ -52,7 +52,7 @@ function plan(name: string, ...named: string[]) {
 }
 function beneath(name: string, ...named: string[]): string | undefined {
   const seen = new Map([name, ...named].map((one) => [one, devices.get(one) ?? null]));
-  return judgedBeneath(name, seen, new Set(seen.keys()))?.name;
+  return lowerDeviceWithProgram(name, seen, new Set(seen.keys()))?.name;
 }
 
 describe('how a device of a host is used', () => {
@@ -70,7 +70,7 @@ describe('how a device of a host is used', () => {
   });
 
   it('sees what leaves once: beneath a VLAN of any depth, and by the master of a port', () => {
-    const leaving = new Set(leavingDevices([...devices.values()]));
+    const leaving = new Set(egressDevices([...devices.values()]));
     const names = [...devices.values()].filter(({ ifindex }) => leaving.has(ifindex));
     assert.deepEqual(
       names.map(({ name }) => name),
@@ -78,9 +78,9 @@ describe('how a device of a host is used', () => {
     );
     // Beneath it is another network namespace, whose devices nobody sees from here.
     const alone = [devices.get('bond0.100') as Device, devices.get('bond0.100.7') as Device];
-    assert.deepEqual(leavingDevices(alone), [alone[0]?.ifindex]);
+    assert.deepEqual(egressDevices(alone), [alone[0]?.ifindex]);
     const tunnel = { ...(devices.get('eno3') as Device), isEthernet: false };
-    assert.deepEqual(leavingDevices([tunnel]), []);
+    assert.deepEqual(egressDevices([tunnel]), []);
   });
 
   it('is none that another is built upon, unless that is named or of a tag that can be read', () => {

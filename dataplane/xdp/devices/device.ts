@@ -1,6 +1,7 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { takesVlanTags } from '../../kernel/ethtool.ts';
 import { libc } from '../../kernel/native.ts';
+import type { XdpMode } from '@portcullis/core/firewall/edge-state.ts';
 
 /** What there is to know of a device before packets may be dropped on it. */
 export interface Device {
@@ -47,10 +48,10 @@ export function readDevice(name: string): Device | null {
   indexOf ??= libc().func('unsigned int if_nametoindex(const char *name)');
   const ifindex = indexOf(name);
   if (ifindex === 0) return null;
-  const about = `/sys/class/net/${name}`;
-  const entries = existsSync(about) ? readdirSync(about) : [];
-  const { uppers, isPort } = shapeOf(entries, vlanOf, wraps);
-  const isEthernet = readType(about) === ARPHRD_ETHER;
+  const folder = `/sys/class/net/${name}`;
+  const entries = existsSync(folder) ? readdirSync(folder) : [];
+  const { uppers, isPort } = shapeOf(entries, vlanOf, isTunnel);
+  const isEthernet = readType(folder) === ARPHRD_ETHER;
   return { name, ifindex, uppers, isPort, hidesTags: takesVlanTags(name), isEthernet };
 }
 
@@ -72,21 +73,21 @@ export function shapeOf(
 // include/uapi/linux/if_arp.h
 const ARPHRD_ETHER = 1;
 
-function readType(about: string): number | null {
+function readType(folder: string): number | null {
   try {
-    return Number(readFileSync(`${about}/type`, 'utf8'));
+    return Number(readFileSync(`${folder}/type`, 'utf8'));
   } catch {
     return null;
   }
 }
 
 /** Kinds of tunnels that are built upon a device, as they are called in /sys. */
-const WRAPPING = /^DEVTYPE=(?:vxlan|macsec)$/m;
+const TUNNEL_TYPES = /^DEVTYPE=(?:vxlan|macsec)$/m;
 
 /** What enters by it came wrapped, to the device beneath, and was judged there as such a packet. */
-function wraps(name: string): boolean {
+function isTunnel(name: string): boolean {
   try {
-    return WRAPPING.test(readFileSync(`/sys/class/net/${name}/uevent`, 'utf8'));
+    return TUNNEL_TYPES.test(readFileSync(`/sys/class/net/${name}/uevent`, 'utf8'));
   } catch {
     return false;
   }
@@ -110,13 +111,13 @@ export function parseVlan(text: string): number | null {
  * Indices of those where what leaves is seen, and counted, once: what leaves by a port leaves by its master too, and what
  * leaves by a VLAN by the device beneath it. Pure.
  */
-export function leavingDevices(devices: readonly Device[]): number[] {
+export function egressDevices(devices: readonly Device[]): number[] {
   const seen = devices.filter(({ isPort, isEthernet }) => !isPort && isEthernet);
-  const overOthers = new Set(
+  const uppers = new Set(
     seen.flatMap(({ uppers }) => uppers.flatMap(({ name, vlan }) => (vlan === null ? [] : name))),
   );
   return seen
-    .filter(({ name }) => !overOthers.has(name))
+    .filter(({ name }) => !uppers.has(name))
     .map(({ ifindex }) => ifindex)
     .toSorted((a, b) => a - b);
 }
@@ -134,15 +135,15 @@ export function planDevice(device: Device, named: ReadonlySet<string>): DevicePl
   const { uppers, isPort, hidesTags, isEthernet } = device;
   if (!isEthernet) return { attach: false, reason: 'its packets have no Ethernet header' };
   if (isPort) return { attach: false, reason: 'nothing enters by a port of a bridge or bond' };
-  const other = uppers.find(({ name, vlan }) => vlan === null && !named.has(name));
-  if (other !== undefined) {
-    return { attach: false, reason: `${other.name} is built upon it, and is not judged` };
+  const otherUpper = uppers.find(({ name, vlan }) => vlan === null && !named.has(name));
+  if (otherUpper !== undefined) {
+    return { attach: false, reason: `${otherUpper.name} is built upon it, and is not judged` };
   }
-  const unjudged = uppers.find(({ name }) => !named.has(name));
-  if (unjudged !== undefined && hidesTags) {
+  const unprotected = uppers.find(({ name }) => !named.has(name));
+  if (unprotected !== undefined && hidesTags) {
     return {
       attach: false,
-      reason: `the card hides which packets are for ${unjudged.name}, which is not judged: ethtool -K ${device.name} rxvlan off`,
+      reason: `the card hides which packets are for ${unprotected.name}, which is not judged: ethtool -K ${device.name} rxvlan off`,
     };
   }
   const vlans = uppers.flatMap(({ name, vlan }) => (vlan !== null && named.has(name) ? vlan : []));
@@ -153,7 +154,7 @@ export function planDevice(device: Device, named: ReadonlySet<string>): DevicePl
  * The named device that a named one is built upon and whose program judges its packets too, tags and all: a second
  * program would judge, and count, what the first one passes. Pure.
  */
-export function judgedBeneath(
+export function lowerDeviceWithProgram(
   name: string,
   seen: ReadonlyMap<string, Device | null>,
   named: ReadonlySet<string>,
@@ -164,4 +165,48 @@ export function judgedBeneath(
     if (planDevice(below, named).attach) return below;
   }
   return null;
+}
+
+/** News may be lost, and a card's settings may change without any. */
+const CHECK_MS = 30_000;
+
+/**
+ * When devices have to be looked at, which takes files of /sys for each: always where nobody tells of changes, else
+ * after somebody did, and every half a minute.
+ */
+export class DeviceCheckTimer {
+  #isFollowed = false;
+  #hasChanged = true;
+  #checkedMs = -Infinity;
+
+  /** From now on `stir` is called. What changed before that is not told. */
+  follow(): void {
+    this.#isFollowed = true;
+    this.#hasChanged = true;
+  }
+
+  markChanged(): void {
+    this.#hasChanged = true;
+  }
+
+  get isDue(): boolean {
+    if (!this.#isFollowed || this.#hasChanged) return true;
+    return performance.now() - this.#checkedMs > CHECK_MS;
+  }
+
+  /** Before the first device is looked at: what changes meanwhile asks for another look. */
+  start(): void {
+    this.#hasChanged = false;
+    this.#checkedMs = performance.now();
+  }
+}
+
+/** How the early drop is attached to each device. */
+export interface DeviceModes {
+  modeOf(device: string): DeviceMode;
+}
+export interface DeviceMode {
+  readonly xdp: XdpMode;
+  /** Why it is not native; null: it is, or nothing is known. */
+  readonly reason: string | null;
 }

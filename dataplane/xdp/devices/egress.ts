@@ -24,25 +24,25 @@ interface EgressWatch {
   close(): void;
 }
 
-export type EgressWay = 'link' | 'filter';
+export type EgressMethod = 'link' | 'filter';
 /** Links are pinned and told apart from those of others; kernels before 6.6 only have filters. */
-const WAYS: readonly EgressWay[] = ['link', 'filter'];
+const METHODS: readonly EgressMethod[] = ['link', 'filter'];
 
 /** The program on every device that packets leave by: a reply may come in by another than its question left by. */
 export class Egress {
   readonly #pins: Pins;
-  readonly #ways: readonly EgressWay[];
+  readonly #methods: readonly EgressMethod[];
   readonly #watches = new Map<number, EgressWatch>();
 
   /** Takes over what an earlier agent left. `ways`: how, best first; for tests of what older kernels can. */
-  constructor(pins: Pins, ways: readonly EgressWay[] = WAYS) {
+  constructor(pins: Pins, methods: readonly EgressMethod[] = METHODS) {
     this.#pins = pins;
-    this.#ways = ways;
+    this.#methods = methods;
     for (const name of pins.names()) {
       const ifindex = Number(/^egress-(\d+)$/.exec(name)?.[1] ?? 0);
       if (ifindex === 0) continue;
       const link = pins.adopt(name, (one) => linkDevice(one) === ifindex);
-      if (link !== null) this.#watches.set(ifindex, linked(ifindex, link, pins));
+      if (link !== null) this.#watches.set(ifindex, linkWatch(ifindex, link, pins));
     }
   }
 
@@ -56,17 +56,17 @@ export class Egress {
   watch(devices: readonly number[], program: Descriptor): number[] {
     const wanted = new Set(devices);
     for (const [ifindex, watch] of this.#watches)
-      if (!wanted.has(ifindex)) this.#end(ifindex, watch);
-    return devices.filter((ifindex) => !this.#put(ifindex, program));
+      if (!wanted.has(ifindex)) this.#detach(ifindex, watch);
+    return devices.filter((ifindex) => !this.#attach(ifindex, program));
   }
 
   watchNothing(): void {
-    for (const [ifindex, watch] of this.#watches) this.#end(ifindex, watch);
+    for (const [ifindex, watch] of this.#watches) this.#detach(ifindex, watch);
   }
 
   update(program: Descriptor): void {
     for (const [ifindex, watch] of this.#watches) {
-      if (!succeeds(() => watch.update(program))) this.#end(ifindex, watch);
+      if (!succeeds(() => watch.update(program))) this.#detach(ifindex, watch);
     }
   }
 
@@ -76,18 +76,20 @@ export class Egress {
     this.#watches.clear();
   }
 
-  #put(ifindex: number, program: Descriptor): boolean {
-    const there = this.#watches.get(ifindex);
-    if (there !== undefined) {
-      if (there.alive() && succeeds(() => there.update(program))) return true;
-      this.#end(ifindex, there);
+  #attach(ifindex: number, program: Descriptor): boolean {
+    const existing = this.#watches.get(ifindex);
+    if (existing !== undefined) {
+      if (existing.alive() && succeeds(() => existing.update(program))) return true;
+      this.#detach(ifindex, existing);
     }
-    return this.#ways.some((way) =>
-      succeeds(() => this.#watches.set(ifindex, begin(way, ifindex, program, this.#pins))),
+    return this.#methods.some((method) =>
+      succeeds(() =>
+        this.#watches.set(ifindex, attachProgram(method, ifindex, program, this.#pins)),
+      ),
     );
   }
 
-  #end(ifindex: number, watch: EgressWatch): void {
+  #detach(ifindex: number, watch: EgressWatch): void {
     succeeds(() => watch.detach());
     watch.close();
     this.#watches.delete(ifindex);
@@ -104,14 +106,19 @@ function succeeds(action: () => unknown): boolean {
   }
 }
 
-function begin(way: EgressWay, ifindex: number, program: Descriptor, pins: Pins): EgressWatch {
-  if (way === 'filter') {
+function attachProgram(
+  method: EgressMethod,
+  ifindex: number,
+  program: Descriptor,
+  pins: Pins,
+): EgressWatch {
+  if (method === 'filter') {
     attachEgressFilter(ifindex, program, PROGRAM_NAME);
-    return filtered(ifindex);
+    return filterWatch(ifindex);
   }
   const link = createLink(program, ifindex, 'tcxEgress', null);
   pins.put(pinName(ifindex), link);
-  return linked(ifindex, link, pins);
+  return linkWatch(ifindex, link, pins);
 }
 
 function pinName(ifindex: number): string {
@@ -120,7 +127,7 @@ function pinName(ifindex: number): string {
 
 const PROGRAM_NAME = 'portcullis';
 
-function linked(ifindex: number, link: Descriptor, pins: Pins): EgressWatch {
+function linkWatch(ifindex: number, link: Descriptor, pins: Pins): EgressWatch {
   return {
     update: (program) => updateLink(link, program),
     alive: () => linkDevice(link) !== 0,
@@ -132,7 +139,7 @@ function linked(ifindex: number, link: Descriptor, pins: Pins): EgressWatch {
   };
 }
 
-function filtered(ifindex: number): EgressWatch {
+function filterWatch(ifindex: number): EgressWatch {
   return {
     update: (program) => attachEgressFilter(ifindex, program, PROGRAM_NAME),
     alive: () => hasEgressFilter(ifindex),

@@ -8,7 +8,7 @@ import {
   type XdpMode,
 } from '../../kernel/bpf/bpf.ts';
 import { SystemError } from '../../kernel/native.ts';
-import { type Pins, unlessGone } from './pins.ts';
+import { type Pins, ignoreSystemError } from './pins.ts';
 
 export interface DeviceLinks {
   readonly mode: XdpMode;
@@ -40,12 +40,12 @@ export class Links {
 
   /** Puts programs on a device, or in place of those there: no packet goes by unjudged. Throws `SystemError`. */
   attach(ifindex: number, program: Descriptor): DeviceLinks {
-    const there = this.#links.get(ifindex);
-    if (there !== undefined) {
-      if (updated(there, program)) return there;
-      this.#forget(ifindex, there);
+    const existing = this.#links.get(ifindex);
+    if (existing !== undefined) {
+      if (tryUpdate(existing, program)) return existing;
+      this.#forget(ifindex, existing);
     }
-    const { link, mode, refusal } = inSomeMode(program, ifindex);
+    const { link, mode, refusal } = linkInBestMode(program, ifindex);
     const pinned = this.#pins.put(`xdp-${mode}-${ifindex}`, link);
     const made = { mode, earlyDrop: link, pinned, refusal };
     this.#links.set(ifindex, made);
@@ -55,7 +55,7 @@ export class Links {
   detach(ifindex: number): void {
     const links = this.#links.get(ifindex);
     if (links === undefined) return;
-    unlessGone(() => detachLink(links.earlyDrop));
+    ignoreSystemError(() => detachLink(links.earlyDrop));
     this.#forget(ifindex, links);
   }
 
@@ -90,7 +90,7 @@ export class Links {
 }
 
 /** False: the device went away and took the link with it. */
-function updated({ earlyDrop }: DeviceLinks, program: Descriptor): boolean {
+function tryUpdate({ earlyDrop }: DeviceLinks, program: Descriptor): boolean {
   try {
     updateLink(earlyDrop, program);
     return true;
@@ -101,7 +101,7 @@ function updated({ earlyDrop }: DeviceLinks, program: Descriptor): boolean {
 }
 
 /** Throws as the last mode does; the first says why there is no better one. */
-function inSomeMode(
+function linkInBestMode(
   program: Descriptor,
   ifindex: number,
 ): { link: Descriptor; mode: XdpMode; refusal: string | null } {

@@ -53,14 +53,14 @@ export function recordPins(stateDir: string, folder: string): void {
 
 /** Where the agents of this state directory may have pinned something. */
 export function pinsFolders(stateDir: string, env: NodeJS.ProcessEnv): string[] {
-  const [recorded = ''] = (readIfThere(join(stateDir, 'enforced', RECORD)) ?? '').split('\n');
+  const [recorded = ''] = (readIfPresent(join(stateDir, 'enforced', RECORD)) ?? '').split('\n');
   const folders = [pinsFolder(stateDir, env), pinsFolder(stateDir, {})];
   // Only ever a folder of that name: this is about to be emptied.
   if (basename(recorded) === basename(pinsFolder(stateDir, env))) folders.push(recorded);
   return [...new Set(folders)];
 }
 
-function readIfThere(path: string): string | null {
+function readIfPresent(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
@@ -70,16 +70,16 @@ function readIfThere(path: string): string | null {
 }
 
 /** Takes everything that an agent pinned off its devices, whether the agent runs or not. */
-export function takeOffPinned(folder: string): void {
+export function detachPinned(folder: string): void {
   if (!isBpffs(folder)) return;
   for (const name of readdirSync(folder)) {
     const descriptor = getPinned(join(folder, name));
     if (descriptor !== null) {
-      if (/^(?:xdp|egress)-/.test(name)) unlessGone(() => detachLink(descriptor));
+      if (/^(?:xdp|egress)-/.test(name)) ignoreSystemError(() => detachLink(descriptor));
       closeDescriptor(descriptor);
     }
     // The agent, if it runs, does the same at the same time.
-    unlinkIfThere(join(folder, name));
+    unlinkIfPresent(join(folder, name));
   }
   for (const name of listDevices()) {
     const ifindex = readDevice(name)?.ifindex;
@@ -141,7 +141,7 @@ export class Pins {
   remove(name: string): boolean {
     if (this.#folder === null) return true;
     try {
-      unlinkIfThere(join(this.#folder, name));
+      unlinkIfPresent(join(this.#folder, name));
       return true;
     } catch (error) {
       if (error instanceof Error && 'code' in error) return false;
@@ -161,7 +161,7 @@ export class Pins {
 }
 
 /** A device that went away took its link with it. */
-export function unlessGone(action: () => void): void {
+export function ignoreSystemError(action: () => void): void {
   try {
     action();
   } catch (error) {
@@ -169,7 +169,7 @@ export function unlessGone(action: () => void): void {
   }
 }
 
-function unlinkIfThere(path: string): void {
+function unlinkIfPresent(path: string): void {
   try {
     unlinkSync(path);
   } catch (error) {

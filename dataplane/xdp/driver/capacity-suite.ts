@@ -37,12 +37,12 @@ export function roomSuite(fresh: (room: number) => EarlyDropDriver, numRuns: num
     return driver;
   };
   const drops = (driver: EarlyDropDriver, to: string, port = 9): boolean =>
-    driver.judge(frameOf(udpPacket(CLIENT, to, port)), DEVICE) === 'drop';
+    driver.evaluate(frameOf(udpPacket(CLIENT, to, port)), DEVICE) === 'drop';
   const change = (driver: EarlyDropDriver, set: readonly Policy[], gone: readonly string[] = []) =>
     driver.change(set.map(compileEarly), gone);
   const names = (targets: Iterable<{ readonly target: string }>): string[] =>
     [...targets].map(({ target }) => target).toSorted();
-  const left = (driver: EarlyDropDriver): string[] => names(driver.left().values());
+  const left = (driver: EarlyDropDriver): string[] => names(driver.beyondCapacity().values());
 
   it('holds who it held, leaves who comes to nftables, and has room for him when another goes', () => {
     const driver = loaded(2, [denyAll(A), denyAll(B)]);
@@ -51,17 +51,17 @@ export function roomSuite(fresh: (room: number) => EarlyDropDriver, numRuns: num
       [A, B, C].map((to) => drops(driver, to)),
       [true, true, false],
     );
-    assert.deepEqual([left(driver), driver.again()], [[C], []]);
+    assert.deepEqual([left(driver), driver.readmissible()], [[C], []]);
     change(driver, [denyAll(A, [allowPort('udp', 9)])]);
     assert.deepEqual([drops(driver, A, 9), drops(driver, A, 8)], [false, true]);
     change(driver, [], [A]);
-    assert.deepEqual([drops(driver, C), names(driver.again())], [false, [C]]);
-    driver.change(driver.again(), []);
+    assert.deepEqual([drops(driver, C), names(driver.readmissible())], [false, [C]]);
+    driver.change(driver.readmissible(), []);
     assert.deepEqual(
       [A, B, C].map((to) => drops(driver, to)),
       [false, true, true],
     );
-    assert.deepEqual([left(driver), driver.again()], [[], []]);
+    assert.deepEqual([left(driver), driver.readmissible()], [[], []]);
   });
 
   it('never goes on judging an address by the rules of before where those of now have no room', () => {
@@ -71,7 +71,7 @@ export function roomSuite(fresh: (room: number) => EarlyDropDriver, numRuns: num
       [drops(driver, A, 1_000), drops(driver, A), drops(driver, B)],
       [false, false, true],
     );
-    assert.deepEqual([left(driver), driver.again()], [[A], []]);
+    assert.deepEqual([left(driver), driver.readmissible()], [[A], []]);
     change(driver, [denyAll(A, LONG.slice(0, 3))]);
     assert.deepEqual([drops(driver, A, 1_000), drops(driver, A), left(driver)], [false, true, []]);
   });
@@ -83,13 +83,13 @@ export function roomSuite(fresh: (room: number) => EarlyDropDriver, numRuns: num
       [A, '203.0.113.99', '203.0.7.7', B, '198.51.100.7'].map((to) => drops(driver, to)),
       [false, false, false, true, true],
     );
-    assert.deepEqual([left(driver), driver.again()], [[WIDER, AROUND, A].toSorted(), []]);
+    assert.deepEqual([left(driver), driver.readmissible()], [[WIDER, AROUND, A].toSorted(), []]);
     // Nor one that comes or changes later.
     change(driver, [denyAll(AROUND, [allowPort('udp', 7)]), denyAll('203.0.113.0/28')]);
     assert.deepEqual([drops(driver, A), drops(driver, '203.0.113.99')], [false, false]);
     change(driver, [], [A]);
-    assert.equal(driver.again().length, 3);
-    driver.change(driver.again(), []);
+    assert.equal(driver.readmissible().length, 3);
+    driver.change(driver.readmissible(), []);
     assert.deepEqual(
       [A, '203.0.113.99', '203.0.7.7', B].map((to) => drops(driver, to)),
       [true, true, true, true],
@@ -134,13 +134,14 @@ export function roomSuite(fresh: (room: number) => EarlyDropDriver, numRuns: num
             for (const [name, one] of set) wanted.set(name, one);
             for (const name of gone) wanted.delete(name);
             change(driver, [...set.values()], [...gone]);
-            driver.change(driver.again(), []);
+            driver.change(driver.readmissible(), []);
             const view = viewOf([...wanted.values()]);
             for (const to of hosts) {
               for (const port of [1, 2, 1_000, 1_001]) {
                 const { action } = decide(view, udpPacket(CLIENT, to, port), STATE);
                 if (drops(driver, to, port)) assert.equal(action, 'drop', `${to} ${port}`);
-                else if (driver.left().size === 0) assert.equal(action, 'pass', `${to} ${port}`);
+                else if (driver.beyondCapacity().size === 0)
+                  assert.equal(action, 'pass', `${to} ${port}`);
               }
             }
           }

@@ -25,7 +25,7 @@ export function countSuite(fresh: () => EarlyDropDriver): void {
     const load = (...addresses: readonly string[]): void =>
       driver.load(addresses.map(closed), SETTINGS, NO_UNIONS);
     const drop = (address: string): void =>
-      assert.equal(driver.judge(frameOf(udpPacket(CLIENT, address, 9)), DEVICE), 'drop');
+      assert.equal(driver.evaluate(frameOf(udpPacket(CLIENT, address, 9)), DEVICE), 'drop');
     load(FIRST, SECOND);
     driver.enforce();
     for (const address of [FIRST, SECOND, FIRST]) drop(address);

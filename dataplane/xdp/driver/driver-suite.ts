@@ -8,11 +8,11 @@ import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import type { Policy, PolicyRule, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import fc from 'fast-check';
-import { frameOf, udpPacket } from '../../testing/frames.ts';
+import { type FrameOptions, frameOf, udpPacket } from '../../testing/frames.ts';
 import { allowPort, denyAll } from '../../testing/policies.ts';
 import { compileEarly } from '../compile/compile.ts';
 import type { EarlyDropDriver, EarlySettings } from './driver.ts';
-import type { Flow } from '../flows/places.ts';
+import type { Flow } from '../flows/mark-keys.ts';
 import { addressBytes } from '../maps/layout.ts';
 import { NO_UNIONS, planUnions } from '../compile/unions.ts';
 
@@ -46,9 +46,9 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
   it('drops what the rules of an address deny, and nothing of an address without rules', () => {
     for (const { server, neighbour, client } of [V4, V6]) {
       const driver = loaded([denyAll(server, [allowPort('udp', 27_015)])]);
-      assert.equal(driver.judge(frameOf(udpPacket(client, server, 27_015)), DEVICE), 'pass');
-      assert.equal(driver.judge(frameOf(udpPacket(client, server, 27_016)), DEVICE), 'drop');
-      assert.equal(driver.judge(frameOf(udpPacket(client, neighbour, 27_016)), DEVICE), 'pass');
+      assert.equal(verdict(driver, udpPacket(client, server, 27_015)), 'pass');
+      assert.equal(verdict(driver, udpPacket(client, server, 27_016)), 'drop');
+      assert.equal(verdict(driver, udpPacket(client, neighbour, 27_016)), 'pass');
     }
   });
 
@@ -61,16 +61,16 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
       assert.equal(await driver.prepare(ready, NO_UNIONS), null);
       driver.load(targets, SETTINGS, NO_UNIONS);
       driver.enforce();
-      assert.equal(driver.judge(frameOf(udpPacket(client, server, 27_015)), DEVICE), 'pass');
-      assert.equal(driver.judge(frameOf(udpPacket(client, server, 27_016)), DEVICE), 'drop');
-      assert.equal(driver.judge(frameOf(udpPacket(client, neighbour, 27_016)), DEVICE), 'pass');
+      assert.equal(verdict(driver, udpPacket(client, server, 27_015)), 'pass');
+      assert.equal(verdict(driver, udpPacket(client, server, 27_016)), 'drop');
+      assert.equal(verdict(driver, udpPacket(client, neighbour, 27_016)), 'pass');
     }
   });
 
   it('counts what it drops by address and reason', () => {
     const driver = loaded([denyAll(V4.server, [])]);
     const frame = frameOf(udpPacket(V4.client, V4.server, 9));
-    for (let sent = 0; sent < 3; sent++) driver.judge(frame, DEVICE);
+    for (let sent = 0; sent < 3; sent++) driver.evaluate(frame, DEVICE);
     assert.deepEqual(driver.counts(), [
       { target: V4.server, reason: 'rules', packets: 3, bytes: frame.length * 3 },
     ]);
@@ -80,10 +80,10 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
     const rules = denyAll(V4.server, []);
     const driver = loaded([rules]);
     const frame = frameOf(udpPacket(V4.client, V4.server, 9));
-    driver.judge(frame, DEVICE);
+    driver.evaluate(frame, DEVICE);
     driver.change([compileEarly({ ...rules, baseline: rules.rules, rules: [] })], []);
-    driver.judge(frame, DEVICE);
-    driver.judge(frame, DEVICE);
+    driver.evaluate(frame, DEVICE);
+    driver.evaluate(frame, DEVICE);
     const told = driver.counts().map(({ reason, packets }) => `${reason} ${packets}`);
     assert.deepEqual(told.toSorted(), ['baseline 2', 'rules 1']);
   });
@@ -92,60 +92,51 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
     const vlans = [{ ifindex: DEVICE, outer: 100, inner: 0 }];
     const driver = loaded([denyAll(V4.server, [])], { vlans });
     const tagged = (...tags: number[]) => frameOf(udpPacket(V4.client, V4.server, 9), { tags });
-    assert.equal(driver.judge(tagged(100), DEVICE), 'drop');
-    assert.equal(driver.judge(tagged(200), DEVICE), 'pass');
-    assert.equal(driver.judge(tagged(100, 200), DEVICE), 'pass');
+    assert.equal(driver.evaluate(tagged(100), DEVICE), 'drop');
+    assert.equal(driver.evaluate(tagged(200), DEVICE), 'pass');
+    assert.equal(driver.evaluate(tagged(100, 200), DEVICE), 'pass');
   });
 
   it('reads through IPv6 extension headers, and passes on what it cannot read', () => {
     const driver = loaded([denyAll(V6.server, []), denyAll(V4.server, [])]);
     const six = udpPacket(V6.client, V6.server, 9);
     for (const extensions of [[0], [60], [0, 60, 43, 60]]) {
-      assert.equal(driver.judge(frameOf(six, { extensions }), DEVICE), 'drop', `${extensions}`);
+      assert.equal(verdict(driver, six, { extensions }), 'drop', `${extensions}`);
     }
     const seven = [0, 60, 60, 60, 60, 60, 60];
-    assert.equal(driver.judge(frameOf(six, { extensions: seven }), DEVICE), 'pass');
+    assert.equal(verdict(driver, six, { extensions: seven }), 'pass');
     for (const fragment of ['first', 'later'] as const) {
-      assert.equal(driver.judge(frameOf({ ...six, fragment }), DEVICE), 'pass');
+      assert.equal(verdict(driver, { ...six, fragment }), 'pass');
       const four = { ...udpPacket(V4.client, V4.server, 9), fragment };
-      assert.equal(driver.judge(frameOf(four), DEVICE), 'pass');
+      assert.equal(verdict(driver, four), 'pass');
     }
     for (const cutAt of [14, 20, 33, 36, 40]) {
-      assert.equal(
-        driver.judge(frameOf(udpPacket(V4.client, V4.server, 9), { cutAt }), DEVICE),
-        'pass',
-      );
+      assert.equal(verdict(driver, udpPacket(V4.client, V4.server, 9), { cutAt }), 'pass');
     }
   });
 
   it('passes on management ports, DHCP, errors, and replies to what the protected side opened', () => {
     for (const { client, server, family } of [V4, V6]) {
       const driver = loaded([denyAll(server, [])]);
-      assert.equal(driver.judge(frameOf(tcp(client, server, 22)), DEVICE), 'pass');
-      assert.equal(
-        driver.judge(frameOf(icmp(client, server, family === 4 ? 3 : 1)), DEVICE),
-        'pass',
-      );
+      assert.equal(verdict(driver, tcp(client, server, 22)), 'pass');
+      assert.equal(verdict(driver, icmp(client, server, family === 4 ? 3 : 1)), 'pass');
       const lease = udpPacket(client, server, family === 4 ? 68 : 546);
       const offer = { ...lease, sourcePort: family === 4 ? 67 : 547 };
-      assert.equal(driver.judge(frameOf(offer), DEVICE), 'pass');
-      assert.equal(driver.judge(frameOf(lease), DEVICE), 'drop');
+      assert.equal(verdict(driver, offer), 'pass');
+      assert.equal(verdict(driver, lease), 'drop');
       const reply = udpPacket(client, server, 40_000);
-      assert.equal(driver.judge(frameOf(reply), DEVICE), 'drop');
+      assert.equal(verdict(driver, reply), 'drop');
       driver.remember([flowOf(reply)]);
-      assert.equal(driver.judge(frameOf(reply), DEVICE), 'pass');
-      assert.equal(driver.judge(frameOf({ ...reply, sourcePort: 1 }), DEVICE), 'drop');
+      assert.equal(verdict(driver, reply), 'pass');
+      assert.equal(verdict(driver, { ...reply, sourcePort: 1 }), 'drop');
     }
   });
 
   it('passes on all that may be a reply until every open flow is known', () => {
     const driver = loaded([denyAll(V4.server, [])], { flowsComplete: false });
-    assert.equal(driver.judge(frameOf(udpPacket(V4.client, V4.server, 9)), DEVICE), 'pass');
-    assert.equal(
-      driver.judge(frameOf(tcp(V4.client, V4.server, 9), { flags: 0x10 }), DEVICE),
-      'pass',
-    );
-    assert.equal(driver.judge(frameOf(tcp(V4.client, V4.server, 9), { flags: 2 }), DEVICE), 'drop');
+    assert.equal(verdict(driver, udpPacket(V4.client, V4.server, 9)), 'pass');
+    assert.equal(verdict(driver, tcp(V4.client, V4.server, 9), { flags: 0x10 }), 'pass');
+    assert.equal(verdict(driver, tcp(V4.client, V4.server, 9), { flags: 2 }), 'drop');
   });
 
   it('judges by an address before the longest prefix around it', () => {
@@ -155,7 +146,7 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
       denyAll(V4.server, [allowPort('udp', 3)]),
     ]);
     const passes = (to: string, port: number) =>
-      driver.judge(frameOf(udpPacket(V4.client, to, port)), DEVICE) === 'pass';
+      verdict(driver, udpPacket(V4.client, to, port)) === 'pass';
     assert.deepEqual(
       [1, 2, 3].map((port) => passes(V4.server, port)),
       [false, false, true],
@@ -181,7 +172,7 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
           ),
         ]);
         const passes = (port: number) =>
-          driver.judge(frameOf(udpPacket(client, server, port)), DEVICE) === 'pass';
+          verdict(driver, udpPacket(client, server, port)) === 'pass';
         assert.ok(ports.every(passes));
         assert.ok(!ports.some((port) => passes(port + 1)));
       }
@@ -193,7 +184,7 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
     fc.assert(
       fc.property(situation(), (drawn) => {
         const driver = loaded(drawn.policies, settingsOf(drawn), drawn.sourceSets);
-        if (driver.judge(frameOf(drawn.packet), DEVICE) === 'pass') return;
+        if (verdict(driver, drawn.packet) === 'pass') return;
         dropped += 1;
         assert.equal(decide(viewOf(drawn), drawn.packet, STATE).action, 'drop');
       }),
@@ -209,7 +200,7 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
         const drawn = { ...situation, policies };
         fc.pre(!mustPassOn(drawn) && decide(viewOf(drawn), drawn.packet, STATE).action === 'drop');
         const driver = loaded(policies, settingsOf(drawn), drawn.sourceSets);
-        assert.equal(driver.judge(frameOf(drawn.packet), DEVICE), 'drop');
+        assert.equal(verdict(driver, drawn.packet), 'drop');
       }),
       { numRuns },
     );
@@ -222,7 +213,7 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
     const driver = loaded([denyAll(V4.server, [allowPort('udp', 1)]), ...others]);
     driver.change([compileEarly(denyAll(V4.server, [allowPort('udp', 2)]))], ['203.0.113.100']);
     const passes = (to: string, port: number) =>
-      driver.judge(frameOf(udpPacket(V4.client, to, port)), DEVICE) === 'pass';
+      verdict(driver, udpPacket(V4.client, to, port)) === 'pass';
     assert.deepEqual([passes(V4.server, 1), passes(V4.server, 2)], [false, true]);
     assert.deepEqual([passes('203.0.113.100', 9), passes('203.0.113.101', 9)], [true, false]);
   });
@@ -245,7 +236,7 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
     const passes = (index: number, round: number) => {
       const to = many[index] ?? '';
       const client = to.includes(':') ? V6.client : V4.client;
-      return driver.judge(frameOf(udpPacket(client, to, portOf(index, round))), DEVICE) === 'pass';
+      return verdict(driver, udpPacket(client, to, portOf(index, round))) === 'pass';
     };
     for (const index of indices) {
       const expected = removed.includes(index)
@@ -269,8 +260,7 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
       for (const count of [3, 40]) {
         const allowed = Array.from({ length: count }, (_, index) => allowFrom(network(index)));
         const driver = loaded([denyAll(server, allowed)]);
-        const passes = (source: string) =>
-          driver.judge(frameOf(udpPacket(source, server, 9)), DEVICE) === 'pass';
+        const passes = (source: string) => verdict(driver, udpPacket(source, server, 9)) === 'pass';
         for (let index = 0; index < count; index++) assert.ok(passes(inside(index)), inside(index));
         assert.ok(!passes(inside(count)));
         assert.ok(!passes(client));
@@ -283,7 +273,7 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
       const driver = loaded([openBut(server, [], client)]);
       const other = client.replace(/9$/, '8');
       const passes = (source: string, port: number) =>
-        driver.judge(frameOf(udpPacket(source, server, port)), DEVICE) === 'pass';
+        verdict(driver, udpPacket(source, server, port)) === 'pass';
       driver.change([compileEarly(openBut(server, [17, 19], client))], []);
       assert.deepEqual(
         [17, 18, 19].map((port) => passes(other, port)),
@@ -307,7 +297,7 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
     );
     driver.change(many.map(compileEarly), []);
     for (const target of [V4.server, '198.18.0.0', '198.18.7.207']) {
-      assert.equal(driver.judge(frameOf(udpPacket(V4.client, target, 9)), DEVICE), 'drop', target);
+      assert.equal(verdict(driver, udpPacket(V4.client, target, 9)), 'drop', target);
     }
   });
 }
@@ -397,4 +387,8 @@ function flowOf(packet: Packet): Flow {
     localPort: packet.destinationPort ?? 0,
     remotePort: packet.sourcePort ?? 0,
   };
+}
+
+function verdict(driver: EarlyDropDriver, packet: Packet, options?: FrameOptions): string {
+  return driver.evaluate(frameOf(packet, options), DEVICE);
 }

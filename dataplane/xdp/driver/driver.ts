@@ -1,79 +1,87 @@
 import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
 import type { CounterDriver } from '../../counters/driver.ts';
 import type { EarlyTarget } from '../compile/early-target.ts';
-import type { Flow } from '../flows/places.ts';
+import type { Flow } from '../flows/mark-keys.ts';
 import type { SlotCount } from '../maps/map-set.ts';
-import type { Sample } from '../counting/sample.ts';
+import type { Sample } from '../counting/drop-sample.ts';
 import type { UnionTable } from '../compile/unions.ts';
 
 /**
- * The early drop on one host. Calls are short: nothing here waits but `prepare`. Targets that there is no room for, and
- * the prefixes around them, are left to nftables: whatever stood there of them is gone when the call ends. A suite holds
- * every driver to this.
+ * The early drop on one host. All calls except `prepare` are synchronous and short. Targets beyond capacity, and the
+ * prefixes that contain them, are left to nftables: their elements are gone when the call returns. One test suite
+ * covers every driver.
  */
 export interface EarlyDropDriver {
-  /** Why early drop cannot work on this host; null: it can. */
+  /** Returns why early drop cannot work on this host, or null if it can. */
   probe(): string | null;
   /**
-   * Answers as `probe`, and makes what the next `load` needs where that is of the same targets and of the same table:
-   * other threads do what takes long. Nothing judges by it yet.
+   * Returns the same as `probe`, and prepares the next `load` if that has the same targets and union table. Slow work
+   * runs on other threads. Nothing is in force yet.
    */
   prepare(targets: readonly EarlyTarget[], unions: UnionTable): Promise<string | null>;
-  /** Gets ready to judge by exactly these. What was there before goes on judging until `enforce`. */
+  /** Loads exactly these targets. What was loaded before stays in force until `enforce`. */
   load(targets: readonly EarlyTarget[], settings: EarlySettings, unions: UnionTable): void;
-  /** Judges by what was loaded; every packet is judged by what was there before, or by this. */
+  /** Puts what was loaded in force. Each packet is evaluated by the old rules or the new ones, never by a mix. */
   enforce(): void;
-  /** Before the first `load`: programs of an earlier agent judge, and will know what flows are remembered by this one. */
-  inherits(): boolean;
-  /** Of what is loaded: `set` (which ask no union but those that were loaded) added or replaced, `removed` taken away. One by one, each in one step. */
+  /**
+   * Whether programs of an earlier agent are in force before the first `load`. They use the flows that this driver
+   * remembers.
+   */
+  hasPredecessor(): boolean;
+  /**
+   * Adds or replaces `set`, whose unions must be loaded already, and removes `removed`. Each target changes in one
+   * step.
+   */
   change(set: readonly EarlyTarget[], removed: readonly string[]): void;
-  /** Of what is loaded, the targets that are left to nftables because there is no room for them. */
-  left(): ReadonlyMap<string, EarlyTarget>;
-  /** Of those, the ones that there may be room for now: worth a `change`, once the flows to them are remembered. */
-  again(): readonly EarlyTarget[];
+  /** The loaded targets that exceed the capacity, so that nftables alone evaluates them. */
+  beyondCapacity(): ReadonlyMap<string, EarlyTarget>;
+  /** The targets beyond capacity that may fit now. Load them by `change` after their flows are remembered. */
+  readmissible(): readonly EarlyTarget[];
   configure(settings: EarlySettings): void;
-  /** Puts what is loaded on a device, by its index. Again where somebody else took it off. */
+  /** Attaches the program to a device by its index, also after another program detached it. */
   attach(ifindex: number): Attached;
-  /** It is there, and nobody took it off. */
+  /** Whether the program is attached and was not detached by another program. */
   attached(ifindex: number): boolean;
   detach(ifindex: number): void;
-  /** Devices it is on, or was when somebody took it off. */
+  /** Devices that the program is attached to, including those where another program detached it. */
   devices(): number[];
-  /** Watches what leaves by these devices and no others, for replies to it. Answers where that cannot be. */
+  /**
+   * Watches packets that leave by exactly these devices, to recognise replies. Returns the devices where that fails.
+   */
   watch(ifindexes: readonly number[]): number[];
-  /** It does, on exactly these. */
-  watches(ifindexes: readonly number[]): boolean;
-  /** These flows were opened by the protected side: their replies pass on. */
+  /** Whether exactly these devices are watched. */
+  watchesExactly(ifindexes: readonly number[]): boolean;
+  /** Replies to these flows of the protected side pass. */
   remember(flows: Iterable<Flow>): void;
-  /** All that is loaded of this target stands in the kernel as it was put there; nothing is loaded: it does. */
-  holds(target: string): boolean;
-  /** What each target has had dropped since the last call; also of targets that were removed, and before a load. */
+  /** Whether the kernel still holds what was loaded for this target. True if nothing is loaded. */
+  isIntact(target: string): boolean;
+  /** Drops by target since the last call, including targets that were removed or replaced by a load. */
   counts(): SlotCount[];
-  /** Counts what enters by the devices that it is on. Of this driver until it is closed. */
+  /** Counts packets that enter by the attached devices. Valid until the driver is closed. */
   counters(): CounterDriver;
-  /** Of packets dropped since the last call, with the target whose rules dropped it. */
+  /** Samples of packets dropped since the last call, with the target whose rules dropped them. */
   samples(): (Sample & { readonly target: string })[];
-  /** What happens to a frame that enters by a device. For tests and explanations. */
-  judge(frame: Buffer, ifindex: number): 'pass' | 'drop';
+  /** Evaluates a frame that enters by a device. For tests and explanations. */
+  evaluate(frame: Buffer, ifindex: number): 'pass' | 'drop';
   /** Everything stays in force, and the next driver takes it over. */
   close(): void;
 }
 
 export interface EarlySettings {
-  /** The edge sees what the protected side sends, and lets replies in. */
+  /** The edge sees outgoing packets, and replies to them pass. */
   readonly keepReplies: boolean;
   /** Every flow that was open before is remembered. */
   readonly flowsComplete: boolean;
-  /** Remembers also what goes out from open ports and addresses, because they are about to be closed. */
+  /** Marks also flows that leave open ports and addresses, because these are about to be closed. */
   readonly marksAll: boolean;
   readonly management: readonly ManagementPort[];
-  /** VLANs over a device of ours that are judged like it. Tags from the outside in; 0: none. */
+  /** Protected VLANs on attached devices. Tags from the outer to the inner; 0 means none. */
   readonly vlans: readonly {
     readonly ifindex: number;
     readonly outer: number;
     readonly inner: number;
   }[];
-  /** For how long connection tracking remembers, in seconds. */
+  /** The timeouts of connection tracking in seconds. */
   readonly remember: { readonly tcp: number; readonly udp: number; readonly other: number };
 }
 
@@ -81,7 +89,7 @@ export type Attached =
   | {
       readonly mode: 'native' | 'generic';
       readonly pinned: boolean;
-      /** Why the driver does not take it, as an errno; null: it does. */
+      /** Why native mode was refused, as an error code; null if it was not. */
       readonly refusal: string | null;
     }
   | { readonly mode: 'none'; readonly reason: string };

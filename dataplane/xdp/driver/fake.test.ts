@@ -9,5 +9,5 @@ describe('the fake early drop', () => {
   earlyDropSuite(createFakeEarlyDrop, 1_000);
   countSuite(createFakeEarlyDrop);
   struckSuite(createFakeEarlyDrop);
-  roomSuite((room) => createFakeEarlyDrop({ room }), 200);
+  roomSuite((room) => createFakeEarlyDrop({ capacity: room }), 200);
 });

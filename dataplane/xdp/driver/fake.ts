@@ -1,51 +1,50 @@
 import { containsCidr } from '@portcullis/core/net/cidr.ts';
 import { FakeCounterDriver } from '../../counters/fake-driver.ts';
-import type { EarlyRule, EarlyTarget } from '../compile/early-target.ts';
+import type { EarlyRule, EarlyTarget, Reason, StatelessDrop } from '../compile/early-target.ts';
 import type { Attached, EarlyDropDriver, EarlySettings } from './driver.ts';
-import { type Flow, markPlaces } from '../flows/places.ts';
+import { type Flow, markKeys } from '../flows/mark-keys.ts';
 import { isAddress } from '../../counters/networks.ts';
 import { addressBytes } from '../maps/layout.ts';
-import { type Reason } from '../compile/early-target.ts';
 import type { SlotCount } from '../maps/map-set.ts';
-import type { Struck } from '../compile/early-target.ts';
 import { Targets } from '../maps/targets.ts';
 import { NO_UNIONS, type UnionTable } from '../compile/unions.ts';
 import { type FrameFacts, readFacts } from '../counting/frame-facts.ts';
 
-/** Stands for the kernel in tests: judges frames by what is loaded, as early-drop.bpf.c does. */
+/** A fake kernel for tests. It evaluates frames as early-drop.bpf.c does. */
 export interface FakeEarlyDrop extends EarlyDropDriver {
-  /** What stands between it and working. */
-  lack: string | null;
-  /** The next calls fail like this. */
+  /** What `probe` returns. */
+  obstacle: string | null;
+  /** Thrown by the next calls. */
   fail: Error | null;
   readonly loads: number;
-  /** `prepare` waits for it. */
+  /** Awaited by `prepare`. */
   beforePrepared: () => Promise<void>;
-  /** Targets that somebody changed what is loaded of. */
+  /** Targets whose elements another program changed. */
   readonly tampered: Set<string>;
-  /** Those that it was made ready for. */
-  readonly readyLoads: number;
-  /** Flows that it was told of, each time counted. */
+  /** The number of loads that used what `prepare` made. */
+  readonly preparedLoads: number;
+  /** The number of flows passed to `remember`. */
   readonly remembered: number;
-  /** An earlier agent is there: this judges a frame until the first `enforce`. */
-  earlier: ((frame: Buffer) => 'pass' | 'drop') | null;
+  /** The programs of an earlier agent: they evaluate frames until the first `enforce`. */
+  predecessor: ((frame: Buffer) => 'pass' | 'drop') | null;
 }
 
-/** `room`: as of KernelDriverOptions. */
-export function createFakeEarlyDrop({ room = Infinity } = {}): FakeEarlyDrop {
-  return new Fake(room);
+/** `capacity`: as in KernelDriverOptions. */
+export function createFakeEarlyDrop({ capacity = Infinity } = {}): FakeEarlyDrop {
+  return new Fake(capacity);
 }
 
 class Fake implements FakeEarlyDrop {
-  lack: string | null = null;
+  obstacle: string | null = null;
   fail: Error | null = null;
   loads = 0;
   beforePrepared = async (): Promise<void> => {};
-  readyLoads = 0;
+  preparedLoads = 0;
   readonly tampered = new Set<string>();
-  #ready: { readonly targets: readonly EarlyTarget[]; readonly unions: UnionTable } | null = null;
+  #prepared: { readonly targets: readonly EarlyTarget[]; readonly unions: UnionTable } | null =
+    null;
   remembered = 0;
-  earlier: ((frame: Buffer) => 'pass' | 'drop') | null = null;
+  predecessor: ((frame: Buffer) => 'pass' | 'drop') | null = null;
   readonly #counters = new FakeCounterDriver();
   readonly #all: Targets;
   #next: Map<string, EarlyTarget> | null = null;
@@ -58,67 +57,67 @@ class Fake implements FakeEarlyDrop {
   #settings: EarlySettings | null = null;
   #unions = NO_UNIONS;
 
-  constructor(room: number) {
-    this.#all = new Targets(room);
+  constructor(capacity: number) {
+    this.#all = new Targets(capacity);
   }
 
   probe(): string | null {
-    return this.lack;
+    return this.obstacle;
   }
 
   async prepare(targets: readonly EarlyTarget[], unions: UnionTable): Promise<string | null> {
     await this.beforePrepared();
-    this.#ready = { targets, unions };
-    return this.lack;
+    this.#prepared = { targets, unions };
+    return this.obstacle;
   }
 
   load(targets: readonly EarlyTarget[], settings: EarlySettings, unions: UnionTable): void {
     this.#unions = unions;
-    this.#mayFail();
+    this.#throwIfFailing();
     this.loads++;
-    if (this.#ready?.unions === unions && sameTargets(this.#ready.targets, targets))
-      this.readyLoads++;
-    this.#ready = null;
+    if (this.#prepared?.unions === unions && sameTargets(this.#prepared.targets, targets))
+      this.preparedLoads++;
+    this.#prepared = null;
     this.#all.replace(targets);
-    this.#next = new Map(this.#all.held().map((target) => [target.target, target]));
+    this.#next = new Map(this.#all.loaded().map((target) => [target.target, target]));
     this.#settings = settings;
   }
 
   enforce(): void {
-    this.#mayFail();
-    this.earlier = null;
+    this.#throwIfFailing();
+    this.predecessor = null;
     this.#targets.clear();
     for (const [name, target] of this.#next ?? []) this.#targets.set(name, target);
     this.#next = null;
     this.tampered.clear();
   }
 
-  inherits(): boolean {
-    return this.earlier !== null;
+  hasPredecessor(): boolean {
+    return this.predecessor !== null;
   }
 
   change(set: readonly EarlyTarget[], removed: readonly string[]): void {
-    this.#mayFail();
+    this.#throwIfFailing();
     this.#all.change(set, removed);
     this.#targets.clear();
-    for (const target of this.#all.held()) this.#targets.set(target.target, target);
+    for (const target of this.#all.loaded()) this.#targets.set(target.target, target);
   }
 
-  left(): ReadonlyMap<string, EarlyTarget> {
-    return this.#all.left;
+  beyondCapacity(): ReadonlyMap<string, EarlyTarget> {
+    return this.#all.beyondCapacity;
   }
 
-  again(): readonly EarlyTarget[] {
-    return this.#all.again();
+  readmissible(): readonly EarlyTarget[] {
+    return this.#all.readmissible();
   }
 
   configure(settings: EarlySettings): void {
-    this.#mayFail();
+    this.#throwIfFailing();
     this.#settings = settings;
   }
 
   attach(ifindex: number): Attached {
-    this.#mayFail();
+    this.#throwIfFailing();
     this.#links.add(ifindex);
     return { mode: 'native', pinned: true, refusal: null };
   }
@@ -140,20 +139,20 @@ class Fake implements FakeEarlyDrop {
     return [];
   }
 
-  watches(ifindexes: readonly number[]): boolean {
+  watchesExactly(ifindexes: readonly number[]): boolean {
     return JSON.stringify(ifindexes) === JSON.stringify(this.#watched);
   }
 
   remember(flows: Iterable<Flow>): void {
     for (const flow of flows) {
       this.remembered++;
-      const places = markPlaces(flow, 0);
+      const places = markKeys(flow, 0);
       this.#flows.add(places.flow);
       this.#hosts.add(places.host);
     }
   }
 
-  holds(target: string): boolean {
+  isIntact(target: string): boolean {
     return !this.tampered.has(target);
   }
 
@@ -171,17 +170,17 @@ class Fake implements FakeEarlyDrop {
     return [];
   }
 
-  judge(frame: Buffer, ifindex: number): 'pass' | 'drop' {
-    if (this.earlier !== null) return this.earlier(frame);
+  evaluate(frame: Buffer, ifindex: number): 'pass' | 'drop' {
+    if (this.predecessor !== null) return this.predecessor(frame);
     if (this.#settings === null) throw new Error('nothing is loaded');
     const facts = readFacts(frame);
-    if (facts !== null && !this.#judges(facts, ifindex)) return 'pass';
+    if (facts !== null && !this.#handlesVlan(facts, ifindex)) return 'pass';
     const dropped = facts === null ? null : this.#drop(facts, frame);
     this.#counters.count(frame, dropped !== null && isAddress(dropped.cidr));
     return dropped === null ? 'pass' : 'drop';
   }
 
-  /** Whose rules dropped it; null: it passes on. */
+  /** Returns the target whose rules drop the frame, or null if it passes. */
   #drop(facts: FrameFacts, frame: Buffer): EarlyTarget | null {
     const target = this.#targetFor(facts);
     const reason = target === null ? 'pass' : verdict(target, facts, this.#unions);
@@ -201,11 +200,11 @@ class Fake implements FakeEarlyDrop {
     this.#links.clear();
   }
 
-  #mayFail(): void {
+  #throwIfFailing(): void {
     if (this.fail !== null) throw this.fail;
   }
 
-  #judges({ tags }: FrameFacts, ifindex: number): boolean {
+  #handlesVlan({ tags }: FrameFacts, ifindex: number): boolean {
     const [outer = 0, inner = 0] = tags;
     if (tags.length === 0) return true;
     return (this.#settings?.vlans ?? []).some(
@@ -232,7 +231,7 @@ class Fake implements FakeEarlyDrop {
     if (name === 'udp' && DHCP.includes(`${sourcePort} ${destinationPort}`)) return true;
     if (!keepReplies) return false;
     if (!flowsComplete) return protocol !== 6 || (flags & 0x12) !== 2;
-    const places = markPlaces(
+    const places = markKeys(
       {
         family: facts.destination.family,
         protocol,
@@ -250,11 +249,11 @@ class Fake implements FakeEarlyDrop {
 const DHCP: readonly string[] = ['67 68', '547 546'];
 
 function verdict(
-  { rules, spilled, strucks }: EarlyTarget,
+  { rules, spilled, statelessDrops }: EarlyTarget,
   facts: FrameFacts,
   unions: UnionTable,
 ): 'pass' | Reason {
-  if (strucks.some((one) => strikes(one, facts))) return 'mitigations';
+  if (statelessDrops.some((one) => dropsStatelessly(one, facts))) return 'mitigations';
   if (rules.kind === 'listed') {
     const matched = rules.rules.find((rule) => matches(rule, facts, unions));
     return matched?.verdict ?? rules.fallback ?? 'pass';
@@ -274,12 +273,15 @@ function verdict(
   return rules.fallback ?? 'pass';
 }
 
-function strikes(struck: Struck, { protocol, source, sourcePort }: FrameFacts): boolean {
-  if (struck.kind === 'source') {
-    return protocol === struck.protocol && containsCidr(struck.source, source);
+function dropsStatelessly(
+  drop: StatelessDrop,
+  { protocol, source, sourcePort }: FrameFacts,
+): boolean {
+  if (drop.kind === 'source') {
+    return protocol === drop.protocol && containsCidr(drop.source, source);
   }
-  const isSpared = struck.safe.some((network) => containsCidr(network, source));
-  return protocol === 17 && sourcePort === struck.sourcePort && !isSpared;
+  const isSafe = drop.safe.some((network) => containsCidr(network, source));
+  return protocol === 17 && sourcePort === drop.sourcePort && !isSafe;
 }
 
 function matches(
@@ -290,7 +292,7 @@ function matches(
   if (rule.sets !== null) {
     const number = unions.numbers.get(rule.sets.name);
     if (number === undefined) return false;
-    // Sorted, so the last around the source is the longest.
+    // The networks are sorted, so the last match is the longest.
     const around = unions.networks[source.family].findLast(({ cidr }) =>
       containsCidr(cidr, source),
     );

@@ -12,20 +12,20 @@ import { XdpCounters } from '../counting/counter-driver.ts';
 import { CounterMaps } from '../counting/counter-maps.ts';
 import type { Attached, EarlyDropDriver, EarlySettings } from './driver.ts';
 import { AllDrops } from '../counting/drop-deltas.ts';
-import { type Flow, markNow, markPlaces } from '../flows/places.ts';
-import { Egress, type EgressWay } from '../devices/egress.ts';
+import { type Flow, markNow, markKeys } from '../flows/mark-keys.ts';
+import { Egress, type EgressMethod } from '../devices/egress.ts';
 import { LAYOUT } from '../maps/layout.ts';
 import { Links } from '../devices/links.ts';
 import {
   MapSet,
   type MapSetParts,
-  OutOfRoom,
+  AtCapacity,
   type SharedMaps,
   type SlotCount,
 } from '../maps/map-set.ts';
 import { Marks } from '../flows/marks.ts';
 import { Pins } from '../devices/pins.ts';
-import { readSample, type Sample } from '../counting/sample.ts';
+import { readSample, type Sample } from '../counting/drop-sample.ts';
 import { writeSettings } from '../maps/settings.ts';
 import { narrowFirst, Targets } from '../maps/targets.ts';
 import { NO_UNIONS, type UnionTable } from '../compile/unions.ts';
@@ -35,22 +35,22 @@ const XDP_DROP = 1;
 const SAMPLES_AT_ONCE = 500;
 
 export interface KernelDriverOptions {
-  /** A folder in a bpffs; what is pinned there outlives the process. */
+  /** A folder in a bpffs. What is pinned there outlives the process. */
   readonly pins: string;
-  /** How to see what leaves, best first; for tests of what older kernels can. */
-  readonly egress?: readonly EgressWay[];
-  /** How many targets may be held, and how many look-ups for them; else there is what the kernel has memory for. */
-  readonly room?: number;
+  /** How to watch outgoing packets, best first. Set by tests of older kernels. */
+  readonly egress?: readonly EgressMethod[];
+  /** The most targets, and the most elements of each map. The default is what the kernel has memory for. */
+  readonly capacity?: number;
 }
 
-/** When the kernel is asked again for the memory that it refused. */
+/** The time until the kernel is asked again for memory that it refused. */
 const RETRY_MS = 60_000;
 
 function wideFirst(a: string, b: string): number {
   return networkFrom(a).length - networkFrom(b).length;
 }
 
-/** The programs of early-drop.bpf.c in the kernel that this process runs on. */
+/** The programs of early-drop.bpf.c in the running kernel. */
 export function createKernelDriver(options: KernelDriverOptions): EarlyDropDriver {
   return new KernelDriver(options);
 }
@@ -64,8 +64,8 @@ interface Opened {
   readonly shared: SharedMaps;
 }
 
-/** What judged before, until nothing does any more. */
-interface Retired {
+/** The maps that were in force before the last load. */
+interface PreviousSet {
   readonly set: MapSet | null;
   readonly ring: RingBuffer | null;
 }
@@ -75,13 +75,13 @@ class KernelDriver implements EarlyDropDriver {
   readonly #artifact: BpfArtifact = readArtifact(ARTIFACT);
   #opened: Opened | null = null;
   #set: MapSet | null = null;
-  /** Made for the next `load`, if that is of the same. */
-  #ahead: { readonly set: MapSet; readonly unions: UnionTable } | null = null;
-  /** Loaded, and not enforced yet: this judged before. */
-  #retired: Retired | null = null;
+  /** Prepared for the next `load`, and used if that has the same targets. */
+  #prepared: { readonly set: MapSet; readonly unions: UnionTable } | null = null;
+  /** Set between `load` and `enforce`. */
+  #previous: PreviousSet | null = null;
   #ring: RingBuffer | null = null;
-  /** Of what judged before, and not told yet. */
-  readonly #untold: SlotCount[] = [];
+  /** Drops of previous sets that were not reported yet. */
+  readonly #unreported: SlotCount[] = [];
   #settings: EarlySettings | null = null;
   #unions = NO_UNIONS;
   readonly #targets: Targets;
@@ -90,7 +90,7 @@ class KernelDriver implements EarlyDropDriver {
 
   constructor(options: KernelDriverOptions) {
     this.#options = options;
-    this.#targets = new Targets(options.room ?? Infinity);
+    this.#targets = new Targets(options.capacity ?? Infinity);
   }
 
   probe(): string | null {
@@ -98,19 +98,19 @@ class KernelDriver implements EarlyDropDriver {
       MapSet.load(this.#parts([], NO_UNIONS)).close();
       return null;
     } catch (error) {
-      return whyNotLoaded(error);
+      return loadFailureReason(error);
     }
   }
 
   async prepare(targets: readonly EarlyTarget[], unions: UnionTable): Promise<string | null> {
-    this.#ahead?.set.close();
-    this.#ahead = null;
+    this.#prepared?.set.close();
+    this.#prepared = null;
     try {
-      const held = this.#targets.heldOf(targets);
-      this.#ahead = { set: await MapSet.prepare(this.#parts(held, unions)), unions };
+      const loadable = this.#targets.loadable(targets);
+      this.#prepared = { set: await MapSet.prepare(this.#parts(loadable, unions)), unions };
       return null;
     } catch {
-      // It may be that these are too many.
+      // The targets may be too many for the kernel's memory.
       return this.probe();
     }
   }
@@ -118,7 +118,10 @@ class KernelDriver implements EarlyDropDriver {
   load(targets: readonly EarlyTarget[], settings: EarlySettings, unions: UnionTable): void {
     this.#open();
     this.#targets.replace(targets);
-    this.#exchange(this.#takeAhead(this.#targets.held(), unions) ?? this.#make(unions), settings);
+    this.#replaceSet(
+      this.#takePrepared(this.#targets.loaded(), unions) ?? this.#make(unions),
+      settings,
+    );
     this.#unions = unions;
   }
 
@@ -126,52 +129,56 @@ class KernelDriver implements EarlyDropDriver {
     const { links } = this.#open();
     const { earlyDrop } = this.#loaded().programs;
     for (const ifindex of links.devices()) links.attach(ifindex, earlyDrop);
-    if (this.#retired !== null) {
-      this.#untold.push(...(this.#retired.set?.counts() ?? []));
-      this.#close(this.#retired);
+    if (this.#previous !== null) {
+      this.#unreported.push(...(this.#previous.set?.counts() ?? []));
+      this.#close(this.#previous);
     }
-    this.#retired = null;
+    this.#previous = null;
     this.configure(this.#settings as EarlySettings);
   }
 
-  inherits(): boolean {
+  hasPredecessor(): boolean {
     const { links, marks } = this.#open();
-    return this.#set === null && marks.inherited && links.devices().length > 0;
+    return this.#set === null && marks.isInherited && links.devices().length > 0;
   }
 
   change(set: readonly EarlyTarget[], removed: readonly string[]): void {
     const maps = this.#loaded();
     const prefixes = this.#hasPrefixes();
     this.#targets.change(set, removed);
-    // Before a first prefix is there nobody looks for one, and it must be looked for as soon as it is.
+    // The programs search prefixes only if there are some, so this must change before the targets do.
     if (this.#hasPrefixes() !== prefixes) this.configure(this.#settings as EarlySettings);
-    // Between two steps nothing may be judged by what stands around its rules of before and of after.
-    let mayGrow = !this.#isRefused;
+    // Removes wide prefixes last and adds narrow ones first, so that no packet is evaluated by a prefix between two
+    // steps.
+    let mayGrow = !this.#isMemoryRefused;
     for (const target of set.toSorted(narrowFirst)) {
-      if (this.#targets.left.has(target.target)) continue;
+      if (this.#targets.beyondCapacity.has(target.target)) continue;
       try {
         maps.set(target);
       } catch (error) {
-        if (!(error instanceof OutOfRoom)) throw error;
+        if (!(error instanceof AtCapacity)) throw error;
         if (mayGrow && this.#grow()) return;
         mayGrow = false;
-        this.#targets.leave(target);
+        this.#targets.exclude(target);
       }
     }
-    const gone = [...removed, ...[...this.#targets.left.keys()].filter((name) => maps.has(name))];
+    const gone = [
+      ...removed,
+      ...[...this.#targets.beyondCapacity.keys()].filter((name) => maps.has(name)),
+    ];
     for (const name of gone.toSorted(wideFirst)) maps.remove(name);
   }
 
-  left(): ReadonlyMap<string, EarlyTarget> {
-    return this.#targets.left;
+  beyondCapacity(): ReadonlyMap<string, EarlyTarget> {
+    return this.#targets.beyondCapacity;
   }
 
-  again(): readonly EarlyTarget[] {
-    return this.#isRefused ? [] : this.#targets.again();
+  readmissible(): readonly EarlyTarget[] {
+    return this.#isMemoryRefused ? [] : this.#targets.readmissible();
   }
 
   configure(settings: EarlySettings): void {
-    const marksAll = settings.marksAll || this.#retired !== null;
+    const marksAll = settings.marksAll || this.#previous !== null;
     const { seed } = this.#open().marks;
     writeSettings(this.#loaded(), { ...settings, marksAll }, this.#targets, seed);
     this.#settings = settings;
@@ -186,7 +193,7 @@ class KernelDriver implements EarlyDropDriver {
       return { mode, pinned, refusal };
     } catch (error) {
       if (!(error instanceof SystemError)) throw error;
-      return { mode: 'none', reason: whyNotAttached(error) };
+      return { mode: 'none', reason: attachFailureReason(error) };
     }
   }
 
@@ -210,7 +217,7 @@ class KernelDriver implements EarlyDropDriver {
     return [];
   }
 
-  watches(ifindexes: readonly number[]): boolean {
+  watchesExactly(ifindexes: readonly number[]): boolean {
     return this.#open().egress.isOn(ifindexes);
   }
 
@@ -220,10 +227,10 @@ class KernelDriver implements EarlyDropDriver {
     const now = Buffer.alloc(4);
     now.writeUInt32LE(markNow(), 0);
     const key = Buffer.alloc(4);
-    // Byte by byte in the map itself: the program marks hosts at the same time.
+    // Writes single bytes into mapped memory, because the programs mark hosts at the same time.
     const hosts = mapMemory(host_marks, { offset: 0, length: LAYOUT.HOST_MARKS, writable: true });
     for (const flow of flows) {
-      const places = markPlaces(flow, seed);
+      const places = markKeys(flow, seed);
       key.writeUInt32LE(places.flow, 0);
       updateElement(flow_marks, key, now);
       hosts.view[places.host] = 1;
@@ -231,13 +238,13 @@ class KernelDriver implements EarlyDropDriver {
     hosts.unmap();
   }
 
-  holds(target: string): boolean {
-    return this.#set?.holds(target) ?? true;
+  isIntact(target: string): boolean {
+    return this.#set?.isIntact(target) ?? true;
   }
 
   counts(): SlotCount[] {
     const added = this.#set?.counts() ?? [];
-    return [...this.#untold.splice(0), ...added];
+    return [...this.#unreported.splice(0), ...added];
   }
 
   counters(): CounterDriver {
@@ -253,35 +260,35 @@ class KernelDriver implements EarlyDropDriver {
     });
   }
 
-  judge(frame: Buffer, ifindex: number): 'pass' | 'drop' {
+  evaluate(frame: Buffer, ifindex: number): 'pass' | 'drop' {
     const program = this.#loaded().programs.earlyDrop;
     const { returned } = testRun({ program, packet: frame, repeat: 1, ingress: ifindex });
     return returned === XDP_DROP ? 'drop' : 'pass';
   }
 
   close(): void {
-    for (const one of [this.#retired, { set: this.#set, ring: this.#ring }]) this.#close(one);
-    this.#ahead?.set.close();
-    this.#ahead = null;
+    for (const one of [this.#previous, { set: this.#set, ring: this.#ring }]) this.#close(one);
+    this.#prepared?.set.close();
+    this.#prepared = null;
     this.#opened?.links.close();
     this.#opened?.egress.close();
     this.#opened?.marks.close();
     this.#opened?.counting.close();
     this.#opened = null;
-    this.#retired = null;
+    this.#previous = null;
     this.#set = null;
     this.#ring = null;
   }
 
-  get #isRefused(): boolean {
+  get #isMemoryRefused(): boolean {
     return performance.now() - this.#refusedMs < RETRY_MS;
   }
 
-  /** A set of what there is room for: of half as many, and so on, where the kernel has no memory. */
+  /** Makes a set of all targets, or of half as many each time the kernel has no memory. */
   #make(unions: UnionTable): MapSet {
     for (;;) {
       try {
-        return MapSet.load(this.#parts(this.#targets.held(), unions));
+        return MapSet.load(this.#parts(this.#targets.loaded(), unions));
       } catch (error) {
         if (!isNoMemory(error) || !this.#targets.halve()) throw error;
         this.#refusedMs = performance.now();
@@ -289,11 +296,11 @@ class KernelDriver implements EarlyDropDriver {
     }
   }
 
-  /** A larger set in place of what judges. False: the kernel has no memory for it. */
+  /** Replaces the set in force by a larger one. Returns false if the kernel has no memory for it. */
   #grow(): boolean {
     try {
-      this.#exchange(
-        MapSet.load(this.#parts(this.#targets.held(), this.#unions)),
+      this.#replaceSet(
+        MapSet.load(this.#parts(this.#targets.loaded(), this.#unions)),
         this.#settings as EarlySettings,
       );
     } catch (error) {
@@ -305,19 +312,19 @@ class KernelDriver implements EarlyDropDriver {
     return true;
   }
 
-  /** For what judges, as soon as it is enforced. */
-  #exchange(next: MapSet, settings: EarlySettings): void {
+  /** The new set takes effect with `enforce`. */
+  #replaceSet(next: MapSet, settings: EarlySettings): void {
     const { egress, marks } = this.#open();
     try {
-      marks.keep();
-      // Until it is enforced, what is open to it may be closed to what judges still, and the other way round.
+      marks.pin();
+      // Until then, a port that is open in one set may be closed in the other.
       writeSettings(next, { ...settings, marksAll: true }, this.#targets, marks.seed);
       egress.update(next.programs.rememberFlow);
     } catch (error) {
       next.close();
       throw error;
     }
-    if (this.#retired === null) this.#retired = { set: this.#set, ring: this.#ring };
+    if (this.#previous === null) this.#previous = { set: this.#set, ring: this.#ring };
     else this.#close({ set: this.#set, ring: this.#ring });
     this.#set = next;
     this.#drops.add(next);
@@ -325,23 +332,23 @@ class KernelDriver implements EarlyDropDriver {
     this.#ring = new RingBuffer(next.map('samples'), next.ringBytes);
   }
 
-  #close(retired: Retired | null): void {
-    retired?.ring?.close();
-    if (retired === null || retired.set === null) return;
-    this.#drops.end(retired.set);
-    retired.set.close();
+  #close(previous: PreviousSet | null): void {
+    previous?.ring?.close();
+    if (previous === null || previous.set === null) return;
+    this.#drops.remove(previous.set);
+    previous.set.close();
   }
 
   #parts(targets: readonly EarlyTarget[], unions: UnionTable): MapSetParts {
     return { artifact: this.#artifact, shared: this.#open().shared, targets, unions };
   }
 
-  #takeAhead(targets: readonly EarlyTarget[], unions: UnionTable): MapSet | null {
-    const ahead = this.#ahead;
-    this.#ahead = null;
-    if (ahead === null) return null;
-    if (ahead.unions === unions && ahead.set.isOf(targets)) return ahead.set;
-    ahead.set.close();
+  #takePrepared(targets: readonly EarlyTarget[], unions: UnionTable): MapSet | null {
+    const prepared = this.#prepared;
+    this.#prepared = null;
+    if (prepared === null) return null;
+    if (prepared.unions === unions && prepared.set.isMadeOf(targets)) return prepared.set;
+    prepared.set.close();
     return null;
   }
 
@@ -368,7 +375,7 @@ class KernelDriver implements EarlyDropDriver {
   }
 }
 
-/** EPERM: of kernels that count maps as locked memory. */
+/** Kernels that count maps as locked memory return EPERM. */
 function isNoMemory(error: unknown): boolean {
   if (error instanceof ProgramRefused) return error.code === 'ENOMEM';
   return (
@@ -376,7 +383,7 @@ function isNoMemory(error: unknown): boolean {
   );
 }
 
-function whyNotLoaded(error: unknown): string {
+function loadFailureReason(error: unknown): string {
   if (error instanceof NativeUnavailable) return error.message;
   if (error instanceof SystemError && error.code === 'EPERM') {
     return 'early drop needs root, or CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON';
@@ -384,7 +391,7 @@ function whyNotLoaded(error: unknown): string {
   return `this kernel does not take the early drop: ${error instanceof Error ? error.message : 'unknown'}`;
 }
 
-function whyNotAttached({ code }: SystemError): string {
+function attachFailureReason({ code }: SystemError): string {
   if (code === 'EBUSY' || code === 'EEXIST') return 'another XDP program is on this device';
   if (code === 'ENODEV') return 'there is no such device';
   return `the kernel does not take an XDP program on this device (${code})`;

@@ -40,7 +40,7 @@ export function struckSuite(fresh: () => EarlyDropDriver): void {
     return driver;
   };
   const judge = (driver: EarlyDropDriver, packet: Packet): 'pass' | 'drop' =>
-    driver.judge(frameOf(packet), DEVICE);
+    driver.evaluate(frameOf(packet), DEVICE);
 
   it('drops answers of reflectors to an attacked address, and counts them as what mitigations drop', () => {
     for (const { server, other, from } of GROUNDS) {
@@ -89,7 +89,7 @@ export function struckSuite(fresh: () => EarlyDropDriver): void {
       const driver = loaded(attacked(around, REFLECTOR), filteredPolicy(server));
       const answer = { ...udpPacket(`${from}9`, other, GAME), sourcePort: DNS };
       assert.equal(judge(driver, answer), 'drop');
-      assert.ok(driver.holds(around));
+      assert.ok(driver.isIntact(around));
       // Has a policy of its own, without mitigations.
       assert.equal(judge(driver, { ...answer, destination: server }), 'pass');
       driver.change([compileEarly(filteredPolicy(around))], []);

@@ -8,27 +8,27 @@ import {
 } from '../../kernel/bpf/bpf.ts';
 import type { Pins } from '../devices/pins.ts';
 
-/** Another one where hashes, times or what is marked mean something else: then nothing is taken over. */
+/** Change it when hashes, times or marks change their meaning. Maps of another version are not taken over. */
 const VERSION = 2;
 const NAMES = ['flow_marks', 'host_marks'] as const;
 type MarkMaps = Readonly<Record<(typeof NAMES)[number], Descriptor>>;
 
 /**
- * Where flows are marked, and the secret that they are hashed with. An agent finds those of the one before it, so
- * that programs of both know the same flows while it takes over. Pinned as `marks-VERSION-SECRET-MAP`.
+ * The maps of flow marks and the secret of their hash. An agent takes them over from the previous one, so that the
+ * programs of both know the same flows during the takeover. Pinned as `marks-VERSION-SECRET-MAP`.
  */
 export class Marks {
   readonly maps: MarkMaps;
   readonly seed: number;
-  /** They are those of an earlier agent. */
-  readonly inherited: boolean;
+  /** Taken over from an earlier agent. */
+  readonly isInherited: boolean;
   readonly #pins: Pins;
 
   private constructor(pins: Pins, maps: MarkMaps, seed: number, inherited: boolean) {
     this.#pins = pins;
     this.maps = maps;
     this.seed = seed;
-    this.inherited = inherited;
+    this.isInherited = inherited;
   }
 
   /** Throws `SystemError`. */
@@ -47,12 +47,12 @@ export class Marks {
     return new Marks(pins, made, seed, false);
   }
 
-  /** For the next agent, where they can outlive this one. */
-  keep(): void {
-    const there = new Set(this.#pins.names());
+  /** Pins the maps for the next agent, if there is a bpffs. */
+  pin(): void {
+    const pinned = new Set(this.#pins.names());
     for (const map of NAMES) {
       const name = pinName(this.seed, map);
-      if (!there.has(name)) this.#pins.put(name, this.maps[map]);
+      if (!pinned.has(name)) this.#pins.put(name, this.maps[map]);
     }
   }
 
@@ -70,21 +70,21 @@ function seedIn(name: string): number | null {
   return Number(version) === VERSION && seed !== undefined ? Number.parseInt(seed, 16) : null;
 }
 
-/** Null: not all of them are there as they must be. */
+/** Returns null if a map is missing or has another shape. */
 function adopt(
   pins: Pins,
   seed: number,
   shapes: Readonly<Record<string, MapShape>>,
 ): MarkMaps | null {
-  const fits = (map: keyof MarkMaps) =>
-    pins.adopt(pinName(seed, map), (one) => isShaped(mapShapeOf(one), shapes[map]));
-  const [flows, hosts] = [fits('flow_marks'), fits('host_marks')];
+  const adoptMap = (map: keyof MarkMaps) =>
+    pins.adopt(pinName(seed, map), (one) => hasShape(mapShapeOf(one), shapes[map]));
+  const [flows, hosts] = [adoptMap('flow_marks'), adoptMap('host_marks')];
   if (flows !== null && hosts !== null) return { flow_marks: flows, host_marks: hosts };
   for (const one of [flows, hosts]) if (one !== null) closeDescriptor(one);
   return null;
 }
 
-function isShaped(shape: ReturnType<typeof mapShapeOf>, wanted: MapShape | undefined): boolean {
+function hasShape(shape: ReturnType<typeof mapShapeOf>, wanted: MapShape | undefined): boolean {
   const fields = ['type', 'keySize', 'valueSize', 'maxEntries'] as const;
   return fields.every((field) => shape[field] === wanted?.[field]);
 }

@@ -1,30 +1,35 @@
 import { describeError } from '@portcullis/core/log.ts';
-import type { Flow } from './places.ts';
+import type { Flow } from './mark-keys.ts';
+import { BITS, type Family, formatAddress } from '@portcullis/core/net/address.ts';
+import { formatCidr, networkOf } from '@portcullis/core/net/cidr.ts';
 
 export interface OpenFlowsOptions {
-  /** Shows everything that connection tracking knows, as replies to it come in. False: some may be missing. */
+  /**
+   * Reports every connection that connection tracking knows, as its replies arrive. Resolves to false if some may be
+   * missing.
+   */
   readonly read: (take: (flow: Flow) => void) => Promise<boolean>;
-  /** Asked before every read: whether anything may be dropped of what comes in by a flow, or is about to be. */
-  readonly whatMatters: () => (flow: Flow) => boolean;
+  /** Called before every read. The result says whether packets of a flow may be dropped now or soon. */
+  readonly relevantFlows: () => (flow: Flow) => boolean;
   readonly remember: (flows: readonly Flow[]) => void;
 }
 
 const FLOWS_AT_ONCE = 1_000;
-/** Of one attempt: what changes under a reader is read again. */
+/** Reads per attempt: connection tracking may change during a read. */
 const READS = 3;
-const AGAIN_MS = 5_000;
+const RETRY_MS = 5_000;
 
 /**
- * What the early drop does not know by itself: flows that began before it watched, or that nobody had to remember
- * because their port was open. They are learnt from connection tracking, and known from then on until `forget`.
+ * Learns flows that the programs could not remember: flows older than the programs, and flows of ports that were
+ * open. Connection tracking knows them. Once learnt they stay known until `forget`.
  */
 export class OpenFlows {
   readonly #options: OpenFlowsOptions;
   #known = false;
-  #forgotten = 0;
+  #forgetCount = 0;
   #learning: Promise<void> | null = null;
   #problem: string | null = null;
-  #againMs = Infinity;
+  #retryMs = Infinity;
 
   constructor(options: OpenFlowsOptions) {
     this.#options = options;
@@ -35,62 +40,96 @@ export class OpenFlows {
     return this.#known;
   }
 
-  /** Why not, in words; null: they are known, or nobody has asked for them. */
+  /** Why the flows are unknown; null if they are known or not needed. */
   get problem(): string | null {
     return this.#problem;
   }
 
-  /** It is time to try again. */
+  /** Whether it is time to retry. */
   get isDue(): boolean {
-    return performance.now() >= this.#againMs;
+    return performance.now() >= this.#retryMs;
   }
 
-  /** There may be others. */
+  /** Called when there may be unknown flows. */
   forget(): void {
     this.#known = false;
-    this.#forgotten++;
+    this.#forgetCount++;
   }
 
-  /** Nobody asks for them now. */
-  rest(problem: string | null): void {
+  /** The flows are not needed now. */
+  pause(problem: string | null): void {
     this.#problem = problem;
-    this.#againMs = Infinity;
+    this.#retryMs = Infinity;
   }
 
-  /** One read at a time; resolves when it has ended, well or not. Everything that leaves is to be marked meanwhile. */
+  /** Runs one read at a time and never rejects. All outgoing flows must be marked meanwhile. */
   learn(): Promise<void> {
     this.#learning ??= this.#learn().finally(() => (this.#learning = null));
     return this.#learning;
   }
 
+  /** Resolves after this time even if the flows are still unknown. */
+  async learnWithin(ms: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
+    await Promise.race([this.learn(), timeout]);
+    clearTimeout(timer);
+  }
+
   async #learn(): Promise<void> {
-    this.rest(null);
+    this.pause(null);
     try {
       for (let reads = 0; reads < READS && !this.#known; reads++) {
-        const forgotten = this.#forgotten;
-        if ((await this.#read()) && forgotten === this.#forgotten) this.#known = true;
+        const forgetCount = this.#forgetCount;
+        if ((await this.#read()) && forgetCount === this.#forgetCount) this.#known = true;
       }
       if (!this.#known) throw new Error('connection tracking changed while it was read');
     } catch (error) {
-      // Nothing that may be a reply is dropped meanwhile.
+      // Nothing that may be a reply is dropped until the retry.
       this.#problem = `open flows are not known yet: ${describeError(error)}`;
-      this.#againMs = performance.now() + AGAIN_MS;
+      this.#retryMs = performance.now() + RETRY_MS;
     }
   }
 
   async #read(): Promise<boolean> {
-    const { read, whatMatters, remember } = this.#options;
-    const matters = whatMatters();
+    const { read, relevantFlows, remember } = this.#options;
+    const isRelevant = relevantFlows();
     const batch: Flow[] = [];
-    const keep = (): void => remember(batch.splice(0));
-    const whole = await read((flow) => {
-      if (!matters(flow)) return;
-      // Its addresses are good only while it is shown.
+    const flush = (): void => remember(batch.splice(0));
+    const isComplete = await read((flow) => {
+      if (!isRelevant(flow)) return;
+      // The addresses are valid only during this call.
       const { local, remote } = flow;
       batch.push({ ...flow, local: Buffer.from(local), remote: Buffer.from(remote) });
-      if (batch.length >= FLOWS_AT_ONCE) keep();
+      if (batch.length >= FLOWS_AT_ONCE) flush();
     });
-    keep();
-    return whole;
+    flush();
+    return isComplete;
   }
+}
+
+/** Targets by canonical name of an address or prefix. */
+type Named = ReadonlyMap<string, unknown>;
+
+/**
+ * Selects flows to addresses in these targets. Nothing is dropped of other flows, so they need not be remembered.
+ * Most entries of connection tracking are the opposite direction: connections from clients.
+ */
+export function protectedSides(...targets: readonly Named[]): (flow: Flow) => boolean {
+  const lengths: Record<Family, Set<number>> = { 4: new Set(), 6: new Set() };
+  for (const names of targets) {
+    for (const name of names.keys()) {
+      const slash = name.indexOf('/');
+      if (slash < 0) continue;
+      lengths[name.includes(':') ? 6 : 4].add(Number(name.slice(slash + 1)));
+    }
+  }
+  return ({ family, local }) => {
+    const value = BigInt(`0x${local.toString('hex')}`);
+    const named = (name: string): boolean => targets.some((names) => names.has(name));
+    if (named(formatAddress({ family, value }))) return true;
+    return [...lengths[family]].some((length) =>
+      named(formatCidr(networkOf({ family, value }, Math.min(length, BITS[family])))),
+    );
+  };
 }

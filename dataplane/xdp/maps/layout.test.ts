@@ -6,14 +6,14 @@ import { VECTOR_COUNT } from '@portcullis/core/attacks/vectors.ts';
 import { readArtifact } from '../../kernel/bpf/bpf-artifact.ts';
 import {
   CELL_FIELDS,
-  CLASS_FIELDS,
+  VECTOR_FIELDS,
   COUNTING_BYTES,
   SUSPECT_BYTES,
 } from '../counting/counter-maps.ts';
 import { LAYOUT, valueBytes } from './layout.ts';
 import { LINE_BYTES, WIDE_BYTES } from './lines/encode.ts';
 import { SETTINGS_BYTES } from './settings.ts';
-import { STRUCK_BYTES } from '../compile/stateless-drops.ts';
+import { STATELESS_DROP_BYTES } from '../compile/stateless-drops.ts';
 
 const header = readFileSync(join(import.meta.dirname, '..', 'bpf', 'layout.h'), 'utf8');
 const artifact = readArtifact(join(import.meta.dirname, '..', 'bpf', 'early-drop.bpf.json'));
@@ -43,10 +43,10 @@ test('values are as long as the programs say', () => {
     assert.equal(artifact.maps[`prefix_${family}`]?.valueSize, valueBytes(family, 'large'));
   }
   assert.equal(artifact.maps['cells']?.valueSize, CELL_FIELDS * 8);
-  assert.equal(artifact.maps['classes']?.valueSize, CLASS_FIELDS * 8);
+  assert.equal(artifact.maps['classes']?.valueSize, VECTOR_FIELDS * 8);
   assert.equal(artifact.maps['counting']?.valueSize, COUNTING_BYTES);
   assert.equal(artifact.maps['suspects']?.valueSize, LAYOUT.SUSPECTS * SUSPECT_BYTES);
   assert.equal(artifact.maps['wides']?.valueSize, WIDE_BYTES);
-  assert.equal(artifact.maps['struck_by']?.valueSize, STRUCK_BYTES);
+  assert.equal(artifact.maps['struck_by']?.valueSize, STATELESS_DROP_BYTES);
   assert.equal(artifact.maps['settings']?.valueSize, SETTINGS_BYTES);
 });

@@ -1,15 +1,15 @@
-import { REASONS } from '../compile/early-target.ts';
+import {
+  type CompiledRules,
+  type EarlyRule,
+  type EarlyTarget,
+  type Form,
+  REASONS,
+  type Spilled,
+} from '../compile/early-target.ts';
 import { BITS, type Family } from '@portcullis/core/net/address.ts';
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
-import type {
-  CompiledRules,
-  EarlyRule,
-  EarlyTarget,
-  Form,
-  Spilled,
-} from '../compile/early-target.ts';
 
-/** layout.h in TypeScript: bytes that the programs read. A test holds the two together. */
+/** layout.h in TypeScript. A test keeps both the same. */
 export const LAYOUT = {
   SMALL_RULES: 16,
   LARGE_RULES: 128,
@@ -59,40 +59,40 @@ const HEAD = 40;
 const RULE_BYTES: Readonly<Record<Family, number>> = { 4: 16, 6: 40 };
 const FORM_BYTES = 24;
 const PROTOCOL_MASK = 0xff_0000;
-/** No protocol has number 0 and a port. */
+/** No packet has protocol 0 and a port. */
 const NO_KEY = LAYOUT.KEY_HAS_PORT;
 const PORT_MASK = LAYOUT.KEY_HAS_PORT + PROTOCOL_MASK + 0xffff;
 
 export type SizeClass = 'small' | 'large';
 
-/** Where a target's element goes; `mark` stands in the small map for what the large one has. */
+/** A map element. */
 export interface Encoded {
   readonly map: string;
   readonly key: Buffer;
   readonly value: Buffer;
 }
 
-/** Numbers of the unions of source sets that the maps know, by name. */
+/** Numbers of the loaded unions of source sets, by name. */
 export type Unions = ReadonlyMap<string, number>;
 
-/** What an element is written with beside its rules. */
-export interface Place {
+/** What an element contains besides its rules. */
+export interface Placement {
   readonly slot: number;
-  /** Differs from that of every element that this one may replace. */
+  /** Must differ from the version of any element that this one may replace. */
   readonly version: number;
   readonly unions: Unions;
 }
-interface Written extends Place {
+interface Written extends Placement {
   readonly check: number;
-  /** Of the head: what is so whatever its rules are. */
+  /** Flags of the head that do not depend on rules. */
   readonly flags: number;
 }
 
-/** The elements of one target: its own first, then what only stands for it. */
-export function encodeTarget(target: EarlyTarget, place: Place): Encoded[] {
+/** The elements of a target. The first contains the rules; an element in the small map may only refer to it. */
+export function encodeTarget(target: EarlyTarget, placement: Placement): Encoded[] {
   const { cidr, rules } = target;
-  const flags = target.strucks.length > 0 ? LAYOUT.STRUCK : 0;
-  const written = { ...place, check: checkOf(cidr), flags };
+  const flags = target.statelessDrops.length > 0 ? LAYOUT.STRUCK : 0;
+  const written = { ...placement, check: checkOf(cidr), flags };
   const { family } = cidr;
   const single = cidr.length === BITS[family];
   if (!single) {
@@ -116,13 +116,13 @@ export function encodeTarget(target: EarlyTarget, place: Place): Encoded[] {
 const NOTHING: Extract<CompiledRules, { kind: 'listed' }> = {
   kind: 'listed',
   rules: [],
-  plain: 0,
+  portless: 0,
   fallback: null,
 };
 
 /**
- * Elements of `spilled` that a target with too many rules looks up. Their names carry the version: until the
- * target's own element is replaced, packets are judged by those of the version before, untouched.
+ * The look-ups of a target with too many rules. Their keys contain the version: until the target's own element is
+ * replaced, packets use the look-ups of the previous version.
  */
 export function encodeSpilled(
   spilled: readonly Spilled[],
@@ -141,7 +141,7 @@ export function encodeSpilled(
   });
 }
 
-/** The maps that a target's elements go to, `spilled` apart. */
+/** The maps that hold a target's elements, except `spilled`. */
 export function mapsOf({ cidr, rules }: EarlyTarget): readonly string[] {
   const { prefix, small, large } = MAPS[cidr.family];
   if (cidr.length !== BITS[cidr.family]) return prefix;
@@ -155,7 +155,7 @@ const mapsOfFamily = (family: Family) => ({
 });
 const MAPS = { 4: mapsOfFamily(4), 6: mapsOfFamily(6) };
 
-/** Whether the address's rules stand in the first class. */
+/** Whether the rules fit into an element of the small map. */
 export function fits(rules: CompiledRules): boolean {
   return rules.kind === 'listed' && rules.rules.length <= LAYOUT.SMALL_RULES;
 }
@@ -165,7 +165,7 @@ export function valueBytes(family: Family, size: SizeClass): number {
   return HEAD + rules * RULE_BYTES[family];
 }
 
-/** Network order, as it stands in a packet. */
+/** In network order, as in a packet. */
 export function addressBytes({ family, value }: Pick<Cidr, 'family' | 'value'>): Buffer {
   const bytes = Buffer.allocUnsafe(BITS[family] / 8);
   if (family === 4) {
@@ -191,7 +191,7 @@ export function prefixKey(cidr: Cidr): Buffer {
   return Buffer.concat([length, addressBytes(cidr)]);
 }
 
-/** KEY of layout.h: of a packet, or what a rule asks of it. */
+/** KEY of layout.h, of a packet or of what a rule matches. */
 export function packetKey(protocol: number, port: number | null): number {
   return protocol * 65_536 + (port === null ? 0 : LAYOUT.KEY_HAS_PORT + port);
 }
@@ -226,13 +226,13 @@ function writeHead(
   { slot, version, check, flags }: Written,
 ): void {
   const listed = rules.kind === 'listed' ? rules : NOTHING;
-  const plain = listed.rules.slice(0, listed.plain);
-  const ported = listed.rules.slice(listed.plain);
+  const plain = listed.rules.slice(0, listed.portless);
+  const ported = listed.rules.slice(listed.portless);
   value.writeUInt32LE(version, 0);
   value.writeUInt32LE(check, 4);
   value.writeUInt32LE(slot, 8);
   value.writeUInt16LE(rules.kind === 'listed' ? rules.rules.length : rules.forms.length, 12);
-  value.writeUInt16LE(listed.plain, 14);
+  value.writeUInt16LE(listed.portless, 14);
   value.writeBigUInt64LE(
     plain.reduce((bits, rule) => bits | sourceBits(rule), 0n),
     16,
@@ -249,7 +249,7 @@ function portBits({ protocol, port }: EarlyRule): bigint {
   return protocol === null || port === null ? EVERY_BIT : bitOf(packetKey(protocol, port));
 }
 
-/** The first octet of IPv4, the first four of IPv6: what says less of its source could match any. */
+/** By the first octet of IPv4 and the first four of IPv6. A shorter source network could match any packet. */
 function sourceBits({ source }: EarlyRule): bigint {
   if (source === null) return EVERY_BIT;
   const { family, value, length } = source;
@@ -260,12 +260,12 @@ function sourceBits({ source }: EarlyRule): bigint {
 
 const EVERY_BIT = (1n << 64n) - 1n;
 
-/** Which of 64 bits stands for a number of 32. */
+/** Hashes a 32-bit number to one of 64 bits. */
 function bitOf(key: number): bigint {
   return 1n << BigInt(Math.imul(key, 0x9e3779b1) >>> 26);
 }
 
-/** What an element is known again by; 0 for a prefix. */
+/** Identifies the address of an element; 0 for a prefix. */
 function checkOf(cidr: Cidr): number {
   if (cidr.length !== BITS[cidr.family]) return 0;
   const bytes = addressBytes(cidr);
@@ -286,7 +286,7 @@ function writeRule(
   const words = BITS[family] / 8;
   if (sets !== null) {
     const union = unions.get(sets.name);
-    // One that the maps do not know is left to nftables: a rule for one port that no packet has.
+    // A rule on an unknown union is left to nftables: it gets a key that no packet has.
     const asks = LAYOUT.RULE_SETS + (sets.inside ? LAYOUT.RULE_INSIDE : 0);
     value.writeUInt32LE(union ?? NO_KEY, at + words * 2);
     const mask = union === undefined ? PORT_MASK : asks;
@@ -315,4 +315,18 @@ function level(form: number, version: number): number {
 function verdictBits(verdict: EarlyRule['verdict']): number {
   if (verdict === 'pass') return 0;
   return LAYOUT.RULE_DROPS + REASONS.indexOf(verdict) * 2 ** LAYOUT.RULE_REASON_SHIFT;
+}
+
+export const GOLDEN = 0x9e3779b1;
+
+/** Hashes an address in network order so that neighbours spread. packet.h has the same function. */
+export function addressHash(family: Family, address: Buffer): number {
+  if (family === 4) return Math.imul(address.readUInt32BE(0), GOLDEN) >>> 0;
+  return (
+    (Math.imul(address.readUInt32LE(0), 0x85ebca6b) +
+      Math.imul(address.readUInt32LE(4), 0xc2b2ae35) +
+      Math.imul(address.readUInt32LE(8), 0x27d4eb2f) +
+      Math.imul(address.readUInt32BE(12), GOLDEN)) >>>
+    0
+  );
 }

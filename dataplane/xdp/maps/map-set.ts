@@ -11,24 +11,22 @@ import {
   updateElements,
 } from '../../kernel/bpf/bpf.ts';
 import type { BpfArtifact } from '../../kernel/bpf/bpf-artifact.ts';
-import { type EarlyTarget } from '../compile/early-target.ts';
+import { type EarlyTarget, type Reason, REASONS } from '../compile/early-target.ts';
 import { reasonsOf } from '../compile/compile.ts';
 import { type Encoded, encodeSpilled, encodeTarget, prefixKey, type Unions } from './layout.ts';
-import { REASONS, type Reason } from '../compile/early-target.ts';
 import { LineMaps } from './lines/maps.ts';
-import { roomFor, sized } from './map-sizes.ts';
-import { closePrograms, loadPrograms, loadProgramsAside, type Programs } from './programs.ts';
-import { Needs } from './capacity.ts';
-import { encodeStruck } from '../compile/stateless-drops.ts';
+import { MapUsage, sized, sizeFor } from './capacity.ts';
+import { closePrograms, loadPrograms, loadProgramsOffThread, type Programs } from './programs.ts';
+import { encodeStatelessDrops } from '../compile/stateless-drops.ts';
 import { type Counted, SlotCounters } from '../counting/slot-counters.ts';
 import type { UnionTable } from '../compile/unions.ts';
 
-/** A map is full, or the kernel has no memory for it: a set with more room is needed. */
-export class OutOfRoom extends Error {
-  override readonly name = 'OutOfRoom';
+/** A map is full, or the kernel has no memory for it. A larger set is needed. */
+export class AtCapacity extends Error {
+  override readonly name = 'AtCapacity';
 }
 
-/** Maps that outlive a set: what flows are open, and what is counted, does not depend on rules. */
+/** Maps that outlive a set: open flows and traffic counters do not depend on rules. */
 export type SharedMaps = Readonly<Record<string, Descriptor>>;
 
 export interface SlotCount {
@@ -38,15 +36,14 @@ export interface SlotCount {
   readonly bytes: number;
 }
 
-interface Held {
+interface LoadedTarget {
   readonly target: EarlyTarget;
   readonly slot: number;
-  /** That stands in its elements. */
+  /** The version in its elements. */
   readonly version: number;
   readonly elements: readonly Encoded[];
 }
 
-/** What a set is made of. */
 export interface MapSetParts {
   readonly artifact: BpfArtifact;
   readonly shared: SharedMaps;
@@ -55,24 +52,24 @@ export interface MapSetParts {
 }
 
 /**
- * One generation of the maps with the programs that read them. Elements of a target may change; when a map
- * has no room left, a new set is filled beside this one and takes its place in one step.
+ * One generation of the maps with the programs that read them. The elements of a target can change in place. When a
+ * map is full, a larger set is filled and replaces this one in one step.
  */
 export class MapSet {
   #programs: Programs | null = null;
   readonly #maps: Readonly<Record<string, Descriptor>>;
-  readonly #held = new Map<string, Held>();
+  readonly #loaded = new Map<string, LoadedTarget>();
   readonly #freeSlots: number[] = [];
-  readonly #needs = new Needs();
-  /** Entries of the maps that grow, by name. */
-  readonly #rooms = new Map<string, number>();
-  /** Targets that there are counters for. */
+  readonly #usage = new MapUsage();
+  /** Entries of the maps by name. */
+  readonly #capacities = new Map<string, number>();
+  /** The number of counter slots. */
   readonly slots: number;
   readonly #unions: Unions;
-  /** Targets by slot, for samples. */
+  /** Target names by slot. */
   readonly #names = new Map<number, string>();
-  /** Of targets that were removed, and not told yet. */
-  readonly #untold: SlotCount[] = [];
+  /** Drops of removed targets that were not reported yet. */
+  readonly #unreported: SlotCount[] = [];
   readonly #owned: Descriptor[] = [];
   readonly #lines: LineMaps;
   readonly #counters: SlotCounters;
@@ -80,10 +77,10 @@ export class MapSet {
   #nextSlot = 0;
   #version = 1;
 
-  /** Its maps, empty, and no program. */
+  /** Makes the maps, empty, and loads no program. */
   private constructor({ artifact, shared, targets, unions }: MapSetParts) {
     this.#unions = unions.numbers;
-    this.slots = roomFor(targets.length);
+    this.slots = sizeFor(targets.length);
     const shapes = sized(artifact.maps, targets, this.slots, unions);
     const maps: Record<string, Descriptor> = { ...shared };
     this.#maps = maps;
@@ -92,9 +89,9 @@ export class MapSet {
         if (name in shared) continue;
         maps[name] = createMap(name, shape);
         this.#owned.push(maps[name]);
-        this.#rooms.set(name, shape.maxEntries);
+        this.#capacities.set(name, shape.maxEntries);
       }
-      this.#rooms.set('slots', this.slots);
+      this.#capacities.set('slots', this.slots);
       this.#counters = new SlotCounters(this.map('counters'), this.slots);
       this.#lines = new LineMaps((name) => this.map(name), this.slots);
     } catch (error) {
@@ -103,7 +100,7 @@ export class MapSet {
     }
   }
 
-  /** Everything is in the maps before any packet sees them. Throws `SystemError`, or `ProgramRefused`. */
+  /** Fills the maps before any packet is evaluated. Throws `SystemError` or `ProgramRefused`. */
   static load(parts: MapSetParts): MapSet {
     const set = new MapSet(parts);
     try {
@@ -116,10 +113,10 @@ export class MapSet {
     }
   }
 
-  /** The same; the programs are verified on another thread while this one fills the maps. */
+  /** Verifies the programs on other threads while this one fills the maps. */
   static async prepare(parts: MapSetParts): Promise<MapSet> {
     const set = new MapSet(parts);
-    const loading = loadProgramsAside(parts.artifact, set.#maps);
+    const loading = loadProgramsOffThread(parts.artifact, set.#maps);
     const filling = (async () => set.#fill(parts))();
     const [loaded, filled] = await Promise.allSettled([loading, filling]);
     if (loaded.status === 'fulfilled') set.#programs = loaded.value;
@@ -136,40 +133,40 @@ export class MapSet {
     return this.#programs;
   }
 
-  /** It was made of these, and nothing has changed since. */
-  isOf(targets: readonly EarlyTarget[]): boolean {
+  /** Whether the set was made of these targets and did not change since. */
+  isMadeOf(targets: readonly EarlyTarget[]): boolean {
     return (
-      this.#held.size === targets.length &&
-      targets.every((target) => this.#held.get(target.target)?.target === target)
+      this.#loaded.size === targets.length &&
+      targets.every((target) => this.#loaded.get(target.target)?.target === target)
     );
   }
 
-  /** How far a hash is shifted to say where a line is. */
+  /** The shift from a hash to the index of a line. */
   lineShift(family: Family): number {
     return this.#lines.shift(family);
   }
 
-  /** Packets go on being judged by it for as long as a link has its program. */
+  /** The programs stay in force as long as a link refers to them. */
   close(): void {
     this.#owned.forEach(closeDescriptor);
     if (this.#programs !== null) closePrograms(this.#programs);
   }
 
   get size(): number {
-    return this.#held.size;
+    return this.#loaded.size;
   }
 
-  /** Of all slots; those behind never had a target. */
+  /** The number of slots ever used; later slots never had a target. */
   get usedSlots(): number {
     return this.#nextSlot;
   }
 
-  /** Of single addresses and networks. */
+  /** Addresses and prefixes. */
   targets(): Iterable<EarlyTarget> {
-    return [...this.#held.values()].map(({ target }) => target);
+    return [...this.#loaded.values()].map(({ target }) => target);
   }
 
-  /** Of REASONS, those that rules here have ever dropped for: nothing is counted for any other. */
+  /** Indices of REASONS that some rule has ever dropped for. All other counters are zero. */
   get reasons(): Iterable<number> {
     return this.#reasons;
   }
@@ -184,12 +181,12 @@ export class MapSet {
     return descriptor;
   }
 
-  /** Of the buffer that samples stand in. */
+  /** The size of the ring buffer of samples. */
   get ringBytes(): number {
     return mapShapeOf(this.map('samples')).maxEntries;
   }
 
-  /** Makes these the elements of a small map. New ones come before old ones go. */
+  /** Replaces all elements of a small map. Adds new elements before it removes old ones. */
   replaceAll(name: string, keys: readonly Buffer[], value: Buffer): void {
     const map = this.map(name);
     for (const key of keys) updateElement(map, key, value);
@@ -200,62 +197,62 @@ export class MapSet {
   }
 
   has(name: string): boolean {
-    return this.#held.has(name);
+    return this.#loaded.has(name);
   }
 
   /**
-   * Adds a target or replaces its rules; each packet is judged by the old ones or the new ones. Throws `OutOfRoom`: then
-   * it has what it had, and is to be removed, or to be replaced with its set.
+   * Adds or replaces a target. Each packet is evaluated by the old rules or the new ones. Throws `AtCapacity`: the
+   * target then still has its old elements, and must be removed or loaded with a larger set.
    */
   set(target: EarlyTarget): void {
-    const before = this.#held.get(target.target);
-    const room = (what: string): number => this.#rooms.get(what) ?? 0;
-    if (!this.#needs.fits(target, room, before?.target))
-      throw new OutOfRoom(`no room for ${target.target}`);
+    const before = this.#loaded.get(target.target);
+    const capacityOf = (what: string): number => this.#capacities.get(what) ?? 0;
+    if (!this.#usage.fits(target, capacityOf, before?.target))
+      throw new AtCapacity(`the maps are full for ${target.target}`);
     const slot = before?.slot ?? this.#takeSlot(target.target);
     const version = this.#nextVersion();
     const elements = this.#encode({ target, slot, version });
-    if (before !== undefined) this.#lines.withdraw(before.target);
+    if (before !== undefined) this.#lines.invalidate(before.target);
     try {
-      // What others point at first, what points at it last; then what nothing points at any more.
+      // Writes referenced elements before the element that refers to them, and removes old elements last.
       for (const element of elements)
         updateElement(this.map(element.map), element.key, element.value);
     } catch (error) {
-      this.#withdraw({ target, slot, version, elements }, before);
-      throw new OutOfRoom(`the kernel has no room for ${target.target}`, { cause: error });
+      this.#undo({ target, slot, version, elements }, before);
+      throw new AtCapacity(`the kernel refused ${target.target}`, { cause: error });
     }
-    this.#hold({ target, slot, version, elements: elements.map(withoutValue) });
+    this.#track({ target, slot, version, elements: elements.map(withoutValue) });
     if (before !== undefined) this.#removeElements(before.elements, elements);
     this.#lines.set({ target, slot });
   }
 
-  /** Reads back what stands in the maps of a target. */
-  holds(name: string): boolean {
-    const held = this.#held.get(name);
-    if (held === undefined) return true;
-    const stands = ({ map, key, value }: Encoded): boolean => {
+  /** Compares the elements in the maps with what was written. */
+  isIntact(name: string): boolean {
+    const loaded = this.#loaded.get(name);
+    if (loaded === undefined) return true;
+    const isPresent = ({ map, key, value }: Encoded): boolean => {
       const read = Buffer.alloc(value.length);
       return lookupElement(this.map(map), key, read) && read.equals(value);
     };
-    return this.#encode(held).every(stands) && this.#lines.holds(held);
+    return this.#encode(loaded).every(isPresent) && this.#lines.isIntact(loaded);
   }
 
   remove(name: string): void {
-    const held = this.#held.get(name);
-    if (held === undefined) return;
-    this.#held.delete(name);
-    this.#needs.remove(held.target);
-    this.#lines.remove(held.target);
-    this.#removeElements(held.elements.toReversed(), []);
-    this.#untold.push(...this.#named(this.#counters.addedTo(held.slot, this.#reasons)));
-    this.#names.delete(held.slot);
-    this.#freeSlots.push(held.slot);
+    const loaded = this.#loaded.get(name);
+    if (loaded === undefined) return;
+    this.#loaded.delete(name);
+    this.#usage.remove(loaded.target);
+    this.#lines.remove(loaded.target);
+    this.#removeElements(loaded.elements.toReversed(), []);
+    this.#unreported.push(...this.#named(this.#counters.addedTo(loaded.slot, this.#reasons)));
+    this.#names.delete(loaded.slot);
+    this.#freeSlots.push(loaded.slot);
   }
 
-  /** What each target has had dropped since the last call. */
+  /** Drops by target since the last call. */
   counts(): SlotCount[] {
     const added = this.#named(this.#counters.added(this.#nextSlot, this.#reasons));
-    return [...this.#untold.splice(0), ...added];
+    return [...this.#unreported.splice(0), ...added];
   }
 
   #named(counted: readonly Counted[]): SlotCount[] {
@@ -281,14 +278,14 @@ export class MapSet {
         list.push(element);
         byMap.set(element.map, list);
       }
-      this.#hold({ target, slot, version, elements: elements.map(withoutValue) });
+      this.#track({ target, slot, version, elements: elements.map(withoutValue) });
     }
     for (const [name, elements] of byMap) {
       const keys = Buffer.concat(elements.map(({ key }) => key));
       const values = Buffer.concat(elements.map(({ value }) => value));
       updateElements(this.map(name), keys, values, elements.length);
     }
-    this.#lines.begin([...this.#held.values()]);
+    this.#lines.load([...this.#loaded.values()]);
   }
 
   #fillUnions({ networks }: UnionTable): void {
@@ -300,15 +297,15 @@ export class MapSet {
     }
   }
 
-  #hold(held: Held): void {
-    const before = this.#held.get(held.target.target);
-    if (before !== undefined) this.#needs.remove(before.target);
-    this.#needs.add(held.target);
-    this.#held.set(held.target.target, held);
+  #track(loaded: LoadedTarget): void {
+    const before = this.#loaded.get(loaded.target.target);
+    if (before !== undefined) this.#usage.remove(before.target);
+    this.#usage.add(loaded.target);
+    this.#loaded.set(loaded.target.target, loaded);
   }
 
-  /** What may stand there of one that the kernel took not all of; the element that all others are found by comes last. */
-  #withdraw(failed: Held, before: Held | undefined): void {
+  /** Cleans up after a refused write. The element that refers to all others is removed last. */
+  #undo(failed: LoadedTarget, before: LoadedTarget | undefined): void {
     const { target } = failed.target;
     if (before === undefined) {
       this.#removeElements(failed.elements, []);
@@ -316,7 +313,7 @@ export class MapSet {
       this.#freeSlots.push(failed.slot);
     } else {
       const elements = [...failed.elements, ...before.elements].map(withoutValue);
-      this.#held.set(target, { ...before, elements });
+      this.#loaded.set(target, { ...before, elements });
     }
   }
 
@@ -325,13 +322,13 @@ export class MapSet {
     return this.#version;
   }
 
-  #encode({ target, slot, version }: Omit<Held, 'elements'>): Encoded[] {
+  #encode({ target, slot, version }: Omit<LoadedTarget, 'elements'>): Encoded[] {
     for (const reason of reasonsOf(target)) this.#reasons.add(REASONS.indexOf(reason));
-    const place = { slot, version, unions: this.#unions };
+    const placement = { slot, version, unions: this.#unions };
     return [
       ...encodeSpilled(target.spilled, slot, version),
-      ...encodeStruck(target.strucks, slot),
-      ...encodeTarget(target, place),
+      ...encodeStatelessDrops(target.statelessDrops, slot),
+      ...encodeTarget(target, placement),
     ];
   }
 
@@ -345,8 +342,8 @@ export class MapSet {
   #takeSlot(target: string): number {
     const freed = this.#freeSlots.shift();
     const slot = freed ?? this.#nextSlot++;
-    if (slot >= this.slots) throw new OutOfRoom(`no counter for ${target}`);
-    // What packets under way counted of the target before it.
+    if (slot >= this.slots) throw new AtCapacity(`no counter slot for ${target}`);
+    // Discards what packets in flight counted for the previous target.
     if (freed !== undefined) this.#counters.addedTo(slot, this.#reasons);
     this.#names.set(slot, target);
     return slot;

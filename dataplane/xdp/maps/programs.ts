@@ -1,8 +1,12 @@
 import { closeDescriptor, type Descriptor } from '../../kernel/bpf/bpf.ts';
 import { type BpfArtifact, relocated } from '../../kernel/bpf/bpf-artifact.ts';
-import { loadProgram, loadProgramAside, type ProgramImage } from '../../kernel/bpf/bpf-program.ts';
+import {
+  loadProgram,
+  loadProgramOffThread,
+  type ProgramImage,
+} from '../../kernel/bpf/bpf-program.ts';
 
-/** The programs of early-drop.bpf.c, each with the maps that it was loaded with. */
+/** The programs of early-drop.bpf.c. Each refers to the maps that it was loaded with. */
 export interface Programs {
   readonly earlyDrop: Descriptor;
   readonly rememberFlow: Descriptor;
@@ -10,7 +14,7 @@ export interface Programs {
 
 type Maps = Readonly<Record<string, Descriptor>>;
 
-/** Throws `SystemError`, or `ProgramRefused`; then nothing is loaded. */
+/** Throws `SystemError` or `ProgramRefused`, and then loads nothing. */
 export function loadPrograms(artifact: BpfArtifact, maps: Maps): Programs {
   const earlyDrop = loadProgram('pcl_early_drop', imageOf(artifact, 'xdp', maps));
   try {
@@ -22,11 +26,11 @@ export function loadPrograms(artifact: BpfArtifact, maps: Maps): Programs {
   }
 }
 
-/** The same while this thread does something else: the verifier takes a fifth of a second. */
-export async function loadProgramsAside(artifact: BpfArtifact, maps: Maps): Promise<Programs> {
+/** Loads on other threads: the verifier takes about 200 ms. */
+export async function loadProgramsOffThread(artifact: BpfArtifact, maps: Maps): Promise<Programs> {
   const [earlyDrop, rememberFlow] = await Promise.allSettled([
-    loadProgramAside('pcl_early_drop', imageOf(artifact, 'xdp', maps)),
-    loadProgramAside('pcl_remember', imageOf(artifact, 'tcx/egress', maps)),
+    loadProgramOffThread('pcl_early_drop', imageOf(artifact, 'xdp', maps)),
+    loadProgramOffThread('pcl_remember', imageOf(artifact, 'tcx/egress', maps)),
   ]);
   if (earlyDrop.status === 'fulfilled' && rememberFlow.status === 'fulfilled') {
     return { earlyDrop: earlyDrop.value, rememberFlow: rememberFlow.value };

@@ -13,10 +13,9 @@ const MANAGEMENT_WORDS = 2048;
 const MANAGED_AT = 28;
 const LINES_AT = MANAGED_AT + 4 * LAYOUT.MANAGED_PORTS;
 export const SETTINGS_BYTES = LINES_AT + 12 + 8 * LAYOUT.LINE_WORDS;
-/** Answers of DHCP, to hosts that ask by either family. */
+/** DHCP replies to clients, by family. */
 const DHCP_KEYS = [packetKey(17, 68), packetKey(17, 546)];
 
-/** Makes the programs judge by these. */
 export function writeSettings(
   maps: MapSet,
   settings: EarlySettings,
@@ -59,7 +58,7 @@ function managedKey({ protocol, port }: ManagementPort): number {
   return packetKey(protocolNumber(protocol, 4), port);
 }
 
-/** A bit a port, tcp before udp. Bits are set before others are cleared: no port is missing in between. */
+/** One bit per port, TCP before UDP. Bits are set before others are cleared, so no port is missing in between. */
 function writeManagement(maps: MapSet, { management }: EarlySettings): void {
   const words = new BigUint64Array(MANAGEMENT_WORDS);
   for (const { protocol, port } of management) {

@@ -1,11 +1,11 @@
 import { BITS, type Family } from '@portcullis/core/net/address.ts';
 import { containsCidr } from '@portcullis/core/net/cidr.ts';
 import type { EarlyTarget } from '../compile/early-target.ts';
-import { Needs, withoutRoom } from './capacity.ts';
+import { MapUsage, beyondCapacity } from './capacity.ts';
 
 /**
- * What is loaded, by target, and which of it is left to nftables because there is no room. Where an address is left, the
- * prefixes around it are too: they would judge it by their own rules. Who is held stays held, whoever comes.
+ * All targets, and which of them exceed the capacity. If an address is excluded, the prefixes that contain it are
+ * excluded too: they would evaluate it by their own rules. A loaded target is never displaced by a new one.
  */
 export class Targets {
   readonly #limit: number;
@@ -14,86 +14,86 @@ export class Targets {
     4: new Map(),
     6: new Map(),
   };
-  readonly #left = new Map<string, EarlyTarget>();
-  #needs = new Needs();
-  /** What `again` answers, until something changes. */
-  #again: readonly EarlyTarget[] | null = null;
+  readonly #excluded = new Map<string, EarlyTarget>();
+  #usage = new MapUsage();
+  /** The cached result of `readmissible`. */
+  #readmissible: readonly EarlyTarget[] | null = null;
 
-  /** `limit`: of targets, and of what each map has for them. */
+  /** `limit`: the most targets, and the most elements of each map. */
   constructor(limit: number) {
     this.#limit = limit;
   }
 
-  /** Those that are left to nftables. */
-  get left(): ReadonlyMap<string, EarlyTarget> {
-    return this.#left;
+  /** The excluded targets, by name. */
+  get beyondCapacity(): ReadonlyMap<string, EarlyTarget> {
+    return this.#excluded;
   }
 
-  held(): EarlyTarget[] {
-    return [...this.#byName.values()].filter(({ target }) => !this.#left.has(target));
+  loaded(): EarlyTarget[] {
+    return [...this.#byName.values()].filter(({ target }) => !this.#excluded.has(target));
   }
 
-  /** Those that would be held of these. */
-  heldOf(targets: readonly EarlyTarget[]): EarlyTarget[] {
+  /** Which of these targets `replace` would load. */
+  loadable(targets: readonly EarlyTarget[]): EarlyTarget[] {
     if (this.#limit === Infinity) return [...targets];
     const others = new Targets(this.#limit);
-    others.#replace(targets, this.#heldNames());
-    return others.held();
+    others.#replace(targets, this.#loadedNames());
+    return others.loaded();
   }
 
   replace(targets: readonly EarlyTarget[]): void {
-    this.#replace(targets, this.#heldNames());
+    this.#replace(targets, this.#loadedNames());
   }
 
-  #heldNames(): Set<string> {
-    return new Set(this.held().map(({ target }) => target));
+  #loadedNames(): Set<string> {
+    return new Set(this.loaded().map(({ target }) => target));
   }
 
   #replace(targets: readonly EarlyTarget[], held: ReadonlySet<string>): void {
     this.#byName.clear();
     this.#prefixes[4].clear();
     this.#prefixes[6].clear();
-    this.#needs = new Needs();
-    this.#left.clear();
+    this.#usage = new MapUsage();
+    this.#excluded.clear();
     for (const target of targets) this.#set(target);
     this.#choose(targets, held);
   }
 
   change(set: readonly EarlyTarget[], removed: readonly string[]): void {
     const isNew = ({ target }: EarlyTarget): boolean =>
-      !this.#byName.has(target) || this.#left.has(target);
-    const news = new Set(set.filter(isNew).map(({ target }) => target));
+      !this.#byName.has(target) || this.#excluded.has(target);
+    const added = new Set(set.filter(isNew).map(({ target }) => target));
     for (const name of removed) this.#delete(name);
     for (const target of set) this.#set(target);
-    if (this.#left.size === 0 && this.#needs.most <= this.#limit) return;
-    const wanted = this.held();
-    const held = wanted.filter(({ target }) => !news.has(target)).map(({ target }) => target);
+    if (this.#excluded.size === 0 && this.#usage.highest <= this.#limit) return;
+    const wanted = this.loaded();
+    const held = wanted.filter(({ target }) => !added.has(target)).map(({ target }) => target);
     this.#choose(wanted, new Set(held));
   }
 
-  /** The kernel has no room for it. */
-  leave(target: EarlyTarget): void {
-    this.#leave([target]);
+  /** The kernel refused the target. */
+  exclude(target: EarlyTarget): void {
+    this.#exclude([target]);
   }
 
-  /** The kernel has no room for those held: half as many. False: there is none. */
+  /** Excludes half of the loaded targets after the kernel refused memory. Returns false if nothing is loaded. */
   halve(): boolean {
-    const held = this.held();
-    const needs = new Needs();
-    for (const target of held) needs.add(target);
-    this.#leave(withoutRoom(held, Math.floor(needs.most / 2)));
+    const held = this.loaded();
+    const usage = new MapUsage();
+    for (const target of held) usage.add(target);
+    this.#exclude(beyondCapacity(held, Math.floor(usage.highest / 2)));
     return held.length > 0;
   }
 
-  /** Of those left, the ones that there is room for now. */
-  again(): readonly EarlyTarget[] {
-    if (this.#left.size === 0) return [];
-    if (this.#again !== null) return this.#again;
-    const left = [...this.#left.values()].toSorted(narrowFirst);
-    const without = withoutRoom([...this.held(), ...left], this.#limit);
-    const still = new Set([...without, ...this.#around(without)]);
-    this.#again = left.filter((target) => !still.has(target));
-    return this.#again;
+  /** The excluded targets that fit now. */
+  readmissible(): readonly EarlyTarget[] {
+    if (this.#excluded.size === 0) return [];
+    if (this.#readmissible !== null) return this.#readmissible;
+    const left = [...this.#excluded.values()].toSorted(narrowFirst);
+    const excluded = beyondCapacity([...this.loaded(), ...left], this.#limit);
+    const blocked = new Set([...excluded, ...this.#containing(excluded)]);
+    this.#readmissible = left.filter((target) => !blocked.has(target));
+    return this.#readmissible;
   }
 
   hasPrefixes(family: Family): boolean {
@@ -101,19 +101,23 @@ export class Targets {
   }
 
   #choose(wanted: readonly EarlyTarget[], held: ReadonlySet<string>): void {
-    this.#again = null;
-    if (this.#needs.most <= this.#limit && this.#left.size === 0) return;
-    const first = wanted.filter(({ target }) => held.has(target));
-    const news = wanted.filter(({ target }) => !held.has(target)).toSorted(narrowFirst);
-    this.#leave([...this.#left.values(), ...withoutRoom([...first, ...news], this.#limit)]);
+    this.#readmissible = null;
+    if (this.#usage.highest <= this.#limit && this.#excluded.size === 0) return;
+    const retained = wanted.filter(({ target }) => held.has(target));
+    const added = wanted.filter(({ target }) => !held.has(target)).toSorted(narrowFirst);
+    this.#exclude([
+      ...this.#excluded.values(),
+      ...beyondCapacity([...retained, ...added], this.#limit),
+    ]);
   }
 
-  #leave(targets: readonly EarlyTarget[]): void {
-    this.#again = null;
-    for (const one of [...targets, ...this.#around(targets)]) this.#left.set(one.target, one);
+  #exclude(targets: readonly EarlyTarget[]): void {
+    this.#readmissible = null;
+    for (const one of [...targets, ...this.#containing(targets)])
+      this.#excluded.set(one.target, one);
   }
 
-  #around(targets: readonly EarlyTarget[]): EarlyTarget[] {
+  #containing(targets: readonly EarlyTarget[]): EarlyTarget[] {
     return ([4, 6] as const).flatMap((family) =>
       [...this.#prefixes[family].values()].filter(({ cidr }) =>
         targets.some((one) => one.cidr.length > cidr.length && containsCidr(cidr, one.cidr)),
@@ -122,30 +126,30 @@ export class Targets {
   }
 
   #set(target: EarlyTarget): void {
-    this.#forget(target.target);
+    this.#discount(target.target);
     this.#byName.set(target.target, target);
-    this.#needs.add(target);
+    this.#usage.add(target);
     const { family, length } = target.cidr;
     if (length < BITS[family]) this.#prefixes[family].set(target.target, target);
   }
 
   #delete(name: string): void {
-    this.#forget(name);
+    this.#discount(name);
     this.#byName.delete(name);
   }
 
-  /** Its place in the order stays. */
-  #forget(name: string): void {
+  /** Keeps the position in the insertion order. */
+  #discount(name: string): void {
     const target = this.#byName.get(name);
     if (target === undefined) return;
-    this.#again = null;
-    this.#left.delete(name);
-    this.#needs.remove(target);
+    this.#readmissible = null;
+    this.#excluded.delete(name);
+    this.#usage.remove(target);
     this.#prefixes[target.cidr.family].delete(name);
   }
 }
 
-/** By how many addresses they hold, whatever the family. */
+/** Orders by the number of addresses, independent of the family. */
 export function narrowFirst(a: EarlyTarget, b: EarlyTarget): number {
   return hostBits(a) - hostBits(b);
 }

@@ -46,6 +46,6 @@ export class EarlyDropIn extends EarlyDrop {
   /** Whether a connection to the port gets past it. */
   passes(address: string, port: number): boolean {
     const packet: Packet = { ...udpPacket('192.0.2.9', address, port), protocol: TCP };
-    return this.#driver.judge(frameOf(packet, { flags: SYN }), 1) === 'pass';
+    return this.#driver.evaluate(frameOf(packet, { flags: SYN }), 1) === 'pass';
   }
 }

@@ -8,7 +8,7 @@ import {
   bytesOf,
   type Connection,
   removeWhere,
-  sweepConnections,
+  removeConnections,
 } from '@portcullis/dataplane/kernel/netlink/conntrack.ts';
 import {
   createDeniedMemory,
@@ -152,16 +152,16 @@ describe('connections that are to begin anew', { skip: lacking ?? false }, () =>
     };
     const asked = [to(SERVER), to(SERVER6)];
     const shown: string[] = [];
-    const sweep = (letGo: boolean): ReturnType<typeof sweepConnections> =>
+    const sweep = (letGo: boolean): ReturnType<typeof removeConnections> =>
       namespace.within(() =>
-        sweepConnections({
-          concerns: (_, destination) => asked.some((one) => one.equals(destination)),
+        removeConnections({
+          mayMatch: (_, destination) => asked.some((one) => one.equals(destination)),
           wanted: ({ protocol, destinationPort, icmp, secondsLeft }) => {
             assert.ok(secondsLeft !== null && secondsLeft > 50 && secondsLeft <= 100);
             shown.push(`${protocol} ${destinationPort ?? JSON.stringify(icmp)}`);
             return destinationPort !== 80;
           },
-          release: async () => letGo,
+          confirm: async () => letGo,
         }),
       );
     assert.equal((await sweep(false)).removed, 0);
@@ -205,10 +205,10 @@ describe('connections that are to begin anew', { skip: lacking ?? false }, () =>
     const pass = (wanted: boolean) =>
       namespace.within(async () => {
         const beginMs = performance.now();
-        const { removed } = await sweepConnections({
-          concerns: (_, to) => to.equals(destination),
+        const { removed } = await removeConnections({
+          mayMatch: (_, to) => to.equals(destination),
           wanted: () => wanted,
-          release: async (count) => {
+          confirm: async (count) => {
             batches += 1;
             largest = Math.max(largest, count);
             return true;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
 import { BOOT_SCRIPT } from '@portcullis/edge/boot/unit.ts';
-import { pinsFolder, takeOffPinned } from '@portcullis/dataplane/xdp/devices/pins.ts';
+import { pinsFolder, detachPinned } from '@portcullis/dataplane/xdp/devices/pins.ts';
 import { CLIENT, EDGE_DEVICE, SERVER } from '../../stack/internet.ts';
 import { addAddress, addRoute } from '../../stack/netns.ts';
 import {
@@ -71,7 +71,7 @@ function loseKernelState(): void {
   const { edge } = fixture.internet;
   edge.run('nft', 'delete', 'table', 'inet', 'portcullis');
   edge.run('conntrack', '-F');
-  takeOffPinned(pinsFolder(stateDir(), { PORTCULLIS_BPFFS: bpffs() }));
+  detachPinned(pinsFolder(stateDir(), { PORTCULLIS_BPFFS: bpffs() }));
 }
 
 /** The network is not up yet; what the device had is gone with it. */

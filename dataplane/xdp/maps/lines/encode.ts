@@ -1,9 +1,12 @@
 import { BITS, type Family } from '@portcullis/core/net/address.ts';
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
-import type { EarlyRule, EarlyTarget } from '../../compile/early-target.ts';
-import { GOLDEN } from '../address-hash.ts';
-import { addressBytes, LAYOUT, maskBytes, packetKey } from '../layout.ts';
-import { type Reason, REASONS } from '../../compile/early-target.ts';
+import {
+  type EarlyRule,
+  type EarlyTarget,
+  type Reason,
+  REASONS,
+} from '../../compile/early-target.ts';
+import { addressBytes, GOLDEN, LAYOUT, maskBytes, packetKey } from '../layout.ts';
 
 /** A line without its version, and the bits of its `wide` where it has one; `struct line` of layout.h says what it is. */
 export interface EncodedLine {
@@ -19,18 +22,18 @@ const NAMED_AT = 28;
 const BITS_AT = 40;
 /** So many sources may be named before too many packets meet their bits by chance. */
 const MAX_SOURCES = 6;
-const ALL_ASK = 2 ** LAYOUT.LINE_PORTS - 1;
+const ALL_NEED_RULES = 2 ** LAYOUT.LINE_PORTS - 1;
 
 /** Null: it has no line, and is judged by the other maps. */
 export function planLine(target: EarlyTarget): PlannedLine | null {
-  const { cidr, rules, strucks } = target;
+  const { cidr, rules, statelessDrops } = target;
   // Lines know nothing of the ports that packets come from.
-  if (strucks.length > 0) return null;
+  if (statelessDrops.length > 0) return null;
   if (cidr.length !== BITS[cidr.family] || rules.kind === 'spilled') return null;
   const { fallback } = rules;
-  const asked = rules.rules.filter(({ protocol }) => protocol === null || isPorted(protocol));
-  const others = asked.filter(({ port }) => port === null);
-  const named = namedPorts(asked, fallback);
+  const relevant = rules.rules.filter(({ protocol }) => protocol === null || isPorted(protocol));
+  const others = relevant.filter(({ port }) => port === null);
+  const named = namedPorts(relevant, fallback);
   const isWide = others.length > MAX_SOURCES || named.length > LAYOUT.LINE_PORTS;
   return { cidr, fallback, named, others, isWide };
 }
@@ -60,9 +63,9 @@ export function encodeLine(
   const { family } = cidr;
   const line = Buffer.alloc(LINE_BYTES);
   const reason = fallback ?? closingReason(named);
-  const place = (reason === null ? 0 : REASONS.indexOf(reason)) * slots + slot;
+  const counterIndex = (reason === null ? 0 : REASONS.indexOf(reason)) * slots + slot;
   const flags = (fallback === null ? LAYOUT.LINE_PASSES : 0) + (isWide ? LAYOUT.LINE_WIDE : 0);
-  line.writeUInt32LE(place + flags, 4);
+  line.writeUInt32LE(counterIndex + flags, 4);
   addressBytes(cidr).copy(line, 8);
   const sourceMask = commonMask(others, family);
   line.writeUInt32LE(sourceMask, MASK_AT[family]);
@@ -83,14 +86,14 @@ function writeNamed(
   named: readonly NamedPort[],
   other: EarlyRule['verdict'] | null,
 ): void {
-  let [udp, asks] = [0, ALL_ASK];
+  let [udp, needRules] = [0, ALL_NEED_RULES];
   named.forEach(({ protocol, port, verdict }, index) => {
     line.writeUInt16LE(port, NAMED_AT + 2 * index);
     if (protocol === UDP) udp |= 1 << index;
-    if (verdict !== null && verdict === other) asks &= ~(1 << index);
+    if (verdict !== null && verdict === other) needRules &= ~(1 << index);
   });
   line.writeUInt8(udp, 2);
-  line.writeUInt8(asks, 3);
+  line.writeUInt8(needRules, 3);
 }
 
 const TCP = 6;

@@ -6,9 +6,8 @@ import {
   updateElement,
   updateElements,
 } from '../../../kernel/bpf/bpf.ts';
-import { addressHash } from '../address-hash.ts';
+import { addressBytes, addressHash } from '../layout.ts';
 import type { EarlyTarget } from '../../compile/early-target.ts';
-import { addressBytes } from '../layout.ts';
 import { LineTable } from './table.ts';
 import { type EncodedLine, encodeLine, LINE_BYTES, type PlannedLine, planLine } from './encode.ts';
 
@@ -45,8 +44,8 @@ export class LineMaps {
   constructor(map: (name: string) => Descriptor, slots: number) {
     this.#slots = slots;
     this.#wides = map('wides');
-    const room = mapShapeOf(this.#wides).maxEntries;
-    this.#freeWides = Array.from({ length: room }, (_, index) => room - 1 - index);
+    const count = mapShapeOf(this.#wides).maxEntries;
+    this.#freeWides = Array.from({ length: count }, (_, index) => count - 1 - index);
     const ofFamily = (family: Family): LinesOfFamily => {
       const lines = map(`lines_${family}`);
       const table = new LineTable(mapShapeOf(lines).maxEntries);
@@ -61,7 +60,7 @@ export class LineMaps {
   }
 
   /** Into empty maps, before packets are judged by them. */
-  begin(targets: readonly Slotted[]): void {
+  load(targets: readonly Slotted[]): void {
     for (const family of [4, 6] as const) {
       const { table, names, lines } = this.#families[family];
       const planned = new Map(
@@ -71,12 +70,12 @@ export class LineMaps {
       const keys: Buffer[] = [];
       const values: Buffer[] = [];
       for (const [hash, one] of planned) {
-        const place = table.placeOf(hash);
-        const encoded = place === null ? null : this.#encode(one);
-        if (place === null || encoded === null) continue;
+        const index = table.indexOf(hash);
+        const encoded = index === null ? null : this.#encode(one);
+        if (index === null || encoded === null) continue;
         names.set(hash, one.target.target);
         encoded.line.writeUInt16LE(this.#nextVersion(), 0);
-        keys.push(keyOf(place));
+        keys.push(keyOf(index));
         values.push(encoded.line);
       }
       updateElements(lines, Buffer.concat(keys), Buffer.concat(values), keys.length);
@@ -84,9 +83,9 @@ export class LineMaps {
   }
 
   /** From now on the other maps judge it. */
-  withdraw(target: EarlyTarget): void {
-    const place = this.#placeOf(target);
-    if (place !== null) invalidate(this.#families[target.cidr.family].lines, place);
+  invalidate(target: EarlyTarget): void {
+    const index = this.#indexOf(target);
+    if (index !== null) invalidateLine(this.#families[target.cidr.family].lines, index);
   }
 
   /** It is withdrawn, or had none. Without room for its line it goes on without. */
@@ -102,21 +101,21 @@ export class LineMaps {
     const { hash } = planned;
     const holder = names.get(hash);
     if (holder !== undefined && holder !== target.target) return;
-    const place = table.placeOf(hash) ?? this.#make(hash, family);
-    if (place === null) return;
+    const index = table.indexOf(hash) ?? this.#allocate(hash, family);
+    if (index === null) return;
     names.set(hash, target.target);
-    this.#write(lines, place, encoded.line);
+    this.#write(lines, index, encoded.line);
   }
 
   /** Reads back the line of a target; it has none: it does. */
-  holds({ target, slot }: Slotted): boolean {
+  isIntact({ target, slot }: Slotted): boolean {
     const { lines } = this.#families[target.cidr.family];
     const plan = planLine(target);
-    const place = this.#placeOf(target);
-    if (plan === null || place === null) return true;
+    const index = this.#indexOf(target);
+    if (plan === null || index === null) return true;
     const wide = this.#wideOf.get(target.target) ?? 0;
     const wanted = encodeLine(plan, { slot, slots: this.#slots, wide });
-    const line = readLine(lines, place);
+    const line = readLine(lines, index);
     if (line.readUInt16LE(0) === 0 || !line.subarray(2).equals(wanted.line.subarray(2)))
       return false;
     if (wanted.wide === null) return true;
@@ -125,10 +124,10 @@ export class LineMaps {
   }
 
   remove(target: EarlyTarget): void {
-    const place = this.#placeOf(target);
-    if (place !== null) {
+    const index = this.#indexOf(target);
+    if (index !== null) {
       const { table, names, lines } = this.#families[target.cidr.family];
-      clear(lines, place);
+      clear(lines, index);
       const hash = hashOf(target);
       table.remove(hash);
       names.delete(hash);
@@ -136,14 +135,14 @@ export class LineMaps {
     this.#freeWide(target.target);
   }
 
-  #placeOf({ target, cidr }: EarlyTarget): number | null {
+  #indexOf({ target, cidr }: EarlyTarget): number | null {
     const { table, names } = this.#families[cidr.family];
     const hash = hashOf({ cidr });
-    return names.get(hash) === target ? table.placeOf(hash) : null;
+    return names.get(hash) === target ? table.indexOf(hash) : null;
   }
 
   /** A place for one line more. Who stood there is at his new place before. */
-  #make(hash: number, family: Family): number | null {
+  #allocate(hash: number, family: Family): number | null {
     const { table, lines } = this.#families[family];
     const added = table.add(hash);
     if (added === null) return null;
@@ -151,15 +150,15 @@ export class LineMaps {
       this.#write(lines, added.moved.to, readLine(lines, added.moved.from));
       clear(lines, added.moved.from);
     }
-    return added.place;
+    return added.index;
   }
 
   /** Nothing but the version changes while it is not 0. */
-  #write(lines: Descriptor, place: number, line: Buffer): void {
+  #write(lines: Descriptor, index: number, line: Buffer): void {
     line.writeUInt16LE(0, 0);
-    updateElement(lines, keyOf(place), line);
+    updateElement(lines, keyOf(index), line);
     line.writeUInt16LE(this.#nextVersion(), 0);
-    updateElement(lines, keyOf(place), line);
+    updateElement(lines, keyOf(index), line);
   }
 
   /** Null: there is no room for its bits. */
@@ -213,21 +212,21 @@ function hashOf({ cidr }: Pick<EarlyTarget, 'cidr'>): number {
   return addressHash(cidr.family, addressBytes(cidr));
 }
 
-function readLine(lines: Descriptor, place: number): Buffer {
+function readLine(lines: Descriptor, index: number): Buffer {
   const line = Buffer.alloc(LINE_BYTES);
-  lookupElement(lines, keyOf(place), line);
+  lookupElement(lines, keyOf(index), line);
   return line;
 }
 
-function invalidate(lines: Descriptor, place: number): void {
-  const line = readLine(lines, place);
+function invalidateLine(lines: Descriptor, index: number): void {
+  const line = readLine(lines, index);
   line.writeUInt16LE(0, 0);
-  updateElement(lines, keyOf(place), line);
+  updateElement(lines, keyOf(index), line);
 }
 
-function clear(lines: Descriptor, place: number): void {
-  invalidate(lines, place);
-  updateElement(lines, keyOf(place), Buffer.alloc(LINE_BYTES));
+function clear(lines: Descriptor, index: number): void {
+  invalidateLine(lines, index);
+  updateElement(lines, keyOf(index), Buffer.alloc(LINE_BYTES));
 }
 
 function keyOf(number: number): Buffer {

@@ -18,10 +18,10 @@ describe('the table of lines', () => {
           const held = [...standing.values()];
           if (!adds && held.length > 0) {
             const gone = held[drawn % held.length] ?? 0;
-            standing.delete(table.placeOf(gone) ?? -1);
+            standing.delete(table.indexOf(gone) ?? -1);
             table.remove(gone);
-            assert.equal(table.placeOf(gone), null);
-          } else if (table.placeOf(drawn) === null) {
+            assert.equal(table.indexOf(gone), null);
+          } else if (table.indexOf(drawn) === null) {
             const added = table.add(drawn);
             const moved = added?.moved ?? null;
             if (moved !== null) {
@@ -31,11 +31,11 @@ describe('the table of lines', () => {
               standing.delete(from);
             }
             if (added !== null) {
-              assert.ok(!standing.has(added.place));
-              standing.set(added.place, drawn);
+              assert.ok(!standing.has(added.index));
+              standing.set(added.index, drawn);
             }
           }
-          for (const [place, one] of standing) assert.equal(table.placeOf(one), place);
+          for (const [place, one] of standing) assert.equal(table.indexOf(one), place);
         }
       }),
     );

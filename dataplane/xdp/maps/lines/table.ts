@@ -1,14 +1,14 @@
 import { LAYOUT } from '../layout.ts';
 
 /** A line that stands elsewhere now. */
-export interface Moved {
+export interface MovedLine {
   readonly from: number;
   readonly to: number;
 }
-export interface Added {
-  readonly place: number;
+export interface AddedLine {
+  readonly index: number;
   /** Who stood there before, to be moved first. */
-  readonly moved: Moved | null;
+  readonly moved: MovedLine | null;
 }
 
 const FREE = 0;
@@ -33,34 +33,34 @@ export class LineTable {
   }
 
   /** Null: it has none. */
-  placeOf(hash: number): number | null {
-    return [this.#first(hash), this.#second(hash)].find((place) => this.#isAt(place, hash)) ?? null;
+  indexOf(hash: number): number | null {
+    return [this.#first(hash), this.#second(hash)].find((index) => this.#isAt(index, hash)) ?? null;
   }
 
   /** Of a hash that has none yet. Null: both its places are taken for good. */
-  add(hash: number): Added | null {
+  add(hash: number): AddedLine | null {
     const [first, second] = [this.#first(hash), this.#second(hash)];
-    const free = [first, second].find((place) => this.#taken[place] === FREE);
+    const free = [first, second].find((index) => this.#taken[index] === FREE);
     if (free !== undefined) {
       this.#put(free, hash);
-      return { place: free, moved: null };
+      return { index: free, moved: null };
     }
-    for (const place of [first, second]) {
-      const moved = this.#move(place);
+    for (const index of [first, second]) {
+      const moved = this.#move(index);
       if (moved === null) continue;
-      this.#put(place, hash);
-      return { place, moved };
+      this.#put(index, hash);
+      return { index, moved };
     }
     return null;
   }
 
   remove(hash: number): void {
-    const place = this.placeOf(hash);
-    if (place !== null) this.#taken[place] = FREE;
+    const index = this.indexOf(hash);
+    if (index !== null) this.#taken[index] = FREE;
   }
 
   /** To its other place, where that is free. */
-  #move(from: number): Moved | null {
+  #move(from: number): MovedLine | null {
     const hash = this.#hashes[from] ?? 0;
     const to = this.#taken[from] === FIRST ? this.#second(hash) : this.#first(hash);
     if (this.#taken[to] !== FREE) return null;
@@ -69,9 +69,9 @@ export class LineTable {
     return { from, to };
   }
 
-  #put(place: number, hash: number): void {
-    this.#hashes[place] = hash;
-    this.#taken[place] = place === this.#first(hash) ? FIRST : SECOND;
+  #put(index: number, hash: number): void {
+    this.#hashes[index] = hash;
+    this.#taken[index] = index === this.#first(hash) ? FIRST : SECOND;
   }
 
   #isAt(place: number, hash: number): boolean {

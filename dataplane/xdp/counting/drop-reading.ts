@@ -3,7 +3,7 @@ import type { DropReading } from '../../drops.ts';
 import type { EarlyDropDriver } from '../driver/driver.ts';
 import type { Reason } from '../compile/early-target.ts';
 import type { SlotCount } from '../maps/map-set.ts';
-import type { Sample } from './sample.ts';
+import type { Sample } from './drop-sample.ts';
 
 const ETHERNET_BYTES = 14;
 const CAUSES: Readonly<Record<Reason, Pick<DropEntry, 'stage' | 'reason'>>> = {

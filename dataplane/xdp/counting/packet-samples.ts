@@ -13,7 +13,7 @@ const [ENOUGH, TOO_MANY] = [64, 256];
 const MOST_MASK = 2 ** 15 - 1;
 
 /** Samples of packets to those who are told apart: about as many a second, however many packets there are. */
-export class ToldSamples {
+export class PacketSamples {
   readonly #ring: RingBuffer;
   readonly #setMask: (mask: number) => void;
   #mask = 63;

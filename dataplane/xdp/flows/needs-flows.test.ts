@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Mitigation } from '@portcullis/core/firewall/policy.ts';
 import { allowPort, denyAll, filteredPolicy } from '../../testing/policies.ts';
-import { closes } from './closing.ts';
+import { needsFlows } from './needs-flows.ts';
 import { compileEarly } from '../compile/compile.ts';
 
 const TARGET = '203.0.113.10';
@@ -24,7 +24,7 @@ test('flows are learnt before an address gets its first mitigation, for nobody r
   const another = { ...REFLECTOR, sourcePort: 123 };
   const more = compileEarly({ ...filteredPolicy(TARGET), mitigations: [REFLECTOR, another] });
   assert.deepEqual(
-    [closes(open, attacked), closes(attacked, more), closes(attacked, open)],
+    [needsFlows(open, attacked), needsFlows(attacked, more), needsFlows(attacked, open)],
     [true, false, false],
   );
 });
@@ -32,5 +32,5 @@ test('flows are learnt before an address gets its first mitigation, for nobody r
 test('flows are learnt before a port is closed', () => {
   const open = compileEarly(denyAll(TARGET, [allowPort('udp', 80)]));
   const closed = compileEarly(denyAll(TARGET));
-  assert.deepEqual([closes(open, closed), closes(closed, open)], [true, false]);
+  assert.deepEqual([needsFlows(open, closed), needsFlows(closed, open)], [true, false]);
 });

@@ -5,7 +5,7 @@ import { libc } from '../native.ts';
 const [GET_FLAGS, SET_FLAGS, SET_OWNER] = [3, 4, 8] as const;
 const O_ASYNC = 0o20000;
 /** Should a signal be lost; and where the kernel sends none, `POLL_MS`. */
-const LOOK_MS = 1_000;
+const FALLBACK_MS = 1_000;
 const POLL_MS = 100;
 
 type Fcntl = KoffiFunc<(fd: number, command: number, value: number) => number>;
@@ -27,19 +27,19 @@ export interface Arrivals {
  */
 export function onArrival(fd: number, settleMs: number, read: () => void): Arrivals {
   let settling: NodeJS.Timeout | undefined;
-  const arrived = (): void => {
+  const onSignal = (): void => {
     settling ??= setTimeout(() => {
       settling = undefined;
       read();
     }, settleMs);
   };
   listen();
-  watched.add(arrived);
-  const timer = setInterval(read, askForSignals(fd) ? LOOK_MS : POLL_MS);
+  watched.add(onSignal);
+  const timer = setInterval(read, requestSignals(fd) ? FALLBACK_MS : POLL_MS);
   return {
     stop: () => {
       setFlags(fd, (flags) => flags & ~O_ASYNC);
-      watched.delete(arrived);
+      watched.delete(onSignal);
       clearInterval(timer);
       clearTimeout(settling);
     },
@@ -51,11 +51,11 @@ function listen(): void {
   if (listens) return;
   listens = true;
   process.on('SIGIO', () => {
-    for (const arrived of watched) arrived();
+    for (const onSignal of watched) onSignal();
   });
 }
 
-function askForSignals(fd: number): boolean {
+function requestSignals(fd: number): boolean {
   const owned = call(fd, SET_OWNER, process.pid) >= 0;
   return owned && setFlags(fd, (flags) => flags | O_ASYNC);
 }

@@ -1,22 +1,21 @@
 import type { Family } from '@portcullis/core/net/address.ts';
-import { addressHash } from '../maps/address-hash.ts';
-import { LAYOUT } from '../maps/layout.ts';
+import { addressHash, LAYOUT } from '../maps/layout.ts';
 
-/** A flow as its packets from outside have it: `local` is the protected side. Addresses in network order. */
+/** A flow as incoming packets show it: `local` is the protected side. Addresses are in network order. */
 export interface Flow {
   readonly family: Family;
   readonly protocol: number;
   readonly local: Buffer;
   readonly remote: Buffer;
-  /** Of TCP and UDP. */
+  /** 0 for protocols other than TCP and UDP. */
   readonly localPort: number;
   readonly remotePort: number;
 }
 
 const HOST_SHIFT = 32 - LAYOUT.HOST_BITS;
 
-/** Where the programs look for a flow and for its protected host: the hashes of flows.h. */
-export function markPlaces(flow: Flow, seed: number): { host: number; flow: number } {
+/** The indices of a flow and of its protected host in the mark maps, by the hashes of flows.h. */
+export function markKeys(flow: Flow, seed: number): { host: number; flow: number } {
   const words = flow.family === 4 ? 1 : 4;
   let hash = seed ^ flow.protocol;
   for (let word = 0; word < words; word++) {
@@ -24,7 +23,10 @@ export function markPlaces(flow: Flow, seed: number): { host: number; flow: numb
     hash = mixed(hash, flow.remote.readUInt32LE(word * 4));
   }
   if (flow.protocol === 6 || flow.protocol === 17) {
-    hash = mixed(hash, ((swapped(flow.localPort) << 16) | swapped(flow.remotePort)) >>> 0);
+    hash = mixed(
+      hash,
+      ((networkOrder(flow.localPort) << 16) | networkOrder(flow.remotePort)) >>> 0,
+    );
   }
   return {
     host: addressHash(flow.family, flow.local) >>> HOST_SHIFT,
@@ -32,7 +34,7 @@ export function markPlaces(flow: Flow, seed: number): { host: number; flow: numb
   };
 }
 
-/** What the programs mark with: whole seconds since the host started, from 1 on. */
+/** The time that the programs write as a mark: seconds since boot plus 1. */
 export function markNow(): number {
   return Number(process.hrtime.bigint() / 1_000_000_000n) + 1;
 }
@@ -47,6 +49,6 @@ function finished(hash: number): number {
   return (product ^ (product >>> 16)) >>> 0;
 }
 
-function swapped(port: number): number {
+function networkOrder(port: number): number {
   return ((port & 0xff) << 8) | (port >>> 8);
 }

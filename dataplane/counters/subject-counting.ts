@@ -3,8 +3,14 @@ import { type Cidr, formatNetwork, parseCidr } from '@portcullis/core/net/cidr.t
 import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
 import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
 import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
-import { attend, type Attention, FOLLOW_SHARE, INATTENTIVE, UNNOTED } from './attention.ts';
-import type { Counted, CounterDriver, CounterReading, Least, Suspect } from './driver.ts';
+import {
+  updatePriorities,
+  type Priorities,
+  FOLLOW_SHARE,
+  NO_PRIORITIES,
+  LOWEST_PRIORITY,
+} from './priorities.ts';
+import type { Counted, CounterDriver, CounterReading, ReportThreshold, Suspect } from './driver.ts';
 import { isAddress } from './networks.ts';
 import { TopTalkers } from './top-talkers.ts';
 
@@ -14,15 +20,15 @@ export type Subjects = Readonly<Record<'addresses' | 'prefixes', readonly Subjec
  * Turns the attention of one driver to who gets much: all addresses are counted as their network, those that get a
  * noteworthy part of their threshold one by one, and those nearer to it by vector. That takes one reading each.
  */
-export class Following {
+export class SubjectCounting {
   readonly #driver: CounterDriver;
   readonly #talkers = new TopTalkers();
-  #attention: Attention = INATTENTIVE;
+  #priorities: Priorities = NO_PRIORITIES;
   #thresholds = new NearestScope<WatchScope>([]);
   /** Networks around addresses, by name. */
-  #around = new NearestScope<string>([]);
+  #networks = new NearestScope<string>([]);
   /** Addresses that are followed whatever they get. */
-  #always: ReadonlySet<string> = new Set();
+  #alwaysFollowed: ReadonlySet<string> = new Set();
 
   constructor(driver: CounterDriver) {
     this.#driver = driver;
@@ -34,12 +40,12 @@ export class Following {
       .filter(({ subject }) => subject)
       .flatMap(({ scope }) => networkOf(scope));
     const thresholds = new NearestScope(scopes.map((one) => [one.scope, one] as const));
-    await this.#driver.watch(subjects, (address) => leastOf(thresholds.of(address)));
-    const alone = subjects.filter(isAddress).map(formatNetwork);
+    await this.#driver.watch(subjects, (address) => thresholdFor(thresholds.of(address)));
+    const single = subjects.filter(isAddress).map(formatNetwork);
     const networks = subjects.filter((one) => !isAddress(one)).map(formatNetwork);
     this.#thresholds = thresholds;
-    this.#around = new NearestScope(networks.map((name) => [name, name] as const));
-    await this.#renote(alone, networks);
+    this.#networks = new NearestScope(networks.map((name) => [name, name] as const));
+    await this.#replaceFollowed(single, networks);
   }
 
   tops(subject: string, nowMs: number): SubjectTops | null {
@@ -48,56 +54,58 @@ export class Following {
 
   /** Nothing is counted any more. */
   stop(): Promise<void> {
-    return this.#driver.watch([], () => leastOf(null));
+    return this.#driver.watch([], () => thresholdFor(null));
   }
 
   /** What came since the last reading; `pass` answers how many seconds ago that was. */
-  async read(pass: () => number, nowMs: number): Promise<Subjects> {
+  async read(elapsedSeconds: () => number, nowMs: number): Promise<Subjects> {
     const reading = await this.#driver.read();
-    const seconds = pass();
+    const seconds = elapsedSeconds();
     for (const sample of reading.samples) {
-      const around = this.#around.of(sample.destination);
-      const subjects = [sample.destination, ...(around === null ? [] : [around])];
+      const network = this.#networks.of(sample.destination);
+      const subjects = [sample.destination, ...(network === null ? [] : [network])];
       this.#talkers.add(sample, subjects, nowMs);
     }
-    const before = this.#attention;
-    await this.#attend(reading, seconds);
-    const addresses = reading.addresses.map((one) => sampleOf(one, this.#around.of(one.subject)));
+    const before = this.#priorities;
+    await this.#updatePriorities(reading, seconds);
+    const addresses = reading.addresses.map((one) => sampleOf(one, this.#networks.of(one.subject)));
     const known = new Set(addresses.map(({ subject }) => subject));
     const isNew = (name: string) =>
-      this.#attention.followed.has(name) && !before.followed.has(name) && !known.has(name);
+      this.#priorities.followed.has(name) && !before.followed.has(name) && !known.has(name);
     // Until the next reading about as much is known of them as is enough for the detector to begin with.
     const suspects = reading.suspects
       .filter(({ address }) => isNew(address))
-      .map((one) => suspected(one, this.#around.of(one.address)));
+      .map((one) => suspectSample(one, this.#networks.of(one.address)));
     const prefixes = reading.networks.map((one) => sampleOf(one, null));
     return { addresses: [...addresses, ...suspects], prefixes };
   }
 
   /** Addresses with a scope of their own are followed first of all, as long as others find room too. */
-  async #renote(alone: readonly string[], networks: readonly string[]): Promise<void> {
-    const { followed: room } = this.#driver.room;
-    const always = new Set(alone.slice(0, Math.floor(room / 2)));
-    const isWatched = (name: string) => always.has(name) || this.#around.of(name) !== null;
-    const { followed, networks: noted } = this.#attention;
-    const kept = [...followed]
+  async #replaceFollowed(single: readonly string[], networks: readonly string[]): Promise<void> {
+    const { followed: capacity } = this.#driver.capacity;
+    const always = new Set(single.slice(0, Math.floor(capacity / 2)));
+    const isWatched = (name: string) => always.has(name) || this.#networks.of(name) !== null;
+    const { followed, networks: previousNetworks } = this.#priorities;
+    const retained = [...followed]
       .filter(([name]) => isWatched(name))
       .toSorted(([, a], [, b]) => b.share - a.share)
-      .slice(0, room - always.size);
-    const staying = new Map(kept);
-    const gone = [...new Set([...followed.keys(), ...this.#always])].filter(
+      .slice(0, capacity - always.size);
+    const staying = new Map(retained);
+    const unfollow = [...new Set([...followed.keys(), ...this.#alwaysFollowed])].filter(
       (name) => !staying.has(name) && !always.has(name),
     );
-    const change = { hush: [], forget: gone, follow: [...always], tell: [] };
+    const change = { stopVectors: [], unfollow, follow: [...always], startVectors: [] };
     await this.#driver.change(change);
-    this.#always = always;
-    this.#attention = {
+    this.#alwaysFollowed = always;
+    this.#priorities = {
       followed: staying,
-      networks: new Map(networks.map((name) => [name, noted.get(name) ?? UNNOTED])),
+      networks: new Map(
+        networks.map((name) => [name, previousNetworks.get(name) ?? LOWEST_PRIORITY]),
+      ),
     };
   }
 
-  async #attend(reading: CounterReading, seconds: number): Promise<void> {
+  async #updatePriorities(reading: CounterReading, seconds: number): Promise<void> {
     const shareOf = (subject: string, packets: number, bytes: number): number => {
       const thresholds = this.#thresholds.of(subject);
       if (thresholds === null) return 0;
@@ -112,19 +120,19 @@ export class Following {
       addresses.set(address, shareOf(address, packets, bytes) + (addresses.get(address) ?? 0));
     }
     const networks = shares(reading.networks);
-    const { attention, change } = attend(
-      this.#attention,
-      { addresses, networks, always: this.#always },
-      this.#driver.room,
+    const { priorities, change } = updatePriorities(
+      this.#priorities,
+      { addresses, networks, always: this.#alwaysFollowed },
+      this.#driver.capacity,
     );
     const isEmpty = Object.values(change).every((names) => names.length === 0);
     if (!isEmpty) await this.#driver.change(change);
-    this.#attention = attention;
+    this.#priorities = priorities;
   }
 }
 
 /** Told one by one as soon as they are worth being followed. */
-function leastOf(scope: WatchScope | null): Least {
+function thresholdFor(scope: WatchScope | null): ReportThreshold {
   if (scope === null) return { packets: 1, bytes: 1 };
   const part = FOLLOW_SHARE * (BUCKET_MS / 1000);
   return { packets: scope.pps * part, bytes: (scope.bps / 8) * part };
@@ -134,7 +142,7 @@ function sampleOf(one: Counted, prefix: string | null): SubjectSample {
   return { ...one, prefix, packetVariance: 0, byteVariance: 0 };
 }
 
-function suspected({ address, packets, bytes }: Suspect, prefix: string | null): SubjectSample {
+function suspectSample({ address, packets, bytes }: Suspect, prefix: string | null): SubjectSample {
   return {
     subject: address,
     prefix,

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { updatePriorities, type Priorities, NO_PRIORITIES, type Shares } from './priorities.ts';
+
+const ROOM = { followed: 4, networks: 2, vectors: 2 };
+
+function sharesOf(addresses: Readonly<Record<string, number>>, ...always: string[]): Shares {
+  const own = new Map(Object.entries(addresses));
+  return { addresses: own, networks: new Map(), always: new Set(always) };
+}
+
+/** Names in an attention: followed ones, and told ones. */
+function names({ followed, networks }: Priorities): { followed: string[]; told: string[] } {
+  const told = [...followed, ...networks].filter(([, noted]) => noted.countsVectors);
+  return { followed: [...followed.keys()].toSorted(), told: told.map(([name]) => name).toSorted() };
+}
+
+test('whoever gets a sixty-fourth of a threshold is followed, from a sixteenth on told, and others are not', () => {
+  const { priorities, change } = updatePriorities(
+    NO_PRIORITIES,
+    sharesOf({ a: 0.01, b: 0.02, c: 0.07 }),
+    ROOM,
+  );
+  assert.deepEqual(names(priorities), { followed: ['b', 'c'], told: ['c'] });
+  assert.deepEqual(change, {
+    stopVectors: [],
+    unfollow: [],
+    follow: ['c', 'b'],
+    startVectors: ['c'],
+  });
+});
+
+test('whoever gets little for long is hushed, then forgotten, and an address that is always followed stays', () => {
+  let { priorities } = updatePriorities(NO_PRIORITIES, sharesOf({ a: 1, b: 1 }, 'a'), ROOM);
+  const seen: string[] = [];
+  for (let reading = 1; reading <= 60; reading++) {
+    const next = updatePriorities(priorities, sharesOf({ a: 0.001 }, 'a'), ROOM);
+    ({ priorities } = next);
+    for (const name of next.change.stopVectors) seen.push(`${reading} hush ${name}`);
+    for (const name of next.change.unfollow) seen.push(`${reading} forget ${name}`);
+  }
+  // What is always followed is neither followed nor forgotten here.
+  assert.deepEqual(seen, ['20 hush a', '20 hush b', '40 forget b']);
+  assert.deepEqual(names(priorities), { followed: [], told: [] });
+});
+
+test('without room, who gets twice as much takes the place of who gets least, and is told in his place', () => {
+  const full = updatePriorities(NO_PRIORITIES, sharesOf({ a: 0.2, b: 0.3, c: 0.4, d: 0.5 }), ROOM);
+  assert.deepEqual(names(full.priorities), { followed: ['a', 'b', 'c', 'd'], told: ['c', 'd'] });
+  const steady = { a: 0.2, b: 0.3, c: 0.4, d: 0.5 };
+  const small = updatePriorities(full.priorities, sharesOf({ ...steady, e: 0.3 }), ROOM);
+  assert.deepEqual(names(small.priorities).followed, ['a', 'b', 'c', 'd']);
+  const large = updatePriorities(full.priorities, sharesOf({ ...steady, e: 0.9 }), ROOM);
+  assert.deepEqual(names(large.priorities), { followed: ['b', 'c', 'd', 'e'], told: ['d', 'e'] });
+  assert.deepEqual(large.change, {
+    stopVectors: ['c'],
+    unfollow: ['a'],
+    follow: ['e'],
+    startVectors: ['e'],
+  });
+});
+
+test('whatever is sent to whom, there is never more attention than room, and changes lead from one to the next', () => {
+  const shares = fc.dictionary(
+    fc.constantFrom(...'abcdefghij'.split('')),
+    fc.double({ min: 0, max: 3, noNaN: true }),
+  );
+  fc.assert(
+    fc.property(fc.array(shares, { maxLength: 60 }), (readings) => {
+      let priorities = NO_PRIORITIES;
+      const followed = new Set(['a', 'b']);
+      const told = new Set<string>();
+      for (const one of readings) {
+        const next = updatePriorities(priorities, sharesOf(one, 'a', 'b'), ROOM);
+        ({ priorities } = next);
+        const { stopVectors, unfollow, follow, startVectors } = next.change;
+        for (const name of stopVectors) told.delete(name);
+        for (const name of unfollow) {
+          followed.delete(name);
+          told.delete(name);
+        }
+        for (const name of follow) followed.add(name);
+        for (const name of startVectors) told.add(name);
+        assert.ok(followed.size <= ROOM.followed && told.size <= ROOM.vectors);
+        const noted = names(priorities);
+        assert.deepEqual(noted.told, [...told].toSorted());
+        assert.deepEqual(new Set(['a', 'b', ...noted.followed]), followed);
+      }
+    }),
+  );
+});

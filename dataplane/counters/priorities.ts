@@ -1,0 +1,166 @@
+import type { CounterChange, CounterCapacity } from './driver.ts';
+
+/** How much notice is taken of a subject. */
+export interface SubjectPriority {
+  /** What it gets, as parts of its threshold, fading. */
+  readonly share: number;
+  /** Readings since it got enough to be followed, and to be told. */
+  readonly idle: number;
+  readonly quiet: number;
+  readonly countsVectors: boolean;
+}
+
+/** Addresses that get enough, or did lately, and all networks. */
+export interface Priorities {
+  readonly followed: ReadonlyMap<string, SubjectPriority>;
+  readonly networks: ReadonlyMap<string, SubjectPriority>;
+}
+
+/** Parts of thresholds that subjects got in one reading, by name. */
+export interface Shares {
+  /** Of addresses that are counted one by one, and of suspects. */
+  readonly addresses: ReadonlyMap<string, number>;
+  readonly networks: ReadonlyMap<string, number>;
+  /** Addresses that are followed anyway, and are only noted while they get enough. */
+  readonly always: ReadonlySet<string>;
+}
+
+/** The detector looks at nobody who gets less than an eighth, and forgets who gets less than a sixteenth. */
+export const FOLLOW_SHARE = 1 / 64;
+const START_VECTORS_SHARE = 1 / 16;
+const STOP_VECTORS_SHARE = START_VECTORS_SHARE / 2;
+/** Readings below these until nothing is told, or nobody is followed any more. */
+const QUIET_READINGS = 20;
+const IDLE_READINGS = 40;
+/** Of what went before, after one reading. */
+const DECAY = 0.75;
+/** So much more than another one a newcomer gets to take its place. */
+const REPLACEMENT_RATIO = 2;
+
+export const LOWEST_PRIORITY: SubjectPriority = {
+  share: 0,
+  idle: 0,
+  quiet: 0,
+  countsVectors: false,
+};
+export const NO_PRIORITIES: Priorities = { followed: new Map(), networks: new Map() };
+
+/** Who is followed and told from now on. Whoever gets more comes first where there is not room for all. Pure. */
+export function updatePriorities(
+  { followed, networks }: Priorities,
+  shares: Shares,
+  capacity: CounterCapacity,
+): { readonly priorities: Priorities; readonly change: CounterChange } {
+  const { always } = shares;
+  const addresses = decayed(followed, shares.addresses);
+  const allNetworks = decayed(networks, shares.networks);
+  const unfollow = [...addresses]
+    .filter(([, { idle }]) => idle >= IDLE_READINGS)
+    .map(([name]) => name);
+  for (const name of unfollow) addresses.delete(name);
+  const candidates = newCandidates(addresses, shares.addresses);
+  unfollow.push(...admit(addresses, candidates, always, capacity.followed - always.size));
+  const { hush: stopVectors, tell: startVectors } = planVectors(
+    [addresses, allNetworks],
+    capacity.vectors,
+  );
+  for (const name of unfollow)
+    if (followed.get(name)?.countsVectors === true) stopVectors.push(name);
+  return {
+    priorities: { followed: addresses, networks: allNetworks },
+    change: {
+      stopVectors,
+      unfollow: unfollow.filter((name) => !always.has(name)),
+      follow: candidates
+        .map(([name]) => name)
+        .filter((name) => addresses.has(name) && !always.has(name)),
+      startVectors,
+    },
+  };
+}
+
+type PriorityMap = Map<string, SubjectPriority>;
+type Candidate = readonly [name: string, share: number];
+
+function decayed(
+  before: ReadonlyMap<string, SubjectPriority>,
+  shares: ReadonlyMap<string, number>,
+): PriorityMap {
+  const priorities: PriorityMap = new Map();
+  for (const [name, { share, idle, quiet, countsVectors }] of before) {
+    const now = shares.get(name) ?? 0;
+    priorities.set(name, {
+      share: Math.max(now, share * DECAY),
+      idle: now < FOLLOW_SHARE ? idle + 1 : 0,
+      quiet: now < STOP_VECTORS_SHARE ? quiet + 1 : 0,
+      countsVectors,
+    });
+  }
+  return priorities;
+}
+
+/** Those who get the most first. */
+function newCandidates(followed: PriorityMap, addresses: ReadonlyMap<string, number>): Candidate[] {
+  return [...addresses]
+    .filter(([name, share]) => share >= FOLLOW_SHARE && !followed.has(name))
+    .toSorted(([, a], [, b]) => b - a);
+}
+
+/** Takes in as many as there is room for, and answers who had to go. Who is followed anyway needs none. */
+function admit(
+  followed: PriorityMap,
+  candidates: readonly Candidate[],
+  always: ReadonlySet<string>,
+  capacity: number,
+): string[] {
+  const others = [...followed].filter(([name]) => !always.has(name));
+  let free = capacity - others.length;
+  const excess = candidates.filter(([name]) => !always.has(name)).length - free;
+  const victims =
+    excess <= 0 ? [] : others.toSorted(([, a], [, b]) => b.share - a.share).slice(-excess);
+  const replaced: string[] = [];
+  for (const [name, share] of candidates) {
+    if (!always.has(name) && free > 0) free--;
+    else if (!always.has(name)) {
+      const victim = victims.pop();
+      if (victim === undefined || victim[1].share * REPLACEMENT_RATIO > share) continue;
+      followed.delete(victim[0]);
+      replaced.push(victim[0]);
+    }
+    followed.set(name, { ...LOWEST_PRIORITY, share });
+  }
+  return replaced;
+}
+
+function planVectors(
+  all: readonly PriorityMap[],
+  capacity: number,
+): { hush: string[]; tell: string[] } {
+  const entries = all.flatMap((notes) =>
+    [...notes].map(([name, noted]) => ({ notes, name, noted })),
+  );
+  const stop = entries.filter(({ noted }) => noted.countsVectors && noted.quiet >= QUIET_READINGS);
+  const staying = entries.filter(
+    ({ noted }) => noted.countsVectors && noted.quiet < QUIET_READINGS,
+  );
+  const wanted = entries
+    .filter(({ noted }) => !noted.countsVectors && noted.share >= START_VECTORS_SHARE)
+    .toSorted((a, b) => b.noted.share - a.noted.share);
+  const victims = staying.toSorted((a, b) => b.noted.share - a.noted.share);
+  let free = capacity - staying.length;
+  const start: typeof entries = [];
+  for (const one of wanted) {
+    if (free > 0) free--;
+    else {
+      const victim = victims.pop();
+      if (victim === undefined || victim.noted.share * REPLACEMENT_RATIO > one.noted.share) break;
+      stop.push(victim);
+    }
+    start.push(one);
+  }
+  for (const { notes, name, noted } of stop) notes.set(name, { ...noted, countsVectors: false });
+  for (const { notes, name, noted } of start)
+    notes.set(name, { ...noted, countsVectors: true, quiet: 0 });
+  const names = (some: typeof entries) => some.map(({ name }) => name);
+  return { hush: names(stop), tell: names(start) };
+}
