@@ -5,7 +5,10 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { after, test, type TestContext } from 'node:test';
 import { endAttack, putAttack, putEvidence } from '@portcullis/control/attacks/testing.ts';
-import { startWorld, type World } from '@portcullis/control/http/testing/fixture.ts';
+import {
+  startEnvironment,
+  type TestEnvironment,
+} from '@portcullis/control/http/testing/fixture.ts';
 import { sparkline } from './commands/attacks/show.ts';
 import { changesOf } from './commands/attacks/watch.ts';
 import { CommandSession, RunningCommand } from './testing/run.ts';
@@ -14,7 +17,7 @@ const session = new CommandSession({ PATH: process.env['PATH'], HOME: tmpdir() }
 after(() => session.close());
 
 /** The environment of a command that uses the API at `url` with the key of `world`. */
-function environment(acme: World['acme'], url: string) {
+function environment(acme: TestEnvironment['acme'], url: string) {
   return {
     PATH: process.env['PATH'],
     HOME: tmpdir(),
@@ -24,7 +27,7 @@ function environment(acme: World['acme'], url: string) {
 }
 
 test('portcullis attacks', { timeout: 60_000 }, async (t) => {
-  const world = await startWorld(t);
+  const world = await startEnvironment(t);
   const env = environment(world.acme, world.url);
   const run = (...args: readonly string[]) => session.run(['attacks', ...args], env);
 

@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import {
   recordOngoing,
   respondTo,
-  standingKinds,
+  activeKinds,
 } from '@portcullis/control/attacks/mitigations/testing.ts';
 import { testDatabase } from '@portcullis/control/db/testing.ts';
 import { serveEdges, TestEdge } from '@portcullis/control/fleet/test-edge.ts';
@@ -75,7 +75,7 @@ test('attacks cancel withdraws the mitigations of an attack once and rejects unk
   const cancelled = await cancel(id);
   assert.equal(cancelled.code, 0, cancelled.err);
   assert.match(cancelled.out, /on 203\.0\.113\.10\/32 are withdrawn by generation 2/);
-  assert.deepEqual(await standingKinds(db, attack.attackId), []);
+  assert.deepEqual(await activeKinds(db, attack.attackId), []);
   const again = await cancel(id, '--json');
   assert.deepEqual(JSON.parse(again.out), {
     attack: attack.attackId,

@@ -22,9 +22,9 @@ import {
   releaseSourceSets,
 } from './fleet/index.ts';
 import { createGameServers, type GameServers } from './game-servers/index.ts';
-import { createRegistry } from './http/metrics.ts';
-import { createHttpServer } from './http/server.ts';
-import type { HttpConfig } from './http/config.ts';
+import { createRegistry } from './http/server/metrics.ts';
+import { createHttpServer } from './http/server/server.ts';
+import type { HttpConfig } from './http/server/config.ts';
 import { LINK_CHANNELS, serveLinks } from './links.ts';
 import { createReadiness } from './readiness.ts';
 import { StopStack } from './stop-stack.ts';

@@ -1,7 +1,7 @@
 import { serveIpc } from '@portcullis/link/transport/ipc.ts';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import type { ControlSide } from '@portcullis/link/transport/transport.ts';
-import { type Collectors, tellCollectors } from './collectors/index.ts';
+import { type Collectors, notifyCollectors } from './collectors/index.ts';
 import type { Db } from './db/database.ts';
 import type { ControlConfig } from './config/config.ts';
 import { currentGeneration } from './fleet/generations.ts';
@@ -81,7 +81,7 @@ export async function serveLinks({
           ({ kind, name }) => kind === 'node' && (payload === null || name === payload),
         );
       } else if (channel === 'portcullis_collectors') {
-        tellCollectors(nodes, payload);
+        notifyCollectors(nodes, payload);
       }
     },
   };

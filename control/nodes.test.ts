@@ -12,7 +12,7 @@ import { type Control, type ControlFacts, createControl } from './control.ts';
 import type { Db } from './db/database.ts';
 import { testDatabase } from './db/testing.ts';
 import { enrolNode } from './game-servers/index.ts';
-import { looked, TestNode } from './game-servers/testing/node.ts';
+import { stateAnswer, TestNode } from './game-servers/testing/node.ts';
 import { addNode, addServer, uuidOf } from './game-servers/testing/servers.ts';
 import { createLogger } from './log.ts';
 
@@ -95,7 +95,7 @@ test('serves a node on its own socket, notifies it of changes and shows it in th
   const { facts } = await start(t, site);
   const node = await nodeAt(t, site).join();
   node.answer = ({ call: asked }) =>
-    asked.kind === 'look' ? looked('running') : { kind: 'accepted' };
+    asked.kind === 'look' ? stateAnswer('running') : { kind: 'accepted' };
   await node.beat({ uuid: uuidOf(1), power: 'running' });
   const { body } = await call(facts, site.key, SERVER);
   assert.equal((body['data'] as { state: string }).state, 'running');

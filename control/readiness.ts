@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from './db/database.ts';
 import type { EdgeReport } from '@portcullis/link/messages/edge-report.ts';
 import type { EdgeEnforcement, EnforcementReader } from './fleet/index.ts';
-import type { Check, EdgeReadiness, ReadinessReport } from './http/health.ts';
+import type { Check, EdgeReadiness, ReadinessReport } from './http/server/health.ts';
 
 export interface ReadinessDeps {
   readonly db: Db;

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { startWorld } from '../http/testing/fixture.ts';
+import { startEnvironment } from '../http/testing/fixture.ts';
 import { recordOngoing, respondTo } from './mitigations/testing.ts';
 import { ScopeTable } from './watch/scopes.ts';
 
 test('what is cancelled is told to edges with what they watch, until it is over for as long as it might go on', async (t) => {
-  const { acme, db } = await startWorld(t);
+  const { acme, db } = await startEnvironment(t);
   const heard = await recordOngoing(db, '203.0.113.10', 'ntp_amplification');
   await respondTo(db, heard);
   await respondTo(db, await recordOngoing(db, '203.0.113.11', 'ntp_amplification'));

@@ -6,9 +6,9 @@ import type { DropEntry } from '@portcullis/core/firewall/drops.ts';
 import type { OverlayAction } from '@portcullis/link/messages/attacks.ts';
 import { recordDrops } from '../fleet/edges/drops.ts';
 import { assertRefused } from '../http/testing/client.ts';
-import { startWorld } from '../http/testing/fixture.ts';
-import { recordOngoing, respondTo, standingKinds } from './mitigations/testing.ts';
-import { recordLate } from './record/late.ts';
+import { startEnvironment } from '../http/testing/fixture.ts';
+import { recordOngoing, respondTo, activeKinds } from './mitigations/testing.ts';
+import { recordDelayed } from './record/delayed-report.ts';
 import { wireAttack } from './watch/testing.ts';
 
 const X1 = '/api/x1/attacks';
@@ -36,7 +36,7 @@ interface Detail {
 }
 
 test('whoever sees an attack reads what is done against it in words, and may withdraw it', async (t) => {
-  const { acme, db } = await startWorld(t);
+  const { acme, db } = await startEnvironment(t);
   const heard = await recordOngoing(db, '203.0.113.10', 'dns_amplification');
   await respondTo(db, heard);
   const path = `${X1}/${heard.attackId}`;
@@ -54,7 +54,7 @@ test('whoever sees an attack reads what is done against it in words, and may wit
   );
   const cancelled = await acme.delete(`${path}/mitigations`, undefined);
   assert.equal(cancelled.status, 200, cancelled.text);
-  assert.deepEqual(await standingKinds(db, heard.attackId), []);
+  assert.deepEqual(await activeKinds(db, heard.attackId), []);
   const after = (await acme.get(path)).body as Detail;
   assert.ok(after.data.cancelled_at !== null);
   assert.deepEqual(
@@ -64,7 +64,7 @@ test('whoever sees an attack reads what is done against it in words, and may wit
 });
 
 test('what was dropped of an attack, and what would have been, is read with it, once and of no other', async (t) => {
-  const { acme, db } = await startWorld(t);
+  const { acme, db } = await startEnvironment(t);
   const single = await recordOngoing(db, '203.0.113.10', 'dns_amplification');
   const spread = await recordOngoing(db, '203.0.113.0/24', 'udp_flood');
   const nowMs = Date.now() + 1_000;
@@ -101,7 +101,7 @@ test('what was dropped of an attack, and what would have been, is read with it, 
 });
 
 test('what an edge did alone is read beside what control had done, with its name and its time', async (t) => {
-  const { acme, db } = await startWorld(t);
+  const { acme, db } = await startEnvironment(t);
   const heard = await recordOngoing(db, '203.0.113.10', 'dns_amplification');
   await respondTo(db, heard);
   const { startedAtMs } = heard.attack;
@@ -116,7 +116,7 @@ test('what an edge did alone is read beside what control had done, with its name
   const before = { ...done, sinceMs: startedAtMs - 9_000, untilMs: startedAtMs - 5_000 };
   const attack = { ...wireAttack(startedAtMs, null), actions: [before, done] };
   const late = { edge: 'fra1', attack, thresholds: DEFAULT_THRESHOLDS };
-  const told = await recordLate(db, late);
+  const told = await recordDelayed(db, late);
   assert.equal(told?.attackId, heard.attackId);
   const read = (await acme.get(`${X1}/${heard.attackId}`)).body as Detail;
   const [first, ...others] = read.data.mitigations.filter(({ edge }) => edge !== null);
@@ -135,7 +135,7 @@ test('what an edge did alone is read beside what control had done, with its name
 });
 
 test('an attack on somebody else, one that there is not, and what is no id are alike: 404', async (t) => {
-  const { acme, db } = await startWorld(t);
+  const { acme, db } = await startEnvironment(t);
   const strange = await recordOngoing(db, '198.18.0.1', 'icmp_flood');
   for (const id of [strange.attackId, 4711, 0, '-1', 'x', '1e3', '99999999999999999999']) {
     assertRefused(await acme.get(`${X1}/${id}`), 404, 'not_found');

@@ -3,9 +3,9 @@ import { describeAction, type MitigationAction } from '@portcullis/core/attacks/
 import type { Caller } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
 import { loadEvidence } from './evidence.ts';
-import { narrowHoldings, sinceHeld, withinReach } from './history/reach.ts';
-import { ATTACK_COLUMNS, type AttackRow, loadReach } from './history/store.ts';
-import { type LoneAction, loadLoneActions } from './lone-actions.ts';
+import { filterHoldings, sinceHeld, withinReach } from './history/visible-attacks.ts';
+import { ATTACK_COLUMNS, type AttackRow, loadVisibility } from './history/store.ts';
+import { type AutonomousAction, loadAutonomousActions } from './autonomous-actions.ts';
 import { attackView, secondView } from './views.ts';
 
 const EVERYTHING = { ip: null, prefix: null, asn: null } as const;
@@ -16,8 +16,8 @@ export async function findAttack(
   caller: Caller,
   id: number,
 ): Promise<AttackRow | null> {
-  const reach = await loadReach(db, caller);
-  const holdings = narrowHoldings(reach, EVERYTHING);
+  const reach = await loadVisibility(db, caller);
+  const holdings = filterHoldings(reach, EVERYTHING);
   if (holdings.length === 0) return null;
   const { attackHistoryDays: days } = caller.organisation.limits;
   const { rows } = await sql<AttackRow>`
@@ -50,7 +50,7 @@ export async function detailView(db: Db, attack: AttackRow, now: Date) {
       from mitigations where attack_id = ${attack.id} order by id`.execute(db);
   const { rows: responses } = await sql<{ at: Date | null }>`
     select cancelled_at as at from attack_responses where attack_id = ${attack.id}`.execute(db);
-  const alone = await loadLoneActions(db, attack);
+  const alone = await loadAutonomousActions(db, attack);
   const { rows: drops } = await sql<Counted & { what: 'dropped' | 'observed' }>`
     select what, packets, bytes from attack_drops where attack_id = ${attack.id}`.execute(db);
   const countedAs = (what: 'dropped' | 'observed'): Counted => {
@@ -84,7 +84,7 @@ function mitigationView({ id, action, mode, since, until, because }: MitigationR
   };
 }
 
-function loneView({ edge, action, mode, sinceMs, untilMs }: LoneAction) {
+function loneView({ edge, action, mode, sinceMs, untilMs }: AutonomousAction) {
   return {
     id: null,
     edge,

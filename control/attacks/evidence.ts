@@ -3,7 +3,7 @@ import type { Db } from '../db/database.ts';
 import { secondView } from './views.ts';
 
 /** Stored evidence of any version, read as far as it is valid. */
-interface Kept {
+interface StoredAttack {
   readonly shares?: unknown;
   readonly peakPps?: unknown;
   readonly peakBps?: unknown;
@@ -13,7 +13,7 @@ interface Kept {
 
 interface Row {
   readonly openedAt: Date;
-  readonly evidence: Kept;
+  readonly evidence: StoredAttack;
 }
 
 type Json = Readonly<Record<string, unknown>>;

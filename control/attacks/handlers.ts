@@ -1,5 +1,5 @@
-import type { Handlers } from '../http/handlers.ts';
-import { noAttack } from '../http/not-found.ts';
+import type { Handlers } from '../http/operations/handlers.ts';
+import { noAttack } from '../http/operations/not-found.ts';
 import { detailView, findAttack } from './detail.ts';
 import { createList, type ListDeps } from './history/list.ts';
 import { cancelIn } from './mitigations/cancel.ts';

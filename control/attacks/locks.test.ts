@@ -6,9 +6,9 @@ import type { Db } from '../db/database.ts';
 import { testDatabase } from '../db/testing.ts';
 import { insertEdge, insertHolding, insertOrganisation } from '../fleet/testing.ts';
 import { recordConfirmed } from './mitigations/confirm.ts';
-import type { HeardAttack } from './mitigations/facts.ts';
+import type { ReportedAttack } from './mitigations/facts.ts';
 import { recordOngoing, respondToAll, sweepAll } from './mitigations/testing.ts';
-import { recordLate } from './record/late.ts';
+import { recordDelayed } from './record/delayed-report.ts';
 import { recordBatch } from './record/recorder.ts';
 import { wireAttack } from './watch/testing.ts';
 
@@ -39,7 +39,7 @@ test('whoever records, dates and mitigates the same attacks at once waits for th
     update edges set mode = 'enforce', in_service = true, confirmed_generation = 1000000`.execute(
     db,
   );
-  const heard: HeardAttack[] = [];
+  const heard: ReportedAttack[] = [];
   for (let last = 1; last <= ATTACKS; last++) {
     heard.push(await recordOngoing(db, `203.0.113.${last}`, 'dns_amplification'));
   }
@@ -67,7 +67,7 @@ test('whoever records, dates and mitigates the same attacks at once waits for th
   const late = async (round: number): Promise<void> => {
     const { attack } = backwards[round % ATTACKS] ?? assert.fail();
     const told = { ...wireAttack(attack.startedAtMs - round, null), subject: attack.subject };
-    await recordLate(db, { edge: 'fra1', attack: told, thresholds: DEFAULT_THRESHOLDS });
+    await recordDelayed(db, { edge: 'fra1', attack: told, thresholds: DEFAULT_THRESHOLDS });
   };
   // Each round is dated anew.
   const date = async (): Promise<void> => {

@@ -5,10 +5,10 @@ import { sql } from 'kysely';
 import { testDatabase } from '../db/testing.ts';
 import { currentGeneration } from '../fleet/generations.ts';
 import { insertEdge, insertHolding, insertOrganisation } from '../fleet/testing.ts';
-import type { HeardAttack } from './mitigations/facts.ts';
+import type { ReportedAttack } from './mitigations/facts.ts';
 import type { MitigationEvents } from './mitigations/events.ts';
 import { startMitigations } from './mitigations/index.ts';
-import { respondToHeard } from './mitigations/respond.ts';
+import { respondToReports } from './mitigations/respond.ts';
 import { recordOngoing } from './mitigations/testing.ts';
 import type { Seen } from './record/plan.ts';
 import { TestWatch } from './watch/testing.ts';
@@ -103,14 +103,14 @@ test('a thousand attacks at once are recorded, mitigated, dated and over in a ha
 
 test('an attack about which nothing can be decided keeps back none of those decided about with it', async (t) => {
   const db = await attacked(t);
-  const heard: HeardAttack[] = [];
+  const heard: ReportedAttack[] = [];
   for (let last = 1; last <= 20; last++) {
     heard.push(await recordOngoing(db, `10.0.0.${last}`, 'dns_amplification'));
   }
   await sql`alter table mitigations add check (target <> '10.0.0.7')`.execute(db);
   const failed: string[] = [];
   let told = 0;
-  await respondToHeard(db, heard, {
+  await respondToReports(db, heard, {
     tell: () => void told++,
     failed: (what) => void failed.push(what),
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import type { Db } from '../db/database.ts';
-import { startWorld } from '../http/testing/fixture.ts';
+import { startEnvironment } from '../http/testing/fixture.ts';
 import { ensurePartitions } from './partitions.ts';
 import { sweepAttacks } from './retention.ts';
 import { endAttack, putAttack } from './testing.ts';
@@ -23,7 +23,7 @@ async function idsOf(db: Db): Promise<number[]> {
 }
 
 test('partitions are there before their month, made once whoever makes them', async (t) => {
-  const { db } = await startWorld(t);
+  const { db } = await startEnvironment(t);
   const now = new Date('2026-11-30T23:59:59Z');
   await Promise.all(Array.from({ length: 6 }, () => sweepAttacks(db, now)));
   assert.deepEqual(await partitionsOf(db), [
@@ -49,7 +49,7 @@ test('partitions are there before their month, made once whoever makes them', as
 });
 
 test('history is kept for the longest that any organisation may look back, then dropped whole', async (t) => {
-  const { db } = await startWorld(t);
+  const { db } = await startEnvironment(t);
   const old = await putAttack(db, {
     subject: '203.0.113.1',
     startedAgo: 200 * DAY,
@@ -73,7 +73,7 @@ test('history is kept for the longest that any organisation may look back, then 
 });
 
 test('an attack is kept by when it ended, with its evidence, and of its month nothing else is', async (t) => {
-  const { db, acme } = await startWorld(t);
+  const { db, acme } = await startEnvironment(t);
   await sql`update organisations set attack_history_days = 90`.execute(db);
   const put = async (last: number, endedAgo: number): Promise<number> => {
     const startedAgo = 200 * DAY;
@@ -109,7 +109,7 @@ test('an attack is kept by when it ended, with its evidence, and of its month no
 });
 
 test('old versions go after a day, and links that need them show the list as it is', async (t) => {
-  const { db, acme } = await startWorld(t);
+  const { db, acme } = await startEnvironment(t);
   for (const last of [1, 2, 3]) {
     await putAttack(db, { subject: `203.0.113.${last}`, startedAgo: 60 * last });
   }

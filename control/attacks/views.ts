@@ -1,7 +1,7 @@
 import { formatBps, formatPps } from '@portcullis/core/attacks/format.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import { formatCidr } from '@portcullis/core/net/cidr.ts';
-import { storedCidr } from './history/reach.ts';
+import { storedCidr } from './history/visible-attacks.ts';
 import type { AttackRow } from './history/store.ts';
 
 export function attackView(attack: AttackRow, now: Date) {

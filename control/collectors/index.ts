@@ -27,7 +27,7 @@ export interface Collectors {
 }
 
 /** Collectors changed. A null name means any. */
-export function tellCollectors(link: ControlSide, name: string | null): void {
+export function notifyCollectors(link: ControlSide, name: string | null): void {
   link.recheck((agent) => agent.kind === 'collector' && (name === null || agent.name === name));
   link.notify({ kind: 'collectors' });
 }

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import { parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Parsed } from '@portcullis/core/net/parsed.ts';
-import { DEFAULT_LISTEN, DEFAULT_METRICS_LISTEN } from '../http/config.ts';
+import { DEFAULT_LISTEN, DEFAULT_METRICS_LISTEN } from '../http/server/config.ts';
 import type { ControlEnvironment } from './env.ts';
 
 export interface ListenAddress {

@@ -1,7 +1,7 @@
 import type { Db } from '../db/database.ts';
 import { inSnapshot } from '../fleet/policies/policies.ts';
-import { notHeld } from '../http/not-found.ts';
-import type { Call } from '../http/operation.ts';
+import { notHeld } from '../http/operations/not-found.ts';
+import type { Call } from '../http/operations/operation.ts';
 import { loadServingEdges, type ServingEdge } from './held-store.ts';
 import {
   type AddressState,

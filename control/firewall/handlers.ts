@@ -1,6 +1,6 @@
 import { availableFilters } from '@portcullis/core/filters/catalogue.ts';
-import type { Handlers } from '../http/handlers.ts';
-import { notHeld } from '../http/not-found.ts';
+import type { Handlers } from '../http/operations/handlers.ts';
+import { notHeld } from '../http/operations/not-found.ts';
 import { createFilters, deleteFiltersByKey, managedTypes } from './writes/filters.ts';
 import { createRules, deleteRulesById } from './writes/rules.ts';
 import type { ServiceDeps } from './writes/address-write.ts';

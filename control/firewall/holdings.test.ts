@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { sql } from 'kysely';
 import type { Db, Tx } from '../db/database.ts';
 import { assertRefused, type TestClient, type TestReply } from '../http/testing/client.ts';
-import { startWorld } from '../http/testing/fixture.ts';
+import { startEnvironment } from '../http/testing/fixture.ts';
 
 const V1 = '/api/v1/firewall/ips';
 const X1 = '/api/x1/firewall/ips';
@@ -11,7 +11,7 @@ const DENY = { action: 'deny', protocol: 'any' };
 const rulesOf = (reply: TestReply) => (reply.body as { data: { rules: unknown[] } }).data.rules;
 
 test('answers 404 in every operation for an address that the caller does not hold', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   for (const ip of ['192.0.2.1', '203.0.113.200', '8.8.8.8']) {
     const replies = [
       await acme.get(`${V1}/${ip}`),
@@ -30,7 +30,7 @@ test('answers 404 in every operation for an address that the caller does not hol
 });
 
 test('a new holder starts empty, and the old one can neither read nor write', async (t) => {
-  const { acme, other, db } = await startWorld(t);
+  const { acme, other, db } = await startEnvironment(t);
   const ip = '203.0.113.10';
   await acme.post(`${V1}/${ip}/rules`, DENY);
   await sql`
@@ -63,7 +63,7 @@ const WAITING_WRITES: readonly [string, (acme: TestClient, ip: string) => Promis
 ];
 
 test('a write that waited while the holding ended is refused and leaves nothing, on an address with objects and on one without', async (t) => {
-  const { acme, db } = await startWorld(t);
+  const { acme, db } = await startEnvironment(t);
   await acme.post(`${V1}/203.0.113.10/rules`, DENY);
   await acme.post(`${V1}/203.0.113.10/filters`, { type: 'udp-stateful', port: '1' });
   const before = await writtenState(db);
@@ -120,7 +120,7 @@ async function writtenState(db: Db): Promise<unknown> {
 }
 
 test('every write is in the audit trail with who, what, from where, and its generation; refusals are not', async (t) => {
-  const { acme, db } = await startWorld(t);
+  const { acme, db } = await startEnvironment(t);
   const path = `${V1}/203.0.113.10`;
   await acme.post(`${path}/rules`, { ...DENY }, { 'x-request-id': 'audited-1' });
   await acme.post(`${path}/rules`, DENY);
@@ -150,7 +150,7 @@ test('every write is in the audit trail with who, what, from where, and its gene
 });
 
 test('counts an address as configured only while it has own objects', async (t) => {
-  const { acme, db } = await startWorld(t);
+  const { acme, db } = await startEnvironment(t);
   const path = `${V1}/203.0.113.10`;
   const configured = async () =>
     (await sql<{ configured: boolean }>`select configured from addresses`.execute(db)).rows[0]
@@ -164,7 +164,7 @@ test('counts an address as configured only while it has own objects', async (t) 
 });
 
 test('writes without effect leave no trace in the database', async (t) => {
-  const { acme, db } = await startWorld(t);
+  const { acme, db } = await startEnvironment(t);
   for (const ip of ['203.0.113.10', '2001:db8::1']) {
     const path = `${V1}/${ip}`;
     assert.equal((await acme.delete(`${path}/rules`, { ids: [1] })).status, 200);

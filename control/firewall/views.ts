@@ -1,6 +1,6 @@
 import type { Filter as CatalogueFilter } from '@portcullis/core/filters/filter.ts';
 import { findFilter } from '@portcullis/core/filters/catalogue.ts';
-import type { Call } from '../http/operation.ts';
+import type { Call } from '../http/operations/operation.ts';
 import {
   type AddressState,
   filterKey,

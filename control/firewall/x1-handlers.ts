@@ -1,5 +1,5 @@
 import type { Access } from '../access/index.ts';
-import type { CallOf, Handlers } from '../http/handlers.ts';
+import type { CallOf, Handlers } from '../http/operations/handlers.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import { Problem } from '../problem.ts';
 import { readAccepted, replaceableState } from './accepted.ts';

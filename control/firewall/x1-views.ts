@@ -1,6 +1,6 @@
 import { X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
 import type { HeldPrefix } from '../access/index.ts';
-import type { Call } from '../http/operation.ts';
+import type { Call } from '../http/operations/operation.ts';
 import type { AcceptedAddress } from './accepted.ts';
 import type { Explained } from './explain/explain.ts';
 import type { EdgeVerdict } from './explain/edge-verdicts.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { assertRefused, type TestReply } from '../http/testing/client.ts';
-import { startWorld } from '../http/testing/fixture.ts';
+import { startEnvironment } from '../http/testing/fixture.ts';
 
 const X1 = '/api/x1/firewall/ips';
 const V1 = '/api/v1/firewall/ips';
@@ -36,7 +36,7 @@ const EDGE = sql`
   values ('fra1', 'fra', '{eth0}', '{0.0.0.0/0,::/0}', 'both', 'reassemble', '[]', 'fleet', now(), 'enforce', true)`;
 
 test('the accepted view shows each object live, pending or going, while v1 shows what is live', async (t) => {
-  const { acme, db } = await startWorld(t);
+  const { acme, db } = await startEnvironment(t);
   await EDGE.execute(db);
   await acme.post(`${LIVE}/rules`, allow('80,81'));
   assert.deepEqual(statuses(await acme.get(ACCEPTED)), [
@@ -63,7 +63,7 @@ test('the accepted view shows each object live, pending or going, while v1 shows
 });
 
 test('deletes a rule that was accepted and never live', async (t) => {
-  const { acme, db } = await startWorld(t);
+  const { acme, db } = await startEnvironment(t);
   await EDGE.execute(db);
   await acme.post(`${LIVE}/rules`, allow('80'));
   assert.deepEqual((await acme.delete(`${LIVE}/rules`, { ids: [1] })).status, 200);
@@ -72,7 +72,7 @@ test('deletes a rule that was accepted and never live', async (t) => {
 });
 
 test('enforcement is partial with an edge away or an address refused, which stays at its last good state', async (t) => {
-  const { acme, db } = await startWorld(t);
+  const { acme, db } = await startEnvironment(t);
   await EDGE.execute(db);
   await acme.post(`${LIVE}/rules`, allow('80'));
   await sql`update edges set confirmed_generation = 1`.execute(db);
@@ -93,7 +93,7 @@ test('enforcement is partial with an edge away or an address refused, which stay
 });
 
 test('a replace makes the own objects exactly these, keeps the ids of what stays, and answers the difference', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   await acme.put(ACCEPTED, {
     rules: [allow('80-81')],
     filters: [{ type: 'udp-stateful', port: '9' }],
@@ -127,7 +127,7 @@ test('a replace makes the own objects exactly these, keeps the ids of what stays
 });
 
 test('a replace with If-Match of an older state is 412; edges that confirm meanwhile do not matter', async (t) => {
-  const { acme, db } = await startWorld(t);
+  const { acme, db } = await startEnvironment(t);
   await EDGE.execute(db);
   await acme.post(`${LIVE}/rules`, allow('80'));
   const etag = (await acme.get(ACCEPTED)).headers.get('etag') ?? '';
@@ -147,7 +147,7 @@ test('a replace with If-Match of an older state is 412; edges that confirm meanw
 });
 
 test('refuses a replace with any mistake, and reports its position', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   await acme.post(`${LIVE}/rules`, allow('80'));
   const cases: [object, string, string | null][] = [
     [
@@ -187,7 +187,7 @@ interface Held {
 const asHeld = (reply: TestReply) => reply.body as Held;
 
 test('held prefixes, assigned and configured addresses are listed in order, page by page, as far as the key sees', async (t) => {
-  const world = await startWorld(t);
+  const world = await startEnvironment(t);
   for (const ip of ['203.0.113.9', '203.0.113.10', '2001:db8::1']) {
     await world.acme.post(`${V1}/${ip}/rules`, allow('80,81'));
   }
@@ -229,7 +229,7 @@ interface Explained {
 const asExplained = (reply: TestReply) => reply.body as Explained;
 
 test('explain says what decides, by what is accepted or by what is live', async (t) => {
-  const { acme, db } = await startWorld(t);
+  const { acme, db } = await startEnvironment(t);
   await EDGE.execute(db);
   const ask = async (packet: object) =>
     asExplained(await acme.post(`${ACCEPTED}/explain`, { source_ip: '198.51.100.7', ...packet }))
@@ -250,7 +250,7 @@ test('explain says what decides, by what is accepted or by what is live', async 
 });
 
 test('refuses a packet with contradictory fields', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   const cases: [object, string][] = [
     [{ protocol: 'tcp', source_ip: '2001:db8::1', destination_port: 1 }, '/source_ip'],
     [{ protocol: 'tcp', source_ip: 'rubbish', destination_port: 1 }, '/source_ip'],

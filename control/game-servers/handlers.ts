@@ -1,5 +1,5 @@
-import type { Handlers } from '../http/handlers.ts';
-import { notSeen } from '../http/not-found.ts';
+import type { Handlers } from '../http/operations/handlers.ts';
+import { notSeen } from '../http/operations/not-found.ts';
 import { instruct, type InstructDeps } from './instruct.ts';
 import { type LiveDeps, readLines, readLive, readProblem } from './live.ts';
 import { listServers, loadBuild, loadServer } from './store.ts';

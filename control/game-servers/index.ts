@@ -5,7 +5,7 @@ import type { Admit, AgentHandler, ControlSide } from '@portcullis/link/transpor
 import type { Db } from '../db/database.ts';
 import { createGameServerEvents } from './events.ts';
 import { createHandlers, type GameServerHandlers } from './handlers.ts';
-import { AssignmentDesk } from './nodes/assignments.ts';
+import { AssignmentPages } from './nodes/assignments.ts';
 import { NodeCalls } from './nodes/calls.ts';
 import { admitNode } from './nodes/credential.ts';
 import { createNodeHandler } from './nodes/node-handler.ts';
@@ -45,7 +45,7 @@ export function createGameServers(deps: GameServerDeps): GameServers {
   const powers = new PowerStates();
   const events = createGameServerEvents(log, registry, powers);
   const calls = new NodeCalls();
-  const desk = new AssignmentDesk(db);
+  const desk = new AssignmentPages(db);
   const answer = createNodeHandler({ db, calls, desk, powers, events });
   const callNode = calls.call;
   return {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from 'kysely';
 import { assertRefused, type TestReply } from '../http/testing/client.ts';
-import { startWorld, type World } from '../http/testing/fixture.ts';
+import { startEnvironment, type TestEnvironment } from '../http/testing/fixture.ts';
 import { TestNode } from './testing/node.ts';
 import { addNode, addServer, uuidOf } from './testing/servers.ts';
 
@@ -12,8 +12,8 @@ const COMMAND = `${SERVER}/command`;
 const START = { signal: 'start' };
 const key = (value: string) => ({ 'idempotency-key': value });
 
-async function start(t: TestContext): Promise<World & { readonly node: TestNode }> {
-  const world = await startWorld(t);
+async function start(t: TestContext): Promise<TestEnvironment & { readonly node: TestNode }> {
+  const world = await startEnvironment(t);
   const credential = await addNode(world.db, 'node-1');
   await addServer(world.db, { number: 1 });
   await addServer(world.db, { number: 2, built: false });

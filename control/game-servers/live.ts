@@ -1,8 +1,15 @@
+import type { ServerResources, ServerState } from '@portcullis/core/game-servers/power.ts';
 import type { CallAnswer, NodeCall } from '@portcullis/link/messages/node.ts';
 import type { GameServerEvents } from './events.ts';
 import type { CallNode } from './nodes/calls.ts';
 import type { ServerRow } from './store.ts';
-import type { LiveServer } from './views.ts';
+
+/** The state of a server by its node. Null if unknown. */
+export interface LiveServer {
+  readonly state: ServerState;
+  /** Null if not measured yet. */
+  readonly resources: ServerResources | null;
+}
 
 type Reached = Pick<ServerRow, 'node' | 'uuid' | 'provisioned'>;
 

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from 'kysely';
 import { assertRefused } from '../http/testing/client.ts';
-import { OTHER, startWorld, type World } from '../http/testing/fixture.ts';
-import { looked, TestNode } from './testing/node.ts';
+import { OTHER, startEnvironment, type TestEnvironment } from '../http/testing/fixture.ts';
+import { stateAnswer, TestNode } from './testing/node.ts';
 import { addNode, addServer, uuidOf } from './testing/servers.ts';
 
 const LIST = '/api/v1/game-servers';
 const at = (number: number): string => `${LIST}/${uuidOf(number)}`;
 
-async function start(t: TestContext): Promise<World & { readonly node: TestNode }> {
-  const world = await startWorld(t);
+async function start(t: TestContext): Promise<TestEnvironment & { readonly node: TestNode }> {
+  const world = await startEnvironment(t);
   const credential = await addNode(world.db, 'node-1');
   const node = await new TestNode(world.nodes, 'node-1', credential).join();
   t.after(() => node.link.close());
@@ -25,7 +25,7 @@ function dataOf(body: unknown): Record<string, unknown> {
 }
 
 /** Another organisation with a service, and server 900 on it. */
-async function addForeign(world: World): Promise<void> {
+async function addForeign(world: TestEnvironment): Promise<void> {
   await sql`insert into services (id, organisation_id, name, owner) values (601, ${OTHER}, 'lobby', 'fleet')`.execute(
     world.db,
   );
@@ -128,7 +128,7 @@ test('a server of another, an identifier, an upper-case or malformed uuid: 404, 
 test('the detail shows what the node says now, and its tag changes with it', async (t) => {
   const world = await start(t);
   await addServer(world.db, { number: 1 });
-  world.node.answer = () => looked('running');
+  world.node.answer = () => stateAnswer('running');
   const first = await world.acme.get(at(1));
   assert.equal(dataOf(first.body)['state'], 'running');
   assert.deepEqual(dataOf(first.body)['resources'], {
@@ -142,7 +142,7 @@ test('the detail shows what the node says now, and its tag changes with it', asy
   });
   const tag = first.headers.get('etag') ?? '';
   assert.equal((await world.acme.get(at(1), { 'if-none-match': tag })).status, 304);
-  world.node.answer = () => looked('stopping');
+  world.node.answer = () => stateAnswer('stopping');
   const second = await world.acme.get(at(1), { 'if-none-match': tag });
   assert.equal(second.status, 200);
   assert.equal(dataOf(second.body)['state'], 'stopping');
@@ -180,7 +180,7 @@ test('state and resources are null, and the rest is there, whenever nobody knows
 test('many readers of one server cost its node one look at a time', async (t) => {
   const world = await start(t);
   await addServer(world.db, { number: 1 });
-  world.node.answer = () => looked('running');
+  world.node.answer = () => stateAnswer('running');
   world.node.delayMs = 100;
   const replies = await Promise.all(Array.from({ length: 50 }, () => world.acme.get(at(1))));
   assert.ok(replies.every(({ body }) => dataOf(body)['state'] === 'running'));
@@ -190,11 +190,11 @@ test('many readers of one server cost its node one look at a time', async (t) =>
 test('an answer that comes too late changes nothing that comes after it', async (t) => {
   const world = await start(t);
   await addServer(world.db, { number: 1 });
-  world.node.answer = () => looked('running');
+  world.node.answer = () => stateAnswer('running');
   world.node.delayMs = 400;
   assert.equal(dataOf((await world.acme.get(at(1))).body)['state'], null);
   world.node.delayMs = 200;
-  world.node.answer = () => looked('offline');
+  world.node.answer = () => stateAnswer('offline');
   assert.equal(dataOf((await world.acme.get(at(1))).body)['state'], 'offline');
 });
 
@@ -230,7 +230,7 @@ test('what is amiss with a server is told in the words of its node, also when th
   const problem = async (): Promise<unknown> =>
     dataOf((await world.acme.get(`/api/x1/game-servers/${uuid}/build`)).body)['problem'];
   const why = 'It could not be started: Port 20001/tcp is in use.';
-  world.node.answer = () => looked('offline', why);
+  world.node.answer = () => stateAnswer('offline', why);
   assert.equal(await problem(), why);
   world.node.answer = () => ({ kind: 'refused', reason: 'The engine does not answer.' });
   assert.equal(await problem(), 'The engine does not answer.');

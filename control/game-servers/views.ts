@@ -1,14 +1,7 @@
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
-import type { ServerResources, ServerState } from '@portcullis/core/game-servers/power.ts';
-import type { ConsoleLines } from './live.ts';
+import type { ServerResources } from '@portcullis/core/game-servers/power.ts';
+import type { ConsoleLines, LiveServer } from './live.ts';
 import type { ListedServer, ServerBuildRow } from './store.ts';
-
-/** The state of a server by its node. Null if unknown. */
-export interface LiveServer {
-  readonly state: ServerState;
-  /** Null if not measured yet. */
-  readonly resources: ServerResources | null;
-}
 
 export function listedView(server: ListedServer) {
   return {

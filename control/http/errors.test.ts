@@ -6,7 +6,7 @@ import { ENDPOINTS, V1_PREFIX } from '@portcullis/contract/endpoints.ts';
 import { X1_ENDPOINTS, X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
 import type { Db } from '../db/database.ts';
 import type { TestReply } from './testing/client.ts';
-import { ALL_ABILITIES, startWorld } from './testing/fixture.ts';
+import { ALL_ABILITIES, startEnvironment } from './testing/fixture.ts';
 
 /** Parts 7 and 8 of the interface, row by row, with the whole body: what a client may have been written against. */
 const V1 = '/api/v1/firewall/ips';
@@ -51,7 +51,7 @@ async function assignGroup(db: Db): Promise<void> {
 }
 
 test('403: every operation of an area whose flag is off, and no other', async (t) => {
-  const world = await startWorld(t);
+  const world = await startEnvironment(t);
   await sql`update organisations set flags = '{}' where id = 1`.execute(world.db);
   const key = await world.client({ abilities: ['game-servers.read', 'game-servers.manage'] });
   for (const { row, path } of OPERATIONS) {
@@ -65,7 +65,7 @@ test('403: every operation of an area whose flag is off, and no other', async (t
 });
 
 test('403: every operation to a key that lacks its ability and has all the others', async (t) => {
-  const world = await startWorld(t);
+  const world = await startEnvironment(t);
   for (const { row, path } of OPERATIONS) {
     const abilities = ALL_ABILITIES.filter((ability) => ability !== row.ability);
     const key = await world.client({ abilities });
@@ -78,7 +78,7 @@ test('403: every operation to a key that lacks its ability and has all the other
 });
 
 test('404: an address that is not inside a prefix of the caller and not assigned to its services', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   isExactly(
     await acme.get(`${V1}/192.0.2.1`),
     refusal(
@@ -91,7 +91,7 @@ test('404: an address that is not inside a prefix of the caller and not assigned
 });
 
 test('422: a filter type that is unknown, and one that is not available here, with the same body', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   const expected = refusal(
     422,
     'filter_unavailable',
@@ -103,7 +103,7 @@ test('422: a filter type that is unknown, and one that is not available here, wi
 });
 
 test('422: a rule identical to one on the address', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   await acme.post(`${IP}/rules`, tcp('80'));
   isExactly(
     await acme.post(`${IP}/rules`, tcp('80')),
@@ -117,7 +117,7 @@ test('422: a rule identical to one on the address', async (t) => {
 });
 
 test('422: each limit of part 8, one past it, and the same request at the limit is answered', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   const exceeded = (detail: string, errors?: object[]) =>
     refusal(422, 'limit_exceeded', 'Limit exceeded', detail, errors);
   const ports = exceeded(
@@ -155,7 +155,7 @@ test('422: each limit of part 8, one past it, and the same request at the limit 
 });
 
 test('101 ports are one request where the organisation may have as many rules; meta shows the limits in force', async (t) => {
-  const world = await startWorld(t);
+  const world = await startEnvironment(t);
   await sql`update organisations set rules_per_ip = 500, filters_per_ip = 3, max_ports_per_request = 200
             where id = 1`.execute(world.db);
   const acme = await world.client();
@@ -172,7 +172,7 @@ test('101 ports are one request where the organisation may have as many rules; m
 });
 
 test('422: a delete of what a firewall group owns names the group, and deletes nothing of the request', async (t) => {
-  const { acme, db } = await startWorld(t);
+  const { acme, db } = await startEnvironment(t);
   await assignGroup(db);
   await acme.post(`${IP}/rules`, tcp('80'));
   await acme.post(`${IP}/filters`, udp('10'));
@@ -191,7 +191,7 @@ test('422: a delete of what a firewall group owns names the group, and deletes n
 });
 
 test('502: no port landed', async (t) => {
-  const { acme, db } = await startWorld(t);
+  const { acme, db } = await startEnvironment(t);
   await sql
     .raw(`create function fail() returns trigger language plpgsql as $$ begin raise 'no'; end $$;
     create trigger fail before insert on rules for each row execute function fail()`)
@@ -208,7 +208,7 @@ test('502: no port landed', async (t) => {
 });
 
 test('every protocol is accepted with what it may have, in both families, and ports with nothing else', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   for (const path of [IP, `${V1}/2001:db8::10`]) {
     for (const protocol of ['tcp', 'udp', 'icmp', 'gre', 'esp', 'any']) {
       for (const action of ['allow', 'deny']) {
@@ -222,7 +222,7 @@ test('every protocol is accepted with what it may have, in both families, and po
 });
 
 test('unknown fields, query parameters and control characters are 422 in every write', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   for (const { row, path } of OPERATIONS.filter(({ row }) => row.body !== undefined)) {
     if (row.flag !== 'firewall_api') continue;
     const [body] = Object.values(row.bodyExamples ?? {});
@@ -242,7 +242,7 @@ test('unknown fields, query parameters and control characters are 422 in every w
 });
 
 test('every read has an ETag, and answers 304 without a body to who has it', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   for (const { row, path } of OPERATIONS.filter(({ row }) => row.method === 'GET')) {
     if (row.flag !== 'firewall_api') continue;
     const etag = (await acme.get(path)).headers.get('etag') ?? '';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import { startWorld, type World } from './testing/fixture.ts';
+import { startEnvironment, type TestEnvironment } from './testing/fixture.ts';
 import { sendRaw } from './testing/raw.ts';
 
 const IP = '/api/v1/firewall/ips/203.0.113.10';
@@ -11,18 +11,23 @@ const RULE = '{"action":"deny","protocol":"gre"}';
 const PROBLEM = 'Content-Type: application/problem\\+json';
 
 /** A request with a key, by hand; closed after its answer unless told otherwise. */
-function requestText(world: World, line: string, headers: readonly string[], body = ''): string {
+function requestText(
+  world: TestEnvironment,
+  line: string,
+  headers: readonly string[],
+  body = '',
+): string {
   const all = ['Host: x', `Authorization: ${world.acme.authorization}`, ...headers];
   return `${line}\r\n${all.join('\r\n')}\r\n\r\n${body}`;
 }
 
-function post(world: World, headers: readonly string[], body: string): string {
+function post(world: TestEnvironment, headers: readonly string[], body: string): string {
   const all = ['Content-Type: application/json', 'Connection: close', ...headers];
   return requestText(world, `POST ${RULES} HTTP/1.1`, all, body);
 }
 
 test('a body that two servers could measure differently is 400, and nothing of it is done', async (t) => {
-  const world = await startWorld(t);
+  const world = await startEnvironment(t);
   const chunked = `${RULE.length.toString(16)}\r\n${RULE}\r\n0\r\n\r\n`;
   const shapes: readonly (readonly [readonly string[], string])[] = [
     [[`Content-Length: ${RULE.length}`, 'Content-Length: 2'], RULE],
@@ -57,7 +62,7 @@ test('a body that two servers could measure differently is 400, and nothing of i
 });
 
 test('a head that two servers could read differently is 400, another version of HTTP 505', async (t) => {
-  const world = await startWorld(t);
+  const world = await startEnvironment(t);
   const line = `GET ${IP} HTTP/1.1`;
   const key = `Authorization: ${world.acme.authorization}`;
   const cases: readonly (readonly [string, number, RegExp])[] = [
@@ -88,7 +93,7 @@ test('a head that two servers could read differently is 400, another version of 
 });
 
 test('HTTP/1.0, absolute-form targets, upgrades and unknown expectations are answered like any other request', async (t) => {
-  const world = await startWorld(t);
+  const world = await startEnvironment(t);
   const key = `Authorization: ${world.acme.authorization}`;
   const close = 'Connection: close';
   for (const text of [
@@ -112,7 +117,7 @@ test('HTTP/1.0, absolute-form targets, upgrades and unknown expectations are ans
 });
 
 test('a path leads nowhere but where it says: dots, NUL, overlong UTF-8 and long URLs are 404 or 431', async (t) => {
-  const world = await startWorld(t);
+  const world = await startEnvironment(t);
   const paths = [
     '/..%2f..%2fetc/passwd',
     '/../../etc/passwd',
@@ -152,7 +157,7 @@ test('a path leads nowhere but where it says: dots, NUL, overlong UTF-8 and long
 });
 
 test('the scheme is read in any case and after more than one space, and nothing else passes for it', async (t) => {
-  const world = await startWorld(t);
+  const world = await startEnvironment(t);
   const key = world.acme.authorization?.slice('Bearer '.length) ?? '';
   for (const header of [`bearer ${key}`, `BEARER ${key}`, `Bearer   ${key}`, `Bearer ${key}  `]) {
     assert.equal((await world.anonymous(header).get(IP)).status, 200, header);
@@ -178,7 +183,7 @@ test('the scheme is read in any case and after more than one space, and nothing 
 });
 
 test('HEAD answers every GET of the interface with its status and headers and without a body', async (t) => {
-  const world = await startWorld(t);
+  const world = await startEnvironment(t);
   const headers = { authorization: world.acme.authorization ?? '' };
   const paths = [
     IP,
@@ -207,7 +212,7 @@ test('HEAD answers every GET of the interface with its status and headers and wi
 });
 
 test('OPTIONS names the methods of every path, without a key', async (t) => {
-  const { url } = await startWorld(t);
+  const { url } = await startEnvironment(t);
   for (const [path, allow] of [
     [IP, 'GET, HEAD, OPTIONS'],
     [`${IP}/filters`, 'DELETE, OPTIONS, POST'],
@@ -222,7 +227,7 @@ test('OPTIONS names the methods of every path, without a key', async (t) => {
 });
 
 test('a body is invited only from who may send it, and only as large as is read', async (t) => {
-  const world = await startWorld(t);
+  const world = await startEnvironment(t);
   const expect = ['Content-Type: application/json', 'Expect: 100-continue'];
   const head = (length: number): string =>
     requestText(world, `POST ${RULES} HTTP/1.1`, [...expect, `Content-Length: ${length}`]);
@@ -237,7 +242,7 @@ test('a body is invited only from who may send it, and only as large as is read'
 });
 
 test('1 MiB is 413 whether it says its length or comes in chunks', async (t) => {
-  const world = await startWorld(t);
+  const world = await startEnvironment(t);
   const body = 'a'.repeat(1024 * 1024);
   const chunked = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
   for (const [headers, sent] of [
@@ -250,7 +255,7 @@ test('1 MiB is 413 whether it says its length or comes in chunks', async (t) => 
 });
 
 test('pipelined requests are answered each and in order, also behind one whose body nobody reads', async (t) => {
-  const world = await startWorld(t);
+  const world = await startEnvironment(t);
   const read = requestText(world, `GET ${IP} HTTP/1.1`, []);
   const withBody = requestText(world, `GET ${IP} HTTP/1.1`, ['Content-Length: 5'], 'hello');
   const refused = requestText(world, `PATCH ${RULES} HTTP/1.1`, ['Content-Length: 5'], 'hello');
@@ -263,7 +268,7 @@ test('pipelined requests are answered each and in order, also behind one whose b
 
 test('who is slow with a head, a body or the next request is cut off in time, and told', async (t) => {
   const timeouts = { headersMs: 150, requestMs: 300, keepAliveMs: 100, checkEveryMs: 20 };
-  const world = await startWorld(t, {
+  const world = await startEnvironment(t, {
     config: {
       listen: { host: '127.0.0.1', port: 0 },
       publicUrl: 'http://x',
@@ -308,7 +313,7 @@ async function drip(url: string, begin: string): Promise<string> {
 }
 
 test('numbers and strings that JSON readers disagree about are a clear 4xx', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   const deletions: readonly (readonly [string, number])[] = [
     ['{"ids":[1e400]}', 422],
     ['{"ids":[9007199254740993]}', 422],

@@ -3,14 +3,14 @@ import { test } from 'node:test';
 import { sql } from 'kysely';
 import { processorClock } from '@portcullis/core/testing/processor-clock.ts';
 import { assertRefused } from './testing/client.ts';
-import { startWorld } from './testing/fixture.ts';
+import { startEnvironment } from './testing/fixture.ts';
 import { sendRaw } from './testing/raw.ts';
 
 const IP = '/api/v1/firewall/ips/203.0.113.10';
 const RULES = `${IP}/rules`;
 
 test('without a valid key every operation answers 401 and says how to authenticate', async (t) => {
-  const world = await startWorld(t);
+  const world = await startEnvironment(t);
   const headers = [
     undefined,
     '',
@@ -34,7 +34,7 @@ test('without a valid key every operation answers 401 and says how to authentica
 });
 
 test('401 comes before 403 flag, before 403 ability, before 404, before 422', async (t) => {
-  const world = await startWorld(t);
+  const world = await startEnvironment(t);
   const bad = { action: 'rubbish' };
   const foreign = '/api/v1/firewall/ips/192.0.2.1/rules';
   assertRefused(await world.anonymous().post(foreign, bad), 401, 'unauthenticated');
@@ -51,7 +51,7 @@ test('401 comes before 403 flag, before 403 ability, before 404, before 422', as
 });
 
 test('what is not a canonicalisable address of the caller is 404, in any spelling', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   const wrong = [
     '192.0.2.1',
     '203.0.113.200',
@@ -132,7 +132,7 @@ const HOSTILE: readonly [string, string | Uint8Array, string, number, string][] 
 ];
 
 test('hostile bodies get a clear 4xx in bounded time, with twenty errors at most', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   for (const [name, raw, type, status, code] of HOSTILE) {
     const tookMs = processorClock();
     const reply = await acme.send('POST', RULES, { raw, headers: { 'content-type': type } });
@@ -145,7 +145,7 @@ test('hostile bodies get a clear 4xx in bounded time, with twenty errors at most
 });
 
 test('a duplicate key is named, and a mistake is placed', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   const twice = await acme.send('POST', RULES, { raw: '{"action":"allow","action":"deny"}' });
   assert.equal(
     assertRefused(twice, 400, 'malformed_json')['detail'],
@@ -163,7 +163,7 @@ test('a duplicate key is named, and a mistake is placed', async (t) => {
 });
 
 test('unknown, repeated and mistyped query parameters are refused by name', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   const cases: [string, string, RegExp][] = [
     [`${IP}?x=1`, 'x', /not a known/],
     [`${IP}?__proto__=1`, '__proto__', /not a known/],
@@ -185,7 +185,7 @@ test('unknown, repeated and mistyped query parameters are refused by name', asyn
 });
 
 test('a known path with another method is 405 with Allow, an unknown path 404, whatever the body', async (t) => {
-  const { acme, url } = await startWorld(t);
+  const { acme, url } = await startEnvironment(t);
   const wrong = await acme.send('PATCH', RULES, {
     raw: 'x',
     headers: { 'content-type': 'text/plain' },
@@ -214,7 +214,7 @@ test('a known path with another method is 405 with Allow, an unknown path 404, w
 });
 
 test('HEAD answers like GET without the body', async (t) => {
-  const { acme, url } = await startWorld(t);
+  const { acme, url } = await startEnvironment(t);
   const head = await fetch(`${url}${IP}`, {
     method: 'HEAD',
     headers: { authorization: acme.authorization ?? '' },
@@ -227,7 +227,7 @@ test('HEAD answers like GET without the body', async (t) => {
 });
 
 test('bytes that are no HTTP, and headers beyond 16 KiB, get an answer and never a 5xx', async (t) => {
-  const { url } = await startWorld(t);
+  const { url } = await startEnvironment(t);
   assert.match(
     await sendRaw(url, 'rubbish\r\n\r\n'),
     /^HTTP\/1\.1 400 .*application\/problem\+json/s,
@@ -239,7 +239,7 @@ test('bytes that are no HTTP, and headers beyond 16 KiB, get an answer and never
 });
 
 test('a sane X-Request-Id is kept, any other replaced', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   const kept = await acme.get(IP, { 'x-request-id': 'deploy-42.a_b' });
   assert.equal(kept.headers.get('x-request-id'), 'deploy-42.a_b');
   for (const id of ['short', 'a'.repeat(65), 'with space in it', '{"json":"inject"}']) {
@@ -249,7 +249,7 @@ test('a sane X-Request-Id is kept, any other replaced', async (t) => {
 });
 
 test('a read has a strong ETag that follows its content, and 304 answers who has it', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   const first = await acme.get(IP);
   const etag = first.headers.get('etag') ?? '';
   const same = await acme.get(IP, { 'if-none-match': `"x", ${etag}` });
@@ -262,7 +262,7 @@ test('a read has a strong ETag that follows its content, and 304 answers who has
 });
 
 test('past its quota a key is answered 429 with the time to wait, and others are not', async (t) => {
-  const world = await startWorld(t);
+  const world = await startEnvironment(t);
   await sql`update organisations set requests_per_minute = 2 where id = 1`.execute(world.db);
   const limited = await world.client();
   assert.equal((await limited.get(IP)).headers.get('ratelimit'), '"key";r=1;t=30');

@@ -4,7 +4,7 @@ import type { Caller } from '@portcullis/control/access/index.ts';
 import { type Db, openDatabase } from '@portcullis/control/db/database.ts';
 import { loadMigrations, migrate } from '@portcullis/control/db/migrate.ts';
 import { startTestCluster } from '@portcullis/control/db/testing.ts';
-import { createRegistry } from '@portcullis/control/http/metrics.ts';
+import { createRegistry } from '@portcullis/control/http/server/metrics.ts';
 import { createLogger } from '@portcullis/control/log.ts';
 import { ATTACKS, fillAttacks } from './attacks-fixture.ts';
 import { quantile } from './measure.ts';

@@ -7,7 +7,7 @@ const MAX_COUNTS = 2_000;
  * A cache of counts: following the links of a long list needs the same count repeatedly. Counts as of a revision never
  * change, so only the size is bounded.
  */
-export class CountMemory {
+export class CountCache {
   readonly #counts = new Map<string, number>();
 
   async get(query: CompiledQuery, count: () => Promise<number>): Promise<number> {

@@ -1,6 +1,6 @@
 import { V1_PREFIX } from '@portcullis/contract/endpoints.ts';
 import { momentView } from '../views.ts';
-import type { AskedWindow } from './window.ts';
+import type { RequestedWindow } from './window.ts';
 
 export type LinkedQuery = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -18,7 +18,7 @@ export interface PageLinks {
 export function pageLinks(
   publicUrl: string,
   query: LinkedQuery,
-  pinned: { readonly window: AskedWindow; readonly snapshot: string },
+  pinned: { readonly window: RequestedWindow; readonly snapshot: string },
   pages: { readonly current: number; readonly last: number },
 ): PageLinks {
   const { window, snapshot } = pinned;

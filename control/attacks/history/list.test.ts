@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { assertRefused } from '../../http/testing/client.ts';
-import { ACME, OTHER, startWorld } from '../../http/testing/fixture.ts';
+import { ACME, OTHER, startEnvironment } from '../../http/testing/fixture.ts';
 import { endAttack, putAttack } from '../testing.ts';
 import { ATTACKS, idsOf, list, moment, pageOf, path } from './testing.ts';
 
@@ -11,7 +11,7 @@ const HOUR = 3_600;
 const DAY = 86_400;
 
 test('an attack is shown as the interface writes it, and runs on while it goes on', async (t) => {
-  const { acme, db } = await startWorld(t);
+  const { acme, db } = await startEnvironment(t);
   assert.deepEqual((await list(acme)).data, []);
   const id = await putAttack(db, { subject: `${IP}/32`, startedAgo: 90 });
   const [attack] = (await list(acme)).data;
@@ -40,7 +40,7 @@ test('an attack is shown as the interface writes it, and runs on while it goes o
 });
 
 test('only who had the address when an attack began, and still has it by that, sees it', async (t) => {
-  const { acme, other, client, db } = await startWorld(t);
+  const { acme, other, client, db } = await startEnvironment(t);
   const mine = await putAttack(db, { subject: `${IP}/32`, startedAgo: 60 });
   const theirs = await putAttack(db, { subject: '203.0.113.200/32', startedAgo: 50 });
   const served = await putAttack(db, { subject: '198.51.100.10/32', startedAgo: 40 });
@@ -80,7 +80,7 @@ test('only who had the address when an attack began, and still has it by that, s
 });
 
 test('a prefix carved out of another keeps its own attacks, and takes those of the outer in it', async (t) => {
-  const { acme, db } = await startWorld(t);
+  const { acme, db } = await startEnvironment(t);
   const outside = await putAttack(db, { subject: '203.0.113.20/32', startedAgo: 90 });
   const before = await putAttack(db, { subject: '203.0.113.33/32', startedAgo: 80 });
   const whole = await putAttack(db, { subject: '203.0.113.0/24', startedAgo: 70 });
@@ -96,7 +96,7 @@ test('a prefix carved out of another keeps its own attacks, and takes those of t
 });
 
 test('a key sees what it is bound to and nothing around it', async (t) => {
-  const { client, db } = await startWorld(t);
+  const { client, db } = await startEnvironment(t);
   const low = await putAttack(db, { subject: '203.0.113.3/32', startedAgo: 60 });
   await putAttack(db, { subject: '203.0.113.90/32', startedAgo: 50 });
   await putAttack(db, { subject: '203.0.113.0/24', startedAgo: 40 });
@@ -108,7 +108,7 @@ test('a key sees what it is bound to and nothing around it', async (t) => {
 });
 
 test('ip, prefix, asn and ongoing narrow together; what is not held gives an empty page', async (t) => {
-  const { acme, db } = await startWorld(t);
+  const { acme, db } = await startEnvironment(t);
   const four = await putAttack(db, { subject: `${IP}/32`, startedAgo: 60 });
   const ended = await putAttack(db, { subject: '203.0.113.9/32', startedAgo: 50, endedAgo: 10 });
   const six = await putAttack(db, { subject: '2001:db8::7/128', startedAgo: 40 });
@@ -139,7 +139,7 @@ test('ip, prefix, asn and ongoing narrow together; what is not held gives an emp
 });
 
 test('a window takes what overlaps it; both forms of an offset, and its + unescaped', async (t) => {
-  const { acme, db } = await startWorld(t);
+  const { acme, db } = await startEnvironment(t);
   const now = new Date(Math.floor(Date.now() / 1000) * 1000);
   const at = (secondsAgo: number) => new Date(now.getTime() - secondsAgo * 1000).toISOString();
   const long = await putAttack(db, { subject: '203.0.113.1/32', startedAgo: 30 * HOUR, now });
@@ -184,7 +184,7 @@ test('a window takes what overlaps it; both forms of an offset, and its + unesca
 });
 
 test('a window that reaches back too far is raised to the earliest entitled date, and says so', async (t) => {
-  const { acme, db } = await startWorld(t);
+  const { acme, db } = await startEnvironment(t);
   const far = await list(acme, '?from=2020-01-01T00:00:00Z');
   assert.equal(far.meta.from_clamped, true);
   const kept = Date.now() - 90 * DAY * 1000;
@@ -212,7 +212,7 @@ test('a window that reaches back too far is raised to the earliest entitled date
 });
 
 test('in a window to come there is nothing yet, whatever goes on now', async (t) => {
-  const { acme, db } = await startWorld(t);
+  const { acme, db } = await startEnvironment(t);
   const id = await putAttack(db, { subject: `${IP}/32`, startedAgo: 60 });
   for (const ongoing of ['', '&ongoing=true']) {
     const to = encodeURIComponent('9999-12-31T23:59:59+00:00');
@@ -224,7 +224,7 @@ test('in a window to come there is nothing yet, whatever goes on now', async (t)
 });
 
 test('what is not valid is 422 at the parameter at fault', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   const cases: [string, string][] = [
     ['ip=nonsense', 'ip'],
     ['ip=203.0.113.010', 'ip'],
@@ -276,7 +276,7 @@ test('what is not valid is 422 at the parameter at fault', async (t) => {
 });
 
 test('flag, ability and key are asked for before anything else', async (t) => {
-  const { client, anonymous, db } = await startWorld(t);
+  const { client, anonymous, db } = await startEnvironment(t);
   const poor = await client({ abilities: ['firewall.read'] });
   assertRefused(await poor.get(`${ATTACKS}?per_page=0`), 403, 'ability_missing');
   assertRefused(await anonymous().get(ATTACKS), 401, 'unauthenticated');

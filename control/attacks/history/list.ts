@@ -1,21 +1,27 @@
 import { parseCidr } from '@portcullis/core/net/cidr.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../db/database.ts';
-import type { CallOf } from '../../http/handlers.ts';
-import { CountMemory } from './counts.ts';
+import type { CallOf } from '../../http/operations/handlers.ts';
+import { CountCache } from './counts.ts';
 import { pageLinks } from './links.ts';
-import { addressAsCidr, type Narrowing, narrowHoldings, type Reach, withinReach } from './reach.ts';
-import { formatSnapshot, parseSnapshot, type Snapshot, type SnapshotGround } from './snapshot.ts';
+import {
+  addressAsCidr,
+  type AttackFilters,
+  filterHoldings,
+  type Reach,
+  withinReach,
+} from './visible-attacks.ts';
+import { formatSnapshot, parseSnapshot, type Snapshot, type SnapshotScope } from './snapshot.ts';
 import {
   type AttackRow,
   type Clock,
   countPart,
   loadClock,
-  loadReach,
+  loadVisibility,
   loadSlice,
   partsOf,
 } from './store.ts';
-import { askedWindow, type AttackWindow, attackWindow, invalid } from './window.ts';
+import { requestedWindow, type AttackWindow, attackWindow, invalid } from './window.ts';
 import { attackView, momentView } from '../views.ts';
 
 type ListCall = CallOf<'listAttacks'>;
@@ -29,14 +35,14 @@ export interface ListDeps {
 
 /** Operation 11: a page of the attacks that the caller may see. Throws 422. */
 export function createList({ publicUrl, now = () => new Date() }: ListDeps) {
-  const counts = new CountMemory();
+  const counts = new CountCache();
   return async (call: ListCall, db: Db) => {
     const narrowing = narrowingOf(call.query);
     const at = now();
-    const asked = askedWindow(call.query, at);
+    const asked = requestedWindow(call.query, at);
     // Read before the holdings: a holding newer than the snapshot is omitted rather than shown twice.
     const clock = await loadClock(db);
-    const reach = await loadReach(db, call.caller);
+    const reach = await loadVisibility(db, call.caller);
     const ground = { key: clock.snapshotKey, organisationId: call.caller.organisationId };
     const before = snapshotOf(call.query, { ...ground, ...asked });
     const { attackHistoryDays } = call.caller.organisation.limits;
@@ -45,7 +51,7 @@ export function createList({ publicUrl, now = () => new Date() }: ListDeps) {
     const revision = revisionOf(before, clock);
     const { page = 1, per_page: perPage = PER_PAGE, ongoing = false } = call.query;
     const offset = (page - 1) * perPage;
-    const holdings = narrowHoldings(reach, narrowing);
+    const holdings = filterHoldings(reach, narrowing);
     const condition = withinReach(reach, narrowing, holdings);
     const parts =
       holdings.length === 0 || window.isEmpty
@@ -79,7 +85,7 @@ function heldSince({ holdings }: Reach): Date | null {
 
 async function loadPage(
   db: Db,
-  counts: CountMemory,
+  counts: CountCache,
   parts: readonly RawBuilder<unknown>[],
   { offset, limit }: { readonly offset: number; readonly limit: number },
 ): Promise<{ readonly total: number; readonly rows: readonly AttackRow[] }> {
@@ -103,14 +109,14 @@ function revisionOf(asked: Snapshot | null, { revision, forgotten }: Clock): num
   return asked.revision < forgotten ? revision : asked.revision;
 }
 
-function snapshotOf({ snapshot }: ListCall['query'], ground: SnapshotGround): Snapshot | null {
+function snapshotOf({ snapshot }: ListCall['query'], ground: SnapshotScope): Snapshot | null {
   if (snapshot === undefined) return null;
   const asked = parseSnapshot(snapshot, ground);
   if (asked === null) throw invalid('snapshot', 'must be taken from a link of a page');
   return asked;
 }
 
-function narrowingOf({ ip, prefix, asn }: ListCall['query']): Narrowing {
+function narrowingOf({ ip, prefix, asn }: ListCall['query']): AttackFilters {
   return {
     ip: ip === undefined ? null : addressOf(ip),
     prefix: prefix === undefined ? null : prefixOf(prefix),

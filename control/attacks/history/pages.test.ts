@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertRefused } from '../../http/testing/client.ts';
-import { startWorld } from '../../http/testing/fixture.ts';
+import { startEnvironment } from '../../http/testing/fixture.ts';
 import { endAttack, putAttack } from '../testing.ts';
 import { ATTACKS, idsOf, list, moment, pageOf, path } from './testing.ts';
 
@@ -10,7 +10,7 @@ const HOUR = 3_600;
 const DAY = 86_400;
 
 test('following next shows each attack once while others begin, end, go on and arrive late', async (t) => {
-  const { acme, db } = await startWorld(t);
+  const { acme, db } = await startEnvironment(t);
   const now = new Date();
   const ids: number[] = [];
   for (let index = 0; index < 23; index += 1) {
@@ -66,7 +66,7 @@ test('following next shows each attack once while others begin, end, go on and a
 });
 
 test('links keep every parameter, and name the public URL whatever the request says', async (t) => {
-  const { acme, db, url } = await startWorld(t);
+  const { acme, db, url } = await startEnvironment(t);
   for (const last of [1, 2, 3]) {
     await putAttack(db, { subject: `203.0.113.${last}/32`, startedAgo: 60 });
   }
@@ -94,7 +94,7 @@ test('links keep every parameter, and name the public URL whatever the request s
 });
 
 test('what was clamped on the first page stays clamped to the same moment on the next ones', async (t) => {
-  const { acme, db } = await startWorld(t);
+  const { acme, db } = await startEnvironment(t);
   for (const day of [1, 50, 89]) {
     await putAttack(db, { subject: `${IP}/32`, startedAgo: day * DAY, endedAgo: day * DAY - 60 });
   }
@@ -107,7 +107,7 @@ test('what was clamped on the first page stays clamped to the same moment on the
 });
 
 test('a snapshot is one that we made, for the caller and the window that it is of', async (t) => {
-  const { acme, other, db } = await startWorld(t);
+  const { acme, other, db } = await startEnvironment(t);
   const now = new Date();
   // An hour beyond what is kept.
   const startedAgo = 90 * DAY + HOUR;
@@ -136,7 +136,7 @@ test('a snapshot is one that we made, for the caller and the window that it is o
 });
 
 test('an unchanged list is not sent again', async (t) => {
-  const { acme, db } = await startWorld(t);
+  const { acme, db } = await startEnvironment(t);
   await putAttack(db, { subject: `${IP}/32`, startedAgo: 60, endedAgo: 5 });
   const query = `?from=${moment(HOUR)}&to=${moment(0)}`;
   const first = await acme.get(`${ATTACKS}${query}`);

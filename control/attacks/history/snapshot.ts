@@ -16,7 +16,7 @@ export interface Snapshot {
 }
 
 /** A snapshot is signed for its caller and window. */
-export interface SnapshotGround {
+export interface SnapshotScope {
   /** The secret shared by all replicas. */
   readonly key: string;
   readonly organisationId: number;
@@ -30,13 +30,13 @@ const CLAMPS: Readonly<Record<string, Clamp>> = { '': 'none', c: 'from', e: 'all
 const SNAPSHOT = /^((0|[1-9][0-9]{0,14})([ce]?))\.([\w-]{22})$/;
 const SIGNATURE_BYTES = 16;
 
-export function formatSnapshot({ revision, clamp }: Snapshot, ground: SnapshotGround): string {
+export function formatSnapshot({ revision, clamp }: Snapshot, ground: SnapshotScope): string {
   const said = `${revision}${MARKS[clamp]}`;
   return `${said}.${signatureOf(said, ground).toString('base64url')}`;
 }
 
 /** Null if the signature is invalid. */
-export function parseSnapshot(text: string, ground: SnapshotGround): Snapshot | null {
+export function parseSnapshot(text: string, ground: SnapshotScope): Snapshot | null {
   const [, said = '', revision, mark = '', signature = ''] = SNAPSHOT.exec(text) ?? [];
   const clamp = CLAMPS[mark];
   if (revision === undefined || clamp === undefined) return null;
@@ -44,7 +44,7 @@ export function parseSnapshot(text: string, ground: SnapshotGround): Snapshot | 
   return isOurs ? { revision: Number(revision), clamp } : null;
 }
 
-function signatureOf(said: string, { key, organisationId, from, to }: SnapshotGround): Buffer {
+function signatureOf(said: string, { key, organisationId, from, to }: SnapshotScope): Buffer {
   const signed = [said, organisationId, from.getTime(), to.getTime()].join(' ');
   return createHmac('sha256', key).update(signed).digest().subarray(0, SIGNATURE_BYTES);
 }

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Caller } from '../../access/index.ts';
 import type { Db, Tx } from '../../db/database.ts';
-import { type Reach, type ReachedHolding, sinceHeld, storedCidr } from './reach.ts';
+import { type Reach, type VisibleHolding, sinceHeld, storedCidr } from './visible-attacks.ts';
 import type { AttackWindow } from './window.ts';
 
 /** The state of the history. */
@@ -22,9 +22,9 @@ export async function loadClock(db: Db): Promise<Clock> {
   return clock;
 }
 
-export async function loadReach(db: Db | Tx, caller: Caller): Promise<Reach> {
+export async function loadVisibility(db: Db | Tx, caller: Caller): Promise<Reach> {
   const { organisationId, prefixes } = caller;
-  const held = await sql<Omit<ReachedHolding, 'cidr'> & { cidr: string }>`
+  const held = await sql<Omit<VisibleHolding, 'cidr'> & { cidr: string }>`
     select h.id, h.cidr::text as cidr, h.asn, lower(h.during) as since
       from holdings h left join services s on s.id = h.service_id
      where h.organisation_id = ${organisationId} and h.during @> statement_timestamp()
@@ -68,7 +68,7 @@ export const ATTACK_COLUMNS = sql.raw(
 
 /** The rows of a list: visible to the caller, as of one revision, overlapping the window. */
 export interface Listed {
-  readonly holdings: readonly ReachedHolding[];
+  readonly holdings: readonly VisibleHolding[];
   /** Of `withinReach`. */
   readonly reach: RawBuilder<unknown>;
   readonly window: AttackWindow;

@@ -8,11 +8,11 @@ const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 /** While a caller follows links, the entitlement of the first page applies. */
 const LINKS_LIVE_MS = DAY_MS;
 
-export interface AskedWindow {
+export interface RequestedWindow {
   readonly from: Date;
   readonly to: Date;
 }
-export interface AttackWindow extends AskedWindow {
+export interface AttackWindow extends RequestedWindow {
   readonly clamp: Clamp;
   /** The window is empty. */
   readonly isEmpty: boolean;
@@ -31,7 +31,7 @@ interface Asked {
 }
 
 /** The requested window, in whole seconds unless the caller named fractions, because links repeat it. Throws 422. */
-export function askedWindow(query: Asked, now: Date): AskedWindow {
+export function requestedWindow(query: Asked, now: Date): RequestedWindow {
   const to = query.to === undefined ? ceilSecond(now.getTime()) : momentOf('to', query.to);
   const from = query.from === undefined ? to - DAY_MS : momentOf('from', query.from);
   if (to < from) throw invalid('to', 'must not be earlier than from');
@@ -40,7 +40,7 @@ export function askedWindow(query: Asked, now: Date): AskedWindow {
 
 /** Clamps the window to the entitlement. `snapshot` is that of the previous page, whose window the request repeats. */
 export function attackWindow(
-  { from, to }: AskedWindow,
+  { from, to }: RequestedWindow,
   entitlement: Entitlement,
   snapshot: Snapshot | null,
   now: Date,

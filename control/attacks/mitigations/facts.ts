@@ -10,7 +10,7 @@ export interface AttackFacts {
 }
 
 /** The latest report of an attack by the recorder or an edge. */
-export interface HeardAttack {
+export interface ReportedAttack {
   readonly attackId: number;
   /** `ended`: quiet for its hold time. Otherwise it is ongoing. */
   readonly kind: 'opened' | 'changed' | 'ended' | 'continued';

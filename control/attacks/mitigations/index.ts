@@ -1,8 +1,8 @@
 import type { Db } from '../../db/database.ts';
 import { awaitsConfirmation, recordConfirmed } from './confirm.ts';
 import type { MitigationEvents } from './events.ts';
-import type { HeardAttack } from './facts.ts';
-import { type Responded, type RespondHooks, respondToHeard, sweepResponses } from './respond.ts';
+import type { ReportedAttack } from './facts.ts';
+import { type Responded, type RespondHooks, respondToReports, sweepResponses } from './respond.ts';
 
 export interface MitigationOptions {
   readonly db: Db;
@@ -14,7 +14,7 @@ export interface MitigationOptions {
 /** The mitigations of the control plane. */
 export interface Mitigations {
   /** Called after the attack was recorded. Never rejects: the next sweep repeats what failed. */
-  onAttack(heard: HeardAttack): Promise<void>;
+  onAttack(heard: ReportedAttack): Promise<void>;
   /** Called when settings changed. */
   wake(): void;
   stop(): Promise<void>;
@@ -38,7 +38,7 @@ class Responder implements Mitigations {
   readonly #sweepMs: number;
   readonly #hooks: RespondHooks;
   /** The latest unprocessed report of each attack. */
-  readonly #heard = new Map<number, HeardAttack>();
+  readonly #heard = new Map<number, ReportedAttack>();
   #answering: Promise<void> | null = null;
   #turn: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
@@ -59,14 +59,14 @@ class Responder implements Mitigations {
   }
 
   /** Reports that arrive during a run are processed together. */
-  onAttack(heard: HeardAttack): Promise<void> {
+  onAttack(heard: ReportedAttack): Promise<void> {
     const before = this.#heard.get(heard.attackId);
     this.#heard.set(heard.attackId, { ...heard, tops: heard.tops ?? before?.tops ?? null });
     this.#answering ??= this.#inTurn('mitigating attacks', async () => {
       this.#answering = null;
       const all = [...this.#heard.values()];
       this.#heard.clear();
-      await respondToHeard(this.#db, all, this.#hooks);
+      await respondToReports(this.#db, all, this.#hooks);
       this.#arm(CONFIRM_MS);
     });
     return this.#answering;

@@ -12,7 +12,7 @@ import { cancelIn } from './cancel.ts';
 import { recordConfirmed } from './confirm.ts';
 import type { MitigationEvents } from './events.ts';
 import { startMitigations } from './index.ts';
-import { mitigatedAt, recordOngoing, respondTo, standingKinds, sweepAll } from './testing.ts';
+import { mitigatedAt, recordOngoing, respondTo, activeKinds, sweepAll } from './testing.ts';
 
 const SUBJECT = '203.0.113.10';
 const OPERATOR = { kind: 'operator', name: 'root', source: null, requestId: null } as const;
@@ -95,7 +95,7 @@ test('more that is known does more, and what is not told any longer is not taken
   });
   const heard = await recordOngoing(db, SUBJECT, 'tcp_syn_flood', port(80));
   await respondTo(db, heard);
-  assert.deepEqual(await standingKinds(db, heard.attackId), ['enforce filter']);
+  assert.deepEqual(await activeKinds(db, heard.attackId), ['enforce filter']);
   await respondTo(db, { ...heard, kind: 'changed', tops: port(443) });
   const [policy] = await policies(db);
   assert.deepEqual(
@@ -113,31 +113,31 @@ test('modes and safelists change what stands: observing marks, off withdraws, an
   await set(db, holding, { mitigation: 'observe', safelist: ['192.0.2.0/24'] });
   const heard = await recordOngoing(db, SUBJECT, 'icmp_flood');
   await respondTo(db, heard);
-  assert.deepEqual(await standingKinds(db, heard.attackId), ['observe limit']);
+  assert.deepEqual(await activeKinds(db, heard.attackId), ['observe limit']);
   assert.deepEqual((await policies(db))[0]?.mitigations[0]?.safelist, ['192.0.2.0/24']);
   await set(db, holding, { mitigation: 'on' });
   assert.equal(await sweepAll(db), 1);
-  assert.deepEqual(await standingKinds(db, heard.attackId), ['enforce limit']);
+  assert.deepEqual(await activeKinds(db, heard.attackId), ['enforce limit']);
   assert.deepEqual((await policies(db))[0]?.mitigations[0]?.safelist, []);
   assert.equal(await sweepAll(db), 0);
   await set(db, holding, { mitigation: 'off' });
   await sweepAll(db);
-  assert.deepEqual(await standingKinds(db, heard.attackId), []);
+  assert.deepEqual(await activeKinds(db, heard.attackId), []);
   await set(db, holding, {});
   await sweepAll(db);
-  assert.deepEqual(await standingKinds(db, heard.attackId), ['enforce limit']);
+  assert.deepEqual(await activeKinds(db, heard.attackId), ['enforce limit']);
 });
 
 test('a process killed between the record and its mitigation leaves work that the next one does', async (t) => {
   const { db } = await fleet(t);
   const { attackId } = await recordOngoing(db, SUBJECT, 'ntp_amplification');
-  assert.deepEqual(await standingKinds(db, attackId), []);
+  assert.deepEqual(await activeKinds(db, attackId), []);
   assert.equal(await sweepAll(db, false), 1);
-  assert.deepEqual(await standingKinds(db, attackId), ['enforce reflector', 'enforce fragments']);
+  assert.deepEqual(await activeKinds(db, attackId), ['enforce reflector', 'enforce fragments']);
   // And its end, which nobody told either.
   await sql`update ongoing_attacks set ended_at = now()`.execute(db);
   assert.equal(await sweepAll(db, false), 1);
-  assert.deepEqual(await standingKinds(db, attackId), []);
+  assert.deepEqual(await activeKinds(db, attackId), []);
   assert.equal(await sweepAll(db), 0);
 });
 
@@ -218,7 +218,7 @@ test('cancelled, nothing is done against this attack any more, and the trail say
   assert.deepEqual(await policies(db), []);
   await respondTo(db, { ...heard, kind: 'changed' });
   await sweepAll(db);
-  assert.deepEqual(await standingKinds(db, heard.attackId), []);
+  assert.deepEqual(await activeKinds(db, heard.attackId), []);
   assert.equal((await cancel(heard.attackId))?.generation, null);
   assert.equal(await cancel(4711), null);
   const { rows } = await sql<{ target: string }>`
@@ -235,14 +235,14 @@ test('cancelled before anything was done, nothing will be', async (t) => {
   await db.transaction().execute((tx) => cancelIn(tx, heard.attackId, OPERATOR));
   assert.equal(await respondTo(db, heard), null);
   assert.equal(await sweepAll(db), 0);
-  assert.deepEqual(await standingKinds(db, heard.attackId), []);
+  assert.deepEqual(await activeKinds(db, heard.attackId), []);
 });
 
 test('events told at the same time, by several processes too, do everything once', async (t) => {
   const { db } = await fleet(t);
   const heard = await recordOngoing(db, SUBJECT, 'dns_amplification');
   await Promise.all(Array.from({ length: 8 }, () => respondTo(db, heard)));
-  assert.equal((await standingKinds(db, heard.attackId)).length, 2);
+  assert.equal((await activeKinds(db, heard.attackId)).length, 2);
   assert.equal(await currentGeneration(db), 1);
 });
 

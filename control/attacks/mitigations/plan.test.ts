@@ -7,7 +7,7 @@ import {
   type PlannedResponse,
   planResponse,
   type ResponseState,
-  type StandingMitigation,
+  type ActiveMitigation,
 } from './plan.ts';
 
 const SUBJECT = '203.0.113.10';
@@ -54,9 +54,9 @@ const moment: fc.Arbitrary<Omit<ResponseState, 'standing'>> = fc.record({
 
 let lastId = 0;
 function carriedOut(
-  standing: readonly StandingMitigation[],
+  standing: readonly ActiveMitigation[],
   plan: PlannedResponse,
-): StandingMitigation[] {
+): ActiveMitigation[] {
   const gone = new Set(plan.end.map(({ id }) => id));
   return [
     ...standing.filter(({ id }) => !gone.has(id)),
@@ -67,7 +67,7 @@ function carriedOut(
 test('whatever happens in whichever order, a plan carried out leaves nothing to plan, and what stands is bounded and wanted', () => {
   fc.assert(
     fc.property(fc.array(moment, { minLength: 1, maxLength: 8 }), (moments) => {
-      let standing: StandingMitigation[] = [];
+      let standing: ActiveMitigation[] = [];
       for (const now of moments) {
         const before = standing;
         const plan = planResponse({ ...now, standing });

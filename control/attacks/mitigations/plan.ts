@@ -6,7 +6,7 @@ import type { AttackFacts } from './facts.ts';
 export type EndedBecause = 'over' | 'expired' | 'cancelled' | 'settings';
 
 /** A mitigation in force. */
-export interface StandingMitigation {
+export interface ActiveMitigation {
   readonly id: number;
   readonly action: MitigationAction;
   readonly mode: 'enforce' | 'observe';
@@ -21,12 +21,12 @@ export interface ResponseState {
   readonly cancelled: boolean;
   /** The settings of the subject. Null if it is no longer held. */
   readonly scope: Pick<ResolvedScope, 'pps' | 'mitigation' | 'safelist'> | null;
-  readonly standing: readonly StandingMitigation[];
+  readonly standing: readonly ActiveMitigation[];
 }
 
 export interface PlannedResponse {
   readonly end: readonly { readonly id: number; readonly because: EndedBecause }[];
-  readonly begin: readonly Omit<StandingMitigation, 'id'>[];
+  readonly begin: readonly Omit<ActiveMitigation, 'id'>[];
   /** The attack must not be mitigated. */
   readonly closed: boolean;
   /** Why no responder is called. Null if they are. */
@@ -51,7 +51,7 @@ export function planResponse(state: ResponseState): PlannedResponse {
     };
   }
   const mode = scope.mitigation === 'on' ? 'enforce' : 'observe';
-  const isWanted = (one: StandingMitigation): boolean =>
+  const isWanted = (one: ActiveMitigation): boolean =>
     one.mode === mode && one.safelist.join() === scope.safelist.join();
   const wanted = new Map(standing.map((one) => [keyOf(one.action), one.action]));
   const planned = planMitigations({ ...state.facts, subject: state.subject }, state.facts.tops, {

@@ -1,16 +1,16 @@
 import type { Db, Tx } from '../../db/database.ts';
 import { isUnavailable } from '../../db/failure.ts';
 import { scopesOf } from '../watch-scopes.ts';
-import type { HeardAttack } from './facts.ts';
+import type { ReportedAttack } from './facts.ts';
 import { planResponse } from './plan.ts';
 import { expiredRuns, updateRuns } from '../responders/store.ts';
 import {
   endForgotten,
   lockResponses,
   openResponses,
-  saveHeard,
+  saveReports,
   saveResponses,
-  unheardAttacks,
+  unreportedAttacks,
 } from './store.ts';
 
 /** The result for an attack. */
@@ -32,14 +32,14 @@ export interface RespondHooks {
 const BATCH = 256;
 
 /** Stores the reports and acts on them in one transaction, so that a kill leaves neither or both. */
-export async function respondToHeard(
+export async function respondToReports(
   db: Db,
-  heard: readonly HeardAttack[],
+  heard: readonly ReportedAttack[],
   hooks: RespondHooks,
 ): Promise<void> {
   await inBatches(heard, hooks, (batch) =>
     db.transaction().execute(async (tx) => {
-      await saveHeard(tx, batch);
+      await saveReports(tx, batch);
       return respondIn(
         tx,
         batch.map(({ attackId }) => attackId),
@@ -78,7 +78,7 @@ export async function respondIn(tx: Tx, attackIds: readonly number[]): Promise<R
  * `all` those whose settings may have changed.
  */
 export async function sweepResponses(db: Db, all: boolean, hooks: RespondHooks): Promise<void> {
-  await respondToHeard(db, await unheardAttacks(db), hooks);
+  await respondToReports(db, await unreportedAttacks(db), hooks);
   await endForgotten(db);
   const due = new Set([...(await openResponses(db, all)), ...(await expiredRuns(db))]);
   await inBatches([...due], hooks, (batch) =>

@@ -1,14 +1,14 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import { takeGeneration } from '../../fleet/generations.ts';
-import { type AttackFacts, factsOfEvidence, type HeardAttack } from './facts.ts';
-import type { PlannedResponse, StandingMitigation } from './plan.ts';
+import { type AttackFacts, factsOfEvidence, type ReportedAttack } from './facts.ts';
+import type { PlannedResponse, ActiveMitigation } from './plan.ts';
 
 /** An attack without reports for this time is not mitigated. */
 export const EXPIRY_SECONDS = 900;
 
 /** Stores reports, one row per attack. A later report updates it, also from ended to ongoing. */
-export async function saveHeard(tx: Tx, heard: readonly HeardAttack[]): Promise<void> {
+export async function saveReports(tx: Tx, heard: readonly ReportedAttack[]): Promise<void> {
   const items = heard.map(({ attackId, kind, attack, tops }) => {
     const { type, shares, subject, startedAtMs } = attack;
     const startedAt = new Date(startedAtMs);
@@ -40,7 +40,7 @@ export interface KeptResponse {
   readonly ended: boolean;
   readonly expired: boolean;
   readonly cancelled: boolean;
-  readonly standing: readonly StandingMitigation[];
+  readonly standing: readonly ActiveMitigation[];
 }
 
 /** Locks the existing responses in the order of their ids until the end of the transaction. */
@@ -53,7 +53,7 @@ export async function lockResponses(tx: Tx, attackIds: readonly number[]): Promi
            cancelled_at is not null as cancelled
       from attack_responses where attack_id = any(${attackIds}::bigint[])
      order by attack_id for update`.execute(tx);
-  const { rows: all } = await sql<StandingMitigation & { attackId: number }>`
+  const { rows: all } = await sql<ActiveMitigation & { attackId: number }>`
     select attack_id as "attackId", id, action, mode, safelist from mitigations
      where attack_id = any(${attackIds}::bigint[]) and deleted_generation is null
      order by id`.execute(tx);
@@ -64,7 +64,7 @@ export async function lockResponses(tx: Tx, attackIds: readonly number[]): Promi
   }));
 }
 
-function toStanding({ id, action, mode, safelist }: StandingMitigation): StandingMitigation {
+function toStanding({ id, action, mode, safelist }: ActiveMitigation): ActiveMitigation {
   return { id, action, mode, safelist };
 }
 
@@ -125,7 +125,7 @@ export async function endForgotten(db: Db): Promise<void> {
 }
 
 /** Attacks that were recorded and not reported here: the process died, or another replica recorded them. */
-export async function unheardAttacks(db: Db): Promise<HeardAttack[]> {
+export async function unreportedAttacks(db: Db): Promise<ReportedAttack[]> {
   const { rows } = await sql<UnheardRow>`
     select o.attack_id as "attackId", host(o.subject) as host, o.subject::text as subject,
            o.started_at as "startedAt", o.ended_at is not null as ended, r.attack_id is not null as known,

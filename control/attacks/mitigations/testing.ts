@@ -3,8 +3,8 @@ import type { Attack } from '@portcullis/core/attacks/attack.ts';
 import type { AttackTops } from '@portcullis/core/attacks/respond.ts';
 import type { Db } from '../../db/database.ts';
 import { putAttack } from '../testing.ts';
-import type { HeardAttack } from './facts.ts';
-import { type Responded, respondToHeard, type RespondHooks, sweepResponses } from './respond.ts';
+import type { ReportedAttack } from './facts.ts';
+import { type Responded, respondToReports, type RespondHooks, sweepResponses } from './respond.ts';
 
 /** An ongoing attack as the recorder stores and reports it. */
 export async function recordOngoing(
@@ -12,7 +12,7 @@ export async function recordOngoing(
   subject: string,
   type: Attack['type'],
   tops: AttackTops | null = null,
-): Promise<HeardAttack> {
+): Promise<ReportedAttack> {
   const attackId = await putAttack(db, { subject, startedAgo: 2, type });
   const { rows } = await sql<{ startedAt: Date }>`
     insert into ongoing_attacks (subject, attack_id, revision, started_at, opened_at, seen_at, detector)
@@ -28,7 +28,7 @@ export async function recordOngoing(
 }
 
 /** Like `refs`, as text: `enforce reflector`, by id. */
-export async function standingKinds(db: Db, attackId: number): Promise<string[]> {
+export async function activeKinds(db: Db, attackId: number): Promise<string[]> {
   const { rows } = await sql<{ kind: string }>`
     select mode || ' ' || (action ->> 'kind') as kind from mitigations
      where attack_id = ${attackId} and deleted_generation is null order by id`.execute(db);
@@ -54,14 +54,14 @@ function hooksInto(all: Responded[]): RespondHooks {
 }
 
 /** The changed attacks. */
-export async function respondToAll(db: Db, heard: readonly HeardAttack[]): Promise<Responded[]> {
+export async function respondToAll(db: Db, heard: readonly ReportedAttack[]): Promise<Responded[]> {
   const all: Responded[] = [];
-  await respondToHeard(db, heard, hooksInto(all));
+  await respondToReports(db, heard, hooksInto(all));
   return all;
 }
 
 /** Null if nothing changed. */
-export async function respondTo(db: Db, heard: HeardAttack): Promise<Responded | null> {
+export async function respondTo(db: Db, heard: ReportedAttack): Promise<Responded | null> {
   return (await respondToAll(db, [heard]))[0] ?? null;
 }
 

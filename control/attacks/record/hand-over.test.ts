@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import { sql } from 'kysely';
 import { NOTHING_SET, type ScopeSettings } from '@portcullis/core/attacks/scope-settings.ts';
 import type { Db } from '../../db/database.ts';
-import { OTHER, startWorld } from '../../http/testing/fixture.ts';
+import { OTHER, startEnvironment } from '../../http/testing/fixture.ts';
 import { list } from '../history/testing.ts';
-import { respondToAll, standingKinds } from '../mitigations/testing.ts';
+import { respondToAll, activeKinds } from '../mitigations/testing.ts';
 import { SUBJECT, TestWatch } from '../watch/testing.ts';
 
 const flood = (pps: number) => ({ [SUBJECT]: pps });
@@ -61,7 +61,7 @@ async function seriesOf(db: Db, attackId: number): Promise<number[]> {
 }
 
 test('an address that changes hands in a flood: each holder has the part and the peak of his own time', async (t) => {
-  const { db, acme, other } = await startWorld(t);
+  const { db, acme, other } = await startEnvironment(t);
   const watch = await startWatch(db);
   await live(watch, 7, flood(60_000));
   const [before] = await recordsOf(db);
@@ -102,7 +102,7 @@ test('an address that changes hands in a flood: each holder has the part and the
 });
 
 test('an address that comes back in the flood: who holds what is around it has an attack since then', async (t) => {
-  const { db, acme, other } = await startWorld(t);
+  const { db, acme, other } = await startEnvironment(t);
   const watch = await startWatch(db);
   await live(watch, 5, flood(60_000));
   await assign(db, watch.nowMs);
@@ -122,7 +122,7 @@ test('an address that comes back in the flood: who holds what is around it has a
 });
 
 test('a flood that was over when its address changed hands is none of the new holder’s, until there is one again', async (t) => {
-  const { db, other } = await startWorld(t);
+  const { db, other } = await startEnvironment(t);
   const watch = await startWatch(db);
   await live(watch, 5, flood(60_000));
   const overMs = watch.nowMs;
@@ -144,7 +144,7 @@ test('a flood that was over when its address changed hands is none of the new ho
 
 /** Each once. */
 async function modesOf(db: Db, attackId = 0): Promise<string[]> {
-  const modes = (await standingKinds(db, attackId)).map((kind) => kind.split(' ')[0] ?? kind);
+  const modes = (await activeKinds(db, attackId)).map((kind) => kind.split(' ')[0] ?? kind);
   return [...new Set(modes)];
 }
 
@@ -155,7 +155,7 @@ test('what is done in a flood follows its address: withdrawn from the old holder
     ['off', []],
   ] as const) {
     await t.test(mode, async (t) => {
-      const { db } = await startWorld(t);
+      const { db } = await startEnvironment(t);
       const watch = await startWatch(db);
       await live(watch, 5, flood(60_000));
       await respondToAll(db, watch.heard.splice(0));
@@ -175,7 +175,7 @@ test('what is done in a flood follows its address: withdrawn from the old holder
 });
 
 test('handed over while control is away: who takes the attack up records the new holder’s part', async (t) => {
-  const { db, other } = await startWorld(t);
+  const { db, other } = await startEnvironment(t);
   const watch = await startWatch(db);
   await live(watch, 5, flood(60_000));
   await sql`update attack_sightings set seen_at = now() - interval '1 minute'`.execute(db);

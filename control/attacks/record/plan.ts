@@ -1,6 +1,18 @@
 import type { Attack } from '@portcullis/core/attacks/attack.ts';
 import type { Resumable } from '@portcullis/core/attacks/resume.ts';
-import type { Kept } from './store.ts';
+
+/** The stored state with which a detector continues an attack. */
+export interface StoredAttack {
+  /** A CIDR with its length. */
+  readonly subject: string;
+  readonly type: string;
+  readonly startedAt: Date;
+  readonly openedAt: Date;
+  readonly peakPps: number;
+  readonly peakBps: number;
+  readonly detector: unknown;
+  readonly series: unknown;
+}
 
 /** The state of a subject by a detector. Idempotent. */
 export interface Seen {
@@ -41,7 +53,7 @@ type HandOver = (subject: string, sinceMs: number) => HandedOver | null;
 export interface Detecting {
   readonly handOver: HandOver;
   /** The opened attack is a recorded one that continues. */
-  readonly goOn: (kept: Kept) => Seen | null;
+  readonly goOn: (kept: StoredAttack) => Seen | null;
 }
 
 export type RecordStep =

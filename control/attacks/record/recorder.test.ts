@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import type { Db } from '../../db/database.ts';
-import { OTHER, startWorld } from '../../http/testing/fixture.ts';
+import { OTHER, startEnvironment } from '../../http/testing/fixture.ts';
 import { list } from '../history/testing.ts';
 import { SUBJECT, TestWatch } from '../watch/testing.ts';
 import type { Seen } from './plan.ts';
@@ -24,7 +24,7 @@ async function recordsOf(db: Db) {
 }
 
 test('a flood becomes one record: opened, its peak kept, ended when it was over, with evidence', async (t) => {
-  const { db, acme } = await startWorld(t);
+  const { db, acme } = await startEnvironment(t);
   const watch = await startWatch(db);
   await watch.play(30, QUIET);
   const beganMs = watch.nowMs;
@@ -53,7 +53,7 @@ test('a flood becomes one record: opened, its peak kept, ended when it was over,
 });
 
 test('an attack that begins again within five minutes goes on; later it is another', async (t) => {
-  const { db } = await startWorld(t);
+  const { db } = await startEnvironment(t);
   const watch = await startWatch(db);
   await watch.play(10, QUIET);
   for (let turn = 0; turn < 3; turn++) {
@@ -71,7 +71,7 @@ test('an attack that begins again within five minutes goes on; later it is anoth
 });
 
 test('an attack that goes on when its address has another holder is the new oneâ€™s, from then on', async (t) => {
-  const { db, acme, other } = await startWorld(t);
+  const { db, acme, other } = await startEnvironment(t);
   const watch = await startWatch(db);
   await watch.play(10, QUIET);
   await watch.play(5, FLOOD);
@@ -93,7 +93,7 @@ test('an attack that goes on when its address has another holder is the new oneâ
 });
 
 test('control killed in an attack: the record goes on under its id, and under it alone', async (t) => {
-  const { db } = await startWorld(t);
+  const { db } = await startEnvironment(t);
   const first = await startWatch(db);
   await first.play(5, FLOOD);
   const [before] = await recordsOf(db);
@@ -118,7 +118,7 @@ for (const [whose, set] of [
 ] as const) {
   for (const byMs of [3_600_000, -3_600_000]) {
     test(`the clock of ${whose} set by ${byMs / 3_600_000} h in an attack leaves one record, as long as it was`, async (t) => {
-      const { db } = await startWorld(t);
+      const { db } = await startEnvironment(t);
       const watch = await startWatch(db, Date.now() - 7_200_000);
       await watch.play(10, QUIET);
       const beganMs = watch.nowMs;
@@ -145,7 +145,7 @@ for (const [whose, set] of [
 }
 
 test('an attack that ended while control was down is closed at the last that was seen of it', async (t) => {
-  const { db } = await startWorld(t);
+  const { db } = await startEnvironment(t);
   const first = await startWatch(db);
   await first.play(5, FLOOD);
   const seenAt = new Date(first.nowMs);
@@ -161,7 +161,7 @@ test('an attack that ended while control was down is closed at the last that was
 });
 
 test('agents that fall silent end nothing at once, and everything in the end', async (t) => {
-  const { db } = await startWorld(t);
+  const { db } = await startEnvironment(t);
   const watch = await startWatch(db);
   await watch.play(5, FLOOD);
   const pass = async (seconds: number): Promise<void> => {
@@ -178,7 +178,7 @@ test('agents that fall silent end nothing at once, and everything in the end', a
 });
 
 test('whatever recorders see an attack at once, it has one record, which ends with the last of them', async (t) => {
-  const { db } = await startWorld(t);
+  const { db } = await startEnvironment(t);
   const watches = await Promise.all(
     Array.from({ length: 6 }, (_, index) => startWatch(db, Date.now() - 60_000, `r${index}`)),
   );
@@ -196,7 +196,7 @@ test('whatever recorders see an attack at once, it has one record, which ends wi
 });
 
 test('a record is written once the database is back, and nothing is told before', async (t) => {
-  const { db } = await startWorld(t);
+  const { db } = await startEnvironment(t);
   const watch = await startWatch(db);
   await sql`alter table attack_clock rename to gone`.execute(db);
   const playing = watch.play(5, FLOOD);
@@ -212,7 +212,7 @@ test('a record is written once the database is back, and nothing is told before'
 });
 
 test('an attack that began and ended while nothing could be written is recorded whole, once', async (t) => {
-  const { db, acme } = await startWorld(t);
+  const { db, acme } = await startEnvironment(t);
   const watch = await startWatch(db);
   await sql`update organisations set detection = '{"holdSeconds": 2}'`.execute(db);
   await watch.scopes.load();
@@ -246,7 +246,7 @@ test('an attack that began and ended while nothing could be written is recorded 
 });
 
 test('thousands of attacks at once are all recorded, and what waits is bounded', async (t) => {
-  const { db } = await startWorld(t);
+  const { db } = await startEnvironment(t);
   const watch = await startWatch(db);
   const startedAtMs = watch.nowMs;
   const measured = { value: 1, low: 1, high: 1 };

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AttackTops } from '@portcullis/core/attacks/respond.ts';
 import type { Db, Tx } from '../../db/database.ts';
-import type { HeardAttack } from '../mitigations/facts.ts';
+import type { ReportedAttack } from '../mitigations/facts.ts';
 import { ensurePartitions } from '../partitions.ts';
 import {
   type Detecting,
@@ -31,7 +31,7 @@ export interface RecorderOptions {
   readonly db: Db;
   /** The instance id of this process. */
   readonly name: string;
-  readonly onAttack: (heard: HeardAttack) => void;
+  readonly onAttack: (heard: ReportedAttack) => void;
   readonly topsOf: (subject: string) => AttackTops | null;
   /** The detector of this recorder. */
   readonly detector: Detecting;
@@ -126,7 +126,7 @@ export class Recorder {
   async #write(
     batch: readonly Seen[],
     evidence: readonly { readonly subject: string; readonly evidence: object }[],
-  ): Promise<HeardAttack[]> {
+  ): Promise<ReportedAttack[]> {
     const { db, name, topsOf, detector } = this.#options;
     await this.#makePartitions(batch);
     const steps = await db.transaction().execute(async (tx) => {
@@ -162,7 +162,7 @@ export class Recorder {
   }
 }
 
-function newsOf(step: RecordStep, { isNews }: Seen): HeardAttack['kind'] | null {
+function newsOf(step: RecordStep, { isNews }: Seen): ReportedAttack['kind'] | null {
   switch (step) {
     case 'open':
       return 'opened';

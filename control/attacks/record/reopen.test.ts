@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import type { Measured, Share } from '@portcullis/core/attacks/attack.ts';
 import type { AttackSeries } from '@portcullis/core/attacks/series.ts';
 import type { Db } from '../../db/database.ts';
-import { startWorld } from '../../http/testing/fixture.ts';
+import { startEnvironment } from '../../http/testing/fixture.ts';
 import { SUBJECT, TestWatch } from '../watch/testing.ts';
 
 const flood = (pps: number) => ({ [SUBJECT]: pps });
@@ -58,7 +58,7 @@ async function twoVectors(
 for (const restarts of [false, true]) {
   const how = restarts ? 'that another control goes on with' : 'that goes on';
   test(`a record ${how} by another vector keeps its kind, its peak with its bounds, and its series`, async (t) => {
-    const { db } = await startWorld(t);
+    const { db } = await startEnvironment(t);
     const { record, againMs } = await twoVectors(db, restarts);
     const { type, pps, started, evidence } = record;
     assert.equal(type, 'multi_vector');
@@ -79,7 +79,7 @@ for (const restarts of [false, true]) {
 }
 
 test('a lower peak told later takes no bounds away', async (t) => {
-  const { db } = await startWorld(t);
+  const { db } = await startEnvironment(t);
   const watch = await startWatch(db, Date.now() - 60_000, 'one');
   await watch.play(5, flood(60_000));
   const before = (await recordsOf(db))[0]?.evidence.peakPps;

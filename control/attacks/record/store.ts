@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
-import type { Known, Seen } from './plan.ts';
+import type { StoredAttack, Known, Seen } from './plan.ts';
 
 /** A sighting counts for this time. */
 const FRESH_SECONDS = 10;
@@ -202,21 +202,8 @@ export async function changeRecords(
       from old where o.attack_id = old.id`.execute(tx);
 }
 
-/** The stored state with which a detector continues an attack. */
-export interface Kept {
-  /** A CIDR with its length. */
-  readonly subject: string;
-  readonly type: string;
-  readonly startedAt: Date;
-  readonly openedAt: Date;
-  readonly peakPps: number;
-  readonly peakBps: number;
-  readonly detector: unknown;
-  readonly series: unknown;
-}
-
 /** No recorder sees it. */
-export interface Orphan extends Kept {
+export interface Orphan extends StoredAttack {
   readonly seenAt: Date;
 }
 
@@ -227,9 +214,12 @@ const KEPT = sql.raw(`
     where e.attack_id = o.attack_id and e.opened_at = o.opened_at) as series`);
 
 /** The subjects with a record that may continue. */
-export async function loadKept(tx: Tx, subjects: readonly string[]): Promise<Map<string, Kept>> {
+export async function loadKept(
+  tx: Tx,
+  subjects: readonly string[],
+): Promise<Map<string, StoredAttack>> {
   if (subjects.length === 0) return new Map();
-  const { rows } = await sql<Kept & { asked: string }>`
+  const { rows } = await sql<StoredAttack & { asked: string }>`
     select s.asked, ${KEPT}
       from unnest(${subjects}::text[]) s (asked)
       join ongoing_attacks o on o.subject = s.asked::cidr

@@ -1,7 +1,7 @@
 import type { ResponderSpec } from '../../db/schema-mitigations.ts';
 import { callWebhook } from './webhook.ts';
 import { runCommand } from './command.ts';
-import { type CallResult, SAID_BYTES } from './result.ts';
+import { type CallResult, OUTPUT_BYTES } from './result.ts';
 
 /** The JSON payload for a responder. */
 export interface CallBody {
@@ -37,7 +37,7 @@ export async function makeCall(
   } catch (error) {
     const why =
       signal.aborted && !stop.aborted ? `no answer within ${timeoutSeconds} s` : wordOf(error);
-    return { succeeded: false, said: why.slice(0, SAID_BYTES) };
+    return { succeeded: false, said: why.slice(0, OUTPUT_BYTES) };
   }
 }
 

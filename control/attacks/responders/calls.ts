@@ -1,7 +1,7 @@
 import type { Db } from '../../db/database.ts';
 import type { MitigationEvents } from '../mitigations/events.ts';
 import { makeCall } from './call.ts';
-import { claimCalls, type DueCall, giveBack, saveResult } from './queue.ts';
+import { claimCalls, type DueCall, releaseCall, saveResult } from './queue.ts';
 
 export interface CallsOptions {
   readonly db: Db;
@@ -82,7 +82,7 @@ class Caller implements Calls {
     const { signal } = this.#stopping;
     try {
       const result = await makeCall(due.spec, due.body, signal);
-      if (signal.aborted && !result.succeeded) return await giveBack(this.#db, due);
+      if (signal.aborted && !result.succeeded) return await releaseCall(this.#db, due);
       const settled = await saveResult(this.#db, due, result);
       this.#events.called(due.responder, due.body.event, result, settled);
     } catch (error) {

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { type CallResult, SAID_BYTES } from './result.ts';
+import { type CallResult, OUTPUT_BYTES } from './result.ts';
 
 /** How long output is read after the program exits. */
 const LAST_WORDS_MS = 200;
@@ -23,7 +23,7 @@ export function runCommand(
     });
     let said = '';
     const hear = (chunk: Buffer): void => {
-      if (said.length < SAID_BYTES) said += chunk.toString('utf8');
+      if (said.length < OUTPUT_BYTES) said += chunk.toString('utf8');
     };
     child.stdout.on('data', hear);
     child.stderr.on('data', hear);
@@ -60,7 +60,7 @@ export function runCommand(
 }
 
 function resultOf(code: number | null, killedBy: string | null, said: string): CallResult {
-  const words = said.trim().slice(0, SAID_BYTES);
+  const words = said.trim().slice(0, OUTPUT_BYTES);
   if (code === 0) return { succeeded: true, said: words };
   const how = code === null ? `was ended by ${killedBy}` : `exit code ${code}`;
   return { succeeded: false, said: `${how}: ${words}` };

@@ -137,7 +137,7 @@ test('several control planes together call a responder no oftener at a time than
   await addResponder(db, 'b-works', works.call);
   for (let organisation = 1; organisation <= 3; organisation++) await attack(db, organisation, 6);
   for (let plane = 0; plane < 3; plane++) start(t, db);
-  // By then each of them has looked often enough.
+  // By then each of them has stateAnswer often enough.
   await until(db, 'b-works', 18);
   await attack(db, 4, 6);
   await until(db, 'b-works', 24);

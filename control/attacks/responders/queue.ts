@@ -154,7 +154,7 @@ export async function saveResult(
 }
 
 /** Aborted by a stop: due immediately. It may have arrived, so it counts as an attempt. */
-export async function giveBack(db: Db, { id }: DueCall): Promise<void> {
+export async function releaseCall(db: Db, { id }: DueCall): Promise<void> {
   await sql`
     update responder_calls set due_at = now(), claimed_until = null
      where id = ${id} and settled_at is null`.execute(db);

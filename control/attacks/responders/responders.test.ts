@@ -12,7 +12,7 @@ import type { Db } from '../../db/database.ts';
 import type { ResponderSpec } from '../../db/schema-mitigations.ts';
 import { testDatabase } from '../../db/testing.ts';
 import { insertHolding, insertOrganisation } from '../../fleet/testing.ts';
-import type { HeardAttack } from '../mitigations/facts.ts';
+import type { ReportedAttack } from '../mitigations/facts.ts';
 import { recordOngoing, respondTo, sweepAll } from '../mitigations/testing.ts';
 import { type CallBody, makeCall } from './call.ts';
 import { startCalls } from './calls.ts';
@@ -52,7 +52,7 @@ function call(of: ResponderSpec['call'], change: Partial<ResponderSpec> = {}) {
 async function attacked(
   t: TestContext,
   spec: ResponderSpec,
-): Promise<{ db: Db; heard: HeardAttack }> {
+): Promise<{ db: Db; heard: ReportedAttack }> {
   const { db } = await testDatabase(t);
   await insertHolding(db, await insertOrganisation(db, 'acme'), '203.0.113.0/24');
   await sql`insert into responders (name, spec, owner) values ('one', ${JSON.stringify(spec)}::jsonb, 'fleet')`.execute(

@@ -5,4 +5,4 @@ export interface CallResult {
 }
 
 /** The kept length of the output. */
-export const SAID_BYTES = 4_096;
+export const OUTPUT_BYTES = 4_096;

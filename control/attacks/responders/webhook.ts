@@ -1,5 +1,5 @@
 import type { ResponderSpec } from '../../db/schema-mitigations.ts';
-import { type CallResult, SAID_BYTES } from './result.ts';
+import { type CallResult, OUTPUT_BYTES } from './result.ts';
 
 type Webhook = Extract<ResponderSpec['call'], { kind: 'webhook' }>;
 
@@ -30,7 +30,7 @@ async function beginningOf({ body }: Response): Promise<string> {
   let text = '';
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
     text += decoder.decode(chunk, { stream: true });
-    if (text.length >= SAID_BYTES) break;
+    if (text.length >= OUTPUT_BYTES) break;
   }
-  return text.slice(0, SAID_BYTES);
+  return text.slice(0, OUTPUT_BYTES);
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import type { Db } from '../../db/database.ts';
-import { Served } from './served.ts';
+import { Served } from './served-prefixes.ts';
 
 export interface WatchAgent {
   /** Within a site the largest count wins; sites are added. */

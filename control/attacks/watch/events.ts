@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
-import type { HeardAttack } from '../mitigations/facts.ts';
-import type { LateRefusal } from './late-terms.ts';
+import type { ReportedAttack } from '../mitigations/facts.ts';
+import type { DelayedRefusal } from './delayed-report-rules.ts';
 
-export type WatchRefusal = LateRefusal | 'too_many' | 'unrecordable';
+export type WatchRefusal = DelayedRefusal | 'too_many' | 'unrecordable';
 
 /** A refused part of an agent's samples. */
 export interface Refused {
@@ -19,7 +19,7 @@ export interface Refused {
 /** Events of detection: each function writes its log line and its metric together. */
 export interface WatchEvents {
   /** An attack was recorded. */
-  recorded(heard: HeardAttack): void;
+  recorded(heard: ReportedAttack): void;
   /** Logged once a minute per agent and reason, because samples arrive several times a second. */
   refused(refused: Refused): void;
   /** The detection lease moved to or from this replica. */

@@ -4,13 +4,13 @@ import type { Registry } from 'prom-client';
 import { BUCKET_MS } from '@portcullis/core/attacks/sample.ts';
 import type { DetectionService } from '../../fleet/index.ts';
 import type { Db } from '../../db/database.ts';
-import type { HeardAttack } from '../mitigations/facts.ts';
+import type { ReportedAttack } from '../mitigations/facts.ts';
 import { Recorder } from '../record/recorder.ts';
 import { forgetEnded, loadOrphans } from '../record/store.ts';
-import { createDetectionService } from './desk.ts';
+import { createDetectionService } from './agent-requests.ts';
 import { createWatchEvents, type WatchEvents } from './events.ts';
-import { DetectorHost } from './host.ts';
-import { Judge } from './judge.ts';
+import { DetectorHost } from './detector-host.ts';
+import { DetectionLeader } from './leader.ts';
 import { ScopeTable } from './scopes.ts';
 
 export interface WatchOptions {
@@ -33,7 +33,7 @@ export interface Watching {
 
 export interface WatchHooks {
   /** Called after an attack was recorded. */
-  readonly onAttack: (heard: HeardAttack) => void;
+  readonly onAttack: (heard: ReportedAttack) => void;
   /** The detection settings have a new version. */
   readonly onScopes: (version: string) => void;
 }
@@ -56,7 +56,7 @@ class Watch implements Watching {
   readonly #db: Db;
   readonly #events: WatchEvents;
   readonly #scopes: ScopeTable;
-  readonly #judge: Judge;
+  readonly #judge: DetectionLeader;
   readonly #recorder: Recorder;
   readonly #timers: NodeJS.Timeout[] = [];
   #hooks: WatchHooks | null = null;
@@ -69,7 +69,7 @@ class Watch implements Watching {
     this.#db = db;
     this.#events = createWatchEvents(log, registry);
     this.#scopes = new ScopeTable(db);
-    const onAttack = (heard: HeardAttack): void => this.#tell(heard);
+    const onAttack = (heard: ReportedAttack): void => this.#tell(heard);
     const name = randomUUID();
     const events = this.#events;
     this.#recorder = new Recorder({
@@ -83,7 +83,7 @@ class Watch implements Watching {
       },
       failed: (what, error) => events.failed(what, error),
     });
-    this.#judge = new Judge({
+    this.#judge = new DetectionLeader({
       db,
       name,
       events,
@@ -133,7 +133,7 @@ class Watch implements Watching {
 
   relayed(): void {
     this.#isRelayed = true;
-    this.#taking ??= this.#takeRelayed().finally(() => {
+    this.#taking ??= this.#takeForwarded().finally(() => {
       this.#taking = null;
     });
   }
@@ -151,11 +151,11 @@ class Watch implements Watching {
   }
 
   /** Repeated if more arrived meanwhile. */
-  async #takeRelayed(): Promise<void> {
+  async #takeForwarded(): Promise<void> {
     try {
       while (this.#isRelayed) {
         this.#isRelayed = false;
-        await this.#judge.takeRelayed();
+        await this.#judge.takeForwarded();
       }
     } catch (error) {
       this.#events.failed('taking what was handed on', error);
@@ -182,7 +182,7 @@ class Watch implements Watching {
     }
   }
 
-  #tell(heard: HeardAttack): void {
+  #tell(heard: ReportedAttack): void {
     this.#events.recorded(heard);
     this.#hooks?.onAttack(heard);
   }

@@ -9,13 +9,16 @@ const BATCH = 256;
 /** Older samples are dropped. */
 const STALE_SECONDS = 2;
 
-export interface Relayed {
+export interface ForwardedSamples {
   readonly from: AgentRef;
   readonly message: WatchSamples;
 }
 
 /** Forwards samples to the replica with the lease. False if there is none or it is far behind. */
-export async function relaySamples(db: Db, { from, message }: Relayed): Promise<boolean> {
+export async function forwardSamples(
+  db: Db,
+  { from, message }: ForwardedSamples,
+): Promise<boolean> {
   const { rows } = await sql`
     with told as (
       insert into watch_relay (kind, name, message)
@@ -28,7 +31,9 @@ export async function relaySamples(db: Db, { from, message }: Relayed): Promise<
 }
 
 /** The forwarded samples, oldest first, in batches. */
-export async function takeRelayed(db: Db): Promise<{ relayed: Relayed[]; more: boolean }> {
+export async function takeForwarded(
+  db: Db,
+): Promise<{ relayed: ForwardedSamples[]; more: boolean }> {
   const { rows } = await sql<{ kind: string; name: string; message: string; fresh: boolean }>`
     with taken as (
       delete from watch_relay where id in (

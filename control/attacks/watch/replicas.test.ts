@@ -7,11 +7,11 @@ import type { Db } from '../../db/database.ts';
 import { listen } from '../../db/listen.ts';
 import { testDatabase } from '../../db/testing.ts';
 import { insertEdge, insertHolding, insertOrganisation } from '../../fleet/testing.ts';
-import { createRegistry } from '../../http/metrics.ts';
+import { createRegistry } from '../../http/server/metrics.ts';
 import { createLogger } from '../../log.ts';
 import { createWatching, type Watching } from './index.ts';
 import { renewLease } from './lease.ts';
-import { relaySamples } from './relay.ts';
+import { forwardSamples } from './relay.ts';
 import { floodSample, PREFIX, SUBJECT } from './testing.ts';
 
 /** Neither is an attack by itself; the threshold is 20,000 packets a second. */
@@ -171,11 +171,11 @@ test('what an agent counted is taken of it by nobody while no control plane judg
     atMs: 1,
     samples: [],
   } as const;
-  assert.equal(await relaySamples(db, { from, message }), false);
+  assert.equal(await forwardSamples(db, { from, message }), false);
   await sql`update attack_judge set judge = 'one', until = now() + interval '1 hour'`.execute(db);
-  assert.equal(await relaySamples(db, { from, message }), true);
+  assert.equal(await forwardSamples(db, { from, message }), true);
   await sql`
     insert into watch_relay (kind, name, message)
     select 'edge', 'fra1', '{}' from generate_series(1, 2000)`.execute(db);
-  assert.equal(await relaySamples(db, { from, message }), false);
+  assert.equal(await forwardSamples(db, { from, message }), false);
 });

@@ -1,6 +1,6 @@
 import type { SubjectSample } from '@portcullis/core/attacks/sample.ts';
 import type { WatchSamples, WireSample } from '@portcullis/link/messages/attacks.ts';
-import type { Served } from './served.ts';
+import type { Served } from './served-prefixes.ts';
 
 export interface ServedSamples {
   readonly message: WatchSamples;

@@ -2,14 +2,14 @@ import { VECTOR_INDEX } from '@portcullis/core/attacks/vectors.ts';
 import type { AttackTops } from '@portcullis/core/attacks/respond.ts';
 import type { WatchSamples, WireAttack, WireSample } from '@portcullis/link/messages/attacks.ts';
 import type { Db } from '../../db/database.ts';
-import type { HeardAttack } from '../mitigations/facts.ts';
+import type { ReportedAttack } from '../mitigations/facts.ts';
 import { Recorder } from '../record/recorder.ts';
 import { loadOrphans } from '../record/store.ts';
-import { createRegistry } from '../../http/metrics.ts';
+import { createRegistry } from '../../http/server/metrics.ts';
 import { createLogger } from '../../log.ts';
 import { createWatchEvents, type WatchEvents } from './events.ts';
-import { DetectorHost } from './host.ts';
-import type { Judge } from './judge.ts';
+import { DetectorHost } from './detector-host.ts';
+import type { DetectionLeader } from './leader.ts';
 import { ScopeTable } from './scopes.ts';
 
 export const SUBJECT = '203.0.113.10';
@@ -55,13 +55,13 @@ export class TestWatch {
   readonly host: DetectorHost;
   readonly recorder: Recorder;
   /** It has no other replicas. */
-  readonly judge: Pick<Judge, 'accept'> = {
+  readonly judge: Pick<DetectionLeader, 'accept'> = {
     accept: async (...told) => {
       this.host.accept(...told);
       return true;
     },
   };
-  readonly heard: HeardAttack[] = [];
+  readonly heard: ReportedAttack[] = [];
   readonly failures: unknown[] = [];
   readonly #db: Db;
   #sequence = 0;
@@ -74,7 +74,7 @@ export class TestWatch {
     db: Db,
     nowMs: number,
     name = 'one',
-    onAttack: (heard: HeardAttack) => void = () => {},
+    onAttack: (heard: ReportedAttack) => void = () => {},
   ) {
     this.#db = db;
     this.nowMs = nowMs;

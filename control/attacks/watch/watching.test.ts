@@ -2,18 +2,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { startWorld } from '../../http/testing/fixture.ts';
-import { createRegistry } from '../../http/metrics.ts';
+import { startEnvironment } from '../../http/testing/fixture.ts';
+import { createRegistry } from '../../http/server/metrics.ts';
 import { createLogger } from '../../log.ts';
 import { list } from '../history/testing.ts';
-import type { HeardAttack } from '../mitigations/facts.ts';
+import type { ReportedAttack } from '../mitigations/facts.ts';
 import { floodSample, SUBJECT } from './testing.ts';
 import { createWatching } from './index.ts';
 
 const FRA1 = { kind: 'edge', name: 'fra1' } as const;
 
 test('an edge asks what to watch, tells a flood, and the organisation sees it while it goes on', async (t) => {
-  const { db, acme } = await startWorld(t);
+  const { db, acme } = await startEnvironment(t);
   await sql`
     insert into edges (name, site, devices, serves, sees, fragments, management, owner)
     values ('fra1', 'fra', '{eth0}', '{0.0.0.0/0,::/0}', 'both', 'reassemble', '[]', 'fleet')`.execute(
@@ -21,7 +21,7 @@ test('an edge asks what to watch, tells a flood, and the organisation sees it wh
   );
   const log = createLogger({ level: 'silent' });
   const watching = createWatching({ db, log, registry: createRegistry() });
-  const heard: HeardAttack[] = [];
+  const heard: ReportedAttack[] = [];
   const versions: string[] = [];
   await watching.start({
     onAttack: (one) => void heard.push(one),

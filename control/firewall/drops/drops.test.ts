@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { sql } from 'kysely';
 import type { Db } from '../../db/database.ts';
 import { assertRefused, type TestReply } from '../../http/testing/client.ts';
-import { startWorld } from '../../http/testing/fixture.ts';
+import { startEnvironment } from '../../http/testing/fixture.ts';
 import { Problem } from '../../problem.ts';
 import { dropWindow } from './window.ts';
 
@@ -69,7 +69,7 @@ const EDGES = sql`
     from unnest('{fra1,ams1}'::text[]) name`;
 
 test('reports drops by reason, minute and edge, with the newest samples first', async (t) => {
-  const { acme, db } = await startWorld(t);
+  const { acme, db } = await startEnvironment(t);
   await EDGES.execute(db);
   assert.deepEqual(bodyOf(await acme.get(DROPS)).data, {
     ip: IP,
@@ -122,7 +122,7 @@ test('reports drops by reason, minute and edge, with the newest samples first', 
 });
 
 test('reports observed packets separately from dropped ones', async (t) => {
-  const { acme, db } = await startWorld(t);
+  const { acme, db } = await startEnvironment(t);
   await EDGES.execute(db);
   await count(db, { minutesAgo: 3, packets: 5 });
   await count(db, { minutesAgo: 2, packets: 700, reason: 'observed' });
@@ -137,7 +137,7 @@ test('reports observed packets separately from dropped ones', async (t) => {
 });
 
 test('shows drops only to the holder, and only those of its holding', async (t) => {
-  const { acme, other, client, db } = await startWorld(t);
+  const { acme, other, client, db } = await startEnvironment(t);
   await EDGES.execute(db);
   await count(db, { minutesAgo: 2, packets: 5 });
   // Of when the address was held through another holding.
@@ -162,7 +162,7 @@ test('shows drops only to the holder, and only those of its holding', async (t) 
 });
 
 test('refuses an invalid window, naming the parameter', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   const cases: [string, string][] = [
     ['from=yesterday', 'from'],
     ['from=2026-11-21T02:00:00', 'from'],

@@ -1,8 +1,8 @@
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import type { Db } from '../../db/database.ts';
 import { inSnapshot } from '../../fleet/policies/policies.ts';
-import type { CallOf } from '../../http/handlers.ts';
-import { notHeld } from '../../http/not-found.ts';
+import type { CallOf } from '../../http/operations/handlers.ts';
+import { notHeld } from '../../http/operations/not-found.ts';
 import type { AddressState } from '../objects.ts';
 import { loadAddress } from '../store.ts';
 import { timestampView } from '../views.ts';

@@ -10,7 +10,7 @@ import type { QueryEdges } from '../../fleet/index.ts';
 import { serveEdges } from '../../fleet/test-edge.ts';
 import { assignGroup, insertEdge } from '../../fleet/testing.ts';
 import type { TestReply } from '../../http/testing/client.ts';
-import { ACME, startWorld } from '../../http/testing/fixture.ts';
+import { ACME, startEnvironment } from '../../http/testing/fixture.ts';
 
 const X1 = '/api/x1/firewall/ips';
 const V1 = '/api/v1/firewall/ips';
@@ -49,7 +49,7 @@ async function firstAnswered(ask: () => Promise<Explained>): Promise<Explained> 
 /** The API, and a real agent on a kernel that is not. */
 async function worldWithEdge(t: TestContext) {
   let ask: QueryEdges = async () => new Map();
-  const world = await startWorld(t, {}, undefined, (edges, packet) => ask(edges, packet));
+  const world = await startEnvironment(t, {}, undefined, (edges, packet) => ask(edges, packet));
   await insertEdge(world.db, 'fra1');
   const { link, queries } = serveEdges(world.db);
   ask = queries.query;

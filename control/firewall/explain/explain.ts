@@ -9,8 +9,8 @@ import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import type { Db } from '../../db/database.ts';
 import { inSnapshot, loadAddressPolicy } from '../../fleet/policies/policies.ts';
 import type { QueryEdges } from '../../fleet/index.ts';
-import { notHeld } from '../../http/not-found.ts';
-import type { Call } from '../../http/operation.ts';
+import { notHeld } from '../../http/operations/not-found.ts';
+import type { Call } from '../../http/operations/operation.ts';
 import { Problem } from '../../problem.ts';
 import {
   queryServingEdges,

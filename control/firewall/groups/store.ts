@@ -121,7 +121,7 @@ export async function insertAssignment(
   return rows[0]?.id ?? null;
 }
 
-/** What has to be looked at before a group lies on `targets` of a holding. Needs the holding's lock. */
+/** What has to be stateAnswer at before a group lies on `targets` of a holding. Needs the holding's lock. */
 export async function loadHoldingContent(
   tx: Tx,
   holdingId: number,

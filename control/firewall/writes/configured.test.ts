@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { startWorld } from '../../http/testing/fixture.ts';
+import { startEnvironment } from '../../http/testing/fixture.ts';
 
 test('lists the number of configured addresses that the limit counts, with each assigned target once', async (t) => {
-  const { acme, db } = await startWorld(t);
+  const { acme, db } = await startEnvironment(t);
   const rule = { action: 'allow', protocol: 'tcp', destination_port: '80' };
   assert.equal((await acme.post('/api/v1/firewall/ips/203.0.113.10/rules', rule)).status, 201);
   await sql`

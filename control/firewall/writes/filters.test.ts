@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { sql } from 'kysely';
 import type { Db } from '../../db/database.ts';
 import { assertRefused, type TestReply } from '../../http/testing/client.ts';
-import { startWorld } from '../../http/testing/fixture.ts';
+import { startEnvironment } from '../../http/testing/fixture.ts';
 
 const V1 = '/api/v1/firewall/ips';
 const IP = `${V1}/203.0.113.10`;
@@ -23,7 +23,7 @@ const rulesOf = (reply: TestReply) =>
 const udp = (port: string) => ({ type: 'udp-stateful', port });
 
 test('applies a filter to every port, warns of reconnects, reads it back and deletes it by key', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   const made = await acme.post(`${IP}/filters`, udp('27015-27016'));
   assert.equal(made.status, 201);
   const body = made.body as { data: unknown; message: string };
@@ -59,7 +59,7 @@ test('applies a filter to every port, warns of reconnects, reads it back and del
 });
 
 test('refuses unknown and managed filter types identically', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   const managed = await acme.post(`${ASSIGNED}/filters`, udp('27015'));
   const unknown = await acme.post(`${ASSIGNED}/filters`, { type: 'no-such-filter', port: '27015' });
   assertRefused(managed, 422, 'filter_unavailable');
@@ -67,7 +67,7 @@ test('refuses unknown and managed filter types identically', async (t) => {
 });
 
 test('omits managed filters from the catalogue of an assigned address', async (t) => {
-  const { acme, db } = await startWorld(t);
+  const { acme, db } = await startEnvironment(t);
   const catalogue = async (path: string) =>
     ((await acme.get(`${path}/filters/available`)).body as { data: { type: string }[] }).data.map(
       ({ type }) => type,
@@ -82,7 +82,7 @@ test('omits managed filters from the catalogue of an assigned address', async (t
 });
 
 test('refuses equal filters, exceeded limits and bad ports, and creates nothing', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   await acme.post(`${IP}/filters`, udp('27015'));
   const equal = assertRefused(
     await acme.post(`${IP}/filters`, udp('27014-27016')),
@@ -122,7 +122,7 @@ async function assignGroup(db: Db): Promise<void> {
 }
 
 test("a group's rules and filters appear once as the address's, count, conflict, and cannot be deleted there", async (t) => {
-  const { acme, db } = await startWorld(t);
+  const { acme, db } = await startEnvironment(t);
   await assignGroup(db);
   const own = await acme.post(`${IP}/rules`, { action: 'deny', protocol: 'tcp' });
   assert.equal(own.status, 201);

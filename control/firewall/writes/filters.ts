@@ -5,7 +5,7 @@ import {
 } from '@portcullis/core/filters/catalogue.ts';
 import { parsePortExpression } from '@portcullis/core/net/ports.ts';
 import type { Tx } from '../../db/database.ts';
-import type { Call } from '../../http/operation.ts';
+import type { Call } from '../../http/operations/operation.ts';
 import { Problem } from '../../problem.ts';
 import { requireFilterCount } from './limits.ts';
 import * as messages from './messages.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { sql } from 'kysely';
 import type { Db } from '../../db/database.ts';
 import { assertRefused } from '../../http/testing/client.ts';
-import { startWorld } from '../../http/testing/fixture.ts';
+import { startEnvironment } from '../../http/testing/fixture.ts';
 
 const V1 = '/api/v1/firewall/ips';
 const IP = `${V1}/203.0.113.10`;
@@ -30,7 +30,7 @@ async function assignGroup(db: Db): Promise<void> {
 }
 
 test('a group fills an address up to the limit by its rules for that family alone, and by its filters', async (t) => {
-  const world = await startWorld(t);
+  const world = await startEnvironment(t);
   await assignGroup(world.db);
   await sql`update organisations set rules_per_ip = 4, filters_per_ip = 3 where id = 1`.execute(
     world.db,
@@ -55,7 +55,7 @@ test('a group fills an address up to the limit by its rules for that family alon
 });
 
 test('reports an excessive request before existing objects, and those before a limit', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   await acme.post(`${IP}/rules`, tcp('1-100'));
   await acme.post(`${IP}/filters`, udp('1-25'));
   assertRefused(await acme.post(`${IP}/rules`, tcp('100-101')), 422, 'rule_exists');
@@ -70,7 +70,7 @@ test('reports an excessive request before existing objects, and those before a l
 });
 
 test('101 ports pass the limit of a request and meet that of the address', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   const { detail } = assertRefused(
     await acme.post(`${IP}/rules`, tcp('1-101')),
     422,
@@ -80,7 +80,7 @@ test('101 ports pass the limit of a request and meet that of the address', async
 });
 
 test('100 ids or keys are deleted in one request; of 101 none is, were they the same one', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   await acme.post(`${IP}/rules`, tcp('1-100'));
   await acme.post(`${IP}/filters`, udp('1-25'));
   const keys = firstOf(100).map((port) => `udp-stateful:${port}`);
@@ -98,7 +98,7 @@ test('100 ids or keys are deleted in one request; of 101 none is, were they the 
 });
 
 test('answers 404 for an address of another organisation before checking limits', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   const theirs = `${V1}/192.0.2.1`;
   for (const reply of [
     await acme.post(`${theirs}/rules`, tcp('1-102')),

@@ -3,7 +3,7 @@ import {
   checkPortsPerRequest,
   checkRulesPerIp,
 } from '@portcullis/core/firewall/limits.ts';
-import type { Call } from '../../http/operation.ts';
+import type { Call } from '../../http/operations/operation.ts';
 import { Problem } from '../../problem.ts';
 
 /** Checks a request against the organisation's limits; each throws `limit_exceeded` with core's sentence. */

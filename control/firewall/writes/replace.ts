@@ -1,6 +1,6 @@
 import type { Tx } from '../../db/database.ts';
-import { sameState } from '../../http/etag.ts';
-import type { Call } from '../../http/operation.ts';
+import { sameState } from '../../http/operations/etag.ts';
+import type { Call } from '../../http/operations/operation.ts';
 import { Problem } from '../../problem.ts';
 import { replaceableState } from '../accepted.ts';
 import { explainNewRules } from './no-effect.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { processorClock } from '@portcullis/core/testing/processor-clock.ts';
-import { startWorld, type World } from '../../http/testing/fixture.ts';
+import { startEnvironment, type TestEnvironment } from '../../http/testing/fixture.ts';
 import { assertRefused, type TestReply } from '../../http/testing/client.ts';
 
 const V1 = '/api/v1/firewall/ips';
@@ -33,7 +33,7 @@ const tcp = (destination_port: string, more: object = {}) => ({
 });
 
 test('reads a created rule back, and not after its deletion', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   const created = await acme.post(`${IP}/rules`, tcp('443, 80', { source_ip: '198.51.100.0/24' }));
   assert.equal(created.status, 201);
   assert.deepEqual(created.body, {
@@ -75,14 +75,14 @@ test('reads a created rule back, and not after its deletion', async (t) => {
 });
 
 test('reads an address without objects as empty', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   const read = await acme.get(`${V1}/203.0.113.99`);
   assert.equal(read.status, 200);
   assert.deepEqual(rulesOf(read), []);
 });
 
 test('reports canonical sources, and a whole family as any source', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   const cases: [string, string | null | undefined, string | null][] = [
     [IP, '0.0.0.0/0', null],
     [IP, '198.51.100.7/32', '198.51.100.7'],
@@ -101,7 +101,7 @@ test('reports canonical sources, and a whole family as any source', async (t) =>
 });
 
 test('allow stands before deny, then by id; no port and null are any port', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   await acme.post(`${IP}/rules`, { action: 'deny', protocol: 'any' });
   await acme.post(`${IP}/rules`, { action: 'allow', protocol: 'icmp', destination_port: null });
   await acme.post(`${IP}/rules`, { action: 'allow', protocol: 'gre', source_ip: null });
@@ -170,7 +170,7 @@ const REFUSED_RULES: readonly [string, object, string, RegExp][] = [
 ];
 
 test('refuses an invalid rule with field and reason, and creates nothing', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   for (const [name, body, pointer, reason] of REFUSED_RULES) {
     const raw =
       name === '__proto__'
@@ -195,7 +195,7 @@ test('refuses an invalid rule with field and reason, and creates nothing', async
 });
 
 test('a rule identical to one on the address is refused naming the ports, and creates none of the others', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   await acme.post(`${IP}/rules`, tcp('80,443-444'));
   const problem = assertRefused(
     await acme.post(`${IP}/rules`, tcp('79-82,443,444,9000')),
@@ -220,7 +220,7 @@ test('a rule identical to one on the address is refused naming the ports, and cr
 });
 
 test('each limit is refused with its numbers and nothing is cut off', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   assert.equal((await acme.post(`${IP}/rules`, tcp('1-100'))).status, 201);
   const full = assertRefused(await acme.post(`${IP}/rules`, tcp('101')), 422, 'limit_exceeded');
   assert.match(String(full['detail']), /has 100 rules, and 1 more would exceed the limit of 100/);
@@ -236,7 +236,7 @@ test('each limit is refused with its numbers and nothing is cut off', async (t) 
 });
 
 test('deletes take 1 to 100 ids; more is limit_exceeded, and ten thousand are answered at once', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   assertRefused(await acme.delete(`${IP}/rules`, { ids: [] }), 422, 'invalid_request');
   const ids = Array.from({ length: 10_000 }, (_, index) => index + 1);
   const problem = assertRefused(await acme.delete(`${IP}/rules`, { ids }), 422, 'limit_exceeded');
@@ -252,7 +252,7 @@ test('deletes take 1 to 100 ids; more is limit_exceeded, and ten thousand are an
 });
 
 test('a write that changes no verdict is accepted, and its message names the rule that decides', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   await acme.post(`${IP}/rules`, { action: 'allow', protocol: 'tcp' });
   const made = await acme.post(`${IP}/rules`, { ...tcp('80-81'), action: 'deny' });
   assert.equal(made.status, 201);
@@ -262,7 +262,7 @@ test('a write that changes no verdict is accepted, and its message names the rul
   );
 });
 
-async function failPorts(world: World, ports: string): Promise<void> {
+async function failPorts(world: TestEnvironment, ports: string): Promise<void> {
   await sql
     .raw(
       `create function fail_ports() returns trigger language plpgsql as $$
@@ -276,7 +276,7 @@ async function failPorts(world: World, ports: string): Promise<void> {
 }
 
 test('leaves a failed port out of the ids, and names it in the message', async (t) => {
-  const world = await startWorld(t);
+  const world = await startEnvironment(t);
   await failPorts(world, '81, 83');
   const made = await world.acme.post(`${IP}/rules`, tcp('80-84'));
   assert.equal(made.status, 201);
@@ -299,7 +299,7 @@ test('leaves a failed port out of the ids, and names it in the message', async (
 });
 
 test('answers 502 and writes nothing when every port fails', async (t) => {
-  const world = await startWorld(t);
+  const world = await startEnvironment(t);
   await failPorts(world, '80, 81');
   assertRefused(await world.acme.post(`${IP}/rules`, tcp('80,81')), 502, 'no_port_landed');
   const read = await world.acme.get(IP);
@@ -308,7 +308,7 @@ test('answers 502 and writes nothing when every port fails', async (t) => {
 });
 
 test('200 parallel creates against a limit of 100 never exceed it', async (t) => {
-  const { acme, db } = await startWorld(t);
+  const { acme, db } = await startEnvironment(t);
   const replies = await Promise.all(
     Array.from({ length: 200 }, (_, index) => acme.post(`${IP}/rules`, tcp(String(index + 1)))),
   );
@@ -321,7 +321,7 @@ test('200 parallel creates against a limit of 100 never exceed it', async (t) =>
 });
 
 test('creates one rule from parallel identical requests', async (t) => {
-  const { acme } = await startWorld(t);
+  const { acme } = await startEnvironment(t);
   const replies = await Promise.all(
     Array.from({ length: 30 }, () => acme.post(`${IP}/rules`, tcp('80'))),
   );
@@ -332,7 +332,7 @@ test('creates one rule from parallel identical requests', async (t) => {
 });
 
 test('limits configured addresses, also in parallel, and frees them when emptied', async (t) => {
-  const { client, db } = await startWorld(t);
+  const { client, db } = await startEnvironment(t);
   await sql`update organisations set configured_addresses = 3 where id = 1`.execute(db);
   const acme = await client();
   const replies = await Promise.all(

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { sql } from 'kysely';
 import { testDatabase } from '../../db/testing.ts';
 import { applyText } from '../../fleet-file/testing.ts';
-import { AssignmentDesk } from './assignments.ts';
+import { AssignmentPages } from './assignments.ts';
 
 const NODE = { id: 1, name: 'node-1', instance: 'one' };
 const request = (cursor: string | null) =>
@@ -26,7 +26,7 @@ test('a list longer than a page arrives whole: every server once, every egg once
       memory_mib, cpu_percent, disk_mib, ip, port, owner)
     select gen_random_uuid(), 1, 1, 1, 'server ' || n, repeat((n % 3 + 1)::text, 64), 'e', 1, 1, 1,
            '192.0.2.1', n, 'fleet' from generate_series(1, 100) n`.execute(db);
-  const desk = new AssignmentDesk(db, 10_000);
+  const desk = new AssignmentPages(db, 10_000);
   const servers = new Set<string>();
   const eggs = new Map<string, number>();
   let pages = 0;
@@ -69,7 +69,7 @@ game_servers:
     suspended: true
 `,
   );
-  const page = await new AssignmentDesk(db).page(NODE, request(null));
+  const page = await new AssignmentPages(db).page(NODE, request(null));
   assert.ok(page.kind === 'node.page');
   const [{ egg, ...server } = { egg: '' }] = page.servers;
   assert.deepEqual(server, {

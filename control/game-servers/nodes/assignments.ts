@@ -15,7 +15,7 @@ const PAGE_BYTES = 4 * 1024 * 1024;
  * Answers a node's sync with the list of its servers in pages of one revision. A revision is a hash of the content, so
  * it is equal on every replica.
  */
-export class AssignmentDesk {
+export class AssignmentPages {
   readonly #db: Db;
   readonly #pageBytes: number;
   /** Lists of several pages that nodes are fetching. */

@@ -13,7 +13,7 @@ import type {
 import type { Db } from '../../db/database.ts';
 import { isUnavailable } from '../../db/failure.ts';
 import type { GameServerEvents } from '../events.ts';
-import type { AssignmentDesk } from './assignments.ts';
+import type { AssignmentPages } from './assignments.ts';
 import type { NodeCalls } from './calls.ts';
 import type { PowerStates } from './power-states.ts';
 import { loadNode, recordHeartbeat, recordHello } from './store.ts';
@@ -26,7 +26,7 @@ const RESYNC_MS = 30_000;
 export interface NodeHandlerDeps {
   readonly db: Db;
   readonly calls: NodeCalls;
-  readonly desk: AssignmentDesk;
+  readonly desk: AssignmentPages;
   readonly powers: PowerStates;
   readonly events: GameServerEvents;
   readonly heartbeatMs?: number;

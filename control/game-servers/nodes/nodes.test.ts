@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from 'kysely';
-import { startWorld, type World } from '../../http/testing/fixture.ts';
+import { startEnvironment, type TestEnvironment } from '../../http/testing/fixture.ts';
 import { enrolNode } from '../index.ts';
-import { looked, TestNode } from '../testing/node.ts';
+import { stateAnswer, TestNode } from '../testing/node.ts';
 import { addNode, addServer, uuidOf } from '../testing/servers.ts';
 
-interface Two extends World {
+interface Two extends TestEnvironment {
   readonly mine: TestNode;
   readonly second: TestNode;
 }
 
 /** Two enrolled nodes: server 1 and 2 on `mine`, server 3 on `other`. */
 async function start(t: TestContext): Promise<Two> {
-  const world = await startWorld(t);
+  const world = await startEnvironment(t);
   const join = async (name: string): Promise<TestNode> => {
     const node = await new TestNode(world.nodes, name, await addNode(world.db, name)).join();
     t.after(() => node.link.close());
@@ -30,7 +30,7 @@ async function start(t: TestContext): Promise<Two> {
 const sync = (node: TestNode, revision: string | null = null) =>
   node.say({ kind: 'node.sync', instance: node.instance, cursor: null, revision });
 
-async function buildOf(world: World, number: number) {
+async function buildOf(world: TestEnvironment, number: number) {
   const { rows } = await sql<{ state: string; provisioned: boolean; identifier: string | null }>`
     select build_state as state, provisioned, identifier from game_servers
      where uuid = ${uuidOf(number)}`.execute(world.db);
@@ -78,9 +78,9 @@ test('a node neither hears nor answers a call to another node', async (t) => {
       kind: 'node.answer',
       instance: mine.instance,
       id: call.id,
-      answer: looked('offline'),
+      answer: stateAnswer('offline'),
     });
-    return looked('running');
+    return stateAnswer('running');
   };
   second.delayMs = 100;
   const { body } = await acme.get(`/api/v1/game-servers/${uuidOf(3)}`);
@@ -89,7 +89,7 @@ test('a node neither hears nor answers a call to another node', async (t) => {
 });
 
 test("nobody is let in with another node's credential, an old one, or none", async (t) => {
-  const world = await startWorld(t);
+  const world = await startEnvironment(t);
   const first = await addNode(world.db, 'node-1');
   const second = await addNode(world.db, 'node-2');
   await sql`insert into nodes (name, owner) values ('node-3', 'fleet')`.execute(world.db);
@@ -125,7 +125,7 @@ test("nobody is let in with another node's credential, an old one, or none", asy
 });
 
 test('an edge is not let in where nodes are, whatever it presents', async (t) => {
-  const world = await startWorld(t);
+  const world = await startEnvironment(t);
   const credential = await addNode(world.db, 'node-1');
   const edge = world.nodes.connect({ kind: 'edge', name: 'node-1' }, credential);
   t.after(() => edge.close());
@@ -173,7 +173,7 @@ test('only the instance that said hello last speaks for a node', async (t) => {
     assert.ok(reply.kind === 'refused' && reply.code === 'resync');
   }
   assert.equal((await buildOf(world, 1))?.provisioned, false);
-  mine.answer = () => looked('running');
+  mine.answer = () => stateAnswer('running');
   const { body } = await acme.get(`/api/v1/game-servers/${uuidOf(2)}`);
   assert.equal((body as { data: { state: unknown } }).data.state, null, 'an old instance answered');
 });

@@ -86,7 +86,7 @@ export class TestNode {
   }
 }
 
-export function looked(state: ServerState, problem: string | null = null): CallAnswer {
+export function stateAnswer(state: ServerState, problem: string | null = null): CallAnswer {
   return {
     kind: 'state',
     state,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { namesTag } from '../etag.ts';
+import { namesTag } from '../operations/etag.ts';
 
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);

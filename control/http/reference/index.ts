@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { buildOpenApi } from '@portcullis/contract/openapi.ts';
 import { PROBLEM_CODES } from '@portcullis/contract/problems.ts';
-import { notFoundPath } from '../not-found.ts';
+import { notFoundPath } from '../operations/not-found.ts';
 import { type Asset, createAsset, sendAsset, serveAsset } from './asset.ts';
 import { DOCS_POLICY, renderDocsPage } from './docs-page.ts';
 import { PROBLEM_POLICY, renderProblemIndex, renderProblemPage } from './problem-pages.ts';

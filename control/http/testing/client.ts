@@ -3,7 +3,7 @@ import type { Endpoint } from '@portcullis/contract/endpoint.ts';
 import { ENDPOINTS, V1_PREFIX } from '@portcullis/contract/endpoints.ts';
 import { PROBLEMS, Problem as ProblemSchema } from '@portcullis/contract/problems.ts';
 import { X1_ENDPOINTS, X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
-import { compileSchema } from '../validation.ts';
+import { compileSchema } from '../input/validation.ts';
 
 export interface TestReply {
   readonly status: number;

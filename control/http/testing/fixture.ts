@@ -10,12 +10,12 @@ import { createMemoryLink, type MemoryLink } from '@portcullis/link/transport/me
 import type { Registry } from 'prom-client';
 import { createLogger, type Logger } from '../../log.ts';
 import { createGameServers, type GameServers } from '../../game-servers/index.ts';
-import { createRegistry } from '../metrics.ts';
-import { createHttpServer, type HttpDeps, type HttpServer } from '../server.ts';
+import { createRegistry } from '../server/metrics.ts';
+import { createHttpServer, type HttpDeps, type HttpServer } from '../server/server.ts';
 import { createTestClient, type TestClient } from './client.ts';
 
 /** The test environment of the API: two organisations, their holdings, a listening server. */
-export interface World {
+export interface TestEnvironment {
   readonly db: Db;
   readonly url: string;
   readonly metricsUrl: string;
@@ -59,12 +59,12 @@ const TEST_DEADLINES = { lookWithinMs: 300, instructWithinMs: 600 };
 type Test = Parameters<typeof testDatabase>[0] & { after(stop: () => Promise<void>): void };
 
 /** Starts the test environment for one test and stops it afterwards. */
-export async function startWorld(
+export async function startEnvironment(
   t: Test,
   overrides: Partial<HttpDeps> = {},
   onServer: (server: HttpServer) => void = () => {},
   queryEdges: QueryEdges = async () => new Map(),
-): Promise<World> {
+): Promise<TestEnvironment> {
   const { db } = await testDatabase(t);
   await seed(db);
   let lines = '';

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import {
   mitigatedAt,
   recordOngoing,
-  standingKinds,
+  activeKinds,
 } from '@portcullis/control/attacks/mitigations/testing.ts';
 import { type Db, openDatabase } from '@portcullis/control/db/database.ts';
 import { findEmbeddedPostgres } from '@portcullis/control/db/embedded/index.ts';
@@ -61,7 +61,7 @@ describe('a recorded attack on the wire', { skip: whyNot() }, () => {
       await assertExplained(family);
       await stack.command('attacks', 'cancel', String(attackId));
       await eventually('answers pass again', () => passes(answer(family)));
-      assert.deepEqual(await standingKinds(db, attackId), []);
+      assert.deepEqual(await activeKinds(db, attackId), []);
     });
   }
 

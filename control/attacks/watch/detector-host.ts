@@ -1,0 +1,300 @@
+import type { Attack, AttackEvent } from '@portcullis/core/attacks/attack.ts';
+import { type DetectorState, INITIAL, step } from '@portcullis/core/attacks/detector.ts';
+import {
+  accept,
+  type Counters,
+  forget,
+  NO_COUNTERS,
+  take,
+} from '@portcullis/core/attacks/merge.ts';
+import {
+  goOnAs,
+  handOver,
+  ongoingIn,
+  ongoingOf,
+  type Resumable,
+  resume,
+  toResumable,
+} from '@portcullis/core/attacks/resume.ts';
+import type { Ongoing, SubjectState } from '@portcullis/core/attacks/subject.ts';
+import { SHORT_MS } from '@portcullis/core/attacks/window.ts';
+import { BUCKET_MS, type Sample, type SubjectSample } from '@portcullis/core/attacks/sample.ts';
+import type { AgentRef } from '@portcullis/link/messages/messages.ts';
+import type { WatchSamples, WireSample } from '@portcullis/link/messages/attacks.ts';
+import type { HandedOver, Seen, StoredAttack } from '../record/plan.ts';
+import { resumableOfStored, seriesOfStored, shownSubject } from './stored-state.ts';
+import type { ScopeTable } from './scopes.ts';
+import { EvidenceStore } from './evidence-store.ts';
+
+export interface HostOptions {
+  readonly scopes: Pick<ScopeTable, 'of' | 'thresholdsOf'>;
+  readonly note: (seen: Seen) => void;
+  readonly noteEvidence: (subject: string, evidence: object) => void;
+  /** Monotonic time in milliseconds. */
+  readonly nowMs?: () => number;
+  readonly wallMs?: () => number;
+}
+
+/** The most tracked subjects; beyond it only prefixes, because a step must be shorter than a bucket. */
+const MAX_SUBJECTS = 16_384;
+/** Without samples for this time, traffic counts as zero and attacks end. */
+const SILENCE_MS = 5_000;
+/** A silent agent is dropped after this time. */
+const GONE_MS = 60_000;
+/** The intervals at which records and evidence are updated. */
+const REPORT_MS = 1_000;
+const EVIDENCE_MS = 10_000;
+/** The number of samples from which top sources are reported to mitigation, and the factor for the next report. */
+const WORTH_SAMPLES = 10;
+const WORTH_TIMES = 4;
+/** For exact counters. */
+const ALL_SAMPLES = 256;
+/** A larger deviation from the monotonic clock means that the wall clock was set. */
+const CLOCK_SET_MS = 1_000;
+/** The largest accepted age of a sample. */
+const MAX_AGE_MS = 10_000;
+
+/** Runs the detector on the samples of all agents. No I/O: results go to the recorder. */
+export class DetectorHost {
+  readonly trails = new EvidenceStore();
+  readonly #options: HostOptions;
+  readonly #nowMs: () => number;
+  readonly #wallMs: () => number;
+  /** The instance and last sequence number of each agent. */
+  readonly #heard = new Map<string, { readonly instance: string; readonly sequence: number }>();
+  /** Continued attacks without traffic since, with the time they were last seen. */
+  readonly #unseen = new Map<string, number>();
+  /** The last reported type of each attack. */
+  readonly #named = new Map<string, string>();
+  /** The number of samples at the last report of top sources. */
+  readonly #traced = new Map<string, number>();
+  #counters: Counters = NO_COUNTERS;
+  #state: DetectorState = INITIAL;
+  /** The clock changes since the start of each ongoing attack. */
+  readonly #setBy = new Map<string, number>();
+  /** The offset of the wall clock to the monotonic clock. */
+  #clockMs: number;
+  #steppedMs: number;
+  #reportedMs = 0;
+  #keptMs = 0;
+
+  constructor(options: HostOptions) {
+    this.#options = options;
+    this.#nowMs = options.nowMs ?? (() => performance.now());
+    this.#wallMs = options.wallMs ?? (() => Date.now());
+    this.#steppedMs = this.#nowMs();
+    this.#clockMs = this.#wallMs() - this.#nowMs();
+  }
+
+  /** Takes the samples of an agent. Repetitions count once. */
+  accept({ kind, name: of }: AgentRef, site: string, message: WatchSamples): void {
+    const name = `${kind}/${of}`;
+    const { instance, sequence, atMs, samples } = message;
+    const before = this.#heard.get(name);
+    if (before?.instance === instance && sequence <= before.sequence) return;
+    this.#heard.set(name, { instance, sequence });
+    const wallMs = this.#wallMs();
+    const dated = samples.map((sample) => {
+      // By our clock, because theirs may be wrong.
+      const ageMs = Math.min(MAX_AGE_MS, Math.max(0, atMs - sample.atMs));
+      return this.#held(sample, wallMs - ageMs);
+    });
+    const counting = kind === 'edge' ? 'packets' : 'exports';
+    this.#counters = accept(this.#counters, { name, site, counting }, dated, this.#nowMs());
+    this.tick();
+  }
+
+  /** Called every bucket and on new samples. */
+  tick(): void {
+    const nowMs = this.#nowMs();
+    this.#followClock();
+    for (;;) {
+      const taken = take(this.#counters, nowMs);
+      if (taken === null) break;
+      this.#counters = taken.counters;
+      this.#step(taken.sample);
+      this.#steppedMs = nowMs;
+    }
+    if (nowMs - this.#steppedMs > SILENCE_MS) {
+      this.#counters = forget(this.#counters, nowMs, GONE_MS);
+      this.#step({ atMs: this.#wallMs(), durationMs: BUCKET_MS, addresses: [], prefixes: [] });
+      this.#steppedMs += BUCKET_MS;
+      // A suspended process does not catch up.
+      this.#steppedMs = Math.max(this.#steppedMs, nowMs - SILENCE_MS);
+    }
+    if (nowMs - this.#reportedMs >= REPORT_MS) this.#report(nowMs);
+  }
+
+  /** Continues an attack of another process. */
+  adopt(kept: StoredAttack, seenAtMs: number): void {
+    const subject = shownSubject(kept.subject);
+    if (ongoingOf(this.#state, subject) !== null) return;
+    const known = this.#resumable(kept, subject);
+    this.#state = resume(this.#state, known);
+    this.#unseen.set(subject, seenAtMs);
+    this.#goOnTrail(known.attack, kept);
+  }
+
+  /** The opened attack is a recorded one that continues. Idempotent. */
+  goOn(kept: StoredAttack): Seen | null {
+    const subject = shownSubject(kept.subject);
+    const one = ongoingOf(this.#state, subject);
+    if (one === null) return null;
+    if (one.phase.attack.startedAtMs !== kept.startedAt.getTime()) {
+      const thresholds = this.#options.scopes.thresholdsOf(subject);
+      this.#state = goOnAs(this.#state, this.#resumable(kept, subject), thresholds);
+    }
+    const whole = ongoingOf(this.#state, subject) ?? one;
+    this.#goOnTrail(whole.phase.attack, kept);
+    const seen = this.#seenOf(whole, true);
+    // Replaces the pending state, which covers the newer part only.
+    this.#options.note({ ...seen, isNews: false });
+    this.#options.noteEvidence(subject, this.trails.evidenceOf(whole.phase.attack));
+    return seen;
+  }
+
+  #resumable(kept: StoredAttack, subject: string): Resumable {
+    return resumableOfStored(kept, subject, this.#options.scopes.thresholdsOf(subject));
+  }
+
+  #goOnTrail(attack: Attack, kept: StoredAttack): void {
+    this.trails.goOn(attack, seriesOfStored(kept), kept.openedAt.getTime(), this.#wallMs());
+  }
+
+  /** Splits an ongoing attack at a change of the holder. Idempotent. */
+  handOver(subject: string, sinceMs: number): HandedOver | null {
+    const one = ongoingOf(this.#state, subject);
+    if (one === null) return null;
+    const { attack } = one.phase;
+    const atMs = this.#wallMs();
+    if (attack.startedAtMs >= sinceMs) return { seen: this.#seenOf(one, false), before: null };
+    const before = this.trails.evidenceOf(attack, sinceMs);
+    // It may have continued only in the new holder's time.
+    const wentOnMs = (this.trails.openedAtMs(subject) ?? -Infinity) - SHORT_MS;
+    const startedAtMs = Math.round(Math.max(sinceMs, wentOnMs));
+    const thresholds = this.#options.scopes.thresholdsOf(subject);
+    this.#state = handOver(this.#state, subject, thresholds, startedAtMs, atMs);
+    const anew = ongoingOf(this.#state, subject) ?? one;
+    this.#setBy.delete(subject);
+    this.trails.end(subject);
+    this.trails.begin(anew.phase.attack, atMs);
+    this.#options.noteEvidence(subject, this.trails.evidenceOf(anew.phase.attack));
+    const seen = this.#seenOf(anew, true);
+    // Replaces the pending state, which covers both parts.
+    this.#options.note({ ...seen, isNews: false });
+    return { seen, before };
+  }
+
+  ongoing(): Attack[] {
+    return [...ongoingIn(this.#state).values()].map(({ phase }) => phase.attack);
+  }
+
+  /** Only for held subjects, in canonical form. */
+  #held(sample: WireSample, atMs: number): Sample {
+    const { scopes } = this.#options;
+    const isHeld = (one: SubjectSample): boolean => scopes.of(one.subject) !== null;
+    for (const tops of sample.tops) {
+      if (scopes.of(tops.subject) !== null) this.trails.noteTops(tops);
+    }
+    return {
+      atMs,
+      durationMs: sample.durationMs,
+      addresses: sample.addresses.filter(isHeld),
+      prefixes: sample.prefixes.filter(isHeld),
+    };
+  }
+
+  /** An attack ends by the clock of its start, so that its duration is right. */
+  #followClock(): void {
+    const clockMs = this.#wallMs() - this.#nowMs();
+    const byMs = clockMs - this.#clockMs;
+    this.#clockMs = clockMs;
+    if (Math.abs(byMs) < CLOCK_SET_MS) return;
+    for (const subject of ongoingIn(this.#state).keys()) {
+      this.#setBy.set(subject, (this.#setBy.get(subject) ?? 0) + byMs);
+    }
+  }
+
+  #step(sample: Sample): void {
+    const { thresholdsOf } = this.#options.scopes;
+    const { state, events } = step(this.#state, sample, {
+      thresholdsOf,
+      maxSubjects: MAX_SUBJECTS,
+    });
+    this.#state = state;
+    for (const event of events) this.#tell(event);
+    this.trails.add(sample);
+    for (const subject of this.#unseen.keys()) {
+      const one = state.addresses.get(subject) ?? state.prefixes.get(subject);
+      if (one?.phase.name === 'ongoing' && one.phase.quietMs === 0) this.#unseen.delete(subject);
+    }
+  }
+
+  #tell({ kind, attack, atMs, quietMs }: AttackEvent): void {
+    const { subject } = attack;
+    if (kind === 'opened' || kind === 'continued') this.trails.begin(attack, atMs);
+    const openedAtMs = this.trails.openedAtMs(subject) ?? atMs;
+    if (kind === 'ended') {
+      const seenAtMs = this.#unseen.get(subject) ?? Infinity;
+      const overAtMs = atMs - quietMs - (this.#setBy.get(subject) ?? 0);
+      const endedAtMs = Math.max(attack.startedAtMs, Math.min(Math.round(overAtMs), seenAtMs));
+      this.#setBy.delete(subject);
+      this.#unseen.delete(subject);
+      this.#named.delete(subject);
+      this.#traced.delete(subject);
+      this.#options.noteEvidence(subject, this.trails.evidenceOf(attack));
+      this.trails.end(subject);
+      const ended = { ...attack, endedAtMs };
+      const busyAtMs = endedAtMs;
+      this.#options.note({ attack: ended, openedAtMs, busyAtMs, resumable: null, isNews: true });
+      return;
+    }
+    const state = this.#state.addresses.get(subject) ?? this.#state.prefixes.get(subject);
+    const resumable =
+      state?.phase.name === 'ongoing' ? toResumable({ ...state, phase: state.phase }) : null;
+    // A rising peak is written with the next report.
+    const isNews = kind !== 'changed' || this.#named.get(subject) !== attack.type;
+    this.#named.set(subject, attack.type);
+    if (isNews) {
+      this.#traced.set(subject, this.#samplesOf(subject));
+      const busyAtMs = atMs - quietMs;
+      this.#options.note({ attack, openedAtMs, busyAtMs, resumable, isNews });
+    }
+    if (kind !== 'changed') this.#options.noteEvidence(subject, this.trails.evidenceOf(attack));
+  }
+
+  /** Reports all ongoing attacks again, so that records are updated and lost writes repeated. */
+  #report(nowMs: number): void {
+    this.#reportedMs = nowMs;
+    const keeps = nowMs - this.#keptMs >= EVIDENCE_MS;
+    if (keeps) this.#keptMs = nowMs;
+    for (const [subject, state] of ongoingIn(this.#state)) {
+      // A continued attack without traffic was not seen.
+      if (this.#unseen.has(subject)) continue;
+      this.#options.note(this.#seenOf(state, this.#isTraced(subject)));
+      const { attack } = state.phase;
+      if (keeps) this.#options.noteEvidence(subject, this.trails.evidenceOf(attack));
+    }
+  }
+
+  #seenOf(state: SubjectState & { phase: Ongoing }, isNews: boolean): Seen {
+    const { attack, quietMs } = state.phase;
+    const openedAtMs = this.trails.openedAtMs(attack.subject) ?? attack.startedAtMs;
+    const busyAtMs = this.#wallMs() - quietMs;
+    return { attack, openedAtMs, busyAtMs, resumable: toResumable(state), isNews };
+  }
+
+  /** A flood is detected before its sources are known; mitigation waits for neither. */
+  #isTraced(subject: string): boolean {
+    const samples = this.#samplesOf(subject);
+    const told = this.#traced.get(subject) ?? 0;
+    if (samples < Math.max(WORTH_SAMPLES, told * WORTH_TIMES)) return false;
+    this.#traced.set(subject, samples);
+    return true;
+  }
+
+  #samplesOf(subject: string): number {
+    const tops = this.trails.topsOf(subject);
+    return tops === null ? 0 : (tops.sampled?.samples ?? ALL_SAMPLES);
+  }
+}

@@ -1,0 +1,209 @@
+import { sql } from 'kysely';
+import { PROBLEMS } from '@portcullis/contract/problems.ts';
+import type { Ability } from '@portcullis/contract/endpoint.ts';
+import type { Access, Caller } from '../../access/index.ts';
+import type { Db, Tx } from '../../db/database.ts';
+import { type FieldError, Problem } from '../../problem.ts';
+import { contentTag, stateTag } from './etag.ts';
+import {
+  claimKey,
+  hashBody,
+  type IdempotentRequest,
+  parseIdempotencyKey,
+  storeAnswer,
+} from './idempotency.ts';
+import { notHeld, notSeen } from './not-found.ts';
+import type { Answer, Call, OperationHandler, OperationRow, Reply } from './operation.ts';
+import { instructOnce } from './instruct-once.ts';
+import { problemReply } from './problem-reply.ts';
+import type { ValidateQuery } from '../input/query.ts';
+import { runTransaction } from './transaction.ts';
+import type { Validate, Validated } from '../input/validation.ts';
+
+/** An endpoint row with its compiled validators. */
+export interface Operation {
+  readonly row: OperationRow;
+  readonly handler: OperationHandler;
+  readonly validateQuery: ValidateQuery;
+  readonly validateBody: Validate | null;
+}
+
+export interface DispatchDeps {
+  readonly db: Db;
+  readonly access: Pick<Access, 'findHolding' | 'seesServer'>;
+}
+
+/** An authenticated and authorised request with its validation results. */
+export interface Incoming extends Omit<Call, 'body' | 'query' | 'afterCommit'> {
+  readonly ability: Ability;
+  readonly query: Validated;
+  /** Null for an operation without a body. */
+  readonly body: Validated | null;
+  /** Null without an `Idempotency-Key`, or if the operation does not accept it. */
+  readonly once: IdempotentCall | null;
+}
+
+/** The identity of an idempotent request, besides its caller. */
+export interface IdempotentCall {
+  readonly keyHeader: string | string[];
+  readonly method: string;
+  readonly path: string;
+  readonly rawBody: Uint8Array;
+}
+
+/**
+ * Runs the handler: a read on the pool, a write in its own transaction. Invalid input is reported only to a caller that
+ * holds the address or sees the server, so 404 comes before 422. With valid input the handler checks it in its own
+ * query, which saves a round trip.
+ */
+export async function dispatch(
+  operation: Operation,
+  deps: DispatchDeps,
+  incoming: Incoming,
+): Promise<Reply> {
+  const { handler } = operation;
+  if (handler.kind === 'read') {
+    const call = await judge(deps, deps.db, incoming, []);
+    return toReply(await handler.run(call, deps.db));
+  }
+  if (handler.kind === 'instruct') {
+    const run = async () =>
+      toReply(await handler.run(await judge(deps, deps.db, incoming, []), deps.db));
+    const { once } = incoming;
+    if (once === null) return run();
+    await requireSubject(deps, deps.db, incoming);
+    return instructOnce(deps.db, idempotentRequest(incoming.caller, once), run);
+  }
+  const effects: Effect[] = [];
+  const write = async (tx: Tx) => {
+    effects.length = 0;
+    return toReply(await handler.run(await judge(deps, tx, incoming, effects), tx));
+  };
+  const { once } = incoming;
+  const reply = await runTransaction(deps.db, async (tx) => {
+    if (once === null) return write(tx);
+    await requireSubject(deps, tx, incoming);
+    return answerOnce(tx, idempotentRequest(incoming.caller, once), () => write(tx));
+  });
+  if (reply.status < 400) for (const effect of effects) effect();
+  return reply;
+}
+
+type Effect = () => void;
+
+/**
+ * Returns the stored response, or creates and stores it in the same transaction, so that a dead process leaves both or
+ * neither. 2xx and 422 are stored; otherwise the key is free again.
+ */
+async function answerOnce(
+  tx: Tx,
+  request: IdempotentRequest,
+  make: () => Promise<Reply>,
+): Promise<Reply> {
+  const stored = await claimKey(tx, request);
+  if (stored !== null) return stored;
+  await sql`savepoint before_write`.execute(tx);
+  let reply: Reply;
+  try {
+    reply = await make();
+  } catch (error) {
+    if (!(error instanceof Problem) || PROBLEMS[error.code].status !== 422) throw error;
+    await sql`rollback to savepoint before_write`.execute(tx);
+    reply = problemReply(error, '');
+  }
+  await storeAnswer(tx, request, reply);
+  return reply;
+}
+
+/** The call with valid input; otherwise 404 or 422, in that order. */
+async function judge(
+  deps: DispatchDeps,
+  db: Db | Tx,
+  incoming: Incoming,
+  effects: Effect[],
+): Promise<Call<never, never>> {
+  const { query, body, once: _, ability: __, ...rest } = incoming;
+  const wrong = [query, body].filter((part) => part !== null && !part.ok);
+  if (wrong.length > 0) {
+    await requireSubject(deps, db, incoming);
+    throw invalidInput(wrong);
+  }
+  // The row's validators accepted the values, so they have the types of its handler.
+  const values = { query: query.ok && query.value, body: body?.ok === true ? body.value : null };
+  return {
+    ...rest,
+    afterCommit: (effect) => void effects.push(effect),
+    ...(values as { query: never; body: never }),
+  };
+}
+
+function invalidInput(parts: readonly Validated[]): Problem {
+  const bad = parts.filter((part) => !part.ok);
+  const errors = bad.flatMap((part) => part.errors);
+  if (bad.every((part) => part.tooMany)) {
+    const where = bad.flatMap((part) => part.errors.map(describe)).join(', ');
+    return new Problem('limit_exceeded', `Too much for one request: ${where}. Send it in parts.`, {
+      errors,
+    });
+  }
+  return new Problem(
+    'invalid_request',
+    'The request does not fit what this operation takes; errors says where.',
+    { errors },
+  );
+}
+
+function describe(error: FieldError): string {
+  return `${'pointer' in error ? error.pointer.slice(1) : error.parameter} ${error.detail}`;
+}
+
+function idempotentRequest(caller: Caller, once: IdempotentCall): IdempotentRequest {
+  return {
+    organisationId: caller.organisationId,
+    keyId: caller.keyId,
+    method: once.method,
+    path: once.path,
+    idempotencyKey: parseIdempotencyKey(once.keyHeader),
+    bodyHash: hashBody(once.rawBody),
+  };
+}
+
+/** 404 unless the caller holds the path's address or reaches its server. */
+async function requireSubject(
+  deps: DispatchDeps,
+  db: Db | Tx,
+  call: Pick<Incoming, 'caller' | 'ip' | 'server' | 'ability'>,
+): Promise<void> {
+  const { caller, ip, server, ability } = call;
+  if (ip !== '' && (await deps.access.findHolding(db, caller, ip)) === null) throw notHeld();
+  if (server !== '' && !(await deps.access.seesServer(db, caller, ability, server)))
+    throw notSeen();
+}
+
+function toReply(answer: Answer): Reply {
+  const { payload, tag } = serialise(answer.body);
+  const headers: Record<string, string> = {
+    ...answer.headers,
+    'content-type': 'application/json; charset=utf-8',
+  };
+  if (answer.state !== undefined) headers['etag'] = stateTag(answer.state, payload);
+  return { status: answer.status, headers, payload, tag };
+}
+
+interface Serialised {
+  readonly payload: Buffer;
+  readonly tag: () => string;
+}
+
+/** An area that returns the same object again has it serialised and tagged once. */
+const serialised = new WeakMap<object, Serialised>();
+
+function serialise(body: object): Serialised {
+  const known = serialised.get(body);
+  if (known !== undefined) return known;
+  const payload = Buffer.from(JSON.stringify(body));
+  let tag: string | undefined;
+  const made = { payload, tag: () => (tag ??= contentTag(payload)) };
+  serialised.set(body, made);
+  return made;
+}

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sql } from 'kysely';
+import { assertRefused } from '../testing/client.ts';
+import { startEnvironment } from '../testing/fixture.ts';
+
+const IP = '/api/v1/firewall/ips/203.0.113.10';
+const RULES = `${IP}/rules`;
+const rule = (port: number) => ({
+  action: 'allow',
+  protocol: 'tcp',
+  destination_port: String(port),
+});
+const key = (value: string) => ({ 'idempotency-key': value });
+
+test('a repeat gets the very same answer and writes nothing', async (t) => {
+  const { acme, db } = await startEnvironment(t);
+  const first = await acme.post(RULES, rule(80), key('a'));
+  const again = await acme.post(RULES, rule(80), key('a'));
+  assert.equal(first.status, 201);
+  assert.equal(again.status, 201);
+  assert.equal(again.text, first.text);
+  assert.equal(
+    again.headers.get('portcullis-generation'),
+    first.headers.get('portcullis-generation'),
+  );
+  assert.equal(first.headers.get('idempotency-replayed'), null);
+  assert.equal(again.headers.get('idempotency-replayed'), 'true');
+  const { rows } = await sql<{ rules: number; audits: number }>`
+    select (select count(*) from rules) as rules,
+           (select count(*) from audit where action = 'rule.create') as audits`.execute(db);
+  assert.deepEqual(rows, [{ rules: 1, audits: 1 }]);
+});
+
+test('a 422 is kept too, whether the schema or the service refused, and undoes what it had begun', async (t) => {
+  const { acme, db } = await startEnvironment(t);
+  await acme.post(RULES, rule(80));
+  const exists = await acme.post(RULES, rule(80), key('exists'));
+  assertRefused(exists, 422, 'rule_exists');
+  await acme.delete(RULES, { ids: [1] });
+  const again = await acme.post(RULES, rule(80), key('exists'));
+  assertRefused(again, 422, 'rule_exists');
+  assert.equal(again.headers.get('idempotency-replayed'), 'true');
+  const bad = await acme.post(RULES, { action: 'drop' }, key('bad'));
+  assertRefused(bad, 422, 'invalid_request');
+  assert.equal((await acme.post(RULES, { action: 'drop' }, key('bad'))).text, bad.text);
+  const fresh = await acme.post(
+    '/api/v1/firewall/ips/203.0.113.77/rules',
+    { action: 'deny', protocol: 'gre', destination_port: '1' },
+    key('undo'),
+  );
+  assertRefused(fresh, 422, 'invalid_request');
+  const { rows } = await sql`select from addresses where ip = '203.0.113.77'`.execute(db);
+  assert.equal(rows.length, 0);
+});
+
+test('another body with the same key is 422, byte for byte', async (t) => {
+  const { acme } = await startEnvironment(t);
+  await acme.post(RULES, rule(80), key('a'));
+  assertRefused(await acme.post(RULES, rule(81), key('a')), 422, 'idempotency_key_reused');
+});
+
+test('a key is scoped to the path and the API key', async (t) => {
+  const world = await startEnvironment(t);
+  const second = await world.client();
+  for (const made of [
+    await world.acme.post(RULES, rule(80), key('a')),
+    await world.acme.post('/api/v1/firewall/ips/203.0.113.11/rules', rule(80), key('a')),
+    await second.post(RULES, rule(81), key('a')),
+    await world.other.post('/api/v1/firewall/ips/192.0.2.1/rules', rule(80), key('a')),
+  ]) {
+    assert.equal(made.status, 201);
+    assert.equal(made.headers.get('idempotency-replayed'), null);
+  }
+});
+
+test('while the first still runs a repeat is 409, and after it the stored answer', async (t) => {
+  const { acme, db } = await startEnvironment(t);
+  await acme.post(RULES, rule(1));
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { promise: locked, resolve: hasLock } = Promise.withResolvers<void>();
+  const holder = db.transaction().execute(async (tx) => {
+    await sql`select from addresses where ip = '203.0.113.10' for update`.execute(tx);
+    hasLock();
+    await released;
+  });
+  await locked;
+  // One of the two waits for the row; the other finds the key taken.
+  const both = [acme.post(RULES, rule(80), key('a')), acme.post(RULES, rule(80), key('a'))];
+  assertRefused(await Promise.race(both), 409, 'idempotency_in_progress');
+  release();
+  await holder;
+  const done = (await Promise.all(both)).find(({ status }) => status === 201);
+  assert.ok(done);
+  assert.equal((await acme.post(RULES, rule(80), key('a'))).text, done.text);
+});
+
+test('of parallel repeats exactly one writes, the others are told to wait or get its answer', async (t) => {
+  const { acme, db } = await startEnvironment(t);
+  const replies = await Promise.all(
+    Array.from({ length: 20 }, () => acme.post(RULES, rule(80), key('a'))),
+  );
+  const statuses = new Set(replies.map(({ status }) => status));
+  assert.ok([...statuses].every((status) => status === 201 || status === 409));
+  assert.equal(
+    new Set(replies.filter(({ status }) => status === 201).map(({ text }) => text)).size,
+    1,
+  );
+  const { rows } = await sql<{ count: number }>`select count(*) as count from rules`.execute(db);
+  assert.equal(rows[0]?.count, 1);
+});
+
+test('what is neither 2xx nor 422 is not kept', async (t) => {
+  const { acme, db } = await startEnvironment(t);
+  await sql
+    .raw(`create function fail() returns trigger language plpgsql as $$ begin raise 'no'; end $$;
+    create trigger fail before insert on rules for each row execute function fail()`)
+    .execute(db);
+  assertRefused(await acme.post(RULES, rule(80), key('a')), 502, 'no_port_landed');
+  await sql`drop trigger fail on rules`.execute(db);
+  assert.equal((await acme.post(RULES, rule(80), key('a'))).status, 201);
+});
+
+test('the address is stateAnswer for before the key: a stored answer is not given for an address that passed on', async (t) => {
+  const { acme, db } = await startEnvironment(t);
+  await acme.post(RULES, rule(80), key('a'));
+  await sql`update holdings set during = tstzrange(lower(during), now()) where organisation_id = 1`.execute(
+    db,
+  );
+  assertRefused(await acme.post(RULES, rule(80), key('a')), 404, 'not_found');
+});
+
+test('a key that is none is refused by name', async (t) => {
+  const { acme } = await startEnvironment(t);
+  for (const value of ['', 'with space', 'x'.repeat(256)]) {
+    const document = assertRefused(
+      await acme.post(RULES, rule(80), key(value)),
+      422,
+      'invalid_request',
+    );
+    const [error] = document['errors'] as { parameter: string }[];
+    assert.equal(error?.parameter, 'Idempotency-Key');
+  }
+});
+
+test('after 24 hours the key is free for another request', async (t) => {
+  const { acme, db } = await startEnvironment(t);
+  await acme.post(RULES, rule(80), key('a'));
+  await acme.post(RULES, rule(81), key('b'));
+  await sql`update idempotency_keys set created_at = created_at - interval '24 hours'`.execute(db);
+  const fresh = await acme.post(RULES, rule(82), key('a'));
+  assert.equal(fresh.status, 201);
+  assert.equal(fresh.headers.get('idempotency-replayed'), null);
+  assert.equal((await acme.post(RULES, rule(82), key('a'))).text, fresh.text);
+});

@@ -1,0 +1,58 @@
+import type { Endpoint } from '@portcullis/contract/endpoint.ts';
+import type { Caller } from '../../access/index.ts';
+import type { Db, Tx } from '../../db/database.ts';
+
+/** An endpoint row with its schema types erased. */
+export type OperationRow = Pick<
+  Endpoint,
+  'operationId' | 'method' | 'path' | 'ability' | 'flag' | 'query' | 'body' | 'write' | 'idempotent'
+>;
+
+/** A request for its handler: authenticated, authorised and validated. */
+export interface Call<Body = unknown, Query = unknown> {
+  readonly caller: Caller;
+  readonly requestId: string;
+  /** The canonical client address; null if a trusted proxy forwarded an invalid one. */
+  readonly source: string | null;
+  /** The path's `ip`, canonical; empty for operations without one. */
+  readonly ip: string;
+  /** The path's `slice`, a uuid in lower case; empty for operations without one. */
+  readonly server: string;
+  /** The path's `attack`; 0 for operations without one. */
+  readonly attack: number;
+  readonly body: Body;
+  readonly query: Query;
+  /** The `If-Match` header as sent; null without one. */
+  readonly ifMatch: string | null;
+  /** For writes: runs after the commit. For effects that cannot be undone, such as a log line. */
+  readonly afterCommit: (effect: () => void) => void;
+}
+
+/** The result of a handler; http/ adds bytes, tags and headers. */
+export interface Answer {
+  readonly status: number;
+  readonly body: object;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The part of a read that a later `If-Match` depends on; without it, the whole representation. */
+  readonly state?: string;
+}
+
+/** A response as bytes, for sending and for idempotency keys. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly payload: Buffer;
+  /** The strong tag of the payload, computed on first use. */
+  readonly tag?: () => string;
+}
+
+/** Reads get the pool, writes the transaction that http/ opens and commits. */
+export type ReadHandler<C> = (call: C, db: Db) => Promise<Answer>;
+export type WriteHandler<C> = (call: C, tx: Tx) => Promise<Answer>;
+
+/** A handler with erased types: only validated values may be passed. */
+export type OperationHandler =
+  | { readonly kind: 'read'; run(call: Call<never, never>, db: Db): Promise<Answer> }
+  /** Outside of a transaction, because it waits for an agent. */
+  | { readonly kind: 'instruct'; run(call: Call<never, never>, db: Db): Promise<Answer> }
+  | { readonly kind: 'write'; run(call: Call<never, never>, tx: Tx): Promise<Answer> };

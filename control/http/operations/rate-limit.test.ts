@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Problem } from '../../problem.ts';
+import { createRateLimiter } from './rate-limit.ts';
+
+const callerOf = (keyId: number, requestsPerMinute: number) => ({
+  keyId,
+  organisation: { limits: { requestsPerMinute } },
+});
+
+const isRateLimited = (retryAfter: string) => (error: unknown) => {
+  assert.ok(error instanceof Problem);
+  assert.equal(error.code, 'rate_limited');
+  assert.equal(error.headers['retry-after'], retryAfter);
+  return true;
+};
+
+test('a key gets its quota, then 429 with the time until the next request may come', () => {
+  let now = 0;
+  const limiter = createRateLimiter(() => now);
+  const caller = callerOf(1, 6);
+  for (let left = 5; left >= 0; left--) {
+    const headers = limiter.take(caller);
+    assert.equal(headers['ratelimit-policy'], '"key";q=6;w=60');
+    assert.equal(headers['ratelimit'], `"key";r=${left};t=${(6 - left) * 10}`);
+  }
+  assert.throws(() => limiter.take(caller), isRateLimited('10'));
+  now += 9_999;
+  assert.throws(() => limiter.take(caller), isRateLimited('1'));
+  now += 2;
+  assert.ok(limiter.take(caller));
+  assert.throws(() => limiter.take(caller), isRateLimited('10'));
+});
+
+test('keys do not share a quota, and a limit that was lowered holds at once', () => {
+  const limiter = createRateLimiter(() => 0);
+  limiter.take(callerOf(1, 1));
+  assert.throws(() => limiter.take(callerOf(1, 1)), isRateLimited('60'));
+  limiter.take(callerOf(2, 600));
+  assert.equal(limiter.take(callerOf(2, 2))['ratelimit'], '"key";r=1;t=30');
+});

@@ -1,0 +1,152 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { canonicalAddress } from '@portcullis/core/net/address.ts';
+import type { Access, Caller } from '../../access/index.ts';
+import type { Db } from '../../db/database.ts';
+import { authorise } from './authorisation.ts';
+import { bodyOf } from '../input/body.ts';
+import { clientAddress } from '../server/client-address.ts';
+import { dispatch, type Operation } from './dispatch.ts';
+import { noAttack, notHeld, notSeen } from './not-found.ts';
+import { sendReply } from './problem-reply.ts';
+import { contentTag, namesTag } from './etag.ts';
+import { bindOperations, type Handlers } from './handlers.ts';
+import type { Reply } from './operation.ts';
+import { queryValidator } from '../input/query.ts';
+import type { RateLimiter } from './rate-limit.ts';
+import { bodyValidator } from '../input/validation.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    readonly operationId?: string;
+  }
+  interface FastifyRequest {
+    /** Set once the request is authenticated. */
+    caller: Caller | null;
+    /** The path's `ip` in its one spelling; empty for paths without one. */
+    address: string;
+    /** The path's `slice`, a uuid; empty for paths without one. */
+    gameServer: string;
+    /** The path's `attack`, a whole number; 0 for paths without one. */
+    attack: number;
+  }
+}
+
+export interface RouteDeps {
+  readonly db: Db;
+  readonly access: Pick<Access, 'authenticate' | 'findHolding' | 'seesServer'>;
+  readonly handlers: Handlers;
+  readonly rateLimiter: RateLimiter;
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Creates a route for every endpoint row, with all common checks. */
+export function registerOperations(app: FastifyInstance, deps: RouteDeps): void {
+  app.decorateRequest('caller', null);
+  app.decorateRequest('address', '');
+  app.decorateRequest('gameServer', '');
+  app.decorateRequest('attack', 0);
+  for (const { prefix, row, handler } of bindOperations(deps.handlers)) {
+    const operation: Operation = {
+      row,
+      handler,
+      validateQuery: queryValidator(row.query),
+      validateBody: row.body === undefined ? null : bodyValidator(row.body),
+    };
+    app.route({
+      method: row.method,
+      url: `${prefix}${row.path.replace(/\{(\w+)\}/g, ':$1')}`,
+      config: { operationId: row.operationId },
+      onRequest: async (request, reply) => admit(operation, deps, request, reply),
+      handler: async (request, reply) => answer(operation, deps, request, reply),
+    });
+  }
+}
+
+/** All checks before the body is read: 401, 429, 403, invalid addresses and servers. */
+async function admit(
+  operation: Operation,
+  deps: RouteDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
+  const caller = await deps.access.authenticate(
+    request.headers.authorization,
+    clientAddress(request.ip) ?? '',
+  );
+  request.caller = caller;
+  reply.headers(deps.rateLimiter.take(caller));
+  authorise(operation.row, caller);
+  const ip = paramOf(request, 'ip');
+  if (ip !== undefined) {
+    const address = canonicalAddress(ip);
+    if (address === null) throw notHeld();
+    request.address = address;
+  }
+  const slice = paramOf(request, 'slice');
+  if (slice !== undefined) {
+    if (!UUID.test(slice)) throw notSeen();
+    request.gameServer = slice.toLowerCase();
+  }
+  const attack = paramOf(request, 'attack');
+  if (attack !== undefined) {
+    if (!/^[1-9]\d{0,14}$/.test(attack)) throw noAttack();
+    request.attack = Number(attack);
+  }
+}
+
+async function answer(
+  operation: Operation,
+  deps: RouteDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
+  const { caller } = request;
+  if (caller === null) throw new Error('a handler was reached without a caller');
+  const { path, query } = splitUrl(request.url);
+  const body = operation.validateBody === null ? null : bodyOf(request.body);
+  const keyHeader =
+    operation.row.idempotent === true ? request.headers['idempotency-key'] : undefined;
+  const made = await dispatch(operation, deps, {
+    ability: operation.row.ability,
+    caller,
+    requestId: request.id,
+    source: clientAddress(request.ip),
+    ip: request.address,
+    server: request.gameServer,
+    attack: request.attack,
+    ifMatch: request.headers['if-match'] ?? null,
+    query: operation.validateQuery(query),
+    body: operation.validateBody?.(body?.value) ?? null,
+    once:
+      keyHeader === undefined
+        ? null
+        : { keyHeader, method: request.method, path, rawBody: body?.raw ?? new Uint8Array() },
+  });
+  return sendReply(reply, operation.row.write !== false ? made : conditional(request, made));
+}
+
+const EMPTY = Buffer.alloc(0);
+
+/** Reads carry a strong tag; an unchanged representation is 304 without a body. */
+function conditional(request: FastifyRequest, reply: Reply): Reply {
+  if (request.method !== 'GET' && request.method !== 'HEAD') return reply;
+  const etag = reply.headers['etag'] ?? reply.tag?.() ?? contentTag(reply.payload);
+  const headers = { ...reply.headers, etag };
+  const known = request.headers['if-none-match'];
+  if (known === undefined || !namesTag(known, etag)) return { ...reply, headers };
+  return { status: 304, headers, payload: EMPTY };
+}
+
+function splitUrl(url: string): { path: string; query: string } {
+  const mark = url.indexOf('?');
+  return mark === -1
+    ? { path: url, query: '' }
+    : { path: url.slice(0, mark), query: url.slice(mark + 1) };
+}
+
+function paramOf(request: FastifyRequest, name: 'ip' | 'slice' | 'attack'): string | undefined {
+  const params = Object(request.params) as Readonly<Record<string, unknown>>;
+  const value = Object.hasOwn(params, name) ? params[name] : undefined;
+  return typeof value === 'string' ? value : undefined;
+}

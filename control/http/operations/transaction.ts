@@ -1,0 +1,22 @@
+import type { Db, Tx } from '../../db/database.ts';
+import { codeOf } from '../../db/failure.ts';
+
+/** Deadlock and serialization failure: the transaction was rolled back and can be repeated. */
+const AGAIN = new Set(['40P01', '40001']);
+const ATTEMPTS = 4;
+
+/** Runs a transaction, with a few retries. */
+export async function runTransaction<T>(db: Db, script: (tx: Tx) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await db.transaction().execute(script);
+    } catch (error) {
+      if (!isRetryable(error) || attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
+/** Whether the transaction was rolled back for a temporary reason. */
+export function isRetryable(error: unknown): boolean {
+  return AGAIN.has(codeOf(error) ?? '');
+}

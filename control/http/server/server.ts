@@ -1,0 +1,143 @@
+import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { Access } from '../../access/index.ts';
+import type { Db } from '../../db/database.ts';
+import { useStrictBodies } from '../input/body.ts';
+import { clientAddress } from './client-address.ts';
+import * as limits from './config.ts';
+import type { HttpConfig } from './config.ts';
+import type { Handlers } from '../operations/handlers.ts';
+import { type ReadinessReport, registerHealth } from './health.ts';
+import { createListener } from './listener.ts';
+import {
+  createHttpMetrics,
+  type HttpMetrics,
+  listenForMetrics,
+  type MetricsListener,
+  urlOf,
+} from './metrics.ts';
+import { collectPaths, routeProblem } from '../operations/not-found.ts';
+import { isServerError, problemReply, sendReply, toProblem } from '../operations/problem-reply.ts';
+import { createRateLimiter } from '../operations/rate-limit.ts';
+import { registerReference } from '../reference/index.ts';
+import { requestIdOf } from './request-id.ts';
+import { registerOperations } from '../operations/routes.ts';
+import { refuseSocket } from './socket-errors.ts';
+
+export interface HttpDeps {
+  readonly config: HttpConfig;
+  readonly db: Db;
+  readonly access: Pick<Access, 'authenticate' | 'findHolding' | 'seesServer'>;
+  readonly handlers: Handlers;
+  readonly registry: Registry;
+  readonly readiness: () => Promise<ReadinessReport>;
+  readonly log: Logger;
+}
+
+export interface HttpServer {
+  /** Binds both listeners: the API, and /metrics if configured. */
+  listen(): Promise<{ readonly url: string; readonly metricsUrl: string | null }>;
+  /** Stops accepting, waits for running requests for a while, then closes. */
+  close(): Promise<void>;
+}
+
+const IDLE_CHECK_MS = 50;
+
+/** The public listener: both versions of the API, the reference and health; /metrics is separate. */
+export function createHttpServer(deps: HttpDeps): HttpServer {
+  const { config, log } = deps;
+  const app = createApp(config);
+  const metrics = createHttpMetrics(deps.registry);
+  addLifecycle(app, metrics, log);
+  useStrictBodies(app);
+  registerHealth(app, deps);
+  registerReference(app, { publicUrl: config.publicUrl });
+  registerOperations(app, { ...deps, rateLimiter: createRateLimiter() });
+  let metricsListener: MetricsListener | null = null;
+  return {
+    async listen() {
+      await app.listen({ host: config.listen.host, port: config.listen.port });
+      if (config.metrics !== null)
+        metricsListener = await listenForMetrics(deps.registry, config.metrics);
+      const scheme = config.tls === null ? 'http' : 'https';
+      return { url: urlOf(app.server.address(), scheme), metricsUrl: metricsListener?.url ?? null };
+    },
+    async close() {
+      const drained = setTimeout(() => app.server.closeAllConnections(), limits.DRAIN_TIMEOUT_MS);
+      // Connections become idle only after their last request.
+      const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS);
+      await app.close();
+      clearInterval(idle);
+      clearTimeout(drained);
+      await metricsListener?.close();
+    },
+  };
+}
+
+function createApp(config: HttpConfig): FastifyInstance {
+  return fastify({
+    serverFactory: (handler) => createListener(config, handler),
+    bodyLimit: limits.BODY_LIMIT_BYTES,
+    genReqId: requestIdOf,
+    trustProxy: config.trustedProxies.length === 0 ? false : [...config.trustedProxies],
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    exposeHeadRoutes: true,
+    clientErrorHandler: refuseSocket,
+    frameworkErrors: (error, request, reply) => {
+      reply.header('x-request-id', request.id);
+      sendReply(reply, problemReply(toProblem(error), request.id));
+    },
+  });
+}
+
+/** The hooks of every request. */
+function addLifecycle(app: FastifyInstance, metrics: HttpMetrics, log: Logger): void {
+  const paths = collectPaths(app);
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id);
+    if (!request.is404) return done();
+    const path = request.url.split('?', 1)[0] ?? '';
+    const allow = paths.methodsOf(path);
+    if (request.method === 'OPTIONS' && allow !== null) {
+      reply.code(204).header('allow', allow.join(', ')).send();
+      return;
+    }
+    done(routeProblem(paths, request.method, path));
+  });
+  app.setErrorHandler((error, request, reply) => {
+    const problem = toProblem(error);
+    if (isServerError(problem.code)) log.error({ requestId: request.id, error }, 'request failed');
+    sendReply(reply, problemReply(problem, request.id));
+  });
+  app.addHook('onResponse', (request, reply, done) => {
+    answered(metrics, log, request, reply);
+    done();
+  });
+}
+
+/** Counts and logs a response in one place, so that both agree. */
+function answered(
+  metrics: HttpMetrics,
+  log: Logger,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const operation = request.routeOptions.config.operationId ?? 'unmatched';
+  metrics.answered(operation, reply.statusCode, reply.elapsedTime / 1000);
+  if (!log.isLevelEnabled('info')) return;
+  log.info(
+    {
+      requestId: request.id,
+      operation,
+      method: request.method,
+      path: request.url.split('?', 1)[0]?.slice(0, 200),
+      status: reply.statusCode,
+      durationMs: Math.round(reply.elapsedTime * 10) / 10,
+      source: clientAddress(request.ip),
+      ...(request.caller !== null && { keyId: request.caller.keyId }),
+    },
+    'answered',
+  );
+}
