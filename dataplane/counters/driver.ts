@@ -2,71 +2,77 @@ import type { VectorCount } from '@portcullis/core/attacks/sample.ts';
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
 
 /**
- * What a kernel counts of the packets to protected destinations. Its memory is bounded, and only the agent fills it:
- * whoever sends packets to made-up destinations takes no room from others. A suite holds every driver to this.
+ * Traffic counters of a kernel. Their memory is bounded and filled only by the agent, so packets to random
+ * destinations cannot exhaust it. One test suite covers every driver.
  */
 export interface CounterDriver {
   readonly capacity: CounterCapacity;
   /**
-   * Counts what is sent to these networks from now on (an address alone is one of full length), and to no others.
-   * `leastOf` an address, it is worth being told one by one; asked once or now and then.
+   * Counts packets to exactly these networks. An address is a network of full length. Addresses above `thresholdOf`
+   * are reported one by one; its results are cached.
    */
   watch(
     networks: readonly Cidr[],
     thresholdOf: (address: string) => ReportThreshold,
   ): Promise<void>;
-  /** Never more than there is room for. What is followed or told already stays so, and nothing is counted twice. */
+  /**
+   * Ignores what exceeds the capacity. Subjects that are followed or have counted vectors keep them, and nothing is
+   * counted twice.
+   */
   change(change: CounterChange): Promise<void>;
-  /** What came since the last call. */
+  /** Traffic since the last call. */
   read(): Promise<CounterReading>;
 }
 
 export interface CounterCapacity {
-  /** Addresses that are followed: counted one by one. */
+  /** Addresses counted one by one. */
   readonly followed: number;
-  /** Networks that have a counter of their own. */
+  /** Networks with a counter of their own. */
   readonly networks: number;
-  /** Subjects whose vectors are told. */
+  /** Subjects with counted vectors. */
   readonly vectors: number;
 }
 
-/** Subjects are canonical: an address, or a network with its length. Taken away is before given. */
+/** Subjects are canonical: an address, or a network with its length. Removals are applied first. */
 export interface CounterChange {
-  /** Their vectors are told no more. */
+  /** Their vectors are no longer counted. */
   readonly stopVectors: readonly string[];
   readonly unfollow: readonly string[];
-  /** Addresses in networks that are watched. */
+  /** Addresses in watched networks. */
   readonly follow: readonly string[];
-  /** Networks that are watched, and addresses that are followed. */
+  /** Watched networks and followed addresses. */
   readonly startVectors: readonly string[];
 }
 
-/** In one reading: so many packets, or so many bytes. */
+/** Packets or bytes in one reading. */
 export interface ReportThreshold {
   readonly packets: number;
   readonly bytes: number;
 }
 
 export interface CounterReading {
-  /** Followed addresses, and others as far as they are counted one by one all the same: who got enough, or is told. */
+  /**
+   * Followed addresses above their threshold or with counted vectors, and other addresses that were counted one by
+   * one.
+   */
   readonly addresses: readonly Counted[];
-  /** Everything sent into each, the addresses above and those that got less included. */
+  /** All traffic to each network, including the addresses above. */
   readonly networks: readonly Counted[];
-  /** Addresses that nobody follows and that got much lately, with about how much. */
+  /** Addresses that are not followed and recently had much traffic. The counts are estimates. */
   readonly suspects: readonly Suspect[];
-  /** Some packets to who is told; none where the kernel does not show them. */
+  /** Packets to subjects with counted vectors. Empty if the kernel offers none. */
   readonly samples: readonly CounterSample[];
 }
 
 export interface CounterSample {
-  /** Number of the IP protocol. */
+  /** The number of the IP protocol. */
   readonly protocol: number;
   readonly destination: string;
   readonly source: string;
-  /** 0 where the protocol has none. */
+  /** 0 if the protocol has no ports. */
   readonly destinationPort: number;
   readonly sourcePort: number;
-  /** For so many it stands. */
+  /** The number of packets that the sample stands for. */
   readonly packets: number;
 }
 
@@ -75,12 +81,12 @@ export interface Counted {
   readonly packets: number;
   /** From the IP header on. */
   readonly bytes: number;
-  /** Of them, `tcp_data`. */
+  /** The part of it that is `tcp_data`. */
   readonly dataPackets: number;
   readonly dataBytes: number;
-  /** Of them, small packets that acknowledge large ones which it sent; 0 where that is not seen. */
+  /** Small packets that acknowledge large ones of the subject; 0 if those are not seen. */
   readonly receiptPackets: number;
-  /** Empty where they are not told. */
+  /** Empty if vectors are not counted. */
   readonly vectors: readonly VectorCount[];
 }
 

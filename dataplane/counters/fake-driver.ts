@@ -15,7 +15,7 @@ import type {
 import { byName, isAddress } from './networks.ts';
 
 const DEFAULT_CAPACITY: CounterCapacity = { followed: 16, networks: 8, vectors: 4 };
-/** Fewer packets make nobody suspect. */
+/** The fewest packets of a suspect. */
 const MIN_SUSPECT_PACKETS = 8;
 
 interface Sums {
@@ -26,11 +26,11 @@ interface Sums {
   readonly vectors: Map<number, { packets: number; bytes: number }>;
 }
 
-/** Stands for the kernel in tests: counts the frames that it is shown. */
+/** A fake kernel for tests. It counts the frames passed to `count`. */
 export class FakeCounterDriver implements CounterDriver {
   readonly capacity: CounterCapacity;
   #networks: ReadonlyMap<string, Cidr> = new Map();
-  /** Of networks and followed addresses. */
+  /** Networks and followed addresses. */
   readonly #withVectors = new Set<string>();
   readonly #followed = new Set<string>();
   #thresholdOf: (address: string) => ReportThreshold = () => ({ packets: 0, bytes: 0 });
@@ -88,7 +88,7 @@ export class FakeCounterDriver implements CounterDriver {
     };
   }
 
-  /** A frame came; `byAddress`: rules of its destination alone dropped it. */
+  /** `byAddress`: a rule of the destination address dropped the frame. */
   count(frame: Uint8Array, byAddress = false): void {
     const record = createRecord();
     if (!readPacket(frame, 0, frame.length, ETHERNET, frame.length, record)) return;
@@ -119,7 +119,9 @@ export class FakeCounterDriver implements CounterDriver {
     this.#withVectors.delete(name);
   }
 
-  /** Null: it is not watched; empty: alone. Else the name of the longest network around it. */
+  /**
+   * Returns null if the address is not watched. Otherwise the name of the longest network that contains it, if any.
+   */
   #networkNamesOf(address: Address): readonly string[] | null {
     const containing = [...this.#networks].filter(([, network]) =>
       containsAddress(network, address),

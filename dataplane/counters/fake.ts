@@ -4,9 +4,9 @@ import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
 import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 import type { CounterSource } from './source.ts';
 
-/** Stands for the kernel in tests: its time is in buckets that pass when they are read. */
+/** A fake counter source for tests. Each read covers one bucket of time. */
 export interface FakeCounters extends CounterSource {
-  /** From now on these get so many packets of 100 bytes a second, by subject. */
+  /** Packets of 100 bytes per second, by subject. */
   rates: Readonly<Record<string, FakeRate>>;
   readonly watched: readonly WatchScope[];
   readonly reads: number;
@@ -17,7 +17,7 @@ export interface FakeCounters extends CounterSource {
 export interface FakeRate {
   readonly pps: number;
   readonly vector: Vector;
-  /** The prefix around an address. */
+  /** The prefix that contains the address. */
   readonly prefix?: string;
 }
 

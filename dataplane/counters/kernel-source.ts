@@ -12,13 +12,16 @@ import { NftCounters, type NftCountersOptions } from './nftables/driver.ts';
 /** A part of the kernel that can count. */
 export interface CounterBackend {
   readonly mode: Exclude<CounterMode, 'none'>;
-  /** Counts whatever enters by these devices (at least one), the same one each time; null: it cannot now. */
+  /**
+   * Counts packets that enter by these devices, at least one. Returns the same driver each time, or null if it cannot
+   * count now.
+   */
   driver(devices: readonly string[]): CounterDriver | null;
-  /** Takes away what an agent that was killed may have left; before `driver`. */
+  /** Removes what a killed agent may have left. Called before `driver`. */
   discard?(): Promise<void>;
 }
 
-/** After the kernel refused. */
+/** The pause after the kernel refused. */
 const PAUSE_MS = 5_000;
 
 interface Chosen {
@@ -27,20 +30,20 @@ interface Chosen {
   readonly counting: SubjectCounting;
 }
 
-/** Counts in the first of these places that is available. */
+/** Counts in the first backend that is available. */
 export class KernelCounterSource implements CounterSource {
   readonly #backends: readonly CounterBackend[];
   readonly #nowMs: () => number;
   #scopes: readonly WatchScope[] = [];
   #devices: readonly string[] = [];
-  /** Nothing is tried again before. */
+  /** No retry before this time. */
   #pausedUntilMs = 0;
   #isClean = false;
   #chosen: Chosen | null = null;
   #readMs: number;
   #problem: string | null = null;
 
-  /** `nowMs`: of a clock that does not jump. */
+  /** `nowMs`: a monotonic clock. */
   constructor(backends: readonly CounterBackend[], nowMs: () => number = () => performance.now()) {
     this.#backends = backends;
     this.#nowMs = nowMs;
@@ -90,11 +93,11 @@ export class KernelCounterSource implements CounterSource {
   async close(): Promise<void> {
     const { counting } = this.#chosen ?? {};
     this.#chosen = null;
-    // A driver that is gone counts nothing any more.
+    // The driver may be gone already.
     await counting?.stop().catch(() => {});
   }
 
-  /** Whether another place counts now. */
+  /** Returns whether the backend changed. */
   async #choose(): Promise<boolean> {
     await this.#discard();
     const next = this.#firstAvailable();
@@ -120,7 +123,7 @@ export class KernelCounterSource implements CounterSource {
   async #discard(): Promise<void> {
     if (this.#isClean) return;
     this.#isClean = true;
-    // Who may not take it away may not count there either, and says so then.
+    // Without the right to remove it, counting fails too and reports the problem.
     for (const backend of this.#backends) await backend.discard?.().catch(() => {});
   }
 
@@ -134,12 +137,12 @@ export class KernelCounterSource implements CounterSource {
   }
 }
 
-/** Where XDP programs are on every device of the edge: they see packets before anything is done with them. */
+/** Available if XDP programs are attached to every device of the edge. They see packets before anything drops them. */
 export function xdpBackend(earlyDrop: EarlyDrop): CounterBackend {
   return { mode: 'xdp', driver: () => earlyDrop.counters() };
 }
 
-/** Everywhere else: what XDP programs on some of the devices drop is not seen. */
+/** The fallback. It does not see packets that XDP programs drop on some of the devices. */
 export function nftablesBackend(options: NftCountersOptions): CounterBackend {
   const counters = new NftCounters(options);
   return {

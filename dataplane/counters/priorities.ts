@@ -1,40 +1,40 @@
 import type { CounterChange, CounterCapacity } from './driver.ts';
 
-/** How much notice is taken of a subject. */
+/** The priority of a subject. */
 export interface SubjectPriority {
-  /** What it gets, as parts of its threshold, fading. */
+  /** Its traffic as a share of its threshold, decaying. */
   readonly share: number;
-  /** Readings since it got enough to be followed, and to be told. */
+  /** Readings since the share was high enough to follow it, and to count its vectors. */
   readonly idle: number;
   readonly quiet: number;
   readonly countsVectors: boolean;
 }
 
-/** Addresses that get enough, or did lately, and all networks. */
+/** Addresses that have or recently had enough traffic, and all networks. */
 export interface Priorities {
   readonly followed: ReadonlyMap<string, SubjectPriority>;
   readonly networks: ReadonlyMap<string, SubjectPriority>;
 }
 
-/** Parts of thresholds that subjects got in one reading, by name. */
+/** Traffic of one reading as shares of thresholds, by name. */
 export interface Shares {
-  /** Of addresses that are counted one by one, and of suspects. */
+  /** Followed addresses and suspects. */
   readonly addresses: ReadonlyMap<string, number>;
   readonly networks: ReadonlyMap<string, number>;
-  /** Addresses that are followed anyway, and are only noted while they get enough. */
+  /** Addresses that are always followed. They have a priority only while they have enough traffic. */
   readonly always: ReadonlySet<string>;
 }
 
-/** The detector looks at nobody who gets less than an eighth, and forgets who gets less than a sixteenth. */
+/** The detector ignores subjects below an eighth of the threshold, and forgets those below a sixteenth. */
 export const FOLLOW_SHARE = 1 / 64;
 const START_VECTORS_SHARE = 1 / 16;
 const STOP_VECTORS_SHARE = START_VECTORS_SHARE / 2;
-/** Readings below these until nothing is told, or nobody is followed any more. */
+/** Readings below these shares until vectors are no longer counted, and until an address is no longer followed. */
 const QUIET_READINGS = 20;
 const IDLE_READINGS = 40;
-/** Of what went before, after one reading. */
+/** The part of the previous share that remains after a reading. */
 const DECAY = 0.75;
-/** So much more than another one a newcomer gets to take its place. */
+/** A new subject replaces another one if its share is this many times larger. */
 const REPLACEMENT_RATIO = 2;
 
 export const LOWEST_PRIORITY: SubjectPriority = {
@@ -45,7 +45,10 @@ export const LOWEST_PRIORITY: SubjectPriority = {
 };
 export const NO_PRIORITIES: Priorities = { followed: new Map(), networks: new Map() };
 
-/** Who is followed and told from now on. Whoever gets more comes first where there is not room for all. Pure. */
+/**
+ * Decides which addresses to follow and which vectors to count. If the capacity is exceeded, larger shares have
+ * priority. Pure.
+ */
 export function updatePriorities(
   { followed, networks }: Priorities,
   shares: Shares,
@@ -99,14 +102,17 @@ function decayed(
   return priorities;
 }
 
-/** Those who get the most first. */
+/** Ordered by share, largest first. */
 function newCandidates(followed: PriorityMap, addresses: ReadonlyMap<string, number>): Candidate[] {
   return [...addresses]
     .filter(([name, share]) => share >= FOLLOW_SHARE && !followed.has(name))
     .toSorted(([, a], [, b]) => b - a);
 }
 
-/** Takes in as many as there is room for, and answers who had to go. Who is followed anyway needs none. */
+/**
+ * Follows as many candidates as fit, and returns the addresses that they replace. Addresses that are always followed
+ * need no capacity.
+ */
 function admit(
   followed: PriorityMap,
   candidates: readonly Candidate[],

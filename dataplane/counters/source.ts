@@ -4,29 +4,29 @@ import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
 import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
 
 /**
- * What the kernel counts of the traffic to protected addresses, before anything is dropped: a flood that is mitigated
- * goes on being counted. Every packet is counted exactly once, by its vector (`core/attacks/vectors.ts`).
+ * Traffic to protected addresses, counted by the kernel before anything is dropped, so that a mitigated flood stays
+ * visible. Each packet is counted once, by its vector (`core/attacks/vectors.ts`).
  */
 export interface CounterSource {
   /**
-   * From now on these are protected: every address in a scope with `subject`. What was counted before for those that
-   * stay is kept. Rejects where the kernel refuses; it then counts what it counted.
+   * Protects every address in a scope with `subject`. Keeps the counts of subjects that stay. Rejects if the kernel
+   * refuses, and then goes on counting as before.
    */
   watch(scopes: readonly WatchScope[]): Promise<void>;
-  /** Packets enter by these devices from now on, and are counted there; none: nothing is counted. */
+  /** Counts packets that enter by these devices. With none, nothing is counted. */
   enter(devices: readonly string[]): void;
   /**
-   * What came since the last call, or since counting began; `atMs` becomes the sample's. Its duration is by a clock
-   * that does not jump. Bounded in time and size: of more subjects than there is room for, those that get the most.
-   * One call at a time.
+   * Traffic since the last call, or since counting started. `atMs` becomes the sample's time; its duration is
+   * measured by a monotonic clock. Bounded in time and size: beyond capacity, the subjects with the most traffic are
+   * returned. One call at a time.
    */
   read(atMs: number): Promise<Sample>;
-  /** Who sent the most to a subject lately, and by which ports; null: nothing is known of it. */
+  /** The sources and ports that recently sent the most to a subject, or null if unknown. */
   tops(subject: string): SubjectTops | null;
-  /** Which part of the kernel counts. */
+  /** The backend that counts. */
   mode(): CounterMode;
-  /** What stands in the way of counting as it should be, a sentence each. */
+  /** Why counting is impaired, one sentence each. */
   problems(): readonly string[];
-  /** Leaves nothing in the kernel that counts. */
+  /** Removes all counters from the kernel. */
   close(): Promise<void>;
 }

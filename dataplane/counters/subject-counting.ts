@@ -17,24 +17,25 @@ import { TopTalkers } from './top-talkers.ts';
 export type Subjects = Readonly<Record<'addresses' | 'prefixes', readonly SubjectSample[]>>;
 
 /**
- * Turns the attention of one driver to who gets much: all addresses are counted as their network, those that get a
- * noteworthy part of their threshold one by one, and those nearer to it by vector. That takes one reading each.
+ * Directs a counter driver to the subjects with much traffic. All addresses are counted in their network. Those with
+ * a notable share of their threshold are counted one by one, and those closer to it by vector. Each step takes one
+ * reading.
  */
 export class SubjectCounting {
   readonly #driver: CounterDriver;
   readonly #talkers = new TopTalkers();
   #priorities: Priorities = NO_PRIORITIES;
   #thresholds = new NearestScope<WatchScope>([]);
-  /** Networks around addresses, by name. */
+  /** Networks by name. */
   #networks = new NearestScope<string>([]);
-  /** Addresses that are followed whatever they get. */
+  /** Addresses that are followed whatever their traffic. */
   #alwaysFollowed: ReadonlySet<string> = new Set();
 
   constructor(driver: CounterDriver) {
     this.#driver = driver;
   }
 
-  /** Rejects where the kernel refuses. */
+  /** Rejects if the kernel refuses. */
   async watch(scopes: readonly WatchScope[]): Promise<void> {
     const subjects = scopes
       .filter(({ subject }) => subject)
@@ -52,12 +53,12 @@ export class SubjectCounting {
     return this.#talkers.of(subject, nowMs);
   }
 
-  /** Nothing is counted any more. */
+  /** Stops counting. */
   stop(): Promise<void> {
     return this.#driver.watch([], () => thresholdFor(null));
   }
 
-  /** What came since the last reading; `pass` answers how many seconds ago that was. */
+  /** Traffic since the last reading. `elapsedSeconds` returns the seconds since then. */
   async read(elapsedSeconds: () => number, nowMs: number): Promise<Subjects> {
     const reading = await this.#driver.read();
     const seconds = elapsedSeconds();
@@ -72,7 +73,7 @@ export class SubjectCounting {
     const known = new Set(addresses.map(({ subject }) => subject));
     const isNew = (name: string) =>
       this.#priorities.followed.has(name) && !before.followed.has(name) && !known.has(name);
-    // Until the next reading about as much is known of them as is enough for the detector to begin with.
+    // Until the next reading, the suspect's counts are precise enough for the detector to start with.
     const suspects = reading.suspects
       .filter(({ address }) => isNew(address))
       .map((one) => suspectSample(one, this.#networks.of(one.address)));
@@ -80,7 +81,7 @@ export class SubjectCounting {
     return { addresses: [...addresses, ...suspects], prefixes };
   }
 
-  /** Addresses with a scope of their own are followed first of all, as long as others find room too. */
+  /** Addresses with a scope of their own are always followed, up to half of the capacity. */
   async #replaceFollowed(single: readonly string[], networks: readonly string[]): Promise<void> {
     const { followed: capacity } = this.#driver.capacity;
     const always = new Set(single.slice(0, Math.floor(capacity / 2)));
@@ -131,7 +132,7 @@ export class SubjectCounting {
   }
 }
 
-/** Told one by one as soon as they are worth being followed. */
+/** Addresses are reported one by one when they have enough traffic to be followed. */
 function thresholdFor(scope: WatchScope | null): ReportThreshold {
   if (scope === null) return { packets: 1, bytes: 1 };
   const part = FOLLOW_SHARE * (BUCKET_MS / 1000);
@@ -157,7 +158,7 @@ function suspectSample({ address, packets, bytes }: Suspect, prefix: string | nu
   };
 }
 
-/** None for what is no network: control told it, and it was looked at on the way here. */
+/** Skips what does not parse; control validated the scopes. */
 function networkOf(scope: string): Cidr[] {
   const parsed = parseCidr(scope);
   return parsed.ok ? [parsed.value] : [];

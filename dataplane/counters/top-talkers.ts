@@ -2,9 +2,9 @@ import { MAX_TOPS, type SubjectTops } from '@portcullis/core/attacks/top-talkers
 import type { CounterSample } from './driver.ts';
 import { portKeyOf, portOfKey } from '@portcullis/core/attacks/port-key.ts';
 
-/** Subjects of which samples are kept; of more, those that had some last. */
+/** Subjects with samples; beyond this, the least recent are dropped. */
 const MAX_SUBJECTS = 256;
-/** Samples of each, the newest. */
+/** The newest samples of each subject. */
 const DEPTH = 256;
 const MAX_AGE_MS = 10_000;
 
@@ -12,17 +12,17 @@ interface TimedSample extends CounterSample {
   readonly atMs: number;
 }
 
-/** Who sent to whom lately, as far as samples tell. Bounded, whatever is sent. */
+/** The recent sources and ports of subjects, estimated from samples. Bounded in memory. */
 export class TopTalkers {
   readonly #samples = new Map<string, TimedSample[]>();
 
-  /** `subjects`: of each sample, its destination and the network around it where that is a subject too. */
+  /** `subjects`: the sample's destination, and the network that contains it if that is a subject too. */
   add(sample: CounterSample, subjects: readonly string[], atMs: number): void {
     for (const subject of subjects) {
       const known = this.#samples.get(subject) ?? [];
       known.push({ ...sample, atMs });
       if (known.length > DEPTH * 2) known.splice(0, known.length - DEPTH);
-      // The latest stand last.
+      // Keeps the most recent subjects last.
       this.#samples.delete(subject);
       this.#samples.set(subject, known);
     }
@@ -32,7 +32,7 @@ export class TopTalkers {
     }
   }
 
-  /** Null: nothing was sent lately, or it is not known who sent it. */
+  /** Returns null if there are no recent samples. */
   of(subject: string, nowMs: number): SubjectTops | null {
     const samples = this.#samples.get(subject)?.slice(-DEPTH) ?? [];
     const recent = samples.filter(({ atMs }) => nowMs - atMs <= MAX_AGE_MS);
@@ -55,7 +55,7 @@ export class TopTalkers {
   }
 }
 
-/** What stands for the most packets; null is none. */
+/** Returns the keys with the most packets, ignoring null. */
 function largest<T>(
   samples: readonly TimedSample[],
   keyOf: (one: TimedSample) => T | null,

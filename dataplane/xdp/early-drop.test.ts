@@ -269,7 +269,7 @@ describe('the early drop of an edge', () => {
     for (const [change, why] of [
       [{ isPort: true }, /port of a bridge/],
       [{ isEthernet: false }, /no Ethernet header/],
-      [{ uppers: [{ name: 'macvlan0', vlan: null }] }, /macvlan0 is built upon it/],
+      [{ uppers: [{ name: 'macvlan0', vlan: null }] }, /macvlan0 is on top of it/],
       [{ uppers: [{ name: 'wan.5', vlan: 5 }], hidesTags: true }, /rxvlan off/],
     ] as const) {
       devices.set('wan', device('wan', change));

@@ -7,12 +7,12 @@ export interface Amount {
   readonly bytes: number;
 }
 
-/** What counters of the kernel were when they were read last, by name. */
+/** The last values of kernel counters, by name. */
 export class Deltas {
   readonly #last = new Map<string, Amount>();
   readonly #seen: Record<4 | 6, ReadonlyMap<string, Amount>> = { 4: new Map(), 6: new Map() };
 
-  /** What came since; null: nothing. */
+  /** Returns null if nothing was added. */
   step(name: string, now: Amount): Amount | null {
     const last = this.#last.get(name);
     if (last?.packets === now.packets || (last === undefined && now.packets === 0)) return null;
@@ -24,7 +24,7 @@ export class Deltas {
     this.#last.delete(name);
   }
 
-  /** Of a set whose elements the kernel forgets: all of it, each time. */
+  /** For a set whose elements expire: all elements, each time. */
   stepAll(family: 4 | 6, now: ReadonlyMap<string, Amount>): (readonly [string, Amount])[] {
     const last = this.#seen[family];
     this.#seen[family] = now;
@@ -32,17 +32,17 @@ export class Deltas {
   }
 }
 
-/** A counter that shrank is another one, of the same name. */
+/** A counter that shrank was replaced by another of the same name. */
 function since(last: Amount | undefined, now: Amount): Amount {
   if (last === undefined || last.packets > now.packets) return now;
   return { packets: now.packets - last.packets, bytes: now.bytes - last.bytes };
 }
 
-/** What a subject got, while it is added up. */
+/** The sum of a subject's traffic. */
 export class Sum {
   packets = 0;
   bytes = 0;
-  /** Large packets of TCP that it sent. */
+  /** Large TCP packets that the subject sent. */
   sentPackets = 0;
   readonly #vectors = new Map<number, Amount>();
 

@@ -29,54 +29,54 @@ import {
 } from './ruleset.ts';
 
 export interface NftCountersOptions {
-  /** Throws `DriverError` where nft refuses. */
+  /** Throws `DriverError` if nft refuses. */
   readonly apply: (text: string) => Promise<void>;
-  /** Of the table of counters, in the network namespace of the edge. Throws where there are no rights. */
+  /** Opens the table of counters in the edge's network namespace. Throws without the rights. */
   readonly open: () => NamedCounterReader;
 }
 
 const CAPACITY: CounterCapacity = { followed: 512, networks: 512, vectors: 64 };
-/** Payload of most large packets. */
+/** The payload of most large packets. */
 const SEGMENT_BYTES = 1448;
 const MIN_SUSPECT_PACKETS = 8;
 const MAX_SUSPECTS = 64;
 const FAMILIES = [4, 6] as const;
 const NONE: ReadonlyMap<string, string> = new Map();
 
-/** Counts in a table of nftables of its own, before every hook that drops. */
+/** Counts in an nftables table of its own, before every hook that drops. */
 export class NftCounters implements CounterDriver {
   readonly capacity = CAPACITY;
   readonly #options: NftCountersOptions;
   #reader: NamedCounterReader | null = null;
   #devices: readonly string[] = [];
-  /** The kernel has another table than it should. */
+  /** The table in the kernel differs from the desired one. */
   #isStale = false;
   #networks: ReadonlyMap<string, Cidr> = new Map();
   #pieces: readonly Piece[] = [];
   #families: ReadonlySet<Family> = new Set();
-  /** Networks by the first addresses of their pieces. */
+  /** Networks by the first address of their pieces. */
   #networkAt: Readonly<Record<Family, ReadonlyMap<string, string>>> = { 4: NONE, 6: NONE };
   #thresholdOf: (address: string) => ReportThreshold = () => ({ packets: 1, bytes: 1 });
   #containing = new NearestScope<string>([]);
   #watched = new NearestScope<true>([]);
   readonly #followed = new Set<string>();
-  /** Subjects that are told apart, by place. */
+  /** The slots of subjects with counted vectors. */
   readonly #vectorSlots = new Map<string, number>();
   readonly #freeSlots = Array.from(
     { length: CAPACITY.vectors },
     (_, index) => CAPACITY.vectors - 1 - index,
   );
-  /** Places whose counters the table has. */
+  /** Slots whose counters exist in the table. */
   #declaredSlots = new Set<number>();
   #deltas = new Deltas();
-  /** What was read and is not handed on yet. */
+  /** Counts that `read` has not returned yet. */
   #unread = new Map<string, Sum>();
 
   constructor(options: NftCountersOptions) {
     this.#options = options;
   }
 
-  /** Packets enter by these. Known to the kernel with the next call. */
+  /** Sets the devices that packets enter by. Takes effect with the next call. */
   enter(devices: readonly string[]): void {
     if (JSON.stringify(devices) === JSON.stringify(this.#devices)) return;
     this.#devices = [...devices];
@@ -146,7 +146,7 @@ export class NftCounters implements CounterDriver {
     return { addresses, networks, suspects, samples: [] };
   }
 
-  /** Takes away what an earlier agent may have left. */
+  /** Removes the table of an earlier agent. */
   async discard(): Promise<void> {
     await this.#options.apply(REMOVE_COUNTERS);
   }
@@ -179,7 +179,7 @@ export class NftCounters implements CounterDriver {
     ];
   }
 
-  /** What leads to a subject in the maps of those that are told. */
+  /** The keys of a subject in the maps of counted vectors. */
   #keysOf(name: string): string[] {
     const network = this.#networks.get(name);
     if (network === undefined || isAddress(network)) return [name];
@@ -192,7 +192,7 @@ export class NftCounters implements CounterDriver {
     try {
       await this.#options.apply(`${text}\n`);
     } catch (error) {
-      // What the kernel has is not what is known here.
+      // The state of the table is unknown after a failure.
       this.#isStale = true;
       throw error;
     }
@@ -202,7 +202,7 @@ export class NftCounters implements CounterDriver {
     return this.#devices.length > 0 && this.#networks.size > 0;
   }
 
-  /** The whole table anew, with what it had counted before kept. */
+  /** Replaces the whole table. Counts read before are kept. */
   async #rewrite(): Promise<void> {
     if (this.#reader !== null && !this.#isStale) await this.#collect();
     this.#isStale = true;
@@ -234,7 +234,7 @@ export class NftCounters implements CounterDriver {
     if (reader === null || !this.#isCounting) return [];
     const named = await reader.named();
     if (named !== null && !named.has(SENTINEL)) {
-      // Somebody flushed it.
+      // Another program flushed the table.
       this.#isStale = true;
       await this.#rewrite();
       return [];
@@ -267,7 +267,7 @@ export class NftCounters implements CounterDriver {
     for (const [address, count] of (await reader.elements(`sent${family}`)) ?? []) {
       const delta = this.#deltas.step(`sent ${address}`, count);
       if (delta === null || !this.#followed.has(address)) continue;
-      // One buffer may become several packets.
+      // A large buffer may be sent as several packets.
       const sent = Math.max(delta.packets, Math.floor(delta.bytes / SEGMENT_BYTES));
       for (const name of [address, this.#containing.of(address)]) {
         if (name !== null) this.#sum(name).sentPackets += sent;

@@ -2,16 +2,16 @@ import { BITS, type Family } from '@portcullis/core/net/address.ts';
 import { type Cidr, compareCidrs, formatNetwork, lastValue } from '@portcullis/core/net/cidr.ts';
 import { isAddress } from '../networks.ts';
 
-/** A stretch of addresses of which one network is the longest around them. */
+/** A range of addresses with the same longest network. */
 export interface Piece {
   readonly family: Family;
   readonly first: bigint;
   readonly last: bigint;
-  /** Name; null: addresses that are watched alone. */
+  /** The network's name; null for addresses that are watched without a network. */
   readonly network: string | null;
 }
 
-/** Watched networks as stretches that do not overlap. Addresses that are in a network too are part of that. Pure. */
+/** Splits watched networks into ranges that do not overlap. Addresses inside a network belong to its range. Pure. */
 export function piecesOf(networks: readonly Cidr[], family: Family): Piece[] {
   const own = networks.filter((one) => one.family === family).toSorted(compareCidrs);
   const pieces: Piece[] = [];

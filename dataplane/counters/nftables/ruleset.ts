@@ -4,26 +4,26 @@ import { deviceMatch } from '../../nftables/table/base-chain.ts';
 import { ADDRESS_TYPE, COUNTER_TABLE as TABLE, IP } from '../../nftables/names.ts';
 import type { Piece } from './pieces.ts';
 
-/** A counter that is there as long as the table is. */
+/** A counter that exists as long as the table does. */
 export const SENTINEL = 'alive';
-/** Before everything that drops or puts together (fragments are limited at -450), and what leaves. */
+/** Before all drops, before reassembly (fragments are limited at -450), and before packets leave. */
 const FIRST_PRIORITY = -500;
-/** Addresses that nobody follows and that got something lately; of more, those that come when others are forgotten. */
+/** The most recent addresses that are not followed. When the set is full, new ones wait until others expire. */
 const MOST_SEEN = 1024;
 const SEEN_SECONDS = 2;
 
 export const REMOVE_COUNTERS = `add table ${TABLE}\ndelete table ${TABLE}\n`;
 
-/** What the table holds at its beginning. */
+/** The initial contents of the table. */
 export interface CounterLayout {
   readonly devices: readonly string[];
   readonly pieces: readonly Piece[];
   readonly followed: readonly string[];
-  /** Addresses and pieces of networks that are told apart, by place. */
+  /** Keys of the subjects with counted vectors, by slot. */
   readonly vectorSlots: readonly (readonly [place: number, keys: readonly string[]])[];
 }
 
-/** The whole table, in place of what was there. Null: no device, so nothing is counted. Throws `PolicyError`. */
+/** Renders the whole table, replacing an existing one. Returns null without a device. Throws `PolicyError`. */
 export function renderCounters(layout: CounterLayout): string | null {
   const entering = deviceMatch(layout.devices);
   if (entering === null) return null;
@@ -74,9 +74,9 @@ export function renderUnfollow(addresses: readonly string[]): string {
   ]);
 }
 
-/** The counters of a place, and the rules that lead to them: once for good. */
+/** Renders the counters and rules of a slot. They are never removed. */
 export function renderVectorChain(slot: number): string {
-  const chain = `told${slot}`;
+  const chain = `vectors${slot}`;
   const counters = VECTORS.map((vector) => `add counter ${TABLE} ${counterName(slot, vector)}`);
   const rules = vectorRules().map(
     ([match, vector]) =>
@@ -88,7 +88,7 @@ export function renderVectorChain(slot: number): string {
 /** `keys`: an address, or the ranges of a network. */
 export function renderStartVectors(slot: number, keys: readonly string[]): string {
   return keys
-    .map((key) => `add element ${TABLE} ${mapOf(key)} { ${key} : jump told${slot} }`)
+    .map((key) => `add element ${TABLE} ${mapOf(key)} { ${key} : jump vectors${slot} }`)
     .join('\n');
 }
 
@@ -97,13 +97,13 @@ export function renderStopVectors(keys: readonly string[]): string {
 }
 
 export function counterName(slot: number, vector: string): string {
-  return `told${slot}_${vector}`;
+  return `vectors${slot}_${vector}`;
 }
 
-/** A range is of a network. */
+/** A key with a range belongs to a network. */
 function mapOf(key: string): string {
   const family = key.includes(':') ? 6 : 4;
-  return key.includes('-') ? `told_networks${family}` : `told_addresses${family}`;
+  return key.includes('-') ? `vector_networks${family}` : `vector_addresses${family}`;
 }
 
 function declareFamily(family: Family): string[] {
@@ -112,16 +112,16 @@ function declareFamily(family: Family): string[] {
   const chain = `add rule ${TABLE} watched${family}`;
   return [
     `add set ${TABLE} networks${family} { type ${type}; flags interval; counter; }`,
-    // Looked at several times a second are only sets that stay small.
+    // Sets that are read several times a second must stay small.
     `add set ${TABLE} alone${family} { type ${type}; }`,
     `add set ${TABLE} addresses${family} { type ${type}; counter; }`,
     `add set ${TABLE} sent${family} { type ${type}; counter; }`,
     `add set ${TABLE} seen${family} { type ${type}; size ${MOST_SEEN}; flags dynamic,timeout; timeout ${SEEN_SECONDS}s; gc-interval 1s; counter; }`,
-    `add map ${TABLE} told_addresses${family} { type ${type} : verdict; }`,
-    `add map ${TABLE} told_networks${family} { type ${type} : verdict; flags interval; }`,
+    `add map ${TABLE} vector_addresses${family} { type ${type} : verdict; }`,
+    `add map ${TABLE} vector_networks${family} { type ${type} : verdict; flags interval; }`,
     `add chain ${TABLE} watched${family}`,
-    `${chain} ${daddr} vmap @told_networks${family}`,
-    `${chain} ${daddr} vmap @told_addresses${family}`,
+    `${chain} ${daddr} vmap @vector_networks${family}`,
+    `${chain} ${daddr} vmap @vector_addresses${family}`,
     `${chain} ${daddr} @addresses${family} return`,
     `${chain} update @seen${family} { ${daddr} }`,
   ];
@@ -131,7 +131,7 @@ function fields(family: Family): { readonly daddr: string; readonly saddr: strin
   return { daddr: `${IP[family]} daddr`, saddr: `${IP[family]} saddr` };
 }
 
-/** The order of `vectorOf` in core/attacks/vectors.ts: the first that matches. */
+/** In the order of `vectorOf` in core/attacks/vectors.ts. The first match decides. */
 function vectorRules(): (readonly [match: string, vector: string])[] {
   const known = 'fin|syn|rst|psh|ack';
   return [

@@ -5,10 +5,10 @@ import { VersionedMap } from '../../compile/versioned-map.ts';
 import { compileEarly, isTooComplex } from './compile.ts';
 import { type EarlyTarget } from './early-target.ts';
 
-/** Policies in a row, before others get their turn: about a millisecond. */
+/** Policies compiled before yielding: about a millisecond. */
 const AT_A_TIME = 50;
 
-/** What nftables judges by, as targets of the early drop. What did not change is not looked at again. */
+/** Compiles policies to targets of the early drop. Compiles only what changed. */
 export class EarlyCompilation {
   readonly #compiled = new WeakMap<Policy, EarlyTarget>();
   #policies: ReadonlyMap<string, Policy> = new Map();
@@ -16,12 +16,12 @@ export class EarlyCompilation {
   #targets = VersionedMap.from<EarlyTarget>([]);
   #tooComplex = 0;
 
-  /** The number of targets whose rules have too many forms, so that nftables alone evaluates them. */
+  /** The number of targets with too many kinds of rules, which nftables alone evaluates. */
   get tooComplex(): number {
     return this.#tooComplex;
   }
 
-  /** Compiles ahead what `of` will be asked for, and answers it. */
+  /** Compiles policies ahead of `of`. */
   async prepare(policies: Iterable<Policy>): Promise<EarlyTarget[]> {
     const targets: EarlyTarget[] = [];
     let count = 0;
@@ -33,7 +33,7 @@ export class EarlyCompilation {
     return targets;
   }
 
-  /** `refused`: targets that nftables has not, or has as of an older generation. */
+  /** `refused`: targets that nftables does not have, or has of an older generation. */
   of(
     policies: ReadonlyMap<string, Policy>,
     refused: readonly RefusedTarget[],
@@ -51,7 +51,7 @@ export class EarlyCompilation {
       if (policy === undefined) return [name, undefined];
       const good = goodGenerations.get(name);
       if (good === undefined) return [name, this.#compile(policy)];
-      // What it had, where nftables has it still.
+      // Keeps the old version if nftables still has it.
       return [name, good > 0 ? this.#targets.get(name) : undefined];
     });
     this.#policies = policies;
@@ -72,7 +72,7 @@ export class EarlyCompilation {
       this.#compiled.set(policy, compiled);
       return compiled;
     } catch (error) {
-      // nftables has refused it too, or judges it without us.
+      // nftables refused the policy too, or evaluates it alone.
       if (error instanceof PolicyError) return undefined;
       throw error;
     }

@@ -5,7 +5,7 @@ import { intoLevels, prune } from '../../compile/program.ts';
 import { addressBytes, keyMask, LAYOUT, maskBytes, packetKey } from '../maps/layout.ts';
 import { statelessDropsOf } from './stateless-drops.ts';
 
-/** Throws `PolicyError` on what no parser should have let through. */
+/** Throws `PolicyError` if the policy is invalid. */
 export function compileEarly(policy: Policy): EarlyTarget {
   const cidr = networkFrom(policy.target);
   const ordered = orderedRules(policy, cidr.family);
@@ -25,24 +25,24 @@ export function compileEarly(policy: Policy): EarlyTarget {
     const listed = { kind: 'listed', rules, portless, fallback } as const;
     return { target, cidr, rules: listed, spilled: [], unions: unionsOf(kept), statelessDrops };
   }
-  // Geo rules stand in no hash: they are left to nftables.
+  // Geo rules cannot be hash look-ups, so nftables evaluates them.
   const byPacket = prune(ordered.filter((rule) => rule.source?.kind !== 'sets')).kept;
   const early = byPacket.map((rule) => earlyRule(rule, reasonOf));
   return { target, cidr, ...spill(byPacket, early, fallback), unions: new Map(), statelessDrops };
 }
 
-/** What a target that cannot be dropped early has: everything passes on. */
+/** Everything passes to nftables. */
 const TOO_COMPLEX = {
   rules: { kind: 'listed', rules: [], portless: 0, fallback: null },
   spilled: [],
 } as const;
 
-/** Its rules take more kinds of look-ups than are worth it. */
+/** Whether the rules need more kinds of look-ups than the programs support. */
 export function isTooComplex(target: EarlyTarget | undefined): boolean {
   return target?.rules === TOO_COMPLEX.rules;
 }
 
-/** What its packets may be dropped for. */
+/** The reasons that packets may be dropped for. */
 export function reasonsOf({ rules, spilled, statelessDrops }: EarlyTarget): Set<Reason> {
   const reasons = new Set<Reason>();
   if (statelessDrops.length > 0) reasons.add('mitigations');
@@ -78,7 +78,7 @@ function unionName(names: readonly string[]): string {
   return names.join();
 }
 
-/** Indices in an order in which rules with a port come last, where that changes no verdict. */
+/** Orders rules with a port last if that changes no verdict. Returns indices. */
 function portsLast(rules: readonly MatchRule[]): { order: number[]; portless: number } {
   const all = rules.map((_, index) => index);
   const ported = all.filter((index) => rules[index]?.port !== null);
@@ -94,7 +94,7 @@ function disagree(a: MatchRule | undefined, b: MatchRule | undefined): boolean {
   return a !== undefined && b !== undefined && a.outcome !== b.outcome && overlapping(a, b);
 }
 
-/** Look-ups instead of a list, level by level (program.ts says why levels keep the order of the list). */
+/** Makes look-ups of a long list, level by level. program.ts explains why levels keep the order of the list. */
 function spill(
   kept: readonly MatchRule[],
   early: readonly EarlyRule[],

@@ -5,44 +5,43 @@ export const REASONS = ['rules', 'baseline', 'geo', 'mitigations'] as const;
 export type Reason = (typeof REASONS)[number];
 
 /**
- * What one target has dropped early: the mitigations and rules of its policy that one packet alone decides. Never
- * more than the policy drops: mitigations only drop, so leaving others to nftables drops less, and filters judge
- * what passes here.
+ * The part of a policy that can be decided by a single packet: some mitigations, and rules. It never drops more than
+ * the policy: mitigations only drop, so omitting some drops less, and filters run on what passes.
  */
 export interface EarlyTarget {
   readonly target: string;
   readonly cidr: Cidr;
   readonly rules: CompiledRules;
-  /** Look-ups of a list too long to be read. */
+  /** The look-ups that replace a list of too many rules. */
   readonly spilled: readonly Spilled[];
-  /** Unions of source sets that the rules ask, by name. */
+  /** The unions of source sets that the rules use, by name. */
   readonly unions: ReadonlyMap<string, readonly string[]>;
-  /** What mitigations drop, whatever the rules say. */
+  /** Drops of mitigations, which are evaluated before the rules. */
   readonly statelessDrops: readonly StatelessDrop[];
 }
 
-/** The first match decides; nothing matched: `fallback` is why it is dropped, null that it passes on. */
+/** The first match decides. If nothing matches, `fallback` is the reason of the drop, or null to pass. */
 export type CompiledRules =
   | {
       readonly kind: 'listed';
       readonly rules: readonly EarlyRule[];
-      /** So many of the first name no port; the others are skipped together by a packet of another port. */
+      /** The number of rules without a port. They come first; a packet whose port no rule names skips the others. */
       readonly portless: number;
       readonly fallback: Reason | null;
     }
   | { readonly kind: 'spilled'; readonly forms: readonly Form[]; readonly fallback: Reason | null };
 
 export interface EarlyRule {
-  /** `pass`: nftables judges. Otherwise the stage that drops. */
+  /** `pass` leaves the packet to nftables. Otherwise the stage that drops. */
   readonly verdict: 'pass' | Reason;
   readonly protocol: number | null;
   readonly port: number | null;
   readonly source: Cidr | null;
-  /** In (or outside) a union of source sets; then it has no other condition. */
+  /** The source is inside or outside a union of source sets. Such a rule has no other condition. */
   readonly sets: { readonly name: string; readonly inside: boolean } | null;
 }
 
-/** A way to look a packet up: by so much of its key, and of its source (null: whatever it is). */
+/** A kind of look-up: the masks of the packet's key and of its source. Null ignores the source. */
 export interface Form {
   readonly mask: number;
   readonly sourceMask: Buffer | null;
@@ -51,14 +50,14 @@ export interface Spilled {
   /** Index into the forms of its target. */
   readonly form: number;
   readonly match: number;
-  /** Network order, masked. */
+  /** In network order, masked. */
   readonly source: Buffer | null;
   readonly verdict: EarlyRule['verdict'];
 }
 
 /**
- * What a mitigation drops by one packet alone: UDP from a port, whoever sends it but some, or a protocol from one
- * address. Rates, strangers and parts of datagrams are known to nftables only, and so is what spares too many.
+ * What a mitigation drops by a single packet: UDP from a source port except from safe networks, or a protocol from
+ * one address. nftables alone handles rates, unknown sources, fragments, and too many safe networks.
  */
 export type StatelessDrop =
   | { readonly kind: 'port'; readonly sourcePort: number; readonly safe: readonly Cidr[] }

@@ -7,7 +7,7 @@ import { networkFrom } from '../../compile/match.ts';
 import { safeNetworks } from '../../nftables/filters/safe-sources.ts';
 import { addressBytes, LAYOUT, maskBytes } from '../maps/layout.ts';
 
-/** Each once: of several that drop the same, the one that spares fewest. */
+/** Keeps each match once, with the fewest safe networks. */
 export function statelessDropsOf({ mitigations }: Policy, family: Family): StatelessDrop[] {
   const found = new Map<string, StatelessDrop>();
   for (const mitigation of mitigations) {
@@ -44,7 +44,7 @@ function safeNetworkCount(struck: StatelessDrop): number {
 const ADDRESS_BYTES = 16;
 export const STATELESS_DROP_BYTES = 4 + LAYOUT.SAFE_NETWORKS * 2 * ADDRESS_BYTES;
 
-/** The elements of a target's, looked up by the place of its counters. */
+/** The elements of a target, keyed by its counter slot. */
 export function encodeStatelessDrops(
   strucks: readonly StatelessDrop[],
   slot: number,
@@ -56,7 +56,7 @@ export function encodeStatelessDrops(
   }));
 }
 
-/** `struct struck_key` of layout.h. */
+/** `struct stateless_key` of layout.h. */
 function keyOf(struck: StatelessDrop, slot: number): Buffer {
   const key = Buffer.alloc(8 + ADDRESS_BYTES);
   key.writeUInt32LE(slot, 0);
@@ -71,7 +71,7 @@ function keyOf(struck: StatelessDrop, slot: number): Buffer {
 
 const UDP = 17;
 
-/** `struct struck` of layout.h. */
+/** `struct stateless_drop` of layout.h. */
 function valueOf(struck: StatelessDrop): Buffer {
   const value = Buffer.alloc(STATELESS_DROP_BYTES);
   const safe = struck.kind === 'port' ? struck.safe : [];

@@ -6,23 +6,23 @@ import { networksOf } from '../../compile/match.ts';
 import type { Unions } from '../maps/layout.ts';
 import type { EarlyTarget } from './early-target.ts';
 
-/** The unions of source sets that rules ask, as networks of sources with a bit for each union. */
+/** The unions of source sets that rules use, as networks with one bit for each union. */
 export interface UnionTable {
   readonly numbers: Unions;
   readonly networks: Readonly<Record<Family, readonly UnionNetwork[]>>;
 }
 export interface UnionNetwork {
   readonly cidr: Cidr;
-  /** Of every union that holds the network; the longest network around a source says all of them. */
+  /** One bit for each union that contains the network. The longest network that contains a source has all its bits. */
   readonly bits: bigint;
 }
 
 export const NO_UNIONS: UnionTable = { numbers: new Map(), networks: { 4: [], 6: [] } };
 
-/** Bits of a value. What comes beyond is left to nftables. */
+/** Bits of a value. Further unions are left to nftables. */
 const MAX_UNIONS = 64;
 
-/** `asked`: names of unions and of the sets that they are made of. */
+/** `required`: the names of the sets in each union. */
 export function planUnions(
   required: ReadonlyMap<string, readonly string[]>,
   sets: SourceSets,
@@ -34,7 +34,7 @@ export function planUnions(
   return { numbers, networks: { 4: ofFamily(4), 6: ofFamily(6) } };
 }
 
-/** Each network with the bits of all around it: a sweep with the enclosing networks on a stack. */
+/** Gives each network the bits of all networks that contain it, by a sweep with the enclosing networks on a stack. */
 function layered(unions: readonly (readonly Cidr[])[]): UnionNetwork[] {
   const marked = unions.flatMap((networks, index) =>
     networks.map((cidr) => ({ cidr, bits: 1n << BigInt(index) })),
@@ -58,7 +58,7 @@ function layered(unions: readonly (readonly Cidr[])[]): UnionNetwork[] {
   return found;
 }
 
-/** Unions of source sets that rules ask, by name. */
+/** The names of the sets in each union that rules use. */
 export type RequiredUnions = ReadonlyMap<string, readonly string[]>;
 
 export function usesUnions(target: EarlyTarget | undefined): boolean {
@@ -75,11 +75,11 @@ export function sameNames(a: RequiredUnions, b: RequiredUnions): boolean {
   return a.size === b.size && [...a.keys()].every((name) => b.has(name));
 }
 
-/** Their table, made ahead of a load: it is large, and forgotten with it. */
+/** The union table of the next load. It is large, so it is forgotten after the load. */
 export class UnionTableCache {
   #made: { required: RequiredUnions; version: string; table: UnionTable } | null = null;
 
-  /** The same table again where nothing that it is made of has changed. */
+  /** Returns the same object if neither the unions nor the data changed. */
   table(required: RequiredUnions, sourceSets: SourceSets): UnionTable {
     const made = this.#made;
     if (made?.version === sourceSets.version && sameNames(made.required, required))

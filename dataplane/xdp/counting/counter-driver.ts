@@ -17,32 +17,32 @@ import { readSuspects } from './suspects.ts';
 
 export const CAPACITY: CounterCapacity = {
   networks: 2048,
-  // Cell 0 is nobody's.
+  // Cell 0 is unused.
   followed: LAYOUT.CELLS - 1 - 2048,
   vectors: LAYOUT.CLASSES,
 };
 
-/** What rules of single addresses have dropped since it was asked last, and which addresses have such rules. */
+/** Drops by rules of single addresses since the last read, and the addresses that have rules. */
 export interface AddressDrops {
   read(into: DropReceiver): void;
   addresses(): Iterable<Cidr>;
 }
 
 export interface DropReceiver {
-  /** Of another version, homes are others. */
+  /** When it changes, `cellsOf` returns other results. */
   readonly version: number;
-  /** Null: nobody wants to know. */
+  /** Returns null if the target is not watched. */
   cellsOf(target: string): AddressCells | null;
   /** `bytes` from the IP header on. */
   add(cells: AddressCells, packets: number, bytes: number): void;
 }
 
-/** What is known of an address that packets were counted for. */
+/** The cells and the threshold of an address. */
 export interface AddressCells {
   readonly address: string;
-  /** Its own cell, while it is followed; 0: it is not. */
+  /** The address's own cell if it is followed, or 0. */
   cell: number;
-  /** Cell of the network around it; 0: there is none. */
+  /** The cell of the longest network that contains it, or 0. */
   readonly network: number;
   readonly threshold: ReportThreshold;
 }
@@ -54,30 +54,30 @@ interface Subject {
   readonly network: Cidr;
   readonly isNetwork: boolean;
   readonly cell: number;
-  /** Of an address: what was asked for last, of this version. */
+  /** The cached `AddressCells` of an address, valid for `cellsVersion`. */
   cells: AddressCells | null;
   cellsVersion: number;
 }
 
-/** In `struct cell`. */
+/** Fields of `struct cell`. */
 const [PACKETS, BYTES, DATA_PACKETS, DATA_BYTES, ACKS, SENT] = [0, 1, 2, 3, 4, 5] as const;
-/** Counts in the XDP programs, and by what they count anyway of what the rules of an address drop. */
+/** Counts in the XDP programs, and adds what their drop counters count by address. */
 export class XdpCounters implements CounterDriver {
   readonly capacity = CAPACITY;
   readonly #maps: CounterMaps;
   readonly #drops: AddressDrops;
   readonly #followed = new Map<string, Subject>();
   readonly #networks = new Map<string, Subject>();
-  /** Those that are networks of several addresses, as far as there are cells. */
+  /** Networks that have a cell. */
   #containing = new NearestScope<Subject>([]);
   #watched: ReadonlyMap<string, Cidr> = new Map();
   #isWatched = new NearestScope<true>([]);
   readonly #owners: (Subject | undefined)[] = [];
   #thresholdOf: (address: string) => ReportThreshold = () => ({ packets: 1, bytes: 1 });
-  /** Of addresses, once they were asked for; null: they are not watched. */
+  /** A cache by address; null if the address is not watched. */
   readonly #cellsByAddress = new Map<string, AddressCells | null>();
   #cellsVersion = 0;
-  /** What each cell got in this reading. */
+  /** What each cell counted since the last read. */
   readonly #added = new Float64Array(LAYOUT.CELLS * CELL_FIELDS);
   readonly #freeCells: number[] = [];
   #cells = 1;
@@ -162,7 +162,7 @@ export class XdpCounters implements CounterDriver {
   }
 
   #mustBeOpen(): void {
-    if (this.#maps.closed) throw new Error('the early drop that counts is closed');
+    if (this.#maps.closed) throw new Error('the counters of the early drop are closed');
   }
 
   #subject(name: string): Subject | undefined {
@@ -186,7 +186,7 @@ export class XdpCounters implements CounterDriver {
     }
   }
 
-  /** After what is watched has changed. */
+  /** Called after the watched networks changed. */
   #refollow(): void {
     for (const name of this.#followed.keys()) {
       if (this.#isWatched.of(name) === null) this.#unfollow(name);
@@ -215,7 +215,7 @@ export class XdpCounters implements CounterDriver {
     if (subject !== undefined) this.#vectorSlots.stop(subject.cell);
   }
 
-  /** The short way tells apart what it drops of told addresses, and of all in told networks. */
+  /** The fast path counts vectors of drops only for these addresses, and for all addresses in these networks. */
   #classifyDrops(): void {
     const addresses = [...this.#followed.values()].filter(({ cell }) =>
       this.#vectorSlots.has(cell),
@@ -234,7 +234,7 @@ export class XdpCounters implements CounterDriver {
     return this.#freeCells.pop() ?? this.#cells++;
   }
 
-  /** What an earlier owner of a cell got is not this one's. */
+  /** Sets the baseline, because a previous owner may have used the cell. */
   #assignCells(subjects: readonly Subject[]): void {
     const sums = this.#maps.cells.read(0, subjects.length === 0 ? 0 : this.#cells);
     for (const subject of subjects) {
@@ -258,13 +258,13 @@ export class XdpCounters implements CounterDriver {
     }
   }
 
-  /** Adds to cells what rules dropped. Answers addresses without a cell that had much dropped. */
+  /** Adds drops by rules to cells. Returns addresses without a cell that exceed their threshold. */
   #addDrops(): Counted[] {
     const unfollowed: Counted[] = [];
     const news = this.#added;
     this.#drops.read({
       version: this.#cellsVersion,
-      // What rules of a network drop is in cells.
+      // Cells include drops by rules of a prefix already.
       cellsOf: (target) => (target.includes('/') ? null : this.#cellsOf(target)),
       add: (home, packets, bytes) => {
         const at = (home.cell || home.network) * CELL_FIELDS;
@@ -281,7 +281,7 @@ export class XdpCounters implements CounterDriver {
     return unfollowed;
   }
 
-  /** Followed ones that got enough; adds what each got to the network around it. */
+  /** Returns followed addresses that exceed their threshold, and adds their counts to their networks. */
   #addresses(vectors: ReadonlyMap<number, readonly VectorCount[]>): Counted[] {
     const addresses: Counted[] = [];
     const news = this.#added;
@@ -348,7 +348,7 @@ function counted(
     bytes: amount[BYTES] as number,
     dataPackets: amount[DATA_PACKETS] as number,
     dataBytes: amount[DATA_BYTES] as number,
-    // At most one for each large packet that left.
+    // At most one receipt for each large packet that was sent.
     receiptPackets: Math.min(amount[ACKS] as number, amount[SENT] as number),
     vectors,
   };

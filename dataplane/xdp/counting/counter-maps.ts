@@ -27,7 +27,7 @@ const NAMES = [
 ] as const;
 type Name = (typeof NAMES)[number];
 
-/** `struct cell` and `struct classes` of layout.h, in counters. */
+/** The number of counters in `struct cell` and `struct vector_counters` of layout.h. */
 export const CELL_FIELDS = 6;
 export const VECTOR_FIELDS = LAYOUT.VECTORS * 2;
 const WATCHED_BYTES = 8;
@@ -45,7 +45,7 @@ export interface Watched {
   readonly networkCell: number;
 }
 
-/** The maps that packets are counted in, whatever rules judge by; everything is written as layout.h says. */
+/** The maps of traffic counters, which do not depend on rules. Written as layout.h describes. */
 export class CounterMaps {
   readonly maps: Readonly<Record<Name, Descriptor>>;
   readonly samples: PacketSamples;
@@ -88,17 +88,17 @@ export class CounterMaps {
     this.classes = new CounterArray(this.maps.classes, VECTOR_FIELDS);
   }
 
-  /** Whether anything is counted at all. */
+  /** Turns counting on or off. */
   setWatching(watching: boolean): void {
     this.#words[0] = watching ? 1 : 0;
   }
 
-  /** Of a cell: its place in `classes`; null: it is not told apart. */
+  /** Null: the vectors of the cell are not counted. */
   setVectorSlot(cell: number, slot: number | null): void {
     this.#words[VECTOR_SLOTS_AT / 4 + cell] = slot === null ? 0 : slot + 1;
   }
 
-  /** What is dropped by the short way is told apart only of these addresses, and of others whose hash is like theirs. */
+  /** The fast path counts vectors of drops only for these addresses, and for others with the same hash. */
   setClassified(addresses: Iterable<Cidr>): void {
     const words = new Uint32Array(LAYOUT.TOLD_WORDS * 2);
     for (const address of addresses) {
@@ -131,12 +131,12 @@ export class CounterMaps {
     deleteElement(this.maps[`around_${network.family}`], prefixKey(network));
   }
 
-  /** `struct suspect`, one after the other, in words; programs write there all the time. */
+  /** All `struct suspect`, in words. The programs write here concurrently. */
   get suspects(): Uint32Array {
     return new Uint32Array(this.#suspects.view.buffer, 0, LAYOUT.SUSPECTS * SUSPECT_WORDS);
   }
 
-  /** Its memory is nobody's any more. */
+  /** The mapped memory is no longer valid. */
   get closed(): boolean {
     return this.#closed;
   }

@@ -10,17 +10,17 @@ const ETHERNET_BYTES = 14;
 /** Packets and bytes. */
 const FIELDS = 2;
 
-/** What all sets of maps count that judge, or did since it was read last. */
+/** Drops counted by all map sets in use, and by sets closed since the last read. */
 export class AllDrops implements AddressDrops {
   readonly #sets = new Map<MapSet, DropDeltas>();
-  /** Of sets that are gone. */
+  /** Drops of closed sets that were not read yet. */
   #closedSetDrops: [target: string, packets: number, bytes: number][] = [];
 
   add(set: MapSet): void {
     this.#sets.set(set, new DropDeltas(set));
   }
 
-  /** It judges no more, and is about to be closed. */
+  /** Called before the set is closed. */
   remove(set: MapSet): void {
     this.#sets.get(set)?.readLast((...drops) => {
       if (this.#closedSetDrops.length < MAX_CLOSED_SET_DROPS) this.#closedSetDrops.push(drops);
@@ -43,16 +43,16 @@ export class AllDrops implements AddressDrops {
   }
 }
 
-/** Where nobody reads, they are forgotten. */
+/** Further drops are discarded if nothing reads them. */
 const MAX_CLOSED_SET_DROPS = 65_536;
 
-/** What one set of maps has counted since it was read last, by target, whatever the reason. */
+/** Drops of one map set since the last read, by target, over all reasons. */
 export class DropDeltas {
   readonly #set: MapSet;
   readonly #counters: CounterArray;
   readonly #last: Float64Array;
   readonly #sums: Float64Array;
-  /** By slot: whose it was when its home was asked for. */
+  /** The target of each slot when its cells were resolved. */
   readonly #targets: string[] = [];
   readonly #cells: (AddressCells | null)[] = [];
   #version = -1;
@@ -101,7 +101,7 @@ export class DropDeltas {
     }
   }
 
-  /** Over all reasons that there are rules for; those of one stand together. */
+  /** Sums the counters of all reasons in use. Counters of one reason are contiguous. */
   #sum(used: number): Float64Array {
     const sums = this.#sums.fill(0, 0, used * FIELDS);
     for (const reason of this.#set.reasons) {

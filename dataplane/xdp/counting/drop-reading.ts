@@ -15,7 +15,7 @@ const CAUSES: Readonly<Record<Reason, Pick<DropEntry, 'stage' | 'reason'>>> = {
 
 type DeviceName = (ifindex: number) => string | null;
 
-/** What the driver counted and sampled since the last call. */
+/** Drops and samples since the last call. */
 export function readDrops(driver: EarlyDropDriver, deviceName: DeviceName): DropReading {
   const entries = driver.counts().map(entryOf);
   const nowMs = Date.now();
@@ -27,7 +27,7 @@ export function readDrops(driver: EarlyDropDriver, deviceName: DeviceName): Drop
   return { entries, samples };
 }
 
-/** Bytes are told from the IP header on. */
+/** Bytes are counted from the IP header on. */
 function entryOf({ target, reason, packets, bytes }: SlotCount): DropEntry {
   return {
     target,

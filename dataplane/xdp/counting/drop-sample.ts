@@ -3,7 +3,7 @@ import { readFacts } from './frame-facts.ts';
 import { LAYOUT } from '../maps/layout.ts';
 import { REASONS, type Reason } from '../compile/early-target.ts';
 
-/** The beginning of a packet that was dropped early. */
+/** The first bytes of a dropped packet. */
 export interface Sample {
   /** Nanoseconds of CLOCK_MONOTONIC. */
   readonly at: bigint;
@@ -18,13 +18,13 @@ export interface SampledPacket {
   readonly protocol: number;
   readonly sourcePort: number | null;
   readonly destinationPort: number | null;
-  /** From the IP header on. */
+  /** In bytes from the IP header on. */
   readonly length: number;
 }
 
 const HEADER_BYTES = 32;
 
-/** Null for what no program of ours wrote. */
+/** Returns null for a malformed record. */
 export function readSample(record: Buffer): Sample | null {
   if (record.length < HEADER_BYTES + LAYOUT.SAMPLE_BYTES) return null;
   const captured = Math.min(record.readUInt32LE(20), LAYOUT.SAMPLE_BYTES);

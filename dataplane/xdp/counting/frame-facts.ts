@@ -1,20 +1,20 @@
 import { type Cidr } from '@portcullis/core/net/cidr.ts';
 
-/** What early-drop.bpf.c reads of a frame. */
+/** The fields that early-drop.bpf.c reads from a frame. */
 export interface FrameFacts {
-  /** VLANs, from the outside in. */
+  /** VLAN tags, from the outer to the inner. */
   readonly tags: readonly number[];
   readonly source: Cidr;
   readonly destination: Cidr;
   readonly protocol: number;
-  /** Of TCP and UDP. */
+  /** Null for protocols other than TCP and UDP. */
   readonly sourcePort: number | null;
   readonly destinationPort: number | null;
-  /** Type, of ICMP and ICMPv6. */
+  /** The type of ICMP or ICMPv6. */
   readonly icmp: number | null;
-  /** Of TCP. */
+  /** TCP flags. */
   readonly flags: number;
-  /** From the IP header on, as far as the frame goes. */
+  /** The offset of the IP header. */
   readonly ip: number;
 }
 
@@ -24,7 +24,7 @@ const SKIPPED = new Set([0, 43, 60]);
 const UNREADABLE = new Set([0, 43, 60, 44, 51, 59, 135, 139, 140]);
 const MAX_EXTENSIONS = 6;
 
-/** Null: not read, so it passes on. */
+/** Returns null for a frame that the programs pass unread. */
 export function readFacts(frame: Buffer): FrameFacts | null {
   const tags: number[] = [];
   let at = 14;

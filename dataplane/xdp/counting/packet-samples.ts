@@ -3,22 +3,25 @@ import type { CounterSample } from '../../counters/driver.ts';
 import type { RingBuffer } from '../../kernel/bpf/ring-buffer.ts';
 import { LAYOUT } from '../maps/layout.ts';
 
-/** `struct told_sample` of layout.h. */
+/** `struct packet_sample` of layout.h. */
 const [REMOTE_AT, LOCAL_PORT_AT, REMOTE_PORT_AT, PACKETS_AT] = [16, 32, 34, 36];
 const [FAMILY_AT, PROTOCOL_AT] = [38, 39];
-/** As many as there is room for. */
+/** The capacity of the ring buffer in records. */
 const AT_ONCE = 1024;
-/** Between these many in one reading, one in as many packets as before is a sample. */
+/** Fewer or more samples in a read change the sampling rate. */
 const [ENOUGH, TOO_MANY] = [64, 256];
 const MOST_MASK = 2 ** 15 - 1;
 
-/** Samples of packets to those who are told apart: about as many a second, however many packets there are. */
+/**
+ * Samples of packets to subjects with counted vectors. The sampling rate adapts, so that the number of samples does
+ * not depend on the traffic.
+ */
 export class PacketSamples {
   readonly #ring: RingBuffer;
   readonly #setMask: (mask: number) => void;
   #mask = 63;
 
-  /** `setMask`: one packet in `mask` + 1 becomes a sample from now on. */
+  /** `setMask`: samples one in `mask` + 1 packets. */
   constructor(ring: RingBuffer, setMask: (mask: number) => void) {
     this.#ring = ring;
     this.#setMask = setMask;

@@ -3,7 +3,7 @@ import { CounterArray } from '../../kernel/bpf/counter-array.ts';
 import { LAYOUT } from '../maps/layout.ts';
 import { type Reason, REASONS } from '../compile/early-target.ts';
 
-/** What a slot counted for one reason since it was asked last. */
+/** What a slot counted for one reason since the last call. */
 export interface Counted {
   readonly slot: number;
   readonly reason: Reason;
@@ -11,20 +11,19 @@ export interface Counted {
   readonly bytes: number;
 }
 
-/** Of `struct counter`: packets and bytes. */
+/** The fields of `struct counter`: packets and bytes. */
 const FIELDS = 2;
-/** Slots that are read in one call: 64 KiB for each CPU that this host could have. */
+/** Slots per read call: 64 KiB for each possible CPU. */
 export const SLOTS_AT_ONCE = 64 * LAYOUT.COUNTERS_IN_VALUE;
 
 /**
- * What the programs count, by slot and reason (`struct counters` of layout.h). Most slots count nothing most of the
- * time, and there may be a hundred thousand of them: sums are compared as numbers, and only what was added becomes
- * an object.
+ * Drop counters by slot and reason (`struct counters` of layout.h). There may be 100,000 slots, most of them idle, so
+ * sums are compared as numbers, and objects are made only for changes.
  */
 export class SlotCounters {
   readonly #slots: number;
   readonly #counters: CounterArray;
-  /** By place, of each slot and reason: what was told already. */
+  /** The totals already reported, by reason and slot. */
   readonly #packets: Float64Array;
   readonly #bytes: Float64Array;
 
@@ -36,8 +35,8 @@ export class SlotCounters {
   }
 
   /**
-   * Of all slots below `end`, for these reasons; no other has ever been counted for. Throws `SystemError`; nothing is
-   * told then that was not before.
+   * Reads all slots below `end` for these reasons; other counters are zero. Throws `SystemError`, and then reports
+   * nothing.
    */
   added(end: number, reasons: Iterable<number>): Counted[] {
     return this.#report(this.#changes(0, end, reasons));

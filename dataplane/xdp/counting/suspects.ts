@@ -5,7 +5,7 @@ import { LAYOUT } from '../maps/layout.ts';
 /** `struct suspect` of layout.h, in words. */
 const WORDS = 10;
 const [EPOCH, VOTES, PACKETS, FAMILY, BYTES, ADDRESS] = [0, 1, 2, 3, 4, 6] as const;
-/** Fewer votes are chance. */
+/** Fewer votes may be chance. */
 const MIN_VOTES = 8;
 const MAX_SUSPECTS = 64;
 
@@ -14,7 +14,7 @@ interface Bucket {
   readonly votes: number;
 }
 
-/** Those with the most votes in the epoch that is and in the one before. `nowNs`: of CLOCK_MONOTONIC. */
+/** Returns the suspects with the most votes in this epoch and the previous one. `nowNs`: CLOCK_MONOTONIC. */
 export function readSuspects(words: Uint32Array, nowNs: bigint): Suspect[] {
   const epoch = Number((nowNs >> BigInt(LAYOUT.EPOCH_SHIFT)) & 0xffff_ffffn);
   const buckets: Bucket[] = [];

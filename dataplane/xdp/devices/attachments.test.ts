@@ -72,7 +72,7 @@ describe('programs on devices', () => {
     const { attachments, driver } = stacked('vlan', 'wan', 'twice');
     assert.deepEqual(driver.devices(), [WAN, TWICE], 'tags in tags are read by nobody beneath');
     const mode = attachments.modeOf('vlan');
-    assert.deepEqual(mode, { xdp: 'native', reason: 'its packets are judged on wan' });
+    assert.deepEqual(mode, { xdp: 'native', reason: 'its packets are evaluated on wan' });
     assert.deepEqual([attachments.isComplete, attachments.hasChanged()], [true, false]);
     // What keeps it off the device beneath leaves the other to itself.
     const attach = driver.attach.bind(driver);
@@ -83,7 +83,7 @@ describe('programs on devices', () => {
     attachments.attach();
     assert.deepEqual(driver.devices(), [VLAN]);
     assert.deepEqual(attachments.modeOf('vlan'), { xdp: 'native', reason: null });
-    assert.equal(attachments.modeOf('twice')?.reason, 'its packets are judged on vlan');
+    assert.equal(attachments.modeOf('twice')?.reason, 'its packets are evaluated on vlan');
   });
 });
 

@@ -8,35 +8,38 @@ import {
 import type { Attached, EarlyDropDriver, EarlySettings } from '../driver/driver.ts';
 
 export interface Devices {
-  /** Null: there is no such device (now). */
+  /** Returns null if there is no such device. */
   readonly readDevice: (name: string) => Device | null;
-  /** What the device of this index is called now; null: there is none (any more). */
+  /** Returns the current name of the device, or null if it is gone. */
   readonly deviceName: (ifindex: number) => string | null;
 }
 interface AttachedAs extends DeviceMode {
-  /** What the device was called when it was named. */
+  /** The name of the device when it was attached. */
   readonly name: string;
 }
 
 interface KnownDevice extends DeviceMode {
   readonly ifindex: number | null;
-  /** The device lower whose program judges its packets; null: it has one of its own, or none does. */
+  /**
+   * Index of the lower device whose program evaluates the packets of this one; null if this one has its own program
+   * or none.
+   */
   readonly lower: number | null;
-  /** As text: another one asks for another look. */
+  /** The plan as JSON, to detect changes. */
   readonly plan: string;
 }
 
-/** The named devices, and how what is loaded is attached to each. */
+/** The named devices, and how the loaded program is attached to each. */
 export class Attachments {
   readonly #driver: EarlyDropDriver;
   readonly #devices: Devices;
   #named: ReadonlySet<string> = new Set();
-  /** What the named devices were at the last look. */
+  /** The named devices at the last read. */
   #current: ReadonlyMap<string, Device | null> = new Map();
   readonly #modes = new Map<string, KnownDevice>();
-  /** By index: devices that our programs are on, as far as we know. */
+  /** Devices that our program is attached to, by index. */
   readonly #attached = new Map<number, AttachedAs>();
-  /** By index: devices that they should be on, and when the kernel refused it last. */
+  /** The time of the last refusal, by index of the devices that the kernel refused. */
   readonly #refused = new Map<number, number>();
   #repairs = 0;
 
@@ -45,18 +48,18 @@ export class Attachments {
     this.#devices = devices;
   }
 
-  /** How often somebody else's doing was undone. */
+  /** The number of repairs after another program's changes. */
   get repairs(): number {
     return this.#repairs;
   }
 
-  /** What these devices are now; `vlans` and `attach` go by that. */
+  /** Reads the devices that `vlans` and `attach` use. */
   readDevices(named: readonly string[]): void {
     this.#named = new Set(named);
     this.#current = new Map(named.map((name) => [name, this.#devices.readDevice(name)]));
   }
 
-  /** VLANs over devices that it is attached to, and that are judged too. */
+  /** Protected VLANs on devices with a program. */
   vlans(): EarlySettings['vlans'] {
     return [...this.#current.values()].flatMap((device) => {
       const plan = device === null ? null : planDevice(device, this.#named);
@@ -65,7 +68,7 @@ export class Attachments {
     });
   }
 
-  /** On every named device that it may be on, and off all others. */
+  /** Attaches to every named device where that is possible, and detaches from all others. */
   attach(): void {
     const driver = this.#driver;
     const wanted = new Set<number>();
@@ -81,13 +84,13 @@ export class Attachments {
       const lower = lowerDeviceWithProgram(name, this.#current, this.#named);
       const lowerState = lower === null ? undefined : this.#modes.get(lower.name);
       if (lower !== null && lowerState?.lower === null && lowerState.xdp !== 'none') {
-        const reason = `its packets are judged on ${lower.name}`;
+        const reason = `its packets are evaluated on ${lower.name}`;
         const mode = { xdp: lowerState.xdp, reason, lower: lower.ifindex };
         this.#modes.set(name, { ...mode, ifindex, plan: text });
         continue;
       }
       wanted.add(ifindex);
-      // By its index: a device that only changed its name stays as it is.
+      // Found by index, so a renamed device keeps its program.
       const known = this.#attached.get(ifindex);
       const mode =
         known !== undefined && driver.attached(ifindex) ? known : this.#attachTo(ifindex, name);
@@ -104,9 +107,8 @@ export class Attachments {
   }
 
   /**
-   * Puts our programs back where somebody took them off, and where somebody else's are gone that kept them out. Goes by
-   * what the last `attach` knew and looks at nothing but our programs: some microseconds. Answers what devices
-   * were changed.
+   * Attaches again where another program detached ours, and retries devices that were refused. It reads only the
+   * state of our links, which takes microseconds. Returns the names of changed devices.
    */
   repair(): string[] {
     const nowMs = performance.now();
@@ -122,12 +124,12 @@ export class Attachments {
     return changed;
   }
 
-  /** Somebody took our programs off; looks at nothing else. */
+  /** Reads only the state of our links. */
   get isDetached(): boolean {
     return [...this.#attached.keys()].some((ifindex) => !this.#driver.attached(ifindex));
   }
 
-  /** A device is another now, or is to be used otherwise, or somebody took our programs off. */
+  /** Whether a device changed, needs another plan, or lost its program. */
   hasChanged(): boolean {
     return [...this.#modes].some(([name, { ifindex, lower, xdp, plan }]) => {
       const device = this.#devices.readDevice(name);
@@ -138,12 +140,12 @@ export class Attachments {
     });
   }
 
-  /** It sees all that enters by the named devices, and there are some. */
+  /** Whether there are named devices, and all packets that enter by them are seen. */
   get isComplete(): boolean {
     return this.#modes.size > 0 && [...this.#modes.values()].every(({ xdp }) => xdp !== 'none');
   }
 
-  /** Null: it is none of the named ones. */
+  /** Returns null for a device that is not named. */
   modeOf(device: string): DeviceMode | null {
     const known = this.#modes.get(device);
     return known === undefined ? null : { xdp: known.xdp, reason: known.reason };
@@ -154,7 +156,7 @@ export class Attachments {
     return null;
   }
 
-  /** Off every device. */
+  /** Detaches from every device. */
   remove(): void {
     this.#modes.clear();
     this.#attached.clear();
@@ -163,15 +165,15 @@ export class Attachments {
   }
 
   /**
-   * It has another name, and those who name devices for us have not heard of it yet: it is judged under its new name
-   * from then on, and taken off in between it would let everything pass.
+   * The device has a new name that the desired state does not contain yet. It keeps its program, because detaching it
+   * would let everything pass until then.
    */
   #isBeingRenamed(ifindex: number, as: string): boolean {
     if (!this.#named.has(as) || this.#current.get(as) !== null) return false;
     return this.#devices.deviceName(ifindex) !== null;
   }
 
-  /** Those that others are built upon first: one that cannot be attached to judges for nobody. */
+  /** Lower devices first: a device without a program evaluates nothing for its uppers. */
   #inLowerFirstOrder(): string[] {
     const depthOf = (name: string, most: number): number => {
       const lower = most === 0 ? null : lowerDeviceWithProgram(name, this.#current, this.#named);
@@ -195,20 +197,20 @@ export class Attachments {
     return mode;
   }
 
-  /** What becomes of it is said to whoever asks for modes. Answers its name. */
+  /** Returns the name of the device. */
   #reattach(ifindex: number): string {
     const name = this.nameOf(ifindex) ?? this.#attached.get(ifindex)?.name ?? '';
     const { xdp, reason } = this.#attachTo(ifindex, name);
     const known = this.#modes.get(name);
     if (known !== undefined) this.#modes.set(name, { ...known, xdp, reason });
-    // Whoever is judged by it is not for as long; the next `attach` gives them programs of their own.
+    // Uppers evaluated by this device follow it; the next `attach` may give them programs of their own.
     for (const [upper, mode] of this.#modes)
       if (mode.lower === ifindex) this.#modes.set(upper, { ...mode, xdp });
     return name;
   }
 }
 
-/** Once refused, the kernel is asked again so often. */
+/** The time until a refused device is tried again. */
 const RETRY_MS = 1_000;
 
 function planOf(
@@ -225,10 +227,10 @@ function describe(attached: Attached): DeviceMode {
   const remarks = [
     ...(attached.mode === 'generic'
       ? [
-          `its driver takes no XDP program${attached.refusal === null ? '' : ` (${attached.refusal})`}`,
+          `its driver supports no XDP program${attached.refusal === null ? '' : ` (${attached.refusal})`}`,
         ]
       : []),
-    ...(attached.pinned ? [] : ['no bpffs to pin it in: it ends with the agent']),
+    ...(attached.pinned ? [] : ['no bpffs to pin it in, so it ends with the agent']),
   ];
   return { xdp: attached.mode, reason: remarks.length === 0 ? null : remarks.join('; ') };
 }

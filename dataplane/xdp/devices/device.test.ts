@@ -84,7 +84,7 @@ describe('how a device of a host is used', () => {
   });
 
   it('is none that another is built upon, unless that is named or of a tag that can be read', () => {
-    const reason = 'macvlan0 is built upon it, and is not judged';
+    const reason = 'macvlan0 is on top of it and is not protected';
     assert.deepEqual(plan('eno3'), { attach: false, reason });
     assert.deepEqual(plan('eno3', 'macvlan0'), { attach: true, vlans: [] });
   });

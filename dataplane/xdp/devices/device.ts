@@ -3,26 +3,26 @@ import { takesVlanTags } from '../../kernel/ethtool.ts';
 import { libc } from '../../kernel/native.ts';
 import type { XdpMode } from '@portcullis/core/firewall/edge-state.ts';
 
-/** What there is to know of a device before packets may be dropped on it. */
+/** The properties of a device that decide whether packets may be dropped on it. */
 export interface Device {
   readonly name: string;
   readonly ifindex: number;
-  /** Of those built upon it: where its packets go instead of to the device itself. None is a tunnel (`wraps`). */
+  /** Devices on top of this one, which receive its packets. Tunnels are left out (`isTunnel`). */
   readonly uppers: readonly Upper[];
   /** A port of a bridge or bond: its packets enter by the master. */
   readonly isPort: boolean;
-  /** Its card takes VLAN tags out of frames before a program sees them. */
+  /** The card removes VLAN tags before the program sees them. */
   readonly hidesTags: boolean;
-  /** Its packets have Ethernet headers: a tunnel's have none. */
+  /** Packets have Ethernet headers. Those of tunnels have none. */
   readonly isEthernet: boolean;
 }
 export interface Upper {
   readonly name: string;
-  /** Null: no VLAN of one tag. */
+  /** Null unless the upper device is a VLAN with one tag. */
   readonly vlan: number | null;
 }
 
-/** Every device of this host that packets may leave by, the loopback apart. */
+/** All devices of this host except the loopback. */
 export function listDevices(): string[] {
   try {
     return readdirSync('/sys/class/net').filter((name) => name !== 'lo');
@@ -35,7 +35,7 @@ let indexOf: ((name: string) => number) | null = null;
 let nameOf: ((index: number, name: Uint8Array) => unknown) | null = null;
 const NAME_BYTES = 16;
 
-/** What the device of this index is called now; null: there is none (any more). */
+/** Returns the current name of a device, or null if it is gone. */
 export function deviceName(ifindex: number): string | null {
   nameOf ??= libc().func('void *if_indextoname(unsigned int index, _Out_ uint8_t *name)');
   const name = Buffer.alloc(NAME_BYTES);
@@ -43,7 +43,7 @@ export function deviceName(ifindex: number): string | null {
   return name.toString('utf8', 0, name.indexOf(0));
 }
 
-/** Null: there is no such device (now). */
+/** Returns null if there is no such device. */
 export function readDevice(name: string): Device | null {
   indexOf ??= libc().func('unsigned int if_nametoindex(const char *name)');
   const ifindex = indexOf(name);
@@ -55,7 +55,10 @@ export function readDevice(name: string): Device | null {
   return { name, ifindex, uppers, isPort, hidesTags: takesVlanTags(name), isEthernet };
 }
 
-/** From the names in its folder of /sys/class/net; of devices in other network namespaces it has none. Pure. */
+/**
+ * Parses the entries of the device's folder in /sys/class/net. Devices of other network namespaces have no folder.
+ * Pure.
+ */
 export function shapeOf(
   entries: readonly string[],
   vlan: (upper: string) => number | null,
@@ -81,10 +84,10 @@ function readType(folder: string): number | null {
   }
 }
 
-/** Kinds of tunnels that are built upon a device, as they are called in /sys. */
+/** Types of tunnels on top of a device, as in /sys. */
 const TUNNEL_TYPES = /^DEVTYPE=(?:vxlan|macsec)$/m;
 
-/** What enters by it came wrapped, to the device beneath, and was judged there as such a packet. */
+/** Packets of a tunnel enter encapsulated by the lower device, and are evaluated there. */
 function isTunnel(name: string): boolean {
   try {
     return TUNNEL_TYPES.test(readFileSync(`/sys/class/net/${name}/uevent`, 'utf8'));
@@ -101,15 +104,15 @@ function vlanOf(name: string): number | null {
   }
 }
 
-/** The tag of a VLAN, from its file in /proc/net/vlan; null: it says none. Pure. */
+/** Parses the VLAN tag from a file in /proc/net/vlan. Pure. */
 export function parseVlan(text: string): number | null {
   const tag = /VID: (\d+)/.exec(text)?.[1];
   return tag === undefined ? null : Number(tag);
 }
 
 /**
- * Indices of those where what leaves is seen, and counted, once: what leaves by a port leaves by its master too, and what
- * leaves by a VLAN by the device beneath it. Pure.
+ * Selects the devices where each outgoing packet is seen exactly once: packets of a port also leave by its master,
+ * and packets of a VLAN by its lower device. Pure.
  */
 export function egressDevices(devices: readonly Device[]): number[] {
   const seen = devices.filter(({ isPort, isEthernet }) => !isPort && isEthernet);
@@ -122,14 +125,14 @@ export function egressDevices(devices: readonly Device[]): number[] {
     .toSorted((a, b) => a - b);
 }
 
-/** How a device is to be used; `named`: every device that is judged. Pure. */
+/** How a device is used. */
 export type DevicePlan =
   | { readonly attach: true; readonly vlans: readonly number[] }
   | { readonly attach: false; readonly reason: string };
 
 /**
- * A program on a device sees what enters by the devices built upon it too, and may drop only what is judged
- * behind it by a device that is named.
+ * A program also sees the packets of upper devices, and may drop only what nftables evaluates behind a named device.
+ * Pure.
  */
 export function planDevice(device: Device, named: ReadonlySet<string>): DevicePlan {
   const { uppers, isPort, hidesTags, isEthernet } = device;
@@ -137,13 +140,13 @@ export function planDevice(device: Device, named: ReadonlySet<string>): DevicePl
   if (isPort) return { attach: false, reason: 'nothing enters by a port of a bridge or bond' };
   const otherUpper = uppers.find(({ name, vlan }) => vlan === null && !named.has(name));
   if (otherUpper !== undefined) {
-    return { attach: false, reason: `${otherUpper.name} is built upon it, and is not judged` };
+    return { attach: false, reason: `${otherUpper.name} is on top of it and is not protected` };
   }
   const unprotected = uppers.find(({ name }) => !named.has(name));
   if (unprotected !== undefined && hidesTags) {
     return {
       attach: false,
-      reason: `the card hides which packets are for ${unprotected.name}, which is not judged: ethtool -K ${device.name} rxvlan off`,
+      reason: `the card removes the tags of packets for ${unprotected.name}, which is not protected: ethtool -K ${device.name} rxvlan off`,
     };
   }
   const vlans = uppers.flatMap(({ name, vlan }) => (vlan !== null && named.has(name) ? vlan : []));
@@ -151,8 +154,8 @@ export function planDevice(device: Device, named: ReadonlySet<string>): DevicePl
 }
 
 /**
- * The named device that a named one is built upon and whose program judges its packets too, tags and all: a second
- * program would judge, and count, what the first one passes. Pure.
+ * Returns the named lower device whose program already evaluates the packets of this one, tags included. A second
+ * program would evaluate and count them again. Pure.
  */
 export function lowerDeviceWithProgram(
   name: string,
@@ -167,19 +170,19 @@ export function lowerDeviceWithProgram(
   return null;
 }
 
-/** News may be lost, and a card's settings may change without any. */
+/** Notifications may be lost, and a card's settings change without any. */
 const CHECK_MS = 30_000;
 
 /**
- * When devices have to be looked at, which takes files of /sys for each: always where nobody tells of changes, else
- * after somebody did, and every half a minute.
+ * Decides when devices are checked, which reads files of /sys for each device: always if changes are not reported,
+ * and otherwise after a reported change and every 30 seconds.
  */
 export class DeviceCheckTimer {
   #isFollowed = false;
   #hasChanged = true;
   #checkedMs = -Infinity;
 
-  /** From now on `stir` is called. What changed before that is not told. */
+  /** From now on `markChanged` reports changes. */
   follow(): void {
     this.#isFollowed = true;
     this.#hasChanged = true;
@@ -194,7 +197,7 @@ export class DeviceCheckTimer {
     return performance.now() - this.#checkedMs > CHECK_MS;
   }
 
-  /** Before the first device is looked at: what changes meanwhile asks for another look. */
+  /** Call it before the first device is read, so that a change during the check causes another one. */
   start(): void {
     this.#hasChanged = false;
     this.#checkedMs = performance.now();
@@ -207,6 +210,6 @@ export interface DeviceModes {
 }
 export interface DeviceMode {
   readonly xdp: XdpMode;
-  /** Why it is not native; null: it is, or nothing is known. */
+  /** Why the mode is not native, or null. */
   readonly reason: string | null;
 }

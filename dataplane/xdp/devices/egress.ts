@@ -14,27 +14,30 @@ import {
 } from '../../kernel/netlink/tc.ts';
 import type { Pins } from './pins.ts';
 
-/** The program that sees what leaves by a device. */
+/** The egress program on one device. */
 interface EgressWatch {
-  /** In one step. Throws `SystemError` where the device is gone. */
+  /** Replaces the program in one step. Throws `SystemError` if the device is gone. */
   update(program: Descriptor): void;
   alive(): boolean;
   detach(): void;
-  /** Leaves it in force, where it can outlive us. */
+  /** The program stays attached if it is pinned or a filter. */
   close(): void;
 }
 
 export type EgressMethod = 'link' | 'filter';
-/** Links are pinned and told apart from those of others; kernels before 6.6 only have filters. */
+/** Links can be pinned and identified as ours. Kernels before 6.6 support only filters. */
 const METHODS: readonly EgressMethod[] = ['link', 'filter'];
 
-/** The program on every device that packets leave by: a reply may come in by another than its question left by. */
+/**
+ * The egress program on every device that packets leave by. A reply may enter by another device than its request left
+ * by.
+ */
 export class Egress {
   readonly #pins: Pins;
   readonly #methods: readonly EgressMethod[];
   readonly #watches = new Map<number, EgressWatch>();
 
-  /** Takes over what an earlier agent left. `ways`: how, best first; for tests of what older kernels can. */
+  /** Takes over the links of an earlier agent. `methods`: in order of preference; tests of older kernels change it. */
   constructor(pins: Pins, methods: readonly EgressMethod[] = METHODS) {
     this.#pins = pins;
     this.#methods = methods;
@@ -46,13 +49,13 @@ export class Egress {
     }
   }
 
-  /** It is at work on exactly these, as far as it can be. */
+  /** Whether the program is attached to exactly these devices. */
   isOn(devices: readonly number[]): boolean {
     if (devices.length !== this.#watches.size) return false;
     return devices.every((ifindex) => this.#watches.get(ifindex)?.alive() === true);
   }
 
-  /** Puts the program on these, in place of what is there, and takes it off all others. Answers where it cannot be. */
+  /** Attaches to these devices and detaches from all others. Returns the devices where that failed. */
   watch(devices: readonly number[], program: Descriptor): number[] {
     const wanted = new Set(devices);
     for (const [ifindex, watch] of this.#watches)
@@ -70,7 +73,7 @@ export class Egress {
     }
   }
 
-  /** Leaves it in force where it can outlive us. */
+  /** The programs stay attached if they are pinned or filters. */
   close(): void {
     for (const watch of this.#watches.values()) watch.close();
     this.#watches.clear();

@@ -13,18 +13,18 @@ import { type Pins, ignoreSystemError } from './pins.ts';
 export interface DeviceLinks {
   readonly mode: XdpMode;
   readonly earlyDrop: Descriptor;
-  /** It outlives the agent. */
+  /** The link outlives the agent. */
   readonly pinned: boolean;
-  /** Why the driver does not take it, as an errno; null: it does. */
+  /** Why native mode was refused, as an error code; null if it was not. */
   readonly refusal: string | null;
 }
 
-/** The programs on one device each, by its index. Pinned where they can be, so that they outlive the agent. */
+/** The XDP links by device index. They are pinned if possible, so that they outlive the agent. */
 export class Links {
   readonly #pins: Pins;
   readonly #links = new Map<number, DeviceLinks>();
 
-  /** Takes over what an earlier agent left on devices that are still there. */
+  /** Takes over the links of an earlier agent on devices that still exist. */
   constructor(pins: Pins) {
     this.#pins = pins;
     for (const name of pins.names()) this.#adopt(name);
@@ -38,7 +38,7 @@ export class Links {
     return [...this.#links.keys()];
   }
 
-  /** Puts programs on a device, or in place of those there: no packet goes by unjudged. Throws `SystemError`. */
+  /** Attaches the program, or replaces the attached one in one step. Throws `SystemError`. */
   attach(ifindex: number, program: Descriptor): DeviceLinks {
     const existing = this.#links.get(ifindex);
     if (existing !== undefined) {
@@ -59,14 +59,14 @@ export class Links {
     this.#forget(ifindex, links);
   }
 
-  /** Somebody detached it, or the device went away. */
+  /** Whether another program detached the link, or the device is gone. */
   isDead(ifindex: number): boolean {
     const links = this.#links.get(ifindex);
     if (links === undefined) return false;
     return linkDevice(links.earlyDrop) === 0;
   }
 
-  /** Leaves everything attached where it is pinned. */
+  /** Pinned links stay attached. */
   close(): void {
     for (const { earlyDrop } of this.#links.values()) closeDescriptor(earlyDrop);
     this.#links.clear();
@@ -89,7 +89,7 @@ export class Links {
   }
 }
 
-/** False: the device went away and took the link with it. */
+/** Returns false if the device is gone together with its link. */
 function tryUpdate({ earlyDrop }: DeviceLinks, program: Descriptor): boolean {
   try {
     updateLink(earlyDrop, program);
@@ -100,7 +100,7 @@ function tryUpdate({ earlyDrop }: DeviceLinks, program: Descriptor): boolean {
   }
 }
 
-/** Throws as the last mode does; the first says why there is no better one. */
+/** Tries native mode, then generic mode. Throws the error of the last one. */
 function linkInBestMode(
   program: Descriptor,
   ifindex: number,

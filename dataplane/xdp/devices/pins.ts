@@ -22,7 +22,10 @@ import { listDevices, readDevice } from './device.ts';
 
 const BPFFS_MAGIC = 0xcafe4a11;
 
-/** Where an agent's pins are: a folder of its own, for a host may have several. `PORTCULLIS_BPFFS`: another bpffs. */
+/**
+ * The pin folder of an agent. It depends on the state directory, because a host may run several agents.
+ * `PORTCULLIS_BPFFS` selects another bpffs.
+ */
 export function pinsFolder(stateDir: string, env: NodeJS.ProcessEnv): string {
   const name = createHash('sha256').update(resolve(stateDir)).digest('hex').slice(0, 12);
   return join(bpffsRoot(env), `portcullis-${name}`);
@@ -42,7 +45,10 @@ export function isBpffs(folder: string): boolean {
 
 const RECORD = 'pins';
 
-/** For who takes us off this host without knowing how the agent was started. Throws what the file system says. */
+/**
+ * Records the pin folder for `detachPinned`, which may run without the agent's environment. Throws file system
+ * errors.
+ */
 export function recordPins(stateDir: string, folder: string): void {
   const path = join(stateDir, 'enforced', RECORD);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -51,11 +57,11 @@ export function recordPins(stateDir: string, folder: string): void {
   renameSync(draft, path);
 }
 
-/** Where the agents of this state directory may have pinned something. */
+/** All folders where agents of this state directory may have pinned something. */
 export function pinsFolders(stateDir: string, env: NodeJS.ProcessEnv): string[] {
   const [recorded = ''] = (readIfPresent(join(stateDir, 'enforced', RECORD)) ?? '').split('\n');
   const folders = [pinsFolder(stateDir, env), pinsFolder(stateDir, {})];
-  // Only ever a folder of that name: this is about to be emptied.
+  // Accepts only a folder with this name, because the folder will be emptied.
   if (basename(recorded) === basename(pinsFolder(stateDir, env))) folders.push(recorded);
   return [...new Set(folders)];
 }
@@ -69,7 +75,7 @@ function readIfPresent(path: string): string | null {
   }
 }
 
-/** Takes everything that an agent pinned off its devices, whether the agent runs or not. */
+/** Detaches everything that an agent pinned, whether the agent runs or not. */
 export function detachPinned(folder: string): void {
   if (!isBpffs(folder)) return;
   for (const name of readdirSync(folder)) {
@@ -78,7 +84,7 @@ export function detachPinned(folder: string): void {
       if (/^(?:xdp|egress)-/.test(name)) ignoreSystemError(() => detachLink(descriptor));
       closeDescriptor(descriptor);
     }
-    // The agent, if it runs, does the same at the same time.
+    // A running agent may do the same concurrently.
     unlinkIfPresent(join(folder, name));
   }
   for (const name of listDevices()) {
@@ -88,8 +94,8 @@ export function detachPinned(folder: string): void {
 }
 
 /**
- * Names in a bpffs: what has one outlives the agent. Without one (no bpffs, no rights to it) everything works
- * for as long as the process lives.
+ * Pins objects in a bpffs so that they outlive the agent. Without access to a bpffs nothing is pinned, and the
+ * objects end with the process.
  */
 export class Pins {
   readonly #folder: string | null;
@@ -98,9 +104,9 @@ export class Pins {
     this.#folder = folder;
   }
 
-  /** `folder` need not exist, but a bpffs must be mounted around it. */
+  /** `folder` is created if needed; its parent must be in a bpffs. */
   static open(folder: string): Pins {
-    // Asked before anything is made: where sysfs has no bpffs on it, a recursive mkdir of Node never returns.
+    // This check must come first: if no bpffs is mounted on sysfs, a recursive mkdir of Node never returns.
     if (!isBpffs(dirname(folder))) return new Pins(null);
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -114,7 +120,7 @@ export class Pins {
     return this.#folder === null ? [] : readdirSync(this.#folder);
   }
 
-  /** Null also where this bpffs became read-only: the kernel gives nothing out of one. */
+  /** Also returns null if the bpffs became read-only: the kernel then opens no pins. */
   get(name: string): Descriptor | null {
     if (this.#folder === null) return null;
     try {
@@ -125,7 +131,7 @@ export class Pins {
     }
   }
 
-  /** In place of what had the name. Whether it is there now, and outlives us. */
+  /** Replaces the pin of this name. Returns whether the object is pinned now. */
   put(name: string, descriptor: Descriptor): boolean {
     if (this.#folder === null || !this.remove(name)) return false;
     try {
@@ -137,7 +143,7 @@ export class Pins {
     }
   }
 
-  /** False: it stays, because this bpffs may not be changed (any more). Whoever finds it finds a dead link. */
+  /** Returns false if the bpffs is read-only. The next agent then finds a dead link. */
   remove(name: string): boolean {
     if (this.#folder === null) return true;
     try {
@@ -149,7 +155,7 @@ export class Pins {
     }
   }
 
-  /** What is pinned under a name, where it is of use; else the name is gone. */
+  /** Opens a pin if it is usable, and otherwise removes it. */
   adopt(name: string, usable: (descriptor: Descriptor) => boolean): Descriptor | null {
     const descriptor = this.get(name);
     if (descriptor === null) return null;
@@ -160,7 +166,7 @@ export class Pins {
   }
 }
 
-/** A device that went away took its link with it. */
+/** The link may be gone together with its device. */
 export function ignoreSystemError(action: () => void): void {
   try {
     action();

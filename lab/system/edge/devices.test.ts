@@ -48,7 +48,7 @@ describe('the devices of an edge', { skip: lacking ?? false }, () => {
     await eventually('it is off', async () => attachedMode(edge) === null);
     await judgesRightly();
     const [wan] = await shown((devices) => devices[0]?.xdp === 'none');
-    assert.match(wan?.reason ?? '', /mv0 is built upon it, and is not judged/);
+    assert.match(wan?.reason ?? '', /mv0 is on top of it and is not protected/);
   });
 
   it('have one program below a macvlan that is named too', async () => {
@@ -62,7 +62,7 @@ describe('the devices of an edge', { skip: lacking ?? false }, () => {
       told.map(({ name: device, reason }) => [device, reason]),
       [
         [EDGE_DEVICE, null],
-        ['mv0', `its packets are judged on ${EDGE_DEVICE}`],
+        ['mv0', `its packets are evaluated on ${EDGE_DEVICE}`],
       ],
     );
     edge.run('ip', 'link', 'del', 'mv0');

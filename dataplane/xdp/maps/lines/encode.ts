@@ -8,7 +8,7 @@ import {
 } from '../../compile/early-target.ts';
 import { addressBytes, GOLDEN, LAYOUT, maskBytes, packetKey } from '../layout.ts';
 
-/** A line without its version, and the bits of its `wide` where it has one; `struct line` of layout.h says what it is. */
+/** A line without its version, and its `struct wide` if it has one. See `struct line` of layout.h. */
 export interface EncodedLine {
   readonly line: Buffer;
   readonly wide: Buffer | null;
@@ -18,16 +18,16 @@ export const LINE_BYTES = 64;
 export const WIDE_BYTES = 2 * 8 * LAYOUT.WIDE_WORDS;
 const MASK_AT: Readonly<Record<Family, number>> = { 4: 12, 6: 24 };
 const NAMED_AT = 28;
-/** Of the sources; those of ports follow. */
+/** The bits of sources, followed by those of ports. */
 const BITS_AT = 40;
-/** So many sources may be named before too many packets meet their bits by chance. */
+/** With more sources, too many packets would match the bits by chance. */
 const MAX_SOURCES = 6;
 const ALL_NEED_RULES = 2 ** LAYOUT.LINE_PORTS - 1;
 
-/** Null: it has no line, and is judged by the other maps. */
+/** Returns null if the target has no line, so that the other maps evaluate it. */
 export function planLine(target: EarlyTarget): PlannedLine | null {
   const { cidr, rules, statelessDrops } = target;
-  // Lines know nothing of the ports that packets come from.
+  // Lines contain no source ports.
   if (statelessDrops.length > 0) return null;
   if (cidr.length !== BITS[cidr.family] || rules.kind === 'spilled') return null;
   const { fallback } = rules;
@@ -42,7 +42,7 @@ export interface PlannedLine {
   readonly cidr: Cidr;
   readonly fallback: Reason | null;
   readonly named: readonly NamedPort[];
-  /** Rules that name no port. */
+  /** Rules without a port. */
   readonly others: readonly EarlyRule[];
   readonly isWide: boolean;
 }
@@ -50,11 +50,11 @@ export interface PlannedLine {
 interface NamedPort {
   readonly protocol: number;
   readonly port: number;
-  /** Whose source is not named elsewhere has it; null: it depends on more. */
+  /** The verdict for all sources that no other rule names; null if it depends on more. */
   readonly verdict: EarlyRule['verdict'] | null;
 }
 
-/** `slot`, `slots`: of its counters. `wide`: where its further bits stand. */
+/** `slot`, `slots`: of the counters. `wide`: the index of its `struct wide`. */
 export function encodeLine(
   plan: PlannedLine,
   { slot, slots, wide }: { readonly slot: number; readonly slots: number; readonly wide: number },
@@ -80,7 +80,7 @@ export function encodeLine(
   return { line, wide: null };
 }
 
-/** `other`: the fate that not all packets have. */
+/** `other`: the verdict that is not the fallback. */
 function writeNamed(
   line: Buffer,
   named: readonly NamedPort[],
@@ -103,7 +103,7 @@ function isPorted(protocol: number): boolean {
   return protocol === TCP || protocol === UDP;
 }
 
-/** Each port once, with what its rules agree in. */
+/** Merges the rules of each port. */
 function namedPorts(rules: readonly EarlyRule[], fallback: Reason | null): NamedPort[] {
   const byKey = new Map<number, NamedPort & { readonly rules: EarlyRule[] }>();
   for (const rule of rules) {
@@ -125,20 +125,20 @@ function namedPorts(rules: readonly EarlyRule[], fallback: Reason | null): Named
   });
 }
 
-/** What ports are closed by; of several reasons only the first is told by lines. */
+/** The reason of closed ports. A line can hold only the first of several reasons. */
 function closingReason(named: readonly NamedPort[]): Reason | null {
   for (const { verdict } of named) if (verdict !== null && verdict !== 'pass') return verdict;
   return null;
 }
 
-/** Bits of ports that no line judges, as they stand in a line. */
+/** The bits of ports that lines must not decide. */
 export function portBits(keys: readonly number[]): Buffer {
   const bits = Buffer.alloc(8 * LAYOUT.LINE_WORDS);
   for (const key of keys) setPort(bits, 0, key, null);
   return bits;
 }
 
-/** Of `sources` and, behind them, `ports`: those of a line, or of a wide of so many words. */
+/** The bits of sources followed by those of ports, for a line or for a `struct wide` of `words`. */
 function bitsOf(
   { cidr: { family }, named, others }: PlannedLine,
   sourceMask: number,
@@ -168,7 +168,7 @@ function setBoth(bits: Buffer, word: number, hash: number): void {
   }
 }
 
-/** As much of a source as every rule names that names no port; of IPv6 of its second word. */
+/** The longest mask that all rules without a port have in common. For IPv6, of the second word. */
 function commonMask(others: readonly EarlyRule[], family: Family): number {
   const before = family === 4 ? 0 : 32;
   const lengths = others.flatMap(({ source }) => source?.length ?? []);
@@ -176,7 +176,7 @@ function commonMask(others: readonly EarlyRule[], family: Family): number {
   return maskBytes(4, length).readUInt32LE(0);
 }
 
-/** Null: it may be any. */
+/** Returns null if the source may be any address. */
 function sourceHash(source: Cidr, mask: number, family: Family): number | null {
   const bytes = addressBytes(source);
   if (family === 4) return Math.imul(bytes.readUInt32LE(0) & mask, GOLDEN) >>> 0;

@@ -13,12 +13,12 @@ import { type EncodedLine, encodeLine, LINE_BYTES, type PlannedLine, planLine } 
 
 interface LinesOfFamily {
   readonly table: LineTable;
-  /** Targets by the hashes that stand in the table. */
+  /** Target names by hash. */
   readonly names: Map<number, string>;
   readonly lines: Descriptor;
 }
 
-/** A target with the place of its counters. */
+/** A target with its counter slot. */
 interface Slotted {
   readonly target: EarlyTarget;
   readonly slot: number;
@@ -29,8 +29,8 @@ interface Planned extends Slotted {
 }
 
 /**
- * The lines of all targets that have one. Whoever changes the other maps withdraws the line of a target first and
- * sets it afterwards: packets are judged by those maps in between.
+ * The lines of all targets that have one. To change the other maps, call `invalidate` first and `set` afterwards: in
+ * between, the other maps evaluate the target.
  */
 export class LineMaps {
   readonly #families: Readonly<Record<Family, LinesOfFamily>>;
@@ -40,7 +40,7 @@ export class LineMaps {
   readonly #slots: number;
   #version = 0;
 
-  /** `slots`: of counters. */
+  /** `slots`: the number of counter slots. */
   constructor(map: (name: string) => Descriptor, slots: number) {
     this.#slots = slots;
     this.#wides = map('wides');
@@ -54,12 +54,12 @@ export class LineMaps {
     this.#families = { 4: ofFamily(4), 6: ofFamily(6) };
   }
 
-  /** How far a hash is shifted to say where a line is. */
+  /** The shift from a hash to the first index. */
   shift(family: Family): number {
     return this.#families[family].table.shift;
   }
 
-  /** Into empty maps, before packets are judged by them. */
+  /** Fills empty maps before any packet is evaluated. */
   load(targets: readonly Slotted[]): void {
     for (const family of [4, 6] as const) {
       const { table, names, lines } = this.#families[family];
@@ -82,13 +82,13 @@ export class LineMaps {
     }
   }
 
-  /** From now on the other maps judge it. */
+  /** From now on the other maps evaluate the target. */
   invalidate(target: EarlyTarget): void {
     const index = this.#indexOf(target);
     if (index !== null) invalidateLine(this.#families[target.cidr.family].lines, index);
   }
 
-  /** It is withdrawn, or had none. Without room for its line it goes on without. */
+  /** Writes the line of an invalidated target. If it does not fit, the other maps go on evaluating the target. */
   set({ target, slot }: Slotted): void {
     const { family } = target.cidr;
     const { table, names, lines } = this.#families[family];
@@ -107,7 +107,7 @@ export class LineMaps {
     this.#write(lines, index, encoded.line);
   }
 
-  /** Reads back the line of a target; it has none: it does. */
+  /** Reads back the line of a target. Returns true if the target has none. */
   isIntact({ target, slot }: Slotted): boolean {
     const { lines } = this.#families[target.cidr.family];
     const plan = planLine(target);
@@ -141,7 +141,7 @@ export class LineMaps {
     return names.get(hash) === target ? table.indexOf(hash) : null;
   }
 
-  /** A place for one line more. Who stood there is at his new place before. */
+  /** Returns an index for a new line, after moving the line there to its other index. */
   #allocate(hash: number, family: Family): number | null {
     const { table, lines } = this.#families[family];
     const added = table.add(hash);
@@ -153,7 +153,7 @@ export class LineMaps {
     return added.index;
   }
 
-  /** Nothing but the version changes while it is not 0. */
+  /** The version is 0 while other fields change. */
   #write(lines: Descriptor, index: number, line: Buffer): void {
     line.writeUInt16LE(0, 0);
     updateElement(lines, keyOf(index), line);
@@ -161,7 +161,7 @@ export class LineMaps {
     updateElement(lines, keyOf(index), line);
   }
 
-  /** Null: there is no room for its bits. */
+  /** Returns null if there is no free `struct wide`. */
   #encode({ target, slot, plan }: Planned): EncodedLine | null {
     if (!plan.isWide) this.#freeWide(target.target);
     const wide = plan.isWide ? this.#takeWide(target.target) : 0;
@@ -191,7 +191,7 @@ export class LineMaps {
   }
 }
 
-/** How many lines, and wides, there must be room for. */
+/** The numbers of lines and of `struct wide` that targets need. */
 export function countLines(targets: readonly EarlyTarget[]): Readonly<Record<string, number>> {
   const plans = targets.flatMap((target) => planLine(target) ?? []);
   const ofFamily = (family: Family): number =>

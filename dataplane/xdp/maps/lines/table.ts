@@ -1,13 +1,13 @@
 import { LAYOUT } from '../layout.ts';
 
-/** A line that stands elsewhere now. */
+/** A line that moves to another index. */
 export interface MovedLine {
   readonly from: number;
   readonly to: number;
 }
 export interface AddedLine {
   readonly index: number;
-  /** Who stood there before, to be moved first. */
+  /** The line to move away first, or null. */
   readonly moved: MovedLine | null;
 }
 
@@ -16,12 +16,12 @@ const FIRST = 1;
 const SECOND = 2;
 
 /**
- * Which line stands where: at the first or the second place of its hash (`struct line` in layout.h). Most find their
- * first place free. Knows nothing of what lines say.
+ * The indices of lines. A line is at the first or the second index of its hash (`struct line` of layout.h), usually
+ * at the first. The table does not know the contents of lines.
  */
 export class LineTable {
   readonly shift: number;
-  /** By place: whose, and which of its places it is. */
+  /** The hash at each index, and whether it is at its first or second index. */
   readonly #hashes: Uint32Array;
   readonly #taken: Uint8Array;
 
@@ -32,12 +32,12 @@ export class LineTable {
     this.#taken = new Uint8Array(lines);
   }
 
-  /** Null: it has none. */
+  /** Returns null if the hash has no line. */
   indexOf(hash: number): number | null {
     return [this.#first(hash), this.#second(hash)].find((index) => this.#isAt(index, hash)) ?? null;
   }
 
-  /** Of a hash that has none yet. Null: both its places are taken for good. */
+  /** Adds a hash that has no line yet. Returns null if no index is free. */
   add(hash: number): AddedLine | null {
     const [first, second] = [this.#first(hash), this.#second(hash)];
     const free = [first, second].find((index) => this.#taken[index] === FREE);
@@ -59,7 +59,7 @@ export class LineTable {
     if (index !== null) this.#taken[index] = FREE;
   }
 
-  /** To its other place, where that is free. */
+  /** Moves a line to its other index if that is free. */
   #move(from: number): MovedLine | null {
     const hash = this.#hashes[from] ?? 0;
     const to = this.#taken[from] === FIRST ? this.#second(hash) : this.#first(hash);
