@@ -43,7 +43,7 @@ export function readEarlyDrop(env: NodeJS.ProcessEnv): 'on' | 'off' {
 }
 
 /** Reads `PORTCULLIS_EARLY_DROP_ROOM`, the most addresses in the early drop. Throws if it is no number above 0. */
-export function readEarlyDropRoom(env: NodeJS.ProcessEnv): number {
+export function readEarlyDropCapacity(env: NodeJS.ProcessEnv): number {
   const text = (env['PORTCULLIS_EARLY_DROP_ROOM'] ?? '').trim();
   if (text === '') return Infinity;
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { readEarlyDrop, readEarlyDropRoom } from './config.ts';
+import { readEarlyDrop, readEarlyDropCapacity } from './config.ts';
 import { createLineLog, readLogLevel } from '@portcullis/agent/log.ts';
 
 const CONFIG = { name: 'fra1', linkPath: '/dev/null/no.sock', stateDir: '/dev/null/edge' };
@@ -42,11 +42,11 @@ describe('the process of an edge', () => {
   });
 
   it('has the early drop hold as many addresses as it is told to, and else all', () => {
-    assert.equal(readEarlyDropRoom({}), Infinity);
-    assert.equal(readEarlyDropRoom({ PORTCULLIS_EARLY_DROP_ROOM: ' 5000 ' }), 5000);
+    assert.equal(readEarlyDropCapacity({}), Infinity);
+    assert.equal(readEarlyDropCapacity({ PORTCULLIS_EARLY_DROP_ROOM: ' 5000 ' }), 5000);
     for (const text of ['0', '-1', '1.5', 'many', '10000000000']) {
       assert.throws(
-        () => readEarlyDropRoom({ PORTCULLIS_EARLY_DROP_ROOM: text }),
+        () => readEarlyDropCapacity({ PORTCULLIS_EARLY_DROP_ROOM: text }),
         /is not a number of addresses/,
       );
     }

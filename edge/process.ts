@@ -4,7 +4,7 @@ import { fitToMemory } from '@portcullis/core/firewall/fragment-limits.ts';
 import { connectIpc } from '@portcullis/link/transport/ipc.ts';
 import { lockState, StateInUse } from '@portcullis/agent/state-lock.ts';
 import { createEdgeAgent } from './agent/agent.ts';
-import { readConfig, readEarlyDrop, readEarlyDropRoom } from './config.ts';
+import { readConfig, readEarlyDrop, readEarlyDropCapacity } from './config.ts';
 import { KernelCounterSource } from '@portcullis/dataplane/counters/kernel-source.ts';
 import { DeniedFlows } from '@portcullis/dataplane/connections/denied-flows.ts';
 import { createDeniedMemory } from '@portcullis/dataplane/connections/denied-memory.ts';
@@ -45,7 +45,7 @@ import { pinsFolder, recordPins } from '@portcullis/dataplane/xdp/devices/pins.t
  * The edge process. It stops on SIGTERM and when its supervisor exits, and leaves its table in the kernel: enforcement
  * continues until an agent is back or the operator disables it.
  */
-const { config, logLevel, early, room } = readOptions();
+const { config, logLevel, early, capacity } = readOptions();
 const log = createLineLog('edge', (line) => process.stderr.write(line), logLevel);
 await lockState({
   agent: 'edge',
@@ -68,7 +68,7 @@ try {
     'the folder of pinned programs could not be recorded; edge off may need PORTCULLIS_BPFFS',
   );
 }
-const earlyDrop = early === 'on' ? createEarlyDrop({ pins, room, log }) : null;
+const earlyDrop = early === 'on' ? createEarlyDrop({ pins, capacity, log }) : null;
 const deviceModes = earlyDrop ?? disableEarlyDrop(pins, log);
 const nftablesDrops = new NftablesDrops(() => openCounterReader());
 // Drops that an earlier agent has reported. Without rights there are none.
@@ -150,7 +150,7 @@ function readOptions() {
       config: readConfig(argv, env),
       logLevel: readLogLevel(env),
       early: readEarlyDrop(env),
-      room: readEarlyDropRoom(env),
+      capacity: readEarlyDropCapacity(env),
     };
   } catch (error) {
     return exitWith(error);

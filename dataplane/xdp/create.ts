@@ -10,11 +10,11 @@ import { createKernelDriver } from './driver/kernel-driver.ts';
 /** The early drop of this host. */
 export function createEarlyDrop(options: {
   readonly pins: string;
-  readonly room: number;
+  readonly capacity: number;
   readonly log: Log;
 }): EarlyDrop {
-  const { log, ...ofDriver } = options;
-  const driver = createKernelDriver(ofDriver);
+  const { log, capacity, pins } = options;
+  const driver = createKernelDriver({ pins, capacity });
   const remember = createTimeouts();
   const devices = { readDevice, deviceName, listDevices };
   return new EarlyDrop({ driver, ...devices, openFlows, remember, log });

@@ -55,7 +55,7 @@ describe('images in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
     const spec = fixture.spec(randomUUID(), '', { command: null });
     await assert.rejects(fixture.engine.create(spec), {
       code: 'refused',
-      message: /what it starts/,
+      message: /defines no command to start/,
     });
   });
 

@@ -61,7 +61,7 @@ export interface StackOptions {
   /** `false`: nftables alone drops, so that a test sees what it lets through. */
   readonly earlyDrop?: boolean;
   /** How many addresses the early drop may hold; else all. */
-  readonly earlyDropRoom?: number;
+  readonly earlyDropCapacity?: number;
 }
 
 /** Everything in its own temporary folder; `stop` leaves nothing behind. */
@@ -86,7 +86,7 @@ export async function startStack(internet: Internet, options: StackOptions = {})
     XDG_STATE_HOME: home,
     PORTCULLIS_BPFFS: bpffs,
     PORTCULLIS_EARLY_DROP: options.earlyDrop === false ? 'off' : 'on',
-    PORTCULLIS_EARLY_DROP_ROOM: String(options.earlyDropRoom ?? ''),
+    PORTCULLIS_EARLY_DROP_ROOM: String(options.earlyDropCapacity ?? ''),
   };
   const stack = new RunningStack(internet.edge, {
     home,

@@ -13,7 +13,7 @@ import {
 } from '../stack-fixture.ts';
 import { assertUndisturbed, duringSteadyFlows, protect } from '../edge/steady-flows.ts';
 
-const ROOM = 3;
+const CAPACITY = 3;
 const [NEXT, LAST] = SERVER.neighbours;
 /** Of the steady flows nobody uses it. */
 const DENIED_PORT = 999;
@@ -37,7 +37,7 @@ describe('an early drop that is full', { skip: lacking ?? false }, () => {
       'requests_per_minute: 1000000',
       'requests_per_minute: 1000000, rules_per_ip: 500, max_ports_per_request: 500',
     );
-    fixture = await startStackFixture('early-room', { earlyDropRoom: ROOM, fleet });
+    fixture = await startStackFixture('early-room', { earlyDropCapacity: CAPACITY, fleet });
     // Sees what the early drop has passed on, before anything judges it.
     fixture.internet.edge.run(
       'nft',
@@ -59,7 +59,7 @@ describe('an early drop that is full', { skip: lacking ?? false }, () => {
     assertUndisturbed(flows);
     for (const address of [SERVER[4], SERVER[6], NEXT]) await judged(address, 'early');
     assert.equal(attachedMode(fixture.internet.edge), 'native');
-    await saysLeft(1);
+    await reportsExcluded(1);
   });
 
   it('goes on changing at once what it holds', async () => {
@@ -83,7 +83,7 @@ describe('an early drop that is full', { skip: lacking ?? false }, () => {
     }, [SERVER[4], NEXT, LAST]);
     assertUndisturbed(flows);
     assert.equal(await passes(SERVER[6], DENIED_PORT), true);
-    await saysLeft(0);
+    await reportsExcluded(0);
   });
 
   it('judges nothing by rules of before where those of now have no room, until they shrink', async () => {
@@ -125,14 +125,15 @@ function seen(): number {
   return Number(/packets (\d+)/.exec(listed)?.[1]);
 }
 
-async function saysLeft(count: number): Promise<void> {
+async function reportsExcluded(count: number): Promise<void> {
   await eventually(
-    `it says that it leaves ${count}`,
+    `the edge reports excluded targets: ${count}`,
     async () => {
       const shown = JSON.parse(await fixture.stack.command('edges', 'show', 'lab', '--json')) as {
         readonly report: { readonly problems: readonly string[] } | null;
       };
-      const said = shown.report?.problems.find((one) => one.includes('no room')) ?? '0 ';
+      const said =
+        shown.report?.problems.find((one) => one.includes('exceed the capacity')) ?? '0 ';
       return said.startsWith(`${count} `);
     },
     PATIENCE_MS,

@@ -140,6 +140,6 @@ describe('the unit for a boot, on a host with systemd', { skip: whyNot }, () => 
     const without = bootUnit('--install');
     root.run('mv', '/etc/systemd/elsewhere', '/etc/systemd/system');
     assert.equal(without.status, 1);
-    assert.match(without.said, /no host with systemd/);
+    assert.match(without.said, /this host has no systemd/);
   });
 });
