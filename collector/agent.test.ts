@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { CollectorAssignment } from '@portcullis/link/messages/collector.ts';
 import { createMemoryLink } from '@portcullis/link/transport/memory.ts';
 import type { AgentRequest, ControlReply } from '@portcullis/link/messages/messages.ts';
-import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
+import type { WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { WireSample } from '@portcullis/link/messages/attacks.ts';
 import { netflowV5 } from './testing/datagrams.ts';
 import { CollectorAgent } from './agent.ts';

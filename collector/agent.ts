@@ -6,7 +6,7 @@ import { AgentSession, type Intervals } from '@portcullis/agent/session.ts';
 import { WatchSettingsCache } from '@portcullis/agent/watch-settings/settings.ts';
 import { DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/attack.ts';
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
-import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
+import type { WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
 import type { Log } from '@portcullis/core/log.ts';
 import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';

@@ -1,4 +1,4 @@
-import { detailOf } from '@portcullis/core/attacks/detector.ts';
+import { detailOf } from '@portcullis/core/attacks/detector/detector.ts';
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
 import { BITS, parseAddress } from '@portcullis/core/net/address.ts';
 import { type Cidr, formatCidr, parseCidr } from '@portcullis/core/net/cidr.ts';
@@ -10,7 +10,7 @@ import {
   MAX_REPORTED_EXPORTERS,
 } from '@portcullis/link/messages/collector.ts';
 import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
-import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
+import type { WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import { Collector, type CollectorOptions, type Listen } from './collector.ts';
 import type { Exporter } from './exporter/exporter.ts';
 

@@ -24,7 +24,7 @@ import { watchLinks } from '@portcullis/dataplane/kernel/netlink/links.ts';
 import { openRoutes } from '@portcullis/dataplane/kernel/netlink/routes.ts';
 import { createLineLog, readLogLevel } from '@portcullis/agent/log.ts';
 import { describeError } from '@portcullis/core/log.ts';
-import { DEFAULT_LIMITS } from '@portcullis/dataplane/nftables/table/base-chain.ts';
+import { DEFAULT_LIMITS } from '@portcullis/dataplane/nftables/table/edge-rules.ts';
 import { openCounterReader } from '@portcullis/dataplane/nftables/elements/counter-reader.ts';
 import {
   countedBeforeRewrite,

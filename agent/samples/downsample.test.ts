@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/attack.ts';
-import { step, INITIAL, type DetectorState } from '@portcullis/core/attacks/detector.ts';
+import { step, INITIAL, type DetectorState } from '@portcullis/core/attacks/detector/detector.ts';
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
 import { sampleOf } from '@portcullis/core/attacks/testing/samples.ts';
 import { isWireSample, MAX_SUBJECTS_PER_SAMPLE } from '@portcullis/link/messages/attacks.ts';

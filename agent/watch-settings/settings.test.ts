@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createMemoryLink } from '@portcullis/link/transport/memory.ts';
 import type { ControlReply } from '@portcullis/link/messages/messages.ts';
 import type { CancelledAttack, WatchAsk } from '@portcullis/link/messages/attacks.ts';
-import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
+import type { WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import { WatchSettingsCache } from './settings.ts';
 import { SettingsStore } from './store.ts';
 

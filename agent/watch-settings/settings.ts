@@ -7,7 +7,7 @@ import {
   MAX_WATCH_SCOPES,
   type WatchSettings,
 } from '@portcullis/link/messages/attacks.ts';
-import { type WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
+import { type WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { HeldSettings, SettingsStore } from './store.ts';
 
 export interface WatchSettingsOptions {

@@ -1,5 +1,8 @@
 import { sql } from 'kysely';
-import { describeAction, type MitigationAction } from '@portcullis/core/attacks/actions.ts';
+import {
+  describeAction,
+  type MitigationAction,
+} from '@portcullis/core/attacks/mitigation/actions.ts';
 import type { Caller } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
 import { loadEvidence } from './evidence.ts';

@@ -5,7 +5,7 @@ import {
   resolveScopes,
   type ScopeSettings,
   type WatchScope,
-} from '@portcullis/core/attacks/scope-settings.ts';
+} from '@portcullis/core/attacks/detector/scope-settings.ts';
 import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
 import { type Cidr, formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { CancelledAttack } from '@portcullis/link/messages/attacks.ts';

@@ -1,4 +1,4 @@
-import type { MitigationAction } from '@portcullis/core/attacks/actions.ts';
+import type { MitigationAction } from '@portcullis/core/attacks/mitigation/actions.ts';
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely';
 
 /** The tables of mitigations; what schema.ts says of types holds here too. */

@@ -1,4 +1,4 @@
-import type { ScopeSettings } from '@portcullis/core/attacks/scope-settings.ts';
+import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { ColumnType, Generated, GeneratedAlways, Selectable } from 'kysely';
 import type { AttackSchema } from './schema-attacks.ts';
 import type { MitigationSchema } from './schema-mitigations.ts';

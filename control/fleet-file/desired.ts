@@ -1,7 +1,7 @@
 import type { Ability, Flag } from '@portcullis/core/access/abilities.ts';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { CrashPolicy, ServerLimits } from '@portcullis/core/game-servers/power.ts';
-import type { ScopeSettings } from '@portcullis/core/attacks/scope-settings.ts';
+import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { CollectorExporter, EdgeManagement, ManagedFilter } from '../db/schema.ts';
 import type { ResponderSpec } from '../db/schema-mitigations.ts';
 import type { GeoContent } from '../firewall/geo/index.ts';

@@ -1,4 +1,4 @@
-import type { Sampled } from './respond.ts';
+import type { Sampled } from './mitigation/plan-mitigations.ts';
 
 /** The top sources and ports of a subject, largest first. May be estimated from samples. */
 export interface SubjectTops {

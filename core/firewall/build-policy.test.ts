@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { packetTo, policyFor, policyRule, sourceSets } from './testing/arbitraries.ts';
 import { buildPolicy, isEmptyPolicy, type PolicySource } from './build-policy.ts';
-import { decide } from './decide.ts';
-import { explainVerdict } from './explain.ts';
-import { findDecidingRule } from './no-effect.ts';
+import { decide } from './decide/decide.ts';
+import { explainVerdict } from './decide/explain.ts';
+import { findDecidingRule } from './decide/no-effect.ts';
 import { createPolicyTable } from './policy-table.ts';
 
 const source: PolicySource = {

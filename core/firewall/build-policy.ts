@@ -1,7 +1,7 @@
 import type { FilterType } from '../filters/catalogue.ts';
 import type { Family } from '../net/address.ts';
 import { type Cidr, formatNetwork, parseCidr, wholeFamily } from '../net/cidr.ts';
-import { type MitigationAction, renderAction } from '../attacks/actions.ts';
+import { type MitigationAction, renderAction } from '../attacks/mitigation/actions.ts';
 import {
   type Mitigation,
   MITIGATION_REF,

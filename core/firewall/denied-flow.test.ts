@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { decide } from './decide.ts';
+import { decide } from './decide/decide.ts';
 import { deniesFlow } from './denied-flow.ts';
-import { FIRST_PACKET } from './first-packet.ts';
+import { FIRST_PACKET } from './decide/first-packet.ts';
 import type { Packet, PacketState } from './packet.ts';
 import { createPolicyTable } from './policy-table.ts';
 import { situation } from './testing/edge-views.ts';

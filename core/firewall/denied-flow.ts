@@ -1,5 +1,5 @@
-import { decide, type EdgeView } from './decide.ts';
-import { FIRST_PACKET } from './first-packet.ts';
+import { decide, type EdgeView } from './decide/decide.ts';
+import { FIRST_PACKET } from './decide/first-packet.ts';
 import type { Packet } from './packet.ts';
 import type { Policy } from './policy.ts';
 

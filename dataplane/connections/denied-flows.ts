@@ -1,11 +1,11 @@
-import type { EdgeView } from '@portcullis/core/firewall/decide.ts';
+import type { EdgeView } from '@portcullis/core/firewall/decide/decide.ts';
 import { deniesFlow, type FlowStart } from '@portcullis/core/firewall/denied-flow.ts';
 import { parseCidr } from '@portcullis/core/net/cidr.ts';
 import { describeError, type Log } from '@portcullis/core/log.ts';
 import { changedKeys } from '../compile/changed-keys.ts';
 import type { Desired } from '../desired.ts';
 import type { Connection, Removal, RemovalResult } from '../kernel/netlink/conntrack.ts';
-import type { CompiledTarget } from '../nftables/policy/compile.ts';
+import type { CompiledTarget } from '../nftables/policy/compiled.ts';
 import { Destinations } from './destinations.ts';
 import type { DeniedMemory } from './denied-memory.ts';
 import { flowOf, type Judged } from './owned-connections.ts';

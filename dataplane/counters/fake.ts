@@ -1,7 +1,7 @@
 import { BUCKET_MS, type Sample, type SubjectSample } from '@portcullis/core/attacks/sample.ts';
 import { type Vector, VECTOR_INDEX } from '@portcullis/core/attacks/vectors.ts';
 import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
-import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
+import type { WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { CounterSource } from './source.ts';
 
 /** A fake counter source for tests. Each read covers one bucket of time. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AttackEvent } from '@portcullis/core/attacks/attack.ts';
-import { INITIAL, step } from '@portcullis/core/attacks/detector.ts';
+import { INITIAL, step } from '@portcullis/core/attacks/detector/detector.ts';
 import { BUCKET_MS, type Sample } from '@portcullis/core/attacks/sample.ts';
 import { VECTOR_INDEX } from '@portcullis/core/attacks/vectors.ts';
-import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
+import type { WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import { frameOf, udpPacket } from '../testing/frames.ts';
 import { FakeCounterDriver } from './fake-driver.ts';
 import { KernelCounterSource } from './kernel-source.ts';

@@ -2,7 +2,7 @@ import { BUCKET_MS, type Sample } from '@portcullis/core/attacks/sample.ts';
 import { describeError } from '@portcullis/core/log.ts';
 import type { CounterMode } from '@portcullis/core/firewall/edge-state.ts';
 import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
-import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
+import type { WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { CounterDriver } from './driver.ts';
 import { SubjectCounting } from './subject-counting.ts';
 import type { CounterSource } from './source.ts';

@@ -1,7 +1,7 @@
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
 import type { CounterMode } from '@portcullis/core/firewall/edge-state.ts';
 import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
-import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
+import type { WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 
 /**
  * Traffic to protected addresses, counted by the kernel before anything is dropped, so that a mitigated flood stays

@@ -2,7 +2,7 @@ import { BUCKET_MS, type SubjectSample } from '@portcullis/core/attacks/sample.t
 import { type Cidr, formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
 import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
-import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
+import type { WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import {
   updatePriorities,
   type Priorities,

@@ -1,6 +1,6 @@
 import type { Family } from '@portcullis/core/net/address.ts';
 import { type Cidr, containsAddress } from '@portcullis/core/net/cidr.ts';
-import type { CompiledTarget } from '../nftables/policy/compile.ts';
+import type { CompiledTarget } from '../nftables/policy/compiled.ts';
 import { isSingle } from '../compile/match.ts';
 import { protocolNumber } from '../nftables/names.ts';
 

@@ -1,5 +1,5 @@
 import { changedKeys } from '../compile/changed-keys.ts';
-import type { CompiledTarget } from '../nftables/policy/compile.ts';
+import type { CompiledTarget } from '../nftables/policy/compiled.ts';
 import { isSingle } from '../compile/match.ts';
 import type { ServerPort } from './servers.ts';
 

@@ -1,5 +1,5 @@
 import { describeError, type Log } from '@portcullis/core/log.ts';
-import type { CompiledTarget } from '../nftables/policy/compile.ts';
+import type { CompiledTarget } from '../nftables/policy/compiled.ts';
 import type { Driver } from '../nftables/driver.ts';
 import type { Sysctls } from '../kernel/sysctls.ts';
 import { changedKeys } from '../compile/changed-keys.ts';

@@ -1,5 +1,5 @@
 import type { Policy, PolicyFilter, PolicyRule } from '@portcullis/core/firewall/policy.ts';
-import { DEFAULT_LIMITS, type EdgeRules } from '../nftables/table/base-chain.ts';
+import { DEFAULT_LIMITS, type EdgeRules } from '../nftables/table/edge-rules.ts';
 
 /** Settings of an edge for tests, changed where a test says so. */
 export function edgeRules(change: Partial<EdgeRules> = {}): EdgeRules {

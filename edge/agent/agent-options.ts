@@ -6,7 +6,7 @@ import type { FilterKeeper } from '@portcullis/dataplane/filters/keeper.ts';
 import type { WatchLinks } from '../repair/guard.ts';
 import type { Host } from '../host/host.ts';
 import type { Log } from '@portcullis/core/log.ts';
-import type { EdgeLimits } from '@portcullis/dataplane/nftables/table/base-chain.ts';
+import type { EdgeLimits } from '@portcullis/dataplane/nftables/table/edge-rules.ts';
 import type { Driver } from '@portcullis/dataplane/nftables/driver.ts';
 import type { LearnedMemory } from '@portcullis/dataplane/nftables/elements/learned-memory.ts';
 import type { Reassembly } from '../host/reassembly.ts';

@@ -13,7 +13,7 @@ import { startTrial, readDisabled } from '../switch/switch-files.ts';
 import { LivePolicies } from '../report/live-policies.ts';
 import { MarkerWatch } from '../switch/marker-watch.ts';
 import { describeError, type Log } from '@portcullis/core/log.ts';
-import { DEFAULT_LIMITS } from '@portcullis/dataplane/nftables/table/base-chain.ts';
+import { DEFAULT_LIMITS } from '@portcullis/dataplane/nftables/table/edge-rules.ts';
 import type { Filtering } from '@portcullis/dataplane/nftables/filters/compile.ts';
 import { type Applied, Reconciler } from '../reconcile/reconcile.ts';
 import { Reporter } from '../report/report.ts';

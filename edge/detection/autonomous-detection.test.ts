@@ -8,7 +8,7 @@ import type { Mitigation } from '@portcullis/core/firewall/policy.ts';
 import { createMemoryLink } from '@portcullis/link/transport/memory.ts';
 import type { AgentRequest, ControlReply } from '@portcullis/link/messages/messages.ts';
 import type { CancelledAttack, WireAttack } from '@portcullis/link/messages/attacks.ts';
-import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
+import type { WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import { createFakeCounters } from '@portcullis/dataplane/counters/fake.ts';
 import type { Desired } from '@portcullis/dataplane/desired.ts';
 import { EdgeWatch } from './watch.ts';

@@ -1,11 +1,11 @@
-import type { MitigationAction } from '@portcullis/core/attacks/actions.ts';
+import type { MitigationAction } from '@portcullis/core/attacks/mitigation/actions.ts';
 import { type AttackEvent, DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/attack.ts';
-import { planMitigations } from '@portcullis/core/attacks/respond.ts';
+import { planMitigations } from '@portcullis/core/attacks/mitigation/plan-mitigations.ts';
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
 import type { Log } from '@portcullis/core/log.ts';
 import type { CancelledAttack, WireAttack } from '@portcullis/link/messages/attacks.ts';
 import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
-import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
+import type { WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { Desired } from '@portcullis/dataplane/desired.ts';
 import { AttackJournal } from './journal.ts';
 import { AttackLedger } from './ledger.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { MitigationAction } from '@portcullis/core/attacks/actions.ts';
+import type { MitigationAction } from '@portcullis/core/attacks/mitigation/actions.ts';
 import type { Attack, AttackEvent } from '@portcullis/core/attacks/attack.ts';
 import { BUCKET_MS } from '@portcullis/core/attacks/sample.ts';
 import { BEGIN_MS, sampleOf } from '@portcullis/core/attacks/testing/samples.ts';

@@ -5,7 +5,7 @@ import { MAX_OVERLAY_ACTIONS, type WireAttack } from '@portcullis/link/messages/
 import { keyOf } from './action-key.ts';
 import type { SavedAttack } from './journal.ts';
 import type { OverlayEntry } from './overlay/overlay.ts';
-import { Series } from '@portcullis/core/attacks/series.ts';
+import { Series } from '@portcullis/core/attacks/detector/series.ts';
 import { RecentSamples } from './recent-samples.ts';
 
 /** An attack as this edge detects it. */

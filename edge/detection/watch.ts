@@ -1,12 +1,12 @@
 import { type AttackEvent, DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/attack.ts';
-import { type DetectorState, INITIAL, step } from '@portcullis/core/attacks/detector.ts';
+import { type DetectorState, INITIAL, step } from '@portcullis/core/attacks/detector/detector.ts';
 import { BUCKET_MS } from '@portcullis/core/attacks/sample.ts';
 import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
 import { describeError, type Log } from '@portcullis/core/log.ts';
 import type { CounterMode } from '@portcullis/core/firewall/edge-state.ts';
 import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 import type { CancelledAttack } from '@portcullis/link/messages/attacks.ts';
-import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
+import type { WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { CounterSource } from '@portcullis/dataplane/counters/source.ts';
 import type { Desired } from '@portcullis/dataplane/desired.ts';
 import { enforcedFolder } from '../state/disk.ts';

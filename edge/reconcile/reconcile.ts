@@ -2,8 +2,8 @@ import type { Policy, RefusedTarget } from '@portcullis/core/firewall/policy.ts'
 import { Compilation } from '@portcullis/dataplane/nftables/policy/compilation.ts';
 import type { Desired } from '@portcullis/dataplane/desired.ts';
 import { isolate } from './isolate.ts';
-import type { EdgeLimits } from '@portcullis/dataplane/nftables/table/base-chain.ts';
-import type { CompiledTarget } from '@portcullis/dataplane/nftables/policy/compile.ts';
+import type { EdgeLimits } from '@portcullis/dataplane/nftables/table/edge-rules.ts';
+import type { CompiledTarget } from '@portcullis/dataplane/nftables/policy/compiled.ts';
 import { type Driver, DriverError } from '@portcullis/dataplane/nftables/driver.ts';
 import {
   DEFAULT_FILTERING,

@@ -1,6 +1,6 @@
-import { decide, type EdgeView } from '@portcullis/core/firewall/decide.ts';
-import { explainVerdict } from '@portcullis/core/firewall/explain.ts';
-import { FIRST_PACKET } from '@portcullis/core/firewall/first-packet.ts';
+import { decide, type EdgeView } from '@portcullis/core/firewall/decide/decide.ts';
+import { explainVerdict } from '@portcullis/core/firewall/decide/explain.ts';
+import { FIRST_PACKET } from '@portcullis/core/firewall/decide/first-packet.ts';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { BITS, type Family, parseAddress } from '@portcullis/core/net/address.ts';

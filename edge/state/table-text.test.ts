@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { Desired } from '@portcullis/dataplane/desired.ts';
-import { DEFAULT_LIMITS } from '@portcullis/dataplane/nftables/table/base-chain.ts';
+import { DEFAULT_LIMITS } from '@portcullis/dataplane/nftables/table/edge-rules.ts';
 import { createFakeKernel } from '@portcullis/dataplane/nftables/fake.ts';
 import { Reconciler } from '../reconcile/reconcile.ts';
 import { stateOf } from '../testing/states.ts';

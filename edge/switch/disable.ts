@@ -1,5 +1,5 @@
 import { totalmem } from 'node:os';
-import { DEFAULT_LIMITS } from '@portcullis/dataplane/nftables/table/base-chain.ts';
+import { DEFAULT_LIMITS } from '@portcullis/dataplane/nftables/table/edge-rules.ts';
 import { fitToMemory } from '@portcullis/core/firewall/fragment-limits.ts';
 import { DeniedFlowFile, savingDeniedFlows } from '../state/denied-flow-file.ts';
 import { edgeOff } from './switch-files.ts';

@@ -6,7 +6,7 @@ import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { createMemoryLink, type MemoryLink } from '@portcullis/link/transport/memory.ts';
 import type { AgentRequest, ControlReply } from '@portcullis/link/messages/messages.ts';
 import type { EdgeConfirm } from '@portcullis/link/messages/edge.ts';
-import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
+import type { WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import { createEdgeAgent } from '../agent/agent.ts';
 import type { EdgeAgent, EdgeAgentOptions } from '../agent/agent-options.ts';
 import { createFakeKernel, type FakeKernel } from '@portcullis/dataplane/nftables/fake.ts';

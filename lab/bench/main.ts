@@ -1,13 +1,13 @@
 import { join } from 'node:path';
-import { attacksBench } from './attacks.ts';
-import { controlBench } from './control.ts';
-import { dataplaneBench } from './dataplane.ts';
-import { detectionBench } from './detection.ts';
-import { edgeBench } from './edge.ts';
-import { flowsBench } from './flows.ts';
-import { gameServersBench } from './game-servers.ts';
+import { attacksBench } from './attacks/attacks.ts';
+import { controlBench } from './control/control.ts';
+import { dataplaneBench } from './dataplane/dataplane.ts';
+import { detectionBench } from './detection/detection.ts';
+import { edgeBench } from './dataplane/edge.ts';
+import { flowsBench } from './detection/flows.ts';
+import { gameServersBench } from './game-servers/game-servers.ts';
 import { type Bench, report } from './report.ts';
-import { scaleBench } from './scale.ts';
+import { scaleBench } from './dataplane/scale.ts';
 
 const BENCHES: readonly Bench[] = [
   attacksBench,

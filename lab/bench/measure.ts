@@ -1,5 +1,5 @@
-import type { Plan } from './plan.ts';
-import type { Range, Target } from './traffic.ts';
+import type { Plan } from './generator/plan.ts';
+import type { Range, Target } from './generator/traffic.ts';
 
 export interface Case {
   readonly name: string;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Measured } from '@portcullis/core/attacks/attack.ts';
-import { INITIAL, step } from '@portcullis/core/attacks/detector.ts';
+import { INITIAL, step } from '@portcullis/core/attacks/detector/detector.ts';
 import { BUCKET_MS, type Sample } from '@portcullis/core/attacks/sample.ts';
 import { VECTOR_INDEX } from '@portcullis/core/attacks/vectors.ts';
 import { type Chance, chanceOf, poisson } from './chance.ts';

@@ -1,5 +1,5 @@
 import type { Attack, AttackEvent } from '@portcullis/core/attacks/attack.ts';
-import { type DetectorState, INITIAL, step } from '@portcullis/core/attacks/detector.ts';
+import { type DetectorState, INITIAL, step } from '@portcullis/core/attacks/detector/detector.ts';
 import {
   BUCKET_MS,
   type Sample,

@@ -9,7 +9,7 @@ import { createLineLog } from '@portcullis/agent/log.ts';
 import {
   DEFAULT_LIMITS,
   type EdgeLimits,
-} from '@portcullis/dataplane/nftables/table/base-chain.ts';
+} from '@portcullis/dataplane/nftables/table/edge-rules.ts';
 import { createLibraryDriver } from '@portcullis/dataplane/nftables/library.ts';
 import { TABLE } from '@portcullis/dataplane/nftables/names.ts';
 import { Reconciler } from '@portcullis/edge/reconcile/reconcile.ts';

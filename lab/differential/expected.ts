@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { decide, type EdgeView, type Verdict } from '@portcullis/core/firewall/decide.ts';
+import { decide, type EdgeView, type Verdict } from '@portcullis/core/firewall/decide/decide.ts';
 import type { EdgeSettings, Packet } from '@portcullis/core/firewall/packet.ts';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';

@@ -2,10 +2,8 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { edgeRules } from '@portcullis/dataplane/testing/policies.ts';
-import {
-  type CompiledTarget,
-  compilePolicy,
-} from '@portcullis/dataplane/nftables/policy/compile.ts';
+import { type CompiledTarget } from '@portcullis/dataplane/nftables/policy/compiled.ts';
+import { compilePolicy } from '@portcullis/dataplane/nftables/policy/compile.ts';
 import { planLayout } from '@portcullis/dataplane/nftables/table/layout.ts';
 import { renderDelta, renderWhole } from '@portcullis/dataplane/nftables/table/render.ts';
 import { renderRewrite } from '@portcullis/dataplane/nftables/table/rewrite.ts';

@@ -1,5 +1,5 @@
 import type { AttackType } from '@portcullis/core/attacks/attack.ts';
-import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
+import type { WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { FloodKind } from './frames.ts';
 import type { FloodPlan } from './schedule.ts';
 

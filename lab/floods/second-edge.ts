@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { linkOf } from '../bench/traffic.ts';
+import { linkOf } from '../bench/generator/traffic.ts';
 import { mountBpffs, unmountBpffs } from '../kernel/bpffs.ts';
 import { EDGE_DEVICE, type Internet } from '../stack/internet.ts';
 import { type Namespace, Network } from '../stack/netns.ts';

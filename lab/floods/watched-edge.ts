@@ -8,7 +8,7 @@ import { CONFIG_VARIABLE } from '@portcullis/edge/config.ts';
 import { serveIpc } from '@portcullis/link/transport/ipc.ts';
 import type { AgentRequest, ControlReply } from '@portcullis/link/messages/messages.ts';
 import type { ControlSide } from '@portcullis/link/transport/transport.ts';
-import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
+import type { WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import { within } from '../bench/within.ts';
 import { mountBpffs, unmountBpffs } from '../kernel/bpffs.ts';
 import type { Namespace } from '../stack/netns.ts';

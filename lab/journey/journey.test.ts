@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { linkOf } from '../bench/traffic.ts';
+import { linkOf } from '../bench/generator/traffic.ts';
 import { sendFloods } from '../floods/flood.ts';
 import { CLIENT, EDGE_DEVICE, HOST, SERVER } from '../stack/internet.ts';
 import {

@@ -4,10 +4,10 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Attack, AttackEvent } from '@portcullis/core/attacks/attack.ts';
 import { DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/attack.ts';
-import { type DetectorState, INITIAL, step } from '@portcullis/core/attacks/detector.ts';
+import { type DetectorState, INITIAL, step } from '@portcullis/core/attacks/detector/detector.ts';
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
 import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
-import { linkOf } from '../bench/traffic.ts';
+import { linkOf } from '../bench/generator/traffic.ts';
 import {
   everyCampaign,
   knownWithinMs,

@@ -6,7 +6,7 @@ import { it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Attack, AttackType, Measured } from '@portcullis/core/attacks/attack.ts';
 import { OurCollector } from '../bench/detection/ours.ts';
-import { dropAtIngress, linkOf } from '../bench/traffic.ts';
+import { dropAtIngress, linkOf } from '../bench/generator/traffic.ts';
 import { sendFloods } from '../floods/flood.ts';
 import type { FloodKind } from '../floods/frames.ts';
 import type { FloodReport } from '../floods/schedule.ts';

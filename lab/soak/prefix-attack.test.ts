@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setPriority } from 'node:os';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { linkOf } from '../bench/traffic.ts';
+import { linkOf } from '../bench/generator/traffic.ts';
 import { within } from '../bench/within.ts';
 import { AttackJournal, type Journalled } from '../floods/attack-journal.ts';
 import { knownWithinMs } from '../floods/campaign.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Desired } from '@portcullis/dataplane/desired.ts';
-import { DEFAULT_LIMITS } from '@portcullis/dataplane/nftables/table/base-chain.ts';
+import { DEFAULT_LIMITS } from '@portcullis/dataplane/nftables/table/edge-rules.ts';
 import { createLibraryDriver } from '@portcullis/dataplane/nftables/library.ts';
 import { Reconciler } from '@portcullis/edge/reconcile/reconcile.ts';
 import { denyAll } from '@portcullis/dataplane/testing/policies.ts';
-import { DEVICE, Range } from '../bench/traffic.ts';
+import { DEVICE, Range } from '../bench/generator/traffic.ts';
 import { missing } from '../requirements.ts';
 
 const lacking = missing(['root', 'netns', 'nft', 'bpf', 'ethtool']);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { MAX_SERIES_POINTS } from '@portcullis/core/attacks/series.ts';
+import { MAX_SERIES_POINTS } from '@portcullis/core/attacks/detector/series.ts';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { VECTOR_COUNT } from '@portcullis/core/attacks/vectors.ts';

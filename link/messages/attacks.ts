@@ -1,9 +1,12 @@
-import type { MitigationAction } from '@portcullis/core/attacks/actions.ts';
+import type { MitigationAction } from '@portcullis/core/attacks/mitigation/actions.ts';
 import type { Attack, AttackType, Measured, Share } from '@portcullis/core/attacks/attack.ts';
-import type { Sampled } from '@portcullis/core/attacks/respond.ts';
+import type { Sampled } from '@portcullis/core/attacks/mitigation/plan-mitigations.ts';
 import type { SubjectSample, VectorCount } from '@portcullis/core/attacks/sample.ts';
-import { MITIGATION_MODES, type WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
-import { type AttackSeries, MAX_SERIES_POINTS } from '@portcullis/core/attacks/series.ts';
+import {
+  MITIGATION_MODES,
+  type WatchScope,
+} from '@portcullis/core/attacks/detector/scope-settings.ts';
+import { type AttackSeries, MAX_SERIES_POINTS } from '@portcullis/core/attacks/detector/series.ts';
 import {
   MAX_TOPS,
   type SubjectTops,

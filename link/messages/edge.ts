@@ -1,4 +1,4 @@
-import type { Verdict } from '@portcullis/core/firewall/decide.ts';
+import type { Verdict } from '@portcullis/core/firewall/decide/decide.ts';
 import { KERNEL_STATES } from '@portcullis/core/firewall/edge-state.ts';
 import type { EdgeAssignment, ManagementPort, Packet } from '@portcullis/core/firewall/packet.ts';
 import type { RefusedTarget } from '@portcullis/core/firewall/policy.ts';

@@ -99,7 +99,7 @@ async function runCollector(options: CollectorOptions): Promise<void> {
   };
   const [{ Collector }, { detailOf }, { FlowWatch }] = await Promise.all([
     import('@portcullis/collector/collector.ts'),
-    import('@portcullis/core/attacks/detector.ts'),
+    import('@portcullis/core/attacks/detector/detector.ts'),
     import('./flow-watch.ts'),
   ]);
   const report = options.json === true ? reportJson : reportLines;

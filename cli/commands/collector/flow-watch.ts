@@ -4,7 +4,7 @@ import {
   type DetectorState,
   INITIAL,
   step,
-} from '@portcullis/core/attacks/detector.ts';
+} from '@portcullis/core/attacks/detector/detector.ts';
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
 
 export interface FlowSummary {

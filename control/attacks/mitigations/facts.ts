@@ -1,5 +1,5 @@
 import type { Attack, Share } from '@portcullis/core/attacks/attack.ts';
-import type { AttackTops } from '@portcullis/core/attacks/respond.ts';
+import type { AttackTops } from '@portcullis/core/attacks/mitigation/plan-mitigations.ts';
 
 /** The stored facts of an attack for the planning of mitigations. */
 export interface AttackFacts {

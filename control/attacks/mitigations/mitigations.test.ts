@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from 'kysely';
-import { NOTHING_SET, type ScopeSettings } from '@portcullis/core/attacks/scope-settings.ts';
+import {
+  NOTHING_SET,
+  type ScopeSettings,
+} from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { Db } from '../../db/database.ts';
 import { testDatabase } from '../../db/testing.ts';
 import { currentGeneration } from '../../fleet/generations.ts';

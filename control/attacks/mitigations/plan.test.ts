@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AttackType } from '@portcullis/core/attacks/attack.ts';
-import { MAX_ACTIONS } from '@portcullis/core/attacks/respond.ts';
+import { MAX_ACTIONS } from '@portcullis/core/attacks/mitigation/plan-mitigations.ts';
 import fc from 'fast-check';
 import {
   type PlannedResponse,

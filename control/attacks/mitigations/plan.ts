@@ -1,6 +1,9 @@
-import type { MitigationAction } from '@portcullis/core/attacks/actions.ts';
-import type { ResolvedScope } from '@portcullis/core/attacks/scope-settings.ts';
-import { MAX_ACTIONS, planMitigations } from '@portcullis/core/attacks/respond.ts';
+import type { MitigationAction } from '@portcullis/core/attacks/mitigation/actions.ts';
+import type { ResolvedScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
+import {
+  MAX_ACTIONS,
+  planMitigations,
+} from '@portcullis/core/attacks/mitigation/plan-mitigations.ts';
 import type { AttackFacts } from './facts.ts';
 
 export type EndedBecause = 'over' | 'expired' | 'cancelled' | 'settings';

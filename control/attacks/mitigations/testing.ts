@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Attack } from '@portcullis/core/attacks/attack.ts';
-import type { AttackTops } from '@portcullis/core/attacks/respond.ts';
+import type { AttackTops } from '@portcullis/core/attacks/mitigation/plan-mitigations.ts';
 import type { Db } from '../../db/database.ts';
 import { putAttack } from '../testing.ts';
 import type { ReportedAttack } from './facts.ts';

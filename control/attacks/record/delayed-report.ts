@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { resumableOf } from '@portcullis/core/attacks/resume.ts';
+import { resumableOf } from '@portcullis/core/attacks/detector/resume.ts';
 import type { Thresholds } from '@portcullis/core/attacks/attack.ts';
 import type { WireAttack } from '@portcullis/link/messages/attacks.ts';
 import type { Db, Tx } from '../../db/database.ts';

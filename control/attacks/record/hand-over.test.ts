@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { NOTHING_SET, type ScopeSettings } from '@portcullis/core/attacks/scope-settings.ts';
+import {
+  NOTHING_SET,
+  type ScopeSettings,
+} from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { Db } from '../../db/database.ts';
 import { OTHER, startEnvironment } from '../../http/testing/fixture.ts';
 import { list } from '../history/testing.ts';

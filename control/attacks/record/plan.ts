@@ -1,5 +1,5 @@
 import type { Attack } from '@portcullis/core/attacks/attack.ts';
-import type { Resumable } from '@portcullis/core/attacks/resume.ts';
+import type { Resumable } from '@portcullis/core/attacks/detector/resume.ts';
 
 /** The stored state with which a detector continues an attack. */
 export interface StoredAttack {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { AttackTops } from '@portcullis/core/attacks/respond.ts';
+import type { AttackTops } from '@portcullis/core/attacks/mitigation/plan-mitigations.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import type { ReportedAttack } from '../mitigations/facts.ts';
 import { ensurePartitions } from '../partitions.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import type { Measured, Share } from '@portcullis/core/attacks/attack.ts';
-import type { AttackSeries } from '@portcullis/core/attacks/series.ts';
+import type { AttackSeries } from '@portcullis/core/attacks/detector/series.ts';
 import type { Db } from '../../db/database.ts';
 import { startEnvironment } from '../../http/testing/fixture.ts';
 import { SUBJECT, TestWatch } from '../watch/testing.ts';

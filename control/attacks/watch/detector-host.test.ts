@@ -5,7 +5,7 @@ import { DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/attack.ts';
 import { repeated } from '@portcullis/core/testing/repeated.ts';
 import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
 import type { WatchSamples, WireSample } from '@portcullis/link/messages/attacks.ts';
-import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
+import type { WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { Seen } from '../record/plan.ts';
 import { DetectorHost } from './detector-host.ts';
 import { floodSample } from './testing.ts';

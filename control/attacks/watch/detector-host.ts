@@ -1,12 +1,12 @@
 import type { Attack, AttackEvent } from '@portcullis/core/attacks/attack.ts';
-import { type DetectorState, INITIAL, step } from '@portcullis/core/attacks/detector.ts';
+import { type DetectorState, INITIAL, step } from '@portcullis/core/attacks/detector/detector.ts';
 import {
   accept,
   type Counters,
   forget,
   NO_COUNTERS,
   take,
-} from '@portcullis/core/attacks/merge.ts';
+} from '@portcullis/core/attacks/merge/merge-samples.ts';
 import {
   goOnAs,
   handOver,
@@ -15,9 +15,9 @@ import {
   type Resumable,
   resume,
   toResumable,
-} from '@portcullis/core/attacks/resume.ts';
-import type { Ongoing, SubjectState } from '@portcullis/core/attacks/subject.ts';
-import { SHORT_MS } from '@portcullis/core/attacks/window.ts';
+} from '@portcullis/core/attacks/detector/resume.ts';
+import type { Ongoing, SubjectState } from '@portcullis/core/attacks/detector/subject.ts';
+import { SHORT_MS } from '@portcullis/core/attacks/detector/window.ts';
 import { BUCKET_MS, type Sample, type SubjectSample } from '@portcullis/core/attacks/sample.ts';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import type { WatchSamples, WireSample } from '@portcullis/link/messages/attacks.ts';

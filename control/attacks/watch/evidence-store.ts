@@ -1,6 +1,10 @@
 import type { Attack } from '@portcullis/core/attacks/attack.ts';
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
-import { type AttackSeries, Series, seriesUntil } from '@portcullis/core/attacks/series.ts';
+import {
+  type AttackSeries,
+  Series,
+  seriesUntil,
+} from '@portcullis/core/attacks/detector/series.ts';
 import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
 
 /** The most attacks with evidence; others have only a record. */

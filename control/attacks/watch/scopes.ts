@@ -2,7 +2,7 @@ import { DEFAULT_THRESHOLDS, type Thresholds } from '@portcullis/core/attacks/at
 import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
 import type { ControlReply } from '@portcullis/link/messages/messages.ts';
 import { MAX_SCOPES_PER_PAGE, type WatchAsk } from '@portcullis/link/messages/attacks.ts';
-import { type WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
+import { type WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { Db } from '../../db/database.ts';
 import { keptDays } from '../retention.ts';
 import { type WatchScopes, watchScopes } from '../watch-scopes.ts';

@@ -1,7 +1,7 @@
 import type { StoredAttack } from '../record/plan.ts';
 import type { Attack, AttackType, Thresholds } from '@portcullis/core/attacks/attack.ts';
-import { type Resumable, resumableOf } from '@portcullis/core/attacks/resume.ts';
-import { type AttackSeries, MAX_SERIES_POINTS } from '@portcullis/core/attacks/series.ts';
+import { type Resumable, resumableOf } from '@portcullis/core/attacks/detector/resume.ts';
+import { type AttackSeries, MAX_SERIES_POINTS } from '@portcullis/core/attacks/detector/series.ts';
 
 /** The stored detector state of a recorded attack, as far as it is valid. */
 export function resumableOfStored(

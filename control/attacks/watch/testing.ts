@@ -1,5 +1,5 @@
 import { VECTOR_INDEX } from '@portcullis/core/attacks/vectors.ts';
-import type { AttackTops } from '@portcullis/core/attacks/respond.ts';
+import type { AttackTops } from '@portcullis/core/attacks/mitigation/plan-mitigations.ts';
 import type { WatchSamples, WireAttack, WireSample } from '@portcullis/link/messages/attacks.ts';
 import type { Db } from '../../db/database.ts';
 import type { ReportedAttack } from '../mitigations/facts.ts';

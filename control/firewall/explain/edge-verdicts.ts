@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Verdict } from '@portcullis/core/firewall/decide.ts';
+import type { Verdict } from '@portcullis/core/firewall/decide/decide.ts';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { policyFingerprint } from '@portcullis/link/messages/policy-fingerprint.ts';

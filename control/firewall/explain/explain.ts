@@ -1,6 +1,6 @@
-import { explainVerdict } from '@portcullis/core/firewall/explain.ts';
-import { decide, type Verdict } from '@portcullis/core/firewall/decide.ts';
-import { FIRST_PACKET } from '@portcullis/core/firewall/first-packet.ts';
+import { explainVerdict } from '@portcullis/core/firewall/decide/explain.ts';
+import { decide, type Verdict } from '@portcullis/core/firewall/decide/decide.ts';
+import { FIRST_PACKET } from '@portcullis/core/firewall/decide/first-packet.ts';
 import type { EdgeSettings, Packet } from '@portcullis/core/firewall/packet.ts';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { findDecidingRule } from '@portcullis/core/firewall/no-effect.ts';
+import { findDecidingRule } from '@portcullis/core/firewall/decide/no-effect.ts';
 import { processorClock } from '@portcullis/core/testing/processor-clock.ts';
 import { explainNewRules } from './no-effect.ts';
 import type { RuleContent, StoredRule } from '../objects.ts';

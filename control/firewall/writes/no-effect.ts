@@ -1,5 +1,5 @@
-import { describeRule } from '@portcullis/core/firewall/explain.ts';
-import { findDecidingRule } from '@portcullis/core/firewall/no-effect.ts';
+import { describeRule } from '@portcullis/core/firewall/decide/explain.ts';
+import { findDecidingRule } from '@portcullis/core/firewall/decide/no-effect.ts';
 import { formatNetwork, networkOf, parseCidr } from '@portcullis/core/net/cidr.ts';
 import { portList } from './messages.ts';
 import type { AddressState, RuleContent, StoredRule } from '../objects.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { ScopeSettings } from '@portcullis/core/attacks/scope-settings.ts';
+import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { Tx } from '../../db/database.ts';
 import type { DetectionPlace, FleetChange } from '../plan/change.ts';
 

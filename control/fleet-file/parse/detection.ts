@@ -1,4 +1,4 @@
-import type { ScopeSettings } from '@portcullis/core/attacks/scope-settings.ts';
+import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
 import { formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Scope } from './scope.ts';

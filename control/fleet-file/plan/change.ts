@@ -1,4 +1,4 @@
-import type { ScopeSettings } from '@portcullis/core/attacks/scope-settings.ts';
+import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { FilterContent, RuleContent } from '../../firewall/groups/index.ts';
 import type { GeoContent } from '../../firewall/geo/index.ts';
 import type {

@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto';
-import { NOTHING_SET, type ScopeSettings } from '@portcullis/core/attacks/scope-settings.ts';
+import {
+  NOTHING_SET,
+  type ScopeSettings,
+} from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { CollectorExporter } from '../../db/schema.ts';
 import type { ResponderSpec } from '../../db/schema-mitigations.ts';
 import type { Position } from '../mistakes.ts';

@@ -1,4 +1,4 @@
-import type { ScopeSettings } from '@portcullis/core/attacks/scope-settings.ts';
+import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import { formatCidr, formatNetwork, networkOf, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { DesiredHolding } from '../desired.ts';
 import type { Position } from '../mistakes.ts';

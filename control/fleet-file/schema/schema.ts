@@ -1,4 +1,4 @@
-import { MITIGATION_MODES } from '@portcullis/core/attacks/scope-settings.ts';
+import { MITIGATION_MODES } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import { type Static, type TSchema, Type } from 'typebox';
 
 /**

@@ -1,5 +1,8 @@
 import { sql } from 'kysely';
-import { NOTHING_SET, type ScopeSettings } from '@portcullis/core/attacks/scope-settings.ts';
+import {
+  NOTHING_SET,
+  type ScopeSettings,
+} from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import type { CollectorExporter, Owner } from '../../db/schema.ts';
 import type { ResponderSpec } from '../../db/schema-mitigations.ts';

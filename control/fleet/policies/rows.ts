@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { MitigationAction } from '@portcullis/core/attacks/actions.ts';
+import type { MitigationAction } from '@portcullis/core/attacks/mitigation/actions.ts';
 import type { ManagedFilter, RuleAction, RuleProtocol } from '../../db/schema.ts';
 import type { Tx } from '../../db/database.ts';
 

@@ -1,5 +1,6 @@
 import type { FilterProgram } from '@portcullis/core/filters/program.ts';
-import type { AddChain, FilteredPort, FilterPlace } from './place.ts';
+import type { AddChain } from '../chain.ts';
+import type { FilteredPort, FilterPlace } from './place.ts';
 import { dropFor, sourceRate, stateSet } from './state.ts';
 import { IP, type PortDispatch } from '../names.ts';
 import { chainBySource, mapBySource, valuesOf } from './safe-sources.ts';

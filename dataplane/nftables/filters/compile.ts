@@ -10,9 +10,10 @@ import {
 } from '@portcullis/core/firewall/policy.ts';
 import { type Family, formatAddress } from '@portcullis/core/net/address.ts';
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
-import type { Element } from '../policy/compile.ts';
+import type { Element, TargetFilters } from '../policy/compiled.ts';
 import { judgingChain, portChains } from './chains.ts';
-import type { AddChain, FilteredPort, FilterPlace } from './place.ts';
+import type { AddChain } from '../chain.ts';
+import type { FilteredPort, FilterPlace } from './place.ts';
 import { LINUX_SERVER, type TcpServer } from '../../filters/tcp-server.ts';
 import { prefixPortChain } from './prefixes.ts';
 import { isSingle, PolicyError } from '../../compile/match.ts';
@@ -44,18 +45,6 @@ export const DEFAULT_FILTERING: Filtering = {
   catalogue: FILTERS,
   serverAt: () => null,
 };
-
-/** What the layout must know of a target's filters. */
-export interface TargetFilters {
-  /** By `tcp 25565`: the verdict that stands for its filters, another where they differ. Without those of mitigations. */
-  readonly programs: ReadonlyMap<string, string>;
-  /** Types that this version does not know, and leaves out. */
-  readonly unknown: readonly string[];
-  /** Ports that a dispatch knows. */
-  readonly ports: ReadonlyMap<PortDispatch, ReadonlySet<number>>;
-  /** Of prefixes: where their intervals lead. */
-  readonly prefixChains: ReadonlyMap<PortDispatch, string>;
-}
 
 export interface CompiledFilters {
   /** The verdict of rules that let a packet pass. */

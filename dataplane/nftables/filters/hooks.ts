@@ -1,5 +1,6 @@
-import { deviceMatch, type EdgeRules, passManagement } from '../table/base-chain.ts';
-import type { Chain } from '../policy/compile.ts';
+import { deviceMatch, passManagement } from '../table/base-chain.ts';
+import { type EdgeRules } from '../table/edge-rules.ts';
+import type { Chain } from '../policy/compiled.ts';
 import type { Interval } from '../policy/intervals.ts';
 import { resetClients, resetServers } from './reset.ts';
 import { dispatchMap, IP, type PortDispatch, prefixMap } from '../names.ts';

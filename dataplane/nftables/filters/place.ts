@@ -20,6 +20,3 @@ export interface FilteredPort {
   /** Null: no filter is there for these sources. For some there is one. */
   readonly programs: BySource<FilterProgram | null>;
 }
-
-/** Takes a chain in and answers its name. */
-export type AddChain = (kind: string, statements: readonly string[]) => string;

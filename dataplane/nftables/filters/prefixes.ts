@@ -1,6 +1,6 @@
 import type { Family } from '@portcullis/core/net/address.ts';
-import type { CompiledTarget } from '../policy/compile.ts';
-import type { AddChain } from './place.ts';
+import type { CompiledTarget } from '../policy/compiled.ts';
+import type { AddChain } from '../chain.ts';
 import { type Interval, intervalsOf } from '../policy/intervals.ts';
 import { PORT_DISPATCHES, type PortDispatch, prefixMap } from '../names.ts';
 

@@ -1,7 +1,7 @@
 import type { Family } from '@portcullis/core/net/address.ts';
 import { type Cidr, formatNetwork } from '@portcullis/core/net/cidr.ts';
 import { mergeCidrs } from '@portcullis/core/net/cidr-sets.ts';
-import type { AddChain } from './place.ts';
+import type { AddChain } from '../chain.ts';
 import { networkFrom, PolicyError } from '../../compile/match.ts';
 import { IP } from '../names.ts';
 

@@ -1,6 +1,6 @@
 import { FILTER_REASONS, type FilterReason } from '@portcullis/core/filters/reasons.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
-import type { RenderedChain } from '../table/base-chain.ts';
+import type { RenderedChain } from '../chain.ts';
 import { ADDRESS_TYPE, IP } from '../names.ts';
 
 /**

@@ -1,7 +1,8 @@
 import type { FilterProgram } from '@portcullis/core/filters/program.ts';
 import { HANDSHAKES } from '@portcullis/core/filters/reasons.ts';
 import type { TcpServer } from '../../filters/tcp-server.ts';
-import type { AddChain, FilterPlace } from './place.ts';
+import type { AddChain } from '../chain.ts';
+import type { FilterPlace } from './place.ts';
 import { count, dropFor, sourceRate, stateSet } from './state.ts';
 import { IP, type PortDispatch } from '../names.ts';
 

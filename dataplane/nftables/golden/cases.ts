@@ -7,7 +7,7 @@ import type {
 import { edgeRules } from '../../testing/policies.ts';
 import { compilePolicy } from '../policy/compile.ts';
 import { DEFAULT_FILTERING } from '../filters/compile.ts';
-import type { EdgeRules } from '../table/base-chain.ts';
+import type { EdgeRules } from '../table/edge-rules.ts';
 import { type Layout, planLayout } from '../table/layout.ts';
 import { objectsOf } from '../table/objects.ts';
 import { renderDelta, renderWhole } from '../table/render.ts';

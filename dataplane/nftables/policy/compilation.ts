@@ -1,5 +1,6 @@
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
-import { type CompiledTarget, compilePolicy } from './compile.ts';
+import { type CompiledTarget } from './compiled.ts';
+import { compilePolicy } from './compile.ts';
 import type { Filtering } from '../filters/compile.ts';
 import { PolicyError } from '../../compile/match.ts';
 import { changedKeys } from '../../compile/changed-keys.ts';

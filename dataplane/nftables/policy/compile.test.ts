@@ -6,7 +6,7 @@ import {
   policyFor,
   sourceSets,
 } from '@portcullis/core/firewall/testing/arbitraries.ts';
-import { decide } from '@portcullis/core/firewall/decide.ts';
+import { decide } from '@portcullis/core/firewall/decide/decide.ts';
 import { PROTOCOL_NUMBERS } from '@portcullis/core/firewall/match.ts';
 import type { Packet, PacketState } from '@portcullis/core/firewall/packet.ts';
 import type { Policy, PolicyRule, SourceSets } from '@portcullis/core/firewall/policy.ts';
@@ -15,7 +15,8 @@ import fc from 'fast-check';
 import type { FilterFacts } from '../../testing/filter-interpreter.ts';
 import { interpret } from '../../testing/interpreter.ts';
 import { edgeRules } from '../../testing/policies.ts';
-import { type CompiledTarget, compilePolicy } from './compile.ts';
+import { type CompiledTarget } from './compiled.ts';
+import { compilePolicy } from './compile.ts';
 import { DEFAULT_FILTERING } from '../filters/compile.ts';
 import { planLayout } from '../table/layout.ts';
 import { PolicyError } from '../../compile/match.ts';

@@ -3,12 +3,8 @@ import { type Family, formatAddress } from '@portcullis/core/net/address.ts';
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
 import { ruleDrop } from '../table/drop-counters.ts';
 import { mitigationStatements } from './mitigations.ts';
-import {
-  compileFilters,
-  DEFAULT_FILTERING,
-  type Filtering,
-  type TargetFilters,
-} from '../filters/compile.ts';
+import { compileFilters, DEFAULT_FILTERING, type Filtering } from '../filters/compile.ts';
+import type { Chain, CompiledTarget, Element, SourceSetUnion } from './compiled.ts';
 import {
   isSingle,
   type MatchRule,
@@ -37,43 +33,6 @@ import {
   prune,
   type Tree,
 } from '../../compile/program.ts';
-
-/** What one target needs in the kernel. Depends on its policy only, never on other targets. */
-export interface CompiledTarget {
-  readonly target: string;
-  readonly cidr: Cidr;
-  /** Of single addresses. */
-  readonly elements: readonly Element[];
-  /** Of prefixes: the chain that judges, through the interval map. */
-  readonly prefixChain: string | null;
-  /** Of single addresses: keys of the sources that are looked up (`named-sources.ts`), which other targets share. */
-  readonly sources: readonly number[];
-  readonly filters: TargetFilters;
-  /** Chains that elements go to, by name. A name stands for its content, so targets share them. */
-  readonly chains: ReadonlyMap<string, Chain>;
-}
-
-export interface Element {
-  readonly map: string;
-  readonly key: string;
-  readonly verdict: string;
-}
-
-export interface Chain {
-  /** Of a base chain: where in the kernel, with its priority and policy. */
-  readonly hook?: string;
-  readonly statements: readonly string[];
-  /** Source sets that the statements ask, and maps that they look into. */
-  readonly sets: readonly SourceSetUnion[];
-  readonly maps: readonly string[];
-}
-
-/** Sources of several sets together, as one interval set of a family. */
-export interface SourceSetUnion {
-  readonly name: string;
-  readonly family: Family;
-  readonly names: readonly string[];
-}
 
 /** Throws `PolicyError` on what no parser should have let through. */
 export function compilePolicy(

@@ -1,6 +1,6 @@
 import { BITS, type Family, formatAddress } from '@portcullis/core/net/address.ts';
 import { compareCidrs, lastValue } from '@portcullis/core/net/cidr.ts';
-import type { CompiledTarget } from './compile.ts';
+import type { CompiledTarget } from './compiled.ts';
 
 export interface Interval {
   readonly range: string;

@@ -1,13 +1,12 @@
-import { FRAGMENT_LIMITS, type FragmentLimits } from '@portcullis/core/firewall/fragment-limits.ts';
-import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
 import {
-  ICMP_RATES,
   type IcmpBudget,
   NEEDED_ICMP,
   type NeededIcmp,
 } from '@portcullis/core/firewall/needed-icmp.ts';
 import { STAGES, type StageName } from '@portcullis/core/firewall/stages.ts';
-import { reasonChains, VALIDATED_SOURCES } from '../filters/state.ts';
+import { reasonChains } from '../filters/state.ts';
+import type { RenderedChain } from '../chain.ts';
+import type { EdgeRules } from './edge-rules.ts';
 import { deniedFlowChains, REPLIES } from './denied-flows.ts';
 import { declareDropCounters, dropChains } from './drop-counters.ts';
 import {
@@ -21,38 +20,11 @@ import type { Family } from '@portcullis/core/net/address.ts';
 import { dispatchStatement } from '../names.ts';
 import { PolicyError } from '../../compile/match.ts';
 
-/** Rates that no policy names. */
-export interface EdgeLimits {
-  /** Packets a second that stage 2 lets pass of each budget; the burst is one second's worth. */
-  readonly icmpRates: Readonly<Record<IcmpBudget, number>>;
-  /** What stage 3 lets through to reassembly. */
-  readonly fragmentLimits: FragmentLimits;
-  /** How many sources of a family filters remember as validated; beyond, newcomers stay unvalidated. */
-  readonly validatedSources: number;
-}
-
-/** What the edge judges and how, beside the policies. */
-export interface EdgeRules extends Omit<EdgeSettings, 'localAddresses'>, EdgeLimits {
-  /** Packets that enter by these are judged, all others are not touched. They need not exist (yet). */
-  readonly devices: readonly string[];
-}
-
-export const DEFAULT_LIMITS: EdgeLimits = {
-  icmpRates: ICMP_RATES,
-  fragmentLimits: FRAGMENT_LIMITS,
-  validatedSources: VALIDATED_SOURCES,
-};
-
 /** After conntrack (-200) has found the connection, before Docker's DNAT (-100) rewrites the destination. */
 const BESIDE_CONNECTIONS = -150;
 /** Put together (-400), not yet tracked: what is dropped costs no connection. */
 const BEFORE_CONNECTIONS = -290;
 const JUDGE_IP6 = 'meta nfproto ipv6 goto judge6';
-
-export interface RenderedChain {
-  readonly name: string;
-  readonly statements: readonly string[];
-}
 
 /** The chains that do not depend on policies. Throws `PolicyError` on a device no kernel could have. */
 export function renderBaseChains(rules: EdgeRules): RenderedChain[] {

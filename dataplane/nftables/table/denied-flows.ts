@@ -1,5 +1,5 @@
 import type { Family } from '@portcullis/core/net/address.ts';
-import type { RenderedChain } from './base-chain.ts';
+import type { RenderedChain } from '../chain.ts';
 import { stateSet } from '../filters/state.ts';
 import { IP, protocolName } from '../names.ts';
 

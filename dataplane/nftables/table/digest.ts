@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { changedKeys } from '../../compile/changed-keys.ts';
-import type { CompiledTarget } from '../policy/compile.ts';
+import type { CompiledTarget } from '../policy/compiled.ts';
 import type { Layout, SourceSetContent } from './layout.ts';
 import { renderWhole } from './render.ts';
 

@@ -1,4 +1,4 @@
-import type { RenderedChain } from './base-chain.ts';
+import type { RenderedChain } from '../chain.ts';
 import { ADDRESS_TYPE, IP } from '../names.ts';
 
 /**

@@ -1,6 +1,7 @@
 import { BURST_SECONDS, type FragmentLimits } from '@portcullis/core/firewall/fragment-limits.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
-import type { EdgeRules, RenderedChain } from './base-chain.ts';
+import type { EdgeRules } from './edge-rules.ts';
+import type { RenderedChain } from '../chain.ts';
 import { ADDRESS_TYPE, dispatchMap, IP } from '../names.ts';
 
 /**

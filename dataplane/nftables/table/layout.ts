@@ -2,14 +2,14 @@ import type { SourceSets } from '@portcullis/core/firewall/policy.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
 import { mergeCidrs } from '@portcullis/core/net/cidr-sets.ts';
 import { formatNetwork } from '@portcullis/core/net/cidr.ts';
-import type { Chain, CompiledTarget, SourceSetUnion } from '../policy/compile.ts';
+import type { Chain, CompiledTarget, SourceSetUnion } from '../policy/compiled.ts';
 import { networksOf } from '../../compile/match.ts';
 import { filterHooks } from '../filters/hooks.ts';
 import { filterIntervals } from '../filters/prefixes.ts';
 import { type Interval, intervalsOf } from '../policy/intervals.ts';
 import { type Dispatch, dispatchMap, PORT_DISPATCHES } from '../names.ts';
 import { EMPTY_TALLY, type Tally, tallyAfter } from './tally.ts';
-import type { EdgeRules } from './base-chain.ts';
+import type { EdgeRules } from './edge-rules.ts';
 
 /** Everything the table holds, of now. What is rendered depends on it alone. */
 export interface Layout {

@@ -1,6 +1,7 @@
 import type { Family } from '@portcullis/core/net/address.ts';
-import { type RenderedChain, renderBaseChains, renderLimits } from './base-chain.ts';
-import type { Chain, CompiledTarget, Element } from '../policy/compile.ts';
+import { type RenderedChain } from '../chain.ts';
+import { renderBaseChains, renderLimits } from './base-chain.ts';
+import type { Chain, CompiledTarget, Element } from '../policy/compiled.ts';
 import type { Change, MapChange } from '../driver.ts';
 import { declareFilterState } from '../filters/state.ts';
 import { FAMILIES, type Layout, type SourceSetContent } from './layout.ts';

@@ -1,7 +1,7 @@
 import type { Family } from '@portcullis/core/net/address.ts';
 import { changedKeys } from '../../compile/changed-keys.ts';
 import { VersionedMap } from '../../compile/versioned-map.ts';
-import type { Chain, CompiledTarget } from '../policy/compile.ts';
+import type { Chain, CompiledTarget } from '../policy/compiled.ts';
 import { NAMED_SOURCES } from '../policy/named-sources.ts';
 
 /** What all targets together need. Counted on from one version of them to the next, by what differs. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { decide } from '@portcullis/core/firewall/decide.ts';
+import { decide } from '@portcullis/core/firewall/decide/decide.ts';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
 import fc from 'fast-check';

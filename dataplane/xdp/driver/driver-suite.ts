@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { decide, type EdgeView } from '@portcullis/core/firewall/decide.ts';
+import { decide, type EdgeView } from '@portcullis/core/firewall/decide/decide.ts';
 import { protocolNumber } from '@portcullis/core/firewall/match.ts';
 import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
 import { type Situation, situation } from '@portcullis/core/firewall/testing/edge-views.ts';

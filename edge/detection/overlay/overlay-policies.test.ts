@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { MitigationAction } from '@portcullis/core/attacks/actions.ts';
+import type { MitigationAction } from '@portcullis/core/attacks/mitigation/actions.ts';
 import type { Mitigation, Policy } from '@portcullis/core/firewall/policy.ts';
 import type { Desired } from '@portcullis/dataplane/desired.ts';
 import { opening } from '../../testing/control.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { renderAction } from '@portcullis/core/attacks/actions.ts';
+import { renderAction } from '@portcullis/core/attacks/mitigation/actions.ts';
 import {
   MITIGATION_REF,
   type Policy,

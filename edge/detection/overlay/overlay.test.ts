@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type MitigationAction, renderAction } from '@portcullis/core/attacks/actions.ts';
-import type { MitigationMode } from '@portcullis/core/attacks/scope-settings.ts';
+import {
+  type MitigationAction,
+  renderAction,
+} from '@portcullis/core/attacks/mitigation/actions.ts';
+import type { MitigationMode } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import {
   type ControlPolicy,
   OVERLAY_TTL_MS,

@@ -1,5 +1,8 @@
-import { type MitigationAction, renderAction } from '@portcullis/core/attacks/actions.ts';
-import type { MitigationMode } from '@portcullis/core/attacks/scope-settings.ts';
+import {
+  type MitigationAction,
+  renderAction,
+} from '@portcullis/core/attacks/mitigation/actions.ts';
+import type { MitigationMode } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { Mitigation, Policy } from '@portcullis/core/firewall/policy.ts';
 import { keyOf } from '../action-key.ts';
 

@@ -1,5 +1,5 @@
-import { type DetectorState, INITIAL, step } from '@portcullis/core/attacks/detector.ts';
-import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
+import { type DetectorState, INITIAL, step } from '@portcullis/core/attacks/detector/detector.ts';
+import type { WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import { WatchedEdge } from '../../floods/watched-edge.ts';
 import type { Namespace } from '../../stack/netns.ts';
 import { type CollectorTrialOptions, Sightings } from './ours.ts';

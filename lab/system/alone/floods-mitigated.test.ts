@@ -5,7 +5,7 @@ import type { AttackType } from '@portcullis/core/attacks/attack.ts';
 import { type Db, openDatabase } from '@portcullis/control/db/database.ts';
 import { findEmbeddedPostgres } from '@portcullis/control/db/embedded/index.ts';
 import { sql } from 'kysely';
-import { linkOf } from '../../bench/traffic.ts';
+import { linkOf } from '../../bench/generator/traffic.ts';
 import { sendFloods } from '../../floods/flood.ts';
 import type { FloodKind } from '../../floods/frames.ts';
 import { type Played, Players } from '../../floods/players.ts';

@@ -7,7 +7,7 @@ import { FakeControl } from '@portcullis/edge/testing/control.ts';
 import { serveIpc } from '@portcullis/link/transport/ipc.ts';
 import type { ControlSide } from '@portcullis/link/transport/transport.ts';
 import type { WireAttack } from '@portcullis/link/messages/attacks.ts';
-import { linkOf } from '../../bench/traffic.ts';
+import { linkOf } from '../../bench/generator/traffic.ts';
 import { mountBpffs, unmountBpffs } from '../../kernel/bpffs.ts';
 import { sendFloods } from '../../floods/flood.ts';
 import type { FloodKind } from '../../floods/frames.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { linkOf } from '../../bench/traffic.ts';
+import { linkOf } from '../../bench/generator/traffic.ts';
 import { isCutOff } from '../../floods/cut-off.ts';
 import { sendFloods } from '../../floods/flood.ts';
 import { EDGE_DEVICE, SERVER } from '../../stack/internet.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setPriority } from 'node:os';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { WatchScope } from '@portcullis/core/attacks/scope-settings.ts';
+import type { WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import { isCutOff } from '../../floods/cut-off.ts';
 import { SERVER } from '../../stack/internet.ts';
 import { require } from '../../requirements.ts';

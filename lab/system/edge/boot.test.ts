@@ -7,7 +7,7 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { BOOT_SCRIPT } from '@portcullis/edge/boot/unit.ts';
 import { startTrial, edgeConfirm, edgeOff } from '@portcullis/edge/switch/switch-files.ts';
 import type { Desired } from '@portcullis/dataplane/desired.ts';
-import { DEFAULT_LIMITS } from '@portcullis/dataplane/nftables/table/base-chain.ts';
+import { DEFAULT_LIMITS } from '@portcullis/dataplane/nftables/table/edge-rules.ts';
 import { createFakeKernel } from '@portcullis/dataplane/nftables/fake.ts';
 import { Reconciler } from '@portcullis/edge/reconcile/reconcile.ts';
 import { enforcedFolder } from '@portcullis/edge/state/disk.ts';

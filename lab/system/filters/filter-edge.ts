@@ -8,7 +8,7 @@ import { Reconciler } from '@portcullis/edge/reconcile/reconcile.ts';
 import {
   DEFAULT_LIMITS,
   type EdgeLimits,
-} from '@portcullis/dataplane/nftables/table/base-chain.ts';
+} from '@portcullis/dataplane/nftables/table/edge-rules.ts';
 import { readFilterCounters } from '@portcullis/dataplane/filters/counters.ts';
 import { FilterKeeper } from '@portcullis/dataplane/filters/keeper.ts';
 import { removeWhere } from '@portcullis/dataplane/kernel/netlink/conntrack.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { FRAGMENT_LIMITS } from '@portcullis/core/firewall/fragment-limits.ts';
 import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
-import { DEFAULT_LIMITS } from '@portcullis/dataplane/nftables/table/base-chain.ts';
+import { DEFAULT_LIMITS } from '@portcullis/dataplane/nftables/table/edge-rules.ts';
 import { openCounterReader } from '@portcullis/dataplane/nftables/elements/counter-reader.ts';
 import { NftablesDrops } from '@portcullis/dataplane/nftables/elements/drop-source.ts';
 import { createLineLog } from '@portcullis/agent/log.ts';

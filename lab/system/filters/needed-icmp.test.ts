@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { DEFAULT_LIMITS } from '@portcullis/dataplane/nftables/table/base-chain.ts';
+import { DEFAULT_LIMITS } from '@portcullis/dataplane/nftables/table/edge-rules.ts';
 import { compilePolicy } from '@portcullis/dataplane/nftables/policy/compile.ts';
 import { planLayout } from '@portcullis/dataplane/nftables/table/layout.ts';
 import { createNftDriver } from '@portcullis/dataplane/nftables/nft.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { Filter } from '@portcullis/core/filters/filter.ts';
 import { parseSet } from '@portcullis/dataplane/nftables/elements/kernel-set.ts';
-import type { EdgeLimits } from '@portcullis/dataplane/nftables/table/base-chain.ts';
+import type { EdgeLimits } from '@portcullis/dataplane/nftables/table/edge-rules.ts';
 import { CLIENT, CONTAINER, HOST, SERVER } from '../../stack/internet.ts';
 import { require } from '../../requirements.ts';
 import { UdpPeer } from '../../wire/udp-peer.ts';

@@ -1,0 +1,21 @@
+import type { Thresholds } from '../attack.ts';
+import type { Phase, SubjectState } from './subject.ts';
+import type { Rates } from './window.ts';
+
+type Limits = Pick<Thresholds, 'pps' | 'bps'>;
+
+/** An attack waits at most this many buckets for a known type. */
+const NAMELESS_BUCKETS = 2;
+
+/** Counters report vectors of busy subjects only, and get two buckets for it. */
+export function isNameable({ window, vectors }: SubjectState): boolean {
+  return window.buckets.length > NAMELESS_BUCKETS || vectors.recent.some((amount) => amount > 0);
+}
+
+export function isUsual(rates: Rates, { pps, bps }: Limits): boolean {
+  return rates.pps < pps && rates.bps < bps;
+}
+
+export function phaseLimits(phase: Phase): Limits | null {
+  return phase.name === 'quiet' ? null : phase.limits;
+}

@@ -1,0 +1,391 @@
+import type { Attack, AttackEvent, Measured, Thresholds } from '../attack.ts';
+import { type Baseline, learn, limitsOf } from './baseline.ts';
+import { classify, createTotals, type VectorTotals } from '../classify.ts';
+import { BUCKET_MS, type VectorCount } from '../sample.ts';
+import {
+  type Bucket,
+  latest,
+  peaksOf,
+  type Rates,
+  ratesOf,
+  restart,
+  SHORT_MS,
+  type Window,
+} from './window.ts';
+
+/** The state of a tracked subject. */
+export interface SubjectState {
+  readonly prefix: string | null;
+  readonly window: Window;
+  readonly baseline: Baseline;
+  readonly vectors: Vectors;
+  /** For a prefix: the number of buckets in which few addresses together exceeded its limit. */
+  readonly pressed: number;
+  readonly phase: Phase;
+}
+
+/** Packets and bytes by vector. */
+export interface Vectors {
+  /** The usual traffic per second, learned like the baseline. */
+  readonly usual: VectorTotals;
+  /** The recent traffic, with decay. */
+  readonly recent: VectorTotals;
+}
+
+export type Phase = { readonly name: 'quiet' } | Ongoing | Ended;
+
+interface Recorded {
+  readonly attack: Attack;
+  /** The limits at the start of the attack, frozen while it lasts. */
+  readonly limits: Limits;
+  /** Below these limits it is quiet. */
+  readonly ends: Limits;
+  /** The traffic beyond the usual since the start, by vector. */
+  readonly evidence: VectorTotals;
+}
+
+export interface Ongoing extends Recorded {
+  readonly name: 'ongoing';
+  /** The time since the last classification. */
+  readonly namedMs: number;
+  /** How long it has been below the quiet limits. */
+  readonly quietMs: number;
+  /**
+   * The part of the past that belongs to this attack. Null means all of it; earlier traffic belonged to another holder.
+   */
+  readonly ownMs: number | null;
+}
+
+export interface Ended extends Recorded {
+  readonly name: 'ended';
+  readonly sinceMs: number;
+}
+
+type Limits = Pick<Thresholds, 'pps' | 'bps'>;
+
+export const QUIET: Phase = { name: 'quiet' };
+/** For an attack that has just started or continued. */
+export const BEGINNING = { quietMs: 0, namedMs: 0, ownMs: null } as const;
+
+/** An attack that starts again within this time is the same one. */
+const MERGE_MS = 300_000;
+/**
+ * The quiet limit is halfway between the usual traffic and the limits. This hysteresis prevents repeated ends and
+ * starts, and a download does not prolong the attack.
+ */
+const END_SHARE = 0.5;
+/**
+ * The record must be closed within the hold time. The last packet is up to a bucket older than the quiet time, and
+ * counting, reporting and writing take half a second. For short hold times the margin is at most a quarter.
+ */
+const TOLD_MS = 3 * BUCKET_MS;
+const TOLD_SHARE = 0.25;
+/** A peak must rise by this factor for an event. */
+const NEWS = 1.02;
+/** The interval of classification. */
+const NAMING_MS = 1000;
+const RECENT_FADE_MS = 1500;
+/** The time constant of usual vectors: a minute. */
+const USUAL_FADE_MS = 60_000;
+
+export interface Moment {
+  readonly atMs: number;
+  readonly durationMs: number;
+}
+
+export interface Stepped {
+  readonly state: SubjectState;
+  readonly event: AttackEvent | null;
+}
+
+/** Certainly and at present: the long past alone stays above the limits long after the end. */
+export function tooMuch(rates: Rates, limits: Limits): boolean {
+  return (
+    (rates.surePps >= limits.pps && rates.pps >= limits.pps) ||
+    (rates.sureBps >= limits.bps && rates.bps >= limits.bps)
+  );
+}
+
+export function noteVectors(
+  { usual, recent }: Vectors,
+  counts: readonly VectorCount[],
+  { durationMs }: Moment,
+): Vectors {
+  const kept = Math.exp(-durationMs / RECENT_FADE_MS);
+  const next = scaled(recent, kept);
+  for (const { vector, packets, bytes } of counts) {
+    next[vector * 2] = (next[vector * 2] as number) + packets;
+    next[vector * 2 + 1] = (next[vector * 2 + 1] as number) + bytes;
+  }
+  return { usual, recent: next };
+}
+
+/** Without an attack: updates the baseline. */
+export function stepQuiet(
+  state: SubjectState,
+  rates: Pick<Rates, 'pps' | 'bps'>,
+  { durationMs }: Moment,
+): SubjectState {
+  const { usual, recent } = state.vectors;
+  const weight = Math.min(1, durationMs / USUAL_FADE_MS);
+  return {
+    ...state,
+    baseline: learn(state.baseline, rates, durationMs),
+    vectors: {
+      recent,
+      usual: mixed(usual, 1 - weight, recent, perSecond * weight),
+    },
+  };
+}
+
+/** The decayed sum of a constant rate, in seconds. */
+const perSecond = 1000 / RECENT_FADE_MS;
+
+/** `measured`: the traffic of this attack; for a prefix, without attacks on single addresses. */
+export function open(
+  state: SubjectState,
+  subject: string,
+  thresholds: Thresholds,
+  measured: Window,
+  moment: Moment,
+): Stepped {
+  const limits = limitsOf(state.baseline, thresholds);
+  const evidence = addExcess(createTotals(), state.vectors, SHORT_MS);
+  const { type, shares } = classify(evidence, thresholds);
+  const { pps, bps } = peaksOf(measured);
+  const ends = endsOf(state.baseline, limits);
+  const busy = busyBuckets(measured, ends);
+  const startedAtMs = Math.round(busy.reduce((at, { durationMs }) => at - durationMs, moment.atMs));
+  const attack: Attack = {
+    id: `${subject}@${startedAtMs}`,
+    subject,
+    type,
+    shares,
+    peakPps: pps,
+    peakBps: bps,
+    startedAtMs,
+    endedAtMs: null,
+  };
+  return {
+    state: {
+      ...state,
+      window: restart(state.window, busy.length),
+      phase: { name: 'ongoing', attack, limits, ends, evidence, ...BEGINNING },
+    },
+    event: { kind: 'opened', attack, atMs: moment.atMs, quietMs: 0 },
+  };
+}
+
+function endsOf({ pps, bps }: Baseline, limits: Limits): Limits {
+  const end = (usual: number, limit: number): number =>
+    limit - (limit - Math.min(usual, limit)) * END_SHARE;
+  return { pps: end(pps, limits.pps), bps: end(bps, limits.bps) };
+}
+
+/** How long the latest buckets have been quiet one by one; the window as a whole shows it later. */
+function quietSince({ buckets }: Window, ends: Limits): number {
+  let quietMs = 0;
+  for (const bucket of buckets.toReversed()) {
+    if (isBusy(bucket, ends)) break;
+    quietMs += bucket.durationMs;
+  }
+  return quietMs;
+}
+
+function isBusy(bucket: Bucket, { pps, bps }: Limits): boolean {
+  const seconds = bucket.durationMs / 1000;
+  return bucket.loadPackets >= pps * seconds || bucket.loadBits >= bps * seconds;
+}
+
+/** The latest consecutive buckets above the limits, at least the last one. */
+function busyBuckets({ buckets }: Window, ends: Limits): readonly Bucket[] {
+  const before = buckets.slice(0, -1).findLastIndex((bucket) => !isBusy(bucket, ends));
+  return buckets.slice(before + 1);
+}
+
+/** The measurements of an attacked subject. */
+interface Seen {
+  /** Counts for the peaks. */
+  readonly measured: Window;
+  /** Decides whether it continues; for a prefix, without the traffic that a single address may get. */
+  readonly judged: Window;
+}
+
+export function stepOngoing(
+  state: SubjectState,
+  phase: Ongoing,
+  thresholds: Thresholds,
+  { measured, judged }: Seen,
+  moment: Moment,
+): Stepped {
+  const { ends } = phase;
+  const rates = ratesOf(judged);
+  const isQuiet = rates.leastPps < ends.pps && rates.leastBps < ends.bps;
+  const quietMs = !isQuiet
+    ? 0
+    : phase.quietMs > 0
+      ? phase.quietMs + moment.durationMs
+      : quietSince(judged, ends);
+  if (quietMs >= thresholds.holdMs - Math.min(TOLD_MS, thresholds.holdMs * TOLD_SHARE)) {
+    const endedAtMs = Math.max(phase.attack.startedAtMs, Math.round(moment.atMs - quietMs));
+    const attack = { ...phase.attack, endedAtMs };
+    return {
+      state: { ...state, phase: { ...phase, name: 'ended', attack, sinceMs: 0 } },
+      event: { kind: 'ended', attack, atMs: moment.atMs, quietMs },
+    };
+  }
+  const evidence = isQuiet
+    ? phase.evidence
+    : addExcess(phase.evidence, state.vectors, moment.durationMs);
+  const names = phase.namedMs >= NAMING_MS;
+  const ownMs = stillOwn(phase.ownMs, moment);
+  const attack = isQuiet
+    ? phase.attack
+    : {
+        ...phase.attack,
+        ...(names ? classify(evidence, thresholds) : {}),
+        ...higherPeaks(phase.attack, ownMs === null ? measured : latest(measured, ownMs)),
+      };
+  const namedMs = names ? 0 : phase.namedMs + moment.durationMs;
+  const kept = { ...phase, attack, evidence, quietMs, namedMs, ownMs };
+  return {
+    state: { ...state, phase: kept },
+    event: isNews(phase.attack, attack)
+      ? { kind: 'changed', attack, atMs: moment.atMs, quietMs }
+      : null,
+  };
+}
+
+/** It has no effect once it is longer than every window. */
+function stillOwn(ownMs: number | null, { durationMs }: Moment): number | null {
+  return ownMs === null || ownMs + durationMs > SHORT_MS ? null : ownMs + durationMs;
+}
+
+/**
+ * Continues as another attack that started at this time, with the traffic since and the limits of the present holder.
+ * `measured` as for `open`.
+ */
+export function beginAnew(
+  state: SubjectState & { readonly phase: Ongoing },
+  measured: Window,
+  thresholds: Thresholds,
+  startedAtMs: number,
+  atMs: number,
+): SubjectState & { readonly phase: Ongoing } {
+  const { phase, baseline } = state;
+  const ownMs = Math.max(0, atMs - startedAtMs);
+  const { pps, bps } = peaksOf(latest(measured, ownMs));
+  const { subject } = phase.attack;
+  const id = `${subject}@${startedAtMs}`;
+  const attack = { ...phase.attack, id, startedAtMs, peakPps: pps, peakBps: bps };
+  const limits = limitsOf(baseline, thresholds);
+  const ends = endsOf(baseline, limits);
+  return {
+    ...state,
+    window: restart(state.window, latest(state.window, ownMs).buckets.length),
+    phase: {
+      ...phase,
+      attack,
+      limits,
+      ends,
+      evidence: createTotals(),
+      namedMs: 0,
+      ownMs: ownMs > SHORT_MS ? null : ownMs,
+    },
+  };
+}
+
+/** Ends an attack that is no longer tracked. */
+export function endNow({ attack, quietMs }: Ongoing, { atMs }: Moment): AttackEvent {
+  const endedAtMs = Math.max(attack.startedAtMs, Math.round(atMs - quietMs));
+  return { kind: 'ended', attack: { ...attack, endedAtMs }, atMs, quietMs };
+}
+
+function higherPeaks(attack: Attack, measured: Window): Pick<Attack, 'peakPps' | 'peakBps'> {
+  const { pps, bps } = peaksOf(measured);
+  return { peakPps: higher(attack.peakPps, pps), peakBps: higher(attack.peakBps, bps) };
+}
+
+/** An equal rate replaces a peak only with an error smaller by this factor, or the largest of many would be chosen. */
+const BETTER = 0.9;
+
+/**
+ * A sampled peak rises only beyond its error bounds or to a more precise value. Otherwise the highest of many equal
+ * seconds would become the peak by chance.
+ */
+function higher(before: Measured, now: Measured): Measured {
+  if (now.value <= before.value) return before;
+  const isBetter = errorOf(now) < errorOf(before) * BETTER;
+  return now.value > before.high || isBetter ? now : before;
+}
+
+/** The relative error. */
+function errorOf({ value, high }: Measured): number {
+  return (high - value) / value;
+}
+
+function isNews(before: Attack, now: Attack): boolean {
+  return (
+    before.type !== now.type ||
+    now.peakPps.value > before.peakPps.value * NEWS ||
+    now.peakBps.value > before.peakBps.value * NEWS
+  );
+}
+
+/** After the end: continues or is dropped. */
+export function stepEnded(
+  state: SubjectState,
+  phase: Ended,
+  again: boolean,
+  moment: Moment,
+): Stepped {
+  if (again) {
+    const attack = { ...phase.attack, endedAtMs: null };
+    const { limits, ends, evidence } = phase;
+    return {
+      state: {
+        ...state,
+        phase: { name: 'ongoing', attack, limits, ends, evidence, ...BEGINNING },
+      },
+      event: { kind: 'continued', attack, atMs: moment.atMs, quietMs: 0 },
+    };
+  }
+  const sinceMs = phase.sinceMs + moment.durationMs;
+  const next: Phase = sinceMs >= MERGE_MS ? QUIET : { ...phase, sinceMs };
+  return { state: { ...state, phase: next }, event: null };
+}
+
+export function createVectors(): Vectors {
+  return { usual: createTotals(), recent: createTotals() };
+}
+
+/** Adds the recent traffic beyond the usual, scaled to the duration. */
+function addExcess(
+  evidence: VectorTotals,
+  { usual, recent }: Vectors,
+  durationMs: number,
+): VectorTotals {
+  const seconds = durationMs / 1000;
+  const next = evidence.slice();
+  for (let index = 0; index < next.length; index++) {
+    const excess = (recent[index] as number) * perSecond - (usual[index] as number);
+    if (excess > 0) next[index] = (next[index] as number) + excess * seconds;
+  }
+  return next;
+}
+
+// Loops instead of `map`: this runs for every subject in every bucket.
+
+function scaled(values: VectorTotals, factor: number): VectorTotals {
+  const next = values.slice();
+  for (let index = 0; index < next.length; index++) next[index] = (next[index] as number) * factor;
+  return next;
+}
+
+function mixed(a: VectorTotals, ofA: number, b: VectorTotals, ofB: number): VectorTotals {
+  const next = a.slice();
+  for (let index = 0; index < next.length; index++) {
+    next[index] = (a[index] as number) * ofA + (b[index] as number) * ofB;
+  }
+  return next;
+}

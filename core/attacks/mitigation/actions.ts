@@ -1,0 +1,143 @@
+import { findFilter, type FilterType } from '../../filters/catalogue.ts';
+import {
+  type Mitigation,
+  MITIGATION_REF,
+  type MitigationLimit,
+  type PolicyFilter,
+  type RuleProtocol,
+} from '../../firewall/policy.ts';
+import { REFLECTORS, type Reflector } from '../vectors.ts';
+
+/** A mitigation action against an attack. The safelist is added when it is rendered. */
+export type MitigationAction =
+  /** Drops answers of a reflector: UDP from its port. */
+  | { readonly kind: 'reflector'; readonly reflector: Reflector }
+  /** Drops later fragments of UDP on an edge without reassembly. */
+  | { readonly kind: 'fragments' }
+  /** Drops one of few sources, by the protocol of the attack. */
+  | { readonly kind: 'source'; readonly source: string; readonly protocol: RuleProtocol }
+  /** Drops traffic above a rate. */
+  | {
+      readonly kind: 'limit';
+      readonly protocol: RuleProtocol;
+      /** Null: any port. */
+      readonly port: number | null;
+      readonly fragment: Mitigation['fragment'];
+      readonly limit: MitigationLimit;
+    }
+  /** Applies a filter to a port. */
+  | { readonly kind: 'filter'; readonly type: FilterType; readonly port: number };
+
+export interface ActionRendering {
+  /** The ref of the mitigation: `mitigation:12`. */
+  readonly ref: string;
+  readonly mode: Mitigation['mode'];
+  readonly safelist: readonly string[];
+}
+
+/**
+ * The part of a policy that an action becomes. Filters cannot observe, so an observing filter action becomes nothing.
+ */
+export type RenderedAction =
+  | { readonly part: 'mitigation'; readonly value: Mitigation }
+  | { readonly part: 'filter'; readonly value: PolicyFilter }
+  | { readonly part: 'none' };
+
+export function renderAction(action: MitigationAction, rendering: ActionRendering): RenderedAction {
+  const { ref, mode, safelist } = rendering;
+  if (action.kind === 'filter') {
+    if (mode === 'observe') return { part: 'none' };
+    const { type, port } = action;
+    // The ref marks the filter as part of a mitigation.
+    const ofAttack = ref.startsWith(MITIGATION_REF) ? ref : `${MITIGATION_REF}${ref}`;
+    return { part: 'filter', value: { ref: ofAttack, type, port, managed: true, safelist } };
+  }
+  return { part: 'mitigation', value: { ...matchOf(action), ...rendering } };
+}
+
+type Match = Omit<Mitigation, 'ref' | 'mode' | 'safelist'>;
+
+const EVERYTHING: Match = {
+  protocol: 'any',
+  sourcePort: null,
+  destinationPort: null,
+  source: null,
+  fragment: 'any',
+  limit: null,
+};
+
+function matchOf(action: Exclude<MitigationAction, { kind: 'filter' }>): Match {
+  switch (action.kind) {
+    case 'reflector':
+      return { ...EVERYTHING, protocol: 'udp', sourcePort: REFLECTORS[action.reflector] };
+    case 'fragments':
+      return { ...EVERYTHING, protocol: 'udp', fragment: 'later' };
+    case 'source': {
+      const { source, protocol } = action;
+      // A connection that the protected host has answered is no flood.
+      const strangers = { per: 'source', pps: 0, strangersOnly: true } as const;
+      return { ...EVERYTHING, protocol, source, limit: protocol === 'tcp' ? strangers : null };
+    }
+    case 'limit':
+    default: {
+      const { protocol, port, fragment, limit } = action;
+      return { ...EVERYTHING, protocol, destinationPort: port, fragment, limit };
+    }
+  }
+}
+
+/** A description such as `UDP from port 53 (dns) is dropped`, without a full stop. */
+export function describeAction(action: MitigationAction): string {
+  switch (action.kind) {
+    case 'reflector':
+      return `UDP from port ${REFLECTORS[action.reflector]} (${action.reflector}) is dropped`;
+    case 'fragments':
+      return 'parts of UDP datagrams after the first are dropped';
+    case 'source':
+      return action.protocol === 'tcp'
+        ? `TCP from ${action.source} is dropped, but for connections that were answered`
+        : `${nameOf(action.protocol)} from ${action.source} is dropped`;
+    case 'limit':
+      return describeLimit(action);
+    case 'filter':
+    default:
+      return `the filter ${findFilter(action.type)?.name ?? action.type} stands before port ${action.port}`;
+  }
+}
+
+const PER: Readonly<Record<MitigationLimit['per'], string>> = {
+  destination: '',
+  source: ' of each source',
+  attack: ' over all addresses together',
+};
+
+function describeLimit({
+  protocol,
+  port,
+  fragment,
+  limit,
+}: Extract<MitigationAction, { kind: 'limit' }>): string {
+  const parts = fragment === 'later' ? ' in parts after the first' : '';
+  const what = `${nameOf(protocol)}${parts}${port === null ? '' : ` to port ${port}`}`;
+  const whose = limit.strangersOnly ? ' of whoever was not answered' : '';
+  return `${what}${whose} is held to ${limit.pps} packets/s${PER[limit.per]}`;
+}
+
+function nameOf(protocol: RuleProtocol): string {
+  return protocol === 'any' ? 'traffic' : protocol.toUpperCase();
+}
+
+/** The same for a mitigation of a policy. */
+export function describeMitigation(mitigation: Mitigation): string {
+  const { protocol, sourcePort, destinationPort, source, fragment, limit } = mitigation;
+  const parts = [
+    nameOf(protocol),
+    ...(fragment === 'later' ? ['in parts after the first'] : []),
+    ...(source === null ? [] : [`from ${source}`]),
+    ...(sourcePort === null ? [] : [`from port ${sourcePort}`]),
+    ...(destinationPort === null ? [] : [`to port ${destinationPort}`]),
+    ...(limit?.strangersOnly ? ['of whoever was not answered'] : []),
+  ];
+  if (limit === null || limit.pps === 0) return `drops ${parts.join(' ')}`;
+  return `holds ${parts.join(' ')} to ${limit.pps} packets/s${PER[limit.per]}`;
+}

@@ -1,0 +1,236 @@
+import type { FilterType } from '../../filters/catalogue.ts';
+import type { MitigationLimit, RuleProtocol } from '../../firewall/policy.ts';
+import type { MitigationAction } from './actions.ts';
+import type { Attack, AttackType, Thresholds } from '../attack.ts';
+import { REFLECTORS, type Reflector } from '../vectors.ts';
+
+/** The top sources and ports of an attack, largest first. Counts may be sampled. */
+export interface AttackTops {
+  /** Absent: every packet was counted and is in the lists. */
+  readonly sampled?: Sampled;
+  readonly sources: readonly { readonly source: string; readonly packets: number }[];
+  readonly sourcePorts: readonly TopPort[];
+  readonly destinationPorts: readonly TopPort[];
+}
+/** The sampled packets, listed or not. */
+export interface Sampled {
+  readonly samples: number;
+  /** The packets that they stand for. */
+  readonly packets: number;
+}
+interface TopPort {
+  readonly port: number;
+  /** Absent: unknown. */
+  readonly protocol?: 'tcp' | 'udp';
+  readonly packets: number;
+}
+
+export interface ResponseContext {
+  readonly thresholds: Pick<Thresholds, 'pps'>;
+}
+
+/** The most actions against one attack, as many as a message of an edge holds. */
+export const MAX_ACTIONS = 24;
+const MAX_PORTS = 6;
+const MAX_SOURCES = 8;
+/** A port is a target of the attack above this share, if such ports get most of it together. */
+const AIMED_SHARE = 0.1;
+const AIMED_TOGETHER = 0.5;
+/** A source is dropped by itself above this share and this number of packets. */
+const SOURCE_SHARE = 0.05;
+const SOURCE_EVIDENCE = 20;
+/** The least number of samples: a single one stands for many packets by chance. */
+const LEAST_SAMPLES = 10;
+
+/**
+ * The share of the threshold that unknown sources may send together: servers bear that, and new players get through.
+ */
+const STRANGERS_SHARE = 0.1;
+const LEAST_STRANGERS_PPS = 500;
+const MOST_STRANGERS_PPS = 5_000;
+/** The UDP rate of one source: no player sends more. */
+const SOURCE_PPS = 2_000;
+/** The rate of ICMP that networks do not need, such as monitoring pings. Needed ICMP always passes. */
+const ICMP_PPS = 200;
+const FRAGMENTS_PPS = 500;
+/**
+ * The least rate per address of an attacked prefix, where the rates above are shared by all addresses: a busy server
+ * has more new players than an equal share. The shared rates still bound the sum.
+ */
+const LEAST_EACH_PPS = 50;
+
+/**
+ * Plans the actions against an attack: deterministic, ordered, without duplicates. Traffic of players is not dropped.
+ * Dropped is what no player sends: unrequested reflector answers, and single flooding sources. Everything else is
+ * limited by rates, and only for sources that the protected host has not answered, where an edge sees that.
+ */
+export function planMitigations(
+  { type, shares, subject }: Pick<Attack, 'type' | 'shares' | 'subject'>,
+  tops: AttackTops | null,
+  context: ResponseContext,
+): readonly MitigationAction[] {
+  // Without known types it is handled as another flood.
+  const several = type === 'multi_vector' && shares.length > 0;
+  const kinds = several ? shares.map((one) => one.type) : [type];
+  const facts: Facts = {
+    single: !subject.includes('/'),
+    several,
+    tops: ofFamily(tops ?? NO_TOPS, subject),
+    subject,
+    strangersPps: clamp(context.thresholds.pps * STRANGERS_SHARE),
+  };
+  const actions = new Map<string, MitigationAction>();
+  for (const kind of kinds) {
+    for (const action of against(kind, facts)) actions.set(JSON.stringify(action), action);
+  }
+  return [...actions.values()].slice(0, MAX_ACTIONS);
+}
+
+interface Facts {
+  /** The attack is on one address, not on a prefix. */
+  readonly single: boolean;
+  /** With several vectors a listed source may send any of them. */
+  readonly several: boolean;
+  readonly tops: AttackTops;
+  readonly subject: string;
+  readonly strangersPps: number;
+}
+
+const NO_TOPS: AttackTops = { sources: [], sourcePorts: [], destinationPorts: [] };
+
+/** A policy can only name sources of its own family. */
+function ofFamily(tops: AttackTops, subject: string): AttackTops {
+  const isSix = subject.includes(':');
+  return { ...tops, sources: tops.sources.filter(({ source }) => source.includes(':') === isSix) };
+}
+
+function against(type: AttackType, facts: Facts): MitigationAction[] {
+  const reflector = reflectorOf(type);
+  if (reflector !== null) return [{ kind: 'reflector', reflector }, { kind: 'fragments' }];
+  return (AGAINST[type] ?? againstOthers)(facts);
+}
+
+const AGAINST: Readonly<Partial<Record<AttackType, (facts: Facts) => MitigationAction[]>>> = {
+  udp_flood: againstUdp,
+  tcp_syn_flood: againstTcp,
+  tcp_syn_ack_flood: againstTcp,
+  tcp_ack_flood: againstTcp,
+  tcp_rst_flood: againstTcp,
+  icmp_flood: ({ subject }) => held(subject, 'icmp', null, ICMP_PPS),
+  gre_flood: (facts) => [...sources('gre', facts), ...strangers(facts, 'gre')],
+  ip_fragment_flood: ({ subject }) =>
+    held(subject, 'any', null, FRAGMENTS_PPS).map((one) => ({ ...one, fragment: 'later' })),
+};
+
+function againstOthers(facts: Facts): MitigationAction[] {
+  return strangers(facts, 'any');
+}
+
+function againstUdp(facts: Facts): MitigationAction[] {
+  const ports = aimedPorts(facts, 'udp');
+  const filters = facts.single ? filtersOn('udp-stateful', ports) : [];
+  return [
+    ...sources('udp', facts),
+    limit('udp', null, { per: 'source', pps: SOURCE_PPS, strangersOnly: false }),
+    ...(ports.length === 0 || facts.several
+      ? strangers(facts, 'udp')
+      : ports.flatMap((port) => strangers(facts, 'udp', port))),
+    ...filters,
+  ];
+}
+
+/**
+ * A SYN proxy admits every real client, so its ports need no rate limit, which would only exclude new clients. Without
+ * a target port, unknown sources are limited.
+ */
+function againstTcp(facts: Facts): MitigationAction[] {
+  const ports = facts.single ? aimedPorts(facts, 'tcp') : [];
+  if (ports.length > 0) {
+    return [...sources('tcp', facts), ...filtersOn('tcp-syn-proxy', ports)];
+  }
+  return [...sources('tcp', facts), ...strangers(facts, 'tcp')];
+}
+
+function strangers(
+  { subject, strangersPps }: Facts,
+  protocol: RuleProtocol,
+  port: number | null = null,
+): LimitAction[] {
+  return held(subject, protocol, port, strangersPps, true);
+}
+
+/** For a prefix: a limit per address, then one for all together. */
+function held(
+  subject: string,
+  protocol: RuleProtocol,
+  port: number | null,
+  pps: number,
+  strangersOnly = false,
+): LimitAction[] {
+  const own = limit(protocol, port, { per: 'destination', pps: each(subject, pps), strangersOnly });
+  if (!subject.includes('/')) return [own];
+  return [own, limit(protocol, port, { per: 'attack', pps, strangersOnly })];
+}
+
+type LimitAction = Extract<MitigationAction, { kind: 'limit' }>;
+
+function limit(protocol: RuleProtocol, port: number | null, rate: MitigationLimit): LimitAction {
+  return { kind: 'limit', protocol, port, fragment: 'any', limit: rate };
+}
+
+/** Sources with a large share each; forged sources have none. */
+function sources(protocol: RuleProtocol, { tops }: Facts): MitigationAction[] {
+  const least = Math.max(SOURCE_EVIDENCE, leastSeen(tops), totalOf(tops) * SOURCE_SHARE);
+  return tops.sources
+    .filter(({ packets }) => packets >= least)
+    .slice(0, MAX_SOURCES)
+    .map(({ source }) => ({ kind: 'source', source, protocol }));
+}
+
+/** Each vector has its own ports. */
+function aimedPorts({ tops, several }: Facts, of: 'tcp' | 'udp'): number[] {
+  const total = totalOf(tops);
+  const least = Math.max(leastSeen(tops), total * AIMED_SHARE);
+  const aimed = tops.destinationPorts
+    .filter(({ port, protocol = of, packets }) => port > 0 && protocol === of && packets >= least)
+    .slice(0, MAX_PORTS);
+  const together = aimed.reduce((sum, { packets }) => sum + packets, 0);
+  // Actions on these ports alone would let most of the attack pass.
+  if (!several && together < total * AIMED_TOGETHER) return [];
+  return aimed.map(({ port }) => port);
+}
+
+function leastSeen({ sampled }: AttackTops): number {
+  return sampled === undefined ? 0 : (LEAST_SAMPLES * sampled.packets) / sampled.samples;
+}
+
+/** Also if the filter exists already, so that it stays for the duration of the attack. */
+function filtersOn(type: FilterType, ports: readonly number[]): MitigationAction[] {
+  return ports.map((port) => ({ kind: 'filter', type, port }));
+}
+
+/** The counted packets, or without that number a lower bound: every list covers the same packets. */
+function totalOf({ sampled, sources: from, sourcePorts, destinationPorts }: AttackTops): number {
+  if (sampled !== undefined) return sampled.packets;
+  const sums = [from, sourcePorts, destinationPorts].map((list) =>
+    list.reduce((sum, { packets }) => sum + packets, 0),
+  );
+  return Math.max(...sums);
+}
+
+function reflectorOf(type: AttackType): Reflector | null {
+  const name = type.endsWith('_amplification') ? type.slice(0, -'_amplification'.length) : '';
+  return Object.hasOwn(REFLECTORS, name) ? (name as Reflector) : null;
+}
+
+function clamp(pps: number): number {
+  return Math.round(Math.min(MOST_STRANGERS_PPS, Math.max(LEAST_STRANGERS_PPS, pps)));
+}
+
+/** An equal share of a rate for each address of a prefix. */
+function each(subject: string, pps: number): number {
+  const [address = '', length] = subject.split('/');
+  if (length === undefined) return pps;
+  const addresses = 2 ** ((address.includes(':') ? 128 : 32) - Number(length));
+  return Math.min(pps, Math.max(LEAST_EACH_PPS, Math.round(pps / addresses)));
+}

@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { parseCidr } from '../../net/cidr.ts';
+import { decide } from './decide.ts';
+import type { Packet, PacketState } from '../packet.ts';
+import type { Policy, PolicyRule } from '../policy.ts';
+import { createPolicyTable } from '../policy-table.ts';
+import { STAGES } from '../stages.ts';
+import { type Situation, situation } from '../testing/edge-views.ts';
+
+/**
+ * A second reading of the specification, sharing nothing with `decide` but the parser: networks are prefixes
+ * of bit strings, and the stages are one list of sentences of which the first that holds decides.
+ */
+type Sentence = readonly [stage: string, action: 'pass' | 'drop' | 'filter', holds: boolean];
+
+const NUMBERS: Readonly<Record<string, readonly number[]>> = {
+  tcp: [6, 6],
+  udp: [17, 17],
+  icmp: [1, 58],
+  gre: [47, 47],
+  esp: [50, 50],
+};
+
+function bits(network: string): string {
+  const cidr = parseCidr(network);
+  assert.ok(cidr.ok);
+  const { family, value, length } = cidr.value;
+  const all = value.toString(2).padStart(family === 4 ? 32 : 128, '0');
+  return `${family}:${all.slice(0, length)}`;
+}
+
+const inside = (network: string, address: string): boolean =>
+  bits(address).startsWith(bits(network));
+
+function matches(packet: Packet, rule: Pick<PolicyRule, 'protocol' | 'port' | 'source'>): boolean {
+  const number = NUMBERS[rule.protocol]?.[packet.family === 4 ? 0 : 1];
+  return (
+    (rule.protocol === 'any' || number === packet.protocol) &&
+    (rule.port === null || rule.port === packet.destinationPort) &&
+    (rule.source === null || inside(rule.source, packet.source))
+  );
+}
+
+function needed({ family, protocol, icmp, hopLimit }: Packet): boolean {
+  if (icmp === null) return false;
+  const { type, code } = icmp;
+  if (family === 4) return protocol === 1 && (type === 11 || (type === 3 && code === 4));
+  return (
+    protocol === 58 && (type === 2 || type === 3 || (type > 132 && type < 138 && hopLimit === 255))
+  );
+}
+
+function judging(policies: readonly Policy[], destination: string): Policy | undefined {
+  return policies
+    .filter((policy) => inside(policy.target, destination))
+    .toSorted((a, b) => bits(b.target).length - bits(a.target).length)[0];
+}
+
+function sentences(drawn: Situation, policy: Policy): Sentence[] {
+  const { settings, packet, state, sourceSets } = drawn;
+  const some = (rules: readonly PolicyRule[], action: string, named?: boolean): boolean =>
+    rules.some(
+      (rule) =>
+        rule.action === action &&
+        (named === undefined || (rule.source !== null) === named) &&
+        matches(packet, rule),
+    );
+  const listed = (sets: readonly string[]): boolean =>
+    sets.flatMap((name) => sourceSets.sets[name] ?? []).some((net) => inside(net, packet.source));
+  const geo = (action: string) => policy.geo.filter((rule) => rule.action === action);
+  return [
+    ['fragment-limits', 'drop', overLimit(packet, state)],
+    ['needed-icmp', 'pass', needed(packet) && state.icmpWithinRate],
+    ['return-traffic', 'pass', state.returnTraffic && settings.sees === 'both'],
+    ['mitigations', 'drop', struck(policy, packet, 'enforce', drawn).length > 0],
+    ['baseline', 'filter', some(policy.baseline, 'allow')],
+    ['baseline', 'drop', some(policy.baseline, 'deny')],
+    ['named-allows', 'filter', some(policy.rules, 'allow', true)],
+    ['geo', 'drop', geo('deny').some((rule) => listed(rule.sets))],
+    ['geo', 'drop', geo('only').some((rule) => !listed(rule.sets))],
+    ['rules', 'filter', some(policy.rules, 'allow', false)],
+    ['rules', 'drop', some(policy.rules, 'deny')],
+    ['default', 'filter', true],
+  ];
+}
+
+/** Decided before reassembly, so before everything that passes for good. */
+function overLimit(packet: Packet, state: PacketState): boolean {
+  return packet.fragment !== 'none' && !state.fragmentsWithinLimit;
+}
+
+function struck(
+  policy: Policy,
+  packet: Packet,
+  mode: string,
+  { settings, state }: Pick<Situation, 'settings' | 'state'>,
+): string[] {
+  const toldApart = settings.sees === 'both' && !state.answered;
+  return policy.mitigations
+    .filter(
+      (one) =>
+        one.mode === mode &&
+        matches(packet, { ...one, port: one.destinationPort }) &&
+        (one.sourcePort === null || one.sourcePort === packet.sourcePort) &&
+        !one.safelist.some((network) => inside(network, packet.source)) &&
+        (one.fragment === 'any' || packet.fragment === 'later') &&
+        (one.limit === null ||
+          ((!one.limit.strangersOnly || toldApart) &&
+            (one.limit.pps === 0 || state.aboveLimit.includes(one.ref)))),
+    )
+    .map((one) => one.ref);
+}
+
+function expected(drawn: Situation): string {
+  const { settings, packet, state, policies } = drawn;
+  const local = settings.localAddresses.includes(packet.destination);
+  const managed = settings.management.some((port) => matches(packet, { ...port, source: null }));
+  const policy = judging(policies, packet.destination);
+  const limited = policy !== undefined && overLimit(packet, state);
+  if (local && managed && !limited) return 'pass management';
+  if (policy === undefined) {
+    if (needed(packet) && state.icmpWithinRate) return 'pass needed-icmp';
+    return state.returnTraffic && settings.sees === 'both' ? 'pass return-traffic' : 'pass default';
+  }
+  const decided = sentences(drawn, policy).find(([, , holds]) => holds);
+  assert.ok(decided !== undefined);
+  const [stage, action] = decided;
+  if (action !== 'filter') return `${action} ${stage}`;
+  const stopped = policy.filters.some(
+    ({ ref, type, port, safelist }) =>
+      !safelist.some((network) => inside(network, packet.source)) &&
+      matches(packet, { protocol: type === 'udp-stateful' ? 'udp' : 'tcp', port, source: null }) &&
+      state.filters[ref] === 'drop',
+  );
+  return stopped ? 'drop filters' : `pass ${stage}`;
+}
+
+test('decide agrees with a second reading of all ten stages, and random packets reach every one', () => {
+  const reached = new Set<string>();
+  fc.assert(
+    fc.property(situation(), (drawn) => {
+      const { settings, sourceSets, policies, packet, state } = drawn;
+      const view = { settings, sourceSets, policies: createPolicyTable(policies) };
+      const verdict = decide(view, packet, state);
+      assert.equal(`${verdict.action} ${verdict.stage}`, expected(drawn));
+      reached.add(verdict.stage);
+    }),
+    { numRuns: 2000 },
+  );
+  assert.deepEqual(
+    STAGES.filter(({ name }) => !reached.has(name)),
+    [],
+  );
+});
+
+test('a verdict names a rule that is in the judging policy, says what the verdict says and matches', () => {
+  let checked = 0;
+  fc.assert(
+    fc.property(situation(), ({ settings, sourceSets, policies, packet, state }) => {
+      const view = { settings, sourceSets, policies: createPolicyTable(policies) };
+      const { action, stage, ref } = decide(view, packet, state);
+      if (stage !== 'baseline' && stage !== 'named-allows' && stage !== 'rules') return;
+      checked += 1;
+      const policy = judging(policies, packet.destination);
+      const rules = stage === 'baseline' ? policy?.baseline : policy?.rules;
+      const named = rules?.filter((rule) => rule.ref === ref) ?? [];
+      const says = action === 'pass' ? 'allow' : 'deny';
+      assert.ok(named.some((rule) => rule.action === says && matches(packet, rule)));
+    }),
+    { numRuns: 1000 },
+  );
+  assert.ok(checked > 100, `only ${checked} verdicts named a rule`);
+});
+
+test('observing changes no verdict, and marks just what enforcing would have dropped', () => {
+  fc.assert(
+    fc.property(situation(), (drawn) => {
+      const { settings, sourceSets, packet, state } = drawn;
+      const judge = (policies: readonly Policy[]) =>
+        decide({ settings, sourceSets, policies: createPolicyTable(policies) }, packet, state);
+      const observing = drawn.policies.map((policy) => ({
+        ...policy,
+        mitigations: policy.mitigations.map((one) => ({ ...one, mode: 'observe' as const })),
+      }));
+      const without = drawn.policies.map((policy) => ({ ...policy, mitigations: [] }));
+      const { observed, ...verdict } = judge(observing);
+      const { observed: none, ...bare } = judge(without);
+      assert.deepEqual(verdict, bare);
+      assert.deepEqual(none, []);
+      const policy = judging(observing, packet.destination);
+      const early = ['management', 'needed-icmp', 'fragment-limits', 'return-traffic'];
+      const marks = early.includes(verdict.stage) || policy === undefined;
+      assert.deepEqual(observed, marks ? [] : struck(policy, packet, 'observe', drawn));
+    }),
+    { numRuns: 1000 },
+  );
+});

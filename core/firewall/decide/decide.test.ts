@@ -1,0 +1,343 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { packetTo, policyFor, sourceSets } from '../testing/arbitraries.ts';
+import { decide, type EdgeView } from './decide.ts';
+import type { EdgeSettings, Packet, PacketState } from '../packet.ts';
+import type { Policy, PolicyRule } from '../policy.ts';
+import { createPolicyTable } from '../policy-table.ts';
+import { STAGES } from '../stages.ts';
+
+const TARGET = '203.0.113.10';
+const SOURCE = '198.51.100.7';
+
+const settings: EdgeSettings = {
+  localAddresses: [],
+  management: [],
+  sees: 'both',
+  fragments: 'reassemble',
+};
+const calm: PacketState = {
+  returnTraffic: false,
+  icmpWithinRate: true,
+  fragmentsWithinLimit: true,
+  answered: false,
+  aboveLimit: [],
+  filters: {},
+};
+const empty: Policy = {
+  target: TARGET,
+  mitigations: [],
+  baseline: [],
+  geo: [],
+  rules: [],
+  filters: [],
+};
+const sets = { version: '1', sets: { 'country:XX': ['198.51.100.0/24', '2001:db8::/32'] } };
+
+const denyAll = rule('deny', {});
+const udp: Packet = {
+  family: 4,
+  source: SOURCE,
+  destination: TARGET,
+  protocol: 17,
+  sourcePort: 4000,
+  destinationPort: 27015,
+  icmp: null,
+  hopLimit: 60,
+  fragment: 'none',
+};
+
+function rule(action: 'allow' | 'deny', parts: Partial<PolicyRule>): PolicyRule {
+  return { ref: `rule:${action}`, action, protocol: 'any', port: null, source: null, ...parts };
+}
+
+function judge(
+  policy: Partial<Policy> | null,
+  packet: Partial<Packet> = {},
+  state: Partial<PacketState> = {},
+  edge: Partial<EdgeSettings> = {},
+) {
+  const view: EdgeView = {
+    settings: { ...settings, ...edge },
+    policies: createPolicyTable(policy === null ? [] : [{ ...empty, ...policy }]),
+    sourceSets: sets,
+  };
+  return decide(view, { ...udp, ...packet }, { ...calm, ...state });
+}
+
+const outcome = (verdict: { action: string; stage: string }) =>
+  `${verdict.action} ${verdict.stage}`;
+
+test('the stages stand in the order that was decided', () => {
+  assert.deepEqual(
+    STAGES.map((stage) => stage.name),
+    [
+      'management',
+      'needed-icmp',
+      'fragment-limits',
+      'return-traffic',
+      'mitigations',
+      'baseline',
+      'named-allows',
+      'geo',
+      'rules',
+      'filters',
+    ],
+  );
+});
+
+test('a destination without a policy, and a packet that no rule matches, pass', () => {
+  assert.equal(outcome(judge(null)), 'pass default');
+  assert.equal(outcome(judge({ rules: [rule('deny', { protocol: 'tcp' })] })), 'pass default');
+});
+
+test('nobody locks himself out: management passes a deny-all, only on addresses of the edge itself', () => {
+  const management = [{ protocol: 'tcp', port: 22 }] as const;
+  const ssh = { protocol: 6, destinationPort: 22 };
+  const own = { management, localAddresses: [TARGET] };
+  assert.equal(outcome(judge({ rules: [denyAll] }, ssh, {}, own)), 'pass management');
+  assert.equal(outcome(judge({ rules: [denyAll] }, ssh, {}, { management })), 'drop rules');
+  assert.equal(
+    outcome(judge({ rules: [denyAll] }, { destinationPort: 22 }, {}, own)),
+    'drop rules',
+  );
+});
+
+test('ICMP that networks need passes a deny-all within its rate, and is judged like any other above it', () => {
+  const needed: Partial<Packet>[] = [
+    { protocol: 1, icmp: { type: 3, code: 4 } },
+    { protocol: 1, icmp: { type: 11, code: 0 } },
+  ];
+  for (const packet of needed) {
+    const icmp = { ...packet, sourcePort: null, destinationPort: null };
+    assert.equal(outcome(judge({ rules: [denyAll] }, icmp)), 'pass needed-icmp');
+    assert.equal(
+      outcome(judge({ rules: [denyAll] }, icmp, { icmpWithinRate: false })),
+      'drop rules',
+    );
+  }
+  for (const type of [0, 8, 5, 13]) {
+    assert.equal(
+      outcome(judge({ rules: [denyAll] }, { protocol: 1, icmp: { type, code: 0 } })),
+      'drop rules',
+    );
+  }
+  assert.equal(
+    outcome(judge({ rules: [denyAll] }, { protocol: 1, icmp: { type: 3, code: 1 } })),
+    'drop rules',
+  );
+});
+
+test('neighbour discovery is believed only from the link, at hop limit 255', () => {
+  const policy = { target: '2001:db8::10', rules: [denyAll] };
+  const to = {
+    family: 6 as const,
+    source: '2001:db8::7',
+    destination: '2001:db8::10',
+    protocol: 58,
+  };
+  for (const type of [133, 134, 135, 136, 137]) {
+    const icmp = { type, code: 0 };
+    assert.equal(outcome(judge(policy, { ...to, icmp, hopLimit: 255 })), 'pass needed-icmp');
+    assert.equal(outcome(judge(policy, { ...to, icmp, hopLimit: 254 })), 'drop rules');
+  }
+  assert.equal(
+    outcome(judge(policy, { ...to, icmp: { type: 2, code: 0 }, hopLimit: 3 })),
+    'pass needed-icmp',
+  );
+});
+
+test('fragments above the limit of a protected destination are dropped before anything passes for good', () => {
+  const over = { fragmentsWithinLimit: false, returnTraffic: true };
+  assert.equal(outcome(judge({}, { fragment: 'first' }, over)), 'drop fragment-limits');
+  assert.equal(outcome(judge({}, { fragment: 'none' }, over)), 'pass return-traffic');
+  assert.equal(
+    outcome(judge(null, { fragment: 'first' }, { fragmentsWithinLimit: false })),
+    'pass default',
+  );
+  const ssh = { protocol: 6, destinationPort: 22, fragment: 'first' } as const;
+  const own = { localAddresses: [TARGET], management: [{ protocol: 'tcp', port: 22 }] } as const;
+  assert.equal(outcome(judge({}, ssh, {}, own)), 'pass management');
+  assert.equal(outcome(judge({}, ssh, over, own)), 'drop fragment-limits');
+  const error = { protocol: 1, icmp: { type: 3, code: 4 }, fragment: 'first' } as const;
+  assert.equal(outcome(judge({}, error)), 'pass needed-icmp');
+  assert.equal(outcome(judge({}, error, over)), 'drop fragment-limits');
+});
+
+test('return traffic passes a deny-all where the edge sees both directions, and only there', () => {
+  assert.equal(
+    outcome(judge({ rules: [denyAll] }, {}, { returnTraffic: true })),
+    'pass return-traffic',
+  );
+  assert.equal(
+    outcome(judge({ rules: [denyAll] }, {}, { returnTraffic: true }, { sees: 'inbound' })),
+    'drop rules',
+  );
+});
+
+test('a later fragment matches no rule that names a port', () => {
+  const later = { fragment: 'later' as const, sourcePort: null, destinationPort: null };
+  const named = rule('deny', { protocol: 'udp', port: 27015 });
+  assert.equal(outcome(judge({ rules: [named] }, later)), 'pass default');
+  assert.equal(outcome(judge({ rules: [rule('deny', { protocol: 'udp' })] }, later)), 'drop rules');
+});
+
+test('an enforcing mitigation drops, an observing one only marks, a safelisted source meets neither', () => {
+  const mitigation = {
+    ref: 'mitigation:1',
+    fragment: 'any' as const,
+    limit: null,
+    mode: 'enforce' as const,
+    protocol: 'udp' as const,
+    sourcePort: null,
+    destinationPort: null,
+    source: null,
+    safelist: [],
+  };
+  assert.equal(outcome(judge({ mitigations: [mitigation] })), 'drop mitigations');
+  const observed = judge({ mitigations: [{ ...mitigation, mode: 'observe' }] });
+  assert.deepEqual([observed.action, observed.observed], ['pass', ['mitigation:1']]);
+  assert.equal(
+    outcome(judge({ mitigations: [{ ...mitigation, safelist: ['198.51.100.0/24'] }] })),
+    'pass default',
+  );
+});
+
+test('a filter that came with an attack is not there for the safelist; one that a holder asked for is for everybody', () => {
+  const filter = { type: 'udp-stateful', port: 27015, managed: true } as const;
+  const brought = { ...filter, ref: 'mitigation:1', safelist: ['198.51.100.0/24'] };
+  const asked = { ...filter, ref: 'filter:1', safelist: [] };
+  const dropping = { filters: { 'mitigation:1': 'drop', 'filter:1': 'drop' } } as const;
+  const others = { source: '192.0.2.1' };
+  assert.equal(outcome(judge({ filters: [brought] }, {}, dropping)), 'pass default');
+  assert.equal(outcome(judge({ filters: [brought] }, others, dropping)), 'drop filters');
+  const { stage, ref } = judge({ filters: [brought, asked] }, {}, dropping);
+  assert.deepEqual([stage, ref], ['filters', 'filter:1']);
+});
+
+test("the operator's baseline decides before the holder: a deny is final, an allow goes on to the filters", () => {
+  const open = { rules: [rule('allow', { source: SOURCE })] };
+  assert.equal(
+    outcome(judge({ ...open, baseline: [rule('deny', { protocol: 'udp' })] })),
+    'drop baseline',
+  );
+  assert.equal(
+    outcome(judge({ rules: [denyAll], baseline: [rule('allow', { protocol: 'udp' })] })),
+    'pass baseline',
+  );
+  const filters = [
+    { ref: 'filter:1', type: 'udp-stateful', port: 27015, managed: false, safelist: [] },
+  ] as const;
+  const filtered = judge(
+    { filters, baseline: [rule('allow', {})] },
+    {},
+    { filters: { 'filter:1': 'drop' } },
+  );
+  assert.equal(outcome(filtered), 'drop filters');
+});
+
+test('an allow that names a source passes geo rules, an allow of anybody does not', () => {
+  const geo = [{ ref: 'geo-rule:1', action: 'deny' as const, sets: ['country:XX'] }];
+  assert.equal(
+    outcome(judge({ geo, rules: [rule('allow', { source: SOURCE })] })),
+    'pass named-allows',
+  );
+  assert.equal(
+    outcome(judge({ geo, rules: [rule('allow', { protocol: 'udp', port: 27015 })] })),
+    'drop geo',
+  );
+});
+
+test('"deny" drops the union, "only" drops what is outside, deny first; what is in no data set belongs nowhere', () => {
+  const deny = { ref: 'geo-rule:1', action: 'deny' as const, sets: ['country:XX'] };
+  const only = { ref: 'geo-rule:2', action: 'only' as const, sets: ['country:XX'] };
+  const nowhere = { ref: 'geo-rule:3', action: 'only' as const, sets: ['country:ZZ'] };
+  assert.equal(judge({ geo: [only, deny] }).ref, 'geo-rule:1');
+  assert.equal(outcome(judge({ geo: [only] })), 'pass default');
+  assert.equal(judge({ geo: [only] }, { source: '192.0.2.1' }).ref, 'geo-rule:2');
+  assert.equal(judge({ geo: [nowhere] }).ref, 'geo-rule:3');
+});
+
+test('an allow beats a deny, whatever their order and their width', () => {
+  const narrow = rule('deny', { protocol: 'udp', port: 27015, source: SOURCE });
+  const wide = rule('allow', { protocol: 'udp' });
+  assert.equal(outcome(judge({ rules: [narrow, wide] })), 'pass rules');
+  assert.equal(outcome(judge({ rules: [denyAll, wide] })), 'pass rules');
+});
+
+test('an allow passes the rules, not the filters', () => {
+  const filters = [
+    { ref: 'filter:1', type: 'udp-stateful', port: 27015, managed: false, safelist: [] },
+  ] as const;
+  const dropped = { filters: { 'filter:1': 'drop' as const } };
+  assert.equal(
+    outcome(judge({ filters, rules: [rule('allow', { source: SOURCE })] }, {}, dropped)),
+    'drop filters',
+  );
+  assert.equal(outcome(judge({ filters }, { protocol: 6 }, dropped)), 'pass default');
+  assert.equal(outcome(judge({ filters }, { destinationPort: 1 }, dropped)), 'pass default');
+});
+
+test('"icmp" is ICMPv6 on an IPv6 address, and nothing of IPv4 there', () => {
+  const to = {
+    family: 6 as const,
+    source: '2001:db8::7',
+    destination: '2001:db8::10',
+    icmp: { type: 128, code: 0 },
+  };
+  const policy = { target: '2001:db8::10', rules: [rule('deny', { protocol: 'icmp' })] };
+  assert.equal(outcome(judge(policy, { ...to, protocol: 58 })), 'drop rules');
+  assert.equal(outcome(judge(policy, { ...to, protocol: 1 })), 'pass default');
+});
+
+test('an address with a policy of its own is judged by that alone, others by the longest prefix that has one', () => {
+  const named = (target: string, ref: string): Policy => ({
+    ...empty,
+    target,
+    rules: [{ ...denyAll, ref }],
+  });
+  const view: EdgeView = {
+    settings,
+    sourceSets: sets,
+    policies: createPolicyTable([
+      named('203.0.113.0/24', 'rule:1'),
+      named('203.0.113.0/28', 'rule:2'),
+      { ...empty, target: '203.0.113.1' },
+      named('2001:db8::/32', 'rule:3'),
+    ]),
+  };
+  const at = (destination: string, family: 4 | 6 = 4) =>
+    decide(view, { ...udp, family, destination }, calm).ref;
+  assert.equal(at('203.0.113.1'), null);
+  assert.equal(at('203.0.113.2'), 'rule:2');
+  assert.equal(at('203.0.113.200'), 'rule:1');
+  assert.equal(at('203.0.114.1'), null);
+  assert.equal(at('2001:db8:1::1', 6), 'rule:3');
+});
+
+test('without geo and baseline the verdict is: some allow matches, or no deny does', () => {
+  const drawn = policyFor(TARGET).chain((policy) =>
+    fc.tuple(fc.constant(policy), packetTo(TARGET), sourceSets()),
+  );
+  fc.assert(
+    fc.property(drawn, ([policy, packet, sourceSets]) => {
+      const bare = { ...policy, baseline: [], geo: [] };
+      const view = { settings, sourceSets, policies: createPolicyTable([bare]) };
+      const alone = (rules: readonly PolicyRule[]) =>
+        rules.some(
+          (one) =>
+            decide(
+              { ...view, policies: createPolicyTable([{ ...bare, rules: [one] }]) },
+              packet,
+              calm,
+            ).ref === one.ref,
+        );
+      const allowed = alone(bare.rules.filter((one) => one.action === 'allow'));
+      const denied = alone(bare.rules.filter((one) => one.action === 'deny'));
+      const verdict = decide(view, packet, calm);
+      if (verdict.stage === 'needed-icmp') return;
+      assert.equal(verdict.action, allowed || !denied ? 'pass' : 'drop');
+    }),
+  );
+});

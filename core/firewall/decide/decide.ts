@@ -1,0 +1,167 @@
+import { networkContains, protocolNumber, ruleMatches } from '../match.ts';
+import { isNeededIcmp } from '../needed-icmp.ts';
+import type { EdgeSettings, Packet, PacketState } from '../packet.ts';
+import type { Mitigation, MitigationLimit, Policy, PolicyRule, SourceSets } from '../policy.ts';
+import type { PolicyTable } from '../policy-table.ts';
+import { anySetHas } from '../source-sets.ts';
+import { STAGES, type StageName } from '../stages.ts';
+import { findFilter } from '../../filters/catalogue.ts';
+
+/** An edge with its settings, policies and source sets. */
+export interface EdgeView {
+  readonly settings: EdgeSettings;
+  readonly policies: PolicyTable;
+  readonly sourceSets: SourceSets;
+}
+
+export interface Verdict {
+  readonly action: 'pass' | 'drop';
+  /** The deciding stage; `default` if none decided, which passes. */
+  readonly stage: StageName | 'default';
+  /** The deciding rule, geo rule, mitigation or filter; null if a stage decides without one. */
+  readonly ref: string | null;
+  /** Observing mitigations that would have dropped the packet. */
+  readonly observed: readonly string[];
+}
+
+/**
+ * The reference evaluator: whether an edge passes a packet, and what decides. Written to be obviously correct rather
+ * than fast. The data planes are tested against it, and it answers `explain`. A packet to a destination without a
+ * policy passes.
+ */
+export function decide(edge: EdgeView, packet: Packet, state: PacketState): Verdict {
+  const policy = edge.policies.lookup(packet.destination);
+  const judgement: Judgement = { edge, packet, state, policy, observed: [] };
+  let toFilters: { stage: StageName; ref: string | null } | null = null;
+  for (const { name } of STAGES) {
+    if (toFilters !== null && name !== 'filters') continue;
+    const outcome = JUDGES[name](judgement);
+    if (outcome === null) continue;
+    if (outcome.action === 'to-filters') toFilters = { stage: name, ref: outcome.ref };
+    else
+      return {
+        action: outcome.action,
+        stage: name,
+        ref: outcome.ref,
+        observed: judgement.observed,
+      };
+  }
+  const { stage, ref } = toFilters ?? { stage: 'default' as const, ref: null };
+  return { action: 'pass', stage, ref, observed: judgement.observed };
+}
+
+interface Judgement {
+  readonly edge: EdgeView;
+  readonly packet: Packet;
+  readonly state: PacketState;
+  readonly policy: Policy | null;
+  readonly observed: string[];
+}
+
+/** The result of a stage: a final pass or drop, a pass to the filters, or no decision (null). */
+type Outcome = {
+  readonly action: 'pass' | 'drop' | 'to-filters';
+  readonly ref: string | null;
+} | null;
+
+const JUDGES: Readonly<Record<StageName, (judgement: Judgement) => Outcome>> = {
+  management: (judgement) => {
+    const { edge, packet } = judgement;
+    if (fragmentOverLimit(judgement)) return null;
+    if (!edge.settings.localAddresses.includes(packet.destination)) return null;
+    if (packet.fragment === 'later') return null;
+    const managed = edge.settings.management.some(
+      ({ protocol, port }) =>
+        protocolNumber(protocol, packet.family) === packet.protocol &&
+        port === packet.destinationPort,
+    );
+    return managed ? { action: 'pass', ref: null } : null;
+  },
+
+  'needed-icmp': (judgement) =>
+    isNeededIcmp(judgement.packet) &&
+    judgement.state.icmpWithinRate &&
+    !fragmentOverLimit(judgement)
+      ? { action: 'pass', ref: null }
+      : null,
+
+  'fragment-limits': (judgement) =>
+    fragmentOverLimit(judgement) ? { action: 'drop', ref: null } : null,
+
+  'return-traffic': ({ edge, state }) =>
+    edge.settings.sees === 'both' && state.returnTraffic ? { action: 'pass', ref: null } : null,
+
+  mitigations: (judgement) => {
+    const { policy, packet, observed } = judgement;
+    for (const mitigation of policy?.mitigations ?? []) {
+      if (!mitigationMatches(mitigation, packet)) continue;
+      if (mitigation.limit !== null && !isAbove(mitigation.ref, mitigation.limit, judgement))
+        continue;
+      if (mitigation.mode === 'enforce') return { action: 'drop', ref: mitigation.ref };
+      observed.push(mitigation.ref);
+    }
+    return null;
+  },
+
+  baseline: ({ policy, packet }) => firstMatch(policy?.baseline ?? [], packet),
+
+  'named-allows': ({ policy, packet }) =>
+    firstMatch(
+      policy?.rules.filter((rule) => rule.action === 'allow' && rule.source !== null) ?? [],
+      packet,
+    ),
+
+  geo: ({ edge, policy, packet }) => {
+    const inSets = (sets: readonly string[]): boolean =>
+      anySetHas(edge.sourceSets, sets, packet.source);
+    const geo = policy?.geo ?? [];
+    const denied = geo.find((rule) => rule.action === 'deny' && inSets(rule.sets));
+    const outside = geo.find((rule) => rule.action === 'only' && !inSets(rule.sets));
+    const decided = denied ?? outside;
+    return decided === undefined ? null : { action: 'drop', ref: decided.ref };
+  },
+
+  rules: ({ policy, packet }) => firstMatch(policy?.rules ?? [], packet),
+
+  filters: ({ policy, packet, state }) => {
+    for (const filter of policy?.filters ?? []) {
+      const transport = findFilter(filter.type)?.transport;
+      if (transport === undefined || protocolNumber(transport, packet.family) !== packet.protocol)
+        continue;
+      if (packet.fragment === 'later' || packet.destinationPort !== filter.port) continue;
+      if (isSafe(filter, packet)) continue;
+      if (state.filters[filter.ref] === 'drop') return { action: 'drop', ref: filter.ref };
+    }
+    return null;
+  },
+};
+
+/** Fragment limits come before reassembly, so a fragment above them never reaches the stages with a final pass. */
+function fragmentOverLimit({ policy, packet, state }: Judgement): boolean {
+  return policy !== null && packet.fragment !== 'none' && !state.fragmentsWithinLimit;
+}
+
+/** Allow before deny, whatever the input order. */
+function firstMatch(rules: readonly PolicyRule[], packet: Packet): Outcome {
+  const matching = rules.filter((rule) => ruleMatches(rule, packet));
+  const decided = matching.find((rule) => rule.action === 'allow') ?? matching[0];
+  if (decided === undefined) return null;
+  return { action: decided.action === 'allow' ? 'to-filters' : 'drop', ref: decided.ref };
+}
+
+function isAbove(ref: string, limit: MitigationLimit, { edge, state }: Judgement): boolean {
+  if (limit.strangersOnly && (edge.settings.sees === 'inbound' || state.answered)) return false;
+  return limit.pps === 0 || state.aboveLimit.includes(ref);
+}
+
+function mitigationMatches(mitigation: Mitigation, packet: Packet): boolean {
+  const { ref, protocol, destinationPort: port, source, sourcePort } = mitigation;
+  if (mitigation.fragment === 'later' && packet.fragment !== 'later') return false;
+  if (isSafe(mitigation, packet)) return false;
+  if (sourcePort !== null && sourcePort !== packet.sourcePort) return false;
+  return ruleMatches({ ref, action: 'deny', protocol, port, source }, packet);
+}
+
+function isSafe({ safelist }: Pick<Mitigation, 'safelist'>, { source }: Packet): boolean {
+  return safelist.some((network) => networkContains(network, source));
+}

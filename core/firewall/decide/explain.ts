@@ -1,0 +1,71 @@
+import type { Verdict } from './decide.ts';
+import { describeMitigation } from '../../attacks/mitigation/actions.ts';
+import { MITIGATION_REF, type Policy, type PolicyRule } from '../policy.ts';
+
+/** Stages that decide without a rule of the policy. */
+const WITHOUT_RULE: Readonly<Partial<Record<Verdict['stage'], string>>> = {
+  management:
+    'The packet passes: it is for a management port of the edge host itself, which nobody can lock.',
+  'needed-icmp': 'The packet passes: it is ICMP that networks need, within its rate.',
+  'fragment-limits': 'The packet is dropped: fragments to this address exceed their limit.',
+  'return-traffic': 'The packet passes: it answers a connection that the protected host opened.',
+  default: 'The packet passes: no rule matches it, and what no rule matches is accepted.',
+};
+
+/** The verdict as a sentence to act on. `policy` is the evaluated one, null if none covers the address. */
+export function explainVerdict(verdict: Verdict, policy: Policy | null): string {
+  const observed = verdict.observed.map(
+    (ref) =>
+      ` ${describe({ ref, stage: 'mitigations' }, policy)} only observes; enforced, it would have dropped the packet.`,
+  );
+  return [decision(verdict, policy), ...observed].join('');
+}
+
+function decision(verdict: Verdict, policy: Policy | null): string {
+  if (verdict.stage === 'default' && policy === null)
+    return 'The packet passes: no policy covers this address.';
+  const does = verdict.action === 'pass' ? 'passes' : 'is dropped';
+  return WITHOUT_RULE[verdict.stage] ?? `The packet ${does}: ${describe(verdict, policy)} decides.`;
+}
+
+function describe({ ref, stage }: Pick<Verdict, 'ref' | 'stage'>, policy: Policy | null): string {
+  const mitigation = policy?.mitigations.find((candidate) => candidate.ref === ref);
+  if (mitigation !== undefined) {
+    return `${named(mitigation.ref)} (against an attack: ${describeMitigation(mitigation)})`;
+  }
+  const rules = [...(policy?.baseline ?? []), ...(policy?.rules ?? [])];
+  const rule = rules.find((candidate) => candidate.ref === ref);
+  if (rule !== undefined) return `${named(rule.ref)} (${describeRule(rule)})`;
+  const geo = policy?.geo.find((candidate) => candidate.ref === ref);
+  if (geo !== undefined) {
+    return `${named(geo.ref)} (${geo.action === 'deny' ? 'deny' : 'only'} ${geo.sets.join(', ')})`;
+  }
+  const filter = policy?.filters.find((candidate) => candidate.ref === ref);
+  if (filter !== undefined) {
+    const why = filter.ref.startsWith(MITIGATION_REF)
+      ? `, ${named(filter.ref)} against an attack`
+      : '';
+    return `the filter ${filter.type} on port ${filter.port}${why}`;
+  }
+  return ref === null ? `the stage ${stage}` : named(ref);
+}
+
+/** `deny udp port 19 from anywhere`. */
+export function describeRule(rule: Omit<PolicyRule, 'ref'>): string {
+  const port = rule.port === null ? '' : ` port ${rule.port}`;
+  const protocol = rule.protocol === 'any' ? 'any protocol' : rule.protocol;
+  return `${rule.action} ${protocol}${port} from ${rule.source ?? 'anywhere'}`;
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  rule: 'rule',
+  'group-rule': 'group rule',
+  'geo-rule': 'geo rule',
+  baseline: "the operator's baseline rule",
+};
+
+/** `group-rule:7` as `group rule 7`. */
+function named(ref: string): string {
+  const [kind = '', id = ''] = ref.split(':');
+  return `${KINDS[kind] ?? kind} ${id}`;
+}

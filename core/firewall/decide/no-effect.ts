@@ -1,0 +1,41 @@
+import { containsCidr, parseCidr } from '../../net/cidr.ts';
+import type { PolicyRule } from '../policy.ts';
+
+type Match = Pick<PolicyRule, 'action' | 'protocol' | 'port' | 'source'>;
+
+/**
+ * The rule that already decides every packet of a rule about to be added, so that adding it changes no
+ * verdict; null where it may change one. One rule must cover it alone: several that cover it together are
+ * not looked for.
+ *
+ * - Any allow decides before a deny.
+ * - A deny of the same packets says the same.
+ * - An allow of the same packets says the same, but an allow without a source is read after geo rules: it
+ *   stands in for an allow that names a source only where no geo rule could come between.
+ */
+export function findDecidingRule<R extends Match>(
+  existing: readonly R[],
+  added: Match,
+  hasGeoRules: boolean,
+): R | null {
+  const covering = existing.filter((rule) => covers(rule, added));
+  const allow = covering.find(
+    (rule) =>
+      rule.action === 'allow' &&
+      (added.action === 'deny' || rule.source !== null || added.source === null || !hasGeoRules),
+  );
+  if (allow !== undefined) return allow;
+  if (added.action === 'allow') return null;
+  return covering.find((rule) => rule.action === 'deny') ?? null;
+}
+
+/** Every packet that `inner` matches, `outer` matches too. */
+export function covers(outer: Omit<Match, 'action'>, inner: Omit<Match, 'action'>): boolean {
+  if (outer.protocol !== 'any' && outer.protocol !== inner.protocol) return false;
+  if (outer.port !== null && outer.port !== inner.port) return false;
+  if (outer.source === null) return true;
+  if (inner.source === null) return false;
+  const wide = parseCidr(outer.source);
+  const narrow = parseCidr(inner.source);
+  return wide.ok && narrow.ok && containsCidr(wide.value, narrow.value);
+}

@@ -1,0 +1,149 @@
+import { execFileSync } from 'node:child_process';
+import {
+  closeDescriptor,
+  createLink,
+  type Descriptor,
+  type XdpMode,
+} from '@portcullis/dataplane/kernel/bpf/bpf.ts';
+import { loadProgram } from '@portcullis/dataplane/kernel/bpf/bpf-program.ts';
+import { compileEarly } from '@portcullis/dataplane/xdp/compile/compile.ts';
+import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver/driver.ts';
+import { createKernelDriver } from '@portcullis/dataplane/xdp/driver/kernel-driver.ts';
+import { NO_UNIONS } from '@portcullis/dataplane/xdp/compile/unions.ts';
+import { BenchEdge, type Settings } from './edge-process.ts';
+import { linearTable, lookupTable } from './hand-tables.ts';
+import { type Fleet, flowsOf, policiesOf, sourceSetsOf } from './policies.ts';
+import { DEVICE, dropAtIngress, Range, type Target } from '../generator/traffic.ts';
+
+/** `r0 = XDP_DROP; exit` */
+const RETURN_DROP = Buffer.from([0xb7, 0, 0, 0, 1, 0, 0, 0, 0x95, 0, 0, 0, 0, 0, 0, 0]);
+
+/** What is measured, each on a target of its own. Everything ends with `destroy`. */
+export class Subjects {
+  readonly range: Range;
+  readonly #descriptors: Descriptor[] = [];
+  readonly #edges: BenchEdge[] = [];
+  readonly #drivers: EarlyDropDriver[] = [];
+  #startMs = 0;
+
+  constructor(label: string) {
+    this.range = new Range(label);
+  }
+
+  /** Forwards everything, with no rule at all. */
+  plain(): Target {
+    return this.range.target();
+  }
+
+  /** Forwards everything and follows connections. */
+  tracking(): Target {
+    const target = this.range.target();
+    load(
+      target,
+      'table inet tracking {\n chain forward {\n type filter hook forward priority 0; ct state invalid drop;\n }\n}\n',
+    );
+    return target;
+  }
+
+  bare(): Target {
+    const target = this.range.target();
+    load(target, dropAtIngress(DEVICE));
+    return target;
+  }
+
+  /** The least that XDP can do. */
+  rawDrop(mode: XdpMode): Target {
+    const target = this.range.target();
+    this.#descriptors.push(
+      ...target.namespace.within(() => {
+        const program = loadProgram('raw_drop', {
+          type: 'xdp',
+          instructions: RETURN_DROP,
+          license: 'Apache-2.0',
+        });
+        return [program, createLink(program, target.receiver, 'xdp', mode)];
+      }),
+    );
+    return target;
+  }
+
+  /** Both stages, by the edge's own process. */
+  async edge(fleet: Fleet, sees: Settings['sees'], mode: XdpMode = 'native'): Promise<Target> {
+    const target = this.range.target({ generic: mode === 'generic' });
+    const { namespace } = target;
+    const edge = new BenchEdge(namespace, policiesOf(fleet), settingsOf(sees), sourceSetsOf(fleet));
+    this.#edges.push(edge);
+    this.#startMs = await edge.start();
+    const got = (await edge.reported()).devices?.find(({ name }) => name === DEVICE)?.xdp;
+    if (got !== mode) throw new Error(`the early drop is ${got}, not ${mode}`);
+    return target;
+  }
+
+  /** Of the edge that was started last. */
+  get startMs(): number {
+    return this.#startMs;
+  }
+
+  /** The early drop alone, where the protected side has opened so many flows to anywhere. */
+  earlyDrop(fleet: Fleet, flows: number): Target {
+    const target = this.range.target();
+    const driver = createKernelDriver({ pins: '' });
+    this.#drivers.push(driver);
+    const settings = {
+      ...settingsOf('both'),
+      keepReplies: true,
+      flowsComplete: true,
+      marksAll: false,
+      vlans: [],
+    };
+    const remember = { tcp: 432_000, udp: 600, other: 600 };
+    target.namespace.within(() => {
+      const targets = policiesOf(fleet).map(compileEarly);
+      driver.load(targets, { ...settings, remember }, NO_UNIONS);
+      const { mode } = driver.attach(target.receiver);
+      if (mode !== 'native') throw new Error(`the early drop is ${mode}`);
+    });
+    driver.remember(flowsOf(fleet, flows));
+    return target;
+  }
+
+  /** nftables alone: early drop ends with the process, for nothing is pinned in these namespaces. */
+  async nftables(fleet: Fleet, sees: Settings['sees']): Promise<Target> {
+    const target = await this.edge(fleet, sees);
+    await this.#edges.at(-1)?.stop();
+    return target;
+  }
+
+  linear(fleet: Fleet): Target {
+    const target = this.range.target();
+    load(target, linearTable(policiesOf(fleet)));
+    return target;
+  }
+
+  lookups(fleet: Fleet, sources: boolean): Target {
+    const target = this.range.target();
+    load(target, lookupTable(policiesOf(fleet), fleet.family, { sources }));
+    return target;
+  }
+
+  async destroy(): Promise<void> {
+    for (const descriptor of this.#descriptors.splice(0)) closeDescriptor(descriptor);
+    for (const driver of this.#drivers) driver.close();
+    for (const edge of this.#edges) await edge.destroy();
+    this.range.destroy();
+  }
+}
+
+export function settingsOf(sees: Settings['sees']): Settings {
+  return {
+    devices: [DEVICE],
+    management: [{ protocol: 'tcp', port: 22 }],
+    sees,
+    fragments: 'reassemble',
+  };
+}
+
+function load({ namespace }: Target, text: string): void {
+  const [program, ...args] = namespace.command('nft', '-f', '-');
+  execFileSync(program, args, { input: text, stdio: ['pipe', 'ignore', 'inherit'] });
+}
