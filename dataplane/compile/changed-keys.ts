@@ -1,8 +1,8 @@
 import { VersionedMap } from './versioned-map.ts';
 
 /**
- * Keys whose values are not the same object in both maps, in no order. Of two versions of a map only what they do
- * not share is looked at.
+ * The keys whose values differ by identity, in no order. Compares only the parts that two versions of a map do not
+ * share.
  */
 export function changedKeys<T>(
   before: ReadonlyMap<string, T>,
@@ -19,10 +19,7 @@ export function changedKeys<T>(
   });
 }
 
-/**
- * Maps that were made of each other have most of their entries in the same place, where a look is all it takes: a
- * fifth of a millisecond for 10,000 entries.
- */
+/** Related maps have most entries at the same position, where one comparison suffices: 0.2 ms for 10,000 entries. */
 function differing<T>(before: ReadonlyMap<string, T>, after: ReadonlyMap<string, T>): string[] {
   const changed = new Set<string>();
   const olds = before.entries();

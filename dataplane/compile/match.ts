@@ -5,12 +5,12 @@ import { type Cidr, containsCidr, overlaps, parseCidr } from '@portcullis/core/n
 
 export type Outcome = 'accept' | 'drop';
 
-/** What a rule asks of the source: a network, or (not) to be in one of some named source sets. */
+/** The source that a rule matches: a network, or being inside or outside of named source sets. */
 export type SourceMatch =
   | { readonly kind: 'network'; readonly cidr: Cidr }
   | { readonly kind: 'sets'; readonly names: readonly string[]; readonly inside: boolean };
 
-/** One line of an ordered first-match list. Null matches everything; a port only stands with its protocol. */
+/** One line of an ordered first-match list. Null matches everything; a port requires a protocol. */
 export interface MatchRule {
   readonly outcome: Outcome;
   readonly protocol: number | null;
@@ -18,7 +18,7 @@ export interface MatchRule {
   readonly source: SourceMatch | null;
 }
 
-/** A policy that no data plane could have been meant to get. Its target keeps its last good one. */
+/** An invalid policy. The target keeps its last good one. */
 export class PolicyError extends Error {
   override readonly name = 'PolicyError';
 }
@@ -43,7 +43,10 @@ export function orderedRules(policy: Policy, family: Family): MatchRule[] {
   ];
 }
 
-/** Both could match one packet. Source sets may overlap anything: their contents are not looked at. */
+/**
+ * Whether both rules could match one packet. Source sets may overlap anything, because their contents are not
+ * compared.
+ */
 export function overlapping(a: MatchRule, b: MatchRule): boolean {
   if (a.protocol !== null && b.protocol !== null && a.protocol !== b.protocol) return false;
   if (a.port !== null && b.port !== null && a.port !== b.port) return false;
@@ -51,7 +54,7 @@ export function overlapping(a: MatchRule, b: MatchRule): boolean {
   return overlaps(a.source.cidr, b.source.cidr);
 }
 
-/** Every packet that `inner` matches, `outer` matches too. */
+/** Whether `outer` matches every packet that `inner` matches. */
 export function covers(outer: MatchRule, inner: MatchRule): boolean {
   if (outer.protocol !== null && outer.protocol !== inner.protocol) return false;
   if (outer.port !== null && outer.port !== inner.port) return false;
@@ -62,7 +65,7 @@ export function unconditional(rule: MatchRule): boolean {
   return rule.protocol === null && rule.source === null;
 }
 
-/** The contents of named sets together, as networks of one family. A set without data holds nobody. */
+/** The networks of one family in the named sets. A set without data is empty. */
 export function networksOf(sets: SourceSets, names: readonly string[], family: Family): Cidr[] {
   return names
     .flatMap((name) => (Object.hasOwn(sets.sets, name) ? (sets.sets[name] ?? []) : []))
@@ -110,10 +113,10 @@ function sourceOf(rule: PolicyRule, family: Family): SourceMatch | null {
   return cidr.length === 0 ? null : { kind: 'network', cidr };
 }
 
-/** Names stand in comments of the text that the kernel reads. */
+/** Names appear in comments of the nft text. */
 const SET_NAME = /^[A-Za-z0-9:._-]{1,80}$/;
 
-/** All denies ask one question, "is it in any of these?"; each `only` asks its own. */
+/** All denies share one look-up, each `only` has its own. */
 function geoRules(policy: Policy, action: 'deny' | 'only'): MatchRule[] {
   const rules = policy.geo.filter((rule) => rule.action === action);
   for (const name of rules.flatMap((rule) => rule.sets)) {

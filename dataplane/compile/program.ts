@@ -10,22 +10,22 @@ import { coversAmong, overlapsAmong } from './rule-index.ts';
  * says what the list says.
  */
 export interface Tree {
-  /** Destination port and protocol decide, with look-ups on the source before `outcome` where needed. */
+  /** Chosen by destination port and protocol, with look-ups of the source before `outcome` if needed. */
   readonly ports: readonly (Branch & { readonly protocol: number; readonly port: number })[];
   readonly protocols: readonly (Branch & { readonly protocol: number })[];
   /** Everything else. */
   readonly rest: Branch;
-  /** The rules that some branch looks up, by their source. */
+  /** The rules that some branch looks up by their source. */
   readonly lookedUp: readonly LevelledRule[];
 }
 
 export interface Branch {
-  /** In the order in which to look. */
+  /** In the order of evaluation. */
   readonly lookups: readonly Lookup[];
   readonly outcome: Outcome;
 }
 
-/** Which fields beside the destination a look-up is keyed by. `names`: no key, but membership of sets. */
+/** The fields besides the destination that key a look-up. `sets`: membership of source sets instead of a key. */
 export type Lookup =
   | {
       readonly kind: 'keyed';
@@ -46,10 +46,10 @@ export interface LevelledRule {
   readonly level: number;
 }
 
-/** Beyond this many steps (a few seconds) an edge would keep everybody waiting for one address. */
+/** More steps (a few seconds) would block the edge for a single address. */
 const MAX_STEPS = 50_000_000;
 
-/** `rules`: the first match decides, nothing matched is accepted. Throws `PolicyError` where that takes too long. */
+/** `rules`: the first match decides, and the default is to accept. Throws `PolicyError` if that takes too long. */
 export function planTree(rules: readonly MatchRule[]): Tree {
   const { kept, fallback } = prune(rules);
   const levelled = intoLevels([...kept, fallback]).map(indexed);
@@ -74,8 +74,8 @@ export function planTree(rules: readonly MatchRule[]): Tree {
 }
 
 /**
- * Leaves out what cannot change a verdict: everything after a rule without conditions, what an earlier
- * rule covers, and a rule that says what would come out anyway because nothing after it disagrees.
+ * Removes rules that cannot change a verdict: all after a rule without conditions, those that an earlier rule covers,
+ * and those with the verdict that later rules give anyway.
  */
 export function prune(rules: readonly MatchRule[]): { kept: MatchRule[]; fallback: MatchRule } {
   const end = rules.findIndex(unconditional);
@@ -95,7 +95,7 @@ export function prune(rules: readonly MatchRule[]): { kept: MatchRule[]; fallbac
   return { kept, fallback };
 }
 
-/** Rules that say the opposite; few are compared faster than they are indexed. */
+/** Rules with the opposite outcome. A few are compared faster than indexed. */
 interface OppositeRules {
   add(rule: MatchRule): void;
   overlaps(rule: MatchRule): boolean;
@@ -133,7 +133,7 @@ export function intoLevels(rules: readonly MatchRule[]): LevelledRule[] {
   });
 }
 
-/** With what every port of the address would work out again. */
+/** A rule with values that every port of the address would compute again. */
 interface IndexedRule extends LevelledRule {
   readonly index: number;
   readonly lookup: Lookup | null;
@@ -157,7 +157,7 @@ interface Key {
   readonly port: number | null;
 }
 
-/** The rules that packets of a protocol and port can reach, in order. */
+/** The rules that packets of a protocol and port can match, in order. */
 function matcher(rules: readonly IndexedRule[]): (key: Key) => readonly IndexedRule[] {
   const ofPort = new Map<number, IndexedRule[]>();
   for (const one of rules) {
@@ -187,7 +187,7 @@ function matcher(rules: readonly IndexedRule[]): (key: Key) => readonly IndexedR
   };
 }
 
-/** Those of any port, up to the first without a source. */
+/** Rules without a port, up to the first without a source. */
 function portless(rules: readonly IndexedRule[], protocol: number | null): IndexedRule[] {
   const found: IndexedRule[] = [];
   for (const one of rules) {
@@ -199,7 +199,7 @@ function portless(rules: readonly IndexedRule[], protocol: number | null): Index
   return found;
 }
 
-/** Both in order, and together. */
+/** Merges two ordered lists. */
 function mergeInOrder(some: readonly IndexedRule[], others: readonly IndexedRule[]): IndexedRule[] {
   const merged: IndexedRule[] = [];
   let at = 0;
@@ -216,7 +216,7 @@ function portKey(protocol: number, port: number | null): number {
   return protocol * 65_537 + (port === null ? 65_536 : port);
 }
 
-/** What is left of the list for packets of one protocol and port: look-ups on the source, then an outcome. */
+/** The rest of the list for packets of one protocol and port: look-ups of the source, then an outcome. */
 function evaluate(matching: readonly IndexedRule[], lookedUp: Set<LevelledRule>): Branch {
   const end = matching.findIndex(({ rule }) => rule.source === null);
   const terminal = matching[end] as IndexedRule;
@@ -227,7 +227,7 @@ function evaluate(matching: readonly IndexedRule[], lookedUp: Set<LevelledRule>)
   const needed = new Set(withoutRedundant(rules, outcome, oppositeList()));
   const lookups = new Map<string, Lookup>();
   for (const one of before) {
-    // An equal verdict from the terminal's level on was reached by no disagreeing rule below it.
+    // From the terminal's level on, no disagreeing rule can precede an equal verdict.
     if (!needed.has(one.rule) || one.level >= terminal.level) continue;
     lookedUp.add(one);
     if (one.lookup !== null) lookups.set(one.name, one.lookup);
@@ -245,7 +245,7 @@ export function lookupOf({ rule, level }: LevelledRule): Lookup {
   return { kind: 'keyed', fields, length: source.cidr.length, level };
 }
 
-/** Any order inside a level gives the same verdicts; one order lets equal programs share a chain. */
+/** Any order inside a level gives the same verdicts. A fixed order lets equal programs share a chain. */
 function inOrder(a: Lookup, b: Lookup): number {
   if (a.level !== b.level) return a.level - b.level;
   if (a.kind === 'keyed' && b.kind === 'keyed') {

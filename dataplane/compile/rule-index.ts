@@ -2,28 +2,28 @@ import { BITS } from '@portcullis/core/net/address.ts';
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
 import { covers, type MatchRule, overlapping, type SourceMatch } from './match.ts';
 
-/** Which rules overlap one, as `overlapping` says it of two. Each is added with a number. */
+/** Finds rules that overlap a given one (`overlapping`). Each is added with a number. */
 export interface Overlaps {
   add(rule: MatchRule, value: number): void;
-  /** The highest number of those that overlap; below every number that was added: none does. */
+  /** The highest number of an overlapping rule; -Infinity if there is none. */
   highest(rule: MatchRule): number;
 }
 
-/** Whether any of many rules covers one, as `covers` says it of two. */
+/** Finds whether any of many rules covers a given one (`covers`). */
 export interface Covers {
   add(rule: MatchRule): void;
   covers(rule: MatchRule): boolean;
 }
 
-/** So few are compared faster than they are indexed. */
+/** Up to this many rules are compared faster than indexed. */
 const MAX_LIST = 32;
 
-/** For these rules, to be added or asked for. */
+/** For these rules, as arguments of `add` and `highest`. */
 export function overlapsAmong(rules: readonly MatchRule[]): Overlaps {
   return rules.length > MAX_LIST ? new OverlapIndex(sourceLengths(rules)) : new OverlapList();
 }
 
-/** For these rules, to be added or asked for. */
+/** For these rules, as arguments of `add` and `covers`. */
 export function coversAmong(rules: readonly MatchRule[]): Covers {
   return rules.length > MAX_LIST ? new CoverIndex(sourceLengths(rules)) : new CoverList();
 }
@@ -55,15 +55,12 @@ class CoverList implements Covers {
   }
 }
 
-/**
- * Answers `overlapping` of one rule with many by look-ups: a policy of ten thousand rules must not cost a
- * hundred million comparisons, during which the edge would answer nobody.
- */
+/** Answers `overlapping` for many rules by look-ups: comparing 10,000 rules with each other would block the edge. */
 export class OverlapIndex implements Overlaps {
   readonly #indexes = new Map<string, SourceIndex>();
   readonly #lengths: readonly number[];
 
-  /** `lengths`: of the source networks of all rules that will be added or asked for. */
+  /** `lengths`: of the source networks of all rules that are passed to this index. */
   constructor(lengths: readonly number[]) {
     this.#lengths = lengths;
   }
@@ -118,7 +115,7 @@ export class CoverIndex implements Covers {
   }
 }
 
-/** The lengths of source networks among the rules, each once. */
+/** The distinct lengths of source networks. */
 export function sourceLengths(rules: readonly MatchRule[]): number[] {
   const lengths = new Set<number>();
   for (const { source } of rules) {
@@ -134,7 +131,7 @@ class SourceIndex {
   readonly #lengths: readonly number[];
   #all = NONE;
   #anywhere = NONE;
-  /** By length: networks of that length. And networks of it that have, at or inside them, what was added. */
+  /** By length: the added networks, and networks that contain an added one. */
   readonly #networks = new Map<number, Map<bigint, number>>();
   readonly #containing = new Map<number, Map<bigint, number>>();
 

@@ -1,10 +1,10 @@
-/** Enough that a change of one among 100,000 copies a hundred entries. */
+/** With 100,000 entries, a change copies about a hundred. */
 const SHARDS = 1024;
 const NO_ENTRIES: ReadonlyMap<string, never> = new Map<string, never>();
 
 /**
- * A map that never changes: `with` makes another one, and shares with it all but what differs. So both the copy and
- * the comparison of two versions cost what has changed between them, not what they hold.
+ * An immutable map. `with` makes a new version that shares all unchanged shards, so copying and comparing versions
+ * cost only what changed.
  */
 export class VersionedMap<V> implements ReadonlyMap<string, V> {
   readonly shards: readonly ReadonlyMap<string, V>[];
@@ -20,7 +20,7 @@ export class VersionedMap<V> implements ReadonlyMap<string, V> {
     return new VersionedMap(shards, 0).with(entries);
   }
 
-  /** With these entries; a key without a value is taken out. */
+  /** Adds or replaces entries; an undefined value removes the key. */
   with(changes: Iterable<readonly [string, V | undefined]>): VersionedMap<V> {
     const shards = [...this.shards];
     const own = new Map<number, Map<string, V>>();

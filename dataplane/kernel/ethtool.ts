@@ -1,10 +1,10 @@
 import { addressOf, errno, type Library, libc, SystemError } from './native.ts';
 
-/** What the driver of a network device says of itself. */
+/** What a device's driver reports. */
 export interface DriverInfo {
   /** `veth`, `bonding`, `bridge`, `802.1Q VLAN Support`, `virtio_net`, `ixgbe`, ... */
   readonly driver: string;
-  /** Where the device is plugged in, such as `0000:01:00.0`; empty for one made of software. */
+  /** The bus address, such as `0000:01:00.0`; empty for a virtual device. */
   readonly bus: string;
 }
 
@@ -33,13 +33,13 @@ function declare(library: Library) {
   };
 }
 
-/** Asks the kernel of the network namespace that this process is in. Null: no such device, or it does not say. */
+/** Reads from the network namespace of this process. Returns null without such a device or answer. */
 export function driverInfo(device: string): DriverInfo | null {
   const info = query(device, ETHTOOL_GDRVINFO, DRVINFO_BYTES);
   return info === null ? null : { driver: textAt(info, DRIVER_AT), bus: textAt(info, BUS_AT) };
 }
 
-/** The card takes VLAN tags out of frames before anybody reads them. False: it does not, or does not say. */
+/** Whether the card removes VLAN tags before software sees the frame. False if unknown. */
 export function takesVlanTags(device: string): boolean {
   const flags = query(device, ETHTOOL_GFLAGS, 8);
   return flags !== null && (flags.readUInt32LE(4) & ETH_FLAG_RXVLAN) !== 0;

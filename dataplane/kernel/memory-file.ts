@@ -6,8 +6,8 @@ const MFD_CLOEXEC = 1;
 let create: ((name: string, flags: number) => number) | null = null;
 
 /**
- * A file without a name that holds this text, to be read from its beginning; whoever makes one closes its descriptor.
- * Throws `SystemError`, or `NativeUnavailable`.
+ * Makes an anonymous file with this text, positioned at its start. The caller closes the descriptor. Throws
+ * `SystemError` or `NativeUnavailable`.
  */
 export function memoryFile(name: string, text: string): number {
   create ??= libc().func('int memfd_create(const char *name, uint32_t flags)');
@@ -15,7 +15,7 @@ export function memoryFile(name: string, text: string): number {
   if (fd < 0) throw new SystemError('memfd_create', errno());
   try {
     const bytes = Buffer.from(text);
-    // At a position: who reads it as its standard input begins where the descriptor stands.
+    // Writes by position: a process that reads it as standard input starts at the descriptor's offset.
     for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at, bytes.length - at, at);
     return fd;
   } catch (error) {

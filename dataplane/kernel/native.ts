@@ -1,14 +1,14 @@
 import koffi from 'koffi';
 
-/** A library of this host, its functions declared in C. */
+/** A shared library. */
 export type Library = ReturnType<typeof koffi.load>;
 
-/** Code of this host cannot be called: another platform, a libc of another kind, a library that is not there. */
+/** Native code cannot be called: another platform, another libc, or a missing library. */
 export class NativeUnavailable extends Error {
   override readonly name = 'NativeUnavailable';
 }
 
-/** A system call said no. `code` is the name of its errno, such as `EPERM`. */
+/** A failed system call. `code` is the name of its errno, such as `EPERM`. */
 export class SystemError extends Error {
   override readonly name = 'SystemError';
   readonly code: string;
@@ -36,25 +36,25 @@ export function loadLibrary(name: string): Library {
 
 export const libc = (): Library => loadLibrary('libc.so.6');
 
-/** Of the last call that failed on this thread: read it before anything else is called. */
+/** The errno of the last failed call on this thread. Read it before any other call. */
 export function errno(): number {
   return koffi.errno();
 }
 
 /**
- * Where a buffer is, for structures that hold pointers. Good for as long as the caller keeps the buffer:
- * memory of a buffer does not move. Take buffers of `Buffer.alloc`, which no pool shares.
+ * The address of a buffer, for structures that hold pointers. Valid as long as the caller keeps the buffer, which
+ * does not move. Use `Buffer.alloc`, which does not pool.
  */
 export function addressOf(buffer: Uint8Array): bigint {
   return koffi.address(buffer);
 }
 
-/** A pointer that a library gave, as a number. */
+/** The address of a pointer returned by a library. */
 export function addressOfPointer(pointer: unknown): bigint {
   return koffi.address(pointer);
 }
 
-/** Memory at a pointer as bytes that follow it; good until whoever owns it unmaps it. */
+/** A view of memory at a pointer. Valid until the memory is unmapped. */
 export function viewOf(pointer: unknown, length: number): Uint8Array {
   return new Uint8Array(koffi.view(pointer, length));
 }

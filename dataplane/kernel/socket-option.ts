@@ -10,7 +10,7 @@ type GetSockOpt = (
 
 let getsockopt: GetSockOpt | null = null;
 
-/** The first bytes of an option of a socket; null where it cannot be asked, or is shorter. */
+/** Reads the first bytes of a socket option. Returns null if it is unavailable or shorter. */
 export function getOption(fd: number, level: number, name: number, bytes: number): Buffer | null {
   try {
     getsockopt ??= libc().func(
@@ -22,7 +22,7 @@ export function getOption(fd: number, level: number, name: number, bytes: number
   }
   const value = Buffer.alloc(bytes);
   const length = Buffer.alloc(4);
-  // Of this host's byte order, and every host that Node runs on here is little-endian.
+  // In host byte order, which is little-endian on all supported hosts.
   length.writeUInt32LE(bytes);
   const failed = getsockopt(fd, level, name, value, length) !== 0;
   return failed || length.readUInt32LE() < bytes ? null : value;

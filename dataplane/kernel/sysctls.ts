@@ -1,13 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** Settings of this network namespace, by their path under /proc/sys. */
+/** Sysctls of the network namespace, by their path under /proc/sys. */
 export interface Sysctls {
-  /** Null: this kernel has no such setting (the module is not loaded). */
+  /** Returns null if the kernel has no such setting, because its module is not loaded. */
   read(name: string): number | null;
   write(name: string, value: number): void;
 }
 
-/** Those of the network namespace that this process is in. */
+/** Sysctls of the network namespace of this process. */
 export function createSysctls(): Sysctls {
   return {
     read: (name) => {

@@ -9,7 +9,7 @@ import { createFakeEarlyDrop, type FakeEarlyDrop } from '../xdp/driver/fake.ts';
 import type { Flow } from '../xdp/flows/mark-keys.ts';
 import { frameOf, udpPacket } from './frames.ts';
 
-/** An early drop on a kernel that is not, with one device. */
+/** An early drop with a fake driver and one device. */
 export const WAN = 7;
 
 export interface SetUp {
@@ -47,7 +47,7 @@ export function setUp({
 
 const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-/** Resolves once its programs are on a device, whatever the apply that put them there waits for. */
+/** Resolves when its program is attached to a device, even if the apply still waits. */
 export async function attached(driver: FakeEarlyDrop): Promise<void> {
   for (let turn = 0; turn < 100 && driver.devices().length === 0; turn++) await setImmediate();
 }

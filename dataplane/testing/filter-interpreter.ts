@@ -4,18 +4,21 @@ import { containsAddress } from '@portcullis/core/net/cidr.ts';
 import { networkFrom } from '../compile/match.ts';
 import { protocolName } from '../nftables/names.ts';
 
-/** What the kernel would know when a filter asks. */
+/** The kernel state that filters use. */
 export interface FilterFacts {
   readonly validated: boolean;
   /** Connection tracking knows the TCP connection. */
   readonly established: boolean;
-  /** The rate of an unvalidated source, that of a validated one, and the budget of the port are not used up. */
+  /** The rates of unvalidated and validated sources, and the budget of the port, are not exceeded. */
   readonly unvalidatedWithinRate: boolean;
   readonly validatedWithinRate: boolean;
   readonly withinBudget: boolean;
 }
 
-/** A verdict by a statement of a filter's chain; null: it does not match; undefined: it is none of a filter. */
+/**
+ * The verdict of a statement in a filter's chain; null if it does not match, undefined if it is not a filter
+ * statement.
+ */
 export function evaluateFilter(
   statement: string,
   packet: Packet,

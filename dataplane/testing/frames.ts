@@ -2,23 +2,23 @@ import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import { addressBytes } from '../xdp/maps/layout.ts';
 
-/** What a frame may have beside its packet. */
+/** Properties of a frame besides its packet. */
 export interface FrameOptions {
-  /** VLAN tags, from the outside in. */
+  /** VLAN tags, from the outer to the inner. */
   readonly tags?: readonly number[];
-  /** IPv6 extension headers in front of the upper layer: 0, 43, 60, each of eight bytes. */
+  /** IPv6 extension headers before the upper layer: 0, 43 or 60, eight bytes each. */
   readonly extensions?: readonly number[];
-  /** Of TCP; else a SYN. */
+  /** TCP flags; SYN by default. */
   readonly flags?: number;
   readonly payload?: Buffer;
-  /** Bytes after which the frame ends, whatever its headers say. */
+  /** Truncates the frame, whatever its headers say. */
   readonly cutAt?: number;
 }
 
 const MACS = Buffer.from('020000000001020000000002', 'hex');
 const SYN = 2;
 
-/** A whole datagram. */
+/** An unfragmented datagram. */
 export function udpPacket(
   source: string,
   destination: string,
@@ -38,7 +38,7 @@ export function udpPacket(
   };
 }
 
-/** An Ethernet frame of a packet, checksums left out: nothing that judges reads them. */
+/** An Ethernet frame of a packet, without checksums, which nothing reads. */
 export function frameOf(packet: Packet, options: FrameOptions = {}): Buffer {
   const tags = (options.tags ?? []).flatMap((tag) => [u16(0x8100), u16(tag)]);
   const type = u16(packet.family === 4 ? 0x0800 : 0x86dd);

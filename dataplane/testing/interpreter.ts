@@ -6,8 +6,8 @@ import { evaluateFilter, type FilterFacts, isFrom } from './filter-interpreter.t
 import { dispatchMap, protocolName } from '../nftables/names.ts';
 
 /**
- * What the kernel would do with the maps and chains of a layout, read from the statements as they are
- * rendered. Knows only the statements that we render and fails on any other.
+ * Evaluates packets by the maps and chains of a layout, from the rendered statements. It knows only the statements
+ * that we render and fails on others.
  */
 export function interpret(
   layout: Layout,
@@ -42,7 +42,7 @@ interface Evaluation {
 function resolve(evaluation: Evaluation, verdict: string): 'pass' | 'drop' {
   const { layout, maps, packet } = evaluation;
   if (verdict === 'accept') return 'pass';
-  // Chains of their own count before they drop.
+  // Counting chains drop at their end.
   if (/^goto (?:dropped|filtered)_/.test(verdict)) return 'drop';
   if (verdict === 'goto filters') {
     const key = packet.destinationPort === null ? '' : keyOf(packet, true, packet.destinationPort);

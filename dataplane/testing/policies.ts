@@ -1,7 +1,7 @@
 import type { Policy, PolicyFilter, PolicyRule } from '@portcullis/core/firewall/policy.ts';
 import { DEFAULT_LIMITS, type EdgeRules } from '../nftables/table/edge-rules.ts';
 
-/** Settings of an edge for tests, changed where a test says so. */
+/** Edge rules for tests. */
 export function edgeRules(change: Partial<EdgeRules> = {}): EdgeRules {
   return {
     devices: ['wan'],
@@ -13,7 +13,7 @@ export function edgeRules(change: Partial<EdgeRules> = {}): EdgeRules {
   };
 }
 
-/** Without rules: only filters. */
+/** A policy with filters only. */
 export function filteredPolicy(
   target: string,
   ...filters: readonly (readonly [type: PolicyFilter['type'], port: number])[]
@@ -24,7 +24,7 @@ export function filteredPolicy(
   return { target, mitigations: [], baseline: [], geo: [], rules: [], filters: filters.map(of) };
 }
 
-/** Everything but what these rules allow is denied. */
+/** Denies everything except what these rules allow. */
 export function denyAll(target: string, rules: readonly PolicyRule[] = []): Policy {
   const deny = {
     ref: 'rule:0',
@@ -36,7 +36,7 @@ export function denyAll(target: string, rules: readonly PolicyRule[] = []): Poli
   return { target, mitigations: [], baseline: [], geo: [], rules: [...rules, deny], filters: [] };
 }
 
-/** For everybody. */
+/** From every source. */
 export function allowPort(protocol: 'tcp' | 'udp', port: number): PolicyRule {
   return { ref: `rule:${port}`, action: 'allow', protocol, port, source: null };
 }

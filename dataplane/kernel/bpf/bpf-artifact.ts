@@ -4,13 +4,13 @@ import { MAP_FLAGS, MAP_TYPES, type MapShape, type MapType, type ProgramType } f
 import { Elf } from './elf.ts';
 
 /**
- * A BPF object as JSON: what `npm run build:bpf` makes of C, and all that a host needs to load it. No compiler,
- * no BTF and no libbpf there.
+ * A compiled BPF object as JSON, made by `npm run build:bpf`. A host needs nothing else to load it: no compiler, no
+ * BTF, no libbpf.
  */
 export interface BpfArtifact {
-  /** Of the C sources. */
+  /** The digest of the C sources. */
   readonly digest: string;
-  /** What built it: another compiler may build other instructions of the same sources. */
+  /** The compiler's version: another one may generate other instructions. */
   readonly compiler: string;
   readonly license: string;
   readonly maps: Readonly<Record<string, MapShape>>;
@@ -18,11 +18,11 @@ export interface BpfArtifact {
 }
 export interface ArtifactProgram {
   readonly type: ProgramType;
-  /** Eight bytes each, base64. */
+  /** Eight bytes each, as base64. */
   readonly instructions: string;
-  /** Which instruction loads which map. */
+  /** The instructions that load a map. */
   readonly maps: readonly (readonly [instruction: number, map: string])[];
-  /** Which instruction loads the address of what stands in the one value of a map, so many bytes from its beginning. */
+  /** The instructions that load an address inside the single value of a map, with its offset in bytes. */
   readonly values: readonly (readonly [instruction: number, map: string, offset: number])[];
 }
 
@@ -30,7 +30,7 @@ const MAP_DEFINITION_BYTES = 20;
 const R_BPF_64_64 = 1;
 const MAP_FD = 1;
 const MAP_VALUE = 2;
-/** Variables in a section of this name stand in the map that is named behind it. */
+/** Variables in such a section are stored in the map named after the prefix. */
 const VALUE_SECTION = 'value:';
 const INSTRUCTION_BYTES = 8;
 const SECTION_TYPES: Readonly<Record<string, ProgramType>> = {
@@ -43,7 +43,7 @@ export function readArtifact(path: string): BpfArtifact {
   return JSON.parse(readFileSync(path, 'utf8')) as BpfArtifact;
 }
 
-/** Makes the artifact of an object file. Throws on what this house's loader could not load. */
+/** Converts an object file. Throws if the loader does not support it. */
 export function artifactOf(object: Buffer, compiler: string, digest: string): BpfArtifact {
   const elf = new Elf(object);
   const license = elf.section('license');
@@ -68,7 +68,7 @@ export function artifactOf(object: Buffer, compiler: string, digest: string): Bp
   };
 }
 
-/** The instructions with these maps in them. Throws where one is missing. */
+/** Inserts the map descriptors into the instructions. Throws if a map is missing. */
 export function relocated(
   program: ArtifactProgram,
   maps: Readonly<Record<string, number>>,

@@ -11,7 +11,7 @@ import {
 } from './bpf.ts';
 import { addressOf, SystemError } from '../native.ts';
 
-/** The program copes with packets in several buffers, as a device of MTU 9000 has them. */
+/** The program supports packets in several buffers, as devices with an MTU of 9000 deliver them. */
 const XDP_HAS_FRAGS = 1 << 5;
 
 export interface ProgramImage {
@@ -21,7 +21,7 @@ export interface ProgramImage {
   readonly license: string;
 }
 
-/** The verifier said no; `log` ends with why. */
+/** The verifier rejected the program. `log` ends with the reason. */
 export class ProgramRefused extends Error {
   override readonly name = 'ProgramRefused';
   readonly log: string;
@@ -36,7 +36,7 @@ export class ProgramRefused extends Error {
 
 const LOG_BYTES = 1 << 20;
 
-/** A signal that arrives meanwhile (a child that ended, say) makes the verifier give up: not the program's fault. */
+/** A signal, such as SIGCHLD, interrupts the verifier, which is no fault of the program. */
 const LOAD_TRIES = 20;
 const INTERRUPTED = ['EAGAIN', 'EWOULDBLOCK', 'EINTR'];
 
@@ -65,7 +65,7 @@ function loadUninterrupted(name: string, image: ProgramImage): Descriptor {
   }
 }
 
-/** The same, verified on another thread: a fifth of a second for a large program. */
+/** Verifies on another thread, because a large program takes 200 ms. */
 export async function loadProgramOffThread(name: string, image: ProgramImage): Promise<Descriptor> {
   const loaded = await callOffThread('programLoad', programAttr(name, image, null));
   return loaded ?? loadProgram(name, image);

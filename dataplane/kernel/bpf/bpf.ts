@@ -3,8 +3,8 @@ import type { KoffiFunc } from 'koffi';
 import { addressOf, errno, libc, NativeUnavailable, SystemError } from '../native.ts';
 
 /**
- * bpf(2), as far as this edge uses it. Descriptors are plain numbers: whoever makes one closes it.
- * Structures follow `union bpf_attr` of linux/bpf.h. Every call may throw `SystemError`.
+ * bpf(2), as far as this project uses it. Descriptors are plain numbers, which the caller closes. Structures follow
+ * `union bpf_attr` of linux/bpf.h. Every call may throw `SystemError`.
  */
 export type Descriptor = number;
 
@@ -23,9 +23,9 @@ export interface MapShape {
   readonly keySize: number;
   readonly valueSize: number;
   readonly maxEntries: number;
-  /** Elements of a hash are allotted when they are added: memory grows with use. */
+  /** Elements are allocated when they are added, so memory grows with use. */
   readonly noPreallocation: boolean;
-  /** Its memory may be mapped (`mapMemory`). */
+  /** The map can be mapped into memory (`mapMemory`). */
   readonly mappable: boolean;
 }
 
@@ -35,11 +35,10 @@ export type ProgramType = keyof typeof PROGRAM_TYPES;
 export const ATTACH_TYPES = { xdp: 37, tcxIngress: 46, tcxEgress: 47 } as const;
 export type AttachType = keyof typeof ATTACH_TYPES;
 
-/** Flags of a link of type xdp: in the driver, or behind it for every device. */
+/** Flags of an XDP link: in the driver, or in the generic receive path. */
 export const XDP_MODES = { native: 1 << 2, generic: 1 << 1 } as const;
 export type XdpMode = keyof typeof XDP_MODES;
 
-/** What is not there is `null`; everything else that fails is thrown. */
 const COMMANDS = {
   mapCreate: 0,
   mapLookup: 1,
@@ -85,7 +84,7 @@ export function call(command: keyof typeof COMMANDS, attr: Buffer): number {
   return result;
 }
 
-/** On another thread, while this one does something else. Null: it failed, and only that thread knows why. */
+/** Runs on another thread. Returns null if it failed, because errno is known only there. */
 export async function callOffThread(
   command: keyof typeof COMMANDS,
   attr: Buffer,
@@ -119,17 +118,20 @@ export function updateElement(map: Descriptor, key: Buffer, value: Buffer): void
   call('mapUpdate', elementAttr(map, key, value));
 }
 
-/** Whether it was there. */
+/** Returns false if it was absent. */
 export function deleteElement(map: Descriptor, key: Buffer): boolean {
   return isFound(() => call('mapDelete', elementAttr(map, key, null)));
 }
 
-/** Fills `value` (of a per-CPU map: eight-byte aligned values of every possible CPU). Whether it was there. */
+/**
+ * Fills `value`; of a per-CPU map, with eight-byte aligned values of every possible CPU. Returns false if it is
+ * absent.
+ */
 export function lookupElement(map: Descriptor, key: Buffer, value: Buffer): boolean {
   return isFound(() => call('mapLookup', elementAttr(map, key, value)));
 }
 
-/** The key after `key` (null: the first), into `next`; false at the end. */
+/** Writes the key after `key` (null: the first) into `next`. Returns false at the end. */
 export function nextKey(map: Descriptor, key: Buffer | null, next: Buffer): boolean {
   const attr = Buffer.alloc(ATTR_BYTES);
   attr.writeUInt32LE(map, 0);
@@ -138,7 +140,7 @@ export function nextKey(map: Descriptor, key: Buffer | null, next: Buffer): bool
   return isFound(() => call('mapNextKey', attr));
 }
 
-/** Many elements in one call: `keys` and `values` one after the other. Throws at the first that fails. */
+/** Writes many elements in one call, from concatenated keys and values. Throws at the first failure. */
 export function updateElements(map: Descriptor, keys: Buffer, values: Buffer, count: number): void {
   if (count === 0) return;
   const attr = Buffer.alloc(ATTR_BYTES);
@@ -150,8 +152,8 @@ export function updateElements(map: Descriptor, keys: Buffer, values: Buffer, co
 }
 
 /**
- * Elements of an array from the element `first` on: their values (of a per-CPU array: of every possible CPU) one after
- * the other, into buffers that may be used again.
+ * Reads elements of an array from `first` on as concatenated values (of a per-CPU array: of every possible CPU), into
+ * reusable buffers.
  */
 export function readElements(
   map: Descriptor,
@@ -171,11 +173,11 @@ export function readElements(
   attr.writeBigUInt64LE(addressOf(values), 24);
   attr.writeUInt32LE(count, 32);
   attr.writeUInt32LE(map, 36);
-  // Answers ENOENT with the last of them.
+  // Returns ENOENT with the last elements.
   isFound(() => call('mapLookupBatch', attr));
 }
 
-/** `mode` only of an xdp link. */
+/** `mode`: only for an XDP link. */
 export function createLink(
   program: Descriptor,
   ifindex: number,
@@ -190,7 +192,7 @@ export function createLink(
   return call('linkCreate', attr);
 }
 
-/** Atomic: every packet sees the old program or the new one. */
+/** Atomic: each packet sees the old program or the new one. */
 export function updateLink(link: Descriptor, program: Descriptor): void {
   const attr = Buffer.alloc(ATTR_BYTES);
   attr.writeUInt32LE(link, 0);
@@ -204,13 +206,13 @@ export function detachLink(link: Descriptor): void {
   call('linkDetach', attr);
 }
 
-/** The device that a link is on; 0: it went away, or somebody detached it, and the link is dead. */
+/** The device of a link; 0 if it is gone or the link was detached. */
 export function linkDevice(link: Descriptor): number {
   const info = infoOf(link, 64);
   return info.readUInt32LE(16);
 }
 
-/** Names a map, program or link in a bpffs: it outlives this process. */
+/** Pins a map, program or link in a bpffs, so that it outlives the process. */
 export function pin(path: string, descriptor: Descriptor): void {
   const name = pathBuffer(path);
   const attr = Buffer.alloc(ATTR_BYTES);
@@ -220,7 +222,7 @@ export function pin(path: string, descriptor: Descriptor): void {
   call('pin', attr);
 }
 
-/** Null: nothing is pinned there. */
+/** Returns null if nothing is pinned there. */
 export function getPinned(path: string): Descriptor | null {
   const name = pathBuffer(path);
   const attr = Buffer.alloc(ATTR_BYTES);
@@ -238,16 +240,16 @@ export interface TestRun {
   readonly program: Descriptor;
   readonly packet: Buffer;
   readonly repeat: number;
-  /** XDP only: the device by whose index the packet enters. */
+  /** XDP only: the device that the packet enters by. */
   readonly ingress?: number;
-  /** XDP only: what the program does with a packet really happens, from that device on. */
+  /** XDP only: the program's actions take effect, from that device on. */
   readonly live?: { readonly batch: number };
 }
 
 export interface TestResult {
-  /** What the program returned; 0 where the packets are live. */
+  /** The return value of the program; 0 for live packets. */
   readonly returned: number;
-  /** A run, as the kernel measured it: the mean of all, with what happened to live packets, without being preempted. */
+  /** Mean nanoseconds per run as measured by the kernel, without preemption. */
   readonly ns: number;
 }
 
@@ -277,7 +279,7 @@ export function testRun({ program, packet, repeat, ingress, live }: TestRun): Te
 
 const TEST_LIVE_FRAMES = 1 << 1;
 
-/** What a map was made with, as far as the kernel tells. */
+/** The properties of a map that the kernel reports. */
 export function mapShapeOf(map: Descriptor): Omit<MapShape, 'noPreallocation' | 'mappable'> {
   const info = infoOf(map, 80);
   const number = info.readUInt32LE(0);
@@ -328,7 +330,7 @@ function pathBuffer(path: string): Buffer {
   return Buffer.from(`${path}\0`);
 }
 
-/** The structure holds addresses only: what they point at must live for as long as it does. */
+/** The structure holds only addresses, so the buffers must live as long as it does. */
 const referencedBuffers = new WeakMap<Buffer, readonly Buffer[]>();
 export function keepAlive(attr: Buffer, ...buffers: readonly Buffer[]): void {
   referencedBuffers.set(attr, buffers);

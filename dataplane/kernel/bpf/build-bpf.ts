@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dirname, '..', '..', '..');
 const INCLUDES = [`/usr/include/${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu`];
 const FLAGS = ['-O2', '-target', 'bpf', '-mcpu=v3', '-Wall', '-Wextra', '-Werror'];
 
-/** Sources of BPF programs in this repository. The artifact of `x.bpf.c` is `x.bpf.json` beside it. */
+/** The BPF sources of this repository. The artifact of `x.bpf.c` is `x.bpf.json` next to it. */
 export function bpfSources(): string[] {
   return globSync('{dataplane,lab}/**/*.bpf.c', {
     cwd: ROOT,
@@ -29,7 +29,7 @@ export function sourceDigest(source: string): string {
   return digestOf(files.map((file) => readFileSync(join(dirname(source), file), 'utf8')));
 }
 
-/** Null: there is no clang. */
+/** Returns null without clang. */
 export function compilerVersion(): string | null {
   try {
     const [line = ''] = execFileSync('clang', ['--version'], { encoding: 'utf8' }).split('\n');
@@ -39,7 +39,7 @@ export function compilerVersion(): string | null {
   }
 }
 
-/** Throws with the compiler's words. */
+/** Throws with the compiler's message. */
 export function buildArtifact(source: string, compiler: string): BpfArtifact {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-bpf-'));
   try {

@@ -6,7 +6,7 @@ const KEY_BYTES = 4;
 const FIELD_BYTES = 8;
 const HIGH = 2 ** 32;
 
-/** A per-CPU array whose values are counters of 64 bits. Buffers are kept: it is read several times a second. */
+/** A per-CPU array of 64-bit counters. Buffers are reused, because it is read several times a second. */
 export class CounterArray {
   readonly #map: Descriptor;
   readonly #fields: number;
@@ -16,13 +16,13 @@ export class CounterArray {
   #words = new Uint32Array(0);
   #sums = new Float64Array(0);
 
-  /** `fields`: counters in a value. */
+  /** `fields`: the counters in a value. */
   constructor(map: Descriptor, fields: number) {
     this.#map = map;
     this.#fields = fields;
   }
 
-  /** Of `count` values from `first` on, sums over all processors, value by value; good until the next call. */
+  /** Sums over all processors of `count` values from `first` on. Valid until the next call. */
   read(first: number, count: number): Float64Array {
     this.#allocate(count);
     readElements(this.#map, first, { keys: this.#keys, values: this.#values }, count);
@@ -61,7 +61,7 @@ export class CounterArray {
 
 let known: number | null = null;
 
-/** Processors that this host could have: so many values has each element of a per-CPU map. */
+/** Possible processors of this host, which is the number of values in each element of a per-CPU map. */
 export function possibleCpus(): number {
   known ??= countCpus();
   return known;

@@ -1,6 +1,6 @@
 /**
- * The little of ELF that a BPF object has: 64 bits, little-endian, relocations without addends.
- * Source: the System V ABI, and llvm's description of R_BPF_64_64.
+ * Parses the parts of ELF that a BPF object uses: 64 bits, little-endian, relocations without addends. Source: the
+ * System V ABI, and llvm's description of R_BPF_64_64.
  */
 export interface Section {
   readonly name: string;
@@ -12,7 +12,7 @@ export interface Symbol {
   readonly value: number;
 }
 export interface Relocation {
-  /** Bytes into the section. */
+  /** In bytes from the start of the section. */
   readonly offset: number;
   readonly type: number;
   readonly symbol: Symbol;
@@ -36,7 +36,7 @@ export class Elf {
   readonly #headers: readonly Header[];
   readonly symbols: readonly Symbol[];
 
-  /** Throws on anything that is no 64-bit little-endian ELF file. */
+  /** Throws unless the file is 64-bit little-endian ELF. */
   constructor(file: Buffer) {
     if (file.toString('latin1', 0, 6) !== '\x7fELF\x02\x01') throw new Error('not a BPF object');
     this.#headers = readHeaders(file);

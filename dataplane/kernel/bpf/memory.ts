@@ -8,11 +8,11 @@ const MAP_FAILED = 0xffff_ffff_ffff_ffffn;
 
 export interface MappedMemory {
   readonly view: Uint8Array;
-  /** The view is of nothing afterwards. */
+  /** The view is invalid afterwards. */
   unmap(): void;
 }
 
-/** The memory of a map as this process's own. `offset` and `length` in bytes. Throws `SystemError`. */
+/** Maps the memory of a BPF map into this process. `offset` and `length` in bytes. Throws `SystemError`. */
 export function mapMemory(
   map: Descriptor,
   { offset, length, writable }: { offset: number; length: number; writable: boolean },

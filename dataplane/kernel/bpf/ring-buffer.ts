@@ -7,8 +7,8 @@ const BUSY = 0x8000_0000;
 const DISCARDED = 0x4000_0000;
 
 /**
- * The reading side of a BPF ring buffer. Its memory: a page with our position, then a page with the kernel's,
- * then the data, twice in a row so that no record is cut. Source: linux, kernel/bpf/ringbuf.c.
+ * The consumer of a BPF ring buffer. The memory contains a page with the consumer position, a page with the producer
+ * position, and the data twice in a row, so that records never wrap. Source: linux, kernel/bpf/ringbuf.c.
  */
 export class RingBuffer {
   readonly #bytes: number;
@@ -35,7 +35,7 @@ export class RingBuffer {
     };
   }
 
-  /** Records that are there now, copied; at most `limit`. What is not read in time the kernel drops. */
+  /** Copies at most `limit` available records. The kernel drops records while the buffer is full. */
   read(limit: number): Buffer[] {
     const records: Buffer[] = [];
     let position = Atomics.load(this.#consumer, 0);
@@ -54,7 +54,7 @@ export class RingBuffer {
     return records;
   }
 
-  /** Nothing may be read afterwards. */
+  /** Do not read afterwards. */
   close(): void {
     this.#unmap();
   }

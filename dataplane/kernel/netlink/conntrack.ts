@@ -12,25 +12,25 @@ import {
 } from './netlink-message.ts';
 import { SystemError } from '../native.ts';
 
-/** One direction of a connection. Addresses are 4 or 16 bytes, good only while it is looked at. */
+/** One direction of a connection. Addresses are 4 or 16 bytes and valid only during the callback. */
 export interface Tuple {
   readonly family: Family;
   readonly protocol: number;
   readonly source: Buffer;
   readonly destination: Buffer;
-  /** Null where the protocol has none. */
+  /** Null for protocols without ports. */
   readonly sourcePort: number | null;
   readonly destinationPort: number | null;
 }
 
-/** A connection as its first packet made it, and as its replies come, after NAT. */
+/** A connection: the tuple of its first packet, and that of its replies after NAT. */
 export interface Connection extends Tuple {
   readonly reply: Tuple;
-  /** Of its first packet, where that is ICMP. */
+  /** Type and code of the first packet if it is ICMP. */
   readonly icmp: { readonly type: number; readonly code: number } | null;
-  /** Until it is forgotten, if nobody sends; null: the kernel does not say. */
+  /** The time until it expires without traffic; null if the kernel does not report it. */
   readonly secondsLeft: number | null;
-  /** A SYN proxy opened it, and translates its sequence numbers. */
+  /** A SYN proxy opened it and translates its sequence numbers. */
   readonly isProxied: boolean;
 }
 
@@ -51,8 +51,8 @@ const DELETES_A_SEND = 64;
 const BUFFER_BYTES = 1 << 20;
 
 /**
- * Shows every connection there is. Those that begin or end meanwhile may be among them or not. Resolves false where
- * the kernel says that it changed its table meanwhile, so that others may be missing too.
+ * Visits every connection. Those that start or end meanwhile may be missing. Resolves to false if the kernel reports
+ * that its table changed, so that others may be missing too.
  */
 export async function eachConnection(visit: (connection: Connection) => void): Promise<boolean> {
   const socket = new NetlinkSocket(NETLINK.netfilter, { bufferBytes: BUFFER_BYTES });
@@ -74,9 +74,9 @@ export async function eachConnection(visit: (connection: Connection) => void): P
 }
 
 /**
- * Makes the kernel forget all connections of these families that `wanted` says yes to, so that their next packets begin
- * new ones. It is asked once for each, so it must be quick; the kernel walks all of its table, so this is nothing for a
- * hot path. Resolves to how many were removed. Throws `SystemError` or `NativeUnavailable`.
+ * Deletes all connections of these families that `wanted` selects, so that their next packets start new ones.
+ * `wanted` is called once for each connection and must be fast. The kernel walks its whole table, so avoid this on
+ * hot paths. Resolves to the number of removed connections. Throws `SystemError` or `NativeUnavailable`.
  */
 export async function removeWhere(
   families: readonly Family[],
@@ -88,7 +88,7 @@ export async function removeWhere(
     for (const family of families) {
       const request = (sequence: number): Uint8Array =>
         encodeMessage(GET, FLAG.request | FLAG.dump, sequence, netfilterHeader(AF[family]));
-      // What begins or ends meanwhile: the new is judged anew, and the gone is no error below.
+      // Connections that start meanwhile are evaluated anyway, and ones that end cause no error.
       await socket.dump(request, (message) => {
         const one = parseConnection(message);
         if (one !== null && wanted(one.connection)) found.push({ family, identity: one.identity });
@@ -101,23 +101,23 @@ export async function removeWhere(
 }
 
 export interface Removal {
-  /** Whether connections begun towards this address may be `wanted`: asked for every one, so it must be quick. */
+  /** Whether connections to this address may be `wanted`. Called for every connection, so it must be fast. */
   readonly mayMatch: (family: Family, destination: Buffer) => boolean;
-  /** Asked once for each of those; what it is shown is good only during that call. */
+  /** Called once for each of those. The connection is valid only during that call. */
   readonly wanted: (connection: Connection) => boolean;
-  /** Awaited with so many that were wanted, in their order, before they are removed; false: they stay. */
+  /** Awaited with the number of selected connections before they are removed. False keeps them. */
   readonly confirm: (count: number) => Promise<boolean>;
 }
 
 export interface RemovalResult {
   readonly removed: number;
-  /** The kernel changed nothing under it, so nobody was missed. */
+  /** The table did not change during the dump, so no connection was missed. */
   readonly isComplete: boolean;
 }
 
 /**
- * As `removeWhere`, of both families, little by little: no more is kept than was found in one turn. Throws `SystemError`
- * or `NativeUnavailable`, and what `release` throws.
+ * As `removeWhere` for both families, but in small batches with bounded memory. Throws `SystemError` or
+ * `NativeUnavailable`, and what `confirm` throws.
  */
 export async function removeConnections({
   mayMatch,
@@ -145,7 +145,7 @@ export async function removeConnections({
     };
     const request = (sequence: number): Uint8Array =>
       encodeMessage(GET, FLAG.request | FLAG.dump, sequence, netfilterHeader(ANY_FAMILY));
-    // The kernel walks the table of all network namespaces, also where hardly anything in it is of this one.
+    // The kernel walks the table of all network namespaces, even if few entries belong to this one.
     const isComplete = await dumping.dump(request, take, { between, offThread: true });
     return { removed, isComplete };
   } finally {
@@ -155,8 +155,8 @@ export async function removeConnections({
 }
 
 /**
- * Where the first packet went, found without reading the rest: the kernel writes it always in the same place, a header
- * of netfilter (4), of the tuple, of its addresses (4 each), and the source as an attribute.
+ * The destination of the first packet, found without parsing the rest. The kernel always writes it at the same
+ * offset: after the headers of netfilter, the tuple and its addresses (4 bytes each), and the source attribute.
  */
 function firstDestination({ type, payload }: Message, family: Family): Buffer | null {
   if (type !== NEW) return null;
@@ -229,7 +229,7 @@ function parseConnection(
   };
   const identity = [
     attribute(CTA.tupleOrig | 0x8000, orig),
-    // So that a connection that took its place meanwhile is left alone.
+    // A newer connection with the same tuple has another id and is kept.
     ...[CTA.id, CTA.zone].flatMap((type) => {
       const value = attributes.get(type);
       return value === undefined ? [] : [attribute(type, value)];
@@ -265,7 +265,7 @@ function parseIcmp(family: Family, bytes: Buffer): Connection['icmp'] {
   return type === undefined || code === undefined ? null : { type, code };
 }
 
-/** An address in network order. */
+/** The address in network order. */
 export function bytesOf({ family, value }: Address): Buffer {
   return Buffer.from(value.toString(16).padStart(BITS[family] / 4, '0'), 'hex');
 }

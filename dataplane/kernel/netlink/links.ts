@@ -7,13 +7,13 @@ const GROUP_LINK = 1;
 const [NEW_LINK, DELETE_LINK, GET_LINK] = [16, 17, 18] as const;
 const LINK_HEADER_BYTES = 16;
 const NAME_ATTRIBUTE = 3;
-/** What leaves by a new device is not seen before it is watched. */
+/** Packets that leave by a new device are not seen until it is watched, so the delay is short. */
 const SETTLE_MS = 20;
 const BUFFER_BYTES = 1 << 20;
-/** In one look: who makes news faster than it is read is asked for the list all the same. */
+/** Reads before falling back to a list of all devices, when events arrive faster than they are read. */
 const MAX_LOSSES = 10;
 
-/** A device of this network namespace. Its index stays for as long as it is there, its name may change. */
+/** A device of this network namespace. Its index never changes, its name may. */
 export type LinkEvent =
   | { readonly kind: 'there' | 'gone'; readonly index: number; readonly name: string }
   | {
@@ -28,19 +28,19 @@ export interface LinkWatch {
 }
 
 /**
- * Tells of devices that come, go and change their names, from now on; `stirred` is called also where something else
- * about one of them may have changed. Throws `SystemError` or `NativeUnavailable`.
+ * Reports devices that appear, disappear or are renamed. `stirred` is called also after other changes of a device.
+ * Throws `SystemError` or `NativeUnavailable`.
  */
 export function watchLinks(
   report: (event: LinkEvent) => void,
   stirred: () => void = () => {},
 ): LinkWatch {
   const notifications = new NetlinkSocket(NETLINK.route, { bufferBytes: BUFFER_BYTES });
-  // Apart, so that no old news is taken for what is there now.
+  // A separate socket, so that old events are not mistaken for the list.
   const requests = new NetlinkSocket(NETLINK.route);
   const known = new Map<number, string>();
   notifications.join(GROUP_LINK);
-  // Those that are there are no news.
+  // Devices that exist already are not reported.
   follow(known, listAll(requests));
   notifications.onArrival(SETTLE_MS, () => {
     const messages = readEvents(notifications);
@@ -56,7 +56,7 @@ export function watchLinks(
   };
 }
 
-/** Null: news was lost, and what is left of it says nothing. */
+/** Returns null if events were lost; the remaining ones are then useless. */
 function readEvents(events: NetlinkSocket): Message[] | null {
   let lost = false;
   for (let tries = 0; tries < MAX_LOSSES; tries++) {
@@ -78,7 +78,7 @@ function listAll(requests: NetlinkSocket): Message[] {
   return requests.drain();
 }
 
-/** What became of them, from the list of all. */
+/** Compares the known devices with a list of all. */
 function compare(known: Map<number, string>, listed: readonly Message[]): LinkEvent[] {
   const present = new Set(listed.flatMap((message) => linkOf(message)?.index ?? []));
   const gone = [...known].filter(([index]) => !present.has(index));
@@ -114,7 +114,7 @@ function linkOf({
   payload,
 }: Message): { readonly index: number; readonly name: string } | null {
   if (type !== NEW_LINK && type !== DELETE_LINK) return null;
-  // Bridges tell of their ports in their own family (AF_BRIDGE); such news is of the port, not of a device.
+  // Bridges report their ports with family AF_BRIDGE. Such events are not about devices.
   if (payload.length < LINK_HEADER_BYTES || payload[0] !== 0) return null;
   const name = textOf(attributesOf(payload, LINK_HEADER_BYTES).get(NAME_ATTRIBUTE));
   return name === null ? null : { index: payload.readInt32LE(4), name };

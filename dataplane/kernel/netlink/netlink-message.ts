@@ -1,25 +1,22 @@
 /**
- * Messages of netlink as bytes. Both headers and numbers of netlink itself are in the byte order of the host
- * (little-endian on everything that we run on); the attributes of netfilter are in network order.
- *
- *     message    length u32, type u16, flags u16, sequence u32, port u32, payload, padded to 4
- *     attribute  length u16 with its header, type u16 (top bits: nested, network order), payload, padded to 4
- *
- * Source: include/uapi/linux/netlink.h.
+ * Encodes and parses netlink messages. Headers and netlink's own numbers are in host byte order (little-endian on all
+ * supported hosts); attributes of netfilter are in network order. A message is length u32, type u16, flags u16,
+ * sequence u32, port u32 and a payload padded to 4. An attribute is length u16 (including the header), type u16 (top
+ * bits: nested, network order) and a payload padded to 4. Source: include/uapi/linux/netlink.h.
  */
 export interface Message {
   readonly type: number;
   readonly sequence: number;
-  /** The dump that it belongs to saw a change while it was made. */
+  /** The data changed while the dump was made. */
   readonly interrupted: boolean;
-  /** Of an answer that says yes (0) or no (an errno); null: the message is something else. */
+  /** 0 or an errno of an acknowledgement; null for other messages. */
   readonly error: number | null;
-  /** Whom it is for: 0 for news to a group. */
+  /** The port of the receiver; 0 for a multicast message. */
   readonly port: number;
   readonly payload: Buffer;
 }
 
-/** What the kernel sent is not what it should be. */
+/** The kernel sent a malformed message. */
 export class MalformedMessage extends Error {
   override readonly name = 'MalformedMessage';
 }
@@ -28,7 +25,7 @@ export const FLAG = {
   request: 0x1,
   ack: 0x4,
   dump: 0x300,
-  /** With messages that make something. */
+  /** With requests that create something. */
   excl: 0x200,
   create: 0x400,
   replace: 0x100,
@@ -41,7 +38,7 @@ const NESTED = 0x8000;
 const TYPE_MASK = 0x3fff;
 const MAX_ATTRIBUTE = 0xffff;
 
-/** Without payload when there is none; the length counts everything. */
+/** The length includes the header and all payload. */
 export function encodeMessage(
   type: number,
   flags: number,
@@ -62,7 +59,7 @@ export function encodeMessage(
   return bytes;
 }
 
-/** The header of netfilter's messages: family, version 0, and a number of the subsystem. */
+/** The netfilter header: family, version 0, and the resource number of the subsystem. */
 export function netfilterHeader(family: number, resource = 0): Buffer {
   return Buffer.from([family, 0, resource >> 8, resource & 0xff]);
 }
@@ -81,7 +78,7 @@ export function nested(type: number, ...attributes: readonly Uint8Array[]): Buff
   return attribute(type | NESTED, Buffer.concat(attributes));
 }
 
-/** With the zero at its end that the kernel wants. */
+/** Null-terminated, as the kernel requires. */
 export function textAttribute(type: number, text: string): Buffer {
   return attribute(type, Buffer.from(`${text}\0`, 'latin1'));
 }
@@ -98,7 +95,7 @@ export function u32Attribute(type: number, value: number): Buffer {
   return attribute(type, bytes);
 }
 
-/** The messages of a datagram; payloads are views of it. Throws `MalformedMessage`. */
+/** Parses the messages of a datagram. Payloads are views. Throws `MalformedMessage`. */
 export function messagesOf(datagram: Buffer): Message[] {
   const messages: Message[] = [];
   let at = 0;
@@ -128,11 +125,11 @@ function errorOf(type: number, payload: Buffer): number | null {
     if (payload.length < 4) throw new MalformedMessage('an answer without its errno');
     return 0 - payload.readInt32LE(0);
   }
-  // A dump that failed on its way says so at its end.
+  // A failed dump reports its errno in its last message.
   return type === NLMSG_DONE && payload.length >= 4 ? 0 - payload.readInt32LE(0) : null;
 }
 
-/** Attributes by type, from an offset on; of two of a type the last. Throws `MalformedMessage`. */
+/** Attributes by type, from an offset on. If a type is repeated, the last one counts. Throws `MalformedMessage`. */
 export function attributesOf(bytes: Buffer, from = 0): Map<number, Buffer> {
   const attributes = new Map<number, Buffer>();
   let at = from;
@@ -147,7 +144,7 @@ export function attributesOf(bytes: Buffer, from = 0): Map<number, Buffer> {
   return attributes;
 }
 
-/** A text without the zero at its end. */
+/** Removes the terminating null. */
 export function textOf(bytes: Buffer | undefined): string | null {
   if (bytes === undefined) return null;
   const end = bytes.indexOf(0);

@@ -3,7 +3,7 @@ import { type Arrivals, onArrival } from './socket-signals.ts';
 import { errno, libc, SystemError } from '../native.ts';
 import { type Message, messagesOf } from './netlink-message.ts';
 
-/** Protocols of netlink that the edge speaks. Source: include/uapi/linux/netlink.h. */
+/** Netlink protocols that the edge uses. Source: include/uapi/linux/netlink.h. */
 export const NETLINK = { route: 0, netfilter: 12 } as const;
 
 const AF_NETLINK = 16;
@@ -12,7 +12,7 @@ const SOCK_NONBLOCK = 0x800;
 const SOCK_CLOEXEC = 0x80000;
 const EAGAIN = 11;
 const MSG_DONTWAIT = 0x40;
-/** `recv` answers the whole length of a datagram also where the buffer was shorter. */
+/** `recv` returns the full length of a datagram even if the buffer was shorter. */
 const MSG_TRUNC = 0x20;
 const SOL_SOCKET = 1;
 const SO_SNDBUFFORCE = 32;
@@ -24,11 +24,11 @@ const NETLINK_CAP_ACK = 10;
 const NETLINK_EXT_ACK = 11;
 
 const NLMSG_DONE = 3;
-/** The kernel makes datagrams of a dump no larger than 32 KiB (netlink_dump). */
+/** The kernel limits datagrams of a dump to 32 KiB (netlink_dump). */
 const RECEIVE_BYTES = 65_536;
-/** Of a dump, before anybody else gets a turn. */
+/** The time that a dump runs before it yields. */
 const YIELD_AFTER_MS = 1;
-/** A dump of four million entries has fewer. */
+/** More than a dump of four million entries takes. */
 const MAX_DATAGRAMS = 200_000;
 /** About a thousand elements, a few milliseconds in the kernel. */
 const LARGE_BYTES = 65_536;
@@ -53,13 +53,13 @@ interface Calls {
 }
 
 interface DumpOptions {
-  /** Awaited whenever others get their turn, and at the end. */
+  /** Awaited at each yield and at the end. */
   readonly between?: () => Promise<void>;
-  /** The kernel may take long between two messages, because it passes over most of what it looks at. */
+  /** Reads on another thread: the kernel may take long between two messages, because it skips most entries. */
   readonly offThread?: boolean;
 }
 
-/** What a call answers that another thread makes. */
+/** Wraps a call that runs on another thread. */
 function promisified(
   call: (done: (error: unknown, result: number) => void) => void,
 ): Promise<number> {
@@ -73,7 +73,7 @@ function promisified(
 
 let calls: Calls | null = null;
 
-/** Throws `NativeUnavailable` where there is no libc to call. */
+/** Throws `NativeUnavailable` without a libc. */
 function libcCalls(): Calls {
   if (calls !== null) return calls;
   const library = libc();
@@ -95,8 +95,8 @@ function libcCalls(): Calls {
 }
 
 /**
- * A socket to the kernel of the network namespace that this thread is in when it is opened. Nothing here waits:
- * the kernel does what a message asks for inside `send`, and its answers are there to be read when that returns.
+ * A netlink socket of the network namespace that this thread is in when it is opened. Calls do not block: the kernel
+ * handles a message inside `send`, and its answers can be read when that returns.
  */
 export class NetlinkSocket {
   readonly #calls = libcCalls();
@@ -115,23 +115,23 @@ export class NetlinkSocket {
     this.#set(SOL_NETLINK, NETLINK_EXT_ACK, 1);
     this.#set(SOL_NETLINK, NETLINK_CAP_ACK, 1);
     if (bufferBytes === 0) return;
-    // Beyond the limits of the host: needs CAP_NET_ADMIN, as does all else that we ask for.
+    // Exceeds the host's limits, which needs CAP_NET_ADMIN like most requests.
     this.#set(SOL_SOCKET, SO_SNDBUFFORCE, bufferBytes);
     this.#set(SOL_SOCKET, SO_RCVBUFFORCE, bufferBytes);
   }
 
-  /** To tell answers apart from those of an earlier question. */
+  /** Distinguishes answers from those of earlier requests. */
   nextSequence(): number {
     this.#sequence = (this.#sequence + 1) >>> 0 || 1;
     return this.#sequence;
   }
 
-  /** Throws `SystemError`. What becomes of each message is in the answers. */
+  /** Throws `SystemError`. The result of each message is in the answers. */
   send(bytes: Uint8Array): void {
     this.#checked('send', this.#calls.send(this.#fd, bytes, bytes.length, 0));
   }
 
-  /** The same off this thread where it may take the kernel long. One at a time. */
+  /** Sends large messages on another thread, because the kernel may take long. One call at a time. */
   async sendLarge(bytes: Uint8Array): Promise<void> {
     if (bytes.length > LARGE_BYTES) return this.#sendOffThread(bytes);
     this.send(bytes);
@@ -140,11 +140,11 @@ export class NetlinkSocket {
   async #sendOffThread(bytes: Uint8Array): Promise<void> {
     const { send } = this.#calls;
     const sent = await promisified((done) => send.async(this.#fd, bytes, bytes.length, 0, done));
-    // Nothing was taken, and its errno stayed on the other thread: hear it on this one.
+    // Nothing was sent, and errno is only known on the other thread: send again to get the error here.
     if (sent < 0) this.send(bytes);
   }
 
-  /** As `receive`, off this thread. */
+  /** As `receive`, on another thread. */
   async #receiveOffThread(): Promise<Buffer | null> {
     const { recv } = this.#calls;
     const bytes = this.#incoming;
@@ -157,8 +157,8 @@ export class NetlinkSocket {
   }
 
   /**
-   * One datagram, good until the next call; null when there is none. Throws `SystemError`: `ENOBUFS` when the
-   * kernel had more to say than there was room for, so that something was lost.
+   * Returns one datagram, valid until the next call, or null. Throws `SystemError`: `ENOBUFS` if messages were lost
+   * because the buffer was full.
    */
   receive(): Buffer | null {
     const flags = MSG_DONTWAIT | MSG_TRUNC;
@@ -172,7 +172,7 @@ export class NetlinkSocket {
     return this.#incoming.subarray(0, length);
   }
 
-  /** All that there is to read now. The messages are copies. */
+  /** Reads everything that is available. The messages are copies. */
   drain(): Message[] {
     const messages: Message[] = [];
     for (let datagram = this.receive(); datagram !== null; datagram = this.receive()) {
@@ -182,9 +182,8 @@ export class NetlinkSocket {
   }
 
   /**
-   * Asks for a dump and hands over its messages, which are good only during that call. Others get their turn
-   * meanwhile. Resolves false when the kernel says that what it dumped has
-   * changed under it.
+   * Requests a dump and passes its messages to `take`; they are valid only during that call. Yields to other work.
+   * Resolves to false if the kernel reports that the data changed during the dump.
    */
   async dump(
     request: (sequence: number) => Uint8Array,
@@ -219,13 +218,16 @@ export class NetlinkSocket {
     throw new Error('a dump of the kernel does not end');
   }
 
-  /** Reads what nobody asked for so many milliseconds after it arrived, until the socket is closed. See `onArrival`. */
+  /**
+   * Calls `read` this many milliseconds after multicast messages arrived, until the socket is closed. See
+   * `onArrival`.
+   */
   onArrival(settleMs: number, read: () => void): void {
     this.#arrivals?.stop();
     this.#arrivals = onArrival(this.#fd, settleMs, read);
   }
 
-  /** A multicast group: its news come as datagrams that nobody asked for. */
+  /** Joins a multicast group. */
   join(group: number): void {
     this.#set(SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, group);
   }

@@ -9,14 +9,17 @@ const [DESTINATION, DEVICE] = [1, 4] as const;
 const ROUTE_HEADER_BYTES = 12;
 const AF: Readonly<Record<Family, number>> = { 4: 2, 6: 10 };
 
-/** Asks the kernel which way packets go. */
+/** Route look-ups in the kernel. */
 export interface Routes {
-  /** The index of the device by which packets to an address (in network order) leave; null: none. Throws `SystemError`. */
+  /**
+   * Returns the index of the device by which packets to an address (in network order) leave, or null. Throws
+   * `SystemError`.
+   */
   deviceTo(family: Family, address: Buffer): number | null;
   close(): void;
 }
 
-/** Of the network namespace that this thread is in now. Throws `SystemError` or `NativeUnavailable`. */
+/** Uses the network namespace that this thread is in. Throws `SystemError` or `NativeUnavailable`. */
 export function openRoutes(): Routes {
   const socket = new NetlinkSocket(NETLINK.route);
   return {
@@ -29,7 +32,7 @@ export function openRoutes(): Routes {
       socket.send(encodeMessage(GET_ROUTE, FLAG.request, sequence, header, to));
       const answer = socket.drain().find((message) => message.sequence === sequence);
       if (answer === undefined) throw new Error('the kernel does not answer about a route');
-      // There is none: unreachable, prohibited, or of an address that is no unicast.
+      // There is no route: unreachable, prohibited, or not a unicast address.
       if (answer.error !== null) return refusedRoute(answer.error);
       if (answer.type !== NEW_ROUTE) return null;
       return attributesOf(answer.payload, ROUTE_HEADER_BYTES).get(DEVICE)?.readUInt32LE(0) ?? null;

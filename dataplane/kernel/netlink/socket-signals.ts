@@ -4,26 +4,26 @@ import { libc } from '../native.ts';
 /** Source of all numbers: include/uapi/asm-generic/fcntl.h. */
 const [GET_FLAGS, SET_FLAGS, SET_OWNER] = [3, 4, 8] as const;
 const O_ASYNC = 0o20000;
-/** Should a signal be lost; and where the kernel sends none, `POLL_MS`. */
+/** The polling interval in case a signal is lost; `POLL_MS` if the kernel sends none. */
 const FALLBACK_MS = 1_000;
 const POLL_MS = 100;
 
 type Fcntl = KoffiFunc<(fd: number, command: number, value: number) => number>;
 
-/** Of each socket, what is done when the kernel says that something arrived at one of them. */
+/** The handlers of all sockets, called on each signal. */
 const watched = new Set<() => void>();
 let fcntl: Fcntl | null = null;
 let listens = false;
 
 export interface Arrivals {
-  /** Before the socket is closed. */
+  /** Call it before the socket is closed. */
   stop(): void;
 }
 
 /**
- * Calls `read` so many milliseconds after something arrived at a socket, so that what comes together is read together,
- * and every second when nothing did. The kernel says so by SIGIO, which costs nothing while nothing arrives: looking
- * twenty times a second is twenty wake-ups of the whole process, several hundredths of a processor.
+ * Calls `read` this many milliseconds after data arrived at a socket, so that a burst is read together, and otherwise
+ * every second. The kernel signals arrivals by SIGIO, which costs nothing while idle; polling 20 times a second costs
+ * a few hundredths of a processor.
  */
 export function onArrival(fd: number, settleMs: number, read: () => void): Arrivals {
   let settling: NodeJS.Timeout | undefined;
@@ -46,7 +46,7 @@ export function onArrival(fd: number, settleMs: number, read: () => void): Arriv
   };
 }
 
-/** Before any signal, and for good: without a handler SIGIO ends a process. */
+/** Installed before any signal and never removed: without a handler SIGIO ends the process. */
 function listen(): void {
   if (listens) return;
   listens = true;
@@ -65,7 +65,7 @@ function setFlags(fd: number, change: (flags: number) => number): boolean {
   return flags >= 0 && call(fd, SET_FLAGS, change(flags)) >= 0;
 }
 
-/** Declared with its last argument, which it takes like any other call on the processors that we run on. */
+/** Declared with a fixed last argument, which works like a variadic call on supported processors. */
 function call(fd: number, command: number, value: number): number {
   fcntl ??= libc().func('int fcntl(int fd, int command, long value)') as Fcntl;
   return fcntl(fd, command, value);

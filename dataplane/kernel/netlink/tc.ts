@@ -4,9 +4,9 @@ import { NETLINK, NetlinkSocket } from './netlink.ts';
 import { encodeMessage, FLAG, nested, textAttribute, u32Attribute } from './netlink-message.ts';
 
 /**
- * A BPF program on what leaves by a device, the way kernels before 6.6 have it: a filter of the qdisc clsact.
- * It stays when the process ends. Recognised as ours by its priority.
- * Source of all numbers: include/uapi/linux/{rtnetlink,pkt_sched,pkt_cls}.h.
+ * Attaches a BPF program to outgoing packets on kernels before 6.6: as a filter of the qdisc clsact. The filter
+ * outlives the process and is recognised by its priority. Source of all numbers:
+ * include/uapi/linux/{rtnetlink,pkt_sched,pkt_cls}.h.
  */
 const RTM = { newQdisc: 36, newFilter: 44, deleteFilter: 45, getFilter: 46 } as const;
 const TC_H_CLSACT = 0xffff_fff1;
@@ -20,7 +20,7 @@ const TCA = { kind: 1, options: 2 } as const;
 const TCA_BPF = { fd: 6, name: 7, flags: 8 } as const;
 const ACT_DIRECT = 1;
 
-/** In place of the one of ours that is there, in one step. Throws `SystemError`. */
+/** Replaces our existing filter in one step. Throws `SystemError`. */
 export function attachEgressFilter(ifindex: number, program: Descriptor, name: string): void {
   const qdisc = { ifindex, handle: CLSACT_HANDLE, parent: TC_H_CLSACT, info: 0 };
   request(
@@ -51,12 +51,12 @@ export function hasEgressFilter(ifindex: number): boolean {
   return request(RTM.getFilter, 0, filterOn(ifindex), ABSENT, [textAttribute(TCA.kind, 'bpf')]);
 }
 
-/** The qdisc stays: others may use it too. */
+/** The qdisc stays, because others may use it. */
 export function detachEgressFilter(ifindex: number): void {
   request(RTM.deleteFilter, 0, filterOn(ifindex), ABSENT, [textAttribute(TCA.kind, 'bpf')]);
 }
 
-/** No such filter, qdisc or device. */
+/** There is no such filter, qdisc or device. */
 const ABSENT = ['ENOENT', 'EINVAL', 'ENODEV'];
 
 interface TrafficControl {
@@ -70,7 +70,7 @@ function filterOn(ifindex: number): TrafficControl {
   return { ifindex, handle: HANDLE, parent: EGRESS, info: PRIORITY * 65_536 + ETH_P_ALL };
 }
 
-/** Whether the kernel did it; false for the errors that were expected. */
+/** Returns false for an expected error. Throws other errors. */
 function request(
   type: number,
   flags: number,
@@ -101,7 +101,7 @@ function request(
   }
 }
 
-/** rtnetlink speaks the byte order of the host, nfnetlink that of the network. */
+/** rtnetlink uses host byte order, nfnetlink uses network byte order. */
 function hostOrder(attribute: Buffer): Buffer {
   attribute.subarray(4).reverse();
   return attribute;
