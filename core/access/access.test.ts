@@ -25,7 +25,7 @@ const body = fc
   })
   .map((characters) => characters.join(''));
 
-test('a key is its prefix, 40 characters and a 6-character checksum, and reads back', () => {
+test('consists of a prefix, 40 characters and a 6-character checksum, and parses back', () => {
   fc.assert(
     fc.property(body, (drawn) => {
       const key = formatKey(drawn);
@@ -35,7 +35,7 @@ test('a key is its prefix, 40 characters and a 6-character checksum, and reads b
   );
 });
 
-test('one mistyped character of a key is noticed without asking the database', () => {
+test('detects one mistyped character of a key without a database query', () => {
   fc.assert(
     fc.property(body, fc.nat(45), fc.constantFrom(...BASE62.split('')), (drawn, at, character) => {
       const key = formatKey(drawn);
@@ -45,11 +45,11 @@ test('one mistyped character of a key is noticed without asking the database', (
   );
 });
 
-test('the checksum is the CRC-32 that zlib computes', () => {
+test('uses the same CRC-32 checksum as zlib', () => {
   assert.equal(keyChecksum('123456789'), toBase62(0xcbf43926));
 });
 
-test('a refusal never repeats the text: it may be a secret', () => {
+test('never quotes a rejected key, because it may be a secret', () => {
   fc.assert(
     fc.property(fc.string({ minLength: 20 }), (secret) => {
       const read = parseKey(`pcl_${secret}`);
@@ -58,7 +58,7 @@ test('a refusal never repeats the text: it may be a secret', () => {
   );
 });
 
-test('the firewall and the attack history need their flags, game servers none', () => {
+test('requires flags for the firewall and the attack history, but not for game servers', () => {
   assert.deepEqual(
     ABILITIES.map((ability) => [ability, flagOf(ability)]),
     [
@@ -71,7 +71,7 @@ test('the firewall and the attack history need their flags, game servers none', 
   );
 });
 
-test('the most specific holding has the address, for its time', () => {
+test('assigns an address to the most specific holding while it is valid', () => {
   const holdings = [
     held(1, '203.0.113.0/24', 0, null),
     held(2, '203.0.113.0/28', 10, 20),
@@ -91,7 +91,7 @@ test('the most specific holding has the address, for its time', () => {
   assert.equal(who('203.0.113.5', -1), null);
 });
 
-test('what a service manages itself is missing from the catalogue of its addresses', () => {
+test('excludes filters that a service manages itself from the catalogue of its addresses', () => {
   assert.deepEqual(
     types([]),
     FILTERS.map((filter) => filter.type),

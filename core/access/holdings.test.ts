@@ -6,7 +6,7 @@ import { networkOf } from '../net/cidr.ts';
 import { anyFamily } from '../net/testing/arbitraries.ts';
 import { type Held, holderOf } from './holdings.ts';
 
-/** Sixteen addresses of each family and ten moments, so that holdings nest and meet in time. */
+/** Sixteen addresses per family and ten points in time, so that holdings nest and overlap. */
 const address = fc
   .tuple(anyFamily, fc.bigInt(0n, 15n))
   .map(([family, value]) => ({ family, value }));
@@ -22,14 +22,14 @@ const holding = fc
     const cidr = networkOf(address, (address.family === 4 ? 32 : 128) - host);
     return { organisation, cidr, since, until: lasts === null ? null : since + lasts };
   });
-/** As the database keeps them: equal holdings never overlap in time. */
+/** As in the database: equal holdings never overlap in time. */
 const holdings = fc.array(holding, { maxLength: 14 }).map((drawn) => {
   const kept: Held[] = [];
   for (const one of drawn) if (!kept.some((other) => sameAtOnce(one, other))) kept.push(one);
   return kept;
 });
 
-test('no other holding that has the address at that moment is as specific as the holder', () => {
+test('selects the most specific of all holdings that contain the address at that time', () => {
   fc.assert(
     fc.property(holdings, address, fc.integer({ min: -1, max: 16 }), (all, wanted, at) => {
       const active = all.filter((one) => has(one, wanted, at));
@@ -46,7 +46,7 @@ test('no other holding that has the address at that moment is as specific as the
   );
 });
 
-test('the holder does not depend on the order in which holdings are read', () => {
+test('selects the same holder in any order of the holdings', () => {
   fc.assert(
     fc.property(holdings, address, fc.nat(12), (all, wanted, at) => {
       assert.equal(holderOf(all.toReversed(), wanted, at), holderOf(all, wanted, at));
@@ -54,7 +54,7 @@ test('the holder does not depend on the order in which holdings are read', () =>
   );
 });
 
-test('a change of one holding changes the holder only of the addresses inside it, while it lasts', () => {
+test('changes the holder only of addresses inside a changed holding and only while it is valid', () => {
   fc.assert(
     fc.property(holdings, holding, address, fc.nat(12), (all, added, wanted, at) => {
       fc.pre(!all.some((other) => sameAtOnce(added, other)));
@@ -65,7 +65,7 @@ test('a change of one holding changes the holder only of the addresses inside it
   );
 });
 
-/** By arithmetic on first and last address. */
+/** Compares first and last addresses. */
 function has({ cidr, since, until }: Held, wanted: Address, at: number): boolean {
   if (cidr.family !== wanted.family || at < since || (until !== null && at >= until)) return false;
   const size = 1n << BigInt((cidr.family === 4 ? 32 : 128) - cidr.length);

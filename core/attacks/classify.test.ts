@@ -15,15 +15,15 @@ function named(
   return classify(totals, DEFAULT_THRESHOLDS).type;
 }
 
-describe('traffic', () => {
-  it('is named by the one vector that it is mostly of', () => {
+describe('the classification of traffic', () => {
+  it('uses the vector that has most of the traffic', () => {
     assert.equal(named({ tcp_syn: [9000, 60], tcp_ack: [1000, 52] }), 'tcp_syn_flood');
     assert.equal(named({ udp: [9000, 1400], icmp: [500, 84] }), 'udp_flood');
     assert.equal(named({ tcp_other: [9000, 40] }), 'other_flood');
     assert.equal(named({}), 'other_flood');
   });
 
-  it('of two vectors above 30 % each, or of many of which none has half, is of several', () => {
+  it('is multi_vector for two vectors above 30 %, or if no vector has half', () => {
     assert.equal(named({ tcp_syn: [5000, 60], udp: [5000, 60] }), 'multi_vector');
     assert.equal(named({ tcp_syn: [7200, 60], udp: [2800, 60] }), 'tcp_syn_flood');
     assert.equal(
@@ -32,20 +32,20 @@ describe('traffic', () => {
     );
   });
 
-  it('weighs few large answers and many small packets by what they do to a threshold', () => {
-    // By packets 17 %, by bytes 96 %: what it would take of a threshold alone is between.
+  it('compares few large answers and many small packets by their share of the threshold', () => {
+    // 17 % of the packets and 96 % of the bytes; the share of the threshold is between them.
     assert.equal(named({ udp_dns: [4000, 60_000], tcp_syn: [20_000, 60] }), 'multi_vector');
     assert.equal(named({ udp_dns: [4000, 1400], tcp_syn: [20_000, 60] }), 'tcp_syn_flood');
     assert.equal(named({ udp_dns: [20_000, 1400], tcp_syn: [20_000, 60] }), 'multi_vector');
   });
 
-  it('from a reflector’s port is amplification only where answers are long', () => {
+  it('classifies traffic from a reflector’s port as amplification only if the packets are long', () => {
     assert.equal(named({ udp_dns: [9000, 1400] }), 'dns_amplification');
     assert.equal(named({ udp_dns: [9000, 90] }), 'udp_flood');
     assert.equal(named({ udp_ntp: [5000, 468], udp_dns: [4500, 1400] }), 'multi_vector');
   });
 
-  it('in fragments belongs to the reflector whose first parts came too', () => {
+  it('assigns later fragments to the reflector that sent the first fragments', () => {
     assert.equal(named({ fragment: [6000, 1500], udp_dns: [3000, 1500] }), 'dns_amplification');
     assert.equal(
       named({ fragment: [6000, 1500], fragment_first: [3000, 1500] }),
@@ -54,7 +54,7 @@ describe('traffic', () => {
     assert.equal(named({ fragment: [6000, 1500], udp_dns: [100, 1500] }), 'ip_fragment_flood');
   });
 
-  it('of transfers counts by its bytes: a download beside an attack does not name it', () => {
+  it('counts data transfers by bytes, so that a concurrent download does not determine the type', () => {
     assert.equal(named({ tcp_syn: [24_000, 60], tcp_data: [20_000, 1400] }), 'tcp_syn_flood');
   });
 });

@@ -7,7 +7,7 @@ const ANSWER_BYTES = 200;
 const SECOND_SHARE = 0.3;
 const MAJORITY = 0.5;
 /** Later fragments belong to a reflector if it sent at least this ratio of first fragments. */
-const FIRST_PARTS = 0.1;
+const FIRST_FRAGMENTS = 0.1;
 const SHOWN_SHARE = 0.05;
 
 /** Packets and bytes interleaved, by vector in the order of `VECTORS`. */
@@ -26,8 +26,9 @@ export function classify(
   { pps, bps }: Pick<Thresholds, 'pps' | 'bps'>,
 ): { readonly type: AttackType; readonly shares: readonly Share[] } {
   const kinds = group(totals);
-  const weigh = ({ packets, bytes }: Amount): number => Math.max(packets / pps, (bytes * 8) / bps);
-  const weights = [...kinds].map(([type, amount]) => ({ type, weight: weigh(amount) }));
+  const weightOf = ({ packets, bytes }: Amount): number =>
+    Math.max(packets / pps, (bytes * 8) / bps);
+  const weights = [...kinds].map(([type, amount]) => ({ type, weight: weightOf(amount) }));
   const total = weights.reduce((sum, { weight }) => sum + weight, 0);
   if (total === 0) return { type: 'other_flood', shares: [] };
   const shares = weights
@@ -50,7 +51,7 @@ interface Amount {
 
 function group(totals: VectorTotals): Map<AttackType, Amount> {
   const kinds = new Map<AttackType, Amount>();
-  const put = (type: AttackType, { packets, bytes }: Amount): void => {
+  const add = (type: AttackType, { packets, bytes }: Amount): void => {
     if (packets <= 0 && bytes <= 0) return;
     const known = kinds.get(type);
     if (known === undefined) kinds.set(type, { packets, bytes });
@@ -63,35 +64,35 @@ function group(totals: VectorTotals): Map<AttackType, Amount> {
     packets: Math.max(0, totals[vector * 2] as number),
     bytes: Math.max(0, totals[vector * 2 + 1] as number),
   });
-  put('tcp_syn_flood', of(VECTOR_INDEX.tcp_syn));
-  put('tcp_syn_ack_flood', of(VECTOR_INDEX.tcp_syn_ack));
-  put('tcp_ack_flood', of(VECTOR_INDEX.tcp_ack));
+  add('tcp_syn_flood', of(VECTOR_INDEX.tcp_syn));
+  add('tcp_syn_ack_flood', of(VECTOR_INDEX.tcp_syn_ack));
+  add('tcp_ack_flood', of(VECTOR_INDEX.tcp_ack));
   // Data transfers count by their bytes only.
-  put('tcp_ack_flood', { packets: 0, bytes: of(VECTOR_INDEX.tcp_data).bytes });
-  put('tcp_rst_flood', of(VECTOR_INDEX.tcp_rst));
-  put('icmp_flood', of(VECTOR_INDEX.icmp));
-  put('gre_flood', of(VECTOR_INDEX.gre));
-  put('other_flood', of(VECTOR_INDEX.tcp_other));
-  put('other_flood', of(VECTOR_INDEX.other));
-  put('udp_flood', of(VECTOR_INDEX.udp));
-  const reflected = largestReflector(of, put);
+  add('tcp_ack_flood', { packets: 0, bytes: of(VECTOR_INDEX.tcp_data).bytes });
+  add('tcp_rst_flood', of(VECTOR_INDEX.tcp_rst));
+  add('icmp_flood', of(VECTOR_INDEX.icmp));
+  add('gre_flood', of(VECTOR_INDEX.gre));
+  add('other_flood', of(VECTOR_INDEX.tcp_other));
+  add('other_flood', of(VECTOR_INDEX.other));
+  add('udp_flood', of(VECTOR_INDEX.udp));
+  const reflected = largestReflector(of, add);
   const later = of(VECTOR_INDEX.fragment);
-  const isAnswer = reflected !== null && reflected.packets >= later.packets * FIRST_PARTS;
-  put(isAnswer ? `${reflected.name}_amplification` : 'ip_fragment_flood', later);
-  put('ip_fragment_flood', of(VECTOR_INDEX.fragment_first));
+  const isAnswer = reflected !== null && reflected.packets >= later.packets * FIRST_FRAGMENTS;
+  add(isAnswer ? `${reflected.name}_amplification` : 'ip_fragment_flood', later);
+  add('ip_fragment_flood', of(VECTOR_INDEX.fragment_first));
   return kinds;
 }
 
 /** Splits traffic from reflector ports into answers and other UDP, and returns the reflector with the most answers. */
 function largestReflector(
   of: (vector: number) => Amount,
-  put: (type: AttackType, amount: Amount) => void,
+  add: (type: AttackType, amount: Amount) => void,
 ): { readonly name: Reflector; readonly packets: number } | null {
   let largest: { name: Reflector; packets: number; bytes: number } | null = null;
   for (const name of Object.keys(REFLECTORS) as Reflector[]) {
     const amount = of(VECTOR_INDEX[`udp_${name}`]);
     const answers = amount.bytes > amount.packets * ANSWER_BYTES;
-    put(answers ? `${name}_amplification` : 'udp_flood', amount);
+    add(answers ? `${name}_amplification` : 'udp_flood', amount);
     if (answers && amount.bytes > (largest?.bytes ?? 0)) largest = { name, ...amount };
   }
   return largest;

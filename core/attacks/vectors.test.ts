@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type FragmentPart, VECTORS, vectorOf } from './vectors.ts';
 
-test('every packet is of one vector, told by its header alone', () => {
+test('assigns every packet to one vector by its header', () => {
   const cases: [
     protocol: number,
     source: number,

@@ -93,10 +93,10 @@ const SYN = 2;
 const RST = 4;
 const PSH = 8;
 const ACK = 16;
-const JUDGED = FIN | SYN | RST | PSH | ACK;
+const EVALUATED_FLAGS = FIN | SYN | RST | PSH | ACK;
 
 function tcpVector(tcpFlags: number, meanBytes: number): number {
-  const flags = tcpFlags & JUDGED;
+  const flags = tcpFlags & EVALUATED_FLAGS;
   if (flags === SYN) return tcp_syn;
   if (flags === (SYN | ACK)) return tcp_syn_ack;
   if ((flags & RST) !== 0 && (flags & (SYN | PSH)) === 0) return tcp_rst;

@@ -25,7 +25,7 @@ const filter: fc.Arbitrary<Filter> = fc.record({
 });
 const filters = fc.array(filter, { minLength: 1, maxLength: 4 });
 
-test('every limit and SYN proxy among the filters of a port applies', () => {
+test('applies every limit and SYN proxy among the filters of a port', () => {
   fc.assert(
     fc.property(filters, (some) => {
       const program = combineFilters(some);
@@ -44,7 +44,7 @@ test('every limit and SYN proxy among the filters of a port applies', () => {
   );
 });
 
-test('a greeting that any of them knows is known, each once, and a filter that knows none adds and takes none', () => {
+test('accepts the greetings of all filters of a port, each once; filters without greetings change nothing', () => {
   fc.assert(
     fc.property(filters, (some) => {
       const known = (list: readonly Signature[]): string[] =>
@@ -57,7 +57,7 @@ test('a greeting that any of them knows is known, each once, and a filter that k
   );
 });
 
-test('the order of filters, and the same one twice, change nothing', () => {
+test('ignores the order and duplicates of filters', () => {
   fc.assert(
     fc.property(filters, (some) => {
       const program = JSON.stringify(combineFilters(some));

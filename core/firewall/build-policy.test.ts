@@ -35,7 +35,7 @@ const calm = {
   filters: {},
 };
 
-test('equal inputs give equal JSON, whatever the order they were read in', () => {
+test('gives equal JSON for equal inputs in any order', () => {
   const rules = [
     { id: 3, action: 'deny', ...any },
     { id: 12, action: 'allow', ...any, source: '192.0.2.0/24' },
@@ -54,13 +54,13 @@ test('equal inputs give equal JSON, whatever the order they were read in', () =>
   );
 });
 
-test('a group rule whose source is of the other family applies only to addresses of its own', () => {
+test('applies a group rule only to addresses of the family of its source', () => {
   const groupRules = [{ id: 1, action: 'deny', ...any, source: '2001:db8::/32' }] as const;
   assert.ok(isEmptyPolicy(buildPolicy({ ...source, groupRules })));
   assert.equal(buildPolicy({ ...source, target: '2001:db8::1', groupRules }).rules.length, 1);
 });
 
-test('countries and ASNs become names of source sets, deny before only', () => {
+test('converts countries and ASNs to source set names, deny before only', () => {
   const geo = [
     { id: 2, action: 'only', countries: ['SE', 'DE'], asns: [] },
     { id: 5, action: 'deny', countries: ['XX'], asns: [64496] },
@@ -71,7 +71,7 @@ test('countries and ASNs become names of source sets, deny before only', () => {
   ]);
 });
 
-test('a rule said to change nothing changes no verdict', () => {
+test('reports a rule as redundant only if it changes no verdict', () => {
   const drawn = fc.tuple(
     policyFor('203.0.113.10'),
     policyRule(4, 'rule'),
@@ -97,14 +97,14 @@ test('a rule said to change nothing changes no verdict', () => {
   assert.ok(silent > 200, `only ${silent} of the drawn rules were found to change nothing`);
 });
 
-test('a deny behind a wider allow names the allow', () => {
+test('names the wider allow that makes a deny redundant', () => {
   const allow = { action: 'allow', ...any, source: '192.0.2.0/24' } as const;
   const deny = { action: 'deny', protocol: 'udp', port: 53, source: '192.0.2.9' } as const;
   assert.equal(findDecidingRule([allow], deny, true), allow);
   assert.equal(findDecidingRule([deny], allow, false), null);
 });
 
-test('every verdict has a sentence, and one that names the rule that decided', () => {
+test('describes every verdict in a sentence that names the deciding rule', () => {
   const drawn = policyFor('203.0.113.10').chain((policy) =>
     fc.tuple(fc.constant(policy), packetTo('203.0.113.10'), sourceSets()),
   );

@@ -8,7 +8,7 @@ import type { Packet, PacketState } from './packet.ts';
 import { createPolicyTable } from './policy-table.ts';
 import { situation } from './testing/edge-views.ts';
 
-test('a connection is forgotten if and only if rules drop a new packet of it', () => {
+test('removes a connection if and only if rules drop a new packet of it', () => {
   const seen = { kept: 0, forgotten: 0 };
   fc.assert(
     fc.property(situation(), ({ policies, settings, sourceSets, packet }) => {
@@ -20,7 +20,7 @@ test('a connection is forgotten if and only if rules drop a new packet of it', (
       seen[denied ? 'forgotten' : 'kept'] += 1;
       assert.equal(denied, decide(withoutAttacks, begin, FIRST_PACKET).action === 'drop');
       const now = decide(edge, begin, FIRST_PACKET);
-      // Of a connection that goes, no new packet passes.
+      // No new packet of a removed connection passes.
       if (denied) assert.equal(now.action, 'drop');
       else if (now.action === 'drop') assert.equal(now.stage, 'mitigations');
     }),
@@ -29,7 +29,7 @@ test('a connection is forgotten if and only if rules drop a new packet of it', (
   assert.ok(seen.kept > 50 && seen.forgotten > 50, JSON.stringify(seen));
 });
 
-test('no rate and no filter forgets a connection that rules let pass', () => {
+test('keeps a connection that rules allow, even if a rate limit or a filter drops packets', () => {
   const busy: PacketState = { ...FIRST_PACKET, icmpWithinRate: false, fragmentsWithinLimit: false };
   fc.assert(
     fc.property(situation(), ({ policies, settings, sourceSets, packet, state }) => {
@@ -37,7 +37,7 @@ test('no rate and no filter forgets a connection that rules let pass', () => {
       const begin: Packet = { ...packet, hopLimit: 64, fragment: 'none' };
       const { aboveLimit, filters } = state;
       const { action, stage } = decide(edge, begin, { ...busy, aboveLimit, filters });
-      // Filters come last: whoever meets one has passed the rules.
+      // Filters come last: their packets have passed the rules.
       if (action === 'drop' && stage === 'filters') assert.equal(deniesFlow(edge, begin), false);
     }),
     { numRuns: 500 },

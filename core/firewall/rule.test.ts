@@ -10,7 +10,7 @@ const rule = (input: Partial<RuleInput>, family: Family = 4) =>
     family,
   );
 
-test('a port is accepted with tcp and udp, and with nothing else', () => {
+test('accepts a port only for tcp and udp', () => {
   for (const protocol of ['tcp', 'udp']) assert.ok(rule({ protocol, destinationPort: '80' }).ok);
   for (const protocol of ['icmp', 'gre', 'esp', 'any']) {
     const refused = rule({ protocol, destinationPort: '80' });
@@ -19,12 +19,12 @@ test('a port is accepted with tcp and udp, and with nothing else', () => {
   }
 });
 
-test('no port means any port, as one rule', () => {
+test('treats a rule without a port as one rule for any port', () => {
   const read = rule({ destinationPort: null });
   assert.ok(read.ok && read.value.ports === null);
 });
 
-test('no source and the whole of the family are the same: any', () => {
+test('treats no source and the whole address family alike, as any', () => {
   for (const [source, family] of [
     [null, 4],
     ['0.0.0.0/0', 4],
@@ -36,7 +36,7 @@ test('no source and the whole of the family are the same: any', () => {
   }
 });
 
-test('a single address loses its length, a network keeps it, both canonical', () => {
+test('writes a single address without its length, a network with it, both canonical', () => {
   for (const [source, shown, family] of [
     ['192.0.2.1/32', '192.0.2.1', 4],
     ['192.0.2.0/24', '192.0.2.0/24', 4],
@@ -48,7 +48,7 @@ test('a single address loses its length, a network keeps it, both canonical', ()
   }
 });
 
-test('a source of the other family is refused, the whole of it too', () => {
+test('rejects a source of the other family, also the whole family', () => {
   for (const [source, family] of [
     ['192.0.2.1', 6],
     ['0.0.0.0/0', 6],
@@ -60,12 +60,12 @@ test('a source of the other family is refused, the whole of it too', () => {
   }
 });
 
-test('host bits in a source are refused, naming the network probably meant', () => {
+test('rejects host bits in a source and suggests the network', () => {
   const refused = rule({ source: '192.0.2.77/24' });
   assert.ok(!refused.ok && refused.reason.includes('192.0.2.0/24'));
 });
 
-test('unknown actions and protocols are refused by their field', () => {
+test('rejects unknown actions and protocols and names the field', () => {
   for (const action of ['ALLOW', '', 'drop', '__proto__']) {
     const refused = rule({ action });
     assert.ok(!refused.ok && refused.field === 'action', action);
@@ -76,7 +76,7 @@ test('unknown actions and protocols are refused by their field', () => {
   }
 });
 
-test('a limit lets through what just fits, and names itself and its value when it does not', () => {
+test('accepts a value at the limit, and names the limit and its value above it', () => {
   const limits = { rulesPerIp: 100, filtersPerIp: 25, maxPortsPerRequest: 101 };
   assert.equal(checkPortsPerRequest(limits, 101), null);
   assert.match(checkPortsPerRequest(limits, 102) ?? '', /102.*101.*max_ports_per_request/);

@@ -8,7 +8,7 @@ import { anySetHas } from './source-sets.ts';
 const names = fc.uniqueArray(fc.constantFrom(...SOURCE_SET_NAMES, 'country:ZZ', 'constructor'));
 const address = fc.constantFrom<4 | 6>(4, 6).chain(sourceAddress);
 
-test('an address is in a union of sets just when some network of some set contains it', () => {
+test('contains an address in a union if and only if a network of a set contains it', () => {
   let inside = 0;
   fc.assert(
     fc.property(sourceSets(), names, address, (data, wanted, text) => {
@@ -24,7 +24,7 @@ test('an address is in a union of sets just when some network of some set contai
   assert.ok(inside > 100, `only ${inside} of the drawn addresses are in a set`);
 });
 
-test('a set without data holds nobody, names of the prototype included', () => {
+test('contains no address in sets without data, prototype names included', () => {
   const data = { version: '1', sets: {} };
   assert.ok(!anySetHas(data, ['country:ZZ', 'constructor', '__proto__'], '192.0.2.1'));
 });

@@ -9,7 +9,7 @@ type Move = (world: World) => void;
 const signal = fc.constantFrom('start', 'stop', 'restart', 'kill');
 const SIGNALS = ['start', 'stop', 'restart', 'kill'] as const;
 
-/** Everything that can happen to a server, to its agent and to its engine. */
+/** All events of a server, its agent and its engine. */
 const move: fc.Arbitrary<[string, Move]> = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom(...SIGNALS).map((one) => signalled(one)) },
   {
@@ -47,13 +47,13 @@ const move: fc.Arbitrary<[string, Move]> = fc.oneof(
     ),
   },
 );
-// Long ones: what matters is what happens on top of much else.
+// Long sequences: faults appear after many other events.
 const moves = fc.array(move, { maxLength: 60, size: 'max' });
 const game = fc.constantFrom('egg', 'term', 'kill');
 const RUNS = { numRuns: 3_000 };
 
-describe('the power machine, whatever happens', () => {
-  it('comes to rest, and then knows what is', () => {
+describe('the power machine, for any sequence of events', () => {
+  it('settles, and then knows the real state', () => {
     fc.assert(
       fc.property(moves, game, (happened, endsBy) => {
         const world = played(happened, endsBy);
@@ -66,12 +66,12 @@ describe('the power machine, whatever happens', () => {
     );
   });
 
-  it('is offline after a kill, and stays so', () => {
+  it('is offline after a kill and stays offline', () => {
     let checked = 0;
     fc.assert(
       fc.property(moves, game, (happened, endsBy) => {
         const world = played(happened, endsBy);
-        // Somebody else started it and nobody here has seen it: which comes first, nobody can say.
+        // Another client started it and this has not been observed, so the order is undefined.
         if (world.isAlive && world.machine.phase.kind === 'offline') return;
         checked += 1;
         assert.deepEqual(world.post({ kind: 'signal', signal: 'kill' }), { accepted: true });
@@ -86,7 +86,7 @@ describe('the power machine, whatever happens', () => {
     assert.ok(checked > RUNS.numRuns / 2, `only ${checked} runs were checked`);
   });
 
-  it('is up after a restart that was accepted, by another launch than before', () => {
+  it('runs after an accepted restart, from a new launch', () => {
     let checked = 0;
     fc.assert(
       fc.property(moves, game, (happened, endsBy) => {
@@ -115,7 +115,7 @@ describe('the power machine, whatever happens', () => {
         const answer = uninterrupted.post({ kind: 'signal', signal: last });
         world.post({ kind: 'signal', signal: last });
         world.restartAgent(gotThrough);
-        // A kill on its way may hit what somebody else started meanwhile, or not.
+        // A pending kill may or may not hit an instance that another client started meanwhile.
         if (answer?.accepted !== true || uninterrupted.pending.some(isStaleTell)) return;
         checked += 1;
         world.settle();
@@ -127,7 +127,7 @@ describe('the power machine, whatever happens', () => {
     assert.ok(checked > RUNS.numRuns / 4, `only ${checked} runs were checked`);
   });
 
-  it('starts a server that crashes by itself no more often than once in its time', () => {
+  it('restarts a crashing server at most once in the configured time', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 90_000 }), { maxLength: 30 }), (lives) => {
         const world = new World();

@@ -9,7 +9,7 @@ const STOP = { kind: 'signal', signal: 'stop' } as const;
 const RESTART = { kind: 'signal', signal: 'restart' } as const;
 const KILL = { kind: 'signal', signal: 'kill' } as const;
 
-/** In each of the states that people see, by the phases that stand behind it. */
+/** The visible states with the phases behind each. */
 const REACH: Readonly<Record<string, (world: World) => void>> = {
   offline: () => {},
   launching: (world) => void world.post(START),
@@ -36,7 +36,7 @@ const REACH: Readonly<Record<string, (world: World) => void>> = {
   },
 };
 
-/** The decisions' table: what it becomes in the end, or `refused`. What ends in `starting` runs in the end. */
+/** The final state of each decision, or `refused`. `starting` becomes running in the end. */
 const TABLE: Readonly<Record<string, Readonly<Record<PowerSignal, ServerState | 'refused'>>>> = {
   offline: { start: 'running', stop: 'offline', restart: 'running', kill: 'offline' },
   launching: { start: 'running', stop: 'offline', restart: 'running', kill: 'offline' },
@@ -70,7 +70,7 @@ describe('the power machine', () => {
     }
   }
 
-  it('shows each state at once: what was begun, not what it will be', () => {
+  it('shows each state at once: the started transition, not its result', () => {
     const cases: readonly [string, PowerSignal, ServerState][] = [
       ['offline', 'start', 'starting'],
       ['offline', 'restart', 'starting'],
@@ -88,7 +88,7 @@ describe('the power machine', () => {
     }
   });
 
-  it('leaves a server that takes 15 s to save its time, and one that hangs is ended by TERM, then KILL', () => {
+  it('waits for a server that saves for 15 s, and ends a hanging one with TERM, then KILL', () => {
     const saving = worldIn('stopping');
     saving.pass(15_000);
     saving.change(saving.ends(0));
@@ -107,7 +107,7 @@ describe('the power machine', () => {
     assert.equal(serverState(hanging.machine), 'offline');
   });
 
-  it('goes on at once where its egg’s stop could not be said, and waits where the engine was away', () => {
+  it('continues at once if the stop of the egg could not be delivered, and waits if the engine was away', () => {
     const deaf = worldIn('running');
     deaf.nowMs = 2_000_000;
     deaf.post(STOP);
@@ -123,12 +123,12 @@ describe('the power machine', () => {
     assert.deepEqual(told(away), ['egg', 'egg']);
   });
 
-  it('restarts a crashed server once; a second crash soon after leaves it to a person', () => {
+  it('restarts a crashed server once; after a second crash soon after it stays offline', () => {
     const world = worldIn('running');
     world.change(world.ends());
     world.settle();
     assert.equal(serverState(world.machine), 'running');
-    // Settling took the time of a slow start.
+    // Settling took as long as a slow start.
     world.machine = { ...world.machine, crashAtMs: world.nowMs - 59_000 };
     world.change(world.ends());
     world.settle();
@@ -136,10 +136,10 @@ describe('the power machine', () => {
     assert.match(world.machine.problem ?? '', /exit code 1.*crashed twice within 60 s/);
   });
 
-  it('takes no restart of the engine for a crash, however often, also one that ends its servers first', () => {
+  it('never treats an engine restart as a crash, also if it ends its servers first', () => {
     const world = worldIn('running');
     for (let restarts = 0; restarts < 4; restarts += 1) {
-      // Docker without live restore ends them; launches fail until it is gone, or get through and end as well.
+      // Docker without live restore ends them; launches fail until it is gone, or succeed and end as well.
       world.change(world.ends(0));
       for (let answers = 0; answers < restarts; answers += 1) {
         world.answer(0, restarts % 2 === 1);
@@ -153,7 +153,7 @@ describe('the power machine', () => {
       world.post({ kind: 'done', run: world.machine.run });
       assert.equal(world.machine.crashAtMs, null);
     }
-    // Killed without a word, it ends them when it is back.
+    // If it is killed, it ends them after its return.
     for (let kills = 0; kills < 3; kills += 1) {
       world.post({ kind: 'lost' });
       world.instance = world.ends(137);
@@ -169,7 +169,7 @@ describe('the power machine', () => {
     assert.match(world.machine.problem ?? '', /exit code 1\. It was started again/, 'its own');
   });
 
-  it('starts again what had been given up just before the engine went away, and nothing else', () => {
+  it('starts a server that was given up just before the engine went away, and no other', () => {
     const gaveUp = (): World => {
       const world = worldIn('running');
       world.settings = { ...SETTINGS, crashes: { restart: false, withinMs: 60_000 } };
@@ -207,7 +207,7 @@ describe('the power machine', () => {
     }
   });
 
-  it('forgives the crashes before a start that a person asked for', () => {
+  it('ignores crashes before a requested start', () => {
     const world = new World();
     world.settings = { ...SETTINGS, hasDone: false };
     for (let starts = 0; starts < 3; starts += 1) {
@@ -222,7 +222,7 @@ describe('the power machine', () => {
     }
   });
 
-  it('ignores answers and timers of what it no longer does', () => {
+  it('ignores outdated answers and timers', () => {
     const world = worldIn('running');
     world.post(STOP);
     const { epoch, run } = world.machine;
@@ -240,7 +240,7 @@ describe('the power machine', () => {
     assert.deepEqual(world.machine, before);
   });
 
-  it('tries a start after a crash a few times, and one that a person asked for once', () => {
+  it('tries a start after a crash several times, and a requested start once', () => {
     const world = worldIn('running');
     world.change(world.ends());
     world.answer(0, true);
@@ -267,7 +267,7 @@ describe('the power machine', () => {
     assert.equal(asked.effects.filter(({ kind }) => kind === 'launch').length, 3);
   });
 
-  it('takes a crash long after the last one as the first, and none where its policy says so', () => {
+  it('treats a crash long after the last one as the first, and restarts none if the policy forbids it', () => {
     const world = worldIn('running');
     for (let crashes = 0; crashes < 5; crashes += 1) {
       world.change(world.ends());
@@ -281,7 +281,7 @@ describe('the power machine', () => {
     assert.equal(serverState(world.machine), 'offline');
   });
 
-  it('runs with a warning where no line said that it is up, and at once where no line can', () => {
+  it('runs with a warning if the start line did not appear, and at once if there is no start line', () => {
     const slow = worldIn('starting');
     slow.pass(300_000);
     assert.equal(serverState(slow.machine), 'running');
@@ -299,7 +299,7 @@ describe('the power machine', () => {
     assert.equal(serverState(quick.machine), 'running');
   });
 
-  it('does not start, nor restart, what is withheld, and stops what runs when it becomes so', () => {
+  it('neither starts nor restarts a withheld server, and stops it when it becomes withheld', () => {
     for (const phase of Object.keys(REACH)) {
       const world = worldIn(phase);
       world.post({ kind: 'withhold', reason: 'The server is suspended.' });
@@ -314,7 +314,7 @@ describe('the power machine', () => {
     }
   });
 
-  it('takes what others do to its instance as it is: started, paused, restarted, stopped, removed', () => {
+  it('follows external changes of its instance: started, paused, restarted, stopped, removed', () => {
     const world = new World();
     world.change(world.begins());
     world.settle();
@@ -333,7 +333,7 @@ describe('the power machine', () => {
     assert.match(world.machine.problem ?? '', /removed.*started again/);
   });
 
-  it('takes the end of a console for no end of its server, and connects it anew', () => {
+  it('reconnects a closed console and does not treat it as the end of the server', () => {
     const world = worldIn('running');
     while (world.pending.length > 0) world.answer(0, true);
     const attached = (): number => world.effects.filter(({ kind }) => kind === 'attach').length;
@@ -351,7 +351,7 @@ describe('the power machine', () => {
     assert.equal(serverState(world.machine), 'offline');
   });
 
-  it('asks nothing of an engine that is away, and looks as soon as it is back', () => {
+  it('sends no requests while the engine is away, and inspects as soon as it is back', () => {
     const world = worldIn('running');
     while (world.pending.length > 0) world.answer(0, true);
     world.post({ kind: 'detached' });
@@ -367,7 +367,7 @@ describe('the power machine', () => {
     );
   });
 
-  it('refuses what it cannot judge while the engine is away, but for a kill', () => {
+  it('rejects signals while the engine is away, except a kill', () => {
     const world = worldIn('running');
     world.post({ kind: 'lost' });
     for (const event of [START, STOP, RESTART]) assert.equal(world.post(event)?.accepted, false);

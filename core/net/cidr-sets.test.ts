@@ -15,7 +15,7 @@ const ranges = anyFamily.chain((family) =>
 );
 
 describe('rangeToCidrs', () => {
-  it('covers the range exactly, in order, without gap or overlap, with the fewest networks', () => {
+  it('covers the range exactly with the fewest networks, sorted, without gap or overlap', () => {
     fc.assert(
       fc.property(ranges, ({ family, first, last }) => {
         const cidrs = rangeToCidrs(family, first, last);
@@ -31,7 +31,7 @@ describe('rangeToCidrs', () => {
     );
   });
 
-  it('gives a network back as itself, the whole of a family included', () => {
+  it('returns a network unchanged, the whole family included', () => {
     fc.assert(
       fc.property(anyFamily.chain(anyCidr), (cidr) => {
         assert.deepEqual(rangeToCidrs(cidr.family, cidr.value, lastValue(cidr)), [cidr]);
@@ -41,14 +41,14 @@ describe('rangeToCidrs', () => {
     assert.deepEqual(rangeToCidrs(6, 0n, lastValue(whole)), [whole]);
   });
 
-  it('needs no more than two networks a bit', () => {
+  it('returns at most two networks per bit', () => {
     const worst = rangeToCidrs(6, 1n, (1n << 128n) - 2n);
     assert.equal(worst.length, 254);
   });
 });
 
 describe('mergeCidrs', () => {
-  it('covers just the same addresses: the ranges of the list, joined', () => {
+  it('covers exactly the addresses of the list', () => {
     const lists = fc.array(anyFamily.chain(smallCidr), { maxLength: 12 });
     fc.assert(
       fc.property(lists, (list) => {
@@ -61,7 +61,7 @@ describe('mergeCidrs', () => {
     );
   });
 
-  it('merges neighbours across several steps, and never two families', () => {
+  it('merges neighbours recursively, and never across families', () => {
     const list = ['10.0.0.0/25', '10.0.1.0/24', '10.0.0.128/25', '::/1', '8000::/1', '10.0.0.9'];
     assert.deepEqual(mergeCidrs(list.map(cidrOf)).map(formatCidr), ['10.0.0.0/23', '::/0']);
   });
@@ -73,7 +73,7 @@ describe('mergeCidrs', () => {
   });
 });
 
-/** Inside the last 64 addresses of a family, where every address can be asked for. */
+/** Within the last 64 addresses of a family, so that every address can be tested. */
 function smallCidr(family: Family): fc.Arbitrary<Cidr> {
   const base = (1n << BigInt(BITS[family])) - 64n;
   return fc.tuple(fc.nat(6), fc.nat(63)).map(([host, offset]) => {
@@ -91,7 +91,7 @@ function coverage(cidrs: readonly Cidr[]): string[] {
   return [...found].toSorted();
 }
 
-/** No two networks could be written as one. */
+/** No two networks can be merged. */
 function assertNoSiblings(cidrs: readonly Cidr[]): void {
   const seen = new Set(cidrs.map(formatCidr));
   for (const cidr of cidrs.filter(({ length }) => length > 0)) {

@@ -17,7 +17,7 @@ import {
 import { anyAddress, anyCidr, anyFamily } from './testing/arbitraries.ts';
 import { readVectors, splitQuoted } from './testing/vectors.ts';
 
-/** Nested and neighbouring networks far more often than chance would give. */
+/** Nested and neighbouring networks, far more often than random ones. */
 const related = anyFamily.chain((family) =>
   fc
     .tuple(anyCidr(family), fc.nat(BITS[family]), fc.nat(BITS[family]), anyCidr(family))
@@ -41,14 +41,14 @@ describe('parseCidr', () => {
 
   for (const line of readVectors('cidr-invalid')) {
     const { input, rest } = splitQuoted(line);
-    it(`refuses ${JSON.stringify(input)}, saying "${rest}"`, () => {
+    it(`rejects ${JSON.stringify(input)} with "${rest}"`, () => {
       const cidr = parseCidr(input);
       assert.ok(!cidr.ok);
       assert.ok(cidr.reason.includes(rest), cidr.reason);
     });
   }
 
-  it('reads back what it writes, with and without the length', () => {
+  it('parses its own output with and without the length', () => {
     fc.assert(
       fc.property(anyFamily.chain(anyCidr), (cidr) => {
         assert.deepEqual(parseCidr(formatCidr(cidr)), { ok: true, value: cidr });
@@ -57,7 +57,7 @@ describe('parseCidr', () => {
     );
   });
 
-  it('accepts a length just where no host bit is set, and else names the network around', () => {
+  it('accepts a length only if no host bit is set, and else suggests the network', () => {
     const cases = anyFamily.chain((family) => fc.tuple(anyAddress(family), fc.nat(BITS[family])));
     fc.assert(
       fc.property(cases, ([address, length]) => {
@@ -71,13 +71,13 @@ describe('parseCidr', () => {
     );
   });
 
-  it('reads 100,000 networks in half a second of processor time', () => {
+  it('parses 100,000 networks in half a second of CPU time', () => {
     const texts = Array.from({ length: 100_000 }, (_, index) =>
       index % 2 === 0
         ? `10.${index % 256}.${(index >> 8) % 256}.0/24`
         : `2001:db8:${(index % 65_536).toString(16)}::/48`,
     );
-    // The best of three: a machine that is busy with other things proves nothing.
+    // The best of three, because the machine may be loaded.
     const elapsedMs = [1, 2, 3].map(() => {
       const before = process.cpuUsage();
       assert.ok(texts.every((text) => parseCidr(text).ok));
@@ -88,7 +88,7 @@ describe('parseCidr', () => {
 });
 
 describe('networks', () => {
-  it('contain just the addresses from their first to their last', () => {
+  it('contain exactly the addresses from their first to their last', () => {
     fc.assert(
       fc.property(related, ({ a, b }) => {
         for (const value of [b.value, lastValue(b)]) {
@@ -111,7 +111,7 @@ describe('networks', () => {
     );
   });
 
-  it('of different families have nothing in common', () => {
+  it('of different families never overlap', () => {
     fc.assert(
       fc.property(anyCidr(4), anyCidr(6), (four, six) => {
         assert.ok(!containsCidr(four, six) && !containsCidr(six, four) && !overlaps(four, six));
@@ -122,7 +122,7 @@ describe('networks', () => {
     assert.ok(wholeFamily({ family: 4, ...zero }) && wholeFamily({ family: 6, ...zero }));
   });
 
-  it('have a total order: equal only to themselves, the wider before what it contains', () => {
+  it('have a total order with a network before the networks it contains', () => {
     fc.assert(
       fc.property(related, ({ a, b }) => {
         const order = compareCidrs(a, b);

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { containsCidr, formatNetwork, networkOf, parseCidr, type Cidr } from './cidr.ts';
 import { NearestScope } from './nearest-scope.ts';
 
-/** Few bits differ, so that networks contain one another. */
+/** Few bits differ, so that networks nest. */
 const network = fc
   .tuple(fc.constantFrom(4 as const, 6 as const), fc.nat(255), fc.nat(8))
   .map(([family, host, short]): Cidr => {
@@ -12,7 +12,7 @@ const network = fc
     return networkOf({ family, value: base + BigInt(host) }, (family === 4 ? 32 : 128) - short);
   });
 
-test('the nearest scope is the longest of all that contain the subject', () => {
+test('finds the longest scope that contains the subject', () => {
   fc.assert(
     fc.property(fc.array(network), fc.array(network, { minLength: 1 }), (scopes, subjects) => {
       const nearest = new NearestScope(scopes.map((one) => [formatNetwork(one), one] as const));
@@ -26,7 +26,7 @@ test('the nearest scope is the longest of all that contain the subject', () => {
   );
 });
 
-test('what is no network has no scope, and hides none', () => {
+test('ignores entries that are no networks', () => {
   const nearest = new NearestScope([
     ['203.0.113.0/24', 1],
     ['everything', 2],

@@ -23,14 +23,14 @@ describe('parsePortExpression', () => {
 
   for (const line of readVectors('ports-invalid')) {
     const { input, rest } = splitQuoted(line);
-    it(`refuses ${JSON.stringify(input)}, saying "${rest}"`, () => {
+    it(`rejects ${JSON.stringify(input)} with "${rest}"`, () => {
       const ranges = parsePortExpression(input);
       assert.ok(!ranges.ok);
       assert.ok(ranges.reason.includes(rest), ranges.reason);
     });
   }
 
-  it('means the set of its ports: in any order, repeated or overlapping, each counts once', () => {
+  it('is the set of its ports in any order; repeated or overlapping ports count once', () => {
     fc.assert(
       fc.property(items, (list) => {
         const expected = new Set<number>();
@@ -51,7 +51,7 @@ describe('parsePortExpression', () => {
     );
   });
 
-  it('gives sorted ranges with a gap between each two, which read back as themselves', () => {
+  it('returns sorted, separate ranges, which parse back to themselves', () => {
     fc.assert(
       fc.property(items, (list) => {
         const text = list.map(([low, span]) => `${low}-${Math.min(low + span, 65_535)}`).join(',');
@@ -67,7 +67,7 @@ describe('parsePortExpression', () => {
     );
   });
 
-  it('never throws and never quotes a control character, whatever the text', () => {
+  it('never throws and never quotes a control character, for any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const ranges = parsePortExpression(text);
@@ -76,7 +76,7 @@ describe('parsePortExpression', () => {
     );
   });
 
-  it('counts the widest ranges without expanding them, and reads hostile lists in bounded time', () => {
+  it('counts wide ranges without expanding them, and parses hostile lists in bounded time', () => {
     const tookMs = processorClock();
     const widest = parsePortExpression(Array(8000).fill('1-65535').join(','));
     assert.ok(widest.ok);
@@ -92,7 +92,7 @@ describe('parsePortExpression', () => {
     assert.ok(tookMs() < 5000);
   });
 
-  it('refuses a text of any length past its bound without reading it', () => {
+  it('rejects a text above the length limit without parsing it', () => {
     const long = parsePortExpression('80,'.repeat(1e6) + '80');
     assert.ok(!long.ok);
     assert.match(long.reason, /at most 65536 characters/);

@@ -5,7 +5,7 @@ import type { Family } from './address.ts';
 import { type Cidr, containsCidr, networkOf } from './cidr.ts';
 import { PrefixIndex } from './prefix-index.ts';
 
-/** Networks crowded into few addresses, so that they nest. */
+/** Networks within few addresses, so that they nest. */
 const cidr: fc.Arbitrary<Cidr> = fc
   .tuple(
     fc.constantFrom<Family>(4, 6),
@@ -20,7 +20,7 @@ const cidr: fc.Arbitrary<Cidr> = fc
     );
   });
 
-test('finds exactly the prefixes that contain one, the widest first', () => {
+test('finds exactly the containing prefixes, the shortest first', () => {
   fc.assert(
     fc.property(fc.array(cidr, { maxLength: 40 }), cidr, (prefixes, inner) => {
       const index = new PrefixIndex<Cidr>();

@@ -8,7 +8,7 @@ import {
   take,
 } from '@portcullis/core/attacks/merge/merge-samples.ts';
 import {
-  goOnAs,
+  continueAs,
   handOver,
   ongoingIn,
   ongoingOf,
@@ -142,7 +142,7 @@ export class DetectorHost {
     if (one === null) return null;
     if (one.phase.attack.startedAtMs !== kept.startedAt.getTime()) {
       const thresholds = this.#options.scopes.thresholdsOf(subject);
-      this.#state = goOnAs(this.#state, this.#resumable(kept, subject), thresholds);
+      this.#state = continueAs(this.#state, this.#resumable(kept, subject), thresholds);
     }
     const whole = ongoingOf(this.#state, subject) ?? one;
     this.#goOnTrail(whole.phase.attack, kept);

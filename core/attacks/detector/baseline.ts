@@ -11,21 +11,21 @@ export interface Baseline {
 }
 
 /** The time constant of the baseline. */
-const MEMORY_MS = 600_000;
+const BASELINE_FADE_MS = 600_000;
 /**
  * An inherited baseline weighs as much as a minute of own traffic, so that the first second of a flood does not count
  * as usual.
  */
-const EXPECTED_MS = 60_000;
+const INHERITED_WEIGHT_MS = 60_000;
 /** Traffic is excessive above three times the usual, if that is above the threshold. */
 const TIMES_USUAL = 3;
 const DEVIATIONS = 4;
 /** A flood that rises slowly would be learned as usual; above this multiple of the threshold nothing is. */
-const MOST_USUAL = 10;
+const MAX_LIMIT_FACTOR = 10;
 
 /** The baseline of a subject that was below tracking so far. */
-export function calm(watchedMs: number): Baseline {
-  const learntMs = Math.min(MEMORY_MS, watchedMs);
+export function quietBaseline(watchedMs: number): Baseline {
+  const learntMs = Math.min(BASELINE_FADE_MS, watchedMs);
   return { pps: 0, bps: 0, ppsDeviation: 0, bpsDeviation: 0, learntMs };
 }
 
@@ -34,7 +34,7 @@ export function learn(
   { pps, bps }: Pick<Rates, 'pps' | 'bps'>,
   durationMs: number,
 ): Baseline {
-  const learntMs = Math.min(MEMORY_MS, baseline.learntMs + durationMs);
+  const learntMs = Math.min(BASELINE_FADE_MS, baseline.learntMs + durationMs);
   const weight = learntMs === 0 ? 0 : durationMs / learntMs;
   const toward = (from: number, to: number): number => from + (to - from) * weight;
   return {
@@ -59,13 +59,17 @@ export function limitsOf(
 
 function limitOf(floor: number, mean: number, deviation: number): number {
   const usual = Math.max(mean * TIMES_USUAL, mean + deviation * DEVIATIONS);
-  return Math.min(Math.max(floor, usual), floor * MOST_USUAL);
+  return Math.min(Math.max(floor, usual), floor * MAX_LIMIT_FACTOR);
 }
 
 /** The baseline of a new address: an equal share of its prefix's baseline. */
-export function inherited(prefix: Baseline | null, addresses: number, watchedMs: number): Baseline {
-  const learntMs = Math.max(EXPECTED_MS, calm(watchedMs).learntMs);
-  if (prefix === null) return { ...calm(watchedMs), learntMs };
+export function inheritedBaseline(
+  prefix: Baseline | null,
+  addresses: number,
+  watchedMs: number,
+): Baseline {
+  const learntMs = Math.max(INHERITED_WEIGHT_MS, quietBaseline(watchedMs).learntMs);
+  if (prefix === null) return { ...quietBaseline(watchedMs), learntMs };
   const parts = Math.max(1, addresses);
   return {
     pps: prefix.pps / parts,

@@ -23,7 +23,7 @@ function play(samples: readonly Sample[], settings = SETTINGS) {
   return { state, events };
 }
 
-/** Rates of one host, each for so many buckets of 250 ms. */
+/** Samples of one host: each rate lasts for the given number of buckets of 250 ms. */
 function rates(...pieces: readonly (readonly [pps: number, buckets: number])[]): Sample[] {
   const list = pieces.flatMap(([pps, buckets]) => Array<number>(buckets).fill(pps));
   return list.map((pps, index) => sampleOf(index, { [HOST]: pps }));
@@ -32,8 +32,8 @@ function rates(...pieces: readonly (readonly [pps: number, buckets: number])[]):
 const kinds = (events: readonly AttackEvent[]): string[] =>
   events.map(({ kind }) => kind).filter((kind) => kind !== 'changed');
 
-describe('any traffic', () => {
-  it('never has two open records of one subject, and no record ends or goes on that is not there', () => {
+describe('the detector, for any traffic', () => {
+  it('never has two open records for one subject, and ends or continues only existing records', () => {
     fc.assert(
       fc.property(traffic, (samples) => {
         const open = new Map<string, string>();
@@ -59,7 +59,7 @@ describe('any traffic', () => {
     );
   });
 
-  it('has peaks that never decrease, within their bounds, and records that end after they began', () => {
+  it('never lowers a peak, keeps it within its bounds, and ends records after their start', () => {
     fc.assert(
       fc.property(traffic, (samples) => {
         const peaks = new Map<string, number>();
@@ -75,7 +75,7 @@ describe('any traffic', () => {
     );
   });
 
-  it('gives the same records again for the same samples, and leaves the state it was given as it was', () => {
+  it('returns the same records for the same samples and does not change its input state', () => {
     fc.assert(
       fc.property(traffic, (samples) => {
         const { state, events } = play(samples);
@@ -88,21 +88,21 @@ describe('any traffic', () => {
     );
   });
 
-  it('is forgotten when it is over, and never held for more subjects than allowed', () => {
+  it('drops quiet subjects and never tracks more subjects than the maximum', () => {
     const crowd = Object.fromEntries(
       Array.from({ length: 500 }, (_, host) => [`198.51.${host >> 8}.${host & 255}`, 900]),
     );
     const samples = Array.from({ length: 20 }, (_, index) => sampleOf(index, crowd));
     const { state } = play(samples);
     assert.ok(state.addresses.size <= SETTINGS.maxSubjects);
-    // Hold time, the time in which it would go on, and what is usual fading away.
+    // The hold time, the time in which the attack could continue, and the decay of the usual traffic.
     const quiet = Array.from({ length: 4 * 4000 }, (_, index) => sampleOf(20 + index, {}));
     assert.deepEqual(play([...samples, ...quiet]).state.addresses.size, 0);
   });
 });
 
-describe('an attack', () => {
-  it('that flaps around its limit is one record', () => {
+describe('an attack record', () => {
+  it('stays the same while traffic oscillates around its limit', () => {
     const flapping = Array.from({ length: 40 }, (_, index): [number, number] => [
       index % 2 === 0 ? 1300 : 700,
       6,
@@ -110,7 +110,7 @@ describe('an attack', () => {
     assert.deepEqual(kinds(play(rates([100, 40], ...flapping)).events), ['opened']);
   });
 
-  it('that comes back within five minutes is the same record, later a new one', () => {
+  it('continues if the attack returns within five minutes; later a new record opens', () => {
     const soon = play(rates([3000, 20], [0, 400], [3000, 20], [0, 40])).events;
     assert.deepEqual(kinds(soon), ['opened', 'ended', 'continued', 'ended']);
     assert.equal(new Set(soon.map(({ attack }) => attack.id)).size, 1);
@@ -118,7 +118,7 @@ describe('an attack', () => {
     assert.deepEqual(kinds(late), ['opened', 'ended', 'opened']);
   });
 
-  it('is closed within the hold time, so long before its end that it can be told, and ended when it was quiet', () => {
+  it('is closed before the hold time has passed, with a margin for reporting, and ends at the last attack packet', () => {
     const { events } = play(rates([100, 40], [3000, 40], [100, 40]));
     const ended = events.find(({ kind }) => kind === 'ended');
     assert.equal(ended?.attack.startedAtMs, BEGIN_MS + 10_000);
@@ -126,25 +126,25 @@ describe('an attack', () => {
     assert.equal(ended?.atMs, BEGIN_MS + 24_250);
   });
 
-  it('never becomes usual by lasting, nor by rising slowly', () => {
+  it('opens for traffic that rises slowly, and stays open however long the attack lasts', () => {
     const lasting = play(rates([100, 40], [3000, 4 * 1200]));
     assert.deepEqual(kinds(lasting.events), ['opened']);
     const rising = Array.from({ length: 600 }, (_, index): [number, number] => [index * 40, 12]);
     assert.equal(play(rates(...rising)).events[0]?.kind, 'opened');
   });
 
-  it('is no attack where so much is usual', () => {
+  it('is not opened for traffic that is usual for the address', () => {
     const grown = [200, 300, 450, 650, 900].map((pps): [number, number] => [pps, 4 * 400]);
     assert.deepEqual(play(rates(...grown, [1500, 40])).events, []);
     assert.equal(play(rates(...grown, [6000, 40])).events.length > 0, true);
   });
 
-  it('on an address leaves the prefix around it in peace', () => {
+  it('on an address opens no record for its prefix', () => {
     const { events } = play(rates([100, 200], [50_000, 80]));
     assert.deepEqual(new Set(events.map(({ attack }) => attack.subject)), new Set([HOST]));
   });
 
-  it('spread thinly over a prefix is one record, of the prefix', () => {
+  it('is one record of the prefix if the attack is spread over many addresses', () => {
     const hosts = Array.from({ length: 64 }, (_, host) => `203.0.113.${host}`);
     const all = (pps: number): Record<string, number> =>
       Object.fromEntries(hosts.map((host) => [host, pps]));
@@ -159,7 +159,7 @@ describe('an attack', () => {
     }
   });
 
-  it('that one address gets most of becomes its own, beside the one on the prefix', () => {
+  it('is opened for an address with most of the traffic of an attack on its prefix', () => {
     const hosts = Array.from({ length: 64 }, (_, host) => `203.0.113.${host}`);
     const samples = Array.from({ length: 300 }, (_, index) =>
       sampleOf(index, {
@@ -174,7 +174,7 @@ describe('an attack', () => {
     );
   });
 
-  it('is dated by the wall clock and timed by the other: a step of the clock neither opens nor ends one', () => {
+  it('has timestamps of the wall clock and durations of the monotonic clock, so a clock step opens and ends none', () => {
     const samples = rates([100, 40], [3000, 40], [100, 10]).map((sample, index) => ({
       ...sample,
       atMs: sample.atMs + (index > 50 ? -3_600_000 : 0) + (index > 85 ? 86_400_000 : 0),

@@ -1,15 +1,15 @@
 import type { AttackEvent, Thresholds } from '../attack.ts';
-import { type Baseline, calm, inherited, limitsOf } from './baseline.ts';
-import { type Claim, exchangesOf } from './slot-exchange.ts';
+import { type Baseline, quietBaseline, inheritedBaseline, limitsOf } from './baseline.ts';
+import { type SubjectStrength, planExchanges } from './slot-exchange.ts';
 import { BUCKET_MS, type Sample, type SubjectSample } from '../sample.ts';
-import { isNameable, isUsual, phaseLimits } from './phase-limits.ts';
+import { hasKnownVectors, isUsual, phaseLimits } from './phase-limits.ts';
 import { stepPrefix } from './prefix.ts';
-import { type Judged, shareOf } from './prefix-spread.ts';
+import { type EvaluatedSubject, shareOf } from './prefix-spread.ts';
 import {
   createVectors,
   endNow,
-  type Moment,
-  noteVectors,
+  type BucketTime,
+  addVectors,
   open,
   QUIET,
   stepEnded,
@@ -17,7 +17,7 @@ import {
   stepOngoing,
   stepQuiet,
   type SubjectState,
-  tooMuch,
+  exceedsLimits,
 } from './subject.ts';
 import { bucketOf, EMPTY, push, type Rates, ratesOf } from './window.ts';
 
@@ -39,13 +39,13 @@ export interface DetectorState {
 export const INITIAL: DetectorState = { watchedMs: 0, addresses: new Map(), prefixes: new Map() };
 
 /** Below this share of its threshold a subject is not tracked. */
-const WARM = 0.125;
+const TRACK_SHARE = 0.125;
 /** A subject is dropped when its usual and its present traffic are below this share. */
-const COLD = 0.0625;
+const DROP_SHARE = 0.0625;
 /** During an attack on a prefix, an address gets its own record above this share of the traffic. */
 const OWN_SHARE = 0.5;
 /** An attack that is quiet for this time may lose its slot to an ongoing one. */
-const YIELDS_MS = 5_000;
+const RELEASE_QUIET_MS = 5_000;
 
 /** The traffic in a bucket above which the detector needs a subject's vectors. */
 export function detailOf({ pps, bps }: Limits): {
@@ -53,13 +53,13 @@ export function detailOf({ pps, bps }: Limits): {
   readonly bytes: number;
 } {
   const seconds = BUCKET_MS / 1000;
-  return { packets: pps * COLD * seconds, bytes: (bps / 8) * COLD * seconds };
+  return { packets: pps * DROP_SHARE * seconds, bytes: (bps / 8) * DROP_SHARE * seconds };
 }
 
 type Limits = Pick<Thresholds, 'pps' | 'bps'>;
 
 /** A bucket, and the receiver of attacks that lost their slot, which ends them. */
-interface Noted {
+interface BucketContext {
   readonly sample: Sample;
   readonly settings: DetectorSettings;
   readonly ended: (event: AttackEvent) => void;
@@ -76,11 +76,13 @@ export function step(
   const events: AttackEvent[] = [];
   const sizes = new PrefixSizes(sample);
   const ended = (event: AttackEvent): void => void events.push(event);
-  const noted = { sample, settings, ended, floorOf: (_: string | null, own: Thresholds) => own };
-  const around = note(state.prefixes, sample.prefixes, noted, () => calm(state.watchedMs));
+  const context = { sample, settings, ended, floorOf: (_: string | null, own: Thresholds) => own };
+  const prefixSubjects = addBuckets(state.prefixes, sample.prefixes, context, () =>
+    quietBaseline(state.watchedMs),
+  );
   const floorOf = (prefix: string | null, own: Thresholds): Limits =>
-    prefix === null ? own : lesser(own, around.get(prefix)?.thresholds ?? own);
-  const members = note(state.addresses, sample.addresses, { ...noted, floorOf }, (one) =>
+    prefix === null ? own : lowerLimits(own, prefixSubjects.get(prefix)?.thresholds ?? own);
+  const members = addBuckets(state.addresses, sample.addresses, { ...context, floorOf }, (one) =>
     inheritedBy(one, state, sizes),
   );
   const byPrefix = Map.groupBy(members, ([, { state: member }]) => member.prefix);
@@ -88,7 +90,7 @@ export function step(
   const take = (
     into: Map<string, SubjectState>,
     subject: string,
-    { thresholds }: Judged,
+    { thresholds }: EvaluatedSubject,
     stepped: Stepped,
   ): void => {
     if (stepped.event !== null) events.push(stepped.event);
@@ -96,82 +98,87 @@ export function step(
       into.set(subject, stepped.state);
     }
   };
-  const waiting = new Set<Judged>();
-  for (const [prefix, judged] of around) {
+  const waiting = new Set<EvaluatedSubject>();
+  for (const [prefix, evaluated] of prefixSubjects) {
     const inside = byPrefix.get(prefix)?.map(([, member]) => member) ?? [];
-    const stepped = stepPrefix(prefix, judged, inside, sample);
-    take(prefixes, prefix, judged, stepped);
+    const stepped = stepPrefix(prefix, evaluated, inside, sample);
+    take(prefixes, prefix, evaluated, stepped);
     for (const member of stepped.waiting) waiting.add(member);
   }
   const addresses = new Map<string, SubjectState>();
-  for (const [address, judged] of members) {
-    const prefix = judged.state.prefix;
+  for (const [address, evaluated] of members) {
+    const prefix = evaluated.state.prefix;
     const outer = prefix === null ? undefined : prefixes.get(prefix);
-    const mayBegin = !waiting.has(judged);
-    take(addresses, address, judged, stepAddress(address, judged, { outer, mayBegin }, sample));
+    const mayOpen = !waiting.has(evaluated);
+    take(
+      addresses,
+      address,
+      evaluated,
+      stepAddress(address, evaluated, { outer, mayOpen }, sample),
+    );
   }
   const watchedMs = state.watchedMs + sample.durationMs;
   return { state: { watchedMs, addresses, prefixes }, events };
 }
 
 /** Adds the bucket to the window of every tracked or busy subject. */
-function note(
+function addBuckets(
   known: ReadonlyMap<string, SubjectState>,
   samples: readonly SubjectSample[],
-  noted: Noted,
+  context: BucketContext,
   baselineOf: (one: SubjectSample) => Baseline,
-): Map<string, Judged> {
-  const { sample: moment, settings, floorOf } = noted;
+): Map<string, EvaluatedSubject> {
+  const { sample: bucketTime, settings, floorOf } = context;
   const { thresholdsOf, maxSubjects } = settings;
-  const judged = new Map<string, Judged>();
+  const evaluated = new Map<string, EvaluatedSubject>();
   const waiting: SubjectSample[] = [];
-  let room = maxSubjects - known.size;
+  let freeSlots = maxSubjects - known.size;
   for (const one of samples) {
     const thresholds = thresholdsOf(one.subject);
     const before = known.get(one.subject);
     if (before === undefined) {
-      if (!isWarm(one, moment, floorOf(one.prefix, thresholds))) continue;
-      if (room <= 0) {
+      if (!isTrackable(one, bucketTime, floorOf(one.prefix, thresholds))) continue;
+      if (freeSlots <= 0) {
         waiting.push(one);
         continue;
       }
-      room--;
+      freeSlots--;
     }
     const state = before ?? created(one.prefix, baselineOf(one));
-    judged.set(one.subject, noteBucket(state, one, moment, thresholds));
+    evaluated.set(one.subject, addBucket(state, one, bucketTime, thresholds));
   }
   for (const [subject, state] of known) {
-    if (judged.has(subject)) continue;
-    judged.set(subject, noteBucket(state, null, moment, thresholdsOf(subject)));
+    if (evaluated.has(subject)) continue;
+    evaluated.set(subject, addBucket(state, null, bucketTime, thresholdsOf(subject)));
   }
-  if (waiting.length > 0) displace(judged, waiting, noted, baselineOf);
-  return judged;
+  if (waiting.length > 0) displace(evaluated, waiting, context, baselineOf);
+  return evaluated;
 }
 
 /** At capacity: slots go to the subjects with the most traffic. */
 function displace(
-  judged: Map<string, Judged>,
+  evaluated: Map<string, EvaluatedSubject>,
   waiting: readonly SubjectSample[],
-  { sample: moment, settings: { thresholdsOf }, ended }: Noted,
+  { sample: bucketTime, settings: { thresholdsOf }, ended }: BucketContext,
   baselineOf: (one: SubjectSample) => Baseline,
 ): void {
-  const seconds = moment.durationMs / 1000;
-  const claims = new Map(waiting.map((one) => [one.subject, one]));
-  const strengths = waiting.map(({ subject, packets, bytes }): Claim => {
+  const seconds = bucketTime.durationMs / 1000;
+  const waitingBySubject = new Map(waiting.map((one) => [one.subject, one]));
+  const strengths = waiting.map(({ subject, packets, bytes }): SubjectStrength => {
     const rates = { pps: packets / seconds, bps: (bytes * 8) / seconds };
     return { subject, strength: strengthOf(rates, thresholdsOf(subject)) };
   });
-  const held = [...judged].flatMap(([subject, { state, rates, thresholds }]) =>
-    yieldsPlace(state) ? [{ subject, strength: strengthOf(rates, thresholds) }] : [],
+  const held = [...evaluated].flatMap(([subject, { state, rates, thresholds }]) =>
+    mayLoseSlot(state) ? [{ subject, strength: strengthOf(rates, thresholds) }] : [],
   );
-  for (const { taken, gone } of exchangesOf(strengths, held)) {
-    const one = claims.get(taken);
+  for (const { added, removed } of planExchanges(strengths, held)) {
+    const one = waitingBySubject.get(added);
     if (one === undefined) continue;
-    const phase = judged.get(gone)?.state.phase;
-    if (phase?.name === 'ongoing') ended(endNow(phase, moment));
-    judged.delete(gone);
+    const phase = evaluated.get(removed)?.state.phase;
+    if (phase?.name === 'ongoing') ended(endNow(phase, bucketTime));
+    evaluated.delete(removed);
     const state = created(one.prefix, baselineOf(one));
-    judged.set(taken, noteBucket(state, one, moment, thresholdsOf(taken)));
+    evaluated.set(added, addBucket(state, one, bucketTime, thresholdsOf(added)));
   }
 }
 
@@ -180,8 +187,8 @@ function strengthOf(rates: Pick<Rates, 'pps' | 'bps'>, { pps, bps }: Limits): nu
 }
 
 /** An ongoing attack keeps its slot until it has been quiet for a while; ended ones are recorded elsewhere. */
-function yieldsPlace({ phase }: SubjectState): boolean {
-  return phase.name !== 'ongoing' || phase.quietMs >= YIELDS_MS;
+function mayLoseSlot({ phase }: SubjectState): boolean {
+  return phase.name !== 'ongoing' || phase.quietMs >= RELEASE_QUIET_MS;
 }
 
 function created(prefix: string | null, baseline: Baseline): SubjectState {
@@ -190,31 +197,35 @@ function created(prefix: string | null, baseline: Baseline): SubjectState {
     window: EMPTY,
     baseline,
     vectors: createVectors(),
-    pressed: 0,
+    excessBuckets: 0,
     phase: QUIET,
   };
 }
 
-function noteBucket(
+function addBucket(
   before: SubjectState,
   one: SubjectSample | null,
-  moment: Moment,
+  bucketTime: BucketTime,
   thresholds: Thresholds,
-): Judged {
-  const bucket = bucketOf(one, moment.durationMs, before.prefix === null);
+): EvaluatedSubject {
+  const bucket = bucketOf(one, bucketTime.durationMs, before.prefix === null);
   const window = push(before.window, bucket);
-  const vectors = noteVectors(before.vectors, one?.vectors ?? [], moment);
+  const vectors = addVectors(before.vectors, one?.vectors ?? [], bucketTime);
   return { state: { ...before, window, vectors }, rates: ratesOf(window), thresholds };
 }
 
-function lesser(own: Thresholds, outer: Thresholds): Limits {
+function lowerLimits(own: Thresholds, outer: Thresholds): Limits {
   if (own.pps <= outer.pps && own.bps <= outer.bps) return own;
   return { pps: Math.min(own.pps, outer.pps), bps: Math.min(own.bps, outer.bps) };
 }
 
-function isWarm(one: SubjectSample, { durationMs }: Moment, { pps, bps }: Limits): boolean {
+function isTrackable(
+  one: SubjectSample,
+  { durationMs }: BucketTime,
+  { pps, bps }: Limits,
+): boolean {
   const seconds = durationMs / 1000;
-  return one.packets >= pps * WARM * seconds || one.bytes * 8 >= bps * WARM * seconds;
+  return one.packets >= pps * TRACK_SHARE * seconds || one.bytes * 8 >= bps * TRACK_SHARE * seconds;
 }
 
 function isWorthKeeping({ phase, baseline, window }: SubjectState, { pps, bps }: Limits): boolean {
@@ -222,10 +233,10 @@ function isWorthKeeping({ phase, baseline, window }: SubjectState, { pps, bps }:
   const { faded } = window;
   const seconds = Math.max(1, faded.durationMs / 1000);
   return (
-    baseline.pps > pps * COLD ||
-    baseline.bps > bps * COLD ||
-    faded.packets / seconds > pps * COLD ||
-    faded.bits / seconds > bps * COLD
+    baseline.pps > pps * DROP_SHARE ||
+    baseline.bps > bps * DROP_SHARE ||
+    faded.packets / seconds > pps * DROP_SHARE ||
+    faded.bits / seconds > bps * DROP_SHARE
   );
 }
 
@@ -236,8 +247,8 @@ function inheritedBy(
   sizes: PrefixSizes,
 ): Baseline {
   const outer = prefix === null ? undefined : prefixes.get(prefix);
-  if (prefix === null || outer === undefined) return inherited(null, 1, watchedMs);
-  return inherited(outer.baseline, sizes.of(prefix), watchedMs);
+  if (prefix === null || outer === undefined) return inheritedBaseline(null, 1, watchedMs);
+  return inheritedBaseline(outer.baseline, sizes.of(prefix), watchedMs);
 }
 
 /** The number of active addresses per prefix, counted on first use. */
@@ -265,21 +276,27 @@ class PrefixSizes {
 
 function stepAddress(
   address: string,
-  { state, rates, thresholds }: Judged,
-  { outer, mayBegin }: { readonly outer: SubjectState | undefined; readonly mayBegin: boolean },
-  moment: Moment,
+  { state, rates, thresholds }: EvaluatedSubject,
+  { outer, mayOpen }: { readonly outer: SubjectState | undefined; readonly mayOpen: boolean },
+  bucketTime: BucketTime,
 ): Stepped {
   const { phase, window } = state;
   if (phase.name === 'ongoing') {
-    return stepOngoing(state, phase, thresholds, { measured: window, judged: window }, moment);
+    return stepOngoing(
+      state,
+      phase,
+      thresholds,
+      { measured: window, evaluated: window },
+      bucketTime,
+    );
   }
   const limits = phaseLimits(phase) ?? limitsOf(state.baseline, thresholds);
   // An attack spread over a prefix is one attack on the prefix; its share here is not learned as usual.
   const spread = outer?.phase.name === 'ongoing';
   const own = !spread || shareOf(rates, ratesOf(outer.window), thresholds) >= OWN_SHARE;
-  const begins = own && mayBegin && tooMuch(rates, limits) && isNameable(state);
-  if (phase.name === 'ended') return stepEnded(state, phase, begins, moment);
-  if (begins) return open(state, address, thresholds, window, moment);
+  const begins = own && mayOpen && exceedsLimits(rates, limits) && hasKnownVectors(state);
+  if (phase.name === 'ended') return stepEnded(state, phase, begins, bucketTime);
+  if (begins) return open(state, address, thresholds, window, bucketTime);
   const learns = !spread && isUsual(rates, limits);
-  return { state: learns ? stepQuiet(state, rates, moment) : state, event: null };
+  return { state: learns ? stepQuiet(state, rates, bucketTime) : state, event: null };
 }

@@ -5,11 +5,13 @@ import type { Rates } from './window.ts';
 type Limits = Pick<Thresholds, 'pps' | 'bps'>;
 
 /** An attack waits at most this many buckets for a known type. */
-const NAMELESS_BUCKETS = 2;
+const UNKNOWN_VECTOR_BUCKETS = 2;
 
 /** Counters report vectors of busy subjects only, and get two buckets for it. */
-export function isNameable({ window, vectors }: SubjectState): boolean {
-  return window.buckets.length > NAMELESS_BUCKETS || vectors.recent.some((amount) => amount > 0);
+export function hasKnownVectors({ window, vectors }: SubjectState): boolean {
+  return (
+    window.buckets.length > UNKNOWN_VECTOR_BUCKETS || vectors.recent.some((amount) => amount > 0)
+  );
 }
 
 export function isUsual(rates: Rates, { pps, bps }: Limits): boolean {

@@ -12,7 +12,7 @@ const [SERVER, SECOND, THIRD] = HOSTS;
 const CROWD = Array.from({ length: 32 }, (_, host) => `203.0.113.${100 + host}`);
 type ByHost = Readonly<Record<string, number>>;
 
-/** A minute of what is usual, then the piece in question, each of so many buckets of 250 ms. */
+/** A piece of traffic of the given number of buckets of 250 ms. A minute of usual traffic comes first. */
 interface Piece {
   readonly buckets: number;
   readonly byHost: ByHost;
@@ -22,13 +22,13 @@ interface Own {
   readonly [host: string]: number;
 }
 
-/** Where not everything is told apart: what part of it is not, by bucket since the flood began. */
-type Untold = readonly number[];
+/** The share of traffic without a separate count per address, by bucket since the start of the flood. */
+type UncountedShares = readonly number[];
 
 function play(
   pieces: readonly Piece[],
   own: Own = {},
-  { untold = [], hosts = [] }: { untold?: Untold; hosts?: readonly string[] } = {},
+  { uncounted = [], hosts = [] }: { uncounted?: UncountedShares; hosts?: readonly string[] } = {},
 ): AttackEvent[] {
   const thresholdsOf = (subject: string) => ({
     pps: own[subject] ?? LIMIT_PPS,
@@ -40,8 +40,8 @@ function play(
   let index = 0;
   for (const { buckets, byHost } of pieces) {
     for (let bucket = 0; bucket < buckets; bucket++) {
-      const missed = untold[index - CALM.buckets] ?? 0;
-      const sample = lessTold(sampleOf(index++, byHost), missed, hosts);
+      const missed = uncounted[index - CALM.buckets] ?? 0;
+      const sample = omitTraffic(sampleOf(index++, byHost), missed, hosts);
       const stepped = step(state, sample, { thresholdsOf, maxSubjects: 200 });
       state = stepped.state;
       events.push(...stepped.events);
@@ -50,8 +50,8 @@ function play(
   return events;
 }
 
-/** Of these hosts a part is not told, though their prefix got it. */
-function lessTold(sample: Sample, missed: number, hosts: readonly string[]): Sample {
+/** Omits a part of the traffic of these hosts; it still counts for their prefix. */
+function omitTraffic(sample: Sample, missed: number, hosts: readonly string[]): Sample {
   const addresses = sample.addresses.flatMap((one) =>
     !hosts.includes(one.subject)
       ? [one]
@@ -76,7 +76,7 @@ function opensAfterS(events: readonly AttackEvent[]): number {
 }
 
 describe('a flood over a prefix', () => {
-  it('is seen beside one address that gets any rate below its own threshold, as soon as without it', () => {
+  it('is detected equally fast if one address also receives any rate below its own threshold', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 0, max: 999 }),
@@ -91,7 +91,7 @@ describe('a flood over a prefix', () => {
     );
   });
 
-  it('is seen beside a server that usually gets much, and beside one that may', () => {
+  it('is detected despite a server with high usual traffic or with a high threshold', () => {
     const before = { ...crowd(20), [SERVER]: 900 };
     const flood = { buckets: 40, byHost: { ...crowd(2500), [SERVER]: 900 } };
     assert.deepEqual(opened(play([{ buckets: 240, byHost: before }, flood])), [PREFIX]);
@@ -100,7 +100,7 @@ describe('a flood over a prefix', () => {
     assert.deepEqual(opened(allowed), [PREFIX]);
   });
 
-  it('is over when it is, though an address stays busy', () => {
+  it('ends although one address stays busy', () => {
     const busy = { ...crowd(20), [SERVER]: 900 };
     const events = play([
       CALM,
@@ -112,15 +112,15 @@ describe('a flood over a prefix', () => {
     assert.equal(ended?.attack.endedAtMs, BEGIN_MS + 70_000);
   });
 
-  it('to few addresses, each below its threshold, is one record of the prefix within 3 s', () => {
+  it('opens one record of the prefix within 3 s if it hits few addresses below their thresholds', () => {
     const byHost = { ...crowd(20), [SERVER]: 940, [SECOND]: 940, [THIRD]: 940 };
     const events = play([CALM, { buckets: 40, byHost }]);
     assert.deepEqual(opened(events), [PREFIX]);
     assert.ok(opensAfterS(events) <= 3);
   });
 
-  it('does not hold what goes to an attacked address in its peak', () => {
-    // Beside 6,400 both begin in the same bucket.
+  it('excludes the traffic of a separately attacked address from its peak', () => {
+    // With 6,400 both start in the same bucket.
     for (const spread of [3000, 6400]) {
       const byHost = { ...crowd(spread), [SERVER]: 40_000 };
       const events = play([CALM, { buckets: 40, byHost }]);
@@ -131,8 +131,8 @@ describe('a flood over a prefix', () => {
   });
 });
 
-describe('no attack on a prefix', () => {
-  it('is made of floods on few addresses, each above its own threshold', () => {
+describe('the detector opens no attack on a prefix', () => {
+  it('for floods on few addresses that each exceed their own threshold', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 3 }),
@@ -148,7 +148,7 @@ describe('no attack on a prefix', () => {
     );
   });
 
-  it('is made of what few addresses got before they were counted by themselves, whatever part of two buckets', () => {
+  it('for traffic of few addresses from before they were counted separately, for any part of two buckets', () => {
     const part = fc.double({ min: 0, max: 1, noNaN: true });
     fc.assert(
       fc.property(
@@ -157,7 +157,7 @@ describe('no attack on a prefix', () => {
         fc.oneof(part, fc.constant(1)),
         fc.double({ min: 0, max: 0.2, noNaN: true }),
         part,
-        (count, pps, first, second, begun) => {
+        (count, pps, first, second, opening) => {
           const hosts = HOSTS.slice(0, count);
           const flood = (rate: number): ByHost => ({
             ...crowd(20),
@@ -165,10 +165,10 @@ describe('no attack on a prefix', () => {
           });
           const pieces = [
             CALM,
-            { buckets: 1, byHost: flood(pps * begun) },
+            { buckets: 1, byHost: flood(pps * opening) },
             { buckets: 40, byHost: flood(pps) },
           ];
-          const events = play(pieces, {}, { untold: [first, second], hosts });
+          const events = play(pieces, {}, { uncounted: [first, second], hosts });
           assert.deepEqual(opened(events).toSorted(), hosts.toSorted());
           const limitS = pps >= 2 * LIMIT_PPS ? 1.5 : 3;
           assert.ok(opensAfterS(events) <= limitS, `${opensAfterS(events)} s`);
@@ -178,7 +178,7 @@ describe('no attack on a prefix', () => {
     );
   });
 
-  it('is made by servers that may get more than their prefix, at any rates below that, for minutes', () => {
+  it('for servers with higher thresholds than their prefix, at any rates below these, for minutes', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(...HOSTS.map(() => fc.integer({ min: 0, max: 9_900 }))), {
@@ -201,7 +201,7 @@ describe('no attack on a prefix', () => {
     );
   });
 
-  it('is made by the end of an attack on a busy server in a busy prefix, however long it took', () => {
+  it('when an attack of any duration on a busy server in a busy prefix ends', () => {
     const usual = { ...crowd(2000), [SERVER]: 5000 };
     const events = play(
       [
@@ -215,8 +215,8 @@ describe('no attack on a prefix', () => {
   });
 });
 
-describe('what is usual for a prefix', () => {
-  it('is not less for an attack on one of its addresses, and never more than before for it', () => {
+describe('the usual traffic of a prefix', () => {
+  it('neither falls nor rises because of an attack on one of its addresses', () => {
     const rate = fc.float({ min: 0, max: 1e6, noNaN: true });
     const rates = fc.record({ pps: rate, bps: rate });
     const deviations = { ppsDeviation: 0, bpsDeviation: 0, learntMs: 0 };

@@ -1,11 +1,11 @@
 import type { Thresholds } from '../attack.ts';
 import { type Baseline, limitsOf } from './baseline.ts';
 import { BUCKET_MS } from '../sample.ts';
-import { type SubjectState, tooMuch } from './subject.ts';
+import { type SubjectState, exceedsLimits } from './subject.ts';
 import { latest, type Rates, ratesOf, subtract, type Window } from './window.ts';
 
 /** A subject whose window includes this bucket. */
-export interface Judged {
+export interface EvaluatedSubject {
   readonly state: SubjectState;
   readonly rates: Rates;
   readonly thresholds: Thresholds;
@@ -19,7 +19,7 @@ const BUSY_SHARE = 0.25;
 const NOW_MS = 2.4 * BUCKET_MS;
 
 /** The traffic of a prefix by its spread over addresses. Addresses with their own attack are excluded. */
-export interface Spread {
+export interface PrefixTraffic {
   /** All other traffic. */
   readonly whole: Window;
   /**
@@ -28,7 +28,7 @@ export interface Spread {
    */
   readonly shared: Part;
   /** Without the traffic of all busy addresses. */
-  readonly thin: Part;
+  readonly withoutBusy: Part;
   /** The rest without addresses that open their own attack in this bucket. */
   readonly measured: Window;
 }
@@ -40,20 +40,23 @@ export interface Part {
 }
 
 /** `members`: the tracked addresses; others have too little traffic to be busy. */
-export function spreadOf({ state, thresholds }: Judged, members: readonly Judged[]): Spread {
+export function splitPrefixTraffic(
+  { state, thresholds }: EvaluatedSubject,
+  members: readonly EvaluatedSubject[],
+): PrefixTraffic {
   const { whole, others } = restOf(state, members);
   const rates = ratesOf(whole);
-  const busy = busiest(others, rates, nearer(rates, thresholds));
-  const alone = busy.filter(
+  const busy = busiest(others, rates, nearerUnit(rates, thresholds));
+  const exempt = busy.filter(
     (member, index) => index === 0 || mayGetMore(member, rates, thresholds),
   );
-  const begun = busy.filter((member) => tooMuch(member.rates, ownLimits(member)));
+  const opening = busy.filter((member) => exceedsLimits(member.rates, ownLimits(member)));
   const all = { window: whole, baseline: state.baseline };
   return {
     whole,
-    shared: without(all, alone),
-    thin: without(all, busy),
-    measured: without(all, begun).window,
+    shared: without(all, exempt),
+    withoutBusy: without(all, busy),
+    measured: without(all, opening).window,
   };
 }
 
@@ -61,25 +64,25 @@ export function spreadOf({ state, thresholds }: Judged, members: readonly Judged
  * The traffic of a prefix without its busy addresses and without addresses with their own attack. The short past may
  * still contain their traffic from before they were counted separately.
  */
-export function spreadNow(
-  { state, thresholds }: Judged,
-  members: readonly Judged[],
-): { readonly window: Window; readonly busy: readonly Judged[] } {
+export function splitLatestTraffic(
+  { state, thresholds }: EvaluatedSubject,
+  members: readonly EvaluatedSubject[],
+): { readonly window: Window; readonly busy: readonly EvaluatedSubject[] } {
   const { whole, others } = restOf(state, members);
   const rates = ratesOf(latest(whole, NOW_MS));
-  const now = new Map(
+  const latestTraffic = new Map(
     others.map((member) => [
       { ...member, rates: ratesOf(latest(member.state.window, NOW_MS)) },
       member,
     ]),
   );
-  const busy = busiest([...now.keys()], rates, nearer(rates, thresholds));
+  const busy = busiest([...latestTraffic.keys()], rates, nearerUnit(rates, thresholds));
   return {
     window: subtract(
       whole,
       busy.map((member) => member.state.window),
     ),
-    busy: busy.map((member) => now.get(member) as Judged),
+    busy: busy.map((member) => latestTraffic.get(member) as EvaluatedSubject),
   };
 }
 
@@ -87,7 +90,7 @@ export function spreadNow(
  * The total traffic at which a part of a prefix is excessive: the same excess over the usual level. Traffic that only
  * moves between addresses is no attack.
  */
-export function around(limits: Limits, part: Limits, whole: Limits): Limits {
+export function wholePrefixLimits(limits: Limits, part: Limits, whole: Limits): Limits {
   return { pps: whole.pps + limits.pps - part.pps, bps: whole.bps + limits.bps - part.bps };
 }
 
@@ -97,9 +100,9 @@ export function usualRates(
   baseline: Baseline,
   attacked: readonly Baseline[],
 ): Pick<Rates, 'pps' | 'bps'> {
-  const kept = (now: number, usual: number, of: (one: Baseline) => number): number => {
-    const before = now + attacked.reduce((sum, one) => sum + of(one), 0);
-    return Math.max(now, Math.min(usual, before));
+  const kept = (present: number, usual: number, of: (one: Baseline) => number): number => {
+    const before = present + attacked.reduce((sum, one) => sum + of(one), 0);
+    return Math.max(present, Math.min(usual, before));
   };
   return {
     pps: kept(rates.pps, baseline.pps, ({ pps }) => pps),
@@ -110,9 +113,9 @@ export function usualRates(
 /** Splits a prefix into addresses with their own attack and all others. */
 function restOf(
   { window }: SubjectState,
-  members: readonly Judged[],
-): { readonly whole: Window; readonly others: readonly Judged[] } {
-  const isAttacked = ({ state }: Judged): boolean => state.phase.name === 'ongoing';
+  members: readonly EvaluatedSubject[],
+): { readonly whole: Window; readonly others: readonly EvaluatedSubject[] } {
+  const isAttacked = ({ state }: EvaluatedSubject): boolean => state.phase.name === 'ongoing';
   const attacked = members.filter(isAttacked).map(({ state }) => state.window);
   return {
     whole: subtract(window, attacked),
@@ -121,7 +124,11 @@ function restOf(
 }
 
 /** The addresses with a quarter of what the busier ones leave, busiest first. */
-function busiest(members: readonly Judged[], whole: Rates, unit: 'pps' | 'bps'): Judged[] {
+function busiest(
+  members: readonly EvaluatedSubject[],
+  whole: Rates,
+  unit: 'pps' | 'bps',
+): EvaluatedSubject[] {
   let left = whole[unit];
   // Usually empty, so nothing is sorted.
   if (left <= 0 || !members.some(({ rates }) => rates[unit] >= left * BUSY_SHARE)) return [];
@@ -136,24 +143,24 @@ function busiest(members: readonly Judged[], whole: Rates, unit: 'pps' | 'bps'):
 
 /** The share of an address in its prefix's traffic, in packets or bits, whichever is nearer to the threshold. */
 export function shareOf(part: Rates, whole: Rates, thresholds: Limits): number {
-  const unit = nearer(whole, thresholds);
+  const unit = nearerUnit(whole, thresholds);
   return whole[unit] <= 0 ? 0 : part[unit] / whole[unit];
 }
 
-function nearer(rates: Rates, { pps, bps }: Limits): 'pps' | 'bps' {
+function nearerUnit(rates: Rates, { pps, bps }: Limits): 'pps' | 'bps' {
   return rates.pps / pps >= rates.bps / bps ? 'pps' : 'bps';
 }
 
-function mayGetMore(member: Judged, whole: Rates, thresholds: Limits): boolean {
-  const unit = nearer(whole, thresholds);
+function mayGetMore(member: EvaluatedSubject, whole: Rates, thresholds: Limits): boolean {
+  const unit = nearerUnit(whole, thresholds);
   return ownLimits(member)[unit] > thresholds[unit];
 }
 
-function ownLimits({ state, thresholds }: Judged): Limits {
+function ownLimits({ state, thresholds }: EvaluatedSubject): Limits {
   return limitsOf(state.baseline, thresholds);
 }
 
-function without({ window, baseline }: Part, members: readonly Judged[]): Part {
+function without({ window, baseline }: Part, members: readonly EvaluatedSubject[]): Part {
   const sum = (of: (one: Baseline) => number): number =>
     members.reduce((total, { state }) => total + of(state.baseline), 0);
   return {

@@ -1,24 +1,24 @@
 import { limitsOf } from './baseline.ts';
-import { isNameable, isUsual, phaseLimits } from './phase-limits.ts';
+import { hasKnownVectors, isUsual, phaseLimits } from './phase-limits.ts';
 import {
-  around,
-  type Judged,
+  wholePrefixLimits,
+  type EvaluatedSubject,
   type Part,
-  type Spread,
-  spreadNow,
-  spreadOf,
+  type PrefixTraffic,
+  splitLatestTraffic,
+  splitPrefixTraffic,
   usualRates,
 } from './prefix-spread.ts';
 import {
-  type Moment,
+  type BucketTime,
   open,
   stepEnded,
   type Stepped,
   stepOngoing,
   stepQuiet,
-  tooMuch,
+  exceedsLimits,
 } from './subject.ts';
-import { DEPTH, goesOn, ratesOf, type Window } from './window.ts';
+import { DEPTH, isSustained, ratesOf, type Window } from './window.ts';
 
 /** A prefix has many hosts, so its usual traffic is learned before it is evaluated. */
 const LEARNING_MS = 30_000;
@@ -26,7 +26,7 @@ const LEARNING_MS = 30_000;
  * Few busy addresses become an attack on the prefix after this many buckets. By then an address above its own limit has
  * its own record, and its traffic from before it was counted separately has faded.
  */
-const PATIENCE_BUCKETS = DEPTH + 1;
+const CONFIRM_BUCKETS = DEPTH + 1;
 /** An address waits at most this many buckets for the decision about its prefix. */
 const UNSURE_BUCKETS = 3;
 
@@ -34,35 +34,35 @@ type Pressure = 'none' | 'few' | 'unsure' | 'many';
 
 export interface SteppedPrefix extends Stepped {
   /** Addresses that must not open an attack in this bucket. */
-  readonly waiting: readonly Judged[];
+  readonly waiting: readonly EvaluatedSubject[];
 }
 
 /** Processes one bucket of a prefix with its tracked addresses. Pure. */
 export function stepPrefix(
   prefix: string,
-  judged: Judged,
-  members: readonly Judged[],
-  moment: Moment,
+  evaluated: EvaluatedSubject,
+  members: readonly EvaluatedSubject[],
+  bucketTime: BucketTime,
 ): SteppedPrefix {
-  const { state, thresholds } = judged;
+  const { state, thresholds } = evaluated;
   const { phase, baseline } = state;
-  const spread = spreadOf(judged, members);
-  const { whole, shared, measured } = spread;
+  const split = splitPrefixTraffic(evaluated, members);
+  const { whole, shared, measured } = split;
   if (phase.name === 'ongoing') {
-    const traffic = { measured: whole, judged: shared.window };
-    return { ...stepOngoing(state, phase, thresholds, traffic, moment), waiting: [] };
+    const traffic = { measured: whole, evaluated: shared.window };
+    return { ...stepOngoing(state, phase, thresholds, traffic, bucketTime), waiting: [] };
   }
   const rates = ratesOf(whole);
   const isLearning = baseline.learntMs < LEARNING_MS;
   // Expensive, so it is computed for few prefixes only.
-  const now = () => spreadNow(judged, members);
-  const pressure = isLearning ? 'none' : pressureOf(spread, now, judged);
-  const pressed = pressure === 'few' || pressure === 'unsure' ? state.pressed + 1 : 0;
-  const begins = isNameable(state) && (pressure === 'many' || pressed > PATIENCE_BUCKETS);
-  const isUnsure = pressure === 'unsure' && !begins && pressed <= UNSURE_BUCKETS;
-  const waiting = isUnsure ? notAmong(now().busy, members) : [];
+  const latestTraffic = () => splitLatestTraffic(evaluated, members);
+  const pressure = isLearning ? 'none' : pressureOf(split, latestTraffic, evaluated);
+  const excessBuckets = pressure === 'few' || pressure === 'unsure' ? state.excessBuckets + 1 : 0;
+  const begins = hasKnownVectors(state) && (pressure === 'many' || excessBuckets > CONFIRM_BUCKETS);
+  const isUnsure = pressure === 'unsure' && !begins && excessBuckets <= UNSURE_BUCKETS;
+  const waiting = isUnsure ? notAmong(latestTraffic().busy, members) : [];
   if (phase.name === 'ended')
-    return { ...stepEnded({ ...state, pressed }, phase, begins, moment), waiting };
+    return { ...stepEnded({ ...state, excessBuckets }, phase, begins, bucketTime), waiting };
   if (begins) {
     // The measured traffic decides about the end, so that one busy address does not prolong the attack.
     const { state: opened, event } = open(
@@ -70,20 +70,23 @@ export function stepPrefix(
       prefix,
       thresholds,
       measured,
-      moment,
+      bucketTime,
     );
-    return { state: { ...opened, baseline, pressed: 0 }, event, waiting };
+    return { state: { ...opened, baseline, excessBuckets: 0 }, event, waiting };
   }
   const learns =
     isLearning || isUsual(ratesOf(shared.window), limitsOf(shared.baseline, thresholds));
   const attacked = members.flatMap((member) =>
     member.state.phase.name === 'ongoing' ? [member.state.baseline] : [],
   );
-  const next = learns ? stepQuiet(state, usualRates(rates, baseline, attacked), moment) : state;
-  return { state: { ...next, pressed }, event: null, waiting };
+  const next = learns ? stepQuiet(state, usualRates(rates, baseline, attacked), bucketTime) : state;
+  return { state: { ...next, excessBuckets }, event: null, waiting };
 }
 
-function notAmong(busy: readonly Judged[], members: readonly Judged[]): Judged[] {
+function notAmong(
+  busy: readonly EvaluatedSubject[],
+  members: readonly EvaluatedSubject[],
+): EvaluatedSubject[] {
   return members.filter((member) => !busy.includes(member));
 }
 
@@ -93,20 +96,24 @@ function notAmong(busy: readonly Judged[], members: readonly Judged[]): Judged[]
  * lasts.
  */
 function pressureOf(
-  spread: Spread,
-  now: () => { readonly window: Window },
-  { state, thresholds }: Judged,
+  split: PrefixTraffic,
+  latestTraffic: () => { readonly window: Window },
+  { state, thresholds }: EvaluatedSubject,
 ): Pressure {
   const before = phaseLimits(state.phase);
-  const rates = ratesOf(spread.whole);
-  const isTooMuch = ({ window, baseline }: Part): boolean => {
+  const rates = ratesOf(split.whole);
+  const isExcessive = ({ window, baseline }: Part): boolean => {
     const limits = before ?? limitsOf(baseline, thresholds);
     return (
-      tooMuch(ratesOf(window), limits) && tooMuch(rates, around(limits, baseline, state.baseline))
+      exceedsLimits(ratesOf(window), limits) &&
+      exceedsLimits(rates, wholePrefixLimits(limits, baseline, state.baseline))
     );
   };
-  if (!isTooMuch(spread.thin)) return isTooMuch(spread.shared) ? 'few' : 'none';
-  return goesOn(now().window, before ?? limitsOf(spread.thin.baseline, thresholds))
+  if (!isExcessive(split.withoutBusy)) return isExcessive(split.shared) ? 'few' : 'none';
+  return isSustained(
+    latestTraffic().window,
+    before ?? limitsOf(split.withoutBusy.baseline, thresholds),
+  )
     ? 'many'
     : 'unsure';
 }

@@ -1,8 +1,14 @@
 import type { Attack, Thresholds } from '../attack.ts';
-import { type Baseline, calm } from './baseline.ts';
+import { type Baseline, quietBaseline } from './baseline.ts';
 import { classify, createTotals } from '../classify.ts';
 import type { DetectorState } from './detector.ts';
-import { BEGINNING, beginAnew, createVectors, type Ongoing, type SubjectState } from './subject.ts';
+import {
+  NEW_ATTACK_TIMES,
+  startNewRecord,
+  createVectors,
+  type Ongoing,
+  type SubjectState,
+} from './subject.ts';
 import { EMPTY, subtract } from './window.ts';
 
 /** The state with which another detector continues an attack. */
@@ -54,7 +60,7 @@ export function resumableOf(
     prefix,
     limits: { pps, bps },
     ends: { pps: pps / 2, bps: bps / 2 },
-    baseline: calm(0),
+    baseline: quietBaseline(0),
     evidence: [],
   };
 }
@@ -72,14 +78,14 @@ export function resume(state: DetectorState, known: Resumable): DetectorState {
     window: before?.window ?? EMPTY,
     baseline: known.baseline,
     vectors: before?.vectors ?? createVectors(),
-    pressed: 0,
+    excessBuckets: 0,
     phase: {
       name: 'ongoing',
       attack: { ...known.attack, endedAtMs: null },
       limits: known.limits,
       ends: known.ends,
       evidence,
-      ...BEGINNING,
+      ...NEW_ATTACK_TIMES,
     },
   };
   return withSubject(state, subject, resumed);
@@ -104,12 +110,12 @@ export function handOver(
     one.window,
     attacked.map(({ window }) => window),
   );
-  const anew = beginAnew(one, measured, thresholds, startedAtMs, atMs);
-  return withSubject(state, subject, anew);
+  const renewed = startNewRecord(one, measured, thresholds, startedAtMs, atMs);
+  return withSubject(state, subject, renewed);
 }
 
 /** The opened attack is a known one: it keeps its traffic and limits. */
-export function goOnAs(
+export function continueAs(
   state: DetectorState,
   known: Resumable,
   thresholds: Thresholds,

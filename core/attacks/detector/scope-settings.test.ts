@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NOTHING_SET, resolveScopes } from './scope-settings.ts';
 
-test('each value is that of the nearest scope which says it, and safelists add up', () => {
+test('takes each value from the nearest scope that sets it, and unites the safelists', () => {
   const address = { ...NOTHING_SET, pps: 500, safelist: ['192.0.2.1'] };
   const prefix = { ...NOTHING_SET, pps: 900, mbps: 20, mitigation: 'observe' as const };
   const organisation = {
@@ -21,7 +21,7 @@ test('each value is that of the nearest scope which says it, and safelists add u
   });
 });
 
-test('where nobody says anything, the defaults hold and attacks are mitigated', () => {
+test('applies the defaults, with mitigation on, if no scope sets a value', () => {
   assert.deepEqual(resolveScopes([]), {
     pps: 20_000,
     bps: 1_000_000_000,

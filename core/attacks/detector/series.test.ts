@@ -8,7 +8,7 @@ const bucket = fc.record({
   pps: fc.constantFrom(0, 10, 1_000),
 });
 
-test('a series holds everything that was counted, in at most so many steps, however long the attack', () => {
+test('contains all counted traffic in at most the maximum number of steps, for any duration', () => {
   fc.assert(
     fc.property(fc.array(bucket, { maxLength: 2_000, size: 'max' }), (buckets) => {
       const series = new Series(1_000);
@@ -22,7 +22,7 @@ test('a series holds everything that was counted, in at most so many steps, howe
       const { startMs, stepMs, pps, bps } = series.value;
       assert.equal(startMs, 1_000);
       assert.ok(pps.length <= MAX_SERIES_POINTS && bps.length === pps.length);
-      // The last step is not full: it lasts what is left.
+      // The last step may be shorter.
       const lastMs = durationMs - stepMs * (pps.length - 1);
       assert.ok(pps.length === 0 || (lastMs > -1e-6 && lastMs <= stepMs + 1e-6), `${lastMs}`);
       const total = pps.reduce(
@@ -35,7 +35,7 @@ test('a series holds everything that was counted, in at most so many steps, howe
   );
 });
 
-test('a series goes on where it ended, with the time between as nothing', () => {
+test('continues a stored series and counts the time between as zero', () => {
   const before = new Series(1_000);
   before.add(2_000, 20, 160);
   const after = new Series(0, before.value);
@@ -49,7 +49,7 @@ test('a series goes on where it ended, with the time between as nothing', () => 
   });
 });
 
-test('a gap of years takes no time and leaves the beginning', () => {
+test('skips a gap of years quickly and keeps the start time', () => {
   const series = new Series(0);
   series.add(4_000, 4_000, 0);
   series.skip(1e12);

@@ -20,7 +20,7 @@ export interface SubjectState {
   readonly baseline: Baseline;
   readonly vectors: Vectors;
   /** For a prefix: the number of buckets in which few addresses together exceeded its limit. */
-  readonly pressed: number;
+  readonly excessBuckets: number;
   readonly phase: Phase;
 }
 
@@ -47,7 +47,7 @@ interface Recorded {
 export interface Ongoing extends Recorded {
   readonly name: 'ongoing';
   /** The time since the last classification. */
-  readonly namedMs: number;
+  readonly classifiedMs: number;
   /** How long it has been below the quiet limits. */
   readonly quietMs: number;
   /**
@@ -65,7 +65,7 @@ type Limits = Pick<Thresholds, 'pps' | 'bps'>;
 
 export const QUIET: Phase = { name: 'quiet' };
 /** For an attack that has just started or continued. */
-export const BEGINNING = { quietMs: 0, namedMs: 0, ownMs: null } as const;
+export const NEW_ATTACK_TIMES = { quietMs: 0, classifiedMs: 0, ownMs: null } as const;
 
 /** An attack that starts again within this time is the same one. */
 const MERGE_MS = 300_000;
@@ -78,17 +78,17 @@ const END_SHARE = 0.5;
  * The record must be closed within the hold time. The last packet is up to a bucket older than the quiet time, and
  * counting, reporting and writing take half a second. For short hold times the margin is at most a quarter.
  */
-const TOLD_MS = 3 * BUCKET_MS;
-const TOLD_SHARE = 0.25;
+const REPORT_MARGIN_MS = 3 * BUCKET_MS;
+const REPORT_MARGIN_SHARE = 0.25;
 /** A peak must rise by this factor for an event. */
-const NEWS = 1.02;
+const REPORTED_RISE = 1.02;
 /** The interval of classification. */
-const NAMING_MS = 1000;
+const CLASSIFY_INTERVAL_MS = 1000;
 const RECENT_FADE_MS = 1500;
 /** The time constant of usual vectors: a minute. */
 const USUAL_FADE_MS = 60_000;
 
-export interface Moment {
+export interface BucketTime {
   readonly atMs: number;
   readonly durationMs: number;
 }
@@ -99,17 +99,17 @@ export interface Stepped {
 }
 
 /** Certainly and at present: the long past alone stays above the limits long after the end. */
-export function tooMuch(rates: Rates, limits: Limits): boolean {
+export function exceedsLimits(rates: Rates, limits: Limits): boolean {
   return (
     (rates.surePps >= limits.pps && rates.pps >= limits.pps) ||
     (rates.sureBps >= limits.bps && rates.bps >= limits.bps)
   );
 }
 
-export function noteVectors(
+export function addVectors(
   { usual, recent }: Vectors,
   counts: readonly VectorCount[],
-  { durationMs }: Moment,
+  { durationMs }: BucketTime,
 ): Vectors {
   const kept = Math.exp(-durationMs / RECENT_FADE_MS);
   const next = scaled(recent, kept);
@@ -124,7 +124,7 @@ export function noteVectors(
 export function stepQuiet(
   state: SubjectState,
   rates: Pick<Rates, 'pps' | 'bps'>,
-  { durationMs }: Moment,
+  { durationMs }: BucketTime,
 ): SubjectState {
   const { usual, recent } = state.vectors;
   const weight = Math.min(1, durationMs / USUAL_FADE_MS);
@@ -147,7 +147,7 @@ export function open(
   subject: string,
   thresholds: Thresholds,
   measured: Window,
-  moment: Moment,
+  bucketTime: BucketTime,
 ): Stepped {
   const limits = limitsOf(state.baseline, thresholds);
   const evidence = addExcess(createTotals(), state.vectors, SHORT_MS);
@@ -155,7 +155,9 @@ export function open(
   const { pps, bps } = peaksOf(measured);
   const ends = endsOf(state.baseline, limits);
   const busy = busyBuckets(measured, ends);
-  const startedAtMs = Math.round(busy.reduce((at, { durationMs }) => at - durationMs, moment.atMs));
+  const startedAtMs = Math.round(
+    busy.reduce((at, { durationMs }) => at - durationMs, bucketTime.atMs),
+  );
   const attack: Attack = {
     id: `${subject}@${startedAtMs}`,
     subject,
@@ -170,9 +172,9 @@ export function open(
     state: {
       ...state,
       window: restart(state.window, busy.length),
-      phase: { name: 'ongoing', attack, limits, ends, evidence, ...BEGINNING },
+      phase: { name: 'ongoing', attack, limits, ends, evidence, ...NEW_ATTACK_TIMES },
     },
-    event: { kind: 'opened', attack, atMs: moment.atMs, quietMs: 0 },
+    event: { kind: 'opened', attack, atMs: bucketTime.atMs, quietMs: 0 },
   };
 }
 
@@ -204,60 +206,63 @@ function busyBuckets({ buckets }: Window, ends: Limits): readonly Bucket[] {
 }
 
 /** The measurements of an attacked subject. */
-interface Seen {
+interface AttackTraffic {
   /** Counts for the peaks. */
   readonly measured: Window;
   /** Decides whether it continues; for a prefix, without the traffic that a single address may get. */
-  readonly judged: Window;
+  readonly evaluated: Window;
 }
 
 export function stepOngoing(
   state: SubjectState,
   phase: Ongoing,
   thresholds: Thresholds,
-  { measured, judged }: Seen,
-  moment: Moment,
+  { measured, evaluated }: AttackTraffic,
+  bucketTime: BucketTime,
 ): Stepped {
   const { ends } = phase;
-  const rates = ratesOf(judged);
+  const rates = ratesOf(evaluated);
   const isQuiet = rates.leastPps < ends.pps && rates.leastBps < ends.bps;
   const quietMs = !isQuiet
     ? 0
     : phase.quietMs > 0
-      ? phase.quietMs + moment.durationMs
-      : quietSince(judged, ends);
-  if (quietMs >= thresholds.holdMs - Math.min(TOLD_MS, thresholds.holdMs * TOLD_SHARE)) {
-    const endedAtMs = Math.max(phase.attack.startedAtMs, Math.round(moment.atMs - quietMs));
+      ? phase.quietMs + bucketTime.durationMs
+      : quietSince(evaluated, ends);
+  if (
+    quietMs >=
+    thresholds.holdMs - Math.min(REPORT_MARGIN_MS, thresholds.holdMs * REPORT_MARGIN_SHARE)
+  ) {
+    const endedAtMs = Math.max(phase.attack.startedAtMs, Math.round(bucketTime.atMs - quietMs));
     const attack = { ...phase.attack, endedAtMs };
     return {
       state: { ...state, phase: { ...phase, name: 'ended', attack, sinceMs: 0 } },
-      event: { kind: 'ended', attack, atMs: moment.atMs, quietMs },
+      event: { kind: 'ended', attack, atMs: bucketTime.atMs, quietMs },
     };
   }
   const evidence = isQuiet
     ? phase.evidence
-    : addExcess(phase.evidence, state.vectors, moment.durationMs);
-  const names = phase.namedMs >= NAMING_MS;
-  const ownMs = stillOwn(phase.ownMs, moment);
+    : addExcess(phase.evidence, state.vectors, bucketTime.durationMs);
+  const reclassifies = phase.classifiedMs >= CLASSIFY_INTERVAL_MS;
+  const ownMs = advanceOwnMs(phase.ownMs, bucketTime);
   const attack = isQuiet
     ? phase.attack
     : {
         ...phase.attack,
-        ...(names ? classify(evidence, thresholds) : {}),
+        ...(reclassifies ? classify(evidence, thresholds) : {}),
         ...higherPeaks(phase.attack, ownMs === null ? measured : latest(measured, ownMs)),
       };
-  const namedMs = names ? 0 : phase.namedMs + moment.durationMs;
-  const kept = { ...phase, attack, evidence, quietMs, namedMs, ownMs };
+  const classifiedMs = reclassifies ? 0 : phase.classifiedMs + bucketTime.durationMs;
+  const kept = { ...phase, attack, evidence, quietMs, classifiedMs, ownMs };
   return {
     state: { ...state, phase: kept },
-    event: isNews(phase.attack, attack)
-      ? { kind: 'changed', attack, atMs: moment.atMs, quietMs }
+    event: isReportable(phase.attack, attack)
+      ? { kind: 'changed', attack, atMs: bucketTime.atMs, quietMs }
       : null,
   };
 }
 
 /** It has no effect once it is longer than every window. */
-function stillOwn(ownMs: number | null, { durationMs }: Moment): number | null {
+function advanceOwnMs(ownMs: number | null, { durationMs }: BucketTime): number | null {
   return ownMs === null || ownMs + durationMs > SHORT_MS ? null : ownMs + durationMs;
 }
 
@@ -265,7 +270,7 @@ function stillOwn(ownMs: number | null, { durationMs }: Moment): number | null {
  * Continues as another attack that started at this time, with the traffic since and the limits of the present holder.
  * `measured` as for `open`.
  */
-export function beginAnew(
+export function startNewRecord(
   state: SubjectState & { readonly phase: Ongoing },
   measured: Window,
   thresholds: Thresholds,
@@ -289,14 +294,14 @@ export function beginAnew(
       limits,
       ends,
       evidence: createTotals(),
-      namedMs: 0,
+      classifiedMs: 0,
       ownMs: ownMs > SHORT_MS ? null : ownMs,
     },
   };
 }
 
 /** Ends an attack that is no longer tracked. */
-export function endNow({ attack, quietMs }: Ongoing, { atMs }: Moment): AttackEvent {
+export function endNow({ attack, quietMs }: Ongoing, { atMs }: BucketTime): AttackEvent {
   const endedAtMs = Math.max(attack.startedAtMs, Math.round(atMs - quietMs));
   return { kind: 'ended', attack: { ...attack, endedAtMs }, atMs, quietMs };
 }
@@ -307,7 +312,7 @@ function higherPeaks(attack: Attack, measured: Window): Pick<Attack, 'peakPps' |
 }
 
 /** An equal rate replaces a peak only with an error smaller by this factor, or the largest of many would be chosen. */
-const BETTER = 0.9;
+const BETTER_ERROR_RATIO = 0.9;
 
 /**
  * A sampled peak rises only beyond its error bounds or to a more precise value. Otherwise the highest of many equal
@@ -315,7 +320,7 @@ const BETTER = 0.9;
  */
 function higher(before: Measured, now: Measured): Measured {
   if (now.value <= before.value) return before;
-  const isBetter = errorOf(now) < errorOf(before) * BETTER;
+  const isBetter = errorOf(now) < errorOf(before) * BETTER_ERROR_RATIO;
   return now.value > before.high || isBetter ? now : before;
 }
 
@@ -324,11 +329,11 @@ function errorOf({ value, high }: Measured): number {
   return (high - value) / value;
 }
 
-function isNews(before: Attack, now: Attack): boolean {
+function isReportable(before: Attack, now: Attack): boolean {
   return (
     before.type !== now.type ||
-    now.peakPps.value > before.peakPps.value * NEWS ||
-    now.peakBps.value > before.peakBps.value * NEWS
+    now.peakPps.value > before.peakPps.value * REPORTED_RISE ||
+    now.peakBps.value > before.peakBps.value * REPORTED_RISE
   );
 }
 
@@ -337,7 +342,7 @@ export function stepEnded(
   state: SubjectState,
   phase: Ended,
   again: boolean,
-  moment: Moment,
+  bucketTime: BucketTime,
 ): Stepped {
   if (again) {
     const attack = { ...phase.attack, endedAtMs: null };
@@ -345,12 +350,12 @@ export function stepEnded(
     return {
       state: {
         ...state,
-        phase: { name: 'ongoing', attack, limits, ends, evidence, ...BEGINNING },
+        phase: { name: 'ongoing', attack, limits, ends, evidence, ...NEW_ATTACK_TIMES },
       },
-      event: { kind: 'continued', attack, atMs: moment.atMs, quietMs: 0 },
+      event: { kind: 'continued', attack, atMs: bucketTime.atMs, quietMs: 0 },
     };
   }
-  const sinceMs = phase.sinceMs + moment.durationMs;
+  const sinceMs = phase.sinceMs + bucketTime.durationMs;
   const next: Phase = sinceMs >= MERGE_MS ? QUIET : { ...phase, sinceMs };
   return { state: { ...state, phase: next }, event: null };
 }

@@ -6,7 +6,7 @@ import {
   bucketOf,
   DEPTH,
   EMPTY,
-  goesOn,
+  isSustained,
   latest,
   peaksOf,
   push,
@@ -27,7 +27,7 @@ const TRAFFIC: Traffic = {
   vectors: [],
 };
 
-/** 250 ms with these packets, each of 1000 bits. */
+/** 250 ms with this number of packets of 1000 bits each. */
 function bucket(packets: number, changes: Partial<Bucket> = {}): Bucket {
   return {
     durationMs: 250,
@@ -46,7 +46,7 @@ function windowOf(buckets: readonly Bucket[], faded: Partial<Window['faded']> = 
 }
 
 describe('a bucket', () => {
-  it('of an address counts neither data nor receipts as packets of load, and all bits', () => {
+  it('of an address excludes data packets and acknowledgements from the packet load, and counts all bits', () => {
     assert.deepEqual(bucketOf(TRAFFIC, 250, false), {
       durationMs: 250,
       loadPackets: 60,
@@ -58,12 +58,12 @@ describe('a bucket', () => {
     });
   });
 
-  it('of a prefix counts a tenth of the data as bits of load', () => {
+  it('of a prefix counts a tenth of the data in the bit load', () => {
     assert.equal(bucketOf(TRAFFIC, 250, true).loadBits, 8 * (10_000 + 4_000));
     assert.equal(bucketOf(TRAFFIC, 250, true).bits, 400_000);
   });
 
-  it('never has a load below zero, and without traffic has only its duration', () => {
+  it('has no negative load, and only a duration without traffic', () => {
     assert.equal(bucketOf({ ...TRAFFIC, receiptPackets: 90 }, 250, false).loadPackets, 0);
     assert.deepEqual(bucketOf(null, 300, false), bucket(0, { durationMs: 300 }));
   });
@@ -80,7 +80,7 @@ describe('a window', () => {
     );
   });
 
-  it('fades its longer past by e in 8 seconds, and variances by the square of that', () => {
+  it('decays its long past by the factor e in 8 seconds, and variances by the square', () => {
     const one = bucket(100, { packetVariance: 10, bitVariance: 20 });
     const two = bucket(7, { durationMs: 8000, packetVariance: 1, bitVariance: 2 });
     const { faded } = push(push(EMPTY, one), two);
@@ -96,13 +96,13 @@ describe('a window', () => {
     });
   });
 
-  it('restarts with the given number of its newest buckets, at least one, and keeps all of them', () => {
+  it('restarts its long past from the given number of newest buckets, at least one, and keeps all buckets', () => {
     const window = windowOf([bucket(1), bucket(2), bucket(4)], bucket(100));
     assert.deepEqual(restart(window, 2), windowOf(window.buckets, bucket(6, { durationMs: 500 })));
     assert.deepEqual(restart(window, 0).faded, bucket(4));
   });
 
-  it('is cut to its newest buckets that last no longer than the given time, at least one', () => {
+  it('is limited to its newest buckets within the given time, at least one', () => {
     const window = windowOf([bucket(1), bucket(2), bucket(4)], bucket(100));
     const packets = (forMs: number): readonly number[] =>
       latest(window, forMs).buckets.map((one) => one.packets);
@@ -121,7 +121,7 @@ describe('subtracting other windows', () => {
     assert.deepEqual(left, windowOf([bucket(9), bucket(15, { packetVariance: 5 })], bucket(59)));
   });
 
-  it('never goes below zero, and changes nothing without others', () => {
+  it('has no negative result, and changes nothing without other windows', () => {
     const left = subtract(window, [windowOf([bucket(11), bucket(21)], bucket(101))]);
     assert.deepEqual(left, windowOf([bucket(0), bucket(0, { packetVariance: 5 })], bucket(0)));
     assert.equal(subtract(window, []), window);
@@ -129,7 +129,7 @@ describe('subtracting other windows', () => {
 });
 
 describe('the rates of a window', () => {
-  it('divide by a second and a half also while less has been seen', () => {
+  it('divide by 1.5 s even if less time was measured', () => {
     const rates = ratesOf(windowOf([bucket(300)], bucket(300)));
     assert.deepEqual(rates, {
       pps: 200,
@@ -141,7 +141,7 @@ describe('the rates of a window', () => {
     });
   });
 
-  it('are lower by 2 standard errors at least, and by 3 for sure', () => {
+  it('subtract 2 standard errors for the lower bound and 3 for the certain bound', () => {
     const all = { packets: 9999, bits: 9e9 };
     const one = bucket(100, { ...all, durationMs: 2000, packetVariance: 16, bitVariance: 10_000 });
     const rates = ratesOf(windowOf([one, { ...one, packetVariance: 9, bitVariance: 0 }]));
@@ -149,7 +149,7 @@ describe('the rates of a window', () => {
     assert.deepEqual([rates.bps, rates.leastBps, rates.sureBps], [50_000, 49_950, 49_925]);
   });
 
-  it('are sure by the longer past, less 2.5 of its standard errors, where that is more', () => {
+  it('take the certain bound from the long past minus 2.5 standard errors if that is higher', () => {
     const all = { packets: 9999, bits: 9e9 };
     const past = bucket(1000, {
       ...all,
@@ -163,32 +163,32 @@ describe('the rates of a window', () => {
   });
 });
 
-describe('traffic that continues', () => {
+describe('sustained traffic', () => {
   const limit = { pps: 1000, bps: 1_000_000_000 };
   const enough = bucket(125);
 
   it('has half of a rate in each of the newest three buckets', () => {
-    assert.equal(goesOn(windowOf([enough, enough, enough]), limit), true);
-    assert.equal(goesOn(windowOf([bucket(0), enough, enough, enough]), limit), true);
+    assert.equal(isSustained(windowOf([enough, enough, enough]), limit), true);
+    assert.equal(isSustained(windowOf([bucket(0), enough, enough, enough]), limit), true);
     for (const at of [0, 1, 2]) {
       const buckets = [enough, enough, enough].with(at, bucket(124));
-      assert.equal(goesOn(windowOf([enough, ...buckets]), limit), false);
+      assert.equal(isSustained(windowOf([enough, ...buckets]), limit), false);
     }
-    assert.equal(goesOn(windowOf([enough, enough]), limit), false);
+    assert.equal(isSustained(windowOf([enough, enough]), limit), false);
   });
 
   it('is measured by packets or by bits of load, and by the duration of each bucket', () => {
     const bits = bucket(0, { loadBits: 125_000_000 });
-    assert.equal(goesOn(windowOf([bits, enough, bits]), limit), true);
+    assert.equal(isSustained(windowOf([bits, enough, bits]), limit), true);
     const short = bucket(50, { durationMs: 100 });
-    assert.equal(goesOn(windowOf([short, short, short]), limit), true);
+    assert.equal(isSustained(windowOf([short, short, short]), limit), true);
     const data = bucket(0, { packets: 1000, bits: 1e9 });
-    assert.equal(goesOn(windowOf([data, data, data]), limit), false);
+    assert.equal(isSustained(windowOf([data, data, data]), limit), false);
   });
 });
 
 describe('the peak of a window', () => {
-  it('is all traffic of the newest four buckets where every packet was counted', () => {
+  it('is the traffic of the newest four buckets if every packet was counted', () => {
     const buckets = [
       bucket(900),
       bucket(10),
@@ -201,7 +201,7 @@ describe('the peak of a window', () => {
     assert.deepEqual(bps, { value: 100_000, low: 100_000, high: 100_000 });
   });
 
-  it('divides a part of a second by 0.99 s', () => {
+  it('divides an incomplete second by 0.99 s', () => {
     assert.equal(peaksOf(windowOf([bucket(99)])).pps.value, 100);
   });
 
@@ -212,7 +212,7 @@ describe('the peak of a window', () => {
     assert.deepEqual(bps, { value: 100_000, low: 0, high: 500_000 });
   });
 
-  it('is that of the longer past where a second differs by at most 5 standard errors', () => {
+  it('uses the long past if the last second differs by at most 5 standard errors', () => {
     const second = bucket(100, { durationMs: 1000, packetVariance: 100 });
     const past = (packets: number): Window =>
       windowOf([second], { ...bucket(packets), durationMs: 1000, packetVariance: 4 });

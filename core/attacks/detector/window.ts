@@ -148,7 +148,10 @@ export function ratesOf({ buckets, faded }: Window): Rates {
 }
 
 /** Whether each of the latest buckets contributes to the excess, rather than one of them alone. */
-export function goesOn({ buckets }: Window, { pps, bps }: Pick<Rates, 'pps' | 'bps'>): boolean {
+export function isSustained(
+  { buckets }: Window,
+  { pps, bps }: Pick<Rates, 'pps' | 'bps'>,
+): boolean {
   const latest = buckets.slice(-STEADY_BUCKETS);
   return (
     latest.length === STEADY_BUCKETS &&

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { accept, type Counters, NO_COUNTERS, take } from './merge-samples.ts';
 import type { Sample, SubjectSample } from '../sample.ts';
-import { type Counting, mergeSites, type Slot, type Trust } from './merge-sites.ts';
+import { type Counting, mergeSites, type Slot, type RecentTrafficBySite } from './merge-sites.ts';
 
 const A = '203.0.113.10';
 
@@ -35,7 +35,7 @@ function sample(packets: number, options: Partial<Sample> & { variance?: number 
 
 const packetsOf = ({ addresses }: Sample): number => addresses[0]?.packets ?? 0;
 
-/** Everything that can be taken at a moment. */
+/** Takes all samples that are ready at this time. */
 function drain(from: Counters, nowMs: number): { counters: Counters; samples: Sample[] } {
   const samples: Sample[] = [];
   let counters = from;
@@ -53,35 +53,36 @@ const agent = (name: string, site: string, counting: Counting = 'packets') => ({
   counting,
 });
 
-const NOBODY_LATE = { packets: new Set<string>(), exports: new Set<string>() };
+const NONE_LATE = { packets: new Set<string>(), exports: new Set<string>() };
 
-const merge = (slots: readonly Slot[]): Sample => mergeSites(slots, new Map(), NOBODY_LATE).sample;
+const merge = (slots: readonly Slot[]): Sample => mergeSites(slots, new Map(), NONE_LATE).sample;
 
-/** Buckets of one site, one after the other: what its edge counted and its exports told; null: not heard. */
+/** Consecutive buckets of one site: the count of its edge and of its exports. Null: no report arrived. */
 function play(
   buckets: readonly (readonly [number | null, number | null])[],
   variance = 0,
 ): number[] {
-  let trust: Trust = new Map();
-  return buckets.map(([counted, told]) => {
+  let recentTraffic: RecentTrafficBySite = new Map();
+  return buckets.map(([counted, reported]) => {
     const slots: Slot[] = [];
     const of = (packets: number, error: number): Sample =>
       packets === 0 ? sample(0, { addresses: [] }) : sample(packets, { variance: error });
     if (counted !== null) {
       slots.push({ site: 'fra', counting: 'packets', sample: of(counted, 0) });
     }
-    if (told !== null) slots.push({ site: 'fra', counting: 'exports', sample: of(told, variance) });
+    if (reported !== null)
+      slots.push({ site: 'fra', counting: 'exports', sample: of(reported, variance) });
     const late = {
       packets: new Set(counted === null ? ['fra'] : []),
-      exports: new Set(told === null ? ['fra'] : []),
+      exports: new Set(reported === null ? ['fra'] : []),
     };
-    const merged = mergeSites(slots, trust, late);
-    trust = merged.trust;
+    const merged = mergeSites(slots, recentTraffic, late);
+    recentTraffic = merged.recentTraffic;
     return packetsOf(merged.sample);
   });
 }
 
-test('the same packets count once within a site, and sites add up', () => {
+test('counts the same packets once within a site and adds sites', () => {
   const edge = { site: 'fra', counting: 'packets', sample: sample(1_000) } as const;
   const second = { site: 'fra', counting: 'packets', sample: sample(900) } as const;
   const far = {
@@ -91,34 +92,38 @@ test('the same packets count once within a site, and sites add up', () => {
   } as const;
   assert.equal(packetsOf(merge([edge, second])), 1_000);
   const [all] = merge([edge, second, far]).addresses;
-  // At the rates that each saw, whatever the length of its bucket.
+  // Rates are added, so the lengths of the buckets may differ.
   assert.deepEqual([all?.packets, all?.vectors[0]?.packets], [2_500, 2_500]);
   assert.equal(merge([edge, far]).durationMs, 500);
 });
 
-test('of exports, chance in samples does not outweigh an exact one; what is surely more does', () => {
-  const told = (packets: number, variance = 0) =>
+test('prefers an exact export to a sampled one unless that is certainly larger', () => {
+  const reported = (packets: number, variance = 0) =>
     ({ site: 'fra', counting: 'exports', sample: sample(packets, { variance }) }) as const;
-  const exact = told(10_000);
-  assert.equal(packetsOf(merge([exact, told(14_000, 4_000_000)])), 10_000);
-  assert.equal(packetsOf(merge([told(30_000, 4_000_000), exact])), 30_000);
+  const exact = reported(10_000);
+  assert.equal(packetsOf(merge([exact, reported(14_000, 4_000_000)])), 10_000);
+  assert.equal(packetsOf(merge([reported(30_000, 4_000_000), exact])), 30_000);
 });
 
-test('what an edge counted holds in its site, however late and at once exports of it come', () => {
-  // Nothing for two seconds, then everything at once, then as it should be; and the rest after the flood was over.
+test('prefers the counts of an edge over exports of its site, even if those arrive late and in bursts', () => {
+  // Nothing for two seconds, then all at once, then on time, and the rest after the end of the flood.
   const stalled = [...Array(8).fill(0), 9_000, ...Array(11).fill(1_000), 0, 0, 4_000, 2_000, 0];
   const counted = [...Array(20).fill(1_000), 0, 0, 0, 0, 0];
   const pairs = counted.map((exact, index) => [exact, stalled[index]] as const);
   assert.deepEqual(play(pairs), counted);
-  // Of the collector nothing is heard meanwhile.
-  const silent = pairs.map(([exact, told], index) => [exact, index < 8 ? null : told] as const);
+  // The collector does not report meanwhile.
+  const silent = pairs.map(
+    ([exact, reported], index) => [exact, index < 8 ? null : reported] as const,
+  );
   assert.deepEqual(play(silent), counted);
-  // The edge is late once, and the burst comes right then: it counts as what the edge counted before.
-  const late = pairs.map(([exact, told], index) => [index === 8 ? null : exact, told] as const);
+  // The edge is late once while the burst arrives: the burst counts as the previous count of the edge.
+  const late = pairs.map(
+    ([exact, reported], index) => [index === 8 ? null : exact, reported] as const,
+  );
   assert.ok((play(late)[8] ?? Infinity) <= 1_000);
 });
 
-test('what is dropped before an edge counts as exports tell it: when there is far more of it for seconds', () => {
+test('uses exports if they report far more than the edge for seconds, because packets were dropped before it', () => {
   const whole = Array.from({ length: 40 }, () => [10_000, 10_000] as const);
   const dropped = Array.from({ length: 40 }, () => [500, 10_000] as const);
   const gone = Array.from({ length: 40 }, () => [0, 10_000] as const);
@@ -128,11 +133,11 @@ test('what is dropped before an edge counts as exports tell it: when there is fa
     assert.equal(packets[41], rest === dropped ? 500 : 0);
     assert.equal(packets.at(-1), 10_000);
   }
-  // Seen by routers only, it counts at once.
+  // Traffic that only routers report counts at once.
   assert.deepEqual(play([[0, 10_000]]), [10_000]);
 });
 
-test('an edge that is away leaves its site to exports', () => {
+test('uses the exports of a site while its edge is away', () => {
   let counters = accept(NO_COUNTERS, agent('edge', 'fra'), [sample(1_000)], 0);
   counters = accept(counters, agent('flows', 'fra', 'exports'), [sample(900)], 0);
   counters = drain(counters, 0).counters;
@@ -140,8 +145,8 @@ test('an edge that is away leaves its site to exports', () => {
   assert.deepEqual(drain(counters, 5_000).samples.map(packetsOf), [5_000]);
 });
 
-test('subjects without number leave no more behind than is kept', () => {
-  let trust: Trust = new Map();
+test('bounds the remembered subjects', () => {
+  let recentTraffic: RecentTrafficBySite = new Map();
   for (let round = 0; round < 40; round++) {
     const many = Array.from({ length: 1_000 }, (_, index) =>
       traffic(10_000, 0, `203.0.${round}.${index}`),
@@ -151,14 +156,14 @@ test('subjects without number leave no more behind than is kept', () => {
       { site: 'fra', counting: 'packets', sample: counted },
       { site: 'fra', counting: 'exports', sample: sample(10) },
     ] as const;
-    trust = mergeSites(slots, trust, NOBODY_LATE).trust;
+    recentTraffic = mergeSites(slots, recentTraffic, NONE_LATE).recentTraffic;
   }
-  const kept = trust.get('fra');
+  const kept = recentTraffic.get('fra');
   assert.equal(kept?.size, 16_384);
   assert.ok(kept.has('203.0.39.7'));
 });
 
-test('one counter alone is passed on as it counted, however its messages bunch', () => {
+test('passes a single counter on unchanged, even if its messages arrive in bursts', () => {
   const counts = fc.array(fc.nat({ max: 1_000_000 }), { minLength: 1, maxLength: 40 });
   const cuts = fc.array(fc.integer({ min: 1, max: 8 }), { minLength: 40, maxLength: 40 });
   fc.assert(
@@ -179,7 +184,7 @@ test('one counter alone is passed on as it counted, however its messages bunch',
   );
 });
 
-test('a counter that is late is waited for, then done without, and what comes after all is over', () => {
+test('waits for a late counter, then continues without it and drops its outdated buckets', () => {
   let counters: Counters = NO_COUNTERS;
   const tell = (name: string, count: number, nowMs: number): Sample[] => {
     const samples = Array.from({ length: count }, () => sample(100));
@@ -194,15 +199,15 @@ test('a counter that is late is waited for, then done without, and what comes af
   assert.deepEqual(tell('a', 1, 250), []);
   assert.deepEqual(tell('a', 1, 500), []);
   assert.equal(tell('a', 1, 750).length, 1);
-  // The three that b owes come at once: one is of a moment that is over.
+  // The three late buckets of b arrive at once; one of them is outdated.
   const after = tell('b', 3, 800);
   assert.deepEqual(after.map(packetsOf), [200, 200]);
-  // Away altogether: nobody waits.
+  // A counter that is away is not waited for.
   assert.deepEqual(tell('a', 1, 3_000).map(packetsOf), [100]);
   assert.deepEqual(tell('a', 1, 3_250).map(packetsOf), [100]);
 });
 
-test('a faster clock makes no backlog, and takes nothing away from rates', () => {
+test('builds no backlog for a counter with a faster clock, and keeps its rates', () => {
   let counters: Counters = NO_COUNTERS;
   const rates: number[] = [];
   for (let turn = 0; turn < 400; turn++) {
@@ -219,7 +224,7 @@ test('a faster clock makes no backlog, and takes nothing away from rates', () =>
   assert.ok([...counters.agents.values()].every(({ waiting }) => waiting.length <= 8));
 });
 
-test('a bucket that was read late is spread over the time that it took; a very long one leaves its end', () => {
+test('spreads a late bucket over its duration, and keeps only the end of a very long one', () => {
   let counters = accept(NO_COUNTERS, agent('a', 'x'), [sample(1_000, { durationMs: 1_000 })], 0);
   const { samples } = drain(counters, 0);
   assert.deepEqual(samples.map(packetsOf), [250, 250, 250, 250]);

@@ -1,13 +1,13 @@
 import { combine, scaleTo, sum } from './sample-arithmetic.ts';
 import { BUCKET_MS, type Sample, type SubjectSample } from '../sample.ts';
-import { type Counting, mergeSites, type Slot, type Trust } from './merge-sites.ts';
+import { type Counting, mergeSites, type Slot, type RecentTrafficBySite } from './merge-sites.ts';
 
 /** A counter and its samples that were not merged yet. */
 export interface Counter {
   readonly site: string;
   readonly counting: Counting;
   /** In monotonic time. */
-  readonly heardMs: number;
+  readonly lastSeenMs: number;
   /** Oldest first, each about one bucket long. */
   readonly waiting: readonly Sample[];
   /** The number of buckets merged without this counter while it was late. */
@@ -17,15 +17,15 @@ export interface Counter {
 /** All counters. */
 export interface Counters {
   readonly agents: ReadonlyMap<string, Counter>;
-  readonly trust: Trust;
+  readonly recentTraffic: RecentTrafficBySite;
 }
 
-export const NO_COUNTERS: Counters = { agents: new Map(), trust: new Map() };
+export const NO_COUNTERS: Counters = { agents: new Map(), recentTraffic: new Map() };
 
 /** The most waiting buckets of one counter; of more, the newest. */
 const MAX_WAITING = 8;
 /** After this many waiting buckets a late counter is skipped. */
-const PATIENCE = 3;
+const MAX_LATE_BUCKETS = 3;
 /** A counter that is silent for this time is not waited for. */
 const AWAY_MS = 1_500;
 
@@ -42,7 +42,7 @@ export function accept(
   // Buckets merged without this counter are over; only the newest is present.
   const late = Math.min(before?.missed ?? 0, Math.max(0, fresh.length - 1));
   const waiting = [...(before?.waiting ?? []), ...fresh.slice(late)].slice(-MAX_WAITING);
-  const now = { site, counting, heardMs: nowMs, waiting, missed: 0 };
+  const now = { site, counting, lastSeenMs: nowMs, waiting, missed: 0 };
   return { ...counters, agents: new Map(counters.agents).set(name, now) };
 }
 
@@ -68,37 +68,37 @@ export function take(
 ): { readonly counters: Counters; readonly sample: Sample } | null {
   const agents = [...counters.agents];
   const ready = agents.filter(([, { waiting }]) => waiting.length > 0);
-  const isLate = ([, { waiting, heardMs }]: [string, Counter]): boolean =>
-    waiting.length === 0 && nowMs - heardMs <= AWAY_MS;
+  const isLate = ([, { waiting, lastSeenMs }]: [string, Counter]): boolean =>
+    waiting.length === 0 && nowMs - lastSeenMs <= AWAY_MS;
   const late = agents.filter(isLate);
   const most = Math.max(0, ...ready.map(([, { waiting }]) => waiting.length));
-  if (ready.length === 0 || (late.length > 0 && most < PATIENCE)) return null;
+  if (ready.length === 0 || (late.length > 0 && most < MAX_LATE_BUCKETS)) return null;
   const next = new Map(counters.agents);
   const slots: Slot[] = [];
   for (const [name, counter] of ready) {
     const { waiting, site, counting } = counter;
     // A counter with a faster clock accumulates buckets: two are merged into one.
-    const count = ready.length > 1 && waiting.length >= PATIENCE ? 2 : 1;
-    slots.push({ site, counting, sample: joined(waiting.slice(0, count)) });
+    const count = ready.length > 1 && waiting.length >= MAX_LATE_BUCKETS ? 2 : 1;
+    slots.push({ site, counting, sample: joinBuckets(waiting.slice(0, count)) });
     next.set(name, { ...counter, waiting: waiting.slice(count) });
   }
-  const awaited = { packets: new Set<string>(), exports: new Set<string>() };
+  const lateSites = { packets: new Set<string>(), exports: new Set<string>() };
   for (const [name, counter] of late) {
     next.set(name, { ...counter, missed: counter.missed + 1 });
-    awaited[counter.counting].add(counter.site);
+    lateSites[counter.counting].add(counter.site);
   }
-  const { sample, trust } = mergeSites(slots, counters.trust, awaited);
-  return { counters: { agents: next, trust }, sample };
+  const { sample, recentTraffic } = mergeSites(slots, counters.recentTraffic, lateSites);
+  return { counters: { agents: next, recentTraffic }, sample };
 }
 
 /** A counter that is silent for this time is dropped. */
 export function forget(counters: Counters, nowMs: number, awayMs: number): Counters {
-  const there = [...counters.agents].filter(([, { heardMs }]) => nowMs - heardMs <= awayMs);
-  return { ...counters, agents: new Map(there) };
+  const active = [...counters.agents].filter(([, { lastSeenMs }]) => nowMs - lastSeenMs <= awayMs);
+  return { ...counters, agents: new Map(active) };
 }
 
 /** Joins two consecutive buckets into one with the length of the longer. */
-function joined(samples: readonly Sample[]): Sample {
+function joinBuckets(samples: readonly Sample[]): Sample {
   const [first, second] = samples;
   if (first === undefined) throw new Error('a counter that is ready has a bucket');
   if (second === undefined) return first;

@@ -1,4 +1,11 @@
-import { combine, scaleBy, scaleTo, stronger, sum, weigh } from './sample-arithmetic.ts';
+import {
+  combine,
+  scaleBy,
+  scaleTo,
+  largerSample,
+  sum,
+  thresholdShare,
+} from './sample-arithmetic.ts';
 import type { Sample, SubjectSample } from '../sample.ts';
 
 /** Counted packet by packet in a kernel, or exported: sampled, late and in bursts. */
@@ -12,59 +19,63 @@ export interface Slot {
 }
 
 /** The recent traffic of a subject at a site, as weighed, with decay. */
-interface Lately {
+interface RecentTraffic {
   readonly counted: number;
-  readonly told: number;
-  readonly toldVariance: number;
+  readonly reported: number;
+  readonly reportedVariance: number;
 }
 
 /** By site and subject; only for subjects with exact counts. */
-export type Trust = ReadonlyMap<string, ReadonlyMap<string, Lately>>;
+export type RecentTrafficBySite = ReadonlyMap<string, ReadonlyMap<string, RecentTraffic>>;
 
 /** Sites with an exact counter that has not reported yet. */
-export type Late = Readonly<Record<Counting, ReadonlySet<string>>>;
+export type LateSites = Readonly<Record<Counting, ReadonlySet<string>>>;
 
-interface Merged {
+interface MergedSites {
   readonly sample: Sample;
-  readonly trust: Trust;
+  readonly recentTraffic: RecentTrafficBySite;
 }
 
 const FADE_MS = 8_000;
 /**
  * If exports report this multiple of the exact counts for the decay time, packets are dropped before they are counted.
  */
-const BEYOND = 3;
+const EXPORT_EXCESS_RATIO = 3;
 /** Below this the exact counts are too old to be relied on. */
-const FORGOTTEN = 1e-4;
+const LEAST_COUNTED = 1e-4;
 /** The counters of one site. */
 const MAX_SUBJECTS = 16_384;
-const NOTHING: Lately = { counted: 0, told: 0, toldVariance: 0 };
-const NOBODY: ReadonlyMap<string, Lately> = new Map();
+const ZERO_TRAFFIC: RecentTraffic = { counted: 0, reported: 0, reportedVariance: 0 };
+const NO_RECENT_TRAFFIC: ReadonlyMap<string, RecentTraffic> = new Map();
 
 /**
  * Merges counters without double counting. Within a site exact counts win over exports, and the largest export counts;
  * different sites see different packets and are added.
  */
-export function mergeSites(slots: readonly Slot[], before: Trust, late: Late): Merged {
+export function mergeSites(
+  slots: readonly Slot[],
+  before: RecentTrafficBySite,
+  late: LateSites,
+): MergedSites {
   const durationMs = Math.max(...slots.map(({ sample }) => sample.durationMs));
   const atMs = Math.max(...slots.map(({ sample }) => sample.atMs));
   const scaled = slots.map((slot) => ({ ...slot, sample: scaleTo(slot.sample, durationMs) }));
-  const trust = new Map<string, ReadonlyMap<string, Lately>>();
+  const recentTraffic = new Map<string, ReadonlyMap<string, RecentTraffic>>();
   const samples: Sample[] = [];
   for (const [site, same] of Map.groupBy(scaled, (slot) => slot.site)) {
-    const known = before.get(site) ?? NOBODY;
+    const known = before.get(site) ?? NO_RECENT_TRAFFIC;
     const merged = mergeSite(site, same, known, late);
     samples.push({ atMs, durationMs, ...merged.subjects });
-    if (merged.lately.size > 0) trust.set(site, merged.lately);
+    if (merged.recent.size > 0) recentTraffic.set(site, merged.recent);
   }
   const [only] = samples;
-  if (samples.length === 1 && only !== undefined) return { sample: only, trust };
+  if (samples.length === 1 && only !== undefined) return { sample: only, recentTraffic };
   const all = (of: (sample: Sample) => readonly SubjectSample[]): SubjectSample[] => [
     ...combine(samples.map(of), sum).values(),
   ];
   const addresses = all((sample) => sample.addresses);
   const prefixes = all((sample) => sample.prefixes);
-  return { sample: { atMs, durationMs, addresses, prefixes }, trust };
+  return { sample: { atMs, durationMs, addresses, prefixes }, recentTraffic };
 }
 
 type Subjects = Pick<Sample, 'addresses' | 'prefixes'>;
@@ -72,53 +83,54 @@ type Subjects = Pick<Sample, 'addresses' | 'prefixes'>;
 function mergeSite(
   site: string,
   slots: readonly Slot[],
-  before: ReadonlyMap<string, Lately>,
-  late: Late,
-): { readonly subjects: Subjects; readonly lately: ReadonlyMap<string, Lately> } {
+  before: ReadonlyMap<string, RecentTraffic>,
+  late: LateSites,
+): { readonly subjects: Subjects; readonly recent: ReadonlyMap<string, RecentTraffic> } {
   const [first] = slots;
   const kinds = new Set(slots.map(({ counting }) => counting));
   // While exports are late, exact counts are remembered, because exports may arrive all at once.
   const isMixed = kinds.size > 1 || (kinds.has('packets') && late.exports.has(site));
   const waits = !isMixed && kinds.has('exports') && late.packets.has(site) && before.size > 0;
   if (slots.length === 1 && !isMixed && !waits && first !== undefined) {
-    return { subjects: first.sample, lately: NOBODY };
+    return { subjects: first.sample, recent: NO_RECENT_TRAFFIC };
   }
   const strongest = (counting: Counting, of: (sample: Sample) => readonly SubjectSample[]) => {
     const own = slots.filter((slot) => slot.counting === counting);
     return combine(
       own.map(({ sample }) => of(sample)),
-      stronger,
+      largerSample,
     );
   };
   const kept = Math.exp(-(first?.sample.durationMs ?? 0) / FADE_MS);
-  const lately = new Map<string, Lately>();
+  const recent = new Map<string, RecentTraffic>();
   const choose = (of: (sample: Sample) => readonly SubjectSample[]): SubjectSample[] => {
     const counted = strongest('packets', of);
-    const told = strongest('exports', of);
-    if (waits) return [...told.values()].map((one) => held(one, before.get(one.subject), kept));
-    if (!isMixed) return [...counted.values(), ...told.values()];
-    return chosen(counted, told, before, kept, lately);
+    const reported = strongest('exports', of);
+    if (waits)
+      return [...reported.values()].map((one) => limitToUsual(one, before.get(one.subject), kept));
+    if (!isMixed) return [...counted.values(), ...reported.values()];
+    return chooseEntries(counted, reported, before, kept, recent);
   };
   const addresses = choose((sample) => sample.addresses);
   const prefixes = choose((sample) => sample.prefixes);
-  if (waits) return { subjects: { addresses, prefixes }, lately: before };
+  if (waits) return { subjects: { addresses, prefixes }, recent: before };
   return {
     subjects: { addresses, prefixes },
-    lately: isMixed ? joined(before, lately, kept) : NOBODY,
+    recent: isMixed ? mergeRecent(before, recent, kept) : NO_RECENT_TRAFFIC,
   };
 }
 
 /** The remembered counts, bounded: the longest idle subjects are dropped first. */
-function joined(
-  before: ReadonlyMap<string, Lately>,
-  now: ReadonlyMap<string, Lately>,
+function mergeRecent(
+  before: ReadonlyMap<string, RecentTraffic>,
+  now: ReadonlyMap<string, RecentTraffic>,
   kept: number,
-): ReadonlyMap<string, Lately> {
-  const all = new Map<string, Lately>();
+): ReadonlyMap<string, RecentTraffic> {
+  const all = new Map<string, RecentTraffic>();
   for (const [subject, one] of before) {
-    if (!now.has(subject)) note(all, subject, fade(one, kept, undefined, undefined));
+    if (!now.has(subject)) remember(all, subject, fade(one, kept, undefined, undefined));
   }
-  for (const [subject, one] of now) note(all, subject, one);
+  for (const [subject, one] of now) remember(all, subject, one);
   for (const subject of all.keys()) {
     if (all.size <= MAX_SUBJECTS) break;
     all.delete(subject);
@@ -127,21 +139,21 @@ function joined(
 }
 
 /** One entry per subject: the exact count, unless exports have reported far more for some time. */
-function chosen(
+function chooseEntries(
   counted: ReadonlyMap<string, SubjectSample>,
-  told: ReadonlyMap<string, SubjectSample>,
-  before: ReadonlyMap<string, Lately>,
+  reported: ReadonlyMap<string, SubjectSample>,
+  before: ReadonlyMap<string, RecentTraffic>,
   kept: number,
-  lately: Map<string, Lately>,
+  recent: Map<string, RecentTraffic>,
 ): SubjectSample[] {
   const subjects: SubjectSample[] = [];
-  for (const subject of new Set([...counted.keys(), ...told.keys()])) {
+  for (const subject of new Set([...counted.keys(), ...reported.keys()])) {
     const exact = counted.get(subject);
-    const exported = told.get(subject);
-    const now = fade(before.get(subject) ?? NOTHING, kept, exact, exported);
-    lately.set(subject, now);
-    const isBeyond = now.counted < FORGOTTEN || isFarMore(now);
-    if (exported !== undefined && isBeyond && (exact === undefined || isFarMore(now))) {
+    const exported = reported.get(subject);
+    const now = fade(before.get(subject) ?? ZERO_TRAFFIC, kept, exact, exported);
+    recent.set(subject, now);
+    const prefersExports = now.counted < LEAST_COUNTED || isFarMore(now);
+    if (exported !== undefined && prefersExports && (exact === undefined || isFarMore(now))) {
       subjects.push(exported);
     } else if (exact !== undefined) {
       const vectors = exact.vectors.length > 0 ? exact.vectors : (exported?.vectors ?? []);
@@ -151,33 +163,37 @@ function chosen(
   return subjects;
 }
 
-function isFarMore({ counted, told, toldVariance }: Lately): boolean {
-  return told - 3 * Math.sqrt(toldVariance) > BEYOND * counted;
+function isFarMore({ counted, reported, reportedVariance }: RecentTraffic): boolean {
+  return reported - 3 * Math.sqrt(reportedVariance) > EXPORT_EXCESS_RATIO * counted;
 }
 
 function fade(
-  { counted, told, toldVariance }: Lately,
+  { counted, reported, reportedVariance }: RecentTraffic,
   kept: number,
   exact: SubjectSample | undefined,
   exported: SubjectSample | undefined,
-): Lately {
-  const more = exported === undefined ? 0 : weigh(exported, 0);
-  const error = exported === undefined ? 0 : more - weigh(exported, 1);
+): RecentTraffic {
+  const more = exported === undefined ? 0 : thresholdShare(exported, 0);
+  const error = exported === undefined ? 0 : more - thresholdShare(exported, 1);
   return {
-    counted: counted * kept + (exact === undefined ? 0 : weigh(exact, 0)),
-    told: told * kept + more,
-    toldVariance: toldVariance * kept * kept + error * error,
+    counted: counted * kept + (exact === undefined ? 0 : thresholdShare(exact, 0)),
+    reported: reported * kept + more,
+    reportedVariance: reportedVariance * kept * kept + error * error,
   };
 }
 
-function note(lately: Map<string, Lately>, subject: string, one: Lately): void {
-  if (one.counted >= FORGOTTEN) lately.set(subject, one);
+function remember(recent: Map<string, RecentTraffic>, subject: string, one: RecentTraffic): void {
+  if (one.counted >= LEAST_COUNTED) recent.set(subject, one);
 }
 
 /** While the exact count is late, exports count up to its usual level. */
-function held(told: SubjectSample, before: Lately | undefined, kept: number): SubjectSample {
-  if (before === undefined || isFarMore(before)) return told;
+function limitToUsual(
+  reported: SubjectSample,
+  before: RecentTraffic | undefined,
+  kept: number,
+): SubjectSample {
+  if (before === undefined || isFarMore(before)) return reported;
   const usual = before.counted * (1 - kept);
-  const now = weigh(told, 0);
-  return now > usual ? scaleBy(told, usual / now) : told;
+  const now = thresholdShare(reported, 0);
+  return now > usual ? scaleBy(reported, usual / now) : reported;
 }

@@ -21,16 +21,17 @@ export function combine(
  * Compares certain lower bounds, so that sampling noise does not outweigh an exact count. If neither is above zero,
  * compares estimates.
  */
-export function stronger(a: SubjectSample, b: SubjectSample): SubjectSample {
-  const sureA = weigh(a, SURE_ERRORS);
-  const sureB = weigh(b, SURE_ERRORS);
-  const isA = sureA <= 0 && sureB <= 0 ? weigh(a, 0) >= weigh(b, 0) : sureA >= sureB;
+export function largerSample(a: SubjectSample, b: SubjectSample): SubjectSample {
+  const sureA = thresholdShare(a, SURE_ERRORS);
+  const sureB = thresholdShare(b, SURE_ERRORS);
+  const isA =
+    sureA <= 0 && sureB <= 0 ? thresholdShare(a, 0) >= thresholdShare(b, 0) : sureA >= sureB;
   const [more, less] = isA ? [a, b] : [b, a];
   return more.vectors.length > 0 ? more : { ...more, vectors: less.vectors };
 }
 
 /** The share of a default threshold in packets or bits, whichever is higher. */
-export function weigh(one: SubjectSample, errors: number): number {
+export function thresholdShare(one: SubjectSample, errors: number): number {
   const packets = one.packets - errors * Math.sqrt(one.packetVariance);
   const bytes = one.bytes - errors * Math.sqrt(one.byteVariance);
   return Math.max(packets / DEFAULT_THRESHOLDS.pps, (bytes * 8) / DEFAULT_THRESHOLDS.bps);

@@ -49,7 +49,7 @@ function policyOf(actions: readonly MitigationAction[], safelist: readonly strin
   };
 }
 
-/** Judged with every rate used up, by an edge that sees both directions. */
+/** Evaluated with every rate limit exhausted, by an edge that sees both directions. */
 function judge(policy: Policy, packet: Packet, answered: boolean): 'pass' | 'drop' {
   const settings = {
     localAddresses: [],
@@ -104,8 +104,8 @@ function ratesOf(actions: readonly MitigationAction[], per: string): number[] {
   );
 }
 
-describe('what is done against an attack', () => {
-  it('is bounded, each thing once, and the same for the same facts', () => {
+describe('the mitigation plan of an attack', () => {
+  it('is bounded, deterministic and without duplicates', () => {
     fc.assert(
       fc.property(attack, tops, (one, seen) => {
         const actions = planMitigations(one, seen, CONTEXT);
@@ -117,7 +117,7 @@ describe('what is done against an attack', () => {
     );
   });
 
-  it('never drops a TCP player who was answered, whatever the attack and every rate used up', () => {
+  it('never drops answered TCP players, for any attack and with every rate limit exhausted', () => {
     fc.assert(
       fc.property(attack, tops, fc.ipV4(), fc.nat(65_535), (one, seen, source, port) => {
         const policy = policyOf(planMitigations({ ...one, subject: SUBJECT }, seen, CONTEXT));
@@ -127,7 +127,7 @@ describe('what is done against an attack', () => {
     );
   });
 
-  it('never drops a UDP player who was answered, unless he floods himself or plays from the port of a reflector', () => {
+  it('never drops answered UDP players, except floods and packets from a reflector’s port', () => {
     const own = fc.integer({ min: 12_000, max: 65_535 });
     fc.assert(
       fc.property(attack, tops, fc.ipV4(), own, (one, seen, source, port) => {
@@ -135,7 +135,7 @@ describe('what is done against an attack', () => {
         fc.pre(!flooding);
         const actions = planMitigations({ ...one, subject: SUBJECT }, seen, CONTEXT);
         const policy = policyOf(actions);
-        // Of his own rate he is told apart by his own packets: it is not used up.
+        // The limit per source counts only its own packets, so it is not exhausted.
         const mine = policy.mitigations.filter(({ limit }) => limit?.per !== 'source');
         const packet = packetFrom(source, 17, port, GAME);
         assert.equal(judge({ ...policy, mitigations: mine }, packet, true), 'pass');
@@ -161,7 +161,7 @@ describe('what is done against an attack', () => {
     );
   });
 
-  it('drops answers of the reflector that the attack is of, and no others', () => {
+  it('drops only answers of the reflector of the attack', () => {
     for (const name of Object.keys(REFLECTORS) as Reflector[]) {
       const policy = policyOf(planned(`${name}_amplification`));
       for (const [other, port] of Object.entries(REFLECTORS)) {
@@ -177,7 +177,7 @@ describe('what is done against an attack', () => {
     }
   });
 
-  it('holds strangers of every plain flood to a rate, or puts a SYN proxy before the port', () => {
+  it('limits unknown sources of every flood, or puts a SYN proxy in front of the port', () => {
     const aimed = { ...NO_TOPS, destinationPorts: [{ port: GAME, packets: 5000 }] };
     const protocols = { udp_flood: 17, icmp_flood: 1, gre_flood: 47, other_flood: 132 } as const;
     for (const [flood, protocol] of Object.entries(protocols)) {
@@ -196,14 +196,14 @@ describe('what is done against an attack', () => {
         filters.map((one) => [one.ref, one.type, one.port, one.managed]),
         [['mitigation:0', 'tcp-syn-proxy', GAME, true]],
       );
-      // A rate would keep those out whom the proxy lets in.
+      // A rate limit would exclude clients that the proxy admits.
       assert.deepEqual(mitigations, []);
       const anywhere = policyOf(planned(flood));
       assert.equal(judge(anywhere, packetFrom('192.0.2.1', 6, 40_000, GAME), false), 'drop');
     }
   });
 
-  it('drops the few sources that a flood comes from, and takes forged ones for what they are', () => {
+  it('drops the few sources of a flood, but no forged sources', () => {
     const few = {
       sources: [
         { source: '192.0.2.1', packets: 6000 },
@@ -232,8 +232,8 @@ describe('what is done against an attack', () => {
     assert.ok(planned('udp_flood', forged).every(({ kind }) => kind !== 'source'));
   });
 
-  it('takes nobody for one of few sources, and no port for what is aimed at, by samples that may be anybody’s', () => {
-    // A flood of forged sources to all ports, in 250 samples of 64 packets each: players are named first.
+  it('names no source and no target port from too few samples', () => {
+    // A flood of forged sources to all ports, in 250 samples of 64 packets each: the top sources are players.
     const players = Array.from({ length: 10 }, (_, index) => ({
       source: `192.0.2.${index}`,
       packets: 2 * 64,
@@ -256,7 +256,7 @@ describe('what is done against an attack', () => {
       );
       assert.ok(isHeld, `${flood}: whatever port it is sent to`);
     }
-    // Of the first few samples of a flood, each is much of it.
+    // Each of the first few samples is a large share of the flood.
     const first: AttackTops = {
       sampled: { samples: 9, packets: 9 * 64 },
       sources: players.slice(0, 9).map((one) => ({ ...one, packets: 64 })),
@@ -276,7 +276,7 @@ describe('what is done against an attack', () => {
     );
   });
 
-  it('answers every vector of an attack of several', () => {
+  it('covers every vector of a multi-vector attack', () => {
     const shares = [
       { type: 'dns_amplification' as const, share: 0.5 },
       { type: 'tcp_syn_flood' as const, share: 0.5 },
@@ -292,7 +292,7 @@ describe('what is done against an attack', () => {
     );
   });
 
-  it('stands before the ports of each vector with what is meant for it, and before no other’s', () => {
+  it('applies to the ports of each vector only the filter of its protocol', () => {
     const shares = [
       { type: 'udp_flood' as const, share: 0.5 },
       { type: 'tcp_syn_flood' as const, share: 0.5 },
@@ -315,21 +315,21 @@ describe('what is done against an attack', () => {
     );
   });
 
-  it('lets no more pass of an attack spread over a prefix than of one on an address, and not all to one in it', () => {
+  it('lets no more traffic pass for a prefix than for an address, and not all of it to one address', () => {
     const kinds = ['udp_flood', 'tcp_syn_flood', 'icmp_flood', 'gre_flood', 'other_flood'] as const;
     for (const kind of [...kinds, 'ip_fragment_flood'] as const) {
       const ofAddress = ratesOf(planned(kind, NO_TOPS, '203.0.113.10'), 'destination');
       for (const prefix of ['203.0.113.0/24', '203.0.0.0/16', '2001:db8:5::/48']) {
         const actions = planned(kind, NO_TOPS, prefix);
         assert.deepEqual(ratesOf(actions, 'attack'), ofAddress, `${kind} on ${prefix}`);
-        // A flood of one address in it, too little for an attack of its own, is not all that passes.
+        // A flood on one address, too small for its own attack, does not use the whole limit.
         const [each = 0] = ratesOf(actions, 'destination');
         assert.ok(each >= 50 && each < (ofAddress[0] ?? 0), 'a busy server in it has newcomers');
       }
     }
   });
 
-  it('puts no filter before the ports of a whole prefix', () => {
+  it('applies no filter to the ports of a whole prefix', () => {
     const aimed = { ...NO_TOPS, destinationPorts: [{ port: GAME, packets: 5000 }] };
     for (const flood of ['tcp_syn_flood', 'udp_flood'] as const) {
       const actions = planned(flood, aimed, '203.0.113.0/24');

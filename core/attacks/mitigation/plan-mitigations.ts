@@ -34,20 +34,20 @@ export const MAX_ACTIONS = 24;
 const MAX_PORTS = 6;
 const MAX_SOURCES = 8;
 /** A port is a target of the attack above this share, if such ports get most of it together. */
-const AIMED_SHARE = 0.1;
-const AIMED_TOGETHER = 0.5;
+const TARGET_PORT_SHARE = 0.1;
+const TARGET_PORTS_TOGETHER = 0.5;
 /** A source is dropped by itself above this share and this number of packets. */
 const SOURCE_SHARE = 0.05;
-const SOURCE_EVIDENCE = 20;
+const LEAST_SOURCE_PACKETS = 20;
 /** The least number of samples: a single one stands for many packets by chance. */
 const LEAST_SAMPLES = 10;
 
 /**
  * The share of the threshold that unknown sources may send together: servers bear that, and new players get through.
  */
-const STRANGERS_SHARE = 0.1;
-const LEAST_STRANGERS_PPS = 500;
-const MOST_STRANGERS_PPS = 5_000;
+const UNKNOWN_SOURCES_SHARE = 0.1;
+const LEAST_UNKNOWN_SOURCES_PPS = 500;
+const MOST_UNKNOWN_SOURCES_PPS = 5_000;
 /** The UDP rate of one source: no player sends more. */
 const SOURCE_PPS = 2_000;
 /** The rate of ICMP that networks do not need, such as monitoring pings. Needed ICMP always passes. */
@@ -77,11 +77,11 @@ export function planMitigations(
     several,
     tops: ofFamily(tops ?? NO_TOPS, subject),
     subject,
-    strangersPps: clamp(context.thresholds.pps * STRANGERS_SHARE),
+    unknownSourcesPps: clamp(context.thresholds.pps * UNKNOWN_SOURCES_SHARE),
   };
   const actions = new Map<string, MitigationAction>();
   for (const kind of kinds) {
-    for (const action of against(kind, facts)) actions.set(JSON.stringify(action), action);
+    for (const action of actionsAgainst(kind, facts)) actions.set(JSON.stringify(action), action);
   }
   return [...actions.values()].slice(0, MAX_ACTIONS);
 }
@@ -93,7 +93,7 @@ interface Facts {
   readonly several: boolean;
   readonly tops: AttackTops;
   readonly subject: string;
-  readonly strangersPps: number;
+  readonly unknownSourcesPps: number;
 }
 
 const NO_TOPS: AttackTops = { sources: [], sourcePorts: [], destinationPorts: [] };
@@ -104,37 +104,41 @@ function ofFamily(tops: AttackTops, subject: string): AttackTops {
   return { ...tops, sources: tops.sources.filter(({ source }) => source.includes(':') === isSix) };
 }
 
-function against(type: AttackType, facts: Facts): MitigationAction[] {
+function actionsAgainst(type: AttackType, facts: Facts): MitigationAction[] {
   const reflector = reflectorOf(type);
   if (reflector !== null) return [{ kind: 'reflector', reflector }, { kind: 'fragments' }];
-  return (AGAINST[type] ?? againstOthers)(facts);
+  return (ACTIONS_AGAINST[type] ?? againstOthers)(facts);
 }
 
-const AGAINST: Readonly<Partial<Record<AttackType, (facts: Facts) => MitigationAction[]>>> = {
-  udp_flood: againstUdp,
-  tcp_syn_flood: againstTcp,
-  tcp_syn_ack_flood: againstTcp,
-  tcp_ack_flood: againstTcp,
-  tcp_rst_flood: againstTcp,
-  icmp_flood: ({ subject }) => held(subject, 'icmp', null, ICMP_PPS),
-  gre_flood: (facts) => [...sources('gre', facts), ...strangers(facts, 'gre')],
-  ip_fragment_flood: ({ subject }) =>
-    held(subject, 'any', null, FRAGMENTS_PPS).map((one) => ({ ...one, fragment: 'later' })),
-};
+const ACTIONS_AGAINST: Readonly<Partial<Record<AttackType, (facts: Facts) => MitigationAction[]>>> =
+  {
+    udp_flood: againstUdp,
+    tcp_syn_flood: againstTcp,
+    tcp_syn_ack_flood: againstTcp,
+    tcp_ack_flood: againstTcp,
+    tcp_rst_flood: againstTcp,
+    icmp_flood: ({ subject }) => limitActions(subject, 'icmp', null, ICMP_PPS),
+    gre_flood: (facts) => [...sources('gre', facts), ...limitUnknownSources(facts, 'gre')],
+    ip_fragment_flood: ({ subject }) =>
+      limitActions(subject, 'any', null, FRAGMENTS_PPS).map((one) => ({
+        ...one,
+        fragment: 'later',
+      })),
+  };
 
 function againstOthers(facts: Facts): MitigationAction[] {
-  return strangers(facts, 'any');
+  return limitUnknownSources(facts, 'any');
 }
 
 function againstUdp(facts: Facts): MitigationAction[] {
-  const ports = aimedPorts(facts, 'udp');
+  const ports = targetPorts(facts, 'udp');
   const filters = facts.single ? filtersOn('udp-stateful', ports) : [];
   return [
     ...sources('udp', facts),
     limit('udp', null, { per: 'source', pps: SOURCE_PPS, strangersOnly: false }),
     ...(ports.length === 0 || facts.several
-      ? strangers(facts, 'udp')
-      : ports.flatMap((port) => strangers(facts, 'udp', port))),
+      ? limitUnknownSources(facts, 'udp')
+      : ports.flatMap((port) => limitUnknownSources(facts, 'udp', port))),
     ...filters,
   ];
 }
@@ -144,30 +148,34 @@ function againstUdp(facts: Facts): MitigationAction[] {
  * a target port, unknown sources are limited.
  */
 function againstTcp(facts: Facts): MitigationAction[] {
-  const ports = facts.single ? aimedPorts(facts, 'tcp') : [];
+  const ports = facts.single ? targetPorts(facts, 'tcp') : [];
   if (ports.length > 0) {
     return [...sources('tcp', facts), ...filtersOn('tcp-syn-proxy', ports)];
   }
-  return [...sources('tcp', facts), ...strangers(facts, 'tcp')];
+  return [...sources('tcp', facts), ...limitUnknownSources(facts, 'tcp')];
 }
 
-function strangers(
-  { subject, strangersPps }: Facts,
+function limitUnknownSources(
+  { subject, unknownSourcesPps }: Facts,
   protocol: RuleProtocol,
   port: number | null = null,
 ): LimitAction[] {
-  return held(subject, protocol, port, strangersPps, true);
+  return limitActions(subject, protocol, port, unknownSourcesPps, true);
 }
 
 /** For a prefix: a limit per address, then one for all together. */
-function held(
+function limitActions(
   subject: string,
   protocol: RuleProtocol,
   port: number | null,
   pps: number,
   strangersOnly = false,
 ): LimitAction[] {
-  const own = limit(protocol, port, { per: 'destination', pps: each(subject, pps), strangersOnly });
+  const own = limit(protocol, port, {
+    per: 'destination',
+    pps: ratePerAddress(subject, pps),
+    strangersOnly,
+  });
   if (!subject.includes('/')) return [own];
   return [own, limit(protocol, port, { per: 'attack', pps, strangersOnly })];
 }
@@ -180,7 +188,7 @@ function limit(protocol: RuleProtocol, port: number | null, rate: MitigationLimi
 
 /** Sources with a large share each; forged sources have none. */
 function sources(protocol: RuleProtocol, { tops }: Facts): MitigationAction[] {
-  const least = Math.max(SOURCE_EVIDENCE, leastSeen(tops), totalOf(tops) * SOURCE_SHARE);
+  const least = Math.max(LEAST_SOURCE_PACKETS, leastSeen(tops), totalOf(tops) * SOURCE_SHARE);
   return tops.sources
     .filter(({ packets }) => packets >= least)
     .slice(0, MAX_SOURCES)
@@ -188,16 +196,16 @@ function sources(protocol: RuleProtocol, { tops }: Facts): MitigationAction[] {
 }
 
 /** Each vector has its own ports. */
-function aimedPorts({ tops, several }: Facts, of: 'tcp' | 'udp'): number[] {
+function targetPorts({ tops, several }: Facts, of: 'tcp' | 'udp'): number[] {
   const total = totalOf(tops);
-  const least = Math.max(leastSeen(tops), total * AIMED_SHARE);
-  const aimed = tops.destinationPorts
+  const least = Math.max(leastSeen(tops), total * TARGET_PORT_SHARE);
+  const targets = tops.destinationPorts
     .filter(({ port, protocol = of, packets }) => port > 0 && protocol === of && packets >= least)
     .slice(0, MAX_PORTS);
-  const together = aimed.reduce((sum, { packets }) => sum + packets, 0);
+  const together = targets.reduce((sum, { packets }) => sum + packets, 0);
   // Actions on these ports alone would let most of the attack pass.
-  if (!several && together < total * AIMED_TOGETHER) return [];
-  return aimed.map(({ port }) => port);
+  if (!several && together < total * TARGET_PORTS_TOGETHER) return [];
+  return targets.map(({ port }) => port);
 }
 
 function leastSeen({ sampled }: AttackTops): number {
@@ -224,11 +232,11 @@ function reflectorOf(type: AttackType): Reflector | null {
 }
 
 function clamp(pps: number): number {
-  return Math.round(Math.min(MOST_STRANGERS_PPS, Math.max(LEAST_STRANGERS_PPS, pps)));
+  return Math.round(Math.min(MOST_UNKNOWN_SOURCES_PPS, Math.max(LEAST_UNKNOWN_SOURCES_PPS, pps)));
 }
 
 /** An equal share of a rate for each address of a prefix. */
-function each(subject: string, pps: number): number {
+function ratePerAddress(subject: string, pps: number): number {
   const [address = '', length] = subject.split('/');
   if (length === undefined) return pps;
   const addresses = 2 ** ((address.includes(':') ? 128 : 32) - Number(length));

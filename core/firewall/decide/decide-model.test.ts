@@ -10,8 +10,8 @@ import { STAGES } from '../stages.ts';
 import { type Situation, situation } from '../testing/edge-views.ts';
 
 /**
- * A second reading of the specification, sharing nothing with `decide` but the parser: networks are prefixes
- * of bit strings, and the stages are one list of sentences of which the first that holds decides.
+ * An independent model of the specification that shares only the parser with `decide`: networks are prefixes of bit
+ * strings, and the first matching stage of one list decides.
  */
 type Sentence = readonly [stage: string, action: 'pass' | 'drop' | 'filter', holds: boolean];
 
@@ -86,7 +86,7 @@ function sentences(drawn: Situation, policy: Policy): Sentence[] {
   ];
 }
 
-/** Decided before reassembly, so before everything that passes for good. */
+/** Decided before reassembly, so before every final pass. */
 function overLimit(packet: Packet, state: PacketState): boolean {
   return packet.fragment !== 'none' && !state.fragmentsWithinLimit;
 }
@@ -137,7 +137,7 @@ function expected(drawn: Situation): string {
   return stopped ? 'drop filters' : `pass ${stage}`;
 }
 
-test('decide agrees with a second reading of all ten stages, and random packets reach every one', () => {
+test('agrees with the independent model in all ten stages, and random packets reach each of them', () => {
   const reached = new Set<string>();
   fc.assert(
     fc.property(situation(), (drawn) => {
@@ -155,7 +155,7 @@ test('decide agrees with a second reading of all ten stages, and random packets 
   );
 });
 
-test('a verdict names a rule that is in the judging policy, says what the verdict says and matches', () => {
+test('names a rule of the evaluated policy that matches and has the same action as the verdict', () => {
   let checked = 0;
   fc.assert(
     fc.property(situation(), ({ settings, sourceSets, policies, packet, state }) => {
@@ -174,7 +174,7 @@ test('a verdict names a rule that is in the judging policy, says what the verdic
   assert.ok(checked > 100, `only ${checked} verdicts named a rule`);
 });
 
-test('observing changes no verdict, and marks just what enforcing would have dropped', () => {
+test('changes no verdict in observe mode, and marks exactly the packets that enforcing would drop', () => {
   fc.assert(
     fc.property(situation(), (drawn) => {
       const { settings, sourceSets, packet, state } = drawn;

@@ -69,7 +69,7 @@ function judge(
 const outcome = (verdict: { action: string; stage: string }) =>
   `${verdict.action} ${verdict.stage}`;
 
-test('the stages stand in the order that was decided', () => {
+test('evaluates the stages in the specified order', () => {
   assert.deepEqual(
     STAGES.map((stage) => stage.name),
     [
@@ -87,12 +87,12 @@ test('the stages stand in the order that was decided', () => {
   );
 });
 
-test('a destination without a policy, and a packet that no rule matches, pass', () => {
+test('passes packets to destinations without a policy and packets without a matching rule', () => {
   assert.equal(outcome(judge(null)), 'pass default');
   assert.equal(outcome(judge({ rules: [rule('deny', { protocol: 'tcp' })] })), 'pass default');
 });
 
-test('nobody locks himself out: management passes a deny-all, only on addresses of the edge itself', () => {
+test('passes management traffic despite a deny-all, only on addresses of the edge itself', () => {
   const management = [{ protocol: 'tcp', port: 22 }] as const;
   const ssh = { protocol: 6, destinationPort: 22 };
   const own = { management, localAddresses: [TARGET] };
@@ -104,7 +104,7 @@ test('nobody locks himself out: management passes a deny-all, only on addresses 
   );
 });
 
-test('ICMP that networks need passes a deny-all within its rate, and is judged like any other above it', () => {
+test('passes necessary ICMP despite a deny-all within its rate, and evaluates it normally above it', () => {
   const needed: Partial<Packet>[] = [
     { protocol: 1, icmp: { type: 3, code: 4 } },
     { protocol: 1, icmp: { type: 11, code: 0 } },
@@ -129,7 +129,7 @@ test('ICMP that networks need passes a deny-all within its rate, and is judged l
   );
 });
 
-test('neighbour discovery is believed only from the link, at hop limit 255', () => {
+test('accepts neighbour discovery only from the link, with hop limit 255', () => {
   const policy = { target: '2001:db8::10', rules: [denyAll] };
   const to = {
     family: 6 as const,
@@ -148,7 +148,7 @@ test('neighbour discovery is believed only from the link, at hop limit 255', () 
   );
 });
 
-test('fragments above the limit of a protected destination are dropped before anything passes for good', () => {
+test('drops fragments above the limit of a protected destination before any final pass', () => {
   const over = { fragmentsWithinLimit: false, returnTraffic: true };
   assert.equal(outcome(judge({}, { fragment: 'first' }, over)), 'drop fragment-limits');
   assert.equal(outcome(judge({}, { fragment: 'none' }, over)), 'pass return-traffic');
@@ -165,7 +165,7 @@ test('fragments above the limit of a protected destination are dropped before an
   assert.equal(outcome(judge({}, error, over)), 'drop fragment-limits');
 });
 
-test('return traffic passes a deny-all where the edge sees both directions, and only there', () => {
+test('passes return traffic despite a deny-all only if the edge sees both directions', () => {
   assert.equal(
     outcome(judge({ rules: [denyAll] }, {}, { returnTraffic: true })),
     'pass return-traffic',
@@ -176,14 +176,14 @@ test('return traffic passes a deny-all where the edge sees both directions, and 
   );
 });
 
-test('a later fragment matches no rule that names a port', () => {
+test('does not match later fragments by rules with a port', () => {
   const later = { fragment: 'later' as const, sourcePort: null, destinationPort: null };
   const named = rule('deny', { protocol: 'udp', port: 27015 });
   assert.equal(outcome(judge({ rules: [named] }, later)), 'pass default');
   assert.equal(outcome(judge({ rules: [rule('deny', { protocol: 'udp' })] }, later)), 'drop rules');
 });
 
-test('an enforcing mitigation drops, an observing one only marks, a safelisted source meets neither', () => {
+test('drops by an enforcing mitigation, marks by an observing one, and exempts safelisted sources from both', () => {
   const mitigation = {
     ref: 'mitigation:1',
     fragment: 'any' as const,
@@ -204,7 +204,7 @@ test('an enforcing mitigation drops, an observing one only marks, a safelisted s
   );
 });
 
-test('a filter that came with an attack is not there for the safelist; one that a holder asked for is for everybody', () => {
+test('exempts safelisted sources from filters of a mitigation, but not from filters of a holder', () => {
   const filter = { type: 'udp-stateful', port: 27015, managed: true } as const;
   const brought = { ...filter, ref: 'mitigation:1', safelist: ['198.51.100.0/24'] };
   const asked = { ...filter, ref: 'filter:1', safelist: [] };
@@ -216,7 +216,7 @@ test('a filter that came with an attack is not there for the safelist; one that 
   assert.deepEqual([stage, ref], ['filters', 'filter:1']);
 });
 
-test("the operator's baseline decides before the holder: a deny is final, an allow goes on to the filters", () => {
+test('evaluates the operator baseline before the rules of the holder: a deny is final, an allow continues to the filters', () => {
   const open = { rules: [rule('allow', { source: SOURCE })] };
   assert.equal(
     outcome(judge({ ...open, baseline: [rule('deny', { protocol: 'udp' })] })),
@@ -237,7 +237,7 @@ test("the operator's baseline decides before the holder: a deny is final, an all
   assert.equal(outcome(filtered), 'drop filters');
 });
 
-test('an allow that names a source passes geo rules, an allow of anybody does not', () => {
+test('lets an allow with a source override geo rules, but not an allow for any source', () => {
   const geo = [{ ref: 'geo-rule:1', action: 'deny' as const, sets: ['country:XX'] }];
   assert.equal(
     outcome(judge({ geo, rules: [rule('allow', { source: SOURCE })] })),
@@ -249,7 +249,7 @@ test('an allow that names a source passes geo rules, an allow of anybody does no
   );
 });
 
-test('"deny" drops the union, "only" drops what is outside, deny first; what is in no data set belongs nowhere', () => {
+test('drops sources in the union of "deny" first, then sources outside of "only", which includes unlisted ones', () => {
   const deny = { ref: 'geo-rule:1', action: 'deny' as const, sets: ['country:XX'] };
   const only = { ref: 'geo-rule:2', action: 'only' as const, sets: ['country:XX'] };
   const nowhere = { ref: 'geo-rule:3', action: 'only' as const, sets: ['country:ZZ'] };
@@ -259,14 +259,14 @@ test('"deny" drops the union, "only" drops what is outside, deny first; what is 
   assert.equal(judge({ geo: [nowhere] }).ref, 'geo-rule:3');
 });
 
-test('an allow beats a deny, whatever their order and their width', () => {
+test('prefers an allow to a deny in any order and of any prefix length', () => {
   const narrow = rule('deny', { protocol: 'udp', port: 27015, source: SOURCE });
   const wide = rule('allow', { protocol: 'udp' });
   assert.equal(outcome(judge({ rules: [narrow, wide] })), 'pass rules');
   assert.equal(outcome(judge({ rules: [denyAll, wide] })), 'pass rules');
 });
 
-test('an allow passes the rules, not the filters', () => {
+test('does not exempt an allow from the filters', () => {
   const filters = [
     { ref: 'filter:1', type: 'udp-stateful', port: 27015, managed: false, safelist: [] },
   ] as const;
@@ -279,7 +279,7 @@ test('an allow passes the rules, not the filters', () => {
   assert.equal(outcome(judge({ filters }, { destinationPort: 1 }, dropped)), 'pass default');
 });
 
-test('"icmp" is ICMPv6 on an IPv6 address, and nothing of IPv4 there', () => {
+test('matches "icmp" on an IPv6 address only for ICMPv6', () => {
   const to = {
     family: 6 as const,
     source: '2001:db8::7',
@@ -291,7 +291,7 @@ test('"icmp" is ICMPv6 on an IPv6 address, and nothing of IPv4 there', () => {
   assert.equal(outcome(judge(policy, { ...to, protocol: 1 })), 'pass default');
 });
 
-test('an address with a policy of its own is judged by that alone, others by the longest prefix that has one', () => {
+test('evaluates only the policy of the address, or else that of the longest prefix that has one', () => {
   const named = (target: string, ref: string): Policy => ({
     ...empty,
     target,
@@ -316,7 +316,7 @@ test('an address with a policy of its own is judged by that alone, others by the
   assert.equal(at('2001:db8:1::1', 6), 'rule:3');
 });
 
-test('without geo and baseline the verdict is: some allow matches, or no deny does', () => {
+test('passes without geo rules and baseline if an allow matches or no deny does', () => {
   const drawn = policyFor(TARGET).chain((policy) =>
     fc.tuple(fc.constant(policy), packetTo(TARGET), sourceSets()),
   );

@@ -46,7 +46,7 @@ describe('explainVerdict', () => {
     [{ action: 'drop', stage: 'mitigations', ref: 'mitigation:1' }, 'mitigation 1'],
   ];
   for (const [verdict, decider] of cases) {
-    it(`names what decided at stage ${verdict.stage}: ${decider}`, () => {
+    it(`names the decider at stage ${verdict.stage}: ${decider}`, () => {
       const does = verdict.action === 'pass' ? 'passes' : 'is dropped';
       assert.equal(
         explainVerdict({ ...verdict, observed: [] }, policy),
@@ -55,13 +55,13 @@ describe('explainVerdict', () => {
     });
   }
 
-  it('tells an address without a policy from a policy without a matching rule', () => {
+  it('distinguishes an address without a policy from a policy without a matching rule', () => {
     const passed = { action: 'pass', stage: 'default', ref: null, observed: [] } as const;
     assert.match(explainVerdict(passed, null), /no policy covers this address/);
     assert.match(explainVerdict(passed, policy), /no rule matches it/);
   });
 
-  it('says in words what a mitigation does against an attack', () => {
+  it('describes the action of a mitigation', () => {
     const attacked: Policy = {
       ...policy,
       mitigations: [
@@ -97,7 +97,7 @@ describe('explainVerdict', () => {
     );
   });
 
-  it('says which observing mitigations would have dropped the packet', () => {
+  it('names the observing mitigations that would have dropped the packet', () => {
     const passed = {
       action: 'pass',
       stage: 'default',

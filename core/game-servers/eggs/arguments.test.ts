@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { splitArguments } from './arguments.ts';
 
-describe('a startup split into arguments', () => {
+describe('splitting a startup into arguments', () => {
   const cases: Readonly<Record<string, readonly string[] | null>> = {
     './game -p 1': ['./game', '-p', '1'],
     '  a\t b\r\n c ': ['a', 'b', 'c'],
@@ -15,7 +15,7 @@ describe('a startup split into arguments', () => {
     '"a\\"b\\\\c\\n"': ['a"b\\c\\n'],
     "'a\\b'": ['a\\b'],
     'a\\ b \\"': ['a b', '"'],
-    // Nothing of what a shell would do.
+    // No shell syntax is interpreted.
     '$HOME `id` $(id) ; a && b | c > /x * ~ #no': [
       '$HOME',
       '`id`',
@@ -37,7 +37,7 @@ describe('a startup split into arguments', () => {
     'end\\': null,
   };
   for (const [line, wanted] of Object.entries(cases)) {
-    it(`${JSON.stringify(line)} is ${JSON.stringify(wanted)}`, () => {
+    it(`splits ${JSON.stringify(line)} into ${JSON.stringify(wanted)}`, () => {
       const split = splitArguments(line);
       assert.deepEqual(split.ok ? split.value : null, wanted);
     });
@@ -48,7 +48,7 @@ describe('a startup split into arguments', () => {
     assert.equal(splitArguments('a '.repeat(1024)).ok, true);
   });
 
-  it('gives every text back that was quoted into it', () => {
+  it('restores every quoted text', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary' }), { maxLength: 8 }), (texts) => {
         const single = texts.map((text) => `'${text.replaceAll("'", `'\\''`)}'`).join(' ');
@@ -59,7 +59,7 @@ describe('a startup split into arguments', () => {
     );
   });
 
-  it('never lets a value open a quote, or be more than one argument inside of quotes', () => {
+  it('never lets a value open a quote or become several arguments inside of quotes', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (value) => {
         const split = splitArguments('a "{{X}}" \'{{X}}\' b', (part) =>

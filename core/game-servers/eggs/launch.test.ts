@@ -44,7 +44,7 @@ const SERVER: ServerAssignment = {
 const SURROUNDINGS = { timeZone: 'Europe/Berlin', location: 'node-1' };
 
 describe('the launch of a server', () => {
-  it('gives a community image what it expects: its startup as written, and every value in the environment', () => {
+  it('gives a community image its startup as written and every value in the environment', () => {
     const launch = launchOf({ NAME: 'it\'s {{SERVER_PORT}} "x"' });
     assert.deepEqual(launch.env, {
       NAME: 'it\'s {{SERVER_PORT}} "x"',
@@ -62,7 +62,7 @@ describe('the launch of a server', () => {
     assert.deepEqual(launch.notes, []);
   });
 
-  it('splits the startup into arguments where the egg says so, values whole inside of quotes', () => {
+  it('splits the startup into arguments if the egg requests it, and keeps quoted values whole', () => {
     const launch = launchOf(
       { NAME: '$(id) "a b" {{EXTRA}}', EXTRA: '-a  -b' },
       { launch: 'startup' },
@@ -81,7 +81,7 @@ describe('the launch of a server', () => {
     assert.deepEqual(launch.fallbackCommand, { ok: true, value: command });
   });
 
-  it('has arguments for an image without a command of its own, and none where the egg has no startup', () => {
+  it('passes arguments to an image without a command, and none if the egg has no startup', () => {
     const launch = launchOf({});
     assert.ok(launch.fallbackCommand?.ok === true);
     assert.deepEqual(launch.fallbackCommand.value.slice(0, 3), ['./game', '-port', '25565']);
@@ -90,24 +90,24 @@ describe('the launch of a server', () => {
     assert.equal(Object.hasOwn(without.env, 'STARTUP'), false);
   });
 
-  it('fails in words where the startup must be split and cannot', () => {
+  it('fails with an explanation if the startup cannot be split', () => {
     const plan = planLaunch({ ...EGG, startup: './a "b', launch: 'startup' }, SERVER, SURROUNDINGS);
     assert.deepEqual(plan, {
       ok: false,
       reason: 'a quote (") opens at character 5 and never closes',
     });
-    // Shells of images may know better.
+    // The shell of an image may accept it.
     assert.equal(planLaunch({ ...EGG, startup: './a "b' }, SERVER, SURROUNDINGS).ok, true);
   });
 
-  it('takes the image that the server chose by its label, and says when there is none of it', () => {
+  it('uses the image with the label that the server chose, and reports a missing label', () => {
     assert.equal(launchOf({}, {}, { image: 'Java 17' }).image.reference, 'local/java');
     const gone = launchOf({}, {}, { image: 'Java 8' });
     assert.equal(gone.image.label, 'Java 21');
     assert.deepEqual(gone.notes, ['the egg has no image "Java 8": Java 21 is used']);
   });
 
-  it('keeps what is set for every server, whatever an egg calls its variables', () => {
+  it('never lets variables of an egg override the variables of every server', () => {
     const variables = ['STARTUP', 'SERVER_PORT', 'SERVER_IP', 'TZ', 'P_SERVER_UUID'].map((env) => ({
       name: env,
       env,
@@ -129,7 +129,7 @@ describe('the launch of a server', () => {
 describe('a template', () => {
   const scope: TemplateScope = launchOf({ NAME: 'n' }).scope;
 
-  it('reads what the list says', () => {
+  it('replaces the documented placeholders', () => {
     const cases = {
       '{{env.NAME}} {{ env.NAME }} {{server.build.env.NAME}}': 'n n n',
       '{{server.environment.NAME}} {{server.build.environment.NAME}}': 'n n',
@@ -146,7 +146,7 @@ describe('a template', () => {
     }
   });
 
-  it('reads nothing else: it stays as it is written, and is named', () => {
+  it('keeps and reports all other placeholders', () => {
     for (const name of [
       'config.docker.interface',
       'config.token',
@@ -164,7 +164,7 @@ describe('a template', () => {
     }
   });
 
-  it('leaves the braces of games alone', () => {
+  it('keeps the braces of games', () => {
     for (const name of ['NAME', 'player', 'constructor', 'process.env.PATH']) {
       assert.deepEqual(renderTemplate(`{{${name}}}`, scope), { text: `{{${name}}}`, unknown: [] });
     }
@@ -174,7 +174,7 @@ describe('a template', () => {
     });
   });
 
-  it('never looks again at what a value brings', () => {
+  it('never expands placeholders inside of values', () => {
     const names = fc.constantFrom(
       '{{NAME}}',
       '{{env.SECRET}}',
@@ -195,7 +195,7 @@ describe('a template', () => {
 });
 
 describe('the review of an egg', () => {
-  it('names what will not do what its author meant', () => {
+  it('reports settings without the effect that the author intended', () => {
     const compile = (pattern: string) => (pattern.includes('(?=') ? null : () => true);
     const egg: Egg = {
       ...EGG,

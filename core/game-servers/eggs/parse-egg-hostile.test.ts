@@ -11,7 +11,7 @@ const GOOD = {
   config: { files: '{}', startup: '{"done": "ready"}', logs: '{}', stop: 'stop' },
 };
 
-describe('an egg file that is wrong', () => {
+describe('an invalid egg file', () => {
   const cases: readonly (readonly [string, unknown, RegExp])[] = [
     ['no JSON', '{"meta": ', /^the egg: is not JSON: /],
     ['a list', '[]', /^the egg: must be an object, not a list$/],
@@ -99,14 +99,14 @@ describe('an egg file that is wrong', () => {
     ],
   ];
   for (const [what, source, reason] of cases) {
-    it(`(${what}) is refused, with the place and why`, () => {
+    it(`(${what}) is rejected with path and reason`, () => {
       const egg = parseEgg(source);
       assert.equal(egg.ok, false);
       assert.match(egg.ok ? '' : egg.reason, reason);
     });
   }
 
-  it('never throws, whatever stands where', () => {
+  it('never throws, for any value at any path', () => {
     const value = fc.jsonValue({ maxDepth: 3 });
     const keys = [
       'meta',
@@ -133,7 +133,7 @@ describe('an egg file that is wrong', () => {
     );
   });
 
-  it('takes __proto__ neither for a variable nor for anything else', () => {
+  it('never interprets __proto__', () => {
     const text = JSON.stringify({ ...GOOD, variables: [{ env_variable: 'X' }] });
     const egg = parseEgg(text.replace('"X"', '"__proto__"'));
     assert.match(egg.ok ? '' : egg.reason, /__proto__/);
@@ -142,8 +142,8 @@ describe('an egg file that is wrong', () => {
   });
 });
 
-describe('an egg file that is odd', () => {
-  it('is taken with a note for what is left out', () => {
+describe('an unusual egg file', () => {
+  it('is accepted with a note for each omitted part', () => {
     const egg = parseEgg({
       ...GOOD,
       startup: undefined,
@@ -192,7 +192,7 @@ describe('an egg file that is odd', () => {
     assert.deepEqual(done, [{ kind: 'text', pattern: 'ready' }]);
   });
 
-  it('is taken with a note for what will not do what its author meant', () => {
+  it('is accepted with a note for each part without the effect that its author intended', () => {
     const egg = parseEgg(
       {
         ...GOOD,
@@ -207,7 +207,7 @@ describe('an egg file that is odd', () => {
     ]);
   });
 
-  it('says no more notes than a person reads', () => {
+  it('limits the number of notes', () => {
     const many = Array.from({ length: 60 }, (_, at) => [
       `file-${at}`,
       { parser: 'x', find: { a: 1 } },
@@ -219,7 +219,7 @@ describe('an egg file that is odd', () => {
     ]);
   });
 
-  it('is taken without what it need not say', () => {
+  it('is accepted without optional parts', () => {
     const egg = parseEgg({ meta: { version: 'PTDL_v1' }, name: 'G', image: '~local/game' });
     assert.ok(egg.ok, egg.ok ? '' : egg.reason);
     const { startup, done, stop: how, install, variables } = egg.value.egg;

@@ -31,7 +31,7 @@ const STRINGS = {
 };
 const OBJECTS = { files: FILES, startup: { done: ['ready'] }, logs: [], stop: 'stop' };
 
-/** Each version as its own panel writes it. */
+/** Each version as written by its panel. */
 const VERSIONS = {
   PTDL_v1: {
     image: 'ghcr.io/games/game:1',
@@ -68,7 +68,7 @@ const VERSIONS = {
 
 describe('an egg file', () => {
   for (const [version, own] of Object.entries(VERSIONS)) {
-    it(`of ${version} becomes the same egg as every other version`, () => {
+    it(`of ${version} is parsed to the same egg as every other version`, () => {
       const text = JSON.stringify({ meta: { version }, ...SHARED, ...own });
       assert.deepEqual(eggOf(text), {
         name: 'Game',

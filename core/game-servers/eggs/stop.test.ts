@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseStop } from './stop.ts';
 
-describe('how an egg stops', () => {
+describe('the stop configuration of an egg', () => {
   const signals = {
     '^C': 'SIGINT',
     '^c': 'SIGINT',
@@ -17,7 +17,7 @@ describe('how an egg stops', () => {
     ' ^SIGKILL\r\n': 'SIGKILL',
   };
   for (const [text, signal] of Object.entries(signals)) {
-    it(`${JSON.stringify(text)} is ${signal}`, () => {
+    it(`${JSON.stringify(text)} means ${signal}`, () => {
       assert.deepEqual(parseStop(text), {
         ok: true,
         value: { stop: { kind: 'signal', signal }, note: null },
@@ -25,7 +25,7 @@ describe('how an egg stops', () => {
     });
   }
 
-  it('is never SIGKILL unless it says so: what is not understood is SIGTERM, with a note', () => {
+  it('means SIGKILL only if it names that, and unknown texts mean SIGTERM with a note', () => {
     for (const text of ['^D', '^X', '^', '^SIGSTOP', '^SIG', '^toString', '', '  ']) {
       const stop = parseStop(text);
       assert.deepEqual(stop.ok && stop.value.stop, { kind: 'signal', signal: 'SIGTERM' }, text);
@@ -33,7 +33,7 @@ describe('how an egg stops', () => {
     }
   });
 
-  it('by a command is that one line, and nothing that a console acts upon', () => {
+  it('accepts a command of one line without control characters', () => {
     const stop = parseStop(' /shutdown now ');
     assert.deepEqual(stop.ok && stop.value.stop, { kind: 'command', command: '/shutdown now' });
     for (const text of ['a\nb', 'a\u0003', 'a\u2028b', 'x'.repeat(2049)]) {

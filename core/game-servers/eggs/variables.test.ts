@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { breach, parseRules, type PatternCompiler, unknownRules } from './rules.ts';
 import { checkVariables, variableValues } from './variables.ts';
 
-/** The node has RE2; a pattern of a test is no danger. */
+/** The node uses RE2; patterns of tests are harmless. */
 const compile: PatternCompiler = (pattern, flags) => {
   const compiled = new RegExp(pattern, flags.replace('u', ''));
   return (text) => compiled.test(text);
@@ -44,7 +44,7 @@ describe('the rules of a variable', () => {
   ];
   for (const [text, holds, broken] of cases) {
     const rules = parseRules(text);
-    it(`${text} hold for what they are for`, () => {
+    it(`${text} accept valid values only`, () => {
       const required = rules.includes('required');
       for (const value of holds) assert.equal(breach(value, rules, compile), null, value);
       for (const value of broken) {
@@ -54,7 +54,7 @@ describe('the rules of a variable', () => {
     });
   }
 
-  it('are split at bars, but not inside of an expression', () => {
+  it('are split at bars outside of regular expressions', () => {
     assert.deepEqual(parseRules('required|regex:/^(a|b)+$/i|max:9'), [
       'required',
       'regex:/^(a|b)+$/i',
@@ -65,13 +65,13 @@ describe('the rules of a variable', () => {
     assert.deepEqual(parseRules('regex:/open|max:2'), ['regex:/open', 'max:2']);
   });
 
-  it('that are not known are named and hold', () => {
+  it('are reported and accept every value if unknown', () => {
     const rules = parseRules('required|string|timezone|exists:users,id|max:20');
     assert.deepEqual(unknownRules(rules), ['timezone', 'exists']);
     assert.equal(breach('x', rules, compile), null);
   });
 
-  it('with an expression are not looked at without something that runs in bounded time', () => {
+  it('with a regular expression are skipped without an engine that runs in bounded time', () => {
     assert.equal(breach('no', ['regex:/^yes$/'], null), null);
     assert.equal(breach('no', ['regex:/^yes$/'], compile), 'must match /^yes$/');
   });
@@ -84,7 +84,7 @@ describe('the variables of a server', () => {
     { name: 'Note', env: 'NOTE', defaultValue: '', rules: ['nullable', 'string'] },
   ];
 
-  it('are checked against the rules, each problem by its name', () => {
+  it('are validated, with each problem under the name of the variable', () => {
     assert.deepEqual(
       checkVariables(
         variables,
@@ -105,7 +105,7 @@ describe('the variables of a server', () => {
     assert.deepEqual(checkVariables(variables, { ADMIN: 'ada' }, null), []);
   });
 
-  it('have the default where nothing is given, and nothing that the egg does not know', () => {
+  it('have the default if no value is given, and no variables that the egg does not define', () => {
     const reserved = { name: 'Port', env: 'SERVER_PORT', defaultValue: '1', rules: [] };
     assert.deepEqual(
       variableValues([...variables, reserved], {
