@@ -110,12 +110,8 @@ export function step(
     const prefix = evaluated.state.prefix;
     const outer = prefix === null ? undefined : prefixes.get(prefix);
     const mayOpen = !waiting.has(evaluated);
-    take(
-      addresses,
-      address,
-      evaluated,
-      stepAddress(address, evaluated, { outer, mayOpen }, sample),
-    );
+    const stepped = stepAddress(address, evaluated, { outer, mayOpen }, sample);
+    take(addresses, address, evaluated, stepped);
   }
   const watchedMs = state.watchedMs + sample.durationMs;
   return { state: { watchedMs, addresses, prefixes }, events };

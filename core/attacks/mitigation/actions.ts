@@ -124,7 +124,7 @@ function describeLimit({
 }
 
 function nameOf(protocol: RuleProtocol): string {
-  return protocol === 'any' ? 'the classification of traffic' : protocol.toUpperCase();
+  return protocol === 'any' ? 'traffic' : protocol.toUpperCase();
 }
 
 /** The same for a mitigation of a policy. */
