@@ -108,7 +108,7 @@ async function readyz(facts: ControlFacts): Promise<{ status: number; body: Read
   return { status: response.status, body: (await response.json()) as Readyz };
 }
 
-/** What was read a moment ago is answered again, so a new report shows at the latest after half a second. */
+/** Reads are cached, so a new report appears within half a second. */
 async function reportedDevices(facts: ControlFacts): Promise<readonly unknown[]> {
   for (let tries = 0; tries < 600; tries += 1) {
     const [edge] = (await readyz(facts)).body.enforcement.edges;

@@ -26,7 +26,7 @@ interface Site {
   readonly key: string;
 }
 
-/** A fleet with server 1 on node-1, and how to start a control plane for it. */
+/** A fleet with server 1 on node-1, and a function that starts a control plane for it. */
 async function prepare(t: TestContext): Promise<Site> {
   const { db, url } = await testDatabase(t);
   const folder = await mkdtemp(join(tmpdir(), 'portcullis-nodes-'));
@@ -160,7 +160,7 @@ test('on a restart during a call, the caller gets an error and the node receives
     let connections = 0;
     node.link.onConnect(() => {
       connections += 1;
-      // It is told at once of the connection that is there.
+      // It is notified of an existing connection at once.
       if (connections === 2) resolve();
     });
   });

@@ -47,7 +47,7 @@ function unauthenticated(detail: RegExp): (error: unknown) => boolean {
   };
 }
 
-test('a good key is its organisation, with abilities, flags and limits', async (t) => {
+test('a valid key identifies its organisation with abilities, flags and limits', async (t) => {
   const access = open(t);
   const { id, secret } = await create({ name: 'good', prefixes: ['203.0.113.0/24'] });
   const caller = await access.authenticate(`Bearer ${secret}`, '192.0.2.1');
@@ -58,7 +58,7 @@ test('a good key is its organisation, with abilities, flags and limits', async (
   assert.equal((await access.authenticate(`bearer   ${secret}`, '')).keyId, id);
 });
 
-test('what is no good key is 401 and says why, without the key', async (t) => {
+test('answers 401 to an invalid key with the reason and without the key', async (t) => {
   const access = open(t);
   const secret = generateSecret();
   const mistyped = secret.slice(0, -1) + (secret.endsWith('0') ? '1' : '0');
@@ -82,7 +82,7 @@ test('what is no good key is 401 and says why, without the key', async (t) => {
   }
 });
 
-test('a key expires on time, also while it is remembered', async (t) => {
+test('expires a key on time, also while it is cached', async (t) => {
   let now = new Date();
   const access = open(t, () => now);
   const expiresAt = new Date(now.getTime() + 60_000);
@@ -92,7 +92,7 @@ test('a key expires on time, also while it is remembered', async (t) => {
   await assert.rejects(access.authenticate(`Bearer ${secret}`, ''), unauthenticated(/expired at/));
 });
 
-test('a key bound to source addresses is refused from elsewhere', async (t) => {
+test('rejects a key bound to source addresses from other addresses', async (t) => {
   const access = open(t);
   const { secret } = await create({ name: 'bound', sources: ['192.0.2.0/24', '2001:db8::/32'] });
   for (const good of ['192.0.2.200', '2001:db8::1']) {
@@ -106,14 +106,14 @@ test('a key bound to source addresses is refused from elsewhere', async (t) => {
   }
 });
 
-test('revoking takes effect within two seconds on a replica that hears nothing', async (t) => {
+test('revokes a key within two seconds on a replica without notifications', async (t) => {
   const access = open(t);
   const { id, secret } = await create({ name: 'deaf' });
   await access.authenticate(`Bearer ${secret}`, '');
   await db.transaction().execute((tx) => revokeKey(tx, id, OPERATOR));
   const deadline = performance.now() + 2_000;
   let refused: unknown = null;
-  // The last time is asked after those two seconds, however late this process is.
+  // The last request is sent after these two seconds, even if this process is slow.
   for (let isLast = false; refused === null && !isLast; ) {
     isLast = performance.now() >= deadline;
     refused = await access.authenticate(`Bearer ${secret}`, '').then(
@@ -124,7 +124,7 @@ test('revoking takes effect within two seconds on a replica that hears nothing',
   unauthenticated(/has been revoked/)(refused);
 });
 
-test('revoking takes effect at once on a replica that listens', async (t) => {
+test('revokes a key at once on a replica that listens for notifications', async (t) => {
   const access = open(t);
   const ready = Promise.withResolvers<void>();
   let told = Promise.withResolvers<void>();
@@ -144,7 +144,7 @@ test('revoking takes effect at once on a replica that listens', async (t) => {
   await assert.rejects(access.authenticate(`Bearer ${secret}`, ''), unauthenticated(/revoked/));
 });
 
-test('the last use of keys is stored together when the process stops, and never goes back', async () => {
+test('stores the last use of all keys when the process stops, and never sets it back', async () => {
   const later = new Date('2030-01-01T00:00:00Z');
   const { id, secret } = await create({ name: 'used' });
   for (const now of [later, new Date('2029-01-01T00:00:00Z')]) {

@@ -24,7 +24,7 @@ const bound = (of: TestOrganisation, ...prefixes: string[]) => ({
   prefixes,
 });
 
-test('equal holdings that overlap in time are refused by the database, whoever holds them', async () => {
+test('the database rejects equal holdings that overlap in time, for any holder', async () => {
   await addHolding(db, acme, '203.0.113.0/24', '2026-01-01', '2026-03-01');
   for (const holder of [acme, beta]) {
     await assert.rejects(
@@ -36,7 +36,7 @@ test('equal holdings that overlap in time are refused by the database, whoever h
   await addHolding(db, beta, '203.0.113.0/25', '2026-01-01', '2026-04-01');
 });
 
-test('of two transactions that give one prefix away at once, one is refused', async () => {
+test('rejects one of two concurrent transactions that assign the same prefix', async () => {
   const outcomes = await Promise.allSettled([
     addHolding(db, acme, '2001:db8:77::/48'),
     addHolding(db, beta, '2001:db8:77::/48'),
@@ -44,7 +44,7 @@ test('of two transactions that give one prefix away at once, one is refused', as
   assert.deepEqual(outcomes.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
 });
 
-test('the most specific holding has the address, whoever holds what is around it', async () => {
+test('assigns an address to the most specific holding, for any holder of the containing prefix', async () => {
   const outer = await addHolding(db, acme, '198.51.100.0/24');
   const inner = await addHolding(db, beta, '198.51.100.64/26');
   const single = await addHolding(db, acme, '198.51.100.65/32');
@@ -60,7 +60,7 @@ test('the most specific holding has the address, whoever holds what is around it
   assert.equal(await find(acme, 'no address'), null);
 });
 
-test('a holding counts from its first moment until its last, and then the one around it has the address', async () => {
+test('counts a holding from its start to its end, and then the containing holding has the address', async () => {
   await addHolding(db, acme, '192.0.2.0/24');
   await addHolding(db, beta, '192.0.2.7/32', '2026-01-01', '2026-01-02');
   await addHolding(db, beta, '192.0.2.8/32', '9999-01-01', null);
@@ -70,11 +70,11 @@ test('a holding counts from its first moment until its last, and then the one ar
   }
 });
 
-test('a holding that ends while a transaction waits is over for that transaction', async () => {
+test('treats a holding that ends while a transaction waits as ended in that transaction', async () => {
   await db.transaction().execute(async (tx) => {
     await sql`select now()`.execute(tx);
     await sql`select pg_sleep(0.01)`.execute(tx);
-    // Ended after this transaction began, and before this statement.
+    // Ended after the start of this transaction and before this statement.
     await sql`
       insert into holdings (organisation_id, cidr, during, asn, owner)
       values (${acme.id}, '203.0.113.200/32', tstzrange('2026-01-01', clock_timestamp()), ${acme.asn}, 'portal')`.execute(
@@ -85,7 +85,7 @@ test('a holding that ends while a transaction waits is over for that transaction
   });
 });
 
-test('a key bound to prefixes touches and sees nothing else', async () => {
+test('lets a key bound to prefixes read and change nothing else', async () => {
   const alone = await addOrganisation(db, 'bound');
   await addHolding(db, alone, '100.64.0.0/16');
   await addHolding(db, alone, '2001:db8:1::/48');
@@ -100,12 +100,12 @@ test('a key bound to prefixes touches and sees nothing else', async () => {
   assert.deepEqual(await listHeldPrefixes(db, bound(alone)), []);
 });
 
-/** Nested prefixes in a small world, so that most addresses are in several. */
+/** Nested prefixes in a small address range, so that most addresses are in several. */
 const prefix = fc
   .record({ bits: fc.integer({ min: 0, max: 255 }), length: fc.integer({ min: 24, max: 32 }) })
   .map(({ bits, length }) => ({ network: bits & (0xff << (32 - length)) & 0xff, length }));
 
-test('for any holdings, SQL finds the one that the definition names', async () => {
+test('SQL finds the same holding as the definition, for any holdings', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.uniqueArray(fc.record({ prefix, mine: fc.boolean(), ended: fc.boolean() }), {
@@ -138,7 +138,7 @@ test('for any holdings, SQL finds the one that the definition names', async () =
   );
 });
 
-test('finding a holding among many reads an index, never the table', async (t) => {
+test('finds a holding among many by an index, never by a table scan', async (t) => {
   const { db: many } = await testDatabase(t);
   const big = await addOrganisation(many, 'big');
   await sql`

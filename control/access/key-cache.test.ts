@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KeyCache } from './key-cache.ts';
 
-test('an answer is as old as its question, so one on its way during a change is soon forgotten', async () => {
+test('dates an answer by its query, so that a query during a change expires soon', async () => {
   let now = 0;
   const cache = new KeyCache<string>(() => now);
   const slow = Promise.withResolvers<string>();
@@ -16,7 +16,7 @@ test('an answer is as old as its question, so one on its way during a change is 
   assert.equal(await cache.get('key', async () => 'new'), 'new');
 });
 
-test('equal questions at one time are asked once; a failure is remembered for nobody', async () => {
+test('shares concurrent equal queries and caches no failure', async () => {
   const cache = new KeyCache<string>(() => 0);
   let asked = 0;
   const fail = async () => {
@@ -31,7 +31,7 @@ test('equal questions at one time are asked once; a failure is remembered for no
   assert.equal(await cache.get('key', async () => 'back'), 'back');
 });
 
-test('whoever tries many keys fills no memory, and pushes out the oldest only', async () => {
+test('bounds the cache when many keys are tried, and evicts only the oldest', async () => {
   const cache = new KeyCache<number>(() => 0);
   for (let n = 0; n < 25_000; n++) await cache.get(`key ${n}`, async () => n);
   assert.equal(cache.size, 10_000);

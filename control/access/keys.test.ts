@@ -27,7 +27,7 @@ function create(input: Partial<NewKey>) {
   return db.transaction().execute((tx) => createKey(tx, key, OPERATOR));
 }
 
-/** Refused with exactly these pointers. */
+/** Rejected with exactly these pointers. */
 function refuses(...pointers: string[]): (error: unknown) => boolean {
   return (error) => {
     assert.ok(error instanceof Problem, String(error));
@@ -40,7 +40,7 @@ function refuses(...pointers: string[]): (error: unknown) => boolean {
   };
 }
 
-test('a key is shown once: the database holds its SHA-256 and a hint', async () => {
+test('shows a key once; the database stores its SHA-256 and a hint', async () => {
   const { id, secret } = await create({ name: 'once' });
   const row = await db
     .selectFrom('api_keys')
@@ -58,7 +58,7 @@ test('a key is shown once: the database holds its SHA-256 and a hint', async () 
   assert.deepEqual(told.rows, [{ detail: { name: 'once', abilities: ['firewall.read'] } }]);
 });
 
-test('an ability of an area whose flag is off cannot be granted', async () => {
+test('cannot grant an ability of an area whose flag is off', async () => {
   await assert.rejects(
     create({ abilities: ['firewall.read', 'attacks.read'] }),
     refuses('/abilities/1'),
@@ -66,7 +66,7 @@ test('an ability of an area whose flag is off cannot be granted', async () => {
   await create({ name: 'no flag needed', abilities: ['game-servers.manage'] });
 });
 
-test('every mistake of a key is named at once, and nothing is stored', async () => {
+test('reports all mistakes of a key at once and stores nothing', async () => {
   const before = (await listKeys(db, acme.id)).length;
   await assert.rejects(
     create({
@@ -93,7 +93,7 @@ test('every mistake of a key is named at once, and nothing is stored', async () 
   assert.equal((await listKeys(db, acme.id)).length, before);
 });
 
-test('a given secret works once; a revoked one never comes back under another name', async () => {
+test('accepts a given secret once, and never a revoked one under another name', async () => {
   const secret = generateSecret();
   const { id } = await create({ name: 'given', secret });
   await assert.rejects(create({ name: 'again', secret }), refuses('/secret'));
@@ -101,7 +101,7 @@ test('a given secret works once; a revoked one never comes back under another na
   await assert.rejects(create({ name: 'again', secret }), refuses('/secret'));
 });
 
-test('revoking twice keeps the first moment; revoking nothing is 404', async () => {
+test('keeps the first revocation time when revoked twice; an unknown key is 404', async () => {
   const { id } = await create({ name: 'twice' });
   const first = await db.transaction().execute((tx) => revokeKey(tx, id, OPERATOR));
   const second = await db.transaction().execute((tx) => revokeKey(tx, id, OPERATOR));
@@ -117,7 +117,7 @@ test('revoking twice keeps the first moment; revoking nothing is 404', async () 
   );
 });
 
-test('organisations are found by slug, with their limits', async () => {
+test('finds organisations by slug, with their limits', async () => {
   assert.equal(await findOrganisation(db, 'nobody'), null);
   const found = await findOrganisation(db, 'acme');
   assert.deepEqual(found?.limits, {

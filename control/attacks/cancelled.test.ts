@@ -5,7 +5,7 @@ import { startEnvironment } from '../http/testing/fixture.ts';
 import { recordOngoing, respondTo } from './mitigations/testing.ts';
 import { ScopeTable } from './watch/scopes.ts';
 
-test('what is cancelled is told to edges with what they watch, until it is over for as long as it might go on', async (t) => {
+test('sends cancelled attacks to edges with their watch settings until they can no longer continue', async (t) => {
   const { acme, db } = await startEnvironment(t);
   const heard = await recordOngoing(db, '203.0.113.10', 'ntp_amplification');
   await respondTo(db, heard);

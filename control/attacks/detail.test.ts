@@ -35,7 +35,7 @@ interface Detail {
   };
 }
 
-test('whoever sees an attack reads what is done against it in words, and may withdraw it', async (t) => {
+test('describes the mitigations of a visible attack and allows withdrawing them', async (t) => {
   const { acme, db } = await startEnvironment(t);
   const heard = await recordOngoing(db, '203.0.113.10', 'dns_amplification');
   await respondTo(db, heard);
@@ -63,7 +63,7 @@ test('whoever sees an attack reads what is done against it in words, and may wit
   );
 });
 
-test('what was dropped of an attack, and what would have been, is read with it, once and of no other', async (t) => {
+test('shows the dropped and observed packets of an attack once, and of no other attack', async (t) => {
   const { acme, db } = await startEnvironment(t);
   const single = await recordOngoing(db, '203.0.113.10', 'dns_amplification');
   const spread = await recordOngoing(db, '203.0.113.0/24', 'udp_flood');
@@ -78,7 +78,7 @@ test('what was dropped of an attack, and what would have been, is read with it, 
   const entries = [
     entryOf('203.0.113.10', 1_000),
     entryOf('203.0.113.10', 300, 'mitigations', 'observed'),
-    // What its holder's rules dropped is none of it.
+    // Drops by rules of the holder are not included.
     entryOf('203.0.113.10', 7, 'policy', 'denied'),
     entryOf('203.0.113.11', 20),
     entryOf('203.0.113.12', 3),
@@ -92,7 +92,7 @@ test('what was dropped of an attack, and what would have been, is read with it, 
   assert.deepEqual(dropped, { packets: 1_001, bytes: 100_100 });
   assert.deepEqual(wouldDrop, { packets: 300, bytes: 30_000 });
   assert.equal((await read(spread.attackId)).dropped.packets, 123);
-  // Long after it is over, nothing counts for it.
+  // Drops long after its end do not count.
   await sql`
     update attacks set started_at = started_at - interval '1 hour',
            ended_at = started_at - interval '1 hour'`.execute(db);
@@ -100,7 +100,7 @@ test('what was dropped of an attack, and what would have been, is read with it, 
   assert.equal((await read(single.attackId)).dropped.packets, 1_001);
 });
 
-test('what an edge did alone is read beside what control had done, with its name and its time', async (t) => {
+test('shows autonomous mitigations of an edge next to those of control, with edge name and time', async (t) => {
   const { acme, db } = await startEnvironment(t);
   const heard = await recordOngoing(db, '203.0.113.10', 'dns_amplification');
   await respondTo(db, heard);
@@ -134,7 +134,7 @@ test('what an edge did alone is read beside what control had done, with its name
   assert.deepEqual([sinces.length, sinces], [3, sinces.toSorted()]);
 });
 
-test('an attack on somebody else, one that there is not, and what is no id are alike: 404', async (t) => {
+test('answers 404 alike for an attack on another organisation, an unknown id and an invalid id', async (t) => {
   const { acme, db } = await startEnvironment(t);
   const strange = await recordOngoing(db, '198.18.0.1', 'icmp_flood');
   for (const id of [strange.attackId, 4711, 0, '-1', 'x', '1e3', '99999999999999999999']) {

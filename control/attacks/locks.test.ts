@@ -15,7 +15,7 @@ import { wireAttack } from './watch/testing.ts';
 const ATTACKS = 60;
 const ROUNDS = 12;
 
-/** As with many attacks: rows are taken in the order in which they are named, not in that of a whole table. */
+/** As with many attacks: rows are locked in the order of the list, not in table order. */
 async function planAsWithMany(db: Db): Promise<void> {
   const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(db);
   for (const way of ['seqscan', 'hashjoin', 'mergejoin', 'bitmapscan']) {
@@ -23,13 +23,13 @@ async function planAsWithMany(db: Db): Promise<void> {
       db,
     );
   }
-  // Connections have it from their beginning on.
+  // The setting applies to connections opened from now on.
   await sql`
     select pg_terminate_backend(pid) from pg_stat_activity
      where datname = current_database() and pid <> pg_backend_pid()`.execute(db);
 }
 
-test('whoever records, dates and mitigates the same attacks at once waits for the others, and none for each other', async (t) => {
+test('concurrent recording, dating and mitigation of the same attacks never deadlock', async (t) => {
   const { db } = await testDatabase(t);
   await planAsWithMany(db);
   const organisation = await insertOrganisation(db, 'acme');
@@ -47,7 +47,7 @@ test('whoever records, dates and mitigates the same attacks at once waits for th
   const backwards = heard.toReversed();
   let rate = 1e9;
   const records = async (): Promise<void> => {
-    // Each time more, so that each time all are written.
+    // The values grow each time, so that all rows are written each time.
     rate += 1e6;
     const batch = backwards.map(({ attack }) => {
       const peak = { value: rate, low: rate, high: rate };
@@ -69,7 +69,7 @@ test('whoever records, dates and mitigates the same attacks at once waits for th
     const told = { ...wireAttack(attack.startedAtMs - round, null), subject: attack.subject };
     await recordDelayed(db, { edge: 'fra1', attack: told, thresholds: DEFAULT_THRESHOLDS });
   };
-  // Each round is dated anew.
+  // Each round has a new date.
   const date = async (): Promise<void> => {
     await recordConfirmed(db);
     await sql`
@@ -79,7 +79,7 @@ test('whoever records, dates and mitigates the same attacks at once waits for th
   const rounds = async (work: (round: number) => Promise<unknown>): Promise<void> => {
     for (let round = 0; round < ROUNDS; round++) await work(round);
   };
-  // Any two that wait for each other are told so by the database, and the round rejects.
+  // The database reports a deadlock, and the round rejects.
   await Promise.all([
     rounds(records),
     rounds(records),

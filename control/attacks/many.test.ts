@@ -14,14 +14,14 @@ import type { Seen } from './record/plan.ts';
 import { TestWatch } from './watch/testing.ts';
 
 const ATTACKS = 1_000;
-/** Recorded in batches, and what is heard meanwhile is decided about together. */
+/** Recorded in batches; events received meanwhile are planned together. */
 const MOST_GENERATIONS = 10;
 
 async function attacked(t: TestContext) {
   const { db } = await testDatabase(t);
   const organisation = await insertOrganisation(db, 'acme');
   await insertHolding(db, organisation, '10.0.0.0/16');
-  // Every attack calls it too.
+  // Every attack also calls a responder.
   const spec = {
     call: { kind: 'command', command: ['/bin/true'] },
     prefixes: null,
@@ -56,7 +56,7 @@ function seenOf(index: number, endedAtMs: number | null): Seen {
   return { attack, openedAtMs: startedAtMs, busyAtMs: startedAtMs, resumable: null, isNews: true };
 }
 
-test('a thousand attacks at once are recorded, mitigated, dated and over in a handful of generations', async (t) => {
+test('records, mitigates, dates and ends a thousand concurrent attacks in few generations', async (t) => {
   const db = await attacked(t);
   const failures: unknown[] = [];
   const dated = new Set<number>();
@@ -101,7 +101,7 @@ test('a thousand attacks at once are recorded, mitigated, dated and over in a ha
   assert.deepEqual([failures, watch.failures], [[], []]);
 });
 
-test('an attack about which nothing can be decided keeps back none of those decided about with it', async (t) => {
+test('an attack whose plan fails does not delay the others of its batch', async (t) => {
   const db = await attacked(t);
   const heard: ReportedAttack[] = [];
   for (let last = 1; last <= 20; last++) {

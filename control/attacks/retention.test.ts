@@ -22,7 +22,7 @@ async function idsOf(db: Db): Promise<number[]> {
   return rows.map(({ id }) => id);
 }
 
-test('partitions are there before their month, made once whoever makes them', async (t) => {
+test('creates partitions before their month, once for all processes', async (t) => {
   const { db } = await startEnvironment(t);
   const now = new Date('2026-11-30T23:59:59Z');
   await Promise.all(Array.from({ length: 6 }, () => sweepAttacks(db, now)));
@@ -31,7 +31,7 @@ test('partitions are there before their month, made once whoever makes them', as
     'attacks_2026_12',
     'attacks_2027_01',
   ]);
-  // Whatever the clock of the database says, the ends belong to one partition each.
+  // For any database clock, each boundary belongs to one partition.
   await ensurePartitions(db, new Date('2027-02-01T00:00:00Z'), 0);
   assert.equal((await partitionsOf(db)).length, 4);
   await sql`
@@ -48,7 +48,7 @@ test('partitions are there before their month, made once whoever makes them', as
   );
 });
 
-test('history is kept for the longest that any organisation may look back, then dropped whole', async (t) => {
+test('keeps history for the longest retention of any organisation, then drops whole partitions', async (t) => {
   const { db } = await startEnvironment(t);
   const old = await putAttack(db, {
     subject: '203.0.113.1',
@@ -60,7 +60,7 @@ test('history is kept for the longest that any organisation may look back, then 
   await sweepAttacks(db);
   assert.deepEqual(await idsOf(db), [old, recent]);
   await sql`update organisations set attack_history_days = 90`.execute(db);
-  // One that still goes on keeps its month.
+  // An ongoing attack keeps its partition.
   await sql`
     insert into ongoing_attacks values ('203.0.113.1', ${old}, 1, now(), now(), null, now(), '{}')`.execute(
     db,
@@ -72,7 +72,7 @@ test('history is kept for the longest that any organisation may look back, then 
   assert.deepEqual(await idsOf(db), [recent]);
 });
 
-test('an attack is kept by when it ended, with its evidence, and of its month nothing else is', async (t) => {
+test('keeps an attack by its end with its evidence, and nothing else of its month', async (t) => {
   const { db, acme } = await startEnvironment(t);
   await sql`update organisations set attack_history_days = 90`.execute(db);
   const put = async (last: number, endedAgo: number): Promise<number> => {
@@ -108,7 +108,7 @@ test('an attack is kept by when it ended, with its evidence, and of its month no
   assert.ok(!(await partitionsOf(db)).includes(month));
 });
 
-test('old versions go after a day, and links that need them show the list as it is', async (t) => {
+test('deletes old versions after a day, and their links show the current list', async (t) => {
   const { db, acme } = await startEnvironment(t);
   for (const last of [1, 2, 3]) {
     await putAttack(db, { subject: `203.0.113.${last}`, startedAgo: 60 * last });

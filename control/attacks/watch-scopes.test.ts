@@ -26,7 +26,7 @@ organisations:
     services: [{ id: 2, name: t, addresses: [{ ip: 203.0.113.7 }] }]
 `;
 
-test('an address has its own settings, else its service, its prefixes and its organisation, never a stranger', async (t) => {
+test('resolves settings from the address, its service, its prefixes and its organisation, never from others', async (t) => {
   const { db } = await testDatabase(t);
   await applyText(db, FILE);
   const { scopes } = await watchScopes(db);
@@ -62,7 +62,7 @@ test('an address has its own settings, else its service, its prefixes and its or
     mitigation: 'off',
     ...own,
   });
-  // Inside acme's prefix, and not acme's.
+  // Inside acme's prefix, but held by another organisation.
   assert.deepEqual(of('203.0.113.7'), {
     scope: '203.0.113.7',
     pps: 20_000,
@@ -74,7 +74,7 @@ test('an address has its own settings, else its service, its prefixes and its or
   });
 });
 
-test('the version changes with the scopes and with nothing else, and what ended is not watched', async (t) => {
+test('changes the version only with the scopes, and omits ended holdings', async (t) => {
   const { db } = await testDatabase(t);
   await applyText(db, FILE);
   const first = await watchScopes(db);
@@ -92,7 +92,7 @@ test('the version changes with the scopes and with nothing else, and what ended 
   assert.notEqual(third.version, second.version);
 });
 
-test('applying settings again changes nothing, and taking them out of the file takes them away', async (t) => {
+test('changes nothing when settings are applied again, and removes settings that the file drops', async (t) => {
   const { db } = await testDatabase(t);
   await applyText(db, FILE);
   assert.deepEqual((await applyText(db, FILE)).changes, []);

@@ -46,7 +46,7 @@ function meet(db: Db) {
 
 async function insertCollector(db: Db): Promise<void> {
   const exporters = JSON.stringify([
-    // As rows of before an exporter could be believed of less.
+    // Like rows from before exporters could be restricted.
     { ip: '192.0.2.1', samplingRate: 1000 },
     { ip: '192.0.2.2', samplingRate: null, prefixes: ['203.0.113.0/24', '198.51.100.1/32'] },
   ]);
@@ -62,7 +62,7 @@ const report = (instance: string) =>
 const samples = (instance: string) =>
   ({ kind: 'watch.samples', instance, sequence: 1, atMs: 1, samples: [] }) as const;
 
-test('a collector is let in by its credential alone, and by the last one only', async (t) => {
+test('admits a collector only with its newest credential', async (t) => {
   const { db } = await testDatabase(t);
   const { admit } = meet(db);
   assert.equal((await admit(FROM, null)).ok, false);
@@ -78,7 +78,7 @@ test('a collector is let in by its credential alone, and by the last one only', 
   assert.deepEqual(await admit(FROM, second), { ok: true });
 });
 
-test('who said hello last speaks for a collector; what another measures is not counted', async (t) => {
+test('counts measurements only from the collector instance that said hello last', async (t) => {
   const { db } = await testDatabase(t);
   const { agentHandler, taken } = meet(db);
   const refusal = async (request: AgentRequest): Promise<string> => {
@@ -106,7 +106,7 @@ test('who said hello last speaks for a collector; what another measures is not c
   assert.equal(edges.kind, 'refused');
 });
 
-test('what a collector says of itself is kept and shown; what nobody can read is as nothing', async (t) => {
+test('stores and shows the status of a collector, and ignores an unreadable one', async (t) => {
   const { db } = await testDatabase(t);
   const { agentHandler, registry } = meet(db);
   await insertCollector(db);

@@ -6,7 +6,7 @@ import { codeOf, constraintOf, isUnavailable } from './failure.ts';
 import { statementName } from './statement.ts';
 import { testDatabase } from './testing.ts';
 
-test('values arrive in the types of the schema', async (t) => {
+test('returns values in the types of the schema', async (t) => {
   const { db } = await testDatabase(t);
   const { rows } = await sql`
     select 9007199254740991::bigint as big, array[1, 2]::bigint[] as bigs, '{}'::bigint[] as none,
@@ -35,12 +35,12 @@ test('values arrive in the types of the schema', async (t) => {
   ]);
 });
 
-test('a bigint that a number cannot hold is an error, never another number', async (t) => {
+test('throws for a bigint beyond the safe integers', async (t) => {
   const { db } = await testDatabase(t);
   await assert.rejects(sql`select 9007199254740993::bigint`.execute(db), RangeError);
 });
 
-test('equal statements are prepared once on a connection; scripts never are', async (t) => {
+test('prepares equal statements once per connection, and scripts never', async (t) => {
   const { url } = await testDatabase(t);
   const db = openDatabase({ url, poolSize: 1 });
   t.after(() => db.destroy());
@@ -57,7 +57,7 @@ test('equal statements are prepared once on a connection; scripts never are', as
   assert.equal(statementName('create table x ()'), null);
 });
 
-test('a refused write names its constraint, and is no outage', async (t) => {
+test('a rejected write names its constraint and is no outage', async (t) => {
   const { db } = await testDatabase(t);
   const twice = { generation: 1, cause: 'a test' };
   await db.insertInto('generations').values(twice).execute();
@@ -81,7 +81,7 @@ test('a connection terminated inside a transaction is an outage, and the next qu
   assert.deepEqual((await sql`select 1 as n`.execute(victim)).rows, [{ n: 1 }]);
 });
 
-test('a table that a newer replica migrates costs a connection one query, not the rest of its life', async (t) => {
+test('a table migrated by a newer replica fails one query of a connection, not all later ones', async (t) => {
   const { db, url } = await testDatabase(t);
   const older = openDatabase({ url, poolSize: 1 });
   t.after(() => older.destroy());
@@ -92,7 +92,7 @@ test('a table that a newer replica migrates costs a connection one query, not th
   assert.equal((await read()).length, 1);
 });
 
-test('a server that is not there is an outage', async () => {
+test('treats an unreachable server as an outage', async () => {
   for (const url of [
     'postgresql:///x?host=%2Fnonexistent&user=x',
     'postgresql://x@127.0.0.1:1/x',
@@ -103,7 +103,7 @@ test('a server that is not there is an outage', async () => {
   }
 });
 
-test('an outage is recognised behind its wrappers, and nothing else is one', () => {
+test('recognises an outage behind wrapping errors, and nothing else', () => {
   const stopped = Object.assign(new Error('terminating connection'), { code: '57P01' });
   assert.ok(isUnavailable(new Error('no policies', { cause: new Error('x', { cause: stopped }) })));
   assert.ok(isUnavailable(new AggregateError([stopped])));

@@ -10,7 +10,7 @@ async function notify(db: Db, channel: string, payload: string): Promise<void> {
   await sql`select pg_notify(${channel}, ${payload})`.execute(db);
 }
 
-/** Notifications as events of the channel's name, so that a test can wait for them. */
+/** Emits notifications as events named after the channel, so that a test can wait for them. */
 function heardOn(t: { after(fn: () => Promise<void>): void }, url: string): EventEmitter {
   const heard = new Emitter();
   const listener = listen(url, ['portcullis_generation', 'portcullis_access'], (channel, payload) =>
@@ -20,7 +20,7 @@ function heardOn(t: { after(fn: () => Promise<void>): void }, url: string): Even
   return heard;
 }
 
-test('each channel is heard by its own name, after one call to look for oneself', async (t) => {
+test('reports each channel by name, after an initial call to read the current state', async (t) => {
   const { db, url } = await testDatabase(t);
   const heard = heardOn(t, url);
   assert.deepEqual(await once(heard, 'portcullis_access'), [null]);
@@ -30,7 +30,7 @@ test('each channel is heard by its own name, after one call to look for oneself'
   assert.deepEqual(await told, ['17']);
 });
 
-test('after a broken connection it listens again, and says to look for oneself', async (t) => {
+test('listens again after a lost connection and requests a new read', async (t) => {
   const { db, url } = await testDatabase(t);
   const heard = heardOn(t, url);
   await once(heard, 'portcullis_access');
@@ -43,7 +43,7 @@ test('after a broken connection it listens again, and says to look for oneself',
   assert.deepEqual(await told, ['after']);
 });
 
-test('it can be stopped while no server is there', async () => {
+test('stops while the server is unreachable', async () => {
   const failures = new Emitter();
   const failed = once(failures, 'failed');
   const listener = listen('postgresql:///x?host=%2Fnonexistent&user=x', [], () => {}, {

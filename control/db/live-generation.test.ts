@@ -5,7 +5,7 @@ import type { Db } from './database.ts';
 import { addHolding, addOrganisation } from '../access/test-organisation.ts';
 import { testDatabase } from './testing.ts';
 
-/** The SQL function live_generation(address), case by case of decisions.md, "Propagation". */
+/** The SQL function live_generation(address), by the cases of decisions.md, "Propagation". */
 let db: Db;
 
 before(async (t) => {
@@ -20,7 +20,7 @@ beforeEach(async () => {
 interface Edge {
   readonly name: string;
   readonly confirmed: number;
-  /** Enforced once; an edge that only ever observed never did. */
+  /** Whether it has ever enforced; an edge that always observed has not. */
   readonly enrolled?: boolean;
   readonly inService?: boolean;
   readonly leftAt?: string;
@@ -63,7 +63,7 @@ async function live(address: string): Promise<number | undefined> {
   return rows[0]?.live;
 }
 
-test('with no enforcing edge enrolled, accepted is live', async () => {
+test('without enrolled enforcing edges, the accepted generation is live', async () => {
   assert.equal(await live('203.0.113.1'), 100);
 });
 
@@ -74,31 +74,31 @@ test('an observing edge never counts', async () => {
   assert.equal(await live('203.0.113.1'), 40);
 });
 
-test('the slowest edge in service decides, and one out of service does not', async () => {
+test('the slowest edge in service determines live, and edges out of service do not count', async () => {
   await addEdge({ name: 'fast', confirmed: 90 });
   await addEdge({ name: 'slow', confirmed: 70 });
   await addEdge({ name: 'gone', confirmed: 10, inService: false, leftAt: '2026-02-01' });
   assert.equal(await live('203.0.113.1'), 70);
 });
 
-test('with none in service, live stands where the last to leave had it', async () => {
+test('with no edge in service, live stays at the generation of the last edge that left', async () => {
   await addEdge({ name: 'early', confirmed: 50, inService: false, leftAt: '2026-02-01' });
   await addEdge({ name: 'late', confirmed: 60, inService: false, leftAt: '2026-02-02' });
   assert.equal(await live('203.0.113.1'), 60);
 });
 
-test('edges that left at one moment count by the slowest of them', async () => {
+test('the slowest of several edges that left at the same time counts', async () => {
   await addEdge({ name: 'one', confirmed: 60, inService: false, leftAt: '2026-02-02' });
   await addEdge({ name: 'two', confirmed: 55, inService: false, leftAt: '2026-02-02' });
   assert.equal(await live('203.0.113.1'), 55);
 });
 
-test('enrolled but never yet in service: live stands still at what it confirmed', async () => {
+test('live stays at the confirmed generation of an enrolled edge that was never in service', async () => {
   await addEdge({ name: 'new', confirmed: 0, inService: false });
   assert.equal(await live('203.0.113.1'), 0);
 });
 
-test('a refused address stays at its last good generation, all others move on', async () => {
+test('a refused address stays at its last good generation, and all others advance', async () => {
   const edge = await addEdge({ name: 'fra1', confirmed: 80 });
   await refuse(edge, '203.0.113.1/32', 20);
   assert.equal(await live('203.0.113.1'), 20);
@@ -106,7 +106,7 @@ test('a refused address stays at its last good generation, all others move on', 
   assert.equal(await live('2001:db8::1'), 80);
 });
 
-test('a refused prefix holds back what it judges, by the oldest of nested refusals', async () => {
+test('a refused prefix holds back the addresses that use its policy, by the oldest of nested refusals', async () => {
   const edge = await addEdge({ name: 'fra1', confirmed: 80 });
   await refuse(edge, '203.0.113.0/24', 30);
   await refuse(edge, '203.0.113.0/28', 25);
@@ -115,7 +115,7 @@ test('a refused prefix holds back what it judges, by the oldest of nested refusa
   assert.equal(await live('203.0.114.1'), 80);
 });
 
-test('a refused prefix does not hold back an address that has a policy of its own', async () => {
+test('a refused prefix does not hold back an address with its own policy', async () => {
   const edge = await addEdge({ name: 'fra1', confirmed: 80 });
   await refuse(edge, '203.0.113.0/24', 30);
   const organisation = await addOrganisation(db, 'acme');
@@ -152,6 +152,6 @@ test('only edges that serve an address count for it', async () => {
   await addEdge({ name: 'v6', confirmed: 20, serves: ['::/0'] });
   assert.equal(await live('203.0.113.1'), 10);
   assert.equal(await live('2001:db8::1'), 20);
-  // Nobody enforces for this one, so accepted is live.
+  // No edge enforces for this address, so accepted is live.
   assert.equal(await live('198.51.100.1'), 100);
 });

@@ -8,7 +8,7 @@ import { testDatabase } from './testing.ts';
 const one = { name: '0001-initial.sql', text: '', hash: 'a' };
 const two = { name: '0002-more.sql', text: '', hash: 'b' };
 
-test('a database newer than the code is refused in words', () => {
+test('rejects a database newer than the code with an explanation', () => {
   assert.equal(refuse([], [one]), null);
   assert.equal(refuse([one], [one, two]), null);
   assert.match(
@@ -17,12 +17,12 @@ test('a database newer than the code is refused in words', () => {
   );
 });
 
-test('a database of another history, or a changed migration, is refused in words', () => {
+test('rejects a database with other or changed migrations with an explanation', () => {
   assert.match(refuse([two], [one, two]) ?? '', /has migration 0002-more\.sql where this/);
   assert.match(refuse([{ ...one, hash: 'x' }], [one]) ?? '', /was changed after/);
 });
 
-test('control planes that start together migrate an empty database once', async (t) => {
+test('migrates an empty database once when several control planes start together', async (t) => {
   const { db, url } = await testDatabase(t);
   await sql`drop schema public cascade; create schema public`.execute(db);
   const others = [openDatabase({ url }), openDatabase({ url }), openDatabase({ url })];
@@ -37,7 +37,7 @@ test('control planes that start together migrate an empty database once', async 
   );
 });
 
-test('a migration that fails leaves nothing of itself or of those before it', async (t) => {
+test('a failing migration rolls back itself and the ones before it', async (t) => {
   const { db } = await testDatabase(t);
   const shipped = await loadMigrations();
   const good = { name: '9998-good.sql', text: 'create table half (id int)', hash: 'g' };

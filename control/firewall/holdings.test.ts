@@ -62,7 +62,7 @@ const WAITING_WRITES: readonly [string, (acme: TestClient, ip: string) => Promis
   ],
 ];
 
-test('a write that waited while the holding ended is refused and leaves nothing, on an address with objects and on one without', async (t) => {
+test('rejects a write that waited while the holding ended, on an address with and without objects', async (t) => {
   const { acme, db } = await startEnvironment(t);
   await acme.post(`${V1}/203.0.113.10/rules`, DENY);
   await acme.post(`${V1}/203.0.113.10/filters`, { type: 'udp-stateful', port: '1' });
@@ -78,7 +78,7 @@ test('a write that waited while the holding ended is refused and leaves nothing,
   }
 });
 
-/** Begins the write, which has to wait for the row of a holding that then ends. */
+/** Starts the write, which waits for the row of a holding that then ends. */
 async function writeWhileEnding(db: Db, write: () => Promise<TestReply>): Promise<TestReply> {
   return db
     .transaction()
@@ -106,7 +106,7 @@ async function untilSomebodyWaits(tx: Tx): Promise<void> {
   throw new Error('the write never waited');
 }
 
-/** Everything that a write leaves. */
+/** All rows that a write leaves. */
 async function writtenState(db: Db): Promise<unknown> {
   const { rows } = await sql`
     select (select jsonb_agg(to_jsonb(a) order by id) from addresses a) as addresses,
@@ -119,7 +119,7 @@ async function writtenState(db: Db): Promise<unknown> {
   return rows;
 }
 
-test('every write is in the audit trail with who, what, from where, and its generation; refusals are not', async (t) => {
+test('audits every write with caller, change, source address and generation, but no rejected ones', async (t) => {
   const { acme, db } = await startEnvironment(t);
   const path = `${V1}/203.0.113.10`;
   await acme.post(`${path}/rules`, { ...DENY }, { 'x-request-id': 'audited-1' });

@@ -92,7 +92,7 @@ test('enforcement is partial with an edge away or an address refused, which stay
   );
 });
 
-test('a replace makes the own objects exactly these, keeps the ids of what stays, and answers the difference', async (t) => {
+test('replaces the own objects, keeps the ids of unchanged ones, and returns the difference', async (t) => {
   const { acme } = await startEnvironment(t);
   await acme.put(ACCEPTED, {
     rules: [allow('80-81')],
@@ -126,7 +126,7 @@ test('a replace makes the own objects exactly these, keeps the ids of what stays
   assert.deepEqual(asAccepted(await acme.get(LIVE)).data.rules, []);
 });
 
-test('a replace with If-Match of an older state is 412; edges that confirm meanwhile do not matter', async (t) => {
+test('answers 412 to a replace with If-Match of an older state, regardless of confirmations by edges', async (t) => {
   const { acme, db } = await startEnvironment(t);
   await EDGE.execute(db);
   await acme.post(`${LIVE}/rules`, allow('80'));
@@ -186,7 +186,7 @@ interface Held {
 
 const asHeld = (reply: TestReply) => reply.body as Held;
 
-test('held prefixes, assigned and configured addresses are listed in order, page by page, as far as the key sees', async (t) => {
+test('lists held prefixes, assigned and configured addresses in order, by page, within the scope of the key', async (t) => {
   const world = await startEnvironment(t);
   for (const ip of ['203.0.113.9', '203.0.113.10', '2001:db8::1']) {
     await world.acme.post(`${V1}/${ip}/rules`, allow('80,81'));
@@ -228,7 +228,7 @@ interface Explained {
 
 const asExplained = (reply: TestReply) => reply.body as Explained;
 
-test('explain says what decides, by what is accepted or by what is live', async (t) => {
+test('explains the verdict by the accepted or the live state', async (t) => {
   const { acme, db } = await startEnvironment(t);
   await EDGE.execute(db);
   const ask = async (packet: object) =>

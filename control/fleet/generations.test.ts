@@ -15,7 +15,7 @@ test('gives 50 parallel writes increasing generations in the order of their comm
           cause: `write ${n}`,
           targets: ['192.0.2.1'],
         });
-        // Still under the lock: whoever is next cannot have been given a number yet.
+        // Still under the lock: the next writer cannot have a number yet.
         seen.push(generation);
       }),
     ),

@@ -28,7 +28,7 @@ function acknowledged(reply: TestReply, status: number, message: string): void {
   assert.match(reply.headers.get('content-type') ?? '', /^application\/json/);
 }
 
-test('what the node accepts is 200 with ok and an empty message, and reached it as it was sent', async (t) => {
+test('forwards instructions unchanged and answers 200 with ok and an empty message when the node accepts', async (t) => {
   const { acme, node } = await start(t);
   for (const signal of ['start', 'stop', 'restart', 'kill']) {
     acknowledged(await acme.post(POWER, { signal }), 200, '');
@@ -46,7 +46,7 @@ test('what the node accepts is 200 with ok and an empty message, and reached it 
   );
 });
 
-test('what the node refuses is 502 in its words, and says that it was the node', async (t) => {
+test('answers 502 with the text of the node when the node rejects', async (t) => {
   const { acme, node } = await start(t);
   for (const [reason, message] of [
     ['the server is stopping', 'The node refused: the server is stopping.'],
@@ -59,7 +59,7 @@ test('what the node refuses is 502 in its words, and says that it was the node',
   }
 });
 
-test('a node that hangs, and one that is away, are 502 in their time, and the message says which', async (t) => {
+test('answers 502 in bounded time for a hanging or absent node and names the case', async (t) => {
   const { acme, node } = await start(t);
   node.answer = () => null;
   const before = performance.now();
@@ -75,7 +75,7 @@ test('a node that hangs, and one that is away, are 502 in their time, and the me
   acknowledged(await acme.post(POWER, START), 502, 'The node did not answer: it is not connected.');
 });
 
-test('an unprovisioned server is 422 in the acknowledgement envelope, and its node hears nothing', async (t) => {
+test('answers 422 in the acknowledgement envelope for an unprovisioned server without calling its node', async (t) => {
   const { acme, node, db } = await start(t);
   const power = `/api/v1/game-servers/${uuidOf(2)}/power`;
   acknowledged(await acme.post(power, START), 422, 'The server is not provisioned yet.');
@@ -85,7 +85,7 @@ test('an unprovisioned server is 422 in the acknowledgement envelope, and its no
   assert.deepEqual(node.calls, []);
 });
 
-test('commands: one line of 1 to 2048 characters without control characters, everything else is 422', async (t) => {
+test('commands: accepts one line of 1 to 2048 characters without control characters, everything else is 422', async (t) => {
   const { acme, node } = await start(t);
   for (const command of ['x', 'x'.repeat(2048), '😀'.repeat(2048), "'; rm -rf / #", '${jndi:x}']) {
     acknowledged(await acme.post(COMMAND, { command }), 200, '');
@@ -125,7 +125,7 @@ test('commands: one line of 1 to 2048 characters without control characters, eve
   assert.equal(node.calls.length, heard);
 });
 
-test('signals: the four of the interface, everything else is 422', async (t) => {
+test('signals: accepts the four of the interface, everything else is 422', async (t) => {
   const { acme, node } = await start(t);
   for (const signal of [
     'START',
@@ -152,7 +152,7 @@ test('signals: the four of the interface, everything else is 422', async (t) => 
   assert.deepEqual(node.calls, []);
 });
 
-test('what is checked first: the key, the ability, the server, then what was sent', async (t) => {
+test('checks the key, the ability, the server and the body in this order', async (t) => {
   const world = await start(t);
   const bad = { signal: 'explode', colour: 'red' };
   const foreign = `/api/v1/game-servers/${uuidOf(900)}/power`;
@@ -162,7 +162,7 @@ test('what is checked first: the key, the ability, the server, then what was sen
   assertRefused(await world.acme.post(foreign, bad), 404, 'not_found');
   assertRefused(await world.acme.post(foreign, bad, key('a')), 404, 'not_found');
   assertRefused(await world.acme.post(POWER, bad), 422, 'invalid_request');
-  // Bad input before the state of the server: a mistake shows while a server is still being built.
+  // Invalid input is reported before the state of the server, so also while a server is being built.
   assertRefused(
     await world.acme.post(`/api/v1/game-servers/${uuidOf(2)}/power`, bad),
     422,
@@ -170,7 +170,7 @@ test('what is checked first: the key, the ability, the server, then what was sen
   );
 });
 
-test('fifty of the same signal at once: each gets an answer of its own, and nothing is left open', async (t) => {
+test('answers each of fifty concurrent equal signals and leaves nothing open', async (t) => {
   const { acme, node } = await start(t);
   let turn = 0;
   node.answer = () =>
@@ -184,7 +184,7 @@ test('fifty of the same signal at once: each gets an answer of its own, and noth
   assert.equal(new Set(node.calls.map(({ id }) => id)).size, 50);
 });
 
-test('a hung node holds no connection of the database: nothing is in a transaction while it is waited for', async (t) => {
+test('holds no database connection or transaction while waiting for a hung node', async (t) => {
   const { acme, node, db } = await start(t);
   node.answer = () => null;
   const hung = Array.from({ length: 20 }, () => acme.post(POWER, START));
@@ -196,7 +196,7 @@ test('a hung node holds no connection of the database: nothing is in a transacti
   for (const reply of await Promise.all(hung)) assert.equal(reply.status, 502);
 });
 
-test('Idempotency-Key: a repeat gets the first answer and the node hears one; another body is 422', async (t) => {
+test('Idempotency-Key: a repeat gets the first answer and calls the node once; another body is 422', async (t) => {
   const { acme, node } = await start(t);
   const command = { command: 'give alex diamond 64' };
   const first = await acme.post(COMMAND, command, key('a'));
@@ -213,7 +213,7 @@ test('Idempotency-Key: a repeat gets the first answer and the node hears one; an
   assert.equal(node.calls.length, 1);
 });
 
-test('Idempotency-Key: of twenty at once the node hears one', async (t) => {
+test('Idempotency-Key: twenty concurrent requests call the node once', async (t) => {
   const { acme, node } = await start(t);
   node.delayMs = 100;
   const replies = await Promise.all(
@@ -224,7 +224,7 @@ test('Idempotency-Key: of twenty at once the node hears one', async (t) => {
   assert.ok(replies.some(({ status }) => status === 200));
 });
 
-test('Idempotency-Key: 422 is kept, 502 frees the key', async (t) => {
+test('Idempotency-Key: 422 is stored, 502 releases the key', async (t) => {
   const { acme, node } = await start(t);
   const unbuilt = `/api/v1/game-servers/${uuidOf(2)}/power`;
   for (const replayed of [null, 'true']) {
@@ -243,12 +243,12 @@ test('Idempotency-Key: 422 is kept, 502 frees the key', async (t) => {
   assert.equal(retried.headers.get('idempotency-replayed'), null);
 });
 
-test('Idempotency-Key: a control plane that died in between never sends the same twice', async (t) => {
+test('Idempotency-Key: an instruction is not sent again after its control plane died', async (t) => {
   const { acme, node, db } = await start(t);
   node.answer = () => null;
   const dying = acme.post(COMMAND, { command: 'x' }, key('a'));
   await node.called(1);
-  // What a killed process leaves: the key claimed, and nobody who would settle it.
+  // As after a killed process: the key is claimed and never completed.
   const { rows } = await sql`select * from idempotency_keys`.execute(db);
   assert.equal(rows.length, 1);
   assertRefused(
@@ -276,7 +276,7 @@ test('Idempotency-Key: a control plane that died in between never sends the same
   assert.deepEqual(node.calls, []);
 });
 
-test('what was instructed is audited, with what came of it, before anybody is answered', async (t) => {
+test('audits every instruction with its result before the answer', async (t) => {
   const { acme, node, db } = await start(t);
   await acme.post(POWER, { signal: 'kill' });
   node.answer = () => ({ kind: 'refused', reason: 'it is offline' });

@@ -32,7 +32,7 @@ async function addForeign(world: TestEnvironment): Promise<void> {
   await addServer(world.db, { number: 900, service: 601 });
 }
 
-test('the list is what the interface says, by name, then uuid, and without live state', async (t) => {
+test('lists servers in the specified form by name, then uuid, without live state', async (t) => {
   const world = await start(t);
   await addServer(world.db, { number: 3, name: 'beta' });
   await addServer(world.db, { number: 2, name: 'alpha' });
@@ -52,7 +52,7 @@ test('the list is what the interface says, by name, then uuid, and without live 
   assert.deepEqual(world.node.calls, []);
 });
 
-test('a key sees the servers that it was given, and instructs those of them that it may', async (t) => {
+test('lets a key see its servers and instruct those with the ability', async (t) => {
   const world = await start(t);
   for (const number of [1, 2, 3]) await addServer(world.db, { number });
   await addForeign(world);
@@ -85,7 +85,7 @@ test('a key sees the servers that it was given, and instructs those of them that
   assert.deepEqual(namesOf((await none.get(LIST)).body), []);
 });
 
-test('a server of another, an identifier, an upper-case or malformed uuid: 404, all in the same words', async (t) => {
+test('answers the same 404 for a server of another organisation, an identifier, an upper-case or malformed uuid', async (t) => {
   const world = await start(t);
   await addServer(world.db, { number: 1 });
   await addForeign(world);
@@ -125,7 +125,7 @@ test('a server of another, an identifier, an upper-case or malformed uuid: 404, 
   );
 });
 
-test('the detail shows what the node says now, and its tag changes with it', async (t) => {
+test('shows the current state from the node in the detail, with a tag that changes with it', async (t) => {
   const world = await start(t);
   await addServer(world.db, { number: 1 });
   world.node.answer = () => stateAnswer('running');
@@ -148,7 +148,7 @@ test('the detail shows what the node says now, and its tag changes with it', asy
   assert.equal(dataOf(second.body)['state'], 'stopping');
 });
 
-test('state and resources are null, and the rest is there, whenever nobody knows', async (t) => {
+test('answers null for state and resources when they are unknown, and keeps the rest', async (t) => {
   const world = await start(t);
   await addServer(world.db, { number: 1 });
   await addServer(world.db, { number: 2, built: false });
@@ -177,7 +177,7 @@ test('state and resources are null, and the rest is there, whenever nobody knows
   await unknown(1, 'the node is not connected');
 });
 
-test('many readers of one server cost its node one look at a time', async (t) => {
+test('sends a node one query at a time for many readers of one server', async (t) => {
   const world = await start(t);
   await addServer(world.db, { number: 1 });
   world.node.answer = () => stateAnswer('running');
@@ -187,7 +187,7 @@ test('many readers of one server cost its node one look at a time', async (t) =>
   assert.ok(world.node.calls.length < 10, `${world.node.calls.length} looks`);
 });
 
-test('an answer that comes too late changes nothing that comes after it', async (t) => {
+test('ignores an answer after the timeout', async (t) => {
   const world = await start(t);
   await addServer(world.db, { number: 1 });
   world.node.answer = () => stateAnswer('running');
@@ -198,7 +198,7 @@ test('an answer that comes too late changes nothing that comes after it', async 
   assert.equal(dataOf((await world.acme.get(at(1))).body)['state'], 'offline');
 });
 
-test('the build shows why a server is not there yet, with the log of its install', async (t) => {
+test('shows in the build why a server is not ready, with its install log', async (t) => {
   const world = await start(t);
   const uuid = await addServer(world.db, { number: 1, built: false });
   const path = `/api/x1/game-servers/${uuid}/build`;
@@ -224,7 +224,7 @@ test('the build shows why a server is not there yet, with the log of its install
   });
 });
 
-test('what is amiss with a server is told in the words of its node, also when that cannot tell its state', async (t) => {
+test('shows the problem of a server as its node reports it, also if the state is unknown', async (t) => {
   const world = await start(t);
   const uuid = await addServer(world.db, { number: 1 });
   const problem = async (): Promise<unknown> =>
@@ -238,7 +238,7 @@ test('what is amiss with a server is told in the words of its node, also when th
   assert.equal(await problem(), null);
 });
 
-test('the console gives the last lines, and null when nobody knows', async (t) => {
+test('returns the last console lines, and null if they are unknown', async (t) => {
   const world = await start(t);
   const uuid = await addServer(world.db, { number: 1 });
   const path = `/api/x1/game-servers/${uuid}/console`;

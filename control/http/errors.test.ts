@@ -8,7 +8,7 @@ import type { Db } from '../db/database.ts';
 import type { TestReply } from './testing/client.ts';
 import { ALL_ABILITIES, startEnvironment } from './testing/fixture.ts';
 
-/** Parts 7 and 8 of the interface, row by row, with the whole body: what a client may have been written against. */
+/** Parts 7 and 8 of the interface, row by row, with the complete bodies that clients may rely on. */
 const V1 = '/api/v1/firewall/ips';
 const IP = `${V1}/203.0.113.10`;
 const ASSIGNED = `${V1}/198.51.100.10`;
@@ -77,7 +77,7 @@ test('403: every operation to a key that lacks its ability and has all the other
   }
 });
 
-test('404: an address that is not inside a prefix of the caller and not assigned to its services', async (t) => {
+test('404: an address outside of the prefixes and services of the caller', async (t) => {
   const { acme } = await startEnvironment(t);
   isExactly(
     await acme.get(`${V1}/192.0.2.1`),
@@ -90,7 +90,7 @@ test('404: an address that is not inside a prefix of the caller and not assigned
   );
 });
 
-test('422: a filter type that is unknown, and one that is not available here, with the same body', async (t) => {
+test('422: the same body for an unknown filter type and one that is not available on the address', async (t) => {
   const { acme } = await startEnvironment(t);
   const expected = refusal(
     422,
@@ -116,7 +116,7 @@ test('422: a rule identical to one on the address', async (t) => {
   );
 });
 
-test('422: each limit of part 8, one past it, and the same request at the limit is answered', async (t) => {
+test('422: one above each limit of part 8; a request at the limit succeeds', async (t) => {
   const { acme } = await startEnvironment(t);
   const exceeded = (detail: string, errors?: object[]) =>
     refusal(422, 'limit_exceeded', 'Limit exceeded', detail, errors);
@@ -154,7 +154,7 @@ test('422: each limit of part 8, one past it, and the same request at the limit 
   }
 });
 
-test('101 ports are one request where the organisation may have as many rules; meta shows the limits in force', async (t) => {
+test('accepts 101 ports in one request if the rule limit of the organisation allows it; meta shows the limits', async (t) => {
   const world = await startEnvironment(t);
   await sql`update organisations set rules_per_ip = 500, filters_per_ip = 3, max_ports_per_request = 200
             where id = 1`.execute(world.db);
@@ -171,7 +171,7 @@ test('101 ports are one request where the organisation may have as many rules; m
   assert.equal((await acme.post(`${IP}/rules`, tcp('102-301'))).status, 201);
 });
 
-test('422: a delete of what a firewall group owns names the group, and deletes nothing of the request', async (t) => {
+test('422: a delete of an object of a firewall group names the group and deletes nothing', async (t) => {
   const { acme, db } = await startEnvironment(t);
   await assignGroup(db);
   await acme.post(`${IP}/rules`, tcp('80'));
@@ -190,7 +190,7 @@ test('422: a delete of what a firewall group owns names the group, and deletes n
   assert.equal(meta.rules_count, 2);
 });
 
-test('502: no port landed', async (t) => {
+test('502: no port was written', async (t) => {
   const { acme, db } = await startEnvironment(t);
   await sql
     .raw(`create function fail() returns trigger language plpgsql as $$ begin raise 'no'; end $$;
@@ -207,7 +207,7 @@ test('502: no port landed', async (t) => {
   );
 });
 
-test('every protocol is accepted with what it may have, in both families, and ports with nothing else', async (t) => {
+test('accepts every protocol in both families, and ports only with tcp and udp', async (t) => {
   const { acme } = await startEnvironment(t);
   for (const path of [IP, `${V1}/2001:db8::10`]) {
     for (const protocol of ['tcp', 'udp', 'icmp', 'gre', 'esp', 'any']) {
@@ -221,7 +221,7 @@ test('every protocol is accepted with what it may have, in both families, and po
   }
 });
 
-test('unknown fields, query parameters and control characters are 422 in every write', async (t) => {
+test('answers 422 in every write to unknown fields, query parameters and control characters', async (t) => {
   const { acme } = await startEnvironment(t);
   for (const { row, path } of OPERATIONS.filter(({ row }) => row.body !== undefined)) {
     if (row.flag !== 'firewall_api') continue;
@@ -241,7 +241,7 @@ test('unknown fields, query parameters and control characters are 422 in every w
   }
 });
 
-test('every read has an ETag, and answers 304 without a body to who has it', async (t) => {
+test('every read has an ETag and answers 304 without a body to a matching If-None-Match', async (t) => {
   const { acme } = await startEnvironment(t);
   for (const { row, path } of OPERATIONS.filter(({ row }) => row.method === 'GET')) {
     if (row.flag !== 'firewall_api') continue;

@@ -10,7 +10,7 @@ const RULE = '{"action":"deny","protocol":"gre"}';
 
 const PROBLEM = 'Content-Type: application/problem\\+json';
 
-/** A request with a key, by hand; closed after its answer unless told otherwise. */
+/** A raw request with a key; the connection closes after the answer unless stated otherwise. */
 function requestText(
   world: TestEnvironment,
   line: string,
@@ -26,7 +26,7 @@ function post(world: TestEnvironment, headers: readonly string[], body: string):
   return requestText(world, `POST ${RULES} HTTP/1.1`, all, body);
 }
 
-test('a body that two servers could measure differently is 400, and nothing of it is done', async (t) => {
+test('answers 400 to a body with ambiguous length and executes nothing', async (t) => {
   const world = await startEnvironment(t);
   const chunked = `${RULE.length.toString(16)}\r\n${RULE}\r\n0\r\n\r\n`;
   const shapes: readonly (readonly [readonly string[], string])[] = [
@@ -61,7 +61,7 @@ test('a body that two servers could measure differently is 400, and nothing of i
   assert.deepEqual(data.rules, []);
 });
 
-test('a head that two servers could read differently is 400, another version of HTTP 505', async (t) => {
+test('answers 400 to an ambiguous head and 505 to another HTTP version', async (t) => {
   const world = await startEnvironment(t);
   const line = `GET ${IP} HTTP/1.1`;
   const key = `Authorization: ${world.acme.authorization}`;
@@ -92,7 +92,7 @@ test('a head that two servers could read differently is 400, another version of 
   }
 });
 
-test('HTTP/1.0, absolute-form targets, upgrades and unknown expectations are answered like any other request', async (t) => {
+test('answers HTTP/1.0, absolute-form targets, upgrades and unknown expectations like other requests', async (t) => {
   const world = await startEnvironment(t);
   const key = `Authorization: ${world.acme.authorization}`;
   const close = 'Connection: close';
@@ -116,7 +116,7 @@ test('HTTP/1.0, absolute-form targets, upgrades and unknown expectations are ans
   assert.match(await sendRaw(world.url, wrong), /^HTTP\/1\.1 405 .*allow: DELETE, OPTIONS, POST/is);
 });
 
-test('a path leads nowhere but where it says: dots, NUL, overlong UTF-8 and long URLs are 404 or 431', async (t) => {
+test('never normalises a path: dots, NUL, overlong UTF-8 and long URLs are 404 or 431', async (t) => {
   const world = await startEnvironment(t);
   const paths = [
     '/..%2f..%2fetc/passwd',
@@ -156,7 +156,7 @@ test('a path leads nowhere but where it says: dots, NUL, overlong UTF-8 and long
   }
 });
 
-test('the scheme is read in any case and after more than one space, and nothing else passes for it', async (t) => {
+test('accepts the Bearer scheme in any case and with several spaces, and no other scheme', async (t) => {
   const world = await startEnvironment(t);
   const key = world.acme.authorization?.slice('Bearer '.length) ?? '';
   for (const header of [`bearer ${key}`, `BEARER ${key}`, `Bearer   ${key}`, `Bearer ${key}  `]) {
@@ -182,7 +182,7 @@ test('the scheme is read in any case and after more than one space, and nothing 
   }
 });
 
-test('HEAD answers every GET of the interface with its status and headers and without a body', async (t) => {
+test('answers HEAD for every GET with the same status and headers and no body', async (t) => {
   const world = await startEnvironment(t);
   const headers = { authorization: world.acme.authorization ?? '' };
   const paths = [
@@ -211,7 +211,7 @@ test('HEAD answers every GET of the interface with its status and headers and wi
   }
 });
 
-test('OPTIONS names the methods of every path, without a key', async (t) => {
+test('OPTIONS lists the methods of every path without a key', async (t) => {
   const { url } = await startEnvironment(t);
   for (const [path, allow] of [
     [IP, 'GET, HEAD, OPTIONS'],
@@ -226,7 +226,7 @@ test('OPTIONS names the methods of every path, without a key', async (t) => {
   assert.equal((await fetch(`${url}/nothing`, { method: 'OPTIONS' })).status, 404);
 });
 
-test('a body is invited only from who may send it, and only as large as is read', async (t) => {
+test('answers Expect: 100-continue only to authorised requests within the size limit', async (t) => {
   const world = await startEnvironment(t);
   const expect = ['Content-Type: application/json', 'Expect: 100-continue'];
   const head = (length: number): string =>
@@ -235,13 +235,13 @@ test('a body is invited only from who may send it, and only as large as is read'
   assert.match(invited, /^HTTP\/1\.1 100 Continue\r\n\r\n$/);
   const done = await sendRaw(world.url, head(RULE.length) + RULE, /"created":1/);
   assert.match(done, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 201 /);
-  // The connection closes, since nobody knows whether the body comes.
+  // The connection closes, because it is unknown whether the body follows.
   assert.match(await sendRaw(world.url, head(1024 * 1024)), /^HTTP\/1\.1 413 /);
   const stranger = head(RULE.length).replace(/Authorization: .*\r\n/, '');
   assert.match(await sendRaw(world.url, stranger), /^HTTP\/1\.1 401 .*connection: close/is);
 });
 
-test('1 MiB is 413 whether it says its length or comes in chunks', async (t) => {
+test('answers 413 to 1 MiB with a length or in chunks', async (t) => {
   const world = await startEnvironment(t);
   const body = 'a'.repeat(1024 * 1024);
   const chunked = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
@@ -254,7 +254,7 @@ test('1 MiB is 413 whether it says its length or comes in chunks', async (t) => 
   }
 });
 
-test('pipelined requests are answered each and in order, also behind one whose body nobody reads', async (t) => {
+test('answers pipelined requests in order, also after one with an unread body', async (t) => {
   const world = await startEnvironment(t);
   const read = requestText(world, `GET ${IP} HTTP/1.1`, []);
   const withBody = requestText(world, `GET ${IP} HTTP/1.1`, ['Content-Length: 5'], 'hello');
@@ -266,7 +266,7 @@ test('pipelined requests are answered each and in order, also behind one whose b
   assert.match(answer, /\{"status":"ok"\}$/);
 });
 
-test('who is slow with a head, a body or the next request is cut off in time, and told', async (t) => {
+test('closes connections with a slow head, body or next request in time, with an error', async (t) => {
   const timeouts = { headersMs: 150, requestMs: 300, keepAliveMs: 100, checkEveryMs: 20 };
   const world = await startEnvironment(t, {
     config: {
@@ -291,12 +291,12 @@ test('who is slow with a head, a body or the next request is cut off in time, an
     await drip(world.url, `GET ${IP} HTTP/1.1\r\nHost: x\r\nX-Slow: `),
     /^HTTP\/1\.1 408 /,
   );
-  // Closed by the server after its answer: sendRaw would never return otherwise.
+  // The server closes it after its answer; otherwise sendRaw would never return.
   const idle = await sendRaw(world.url, 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
   assert.match(idle, /^HTTP\/1\.1 200 /);
 });
 
-/** Sends a byte every few milliseconds until the server has enough of it. */
+/** Sends a byte every few milliseconds until the server closes the connection. */
 async function drip(url: string, begin: string): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -312,7 +312,7 @@ async function drip(url: string, begin: string): Promise<string> {
   return answer;
 }
 
-test('numbers and strings that JSON readers disagree about are a clear 4xx', async (t) => {
+test('answers a clear 4xx to numbers and strings that JSON parsers interpret differently', async (t) => {
   const { acme } = await startEnvironment(t);
   const deletions: readonly (readonly [string, number])[] = [
     ['{"ids":[1e400]}', 422],

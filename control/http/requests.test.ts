@@ -9,7 +9,7 @@ import { sendRaw } from './testing/raw.ts';
 const IP = '/api/v1/firewall/ips/203.0.113.10';
 const RULES = `${IP}/rules`;
 
-test('without a valid key every operation answers 401 and says how to authenticate', async (t) => {
+test('every operation answers 401 without a valid key and explains how to authenticate', async (t) => {
   const world = await startEnvironment(t);
   const headers = [
     undefined,
@@ -50,7 +50,7 @@ test('401 comes before 403 flag, before 403 ability, before 404, before 422', as
   assertRefused(await writer.get(IP), 403, 'ability_missing');
 });
 
-test('what is not a canonicalisable address of the caller is 404, in any spelling', async (t) => {
+test('answers 404 to any spelling that is no address of the caller', async (t) => {
   const { acme } = await startEnvironment(t);
   const wrong = [
     '192.0.2.1',
@@ -131,7 +131,7 @@ const HOSTILE: readonly [string, string | Uint8Array, string, number, string][] 
   ],
 ];
 
-test('hostile bodies get a clear 4xx in bounded time, with twenty errors at most', async (t) => {
+test('answers hostile bodies with a clear 4xx in bounded time, with at most twenty errors', async (t) => {
   const { acme } = await startEnvironment(t);
   for (const [name, raw, type, status, code] of HOSTILE) {
     const tookMs = processorClock();
@@ -144,7 +144,7 @@ test('hostile bodies get a clear 4xx in bounded time, with twenty errors at most
   }
 });
 
-test('a duplicate key is named, and a mistake is placed', async (t) => {
+test('names a duplicate key and the position of a mistake', async (t) => {
   const { acme } = await startEnvironment(t);
   const twice = await acme.send('POST', RULES, { raw: '{"action":"allow","action":"deny"}' });
   assert.equal(
@@ -162,7 +162,7 @@ test('a duplicate key is named, and a mistake is placed', async (t) => {
   assertRefused(zipped, 415, 'unsupported_media_type');
 });
 
-test('unknown, repeated and mistyped query parameters are refused by name', async (t) => {
+test('rejects unknown, repeated and mistyped query parameters by name', async (t) => {
   const { acme } = await startEnvironment(t);
   const cases: [string, string, RegExp][] = [
     [`${IP}?x=1`, 'x', /not a known/],
@@ -184,7 +184,7 @@ test('unknown, repeated and mistyped query parameters are refused by name', asyn
   }
 });
 
-test('a known path with another method is 405 with Allow, an unknown path 404, whatever the body', async (t) => {
+test('answers 405 with Allow to another method and 404 to an unknown path, with any body', async (t) => {
   const { acme, url } = await startEnvironment(t);
   const wrong = await acme.send('PATCH', RULES, {
     raw: 'x',
@@ -226,7 +226,7 @@ test('HEAD answers like GET without the body', async (t) => {
   assert.equal(head.headers.get('content-length'), String(get.text.length));
 });
 
-test('bytes that are no HTTP, and headers beyond 16 KiB, get an answer and never a 5xx', async (t) => {
+test('answers bytes that are not HTTP and headers above 16 KiB, never with a 5xx', async (t) => {
   const { url } = await startEnvironment(t);
   assert.match(
     await sendRaw(url, 'rubbish\r\n\r\n'),
@@ -238,7 +238,7 @@ test('bytes that are no HTTP, and headers beyond 16 KiB, get an answer and never
   assert.match(await sendRaw(url, headers), /^HTTP\/1\.1 431 /);
 });
 
-test('a sane X-Request-Id is kept, any other replaced', async (t) => {
+test('keeps a valid X-Request-Id and replaces any other', async (t) => {
   const { acme } = await startEnvironment(t);
   const kept = await acme.get(IP, { 'x-request-id': 'deploy-42.a_b' });
   assert.equal(kept.headers.get('x-request-id'), 'deploy-42.a_b');
@@ -248,7 +248,7 @@ test('a sane X-Request-Id is kept, any other replaced', async (t) => {
   }
 });
 
-test('a read has a strong ETag that follows its content, and 304 answers who has it', async (t) => {
+test('gives reads a strong ETag of their content, and answers 304 to a matching If-None-Match', async (t) => {
   const { acme } = await startEnvironment(t);
   const first = await acme.get(IP);
   const etag = first.headers.get('etag') ?? '';
@@ -261,7 +261,7 @@ test('a read has a strong ETag that follows its content, and 304 answers who has
   assert.notEqual(changed.headers.get('etag'), etag);
 });
 
-test('past its quota a key is answered 429 with the time to wait, and others are not', async (t) => {
+test('answers 429 with the wait time to a key above its quota, and not to others', async (t) => {
   const world = await startEnvironment(t);
   await sql`update organisations set requests_per_minute = 2 where id = 1`.execute(world.db);
   const limited = await world.client();

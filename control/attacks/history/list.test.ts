@@ -10,7 +10,7 @@ const IP = '203.0.113.10';
 const HOUR = 3_600;
 const DAY = 86_400;
 
-test('an attack is shown as the interface writes it, and runs on while it goes on', async (t) => {
+test('shows an attack in the specified form, with a growing duration while it is ongoing', async (t) => {
   const { acme, db } = await startEnvironment(t);
   assert.deepEqual((await list(acme)).data, []);
   const id = await putAttack(db, { subject: `${IP}/32`, startedAgo: 90 });
@@ -39,7 +39,7 @@ test('an attack is shown as the interface writes it, and runs on while it goes o
   assert.deepEqual([newest?.id, newest?.destination_ip], [six, '2001:db8::ffff:c000:201']);
 });
 
-test('only who had the address when an attack began, and still has it by that, sees it', async (t) => {
+test('shows an attack only to the holder of the address at its start, if that holding still exists', async (t) => {
   const { acme, other, client, db } = await startEnvironment(t);
   const mine = await putAttack(db, { subject: `${IP}/32`, startedAgo: 60 });
   const theirs = await putAttack(db, { subject: '203.0.113.200/32', startedAgo: 50 });
@@ -47,11 +47,11 @@ test('only who had the address when an attack began, and still has it by that, s
   await putAttack(db, { subject: '8.8.8.8/32', startedAgo: 30 });
   assert.deepEqual(await idsOf(acme), [served, mine]);
   assert.deepEqual(await idsOf(other), [theirs]);
-  // A service that is not active shows nothing; active again, it shows what it did.
+  // An inactive service shows nothing; reactivated, it shows the same as before.
   await sql`update services set active = false where id = 501`.execute(db);
   assert.deepEqual(await idsOf(acme), [mine]);
   await sql`update services set active = true where id = 501`.execute(db);
-  // The address goes to somebody else, out of the prefix around it: neither sees what was before.
+  // The address moves from the prefix to another organisation: neither sees earlier attacks.
   await sql`
     insert into holdings (organisation_id, cidr, during, asn, owner)
     values (${OTHER}, ${IP}, tstzrange(now(), null), 64501, 'fleet')`.execute(db);
@@ -59,10 +59,10 @@ test('only who had the address when an attack began, and still has it by that, s
   assert.deepEqual(await idsOf(other), [theirs]);
   const later = await putAttack(db, { subject: `${IP}/32`, startedAgo: -1 });
   assert.deepEqual(await idsOf(other, `?to=${moment(-60)}`), [later, theirs]);
-  // And comes back: what was then is not the new time's.
+  // The address returns: earlier attacks do not belong to the new holding.
   await sql`delete from holdings where cidr = ${IP}`.execute(db);
   assert.deepEqual(await idsOf(acme), [served, mine]);
-  // The whole holding ends, and the same prefix begins anew.
+  // The whole holding ends, and a new one of the same prefix starts.
   await sql`
     update holdings set during = tstzrange(lower(during), now()) where cidr = '203.0.113.0/24'`.execute(
     db,
@@ -71,7 +71,7 @@ test('only who had the address when an attack began, and still has it by that, s
     insert into holdings (organisation_id, cidr, during, asn, owner)
     values (${ACME}, '203.0.113.0/24', tstzrange(now(), null), 64500, 'fleet')`.execute(db);
   assert.deepEqual(await idsOf(acme), [served]);
-  // A holding whose beginning was corrected shows nothing of before.
+  // A holding with a corrected start shows nothing from before it.
   await sql`
     update holdings set during = tstzrange(now(), null) where cidr = '198.51.100.10/32'`.execute(
     db,
@@ -79,7 +79,7 @@ test('only who had the address when an attack began, and still has it by that, s
   assert.deepEqual(await idsOf(await client()), []);
 });
 
-test('a prefix carved out of another keeps its own attacks, and takes those of the outer in it', async (t) => {
+test('a prefix inside another keeps its own attacks, and takes over attacks on the outer prefix within it', async (t) => {
   const { acme, db } = await startEnvironment(t);
   const outside = await putAttack(db, { subject: '203.0.113.20/32', startedAgo: 90 });
   const before = await putAttack(db, { subject: '203.0.113.33/32', startedAgo: 80 });
@@ -95,7 +95,7 @@ test('a prefix carved out of another keeps its own attacks, and takes those of t
   assert.ok(!shown.includes(before));
 });
 
-test('a key sees what it is bound to and nothing around it', async (t) => {
+test('shows a bound key only attacks within its prefixes', async (t) => {
   const { client, db } = await startEnvironment(t);
   const low = await putAttack(db, { subject: '203.0.113.3/32', startedAgo: 60 });
   await putAttack(db, { subject: '203.0.113.90/32', startedAgo: 50 });
@@ -107,7 +107,7 @@ test('a key sees what it is bound to and nothing around it', async (t) => {
   assert.deepEqual(await idsOf(await client({ prefixes: ['192.0.2.0/24'] })), []);
 });
 
-test('ip, prefix, asn and ongoing narrow together; what is not held gives an empty page', async (t) => {
+test('combines the filters ip, prefix, asn and ongoing; targets that are not held give an empty page', async (t) => {
   const { acme, db } = await startEnvironment(t);
   const four = await putAttack(db, { subject: `${IP}/32`, startedAgo: 60 });
   const ended = await putAttack(db, { subject: '203.0.113.9/32', startedAgo: 50, endedAgo: 10 });
@@ -138,7 +138,7 @@ test('ip, prefix, asn and ongoing narrow together; what is not held gives an emp
   }
 });
 
-test('a window takes what overlaps it; both forms of an offset, and its + unescaped', async (t) => {
+test('includes attacks that overlap the window, and accepts both offset forms and an unescaped +', async (t) => {
   const { acme, db } = await startEnvironment(t);
   const now = new Date(Math.floor(Date.now() / 1000) * 1000);
   const at = (secondsAgo: number) => new Date(now.getTime() - secondsAgo * 1000).toISOString();
@@ -157,10 +157,10 @@ test('a window takes what overlaps it; both forms of an offset, and its + unesca
   });
   assert.deepEqual(await idsOf(acme), [recent, long]);
   assert.deepEqual(await idsOf(acme, `?from=${at(48 * HOUR)}`), [recent, over, long]);
-  // `to` alone: the day before it.
+  // Only `to`: the day before it.
   assert.deepEqual(await idsOf(acme, `?to=${at(24 * HOUR)}`), [over, long]);
   assert.deepEqual(await idsOf(acme, `?to=${at(27 * HOUR)}`), [long]);
-  // The very ends belong to it.
+  // The bounds are inclusive.
   assert.deepEqual(await idsOf(acme, `?from=${at(HOUR)}&to=${at(HOUR)}`), [recent, long]);
   assert.deepEqual(await idsOf(acme, `?from=${at(HOUR - 1)}`), [long]);
   assert.deepEqual(await idsOf(acme, `?from=${at(25 * HOUR)}&to=${at(2 * HOUR + 1)}`), [
@@ -183,26 +183,26 @@ test('a window takes what overlaps it; both forms of an offset, and its + unesca
   assert.equal(elsewhere.meta.from, '2026-11-20T22:00:00.250+00:00');
 });
 
-test('a window that reaches back too far is raised to the earliest entitled date, and says so', async (t) => {
+test('raises the start of a window to the earliest entitled date and reports that', async (t) => {
   const { acme, db } = await startEnvironment(t);
   const far = await list(acme, '?from=2020-01-01T00:00:00Z');
   assert.equal(far.meta.from_clamped, true);
   const kept = Date.now() - 90 * DAY * 1000;
   assert.ok(Math.abs(Date.parse(far.meta.from) - kept) < 5_000, far.meta.from);
-  // Held for less than is kept: from when it began.
+  // Held for less than the retention time: from the start of the holding.
   await sql`
     update holdings set during = tstzrange(date_trunc('second', now()) - interval '2 days', null)
      where organisation_id = ${ACME}`.execute(db);
   const short = await list(acme, '?from=2020-01-01T00:00:00Z');
   assert.ok(Math.abs(Date.parse(short.meta.from) - (Date.now() - 2 * DAY * 1000)) < 5_000);
   assert.equal((await list(acme)).meta.from_clamped, false);
-  // What went on when entitlement began is in a window that reaches so far, and in none that ends before.
+  // An attack ongoing at the entitlement start is in a window that reaches it, and in none that ends earlier.
   await sql`update holdings set during = tstzrange(now() - interval '200 days', null) where organisation_id = ${ACME}`.execute(
     db,
   );
   await putAttack(db, { subject: `${IP}/32`, startedAgo: 100 * DAY });
   assert.equal((await list(acme, `?from=2020-01-01T00:00:00Z&to=${moment(DAY)}`)).data.length, 1);
-  // Wholly before: empty, and its links can be followed.
+  // Entirely earlier: empty, with valid links.
   const past = await list(acme, '?from=2020-01-01T00:00:00Z&to=2020-01-02T00:00:00Z');
   assert.deepEqual([past.data, past.meta.total, past.meta.from_clamped], [[], 0, true]);
   assert.deepEqual([past.links.prev, past.links.next], [null, null]);
@@ -211,7 +211,7 @@ test('a window that reaches back too far is raised to the earliest entitled date
   await sql`update organisations set attack_history_days = 1 where id = ${ACME}`.execute(db);
 });
 
-test('in a window to come there is nothing yet, whatever goes on now', async (t) => {
+test('returns nothing for a window in the future, despite ongoing attacks', async (t) => {
   const { acme, db } = await startEnvironment(t);
   const id = await putAttack(db, { subject: `${IP}/32`, startedAgo: 60 });
   for (const ongoing of ['', '&ongoing=true']) {
@@ -223,7 +223,7 @@ test('in a window to come there is nothing yet, whatever goes on now', async (t)
   }
 });
 
-test('what is not valid is 422 at the parameter at fault', async (t) => {
+test('answers 422 naming the invalid parameter', async (t) => {
   const { acme } = await startEnvironment(t);
   const cases: [string, string][] = [
     ['ip=nonsense', 'ip'],
@@ -246,7 +246,7 @@ test('what is not valid is 422 at the parameter at fault', async (t) => {
     ['from=2026-11-21T02:00:00', 'from'],
     ['from=2026-11-21', 'from'],
     ['to=2026-11-21T23:59:60Z', 'to'],
-    // A year that no date-time of an answer could say.
+    // A year that no date-time in a response can represent.
     ['to=9999-12-31T23:59:59-23:59', 'to'],
     ['from=9999-12-31T23:59:59-23:59', 'from'],
     ['from=0000-01-01T00:00:00%2B23:59', 'from'],
@@ -275,7 +275,7 @@ test('what is not valid is 422 at the parameter at fault', async (t) => {
   assert.deepEqual([far.data, far.meta.current_page], [[], Number.MAX_SAFE_INTEGER]);
 });
 
-test('flag, ability and key are asked for before anything else', async (t) => {
+test('checks key, flag and ability before anything else', async (t) => {
   const { client, anonymous, db } = await startEnvironment(t);
   const poor = await client({ abilities: ['firewall.read'] });
   assertRefused(await poor.get(`${ATTACKS}?per_page=0`), 403, 'ability_missing');

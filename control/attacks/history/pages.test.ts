@@ -9,12 +9,12 @@ const IP = '203.0.113.10';
 const HOUR = 3_600;
 const DAY = 86_400;
 
-test('following next shows each attack once while others begin, end, go on and arrive late', async (t) => {
+test('shows each attack once across pages while others start, end, continue and arrive late', async (t) => {
   const { acme, db } = await startEnvironment(t);
   const now = new Date();
   const ids: number[] = [];
   for (let index = 0; index < 23; index += 1) {
-    // Two of each start: id decides.
+    // Two attacks per start time: the id decides the order.
     const startedAgo = 100 + Math.floor(index / 2) * 60;
     const subject = `203.0.113.${index + 1}/32`;
     ids.push(await putAttack(db, { subject, startedAgo, now, endedAgo: index % 3 ? null : 60 }));
@@ -42,7 +42,7 @@ test('following next shows each attack once while others begin, end, go on and a
       );
       assert.equal(page.links.prev === null, turn === 0);
       if (page.links.next === null) break;
-      // Everything that can happen between two pages.
+      // All changes that can occur between two pages.
       const fresh = await putAttack(db, { subject: '203.0.113.99/32', startedAgo: 0 });
       await putAttack(db, { subject: '203.0.113.98/32', startedAgo: 300 + turn, endedAgo: 10 });
       await endAttack(db, ids[turn + 1] ?? fresh, new Date());
@@ -65,7 +65,7 @@ test('following next shows each attack once while others begin, end, go on and a
   }
 });
 
-test('links keep every parameter, and name the public URL whatever the request says', async (t) => {
+test('keeps every parameter in links, and uses the public URL for any request', async (t) => {
   const { acme, db, url } = await startEnvironment(t);
   for (const last of [1, 2, 3]) {
     await putAttack(db, { subject: `203.0.113.${last}/32`, startedAgo: 60 });
@@ -93,7 +93,7 @@ test('links keep every parameter, and name the public URL whatever the request s
   assert.equal(new URL(beyond.links.prev ?? '').searchParams.get('page'), '3');
 });
 
-test('what was clamped on the first page stays clamped to the same moment on the next ones', async (t) => {
+test('clamps all pages to the time at which the first page was clamped', async (t) => {
   const { acme, db } = await startEnvironment(t);
   for (const day of [1, 50, 89]) {
     await putAttack(db, { subject: `${IP}/32`, startedAgo: day * DAY, endedAgo: day * DAY - 60 });
@@ -106,10 +106,10 @@ test('what was clamped on the first page stays clamped to the same moment on the
   assert.equal(second.data.length, 1);
 });
 
-test('a snapshot is one that we made, for the caller and the window that it is of', async (t) => {
+test('accepts a snapshot only if control issued it for this caller and window', async (t) => {
   const { acme, other, db } = await startEnvironment(t);
   const now = new Date();
-  // An hour beyond what is kept.
+  // An hour beyond the retention time.
   const startedAgo = 90 * DAY + HOUR;
   await putAttack(db, { subject: `${IP}/32`, startedAgo, endedAgo: startedAgo - 60, now });
   const before = `from=${moment(startedAgo + HOUR)}&to=${moment(0)}`;
@@ -135,7 +135,7 @@ test('a snapshot is one that we made, for the caller and the window that it is o
   assert.equal((await list(acme, link.search)).meta.from_clamped, true);
 });
 
-test('an unchanged list is not sent again', async (t) => {
+test('answers 304 for an unchanged list', async (t) => {
   const { acme, db } = await startEnvironment(t);
   await putAttack(db, { subject: `${IP}/32`, startedAgo: 60, endedAgo: 5 });
   const query = `?from=${moment(HOUR)}&to=${moment(0)}`;

@@ -36,7 +36,7 @@ async function policies(db: Db) {
   return inSnapshot(db, async (tx) => (await loadPolicies(tx, 'all')).policies);
 }
 
-test('an attack on an address without a policy makes one, and its end takes it away', async (t) => {
+test('creates a policy for an attacked address without one, and removes it at the end', async (t) => {
   const { db } = await fleet(t);
   const heard = await recordOngoing(db, SUBJECT, 'dns_amplification');
   const responded = await respondTo(db, heard);
@@ -61,18 +61,18 @@ test('an attack on an address without a policy makes one, and its end takes it a
       ['enforce', 'udp', null, 'later'],
     ],
   );
-  // Told again, nothing changes.
+  // A repeated event changes nothing.
   assert.equal(await respondTo(db, { ...heard, kind: 'changed' }), null);
   const ended = await respondTo(db, { ...heard, kind: 'ended' });
   assert.equal(ended?.actions, 0);
   assert.deepEqual(await policies(db), []);
   const whole = await inSnapshot(db, (tx) => loadPolicies(tx, ['203.0.113.0/24']));
   assert.ok(whole.removed.includes(SUBJECT), 'an edge is told that the policy is gone');
-  // It goes on: the same record, and the same is done again.
+  // It continues: the same record with the same mitigations.
   assert.equal((await respondTo(db, { ...heard, kind: 'continued' }))?.actions, 2);
 });
 
-test('a prefix under attack is mitigated for all of its holder, and for nobody inside it', async (t) => {
+test('mitigates an attacked prefix for its holder, but not for other holders inside it', async (t) => {
   const { db, organisation } = await fleet(t);
   const other = await insertOrganisation(db, 'hive');
   await insertHolding(db, other, '203.0.113.200/32', { service: 5 });
@@ -89,7 +89,7 @@ test('a prefix under attack is mitigated for all of its holder, and for nobody i
   );
 });
 
-test('more that is known does more, and what is not told any longer is not taken back', async (t) => {
+test('adds actions for new facts, and keeps actions whose facts are no longer reported', async (t) => {
   const { db } = await fleet(t);
   const port = (number: number) => ({
     sources: [],
@@ -111,7 +111,7 @@ test('more that is known does more, and what is not told any longer is not taken
   assert.equal(await respondTo(db, { ...heard, kind: 'changed', tops: null }), null);
 });
 
-test('modes and safelists change what stands: observing marks, off withdraws, and back', async (t) => {
+test('applies changed modes and safelists: observe marks, off withdraws, on restores', async (t) => {
   const { db, holding } = await fleet(t);
   await set(db, holding, { mitigation: 'observe', safelist: ['192.0.2.0/24'] });
   const heard = await recordOngoing(db, SUBJECT, 'icmp_flood');
@@ -131,20 +131,20 @@ test('modes and safelists change what stands: observing marks, off withdraws, an
   assert.deepEqual(await activeKinds(db, heard.attackId), ['enforce limit']);
 });
 
-test('a process killed between the record and its mitigation leaves work that the next one does', async (t) => {
+test('the next process mitigates an attack whose process was killed after recording it', async (t) => {
   const { db } = await fleet(t);
   const { attackId } = await recordOngoing(db, SUBJECT, 'ntp_amplification');
   assert.deepEqual(await activeKinds(db, attackId), []);
   assert.equal(await sweepAll(db, false), 1);
   assert.deepEqual(await activeKinds(db, attackId), ['enforce reflector', 'enforce fragments']);
-  // And its end, which nobody told either.
+  // And its end, which was not reported either.
   await sql`update ongoing_attacks set ended_at = now()`.execute(db);
   assert.equal(await sweepAll(db, false), 1);
   assert.deepEqual(await activeKinds(db, attackId), []);
   assert.equal(await sweepAll(db), 0);
 });
 
-test('what is not heard of any longer is withdrawn, be its record there or gone', async (t) => {
+test('withdraws mitigations of attacks that are no longer reported, with or without a record', async (t) => {
   const { db } = await fleet(t);
   const silent = await recordOngoing(db, SUBJECT, 'icmp_flood');
   const gone = await recordOngoing(db, '203.0.113.11', 'icmp_flood');
@@ -163,7 +163,7 @@ test('what is not heard of any longer is withdrawn, be its record there or gone'
   );
 });
 
-test('an attack is mitigated when the first enforcing edge has it in its kernel, and not before', async (t) => {
+test('dates a mitigation when the first enforcing edge has it in its kernel', async (t) => {
   const { db } = await fleet(t);
   for (const name of ['a', 'b', 'c']) await insertEdge(db, name);
   const { link } = serveEdges(db);
@@ -195,7 +195,7 @@ test('an attack is mitigated when the first enforcing edge has it in its kernel,
   assert.deepEqual(await recordConfirmed(db), [], 'once');
 });
 
-test('an edge that sees no replies does not date what is only done to strangers', async (t) => {
+test('an edge without replies does not date mitigations that only limit unknown sources', async (t) => {
   const { db } = await fleet(t);
   await insertEdge(db, 'a');
   await sql`update edges set sees = 'inbound'`.execute(db);
@@ -211,7 +211,7 @@ test('an edge that sees no replies does not date what is only done to strangers'
   assert.deepEqual(await recordConfirmed(db), [strangers.attackId]);
 });
 
-test('cancelled, nothing is done against this attack any more, and the trail says who', async (t) => {
+test('withdraws all actions of a cancelled attack, and audits the caller', async (t) => {
   const { db } = await fleet(t);
   const heard = await recordOngoing(db, SUBJECT, 'icmp_flood');
   await respondTo(db, heard);
@@ -232,7 +232,7 @@ test('cancelled, nothing is done against this attack any more, and the trail say
   ]);
 });
 
-test('cancelled before anything was done, nothing will be', async (t) => {
+test('plans nothing for an attack cancelled before its mitigation', async (t) => {
   const { db } = await fleet(t);
   const heard = await recordOngoing(db, SUBJECT, 'icmp_flood');
   await db.transaction().execute((tx) => cancelIn(tx, heard.attackId, OPERATOR));
@@ -241,7 +241,7 @@ test('cancelled before anything was done, nothing will be', async (t) => {
   assert.deepEqual(await activeKinds(db, heard.attackId), []);
 });
 
-test('events told at the same time, by several processes too, do everything once', async (t) => {
+test('applies concurrent events once, also of several processes', async (t) => {
   const { db } = await fleet(t);
   const heard = await recordOngoing(db, SUBJECT, 'dns_amplification');
   await Promise.all(Array.from({ length: 8 }, () => respondTo(db, heard)));
@@ -249,7 +249,7 @@ test('events told at the same time, by several processes too, do everything once
   assert.equal(await currentGeneration(db), 1);
 });
 
-test('the responder mitigates what it is told, dates it when an edge confirms, and survives failures', async (t) => {
+test('mitigates reported attacks, dates them when an edge confirms, and survives failures', async (t) => {
   const { db } = await fleet(t);
   await insertEdge(db, 'a');
   const edge = new TestEdge(serveEdges(db).link, 'a', 'a1');

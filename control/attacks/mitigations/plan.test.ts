@@ -23,7 +23,7 @@ const type = fc.constantFrom(...TYPES);
 const port = fc.record({ port: fc.integer({ min: 1, max: 8 }), packets: fc.nat(9000) });
 const seldom = fc.integer({ min: 0, max: 5 }).map((drawn) => drawn === 0);
 
-/** What is heard and set at a moment, whatever stands. */
+/** The events and settings at one time, independent of the existing mitigations. */
 const moment: fc.Arbitrary<Omit<ResponseState, 'standing'>> = fc.record({
   subject: fc.constant(SUBJECT),
   facts: fc.record({
@@ -64,7 +64,7 @@ function carriedOut(
   ];
 }
 
-test('whatever happens in whichever order, a plan carried out leaves nothing to plan, and what stands is bounded and wanted', () => {
+test('an applied plan leaves nothing to plan, and all mitigations are bounded and required, for any order of events', () => {
   fc.assert(
     fc.property(fc.array(moment, { minLength: 1, maxLength: 8 }), (moments) => {
       let standing: ActiveMitigation[] = [];
@@ -88,7 +88,7 @@ test('whatever happens in whichever order, a plan carried out leaves nothing to 
             (one) => one.mode === mode && one.safelist.join() === scope.safelist.join(),
           ),
         );
-        // Nothing that was done is taken back while the attack goes on.
+        // No action is withdrawn while the attack is ongoing.
         const kept = new Set(actions);
         assert.ok(before.every(({ action }) => kept.has(JSON.stringify(action))));
         assert.ok(standing.length > 0);

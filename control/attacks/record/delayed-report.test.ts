@@ -27,7 +27,7 @@ async function recordsOf(db: Db) {
   }));
 }
 
-test('what edges tell late is recorded once, however often and by however many at once', async (t) => {
+test('records a delayed report once, however often and concurrently it is sent', async (t) => {
   const { db, acme } = await startEnvironment(t);
   const beganMs = Date.now() - 60 * MINUTE;
   await Promise.all(
@@ -50,14 +50,14 @@ test('what edges tell late is recorded once, however often and by however many a
   );
 });
 
-test('an attack that control saw parts of before and after it was away is one record, under the later id', async (t) => {
+test('joins the parts that control saw before and after its outage into one record with the later id', async (t) => {
   const { db, acme } = await startEnvironment(t);
   const watch = new TestWatch(db, Date.now() - 30 * MINUTE);
   await watch.scopes.load();
   const beganMs = watch.nowMs;
   await watch.play(5, { [SUBJECT]: 40_000 });
   await watch.play(70, {});
-  // Away for twenty minutes, then it goes on: for this control, another attack.
+  // Away for twenty minutes, then the attack continues: a new attack for this control plane.
   const again = new TestWatch(db, beganMs + 20 * MINUTE);
   await again.scopes.load();
   await again.play(5, { [SUBJECT]: 80_000 });
@@ -74,17 +74,17 @@ test('an attack that control saw parts of before and after it was away is one re
     pps: 120_000,
   });
   assert.equal(heard?.attackId, before[1]?.id);
-  // Pages of before show what was then.
+  // Earlier pages show the earlier state.
   const next = (await acme.get(path(pinned.links.next))).body as typeof pinned;
   assert.deepEqual([next.meta.total, next.data[0]?.id], [2, before[0]?.id]);
-  // The live one ends as the record that it is now.
+  // The live attack ends as the joined record.
   await again.play(75, {});
   const [ended] = await recordsOf(db);
   assert.equal(ended?.id, record?.id);
   assert.notEqual(ended?.ended, null);
 });
 
-test('an end told late of what control goes on with stays: control ends it no earlier, whatever it saw', async (t) => {
+test('keeps a delayed end of an attack that control continues: control never ends it earlier', async (t) => {
   const { db } = await startEnvironment(t);
   const watch = new TestWatch(db, Date.now() - 10 * MINUTE);
   await watch.scopes.load();
@@ -101,7 +101,7 @@ test('an end told late of what control goes on with stays: control ends it no ea
   );
 });
 
-test('an old attack told late leaves one that goes on alone', async (t) => {
+test('leaves an ongoing attack unchanged when an old attack is reported late', async (t) => {
   const { db } = await startEnvironment(t);
   const watch = new TestWatch(db, Date.now() - 10 * MINUTE);
   await watch.scopes.load();
@@ -116,7 +116,7 @@ test('an old attack told late leaves one that goes on alone', async (t) => {
   assert.deepEqual(rows, [{ id: live?.id }]);
 });
 
-test('an edge whose clock is off is dated by control, and what nobody holds is not recorded', async (t) => {
+test('corrects the clock of an edge, and records no attack on addresses without a holder', async (t) => {
   const { db } = await startEnvironment(t);
   const watch = new TestWatch(db, Date.now());
   await sql`
@@ -159,7 +159,7 @@ test('an edge whose clock is off is dated by control, and what nobody holds is n
   assert.equal(refused.kind, 'refused');
 });
 
-/** The address is the other organisation's own since then, out of acme's prefix. */
+/** Since then the address inside acme's prefix belongs to the other organisation. */
 async function handOver(db: Db, since: Date): Promise<void> {
   await sql`
     insert into holdings (organisation_id, cidr, during, owner, asn)
@@ -167,17 +167,17 @@ async function handOver(db: Db, since: Date): Promise<void> {
       from holdings where organisation_id = ${OTHER} and asn is not null limit 1`.execute(db);
 }
 
-test('an attack told late that began before its holder had the address is his from then on, and he sees it', async (t) => {
+test('assigns a delayed attack to the new holder from the start of its holding, and shows it to that holder', async (t) => {
   const { db, acme, other } = await startEnvironment(t);
   const since = new Date(Date.now() - 20 * MINUTE);
-  // Between two milliseconds, as clocks of databases are.
+  // Between two milliseconds, like database clocks.
   await handOver(db, since);
   await sql`
     update holdings set during = tstzrange(lower(during) + interval '400 microseconds', null)
      where cidr = ${`${SUBJECT}/32`}::cidr`.execute(db);
   const beganMs = since.getTime() - 10 * MINUTE;
   const flood = wireAttack(beganMs, since.getTime() + 10 * MINUTE, 90_000);
-  // A record that its holder has seen already.
+  // A record that its holder has already seen.
   await late(db, wireAttack(since.getTime() + MINUTE, since.getTime() + 5 * MINUTE));
   const [seen] = (await list(other)).data;
   await late(db, { ...flood, mitigatedAtMs: beganMs + MINUTE });
@@ -194,13 +194,13 @@ test('an attack told late that began before its holder had the address is his fr
       [since.getTime() + 1, since.getTime() + 10 * MINUTE],
     ],
   );
-  // Whoever had it before sees it in vain: it is out of his prefix now.
+  // The previous holder no longer sees it: the address left its prefix.
   assert.deepEqual((await list(acme)).data, []);
   await late(db, flood);
   assert.deepEqual(await recordsOf(db), records);
 });
 
-test('an attack told late that goes on with a new holder is taken up as his, and ends as his', async (t) => {
+test('continues a delayed attack with a new holder, and ends it as an attack of that holder', async (t) => {
   const { db, other } = await startEnvironment(t);
   const since = new Date(Date.now() - 20 * MINUTE);
   await handOver(db, since);
@@ -214,7 +214,7 @@ test('an attack told late that goes on with a new holder is taken up as his, and
   assert.equal((await recordsOf(db)).length, 2);
 });
 
-test('an attack that control sees go on with a new holder is handed over once, and what is told late raises no peak of the old', async (t) => {
+test('hands an ongoing attack over to a new holder once, and raises no old peak by delayed reports', async (t) => {
   const { db } = await startEnvironment(t);
   const watch = new TestWatch(db, Date.now() - 10 * MINUTE);
   await watch.scopes.load();

@@ -14,7 +14,7 @@ import { SUBJECT, TestWatch } from '../watch/testing.ts';
 const flood = (pps: number) => ({ [SUBJECT]: pps });
 const QUIET = flood(10);
 
-/** Written as it comes, a second at a time. */
+/** Records one second at a time. */
 async function live(watch: TestWatch, seconds: number, rates: Readonly<Record<string, number>>) {
   for (let second = 0; second < seconds; second++) await watch.play(1, rates);
 }
@@ -38,7 +38,7 @@ async function recordsOf(db: Db) {
   }));
 }
 
-/** The address is the other organisation's own since then, out of acme's prefix; between two milliseconds. */
+/** Since then, between two milliseconds, the address inside acme's prefix belongs to the other organisation. */
 async function assign(db: Db, sinceMs: number, settings: Partial<ScopeSettings> = {}) {
   const detection = JSON.stringify({ ...NOTHING_SET, ...settings });
   await sql`
@@ -63,7 +63,7 @@ async function seriesOf(db: Db, attackId: number): Promise<number[]> {
   return rows[0]?.pps ?? [];
 }
 
-test('an address that changes hands in a flood: each holder has the part and the peak of his own time', async (t) => {
+test('gives each holder of an address the part and the peak of its own time when the holder changes during a flood', async (t) => {
   const { db, acme, other } = await startEnvironment(t);
   const watch = await startWatch(db);
   await live(watch, 7, flood(60_000));
@@ -104,7 +104,7 @@ test('an address that changes hands in a flood: each holder has the part and the
   assert.deepEqual(watch.failures, []);
 });
 
-test('an address that comes back in the flood: who holds what is around it has an attack since then', async (t) => {
+test('opens an attack for the containing holder from the time an address returns to it during a flood', async (t) => {
   const { db, acme, other } = await startEnvironment(t);
   const watch = await startWatch(db);
   await live(watch, 5, flood(60_000));
@@ -124,7 +124,7 @@ test('an address that comes back in the flood: who holds what is around it has a
   assert.deepEqual((await list(other)).data, []);
 });
 
-test('a flood that was over when its address changed hands is none of the new holder’s, until there is one again', async (t) => {
+test('does not give an ended flood to a new holder, until a new one starts', async (t) => {
   const { db, other } = await startEnvironment(t);
   const watch = await startWatch(db);
   await live(watch, 5, flood(60_000));
@@ -145,13 +145,13 @@ test('a flood that was over when its address changed hands is none of the new ho
   );
 });
 
-/** Each once. */
+/** Without duplicates. */
 async function modesOf(db: Db, attackId = 0): Promise<string[]> {
   const modes = (await activeKinds(db, attackId)).map((kind) => kind.split(' ')[0] ?? kind);
   return [...new Set(modes)];
 }
 
-test('what is done in a flood follows its address: withdrawn from the old holder, to the new one’s settings at once', async (t) => {
+test('moves mitigations with the address during a flood: withdraws those of the old holder and applies the settings of the new one at once', async (t) => {
   for (const [mode, stands] of [
     ['on', ['enforce']],
     ['observe', ['observe']],
@@ -166,7 +166,7 @@ test('what is done in a flood follows its address: withdrawn from the old holder
       assert.deepEqual(await modesOf(db, before?.id), ['enforce']);
       await assign(db, watch.nowMs, { mitigation: mode });
       await live(watch, 2, flood(60_000));
-      // As control answers: what is heard together is decided about together, in one generation.
+      // As in control: events received together are planned together, in one generation.
       const last = new Map(watch.heard.map((one) => [one.attackId, one]));
       const responded = await respondToAll(db, [...last.values()]);
       assert.equal(new Set(responded.map(({ generation }) => generation)).size, 1);
@@ -177,7 +177,7 @@ test('what is done in a flood follows its address: withdrawn from the old holder
   }
 });
 
-test('handed over while control is away: who takes the attack up records the new holder’s part', async (t) => {
+test('records the part of the new holder when a control plane resumes an attack whose holder changed meanwhile', async (t) => {
   const { db, other } = await startEnvironment(t);
   const watch = await startWatch(db);
   await live(watch, 5, flood(60_000));

@@ -6,7 +6,7 @@ import { type Held, splitByHolder } from './holder-parts.ts';
 
 const NOW = 1_000;
 
-test('whatever holdings there are, each part lies within one that has the address, and no moment is told twice', () => {
+test('each part lies within one holding of the address, and no parts overlap, for any holdings', () => {
   const held = fc.record({
     holdingId: fc.nat({ max: 5 }),
     length: fc.constantFrom(8, 24, 32),
@@ -43,14 +43,14 @@ test('whatever holdings there are, each part lies within one that has the addres
   );
 });
 
-/** Ids of the longest that have it then: in the database there is one. */
+/** Ids of the longest holdings at that time: the database has one. */
 function mostSpecific(held: readonly Held[], atMs: number): number[] {
   const here = held.filter((one) => one.fromMs <= atMs && atMs < (one.untilMs ?? Infinity));
   const longest = Math.max(...here.map(({ length }) => length));
   return here.filter(({ length }) => length === longest).map(({ holdingId }) => holdingId);
 }
 
-test('of the series and the peak each holder has what he had to bear', () => {
+test('gives each holder the series and the peak of its own part', () => {
   const attack = {
     ...wireAttack(0, 6_000, 100_000),
     series: {

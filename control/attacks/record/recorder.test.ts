@@ -23,7 +23,7 @@ async function recordsOf(db: Db) {
   return rows;
 }
 
-test('a flood becomes one record: opened, its peak kept, ended when it was over, with evidence', async (t) => {
+test('records a flood once: opened, with its peak, ended, with evidence', async (t) => {
   const { db, acme } = await startEnvironment(t);
   const watch = await startWatch(db);
   await watch.play(30, QUIET);
@@ -52,7 +52,7 @@ test('a flood becomes one record: opened, its peak kept, ended when it was over,
   assert.equal(rows[0]?.evidence.shares.length, 1);
 });
 
-test('an attack that begins again within five minutes goes on; later it is another', async (t) => {
+test('continues an attack that returns within five minutes; later a new one opens', async (t) => {
   const { db } = await startEnvironment(t);
   const watch = await startWatch(db);
   await watch.play(10, QUIET);
@@ -70,7 +70,7 @@ test('an attack that begins again within five minutes goes on; later it is anoth
   assert.deepEqual([both.length, both[0]?.id], [2, first?.id]);
 });
 
-test('an attack that goes on when its address has another holder is the new oneâ€™s, from then on', async (t) => {
+test('assigns an ongoing attack to the new holder from the change of the holding', async (t) => {
   const { db, acme, other } = await startEnvironment(t);
   const watch = await startWatch(db);
   await watch.play(10, QUIET);
@@ -92,12 +92,12 @@ test('an attack that goes on when its address has another holder is the new oneâ
   );
 });
 
-test('control killed in an attack: the record goes on under its id, and under it alone', async (t) => {
+test('continues a record under its only id after control was killed', async (t) => {
   const { db } = await startEnvironment(t);
   const first = await startWatch(db);
   await first.play(5, FLOOD);
   const [before] = await recordsOf(db);
-  // Killed: nothing of it is told to stop. What it saw is in the database alone.
+  // Killed without a shutdown: only the database has its observations.
   await sql`update attack_sightings set seen_at = now() - interval '1 minute'`.execute(db);
   const second = await startWatch(db, first.nowMs + 20_000, 'two');
   await second.takeUp();
@@ -105,7 +105,7 @@ test('control killed in an attack: the record goes on under its id, and under it
   const [after, ...others] = await recordsOf(db);
   assert.deepEqual([after?.id, after?.started, others], [before?.id, before?.started, []]);
   assert.ok((after?.pps ?? 0) > 85_000);
-  // One that does not know of it opens none either.
+  // One without knowledge of it opens none either.
   const third = await startWatch(db, second.nowMs, 'three');
   await third.play(5, FLOOD);
   assert.equal((await recordsOf(db)).length, 1);
@@ -117,7 +117,7 @@ for (const [whose, set] of [
   ['control', 'clockOffMs'],
 ] as const) {
   for (const byMs of [3_600_000, -3_600_000]) {
-    test(`the clock of ${whose} set by ${byMs / 3_600_000} h in an attack leaves one record, as long as it was`, async (t) => {
+    test(`keeps one record with the right duration when the clock of ${whose} is set by ${byMs / 3_600_000} h in an attack`, async (t) => {
       const { db } = await startEnvironment(t);
       const watch = await startWatch(db, Date.now() - 7_200_000);
       await watch.play(10, QUIET);
@@ -133,7 +133,7 @@ for (const [whose, set] of [
       assert.ok(Math.abs(startedMs - beganMs) <= 500, `began ${startedMs - beganMs} ms off`);
       assert.ok(Math.abs(lastedMs - 12_000) <= 1_000, `lasted ${lastedMs} ms`);
       assert.ok(Math.abs((record?.pps ?? 0) - 60_000) < 600, String(record?.pps));
-      // What begins later is dated by the clock as it is; set back, that may be within the one before.
+      // A later attack uses the new clock; if it was set back, that may be within the previous attack.
       await watch.play(400, QUIET);
       const laterMs = watch.nowMs + watch.clockOffMs;
       await watch.play(6, FLOOD);
@@ -144,7 +144,7 @@ for (const [whose, set] of [
   }
 }
 
-test('an attack that ended while control was down is closed at the last that was seen of it', async (t) => {
+test('closes an attack that ended during an outage of control at its last observation', async (t) => {
   const { db } = await startEnvironment(t);
   const first = await startWatch(db);
   await first.play(5, FLOOD);
@@ -160,7 +160,7 @@ test('an attack that ended while control was down is closed at the last that was
   assert.deepEqual([record?.ended?.getTime(), others], [seenAt.getTime(), []]);
 });
 
-test('agents that fall silent end nothing at once, and everything in the end', async (t) => {
+test('keeps attacks when agents fall silent, and ends them after a timeout', async (t) => {
   const { db } = await startEnvironment(t);
   const watch = await startWatch(db);
   await watch.play(5, FLOOD);
@@ -177,7 +177,7 @@ test('agents that fall silent end nothing at once, and everything in the end', a
   assert.notEqual((await recordsOf(db))[0]?.ended, null);
 });
 
-test('whatever recorders see an attack at once, it has one record, which ends with the last of them', async (t) => {
+test('keeps one record for all concurrent recorders and ends it with the last of them', async (t) => {
   const { db } = await startEnvironment(t);
   const watches = await Promise.all(
     Array.from({ length: 6 }, (_, index) => startWatch(db, Date.now() - 60_000, `r${index}`)),
@@ -195,7 +195,7 @@ test('whatever recorders see an attack at once, it has one record, which ends wi
   assert.notEqual((await recordsOf(db))[0]?.ended, null);
 });
 
-test('a record is written once the database is back, and nothing is told before', async (t) => {
+test('writes a record when the database is back, and announces nothing before', async (t) => {
   const { db } = await startEnvironment(t);
   const watch = await startWatch(db);
   await sql`alter table attack_clock rename to gone`.execute(db);
@@ -211,7 +211,7 @@ test('a record is written once the database is back, and nothing is told before'
   assert.equal(watch.heard[0]?.kind, 'opened');
 });
 
-test('an attack that began and ended while nothing could be written is recorded whole, once', async (t) => {
+test('records an attack that started and ended during a database outage once and completely', async (t) => {
   const { db, acme } = await startEnvironment(t);
   const watch = await startWatch(db);
   await sql`update organisations set detection = '{"holdSeconds": 2}'`.execute(db);
@@ -245,7 +245,7 @@ test('an attack that began and ended while nothing could be written is recorded 
   assert.ok(rows[0]?.evidence.series.pps.some((pps) => pps > 59_000));
 });
 
-test('thousands of attacks at once are all recorded, and what waits is bounded', async (t) => {
+test('records thousands of concurrent attacks with a bounded queue', async (t) => {
   const { db } = await startEnvironment(t);
   const watch = await startWatch(db);
   const startedAtMs = watch.nowMs;

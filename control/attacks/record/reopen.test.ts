@@ -35,7 +35,7 @@ async function recordsOf(db: Db): Promise<Recorded[]> {
   return rows;
 }
 
-/** UDP, its end, a pause, GRE, as long; with `restarts`, another control sees the latter. */
+/** UDP, its end, a pause, then GRE of equal length; with `restarts`, another control plane sees the GRE. */
 async function twoVectors(
   db: Db,
   restarts: boolean,
@@ -57,7 +57,7 @@ async function twoVectors(
 
 for (const restarts of [false, true]) {
   const how = restarts ? 'that another control goes on with' : 'that goes on';
-  test(`a record ${how} by another vector keeps its kind, its peak with its bounds, and its series`, async (t) => {
+  test(`a record ${how} by another vector keeps its type, its peak with bounds, and its series`, async (t) => {
     const { db } = await startEnvironment(t);
     const { record, againMs } = await twoVectors(db, restarts);
     const { type, pps, started, evidence } = record;
@@ -71,14 +71,14 @@ for (const restarts of [false, true]) {
     const { startMs, stepMs, pps: rates } = evidence.series;
     assert.ok(Math.abs(startMs - started.getTime()) <= 1_500, `${startMs - started.getTime()}`);
     assert.ok((rates[2] ?? 0) > 59_000);
-    // Where it went on, in its place.
+    // The continued part is at its position.
     const index = Math.round((againMs + 6_000 - startMs) / stepMs);
     assert.ok(Math.abs((rates[index] ?? 0) - 50_000) < 1_000, `${rates[index]} at ${index}`);
     assert.ok(rates.slice(100, 140).every((rate) => rate <= 10));
   });
 }
 
-test('a lower peak told later takes no bounds away', async (t) => {
+test('keeps the bounds of a peak when a lower one is reported later', async (t) => {
   const { db } = await startEnvironment(t);
   const watch = await startWatch(db, Date.now() - 60_000, 'one');
   await watch.play(5, flood(60_000));

@@ -15,7 +15,7 @@ import { startCalls } from './calls.ts';
 
 const HANGS_SECONDS = 600;
 
-/** A real server that is told, and never answers what `hangs` says. */
+/** A real server that never answers requests selected by `hangs`. */
 async function webhook(t: TestContext, hangs: (body: CallBody) => boolean) {
   const told: string[] = [];
   const server = createServer((request, response) => {
@@ -56,7 +56,7 @@ async function addResponder(
             values (${name}, ${JSON.stringify(spec)}::jsonb, 'fleet')`.execute(db);
 }
 
-/** Each organisation with so many attacks, in this order; 10.N.0.x is of the Nth. */
+/** Organisations with this number of attacks each, in this order; 10.N.0.x belongs to the Nth. */
 async function attack(db: Db, organisation: number, count: number): Promise<void> {
   const id = await insertOrganisation(db, `org${organisation}`);
   await insertHolding(db, id, `10.${organisation}.0.0/24`);
@@ -84,11 +84,11 @@ function start(t: TestContext, db: Db): void {
   t.after(() => calls.stop());
 }
 
-test('a webhook that never answers, and a command that never ends, keep no other responder waiting', async (t) => {
+test('a hanging webhook or command does not delay other responders', async (t) => {
   const { db } = await testDatabase(t);
   const silent = await webhook(t, () => true);
   const works = await webhook(t, () => false);
-  // By name they are called before the one that works.
+  // By name they come before the working one.
   await addResponder(db, 'a-silent', silent.call);
   await addResponder(db, 'b-endless', {
     kind: 'command',
@@ -98,11 +98,11 @@ test('a webhook that never answers, and a command that never ends, keep no other
   await attack(db, 1, 40);
   start(t, db);
   await until(db, 'c-works', 40);
-  // The silent one is not drowned either.
+  // The hanging one is not called too often either.
   assert.equal(silent.told.length, 4);
 });
 
-test('an organisation whose calls hang keeps those of no other waiting, also at the same responder', async (t) => {
+test('hanging calls of an organisation do not delay those of others, also at the same responder', async (t) => {
   const { db } = await testDatabase(t);
   const hook = await webhook(t, ({ attack: { target } }) => target.startsWith('10.1.'));
   await addResponder(db, 'hook', hook.call);
@@ -116,10 +116,10 @@ test('an organisation whose calls hang keeps those of no other waiting, also at 
   assert.deepEqual([first, second], [4, 20]);
 });
 
-test('whoever has one attack has his turn before those with many have theirs again, however all calls hang', async (t) => {
+test('an organisation with one attack is served before those with many get a second call, even if all calls hang', async (t) => {
   const { db } = await testDatabase(t);
   const hook = await webhook(t, ({ attack: { target } }) => !target.startsWith('10.20.'));
-  // More than are called at a time, each of which hangs for its whole time.
+  // More than the concurrency limit, and each hangs until its timeout.
   await addResponder(db, 'hook', hook.call, 1);
   for (let organisation = 1; organisation <= 10; organisation++) await attack(db, organisation, 6);
   await attack(db, 20, 1);
@@ -129,7 +129,7 @@ test('whoever has one attack has his turn before those with many have theirs aga
   assert.ok(place <= 16, `called in place ${place + 1}`);
 });
 
-test('several control planes together call a responder no oftener at a time than one', async (t) => {
+test('several control planes together keep to the concurrency limit of a responder', async (t) => {
   const { db } = await testDatabase(t);
   const hook = await webhook(t, () => true);
   const works = await webhook(t, () => false);
@@ -137,7 +137,7 @@ test('several control planes together call a responder no oftener at a time than
   await addResponder(db, 'b-works', works.call);
   for (let organisation = 1; organisation <= 3; organisation++) await attack(db, organisation, 6);
   for (let plane = 0; plane < 3; plane++) start(t, db);
-  // By then each of them has stateAnswer often enough.
+  // By then each of them has looked for work often enough.
   await until(db, 'b-works', 18);
   await attack(db, 4, 6);
   await until(db, 'b-works', 24);

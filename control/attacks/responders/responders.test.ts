@@ -66,7 +66,7 @@ interface Received {
   readonly authorization: string | undefined;
 }
 
-/** A real server that answers what `statusOf` says. */
+/** A real server that answers with the status from `statusOf`. */
 async function webhook(
   t: TestContext,
   statusOf: (received: Received, count: number) => number,
@@ -125,7 +125,7 @@ async function settled(db: Db, count: number): Promise<CallRow[]> {
   return assert.fail(`not settled: ${JSON.stringify(await callRows(db))}`);
 }
 
-test('a command gets the attack as JSON, its arguments as they stand, and none of our environment', async () => {
+test('passes a command the attack as JSON and its arguments unchanged, without the environment of control', async () => {
   const source = `
     let text = '';
     process.stdin.on('data', (chunk) => (text += chunk)).on('end', () => {
@@ -145,7 +145,7 @@ test('a command gets the attack as JSON, its arguments as they stand, and none o
   ]);
 });
 
-test('a command that fails, hangs with its children, says without end or is not there is bounded and told', async (t) => {
+test('bounds and reports a command that fails, hangs with children, writes endlessly or does not exist', async (t) => {
   const failed = await call(script('console.error("no route"); process.exitCode = 3'));
   assert.deepEqual(failed, { succeeded: false, said: 'exit code 3: no route' });
   const gone = await call({ kind: 'command', command: ['/nonexistent/blackhole'] });
@@ -155,7 +155,7 @@ test('a command that fails, hangs with its children, says without end or is not 
   const folder = await mkdtemp(join(tmpdir(), 'portcullis-responder-'));
   t.after(() => rm(folder, { recursive: true }));
   const file = join(folder, 'pid');
-  // The child that it leaves keeps its pipes open.
+  // The remaining child keeps its pipes open.
   const source = `
     const child = require('node:child_process').spawn('/bin/sleep', ['600'], { stdio: 'inherit' });
     require('node:fs').writeFileSync(process.argv[1], String(child.pid));
@@ -169,7 +169,7 @@ test('a command that fails, hangs with its children, says without end or is not 
   assert.ok(state === 'gone' || / [ZX] /.test(state), `its child runs on: ${state}`);
 });
 
-test('a command has answered when it exits, whoever it left keeps its output open, and leaves nobody', async (t) => {
+test('completes a command at its exit, even if a child keeps its output open, and kills its children', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'portcullis-responder-'));
   t.after(() => rm(folder, { recursive: true }));
   const file = join(folder, 'pid');
@@ -188,12 +188,12 @@ test('a command has answered when it exits, whoever it left keeps its output ope
   const failed = await ran('sleep 600 & echo $! >"$1"; echo no route >&2; exit 3');
   assert.deepEqual(failed.result, { succeeded: false, said: 'exit code 3: no route' });
   await gone(failed.pid);
-  // What it piped away may come a moment after its end.
+  // Output through a pipe may arrive shortly after the exit.
   const late = await ran('(/bin/echo late) & echo $$ >"$1"; exit 0');
   assert.deepEqual(late.result, { succeeded: true, said: 'late' });
 });
 
-/** Once it was killed: whoever reaps it may take a moment. */
+/** After the kill it may take some time until it is reaped. */
 async function gone(pid: number): Promise<void> {
   for (let look = 0; look < 1_200; look += 1) {
     const state = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => 'gone');
@@ -203,7 +203,7 @@ async function gone(pid: number): Promise<void> {
   assert.fail(`${pid} runs on`);
 }
 
-test('a webhook gets JSON and its secret; refusals, redirects and silence are failures', async (t) => {
+test('sends a webhook JSON and its secret; error statuses, redirects and timeouts are failures', async (t) => {
   const server = await webhook(t, (_, count) => [204, 500, 302][count - 1] ?? 200);
   const hook = { kind: 'webhook', url: server.url, secret: 'hush' } as const;
   assert.deepEqual(await call(hook), { succeeded: true, said: '204' });
@@ -223,7 +223,7 @@ test('a webhook gets JSON and its secret; refusals, redirects and silence are fa
   assert.deepEqual(unanswered, { succeeded: false, said: 'no answer within 1 s' });
 });
 
-test('an attack starts a responder once, and its end takes it back, in this order, tried again where it fails', async (t) => {
+test('calls a responder once at the start and once at the end of an attack, in this order, and retries failures', async (t) => {
   const server = await webhook(t, (_, count) => (count === 1 ? 503 : 200));
   const spec = { ...SPEC, call: { kind: 'webhook', url: server.url, secret: null } } as const;
   const { db, heard } = await attacked(t, spec);
@@ -248,7 +248,7 @@ test('an attack starts a responder once, and its end takes it back, in this orde
   assert.deepEqual(failures, []);
 });
 
-test('a run that lasts too long is taken back while the attack goes on, and not begun again for it', async (t) => {
+test('withdraws a run that lasts too long during the attack, and does not start it again', async (t) => {
   const server = await webhook(t, () => 200);
   const spec = { ...SPEC, call: { kind: 'webhook', url: server.url, secret: null } } as const;
   const { db, heard } = await attacked(t, spec);
@@ -270,12 +270,12 @@ test('a run that lasts too long is taken back while the attack goes on, and not 
   assert.deepEqual(rows, [{ why: 'expired' }]);
 });
 
-test('a process that dies with a call leaves it to the next, and one that stops ends its command', async (t) => {
+test('the next process repeats the call of a killed process, and a stopping process ends its command', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'portcullis-responder-'));
   t.after(() => rm(folder, { recursive: true }));
   const file = join(folder, 'told');
   await writeFile(file, '');
-  // Hangs the first time.
+  // Hangs on the first call.
   const source = `
     const fs = require('node:fs');
     fs.appendFileSync(process.argv[1], 'x');
@@ -298,7 +298,7 @@ test('a process that dies with a call leaves it to the next, and one that stops 
   assert.equal(await readFile(file, 'utf8'), 'xx');
 });
 
-test('only attacks that it is meant for call a responder: by size, by prefix, and none that are only observed', async (t) => {
+test('calls a responder only for attacks of its size and prefix, and not for observed ones', async (t) => {
   const command = script('');
   const { db, heard } = await attacked(t, { ...SPEC, call: command, pps: 900_000, mbps: 9000 });
   const count = async (): Promise<number> => (await callRows(db)).length;
@@ -316,7 +316,7 @@ test('only attacks that it is meant for call a responder: by size, by prefix, an
   await sql`update holdings set detection = '{}'`.execute(db);
   await respondTo(db, { ...heard, kind: 'changed' });
   assert.equal(await count(), 1);
-  // Ended before anybody was called: there is nothing to take back.
+  // Ended before the first call, so there is nothing to withdraw.
   await respondTo(db, { ...heard, kind: 'ended' });
   assert.deepEqual(await callRows(db), [
     { kind: 'start', attempts: 0, succeeded: false, result: 'not needed any more' },

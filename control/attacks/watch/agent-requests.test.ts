@@ -21,7 +21,7 @@ const FRA1: AgentRef = { kind: 'edge', name: 'fra1' };
 const MINUTE = 60_000;
 const YEAR = 365 * 86_400_000;
 
-/** A desk at which the edge fra1 serves the lower half of a held prefix. */
+/** A detection service where the edge fra1 serves the lower half of a held prefix. */
 async function startDesk(t: TestContext, serves = '{203.0.113.0/25}') {
   const { db } = await testDatabase(t);
   const organisation = await insertOrganisation(db, 'acme');
@@ -43,7 +43,7 @@ async function startDesk(t: TestContext, serves = '{203.0.113.0/25}') {
       onAttack: () => {},
     });
   const desk = open();
-  /** Of another control plane. */
+  /** Of another control plane instance. */
   const another = open();
   const tellAttacks = (
     attacks: readonly WireAttack[],
@@ -81,7 +81,7 @@ async function startDesk(t: TestContext, serves = '{203.0.113.0/25}') {
 const on = (subject: string, attack: WireAttack): WireAttack => ({ ...attack, subject });
 const minutesAgo = (minutes: number): number => Date.now() - minutes * MINUTE;
 
-test('an edge hears when the database is lost, so that it acts by itself; what it counts is judged all the same', async (t) => {
+test('tells an edge about a lost database, so that it acts autonomously, and still evaluates its counts', async (t) => {
   const { db } = await testDatabase(t);
   await insertEdge(db, 'fra1');
   let nowMs = 0;
@@ -121,13 +121,13 @@ test('an edge hears when the database is lost, so that it acts by itself; what i
   assert.equal(accepted, 4);
 });
 
-test('an edge records late what it serves and nothing else, and the rest is counted', async (t) => {
+test('accepts delayed reports of an edge only for the prefixes it serves, and counts the others', async (t) => {
   const { tellAttacks, subjects, why } = await startDesk(t);
   const flood = wireAttack(minutesAgo(20), minutesAgo(15));
   const told = ['203.0.113.200', '198.51.100.1', '8.8.8.8', SUBJECT, '198.51.100.0/24', PREFIX];
   const reply = await tellAttacks(told.map((subject) => on(subject, flood)));
   assert.deepEqual(reply, { kind: 'done' });
-  // Of the prefix it serves a part, which is what it counts.
+  // It serves and counts a part of the prefix.
   assert.deepEqual(await subjects(), [PREFIX, `${SUBJECT}/32`]);
   assert.deepEqual(why(), [
     ['not_served', '203.0.113.200'],
@@ -137,7 +137,7 @@ test('an edge records late what it serves and nothing else, and the rest is coun
   ]);
 });
 
-test('nothing is recorded late of the future, nor of before anybody may look; what reaches into that time is', async (t) => {
+test('rejects delayed reports from the future or before all retention, and accepts those that reach into it', async (t) => {
   const { db, tellAttacks, why } = await startDesk(t);
   const hour = 60 * MINUTE;
   await tellAttacks([
@@ -158,11 +158,11 @@ test('nothing is recorded late of the future, nor of before anybody may look; wh
   assert.ok(Math.abs((rows[0]?.days ?? 0) - 90) < 0.01, JSON.stringify(rows));
 });
 
-test('an edge tells as many attacks as it can have kept, through however many control planes, then waits; another is heard all the while', async (t) => {
+test('limits the delayed reports of an edge to its journal capacity across all control planes, without delaying other edges', async (t) => {
   const { tellAttacks, desk, another, refused, pass } = await startDesk(t, '{0.0.0.0/0}');
   const flood = wireAttack(minutesAgo(20), minutesAgo(15));
   const many = Array.from({ length: 64 }, () => flood);
-  // At once, as whoever means harm does.
+  // All at once, like an attacker.
   const replies = await Promise.all(
     Array.from({ length: 18 }, (_, index) => tellAttacks(many, FRA1, index % 2 ? desk : another)),
   );
@@ -182,7 +182,7 @@ test('an edge tells as many attacks as it can have kept, through however many co
   assert.equal((await tellAttacks(many)).kind, 'done');
 });
 
-test('an attack that the database can hold in no case keeps back none of those told with it', async (t) => {
+test('an attack that the database rejects does not block the others of its report', async (t) => {
   const { db, tellAttacks, subjects, why } = await startDesk(t);
   await sql`alter table attacks add check (peak_pps < 1000000)`.execute(db);
   const flood = wireAttack(minutesAgo(20), minutesAgo(15));
@@ -193,13 +193,13 @@ test('an attack that the database can hold in no case keeps back none of those t
   assert.deepEqual(why(), [['unrecordable', '203.0.113.1']]);
 });
 
-test('what an agent counts, and who it names as senders, is judged of what it serves alone', async (t) => {
+test('evaluates counts and senders of an agent only for the prefixes it serves', async (t) => {
   const { desk, watch, refused, subjects } = await startDesk(t);
   const rates = { '203.0.113.20': 90_000, '203.0.113.200': 90_000, '198.51.100.1': 90_000 };
   for (let sequence = 1; sequence <= 40; sequence++) {
     watch.nowMs += 250;
     const { addresses, ...flood } = floodSample(watch.nowMs, rates);
-    // A prefix that is not around it: its traffic would be taken out of that prefix's.
+    // A prefix that does not contain it: its traffic would be subtracted from that prefix.
     const astray = addresses.map((one) => ({
       ...one,
       subject: '203.0.113.30',

@@ -47,7 +47,7 @@ function startHost() {
   return { host, noted, tell, pass: (ms: number) => void (nowMs += ms), now: () => nowMs };
 }
 
-test('no sample of whatever numbers breaks the host, which sees the next flood all the same', () => {
+test('survives samples with any numbers and detects the next flood', () => {
   const count = fc.oneof(
     fc.constantFrom(0, 1, 1e15, 1e30, 0.1),
     fc.double({ min: 0, max: 1e15, noNaN: true }),
@@ -95,7 +95,7 @@ test('no sample of whatever numbers breaks the host, which sees the next flood a
   );
 });
 
-test('who sends a flood is told when it is known, and again only when it is known much better', () => {
+test('reports the senders of a flood when known, and again only when known much better', () => {
   const { noted, tell, pass } = startHost();
   const flood = floodSample(0, { '10.0.0.1': 100_000 });
   const sampledTops = (samples: number) =>
@@ -116,7 +116,7 @@ test('who sends a flood is told when it is known, and again only when it is know
   assert.equal(newsOf(sampledTops(240)), 1);
 });
 
-test('messages told again, or late, count once; an agent that restarts counts anew', () => {
+test('counts repeated or late messages once, and restarts the count with the agent', () => {
   const { noted, tell, pass, now } = startHost();
   const half = () => [floodSample(now(), { '10.0.0.1': 14_000 })];
   for (let bucket = 1; bucket <= 40; bucket++) {
@@ -133,7 +133,7 @@ test('messages told again, or late, count once; an agent that restarts counts an
   assert.ok(noted.length > 0);
 });
 
-test('a hundred thousand addresses leave memory bounded, and the detector in time', () => {
+test('keeps memory bounded and the detector on time with a hundred thousand addresses', () => {
   const { host, tell, pass, now } = startHost();
   const beganMs = performance.now();
   for (let block = 0; block < 5; block++) {
@@ -145,7 +145,7 @@ test('a hundred thousand addresses leave memory bounded, and the detector in tim
     pass(250);
     tell([floodSample(now(), rates)]);
   }
-  // However busy the machine.
+  // Even on a loaded machine.
   const tookMs = performance.now() - beganMs;
   assert.ok(tookMs < 60_000, `${tookMs} ms`);
   assert.deepEqual(host.ongoing(), []);

@@ -14,13 +14,13 @@ import { renewLease } from './lease.ts';
 import { forwardSamples } from './relay.ts';
 import { floodSample, PREFIX, SUBJECT } from './testing.ts';
 
-/** Neither is an attack by itself; the threshold is 20,000 packets a second. */
+/** Neither is an attack by itself: the threshold is 20,000 packets per second. */
 const HALF_PPS = 14_000;
 
 interface Replica {
   readonly watching: Watching;
   readonly edge: string;
-  /** 1: it judges. */
+  /** 1 if it runs the detector. */
   judges(): Promise<number>;
   stop(): Promise<void>;
 }
@@ -53,7 +53,7 @@ async function startFleet(t: TestContext) {
   const first = await startReplica(t, db, url, 'fra1');
   const second = await startReplica(t, db, url, 'ams1');
   let sequence = 0;
-  /** Each edge tells the control plane that it is connected to. */
+  /** Each edge reports to the control plane that it is connected to. */
   const tell = (replicas: readonly Replica[], pps: number): Promise<ControlReply[]> => {
     const atMs = Date.now();
     sequence++;
@@ -75,7 +75,7 @@ async function recordsOf(db: Db) {
   return rows;
 }
 
-test('half an attack at an edge of one control plane and half at another’s is one attack, with the sum of both', async (t) => {
+test('sums the halves of an attack at edges of two control planes into one attack', async (t) => {
   const { db, first, second, tell } = await startFleet(t);
   assert.deepEqual(await Promise.all([first.judges(), second.judges()]), [1, 0]);
   for (let bucket = 0; bucket < 24; bucket++) {
@@ -96,7 +96,7 @@ test('half an attack at an edge of one control plane and half at another’s is 
   }
 });
 
-test('when the control plane that judges goes, another one does and goes on with the same attacks', async (t) => {
+test('another control plane takes over the detector and continues the same attacks', async (t) => {
   const { db, first, second, tell } = await startFleet(t);
   const flood = async (until: () => Promise<boolean>, what: string): Promise<void> => {
     for (let bucket = 0; !(await until()); bucket++) {
@@ -123,10 +123,10 @@ test('when the control plane that judges goes, another one does and goes on with
   );
 });
 
-test('a control plane that is killed judges no longer than its lease, and one that is cut off hands nothing on', async (t) => {
+test('a killed control plane keeps the detector only until its lease expires, and a disconnected one forwards nothing', async (t) => {
   const { db, first, second, tell } = await startFleet(t);
   assert.equal(await first.judges(), 1);
-  // Another process has it, as after a long stall of ours; it is killed then and renews nothing.
+  // Another process has it, as after a long stall; it is then killed and does not renew the lease.
   await sql`update attack_judge set judge = 'killed', until = now() + interval '3 seconds'`.execute(
     db,
   );
@@ -142,12 +142,12 @@ test('a control plane that is killed judges no longer than its lease, and one th
   }
   const other = (await became(first, 1)) ? second : first;
   await sql`alter table watch_relay rename to gone`.execute(db);
-  // The edge hears it as a failure, and acts by itself.
+  // The edge gets an error and acts autonomously.
   await assert.rejects(tell([other], HALF_PPS));
   await sql`alter table gone rename to watch_relay`.execute(db);
 });
 
-test('one of many control planes judges, also where a crash of the database has forgotten which', async (t) => {
+test('one of many control planes runs the detector, also after a database crash lost the lease', async (t) => {
   const { db } = await testDatabase(t);
   const names = Array.from({ length: 8 }, (_, index) => `control-${index}`);
   const judges = async (): Promise<string[]> => {
@@ -161,7 +161,7 @@ test('one of many control planes judges, also where a crash of the database has 
   assert.equal((await judges()).length, 1);
 });
 
-test('what an agent counted is taken of it by nobody while no control plane judges, or the judge is far behind', async (t) => {
+test('accepts no counts of an agent while no control plane runs the detector or that one is far behind', async (t) => {
   const { db } = await testDatabase(t);
   const from = { kind: 'edge', name: 'fra1' } as const;
   const message = {

@@ -12,7 +12,7 @@ import { createWatching } from './index.ts';
 
 const FRA1 = { kind: 'edge', name: 'fra1' } as const;
 
-test('an edge asks what to watch, tells a flood, and the organisation sees it while it goes on', async (t) => {
+test('sends an edge its watch settings, and shows a reported flood to the organisation while it is ongoing', async (t) => {
   const { db, acme } = await startEnvironment(t);
   await sql`
     insert into edges (name, site, devices, serves, sees, fragments, management, owner)

@@ -54,7 +54,7 @@ async function ask(url: string, statement: string): Promise<unknown[]> {
   }
 }
 
-test('a server listens on no network, keeps its data private, refuses a second control process, and finds its data again', async (t) => {
+test('listens on no network, keeps data private, rejects a second control process, and reopens its data', async (t) => {
   const folder = await openFolder(t);
   const dataDir = folder.path;
   const first = await folder.start();
@@ -85,24 +85,24 @@ test('a server listens on no network, keeps its data private, refuses a second c
   assert.deepEqual(await ask(second.url, 'select n from kept'), [{ n: 7 }]);
 });
 
-test('data of another PostgreSQL version is refused in words and left alone', async (t) => {
+test('rejects data of another PostgreSQL version with an explanation and leaves it unchanged', async (t) => {
   const folder = await openFolder(t);
   const dataDir = folder.path;
   await mkdir(join(dataDir, 'postgres'), { mode: 0o755 });
   await writeFile(join(dataDir, 'postgres', 'PG_VERSION'), '17\n');
   await assert.rejects(folder.start(), /PostgreSQL 17.*brings PostgreSQL 18/);
-  // The lock is free again: the refusal is the same, not "in use".
+  // The lock is free again: the error is the same, not "in use".
   await assert.rejects(folder.start(), /PostgreSQL 17/);
 });
 
-test('a folder named postgres that is no cluster is not written into', async (t) => {
+test('does not write into a folder named postgres that is no cluster', async (t) => {
   const folder = await openFolder(t);
   const dataDir = folder.path;
   await mkdir(join(dataDir, 'postgres'));
   await assert.rejects(folder.start(), /is no PostgreSQL data directory/);
 });
 
-test('a cluster whose making was interrupted is made anew', async (t) => {
+test('creates a cluster again after an interrupted creation', async (t) => {
   const folder = await openFolder(t);
   const dataDir = folder.path;
   await mkdir(join(dataDir, 'postgres.making-1'));
@@ -112,7 +112,7 @@ test('a cluster whose making was interrupted is made anew', async (t) => {
   await assert.rejects(lstat(join(dataDir, 'postgres.making-1')), { code: 'ENOENT' });
 });
 
-test('a data path longer than a socket may have gets its socket elsewhere, and is found again', async (t) => {
+test('uses another socket directory if the data path is too long for a socket', async (t) => {
   const folder = await openFolder(t);
   const dataDir = join(folder.path, 'd'.repeat(100));
   const server = await folder.start({ dataDir, fsync: false });
@@ -123,7 +123,7 @@ test('a data path longer than a socket may have gets its socket elsewhere, and i
   assert.deepEqual(await ask(server.url, 'select 1 as n'), [{ n: 1 }]);
 });
 
-test("a data directory out of the account's reach is refused naming the folder in the way", {
+test('rejects a data directory that the account cannot reach and names the blocking folder', {
   skip: rootOnly,
 }, async (t) => {
   const folder = await openFolder(t);
@@ -135,14 +135,14 @@ test("a data directory out of the account's reach is refused naming the folder i
   );
 });
 
-test('root and unknown accounts are refused in words', { skip: rootOnly }, async (t) => {
+test('rejects root and unknown accounts with an explanation', { skip: rootOnly }, async (t) => {
   const folder = await openFolder(t);
   const start = (account: string) => folder.start({ account });
   await assert.rejects(start('root'), /does not run as root/);
   await assert.rejects(start('no-such-account'), /no account "no-such-account"/);
 });
 
-test('programs that the account cannot reach are brought to it, libraries linked', {
+test('copies programs that the account cannot reach and links their libraries', {
   skip: rootOnly,
 }, async (t) => {
   const folder = await openFolder(t);
@@ -152,7 +152,7 @@ test('programs that the account cannot reach are brought to it, libraries linked
   await mkdir(join(dataDir, 'hidden'), { mode: 0o700 });
   await cp(provideBinaries(dataDir, null).root, native, {
     recursive: true,
-    // As npm unpacks it when it runs no install script.
+    // As unpacked by npm without install scripts.
     filter: async (source) => !(await lstat(source)).isSymbolicLink(),
   });
   const brought = provideBinaries(dataDir, account, { native, version: '18.4.0-test' });

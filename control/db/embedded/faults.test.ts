@@ -17,7 +17,7 @@ import { clusterOf } from './layout.ts';
 import { hasServerProcess, runningPostmaster } from './postmaster-file.ts';
 import { isRunning } from './process-table.ts';
 
-/** Longer than any recovery of a small cluster; only a failing test waits for it. */
+/** Longer than any recovery of a small cluster; only failing tests wait this long. */
 const PATIENCE_MS = 30_000;
 
 interface Owner {
@@ -27,7 +27,7 @@ interface Owner {
   readonly pid: number;
 }
 
-/** A data directory, and everything that a test may leave running when it fails midway. */
+/** A data directory, and the processes to stop if the test fails. */
 interface Field {
   readonly dataDir: string;
   readonly owners: ChildProcess[];
@@ -40,7 +40,7 @@ async function makeFolder(): Promise<string> {
   return folder;
 }
 
-/** A cluster that the tests copy, because making one takes a second. */
+/** A cluster for the tests to copy, because creating one takes a second. */
 let prepared = '';
 before(async () => {
   prepared = await makeFolder();
@@ -66,7 +66,7 @@ async function openField(t: TestContext, hasCluster = true): Promise<Field> {
   return field;
 }
 
-/** Another process that owns the server, as control does, which the test may kill. */
+/** A separate process that owns the server like control does; tests can kill it. */
 async function startOwner(field: Field, as: { uid?: number; gid?: number } = {}): Promise<Owner> {
   const program = new URL('./owner-process.ts', import.meta.url);
   const child = fork(program, [field.dataDir], {
@@ -101,7 +101,7 @@ async function until(holds: () => boolean, what: string): Promise<void> {
   }
 }
 
-/** Writes rows one by one for ever, and keeps the numbers of those that were acknowledged. */
+/** Writes rows one by one and records the numbers of the acknowledged ones. */
 function keepWriting(db: Db, field: Field): { acknowledged: number[]; stop(): Promise<void> } {
   const acknowledged: number[] = [];
   const own = new AbortController();
@@ -135,13 +135,13 @@ async function assertAllThere(db: Db, acknowledged: readonly number[]): Promise<
   );
 }
 
-/** A few more acknowledged writes than there are now. */
+/** Waits for a few more acknowledged writes. */
 async function moreWrites(acknowledged: readonly number[]): Promise<void> {
   const wanted = acknowledged.length + 20;
   await until(() => acknowledged.length >= wanted, 'more writes to be acknowledged');
 }
 
-test('a server killed in the middle of writes comes back by itself with every acknowledged row', async (t) => {
+test('a server killed during writes restarts with every acknowledged row', async (t) => {
   const field = await openField(t);
   const server = await startEmbeddedPostgres({
     dataDir: field.dataDir,
@@ -164,7 +164,7 @@ test('a server killed in the middle of writes comes back by itself with every ac
   await server.stop();
 });
 
-test('a server outlives its owner, goes on serving, is adopted by the next, and stopped by it', async (t) => {
+test('a server outlives its owner and is adopted and stopped by the next one', async (t) => {
   const field = await openField(t);
   const first = await startOwner(field);
   const db = openDatabase({ url: first.url, poolSize: 1, idleExit: true });
@@ -174,7 +174,7 @@ test('a server outlives its owner, goes on serving, is adopted by the next, and 
   await moreWrites(writing.acknowledged);
   const second = await startOwner(field);
   assert.deepEqual([second.adopted, second.pid, second.url], [true, first.pid, first.url]);
-  // What was adopted is watched as well: it comes back when it is killed.
+  // An adopted server is supervised too: it restarts when it is killed.
   process.kill(second.pid, 'SIGKILL');
   await until(() => !isRunning(second.pid), 'the adopted server to die');
   await moreWrites(writing.acknowledged);
@@ -185,7 +185,7 @@ test('a server outlives its owner, goes on serving, is adopted by the next, and 
   assert.equal(hasServerProcess(clusterOf(field.dataDir)), false);
 });
 
-test('everything killed at once: the next start finds every acknowledged row', async (t) => {
+test('the next start finds every acknowledged row after all processes were killed', async (t) => {
   const field = await openField(t);
   let owner = await startOwner(field);
   const db = openDatabase({ url: owner.url, poolSize: 1, idleExit: true });
@@ -196,7 +196,7 @@ test('everything killed at once: the next start finds every acknowledged row', a
     const dead = kill(owner);
     process.kill(owner.pid, 'SIGKILL');
     await dead;
-    // Its parent is dead too, so where nobody reaps it stays a zombie: it must not count as running.
+    // Its parent is dead too, so it may stay a zombie, which must not count as running.
     await until(() => !isRunning(owner.pid), 'the server to be dead');
     owner = await startOwner(field);
     assert.equal(owner.adopted, false);
@@ -208,11 +208,11 @@ test('everything killed at once: the next start finds every acknowledged row', a
   await stop(owner);
 });
 
-test('an unprivileged process owns, loses and adopts a server just as root does', {
+test('an unprivileged process owns, loses and adopts a server like root', {
   skip: process.getuid?.() === 0 ? false : 'the other tests here run unprivileged already',
 }, async (t) => {
   const nobody = findAccount('nobody');
-  // Every Debian has it; without it root could not run the embedded server either.
+  // Every Debian has it; root needs it for the embedded server too.
   assert.ok(nobody !== null, 'there is no account nobody');
   const field = await openField(t, false);
   await chown(field.dataDir, nobody.uid, nobody.gid);
@@ -221,7 +221,7 @@ test('an unprivileged process owns, loses and adopts a server just as root does'
   const second = await startOwner(field, spawnAs(nobody));
   assert.deepEqual([second.adopted, second.pid], [true, first.pid]);
   await stop(second);
-  // Begun as root and continued as the account, which then owns what it needs.
+  // Started as root and continued as the account, which then owns its files.
   await stop(await startOwner(field));
   await stop(await startOwner(field, spawnAs(nobody)));
 });

@@ -39,11 +39,11 @@ interface Counted {
   readonly edge?: number;
   readonly reason?: string;
   readonly target?: string;
-  /** Of the holding of this prefix; default: the one that has the address. */
+  /** The holding of this prefix; by default the one that has the address. */
   readonly holding?: string;
 }
 
-/** As fleet/drops.ts writes it. */
+/** As written by fleet/drops.ts. */
 async function count(db: Db, counted: Counted): Promise<void> {
   const { minutesAgo, packets, edge = 1, reason = 'denied', target = `${IP}/32` } = counted;
   const holding = counted.holding ?? '203.0.113.0/24';
@@ -140,13 +140,13 @@ test('shows drops only to the holder, and only those of its holding', async (t) 
   const { acme, other, client, db } = await startEnvironment(t);
   await EDGES.execute(db);
   await count(db, { minutesAgo: 2, packets: 5 });
-  // Of when the address was held through another holding.
+  // From the time of another holding of the address.
   await count(db, { minutesAgo: 2, packets: 900, holding: '198.51.100.10/32' });
   assert.equal(bodyOf(await acme.get(DROPS)).meta.packets, 5);
   assertRefused(await other.get(DROPS), 404, 'not_found');
   const bound = await client({ prefixes: ['203.0.113.0/29'] });
   assertRefused(await bound.get(DROPS), 404, 'not_found');
-  // A key that may see the address and not the whole prefix is told nothing of the others in it.
+  // A key for the address but not the whole prefix sees no other addresses in it.
   await count(db, { minutesAgo: 2, packets: 77, target: '203.0.113.0/24' });
   await count(db, { minutesAgo: 2, packets: 6, target: '203.0.113.8/29' });
   const half = await client({ prefixes: ['203.0.113.8/29'] });
@@ -204,6 +204,6 @@ test('limits a window to the last day and to the holding, in whole minutes', () 
     now,
   );
   assert.deepEqual(future, { from: minute(60), to: minute(-1), fromClamped: false });
-  // A second that is valid by its form and none by the calendar.
+  // A second with a valid form that does not exist in the calendar.
   assert.throws(() => dropWindow({ to: '2026-11-21T23:59:60Z' }, long, now), Problem);
 });

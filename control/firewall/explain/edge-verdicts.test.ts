@@ -36,7 +36,7 @@ const explained = ({ status, body }: TestReply): Explained => {
   return (body as { data: Explained }).data;
 };
 
-/** An edge that has not joined yet, or has nothing in its kernel, answers nobody. */
+/** An edge that has not joined yet, or has an empty kernel, does not answer. */
 async function firstAnswered(ask: () => Promise<Explained>): Promise<Explained> {
   for (let tries = 0; tries < 3_000; tries += 1) {
     const told = await ask();
@@ -46,7 +46,7 @@ async function firstAnswered(ask: () => Promise<Explained>): Promise<Explained> 
   return assert.fail('no edge has answered');
 }
 
-/** The API, and a real agent on a kernel that is not. */
+/** The API and a real agent on a fake kernel. */
 async function worldWithEdge(t: TestContext) {
   let ask: QueryEdges = async () => new Map();
   const world = await startEnvironment(t, {}, undefined, (edges, packet) => ask(edges, packet));

@@ -16,7 +16,7 @@ interface Fixture {
   readonly organisationId: number;
 }
 
-/** acme has 203.0.113.0/24 and 2001:db8::/48, hive the address .200 in it, of a service. */
+/** acme holds 203.0.113.0/24 and 2001:db8::/48; hive holds the address .200 in it by a service. */
 async function setUp(
   t: TestContext,
   limits: { rules?: number; configured?: number } = {},
@@ -86,7 +86,7 @@ async function newGroup(
   return inBatch(db, (batch) => createGroup(batch, { organisationId, name, rules, filters: [] }));
 }
 
-test('a group on a prefix that would equal an own rule is refused whole, and lists where', async (t) => {
+test('rejects a group on a prefix that duplicates an own rule and lists the conflicts', async (t) => {
   const fixture = await setUp(t);
   const { db } = fixture;
   for (const ip of ['203.0.113.7', '203.0.113.9'])
@@ -102,7 +102,7 @@ test('a group on a prefix that would equal an own rule is refused whole, and lis
   assert.equal(rows.length, 0);
 });
 
-test('the list of conflicts is bounded', async (t) => {
+test('bounds the list of conflicts', async (t) => {
   const fixture = await setUp(t);
   for (let host = 1; host < 60; host += 1) {
     await insertOwnRule(fixture.db, `203.0.113.${host}`, { action: 'deny', port: 80 });
@@ -115,7 +115,7 @@ test('the list of conflicts is bounded', async (t) => {
   assert.match(problem.detail, /and more\.$/);
 });
 
-test('refuses equal groups, or one group twice, on one address', async (t) => {
+test('rejects equal groups, or one group twice, on one address', async (t) => {
   const fixture = await setUp(t);
   const { db } = fixture;
   const one = await newGroup(fixture, 'one', [rule({ port: '80' })]);
@@ -127,7 +127,7 @@ test('refuses equal groups, or one group twice, on one address', async (t) => {
   assert.match(twice.detail, /already on it through a prefix around it/);
 });
 
-test('a limit passed on any address refuses an assignment, and an edit of an assigned group', async (t) => {
+test('rejects an assignment, or an edit of an assigned group, that exceeds a limit on any address', async (t) => {
   const fixture = await setUp(t);
   const { db } = fixture;
   for (const port of [1, 2, 3, 4]) await insertOwnRule(db, '203.0.113.9', { port });
@@ -180,7 +180,7 @@ test('the fleet file cannot change groups of the portal', async (t) => {
   assert.match(problem.detail, /belongs to the portal; change it there/);
 });
 
-test('rows begin and end with the generation of their batch, and deleted ones are kept', async (t) => {
+test('rows start and end with the generation of their batch, and deleted rows are kept', async (t) => {
   const fixture = await setUp(t);
   const { db } = fixture;
   const group = await newGroup(fixture, 'g', [rule({ port: '80' })]);
@@ -255,7 +255,7 @@ test('assigned targets count against the configured addresses', async (t) => {
   assert.equal(problem.code, 'limit_exceeded');
 });
 
-test('geo rules are assigned, taken off and deleted, each as a generation of its targets', async (t) => {
+test('assigns, unassigns and deletes geo rules, each in a generation with its targets', async (t) => {
   const { db, organisationId } = await setUp(t);
   const content = { action: 'deny', countries: ['US', 'DE', 'US'], asns: [64497, 64496] } as const;
   const id = await inBatch(db, (b) => createGeoRule(b, organisationId, content));

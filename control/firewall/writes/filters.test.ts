@@ -103,7 +103,7 @@ test('refuses equal filters, exceeded limits and bad ports, and creates nothing'
   assert.equal(filtersOf(await acme.get(IP)).length, 1);
 });
 
-/** A group of acme with a rule and a filter, on the address and on the prefix around it. */
+/** A group of acme with a rule and a filter, on the address and on its prefix. */
 async function assignGroup(db: Db): Promise<void> {
   await sql`insert into groups (organisation_id, name, owner) values (1, 'baseline', 'portal')`.execute(
     db,
@@ -121,7 +121,7 @@ async function assignGroup(db: Db): Promise<void> {
     values (1, 1, '203.0.113.0/24', 0), (1, 1, '203.0.113.10/32', 0)`.execute(db);
 }
 
-test("a group's rules and filters appear once as the address's, count, conflict, and cannot be deleted there", async (t) => {
+test('shows rules and filters of a group once on the address; they count, conflict, and cannot be deleted there', async (t) => {
   const { acme, db } = await startEnvironment(t);
   await assignGroup(db);
   const own = await acme.post(`${IP}/rules`, { action: 'deny', protocol: 'tcp' });

@@ -29,7 +29,7 @@ async function assignGroup(db: Db): Promise<void> {
     values (1, 1, '203.0.113.0/24', 0), (1, 2, '2001:db8::/32', 0)`.execute(db);
 }
 
-test('a group fills an address up to the limit by its rules for that family alone, and by its filters', async (t) => {
+test('counts the rules of a group for the family of the address, and its filters, against the limits', async (t) => {
   const world = await startEnvironment(t);
   await assignGroup(world.db);
   await sql`update organisations set rules_per_ip = 4, filters_per_ip = 3 where id = 1`.execute(
@@ -69,7 +69,7 @@ test('reports an excessive request before existing objects, and those before a l
   assert.deepEqual(Object.values(meta).slice(0, 2), [100, 25]);
 });
 
-test('101 ports pass the limit of a request and meet that of the address', async (t) => {
+test('accepts 101 ports in one request and applies the limit of the address', async (t) => {
   const { acme } = await startEnvironment(t);
   const { detail } = assertRefused(
     await acme.post(`${IP}/rules`, tcp('1-101')),
@@ -79,7 +79,7 @@ test('101 ports pass the limit of a request and meet that of the address', async
   assert.match(String(detail), /rules_per_ip/);
 });
 
-test('100 ids or keys are deleted in one request; of 101 none is, were they the same one', async (t) => {
+test('deletes 100 ids or keys in one request, and none of 101, even if they are equal', async (t) => {
   const { acme } = await startEnvironment(t);
   await acme.post(`${IP}/rules`, tcp('1-100'));
   await acme.post(`${IP}/filters`, udp('1-25'));

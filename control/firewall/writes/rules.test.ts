@@ -32,7 +32,7 @@ const tcp = (destination_port: string, more: object = {}) => ({
   ...more,
 });
 
-test('reads a created rule back, and not after its deletion', async (t) => {
+test('returns a created rule until its deletion', async (t) => {
   const { acme } = await startEnvironment(t);
   const created = await acme.post(`${IP}/rules`, tcp('443, 80', { source_ip: '198.51.100.0/24' }));
   assert.equal(created.status, 201);
@@ -100,7 +100,7 @@ test('reports canonical sources, and a whole family as any source', async (t) =>
   }
 });
 
-test('allow stands before deny, then by id; no port and null are any port', async (t) => {
+test('sorts allow before deny, then by id; no port and null mean any port', async (t) => {
   const { acme } = await startEnvironment(t);
   await acme.post(`${IP}/rules`, { action: 'deny', protocol: 'any' });
   await acme.post(`${IP}/rules`, { action: 'allow', protocol: 'icmp', destination_port: null });
@@ -194,7 +194,7 @@ test('refuses an invalid rule with field and reason, and creates nothing', async
   assert.equal((await acme.get(IP)).headers.get('portcullis-accepted-generation'), '0');
 });
 
-test('a rule identical to one on the address is refused naming the ports, and creates none of the others', async (t) => {
+test('rejects a rule identical to one on the address, names the ports, and creates none of the others', async (t) => {
   const { acme } = await startEnvironment(t);
   await acme.post(`${IP}/rules`, tcp('80,443-444'));
   const problem = assertRefused(
@@ -219,7 +219,7 @@ test('a rule identical to one on the address is refused naming the ports, and cr
   );
 });
 
-test('each limit is refused with its numbers and nothing is cut off', async (t) => {
+test('rejects a request above each limit with the numbers, and truncates nothing', async (t) => {
   const { acme } = await startEnvironment(t);
   assert.equal((await acme.post(`${IP}/rules`, tcp('1-100'))).status, 201);
   const full = assertRefused(await acme.post(`${IP}/rules`, tcp('101')), 422, 'limit_exceeded');
@@ -235,7 +235,7 @@ test('each limit is refused with its numbers and nothing is cut off', async (t) 
   assert.ok(tookMs() < 1000);
 });
 
-test('deletes take 1 to 100 ids; more is limit_exceeded, and ten thousand are answered at once', async (t) => {
+test('accepts 1 to 100 ids in a delete; more is limit_exceeded, and ten thousand are answered quickly', async (t) => {
   const { acme } = await startEnvironment(t);
   assertRefused(await acme.delete(`${IP}/rules`, { ids: [] }), 422, 'invalid_request');
   const ids = Array.from({ length: 10_000 }, (_, index) => index + 1);
@@ -251,7 +251,7 @@ test('deletes take 1 to 100 ids; more is limit_exceeded, and ten thousand are an
   assert.deepEqual((none.body as { data: unknown }).data, { deleted: 0, ids: [] });
 });
 
-test('a write that changes no verdict is accepted, and its message names the rule that decides', async (t) => {
+test('accepts a write without effect, and names the deciding rule in the message', async (t) => {
   const { acme } = await startEnvironment(t);
   await acme.post(`${IP}/rules`, { action: 'allow', protocol: 'tcp' });
   const made = await acme.post(`${IP}/rules`, { ...tcp('80-81'), action: 'deny' });

@@ -33,7 +33,7 @@ responders:
     changed.changes.map(({ sign, subject }) => `${sign} ${subject}`),
     ['~ collector c', '~ responder hook'],
   );
-  // No secret is in the trail.
+  // The audit trail contains no secret.
   const { rows: trail } = await sql<{
     all: string;
   }>`select coalesce(string_agg(detail::text, ' '), '') as all from audit`.execute(db);

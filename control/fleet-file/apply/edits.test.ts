@@ -8,14 +8,14 @@ import { testDatabase } from '../../db/testing.ts';
 import { planFleet } from './apply.ts';
 import { applyText, insertOwnRule, mustParse } from '../testing.ts';
 
-/** A fleet as little choices; every combination of them is a right file. */
+/** A fleet as a set of choices; every combination is a valid file. */
 interface Model {
-  /** Who has each of the three prefixes. */
+  /** The holder of each of the three prefixes. */
   readonly prefixes: readonly ('acme' | 'hive' | null)[];
   readonly flags: readonly string[];
   readonly service: null | { name: string; active: boolean; carved: boolean; managed: boolean };
   readonly ports: readonly number[];
-  /** Where acme's group lies, of the prefixes that it has: the prefix or an address in it. */
+  /** The target of acme's group: a held prefix or an address in it. */
   readonly onAddress: boolean;
   readonly countries: readonly string[];
   readonly baseline: readonly number[];
@@ -117,7 +117,7 @@ function write(wanted: Model): string {
   });
 }
 
-/** What the database has, read without the code that made it so. */
+/** The content of the database, read independently of the tested code. */
 async function read(db: Db): Promise<string[]> {
   const { rows } = await sql<{ line: string }>`
     select 'holding ' || o.slug || ' ' || h.cidr as line
@@ -177,7 +177,7 @@ test('after any edits, the database matches the file and a second plan is empty'
         assert.deepEqual(await read(db), expected(wanted));
         const again = await planFleet(db, mustParse(text));
         assert.deepEqual([again.changes, again.mistakes, again.orphans], [[], [], []]);
-        // Callers use what they were given: holdings that end with objects are kept, and may not return.
+        // Callers may use their addresses: holdings that end with objects are kept and may not return.
         const prefix = wanted.prefixes.indexOf('hive');
         if (prefix >= 0) {
           port += 1;

@@ -92,7 +92,7 @@ test('fills in defaults of optional fields', () => {
   });
 });
 
-test('passes variables to the game as they are written', () => {
+test('passes variables to the game unchanged', () => {
   const text = fleet({ server: server({ variables: '{ SLOTS: 16, PASSWORD: true }' }) });
   assert.deepEqual(mustParse(text).gameServers[0]?.variables, { SLOTS: '16', PASSWORD: 'true' });
 });
@@ -293,7 +293,7 @@ test('neither takes over nor changes servers of the portal', async (t) => {
   assert.equal(await refused(fleet()), '');
 });
 
-/** Ports of filters that the address's service manages itself, in its accepted policy. */
+/** The ports of filters that the service of the address manages, in its accepted policy. */
 async function managedPorts(t: TestContext, text: string): Promise<Record<string, number[]>> {
   const { db } = await testDatabase(t);
   await applyText(db, text);
@@ -317,7 +317,7 @@ test('applies managed filters to the ports of game servers', async (t) => {
     });
   });
   await t.test(
-    'on every address of the service, where the server is behind another',
+    'on every address of the service if the server is behind another address',
     async (inner) => {
       assert.deepEqual(await managedPorts(inner, fleet({ server: at('10.0.0.5', 1234) })), {
         '198.51.100.10': [1234],
@@ -325,10 +325,10 @@ test('applies managed filters to the ports of game servers', async (t) => {
       });
     },
   );
-  await t.test('nowhere, where only the host itself reaches it', async (inner) => {
+  await t.test('nowhere if only the host itself reaches it', async (inner) => {
     assert.deepEqual(await managedPorts(inner, fleet({ server: at('127.0.0.1', 1234) })), {});
   });
-  await t.test('not where the service says which ports, or manages none', async (inner) => {
+  await t.test('not if the service lists ports or manages no filters', async (inner) => {
     const service = ', managed_filters: [{ type: udp-stateful, ports: "9" }]';
     const own = await managedPorts(inner, fleet({ service, server: at('198.51.100.11', 1234) }));
     assert.deepEqual(own, { '198.51.100.10': [9], '198.51.100.11': [9] });

@@ -264,7 +264,7 @@ test('substitutes environment variables in values only, and names missing ones',
     [file.edges[0]?.name, file.edges[0]?.devices, file.edges[0]?.site],
     ['fra1', ['eth0'], '${x}'],
   );
-  // And nothing of what follows from it: that the name is empty.
+  // No consequential error is reported, such as the empty name.
   assert.deepEqual(mistakes('edges: [{ name: "${NOPE}", devices: [x] }]'), [
     '1:17 The environment variable NOPE is not set.',
   ]);

@@ -35,7 +35,7 @@ const LIMITS = {
 };
 const EXAMPLE = await readFile(new URL('../../../examples/fleet.yaml', import.meta.url), 'utf8');
 
-/** A plan as a person reviews it. */
+/** A plan in the form that operators review. */
 function golden(name: string): Promise<string> {
   return readFile(new URL(`golden/${name}.txt`, import.meta.url), 'utf8');
 }
@@ -44,7 +44,7 @@ test('golden: the example on an empty fleet', async () => {
   assert.equal(renderPlan(planChanges(mustParse(EXAMPLE), EMPTY)), await golden('example'));
 });
 
-/** acme with a prefix in use, a key, a group on it, and an edge. */
+/** acme with a prefix in use, a key, a group on the prefix, and an edge. */
 const IN_USE: FleetState = {
   ...EMPTY,
   organisations: [
@@ -173,11 +173,11 @@ responders:
   assert.equal(renderPlan(planChanges(mustParse(text), state)), await golden('detection'));
 });
 
-test('golden: everything taken out of a fleet in use', async () => {
+test('golden: everything removed from a fleet in use', async () => {
   assert.equal(renderPlan(planChanges(mustParse(''), IN_USE)), await golden('gone'));
 });
 
-test('the same file and state make the same plan', () => {
+test('makes the same plan for the same file and state', () => {
   const plans = [0, 1].map(() => planChanges(mustParse(EXAMPLE), IN_USE));
   assert.deepEqual(plans[0], plans[1]);
 });

@@ -112,7 +112,7 @@ test('counts drops only for the organisation that held the address all the time'
     edge.reportDrops((sequence += 1), drops(ms, targets, [sample(ms), sample(ms)]));
   let sequence = 0;
   await at(now - 120_000);
-  // Partly before it changed hands: neither one's.
+  // Partly before the change of the holder: counted for neither.
   await at(now - 55_000);
   await at(now - 30_000);
   await at(now - 20_000);

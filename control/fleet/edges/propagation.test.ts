@@ -26,7 +26,7 @@ async function smallFleet(db: Db, edges: readonly string[]): Promise<{ holding: 
   return { holding };
 }
 
-/** Nothing was heard of the edge for longer than its lease. */
+/** The edge was silent for longer than its lease. */
 async function goSilent(db: Db, name: string): Promise<void> {
   await sql`update edges set last_seen_at = now() - interval '2 minutes' where name = ${name}`.execute(
     db,

@@ -58,7 +58,7 @@ test('returns when every edge has answered, and ignores edges that were not aske
     ['fra1', 3],
     ['ams1', 5],
   ]);
-  // Late ones go nowhere.
+  // Late answers are ignored.
   say('fra1', 7);
 });
 

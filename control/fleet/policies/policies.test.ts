@@ -199,7 +199,7 @@ test('a snapshot with the generation that ends a holding never has the old holde
   const end = new Date(Date.now() + 60_000).toISOString();
   const holding = await insertHolding(db, org, '203.0.113.0/24', { until: end });
   await acceptRule(db, holding, '203.0.113.1');
-  // As a control plane whose clock is a minute ahead would have moved the holdings on.
+  // As if a control plane with a clock one minute ahead had moved the holdings.
   await db.transaction().execute(async (tx) => {
     await takeGeneration(tx, { cause: 'holding', targets: ['203.0.113.0/24'] });
     await sql`update fleet set holdings_until = ${end}::timestamptz`.execute(tx);
@@ -207,7 +207,7 @@ test('a snapshot with the generation that ends a holding never has the old holde
   assert.deepEqual(await loadAll(db), []);
 });
 
-test('10,000 addresses of 10 rules load in a few statements and a moment', async (t) => {
+test('loads 10,000 addresses of 10 rules quickly in few statements', async (t) => {
   const { db } = await testDatabase(t);
   const org = await insertOrganisation(db, 'org');
   const holding = await insertHolding(db, org, '10.0.0.0/8');
@@ -225,7 +225,7 @@ test('10,000 addresses of 10 rules load in a few statements and a moment', async
   const tookMs = performance.now() - began;
   assert.equal(policies.length, 10_000);
   assert.ok(policies.every((policy) => policy.rules.length === 10));
-  // A query for each address would take far longer than this, also on a busy machine.
+  // A query per address would take far longer, also on a loaded machine.
   assert.ok(tookMs < 5_000, `${tookMs} ms`);
   t.diagnostic(`${Math.round(tookMs)} ms`);
 });

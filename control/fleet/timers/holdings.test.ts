@@ -110,7 +110,7 @@ test('sees new holdings when woken', async (t) => {
   const { db, url } = await testDatabase(t);
   const scheduler = startHoldingScheduler({ db, events: silentEvents(), maxWaitMs: 600_000 });
   const org = await insertOrganisation(db, 'org');
-  // The first look is over when it has noted how far it came.
+  // The first check is done when it has stored its position.
   await heard(url, async () => {
     for (let tries = 0; tries < 1000; tries += 1) {
       const { rows } = await sql<{ n: number }>`

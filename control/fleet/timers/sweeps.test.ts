@@ -57,7 +57,7 @@ test('takes a silent edge out of service', async (t) => {
     leaseMs: 50,
     leaseCheckMs: 5,
   });
-  // The sweeps' own timers keep no process alive, and nothing else here does.
+  // The timers of the sweeps do not keep the process alive, nor does anything else here.
   const alive = setInterval(() => {}, 1_000);
   assert.equal(await left, 'fra1');
   clearInterval(alive);

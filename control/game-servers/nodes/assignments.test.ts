@@ -9,7 +9,7 @@ const NODE = { id: 1, name: 'node-1', instance: 'one' };
 const request = (cursor: string | null) =>
   ({ kind: 'node.sync', instance: 'one', cursor, revision: null }) as const;
 
-test('a list longer than a page arrives whole: every server once, every egg once and before it is needed', async (t) => {
+test('sends a list longer than a page completely: each server once, each egg once and before its servers', async (t) => {
   const { db } = await testDatabase(t);
   await sql`insert into organisations (slug, name, owner) values ('acme', 'Acme', 'fleet')`.execute(
     db,
@@ -49,7 +49,7 @@ test('a list longer than a page arrives whole: every server once, every egg once
   assert.ok(stale.kind === 'refused' && stale.code === 'resync');
 });
 
-test('what the fleet file says of a server is what its node is told, its policy of crashes too', async (t) => {
+test('sends a node the settings of its servers from the fleet file, including the crash policy', async (t) => {
   const { db } = await testDatabase(t);
   await applyText(
     db,

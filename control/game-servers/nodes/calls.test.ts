@@ -26,7 +26,7 @@ const accepted = { kind: 'accepted' } as const;
 const answerTo = (id: string) =>
   ({ kind: 'node.answer', instance: 'one', id, answer: accepted }) as const;
 
-test('an answer counts once, from the node that was called', async () => {
+test('accepts an answer once and only from the called node', async () => {
   const { calls, sent } = calling();
   const outcome = calls.call(request(start, 'u', 50));
   const id = sent[0]?.id ?? '';
@@ -38,7 +38,7 @@ test('an answer counts once, from the node that was called', async () => {
   assert.equal(calls.open, 0);
 });
 
-test('a call that nobody answers ends in its time, and one that nobody hears ends at once', async () => {
+test('ends an unanswered call after its timeout, and a call to an absent node at once', async () => {
   const { calls } = calling();
   assert.deepEqual(await calls.call(request(start, 'u', 20)), { kind: 'silent', why: 'late' });
   const alone = calling(0);
@@ -50,7 +50,7 @@ test('a call that nobody answers ends in its time, and one that nobody hears end
   assert.equal(calls.open + alone.calls.open, 0);
 });
 
-test('calls under way are bounded, and those beyond are told so at once', async () => {
+test('bounds pending calls and rejects further ones at once', async () => {
   const { calls, sent } = calling();
   const open = Array.from({ length: 1_000 }, () => calls.call(request(start, 'u', 50)));
   assert.deepEqual(await calls.call(request(start)), { kind: 'silent', why: 'busy' });
@@ -61,7 +61,7 @@ test('calls under way are bounded, and those beyond are told so at once', async 
   assert.equal(calls.open, 0);
 });
 
-test('looks at one server are shared while one is under way; instructions never are', async () => {
+test('shares concurrent status queries of one server, but never instructions', async () => {
   const { calls, sent } = calling();
   const looks = [
     calls.call(request({ kind: 'look' })),

@@ -11,7 +11,7 @@ interface Two extends TestEnvironment {
   readonly second: TestNode;
 }
 
-/** Two enrolled nodes: server 1 and 2 on `mine`, server 3 on `other`. */
+/** Two enrolled nodes: servers 1 and 2 on `mine`, server 3 on `other`. */
 async function start(t: TestContext): Promise<Two> {
   const world = await startEnvironment(t);
   const join = async (name: string): Promise<TestNode> => {
@@ -37,7 +37,7 @@ async function buildOf(world: TestEnvironment, number: number) {
   return rows[0];
 }
 
-test("a node is handed its own servers, and none of another's", async (t) => {
+test('sends a node only its own servers', async (t) => {
   const { mine, second } = await start(t);
   const uuids = async (node: TestNode): Promise<string[]> => {
     const page = await sync(node);
@@ -48,7 +48,7 @@ test("a node is handed its own servers, and none of another's", async (t) => {
   assert.deepEqual(await uuids(second), [uuidOf(3)]);
 });
 
-test("a node's word about a server of another node changes nothing, whatever it says beside it", async (t) => {
+test('ignores reports of a node about servers of another node', async (t) => {
   const world = await start(t);
   const { mine } = world;
   const before = await buildOf(world, 3);
@@ -56,7 +56,7 @@ test("a node's word about a server of another node changes nothing, whatever it 
     await mine.beat({ uuid: uuidOf(3), state, reason: 'taken over', log: 'taken over' });
   }
   assert.deepEqual(await buildOf(world, 3), before);
-  // And what is its own in the same message counts.
+  // Reports about its own servers in the same message count.
   await mine.beat({ uuid: uuidOf(3) }, { uuid: uuidOf(1) });
   assert.equal((await buildOf(world, 1))?.provisioned, true);
   assert.deepEqual(await buildOf(world, 3), before);
@@ -65,7 +65,7 @@ test("a node's word about a server of another node changes nothing, whatever it 
   assert.deepEqual(rows, [{ instance: 'one', engine: null }]);
 });
 
-test('a node neither hears nor answers a call to another node', async (t) => {
+test('a node neither receives nor answers calls to another node', async (t) => {
   const world = await start(t);
   const { mine, second, acme, db } = world;
   await sql`
@@ -73,7 +73,7 @@ test('a node neither hears nor answers a call to another node', async (t) => {
     db,
   );
   second.answer = (call) => {
-    // The other node guesses the id of the call, and answers first.
+    // The other node guesses the id of the call and answers first.
     void mine.say({
       kind: 'node.answer',
       instance: mine.instance,
@@ -88,7 +88,7 @@ test('a node neither hears nor answers a call to another node', async (t) => {
   assert.deepEqual(mine.calls, []);
 });
 
-test("nobody is let in with another node's credential, an old one, or none", async (t) => {
+test('rejects the credential of another node, an old one, and none', async (t) => {
   const world = await startEnvironment(t);
   const first = await addNode(world.db, 'node-1');
   const second = await addNode(world.db, 'node-2');
@@ -124,7 +124,7 @@ test("nobody is let in with another node's credential, an old one, or none", asy
   assert.ok(rows.every(({ text }) => !text.includes(first) && !text.includes(fresh ?? '-')));
 });
 
-test('an edge is not let in where nodes are, whatever it presents', async (t) => {
+test('rejects edges on the socket of nodes, with any credential', async (t) => {
   const world = await startEnvironment(t);
   const credential = await addNode(world.db, 'node-1');
   const edge = world.nodes.connect({ kind: 'edge', name: 'node-1' }, credential);
@@ -132,7 +132,7 @@ test('an edge is not let in where nodes are, whatever it presents', async (t) =>
   assert.match(await new Promise((resolve) => edge.onRefused(resolve)), /Only nodes/);
 });
 
-test('a server is provisioned once its node has built it, and is never taken back by what is said later', async (t) => {
+test('marks a server as provisioned when its node has built it, and later reports never undo that', async (t) => {
   const world = await start(t);
   const { mine } = world;
   const uuid = uuidOf(1);
@@ -165,7 +165,7 @@ test('a server is provisioned once its node has built it, and is never taken bac
   assert.deepEqual(await buildOf(world, 1), built);
 });
 
-test('only the instance that said hello last speaks for a node', async (t) => {
+test('accepts reports only from the node instance that said hello last', async (t) => {
   const world = await start(t);
   const { mine, acme } = world;
   await mine.say({ kind: 'node.hello', protocolVersion: 1, instance: 'two' });
@@ -178,7 +178,7 @@ test('only the instance that said hello last speaks for a node', async (t) => {
   assert.equal((body as { data: { state: unknown } }).data.state, null, 'an old instance answered');
 });
 
-test('a list that a node has already is not sent again, and one that changed is', async (t) => {
+test('sends the list of a node again only after a change', async (t) => {
   const { mine, db } = await start(t);
   const first = await sync(mine);
   assert.ok(first.kind === 'node.page' && !first.unchanged && first.next === null);
@@ -192,13 +192,13 @@ test('a list that a node has already is not sent again, and one that changed is'
   assert.equal(changed.servers[0]?.allocation.port, 30_000);
 });
 
-test('two servers cannot have one address and port, nor a server the service of another organisation', async (t) => {
+test('rejects two servers with one address and port, and a server with the service of another organisation', async (t) => {
   const { db } = await start(t);
   await assert.rejects(
     sql`update game_servers set port = 20002 where uuid = ${uuidOf(1)}`.execute(db),
     /game_servers_allocation/,
   );
-  // Changing places in one transaction is no conflict.
+  // An exchange in one transaction is no conflict.
   await sql`
     update game_servers set port = 40003 - port where uuid in (${uuidOf(1)}, ${uuidOf(2)})`.execute(
     db,

@@ -15,7 +15,7 @@ const SCHEMA = {
 };
 const judge = queryValidator(SCHEMA);
 
-test('parameters get their types, and nothing looser is taken for one', () => {
+test('converts parameters strictly to their types', () => {
   const good: [string, object][] = [
     ['', {}],
     ['ongoing=true&page=12', { ongoing: true, page: 12 }],
@@ -59,7 +59,7 @@ test('parameters get their types, and nothing looser is taken for one', () => {
   }
 });
 
-test('any query string is judged without throwing, with twenty errors at most', () => {
+test('validates any query string without throwing, with at most twenty errors', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (query) => {
       const judged = judge(query);
@@ -70,7 +70,7 @@ test('any query string is judged without throwing, with twenty errors at most', 
   assert.equal(many.ok ? 0 : many.errors.length, 20);
 });
 
-test('an offset whose plus became a space is understood, and no other space is', () => {
+test('accepts an offset whose plus became a space, and no other space', () => {
   const from = { type: 'string', format: 'date-time' } as const;
   const read = queryValidator({ type: 'object', properties: { from } } as object);
   for (const query of [

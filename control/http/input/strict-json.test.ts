@@ -10,7 +10,7 @@ const reasonOf = (input: Uint8Array) => {
   return parsed.ok ? '' : parsed.reason;
 };
 
-test('whatever JSON.stringify writes is read back the same', () => {
+test('parses all output of JSON.stringify to an equal value', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
       const text = JSON.stringify(value);
@@ -19,7 +19,7 @@ test('whatever JSON.stringify writes is read back the same', () => {
   );
 });
 
-test('exactly the texts that JSON.parse reads are read, but for repeated keys', () => {
+test('accepts exactly the texts that JSON.parse accepts, except repeated keys', () => {
   const pieces = [
     '{',
     '}',
@@ -49,11 +49,11 @@ test('exactly the texts that JSON.parse reads are read, but for repeated keys', 
   );
 });
 
-test('arbitrary bytes never throw', () => {
+test('never throws for arbitrary bytes', () => {
   fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), (input) => void parseStrictJson(input)));
 });
 
-test('a mistake is placed, and the input is not quoted back', () => {
+test('reports the position of a mistake without quoting the input', () => {
   assert.equal(
     reasonOf(bytes('{"a": tru}')),
     'The body is not JSON: unexpected content at position 6.',
@@ -66,32 +66,32 @@ test('a mistake is placed, and the input is not quoted back', () => {
   assert.equal(reasonOf(bytes('{}{}')), 'The body is not JSON: unexpected content at position 2.');
 });
 
-test('an empty body, a byte order mark and invalid UTF-8 are refused by name', () => {
+test('rejects an empty body, a byte order mark and invalid UTF-8, each by name', () => {
   assert.match(reasonOf(new Uint8Array()), /empty/);
   assert.match(reasonOf(bytes('\ufeff{}')), /byte order mark/);
   assert.match(reasonOf(Uint8Array.of(0x22, 0xff, 0x22)), /UTF-8/);
   assert.match(reasonOf(Uint8Array.of(0x22, 0xed, 0xa0, 0x80, 0x22)), /UTF-8/);
 });
 
-test('a key that stands twice is named, also when one of the two is written with escapes', () => {
+test('names a repeated key, also if one of the two is written with escapes', () => {
   assert.match(reasonOf(bytes('{"action":"allow","action":"deny"}')), /"action" stands twice.* 18/);
   assert.match(reasonOf(bytes('{"a":1,"\\u0061" : 2}')), /"a" stands twice/);
   assert.match(reasonOf(bytes('[{"x":{"k":1,"k":2}}]')), /"k" stands twice/);
   assert.match(reasonOf(bytes('{"__proto__":1,"__proto__":2}')), /"__proto__" stands twice/);
 });
 
-test('the same key in different objects, and as a value, is no duplicate', () => {
+test('accepts the same key in different objects and as a value', () => {
   assert.equal(parseStrictJson(bytes('{"a":{"a":"a"},"b":["a","a"]}')).ok, true);
 });
 
-test('__proto__ is an ordinary own key', () => {
+test('treats __proto__ as an ordinary own key', () => {
   const parsed = parseStrictJson(bytes('{"__proto__":{"polluted":true}}'));
   assert.ok(parsed.ok && typeof parsed.value === 'object' && parsed.value !== null);
   assert.deepEqual(Object.keys(parsed.value), ['__proto__']);
   assert.equal(Reflect.get({}, 'polluted'), undefined);
 });
 
-test('the deepest allowed nesting is read, one more is refused', () => {
+test('accepts the deepest allowed nesting and rejects one level more', () => {
   const nest = (depth: number) => bytes('['.repeat(depth) + ']'.repeat(depth));
   assert.equal(parseStrictJson(nest(MAX_DEPTH)).ok, true);
   assert.match(reasonOf(nest(MAX_DEPTH + 1)), /deeper than 32 levels at position 32/);

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contentTag, namesTag, sameState, stateTag } from './etag.ts';
 
-test('a tag follows every byte of the representation', () => {
+test('changes the tag with every byte of the representation', () => {
   assert.equal(contentTag('{"a":1}'), contentTag('{"a":1}'));
   assert.notEqual(contentTag('{"a":1}'), contentTag('{"a":2}'));
   assert.match(contentTag(''), /^"[A-Za-z0-9_-]{27}"$/);
 });
 
-test('If-Match sees only the state, If-None-Match the whole representation', () => {
+test('compares If-Match with the state and If-None-Match with the whole representation', () => {
   const before = stateTag('rules', 'pending');
   const after = stateTag('rules', 'live');
   assert.notEqual(before, after);
@@ -18,7 +18,7 @@ test('If-Match sees only the state, If-None-Match the whole representation', () 
   assert.equal(namesTag(before, after), false);
 });
 
-test('lists and stars are understood, weak tags never match strongly, rubbish matches nothing', () => {
+test('accepts lists and stars; weak tags never match strongly, and invalid ones match nothing', () => {
   const tag = contentTag('x');
   assert.equal(namesTag(`"other", W/${tag}`, tag), true);
   assert.equal(namesTag('*', tag), true);

@@ -13,7 +13,7 @@ const rule = (port: number) => ({
 });
 const key = (value: string) => ({ 'idempotency-key': value });
 
-test('a repeat gets the very same answer and writes nothing', async (t) => {
+test('answers a repeat identically and writes nothing', async (t) => {
   const { acme, db } = await startEnvironment(t);
   const first = await acme.post(RULES, rule(80), key('a'));
   const again = await acme.post(RULES, rule(80), key('a'));
@@ -32,7 +32,7 @@ test('a repeat gets the very same answer and writes nothing', async (t) => {
   assert.deepEqual(rows, [{ rules: 1, audits: 1 }]);
 });
 
-test('a 422 is kept too, whether the schema or the service refused, and undoes what it had begun', async (t) => {
+test('stores a 422 of the schema or the service, and rolls back its writes', async (t) => {
   const { acme, db } = await startEnvironment(t);
   await acme.post(RULES, rule(80));
   const exists = await acme.post(RULES, rule(80), key('exists'));
@@ -54,13 +54,13 @@ test('a 422 is kept too, whether the schema or the service refused, and undoes w
   assert.equal(rows.length, 0);
 });
 
-test('another body with the same key is 422, byte for byte', async (t) => {
+test('answers 422 to any other body with the same key', async (t) => {
   const { acme } = await startEnvironment(t);
   await acme.post(RULES, rule(80), key('a'));
   assertRefused(await acme.post(RULES, rule(81), key('a')), 422, 'idempotency_key_reused');
 });
 
-test('a key is scoped to the path and the API key', async (t) => {
+test('scopes a key to the path and the API key', async (t) => {
   const world = await startEnvironment(t);
   const second = await world.client();
   for (const made of [
@@ -74,7 +74,7 @@ test('a key is scoped to the path and the API key', async (t) => {
   }
 });
 
-test('while the first still runs a repeat is 409, and after it the stored answer', async (t) => {
+test('answers 409 to a repeat during the first request, and the stored answer after it', async (t) => {
   const { acme, db } = await startEnvironment(t);
   await acme.post(RULES, rule(1));
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
@@ -85,7 +85,7 @@ test('while the first still runs a repeat is 409, and after it the stored answer
     await released;
   });
   await locked;
-  // One of the two waits for the row; the other finds the key taken.
+  // One of the two waits for the row; the other finds the key claimed.
   const both = [acme.post(RULES, rule(80), key('a')), acme.post(RULES, rule(80), key('a'))];
   assertRefused(await Promise.race(both), 409, 'idempotency_in_progress');
   release();
@@ -95,7 +95,7 @@ test('while the first still runs a repeat is 409, and after it the stored answer
   assert.equal((await acme.post(RULES, rule(80), key('a'))).text, done.text);
 });
 
-test('of parallel repeats exactly one writes, the others are told to wait or get its answer', async (t) => {
+test('executes exactly one of parallel repeats; the others get 409 or its answer', async (t) => {
   const { acme, db } = await startEnvironment(t);
   const replies = await Promise.all(
     Array.from({ length: 20 }, () => acme.post(RULES, rule(80), key('a'))),
@@ -110,7 +110,7 @@ test('of parallel repeats exactly one writes, the others are told to wait or get
   assert.equal(rows[0]?.count, 1);
 });
 
-test('what is neither 2xx nor 422 is not kept', async (t) => {
+test('stores only 2xx and 422 answers', async (t) => {
   const { acme, db } = await startEnvironment(t);
   await sql
     .raw(`create function fail() returns trigger language plpgsql as $$ begin raise 'no'; end $$;
@@ -121,7 +121,7 @@ test('what is neither 2xx nor 422 is not kept', async (t) => {
   assert.equal((await acme.post(RULES, rule(80), key('a'))).status, 201);
 });
 
-test('the address is stateAnswer for before the key: a stored answer is not given for an address that passed on', async (t) => {
+test('checks the address before the key: no stored answer is returned for an address with a new holder', async (t) => {
   const { acme, db } = await startEnvironment(t);
   await acme.post(RULES, rule(80), key('a'));
   await sql`update holdings set during = tstzrange(lower(during), now()) where organisation_id = 1`.execute(
@@ -130,7 +130,7 @@ test('the address is stateAnswer for before the key: a stored answer is not give
   assertRefused(await acme.post(RULES, rule(80), key('a')), 404, 'not_found');
 });
 
-test('a key that is none is refused by name', async (t) => {
+test('rejects an invalid key by name', async (t) => {
   const { acme } = await startEnvironment(t);
   for (const value of ['', 'with space', 'x'.repeat(256)]) {
     const document = assertRefused(
@@ -143,7 +143,7 @@ test('a key that is none is refused by name', async (t) => {
   }
 });
 
-test('after 24 hours the key is free for another request', async (t) => {
+test('releases a key after 24 hours', async (t) => {
   const { acme, db } = await startEnvironment(t);
   await acme.post(RULES, rule(80), key('a'));
   await acme.post(RULES, rule(81), key('b'));

@@ -15,7 +15,7 @@ const isRateLimited = (retryAfter: string) => (error: unknown) => {
   return true;
 };
 
-test('a key gets its quota, then 429 with the time until the next request may come', () => {
+test('allows a key its quota, then answers 429 with the time until the next request', () => {
   let now = 0;
   const limiter = createRateLimiter(() => now);
   const caller = callerOf(1, 6);
@@ -32,7 +32,7 @@ test('a key gets its quota, then 429 with the time until the next request may co
   assert.throws(() => limiter.take(caller), isRateLimited('10'));
 });
 
-test('keys do not share a quota, and a limit that was lowered holds at once', () => {
+test('keeps a quota per key, and applies a lowered limit at once', () => {
   const limiter = createRateLimiter(() => 0);
   limiter.take(callerOf(1, 1));
   assert.throws(() => limiter.take(callerOf(1, 1)), isRateLimited('60'));

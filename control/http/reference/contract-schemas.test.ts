@@ -14,7 +14,7 @@ import { STAGES } from '@portcullis/core/firewall/stages.ts';
 const ROWS: readonly Endpoint[] = [...ENDPOINTS, ...X1_ENDPOINTS];
 
 describe('the schemas of the contract', () => {
-  it('compile under strict ajv, every one, alone and as they are referred to', () => {
+  it('compile under strict ajv, each alone and by reference', () => {
     const ajv = strictAjv();
     for (const row of ROWS) {
       for (const schema of [row.body, row.query, ...Object.values(row.params ?? {})]) {
@@ -36,7 +36,7 @@ describe('the schemas of the contract', () => {
     }
   });
 
-  it('fit the examples that are shown of them', () => {
+  it('accept their examples', () => {
     const ajv = strictAjv();
     let shown = 0;
     for (const row of ROWS) {
@@ -53,7 +53,7 @@ describe('the schemas of the contract', () => {
     assert.ok(shown >= 20);
   });
 
-  it('hold a problem document to the codes of its status', () => {
+  it('restrict problem documents to the codes of their status', () => {
     const ajv = strictAjv();
     const document = { type: '/problems/x', title: 'X', status: 404, detail: 'X.' };
     const schema = problemWith(['not_found']);
@@ -84,7 +84,7 @@ describe('the schemas of the contract', () => {
     ['replaceAddress', 'rules without filters', { rules: [] }],
   ];
   for (const [operationId, what, body] of REFUSED) {
-    it(`refuse ${what} in ${operationId}`, () => assert.ok(!accepts(operationId, body)));
+    it(`reject ${what} in ${operationId}`, () => assert.ok(!accepts(operationId, body)));
   }
 
   const ACCEPTED: readonly (readonly [string, string, unknown])[] = [
@@ -96,14 +96,14 @@ describe('the schemas of the contract', () => {
     ['explainPacket', 'a protocol by number', { protocol: 0, source_ip: '192.0.2.1' }],
   ];
   for (const [operationId, what, body] of ACCEPTED) {
-    it(`take ${what} in ${operationId}`, () => assert.ok(accepts(operationId, body)));
+    it(`accept ${what} in ${operationId}`, () => assert.ok(accepts(operationId, body)));
   }
 
-  it('name the stages that edges have, in their order', () => {
+  it('list the stages of edges in order', () => {
     assert.deepEqual(SHOWN_STAGES, [...STAGES.map(({ name }) => name), 'default']);
   });
 
-  it('name every ability that a key can have, and no other', () => {
+  it('list exactly the abilities of keys', () => {
     assert.deepEqual(new Set(ROWS.map((row) => row.ability)), new Set(ABILITIES));
   });
 });
@@ -124,7 +124,7 @@ function anyRule() {
   return { action: 'allow', protocol: 'tcp', destination_port: null, source_ip: null };
 }
 
-/** The document's schemas, with references to where ajv has them. */
+/** The schemas of the document, with references in the form of ajv. */
 function definitions(document: object): Readonly<Record<string, object>> {
   const text = JSON.stringify(document).replaceAll('#/components/schemas/', '#/$defs/');
   const parsed = JSON.parse(text) as { components: { schemas: Record<string, object> } };

@@ -20,8 +20,8 @@ async function scriptUrl(of: FastifyInstance): Promise<string> {
   return /<script src="([^"]+)">/.exec(body)?.[1] ?? assert.fail('the page has no script');
 }
 
-describe('the reference', () => {
-  it('serves both documents exactly as they are committed', async () => {
+describe('the API reference', () => {
+  it('serves both documents as committed', async () => {
     for (const version of ['v1', 'x1'] as const) {
       const reply = await app.inject(`/api/${version}/openapi.json`);
       assert.equal(reply.statusCode, 200);
@@ -30,7 +30,7 @@ describe('the reference', () => {
     }
   });
 
-  it('answers 304 to whoever has the document, and to nobody else', async () => {
+  it('answers 304 only to a matching If-None-Match', async () => {
     const url = '/api/v1/openapi.json';
     const etag = String((await app.inject(url)).headers.etag);
     const again = await app.inject({ url, headers: { 'if-none-match': etag } });
@@ -40,7 +40,7 @@ describe('the reference', () => {
     assert.equal(other.statusCode, 200);
   });
 
-  it('names no other host in the page, and lets it reach none', async () => {
+  it('names no other host in the page, and its policy allows none', async () => {
     const { body, headers } = await app.inject('/docs');
     assert.doesNotMatch(body, /https?:|\/\/[a-z]/i);
     const policy = String(headers['content-security-policy']);
@@ -55,7 +55,7 @@ describe('the reference', () => {
     assert.doesNotMatch(policy, /https?:|\*|unsafe-eval/);
   });
 
-  it('turns off whatever the page could ask elsewhere', async () => {
+  it('disables all requests of the page to other hosts', async () => {
     const { body } = await app.inject('/docs');
     const text = /data-configuration="([^"]*)"/.exec(body)?.[1]?.replaceAll('&quot;', '"') ?? '';
     const configuration: Record<string, unknown> = JSON.parse(text);
@@ -66,7 +66,7 @@ describe('the reference', () => {
     assert.deepEqual(configuration['mcp'], { disabled: true });
   });
 
-  it('ships the script of the page itself, compressed, and to be kept for good', async () => {
+  it('serves the script of the page itself, compressed and immutable', async () => {
     const url = await scriptUrl(app);
     const reply = await app.inject({ url, headers: GZIP });
     assert.equal(reply.statusCode, 200);
@@ -79,7 +79,7 @@ describe('the reference', () => {
     assert.doesNotMatch(script, /sourceMappingURL/);
   });
 
-  it('sends plain bytes to a client that takes no gzip', async () => {
+  it('sends uncompressed bytes to a client without gzip', async () => {
     for (const accept of ['identity', 'gzip;q=0, *;q=0']) {
       const reply = await app.inject({ url: '/docs', headers: { 'accept-encoding': accept } });
       assert.equal(reply.headers['content-encoding'], undefined);
@@ -87,7 +87,7 @@ describe('the reference', () => {
     }
   });
 
-  it('keeps its links below the path that a proxy puts the service under', async () => {
+  it('keeps its links below the path prefix of a proxy', async () => {
     const below = serve('https://example.net/protection/');
     assert.match(await scriptUrl(below), /^\/protection\/docs\/reference-/);
     const { servers } = (await below.inject('/api/v1/openapi.json')).json<{ servers: unknown[] }>();
@@ -100,7 +100,7 @@ describe('the reference', () => {
 });
 
 describe('the problem pages', () => {
-  it('explain every code: what it means, and what to do', async () => {
+  it('explain the meaning and the remedy of every code', async () => {
     for (const code of PROBLEM_CODES) {
       const reply = await app.inject(`/problems/${code}`);
       assert.equal(reply.statusCode, 200, code);
@@ -109,7 +109,7 @@ describe('the problem pages', () => {
     }
   });
 
-  it('run no script and load nothing', async () => {
+  it('run no scripts and load no resources', async () => {
     const { body, headers } = await app.inject('/problems/internal');
     assert.doesNotMatch(body, /<script|<link|<img|https?:/);
     assert.match(
@@ -123,7 +123,7 @@ describe('the problem pages', () => {
     for (const code of PROBLEM_CODES) assert.ok(body.includes(`/problems/${code}"`), code);
   });
 
-  it('know no page of a code that does not exist, nor of what every object has', async () => {
+  it('answer 404 for unknown codes and for properties of Object.prototype', async () => {
     for (const code of ['nothing', '__proto__', 'constructor', '%3Cscript%3E']) {
       assert.notEqual((await app.inject(`/problems/${code}`)).statusCode, 200, code);
     }

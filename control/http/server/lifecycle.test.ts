@@ -9,7 +9,7 @@ import { startEnvironment } from '../testing/fixture.ts';
 const IP = '/api/v1/firewall/ips/203.0.113.10';
 const RULES = `${IP}/rules`;
 
-test('an error of ours shows a request id and nothing of its cause, which is in the log', async (t) => {
+test('shows only a request id for an internal error and logs its cause', async (t) => {
   const world = await startEnvironment(t);
   await sql`alter table rules rename column port to harbour`.execute(world.db);
   const reply = await world.acme.get(IP);
@@ -20,7 +20,7 @@ test('an error of ours shows a request id and nothing of its cause, which is in 
   assert.ok(world.logged().includes(String(document['request_id'])));
 });
 
-test('a database that cannot be reached is 503 with Retry-After, and /healthz does not mind', async (t) => {
+test('answers 503 with Retry-After without a database, while /healthz succeeds', async (t) => {
   const nowhere = openDatabase({ url: 'postgresql://nobody@127.0.0.1:1/nothing' });
   t.after(() => nowhere.destroy());
   const world = await startEnvironment(t, { db: nowhere });
@@ -34,7 +34,7 @@ test('a database that cannot be reached is 503 with Retry-After, and /healthz do
   assert.equal((await fetch(`${world.url}/healthz`)).status, 200);
 });
 
-test('health, readiness and metrics answer; metrics count by operation and only on their own listener', async (t) => {
+test('serves health, readiness and metrics; metrics count by operation and only on their own listener', async (t) => {
   const world = await startEnvironment(t);
   await world.acme.get(IP);
   assert.deepEqual(await (await fetch(`${world.url}/healthz`)).json(), { status: 'ok' });
@@ -53,21 +53,21 @@ test('health, readiness and metrics answer; metrics count by operation and only 
   assert.equal((await fetch(world.metricsUrl.replace('/metrics', '/'))).status, 404);
 });
 
-test('readiness that fails is 503, with what is known', async (t) => {
+test('answers failed readiness with 503 and the details', async (t) => {
   const world = await startEnvironment(t, { readiness: () => Promise.reject(new Error('no')) });
   const reply = await fetch(`${world.url}/readyz`);
   assert.equal(reply.status, 503);
   assert.equal(((await reply.json()) as { status: string }).status, 'not ready');
 });
 
-test('every request is logged with its operation and without any key', async (t) => {
+test('logs every request with its operation and without keys', async (t) => {
   const world = await startEnvironment(t);
   await world.acme.get(`${IP}?key=${world.acme.authorization?.slice(7)}`);
   assert.match(world.logged(), /"operation":"readFirewallAddress"/);
   assert.doesNotMatch(world.logged(), /pcl_[0-9A-Za-z]/);
 });
 
-test('X-Forwarded-For is believed from a trusted proxy alone, for the audit trail and for bound keys', async (t) => {
+test('uses X-Forwarded-For only from a trusted proxy, for the audit trail and for bound keys', async (t) => {
   const trusting = {
     publicUrl: 'http://x',
     tls: null,
@@ -79,7 +79,7 @@ test('X-Forwarded-For is believed from a trusted proxy alone, for the audit trai
     [[], '192.0.2.77', '127.0.0.1', 401],
     [['192.0.2.0/24'], '192.0.2.77', '127.0.0.1', 401],
     [['127.0.0.0/8'], '192.0.2.77', '192.0.2.77', 200],
-    // The nearest hop that is no proxy of ours counts, not what the client put in front.
+    // The nearest hop that is no trusted proxy counts, not entries added by the client.
     [['127.0.0.0/8'], '192.0.2.77, 198.51.100.1', '198.51.100.1', 401],
     [['127.0.0.0/8', '198.51.100.1'], '203.0.113.5, 192.0.2.77, 198.51.100.1', '192.0.2.77', 200],
     [['127.0.0.0/8'], 'rubbish', null, 401],
@@ -95,7 +95,7 @@ test('X-Forwarded-For is believed from a trusted proxy alone, for the audit trai
   }
 });
 
-test('a request under way is finished when the server closes, and then nothing listens', async (t) => {
+test('completes pending requests when the server closes, and then stops listening', async (t) => {
   const { promise: asked, resolve: wasAsked } = Promise.withResolvers<void>();
   const { promise: gate, resolve: open } = Promise.withResolvers<void>();
   const ok = { ok: true, detail: 'yes' };

@@ -18,7 +18,7 @@ const config = {
   metrics: null,
 };
 
-test('with a certificate the API answers over HTTPS', async (t) => {
+test('serves the API over HTTPS with a certificate', async (t) => {
   const world = await startEnvironment(t, { config });
   assert.match(world.url, /^https:/);
   const sent = request(`${world.url}${IP}`, {
@@ -33,7 +33,7 @@ test('with a certificate the API answers over HTTPS', async (t) => {
   assert.equal((JSON.parse(text) as { data: { ip: string } }).data.ip, '203.0.113.10');
 });
 
-test('who speaks plain HTTP to the TLS port is told so, and rubbish is closed', async (t) => {
+test('explains plain HTTP on the TLS port, and closes other invalid connections', async (t) => {
   const world = await startEnvironment(t, { config });
   const plain = world.url.replace('https:', 'http:');
   const answer = await sendRaw(plain, `GET ${IP} HTTP/1.1\r\nHost: x\r\n\r\n`);
@@ -41,7 +41,7 @@ test('who speaks plain HTTP to the TLS port is told so, and rubbish is closed', 
   assert.doesNotMatch(await sendRaw(plain, 'rubbish that is neither\r\n\r\n'), /HTTP/);
 });
 
-test('TLS older than 1.2 is refused', async (t) => {
+test('rejects TLS older than 1.2', async (t) => {
   const world = await startEnvironment(t, { config });
   const port = Number(new URL(world.url).port);
   const old = connect({
