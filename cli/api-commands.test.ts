@@ -56,7 +56,7 @@ test('drops --json prints one document, and with --watch one line per response',
   assert.deepEqual(JSON.parse(line), DROPS);
 });
 
-test('a refusal of control exits with 1 and its text, an invalid time with 2', async (t) => {
+test('an error of control exits with 1 and its text, an invalid time with 2', async (t) => {
   const { run } = await apiOf(t, 404, { detail: 'Nobody of yours holds this address.' });
   const refused = await run('drops', '203.0.113.99');
   assert.deepEqual([refused.code, refused.out], [1, '']);

@@ -88,7 +88,7 @@ test('portcullis attacks', { timeout: 60_000 }, async (t) => {
     },
   );
 
-  await t.test('mistakes and refusals exit with their own exit codes', async () => {
+  await t.test('usage errors and errors of control exit with their own exit codes', async () => {
     const unknown = await run('show', '4711');
     assert.equal(unknown.code, 1);
     const bad = await run('show', 'x');
@@ -123,7 +123,7 @@ test('portcullis attacks', { timeout: 60_000 }, async (t) => {
     proxy.state = 'closing';
     const failed = await session.run(['attacks', 'watch'], proxied);
     assert.deepEqual([failed.code, failed.out], [69, '']);
-    // A refusal is not retried.
+    // A client error is not retried.
     assert.equal((await run('watch', '--ip', 'nonsense')).code, 1);
   });
 

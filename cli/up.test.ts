@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { netflowV5 } from '@portcullis/collector/testing/datagrams.ts';
 import { CommandSession, RunningCommand } from './testing/run.ts';
 
-/** For any state to be reached, the first start of a database included. */
+/** The timeout for any state, including the first start of a database. */
 const LIMIT_MS = 45_000;
 const FLOW = {
   source: '198.51.100.7',
@@ -155,7 +155,7 @@ suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
     assert.equal((JSON.parse(out) as { data: { verdict: string } }).data.verdict, 'pass');
   });
 
-  test('a second `up` on the same data is refused and says what to do', async () => {
+  test('a second `up` on the same data fails and explains what to do', async () => {
     const { code, out, err } = await portcullis('up');
     assert.equal(code, 1);
     assert.equal(out, '');
@@ -175,7 +175,7 @@ suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
     assert.equal(out.includes(key), false);
   });
 
-  test('a refusal of control is printed with the field and exit code 1', async () => {
+  test('an error of control is printed with the field and exit code 1', async () => {
     const options = ['--organisation', 'default', '--name', 'x', '--ability', 'no.such'];
     const { code, err } = await portcullis('keys', 'create', ...options);
     assert.equal(code, 1);
@@ -260,7 +260,7 @@ suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
     }
   });
 
-  test('restarts keep the data, print no key, and are no crash of the game server', async () => {
+  test('restarts keep the data, print no key, and count no crash of the game server', async () => {
     for (let restarts = 0; restarts < 2; restarts += 1) {
       assert.equal((await up.stop()).code, 0);
       await assert.rejects(fetch(url));

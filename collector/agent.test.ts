@@ -41,7 +41,7 @@ async function freeAddress(): Promise<string> {
   return `127.0.0.1:${port}`;
 }
 
-/** A control plane whose assignment and scopes can be changed, and which keeps what it hears. */
+/** A control plane with a changeable assignment and scopes that records its messages. */
 function meet(t: TestContext, first: CollectorAssignment) {
   const received: AgentRequest[] = [];
   const wants = { settings: first as CollectorAssignment | null, scopes: [scopeOf(HELD)] };

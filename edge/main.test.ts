@@ -8,7 +8,7 @@ import { createLineLog, readLogLevel } from '@portcullis/agent/log.ts';
 const CONFIG = { name: 'fra1', linkPath: '/dev/null/no.sock', stateDir: '/dev/null/edge' };
 
 describe('the process of an edge', () => {
-  it('says in one line why it cannot start', () => {
+  it('reports in one line why it cannot start', () => {
     const cases: readonly [config: string, level: string, line: RegExp][] = [
       [
         JSON.stringify(CONFIG),
@@ -31,7 +31,7 @@ describe('the process of an edge', () => {
     }
   });
 
-  it('drops early unless it is told not to', () => {
+  it('attaches the early drop unless configured otherwise', () => {
     assert.equal(readEarlyDrop({}), 'on');
     assert.equal(readEarlyDrop({ PORTCULLIS_EARLY_DROP: 'on' }), 'on');
     assert.equal(readEarlyDrop({ PORTCULLIS_EARLY_DROP: 'off' }), 'off');
@@ -41,7 +41,7 @@ describe('the process of an edge', () => {
     );
   });
 
-  it('has the early drop hold as many addresses as it is told to, and else all', () => {
+  it('limits the addresses of the early drop as configured, by default to all', () => {
     assert.equal(readEarlyDropCapacity({}), Infinity);
     assert.equal(readEarlyDropCapacity({ PORTCULLIS_EARLY_DROP_ROOM: ' 5000 ' }), 5000);
     for (const text of ['0', '-1', '1.5', 'many', '10000000000']) {
@@ -52,7 +52,7 @@ describe('the process of an edge', () => {
     }
   });
 
-  it('writes what its log level asks for and nothing below', () => {
+  it('logs its configured level and nothing below', () => {
     const written = (level: string): string[] => {
       const lines: string[] = [];
       const log = createLineLog(

@@ -7,7 +7,7 @@ import { TestHost, until } from './testing/host.ts';
 const ACCEPTED = { kind: 'accepted' };
 
 describe('a node', () => {
-  it('takes a server from its assignment to running, and to its stop, as the egg says', async (t) => {
+  it('starts an assigned server and stops it as the egg specifies', async (t) => {
     const host = new TestHost(t);
     const uuid = await host.server();
     assert.equal(await host.state(uuid), 'offline');
@@ -22,14 +22,14 @@ describe('a node', () => {
     assert.equal(host.count('signal', uuid) + host.count('kill', uuid), 0);
   });
 
-  it('reports nothing of an engine that has not said anything yet', async (t) => {
+  it('reports nothing of an engine that has not answered yet', async (t) => {
     const host = new TestHost(t);
     const described = Promise.withResolvers<void>();
     host.engine.before = (operation) => (operation === 'describe' ? described.promise : undefined);
     const digest = 'a'.repeat(64);
     host.control.assign([assignmentOf(1, digest)], { [digest]: EGG });
     host.begin();
-    // It joined, and has been told of its server.
+    // It joined and received its server.
     await until(async () => (await host.state(uuidOf(1))) === 'offline');
     assert.ok(host.control.report === null);
     described.resolve();

@@ -14,11 +14,11 @@ const CONFIG: NodeConfig = {
 };
 const read = (value: unknown) => readConfig({ [CONFIG_VARIABLE]: JSON.stringify(value) });
 
-test('a whole configuration is taken as it is, without what it does not know', () => {
+test('accepts a complete configuration and drops unknown fields', () => {
   assert.deepEqual(read({ ...CONFIG, colour: 'red' }), CONFIG);
 });
 
-test('what is missing or wrong is named, and never its value: the credential is a secret', () => {
+test('names missing or wrong fields without their values, because the credential is a secret', () => {
   assert.throws(() => readConfig({}), /PORTCULLIS_NODE_CONFIG/);
   for (const name of Object.keys(CONFIG).filter((one) => !/onStop|closedNetworks/.test(one))) {
     assert.throws(
@@ -33,7 +33,7 @@ test('what is missing or wrong is named, and never its value: the credential is 
   assert.throws(() => read(7), /object/);
 });
 
-test('networks that are closed are networks, each in one spelling: they become part of a script', () => {
+test('accepts only canonical networks as closed networks, because they become part of a script', () => {
   assert.deepEqual(read({ ...CONFIG, closedNetworks: undefined }).closedNetworks, []);
   assert.deepEqual(parseNetworks(' 10.0.0.0/8, 2001:DB8:0::/32,192.0.2.1,'), [
     '10.0.0.0/8',

@@ -13,7 +13,7 @@ import { serverFolder } from './server-folder/folder.ts';
 import { NODE, TestControl } from './testing/control.ts';
 import { assignmentOf, EGG, uuidOf } from './testing/eggs.ts';
 
-it('works on a state directory alone: a second agent is refused, the next one is not once the first was killed', async (t) => {
+it('locks its state directory: rejects a second agent, and accepts the next one after the first was killed', async (t) => {
   const home = mkdtempSync(join(tmpdir(), 'pcl-alone-'));
   const begun: ChildProcess[] = [];
   t.after(() => {
@@ -59,7 +59,7 @@ it('works on a state directory alone: a second agent is refused, the next one is
   await once(third, 'message');
 });
 
-it('does not start where networks should be closed to servers that nothing keeps from them', () => {
+it('does not start with closed networks on an engine that cannot enforce them', () => {
   const config = {
     name: 'node-1',
     linkPath: '/dev/null/no.sock',
@@ -78,7 +78,7 @@ it('does not start where networks should be closed to servers that nothing keeps
   assert.match(stderr, /^portcullis node: networks can only be closed to servers in Docker/m);
 });
 
-it('ends what it runs when it is told to stop again while it waits for that', {
+it('stops its servers on a second stop signal during the wait', {
   timeout: 60_000,
 }, async (t) => {
   const home = mkdtempSync(join(tmpdir(), 'pcl-twice-'));
@@ -97,7 +97,7 @@ it('ends what it runs when it is told to stop again while it waits for that', {
     onStop: 'end',
   };
   await control.listen(config.linkPath);
-  // It saves for a second: more than enough for what comes meanwhile.
+  // It saves for a second, long enough for the second signal.
   const game = `trap "echo >asked; sleep 1; echo >saved; exit" TERM; echo ready; for n in $(seq 600); do sleep 0.1; done`;
   const egg = {
     ...EGG,

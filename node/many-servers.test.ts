@@ -5,11 +5,11 @@ import { runInNewContext } from 'node:vm';
 import { TestHost } from './testing/host.ts';
 
 const MANY = 120;
-/** One server's console, timers and state while nothing happens. */
+/** The console, timers and state of an idle server. */
 const BYTES_EACH = 256 * 1024;
 
 describe('a node with many servers', () => {
-  it('starts them all, finds them all again, and takes little memory for each while they idle', async (t) => {
+  it('starts and finds all of them, with little memory for each idle server', async (t) => {
     const host = new TestHost(t);
     const before = settledMemory();
     const uuids = await host.servers(MANY);

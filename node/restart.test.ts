@@ -21,7 +21,7 @@ async function running(host: TestHost): Promise<string> {
 }
 
 describe('an agent that was killed', () => {
-  it('finds its servers running, and stops them as their egg says', async (t) => {
+  it('finds its servers running, and stops them as their egg specifies', async (t) => {
     const host = new TestHost(t);
     const uuid = await running(host);
     host.engine.say(uuid, 'before\n');
@@ -35,7 +35,7 @@ describe('an agent that was killed', () => {
     assert.equal(host.count('signal', uuid) + host.count('kill', uuid), 0);
   });
 
-  it('starts again what crashed while nobody watched, and leaves offline what was stopped', async (t) => {
+  it('restarts servers that crashed meanwhile, and leaves stopped ones offline', async (t) => {
     const host = new TestHost(t);
     const [first, second] = (await host.servers(2)) as [string, string];
     for (const uuid of [first, second]) await host.power(uuid, 'start');
@@ -51,7 +51,7 @@ describe('an agent that was killed', () => {
     assert.equal(host.count('start', second), 0);
   });
 
-  it('goes on with a stop that was under way, and with the restart behind it, without saying it twice', async (t) => {
+  it('continues a pending stop and the restart after it, without sending the stop twice', async (t) => {
     const host = new TestHost(t);
     let said = 0;
     const slow: StartProgram = ({ output }) => {
@@ -72,7 +72,7 @@ describe('an agent that was killed', () => {
     assert.equal(host.count('signal', uuid) + host.count('kill', uuid), 0);
   });
 
-  it('knows what to run from its disk while control is away', async (t) => {
+  it('runs the servers from its disk while control is away', async (t) => {
     const host = new TestHost(t);
     const uuid = await running(host);
     await host.agent?.stop();
@@ -83,7 +83,7 @@ describe('an agent that was killed', () => {
     assert.equal(host.count('start', uuid), 1);
   });
 
-  it('keeps what runs when a file of its journal is damaged', async (t) => {
+  it('keeps servers running when a journal file is damaged', async (t) => {
     const host = new TestHost(t);
     const uuid = await running(host);
     await host.agent?.stop();
@@ -96,7 +96,7 @@ describe('an agent that was killed', () => {
     assert.equal(host.count('start', uuid), 0);
   });
 
-  it('stops and removes what control took away meanwhile, and what nobody knows', async (t) => {
+  it('stops and removes servers that control removed meanwhile, and unknown ones', async (t) => {
     const host = new TestHost(t);
     const [first, second] = (await host.servers(2)) as [string, string];
     for (const uuid of [first, second]) await host.power(uuid, 'start');
@@ -117,8 +117,8 @@ describe('an agent that was killed', () => {
   });
 });
 
-describe('a node that ends its servers with itself', () => {
-  it('starts them again each time, however fast, and counts no crash; what was offline stays so', async (t) => {
+describe('a node that stops its servers at its own end', () => {
+  it('starts them again after each quick restart without counting crashes, and keeps offline ones offline', async (t) => {
     const host = new TestHost(t);
     const [first, second] = (await host.servers(2)) as [string, string];
     await host.power(first, 'start');
@@ -129,13 +129,13 @@ describe('a node that ends its servers with itself', () => {
       await host.becomes(first, 'running');
     }
     assert.equal(await host.state(second), 'offline');
-    // The budget of crashes is whole: the first of them starts it again.
+    // No crash was counted: the first crash restarts it.
     host.engine.crash(first);
     await until(async () => (await host.lines(first)).some((line) => /started again/.test(line)));
     await host.becomes(first, 'running');
   });
 
-  it('leaves one offline that was being stopped', async (t) => {
+  it('keeps a server offline that was being stopped', async (t) => {
     const host = new TestHost(t);
     host.engine.program = ({ output }) => {
       output('ready\n');
@@ -160,7 +160,7 @@ describe('a node that ends its servers with itself', () => {
 });
 
 describe('an engine that does not answer', () => {
-  it('leaves every call answered in its time, the state unknown, and nothing stopped', async (t) => {
+  it('gets every call answered in time, with unknown state, and stops nothing', async (t) => {
     const host = new TestHost(t);
     const uuid = await running(host);
     host.engine.lose();
@@ -178,7 +178,7 @@ describe('an engine that does not answer', () => {
     assert.deepEqual(await host.control.call(uuid, { kind: 'command', command: 'x' }), ACCEPTED);
   });
 
-  it('is asked again: what ended meanwhile is found', async (t) => {
+  it('is queried again, and servers that ended meanwhile are found', async (t) => {
     const host = new TestHost(t);
     const uuid = await running(host);
     host.engine.lose();
@@ -188,7 +188,7 @@ describe('an engine that does not answer', () => {
     await host.started(uuid, 2);
   });
 
-  it('hangs in every call, and the node answers all the same', async (t) => {
+  it('may hang in any call while the node still answers', async (t) => {
     const host = new TestHost(t);
     const uuid = await running(host);
     host.engine.before = () => new Promise(() => {});
@@ -205,7 +205,7 @@ describe('an engine that does not answer', () => {
     await host.becomes(uuid, 'offline');
   });
 
-  it('builds what waited for it once it is back', async (t) => {
+  it('completes waiting builds when it is back', async (t) => {
     const host = new TestHost(t);
     host.engine.before = () => {
       throw new EngineError('unreachable', 'Docker does not answer.');

@@ -19,7 +19,7 @@ function wireSample(index: number, hosts: Readonly<Record<string, number>> = {})
   return { ...sampleOf(index, hosts), tops: [] };
 }
 
-/** A control plane that answers when it is told to. */
+/** A control plane that answers on request of the test. */
 async function meet(t: TestContext, timeoutMs = 10_000) {
   const taken: WatchSamples[] = [];
   const errors: unknown[] = [];
@@ -95,7 +95,7 @@ test('a message times out and the newest sample goes next', async (t) => {
 
 test('control without a database counts as silent, control of an older version does not', async (t) => {
   const { sender, answer } = await meet(t);
-  /** Whether it heard of control since `sinceMs`, however long this process was kept waiting. */
+  /** Whether control has answered since `sinceMs`, however long this process was delayed. */
   const hearsAfter = async (reply: ControlReply): Promise<boolean> => {
     await delay(5);
     const sinceMs = performance.now();

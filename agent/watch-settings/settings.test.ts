@@ -160,7 +160,7 @@ test('settings that change between two pages are fetched again', async (t) => {
   assert.deepEqual(changes, [PAGES.flat()]);
 });
 
-test('endless pages and too many scopes are refused', async (t) => {
+test('endless pages and too many scopes are rejected', async (t) => {
   const many = Array.from({ length: 10_000 }, (_, n) => scopeOf(`10.0.${n >> 8}.${n & 255}`));
   for (const scopes of [[], many]) {
     const { keeper, asked, changes, until } = await meet(t, () => ({

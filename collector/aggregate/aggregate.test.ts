@@ -7,7 +7,7 @@ import { Aggregate, type AggregateOptions } from './aggregate.ts';
 import type { FlowRecord } from '@portcullis/core/attacks/flow-record.ts';
 import { recordTo } from '../testing/records.ts';
 
-/** An aggregate and its time, which goes on with its buckets. */
+/** An aggregate and its clock, which advances with its buckets. */
 class Timed extends Aggregate {
   #nowMs = 0;
 

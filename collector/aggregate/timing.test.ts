@@ -25,7 +25,7 @@ const TARGET = '203.0.113.10';
 const BUCKET_MS = 250;
 
 interface Reported {
-  /** When it comes to us, and what. */
+  /** The arrival time and the content. */
   readonly atMs: number;
   readonly bytes: Buffer;
 }
@@ -76,8 +76,8 @@ function netflow(
 }
 
 /**
- * A flood of 1,000 packets/s in flows of a packet each, reported `everyMs` by everything that ended since; the exporter's
- * clock is ahead by `clockMs`. While it stalls it tells nothing, and everything afterwards.
+ * A flood of 1,000 packets/s in flows of one packet each, exported every `everyMs` with all flows that ended since; the
+ * clock of the exporter is ahead by `clockMs`. While it stalls it exports nothing, and everything afterwards.
  */
 function shortFlows(
   { everyMs = 1000, clockMs = UPTIME_MS, stall = [0, 0] as readonly [number, number] } = {},
@@ -113,7 +113,7 @@ describe('flows are counted at the time of their packets', () => {
     ] as const) {
       const seconds = rates([shortFlows({ everyMs: 300, stall })], 40_000);
       assert.ok(peakOf(seconds) <= 1030, `${stall}: ${peakOf(seconds)}`);
-      // The last turn of the timer is at 19.8 s.
+      // The timer last fires at 19.8 s.
       assert.equal(Math.round(sumOf(seconds)), 19_800);
     }
   });
@@ -136,7 +136,7 @@ describe('flows are counted at the time of their packets', () => {
     assert.equal(Math.round(sumOf(seconds)), 20_000);
   });
 
-  it("whatever the exporter's clock shows, also when it wraps", () => {
+  it('for any clock of the exporter, also when it wraps', () => {
     for (const clockMs of [0, 2 ** 32 - 10_000, 77]) {
       const seconds = rates([shortFlows({ clockMs })], 25_000);
       assert.ok(peakOf(seconds) <= 1030, `${clockMs}: ${peakOf(seconds)}`);
@@ -153,7 +153,7 @@ describe('flows are counted at the time of their packets', () => {
       const reported = Array.from({ length: 400 }, (_, index): Reported => {
         const sentMs = index * 50;
         const samples = Array.from({ length: 5 }, () => ({ rate: 10, records: [header] }));
-        // For two seconds nothing comes through.
+        // Nothing arrives for two seconds.
         const atMs = sentMs > 14_000 && sentMs < 16_000 ? 16_000 : sentMs;
         return {
           atMs,
@@ -164,7 +164,7 @@ describe('flows are counted at the time of their packets', () => {
         };
       });
       const seconds = rates([reported], 30_000);
-      // What is hidden in a step comes when it comes.
+      // Times within a step are unknown, so packets count at their arrival.
       assert.ok(peakOf(seconds) <= 1060 + stepMs, `${peakOf(seconds)}`);
       assert.equal(Math.round(sumOf(seconds)), 20_000);
     });
@@ -176,7 +176,7 @@ describe('samples of sFlow', () => {
     ipv4({ destination: TARGET, protocol: 17, totalBytes: 100, transport: ports(53, 9) }),
     11,
   );
-  /** A datagram of 10 packets every 10 ms of the times that are wanted, sent when the agent comes to it. */
+  /** A datagram of 10 packets for every 10 ms of the selected times, sent when the agent runs. */
   const reported = (
     isSent: (ms: number) => boolean,
     sentAt: (ms: number) => number,
@@ -191,7 +191,7 @@ describe('samples of sFlow', () => {
   };
 
   it('that the agent delayed are spread over its silence', () => {
-    // From 8 s on it stands still for 1.2 s, and then comes to it in three turns.
+    // From 8 s on it stalls for 1.2 s, and then sends in three rounds.
     const sentAt = (ms: number): number => {
       if (ms < 8000 || ms >= 9300) return ms;
       const turn = Math.floor((ms - 8000) / 550);
@@ -225,7 +225,7 @@ describe('samples of sFlow', () => {
       assert.equal(pace.lagOf('a', ms), 0);
     }
     for (let ms = 60_000; ms < 62_000; ms += 2) assert.equal(pace.lagOf('a', ms), 0);
-    // A flood of which the machine makes batches, after seconds without anything.
+    // A flood that the machine batches, after seconds without traffic.
     for (let ms = 80_000; ms < 82_000; ms += 20) {
       for (let one = 0; one < 10; one++) assert.ok(pace.lagOf('a', ms) <= 1500);
     }
@@ -252,7 +252,7 @@ describe('export timestamps', () => {
       ] as const;
       const clockMs = 1_790_000_000_000;
       const reported = Array.from({ length: 20 }, (_, second): Reported => {
-        // Late by another part of a second each time.
+        // Late by another fraction of a second each time.
         const atMs = (second + 1) * 1000 + ((second * 370) % 900);
         const flows = Array.from({ length: 40 }, (_unused, index) => {
           const ms = BigInt(clockMs + second * 1000 + index * 25);
@@ -274,7 +274,7 @@ describe('export timestamps', () => {
       });
       const seconds = rates([reported], 30_000);
       assert.equal(Math.round(sumOf(seconds)), 20_000);
-      // After what is needed to know how the clock goes.
+      // After the time needed to measure the clock.
       const settled = seconds.slice(16_000 / BUCKET_MS);
       assert.ok(peakOf(settled) <= 1030, `${peakOf(settled)}`);
     });
@@ -336,7 +336,7 @@ describe('a timeline', () => {
     assert.deepEqual(parts, [12.5, 25, 25, 25, 12.5, 0]);
   });
 
-  it('refuses a flow beyond its capacity', () => {
+  it('rejects a flow beyond its capacity', () => {
     const timeline = new Timeline(0);
     let refused = 0;
     for (let key = 0; key < 300_000; key++) if (!timeline.add(key, AMOUNTS, 0, 0)) refused++;
@@ -348,7 +348,7 @@ describe('a timeline', () => {
 
 describe('the clock of an exporter', () => {
   const LATE = 80 * 503;
-  /** A datagram every 503 ms of a clock that shows what it is reported to; its readings. */
+  /** Sends a datagram every 503 ms with the given clock readings, and returns the measured delays. */
   const delays = (
     shows: (ms: number) => number,
     arrives = (ms: number): number => ms,

@@ -29,7 +29,7 @@ const NOW_MS = EXPORT_SECONDS * 1000 + 50;
 const TARGET = '203.0.113.10';
 const TARGET_WORDS = [0, 0, 0, 0xcb00710a];
 
-/** What an exporter's datagrams are read as, each record a copy. */
+/** The records decoded from datagrams of an exporter, each a copy. */
 function read(exporter: Exporter, ...datagrams: readonly Buffer[]): FlowRecord[] {
   const records: FlowRecord[] = [];
   const emit = (record: FlowRecord): void => {
@@ -100,7 +100,7 @@ describe('NetFlow 5', () => {
     const numbered = (sequence: number): Buffer => netflowV5([FLOW], { sequence });
     read(exporter, numbered(0), numbered(1), numbered(5), numbered(4), numbered(6));
     assert.equal(exporter.sequences.lost, 2);
-    // A restart is no loss of four thousand million flows.
+    // A restart is no loss of 4 billion flows.
     read(exporter, numbered(4_000_000_000), numbered(4_000_000_001));
     assert.equal(exporter.sequences.lost, 2);
   });

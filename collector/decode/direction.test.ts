@@ -19,7 +19,7 @@ import {
 
 const TARGET = '203.0.113.10';
 
-/** What one exporter's datagrams come to for the target. */
+/** The traffic of the target in datagrams of one exporter. */
 function counted(datagrams: readonly Buffer[]): { packets: number; exporter: Exporter } {
   const exporter = new Exporter('192.0.2.1');
   const detail = { packets: 0, bytes: 0 };
@@ -30,7 +30,7 @@ function counted(datagrams: readonly Buffer[]): { packets: number; exporter: Exp
   return { packets: addresses.find(({ subject }) => subject === TARGET)?.packets ?? 0, exporter };
 }
 
-/** A flow to the target with the interfaces by which it came in and went out; null: not told. */
+/** A flow to the target with its ingress and egress interfaces; null if not exported. */
 function flow(direction: number, input: number | null, output: number, packets: number): Part[] {
   const sides: Part[] = input === null ? [] : [[input, 2]];
   return [
@@ -73,7 +73,7 @@ for (const version of [9, 10] as const) {
     });
 
     it('counts egress of interfaces that export no ingress for it', () => {
-      // The customers' side is interface 2 and tells both directions; nothing tells what comes in by interface 1.
+      // Interface 2 of the customers exports both directions; ingress on interface 1 is not exported.
       const answers = flow(INGRESS, 2, 1, 50).with(1, addressBytes('198.51.100.7'));
       const both = told(WITH_INPUT, answers, flow(EGRESS, 1, 2, 700), flow(EGRESS, 1, 2, 300));
       assert.equal(counted([both]).packets, 1000);
@@ -106,12 +106,12 @@ describe('direction in sFlow', () => {
   });
 
   for (const expanded of [false, true]) {
-    it(`counts a packet once where both sides of a switch sample${expanded ? ', expanded' : ''}`, () => {
+    it(`counts a packet once if both sides of a switch sample${expanded ? ', expanded' : ''}`, () => {
       const samples = [1, 2, 1, 2].map((source) => sample(source, 1, 2, expanded));
       assert.equal(counted([sflow(samples)]).packets, 200);
     });
 
-    it(`counts all where only the way out is sampled${expanded ? ', expanded' : ''}`, () => {
+    it(`counts everything if only egress is sampled${expanded ? ', expanded' : ''}`, () => {
       const samples = [1, 3, 4].map((input) => sample(2, input, 2, expanded));
       assert.equal(counted([sflow(samples)]).packets, 300);
     });

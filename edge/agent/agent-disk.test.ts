@@ -21,7 +21,7 @@ async function enforcing(t: TestContext) {
   return { ...edge, agent };
 }
 
-/** An agent enforced generation 2, ended, and the kernel has lost it: a reboot. Control is not there. */
+/** An agent enforced generation 2, ended, and a reboot cleared the kernel. Control is unreachable. */
 async function rebooted(t: TestContext) {
   const edge = await enforcing(t);
   const { control, kernel, agent } = edge;
@@ -144,7 +144,7 @@ describe('an edge agent with a state on disk', () => {
     'somebody wrote to the kernel meanwhile': (kernel) => kernel.apply('add table T\n'),
     'the table is gone': (kernel) => kernel.remove(),
   })) {
-    it(`writes its table whole when ${what}`, async (t) => {
+    it(`writes its whole table when ${what}`, async (t) => {
       const { control, kernel, start, agent } = await enforcing(t);
       await agent.stop();
       await meddle(kernel);
@@ -198,7 +198,7 @@ describe('an edge agent with a state on disk', () => {
   });
 });
 
-/** How often the table was written whole. */
+/** The number of writes of the whole table. */
 function wholes(kernel: FakeKernel): number {
   return kernel.applied.filter((text) => text.startsWith('add table inet portcullis\n')).length;
 }

@@ -259,7 +259,7 @@ describe('an edge agent', () => {
     const machineClock = { boot: 'b1', nowMs: () => now };
     const agent = await start({ confirmWithinMs: 120_000, machineClock });
     await control.confirmed();
-    // Neither where the marker is drafted, nor in its place.
+    // Neither the temporary nor the final path of the marker is writable.
     mkdirSync(join(stateDir, `off.json.${process.pid}`));
     symlinkSync(join(stateDir, 'no-folder', 'off.json'), join(stateDir, 'off.json'));
     now += 120_000;

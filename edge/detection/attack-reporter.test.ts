@@ -46,7 +46,7 @@ async function meet(t: TestContext) {
     await reporter.stop();
     await link.control.close();
   });
-  /** Offers these until control has heard so much. */
+  /** Offers these until control has received this number of messages. */
   const offer = async (attacks: readonly WireAttack[], messages: number): Promise<void> => {
     for (let tries = 0; heard.length < messages; tries++) {
       assert.ok(tries < 10_000, `${heard.length} messages`);

@@ -36,11 +36,11 @@ const DESIRED: Desired = {
     fragments: 'reassemble',
   },
 };
-/** Longer than a busy machine takes to answer. */
+/** Longer than the response time of a loaded machine. */
 const AWAY_MS = 1_000;
 const FLOOD = { [A]: { pps: 100_000, vector: 'udp_dns', prefix: SCOPE.scope } } as const;
 
-/** An edge whose time passes a bucket each two milliseconds, and a control plane that comes and goes. */
+/** An edge whose clock advances by a bucket every two milliseconds, and a control plane that can be stopped. */
 function loneEdge(
   t: TestContext,
   scope: WatchScope = SCOPE,
@@ -80,7 +80,7 @@ function loneEdge(
     });
     running.push(watch);
     side.onConnect(() => watch.greeted());
-    /** What the kernel has, as an agent would bring it there. */
+    /** The kernel state as an agent would write it. */
     const kernel: { mitigations: readonly Mitigation[]; applies: number } = {
       mitigations: [],
       applies: 0,
@@ -120,7 +120,7 @@ test('a flood while control is away is mitigated and reported once afterwards', 
   counters.rates = FLOOD;
   await until(() => kernel.mitigations.length > 0);
   assert.equal(kernel.mitigations[0]?.protocol, 'udp');
-  // Seconds of it, so that one of them was the flood's alone.
+  // Several seconds, so that one of them contains only the flood.
   const reads = counters.reads + 12;
   await until(() => counters.reads > reads);
   counters.rates = {};
@@ -193,7 +193,7 @@ test('a killed agent continues its mitigations as the same attack', async (t) =>
   await lose();
   first.counters.rates = FLOOD;
   await until(() => first.kernel.mitigations.length > 0);
-  // Killed: it is not told to stop, and reads nothing any more.
+  // Killed without a shutdown: it reads nothing afterwards.
   first.counters.beforeRead = () => dead;
   const second = start();
   assert.deepEqual(second.kernel.mitigations, first.kernel.mitigations);
@@ -272,6 +272,6 @@ test('a clock jump of a day neither opens nor closes an attack', async (t) => {
   const { startedAtMs = 0, endedAtMs = null } = told[0] ?? {};
   const lastedMs = (endedAtMs ?? 0) - startedAtMs;
   assert.ok(lastedMs >= 0 && lastedMs < 60_000, `${lastedMs} ms`);
-  // Set to the right time at last: it is dated by that.
+  // The clock is corrected: the attack is dated by it.
   assert.ok(Math.abs(startedAtMs - Date.now()) < 60_000);
 });

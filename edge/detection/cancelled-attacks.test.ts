@@ -17,7 +17,7 @@ test('a cancelled attack is not mitigated until five minutes after its end', () 
   }
   assert.ok(attacks.step(CANCELLED, alone).has(A));
   for (let n = 0; n < 5; n++) attacks.step(CANCELLED, { ...alone, ongoing: unseen });
-  // Another attack, of which nobody said anything.
+  // Another attack without a cancellation.
   assert.equal(attacks.step(CANCELLED, alone).size, 0);
   assert.equal(attacks.step([{ subject: A, startedAtMs: 2_000 }], alone).size, 1);
 });

@@ -46,7 +46,7 @@ test('a damaged file loses one attack and is deleted', async (t) => {
   const [first = '', second = ''] = files().map((name) => join(folder, 'attacks', name));
   writeFileSync(first, readFileSync(first).subarray(0, 40));
   writeFileSync(second, readFileSync(second, 'utf8').replace('udp_flood', 'toString'));
-  // Of somebody else, and of a write that was cut short: neither is read or touched.
+  // A foreign file and one of an interrupted write: neither is read or changed.
   writeFileSync(join(folder, 'attacks', 'notes.txt'), 'mine');
   writeFileSync(`${first}.new`, '{');
   const damaged = open();

@@ -26,7 +26,7 @@ function attackOf(startedAtMs: number, change: Partial<Attack> = {}): Attack {
     ...change,
   };
 }
-/** A ledger, and buckets of it in which A gets so many packets a second. */
+/** A ledger, and buckets in which A receives this number of packets per second. */
 function ledgerOf(kept: readonly SavedAttack[] = []) {
   const ledger = new AttackLedger(OPTIONS, kept);
   let index = 0;
@@ -39,7 +39,7 @@ function ledgerOf(kept: readonly SavedAttack[] = []) {
     index++;
     return ended;
   };
-  /** A bucket in which it turns out that control did not take the one that ended at `missedAtMs`. */
+  /** A bucket that reports that control missed the one that ended at `missedAtMs`. */
   const passMissing = (missedAtMs: number, pps: number): void => {
     ledger.note({ ...sampleOf(index, { [A]: pps }), atMs: nowMs() }, [], missedAtMs);
     index++;
@@ -90,7 +90,7 @@ test('an attack with one missed bucket is reported, also if that was before its 
   late.pass(false, 5_000, 'opened', attackOf(STARTED_MS));
   late.pass(false, 5_000);
   assert.deepEqual(late.ledger.unreported(), []);
-  // As late as a message takes to be given up.
+  // As late as the timeout of a message.
   late.passMissing(BEGIN_MS + BUCKET_MS, 0);
   assert.equal(late.ledger.unreported().length, 1);
   late.pass(false, 0, 'ended', attackOf(STARTED_MS, { endedAtMs: BEGIN_MS + BUCKET_MS }));
@@ -117,7 +117,7 @@ test('an acknowledgement of an older state does not settle a newer one', () => {
 test('the series has a point per second from the start, also before the detection', () => {
   const { ledger, pass } = ledgerOf();
   for (const pps of [100, 4_000, 4_000, 4_000]) pass(true, pps);
-  // Known with the fifth bucket, and dated from the second on.
+  // Detected with the fifth bucket, and dated from the second.
   pass(true, 4_000, 'opened', attackOf(BEGIN_MS + BUCKET_MS));
   for (let n = 0; n < 4; n++) pass(true, 2_000);
   const { series } = ledger.unreported()[0] ?? {};
@@ -159,7 +159,7 @@ test('a clock change moves all times and neither opens nor ends an attack', () =
     assert.equal(after?.endedAtMs, null);
     assert.equal(after?.startedAtMs, (before?.startedAtMs ?? 0) + byMs);
     assert.equal(after?.series.startMs, (before?.series.startMs ?? 0) + byMs);
-    // The detector dates by the clock of each moment, and its beginning is of before.
+    // The detector uses the current clock for each bucket, and the start is from before the change.
     const endedAtMs = Math.max(STARTED_MS, BEGIN_MS + byMs);
     pass(true, 0, 'ended', attackOf(STARTED_MS, { endedAtMs }));
     const [ended] = ledger.unreported();

@@ -15,7 +15,7 @@ test('a late tick is skipped and does not move the following ones', async () => 
   });
   await promise;
   await ticks.stop();
-  // Timers are late, by how much depends on the machine, but never early.
+  // Timers may be late, depending on the machine, but never early.
   for (const [index, ms] of at.entries()) assert.ok(ms >= (index + 1) * PERIOD_MS - 2, `${ms}`);
   const least = Math.min(...at.map((ms) => ms % PERIOD_MS));
   assert.ok(least < PERIOD_MS / 2 || least > PERIOD_MS - 2, at.join(' '));

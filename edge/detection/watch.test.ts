@@ -19,7 +19,7 @@ const SCOPE: WatchScope = {
   subject: true,
 };
 
-/** An edge that counts, with time that passes a bucket each two milliseconds. */
+/** A counting edge whose clock advances by a bucket every two milliseconds. */
 function watchingEdge(t: TestContext) {
   const edge = testEdge(t);
   const log = { debug() {}, info() {}, warn() {}, error() {} };
@@ -137,7 +137,7 @@ test('an attack on twenty thousand addresses delays no policy', async (t) => {
   );
   await start();
   await control.confirmed();
-  // Attacked and known to be: from here on every bucket costs what it can cost at most.
+  // The attacks are detected: from here on every bucket has its maximum cost.
   const reads = counters.reads + 8;
   await until(() => counters.reads > reads);
   const begin = performance.now();

@@ -11,7 +11,7 @@ function hostOf(masters: Readonly<Record<string, string | null>>): Host {
   };
 }
 
-test('the kind of a device is what its driver says, or where it is plugged in', () => {
+test('determines the kind of a device by its driver or its bus', () => {
   assert.equal(kindOf({ driver: '802.1Q VLAN Support', bus: 'N/A' }), 'vlan');
   assert.equal(kindOf({ driver: 'bonding', bus: '' }), 'bond');
   assert.equal(kindOf({ driver: 'ixgbe', bus: '0000:01:00.0' }), 'physical');
@@ -20,7 +20,7 @@ test('the kind of a device is what its driver says, or where it is plugged in', 
   assert.equal(kindOf(null), 'other');
 });
 
-test('devices are told in the order of the operator, with what is wrong before why they are not native', () => {
+test('reports devices in the order of the operator, with problems before the reason for a mode other than native', () => {
   const modes = {
     modeOf: (device: string) =>
       device === 'nope'

@@ -16,8 +16,8 @@ const MEMORY = 'net/ipv4/ipfrag_high_thresh';
 const MEMORY6 = 'net/netfilter/nf_conntrack_frag6_high_thresh';
 const NEEDED = reassemblyBytes(FRAGMENT_LIMITS);
 
-describe('memory of reassembly', () => {
-  it('is raised and its wait shortened, where they are not enough, and given back', (t) => {
+describe('the reassembly memory', () => {
+  it('is raised and its timeout shortened if insufficient, and restored afterwards', (t) => {
     const { values, create } = host(t, { [TIME]: 30, [MEMORY]: 4_194_304, [MEMORY6]: 2 * NEEDED });
     create().apply();
     assert.deepEqual(values, { [TIME]: 2, [MEMORY]: NEEDED, [MEMORY6]: 2 * NEEDED });
@@ -25,7 +25,7 @@ describe('memory of reassembly', () => {
     assert.deepEqual(values, { [TIME]: 30, [MEMORY]: 4_194_304, [MEMORY6]: 2 * NEEDED });
   });
 
-  it('is given back as it was before the first of our agents, and never over a value of somebody else', (t) => {
+  it('is restored to the value before the first agent, and never over a foreign value', (t) => {
     const { values, create, stateDir } = host(t, { [TIME]: 30, [MEMORY]: 4_194_304 });
     create().apply();
     values[MEMORY] = 100;
@@ -37,7 +37,7 @@ describe('memory of reassembly', () => {
     assert.deepEqual(readdirSync(stateDir), []);
   });
 
-  it('that cannot be had is a problem that is said, until it can', (t) => {
+  it('is reported as a problem while it cannot be set', (t) => {
     const { values, create, refuse } = host(t, { [TIME]: 30 });
     const reassembly = create();
     refuse.add(TIME);
@@ -50,7 +50,7 @@ describe('memory of reassembly', () => {
     assert.deepEqual([reassembly.problems(), values], [[], { [TIME]: 2 }]);
   });
 
-  it('is never more than a share of the host has room for: limits shrink to it', () => {
+  it('never exceeds a share of the host memory; limits are reduced to it', () => {
     assert.equal(fitToMemory(FRAGMENT_LIMITS, NEEDED), FRAGMENT_LIMITS);
     const small = fitToMemory(FRAGMENT_LIMITS, NEEDED / 8);
     assert.ok(reassemblyBytes(small) <= NEEDED / 8);
@@ -62,7 +62,7 @@ interface TestHost {
   readonly values: Record<string, number>;
   readonly refuse: Set<string>;
   readonly stateDir: string;
-  /** Another process of the same host. */
+  /** Another process on the same host. */
   create(): Reassembly;
 }
 

@@ -22,7 +22,7 @@ const page = (sourceSets: SourceSets | null): EdgePage => ({
   next: null,
 });
 
-test('parts of the source sets become one, and replace those of another version', () => {
+test('joins the parts of source sets, and replaces those of another version', () => {
   const held = mergePages(null, [page({ version: '1', sets: { 'country:XX': ['192.0.2.0/24'] } })]);
   const parts = [
     page(null),
@@ -33,7 +33,7 @@ test('parts of the source sets become one, and replace those of another version'
   assert.deepEqual(mergePages(held, parts).sourceSets, { version: '2', sets });
 });
 
-test('a sync without source sets keeps the very object that was held', () => {
+test('keeps the same source set object for a sync without source sets', () => {
   const held = mergePages(null, [page({ version: '1', sets: {} })]);
   assert.equal(mergePages(held, [page(null)]).sourceSets, held.sourceSets);
 });

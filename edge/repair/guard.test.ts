@@ -7,8 +7,8 @@ import { opening, testEdge } from '../testing/control.ts';
 const A = '203.0.113.10';
 const KEY = `address4 ${A}`;
 
-describe('an edge whose table somebody else changes', () => {
-  it('writes it anew, whole, in one transaction', async (t) => {
+describe('an edge whose table another program changes', () => {
+  it('writes the whole table again in one transaction', async (t) => {
     const { control, kernel, start } = testEdge(t);
     control.policies.set(A, opening(A, 443));
     await start();
@@ -22,7 +22,7 @@ describe('an edge whose table somebody else changes', () => {
     assert.equal(kernel.elements()?.has(KEY), true);
   });
 
-  it('says that the kernel is disturbed until it is mended, and how often it was', async (t) => {
+  it('reports the disturbance until it is repaired, and the number of disturbances', async (t) => {
     const { control, kernel, start } = testEdge(t);
     control.policies.set(A, opening(A, 443));
     await start();
@@ -45,7 +45,7 @@ describe('an edge whose table somebody else changes', () => {
     assert.deepEqual(await reported(), ['undisturbed', 1]);
   });
 
-  it('repairs while control takes its time to answer a confirmation', async (t) => {
+  it('repairs while control delays the answer to a confirmation', async (t) => {
     const { control, kernel, start } = testEdge(t);
     control.policies.set(A, opening(A, 443));
     control.deafTo = 'edge.confirm';
@@ -57,7 +57,7 @@ describe('an edge whose table somebody else changes', () => {
     assert.equal(kernel.elements()?.has(KEY), true);
   });
 
-  it('repairs what was changed while it wrote, too', async (t) => {
+  it('repairs changes made during its write', async (t) => {
     const { control, kernel, start } = testEdge(t);
     control.policies.set(A, opening(A, 443));
     await start();
@@ -68,12 +68,12 @@ describe('an edge whose table somebody else changes', () => {
     };
     control.change([opening(A, 80)]);
     await control.confirmed();
-    // The change that was under way, and at most one more after what was noticed.
+    // The current change, and at most one more after the detection.
     if (kernel.elements()?.has(KEY) !== true) await kernel.nextApply();
     assert.equal(kernel.elements()?.has(KEY), true);
   });
 
-  it('slows down against who undoes every repair, and says so', async (t) => {
+  it('slows down and reports it when another program undoes every repair', async (t) => {
     const { control, kernel, start } = testEdge(t);
     control.policies.set(A, opening(A, 443));
     const agent = await start();
@@ -94,7 +94,7 @@ describe('an edge whose table somebody else changes', () => {
       agent.status().lastError ?? '',
       /keeps changing our table: deleted elements; repai/,
     );
-    // A change of the operator's is not held back by that.
+    // A change by the operator is not delayed by that.
     control.change([opening(A, 80)]);
     await control.confirmed();
     assert.equal(kernel.elements()?.has(KEY), true);

@@ -43,7 +43,7 @@ function drain(ledger: DropLedger): EdgeDrops[] {
 const packets = (reports: readonly EdgeDrops[]): number =>
   reports.flatMap(({ entries }) => entries).reduce((sum, one) => sum + one.packets, 0);
 
-test('readings of a minute are added up; a report is the same until it is settled, and told once', () => {
+test('adds the readings of a minute, repeats a report unchanged until acknowledged, and counts it once', () => {
   const ledger = new DropLedger(START);
   ledger.add([{ entries: [entry('10.0.0.1', 2)], samples: [] }], START + 1_000);
   ledger.add(
@@ -65,13 +65,13 @@ test('readings of a minute are added up; a report is the same until it is settle
   ledger.settle();
   const second = ledger.pending();
   assert.deepEqual(second?.entries, [entry('10.0.0.1', 7)]);
-  // What is told now was read after the first report, not since its beginning.
+  // This report contains readings after the first report only.
   assert.deepEqual([second.sinceMs, second.untilMs], [START + 2_000, START + 3_000]);
   ledger.settle();
   assert.equal(ledger.pending(), null);
 });
 
-test('more than a report takes follows largest first, and nothing is lost or told twice', () => {
+test('splits readings above the limit of a report, largest first, without loss or duplicates', () => {
   const ledger = new DropLedger(START);
   const entries = Array.from({ length: 2_500 }, (_, index) => entry(address(index), index + 1));
   ledger.add([{ entries, samples: [] }], START + 1);
@@ -84,7 +84,7 @@ test('more than a report takes follows largest first, and nothing is lost or tol
   assert.equal(packets(reports), (2_500 * 2_501) / 2);
 });
 
-test('hours without control keep every count in a bounded memory, and say what did not fit', () => {
+test('keeps counts of hours without control in bounded memory, and reports what did not fit', () => {
   const ledger = new DropLedger(START);
   for (let minute = 1; minute <= 200; minute += 1) {
     ledger.add([{ entries: [entry('10.0.0.1', 1)], samples: [] }], START + minute * MINUTE);
@@ -99,7 +99,7 @@ test('hours without control keep every count in a bounded memory, and say what d
   assert.equal(packets(drain(ledger)), 200_000);
 });
 
-test('a flood on one address leaves room for the samples of others, and an address that is none is left out', () => {
+test('keeps capacity for samples of other addresses during a flood, and drops invalid addresses', () => {
   const ledger = new DropLedger(START);
   const flood = Array.from({ length: 500 }, () => sample('10.0.0.1'));
   ledger.add(
@@ -118,14 +118,14 @@ test('a flood on one address leaves room for the samples of others, and an addre
   );
 });
 
-test('a clock that goes back makes no report that ends before it begins', () => {
+test('makes no report with an end before its start when the clock is set back', () => {
   const ledger = new DropLedger(START);
   ledger.add([{ entries: [entry('10.0.0.1', 1)], samples: [] }], START - 5 * MINUTE);
   ledger.add([{ entries: [entry('10.0.0.1', 1)], samples: [] }], START - 4 * MINUTE);
   for (const { sinceMs, untilMs } of drain(ledger)) assert.ok(sinceMs <= untilMs);
 });
 
-test('what control would hang up on is left out, and counted as lost', () => {
+test('omits entries that control would reject, and counts them as lost', () => {
   const ledger = new DropLedger(START);
   const wrong = [
     entry('10.0.0.300', 1),

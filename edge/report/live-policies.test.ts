@@ -38,7 +38,7 @@ function desired(generation: number, ...policies: readonly Policy[]): Desired {
   };
 }
 
-test('the own policy judges before that of a prefix; where none is, the packet passes', () => {
+test('evaluates the policy of the address before that of a prefix, and passes packets without a policy', () => {
   const live = new LivePolicies();
   assert.equal(live.explain(tcp(A, 443), []), null);
   live.set(desired(4, opening(A, 443), opening(PREFIX, 80)), { refused: [] });
@@ -53,14 +53,14 @@ test('the own policy judges before that of a prefix; where none is, the packet p
   assert.equal(live.explain(tcp(A, 443), []), null);
 });
 
-test('management of the host itself is told as what it is', () => {
+test('names management traffic of the host', () => {
   const live = new LivePolicies();
   live.set(desired(1, opening(A, 443)), { refused: [] });
   assert.equal(live.explain(tcp(A, 22), [])?.verdict.action, 'drop');
   assert.equal(live.explain(tcp(A, 22), [A])?.verdict.stage, 'management');
 });
 
-test('a refused target is told by the policy that the kernel still has, over several generations', () => {
+test('evaluates a refused target by the policy that the kernel still has, over several generations', () => {
   const live = new LivePolicies();
   live.set(desired(1, opening(A, 443)), { refused: [] });
   for (const generation of [2, 3]) {
@@ -80,7 +80,7 @@ test('a refused target is told by the policy that the kernel still has, over sev
   assert.equal(live.explain(tcp(A, 80), [])?.target, PREFIX);
 });
 
-test('policies that judge alike have one fingerprint, whoever wrote their fields in which order', () => {
+test('equal policies have one fingerprint in any order of their fields', () => {
   const policy = opening(A, 443);
   const { filters, rules, ...rest } = policy;
   const reordered = {

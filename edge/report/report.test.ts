@@ -23,7 +23,7 @@ const dropped = (packets: number): DropEntry => ({
   bytes: packets * 60,
 });
 
-/** A reporter of a source that drops so many packets at each look; `answer` is what control says. */
+/** A reporter of a source with this number of drops per poll; `answer` is the reply of control. */
 function reporting() {
   const heard: EdgeDropReport[] = [];
   const world = {
@@ -58,7 +58,7 @@ function reporting() {
   return { world, reporter, told };
 }
 
-test('each look is told once, and what control did not answer is told again as it was', async () => {
+test('reports each poll once, and repeats unanswered reports unchanged', async () => {
   const { world, reporter, told } = reporting();
   await reporter.sendDrops();
   world.answer = () => {
@@ -78,7 +78,7 @@ test('each look is told once, and what control did not answer is told again as i
   assert.deepEqual(world.heard[2]?.drops, world.heard[1]?.drops);
 });
 
-test('a control plane that counts no drops is not asked again, until it may be another', async () => {
+test('sends nothing more to a control plane without drop reports until the next hello', async () => {
   const { world, reporter, told } = reporting();
   world.answer = () => UNSUPPORTED;
   await reporter.sendDrops();
@@ -93,7 +93,7 @@ test('a control plane that counts no drops is not asked again, until it may be a
   ]);
 });
 
-test('a source that cannot be read is a problem in words, until it can', async () => {
+test('reports an unreadable source as a problem until it is readable', async () => {
   const { world, reporter } = reporting();
   const read = world.source;
   world.source = async () => {
@@ -108,7 +108,7 @@ test('a source that cannot be read is a problem in words, until it can', async (
   assert.deepEqual(reporter.compose(['wan'], OWN).problems, []);
 });
 
-test('what was dropped while control was away is kept by the minute, and told when it is back', async () => {
+test('keeps drops by minute while control is away, and reports them when it is back', async () => {
   const { world, reporter, told } = reporting();
   for (let minute = 0; minute < 3; minute += 1) {
     await Promise.all([reporter.collect(), reporter.collect()]);
@@ -125,7 +125,7 @@ test('what was dropped while control was away is kept by the minute, and told wh
   assert.deepEqual(ends, [0, 60_000, 120_000, 180_000]);
 });
 
-test('looks do not run into each other, however slow a source or control is', async () => {
+test('never overlaps polls, however slow the source or control is', async () => {
   const { world, reporter, told } = reporting();
   const gate = Promise.withResolvers<DropReading>();
   world.source = () => gate.promise;
@@ -136,7 +136,7 @@ test('looks do not run into each other, however slow a source or control is', as
   assert.deepEqual(told(), [[1, 7]]);
 });
 
-test('a report that control would hang up on goes without its parts, and says so', () => {
+test('sends a report without the parts that control would reject, and logs that', () => {
   const { reporter } = reporting();
   const report = reporter.compose(['wan%1'], { ...OWN, lastError: 'no room' });
   assert.deepEqual([report.devices, report.lastError], [[], 'no room']);

@@ -17,7 +17,7 @@ function bytes(text: string): Buffer {
   return bytesOf(parsed.value satisfies Address);
 }
 
-/** Begun by the server towards the client; of a container, by its own address. */
+/** Opened by the server towards the client; for a container, by its own address. */
 function begunByServer(clientPort: number, from = SERVER): Connection {
   const [family, protocol] = [4, 17] as const;
   const reply = {
@@ -66,12 +66,12 @@ function denied(clientPort: number): Learned {
   return { set: 'denied_flows4', family: 4, fields, expiresAtMs: Infinity };
 }
 
-test('what a removed table knew is taken back as far as it is still known, for as long, and by its public address', async (t) => {
+test('restores the still valid flows of a removed table by public address with their remaining time', async (t) => {
   const { kernel, file } = ground(t);
   kernel.table = [denied(1), denied(2), denied(3)];
   await file.save();
   kernel.table = null;
-  // Somebody else removed it: nothing more is known now.
+  // Another program removed it: nothing more is known.
   await file.save();
   kernel.connections = [begunByServer(2), begunByServer(3, CONTAINER), begunByServer(4)];
   const back = await file.load();
@@ -85,7 +85,7 @@ test('what a removed table knew is taken back as far as it is still known, for a
   assert.deepEqual(await file.load(), []);
 });
 
-test('what is of another boot, damaged or not there is nothing', async (t) => {
+test('ignores a file that is missing, damaged or from another boot', async (t) => {
   const { kernel, file, path } = ground(t);
   assert.deepEqual(await file.load(), []);
   kernel.table = [denied(1)];

@@ -29,7 +29,7 @@ function open(stateDir: string, options: Partial<DesiredStoreOptions> = {}): Des
   return new DesiredStore({ folder: stateDir, log, ...options });
 }
 
-/** Loads and leaves the folder as it was found. */
+/** Loads without changing the folder. */
 async function look(
   stateDir: string,
   hasTable = true,
@@ -41,14 +41,14 @@ async function look(
   return { held, problem };
 }
 
-/** Each as a change of the one before, where there is one. */
+/** Each as a change of the previous one, if any. */
 async function keepAll(stateDir: string, generations: readonly number[]): Promise<void> {
   let store = open(stateDir);
   let held = store.load(true);
   for (const generation of generations) {
     await store.keep(stateOf(generation));
     if (held !== null) continue;
-    // The first of all is written beside everything else; stopping waits for it.
+    // The first write happens in the background; stopping waits for it.
     await store.stop();
     store = open(stateDir);
     held = store.load(true);
@@ -58,7 +58,7 @@ async function keepAll(stateDir: string, generations: readonly number[]): Promis
 }
 
 describe('the desired state on disk', () => {
-  it('is what was kept last, however often it was written anew', async (t) => {
+  it('is the last saved state after any number of rewrites', async (t) => {
     for (const smallestCompaction of [0, 5_000, 1_000_000]) {
       const stateDir = folder(t);
       let last = 0;
@@ -77,7 +77,7 @@ describe('the desired state on disk', () => {
     }
   });
 
-  it('grows with what changes, not with what there is', async (t) => {
+  it('grows with the changes, not with the size of the state', async (t) => {
     const stateDir = folder(t);
     await keepAll(stateDir, [1]);
     const path = join(stateDir, 'policy.jsonl');
@@ -93,7 +93,7 @@ describe('the desired state on disk', () => {
     assert.ok(readFileSync(path).length - before < 400);
   });
 
-  it('is a state that was kept, or none, whatever is cut off or flipped in its files', async (t) => {
+  it('loads a saved state or none for any truncated or corrupted files', async (t) => {
     const stateDir = folder(t);
     const generations = Array.from({ length: 12 }, (_, index) => index + 1);
     await keepAll(stateDir, generations);
@@ -125,7 +125,7 @@ describe('the desired state on disk', () => {
     assert.ok(readable >= 4, `${readable} were readable`);
   });
 
-  it('goes on behind what is left after damage', async (t) => {
+  it('continues after the readable part of damaged files', async (t) => {
     const stateDir = folder(t);
     await keepAll(stateDir, [1, 2, 3]);
     const path = join(stateDir, 'policy.jsonl');
@@ -134,7 +134,7 @@ describe('the desired state on disk', () => {
     assert.deepEqual(await look(stateDir), { held: stateOf(5), problem: null });
   });
 
-  it('is not read where another version wrote it, which is said', async (t) => {
+  it('ignores and reports files of another version', async (t) => {
     const stateDir = folder(t);
     const { text } = frame('', { kind: 'begin', format: 2, generation: 7 });
     writeFileSync(join(stateDir, 'policy.jsonl'), text);
@@ -145,7 +145,7 @@ describe('the desired state on disk', () => {
     assert.deepEqual((await look(stateDir)).held, stateOf(8));
   });
 
-  it('is never behind what was said to be kept, however often it is killed in the middle of writes', async (t) => {
+  it('is never older than an acknowledged save, after any number of kills during writes', async (t) => {
     const stateDir = folder(t);
     const script = join(import.meta.dirname, '..', 'testing', 'store-process.ts');
     let newest = 0;
@@ -174,7 +174,7 @@ describe('the desired state on disk', () => {
     }
   });
 
-  it('says when the disk is full, keeps what it has, and catches up when there is room', async (t) => {
+  it('reports a full disk, keeps its state, and catches up when space is available', async (t) => {
     if (!require(t, ['root'])) return;
     const stateDir = folder(t, (path) => execFileSync('umount', [path]));
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=128k', 'tmpfs', stateDir]);
@@ -186,7 +186,7 @@ describe('the desired state on disk', () => {
     let generation = 2;
     while (store.problem === null && generation < 100) await store.keep(stateOf((generation += 1)));
     assert.match(store.problem ?? '', /no space left/i);
-    // The kernel is ahead of it: better than nothing after a reboot, and nothing to go back to otherwise.
+    // The kernel is ahead of it: usable after a reboot only.
     assert.deepEqual(await look(stateDir), { held: null, problem: null });
     const { held, problem } = await look(stateDir, false);
     assert.ok(held !== null && held.generation < generation);

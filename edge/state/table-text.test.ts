@@ -25,7 +25,7 @@ function prepare(t: TestContext) {
   };
   const read = (name: string): string | null => {
     const path = join(stateDir, name);
-    // The fake kernel does not know comments.
+    // The fake kernel does not support comments.
     return existsSync(path) ? readFileSync(path, 'utf8').replaceAll(/^#.*$/gm, '') : null;
   };
   /** A kernel as it is after a boot with these files. */
@@ -40,7 +40,7 @@ function prepare(t: TestContext) {
 }
 
 describe('the table as text for the next boot', () => {
-  it('is the table of the kernel, first whole, then with what changed since beside it', async (t) => {
+  it('equals the kernel table: first the whole text, then with later changes in a second file', async (t) => {
     const { stateDir, kernel, apply, read, boot } = prepare(t);
     const text = new TableText(stateDir, log);
     text.keep(await apply(stateOf(1)));
@@ -55,7 +55,7 @@ describe('the table as text for the next boot', () => {
       assert.ok(read('table-since.nft'));
     }
     assert.equal(read('table.nft'), whole);
-    // Other stages are another table.
+    // Other stages need another table.
     const { settings } = stateOf(1);
     text.keep(await apply({ ...stateOf(5), settings: { ...settings, fragments: 'limit' } }));
     await text.flush();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { removeUntilAbsent } from './disable.ts';
 
-/** A table that somebody puts back so often, some looks after it was removed. */
+/** A table that another program restores this number of times, some polls after its removal. */
 function kernel(comesBack: number) {
   const seen = { removed: 0, looks: 0 };
   let [left, there] = [comesBack, false];
@@ -27,19 +27,19 @@ function kernel(comesBack: number) {
 
 const atOnce = async (): Promise<void> => {};
 
-test('what is removed and stays away is off', async () => {
+test('reports off when the table stays absent after the removal', async () => {
   const { driver, seen } = kernel(0);
   assert.equal(await removeUntilAbsent(driver, atOnce), true);
   assert.equal(seen.removed, 0);
 });
 
-test('what an agent in the middle of a write puts back once is removed once more', async () => {
+test('removes the table again when an agent restores it by a pending write', async () => {
   const { driver, seen } = kernel(1);
   assert.equal(await removeUntilAbsent(driver, atOnce), true);
   assert.equal(seen.removed, 1);
 });
 
-test('nobody is told that it is off while somebody puts it back every time', async () => {
+test('never reports off while another program restores the table every time', async () => {
   const { driver } = kernel(Infinity);
   assert.equal(await removeUntilAbsent(driver, atOnce), false);
 });

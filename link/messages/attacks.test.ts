@@ -152,7 +152,7 @@ describe('attack messages', () => {
     }),
   };
   for (const [what, message] of Object.entries(hostile)) {
-    it(`are refused with ${what}`, () => {
+    it(`are rejected with ${what}`, () => {
       const parsed = parseRequest('edge', message);
       assert.equal(parsed.ok, false);
       // An invalid message, not one of an unknown kind.
@@ -160,7 +160,7 @@ describe('attack messages', () => {
     });
   }
 
-  it('are refused with settings that have a zero threshold, an invalid network or too many items', () => {
+  it('are rejected with settings that have a zero threshold, an invalid network or too many items', () => {
     const wrong = [
       scope({ pps: 0 }),
       scope({ bps: -1 }),

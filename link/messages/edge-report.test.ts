@@ -95,12 +95,12 @@ for (const [what, wrong] of Object.entries({
   'a reason with a line feed': { reason: 'denied\n' },
   'a stage that drops nothing': { stage: 'return-traffic' },
 })) {
-  test(`refuses drops with ${what}`, () => {
+  test(`rejects drops with ${what}`, () => {
     assert.equal(parseRequest('edge', drops([{ ...ENTRY, ...wrong }])).ok, false);
   });
 }
 
-test('refuses a sample with an address that is not canonical', () => {
+test('rejects a sample with an address that is not canonical', () => {
   for (const source of ['198.51.100.007', '::ffff:192.0.2.1', '2001:DB8::1', '10.0.0.0/8']) {
     assert.equal(parseRequest('edge', drops([], [{ ...SAMPLE, source }])).ok, false, source);
   }

@@ -49,21 +49,21 @@ describe('parseReply', () => {
     'no action': { ref: 'rule:1', protocol: 'udp', port: 53, source: null },
   };
   for (const [what, rule] of Object.entries(hostile)) {
-    it(`refuses a rule with ${what}`, () => {
+    it(`rejects a rule with ${what}`, () => {
       const reply = parseReply({ ...PAGE, policies: [{ ...POLICY, rules: [rule] }] });
       assert.equal(reply.ok, false);
       assert.match(reply.ok ? '' : reply.reason, /^\/policies\/0\/rules\/0\//);
     });
   }
 
-  it('refuses a set with the name of a prototype', () => {
+  it('rejects a set with the name of a prototype', () => {
     const sourceSets = JSON.parse(
       '{"version":"1","sets":{"__proto__":["192.0.2.0/24"]}}',
     ) as unknown;
     assert.equal(parseReply({ ...PAGE, sourceSets }).ok, false);
   });
 
-  it('refuses a device that would end an nft string', () => {
+  it('rejects a device that would end an nft string', () => {
     const settings = { ...PAGE.settings, devices: ['eth0" }'] };
     assert.equal(parseReply({ ...PAGE, settings }).ok, false);
   });

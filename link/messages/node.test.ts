@@ -110,7 +110,7 @@ describe('node messages', () => {
     'an unknown power state': { power: 'on' },
   };
   for (const [what, wrong] of Object.entries(invalid)) {
-    it(`refuses a build with ${what}`, () => {
+    it(`rejects a build with ${what}`, () => {
       const beat = { ...BEAT, builds: [{ ...BUILD, ...wrong }] };
       assert.equal(parseRequest('node', beat).ok, false);
     });
@@ -143,14 +143,14 @@ describe('calls to nodes', () => {
     assert.ok(!command('x'.repeat(2_049)) && !command('😀'.repeat(2_049)) && !command(''));
   });
 
-  it('refuses a command with a control character or a lone surrogate', () => {
+  it('rejects a command with a control character or a lone surrogate', () => {
     const codes = ['\r', '\n', '\0', '\u001b', '\u0003', '\u007f', '\u0085', '\u2028', '\ud800'];
     for (const code of codes) {
       assert.ok(!command(`say ${code}`), JSON.stringify(code));
     }
   });
 
-  it('refuses an unknown signal', () => {
+  it('rejects an unknown signal', () => {
     assert.ok(parseNotice(call({ kind: 'power', signal: 'kill' })).ok);
     assert.ok(!parseNotice(call({ kind: 'power', signal: 'KILL' })).ok);
     assert.ok(!parseNotice(call({ kind: 'toString' })).ok);

@@ -25,7 +25,7 @@ describe('FrameReader', () => {
     );
   });
 
-  it('refuses a length above the limit before it buffers the message', () => {
+  it('rejects a length above the limit before it buffers the message', () => {
     const reader = new FrameReader(8);
     reader.push(Buffer.from([0, 0, 0, 9]));
     assert.deepEqual(reader.next(), { ok: false, reason: 'a frame of 9 bytes' });

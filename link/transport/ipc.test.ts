@@ -39,7 +39,7 @@ describe('serveIpc', () => {
     await new Promise<void>((resolve) => agent.onConnect(resolve));
   });
 
-  it('refuses a path on which another control plane serves', async (t) => {
+  it('rejects a path on which another control plane serves', async (t) => {
     const path = socketPath(t);
     const control = await serveIpc({ path, handler: async () => DONE });
     t.after(() => control.close());

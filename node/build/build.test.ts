@@ -7,7 +7,7 @@ import { INSTALLED_EGG, uuidOf } from '../testing/eggs.ts';
 import { TestHost } from '../testing/host.ts';
 
 describe('a build', () => {
-  it('fails by the exit code of its install, visibly, and is done again only when told so', async (t) => {
+  it('fails visibly by the exit code of its install, and is repeated only on request', async (t) => {
     const host = new TestHost(t);
     host.engine.install = async (_spec, output) => {
       output('downloading\nno space left\n');
@@ -30,7 +30,7 @@ describe('a build', () => {
     await host.control.reported(uuid, (build) => build.epoch === 2 && build.state === 'built');
   });
 
-  it('that was cut off by the end of its agent is done again', async (t) => {
+  it('is repeated after its agent ended during it', async (t) => {
     const host = new TestHost(t);
     const begun = Promise.withResolvers<void>();
     host.engine.install = (_spec, _output, signal) => {
@@ -48,7 +48,7 @@ describe('a build', () => {
     assert.equal(host.count('runInstall', uuidOf(1)), 1);
   });
 
-  it('whose install fills the disk is ended and has failed, with what it said', async (t) => {
+  it('is stopped and fails with its output if its install fills the disk', async (t) => {
     const host = new TestHost(t, { measurePauseMs: 20 });
     host.engine.install = (spec, output, signal) => {
       output('writing\n');
@@ -65,7 +65,7 @@ describe('a build', () => {
     assert.match(log ?? '', /writing/);
   });
 
-  it('of a running server stops it first, and is not begun while it runs', async (t) => {
+  it('stops a running server first and does not start while it runs', async (t) => {
     const host = new TestHost(t);
     const uuid = await host.server(INSTALLED_EGG);
     await host.power(uuid, 'start');
@@ -80,7 +80,7 @@ describe('a build', () => {
     assert.deepEqual(states, ['exited']);
   });
 
-  it('says which image is not there', async (t) => {
+  it('names a missing image', async (t) => {
     const host = new TestHost(t);
     host.engine.registry.clear();
     const { state, reason } = await host.built(await host.server());

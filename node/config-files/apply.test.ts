@@ -30,12 +30,12 @@ const SCOPE = {
   allocation: { ip: '198.51.100.10', port: 25_565 },
   limits: { memory: 1024, cpu: 100, disk: 2048 },
 };
-/** What it has beside the key would come along, if it were ever read. */
+/** Its other content would be included if it were ever read. */
 const SECRET = 'key=secret\ntoken=secret\n';
 const KEY: ConfigFile['replacements'] = [{ match: 'key', ifValue: null, value: '2' }];
 
 describe('configuration files', () => {
-  it('get the values of the server, and are made where they are missing, folders too', async (t) => {
+  it('get the values of the server, and are created with their folders if missing', async (t) => {
     const { folder, apply } = tree(t);
     writeFileSync(join(folder, 'server.properties'), '# mine\nserver-port=1\n', { mode: 0o640 });
     const problems = await apply(
@@ -56,7 +56,7 @@ describe('configuration files', () => {
     assert.deepEqual(readdirSync(folder).toSorted(), ['a', 'server.properties']);
   });
 
-  it('are left as they are where nothing stands for a template, and it is said', async (t) => {
+  it('are left unchanged and reported if a template has no value', async (t) => {
     const { folder, apply } = tree(t);
     writeFileSync(join(folder, 'config.yml'), 'address: localhost\nother: 1\n');
     const problems = await apply(
@@ -72,7 +72,7 @@ describe('configuration files', () => {
     );
   });
 
-  it('are not written when they are as they should be', async (t) => {
+  it('are not written when they are correct', async (t) => {
     const { folder, apply } = tree(t);
     const path = join(folder, 'a.cfg');
     writeFileSync(path, 'key=2\n');
@@ -81,7 +81,7 @@ describe('configuration files', () => {
     assert.equal(lstatSync(path).ino, before);
   });
 
-  it('belong to the server after it, also new folders', async (t) => {
+  it('belong to the account of the server, also new folders', async (t) => {
     if (!require(t, ['root'])) return;
     const { folder, apply } = tree(t, { uid: 4711, gid: 4712 });
     await apply(config('new/a.cfg', 'properties', { key: 1 }));
@@ -92,7 +92,7 @@ describe('configuration files', () => {
   });
 });
 
-describe('a hostile folder', () => {
+describe('a hostile server folder', () => {
   const bad: Readonly<Record<string, (folder: string, outside: string) => void>> = {
     'a link to a file outside': (folder, outside) =>
       symlinkSync(join(outside, 'secret.cfg'), join(folder, 'a.cfg')),
@@ -110,7 +110,7 @@ describe('a hostile folder', () => {
       writeFileSync(join(folder, 'a.cfg'), Buffer.alloc(4 * 1024 * 1024 + 1)),
   };
   for (const [what, make] of Object.entries(bad)) {
-    it(`with ${what} is left as it is, and nothing outside is read or written`, async (t) => {
+    it(`with ${what} is left unchanged, and nothing outside is read or written`, async (t) => {
       if (what === 'a socket' && !require(t, ['python3'])) return;
       const { folder, outside, apply } = tree(t);
       make(folder, outside);
@@ -128,7 +128,7 @@ describe('a hostile folder', () => {
     });
   }
 
-  it('leads nowhere by linked directories, however deep, nor by names that climb', async (t) => {
+  it('gives no access outside by linked directories at any depth or by ".."', async (t) => {
     const { folder, outside, apply } = tree(t);
     mkdirSync(join(folder, 'x'));
     symlinkSync(outside, join(folder, 'x/link'));
@@ -147,7 +147,7 @@ describe('a hostile folder', () => {
     assert.deepEqual(readdirSync(folder).toSorted(), ['up', 'x']);
   });
 
-  it("does not get the content of a file that is somebody else's by a second name for it", async (t) => {
+  it('gives no access to a file of another account by a hard link', async (t) => {
     if (!require(t, ['root'])) return;
     const { folder, outside, apply } = tree(t, { uid: 4711, gid: 4711 });
     linkSync(join(outside, 'secret.cfg'), join(folder, 'a.cfg'));
@@ -156,7 +156,7 @@ describe('a hostile folder', () => {
     assert.equal(lstatSync(join(folder, 'a.cfg')).uid, 0);
   });
 
-  it('does not stop a write by what lies where new files are made', async (t) => {
+  it('does not prevent a write by files at the place of temporary files', async (t) => {
     const { folder, outside, apply } = tree(t);
     writeFileSync(join(folder, 'a.cfg'), 'key=1\n');
     symlinkSync(join(outside, 'secret.cfg'), join(folder, '.portcullis-new'));
@@ -165,7 +165,7 @@ describe('a hostile folder', () => {
     assert.equal(readFileSync(join(outside, 'secret.cfg'), 'utf8'), SECRET);
   });
 
-  it('wins nothing by exchanging directories and files for links while the agent works', async (t) => {
+  it('gives no access by replacing directories and files by links while the agent works', async (t) => {
     const { folder, outside, apply } = tree(t);
     const swapper = new Worker(new URL('../server-folder/testing/swap-links.ts', import.meta.url), {
       workerData: { folder, outside },
@@ -186,12 +186,12 @@ describe('a hostile folder', () => {
     const [rounds] = (await stopped) as [number];
     assert.deepEqual(readdirSync(outside), ['secret.cfg']);
     assert.equal(readFileSync(join(outside, 'secret.cfg'), 'utf8'), SECRET);
-    // The race was run: both sides got their turns.
+    // The race took place: both sides made progress.
     assert.ok(rounds > 100, `${rounds} rounds`);
     assert.ok(written > 0 && details.size > 0, `${written} written; ${[...details].join(' ')}`);
   });
 
-  it('that has a file which takes too long costs itself its values, and others but that one wait', async (t) => {
+  it('with a file that takes too long loses its own values and delays others only once', async (t) => {
     const lane = new EditLane(1000);
     const [hostile, deep, other] = [tree(t, null, lane), tree(t, null, lane), tree(t, null, lane)];
     const names = ['a.yml', 'b.yml', 'c.yml'];
@@ -227,12 +227,12 @@ describe('a hostile folder', () => {
     assert.match(readFileSync(join(deep.folder, 'bomb.yml'), 'utf8'), /^key: 2$/m);
     assert.deepEqual(none, []);
     assert.equal(readFileSync(join(other.folder, 'good.yml'), 'utf8'), 'key: 2\n');
-    // Read here, the file alone would take longer.
+    // Parsed in this thread, the file alone would take longer.
     assert.ok(longest() < 2000, `the agent stood still for ${Math.round(longest())} ms`);
   });
 });
 
-/** How long nothing else could happen in this thread, at most, until it is asked for. */
+/** Measures the longest block of this thread until the result is read. */
 function longestPause(): () => number {
   let longest = 0;
   let last = performance.now();
@@ -246,7 +246,7 @@ function longestPause(): () => number {
   };
 }
 
-/** References to references: a billion nodes for whoever expands them. */
+/** References to references: a billion nodes if expanded. */
 function bomb(): string {
   const lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x, x]'];
   for (let level = 1; level < 9; level += 1) {

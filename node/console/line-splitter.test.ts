@@ -9,7 +9,7 @@ interface Line {
 }
 
 describe('the line splitter', () => {
-  it('gives the same lines however the stream is split', () => {
+  it('returns the same lines for any split of the stream', () => {
     const piece = fc.oneof(
       fc.constantFrom('\n', '\r', '\r\n', '\r\r\n', '', '\0', '\x1b[0m', '🎮', 'ä€', 'Done'),
       fc.string({ unit: 'binary', maxLength: 20 }),
@@ -28,7 +28,7 @@ describe('the line splitter', () => {
     );
   });
 
-  it('gives what a split at line ends gives, where there are no carriage returns and no long lines', () => {
+  it('equals a split at line ends without carriage returns and long lines', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'grapheme', maxLength: 60 })), (texts) => {
         const lines = texts.map((text) => text.replaceAll(/[\r\n]/g, ' '));
@@ -41,7 +41,7 @@ describe('the line splitter', () => {
     );
   });
 
-  it('takes LF, CR LF and CR CR LF as one line end each, also in separate chunks', () => {
+  it('treats LF, CR LF and CR CR LF as one line end each, also in separate chunks', () => {
     const chunks = ['a\n', 'b\r', '\n', 'c\r', '\r', '\nd\n', '\n', '\r\n'].map((one) =>
       Buffer.from(one),
     );
@@ -55,7 +55,7 @@ describe('the line splitter', () => {
     ]);
   });
 
-  it('tells what a lone carriage return overwrites from what stays', () => {
+  it('distinguishes text that a lone carriage return overwrites from the rest', () => {
     assert.deepEqual(linesOf([Buffer.from('10%\r20%\r30%\rdone\n> \r[INFO] joined\r\n')]), [
       { text: '10%', overwritten: true },
       { text: '20%', overwritten: true },
@@ -66,7 +66,7 @@ describe('the line splitter', () => {
     ]);
   });
 
-  it('cuts a line that never ends into pieces within its limit, and no character in two', () => {
+  it('splits an endless line into pieces within the limit, and never splits a character', () => {
     const text = 'x€🎮'.repeat(20_000);
     const lines = linesOf(cut(Buffer.from(text), [4096, 1, 70_000]));
     assert.equal(lines.map((line) => line.text).join(''), text);
@@ -74,7 +74,7 @@ describe('the line splitter', () => {
     assert.ok(lines.length < 30);
   });
 
-  it('goes on after bytes that are no UTF-8', () => {
+  it('continues after invalid UTF-8', () => {
     const bytes = Buffer.concat([Buffer.alloc(30_000, 0x80), Buffer.from('\nnext\n')]);
     assert.equal(linesOf([bytes]).at(-1)?.text, 'next');
   });
@@ -90,7 +90,7 @@ function linesOf(chunks: readonly Buffer[]): Line[] {
   return lines;
 }
 
-/** Into chunks of these sizes, over and over. */
+/** Splits into chunks of these sizes, repeatedly. */
 function cut(bytes: Buffer, sizes: readonly number[]): Buffer[] {
   const chunks: Buffer[] = [];
   for (let at = 0, turn = 0; at < bytes.length; turn += 1) {

@@ -9,7 +9,7 @@ import { encodeCommand } from '../server/instance-connection.ts';
 import { plainText } from './line-splitter.ts';
 
 describe('a console', () => {
-  it('keeps the last lines as plain text, whatever escape sequences surround them', () => {
+  it('keeps the last lines as plain text without escape sequences', () => {
     const console = new ServerConsole(() => 0);
     console.push(
       Buffer.from('\x1b[33m[12:00] \x1b[1;31mwarn\x1b[0m\r\n\x1b]0;title\x07hello\x07\n'),
@@ -20,7 +20,7 @@ describe('a console', () => {
     assert.deepEqual(console.last(0), []);
   });
 
-  it('never shows a control character, whatever is written to it', () => {
+  it('never shows a control character', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 200 })), (chunks) => {
         const console = new ServerConsole(() => 0);
@@ -33,7 +33,7 @@ describe('a console', () => {
     );
   });
 
-  it('strips every sequence in time linear in the line', () => {
+  it('strips escape sequences in linear time', () => {
     const hostile = ['\x1b[', '\x1b]', '\x1b[0;', '\x1b[ ', '\x1bP\x1b', '\x9d\x9b'];
     for (const one of hostile) {
       const tookMs = processorClock();
@@ -42,7 +42,7 @@ describe('a console', () => {
     }
   });
 
-  it('drops what a flood has too much of, says how much, and keeps what comes after', () => {
+  it('drops the excess of a flood, reports the amount, and keeps later lines', () => {
     let now = 0;
     const console = new ServerConsole(() => now);
     console.push(Buffer.from('flood\n'.repeat(100_000)));
@@ -58,7 +58,7 @@ describe('a console', () => {
     assert.equal(last, '[portcullis] 3,001 lines were dropped: too many at once');
   });
 
-  it('finds the done line in what a flood drops and in what is overwritten, and tells it once', () => {
+  it('finds the done line in dropped and overwritten text, and reports it once', () => {
     const console = new ServerConsole(() => 0);
     let done = 0;
     const watch = (pattern: string): void => {
@@ -77,7 +77,7 @@ describe('a console', () => {
     assert.equal(done, 2);
   });
 
-  it('keeps its memory flat under 100,000 long lines at once and under a line without end', () => {
+  it('keeps its memory bounded for 100,000 long lines and for an endless line', () => {
     const console = new ServerConsole(() => 0);
     const flood = Buffer.from(`${'x'.repeat(200)}\n`.repeat(100_000));
     const endless = Buffer.alloc(16 * 1024 * 1024, 'y');
@@ -95,7 +95,7 @@ describe('a console', () => {
 });
 
 describe('a done pattern', () => {
-  it('is found as text and as a regular expression, and is told when RE2 does not know it', () => {
+  it('is matched as text and as a regular expression, and is reported if RE2 rejects it', () => {
     const matcher = new DoneMatcher([
       { kind: 'text', pattern: 'Done (' },
       { kind: 'regex', pattern: '^\\[\\d+:\\d+\\] ready$' },
@@ -109,7 +109,7 @@ describe('a done pattern', () => {
     assert.equal(new DoneMatcher([{ kind: 'regex', pattern: '(' }]).empty, true);
   });
 
-  it('cannot hang: expressions that take others for ever take no time here', () => {
+  it('never hangs on expressions that backtrack elsewhere', () => {
     for (const pattern of ['(a+)+$', '(a|aa)+$', '(.*)*x', '([a-z]+)*[0-9]', '(a{0,30}){0,30}b']) {
       const matcher = new DoneMatcher([{ kind: 'regex', pattern }]);
       assert.deepEqual(matcher.problems, []);
@@ -119,7 +119,7 @@ describe('a done pattern', () => {
     }
   });
 
-  it('leaves the agent its time when hostile lines and a slow expression meet', () => {
+  it('does not block the agent for hostile lines and a slow expression', () => {
     const matcher = new DoneMatcher([{ kind: 'regex', pattern: '(.*)(a|b)*c+(.*)d$' }]);
     const line = 'acbd'.repeat(2000).slice(0, -1);
     const tookMs = processorClock();
@@ -129,7 +129,7 @@ describe('a done pattern', () => {
 });
 
 describe('a command', () => {
-  it('is its text and a line end, and nothing that a terminal acts upon', () => {
+  it('is written as text with a line end, without control characters', () => {
     assert.deepEqual(encodeCommand('say grüße'), Buffer.from('say grüße\n'));
     for (const bad of ['', 'a\nb', 'a\r', '\u0003', 'a\0', '\x1b[A', '\u0085', '\u2028']) {
       assert.throws(() => encodeCommand(bad), RangeError);

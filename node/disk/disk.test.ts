@@ -22,7 +22,7 @@ const MIB = 1024 * 1024;
 const never = new AbortController().signal;
 
 describe('the disk use of a folder', () => {
-  it('is what du says: blocks, each file once, links not followed, odd names too', async (t) => {
+  it('equals that of du: blocks, each file once, links not followed, also odd names', async (t) => {
     const folder = join(folderOf(t), 'server');
     for (const path of ['', 'a', 'a/b', 'empty']) mkdirSync(join(folder, path));
     writeFileSync(join(folder, 'a/file'), Buffer.alloc(3 * MIB + 5));
@@ -40,7 +40,7 @@ describe('the disk use of a folder', () => {
     assert.deepEqual([use.entries, use.complete], [10, true]);
   });
 
-  it('says that it is not complete where there is more than it looks at', async (t) => {
+  it('is marked as incomplete above the limit of entries', async (t) => {
     const folder = folderOf(t);
     let path = folder;
     for (let depth = 0; depth < 20; depth += 1) mkdirSync((path = join(path, 'd')));
@@ -51,7 +51,7 @@ describe('the disk use of a folder', () => {
     assert.deepEqual([whole.complete, whole.bytes], [true, duOf(folder)]);
   });
 
-  it('is nothing where there is no folder yet, and no answer where there is something else', async (t) => {
+  it('is zero without a folder, and unknown if the path is no folder', async (t) => {
     const folder = folderOf(t);
     const nothing = { bytes: 0, entries: 0, complete: true };
     assert.deepEqual(await createMeasureDisk()(join(folder, 'gone'), never), nothing);
@@ -59,7 +59,7 @@ describe('the disk use of a folder', () => {
     await assert.rejects(createMeasureDisk()(join(folder, 'file'), never));
   });
 
-  it('is measured at the pace that is set, whoever asks, and stops when nobody wants it any more', async (t) => {
+  it('is measured at the configured rate for any number of callers, and stops on abort', async (t) => {
     const folder = folderOf(t);
     for (let count = 0; count < 300; count += 1) writeFileSync(join(folder, String(count)), '');
     const measure = createMeasureDisk({ entriesPerSecond: 1000 });
@@ -74,7 +74,7 @@ describe('the disk use of a folder', () => {
     assert.equal((await measure(folder, never)).entries, 300);
   });
 
-  it('never leaves the folder, however its directories are exchanged for links', async (t) => {
+  it('is never measured outside the folder while its directories are replaced by links', async (t) => {
     const root = folderOf(t);
     const [folder, outside] = [join(root, 'server'), join(root, 'outside')];
     mkdirSync(join(folder, 'conf'), { recursive: true });
@@ -91,14 +91,14 @@ describe('the disk use of a folder', () => {
         assert.ok((await measure(folder, never)).bytes < MIB);
       }
     } finally {
-      // Before the folder goes: what is made while it is removed keeps it.
+      // Before the folder is removed: files created meanwhile would keep it.
       await swapper.terminate();
     }
   });
 });
 
 describe('the limit of a disk', () => {
-  it('is told in words, for what is measured and for what cannot be', () => {
+  it('is reported in words, whether or not the use can be measured', () => {
     assert.equal(diskRefusal(used(10), 10), null);
     assert.equal(diskRefusal(used(5000), 0), null);
     assert.equal(
@@ -108,7 +108,7 @@ describe('the limit of a disk', () => {
     assert.match(diskRefusal({ ...used(1), complete: false }, 10) ?? '', /cannot|be measured/);
   });
 
-  it('stops a server that is over it once, kills it after the time, and forgets it when it is not', () => {
+  it('stops a server above it once, kills it after the timeout, and resets when it is below', () => {
     const at = (nowMs: number, over = true, running = true) => ({
       nowMs,
       over,
@@ -133,7 +133,7 @@ describe('the limit of a disk', () => {
     }
   });
 
-  it('is kept by the guard: stop, kill where that does not help, refusal before a start, all others alone', async (t) => {
+  it('is enforced by the guard: stop, then kill, no start above it, other servers unaffected', async (t) => {
     const uses = new Map([
       ['full', used(20)],
       ['fine', used(1)],
@@ -177,7 +177,7 @@ describe('the limit of a disk', () => {
 });
 
 describe('a disk that fills fast', () => {
-  it('is looked at long before the next round', async (t) => {
+  it('is measured again long before the next round', async (t) => {
     let free = 1000 * MIB;
     let rounds = 0;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -185,7 +185,7 @@ describe('a disk that fills fast', () => {
       measure: async () => {
         rounds += 1;
         if (rounds === 2) resolve();
-        // Enough for the round after the first, and too little for one after the second.
+        // Enough time for the round after the first, and too little for one after the second.
         free -= rounds === 1 ? 300 * MIB : 100 * MIB;
         return used(1);
       },

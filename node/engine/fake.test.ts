@@ -2,7 +2,7 @@ import { describe } from 'node:test';
 import { FakeEngine, type StartProgram } from './fake.ts';
 import { engineSuite } from './suite.ts';
 
-/** The suite's `GAME`. */
+/** The `GAME` of the suite. */
 const game: StartProgram = ({ spec, output, exit }) => {
   output(`ready ${spec.env['GREETING']}\n`);
   return {

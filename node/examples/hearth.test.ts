@@ -13,7 +13,7 @@ import { EXAMPLE_EGG, PROCESS_IMAGES } from './images.ts';
 const EGG = parseEgg(readFileSync(EXAMPLE_EGG, 'utf8'));
 
 describe('the shipped example', () => {
-  it('has an egg that says what the program does: image, done line, stop', async (t) => {
+  it('has an egg that matches the program: image, done line, stop', async (t) => {
     assert.ok(EGG.ok, EGG.ok ? '' : EGG.reason);
     assert.deepEqual(EGG.value.notes, []);
     const { egg } = EGG.value;
@@ -32,7 +32,7 @@ describe('the shipped example', () => {
     assert.deepEqual(await once(server.child, 'exit'), [0, null]);
   });
 
-  it('lets several players meet, talk and carry things, and the console speak to them', async (t) => {
+  it('lets several players meet, talk and carry things, and receive console messages', async (t) => {
     const server = await start(t);
     const ada = await enter(t, server, 'Ada');
     const bob = await enter(t, server, 'Bob');
@@ -51,7 +51,7 @@ describe('the shipped example', () => {
     await ada.until('Bob is gone.');
   });
 
-  it('keeps the world over a stop, whoever sends it, and over a kill after a save', async (t) => {
+  it('keeps the world after a stop of any kind, and after a kill following a save', async (t) => {
     const folder = folderOf(t);
     const first = await start(t, folder);
     const ada = await enter(t, first, 'Ada');
@@ -78,14 +78,14 @@ describe('the shipped example', () => {
     await (await enter(t, third, 'Ada')).until('On the floor: spyglass, boots');
   });
 
-  it('begins anew beside a world that it cannot read, and keeps that', async (t) => {
+  it('starts a new world and keeps an unreadable one', async (t) => {
     const folder = folderOf(t);
     writeFileSync(join(folder, 'world.json'), '{"items": {"hall": [1]}, "players": {}}');
     await (await start(t, folder)).until('begins anew');
     assert.match(readFileSync(join(folder, 'world.json.broken'), 'utf8'), /hall/);
   });
 
-  it('takes no name twice, no more players than it may, and no endless line', async (t) => {
+  it('rejects duplicate names, players above the limit, and endless lines', async (t) => {
     const server = await start(t, folderOf(t), { MAX_PLAYERS: '2' });
     await enter(t, server, 'Ada');
     const other = await enter(t, server, 'Ada', 'Somebody of that name is here already.');
@@ -98,7 +98,7 @@ describe('the shipped example', () => {
     await next.until('Here are: Ada, Bob');
   });
 
-  it('says why when it cannot listen, and ends', async (t) => {
+  it('reports why it cannot listen, and exits', async (t) => {
     const server = run(t, folderOf(t), { SERVER_IP: '192.0.2.1' });
     await server.until('cannot listen on 192.0.2.1');
     assert.deepEqual(await once(server.child, 'exit'), [1, null]);
@@ -135,7 +135,7 @@ function run(t: TestContext, folder: string, env: Readonly<Record<string, string
 
 interface Player {
   readonly type: (line: string) => void;
-  /** Types `line` first, if there is one. */
+  /** Sends `line` first if given. */
   readonly until: (text: string, line?: string) => Promise<void>;
   readonly closed: Promise<unknown>;
 }
@@ -171,7 +171,7 @@ async function client(t: TestContext, port: number): Promise<Player> {
   };
 }
 
-/** What a stream has said; `until` waits for a text among it, and fails after a while with all there is. */
+/** The text of a stream; `until` waits for a part of it, and fails after a timeout with the whole text. */
 function reading(stream: NodeJS.ReadableStream): {
   readonly text: () => string;
   readonly until: (text: string) => Promise<void>;

@@ -25,7 +25,7 @@ function quiet() {
 }
 
 describe('the journal of a node', () => {
-  it('gives back whole records, never older than one that was written, wherever its process is killed', async (t) => {
+  it('returns complete records, never older than an acknowledged one, after a kill at any point', async (t) => {
     const place = folder(t);
     for (let kill = 0; kill < KILLS; kill += 1) {
       const writer = spawn(process.execPath, [
@@ -47,7 +47,7 @@ describe('the journal of a node', () => {
     }
   });
 
-  it('says what it cannot read, and reads the rest', async (t) => {
+  it('reports unreadable records and reads the others', async (t) => {
     const place = folder(t);
     const { log, errors } = quiet();
     const journal = new Journal(place, log);
@@ -62,7 +62,7 @@ describe('the journal of a node', () => {
     assert.equal(journal.loadRecords().size, 0);
   });
 
-  it('keeps every phase as it was', async (t) => {
+  it('restores every phase unchanged', async (t) => {
     const { log } = quiet();
     const journal = new Journal(folder(t), log);
     const phases: readonly ServerRecord['machine']['phase'][] = [
@@ -90,7 +90,7 @@ describe('the journal of a node', () => {
   });
 });
 
-/** Writes the record of one server again and again, and says each time it is on the disk. */
+/** Writes the record of one server repeatedly and reports each completed write. */
 function writing(place: string): string {
   const from = (file: string): string => JSON.stringify(join(import.meta.dirname, file));
   return `

@@ -8,7 +8,7 @@ import { Worker } from 'node:worker_threads';
 import { Folder, Refusal } from './folder.ts';
 
 describe("a server's folder", () => {
-  it('never reads through a link that takes the place of a file while it looks', async (t) => {
+  it('never reads through a link that replaces a file during the check', async (t) => {
     const { folder, outside } = tree(t);
     mkdirSync(join(folder, 'conf'));
     const swapper = new Worker(new URL('testing/swap-links.ts', import.meta.url), {
@@ -27,14 +27,14 @@ describe("a server's folder", () => {
         else seen.files += 1;
       }
     } finally {
-      // Before the folder goes: what is made while it is removed keeps it.
+      // Before the folder is removed: files created meanwhile would keep it.
       await swapper.terminate();
     }
-    // Both were met: the game's own file, and what it put in its place.
+    // Both cases occurred: the file of the game and its replacement.
     assert.ok(seen.files > 10 && seen.refusals > 10, JSON.stringify(seen));
   });
 
-  it('stays the directory that was opened, whatever takes its name', async (t) => {
+  it('remains the opened directory when its name is reused', async (t) => {
     const { folder, outside } = tree(t);
     mkdirSync(join(folder, 'a'));
     const root = await Folder.open(folder);
@@ -49,7 +49,7 @@ describe("a server's folder", () => {
     await root.close();
   });
 
-  it('is no link itself, and takes no names that lead elsewhere', async (t) => {
+  it('is no link itself, and rejects names that lead elsewhere', async (t) => {
     const { folder, outside } = tree(t);
     symlinkSync(outside, join(folder, 'link'));
     await assert.rejects(Folder.open(join(folder, 'link')));
@@ -63,7 +63,7 @@ describe("a server's folder", () => {
   });
 });
 
-/** What `conf/a.cfg` says; null: it was refused or not there. */
+/** The text of `conf/a.cfg`, or null if it was rejected or missing. */
 async function readOnce(root: Folder): Promise<string | null> {
   let conf: Folder | null = null;
   try {

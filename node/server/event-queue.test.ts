@@ -35,7 +35,7 @@ function open() {
 }
 
 describe('the event queue of a server', () => {
-  it('performs, shows and answers nothing before it is on the disk', async () => {
+  it('performs, shows and answers nothing before it is written to the disk', async () => {
     const { queue, effects, written } = open();
     let answered = false;
     const answer = queue.signal('start', never).then((value) => {
@@ -50,7 +50,7 @@ describe('the event queue of a server', () => {
     assert.equal(serverState(queue.state), 'starting');
   });
 
-  it('does not start a signal whose time has passed', async () => {
+  it('does not start an expired signal', async () => {
     const { queue, effects, written } = open();
     const first = queue.signal('start', never);
     let expired = false;
@@ -63,7 +63,7 @@ describe('the event queue of a server', () => {
     assert.equal(serverState(queue.state), 'starting');
   });
 
-  it('decides signals that arrive during a write together and in order: 1,000 signals are two writes', async () => {
+  it('processes signals that arrive during a write together and in order: 1,000 signals take two writes', async () => {
     const { queue, saves, states, written } = open();
     const answers = Array.from({ length: 1_000 }, (_, index) =>
       queue.signal(index % 2 === 0 ? 'start' : 'kill', never),

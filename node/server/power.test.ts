@@ -10,7 +10,7 @@ import { TestHost, until } from '../testing/host.ts';
 
 const ACCEPTED = { kind: 'accepted' };
 
-/** Never ends but by a kill. */
+/** Ends only by a kill. */
 const stubborn: StartProgram = ({ output }) => {
   output('ready\n');
   return {};
@@ -24,7 +24,7 @@ async function running(host: TestHost): Promise<string> {
 }
 
 describe('power on a node', () => {
-  it('answers 50 signals at once, each, and ends where the last of them says', async (t) => {
+  it('answers each of 50 concurrent signals and reaches the state of the last one', async (t) => {
     const host = new TestHost(t);
     const uuid = await host.server();
     const signals: readonly PowerSignal[] = ['start', 'restart', 'stop', 'kill', 'restart'];
@@ -39,7 +39,7 @@ describe('power on a node', () => {
     await host.becomes(uuid, 'offline');
   });
 
-  it('is killed while its image is pulled, and nothing of the start is left', async (t) => {
+  it('kills a server during its image pull and leaves nothing of the start', async (t) => {
     const host = new TestHost(t);
     const uuid = await host.server();
     host.engine.images.clear();
@@ -57,7 +57,7 @@ describe('power on a node', () => {
     assert.equal(host.count('create', uuid), 0);
   });
 
-  it('is killed while its instance is made or started, and does not run afterwards', async (t) => {
+  it('kills a server while its instance is created or started, and it does not run afterwards', async (t) => {
     for (const step of ['create', 'start'] as const) {
       const host = new TestHost(t);
       const uuid = await host.server();
@@ -77,7 +77,7 @@ describe('power on a node', () => {
     }
   });
 
-  it('is killed while it stops, and a restart that waited for the stop is forgotten', async (t) => {
+  it('kills a stopping server and cancels a pending restart', async (t) => {
     const host = new TestHost(t);
     host.engine.program = stubborn;
     const uuid = await running(host);
@@ -90,7 +90,7 @@ describe('power on a node', () => {
     assert.equal(host.count('create', uuid), 1);
   });
 
-  it('restarts: stops as the egg says, then starts anew', async (t) => {
+  it('restarts: stops as the egg specifies, then starts', async (t) => {
     const host = new TestHost(t);
     const uuid = await running(host);
     const { length } = host.engine.calls;
@@ -103,7 +103,7 @@ describe('power on a node', () => {
     assert.ok(since.lastIndexOf('attach') < since.lastIndexOf('start'));
   });
 
-  it('goes from the egg’s stop to TERM to KILL on the egg’s times', async (t) => {
+  it('escalates from the stop of the egg to TERM to KILL at the times of the egg', async (t) => {
     const host = new TestHost(t);
     host.engine.program = stubborn;
     const stopTimes = { termAfterMs: 150, killAfterMs: 100 };
@@ -117,7 +117,7 @@ describe('power on a node', () => {
     assert.deepEqual([host.count('signal', uuid), host.count('kill', uuid)], [1, 1]);
   });
 
-  it('starts a crashed server once, and says why it then stays offline', async (t) => {
+  it('restarts a crashed server once, and reports why it then stays offline', async (t) => {
     const host = new TestHost(t);
     const uuid = await running(host);
     host.engine.crash(uuid, 3);
@@ -131,7 +131,7 @@ describe('power on a node', () => {
     await host.becomes(uuid, 'running');
   });
 
-  it('keeps to the crash policy of the server: none, or another time', async (t) => {
+  it('follows the crash policy of the server: no restart, or another time', async (t) => {
     const never = new TestHost(t);
     const first = await never.server(EGG, { crashes: { restart: false, withinMs: 60_000 } });
     await never.power(first, 'start');
@@ -149,7 +149,7 @@ describe('power on a node', () => {
     await always.started(second, 5);
   });
 
-  it('takes what people do with the engine as it is', async (t) => {
+  it('follows direct changes in the engine', async (t) => {
     const host = new TestHost(t);
     const uuid = await running(host);
     host.engine.pause(uuid);
@@ -166,7 +166,7 @@ describe('power on a node', () => {
     assert.ok((await host.lines(uuid)).includes('x'));
   });
 
-  it('says in words why a start failed, and lets it be tried again', async (t) => {
+  it('reports why a start failed, and allows another one', async (t) => {
     const host = new TestHost(t);
     const uuid = await host.server();
     const problem = async (): Promise<string | null> => {
@@ -185,12 +185,12 @@ describe('power on a node', () => {
     assert.equal(await problem(), null);
   });
 
-  it('says nothing and takes nothing but a kill as soon as the engine hangs, and goes on when it does not', async (t) => {
+  it('reports no state and accepts only a kill while the engine hangs, and then continues', async (t) => {
     const host = new TestHost(t);
     const uuid = await running(host);
     const hung = Promise.withResolvers<void>();
     host.engine.before = () => hung.promise;
-    // An answer to a ping is valid for half a second.
+    // A ping answer is valid for half a second.
     const short = async () => host.control.call(uuid, { kind: 'look' }, 200);
     await until(async () => (await short())?.kind === 'refused');
     const calls = [
@@ -213,7 +213,7 @@ describe('power on a node', () => {
     await host.becomes(uuid, 'offline');
   });
 
-  it('tells what a server uses, never a zero that nobody measured, also paused and found again', async (t) => {
+  it('reports measured resources only, never an unmeasured zero, also paused and after a restart', async (t) => {
     const host = new TestHost(t);
     const uuid = await host.server();
     const seen: unknown[] = [];
@@ -230,7 +230,7 @@ describe('power on a node', () => {
     host.engine.pause(uuid);
     await until(async () => (await host.lines(uuid)).join('\n').includes('paused'));
     await measured();
-    // The console is connected anew.
+    // The console is reconnected.
     host.engine.lose();
     host.engine.find();
     await until(measured);
@@ -241,7 +241,7 @@ describe('power on a node', () => {
     assert.ok(seen.filter((memory) => memory === used).length >= 4);
   });
 
-  it('takes the end of a console for no end of the server, and connects it anew', async (t) => {
+  it('reconnects a closed console and does not treat it as the end of the server', async (t) => {
     const { setTimeout: start } = globalThis;
     t.mock.method(globalThis, 'setTimeout', (run: () => void, ms: number) =>
       start(run, ms === LOOK_AGAIN_MS ? 50 : ms),
@@ -258,7 +258,7 @@ describe('power on a node', () => {
     assert.equal(host.count('start', uuid), 1);
   });
 
-  it('takes commands only while it runs', async (t) => {
+  it('accepts commands only while it runs', async (t) => {
     const host = new TestHost(t);
     const uuid = await host.server();
     const answer = await host.control.call(uuid, { kind: 'command', command: 'say hello' });
@@ -268,7 +268,7 @@ describe('power on a node', () => {
     assert.equal(nobody?.kind, 'refused');
   });
 
-  it('stops a server that has more on the disk than it may, and starts it once it has not', async (t) => {
+  it('stops a server above its disk limit, and allows a start below it', async (t) => {
     const host = new TestHost(t, { measurePauseMs: 20 });
     const limits = { memory: 512, cpu: 100, disk: 1 };
     const uuid = await host.server(EGG, { limits });

@@ -18,7 +18,7 @@ const RUNNING: ResourceFacts = {
   nowMs: 3_000,
 };
 
-it('tells what was measured, null where nobody has, and nothing of what nothing runs for', () => {
+it('reports measured values, null for unmeasured ones, and nothing for offline servers', () => {
   const limit = { memoryLimitBytes: 512 * 1024 * 1024 };
   assert.deepEqual(resourcesOf(RUNNING), {
     ...limit,

@@ -41,7 +41,7 @@ function desiredOf(...policies: readonly Policy[]): Desired {
 function entry(subject: string, ...actions: OverlayEntry['actions']): OverlayEntry {
   return { subject, actions, mode: 'enforce', safelist: SAFE, expiresMs: 1 };
 }
-/** Source ports that are dropped, in order. */
+/** The dropped source ports in order. */
 const drops = (policy: Policy | undefined): unknown =>
   policy?.mitigations.map((one) => one.sourcePort);
 const policyOf = (desired: Desired, target: string): Policy | undefined =>
@@ -128,7 +128,7 @@ test('unchanged policies stay the same objects', () => {
   assert.equal(policyOf(second, '203.0.113.10'), policyOf(first, '203.0.113.10'));
   assert.deepEqual(drops(policyOf(second, '203.0.113.11')), [53]);
   assert.deepEqual(policyOf(second, '203.0.113.11')?.rules, changed.rules);
-  // Withdrawn, and on again with another: nothing of before is left.
+  // Withdrawn and mitigated again with another action: nothing of the first remains.
   assert.equal(
     policyOf(overlay.apply(desired, []), '203.0.113.10'),
     policyOf(desired, '203.0.113.10'),

@@ -19,7 +19,7 @@ const DNS: MitigationAction = { kind: 'reflector', reflector: 'dns' };
 const NTP: MitigationAction = { kind: 'reflector', reflector: 'ntp' };
 const PROXY: MitigationAction = { kind: 'filter', type: 'tcp-syn-proxy', port: 443 };
 
-/** What control has in place. */
+/** The mitigations of control. */
 function control(...actions: readonly MitigationAction[]): ControlPolicy {
   const rendered = actions.map((action) =>
     renderAction(action, { ref: 'mitigation:7', mode: 'enforce', safelist: SAFE }),
@@ -105,7 +105,7 @@ test('mitigations of control are not repeated, and missing ones are added', () =
   assert.deepEqual(stepOverlay([], left), []);
   const attacks = new Map([[A, [DNS, NTP, PROXY]]]);
   assert.deepEqual(stepOverlay([], { ...left, attacks })[0]?.actions, [NTP]);
-  // Marking alone is not the same as dropping.
+  // Marking is not equal to dropping.
   const { mitigations, filters } = control(DNS);
   const observed = {
     filters,

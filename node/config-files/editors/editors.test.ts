@@ -8,7 +8,7 @@ import { EDITORS } from './editors.ts';
 type Parser = keyof typeof EDITORS;
 
 describe('the parser file', () => {
-  it('replaces lines by their beginning, the longest match first, and adds none', () => {
+  it('replaces lines by prefix, the longest match first, and adds none', () => {
     const text = '# motd\r\nname = a\nname_long = b\nother\n';
     assert.equal(
       edited('file', text, { name: 'name = X', name_long: 'name_long = Y', gone: 'gone = Z' }),
@@ -19,7 +19,7 @@ describe('the parser file', () => {
 });
 
 describe('the parser properties', () => {
-  it('changes values where they stand and keeps comments, order, line ends and other ways to write', () => {
+  it('changes values in place and keeps comments, order, line ends and notation', () => {
     const text =
       '#Minecraft\r\n! old\r\nserver-port=1\r\nmotd : long \\\r\n   line\r\nempty\r\n\r\nkey\\ one=x\r\nlast=1';
     assert.equal(
@@ -34,7 +34,7 @@ describe('the parser properties', () => {
     );
   });
 
-  it('writes what any reader reads back as the same text', () => {
+  it('writes values that any parser reads as the same text', () => {
     const values = fc.string({
       unit: fc.oneof(
         fc.constantFrom(...Array.from('\\\n\r\t\f =:#!§é🎮')),
@@ -47,7 +47,7 @@ describe('the parser properties', () => {
         values.filter((key) => key !== ''),
         (value, key) => {
           const text = edited('properties', 'a=1\n', { [key]: value });
-          // What is there already, and equal, is not written: so the editor reads it as that value.
+          // An equal value is not written, so the editor parses it as that value.
           assert.equal(edited('properties', text, { [key]: value }), text);
           assert.equal(
             edited('properties', text, { [key]: { [value]: 'found' } }),
@@ -59,7 +59,7 @@ describe('the parser properties', () => {
     );
   });
 
-  it('asks for the value that is there: equal, or matching with groups', () => {
+  it('compares the present value: equal, or matching with groups', () => {
     const text = 'a=old\nb=localhost:25566\n';
     assert.equal(
       edited('properties', text, { a: { old: 'new', other: 'no' } }),
@@ -92,7 +92,7 @@ describe('the parser ini', () => {
     );
   });
 
-  it('takes keys with dots in brackets, and parts at the first dot outside of them', () => {
+  it('accepts keys with dots in brackets, and splits at the first dot outside of them', () => {
     assert.equal(
       edited('ini', '[General]\nscum.Name=a\n[User:admin]\nPassword=x\n', {
         'General.[scum.Name]': 'b',
@@ -103,7 +103,7 @@ describe('the parser ini', () => {
     );
   });
 
-  it('writes no second line from a value', () => {
+  it('never writes a second line from a value', () => {
     const { text, problems } = run('ini', 'a=1\n', { a: 'x\n[admin]\nroot=1' });
     assert.equal(text, 'a=1\n');
     assert.match(problems[0] ?? '', /several lines/);
@@ -111,7 +111,7 @@ describe('the parser ini', () => {
 });
 
 describe('the parser json', () => {
-  it('sets paths, places in lists and every one of them, and makes what is missing', () => {
+  it('sets paths, list elements and wildcards, and creates missing ones', () => {
     const text = '{\n  "b": {"x": 1},\n  "a": [{"p": 1}, {"p": 2}],\n  "s": "1",\n  "t": true\n}\n';
     assert.deepEqual(
       JSON.parse(
@@ -139,7 +139,7 @@ describe('the parser json', () => {
     );
   });
 
-  it('keeps order, indentation, and digits that a number of JavaScript has no room for', () => {
+  it('keeps order, indentation, and digits beyond the precision of JavaScript numbers', () => {
     const text = '{\n\t"z": 76561198000000001,\n\t"a": 1.0,\n\t"port": 1\n}';
     assert.equal(
       edited('json', text, { port: '2' }),
@@ -147,19 +147,19 @@ describe('the parser json', () => {
     );
   });
 
-  it('leaves a file alone that is not JSON or that already is as it should be', () => {
+  it('leaves a file unchanged that is not JSON or that is already correct', () => {
     assert.throws(() => edited('json', '{"a": 1,}', { a: 2 }), { name: 'Unreadable' });
     assert.throws(() => edited('json', '"text"', { a: 2 }), { name: 'Unreadable' });
     assert.equal(edited('json', '{ "a":2 }', { a: 2 }), '{ "a":2 }');
   });
 
-  it('takes __proto__ for a key like any other', () => {
+  it('treats __proto__ as an ordinary key', () => {
     const text = edited('json', '{"__proto__": {"x": 1}}', { '__proto__.x': 2, '__proto__.y': 3 });
     assert.equal(text.replaceAll(/\s/g, ''), '{"__proto__":{"x":2,"y":3}}');
     assert.equal(({} as Record<string, unknown>)['y'], undefined);
   });
 
-  it('says what stands in the way', () => {
+  it('reports the obstacle', () => {
     const { problems } = run('json', '{"a": 1, "l": [], "o": {}}', {
       'a.b': 1,
       'l.x': 1,
@@ -172,7 +172,7 @@ describe('the parser json', () => {
 });
 
 describe('the parser yaml', () => {
-  it('replaces values where they stand: comments, order and every other byte stay', () => {
+  it('replaces values in place and keeps comments, order and every other byte', () => {
     const text =
       '# Bungee\nlisteners:\n- query_port: 1 # ask\n  host: 0.0.0.0:1\n  motd:   "old"\nservers:\n    lobby:\n        address: localhost:25566\n        since: 12:30:00\n    other:\n        address: 192.0.2.1:25566\n        online: yes\n';
     assert.equal(
@@ -186,7 +186,7 @@ describe('the parser yaml', () => {
     );
   });
 
-  it('adds what is missing, with the comments and the order there are', () => {
+  it('adds missing keys and keeps comments and order', () => {
     const text = '# top\na: 1\nmap:\n    x: 1 # here\nempty:\nlist: []\n';
     const after = edited('yaml', text, {
       'map.y': 'two',
@@ -201,7 +201,7 @@ describe('the parser yaml', () => {
     assert.equal(edited('yaml', '', { 'a.b': '1' }), 'a:\n  b: 1\n');
   });
 
-  it('quotes text that a reader would take for something else, and keeps numbers numbers', () => {
+  it('quotes ambiguous text and keeps numbers as numbers', () => {
     const text = 'pw: changeme\nport: 1\non: true\nraw: "5"\n';
     assert.equal(
       edited('yaml', text, {
@@ -220,7 +220,7 @@ describe('the parser yaml', () => {
     );
   });
 
-  it('leaves alone what is not one YAML document, and says what stands in the way', () => {
+  it('leaves a file unchanged that is not one YAML document, and reports the obstacle', () => {
     for (const bad of ['a: [1', '--- 1\n--- 2\n', 'text', '\ta: 1']) {
       assert.throws(() => edited('yaml', bad, { a: 1 }), { name: 'Unreadable' }, bad);
     }
@@ -239,7 +239,7 @@ describe('the parser xml', () => {
   const text =
     '<?xml version="1.0"?>\n<!-- server -->\n<Server>\n  <Port>1</Port>\n  <property name="Name" value="old"/>\n  <property name="Other" value="x"/>\n  <list><item>a</item><item>b</item></list>\n</Server>\n';
 
-  it('sets the text and attributes of elements, and makes what is missing', () => {
+  it('sets the text and attributes of elements, and creates missing ones', () => {
     assert.equal(
       edited('xml', text, {
         'Server.Port': '25565',
@@ -251,7 +251,7 @@ describe('the parser xml', () => {
     );
   });
 
-  it('reaches every element with *, and asks for the value that is there', () => {
+  it('selects every element with *, and compares the present value', () => {
     assert.match(edited('xml', text, { 'Server.list.*': 'z' }), /<item>z<\/item><item>z<\/item>/);
     assert.match(
       edited('xml', text, { 'Server.list.item': { b: 'z' } }),
@@ -259,14 +259,14 @@ describe('the parser xml', () => {
     );
   });
 
-  it('makes a new file with the root that is named', () => {
+  it('creates a new file with the named root', () => {
     assert.equal(
       edited('xml', '', { 'Server.Port': '1' }),
       '<?xml version="1.0" encoding="utf-8"?>\n<Server><Port>1</Port></Server>\n',
     );
   });
 
-  it('reads no entities from elsewhere and leaves alone what is not XML', () => {
+  it('loads no external entities and leaves a file unchanged that is not XML', () => {
     for (const bad of ['<a>', '<a></b>', 'text', '<a>'.repeat(5000) + '</a>'.repeat(5000)]) {
       assert.throws(() => edited('xml', bad, { a: 1 }), { name: 'Unreadable' });
     }
@@ -283,7 +283,7 @@ describe('the parser xml', () => {
 });
 
 describe('every parser', () => {
-  it('changes nothing where a file already is as it should be', () => {
+  it('changes nothing in a correct file', () => {
     const edits = { 'a.b': 'value', 'a.n': '25565' };
     const first = {
       properties: 'x=1\n',
@@ -299,7 +299,7 @@ describe('every parser', () => {
     }
   });
 
-  it('takes lines in time linear in the file, however many edits and whatever the lines', () => {
+  it('takes linear time for any number of edits and any lines', () => {
     const edits = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`s.key${at}`, 'x']));
     const hostile = {
       properties: ['a\\\n', 'k=v\n', '\\', '\\\\\n'],
@@ -315,7 +315,7 @@ describe('every parser', () => {
     }
   });
 
-  it('ends on any text: with what it wrote, or saying that it cannot read it', () => {
+  it('terminates on any text, with a result or an error', () => {
     const piece = fc.constantFrom(
       'a',
       'b',

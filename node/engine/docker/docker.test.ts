@@ -10,8 +10,8 @@ import { parseUsage, type StatsJson } from './container/usage.ts';
 
 const UUID = '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11';
 
-describe('what Docker is told and tells', () => {
-  it('speaks the newest version that both know, and says when there is none', () => {
+describe('the Docker engine', () => {
+  it('uses the newest common API version, and reports if there is none', () => {
     assert.equal(chooseVersion('1.41', '1.12'), '1.41');
     assert.equal(chooseVersion('1.99', '1.44'), '1.51');
     assert.throws(() => chooseVersion('1.30', '1.12'), /older than 1.40/);
@@ -20,14 +20,14 @@ describe('what Docker is told and tells', () => {
       assert.throws(() => chooseVersion(strange, '1.12'), RangeError);
   });
 
-  it('takes a unix socket and nothing else', () => {
+  it('accepts only a unix socket', () => {
     assert.equal(parseDockerHost(undefined), '/var/run/docker.sock');
     assert.equal(parseDockerHost('unix:///run/user/1/docker.sock'), '/run/user/1/docker.sock');
     for (const other of ['tcp://127.0.0.1:2375', 'ssh://host', 'unix://', 'unix://relative', '/x'])
       assert.throws(() => parseDockerHost(other), /unix socket only/);
   });
 
-  it('says in words which port is taken and which address is missing', () => {
+  it('names a port in use and a missing address', () => {
     const words = (text: string): string => {
       const error = describeRefusal(new DockerRefusal(500, text));
       return `${error?.code}: ${error?.message}`;
@@ -53,7 +53,7 @@ describe('what Docker is told and tells', () => {
     assert.equal(describeRefusal(new Error('another')), null);
   });
 
-  it('tells whose memory ran out, once', () => {
+  it('reports an out-of-memory kill of a server once', () => {
     const reader = new EventReader();
     const read = (action: string, exitCode?: string): unknown =>
       reader.read({
@@ -73,7 +73,7 @@ describe('what Docker is told and tells', () => {
     assert.equal(reader.read({ Action: 'die', Actor: { ID: 'of somebody else' } }), null);
   });
 
-  it('counts memory without the cache on both kinds of control groups, and cores by the clock', () => {
+  it('counts memory without the cache for cgroup v1 and v2, and CPU cores by elapsed time', () => {
     const at = (read: string, totalNs: number, stats: Record<string, number>): StatsJson => ({
       read,
       cpu_stats: { cpu_usage: { total_usage: totalNs } },
@@ -99,7 +99,7 @@ describe('what Docker is told and tells', () => {
     assert.equal(parseUsage(before, { ...one, memory_stats: {} }), null, 'it ended');
   });
 
-  it('names what it makes by node and organisation, within what a kernel takes', () => {
+  it('names its objects by node and organisation, within kernel limits', () => {
     const [one, two] = [new Names('node-1'), new Names('node-2')];
     assert.notEqual(one.bridge('acme'), two.bridge('acme'));
     assert.notEqual(one.bridge('acme'), one.bridge('other'));
@@ -108,7 +108,7 @@ describe('what Docker is told and tells', () => {
     assert.match(one.container(UUID, 'game'), /^portcullis-[0-9a-f]{8}-game-6f1c/);
   });
 
-  it('gives a container nothing that it was not told to', () => {
+  it('gives a container only the specified privileges', () => {
     const spec: InstanceSpec = {
       uuid: UUID,
       organisation: 'acme',
@@ -175,7 +175,7 @@ describe('what Docker is told and tells', () => {
     );
   });
 
-  it('gives the install of a small server room to install, and that of a large one what it has', () => {
+  it('gives an install enough memory for a small server, and the memory of a large one', () => {
     const limitsOf = (limits: InstanceSpec['limits']): Readonly<Record<string, unknown>> => {
       const image = { reference: 'installer:1', local: false };
       const spec = { uuid: UUID, organisation: 'acme', image, env: {}, folder: '/srv/a', limits };

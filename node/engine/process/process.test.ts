@@ -19,7 +19,7 @@ import type { EngineEvent, InstanceSpec } from '../engine.ts';
 import { engineSuite, GAME } from '../suite.ts';
 import { ProcessEngine } from './process.ts';
 
-/** Any account but root, when the tests are root's. */
+/** An account other than root, for tests that run as root. */
 const PLAYER = process.getuid?.() === 0 ? 61_234 : (process.getuid?.() ?? 0);
 
 describe('the process engine', () => {
@@ -62,7 +62,7 @@ describe('the process engine', () => {
     spec: (uuid) => spec(uuid),
   }));
 
-  /** Runs a script to its end; what it printed. */
+  /** Runs a script to its end and returns its output. */
   const run = async (script: string, more: Partial<InstanceSpec> = {}): Promise<string> => {
     const uuid = randomUUID();
     const ended = await listenForExit(engine, uuid);
@@ -72,11 +72,11 @@ describe('the process engine', () => {
     return (await engine.recentOutput(uuid, 10_000)).toString();
   };
 
-  it('says loudly that it isolates nothing', async () => {
+  it('warns that it isolates nothing', async () => {
     assert.match((await engine.describe()).warnings.join(), /nothing isolates/);
   });
 
-  it('runs programs as the owner of the folder, in it, and never as root', async (t) => {
+  it('runs programs in the folder as its owner and never as root', async (t) => {
     assert.equal(
       await run('id -u; id -G; pwd | sed "s/.*folder.*/there/"'),
       `${PLAYER}\n${PLAYER}\nthere\n`,
@@ -87,7 +87,7 @@ describe('the process engine', () => {
     await assert.rejects(engine.create(mine), { code: 'refused', message: /root/ });
   });
 
-  it('hands a program nothing of its own: descriptors, environment, core files', async () => {
+  it('passes no descriptors, environment or core files to a program', async () => {
     const printed = await run('ls -l /proc/self/fd; env | cut -d= -f1 | sort; ulimit -c', {
       env: { NAME: 'a value; $(touch x)' },
     });
@@ -97,11 +97,11 @@ describe('the process engine', () => {
     assert.match(printed, /^0$/m);
   });
 
-  it('takes what a process left behind with it', async () => {
+  it('kills the children that a process left behind', async () => {
     await gone(Number(await run('sleep 1000 & echo $!')));
   });
 
-  it('keeps its own files short and the last lines, however much is written', async () => {
+  it('bounds its own files and keeps the last lines for any amount of output', async () => {
     const uuid = randomUUID();
     await engine.create(spec(uuid, 'seq 1 3000000; echo the end; sleep 1000'));
     let bytes = 0;
@@ -120,7 +120,7 @@ describe('the process engine', () => {
     assert.match((await engine.recentOutput(uuid, 1000)).toString(), /\n3000000\nthe end\n$/);
   });
 
-  it('says that another program has the port, and that the address is not here', async () => {
+  it('reports a port in use by another program and a missing address', async () => {
     const server = createServer().listen({ port: 0, host: '127.0.0.1' });
     await once(server, 'listening');
     const { port } = server.address() as { port: number };
@@ -135,11 +135,11 @@ describe('the process engine', () => {
     server.close();
   });
 
-  it('installs nothing, and says so', async () => {
+  it('installs nothing and reports that', async () => {
     await assert.rejects(engine.runInstall(), { code: 'refused', message: /Docker/ });
   });
 
-  it('lets games outlive an agent that is killed, with their output and their exit code', async () => {
+  it('keeps servers running after a killed agent, with output and exit code', async () => {
     const uuid = randomUUID();
     const mine = spec(uuid);
     const agent = spawn(process.execPath, ['--input-type=module', '-e', AGENT], {
@@ -169,7 +169,7 @@ describe('the process engine', () => {
     }
   });
 
-  it('knows the end of a game that nobody watched, also of a killed one', async () => {
+  it('knows the end of a server that ended without an agent, also if it was killed', async () => {
     const uuid = randomUUID();
     await engine.create(spec(uuid));
     await engine.start(uuid);
@@ -194,7 +194,7 @@ await engine.create(spec);
 await engine.attach(spec.uuid, (chunk) => process.stdout.write(chunk));
 await engine.start(spec.uuid);`;
 
-/** Resolves when it listens; what that gives resolves at the end. */
+/** Resolves when it listens, with a promise of its end. */
 async function listenForExit(
   engine: ProcessEngine,
   uuid: string,

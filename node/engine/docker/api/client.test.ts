@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { DockerClient } from './client.ts';
 
-test('Docker shows life however many calls wait for it, and none when it hangs', async (t) => {
+test('reports Docker as alive with any number of pending calls, and as hanging when it hangs', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'pcl-client-'));
   let hangs = false;
   const waiting = Promise.withResolvers<void>();

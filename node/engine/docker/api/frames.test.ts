@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { FrameReader } from './frames.ts';
 import { readJsonLines } from './json-lines.ts';
 
-test('frames give the same bytes however they are cut', () => {
+test('frames give the same bytes for any split', () => {
   const payload = fc.uint8Array({ maxLength: 40 });
   const cuts = fc.array(fc.integer({ min: 1, max: 30 }), { maxLength: 60 });
   fc.assert(
@@ -22,14 +22,14 @@ test('frames give the same bytes however they are cut', () => {
   );
 });
 
-test('a frame that says it has 4 GB is not gathered', () => {
+test('does not buffer a frame with a stated length of 4 GB', () => {
   let seen = 0;
   const reader = new FrameReader((chunk) => (seen += chunk.length));
   reader.push(Buffer.from([1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 7, 7]));
   assert.equal(seen, 2);
 });
 
-test('lines of JSON are told one by one wherever the stream is cut', async () => {
+test('lines of JSON are returned one by one for any split of the stream', async () => {
   const text = '{"a":"é"}\n\r\n[1]\n{"b":2}';
   for (let size = 1; size <= text.length; size += 1) {
     const bytes = Buffer.from(text);
@@ -42,7 +42,7 @@ test('lines of JSON are told one by one wherever the stream is cut', async () =>
   }
 });
 
-test('a line without an end is refused before it fills the memory', async () => {
+test('rejects an endless line before it fills the memory', async () => {
   const chunk = Buffer.alloc(300_000, 'x');
   await assert.rejects(async () => {
     for await (const _ of readJsonLines(streamOf(Array.from({ length: 10 }, () => chunk))));

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseResolvers, renderGuard } from './guard-rules.ts';
 
-test('a guard is replaced whole, and gone where there is no bridge', () => {
+test('replaces the guard table completely, and removes it without bridges', () => {
   const plan = { table: 'portcullis_node_x', published: [], resolvers: [], closed: [] };
   const empty = 'table inet portcullis_node_x\ndelete table inet portcullis_node_x\n';
   assert.equal(renderGuard({ ...plan, bridges: [] }), empty);
   assert.ok(renderGuard({ ...plan, bridges: ['pcn1'] }).startsWith(`${empty}table inet`));
 });
 
-test('resolvers are addresses, whatever else a file says', () => {
+test('accepts only addresses as resolvers', () => {
   const text = `# nameserver 192.0.2.1
 nameserver 169.254.169.254
  nameserver 192.0.2.2
@@ -21,7 +21,7 @@ options edns0`;
   assert.deepEqual(parseResolvers(text), ['169.254.169.254', '2001:db8::53', '192.0.2.3']);
 });
 
-test('a guard names every bridge, port, resolver and closed network, each once and in its family', () => {
+test('lists every bridge, port, resolver and closed network once in its family', () => {
   const port = { ip: '192.0.2.1', port: 7000, protocol: 'udp' } as const;
   const text = renderGuard({
     table: 't',

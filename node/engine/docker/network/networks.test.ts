@@ -14,13 +14,13 @@ import { Networks } from './networks.ts';
 const NAMES = new Names('node-1');
 const PORT = { ip: '192.0.2.1', port: 7000, protocol: 'tcp' } as const;
 
-test('a network stays while something is made in it, and its ports are in the guard meanwhile', async (t) => {
+test('keeps a network while a container is being created in it, with its ports in the guard', async (t) => {
   const docker = await startDocker(t, []);
   const ports = (): (readonly string[])[] =>
     docker.plans.map(({ published }) => published.map(({ ip, port }) => `${ip} ${port}`));
   await docker.networks.hold('acme', [PORT], async () => {
     await docker.networks.hold('acme', [], async () => {});
-    // The last container of it goes just now.
+    // Its last container is just being removed.
     await docker.networks.release('acme');
   });
   assert.deepEqual(docker.deleted, []);
@@ -32,7 +32,7 @@ test('a network stays while something is made in it, and its ports are in the gu
   assert.equal(docker.deleted.length, 2, 'whoever emptied it');
 });
 
-test('a network that somebody removes under what is made in it is made again, and not for ever', async (t) => {
+test('creates a network again that is removed while a container is being created, a bounded number of times', async (t) => {
   const docker = await startDocker(t, []);
   const name = NAMES.network('acme');
   let tries = 0;
@@ -65,14 +65,14 @@ test('creates a network again that another program deleted after Docker had answ
   assert.equal(docker.created.length, 2);
 });
 
-test('a network stays while a container is in it', async (t) => {
+test('keeps a network while it has a container', async (t) => {
   const docker = await startDocker(t, [{ State: 'exited', Ports: [] }]);
   await docker.networks.release('acme');
   await docker.networks.sweep();
   assert.deepEqual(docker.deleted, []);
 });
 
-test('a network that was emptied just now stays: its Docker may be ending, and must not be caught half way', async (t) => {
+test('keeps a network that has just become empty, because Docker may be shutting down', async (t) => {
   const containers: object[] = [];
   const docker = await startDocker(t, containers, NAMES.bridge('acme'), {}, 60_000);
   let nowMs = 1_000_000;
@@ -92,13 +92,13 @@ test('a network that was emptied just now stays: its Docker may be ending, and m
   assert.equal(docker.deleted.length, 1);
 });
 
-test('a network stays that an operator marked to be kept', async (t) => {
+test('keeps a network that the operator marked', async (t) => {
   const docker = await startDocker(t, [], NAMES.bridge('acme'), { 'portcullis.keep': '' });
   await docker.networks.sweep();
   assert.deepEqual(docker.deleted, []);
 });
 
-test('a network that somebody else made, on a bridge without a guard, is not used', async (t) => {
+test('does not use a network of another program on a bridge without a guard', async (t) => {
   const docker = await startDocker(t, [], 'br-0123456789ab');
   const never = async (): Promise<void> => assert.fail('it is not guarded');
   await assert.rejects(docker.networks.hold('acme', [], never), {
@@ -107,7 +107,7 @@ test('a network that somebody else made, on a bridge without a guard, is not use
   });
 });
 
-/** As much of Docker as networks ask of it. */
+/** The part of Docker that networks use. */
 async function startDocker(
   t: TestContext,
   containers: readonly object[],
@@ -119,7 +119,7 @@ async function startDocker(
   created: string[];
   deleted: string[];
   plans: Pick<GuardPlan, 'published'>[];
-  /** The next create answers 409, and the network is deleted until the create after it. */
+  /** The next create answers 409, and the network is then deleted until the create after it. */
   deleteOnCreate: boolean;
 }> {
   const folder = mkdtempSync(join(tmpdir(), 'pcl-networks-'));
